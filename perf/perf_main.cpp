@@ -1,0 +1,2 @@
+#include "opencv2/ts.hpp"
+CV_PERF_TEST_MAIN(cudatracking)

@@ -1,0 +1,2 @@
+#include "../precomp.hpp"
+int cudatracking_dummy() {return 0;}
