@@ -1,4 +1,30 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
 #ifndef OPENCV_CUDATRACKING_HPP
 #define OPENCV_CUDATRACKING_HPP
-#include "opencv2/core.hpp"
-#endif
+
+/** @defgroup cudatracking Finding and following things on CPU and CUDA
+
+What every class of this module promises:
+
+- **One class, two engines, one result.** The input's kind chooses the engine: a cv::Mat, cv::UMat (read through Mat) or
+  std::vector runs on the CPU, a cv::cuda::GpuMat on the CUDA device. Both give the same bits unless a class says
+  otherwise (determinism: `gpu_to_gpu`, and CPU = GPU).
+- **Outputs live where the input lives.** A Mat or std::vector given as output of a CUDA call is downloaded, and only then
+  the call waits, on its own stream and on nothing else.
+- **Honest streams.** The Stream is the last parameter and everything runs on it. No call synchronises the device. The
+  first call of one size may allocate; later calls of the same size do not, and can be captured into a CUDA graph.
+  The CPU engines ignore the stream.
+- **Independent instances.** Any number of instances on any number of threads, streams and devices. One instance serves
+  one stream at a time, and remembers the device of its first CUDA call.
+- **Inputs** may be regions of interest with any step and are never written. Outputs may be reused; they are reallocated
+  only when size or type differ. Empty inputs give empty outputs.
+- **Errors** are cv::Exception naming the argument and its value; the object keeps its state and stays usable.
+
+Supported: CUDA 12.4 to 13.x, compute capability 7.5 and newer (tuned on 9.0); OpenCV 4.14 and 5.0.
+*/
+
+#include "opencv2/cudatracking/fragment_matcher.hpp"
+
+#endif // OPENCV_CUDATRACKING_HPP

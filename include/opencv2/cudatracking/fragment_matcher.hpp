@@ -1,0 +1,215 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_HPP
+#define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_HPP
+
+#include "opencv2/core.hpp"
+#include "opencv2/core/cuda.hpp"
+
+namespace cv { namespace cuda {
+
+//! @addtogroup cudatracking
+//! @{
+
+/** @brief What FragmentMatcher found for one fragment, on the host. Filled by FragmentMatcher::convert() and find(). */
+struct CV_EXPORTS_W_SIMPLE FragmentMatch
+{
+    CV_WRAP FragmentMatch() : confidence(-1.f), status(0) {}
+
+    CV_PROP_RW std::vector<Point> locations; //!< top-left corner in the frame of each valid peak, best first
+    CV_PROP_RW std::vector<Point2f> refined; //!< the same with sub-pixel offset; equal to locations without Params::subpixel
+    CV_PROP_RW std::vector<float> scores;    //!< score of each valid peak
+    CV_PROP_RW float confidence;             //!< see FragmentMatcher; -1 without an alternative
+    CV_PROP_RW int status;                   //!< FragmentMatcher::Status
+};
+
+/** @brief Exact search of many weighted fragments at once, each in its own area.
+
+A fragment is a small picture (the template) with an optional weight for each pixel. match() looks at every position of
+every fragment inside its search area and reports the best K positions that keep a distance from each other, their scores
+and how far the best stands out. Nothing is approximated unless Params::search is THREE_STEP.
+
+**Frame and templates**: CV_8UC1, CV_8UC3 or CV_8UC4 (the fourth channel is ignored), all of one type, each side up to
+32,767 px. **Weights**: CV_8UC1 (q = 0..255) or CV_32FC1 in [0,1] (q = round-half-even(255 w)), of the template's size;
+none means 255 everywhere. Unlike in cv::matchTemplate an 8-bit mask is not binarised.
+
+**Score** at one position, with I the frame, T the template, W the sum of q, c the channel:
+- SAD: S / W, S = sum q |I - T| over pixels and channels. 0 is a perfect match.
+- SSD: S / W, S = sum q (I - T)^2.
+- ZNCC: weighted Pearson correlation, sum_c n_c / (sqrt(sum_c v_c) sqrt(sum_c t_c)) with n_c = W S(qIT) - S(qI) S(qT),
+  v_c = W S(qI^2) - S(qI)^2, t_c = W S(qT^2) - S(qT)^2. 1 is a perfect match. 0 where the frame or the fragment is flat.
+
+All sums are exact integers, so scores do not depend on the engine, the order of summation or the number of threads.
+SAD and SSD are compared by S, ZNCC by its float value. **Ties** go to the lowest raster index in the area.
+
+**Peaks**: peak 0 is the best position; peak j is the best outside the exclusion zones of peaks 0..j-1. A position at
+offset (dx, dy) from a peak is outside its zone when max(|dx|,|dy|) >= d (SQUARE) or min(|dx|,|dy|) >= d (CROSS).
+
+**Confidence** compares peak 1 (the alternative) with peak 0: alternative/best for SAD and SSD, (1-alternative)/(1-best)
+for ZNCC; larger is surer. Best perfect and alternative not: +inf; both perfect: 1; no alternative: -1.
+
+Determinism: bit-equal on both engines and from run to run, in every output. Threads: see the module page.
+Errors: every method throws cv::Exception on arguments outside the ranges above and leaves the object as it was.
+
+Source: E. Ladyzhensky, A. Sereda (fragment search with membership weights, best and alternative position on CUDA);
+Y. Ma, X. Yuan, J. Li, 2014 (zero-mean normalised cross-correlation on CUDA). Cost model and figures: doc/fragment_matcher.md.
+*/
+class CV_EXPORTS_W FragmentMatcher : public Algorithm
+{
+public:
+    enum Metric
+    {
+        SAD = 0, //!< weighted sum of absolute differences
+        SSD = 1, //!< weighted sum of squared differences
+        ZNCC = 2 //!< weighted zero-mean normalised cross-correlation; fragments of at most 53,824 pixels (232 x 232)
+    };
+    enum Exclusion
+    {
+        SQUARE = 0, //!< positions within a square around a peak are excluded
+        CROSS = 1   //!< positions in the rows or columns around a peak are excluded
+    };
+    enum Search
+    {
+        FULL = 0,      //!< every position
+        THREE_STEP = 1 //!< approximate best by a coarse-to-fine walk; the alternative (peaks >= 2) is still searched fully
+    };
+    enum Status
+    {
+        FOUND = 0,
+        NO_POSITION = 1,   //!< the fragment does not fit into its search area (location (-1,-1), score 0, confidence -1)
+        FLAT_FRAGMENT = 2, //!< ZNCC of a fragment without contrast: every score is 0
+        AREA_TOO_LARGE = 3 //!< an area given on the device exceeds Params::maxSearchArea; reported like NO_POSITION
+    };
+
+    struct CV_EXPORTS_W_SIMPLE Params
+    {
+        CV_WRAP Params();
+
+        CV_PROP_RW int metric;            //!< Metric. Default SAD
+        CV_PROP_RW int exclusion;         //!< Exclusion. Default SQUARE
+        CV_PROP_RW int exclusionDistance; //!< d >= 1; 0 (default): half of the fragment's smaller side, at least 1
+        CV_PROP_RW int peaks;             //!< K, 1..16. Default 2: best and alternative
+        CV_PROP_RW bool subpixel;         //!< refine peaks from their direct neighbours. Default false
+        CV_PROP_RW int search;            //!< Search. Default FULL
+        /** Largest width and height of search areas that are given on the device, where the host cannot see them; bounds
+            workspace and launches. Default (0,0): the whole frame. */
+        CV_PROP_RW Size maxSearchArea;
+    };
+
+    /** @throws cv::Exception when a member of params is out of its range. */
+    CV_WRAP static Ptr<FragmentMatcher> create(const FragmentMatcher::Params& params = FragmentMatcher::Params());
+
+    CV_WRAP virtual void setParams(const FragmentMatcher::Params& params) = 0;
+    CV_WRAP virtual FragmentMatcher::Params getParams() const = 0;
+
+    /** @brief Replaces all fragments.
+    @param templates 1 to 100,000 Mat or GpuMat of one type; sizes may differ. Copied.
+    @param weights none, or one for each template (an empty one: full weight), of the same kind as templates.
+    @param stream for GpuMat; the call does not wait. Weights in device memory cannot be checked by the host: NaN and
+    values outside [0,1] are taken as 0, and a fragment whose weights sum to 0 gives NO_POSITION.
+    @throws cv::Exception when sizes or types do not fit, a host weight is NaN or outside [0,1], or host weights sum to 0.
+
+    Fragments given as Mat serve both engines (they are uploaded by the first match() of a GpuMat); fragments given as
+    GpuMat serve GpuMat frames only. */
+    CV_WRAP virtual void setFragments(InputArrayOfArrays templates, InputArrayOfArrays weights = noArray(),
+                                      Stream& stream = Stream::Null()) = 0;
+
+    /** @brief Replaces all fragments by regions of a frame, on the device when the frame is there. Does not wait.
+    @param frame picture to cut from.
+    @param regions Rect inside the frame, one for each fragment.
+    @param weights,stream as in setFragments(). */
+    CV_WRAP virtual void cutFragments(InputArray frame, const std::vector<Rect>& regions,
+                                      InputArrayOfArrays weights = noArray(), Stream& stream = Stream::Null()) = 0;
+
+    /** @brief Appends one fragment of the type and kind of the present ones. @return its index. */
+    CV_WRAP virtual int addFragment(InputArray templ, InputArray weights = noArray(), Stream& stream = Stream::Null()) = 0;
+    /** @brief Replaces fragment `index`; its size may change. The others are not touched. */
+    CV_WRAP virtual void updateFragment(int index, InputArray templ, InputArray weights = noArray(),
+                                        Stream& stream = Stream::Null()) = 0;
+    /** @brief Removes fragment `index`; later ones move down by one. */
+    CV_WRAP virtual void removeFragment(int index) = 0;
+    //! Removes all fragments; memory is kept.
+    CV_WRAP virtual void clear() CV_OVERRIDE = 0;
+
+    /** @brief Where THREE_STEP starts: CV_32SC2, N rows (further columns are ignored, so that locations of match() can be
+    given as they are), in frame coordinates, clamped to the area; Mat or GpuMat as the frame. Kept by reference until
+    replaced; noArray(): the centre of the area. */
+    CV_WRAP virtual void setPredictions(InputArray locations) = 0;
+
+    /** @brief Finds all fragments in a frame. Does not wait when all outputs are GpuMat.
+    @param frame picture to search, of the fragments' type.
+    @param searchAreas Rect for each fragment in frame coordinates, in which the whole fragment must lie; intersected with
+    the frame. std::vector<Rect>, Mat CV_32SC4 (N x 1 or 1 x N), or, for a GpuMat frame, also GpuMat CV_32SC4 (N x 1);
+    noArray(): the whole frame. Areas on the host are frozen into a captured graph, areas on the device are read anew.
+    @param locations CV_32SC2, N x K: top-left corner in the frame of peak j of fragment i; (-1,-1): no such peak.
+    @param scores CV_32FC1, N x K; 0 where there is no peak.
+    @param confidence CV_32FC1, N x 1.
+    @param status CV_8UC1, N x 1, see Status.
+    @param refined CV_32FC2, N x K: location plus the sub-pixel offset in [-0.5,0.5] (equiangular lines for SAD, a parabola
+    for SSD and ZNCC, each axis from three scores; 0 at the border of the area); (-1,-1): no such peak.
+    @param stream for GpuMat frames. */
+    CV_WRAP virtual void match(InputArray frame, InputArray searchAreas, OutputArray locations,
+                               OutputArray scores = noArray(), OutputArray confidence = noArray(),
+                               OutputArray status = noArray(), OutputArray refined = noArray(),
+                               Stream& stream = Stream::Null()) = 0;
+
+    /** @brief Turns outputs of match() into host structures; waits on the stream when they are GpuMat. */
+    CV_WRAP virtual void convert(InputArray locations, InputArray scores, InputArray confidence, InputArray status,
+                                 InputArray refined, CV_OUT std::vector<FragmentMatch>& matches,
+                                 Stream& stream = Stream::Null()) const = 0;
+
+    /** @brief match() and convert() in one; waits on the stream for a GpuMat frame. */
+    CV_WRAP virtual void find(InputArray frame, InputArray searchAreas, CV_OUT std::vector<FragmentMatch>& matches,
+                              Stream& stream = Stream::Null()) = 0;
+
+    /** @brief Scores of every position of one fragment.
+    @param index fragment.
+    @param frame,searchArea as in match(); an empty Rect: the whole frame.
+    @param map (area height - fragment height + 1) rows, (area width - fragment width + 1) columns; empty without a position.
+    @param depth CV_32F: the score. CV_32S: the integer S of SAD, for fragments of at most 11,008 pixels, or of SSD, at
+    most 43 pixels. CV_64F: S exactly. ZNCC has CV_32F only. */
+    CV_WRAP virtual void scoreMap(int index, InputArray frame, const Rect& searchArea, OutputArray map,
+                                  int depth = CV_32F, Stream& stream = Stream::Null()) = 0;
+
+    /** @brief Scores of every position of all fragments in one 1 x M buffer.
+    @param searchAreas on the host, as in match().
+    @param offsets first element of fragment i's map is offsets[i]; offsets[N] = M, so that offsets[i] == offsets[i+1]
+    when fragment i has no position. Rows of a map follow each other without gaps.
+    @param frame,buffer,depth,stream as in scoreMap(). Limit: M below 2^31. */
+    CV_WRAP virtual void scoreMaps(InputArray frame, InputArray searchAreas, OutputArray buffer,
+                                   CV_OUT std::vector<int>& offsets, int depth = CV_32F,
+                                   Stream& stream = Stream::Null()) = 0;
+
+    /** @brief Next frame's areas from this frame's locations, without leaving the device.
+    @param locations of match(); column 0 is used. (-1,-1) gives an empty area, so the fragment stays NO_POSITION.
+    @param radius the fragment may move by up to this many pixels in each direction.
+    @param frameSize areas are intersected with it.
+    @param areas CV_32SC4, N x 1, where locations lives. */
+    CV_WRAP virtual void predictAreas(InputArray locations, int radius, Size frameSize, OutputArray areas,
+                                      Stream& stream = Stream::Null()) = 0;
+
+    /** @brief A rotated and scaled copy of a fragment on the host, for addFragment().
+    @param templ,weights Mat; weights may be noArray().
+    @param angle degrees, counter-clockwise. @param scale > 0.
+    @param warped bounding box of the result, bilinear. @param warpedWeights CV_8UC1; 0 outside of the source. */
+    CV_WRAP static void warpFragment(InputArray templ, InputArray weights, double angle, double scale, OutputArray warped,
+                                     OutputArray warpedWeights);
+
+    CV_WRAP virtual int getFragmentCount() const = 0;
+    CV_WRAP virtual Size getFragmentSize(int index) const = 0;
+    //! Device memory held by this instance, fragments included.
+    CV_WRAP virtual size_t workspaceBytes() const = 0;
+
+    // Algorithm: parameters only, no fragments.
+    CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
+    virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
+    virtual void read(const FileNode& fn) CV_OVERRIDE = 0;
+    CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
+};
+
+//! @}
+
+}} // namespace cv::cuda
+
+#endif // OPENCV_CUDATRACKING_FRAGMENT_MATCHER_HPP

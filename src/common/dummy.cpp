@@ -1,2 +1,0 @@
-#include "../precomp.hpp"
-int cudatracking_dummy() {return 0;}

@@ -1,0 +1,189 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The arithmetic of FragmentMatcher that decides anything, written once for both engines. Compiled by g++ and nvcc with
+// contraction off; every double operation below is a plain IEEE operation, so that both give the same bits.
+#ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_CORE_HPP
+#define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_CORE_HPP
+
+#include "../common/hostdevice.hpp"
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+enum Metric { METRIC_SAD, METRIC_SSD, METRIC_ZNCC };
+enum Exclusion { EXCLUDE_SQUARE, EXCLUDE_CROSS };
+enum Status { STATUS_FOUND, STATUS_NO_POSITION, STATUS_FLAT_FRAGMENT, STATUS_AREA_TOO_LARGE };
+
+const int MAX_PEAKS = 16;
+
+//! Sums over one template, known once it is set. q is the quantised weight, W their sum.
+struct TemplateSums
+{
+    uint64_t W;
+    uint64_t qT[3]; //!< S(qT) of each channel
+    uint64_t qT2;   //!< S(qT^2) over all channels
+};
+
+struct Rect4
+{
+    int x, y, width, height; //!< layout of cv::Rect and of a CV_32SC4 element
+};
+
+struct Position
+{
+    int x, y; //!< layout of cv::Point and of a CV_32SC2 element
+};
+
+//! The positions to look at: `cols` x `rows` top-left corners from (x, y) of the frame. cols = rows = 0 if there is none.
+struct SearchWindow
+{
+    int x, y, cols, rows;
+};
+
+//! round-half-even(255 w). NaN and values outside of [0,1] become 0: the host refuses them where it can see them.
+CT_HOST_DEVICE uint8_t quantiseWeight(float w)
+{
+    if (!(w >= 0.f && w <= 1.f))
+        return 0;
+    return static_cast<uint8_t>(rintf(255.f * w));
+}
+
+//! The search area cut by the frame, as positions. 64 bit: areas may reach beyond what int can add up.
+CT_HOST_DEVICE SearchWindow searchWindow(const Rect4& area, int frameCols, int frameRows, int width, int height)
+{
+    const int64_t right = static_cast<int64_t>(area.x) + area.width, bottom = static_cast<int64_t>(area.y) + area.height;
+    const int x0 = area.x > 0 ? area.x : 0, y0 = area.y > 0 ? area.y : 0;
+    const int64_t cols = (right < frameCols ? right : frameCols) - x0 - width + 1;
+    const int64_t rows = (bottom < frameRows ? bottom : frameRows) - y0 - height + 1;
+    const bool any = cols > 0 && rows > 0 && area.width > 0 && area.height > 0;
+    const SearchWindow none = {0, 0, 0, 0}, some = {x0, y0, static_cast<int>(cols), static_cast<int>(rows)};
+    return any ? some : none;
+}
+
+CT_HOST_DEVICE int exclusionDistance(int requested, int width, int height)
+{
+    const int half = (width < height ? width : height) / 2;
+    return requested > 0 ? requested : (half > 1 ? half : 1);
+}
+
+//! True when a position at offset (dx, dy) from a peak may be the next peak.
+CT_HOST_DEVICE bool outsideZone(int dx, int dy, int distance, int exclusion)
+{
+    dx = dx < 0 ? -dx : dx;
+    dy = dy < 0 ? -dy : dy;
+    const int decisive = exclusion == EXCLUDE_SQUARE ? (dx > dy ? dx : dy) : (dx < dy ? dx : dy);
+    return decisive >= distance;
+}
+
+// --- values: what positions are compared by; smaller is better, on equal values the lower raster index wins ----------
+// SAD, SSD: the integer sum S. ZNCC: the float score's bits in descending order of the score.
+
+CT_HOST_DEVICE uint32_t znccToValue(float score)
+{
+    uint32_t bits;
+    memcpy(&bits, &score, sizeof(bits));
+    const uint32_t ascending = (bits & 0x80000000u) ? ~bits : (bits | 0x80000000u);
+    return ~ascending;
+}
+
+CT_HOST_DEVICE float valueToZncc(uint32_t value)
+{
+    const uint32_t ascending = ~value;
+    const uint32_t bits = (ascending & 0x80000000u) ? (ascending ^ 0x80000000u) : ~ascending;
+    float score;
+    memcpy(&score, &bits, sizeof(score));
+    return score;
+}
+
+//! t = sum_c W S(qT^2) - S(qT)^2; 0 for a flat fragment. Exact: fits 63 bits up to 53,824 full-weight pixels.
+CT_HOST_DEVICE int64_t templateVariance(const TemplateSums& sums)
+{
+    const uint64_t squares = sums.qT[0] * sums.qT[0] + sums.qT[1] * sums.qT[1] + sums.qT[2] * sums.qT[2];
+    return static_cast<int64_t>(sums.W * sums.qT2 - squares);
+}
+
+//! Weighted Pearson correlation from its exact integer parts. Never NaN. -0 becomes +0, so that equal scores tie.
+CT_HOST_DEVICE float znccScore(int64_t n, int64_t v, int64_t t)
+{
+    if (v <= 0 || t <= 0 || n == 0)
+        return 0.f;
+    const double score = static_cast<double>(n) / (sqrt(static_cast<double>(v)) * sqrt(static_cast<double>(t)));
+    return static_cast<float>(score > 1. ? 1. : (score < -1. ? -1. : score));
+}
+
+//! The score that the caller sees.
+CT_HOST_DEVICE float scoreOf(uint64_t value, int metric, uint64_t W)
+{
+    if (metric == METRIC_ZNCC)
+        return valueToZncc(static_cast<uint32_t>(value));
+    return static_cast<float>(static_cast<double>(value) / static_cast<double>(W));
+}
+
+//! How far the best stands out from the alternative; larger is surer.
+CT_HOST_DEVICE float confidenceOf(uint64_t best, uint64_t alternative, int metric)
+{
+    double numerator = static_cast<double>(alternative), denominator = static_cast<double>(best);
+    if (metric == METRIC_ZNCC)
+    {
+        numerator = 1. - static_cast<double>(valueToZncc(static_cast<uint32_t>(alternative)));
+        denominator = 1. - static_cast<double>(valueToZncc(static_cast<uint32_t>(best)));
+    }
+    if (denominator > 0.)
+        return static_cast<float>(numerator / denominator);
+    return numerator > 0. ? INFINITY : 1.f;
+}
+
+//! Sub-pixel offset along one axis from the values before, at and after the peak.
+CT_HOST_DEVICE float subpixelOffset(uint64_t before, uint64_t at, uint64_t after, int metric)
+{
+    double l = static_cast<double>(before), c = static_cast<double>(at), r = static_cast<double>(after);
+    if (metric == METRIC_ZNCC) // negated: a minimum, as the others
+    {
+        l = -static_cast<double>(valueToZncc(static_cast<uint32_t>(before)));
+        c = -static_cast<double>(valueToZncc(static_cast<uint32_t>(at)));
+        r = -static_cast<double>(valueToZncc(static_cast<uint32_t>(after)));
+    }
+    // Two lines of equal and opposite slope through the three points (SAD), or the parabola through them.
+    const double curvature = metric == METRIC_SAD ? (l > r ? l : r) - c : (l - c) + (r - c);
+    if (!(curvature > 0.))
+        return 0.f;
+    const double offset = 0.5 * (l - r) / curvature;
+    return static_cast<float>(offset > 0.5 ? 0.5 : (offset < -0.5 ? -0.5 : offset));
+}
+
+//! First step of the three-step walk, 2^(ceil(log2(R+1))-1), for the larger reach R from the start to the border.
+CT_HOST_DEVICE int firstStep(int reach)
+{
+    int step = 1;
+    while (2 * static_cast<int64_t>(step) < static_cast<int64_t>(reach) + 1)
+        step *= 2;
+    return step;
+}
+
+CT_HOST_DEVICE int clampTo(int value, int low, int high) { return value < low ? low : (value > high ? high : value); }
+
+//! Where the walk starts, relative to the window: the prediction moved into it, or its centre.
+CT_HOST_DEVICE Position walkStart(const SearchWindow& window, bool predicted, Position prediction)
+{
+    const Position centre = {(window.cols - 1) / 2, (window.rows - 1) / 2};
+    if (!predicted)
+        return centre;
+    const Position moved = {clampTo(prediction.x, window.x, window.x + window.cols - 1) - window.x,
+                            clampTo(prediction.y, window.y, window.y + window.rows - 1) - window.y};
+    return moved;
+}
+
+//! Farthest that the walk may have to go from its start.
+CT_HOST_DEVICE int walkReach(const SearchWindow& window, Position start)
+{
+    const int x = start.x > window.cols - 1 - start.x ? start.x : window.cols - 1 - start.x;
+    const int y = start.y > window.rows - 1 - start.y ? start.y : window.rows - 1 - start.y;
+    return x > y ? x : y;
+}
+
+}}} // namespace cv::cuda::fragment_matcher
+
+#endif // OPENCV_CUDATRACKING_FRAGMENT_MATCHER_CORE_HPP
