@@ -3,37 +3,41 @@
 #
 #   scripts/build.sh [options] [-- cmake options]
 #
-#   --cuda=auto|on|off   auto (default): CUDA when nvcc is on the PATH or in /usr/local/cuda
-#   --cuda-arch=LIST     compute capabilities to compile for (default 9.0), as in CUDA_ARCH_BIN
+#   --cuda=auto|on|off   auto (default): CUDA when nvcc 12.4 or newer is on the PATH, in CUDA_HOME or in /usr/local/cuda
+#   --cuda-arch=LIST     compute capabilities to compile for, as in CUDA_ARCH_BIN
+#                        (default: those of the GPUs of this machine; 9.0 when there is none)
 #   --cuda-ptx=LIST      also embed PTX for these, for GPUs that are newer (default: none)
 #   --opencv=VERSION     4.14.0 (default) or 5.0.0
-#   --peers              also build the contrib CUDA modules that the perf tests compare with (shared libraries)
+#   --peers              also build the contrib CUDA modules that the perf tests compare with (needs CUDA)
 #   --shared             shared libraries (default: static, so that programs can be copied)
 #   --no-python          no cv2 module
 #   --target=NAME        build only this target (may be repeated; default: tests, perf tests, samples, cv2)
 #   --jobs=N             parallel compile jobs (default: all processors)
 #   --configure-only     stop before compiling
 #   --print-bin-dir      print the folder of the programs of this configuration, do nothing else
+#   --print-paths        print where things of this configuration lie as shell assignments, do nothing else
 #   --help
 #
 # A second call downloads nothing and compiles only what changed. ccache is used when present.
+# CUDATRACKING_BUILD_ROOT in the environment names another folder than build/.
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
-CUDA=auto ARCH=9.0 PTX='' VERSION=4.14.0 PEERS=0 SHARED=0 WITH_PYTHON=1 JOBS=$(nproc) CONFIGURE_ONLY=0 PRINT=0
+CUDA=auto ARCH='' PTX='' VERSION=4.14.0 PEERS=0 SHARED=0 WITH_PYTHON=1 JOBS=$(nproc) CONFIGURE_ONLY=0 PRINT=''
 TARGETS=() EXTRA=()
 while [ $# -gt 0 ]; do
     case "$1" in
         --cuda=auto|--cuda=on|--cuda=off) CUDA=${1#*=} ;;
+        --cuda=*) die "--cuda=${1#*=}: auto, on or off" ;;
         --cuda-arch=?*) ARCH=${1#*=} ;;
         --cuda-ptx=*) PTX=${1#*=} ;;
         --opencv=?*) VERSION=${1#*=} ;;
-        --peers) PEERS=1 SHARED=1 ;;
+        --peers) PEERS=1 ;;
         --shared) SHARED=1 ;;
         --no-python) WITH_PYTHON=0 ;;
         --target=?*) TARGETS+=("${1#*=}") ;;
-        --jobs=?*) JOBS=${1#*=} ;;
+        --jobs=*) JOBS=${1#*=}; [[ $JOBS =~ ^[1-9][0-9]*$ ]] || die "--jobs=$JOBS: a positive number" ;;
         --configure-only) CONFIGURE_ONLY=1 ;;
-        --print-bin-dir) PRINT=1 ;;
+        --print-bin-dir|--print-paths) PRINT=$1 ;;
         --help|-h) usage_of "$0"; exit 0 ;;
         --) shift; EXTRA=("$@"); break ;;
         *) die "unknown option '$1' (see scripts/build.sh --help)" ;;
@@ -44,28 +48,60 @@ done
 case "$VERSION" in
     4.14.0) SDIST=4.14.0.94 SDIST_SHA=f2e58020b9f54d68b49553a161327ae1bbc47da68e147231d444c915ee4cab4c ;;
     5.0.0) SDIST=5.0.0.93 SDIST_SHA=da0ba61096b08c63cb4440d8fd6f323835cbb78b714c5ba22a39e1db68c83166 ;;
-    *) die "--opencv=$VERSION is not known; 4.14.0 and 5.0.0 are" ;;
+    *) die "--opencv=$VERSION: 4.14.0 or 5.0.0" ;;
 esac
 
-NVCC=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
-[ "$CUDA" != auto ] || { [ -n "$NVCC" ] && CUDA=on || CUDA=off; }
-[ "$CUDA" = off ] || [ -n "$NVCC" ] || die "--cuda=on, but no nvcc on the PATH or in /usr/local/cuda/bin"
+# find_nvcc: sets NVCC and NVCC_VERSION, or leaves NVCC empty and says why in NVCC_PROBLEM.
+find_nvcc()
+{
+    NVCC='' NVCC_VERSION='' NVCC_PROBLEM="no nvcc on the PATH, in CUDA_HOME or in /usr/local/cuda/bin"
+    local candidate
+    for candidate in "$(command -v nvcc || true)" "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
+        [ -x "$candidate" ] || continue
+        NVCC_VERSION=$("$candidate" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
+        if [ "$(printf '%s\n' 12.4 "$NVCC_VERSION" | sort -V | head -n 1)" = 12.4 ]; then
+            NVCC=$candidate
+            return
+        fi
+        NVCC_PROBLEM="$candidate is CUDA $NVCC_VERSION, and 12.4 is the oldest supported"
+    done
+}
+find_nvcc
+if [ "$CUDA" = auto ]; then
+    if [ -n "$NVCC" ]; then CUDA=on; else CUDA=off; [ -n "$PRINT" ] || say "building without CUDA: $NVCC_PROBLEM"; fi
+fi
+[ "$CUDA" = off ] || [ -n "$NVCC" ] || die "--cuda=on: $NVCC_PROBLEM"
 [ "$CUDA" = on ] || [ "$PEERS" = 0 ] || die "--peers needs CUDA"
 
 name=opencv-$VERSION
-[ "$CUDA" = on ] && name+=-cuda || name+=-cpu
+if [ "$CUDA" = on ]; then name+=-cuda; else name+=-cpu; fi
 [ "$PEERS" = 0 ] || name+=-peers
-[ "$SHARED" = 0 ] || [ "$PEERS" = 1 ] || name+=-shared
+[ "$SHARED" = 0 ] || name+=-shared
 BUILD_DIR=$BUILD_ROOT/$name
-if [ "$PRINT" = 1 ]; then echo "$BUILD_DIR/bin"; exit 0; fi
+SOURCES=$BUILD_ROOT/src/opencv_contrib_python-$SDIST
+case "$PRINT" in
+    --print-bin-dir) echo "$BUILD_DIR/bin"; exit 0 ;;
+    --print-paths)
+        printf '%s=%q\n' BUILD_DIR "$BUILD_DIR" BIN_DIR "$BUILD_DIR/bin" CV2_DIR "$BUILD_DIR/lib/python3" PYTHON "$PYTHON" \
+            SOURCES "$SOURCES" SAMPLES_DATA "$SOURCES/opencv/samples/data" CUDA "$CUDA" NPP_LIB "$BUILD_ROOT/src/nvidia-npp/lib"
+        exit 0 ;;
+esac
+
+# Two builds in one folder would spoil each other's files: the second waits. The lock ends with this process.
+mkdir -p "$BUILD_ROOT"
+if command -v flock >/dev/null; then
+    exec 9>"$BUILD_ROOT/.lock"
+    flock -n 9 || { say "waiting for another build in $BUILD_ROOT"; flock 9; }
+fi
 
 packages=(cmake ninja-build g++ pkg-config ccache ca-certificates libavcodec-dev libavformat-dev libavutil-dev libswscale-dev)
-[ "$(command -v python3)" != /usr/bin/python3 ] || packages+=(python3-venv python3-dev)
+case "$(command -v python3 || true)" in
+    /usr/bin/python3|/bin/python3|'') packages+=(python3 python3-venv python3-dev) ;;
+esac
 need_packages "${packages[@]}"
 need_python_tools
 
 # --- sources ---------------------------------------------------------------------------------------------------------
-SOURCES=$BUILD_ROOT/src/opencv_contrib_python-$SDIST
 if [ ! -f "$SOURCES/.unpacked" ]; then
     fetch_pypi "opencv-contrib-python==$SDIST" "opencv_contrib_python-$SDIST.tar.gz" "$SDIST_SHA" \
         --no-build-isolation --no-binary :all:
@@ -76,9 +112,11 @@ if [ ! -f "$SOURCES/.unpacked" ]; then
     touch "$SOURCES/.unpacked"
 fi
 
-# OpenCV's core includes npp.h. Toolkits without NPP get its headers (and, for the peers, its libraries) from PyPI.
-NPP=
+# OpenCV's core includes npp.h. A CUDA 13 toolkit without NPP gets its headers (and, for the peers, its libraries) from PyPI.
+NPP=''
 if [ "$CUDA" = on ] && [ ! -f "$(dirname "$(dirname "$(readlink -f "$NVCC")")")/include/npp.h" ]; then
+    [ "${NVCC_VERSION%%.*} $(uname -m)" = "13 x86_64" ] ||
+        die "the CUDA $NVCC_VERSION toolkit of $NVCC has no npp.h, which OpenCV includes; install its NPP package"
     NPP=$BUILD_ROOT/src/nvidia-npp
     if [ ! -f "$NPP/.unpacked" ]; then
         file=nvidia_npp-13.0.1.2-py3-none-manylinux_2_27_x86_64.whl
@@ -93,29 +131,37 @@ fi
 # --- configure -------------------------------------------------------------------------------------------------------
 modules=core,imgproc,video,imgcodecs,videoio,highgui,ts,cudatracking
 [ "$CUDA" = off ] || modules+=,cudev
-[ "$PEERS" = 0 ] || modules+=,cudaarithm,cudafilters,cudaimgproc
+[ "$PEERS" = 0 ] || modules+=,cudaarithm,cudaimgproc
 [ "$WITH_PYTHON" = 0 ] || modules+=,python3,python_bindings_generator
-# python_path include | python_path VARIABLE...: where the interpreter's own build says its headers and library lie
+
+# gpu_capabilities: those of this machine's GPUs as a list for CUDA_ARCH_BIN, or 9.0.
+gpu_capabilities()
+{
+    local found
+    found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | grep -E '^[0-9]+\.[0-9]+$' | sort -uV | paste -sd, || true)
+    echo "${found:-9.0}"
+}
+
+# python_path include | python_path VARIABLE...: where the interpreter's own build says its headers and library lie.
+# OpenCV 4.14 does not find them by itself for an interpreter outside of /usr.
 python_path()
 {
     "$PYTHON" -c 'import sys, sysconfig
 a = sys.argv[1:]
 print(sysconfig.get_path("include") if a == ["include"] else "/".join(str(sysconfig.get_config_var(v)) for v in a))' "$@"
 }
-onoff() { [ "$1" = 1 ] && echo ON || echo OFF; }
+onoff() { if [ "$1" = 1 ]; then echo ON; else echo OFF; fi; }
 
 options=(
-    -GNinja -DCMAKE_BUILD_TYPE=Release -DBUILD_LIST=$modules -DBUILD_SHARED_LIBS="$(onoff $SHARED)"
+    -GNinja -DCMAKE_BUILD_TYPE=Release "-DBUILD_LIST=$modules" "-DBUILD_SHARED_LIBS=$(onoff $SHARED)"
     "-DOPENCV_EXTRA_MODULES_PATH=$SOURCES/opencv_contrib/modules;$REPO_ROOT"
     -DBUILD_TESTS=ON -DBUILD_PERF_TESTS=ON -DBUILD_CUDATRACKING_SAMPLES=ON
     -DOPENCV_BUILD_TEST_MODULES_LIST=cudatracking -DOPENCV_BUILD_PERF_TEST_MODULES_LIST=cudatracking
     -DVIDEOIO_PLUGIN_LIST=ffmpeg -DOPENCV_FFMPEG_ENABLE_LIBAVDEVICE=OFF
     -DBUILD_ZLIB=ON -DBUILD_PNG=ON -DBUILD_JPEG=ON
-    -DWITH_CUDA="$([ "$CUDA" = on ] && echo ON || echo OFF)"
-    -DBUILD_opencv_python3="$(onoff $WITH_PYTHON)" -DPYTHON3_EXECUTABLE="$PYTHON"
-    -DPYTHON3_INCLUDE_DIR="$(python_path include)" -DPYTHON3_LIBRARY="$(python_path LIBDIR LDLIBRARY)"
-    -DPYTHON_DEFAULT_EXECUTABLE="$PYTHON" -DOPENCV_SKIP_PYTHON_LOADER=ON -DOPENCV_PYTHON3_INSTALL_PATH=python
     -DOPENCV_GENERATE_PKGCONFIG=OFF -DBUILD_INFO_SKIP_EXTRA_MODULES=ON
+    "-DBUILD_opencv_python3=$(onoff $WITH_PYTHON)" "-DPYTHON3_EXECUTABLE=$PYTHON" "-DPYTHON_DEFAULT_EXECUTABLE=$PYTHON"
+    -DOPENCV_SKIP_PYTHON_LOADER=ON -DOPENCV_PYTHON3_INSTALL_PATH=python
 )
 for unused in BUILD_opencv_apps BUILD_JAVA BUILD_opencv_js BUILD_opencv_python2 BUILD_DOCS BUILD_PACKAGE BUILD_EXAMPLES \
     BUILD_PROTOBUF WITH_PROTOBUF WITH_IPP WITH_ITT BUILD_ITT WITH_OPENCL WITH_OPENEXR WITH_JASPER WITH_OPENJPEG WITH_TIFF \
@@ -124,43 +170,70 @@ for unused in BUILD_opencv_apps BUILD_JAVA BUILD_opencv_js BUILD_opencv_python2 
     WITH_CUDNN WITH_KLEIDICV WITH_HAL_RVV; do
     options+=("-D$unused=OFF")
 done
+if [ "$WITH_PYTHON" = 1 ]; then
+    [ -f "$(python_path include)/Python.h" ] ||
+        die "$(python_path include)/Python.h is missing; install the headers of this Python (Debian: python3-dev) or give --no-python"
+    options+=("-DPYTHON3_INCLUDE_DIR=$(python_path include)" "-DPYTHON3_LIBRARY=$(python_path LIBDIR LDLIBRARY)")
+fi
 if [ "$CUDA" = on ]; then
-    options+=(-DENABLE_CUDA_FIRST_CLASS_LANGUAGE=ON "-DCMAKE_CUDA_COMPILER=$NVCC" "-DCUDA_ARCH_BIN=$ARCH" "-DCUDA_ARCH_PTX=$PTX"
-        "-DWITH_CUFFT=$(onoff $PEERS)" -DWITH_CUBLAS=OFF)
+    options+=(-DWITH_CUDA=ON -DENABLE_CUDA_FIRST_CLASS_LANGUAGE=ON "-DCMAKE_CUDA_COMPILER=$NVCC"
+        "-DCUDA_ARCH_BIN=${ARCH:-$(gpu_capabilities)}" "-DCUDA_ARCH_PTX=$PTX" "-DWITH_CUFFT=$(onoff $PEERS)" -DWITH_CUBLAS=OFF)
     if [ -n "$NPP" ]; then
-        options+=("-DCMAKE_CXX_FLAGS=-isystem $NPP/include" "-DCMAKE_CUDA_FLAGS=-isystem $NPP/include")
+        options+=("-DCMAKE_CXX_FLAGS=-isystem \"$NPP/include\"" "-DCMAKE_CUDA_FLAGS=-isystem \"$NPP/include\"")
+        # A static OpenCV asks for static NPP libraries, which the wheel does not have; the shared ones link as well.
         [ "$PEERS" = 0 ] || for library in "$NPP"/lib/libnpp*.so.*; do
             component=$(basename "$library" | sed -E 's/^lib([a-z]+)\.so.*/\1/')
-            options+=("-DCUDA_${component}_LIBRARY=$library")
+            options+=("-DCUDA_${component}_LIBRARY=$library" "-DCUDA_${component}_static_LIBRARY=$library")
         done
     fi
+else
+    options+=(-DWITH_CUDA=OFF)
 fi
 if command -v ccache >/dev/null; then
-    export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$REPO_ROOT} CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=time_macros,pch_defines
+    # Paths below the base folder are cached relative to it, so that another checkout hits the same cache.
+    case "$BUILD_ROOT/" in "$REPO_ROOT/"*) base=$REPO_ROOT ;; *) base=$BUILD_ROOT ;; esac
+    export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$base} CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=time_macros,pch_defines
     options+=(-DOPENCV_DISABLE_COMPILER_CACHE= -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
     [ "$CUDA" = off ] || options+=(-DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
 fi
 options+=("${EXTRA[@]}")
 
-# cmake runs again when an option, this script, or the list of the module's source files changes (OpenCV globs sources).
-fingerprint=$( (printf '%s\n' "${options[@]}"; cd "$REPO_ROOT"; find include src test perf samples CMakeLists.txt -name '*.cpp' -o -name '*.hpp' \
-    -o -name '*.cu' -o -name CMakeLists.txt | sort) | sha256sum)
-if [ ! -f "$BUILD_DIR/build.ninja" ] || [ "$(cat "$BUILD_DIR/.configured" 2>/dev/null)" != "$fingerprint" ]; then
-    say "configuring OpenCV $VERSION in $BUILD_DIR (CUDA: $CUDA)"
+# Other options start from an empty cache: OpenCV keeps what it once did not find, and cmake what is no longer given.
+# Other source files only run cmake again (OpenCV lists them when it configures).
+options_print=$(printf '%s\n' "${options[@]}" | sha256sum)
+sources_print=$(cd "$REPO_ROOT" && find include src test perf samples misc -type f \( -name '*.[chc]pp' -o -name '*.cu*' \) | sort | sha256sum)
+if [ ! -f "$BUILD_DIR/build.ninja" ] || [ "$(cat "$BUILD_DIR/.configured" 2>/dev/null)" != "$options_print$sources_print" ]; then
     mkdir -p "$BUILD_DIR"
+    [[ "$(cat "$BUILD_DIR/.configured" 2>/dev/null)" == "$options_print"* ]] || rm -f "$BUILD_DIR/CMakeCache.txt"
+    rm -f "$BUILD_DIR/.configured"
+    say "configuring OpenCV $VERSION in $BUILD_DIR (CUDA: $CUDA; about half a minute)"
     cmake -S "$SOURCES/opencv" -B "$BUILD_DIR" "${options[@]}" >"$BUILD_DIR/configure.log" 2>&1 ||
         { tail -n 40 "$BUILD_DIR/configure.log" >&2; die "cmake failed; all of it: $BUILD_DIR/configure.log"; }
-    grep -q 'To be built:.*cudatracking' "$BUILD_DIR/configure.log" ||
-        { grep -A12 'OpenCV modules:' "$BUILD_DIR/configure.log" >&2; die "OpenCV did not take the module; see $BUILD_DIR/configure.log"; }
-    echo "$fingerprint" >"$BUILD_DIR/.configured"
+    wanted=(cudatracking)
+    [ "$WITH_PYTHON" = 0 ] || wanted+=(python3)
+    [ "$PEERS" = 0 ] || wanted+=(cudaarithm cudaimgproc)
+    for module in "${wanted[@]}"; do
+        grep -qE "To be built:.* $module( |\$)" "$BUILD_DIR/configure.log" ||
+            { grep -A12 'OpenCV modules:' "$BUILD_DIR/configure.log" >&2; die "OpenCV did not take the module $module; see $BUILD_DIR/configure.log"; }
+    done
+    grep -qE 'FFMPEG: +YES' "$BUILD_DIR/configure.log" ||
+        say "FFmpeg's libraries were not found: videos other than MJPEG .avi cannot be read"
+    echo "$options_print$sources_print" >"$BUILD_DIR/.configured"
 fi
 [ "$CONFIGURE_ONLY" = 0 ] || exit 0
 
 # --- compile: named targets only, or cudev's own .cu tests are built as well ------------------------------------------
 if [ ${#TARGETS[@]} -eq 0 ]; then
-    TARGETS=(opencv_test_cudatracking opencv_perf_cudatracking cudatracking_samples opencv_videoio_plugins)
+    TARGETS=(opencv_test_cudatracking opencv_perf_cudatracking cudatracking_samples)
     [ "$WITH_PYTHON" = 0 ] || TARGETS+=(opencv_python3)
+    ! grep -q '^build opencv_videoio_plugins' "$BUILD_DIR/build.ninja" || TARGETS+=(opencv_videoio_plugins)
 fi
 say "building ${TARGETS[*]} with $JOBS jobs"
-ninja -C "$BUILD_DIR" -j "$JOBS" "${TARGETS[@]}" >&2
+ninja -C "$BUILD_DIR" -j "$JOBS" "${TARGETS[@]}" >&2 || die "the build failed; the first lines above with 'error:' say why"
+
+# OpenCV looks for its FFmpeg plugin beside the program, and beside cv2.
+if [ -f "$BUILD_DIR/lib/libopencv_videoio_ffmpeg.so" ]; then
+    ln -sf ../lib/libopencv_videoio_ffmpeg.so "$BUILD_DIR/bin/"
+    [ ! -d "$BUILD_DIR/lib/python3" ] || ln -sf ../libopencv_videoio_ffmpeg.so "$BUILD_DIR/lib/python3/"
+fi
 say "programs: $BUILD_DIR/bin"

@@ -1,9 +1,11 @@
+# shellcheck shell=bash
 # Shared by the scripts of this folder: messages, system packages, private Python tools, pinned downloads.
 # Sourced, never run. Needs bash 4+.
 set -euo pipefail
 
 REPO_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BUILD_ROOT=${CUDATRACKING_BUILD_ROOT:-$REPO_ROOT/build}
+[[ $BUILD_ROOT == /* ]] || BUILD_ROOT=$PWD/$BUILD_ROOT
 
 say() { printf '\033[1m== %s\033[0m\n' "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
@@ -15,26 +17,27 @@ usage_of() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$1"; }
 need_packages()
 {
     command -v dpkg-query >/dev/null || { say "not a Debian system: make sure these are present: $*"; return; }
-    local missing=()
+    local missing=() package
     for package in "$@"; do
         dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
     done
-    [ ${#missing[@]} -eq 0 ] && return
+    [ ${#missing[@]} -gt 0 ] || return 0
     [ "$(id -u)" = 0 ] || die "missing packages; please run: sudo apt-get install ${missing[*]}"
     say "installing ${missing[*]}"
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    apt-get update -qq || die "apt-get update failed; these packages are needed: ${missing[*]}"
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
+        die "apt-get could not install: ${missing[*]}"
 }
 
 # A private virtual environment, so that nothing of the user's Python is touched.
 PYTHON=$BUILD_ROOT/venv/bin/python
 need_python_tools()
 {
-    if [ ! -x "$PYTHON" ] || ! "$PYTHON" -c 'import numpy, skbuild' 2>/dev/null; then
-        say "making a private Python environment in $BUILD_ROOT/venv"
-        python3 -m venv "$BUILD_ROOT/venv" || die "python3 -m venv failed (Debian: apt-get install python3-venv)"
-        "$PYTHON" -m pip install -q --disable-pip-version-check numpy scikit-build setuptools wheel
-    fi
+    "$PYTHON" -c 'import numpy, skbuild, setuptools, wheel, pip' 2>/dev/null && return
+    say "making a private Python environment in $BUILD_ROOT/venv"
+    python3 -m venv --clear "$BUILD_ROOT/venv" || die "python3 -m venv failed (Debian: apt-get install python3-venv)"
+    "$PYTHON" -m pip install -q --disable-pip-version-check numpy scikit-build setuptools wheel ||
+        die "pip could not install numpy and scikit-build into $BUILD_ROOT/venv"
 }
 
 # fetch_pypi REQUIREMENT FILE SHA256 [PIP OPTION...]: into BUILD_ROOT/downloads, once, checked every time it is unpacked.
@@ -45,8 +48,9 @@ fetch_pypi()
     mkdir -p "$BUILD_ROOT/downloads"
     local target=$BUILD_ROOT/downloads/$file
     if [ ! -f "$target" ]; then
-        say "downloading $requirement (about 140 MB)"
-        "$PYTHON" -m pip download -q --disable-pip-version-check --no-deps "$@" -d "$BUILD_ROOT/downloads" "$requirement"
+        say "downloading $requirement (about 150 MB)"
+        "$PYTHON" -m pip download --disable-pip-version-check --no-deps "$@" -d "$BUILD_ROOT/downloads" "$requirement" >&2 ||
+            die "pip could not download $requirement"
         [ -f "$target" ] || die "pip did not leave $target"
     fi
     echo "$sha256  $target" | sha256sum --check --quiet - || die "$target does not have sha256 $sha256; delete it and try again"
