@@ -11,7 +11,7 @@
 #   --peers              also build the contrib CUDA modules that the perf tests compare with (needs CUDA)
 #   --shared             shared libraries (default: static, so that programs can be copied)
 #   --no-python          no cv2 module
-#   --target=NAME        build only this target (may be repeated; default: tests, perf tests, samples, cv2)
+#   --target=NAME        build only this target and FFmpeg's plugin (may be repeated; default: tests, perf tests, samples, cv2)
 #   --jobs=N             parallel compile jobs (default: all processors)
 #   --configure-only     stop before compiling
 #   --print-bin-dir      print the folder of the programs of this configuration, do nothing else
@@ -226,8 +226,8 @@ fi
 if [ ${#TARGETS[@]} -eq 0 ]; then
     TARGETS=(opencv_test_cudatracking opencv_perf_cudatracking cudatracking_samples)
     [ "$WITH_PYTHON" = 0 ] || TARGETS+=(opencv_python3)
-    ! grep -q '^build opencv_videoio_plugins' "$BUILD_DIR/build.ninja" || TARGETS+=(opencv_videoio_plugins)
 fi
+! grep -q '^build opencv_videoio_plugins' "$BUILD_DIR/build.ninja" || TARGETS+=(opencv_videoio_plugins)
 say "building ${TARGETS[*]} with $JOBS jobs"
 ninja -C "$BUILD_DIR" -j "$JOBS" "${TARGETS[@]}" >&2 || die "the build failed; the first lines above with 'error:' say why"
 

@@ -55,3 +55,16 @@ fetch_pypi()
     fi
     echo "$sha256  $target" | sha256sum --check --quiet - || die "$target does not have sha256 $sha256; delete it and try again"
 }
+
+# total_of FILE...: adds up files of one line 'passed failed skipped', prints the closing line, fails unless all is well.
+total_of()
+{
+    local passed=0 failed=0 skipped=0 p f s file
+    for file in "$@"; do
+        read -r p f s <"$file" || die "$file has no line 'passed failed skipped'"
+        passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    done
+    [ $((passed + failed)) -gt 0 ] || say "no test ran"
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+}

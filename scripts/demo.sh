@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Builds the samples, runs them on OpenCV's own videos and pictures, and says what they made.
+#
+#   scripts/demo.sh [--engine=auto|cpu|cuda] [options of scripts/build.sh, such as --cuda=off]
+#
+#   --engine=...   auto (default): CUDA when it was built and there is a GPU, else CPU
+#   --help
+#
+# Results: build/demo/<demo>/ with pictures, a video, a CSV file and report.txt, the program's own words.
+source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
+
+ENGINE=auto OPTIONS=()
+for argument in "$@"; do
+    case "$argument" in
+        --engine=auto|--engine=cpu|--engine=cuda) ENGINE=${argument#*=} ;;
+        --engine=*) die "--engine=${argument#*=}: auto, cpu or cuda" ;;
+        --help|-h) usage_of "$0"; exit 0 ;;
+        --configure-only|--print-*|--target=*) die "$argument makes no sense here (see scripts/demo.sh --help)" ;;
+        *) OPTIONS+=("$argument") ;;
+    esac
+done
+
+"$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --target=cudatracking_samples
+paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
+eval "$paths" # BIN_DIR SAMPLES_DATA CUDA
+
+if [ "$ENGINE" = auto ]; then
+    ENGINE=cpu
+    if [ "$CUDA" = on ] && nvidia-smi -L 2>/dev/null | grep -q GPU; then ENGINE=cuda; fi
+fi
+case "$ENGINE" in
+    cuda) say "CUDA engine on $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1 || true)" ;;
+    cpu) say "CPU engine, $(nproc) processors" ;;
+esac
+
+# demo NAME PROGRAM ARGUMENT...: one run, with its own folder below build/demo.
+DEMOS=()
+demo()
+{
+    local name=$1 program=$2 folder=$BUILD_ROOT/demo/$1
+    shift 2
+    [ -x "$BIN_DIR/$program" ] || return 0 # samples come one after the other
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    say "$name: $program --engine=$ENGINE --output-dir=$folder $*"
+    "$BIN_DIR/$program" "--engine=$ENGINE" "--output-dir=$folder" "$@" 2>&1 | tee "$folder/report.txt" || die "$program failed"
+    DEMOS+=("$folder")
+}
+
+demo fragment_matcher_vtest cudatracking_fragment_matcher "$SAMPLES_DATA/vtest.avi"
+demo fragment_matcher_aloe cudatracking_fragment_matcher "$SAMPLES_DATA/aloeL.jpg" "$SAMPLES_DATA/aloeR.jpg" "$SAMPLES_DATA/aloeGT.png"
+demo quick_shift cudatracking_quick_shift "$SAMPLES_DATA/fruits.jpg"
+
+[ ${#DEMOS[@]} -gt 0 ] || die "no sample was built in $BIN_DIR"
+say "made with the $ENGINE engine:"
+for folder in "${DEMOS[@]}"; do
+    find "$folder" -type f -printf '%10s bytes  %p\n' | sort -k3
+done

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Builds everything and runs all tests: the C++ tests and the Python tests of cv2.
+#
+#   scripts/test.sh [--filter=PATTERN] [--no-build] [options of scripts/build.sh, such as --cuda=off]
+#
+#   --filter=PATTERN   only C++ tests that match (as in --gtest_filter); the Python tests are left out
+#   --no-build         run what was built last with the same options
+#   --help
+#
+# Last line: 'N passed, N failed, N skipped'. The exit code is 0 only when some test ran and none failed.
+# Without a GPU the CUDA suites are listed as SKIPPED. Environment, for the tests:
+#   CUDATRACKING_SAMPLES_DATA   pictures and videos (default: samples/data of the unpacked OpenCV)
+#   CUDATRACKING_TLD_DATA       optional: folder of the TLD sequences
+#   CUDATRACKING_TEST_TIMEOUT   seconds after which a hanging test program is ended (default 2400)
+source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
+
+FILTER='' BUILD=1 OPTIONS=() WITH_PYTHON=1
+for argument in "$@"; do
+    case "$argument" in
+        --filter=?*) FILTER=${argument#*=} ;;
+        --no-build) BUILD=0 ;;
+        --help|-h) usage_of "$0"; exit 0 ;;
+        --configure-only|--print-*|--target=*) die "$argument makes no sense here (see scripts/test.sh --help)" ;;
+        --no-python) WITH_PYTHON=0 OPTIONS+=("$argument") ;;
+        *) OPTIONS+=("$argument") ;;
+    esac
+done
+
+[ "$BUILD" = 0 ] || "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}"
+paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
+eval "$paths" # BUILD_DIR BIN_DIR CV2_DIR PYTHON SOURCES SAMPLES_DATA CUDA
+[ -x "$BIN_DIR/opencv_test_cudatracking" ] || die "$BIN_DIR/opencv_test_cudatracking does not exist; run without --no-build"
+export CUDATRACKING_SAMPLES_DATA=${CUDATRACKING_SAMPLES_DATA:-$SAMPLES_DATA}
+limit=${CUDATRACKING_TEST_TIMEOUT:-2400}
+
+results=$BUILD_DIR/test-results
+rm -rf "$results"
+mkdir -p "$results"
+
+say "C++ tests"
+status=0
+(cd "$results" && timeout "$limit" "$BIN_DIR/opencv_test_cudatracking" --gtest_output="xml:$results/gtest.xml" \
+    ${FILTER:+"--gtest_filter=$FILTER"} 2>&1) | tee "$results/gtest.log" || status=$?
+"$PYTHON" "$REPO_ROOT/scripts/lib/count_gtest.py" "$results/gtest.log" "$results/gtest.xml" $status >"$results/gtest.count"
+
+if [ -n "$FILTER" ]; then
+    say "Python tests: left out because of --filter"
+elif [ "$WITH_PYTHON" = 0 ]; then
+    say "Python tests: left out because of --no-python"
+else
+    say "Python tests"
+    # tests_common is the helper of OpenCV's own Python tests.
+    (cd "$results" && PYTHONPATH="$CV2_DIR:$SOURCES/opencv/modules/python/test${PYTHONPATH:+:$PYTHONPATH}" \
+        timeout "$limit" "$PYTHON" "$REPO_ROOT/scripts/lib/run_unittests.py" "$REPO_ROOT/misc/python/test" \
+        >"$results/python.count") || echo "0 1 0" >"$results/python.count"
+fi
+
+total_of "$results"/*.count
