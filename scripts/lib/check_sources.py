@@ -1,0 +1,171 @@
+"""The house rules that reading the sources can check: check_sources.py CHECK ROOT.
+
+CHECK is one of files, functions, rooms, constant, sync, device-state. Prints one line for each finding and exits with 1
+when there is any. A file or function may be longer than its budget when a comment at its top says 'over budget: reason'.
+"""
+import re
+import sys
+from pathlib import Path
+
+ROOMS = ("fragment_matcher", "quick_shift", "cascade", "tld")
+FOLDERS = ("include", "src", "test", "perf", "samples", "misc")
+EXCUSE = re.compile(r"over budget: *\S")
+FUNCTION_BUDGET, KERNEL_BUDGET = 60, 80
+
+
+def sources(root, folders=FOLDERS):
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".cpp", ".hpp", ".cu", ".cuh", ".h"):
+                yield path, path.read_text(encoding="utf-8")
+
+
+def blank(text, preprocessor=True):
+    """Comments, strings and (if asked) preprocessor lines become spaces; line breaks stay, so that line numbers hold."""
+    def spaces(match):
+        return re.sub(r"[^\n]", " ", match.group())
+    token = r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z_])\'(?:\\.|[^\'\\\n])+\''
+    text = re.sub(token, spaces, text, flags=re.S)
+    if preprocessor:
+        text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", spaces, text, flags=re.M)
+    return text
+
+
+def blocks(text):
+    """Yields (head, head line, open line, close line, depth of named scopes only) of each brace block of blanked text.
+
+    The head is what stands between the brace and the statement before it.
+    """
+    line, head, head_line, stack = 1, "", 1, []
+    for character in text:
+        if character == "{":
+            outer = all(kind(entry[0]) in ("namespace", "type") for entry in stack)
+            stack.append((head.strip(), head_line, line, outer))
+            head = ""
+        elif character == "}":
+            if stack:
+                entry = stack.pop()
+                yield entry[0], entry[1], entry[2], line, entry[3]
+            head = ""
+        elif character == ";":
+            # `for (a; b; c) {` is one head
+            head = head + ";" if head.count("(") > head.count(")") else ""
+        else:
+            if not head.strip():
+                head_line = line + (character == "\n")
+            head += character
+        line += character == "\n"
+
+
+def kind(head):
+    head = re.sub(r"\b(?:public|protected|private) *:(?!:)", " ", head).strip()
+    if re.match(r"(?:inline +)?namespace\b|extern\b *$", head):
+        return "namespace"
+    if re.search(r"\b(?:class|struct|union|enum)\b(?![^<]*>)[^()=]*$", re.sub(r"^template *<.*?> *(?=class|struct|union)", "", head, flags=re.S)):
+        return "type"
+    if "(" in head and not re.search(r"(?<![=!<>])=(?!=)[^()]*$", head):
+        return "function"
+    return "other"
+
+
+def check_files(root):
+    for path, text in sources(root):
+        name = path.relative_to(root).as_posix()
+        budget = (300 if name.startswith("include/") else 700 if name.startswith(("test/", "perf/"))
+                  else 600 if path.suffix in (".cu", ".cuh") else 400)
+        lines = text.count("\n")
+        if lines > budget and not EXCUSE.search("\n".join(text.split("\n")[:30])):
+            yield f"{name}: {lines} lines, budget {budget}"
+
+
+def check_functions(root):
+    for path, text in sources(root):
+        raw = text.split("\n")
+        for head, first, opened, last, outer in blocks(blank(text)):
+            if not outer or kind(head) != "function":
+                continue
+            kernel = "__global__" in head
+            budget = KERNEL_BUDGET if kernel else FUNCTION_BUDGET
+            lines = last - first + 1
+            if lines <= budget or EXCUSE.search("\n".join(raw[max(first - 8, 0):opened + 3])):
+                continue
+            name = re.search(r"([~\w:]+|operator\s*\S+) *\(", head)
+            what = "kernel" if kernel else "function"
+            yield f"{path.relative_to(root)}:{first}: {what} {name.group(1) if name else '?'} has {lines} lines, budget {budget}"
+
+
+def room_of(name):
+    match = re.match(r"(?:include/opencv2/cudatracking/|src/|src/cuda/|test/(?:test|oracle)_|perf/perf_)(%s)(?=[/_.])" % "|".join(ROOMS), name)
+    if match:
+        return match.group(1)
+    return "common" if name.startswith("src/common/") else None
+
+
+def check_rooms(root):
+    for path, text in sources(root, ("include", "src", "test", "perf")):
+        name = path.relative_to(root).as_posix()
+        room = room_of(name)
+        if not room:
+            continue
+        for number, line in enumerate(text.split("\n"), 1):
+            included = re.match(r'\s*#\s*include\s*["<]([^">]+)', line)
+            other = included and re.search(r"(?:^|[/_])(%s)(?=[/_.])" % "|".join(ROOMS), included.group(1))
+            if other and other.group(1) != room:
+                yield f"{name}:{number}: room {room} includes room {other.group(1)} ({included.group(1)})"
+
+
+def statements(text):
+    """Yields (line, statement) of each statement outside of parentheses, with `{...}` cut to `{`."""
+    line, statement, first = 1, "", 1
+    for character in text:
+        if character in ";{}":
+            if statement.strip():
+                yield first, " ".join(statement.split()) + (" {" if character == "{" else "")
+            statement = ""
+        else:
+            if not statement.strip():
+                first = line + (character == "\n")
+            statement += character
+        line += character == "\n"
+
+
+def found(root, pattern, message):
+    for path, text in sources(root, ("src", "include")):
+        for number, line in enumerate(blank(text, preprocessor=False).split("\n"), 1):
+            if re.search(pattern, line):
+                yield f"{path.relative_to(root)}:{number}: {message}: {line.strip()}"
+
+
+def check_constant(root):
+    yield from found(root, r"\bcudaMemcpy(?:To|From)Symbol|\bcudaGetSymbolAddress", "device symbols are never written or read by the host")
+    for path, text in sources(root, ("src",)):
+        for line, statement in statements(blank(text)):
+            if "__constant__" in statement and "=" not in statement and not statement.endswith("{"):
+                yield f"{path.relative_to(root)}:{line}: __constant__ without a literal value: {statement}"
+
+
+def check_sync(root):
+    return found(root, r"\bcudaDeviceSynchronize\b|\bcudaThreadSynchronize\b|\bcuCtxSynchronize\b", "device-wide wait")
+
+
+def check_device_state(root):
+    for path, text in sources(root, ("src", "include")):
+        for line, statement in statements(blank(text)):
+            declaration = statement.split("=")[0]
+            if not re.search(r"\b__(?:device|managed)__\b", declaration) or "__constant__" in declaration:
+                continue
+            variable = re.sub(r"\b__\w+__(?:\s*\([^()]*\))?", " ", declaration) # attributes with arguments are no functions
+            if "(" not in variable and not re.search(r"\bconst(?:expr)?\b", variable) and not variable.endswith("{"):
+                yield f"{path.relative_to(root)}:{line}: mutable device variable: {statement}"
+    yield from found(root, r"^\s*(?:static\s+)?(?:texture|surface)\s*<", "texture or surface reference at file scope")
+
+
+CHECKS = {"files": check_files, "functions": check_functions, "rooms": check_rooms, "constant": check_constant,
+          "sync": check_sync, "device-state": check_device_state}
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] not in CHECKS:
+        sys.exit(__doc__)
+    findings = list(CHECKS[sys.argv[1]](Path(sys.argv[2])))
+    print("\n".join(findings))
+    sys.exit(1 if findings else 0)

@@ -1,0 +1,72 @@
+"""Proves that check_sources.py finds each kind of breach, and leaves alone what only looks like one."""
+import tempfile
+import unittest
+from pathlib import Path
+
+from check_sources import CHECKS
+
+BODY = "    x += 1;\n"
+
+
+class CheckSources(unittest.TestCase):
+    def findings(self, check, files):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                path = Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            return list(CHECKS[check](Path(folder)))
+
+    def expect(self, check, name, bad, good):
+        for text in bad:
+            self.assertEqual(len(self.findings(check, {name: text})), 1, text[:200])
+        for text in good:
+            self.assertEqual(self.findings(check, {name: text}), [], text[:200])
+
+    def test_files(self):
+        for name, budget in (("include/a.hpp", 300), ("src/tld/a.cpp", 400), ("src/cuda/tld.cu", 600), ("test/a.cpp", 700)):
+            self.expect("files", name, ["\n" * (budget + 1)],
+                        ["\n" * budget, "// over budget: one table\n" + "\n" * budget])
+
+    def test_functions(self):
+        def function(head, lines):
+            return f"namespace cv {{ namespace {{\n// what it does\n{head}\n{{\n{BODY * (lines - 3)}}}\n}}}}\n"
+        for head in ("void f(int a = 3)", "A::A() : a(1), b(2)", "template <typename T> bool operator==(const T& a)", "TEST(Suite, name)",
+                     "int f() const noexcept"):
+            self.expect("functions", "src/tld/a.cpp", [function(head, 61)],
+                        [function(head, 60), function("// over budget: a table\n" + head, 60)])
+        kernel = "__global__ void __launch_bounds_(128) k(int n)"
+        self.expect("functions", "src/cuda/tld.cu", [function(kernel, 81)], [function(kernel, 80)])
+        method = "class A\n{\npublic:\n    void f()\n    {\n" + BODY * 70 + "    }\n};\n"
+        table = "static const int table[] = {\n" + "    1,\n" * 90 + "};\n"
+        self.expect("functions", "src/tld/a.cpp", [method], [table, "class A\n{\n" + "    int f();\n" * 90 + "};\n"])
+        in_text = "void f()\n{\n    g(\"{\"); // }\n" + "#define A {\n" + BODY * 40 + "}\nvoid g()\n{\n" + BODY * 40 + "}\n"
+        self.expect("functions", "src/tld/a.cpp", [], [in_text])
+
+    def test_rooms(self):
+        self.expect("rooms", "src/tld/engine_cpu.cpp",
+                    ['#include "../fragment_matcher/core.hpp"\n', '#include "opencv2/cudatracking/cascade.hpp"\n'],
+                    ['#include "core.hpp"\n#include "../common/views.hpp"\n#include "opencv2/cudatracking/tld.hpp"\n'])
+        self.expect("rooms", "src/cuda/quick_shift_density.cu", ['#include "cascade_tuning.hpp"\n'], ['#include "quick_shift_tuning.hpp"\n'])
+        self.expect("rooms", "src/common/views.hpp", ['#include "../tld/core.hpp"\n'], ['#include "launch.hpp"\n'])
+
+    def test_constant(self):
+        self.expect("constant", "src/cuda/tld.cu",
+                    ["__constant__ float table[16];\n", "void f() { cudaMemcpyToSymbol(table, p, 4); }\n"],
+                    ["__constant__ const int table[2] = {1, 2};\n", "// __constant__ float table[16];\n"])
+
+    def test_sync(self):
+        self.expect("sync", "src/tld/engine_cuda.cpp", ["void f()\n{\n    cudaDeviceSynchronize();\n}\n"],
+                    ["// cudaDeviceSynchronize() would wait for all\n", 'const char* s = "cudaDeviceSynchronize";\n'])
+
+    def test_device_state(self):
+        self.expect("device-state", "src/cuda/tld.cu",
+                    ["__device__ unsigned counter;\n", "namespace cv {\nstatic __device__ int hits = 0;\n}\n",
+                     "__managed__ int x;\n", "__device__ int list[4] = {0, 1, 2, 3};\n", "__device__ __align__(16) int a;\n"],
+                    ["__device__ int f(int a);\n", "__device__ const int table[2] = {1, 2};\n", "__device__ int f()\n{\n    return 1;\n}\n",
+                     "template <int N> __device__ __forceinline__ void f(int& a)\n{\n    int b = 0;\n}\n",
+                     "struct A\n{\n    __device__ int f() const { return 1; }\n};\n"])
+
+
+if __name__ == "__main__":
+    unittest.main()
