@@ -72,7 +72,7 @@ struct Planes
 //! What the row kernels of this machine want.
 struct KernelTraits
 {
-    uint8_t bias; //!< of planes for DOT terms: 0x80 where the multiplier takes one signed factor
+    uint8_t bias; //!< 0x80 where the multiplier takes one signed factor: planes of DOT terms are biased by it
     int sadWidth; //!< SAD_TERM reads templates in units of so many bytes; 0: there is no such kernel
 };
 
@@ -126,7 +126,8 @@ struct Plan
     void prepare(const HostFragment& fragment, int metric, const KernelTraits& traits);
 
 private:
-    Term& addTerm(int kind, int plane, int planes, const uint8_t* bytes, int padTo, const KernelTraits& traits);
+    void addTerm(int kind, int plane, int planes, const uint8_t* bytes, const uint8_t* weights,
+                 const KernelTraits& traits);
     void addWindow(int plane, int planes, int x, int windowWidth, bool squared);
     void prepareUniform(const HostFragment& fragment, uint8_t q, const KernelTraits& traits);
     void prepareWeighted(const HostFragment& fragment, const KernelTraits& traits);

@@ -28,6 +28,15 @@ typedef void (*TileFunction)(const Planes&, const Term&, const Segment&, int, ui
 
 template <int R> TileFunction tileFunction(int kind)
 {
+#if CV_AVX512_SKX
+    static const bool vnni = hasVnni();
+    if (vnni && kind != SAD_TERM)
+        return kind == DOT_TERM ? multiplyTile<VnniDotOp, R> : multiplyTile<VnniWeightedSadOp, R>;
+#endif
+#if CV_SSE2
+    if (kind == SAD_TERM)
+        return sadTile<R>;
+#endif
     return kind == WEIGHTED_SAD_TERM ? multiplyTile<WeightedSadOp, R> : multiplyTile<DotOp, R>;
 }
 
@@ -246,7 +255,15 @@ void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const
 
 } // namespace
 
-KernelTraits kernelTraits() { return {0, 0}; }
+KernelTraits kernelTraits()
+{
+    KernelTraits traits = {0, SAD_WIDTH};
+#if CV_AVX512_SKX
+    if (hasVnni())
+        traits.bias = 0x80;
+#endif
+    return traits;
+}
 
 void unpackRow(const uint8_t* source, int pixelStride, int channels, int cols, bool squares, const Planes& planes,
                uint8_t* row)

@@ -59,14 +59,19 @@ uint32_t sumOfBytes(const uint8_t* bytes, size_t count)
 
 } // namespace
 
-Term& Plan::addTerm(int kind, int plane, int planes, const uint8_t* bytes, int padTo, const KernelTraits& traits)
+void Plan::addTerm(int kind, int plane, int planes, const uint8_t* bytes, const uint8_t* weights,
+                   const KernelTraits& traits)
 {
     Term& term = terms[termCount++];
     term.kind = kind;
+    const int padTo = kind == SAD_TERM ? traits.sadWidth : 4;
     term.blocks = (width + padTo - 1) / padTo * padTo / 4;
     packWords(bytes, width, static_cast<size_t>(planes) * height, term.blocks, term.taps);
+    if (weights)
+        packWords(weights, width, static_cast<size_t>(planes) * height, term.blocks, term.weights);
+    else
+        term.weights.clear();
 
-    term.weights.clear();
     term.segments.clear();
     const int64_t rowBytes = 4 * static_cast<int64_t>(term.blocks);
     const bool whole = rowBytes * height * planes <= SEGMENT_BYTES;
@@ -77,15 +82,14 @@ Term& Plan::addTerm(int kind, int plane, int planes, const uint8_t* bytes, int p
         {
             const int end = std::min(height, y + rowsInSegment);
             Segment segment = {plane + p, planesInSegment, y, end, 0};
-            if (kind == DOT_TERM)
+            if (kind != SAD_TERM && traits.bias)
             {
                 const size_t first = (static_cast<size_t>(p) * height + y) * width;
                 const size_t count = static_cast<size_t>(whole ? planes * height : end - y) * width;
-                segment.constant = traits.bias * sumOfBytes(bytes + first, count);
+                segment.constant = traits.bias * sumOfBytes((weights ? weights : bytes) + first, count);
             }
             term.segments.push_back(segment);
         }
-    return term;
 }
 
 void Plan::addWindow(int plane, int planes, int x, int windowWidth, bool squared)
@@ -100,13 +104,10 @@ void Plan::prepareUniform(const HostFragment& fragment, uint8_t q, const KernelT
     templateSquares = fragment.sums.qT2 / q;
     if (metric == METRIC_SAD && traits.sadWidth == 0)
     {
-        addTerm(WEIGHTED_SAD_TERM, 0, channels, bytes_.data(), 4, traits);
-        std::fill(bytes_.begin(), bytes_.end(), uint8_t(1));
-        packWords(bytes_.data(), width, static_cast<size_t>(channels) * height, terms[0].blocks, terms[0].weights);
-        return;
+        const std::vector<uint8_t> ones(bytes_.size(), 1);
+        return addTerm(WEIGHTED_SAD_TERM, 0, channels, bytes_.data(), ones.data(), traits);
     }
-    addTerm(metric == METRIC_SAD ? SAD_TERM : DOT_TERM, 0, channels, bytes_.data(),
-            metric == METRIC_SAD ? traits.sadWidth : 4, traits);
+    addTerm(metric == METRIC_SAD ? SAD_TERM : DOT_TERM, 0, channels, bytes_.data(), nullptr, traits);
     const int padding = terms[0].blocks * 4 - width;
     if (metric == METRIC_SAD && padding) // the term counts |I - 0| right of the template
         addWindow(0, channels, width, padding, false);
@@ -127,26 +128,20 @@ void Plan::prepareUniform(const HostFragment& fragment, uint8_t q, const KernelT
 void Plan::prepareWeighted(const HostFragment& fragment, const KernelTraits& traits)
 {
     const size_t area = static_cast<size_t>(width) * height, total = area * channels;
+    std::vector<uint8_t> weights(total), part(total);
+    for (int c = 0; c < channels; ++c)
+        memcpy(&weights[c * area], fragment.q, area);
     if (metric == METRIC_SAD)
-    {
-        Term& term = addTerm(WEIGHTED_SAD_TERM, 0, channels, bytes_.data(), 4, traits);
-        for (int c = 0; c < channels; ++c)
-            memcpy(bytes_.data() + c * area, fragment.q, area);
-        packWords(bytes_.data(), width, static_cast<size_t>(channels) * height, term.blocks, term.weights);
-        return;
-    }
+        return addTerm(WEIGHTED_SAD_TERM, 0, channels, bytes_.data(), weights.data(), traits);
     // 16-bit factors are taken apart: q T = low + 256 high, I^2 likewise, so that all terms multiply bytes.
-    std::vector<uint8_t> part(total);
     for (int shift = 0; shift <= 8; shift += 8)
     {
         for (size_t i = 0; i < total; ++i)
-            part[i] = static_cast<uint8_t>((bytes_[i] * fragment.q[i % area]) >> shift);
-        addTerm(DOT_TERM, 0, channels, part.data(), 4, traits);
+            part[i] = static_cast<uint8_t>((bytes_[i] * weights[i]) >> shift);
+        addTerm(DOT_TERM, 0, channels, part.data(), nullptr, traits);
     }
-    for (size_t i = 0; i < total; ++i)
-        part[i] = fragment.q[i % area];
-    addTerm(DOT_TERM, channels, channels, part.data(), 4, traits);
-    addTerm(DOT_TERM, 2 * channels, channels, part.data(), 4, traits);
+    addTerm(DOT_TERM, channels, channels, weights.data(), nullptr, traits);
+    addTerm(DOT_TERM, 2 * channels, channels, weights.data(), nullptr, traits);
     squares = true;
     templateSquares = fragment.sums.qT2;
     kn = fragment.sums.W;
@@ -155,7 +150,7 @@ void Plan::prepareWeighted(const HostFragment& fragment, const KernelTraits& tra
     {
         kc[c] = fragment.sums.qT[c];
         if (metric == METRIC_ZNCC)
-            addTerm(DOT_TERM, c, 1, part.data(), 4, traits);
+            addTerm(DOT_TERM, c, 1, weights.data(), nullptr, traits);
     }
 }
 
