@@ -167,6 +167,8 @@ void FragmentMatcherImpl::convert(InputArray locations, InputArray scores, Input
     const Mat exact = onHost(refined, stream, wait);
     if (wait)
         stream.waitForCompletion();
+    if (at.empty()) // of an empty frame
+        return matches.clear();
     const auto check = [&](const char* name, const Mat& array, int type, int columns, bool optional)
     {
         if (optional && array.empty())
