@@ -13,10 +13,9 @@ namespace {
 
 KernelTraits bestKernelTraits() { CV_CPU_DISPATCH(kernelTraits, (), CV_CPU_DISPATCH_MODES_ALL); }
 
-void unpackBestRow(const uint8_t* source, int pixelStride, int channels, int cols, bool squares, const Planes& planes,
-                   uint8_t* row)
+void unpackBest(const ImageView& part, bool squares, const Planes& planes, uint8_t* data)
 {
-    CV_CPU_DISPATCH(unpackRow, (source, pixelStride, channels, cols, squares, planes, row), CV_CPU_DISPATCH_MODES_ALL);
+    CV_CPU_DISPATCH(unpackRows, (part, squares, planes, data), CV_CPU_DISPATCH_MODES_ALL);
 }
 
 void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map)
@@ -86,9 +85,13 @@ Planes unpack(const ImageView& frame, const Rect& part, bool squares, uint8_t bi
     forRowBands(part.height, parallel,
                 [&](int begin, int end)
                 {
-                    for (int y = begin; y < end; ++y)
-                        unpackBestRow(frame.pixel(part.x, part.y + y), frame.pixelStride, frame.channels, part.width,
-                                      squares, planes, data + y * planes.step);
+                    const ImageView rows = {frame.pixel(part.x, part.y + begin),
+                                            frame.step,
+                                            part.width,
+                                            end - begin,
+                                            frame.pixelStride,
+                                            frame.channels};
+                    unpackBest(rows, squares, planes, data + begin * planes.step);
                 });
     return planes;
 }

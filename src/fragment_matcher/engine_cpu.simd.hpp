@@ -10,9 +10,8 @@ CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
 KernelTraits kernelTraits();
 
-//! One row of the picture to rows of planes (with the planes of squares when asked for), each byte xor bias.
-void unpackRow(const uint8_t* source, int pixelStride, int channels, int cols, bool squares, const Planes& planes,
-               uint8_t* row);
+//! Rows of the picture to rows of planes (with the planes of squares when asked for) from `data` on.
+void unpackRows(const ImageView& part, bool squares, const Planes& planes, uint8_t* data);
 
 //! The map of `rows` x `cols` positions and the best of each row.
 void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map);
@@ -73,12 +72,12 @@ void sumTerm(const Plan& plan, const Term& term, const Planes& planes, int cols,
 
 //! Numerators and variances of ZNCC, modulo 2^64: the results fit, products on the way need not.
 template <typename P>
-void znccParts(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, uint64_t* n,
-               uint64_t* v)
+void znccParts(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, size_t count,
+               uint64_t* n, uint64_t* v)
 {
     const P *const low = terms, *const high = terms + termStride;
     const P *const squaresLow = terms + 2 * termStride, *const squaresHigh = terms + 3 * termStride;
-    for (size_t x = 0; x < stride; ++x)
+    for (size_t x = 0; x < count; ++x)
     {
         n[x] = plan.kn * (plan.weighted ? low[x] + uint64_t(256) * high[x] : low[x]);
         v[x] = plan.kn * (plan.weighted ? squaresLow[x] + uint64_t(256) * squaresHigh[x] : windows[x]);
@@ -86,7 +85,7 @@ void znccParts(const Plan& plan, const P* terms, size_t termStride, const P* win
     for (int c = 0; c < plan.channels; ++c)
     {
         const P* const sums = plan.weighted ? terms + (4 + c) * termStride : windows + (1 + c) * stride;
-        for (size_t x = 0; x < stride; ++x)
+        for (size_t x = 0; x < count; ++x)
         {
             n[x] -= plan.kc[c] * sums[x];
             v[x] -= plan.ka * sums[x] * sums[x];
@@ -100,23 +99,24 @@ void finishRow(const Plan& plan, const P* terms, size_t termStride, const P* win
                V* values, Buffer& memory)
 {
     const P squares = static_cast<P>(plan.templateSquares);
+    const size_t count = alignVector(cols);
     if (plan.metric == METRIC_SAD && plan.windowCount == 0)
         std::copy(terms, terms + cols, values);
     else if (plan.metric == METRIC_SAD)
-        for (size_t x = 0; x < stride; ++x)
+        for (size_t x = 0; x < count; ++x)
             values[x] = static_cast<V>(terms[x] - windows[x]);
     else if (plan.metric == METRIC_SSD && !plan.weighted)
-        for (size_t x = 0; x < stride; ++x)
+        for (size_t x = 0; x < count; ++x)
             values[x] = static_cast<V>(squares - 2 * terms[x] + windows[x]);
     else if (plan.metric == METRIC_SSD)
-        for (size_t x = 0; x < stride; ++x)
+        for (size_t x = 0; x < count; ++x)
             values[x] = static_cast<V>(squares - 2 * (terms[x] + 256 * terms[x + termStride]) +
                                        terms[x + 2 * termStride] + 256 * terms[x + 3 * termStride]);
     else
     {
         uint64_t* const n = memory.get<uint64_t>(4 * stride);
         uint64_t* const v = n + stride;
-        znccParts(plan, terms, termStride, windows, stride, n, v);
+        znccParts(plan, terms, termStride, windows, stride, count, n, v);
         znccRow(reinterpret_cast<int64_t*>(n), reinterpret_cast<int64_t*>(v), plan.variance, cols,
                 reinterpret_cast<double*>(v + stride), reinterpret_cast<uint32_t*>(values));
     }
@@ -170,34 +170,6 @@ void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const
     }
 }
 
-//! Every channel's bytes apart.
-void splitRow(const uint8_t* source, int pixelStride, int channels, int cols, uint8_t* row, size_t planeStep)
-{
-    if (pixelStride == 1)
-    {
-        memcpy(row, source, cols);
-        return;
-    }
-    int x = 0;
-#if CV_SIMD128
-    v_uint8x16 a, b, c, d;
-    while (x + 16 <= cols)
-    {
-        if (pixelStride == 3)
-            v_load_deinterleave(source + 3 * x, a, b, c);
-        else
-            v_load_deinterleave(source + 4 * x, a, b, c, d);
-        v_store(row + x, a);
-        v_store(row + planeStep + x, b);
-        v_store(row + 2 * planeStep + x, c);
-        x += x + 16 < cols && x + 32 > cols ? cols - x - 16 : 16; // the last 16 may overlap
-    }
-#endif
-    for (int c = 0; c < channels; ++c)
-        for (int i = x; i < cols; ++i)
-            row[c * planeStep + i] = source[i * pixelStride + c];
-}
-
 } // namespace
 
 KernelTraits kernelTraits()
@@ -210,25 +182,17 @@ KernelTraits kernelTraits()
     return traits;
 }
 
-void unpackRow(const uint8_t* source, int pixelStride, int channels, int cols, bool squares, const Planes& planes,
-               uint8_t* row)
+void unpackRows(const ImageView& part, bool squares, const Planes& planes, uint8_t* data)
 {
-    const size_t step = planes.planeStep;
-    const uint8_t bias = planes.bias;
-    splitRow(source, pixelStride, channels, cols, row, step);
-    for (int c = 0; c < channels; ++c)
+    for (int y = 0; y < part.rows; ++y)
     {
-        uint8_t* const bytes = row + c * step;
-        uint8_t* const low = row + (channels + c) * step;
-        uint8_t* const high = row + (2 * channels + c) * step;
-        for (int x = 0; squares && x < cols; ++x)
-        {
-            const uint32_t square = static_cast<uint32_t>(bytes[x]) * bytes[x];
-            low[x] = static_cast<uint8_t>(square) ^ bias;
-            high[x] = static_cast<uint8_t>(square >> 8) ^ bias;
-        }
-        for (int x = 0; bias && x < cols; ++x)
-            bytes[x] ^= bias;
+        // Rows of a small part lie in different pages: the processor does not see the next one coming.
+        prefetchBytes(part.pixel(0, std::min(y + 8, part.rows - 1)), part.cols * part.pixelStride);
+        uint8_t* const row = data + y * planes.step;
+        splitRow(part, y, planes.bias, row, planes.planeStep);
+        for (int c = 0; squares && c < part.channels; ++c)
+            squareRow(row + c * planes.planeStep, part.cols, planes.bias, row + (part.channels + c) * planes.planeStep,
+                      row + (2 * part.channels + c) * planes.planeStep);
     }
 }
 
