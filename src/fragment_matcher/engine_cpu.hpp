@@ -74,6 +74,7 @@ struct KernelTraits
 {
     uint8_t bias; //!< 0x80 where the multiplier takes one signed factor: planes of DOT terms are biased by it
     int sadWidth; //!< SAD_TERM reads templates in units of so many bytes; 0: there is no such kernel
+    bool pairs;   //!< DOT terms by pairs of 16-bit numbers (engine_cpu_pairs.hpp)
 };
 
 enum TermKind
@@ -97,6 +98,7 @@ struct Term
     int blocks;                    //!< words (4 template bytes) in a row; missing bytes are 0
     std::vector<uint32_t> taps;    //!< (planes x height) rows of `blocks` words
     std::vector<uint32_t> weights; //!< WEIGHTED_SAD_TERM only, same layout
+    std::vector<uint32_t> pairs;   //!< if not empty: nine combinations of rows, pairs of 16-bit numbers
     std::vector<Segment> segments;
 };
 

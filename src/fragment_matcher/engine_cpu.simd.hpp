@@ -21,6 +21,7 @@ void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, cons
 
 #include "engine_cpu_kernels.hpp"
 #include "engine_cpu_rows.hpp"
+#include "engine_cpu_pairs.hpp"
 
 namespace {
 
@@ -40,10 +41,12 @@ template <int R> TileFunction tileFunction(int kind)
     return kind == WEIGHTED_SAD_TERM ? multiplyTile<WeightedSadOp, R> : multiplyTile<DotOp, R>;
 }
 
+const int BAND = 16; // rows whose terms are kept until they are finished
+
 //! Memory of one thread, reused from call to call.
 struct RowScratch
 {
-    Buffer parts, partial, columns, zeros, numerators;
+    Buffer parts, partial, pairs, columns, zeros, numerators;
 };
 
 RowScratch& rowScratch()
@@ -68,6 +71,40 @@ void sumTerm(const Plan& plan, const Term& term, const Planes& planes, int cols,
         for (size_t i = 0; i < R * stride; ++i)
             out[i] = s == 0 ? P(sums[i]) : P(out[i] + sums[i]);
     }
+}
+
+#if CV_SSE2
+
+//! A term for 4 R rows of positions by multiplyPairs().
+template <int R, typename P>
+void sumPairs(const Plan& plan, const Term& term, const Planes& planes, int cols, P* out, size_t stride,
+              RowScratch& scratch)
+{
+    if (sizeof(P) == sizeof(uint32_t))
+        return multiplyPairs<R>(plan, term, planes, cols, reinterpret_cast<uint32_t*>(out), stride, scratch.pairs);
+    uint32_t* const sums = scratch.partial.get<uint32_t>(4 * R * stride);
+    multiplyPairs<R>(plan, term, planes, cols, sums, stride, scratch.pairs);
+    std::copy(sums, sums + 4 * R * stride, out);
+}
+
+#endif
+
+//! A term for `rows` rows of positions, as many of them at once as possible.
+template <typename P>
+void sumRows(const Plan& plan, const Term& term, const Planes& planes, int rows, int cols, P* out, size_t stride,
+             RowScratch& scratch)
+{
+    int y = 0;
+#if CV_SSE2
+    for (; !term.pairs.empty() && rows - y >= 16; y += 16)
+        sumPairs<4>(plan, term, planes.at(0, y), cols, out + y * stride, stride, scratch);
+    for (; !term.pairs.empty() && rows - y >= 4; y += 4)
+        sumPairs<1>(plan, term, planes.at(0, y), cols, out + y * stride, stride, scratch);
+#endif
+    for (; rows - y >= GROUP; y += GROUP)
+        sumTerm<GROUP>(plan, term, planes.at(0, y), cols, out + y * stride, stride, scratch.partial);
+    for (; y < rows; ++y)
+        sumTerm<1>(plan, term, planes.at(0, y), cols, out + y * stride, stride, scratch.partial);
 }
 
 //! Numerators and variances of ZNCC, modulo 2^64: the results fit, products on the way need not.
@@ -127,7 +164,7 @@ template <typename V, typename P>
 void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<V>& map)
 {
     RowScratch& scratch = rowScratch();
-    const size_t stride = alignRow(cols), termStride = GROUP * stride;
+    const size_t stride = alignRow(cols), termStride = BAND * stride;
     P* const terms = scratch.parts.get<P>(7 * termStride + 4 * stride);
     P* const windowRows = terms + 7 * termStride;
     WindowSums<P> windows[4];
@@ -141,19 +178,11 @@ void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const
         for (int w = 0; w < plan.windowCount; ++w)
             windows[w].start(plan.windows[w], planes, cols, plan.height, zeros, columns + w * windowMemory);
     }
-    for (int y = 0; y < rows; y += GROUP)
+    for (int y = 0; y < rows; y += BAND)
     {
-        const bool whole = rows - y >= GROUP;
-        const int count = std::min(GROUP, rows - y);
+        const int count = std::min(BAND, rows - y);
         for (int k = 0; k < plan.termCount; ++k)
-            for (int r = 0; r < (whole ? 1 : count); ++r)
-            {
-                P* const out = terms + k * termStride + r * stride;
-                if (whole)
-                    sumTerm<GROUP, P>(plan, plan.terms[k], planes.at(0, y), cols, out, stride, scratch.partial);
-                else
-                    sumTerm<1, P>(plan, plan.terms[k], planes.at(0, y + r), cols, out, stride, scratch.partial);
-            }
+            sumRows(plan, plan.terms[k], planes.at(0, y), count, cols, terms + k * termStride, stride, scratch);
         for (int r = 0; r < count; ++r)
         {
             for (int w = 0; w < plan.windowCount; ++w)
@@ -174,10 +203,13 @@ void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const
 
 KernelTraits kernelTraits()
 {
-    KernelTraits traits = {0, SAD_WIDTH};
+    KernelTraits traits = {0, SAD_WIDTH, CV_SSE2 != 0};
 #if CV_AVX512_SKX
     if (hasVnni())
+    {
         traits.bias = 0x80;
+        traits.pairs = false;
+    }
 #endif
     return traits;
 }

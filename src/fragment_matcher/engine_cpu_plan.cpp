@@ -49,6 +49,26 @@ void packWords(const uint8_t* bytes, int width, size_t rows, int blocks, std::ve
         memcpy(&words[y * blocks], bytes + y * width, width);
 }
 
+//! Nine combinations of the rows of `planes` templates (see engine_cpu_pairs.hpp), two neighbours a word.
+void packPairs(const uint8_t* bytes, int width, int height, int planes, std::vector<uint32_t>& words)
+{
+    const int rows = (height + 3) / 4, blocks = (width + 1) / 2;
+    words.assign(static_cast<size_t>(9) * planes * rows * blocks, 0u);
+    for (int p = 0; p < planes; ++p)
+        for (int y = 0; y < rows; ++y)
+            for (int x = 0; x < width; ++x)
+            {
+                uint32_t t[4] = {0, 0, 0, 0};
+                for (int i = 0; i < 4 && 4 * y + i < height; ++i)
+                    t[i] = bytes[(static_cast<size_t>(p) * height + 4 * y + i) * width + x];
+                const uint32_t even = t[0] + t[2], odd = t[1] + t[3], first = t[0] + t[1], second = t[2] + t[3];
+                const uint32_t combined[9] = {even + odd, first, second, even, t[0], t[2], odd, t[1], t[3]};
+                for (int c = 0; c < 9; ++c)
+                    words[((static_cast<size_t>(c) * planes + p) * rows + y) * blocks + x / 2] |=
+                        combined[c] << (x % 2 * 16); // pairs exist on little-endian processors only
+            }
+}
+
 uint32_t sumOfBytes(const uint8_t* bytes, size_t count)
 {
     uint32_t sum = 0;
@@ -90,6 +110,11 @@ void Plan::addTerm(int kind, int plane, int planes, const uint8_t* bytes, const 
             }
             term.segments.push_back(segment);
         }
+    const bool pairs = traits.pairs && kind == DOT_TERM && whole && height >= 4;
+    if (pairs)
+        packPairs(bytes, width, height, planes, term.pairs);
+    else
+        term.pairs.clear();
 }
 
 void Plan::addWindow(int plane, int planes, int x, int windowWidth, bool squared)
