@@ -28,6 +28,11 @@ void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const 
     CV_CPU_DISPATCH(scoreMap64, (plan, planes, rows, cols, map), CV_CPU_DISPATCH_MODES_ALL);
 }
 
+uint64_t scoreAt(const Plan& plan, const Planes& planes)
+{
+    CV_CPU_DISPATCH(scorePosition, (plan, planes), CV_CPU_DISPATCH_MODES_ALL);
+}
+
 //! Memory that a thread keeps between calls, unless a call needed a lot.
 struct Workspace
 {
@@ -136,9 +141,7 @@ public:
             return map_.values[y * map_.stride + x];
         if (plan_.metric == METRIC_ZNCC && plan_.variance == 0)
             return static_cast<V>(znccToValue(0.f));
-        V values[ROW_UNIT];
-        scoreMap(plan_, planes_.at(x, y), 1, 1, MapView<V>{values, ROW_UNIT, nullptr});
-        return values[0];
+        return static_cast<V>(scoreAt(plan_, planes_.at(x, y)));
     }
 
     //! walk: nine points around the best so far, with half the step each time.

@@ -122,6 +122,8 @@ struct Plan
     uint64_t kn, kc[3], ka;
     int64_t variance;
     int termCount, windowCount;
+    std::vector<uint8_t> bytes; //!< the template, channel by channel
+    const uint8_t* q;           //!< the fragment's weights
     Term terms[7];
     WindowTerm windows[4];
 
@@ -131,10 +133,8 @@ private:
     void addTerm(int kind, int plane, int planes, const uint8_t* bytes, const uint8_t* weights,
                  const KernelTraits& traits);
     void addWindow(int plane, int planes, int x, int windowWidth, bool squared);
-    void prepareUniform(const HostFragment& fragment, uint8_t q, const KernelTraits& traits);
+    void prepareUniform(const HostFragment& fragment, uint8_t weight, const KernelTraits& traits);
     void prepareWeighted(const HostFragment& fragment, const KernelTraits& traits);
-
-    std::vector<uint8_t> bytes_;
 };
 
 //! Smallest value of a row of the map and where it is first.

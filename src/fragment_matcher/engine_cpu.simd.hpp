@@ -17,11 +17,15 @@ void unpackRows(const ImageView& part, bool squares, const Planes& planes, uint8
 void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map);
 void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map);
 
+//! The value of the position at the origin of `planes`, as in the map.
+uint64_t scorePosition(const Plan& plan, const Planes& planes);
+
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 
 #include "engine_cpu_kernels.hpp"
 #include "engine_cpu_rows.hpp"
 #include "engine_cpu_pairs.hpp"
+#include "engine_cpu_position.hpp"
 
 namespace {
 
@@ -168,11 +172,14 @@ void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const
     P* const terms = scratch.parts.get<P>(7 * termStride + 4 * stride);
     P* const windowRows = terms + 7 * termStride;
     WindowSums<P> windows[4];
-    const size_t windowMemory = WindowSums<P>::memoryFor(cols, plan.width);
+    int widest = 0;
+    for (int w = 0; w < plan.windowCount; ++w)
+        widest = std::max(widest, plan.windows[w].width);
+    const size_t windowMemory = WindowSums<P>::memoryFor(cols, widest);
     P* const columns = scratch.columns.get<P>(4 * windowMemory);
     if (plan.windowCount)
     {
-        const size_t longest = alignRow(static_cast<size_t>(cols) + plan.width);
+        const size_t longest = alignRow(static_cast<size_t>(cols) + widest);
         uint8_t* const zeros = scratch.zeros.get<uint8_t>(longest);
         memset(zeros, planes.bias, longest);
         for (int w = 0; w < plan.windowCount; ++w)
@@ -239,6 +246,39 @@ void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, cons
 void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map)
 {
     scoreRows<uint64_t, uint64_t>(plan, planes, rows, cols, map);
+}
+
+uint64_t scorePosition(const Plan& plan, const Planes& planes)
+{
+    if (plan.weighted && plan.metric != METRIC_SAD)
+    {
+        if (plan.wide && plan.metric == METRIC_SSD)
+        {
+            uint64_t values[ROW_UNIT];
+            scoreMap64(plan, planes, 1, 1, MapView<uint64_t>{values, ROW_UNIT, nullptr});
+            return values[0];
+        }
+        uint32_t values[ROW_UNIT];
+        scoreMap32(plan, planes, 1, 1, MapView<uint32_t>{values, ROW_UNIT, nullptr});
+        return values[0];
+    }
+    const PositionKernel kernel = {plan.metric, planes.bias};
+    const size_t area = static_cast<size_t>(plan.width) * plan.height;
+    uint64_t first = 0, squares = 0, n = 0, v = 0;
+    for (int c = 0; c < plan.channels; ++c)
+    {
+        const PositionSums sums = kernel(planes.pixel(c, 0, 0), planes.step, &plan.bytes[c * area],
+                                         plan.weighted ? plan.q : nullptr, plan.width, plan.height);
+        first += sums.first;
+        squares += sums.squares;
+        n -= plan.kc[c] * sums.sum;
+        v -= plan.ka * sums.sum * sums.sum;
+    }
+    if (plan.metric != METRIC_ZNCC)
+        return first;
+    n += plan.kn * first;
+    v += plan.kn * squares;
+    return znccToValue(znccScore(static_cast<int64_t>(n), static_cast<int64_t>(v), plan.variance));
 }
 
 #endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY

@@ -151,6 +151,21 @@ template <int R> CV_ALWAYS_INLINE void flushSums(__m512i (&sums)[R][2], __m512i 
         }
 }
 
+//! The sums of a row of 64 positions in their order.
+inline void storeSums(const __m512i (&wide)[4], uint32_t* to)
+{
+    // Each 16 bytes of a, b, c, d are four consecutive positions; they follow each other in the order a, c, b, d.
+    const __m512i a = _mm512_unpacklo_epi32(wide[0], wide[1]), b = _mm512_unpackhi_epi32(wide[0], wide[1]);
+    const __m512i c = _mm512_unpacklo_epi32(wide[2], wide[3]), d = _mm512_unpackhi_epi32(wide[2], wide[3]);
+    const __m512i ac0 = _mm512_shuffle_i32x4(a, c, 0x44), ac1 = _mm512_shuffle_i32x4(a, c, 0xee);
+    const __m512i bd0 = _mm512_shuffle_i32x4(b, d, 0x44), bd1 = _mm512_shuffle_i32x4(b, d, 0xee);
+    // ac0 = a0 a1 c0 c1, bd0 = b0 b1 d0 d1 -> a0 c0 b0 d0, a1 c1 b1 d1
+    _mm512_storeu_si512(to, _mm512_shuffle_i32x4(ac0, bd0, 0x88));
+    _mm512_storeu_si512(to + 16, _mm512_shuffle_i32x4(ac0, bd0, 0xdd));
+    _mm512_storeu_si512(to + 32, _mm512_shuffle_i32x4(ac1, bd1, 0x88));
+    _mm512_storeu_si512(to + 48, _mm512_shuffle_i32x4(ac1, bd1, 0xdd));
+}
+
 /** vdbpsadbw takes the differences of 4 template bytes at 4 positions of each 8 bytes of the picture: 128 differences an
 instruction. Positions 8 l + k have offset 0 from the load and 8 l + 4 + k offset 4, where the next word loads anyway. */
 template <int R>
@@ -203,21 +218,7 @@ void sadTile(const Planes& image, const Term& term, const Segment& segment, int 
         }
     flushSums(sums, wide);
     for (int r = 0; r < R; ++r)
-    {
-        // Each 16 bytes of a, b, c, d are four consecutive positions; they follow each other in the order a, c, b, d.
-        const __m512i a = _mm512_unpacklo_epi32(wide[r][0], wide[r][1]),
-                      b = _mm512_unpackhi_epi32(wide[r][0], wide[r][1]);
-        const __m512i c = _mm512_unpacklo_epi32(wide[r][2], wide[r][3]),
-                      d = _mm512_unpackhi_epi32(wide[r][2], wide[r][3]);
-        const __m512i ac0 = _mm512_shuffle_i32x4(a, c, 0x44), ac1 = _mm512_shuffle_i32x4(a, c, 0xee);
-        const __m512i bd0 = _mm512_shuffle_i32x4(b, d, 0x44), bd1 = _mm512_shuffle_i32x4(b, d, 0xee);
-        uint32_t* const to = out + r * stride;
-        // ac0 = a0 a1 c0 c1, bd0 = b0 b1 d0 d1 -> a0 c0 b0 d0, a1 c1 b1 d1
-        _mm512_storeu_si512(to, _mm512_shuffle_i32x4(ac0, bd0, 0x88));
-        _mm512_storeu_si512(to + 16, _mm512_shuffle_i32x4(ac0, bd0, 0xdd));
-        _mm512_storeu_si512(to + 32, _mm512_shuffle_i32x4(ac1, bd1, 0x88));
-        _mm512_storeu_si512(to + 48, _mm512_shuffle_i32x4(ac1, bd1, 0xdd));
-    }
+        storeSums(wide[r], out + r * stride);
 }
 
 const int SAD_WIDTH = 4;
