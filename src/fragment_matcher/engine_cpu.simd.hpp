@@ -262,13 +262,18 @@ uint64_t scorePosition(const Plan& plan, const Planes& planes)
         scoreMap32(plan, planes, 1, 1, MapView<uint32_t>{values, ROW_UNIT, nullptr});
         return values[0];
     }
-    const PositionKernel kernel = {plan.metric, planes.bias};
     const size_t area = static_cast<size_t>(plan.width) * plan.height;
     uint64_t first = 0, squares = 0, n = 0, v = 0;
     for (int c = 0; c < plan.channels; ++c)
     {
-        const PositionSums sums = kernel(planes.pixel(c, 0, 0), planes.step, &plan.bytes[c * area],
-                                         plan.weighted ? plan.q : nullptr, plan.width, plan.height);
+        const uint8_t *const image = planes.pixel(c, 0, 0), *const taps = &plan.bytes[c * area];
+        const uint8_t* const q = plan.weighted ? plan.q : nullptr;
+        const PositionSums sums =
+            plan.metric == METRIC_SAD
+                ? PositionKernel<METRIC_SAD>{planes.bias}(image, planes.step, taps, q, plan.width, plan.height)
+            : plan.metric == METRIC_SSD
+                ? PositionKernel<METRIC_SSD>{planes.bias}(image, planes.step, taps, q, plan.width, plan.height)
+                : PositionKernel<METRIC_ZNCC>{planes.bias}(image, planes.step, taps, q, plan.width, plan.height);
         first += sums.first;
         squares += sums.squares;
         n -= plan.kc[c] * sums.sum;

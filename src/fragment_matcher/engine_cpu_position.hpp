@@ -11,15 +11,14 @@ struct PositionSums
     uint64_t first, sum, squares;
 };
 
-struct PositionKernel
+template <int METRIC> struct PositionKernel
 {
-    int metric;
     uint8_t bias;
 
     void addByte(PositionSums& sums, uint8_t image, uint32_t t, uint32_t q) const
     {
         const uint32_t i = static_cast<uint8_t>(image ^ bias), difference = i > t ? i - t : t - i;
-        sums.first += metric == METRIC_SAD ? q * difference : metric == METRIC_SSD ? difference * difference : i * t;
+        sums.first += METRIC == METRIC_SAD ? q * difference : METRIC == METRIC_SSD ? difference * difference : i * t;
         sums.sum += i;
         sums.squares += i * i;
     }
@@ -28,9 +27,9 @@ struct PositionKernel
     void addVector(v_uint32x4 (&sums)[3], const uint8_t* image, const uint8_t* taps, const v_uint8x16& q) const
     {
         const v_uint8x16 i = v_xor(v_load(image), v_setall_u8(bias)), t = v_load(taps), difference = v_absdiff(i, t);
-        if (metric == METRIC_SAD)
+        if (METRIC == METRIC_SAD)
             sums[0] = v_dotprod_expand(difference, q, sums[0]);
-        else if (metric == METRIC_SSD)
+        else if (METRIC == METRIC_SSD)
             sums[0] = v_dotprod_expand(difference, difference, sums[0]);
         else
         {
