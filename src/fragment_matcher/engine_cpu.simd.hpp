@@ -33,12 +33,12 @@ typedef void (*TileFunction)(const Planes&, const Term&, const Segment&, int, ui
 
 template <int R> TileFunction tileFunction(int kind)
 {
-#if CV_AVX512_SKX
+#if CT_AVX512
     static const bool vnni = hasVnni();
     if (vnni && kind != SAD_TERM)
         return kind == DOT_TERM ? multiplyTile<VnniDotOp, R> : multiplyTile<VnniWeightedSadOp, R>;
 #endif
-#if CV_SSE2
+#if CT_SSE
     if (kind == SAD_TERM)
         return sadTile<R>;
 #endif
@@ -77,7 +77,7 @@ void sumTerm(const Plan& plan, const Term& term, const Planes& planes, int cols,
     }
 }
 
-#if CV_SSE2
+#if CT_SSE
 
 //! A term for 4 R rows of positions by multiplyPairs().
 template <int R, typename P>
@@ -99,7 +99,7 @@ void sumRows(const Plan& plan, const Term& term, const Planes& planes, int rows,
              RowScratch& scratch)
 {
     int y = 0;
-#if CV_SSE2
+#if CT_SSE
     for (; !term.pairs.empty() && rows - y >= 16; y += 16)
         sumPairs<4>(plan, term, planes.at(0, y), cols, out + y * stride, stride, scratch);
     for (; !term.pairs.empty() && rows - y >= 4; y += 4)
@@ -210,8 +210,8 @@ void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const
 
 KernelTraits kernelTraits()
 {
-    KernelTraits traits = {0, SAD_WIDTH, CV_SSE2 != 0};
-#if CV_AVX512_SKX
+    KernelTraits traits = {0, SAD_WIDTH, CT_SSE != 0};
+#if CT_AVX512
     if (hasVnni())
     {
         traits.bias = 0x80;

@@ -8,11 +8,20 @@
 // rearranged before the final interleave and a template word is one splat for the whole tile.
 namespace {
 
+// Emulated vectors (a build option of OpenCV, for its tests) have no instructions of their own.
+#if CV_SSE2 && !defined CV_FORCE_SIMD128_CPP
+#define CT_SSE 1
+#define CT_AVX512 CV_AVX512_SKX
+#else
+#define CT_SSE 0
+#define CT_AVX512 0
+#endif
+
 #if CV_SIMD
 
 const int LANES = VTraits<v_uint32>::max_nlanes;
 const int TILE = 4 * LANES;
-#if CV_AVX512_SKX || CV_NEON
+#if CT_AVX512 || CV_NEON
 const int GROUP = 4; // rows at once: 32 registers hold 16 sums, template words and a picture vector
 #else
 const int GROUP = 2;
@@ -99,7 +108,7 @@ void multiplyTile(const Planes& image, const Term& term, const Segment& segment,
                            v_add(sums[r][2], constant), v_add(sums[r][3], constant));
 }
 
-#if CV_AVX512_SKX
+#if CT_AVX512
 
 #if defined __GNUC__ && !defined __clang__ &&                                                                          \
     __GNUC__ < 13 // takes the don't-care operands of its own intrinsics for bugs
@@ -224,7 +233,7 @@ void sadTile(const Planes& image, const Term& term, const Segment& segment, int 
 const int SAD_WIDTH = 4;
 bool hasVnni() { return checkHardwareSupport(CV_CPU_AVX_512VNNI); }
 
-#elif CV_SSE2
+#elif CT_SSE
 
 #if CV_AVX2
 inline __m256i sad8(const v_uint8& a, const v_uint8& b) { return _mm256_sad_epu8(a.val, b.val); }

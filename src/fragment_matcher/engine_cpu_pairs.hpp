@@ -11,7 +11,7 @@
 // result fits.
 namespace {
 
-#if CV_SSE2
+#if CT_SSE
 
 const int PAIR_COMBINATIONS = 9; // 3 a + b: identity a of rows, then b of the result's rows
 const int PAIR_TILE = 2 * LANES;
