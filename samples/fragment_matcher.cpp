@@ -34,11 +34,11 @@ const char* KEYS =
     "{ max-disparity  | 230     | stereo: largest disparity to look for }"
     "{ engine         | auto    | cpu, cuda, or auto: cuda where there is a device }"
     "{ metric         | SAD     | SAD, SSD or ZNCC }"
-    "{ fragments      | 0       | how many at most (0: 600 a frame of a video, 20000 for a pair) }"
+    "{ fragments      | 0       | how many at most (0: 900 a frame of a video, 20000 for a pair) }"
     "{ size           | 17      | side of a fragment in pixels }"
     "{ radius         | 14      | how far a fragment may move between two frames }"
     "{ weights        | true    | weigh pixels with a Gaussian window: the middle counts most }"
-    "{ min-confidence | 1.25    | fainter matches are neither drawn nor counted as found }"
+    "{ min-confidence | 1.4     | fainter matches are neither drawn nor counted as found }"
     "{ frames         | 0       | stop after so many frames (0: all) }"
     "{ vector-scale   | 4       | motion vectors are drawn so many times as long }"
     "{ output-dir     | .       | folder for pictures, video and CSV; must exist }"
@@ -84,7 +84,7 @@ Options readOptions(const CommandLineParser& parser)
     CV_CheckGE(o.fragments, 0, "--fragments is not negative");
     CV_CheckGT(o.gtScale, 0., "--gt-scale is positive");
     if (o.fragments == 0)
-        o.fragments = o.second.empty() ? 600 : 20000;
+        o.fragments = o.second.empty() ? 900 : 20000;
     return o;
 }
 
@@ -267,22 +267,24 @@ void drawLegend(Mat& picture, const String& title)
     label(picture, title, Point(12, 20), 0.5);
 }
 
-Mat drawMotion(const Mat& picture, const Options& options, const std::vector<Rect>& regions,
-               const std::vector<FragmentMatch>& matches, double scale, const String& title)
+//! Vectors of all matches of at least `minConfidence`; of very many matches only every second, third, ...
+Mat drawMotion(const Mat& picture, const std::vector<Rect>& regions, const std::vector<FragmentMatch>& matches,
+               double minConfidence, double scale, const String& title)
 {
-    Mat canvas = picture * 0.6;
-    for (size_t i = 0; i < matches.size(); ++i)
+    Mat canvas = picture * 0.55;
+    const size_t step = matches.size() / 6000 + 1;
+    const double eighths = 8.; // sub-pixel drawing
+    for (size_t i = 0; i < matches.size(); i += step)
     {
-        if (!found(matches[i], options.minConfidence))
+        if (!found(matches[i], minConfidence))
             continue;
         const Point2f from = middle(regions[i]), by = motion(regions[i], matches[i]);
         const Scalar colour = colourOf(matches[i].confidence);
-        const int shift = 3; // sub-pixel drawing
-        const Point a(cvRound(from.x * 8), cvRound(from.y * 8)),
-            b = a + Point(cvRound(by.x * scale * 8), cvRound(by.y * scale * 8));
-        circle(canvas, a, 11, colour, FILLED, LINE_AA, shift);
+        const Point a(cvRound(from.x * eighths), cvRound(from.y * eighths));
+        const Point b = a + Point(cvRound(by.x * scale * eighths), cvRound(by.y * scale * eighths));
+        circle(canvas, a, 11, colour, FILLED, LINE_AA, 3);
         if (norm(by) > 0.4)
-            line(canvas, a, b, colour, 2, LINE_AA, shift);
+            line(canvas, a, b, colour, 2, LINE_AA, 3);
     }
     drawLegend(canvas, title);
     return canvas;
@@ -340,7 +342,7 @@ void runVideo(const Options& options)
         for (const FragmentMatch& match : matches)
             good += found(match, options.minConfidence);
         const Mat picture =
-            drawMotion(frame, options, regions, matches, options.vectorScale,
+            drawMotion(frame, regions, matches, options.minConfidence, options.vectorScale,
                        format("frame %d, %zu fragments, motion x %g", count, matches.size(), options.vectorScale));
         if (options.video && !writer.isOpened() &&
             !writer.open(options.outputDir + "/motion.avi", CAP_OPENCV_MJPEG, VideoWriter::fourcc('M', 'J', 'P', 'G'),
@@ -487,7 +489,8 @@ void runPair(const Options& options)
     }
     const double scale = options.stereo ? 0.15 : options.vectorScale;
     save(options, options.stereo ? "confidence.png" : "motion.png",
-         drawMotion(pictures[0], options, regions, matches, scale, format("displacement x %g", scale)));
+         drawMotion(pictures[0], regions, matches, options.stereo ? 0. : options.minConfidence, scale,
+                    format("displacement x %g, from the dot on", scale)));
     if (options.stereo)
         save(options, "disparity.png", drawDisparity(pictures[0], options, regions, matches));
     std::cout << "wrote " << options.outputDir << "/matches.csv" << std::endl;
