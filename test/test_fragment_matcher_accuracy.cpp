@@ -152,6 +152,9 @@ TEST(FragmentMatcher_Accuracy, wholeFrameWithoutAreas)
         const Ptr<FM> matcher = FM::create(scene.params);
         give(*matcher, scene);
         expectSame(run(*matcher, scene), run(*matcher, scene.frame, whole));
+        // Whatever is empty stands for noArray(), as the Python bindings give it.
+        expectSame(run(*matcher, scene), run(*matcher, scene.frame, Mat()));
+        expectSame(run(*matcher, scene), run(*matcher, scene.frame, cuda::GpuMat()));
     }
 }
 

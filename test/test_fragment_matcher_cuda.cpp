@@ -423,6 +423,7 @@ TEST_F(FragmentMatcher_Cuda, outputsOnTheHost)
                    stream);
     EXPECT_TRUE(sameBits(truth.locations, result.locations));
     EXPECT_TRUE(sameBits(truth.scores, Mat(scores)));
+    expectSame(run(*matcher, scene.frame, noArray()), runOnDevice(*matcher, frame, GpuMat(), stream));
 
     std::vector<FragmentMatch> onCpu, found, converted;
     matcher->find(scene.frame, scene.areas, onCpu);
