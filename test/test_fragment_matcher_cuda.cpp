@@ -173,6 +173,31 @@ TEST_F(FragmentMatcher_Cuda, wholePictures)
         }
 }
 
+TEST_F(FragmentMatcher_Cuda, walkOfLargeFragments)
+{
+    RNG rng(6116);
+    for (const int metric : METRICS)
+        for (const Size size : {Size(17, 3), Size(31, 33), Size(229, 231), Size(601, 447)})
+            for (const int type : {CV_8UC1, CV_8UC3})
+                for (const int peaks : {1, 2})
+                {
+                    if (metric == FM::ZNCC && size.area() > 232 * 232)
+                        continue;
+                    SCOPED_TRACE(
+                        cv::format("metric %d %d x %d type %d K %d", metric, size.width, size.height, type, peaks));
+                    Scene scene;
+                    scene.params = makeParams(metric, peaks, FM::SQUARE, 2, FM::THREE_STEP, true);
+                    scene.frame = Mat(size + Size(6, 5), type);
+                    rng.fill(scene.frame, RNG::UNIFORM, 0, 2);
+                    scene.frame *= 255;
+                    scene.templates.push_back(~scene.frame(Rect(Point(1, 2), size)));
+                    scene.predictions = Mat(1, 1, CV_32SC2, Scalar(3, 2));
+                    expectEnginesAgree(scene);
+                    scene.weights.push_back(weightsOf(rng, size, WEIGHTS_8U, 0));
+                    expectEnginesAgree(scene);
+                }
+}
+
 TEST_F(FragmentMatcher_Cuda, longestSides)
 {
     RNG rng(6104);

@@ -30,6 +30,34 @@ Mat spoiled(float value)
     return weights;
 }
 
+// Calls whose outputs do not matter.
+
+void match(FM& matcher, const Mat& frame, const Mat& areas = Mat())
+{
+    Mat locations;
+    matcher.match(frame, areas, locations);
+}
+
+void find(FM& matcher, const Mat& frame)
+{
+    std::vector<FragmentMatch> matches;
+    matcher.find(frame, noArray(), matches);
+}
+
+Mat scoreMap(FM& matcher, int index, const Mat& frame, Rect area = Rect(), int depth = CV_32F)
+{
+    Mat map;
+    matcher.scoreMap(index, frame, area, map, depth);
+    return map;
+}
+
+void scoreMaps(FM& matcher, const Mat& frame, const Mat& areas = Mat(), int depth = CV_32F)
+{
+    Mat maps;
+    std::vector<int> offsets;
+    matcher.scoreMaps(frame, areas, maps, offsets, depth);
+}
+
 void expectRefusal(FM& matcher, const BadCall& bad)
 {
     try
@@ -200,136 +228,80 @@ TEST_F(FragmentMatcher_Negative, singleFragments)
     });
 }
 
-TEST_F(FragmentMatcher_Negative, match)
+TEST_F(FragmentMatcher_Negative, frames)
+{
+    std::vector<BadCall> calls;
+    const auto add = [&](const char* what, const Mat& picture)
+    {
+        calls.push_back({what, "frame", [=](FM& m) { match(m, picture); }});
+        calls.push_back({what, "frame", [=](FM& m) { find(m, picture); }});
+        calls.push_back({what, "frame", [=](FM& m) { scoreMap(m, 0, picture); }});
+        calls.push_back({what, "frame", [=](FM& m) { scoreMaps(m, picture); }});
+    };
+    add("16 bit", Mat(50, 50, CV_16UC1));
+    add("signed", Mat(50, 50, CV_8SC1));
+    add("float", Mat(50, 50, CV_32FC1));
+    add("two channels", Mat(50, 50, CV_8UC2));
+    add("not of the fragments' type", Mat(50, 50, CV_8UC3));
+    add("too wide", Mat(1, 32768, CV_8UC1));
+    add("too high", Mat(32768, 1, CV_8UC1));
+    expectRefusals(calls);
+}
+
+TEST_F(FragmentMatcher_Negative, searchAreas)
 {
     const Mat frame = scene.frame;
     const int n = static_cast<int>(scene.templates.size());
     std::vector<BadCall> calls;
-    const auto badFrame = [&](const char* what, const Mat& picture)
+    const auto add = [&](const char* what, const Mat& areas)
     {
-        calls.push_back({what, "frame",
-                         [=](FM& m)
-                         {
-                             Mat out;
-                             m.match(picture, noArray(), out);
-                         }});
-        calls.push_back({what, "frame",
-                         [=](FM& m)
-                         {
-                             std::vector<FragmentMatch> found;
-                             m.find(picture, noArray(), found);
-                         }});
-        calls.push_back({what, "frame",
-                         [=](FM& m)
-                         {
-                             Mat map;
-                             m.scoreMap(0, picture, Rect(), map);
-                         }});
-        calls.push_back({what, "frame",
-                         [=](FM& m)
-                         {
-                             Mat map;
-                             std::vector<int> o;
-                             m.scoreMaps(picture, noArray(), map, o);
-                         }});
+        calls.push_back({what, "searchAreas", [=](FM& m) { match(m, frame, areas); }});
+        calls.push_back({what, "searchAreas", [=](FM& m) { scoreMaps(m, frame, areas); }});
     };
-    badFrame("frame: 16 bit", Mat(50, 50, CV_16UC1));
-    badFrame("frame: signed", Mat(50, 50, CV_8SC1));
-    badFrame("frame: float", Mat(50, 50, CV_32FC1));
-    badFrame("frame: two channels", Mat(50, 50, CV_8UC2));
-    badFrame("frame: not of the fragments' type", Mat(50, 50, CV_8UC3));
-    badFrame("frame: too wide", Mat(1, 32768, CV_8UC1));
-    badFrame("frame: too high", Mat(32768, 1, CV_8UC1));
-
-    const auto badAreas = [&](const char* what, const Mat& areas)
-    {
-        calls.push_back({what, "searchAreas",
-                         [=](FM& m)
-                         {
-                             Mat out;
-                             m.match(frame, areas, out);
-                         }});
-        calls.push_back({what, "searchAreas",
-                         [=](FM& m)
-                         {
-                             Mat map;
-                             std::vector<int> o;
-                             m.scoreMaps(frame, areas, map, o);
-                         }});
-    };
-    const std::vector<Rect> whole(n, Rect(0, 0, 80, 60));
-    std::vector<Rect> negative = whole;
+    std::vector<Rect> negative(n, Rect(0, 0, 80, 60));
+    add("one less", Mat(n - 1, 1, CV_32SC4, Scalar(0, 0, 80, 60)));
+    add("one more", Mat(n + 1, 1, CV_32SC4, Scalar(0, 0, 80, 60)));
+    add("two columns", Mat(n, 2, CV_32SC4, Scalar(0, 0, 80, 60)));
+    add("float", Mat(n, 1, CV_32FC4, Scalar(0, 0, 80, 60)));
+    add("four columns", Mat(n, 4, CV_32SC1, Scalar(60)));
     negative[n - 1].width = -5;
-    badAreas("one area less", Mat(n - 1, 1, CV_32SC4, Scalar(0, 0, 80, 60)));
-    badAreas("one area more", Mat(n + 1, 1, CV_32SC4, Scalar(0, 0, 80, 60)));
-    badAreas("two columns", Mat(n, 2, CV_32SC4, Scalar(0, 0, 80, 60)));
-    badAreas("float areas", Mat(n, 1, CV_32FC4, Scalar(0, 0, 80, 60)));
-    badAreas("four columns", Mat(n, 4, CV_32SC1, Scalar(60)));
-    badAreas("negative width", Mat(negative, true));
+    add("negative width", Mat(negative, true));
     negative[n - 1] = Rect(0, 0, 5, std::numeric_limits<int>::min());
-    badAreas("negative height", Mat(negative, true));
+    add("negative height", Mat(negative, true));
     expectRefusals(calls);
 }
 
 TEST_F(FragmentMatcher_Negative, maps)
 {
     const Mat frame = scene.frame;
-    std::vector<BadCall> calls;
-    const auto add = [&](const char* what, const char* named, int index, Rect area, int depth)
-    {
-        calls.push_back({what, named,
-                         [=](FM& m)
-                         {
-                             Mat map;
-                             m.scoreMap(index, frame, area, map, depth);
-                         }});
+    const int n = matcher->getFragmentCount();
+    std::vector<BadCall> calls = {
+        {"index -1", "index", [=](FM& m) { scoreMap(m, -1, frame); }},
+        {"index N", "index", [=](FM& m) { scoreMap(m, n, frame); }},
+        {"negative width", "searchArea", [=](FM& m) { scoreMap(m, 0, frame, Rect(0, 0, -5, 5)); }},
+        {"negative height", "searchArea", [=](FM& m) { scoreMap(m, 0, frame, Rect(0, 0, 5, -5)); }},
     };
-    add("index -1", "index", -1, Rect(), CV_32F);
-    add("index N", "index", matcher->getFragmentCount(), Rect(), CV_32F);
-    add("negative width", "searchArea", 0, Rect(0, 0, -5, 5), CV_32F);
-    add("negative height", "searchArea", 0, Rect(0, 0, 5, -5), CV_32F);
     for (const int depth : {CV_8U, CV_16U, CV_16F, -1, 77})
-        add("depth", "depth", 0, Rect(), depth);
-    calls.push_back({"depth", "depth",
-                     [=](FM& m)
-                     {
-                         Mat map;
-                         std::vector<int> o;
-                         m.scoreMaps(frame, noArray(), map, o, CV_8U);
-                     }});
+    {
+        calls.push_back({"depth", "depth", [=](FM& m) { scoreMap(m, 0, frame, Rect(), depth); }});
+        calls.push_back({"depth", "depth", [=](FM& m) { scoreMaps(m, frame, Mat(), depth); }});
+    }
     expectRefusals(calls);
 
     // Maps of ZNCC are floats.
     const Ptr<FM> zncc = FM::create(makeParams(FM::ZNCC));
     zncc->setFragments(one(gray()));
-    expectRefusal(*zncc, {"ZNCC as double", "depth",
-                          [=](FM& m)
-                          {
-                              Mat map;
-                              m.scoreMap(0, frame, Rect(), map, CV_64F);
-                          }});
-    expectRefusal(*zncc, {"ZNCC as int", "depth",
-                          [=](FM& m)
-                          {
-                              Mat map;
-                              m.scoreMap(0, frame, Rect(), map, CV_32S);
-                          }});
+    expectRefusal(*zncc, {"ZNCC as double", "depth", [=](FM& m) { scoreMap(m, 0, frame, Rect(), CV_64F); }});
+    expectRefusal(*zncc, {"ZNCC as int", "depth", [=](FM& m) { scoreMaps(m, frame, Mat(), CV_32S); }});
 
     // One pixel more than 32-bit maps can hold.
     const Ptr<FM> sad = FM::create(makeParams(FM::SAD)), ssd = FM::create(makeParams(FM::SSD));
     sad->setFragments(one(gray(109, 101))); // 11,009
     ssd->setFragments(one(gray(44, 1)));
-    for (const Ptr<FM>& m : {sad, ssd})
+    for (const Ptr<FM>& large : {sad, ssd})
     {
-        expectRefusal(*m, {"map of ints", "depth",
-                           [=](FM& f)
-                           {
-                               Mat map;
-                               f.scoreMap(0, gray(200, 200), Rect(), map, CV_32S);
-                           }});
-        Mat map;
-        m->scoreMap(0, gray(200, 200), Rect(), map, CV_64F);
-        EXPECT_EQ(0., cvtest::norm(map, NORM_INF));
+        expectRefusal(*large, {"int", "depth", [](FM& m) { scoreMap(m, 0, gray(200, 200), Rect(), CV_32S); }});
+        EXPECT_EQ(0., cvtest::norm(scoreMap(*large, 0, gray(200, 200), Rect(), CV_64F), NORM_INF));
     }
 }
 
@@ -363,12 +335,7 @@ TEST_F(FragmentMatcher_Negative, predictions)
     const Ptr<FM> walker = FM::create(makeParams(FM::SAD, 2, FM::SQUARE, 0, FM::THREE_STEP));
     give(*walker, scene);
     walker->setPredictions(Mat(n + 1, 1, CV_32SC2, Scalar::all(0)));
-    expectRefusal(*walker, {"rows", "Predictions",
-                            [=](FM& m)
-                            {
-                                Mat out;
-                                m.match(scene.frame, noArray(), out);
-                            }});
+    expectRefusal(*walker, {"rows", "Predictions", [=](FM& m) { match(m, scene.frame); }});
 }
 
 TEST_F(FragmentMatcher_Negative, convert)
@@ -442,12 +409,7 @@ TEST(FragmentMatcher_Limits, znccPixels)
 TEST(FragmentMatcher_Limits, emptyFrameAndNoFragments)
 {
     const Ptr<FM> matcher = FM::create();
-    expectRefusal(*matcher, {"no fragments", "fragments",
-                             [](FM& m)
-                             {
-                                 Mat out;
-                                 m.match(gray(), noArray(), out);
-                             }});
+    expectRefusal(*matcher, {"no fragments", "fragments", [](FM& m) { match(m, gray()); }});
     matcher->setFragments(one(gray()));
     Mat locations(3, 3, CV_8UC1, Scalar(1)), scores(1, 1, CV_32FC1), map(2, 2, CV_32FC1, Scalar(1)), maps = map.clone();
     std::vector<int> offsets(7);
