@@ -88,15 +88,17 @@ TEST_F(FragmentMatcher_Real, aloeDisparities)
             if (confidence < 1.1f)
                 unsure.add(isRight);
         }
-        // Measured (SAD, SSD, ZNCC): ALOE_MEASURED. The rest is occluded, at depth edges, or in repeated pattern.
-        std::cout << cv::format(
-            "metric %d: %.1f %% of %d right; confidence >= 2: %.1f %% of %d; < 1.1: %.1f %% of %d\n", metric,
-            all.percent(), all.all, sure.percent(), sure.all, unsure.percent(), unsure.all);
-        EXPECT_GT(all.all, 2000);
-        EXPECT_GT(all.percent(), 65.);
-        EXPECT_GT(sure.all, all.all / 4);
-        EXPECT_GT(sure.percent(), 90.);
-        EXPECT_LT(unsure.percent(), 45.);
+        // Measured (SAD, SSD, ZNCC): 79.7, 78.2, 78.7 % right; from a confidence of 2 on 98.9, 95.4, 96.1 % of two thirds of
+        // all; below 1.1 7.4, 9.3, 6.6 %. What is wrong is occluded, at depth edges, or a rival in the wallpaper's pattern.
+        const String measured =
+            cv::format("metric %d: %.1f %% of %d right; confidence >= 2: %.1f %% of %d; < 1.1: %.1f %% of %d", metric,
+                       all.percent(), all.all, sure.percent(), sure.all, unsure.percent(), unsure.all);
+        EXPECT_GT(all.all, 3000) << measured;
+        EXPECT_GT(all.percent(), 72.) << measured;
+        EXPECT_GT(sure.all, all.all / 2) << measured;
+        EXPECT_GT(sure.percent(), 92.) << measured;
+        EXPECT_GT(unsure.all, 100) << measured;
+        EXPECT_LT(unsure.percent(), 20.) << measured;
     }
 }
 
@@ -128,48 +130,39 @@ TEST_F(FragmentMatcher_Real, rubberwhaleThereAndBack)
         home.add(std::abs(apart.x) <= 1 && std::abs(apart.y) <= 1);
         moved.add(found[i].tl() != regions[i].tl());
     }
-    std::cout << cv::format("%.1f %% of %d come home, %.1f %% had moved\n", home.percent(), home.all, moved.percent());
-    EXPECT_GT(home.percent(), 90.); // RUBBER_MEASURED
-    EXPECT_GT(moved.percent(), 20.) << "the pictures differ";
+    EXPECT_GT(home.percent(), 95.);                           // measured: 98.7 %
+    EXPECT_GT(moved.percent(), 50.) << "the pictures differ"; // measured: 98.6 %
 }
 
-//! A turned and shrunk box: parts of it, warped alike, are found on it.
+//! A turned and shrunk box: a part of it, warped to many angles and scales in one batch, is found on it.
 TEST_F(FragmentMatcher_Real, boxInScene)
 {
-    const Mat box = picture("box.png", IMREAD_GRAYSCALE), scene = picture("box_in_scene.png", IMREAD_GRAYSCALE);
-    // The box lies in the scene at about (117..274, 120..267), turned by about 27 degrees clockwise, at 0.45 of its size.
-    const Rect onBox(100, 40, 160, 120);
+    Mat box, scene; // at half their size, which is enough
+    cv::resize(picture("box.png", IMREAD_GRAYSCALE), box, Size(), 0.5, 0.5, INTER_AREA);
+    cv::resize(picture("box_in_scene.png", IMREAD_GRAYSCALE), scene, Size(), 0.5, 0.5, INTER_AREA);
     const Ptr<FM> matcher = FM::create(makeParams(FM::ZNCC));
-    double bestScore = -1, bestScale = 0, bestAngle = 0;
-    Point2f bestMiddle;
-    for (double scale = 0.35; scale <= 0.601; scale += 0.025)
-    {
-        matcher->clear();
-        std::vector<double> angles;
-        std::vector<Size> sizes;
-        for (double angle = -40; angle <= 40; angle += 2.5)
+    std::vector<Size> sizes;
+    std::vector<double> angles;
+    for (double scale = 0.45; scale < 0.61; scale += 0.05)
+        for (double angle = -30; angle < 31; angle += 5)
         {
             Mat templ, weights;
-            FM::warpFragment(box(onBox), noArray(), angle, scale, templ, weights);
+            FM::warpFragment(box(Rect(40, 20, 90, 70)), noArray(), angle, scale, templ, weights);
             matcher->addFragment(templ, weights);
-            angles.push_back(angle), sizes.push_back(templ.size());
+            sizes.push_back(templ.size()), angles.push_back(angle);
         }
-        const Result result = search(matcher, scene, {});
-        for (int i = 0; i < result.scores.rows; ++i)
-            if (result.scores.at<float>(i, 0) > bestScore)
-            {
-                bestScore = result.scores.at<float>(i, 0), bestScale = scale, bestAngle = angles[i];
-                bestMiddle =
-                    Point2f(result.locations.at<Point>(i, 0)) + Point2f(sizes[i].width / 2.f, sizes[i].height / 2.f);
-            }
-    }
-    std::cout << cv::format("score %.3f, scale %.3f, angle %.1f, middle (%.1f, %.1f)\n", bestScore, bestScale,
-                            bestAngle, bestMiddle.x, bestMiddle.y);
-    EXPECT_GT(bestScore, 0.5);
-    EXPECT_TRUE(Rect(110, 110, 175, 165).contains(Point(bestMiddle))) << bestMiddle;
+    const Result result = search(matcher, scene, {});
+    const Mat best = result.scores.col(0);
+    Point index;
+    cv::minMaxLoc(best, nullptr, nullptr, nullptr, &index);
+    const Point corner = result.locations.at<Point>(index.y, 0);
+    const Rect found(corner, sizes[index.y]), onTheBox(46, 78, 92, 76); // the box's outline in the half-size scene
+    EXPECT_GT(best.at<float>(index.y), 0.6f); // measured: 0.72, at 0.55 of the size and turned by -10 degrees
+    EXPECT_EQ(found, found & onTheBox);
+    EXPECT_NEAR(angles[index.y], -10., 5.);
 }
 
-//! The template of OpenCV's own sample, with its mask: the masked match is exact at the place it was cut from.
+//! The template and mask of OpenCV's own sample of matchTemplate: the same place as there, and no doubt about it.
 TEST_F(FragmentMatcher_Real, lenaTemplateWithMask)
 {
     const Mat frame = picture("lena_tmpl.jpg"), templ = picture("tmpl.png"),
@@ -177,17 +170,16 @@ TEST_F(FragmentMatcher_Real, lenaTemplateWithMask)
     ASSERT_EQ(templ.size(), mask.size());
     Mat theirs;
     matchTemplate(frame, templ, theirs, TM_CCOEFF_NORMED, mask);
-    Point expectedAt;
-    cv::minMaxLoc(theirs, nullptr, nullptr, nullptr, &expectedAt);
+    Point at;
+    cv::minMaxLoc(theirs, nullptr, nullptr, nullptr, &at);
+    const Rect area = Rect(at, templ.size()) + Point(-60, -50) + Size(110, 120);
     for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
     {
-        const Ptr<FM> matcher = FM::create(makeParams(metric));
+        const Ptr<FM> matcher = FM::create(makeParams(metric, 2, FM::SQUARE, 20));
         matcher->addFragment(templ, mask);
-        const Result result = search(matcher, frame, {});
-        EXPECT_EQ(expectedAt, result.locations.at<Point>(0, 0)) << "metric " << metric;
-        std::cout << cv::format("metric %d: score %.4f, confidence %.2f\n", metric, result.scores.at<float>(0, 0),
-                                result.confidence.at<float>(0));
-        EXPECT_GT(result.confidence.at<float>(0), 1.5f);
+        const Result result = search(matcher, frame, {area});
+        EXPECT_EQ(at, result.locations.at<Point>(0, 0)) << "metric " << metric;
+        EXPECT_GT(result.confidence.at<float>(0), 1.5f) << "metric " << metric;
     }
 }
 
