@@ -256,10 +256,7 @@ void runVideo(const Options& options)
                          rate > 0 && rate <= 240 ? rate : 25., frame.size()))
             CV_Error(Error::StsError, "cannot write " + options.outputDir + "/motion.avi");
         if (options.video)
-        {
-            writer.set(VIDEOWRITER_PROP_QUALITY, 80);
             writer.write(picture);
-        }
         if (total > 0 ? count % std::max(1, total / 4) == 0 : (count & (count - 1)) == 0)
             save(options, format("motion_%05d.png", count), picture);
         if (count % 20 == 0)
