@@ -47,7 +47,8 @@ struct alignas(16) FusedScratch
 {
     Best warps[32];
     Best peaks[MAX_PEAKS];
-    Entry entry; //!< here and not in registers, which the sums need
+    Position at[MAX_PEAKS]; //!< where in the window they are
+    Entry entry;            //!< here and not in registers, which the sums need
     int status;
 };
 
@@ -160,9 +161,9 @@ __device__ int findPeaksInMap(const Entry& entry, const Settings& settings, cons
             {
                 const Value value = map[p];
                 if (value >= least && at != Best::NONE)
-                    continue; // most: the question below costs a division a peak
+                    continue; // most, and cheaper than the question below
                 const int y = p / cols;
-                if (allowed(p - y * cols, y, scratch->peaks, count, cols, distance, settings.exclusion))
+                if (allowed(p - y * cols, y, scratch->at, count, distance, settings.exclusion))
                 {
                     least = value;
                     at = p;
@@ -174,7 +175,10 @@ __device__ int findPeaksInMap(const Entry& entry, const Settings& settings, cons
         if (best.index == Best::NONE)
             break;
         if (threadIdx.x == 0)
+        {
             scratch->peaks[count] = best;
+            scratch->at[count] = {best.index % cols, best.index / cols};
+        }
         __syncthreads(); // all threads see the peak
     }
     return count;

@@ -40,10 +40,11 @@ template <typename Value> __device__ bool tileInWindow(const Candidates<Value>& 
 
 //! A warp's look at one tile, position by position.
 template <typename Value>
-__device__ void searchTile(const Candidates<Value>& from, int tile, const Best* peaks, int count, Best& best)
+__device__ void searchTile(const Candidates<Value>& from, int tile, const Position* peaks, int count, Best& best)
 {
-    constexpr int AHEAD = 16; // loads on their way before the first is used
+    constexpr int AHEAD = 8; // loads on their way before the first is used; one block runs this: little code, too
     const int x0 = tile % from.tilesX * tuning::TILE_COLS, y0 = tile / from.tilesX * tuning::TILE_ROWS;
+#pragma unroll 1
     for (int first = threadIdx.x % 32; first < tuning::TILE_COLS * tuning::TILE_ROWS; first += 32 * AHEAD)
     {
         Value values[AHEAD];
@@ -58,7 +59,7 @@ __device__ void searchTile(const Candidates<Value>& from, int tile, const Best* 
         {
             const int p = first + 32 * n, x = x0 + p % tuning::TILE_COLS, y = y0 + p / tuning::TILE_COLS;
             if (x < from.cols && y < from.rows && best.beatenBy(values[n], y * from.cols + x) &&
-                allowed(x, y, peaks, count, from.cols, from.distance, from.exclusion))
+                allowed(x, y, peaks, count, from.distance, from.exclusion))
                 best = {values[n], y * from.cols + x};
         }
     }
@@ -68,6 +69,7 @@ template <int THREADS> struct PeakScratch
 {
     Best warps[THREADS / 32];
     Best peaks[MAX_PEAKS];
+    Position at[MAX_PEAKS]; //!< where in the window they are
     int suspects[THREADS];
     int suspectCount;
 };
@@ -80,8 +82,7 @@ __device__ Best nextPeak(const Candidates<Value>& from, int count, PeakScratch<T
     const auto bestAllowed = [&](const TileBest& candidate)
     {
         const int y = candidate.index / from.cols;
-        return allowed(candidate.index - y * from.cols, y, scratch->peaks, count, from.cols, from.distance,
-                       from.exclusion);
+        return allowed(candidate.index - y * from.cols, y, scratch->at, count, from.distance, from.exclusion);
     };
     Best best = Best::none();
     for (int tile = threadIdx.x; tile < from.tiles; tile += blockDim.x)
@@ -110,7 +111,7 @@ __device__ Best nextPeak(const Candidates<Value>& from, int count, PeakScratch<T
         }
         __syncthreads(); // the list is complete
         for (int s = threadIdx.x / 32; s < scratch->suspectCount; s += THREADS / 32)
-            searchTile(from, scratch->suspects[s], scratch->peaks, count, best);
+            searchTile(from, scratch->suspects[s], scratch->at, count, best);
         __syncthreads(); // the list has been read
     }
     return blockBest(best, scratch->warps);
@@ -150,7 +151,10 @@ __device__ void findPeaks(const Entry& entry, const Settings& settings, const gp
         if (best.index == Best::NONE)
             break;
         if (threadIdx.x == 0)
+        {
             scratch->peaks[count] = best;
+            scratch->at[count] = {best.index % from.cols, best.index / from.cols};
+        }
         __syncthreads(); // all threads see the peak
     }
     report(out, entry.i, settings, fragment, entry.window, scale, scratch->peaks, count,
