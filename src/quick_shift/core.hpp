@@ -49,12 +49,24 @@ CT_HOST_DEVICE float bitsFloat(uint32_t bits)
     return value;
 }
 
+//! 1 + fraction: (bits & 0x7fffff) | 0x3f800000, on the device in one instruction.
+CT_HOST_DEVICE uint32_t mantissaOf(uint32_t bits)
+{
+#ifdef __CUDA_ARCH__
+    uint32_t result;
+    asm("lop3.b32 %0, %1, %2, %3, 0xEA;" : "=r"(result) : "r"(bits), "r"(0x007fffffu), "r"(0x3f800000u));
+    return result;
+#else
+    return (bits & 0x007fffffu) | 0x3f800000u;
+#endif
+}
+
 //! From the clamped exponent y on: see the top of the file. The result is WEIGHT_BIAS + round(2^23 weight).
 CT_HOST_DEVICE uint32_t weightBitsOf(float y, float spatial)
 {
     const float c[5] = {CT_QUICK_SHIFT_EXP2};
     const uint32_t shifted = floatBits(y) << 5;
-    const uint32_t mantissa = (shifted & 0x007fffffu) | 0x3f800000u;
+    const uint32_t mantissa = mantissaOf(shifted);
     const float m = bitsFloat(mantissa);
     const float p = fmaf(fmaf(fmaf(fmaf(c[4], m, c[3]), m, c[2]), m, c[1]), m, c[0]);
     const float twice = bitsFloat(shifted + (floatBits(p) - mantissa));

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "quick_shift/density.simd.hpp"
+#include "density.simd.hpp"
 #include "quick_shift/density.simd_declarations.hpp"
 
 namespace cv { namespace cuda { namespace quick_shift {

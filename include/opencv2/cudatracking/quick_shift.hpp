@@ -126,7 +126,8 @@ public:
     right, lower or lower right neighbour. Masked pixels are a label of their own. */
     CV_WRAP virtual void getLabelContourMask(OutputArray mask, bool thickLine = true, Stream& stream = Stream::Null()) const = 0;
 
-    /** @brief Each pixel replaced by the mean of its superpixel; type and size of image; 0 where masked. Does not wait.
+    /** @brief Each pixel replaced by the mean of its superpixel; type and size of image; 0 where masked. Waits for
+    the number of superpixels unless it is known already.
     @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, of the size of the last compute(); not necessarily its input.
     CV_8U and CV_16U: rounded half up. CV_32F: mean of values rounded to a 2^-30th of the largest magnitude. */
     CV_WRAP virtual void getMeanColor(InputArray image, OutputArray dst, Stream& stream = Stream::Null()) const = 0;
