@@ -87,12 +87,16 @@ case "$PRINT" in
         exit 0 ;;
 esac
 
-# Two builds in one folder would spoil each other's files: the second waits. The lock ends with this process.
+# Two calls would spoil each other's files: the second waits. First for the common downloads, then for the build folder.
+# lock FILE: held until the next lock, or the end of this process.
+lock()
+{
+    command -v flock >/dev/null || return 0
+    exec 9>"$1"
+    flock -n 9 || { say "waiting for another call of build.sh ($1)"; flock 9; }
+}
 mkdir -p "$BUILD_ROOT"
-if command -v flock >/dev/null; then
-    exec 9>"$BUILD_ROOT/.lock"
-    flock -n 9 || { say "waiting for another build in $BUILD_ROOT"; flock 9; }
-fi
+lock "$BUILD_ROOT/.lock"
 
 packages=(cmake ninja-build g++ pkg-config ccache ca-certificates libavcodec-dev libavformat-dev libavutil-dev libswscale-dev)
 case "$(command -v python3 || true)" in
@@ -128,6 +132,8 @@ if [ "$CUDA" = on ] && [ ! -f "$(dirname "$(dirname "$(readlink -f "$NVCC")")")/
     fi
 fi
 
+lock "$BUILD_DIR.lock"
+
 # --- configure -------------------------------------------------------------------------------------------------------
 modules=core,imgproc,video,imgcodecs,videoio,highgui,ts,cudatracking
 [ "$CUDA" = off ] || modules+=,cudev
@@ -158,6 +164,7 @@ options=(
     -DBUILD_TESTS=ON -DBUILD_PERF_TESTS=ON -DBUILD_CUDATRACKING_SAMPLES=ON
     -DOPENCV_BUILD_TEST_MODULES_LIST=cudatracking -DOPENCV_BUILD_PERF_TEST_MODULES_LIST=cudatracking
     -DVIDEOIO_PLUGIN_LIST=ffmpeg -DOPENCV_FFMPEG_ENABLE_LIBAVDEVICE=OFF
+    '-DCMAKE_BUILD_RPATH=$ORIGIN/../lib' # programs that are copied with the libraries beside them find those
     -DBUILD_ZLIB=ON -DBUILD_PNG=ON -DBUILD_JPEG=ON
     -DOPENCV_GENERATE_PKGCONFIG=OFF -DBUILD_INFO_SKIP_EXTRA_MODULES=ON
     "-DBUILD_opencv_python3=$(onoff $WITH_PYTHON)" "-DPYTHON3_EXECUTABLE=$PYTHON" "-DPYTHON_DEFAULT_EXECUTABLE=$PYTHON"

@@ -13,9 +13,24 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-enum Metric { METRIC_SAD, METRIC_SSD, METRIC_ZNCC };
-enum Exclusion { EXCLUDE_SQUARE, EXCLUDE_CROSS };
-enum Status { STATUS_FOUND, STATUS_NO_POSITION, STATUS_FLAT_FRAGMENT, STATUS_AREA_TOO_LARGE };
+enum Metric
+{
+    METRIC_SAD,
+    METRIC_SSD,
+    METRIC_ZNCC
+};
+enum Exclusion
+{
+    EXCLUDE_SQUARE,
+    EXCLUDE_CROSS
+};
+enum Status
+{
+    STATUS_FOUND,
+    STATUS_NO_POSITION,
+    STATUS_FLAT_FRAGMENT,
+    STATUS_AREA_TOO_LARGE
+};
 
 const int MAX_PEAKS = 16;
 
@@ -54,13 +69,30 @@ CT_HOST_DEVICE uint8_t quantiseWeight(float w)
 //! The search area cut by the frame, as positions. 64 bit: areas may reach beyond what int can add up.
 CT_HOST_DEVICE SearchWindow searchWindow(const Rect4& area, int frameCols, int frameRows, int width, int height)
 {
-    const int64_t right = static_cast<int64_t>(area.x) + area.width, bottom = static_cast<int64_t>(area.y) + area.height;
+    const int64_t right = static_cast<int64_t>(area.x) + area.width,
+                  bottom = static_cast<int64_t>(area.y) + area.height;
     const int x0 = area.x > 0 ? area.x : 0, y0 = area.y > 0 ? area.y : 0;
     const int64_t cols = (right < frameCols ? right : frameCols) - x0 - width + 1;
     const int64_t rows = (bottom < frameRows ? bottom : frameRows) - y0 - height + 1;
     const bool any = cols > 0 && rows > 0 && area.width > 0 && area.height > 0;
     const SearchWindow none = {0, 0, 0, 0}, some = {x0, y0, static_cast<int>(cols), static_cast<int>(rows)};
     return any ? some : none;
+}
+
+//! Where a fragment found at `location` can be in the next frame, cut by it; empty for (-1,-1).
+CT_HOST_DEVICE Rect4 predictedArea(Position location, int width, int height, int radius, int frameCols, int frameRows)
+{
+    const Rect4 none = {0, 0, 0, 0};
+    if (location.x < 0 || location.y < 0)
+        return none;
+    const int64_t x0 = static_cast<int64_t>(location.x) - radius,
+                  x1 = static_cast<int64_t>(location.x) + width + radius;
+    const int64_t y0 = static_cast<int64_t>(location.y) - radius,
+                  y1 = static_cast<int64_t>(location.y) + height + radius;
+    const int left = static_cast<int>(x0 > 0 ? x0 : 0), right = static_cast<int>(x1 < frameCols ? x1 : frameCols);
+    const int top = static_cast<int>(y0 > 0 ? y0 : 0), bottom = static_cast<int>(y1 < frameRows ? y1 : frameRows);
+    const Rect4 area = {left, top, right - left, bottom - top};
+    return left < right && top < bottom ? area : none;
 }
 
 CT_HOST_DEVICE int exclusionDistance(int requested, int width, int height)

@@ -17,6 +17,10 @@
 #include "core.hpp"
 #include <vector>
 
+#ifdef HAVE_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
 namespace cv { namespace cuda { namespace fragment_matcher {
 
 using detail::ConstRowsView;
@@ -87,6 +91,125 @@ void scores(const ImageView& frame, const HostFragment& fragment, const SearchWi
             uint64_t* values);
 
 } // namespace cpu
+
+// --- CUDA engine: one function a stage, asynchronous on `stream` -----------------------------------------------------
+
+#ifdef HAVE_CUDA
+
+/** One fragment on the device. The template lies in an arena of 32-bit words, four neighbouring pixels of one channel a
+word, first pixel in the lowest byte: `channels` planes of height x pitch words, then a plane of weights. Pixels beyond the
+width are 0 in all planes, so that the last word of the weights masks them out. */
+struct DeviceFragment
+{
+    int width, height;
+    int pitch;    //!< words from row to row, a multiple of 4: rows are read 16 bytes at a time
+    size_t words; //!< offset of the first plane in the arena
+    TemplateSums sums;
+    int64_t variance; //!< templateVariance()
+};
+
+enum WeightsDepth
+{
+    WEIGHTS_NONE,
+    WEIGHTS_8U,
+    WEIGHTS_32F
+};
+
+//! What pack needs to make a DeviceFragment.
+struct PackJob
+{
+    ImageView templ;
+    const void* weights;
+    size_t weightsStep;
+    int weightsDepth;
+    int slot; //!< which DeviceFragment to write
+    int pitch;
+    size_t words;
+};
+
+//! Fragments of one launch. Entry e stands for fragment i = list ? list[first + e] : first + e: fragments[slots[i]].
+struct Batch
+{
+    const DeviceFragment* fragments;
+    const uint32_t* arena;
+    const int* slots;
+    const int* list; //!< null: all in order
+    int first, count;
+    ConstRowsView<Rect4> areas;  //!< by i; null: the whole frame
+    int limitWidth, limitHeight; //!< larger areas are refused
+    int channels;
+    bool weighted;                       //!< false: every q is 255, and sums leave that factor out
+    ConstRowsView<Position> predictions; //!< by i; walk only
+};
+
+//! The best that the walk found, by entry; index = y * window.cols + x, -1 without a position.
+struct Walked
+{
+    uint64_t value;
+    int index;
+};
+
+namespace gpu {
+
+void pack(const PackJob* jobs, int count, int channels, DeviceFragment* fragments, uint32_t* arena,
+          cudaStream_t stream);
+
+//! walk. Reports as well when settings.peaks == 1; else `walked` goes to the stages below as peak 0.
+void walk(const ImageView& frame, const Batch& batch, const Settings& settings, Walked* walked, const Outputs& out,
+          cudaStream_t stream);
+
+//! scores, peaks and report in one kernel, a block a fragment, for search windows that fit into shared memory.
+struct FusedPlan
+{
+    int positions;      //!< positions a thread, 5, 9 or 13: windows up to 4 times as wide
+    int splits;         //!< parts a fragment's rows are divided into
+    int threads;        //!< a block
+    size_t sharedBytes; //!< a block
+};
+//! False when windows of up to cols x rows positions of a width x height fragment do not fit; else widens `plan` to them.
+bool planFused(FusedPlan& plan, int cols, int rows, int width, int height, int channels, const Settings& settings,
+               bool weighted);
+void matchFused(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
+                const Walked* walked, const Outputs& out, cudaStream_t stream);
+
+//! scores for windows of any size: values of every position to device memory, and the best of each tile of positions.
+struct TilePlan
+{
+    int cols, rows;           //!< largest window, in positions
+    int tilesX, tilesY;       //!< tiles of the largest window
+    int chunkCols, chunkRows; //!< part of a fragment that is in shared memory at a time
+    bool wide;                //!< sums may exceed 32 bits
+    size_t sharedBytes;       //!< a block
+};
+struct TileBest
+{
+    uint64_t value;
+    int index;
+};
+//! For windows of up to cols x rows positions and fragments of up to width x height pixels.
+TilePlan planTiles(int cols, int rows, int width, int height, int channels, const Settings& settings, bool weighted);
+//! Bytes of `values` and of `bests` that one entry needs.
+size_t tileValuesBytes(const TilePlan& plan, const Settings& settings, bool weighted);
+size_t tileBestsBytes(const TilePlan& plan);
+void scoreTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                void* values, TileBest* bests, cudaStream_t stream);
+
+//! peaks and report over what scoreTiles left.
+void findPeaks(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+               const void* values, const TileBest* bests, const Walked* walked, const Outputs& out,
+               cudaStream_t stream);
+
+//! Values to the caller's maps; depth CV_32F, CV_32S or CV_64F as in FragmentMatcher::scoreMap(). With offsets (by i) each
+//! fragment's map starts there in map's only row and has no gaps; without, the batch is one fragment and map its picture.
+void exportMaps(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                const void* values, int depth, RowsView<void> map, const int* offsets, cudaStream_t stream);
+
+void predictAreas(ConstRowsView<Position> locations, const Batch& batch, int radius, int frameCols, int frameRows,
+                  RowsView<Rect4> areas, cudaStream_t stream);
+
+} // namespace gpu
+
+#endif // HAVE_CUDA
 
 }}} // namespace cv::cuda::fragment_matcher
 

@@ -18,10 +18,11 @@ struct CV_EXPORTS_W_SIMPLE FragmentMatch
     CV_WRAP FragmentMatch() : confidence(-1.f), status(0) {}
 
     CV_PROP_RW std::vector<Point> locations; //!< top-left corner in the frame of each valid peak, best first
-    CV_PROP_RW std::vector<Point2f> refined; //!< the same with sub-pixel offset; equal to locations without Params::subpixel
-    CV_PROP_RW std::vector<float> scores;    //!< score of each valid peak
-    CV_PROP_RW float confidence;             //!< see FragmentMatcher; -1 without an alternative
-    CV_PROP_RW int status;                   //!< FragmentMatcher::Status
+    CV_PROP_RW std::vector<Point2f>
+        refined; //!< the same with sub-pixel offset; equal to locations without Params::subpixel
+    CV_PROP_RW std::vector<float> scores; //!< score of each valid peak
+    CV_PROP_RW float confidence;          //!< see FragmentMatcher; -1 without an alternative
+    CV_PROP_RW int status;                //!< FragmentMatcher::Status
 };
 
 /** @brief Exact search of many weighted fragments at once, each in its own area.
@@ -71,13 +72,14 @@ public:
     };
     enum Search
     {
-        FULL = 0,      //!< every position
-        THREE_STEP = 1 //!< approximate best by a coarse-to-fine walk; the alternative (peaks >= 2) is still searched fully
+        FULL = 0, //!< every position
+        THREE_STEP =
+            1 //!< approximate best by a coarse-to-fine walk; the alternative (peaks >= 2) is still searched fully
     };
     enum Status
     {
         FOUND = 0,
-        NO_POSITION = 1,   //!< the fragment does not fit into its search area (location (-1,-1), score 0, confidence -1)
+        NO_POSITION = 1, //!< the fragment does not fit into its search area (location (-1,-1), score 0, confidence -1)
         FLAT_FRAGMENT = 2, //!< ZNCC of a fragment without contrast: every score is 0
         AREA_TOO_LARGE = 3 //!< an area given on the device exceeds Params::maxSearchArea; reported like NO_POSITION
     };
@@ -123,7 +125,8 @@ public:
                                       InputArrayOfArrays weights = noArray(), Stream& stream = Stream::Null()) = 0;
 
     /** @brief Appends one fragment of the type and kind of the present ones. @return its index. */
-    CV_WRAP virtual int addFragment(InputArray templ, InputArray weights = noArray(), Stream& stream = Stream::Null()) = 0;
+    CV_WRAP virtual int addFragment(InputArray templ, InputArray weights = noArray(),
+                                    Stream& stream = Stream::Null()) = 0;
     /** @brief Replaces fragment `index`; its size may change. The others are not touched. */
     CV_WRAP virtual void updateFragment(int index, InputArray templ, InputArray weights = noArray(),
                                         Stream& stream = Stream::Null()) = 0;
@@ -193,8 +196,8 @@ public:
     @param templ,weights Mat; weights may be noArray().
     @param angle degrees, counter-clockwise. @param scale > 0.
     @param warped bounding box of the result, bilinear. @param warpedWeights CV_8UC1; 0 outside of the source. */
-    CV_WRAP static void warpFragment(InputArray templ, InputArray weights, double angle, double scale, OutputArray warped,
-                                     OutputArray warpedWeights);
+    CV_WRAP static void warpFragment(InputArray templ, InputArray weights, double angle, double scale,
+                                     OutputArray warped, OutputArray warpedWeights);
 
     CV_WRAP virtual int getFragmentCount() const = 0;
     CV_WRAP virtual Size getFragmentSize(int index) const = 0;

@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Runs what this folder holds on a machine with a GPU. Needs glibc, a driver and bash; Python only for the perf table.
+#
+#   ./run.sh [tests|perf|sanitize|demo|all] [FILTER] [-- program options]
+#
+#   tests      all tests
+#   perf       all performance tests, and their table (perf.md)
+#   sanitize   compute-sanitizer's memcheck, racecheck, initcheck and synccheck on some of the CUDA tests
+#   demo       the samples, into demo/
+#   all        tests, perf and sanitize (default)
+#   FILTER     as in --gtest_filter
+#
+# Logs go to $OUT (default ./out). $LIMIT: seconds that each program may take (default 1500).
+# Last line: 'N passed, N failed, N skipped' over the tests and the sanitizer's tools.
+set -uo pipefail
+
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+OUT=${OUT:-$PWD/out}
+LIMIT=${LIMIT:-1500}
+WHAT=all FILTER='' EXTRA=()
+while [ $# -gt 0 ]; do
+    case "$1" in
+        tests|perf|sanitize|demo|all) WHAT=$1 ;;
+        --help|-h) sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"; exit 0 ;;
+        --) shift; EXTRA=("$@"); break ;;
+        -*) echo "error: unknown option '$1' (see ./run.sh --help)" >&2; exit 2 ;;
+        *) FILTER=$1 ;;
+    esac
+    shift
+done
+mkdir -p "$OUT" || exit 2
+export CUDATRACKING_SAMPLES_DATA=${CUDATRACKING_SAMPLES_DATA:-$HERE/data}
+
+say() { printf '== %s\n' "$*" | tee -a "$OUT/summary.txt"; }
+
+# cuFFT is too large to carry. When a program lacks it, it is looked for where CUDA and Python's packages keep it.
+if ldd "$HERE"/bin/* 2>/dev/null | grep -q 'libcufft.* not found'; then
+    wanted=$(ldd "$HERE"/bin/* | sed -n 's/^\s*\(libcufft[^ ]*\) => not found.*/\1/p' | head -n 1)
+    site=$(python3 -c 'import site, sys; print(*[p for p in sys.path if p.endswith("-packages")], sep="\n")' 2>/dev/null)
+    found=$(find /usr/local/cuda*/ /opt $site -name "$wanted" 2>/dev/null | head -n 1)
+    [ -n "$found" ] || { echo "error: $wanted was not found on this machine; use a bundle without --peers" >&2; exit 2; }
+    LD_LIBRARY_PATH=$(dirname "$found")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    export LD_LIBRARY_PATH
+fi
+
+PASSED=0 FAILED=0 SKIPPED=0
+# count_log LOG EXIT_CODE: adds a test program's results. A skipped test ends with OK after a line [     SKIP ].
+count_log()
+{
+    local counts
+    counts=$(awk '
+        /\[ RUN      \]/ { running = 1; skip = 0 }
+        /\[     SKIP \]/ && running { skip = 1 }
+        /\[       OK \]/ && running { if (skip) s++; else p++; running = 0 }
+        /\[  FAILED  \]/ && running { f++; running = 0 }
+        END { if (running) f++; print p + 0, f + 0, s + 0 }' "$1")
+    read -r p f s <<<"$counts"
+    [ "$2" = 0 ] || [ "$f" -gt 0 ] || f=1
+    PASSED=$((PASSED + p)) FAILED=$((FAILED + f)) SKIPPED=$((SKIPPED + s))
+    say "$(basename "$1"): $p passed, $f failed, $s skipped (exit code $2)"
+}
+
+run_tests()
+{
+    local code=0
+    timeout "$LIMIT" "$HERE/bin/opencv_test_cudatracking" ${FILTER:+"--gtest_filter=$FILTER"} "${EXTRA[@]}" 2>&1 | tee "$OUT/tests.log" || code=$?
+    count_log "$OUT/tests.log" $code
+}
+
+run_perf()
+{
+    local code=0
+    timeout "$LIMIT" "$HERE/bin/opencv_perf_cudatracking" ${FILTER:+"--gtest_filter=$FILTER"} "${EXTRA[@]}" 2>&1 | tee "$OUT/perf.log" || code=$?
+    count_log "$OUT/perf.log" $code
+    if command -v python3 >/dev/null; then
+        python3 "$HERE/perf_report.py" "$OUT/perf.log" | tee "$OUT/perf.md"
+    else
+        say "no python3 for the table: copy perf.log and run scripts/perf_report.py on it"
+    fi
+}
+
+run_sanitize()
+{
+    local sanitizer tool code log=$OUT/sanitizer.log
+    sanitizer=$(command -v compute-sanitizer || find /usr/local/cuda*/ /opt/nvidia -name compute-sanitizer -type f -perm -u+x 2>/dev/null | head -n 1)
+    if [ -z "$sanitizer" ]; then
+        say "compute-sanitizer was not found: 4 checks skipped"
+        SKIPPED=$((SKIPPED + 4))
+        return
+    fi
+    : >"$log"
+    for tool in memcheck racecheck initcheck synccheck; do
+        code=0
+        echo "===== $tool" >>"$log"
+        timeout "$LIMIT" "$sanitizer" --tool "$tool" --error-exitcode 86 "$HERE/bin/opencv_test_cudatracking" \
+            "--gtest_filter=${FILTER:-*Sanitize*}" "${EXTRA[@]}" >"$OUT/$tool.tmp" 2>&1 || code=$?
+        cat "$OUT/$tool.tmp" >>"$log"
+        if grep -q 'Device not supported' "$OUT/$tool.tmp"; then
+            SKIPPED=$((SKIPPED + 1))
+            say "$tool: skipped, compute-sanitizer does not support the device of this machine"
+        elif [ $code = 0 ] && grep -q '\[       OK \]' "$OUT/$tool.tmp"; then
+            PASSED=$((PASSED + 1))
+            say "$tool: $(grep -c '\[       OK \]' "$OUT/$tool.tmp") tests, $(grep -o 'ERROR SUMMARY.*\|RACECHECK SUMMARY.*' "$OUT/$tool.tmp" | tail -n 1)"
+        else
+            FAILED=$((FAILED + 1))
+            say "$tool: FAILED, exit code $code, $(grep -o 'ERROR SUMMARY.*\|RACECHECK SUMMARY.*' "$OUT/$tool.tmp" | tail -n 1)"
+            grep -E '^=========' "$OUT/$tool.tmp" | head -n 40
+        fi
+        rm -f "$OUT/$tool.tmp"
+    done
+}
+
+run_demo()
+{
+    local data=$CUDATRACKING_SAMPLES_DATA
+    demo() { mkdir -p "$OUT/demo/$1"; say "$1"; "$HERE/bin/$2" --engine=auto "--output-dir=$OUT/demo/$1" "${@:3}" 2>&1 | tee "$OUT/demo/$1/report.txt"; }
+    demo vtest cudatracking_fragment_matcher "$data/vtest.avi" || FAILED=$((FAILED + 1))
+    demo aloe cudatracking_fragment_matcher "$data/aloeL.jpg" "$data/aloeR.jpg" "$data/aloeGT.png" || FAILED=$((FAILED + 1))
+}
+
+: >"$OUT/summary.txt"
+say "$(cat "$HERE/VERSION" | head -n 1); $(uname -sr); $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1 || echo 'no nvidia-smi')"
+case "$WHAT" in
+    all) run_tests; run_perf; run_sanitize ;;
+    *) "run_$WHAT" ;;
+esac
+echo "$PASSED passed, $FAILED failed, $SKIPPED skipped" | tee -a "$OUT/summary.txt"
+[ $FAILED = 0 ]

@@ -1,0 +1,31 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// FragmentMatcher's numbers. Each line says what it buys and where that was measured; doc/performance.md has the tables.
+#ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_TUNING_HPP
+#define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_TUNING_HPP
+
+#include <cstddef>
+
+namespace cv { namespace cuda { namespace fragment_matcher { namespace tuning {
+
+const int PACK_THREADS = 128;
+
+// Fused kernel. 544 threads: 33 x 33 positions in four parts (528 items) fill 17 warps; two blocks an SM leave each
+// thread 56 registers; with three, the sums spill.
+const int FUSED_THREADS = 544, FUSED_BLOCKS = 2;
+const int FUSED_MOMENTS_THREADS = 192;        // sums of moments need up to 168 registers
+const size_t FUSED_SHARED_BYTES = 100 * 1024; // two blocks an SM; larger windows go to tiles
+
+// Tile kernel: 4 warps of 8 rows x 32 columns of positions.
+const int TILE_COLS = 64, TILE_ROWS = 16, TILE_THREADS = 128;
+const size_t TILE_SHARED_BYTES = 56 * 1024; // four blocks an SM
+const int TILE_CHUNK_COLS = 256;            // columns of a fragment in shared memory at a time
+const int TILE_CHUNK_PIXELS = 16384;        // bounds 32-bit sums of one chunk: 16384 * 765 * 255 < 2^32
+
+const int PEAK_THREADS = 256;
+const int WALK_WARPS = 9; // one a point
+
+}}}} // namespace cv::cuda::fragment_matcher::tuning
+
+#endif // OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_TUNING_HPP

@@ -1,0 +1,311 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The CPU engine against the oracle: every output, every option, bit by bit.
+#include "scenes_fragment_matcher.hpp"
+#include <thread>
+
+namespace opencv_test { namespace {
+
+using namespace scenes;
+
+typedef testing::TestWithParam<Combination> FragmentMatcher_Oracle;
+
+TEST_P(FragmentMatcher_Oracle, match)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0x5DEECE66Du + metric * 131 + weightKind * 17 + type);
+    for (const FM::Params& params : allOptions(metric))
+    {
+        SCOPED_TRACE(describe(params));
+        const Scene scene = randomScene(rng, params, type, weightKind);
+        ASSERT_NO_FATAL_FAILURE(expectSame(expected(scene), runCpu(scene)));
+        if (HasFailure())
+            return; // one report is enough
+    }
+}
+
+TEST_P(FragmentMatcher_Oracle, scoreMaps)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0xB5297A4Du + metric * 131 + weightKind * 17 + type);
+    Scene scene = randomScene(rng, makeParams(metric), type, weightKind, Size(83, 61), 24, 12);
+    const Ptr<FM> matcher = FM::create(scene.params);
+    give(*matcher, scene);
+    for (const int depth : {CV_32F, CV_64F})
+    {
+        if (metric == FM::ZNCC && depth != CV_32F)
+            continue;
+        Mat all, map;
+        std::vector<int> offsets;
+        matcher->scoreMaps(scene.frame, scene.areas, all, offsets, depth);
+        ASSERT_EQ(scene.templates.size() + 1, offsets.size());
+        EXPECT_EQ(0, offsets[0]);
+        ASSERT_EQ(offsets.back(), all.cols);
+        for (size_t i = 0; i < scene.templates.size(); ++i)
+        {
+            SCOPED_TRACE(cv::format("fragment %d, depth %d", static_cast<int>(i), depth));
+            const Mat weights = scene.weights.empty() ? Mat() : scene.weights[i];
+            const Rect area = !scene.areas[i].empty() ? scene.areas[i] : Rect(Point(), scene.frame.size());
+            const oracle::Map truth = oracle::scoreMap(scene.frame, scene.templates[i], weights, area, metric);
+            const Mat flat = depth == CV_32F ? Mat(truth.scores) : Mat(truth.costs);
+
+            matcher->scoreMap(static_cast<int>(i), scene.frame, area, map, depth);
+            ASSERT_EQ(truth.positions, map.size());
+            if (!map.empty())
+            {
+                EXPECT_TRUE(sameBits(flat, map.clone().reshape(1, static_cast<int>(map.total())))) << "scoreMap";
+            }
+
+            // An empty area is none in a list of areas, and the whole frame in scoreMap().
+            const int elements = !scene.areas[i].empty() ? static_cast<int>(flat.total()) : 0;
+            ASSERT_EQ(elements, offsets[i + 1] - offsets[i]);
+            if (elements > 0)
+            {
+                const Mat part = all.colRange(offsets[i], offsets[i + 1]).clone().reshape(1, elements);
+                EXPECT_TRUE(sameBits(flat, part)) << "scoreMaps";
+            }
+        }
+    }
+}
+
+INSTANTIATE_TEST_CASE_P(/**/, FragmentMatcher_Oracle, allCombinations());
+
+//! Fragments and position counts around the widths of words, vectors, warps and tiles.
+TEST(FragmentMatcher_Sizes, aroundVectorWidths)
+{
+    RNG rng(20261);
+    const int sides[] = {1, 2, 3, 4, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65};
+    const int types[] = {CV_8UC1, CV_8UC3, CV_8UC4};
+    int round = 0;
+    for (const int side : sides)
+        for (const int positions : {1, 2, 7, 31, 32, 33, 65})
+            for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+            {
+                SCOPED_TRACE(cv::format("side %d positions %d metric %d", side, positions, metric));
+                ++round;
+                const Size size = round % 2 ? Size(side, 1 + side / 3) : Size(1 + side / 4, side);
+                const Size reach = round % 4 < 2 ? Size(positions, 3) : Size(2, positions);
+                Scene scene;
+                scene.params = makeParams(metric, 3, FM::SQUARE, 1, FM::FULL, true);
+                scene.frame =
+                    asRoi(randomPicture(rng, size + reach - Size(1, 1), types[round % 3], 3, round % 5 ? 256 : 3));
+                const Point at(rng.uniform(0, reach.width), rng.uniform(0, reach.height));
+                scene.templates.push_back(asRoi(scene.frame(Rect(at, size)).clone()));
+                scene.weights.push_back(asRoi(weightsOf(rng, size, round % 4, 1)));
+                expectSame(expected(scene), runCpu(scene));
+                if (HasFailure())
+                    return;
+            }
+}
+
+//! A fragment as large as the frame, and frames of one row, one column and one pixel.
+TEST(FragmentMatcher_Sizes, frameIsTheFragment)
+{
+    RNG rng(20262);
+    for (const Size size : {Size(1, 1), Size(1, 40), Size(40, 1), Size(40, 30)})
+        for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4})
+            for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+            {
+                Scene scene;
+                scene.params = makeParams(metric, 2, FM::SQUARE, 0, FM::FULL, true);
+                scene.frame = randomPicture(rng, size, type);
+                scene.templates.push_back(scene.frame.clone());
+                const Result result = runCpu(scene);
+                expectSame(expected(scene), result);
+                EXPECT_EQ(Point(0, 0), result.locations.at<Point>(0, 0));
+                EXPECT_EQ(Point(-1, -1), result.locations.at<Point>(0, 1)) << "there is no second position";
+                EXPECT_EQ(-1.f, result.confidence.at<float>(0));
+                const bool flat = metric == FM::ZNCC && size == Size(1, 1);
+                EXPECT_EQ(flat ? FM::FLAT_FRAGMENT : FM::FOUND, result.status.at<uchar>(0));
+                EXPECT_EQ(metric == FM::ZNCC && !flat ? 1.f : 0.f, result.scores.at<float>(0, 0));
+            }
+}
+
+//! 32,767 px is the longest side.
+TEST(FragmentMatcher_Sizes, longestSides)
+{
+    RNG rng(20263);
+    for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+        for (const Size size : {Size(32767, 3), Size(3, 32767)})
+        {
+            const Mat frame = randomPicture(rng, size, CV_8UC1, 1);
+            const bool wide = size.width > 3;
+            const Rect at(wide ? 32767 - 9 : 1, wide ? 1 : 32767 - 7, wide ? 9 : 2, wide ? 2 : 7);
+            const Ptr<FM> matcher = FM::create(makeParams(metric));
+            matcher->setFragments(std::vector<Mat>(1, frame(at)));
+            const Result result = run(*matcher, frame, noArray());
+            EXPECT_EQ(at.tl(), result.locations.at<Point>(0, 0));
+            EXPECT_EQ(metric == FM::ZNCC ? 1.f : 0.f, result.scores.at<float>(0, 0));
+        }
+}
+
+TEST(FragmentMatcher_Accuracy, wholeFrameWithoutAreas)
+{
+    RNG rng(20264);
+    for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+    {
+        Scene scene = randomScene(rng, makeParams(metric, 4), CV_8UC3, SOME_WEIGHTS);
+        scene.areas.clear();
+        expectSame(expected(scene), runCpu(scene));
+        const std::vector<Rect> whole(scene.templates.size(), Rect(Point(), scene.frame.size()));
+        const Ptr<FM> matcher = FM::create(scene.params);
+        give(*matcher, scene);
+        expectSame(run(*matcher, scene), run(*matcher, scene.frame, whole));
+    }
+}
+
+//! Areas as vector<Rect>, as a column, as a row and as part of a larger matrix.
+TEST(FragmentMatcher_Accuracy, formsOfAreas)
+{
+    RNG rng(20265);
+    const Scene scene = randomScene(rng, makeParams(FM::SAD), CV_8UC3, NO_WEIGHTS);
+    const Ptr<FM> matcher = FM::create(scene.params);
+    give(*matcher, scene);
+    const Result truth = expected(scene);
+    const Mat column(scene.areas, true);
+    ASSERT_EQ(CV_32SC4, column.type());
+    expectSame(truth, run(*matcher, scene.frame, scene.areas));
+    expectSame(truth, run(*matcher, scene.frame, column));
+    expectSame(truth, run(*matcher, scene.frame, column.reshape(4, 1)));
+    expectSame(truth, run(*matcher, scene.frame, asRoi(column)));
+    expectSame(truth, run(*matcher, scene.frame, column.getUMat(ACCESS_READ)));
+}
+
+//! Coordinates whose sums do not fit into int.
+TEST(FragmentMatcher_Accuracy, hugeAreas)
+{
+    RNG rng(20266);
+    Scene scene = randomScene(rng, makeParams(FM::SAD), CV_8UC1, NO_WEIGHTS, Size(50, 40), 9, 7);
+    const int big = std::numeric_limits<int>::max(), low = std::numeric_limits<int>::min();
+    scene.areas = {Rect(10, 10, big, big),   Rect(big, big, big, big), Rect(-100, -100, big, big),
+                   Rect(low, low, big, big), Rect(20, 0, big, 40),     Rect(low, 0, 5, 5),
+                   Rect(-5, -5, 50, 40)};
+    expectSame(expected(scene), runCpu(scene));
+}
+
+//! Metrics and options may be changed with the fragments in place.
+TEST(FragmentMatcher_Accuracy, parametersChangeUnderFragments)
+{
+    RNG rng(20267);
+    Scene scene = randomScene(rng, makeParams(FM::SAD), CV_8UC3, SOME_WEIGHTS);
+    const Ptr<FM> matcher = FM::create(scene.params);
+    give(*matcher, scene);
+    matcher->setPredictions(scene.predictions);
+    for (const int metric : {FM::ZNCC, FM::SAD, FM::SSD, FM::ZNCC})
+        for (const int search : {FM::THREE_STEP, FM::FULL})
+        {
+            scene.params = makeParams(metric, 3, FM::CROSS, 2, search, true);
+            matcher->setParams(scene.params);
+            expectSame(expected(scene), run(*matcher, scene));
+        }
+}
+
+//! Without a prediction the walk starts at the centre; noArray() takes predictions back.
+TEST(FragmentMatcher_Accuracy, threeStepWithoutPredictions)
+{
+    RNG rng(20268);
+    for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+    {
+        const Scene scene =
+            randomScene(rng, makeParams(metric, 2, FM::SQUARE, 3, FM::THREE_STEP), CV_8UC1, SOME_WEIGHTS);
+        const Result truth =
+            oracle::match(scene.frame, scene.templates, scene.weights, scene.areas, Mat(), scene.params);
+        const Ptr<FM> matcher = FM::create(scene.params);
+        matcher->setFragments(scene.templates, scene.weights);
+        expectSame(truth, run(*matcher, scene));
+        matcher->setPredictions(scene.predictions);
+        expectSame(expected(scene), run(*matcher, scene));
+        matcher->setPredictions(noArray());
+        expectSame(truth, run(*matcher, scene));
+    }
+}
+
+//! Locations of match() are good predictions as they are, further peaks and (-1,-1) included.
+TEST(FragmentMatcher_Accuracy, predictionsFromLocations)
+{
+    RNG rng(20269);
+    Scene scene = randomScene(rng, makeParams(FM::SAD, 3), CV_8UC1, NO_WEIGHTS);
+    const Result first = runCpu(scene);
+    scene.params.search = FM::THREE_STEP;
+    scene.predictions = first.locations;
+    expectSame(expected(scene), runCpu(scene));
+}
+
+TEST(FragmentMatcher_Accuracy, independentOfThreads)
+{
+    struct Restore
+    {
+        ~Restore() { setNumThreads(-1); }
+    } restore;
+    RNG rng(20270);
+    for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+    {
+        // Many small fragments, and one large one whose rows must be shared out.
+        Scene scenes[] = {randomScene(rng, makeParams(metric, 3), CV_8UC3, SOME_WEIGHTS, Size(90, 70), 16, 40),
+                          randomScene(rng, makeParams(metric, 3), CV_8UC1, WEIGHTS_8U, Size(150, 120), 40, 1)};
+        scenes[1].areas.clear();
+        for (const Scene& scene : scenes)
+        {
+            setNumThreads(1);
+            const Result one = runCpu(scene);
+            for (const int threads : {2, 3, 8})
+            {
+                setNumThreads(threads);
+                expectSame(one, runCpu(scene));
+            }
+        }
+    }
+}
+
+//! 8 threads, each with its own instance, at the same time.
+TEST(FragmentMatcher_Accuracy, instancesOnThreads)
+{
+    const int count = 8;
+    std::vector<Scene> list;
+    std::vector<Result> truths(count), results(count);
+    RNG rng(20271);
+    for (int i = 0; i < count; ++i)
+    {
+        list.push_back(randomScene(rng, makeParams(i % 3, 1 + i % 4), i % 2 ? CV_8UC3 : CV_8UC1, i % 4));
+        truths[i] = expected(list[i]);
+    }
+    std::vector<std::thread> threads;
+    for (int i = 0; i < count; ++i)
+        threads.emplace_back(
+            [&, i]
+            {
+                for (int again = 0; again < 5; ++again)
+                    results[i] = runCpu(list[i]);
+            });
+    for (std::thread& thread : threads)
+        thread.join();
+    for (int i = 0; i < count; ++i)
+        expectSame(truths[i], results[i]);
+}
+
+//! Large fragments at contrasts where partial sums of 16 or 32 bits would wrap.
+TEST(FragmentMatcher_Accuracy, largeSums)
+{
+    RNG rng(20272);
+    for (const int type : {CV_8UC1, CV_8UC3})
+        for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+        {
+            const Size size = type == CV_8UC1 ? Size(257, 139) : Size(131, 129);
+            Scene scene;
+            scene.params = makeParams(metric, 2, FM::SQUARE, 1);
+            scene.frame = Mat(size + Size(3, 2), type);
+            rng.fill(scene.frame, RNG::UNIFORM, 0, 2);
+            scene.frame *= 255;
+            Mat templ = scene.frame(Rect(Point(2, 1), size)).clone();
+            cv::subtract(Scalar::all(255), templ, templ); // the negative: the largest differences there are
+            scene.templates.push_back(templ);
+            expectSame(expected(scene), runCpu(scene));
+            scene.weights.push_back(Mat(size, CV_8UC1, Scalar(255)));
+            expectSame(expected(scene), runCpu(scene));
+            scene.weights[0].setTo(254);
+            expectSame(expected(scene), runCpu(scene));
+        }
+}
+
+}} // namespace opencv_test
