@@ -329,6 +329,7 @@ private:
     gpu::Features features_ = {};
     Stream stream_; //!< of the last compute()
     int device_ = -1, count_ = -1, scratchFor_ = 0;
+    bool replayed_ = false;
     std::vector<float> spatialOnDevice_;
     detail::Uploader uploader_;
     GpuMat hostImage_, hostMask_;
