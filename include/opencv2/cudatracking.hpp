@@ -15,7 +15,7 @@ What every class of this module promises:
   the call waits, on its own stream and on nothing else.
 - **Honest streams.** The Stream is the last parameter and everything runs on it. No call synchronises the device. The
   first call of one size may allocate; later calls of the same size do not, and can be captured into a CUDA graph.
-  The CPU engines ignore the stream.
+  The CPU engines ignore the stream. Its default, noStream(), is the null stream.
 - **Independent instances.** Any number of instances on any number of threads, streams and devices. One instance serves
   one stream at a time, and remembers the device of its first CUDA call.
 - **Inputs** may be regions of interest with any step and are never written. Outputs may be reused; they are reallocated
@@ -25,6 +25,7 @@ What every class of this module promises:
 Supported: CUDA 12.4 to 13.x, compute capability 7.5 and newer (tuned on 9.0); OpenCV 4.14 and 5.0.
 */
 
+#include "opencv2/cudatracking/stream.hpp"
 #include "opencv2/cudatracking/fragment_matcher.hpp"
 #include "opencv2/cudatracking/quick_shift.hpp"
 

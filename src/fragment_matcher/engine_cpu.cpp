@@ -35,13 +35,12 @@ struct Workspace
     static const size_t KEPT_BYTES = size_t(64) << 20;
 
     Plan plan;
-    Buffer planes, map, best;
+    Buffer planes, shared, map, best;
     std::vector<SearchWindow> windows;
-    std::vector<int> large;
 
     void trim()
     {
-        for (Buffer* buffer : {&planes, &map, &best})
+        for (Buffer* buffer : {&planes, &shared, &map, &best})
             if (buffer->size() > KEPT_BYTES)
                 buffer->release();
     }
@@ -52,6 +51,8 @@ Workspace& workspace()
     static thread_local Workspace instance;
     return instance;
 }
+
+size_t paddedRow(int cols) { return (static_cast<size_t>(cols) + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT; }
 
 //! Calls body(begin, end) for parts of 0..rows, on all threads when asked to.
 template <class Body> void forRowBands(int rows, bool parallel, const Body& body)
@@ -107,7 +108,7 @@ public:
 
     void scoreAll(Workspace& memory)
     {
-        const size_t stride = window_.cols;
+        const size_t stride = paddedRow(window_.cols);
         map_.values = memory.map.get<V>(stride * window_.rows);
         map_.stride = stride;
         map_.best = memory.best.get<RowBest<V>>(window_.rows);
@@ -132,10 +133,9 @@ public:
             return map_.values[y * map_.stride + x];
         if (plan_.metric == METRIC_ZNCC && plan_.variance == 0)
             return static_cast<V>(znccToValue(0.f));
-        V result;
-        const MapView<V> single = {&result, 1, nullptr};
-        scoreMap(plan_, planes_.at(x, y), 1, 1, single);
-        return result;
+        V values[ROW_UNIT];
+        scoreMap(plan_, planes_.at(x, y), 1, 1, MapView<V>{values, ROW_UNIT, nullptr});
+        return values[0];
     }
 
     //! walk: nine points around the best so far, with half the step each time.
@@ -253,6 +253,9 @@ void searchFragment(const Call& call, int i, const Plan& plan, const Planes& pla
     report(call, i, plan, searcher, peaks);
 }
 
+//! Small areas are unpacked for each fragment: rows that follow each other closely stay in the first-level cache.
+bool usesSharedPlanes(const Rect& area) { return area.area() > 128 * 128; }
+
 void matchFragment(const Call& call, int i, bool parallel)
 {
     const HostFragment& fragment = call.fragments[i];
@@ -263,9 +266,10 @@ void matchFragment(const Call& call, int i, bool parallel)
     Plan& plan = memory.plan;
     plan.prepare(fragment, call.settings.metric, call.traits);
     const uint8_t bias = plan.metric == METRIC_SAD ? 0 : call.traits.bias;
-    const Planes planes = call.shared
-                              ? call.shared->at(window.x - call.sharedPart.x, window.y - call.sharedPart.y)
-                              : unpack(call.frame, areaOf(window, fragment), plan.squares, bias, memory.planes, false);
+    const Rect area = areaOf(window, fragment);
+    const Planes planes = call.shared && usesSharedPlanes(area)
+                              ? call.shared->at(area.x - call.sharedPart.x, area.y - call.sharedPart.y)
+                              : unpack(call.frame, area, plan.squares, bias, memory.planes, parallel);
     if (plan.wide && plan.metric != METRIC_ZNCC)
         searchFragment<uint64_t>(call, i, plan, planes, memory, parallel);
     else
@@ -278,48 +282,71 @@ double workOf(const SearchWindow& window, const HostFragment& fragment)
     return double(window.cols) * window.rows * fragment.width * fragment.height * fragment.channels;
 }
 
+//! The windows of all fragments, and the part of the frame that it is cheaper to unpack once for all.
+Rect planWindows(const ImageView& frame, const std::vector<HostFragment>& fragments, const Rect4* areas,
+                 std::vector<SearchWindow>& windows)
+{
+    Rect part;
+    double areaSum = 0;
+    windows.resize(fragments.size());
+    for (size_t i = 0; i < fragments.size(); ++i)
+    {
+        const Rect4 whole = {0, 0, frame.cols, frame.rows};
+        windows[i] =
+            searchWindow(areas ? areas[i] : whole, frame.cols, frame.rows, fragments[i].width, fragments[i].height);
+        const Rect area = windows[i].cols ? areaOf(windows[i], fragments[i]) : Rect();
+        if (usesSharedPlanes(area))
+        {
+            part |= area;
+            areaSum += area.area();
+        }
+    }
+    return areaSum >= part.area() ? part : Rect();
+}
+
+template <typename V>
+void scoreWindow(const Plan& plan, const Planes& planes, const SearchWindow& window, uint64_t* values)
+{
+    const size_t cols = window.cols, stride = paddedRow(window.cols);
+    forRowBands(window.rows, true,
+                [&](int begin, int end)
+                {
+                    V* const map = workspace().map.get<V>(stride * (end - begin));
+                    scoreMap(plan, planes.at(0, begin), end - begin, window.cols, MapView<V>{map, stride, nullptr});
+                    for (int y = begin; y < end; ++y)
+                        for (size_t x = 0; x < cols; ++x)
+                            values[y * cols + x] = plan.unit * map[(y - begin) * stride + x];
+                });
+}
+
 } // namespace
 
 void match(const ImageView& frame, const std::vector<HostFragment>& fragments, const Rect4* areas,
            ConstRowsView<Position> predictions, const Settings& settings, const Outputs& out)
 {
     Workspace& memory = workspace();
+    const std::vector<SearchWindow>& windows = memory.windows;
     const int count = static_cast<int>(fragments.size());
-    memory.windows.resize(count);
-    Rect part;
-    double areaSum = 0, work = 0;
-    bool weights = false;
-    for (int i = 0; i < count; ++i)
-    {
-        const Rect4 area = areas ? areas[i] : Rect4{0, 0, frame.cols, frame.rows};
-        const HostFragment& fragment = fragments[i];
-        const SearchWindow window = searchWindow(area, frame.cols, frame.rows, fragment.width, fragment.height);
-        memory.windows[i] = window;
-        if (window.cols == 0)
-            continue;
-        part |= areaOf(window, fragment);
-        areaSum += areaOf(window, fragment).area();
-        work += workOf(window, fragment);
-        weights = weights || fragment.q;
-    }
-    Call call = {frame, fragments, memory.windows, predictions, settings, out, bestKernelTraits(), nullptr, part};
+    const Rect part = planWindows(frame, fragments, areas, memory.windows);
+    Call call = {frame, fragments, windows, predictions, settings, out, bestKernelTraits(), nullptr, part};
     Planes shared;
-    if (areaSum >= part.area() && areaSum > 0) // cheaper once for all
+    if (!part.empty())
     {
-        static thread_local Buffer sharedMemory;
-        const bool dots = settings.metric != METRIC_SAD;
-        shared = unpack(frame, part, weights && dots, dots ? call.traits.bias : 0, sharedMemory, true);
+        bool squares = false;
+        for (const HostFragment& fragment : fragments)
+            squares = squares || (fragment.q && settings.metric != METRIC_SAD);
+        shared =
+            unpack(frame, part, squares, settings.metric == METRIC_SAD ? 0 : call.traits.bias, memory.shared, true);
         call.shared = &shared;
     }
     // Fragments with more work than a fair share of a thread's would keep the others waiting: all threads work on each
     // of them in turn. The rest is spread over threads.
-    const int threads = std::max(1, getNumThreads());
-    memory.large.clear();
-    const auto isLarge = [&](int i)
-    { return threads > 1 && workOf(memory.windows[i], fragments[i]) > std::max(1e6, work / (4 * threads)); };
+    double work = 0;
     for (int i = 0; i < count; ++i)
-        if (isLarge(i))
-            memory.large.push_back(i);
+        work += workOf(windows[i], fragments[i]);
+    const int threads = std::max(1, getNumThreads());
+    const auto isLarge = [&](int i)
+    { return threads > 1 && workOf(windows[i], fragments[i]) > std::max(1e6, work / (4 * threads)); };
     parallel_for_(Range(0, count),
                   [&](const Range& range)
                   {
@@ -327,8 +354,9 @@ void match(const ImageView& frame, const std::vector<HostFragment>& fragments, c
                           if (!isLarge(i))
                               matchFragment(call, i, false);
                   });
-    for (int i : memory.large)
-        matchFragment(call, i, true);
+    for (int i = 0; i < count; ++i)
+        if (isLarge(i))
+            matchFragment(call, i, true);
     memory.trim();
 }
 
@@ -349,24 +377,10 @@ void scores(const ImageView& frame, const HostFragment& fragment, const SearchWi
     }
     const Planes planes = unpack(frame, areaOf(window, fragment), plan.squares, metric == METRIC_SAD ? 0 : traits.bias,
                                  memory.planes, true);
-    forRowBands(window.rows, true,
-                [&](int begin, int end)
-                {
-                    const Planes origin = planes.at(0, begin);
-                    uint64_t* const out = values + begin * cols;
-                    const size_t positions = cols * (end - begin);
-                    if (plan.wide && metric != METRIC_ZNCC)
-                    {
-                        scoreMap(plan, origin, end - begin, window.cols, MapView<uint64_t>{out, cols, nullptr});
-                        for (size_t i = 0; i < positions; ++i)
-                            out[i] *= plan.unit;
-                        return;
-                    }
-                    uint32_t* const narrow = workspace().map.get<uint32_t>(positions);
-                    scoreMap(plan, origin, end - begin, window.cols, MapView<uint32_t>{narrow, cols, nullptr});
-                    for (size_t i = 0; i < positions; ++i)
-                        out[i] = plan.unit * narrow[i];
-                });
+    if (plan.wide && metric != METRIC_ZNCC)
+        scoreWindow<uint64_t>(plan, planes, window, values);
+    else
+        scoreWindow<uint32_t>(plan, planes, window, values);
     memory.trim();
 }
 

@@ -142,7 +142,10 @@ template <typename V> struct RowBest
     int x;
 };
 
-//! Values of `rows` x `cols` positions from the origin of `planes` on.
+//! Rows of sums and values are written up to the next multiple of so many elements.
+const int ROW_UNIT = 64;
+
+//! Values of positions, row by row; the stride is a multiple of ROW_UNIT.
 template <typename V> struct MapView
 {
     V* values;

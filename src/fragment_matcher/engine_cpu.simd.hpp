@@ -21,6 +21,7 @@ void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, cons
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 
 #include "engine_cpu_kernels.hpp"
+#include "engine_cpu_rows.hpp"
 
 namespace {
 
@@ -40,12 +41,10 @@ template <int R> TileFunction tileFunction(int kind)
     return kind == WEIGHTED_SAD_TERM ? multiplyTile<WeightedSadOp, R> : multiplyTile<DotOp, R>;
 }
 
-int alignTile(int cols) { return (cols + TILE - 1) / TILE * TILE; }
-
 //! Memory of one thread, reused from call to call.
 struct RowScratch
 {
-    Buffer parts, partial, columns, powers, nominators;
+    Buffer parts, partial, columns, zeros, numerators;
 };
 
 RowScratch& rowScratch()
@@ -72,139 +71,55 @@ void sumTerm(const Plan& plan, const Term& term, const Planes& planes, int cols,
     }
 }
 
-//! Sums of a window for one row of positions after the other: sums of columns that move down by adding and subtracting
-//! a row, added up over the window's width by doubling.
-template <typename P> struct WindowSums
+//! Numerators and variances of ZNCC, modulo 2^64: the results fit, products on the way need not.
+template <typename P>
+void znccParts(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, uint64_t* n,
+               uint64_t* v)
 {
-    const WindowTerm* term;
-    Planes planes; // at the first position of the row
-    int length;    // columns of the picture under the row
-    int height;
-    P* columns;
-
-    void addRow(int y, bool subtract)
+    const P *const low = terms, *const high = terms + termStride;
+    const P *const squaresLow = terms + 2 * termStride, *const squaresHigh = terms + 3 * termStride;
+    for (size_t x = 0; x < stride; ++x)
     {
-        const uint8_t bias = planes.bias;
-        for (int p = 0; p < term->planes; ++p)
+        n[x] = plan.kn * (plan.weighted ? low[x] + uint64_t(256) * high[x] : low[x]);
+        v[x] = plan.kn * (plan.weighted ? squaresLow[x] + uint64_t(256) * squaresHigh[x] : windows[x]);
+    }
+    for (int c = 0; c < plan.channels; ++c)
+    {
+        const P* const sums = plan.weighted ? terms + (4 + c) * termStride : windows + (1 + c) * stride;
+        for (size_t x = 0; x < stride; ++x)
         {
-            const uint8_t* row = planes.pixel(term->plane + p, term->x, y);
-            P* const sums = columns;
-            const int n = length;
-            if (term->squared && !subtract)
-                for (int i = 0; i < n; ++i)
-                    sums[i] += static_cast<uint32_t>(row[i] ^ bias) * (row[i] ^ bias);
-            else if (term->squared)
-                for (int i = 0; i < n; ++i)
-                    sums[i] -= static_cast<uint32_t>(row[i] ^ bias) * (row[i] ^ bias);
-            else if (!subtract)
-                for (int i = 0; i < n; ++i)
-                    sums[i] += static_cast<uint8_t>(row[i] ^ bias);
-            else
-                for (int i = 0; i < n; ++i)
-                    sums[i] -= static_cast<uint8_t>(row[i] ^ bias);
+            n[x] -= plan.kc[c] * sums[x];
+            v[x] -= plan.ka * sums[x] * sums[x];
         }
     }
-    void start()
-    {
-        std::fill(columns, columns + length, P(0));
-        for (int y = 0; y < height; ++y)
-            addRow(y, false);
-    }
-    void moveDown()
-    {
-        addRow(height, false);
-        addRow(0, true);
-        planes = planes.at(0, 1);
-    }
-    //! out: length - width + 1 sums. power: 2 x length.
-    void sumUp(P* out, P* power) const
-    {
-        const int width = term->width, count = length - width + 1;
-        const P* sums = columns;
-        bool first = true;
-        for (int span = 1, offset = 0; span <= width; span *= 2)
-        {
-            if (width & span)
-            {
-                const P* from = sums + offset;
-                if (first)
-                    std::copy(from, from + count, out);
-                else
-                    for (int i = 0; i < count; ++i)
-                        out[i] += from[i];
-                first = false;
-                offset += span;
-            }
-            if (2 * span <= width)
-            {
-                P* doubled = sums == power ? power + length : power;
-                const P* from = sums;
-                for (int i = 0; i < length - 2 * span + 1; ++i)
-                    doubled[i] = from[i] + from[i + span];
-                sums = doubled;
-            }
-        }
-    }
-};
-
-//! Scores of one row from numerators and variances, in place over n. The same rounded operations as znccScore().
-void znccRow(const int64_t* n, const int64_t* v, int64_t t, int cols, uint32_t* values)
-{
-    for (int x = 0; x < cols; ++x)
-        values[x] = znccToValue(znccScore(n[x], v[x], t));
 }
 
+//! Terms and windows of one row of positions to values.
 template <typename V, typename P>
-void finishRow(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t windowStride, int cols,
-               V* values, Buffer& nominators)
+void finishRow(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, int cols,
+               V* values, Buffer& memory)
 {
-    const P* const term[7] = {terms,
-                              terms + termStride,
-                              terms + 2 * termStride,
-                              terms + 3 * termStride,
-                              terms + 4 * termStride,
-                              terms + 5 * termStride,
-                              terms + 6 * termStride};
-    if (plan.metric == METRIC_SAD)
-        for (int x = 0; x < cols; ++x)
-            values[x] = static_cast<V>(plan.windowCount ? term[0][x] - windows[x] : term[0][x]);
+    const P squares = static_cast<P>(plan.templateSquares);
+    if (plan.metric == METRIC_SAD && plan.windowCount == 0)
+        std::copy(terms, terms + cols, values);
+    else if (plan.metric == METRIC_SAD)
+        for (size_t x = 0; x < stride; ++x)
+            values[x] = static_cast<V>(terms[x] - windows[x]);
     else if (plan.metric == METRIC_SSD && !plan.weighted)
-        for (int x = 0; x < cols; ++x)
-            values[x] = static_cast<V>(static_cast<P>(plan.templateSquares) - 2 * term[0][x] + windows[x]);
+        for (size_t x = 0; x < stride; ++x)
+            values[x] = static_cast<V>(squares - 2 * terms[x] + windows[x]);
     else if (plan.metric == METRIC_SSD)
-        for (int x = 0; x < cols; ++x)
-            values[x] = static_cast<V>(static_cast<P>(plan.templateSquares) - 2 * (term[0][x] + 256 * term[1][x]) +
-                                       term[2][x] + 256 * term[3][x]);
+        for (size_t x = 0; x < stride; ++x)
+            values[x] = static_cast<V>(squares - 2 * (terms[x] + 256 * terms[x + termStride]) +
+                                       terms[x + 2 * termStride] + 256 * terms[x + 3 * termStride]);
     else
     {
-        uint64_t* const n = nominators.get<uint64_t>(2 * cols);
-        uint64_t* const v = n + cols;
-        for (int x = 0; x < cols; ++x)
-        {
-            n[x] = plan.kn * (plan.weighted ? term[0][x] + uint64_t(256) * term[1][x] : term[0][x]);
-            v[x] = plan.kn * (plan.weighted ? term[2][x] + uint64_t(256) * term[3][x] : windows[x]);
-        }
-        for (int c = 0; c < plan.channels; ++c)
-        {
-            const P* const sums = plan.weighted ? term[4 + c] : windows + (1 + c) * windowStride;
-            for (int x = 0; x < cols; ++x)
-            {
-                n[x] -= plan.kc[c] * sums[x];
-                v[x] -= plan.ka * sums[x] * sums[x];
-            }
-        }
+        uint64_t* const n = memory.get<uint64_t>(4 * stride);
+        uint64_t* const v = n + stride;
+        znccParts(plan, terms, termStride, windows, stride, n, v);
         znccRow(reinterpret_cast<int64_t*>(n), reinterpret_cast<int64_t*>(v), plan.variance, cols,
-                reinterpret_cast<uint32_t*>(values));
+                reinterpret_cast<double*>(v + stride), reinterpret_cast<uint32_t*>(values));
     }
-}
-
-template <typename V> RowBest<V> bestOfRow(const V* values, int cols)
-{
-    RowBest<V> best = {values[0], 0};
-    for (int x = 1; x < cols; ++x)
-        if (values[x] < best.value)
-            best = {values[x], x};
-    return best;
 }
 
 //! V: type of the map, P: type of the sums. ZNCC has V = uint32_t with either P.
@@ -212,17 +127,19 @@ template <typename V, typename P>
 void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<V>& map)
 {
     RowScratch& scratch = rowScratch();
-    const size_t stride = alignTile(cols), termStride = GROUP * stride;
+    const size_t stride = alignRow(cols), termStride = GROUP * stride;
     P* const terms = scratch.parts.get<P>(7 * termStride + 4 * stride);
     P* const windowRows = terms + 7 * termStride;
     WindowSums<P> windows[4];
-    const size_t longest = static_cast<size_t>(cols) + plan.width + 7;
-    P* const columns = scratch.columns.get<P>(4 * longest);
-    P* const powers = scratch.powers.get<P>(2 * longest);
-    for (int w = 0; w < plan.windowCount; ++w)
+    const size_t windowMemory = WindowSums<P>::memoryFor(cols, plan.width);
+    P* const columns = scratch.columns.get<P>(4 * windowMemory);
+    if (plan.windowCount)
     {
-        windows[w] = {&plan.windows[w], planes, cols + plan.windows[w].width - 1, plan.height, columns + w * longest};
-        windows[w].start();
+        const size_t longest = alignRow(static_cast<size_t>(cols) + plan.width);
+        uint8_t* const zeros = scratch.zeros.get<uint8_t>(longest);
+        memset(zeros, planes.bias, longest);
+        for (int w = 0; w < plan.windowCount; ++w)
+            windows[w].start(plan.windows[w], planes, cols, plan.height, zeros, columns + w * windowMemory);
     }
     for (int y = 0; y < rows; y += GROUP)
     {
@@ -243,14 +160,42 @@ void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const
             {
                 if (y + r > 0)
                     windows[w].moveDown();
-                windows[w].sumUp(windowRows + w * stride, powers);
+                windows[w].sumUp(windowRows + w * stride);
             }
             V* const values = map.values + (y + r) * map.stride;
-            finishRow<V, P>(plan, terms + r * stride, termStride, windowRows, stride, cols, values, scratch.nominators);
+            finishRow<V, P>(plan, terms + r * stride, termStride, windowRows, stride, cols, values, scratch.numerators);
             if (map.best)
                 map.best[y + r] = bestOfRow(values, cols);
         }
     }
+}
+
+//! Every channel's bytes apart.
+void splitRow(const uint8_t* source, int pixelStride, int channels, int cols, uint8_t* row, size_t planeStep)
+{
+    if (pixelStride == 1)
+    {
+        memcpy(row, source, cols);
+        return;
+    }
+    int x = 0;
+#if CV_SIMD128
+    v_uint8x16 a, b, c, d;
+    while (x + 16 <= cols)
+    {
+        if (pixelStride == 3)
+            v_load_deinterleave(source + 3 * x, a, b, c);
+        else
+            v_load_deinterleave(source + 4 * x, a, b, c, d);
+        v_store(row + x, a);
+        v_store(row + planeStep + x, b);
+        v_store(row + 2 * planeStep + x, c);
+        x += x + 16 < cols && x + 32 > cols ? cols - x - 16 : 16; // the last 16 may overlap
+    }
+#endif
+    for (int c = 0; c < channels; ++c)
+        for (int i = x; i < cols; ++i)
+            row[c * planeStep + i] = source[i * pixelStride + c];
 }
 
 } // namespace
@@ -268,21 +213,22 @@ KernelTraits kernelTraits()
 void unpackRow(const uint8_t* source, int pixelStride, int channels, int cols, bool squares, const Planes& planes,
                uint8_t* row)
 {
+    const size_t step = planes.planeStep;
+    const uint8_t bias = planes.bias;
+    splitRow(source, pixelStride, channels, cols, row, step);
     for (int c = 0; c < channels; ++c)
     {
-        uint8_t* const out = row + c * planes.planeStep;
-        for (int x = 0; x < cols; ++x)
-            out[x] = source[x * pixelStride + c] ^ planes.bias;
-        if (!squares)
-            continue;
-        uint8_t* const low = row + (channels + c) * planes.planeStep;
-        uint8_t* const high = row + (2 * channels + c) * planes.planeStep;
-        for (int x = 0; x < cols; ++x)
+        uint8_t* const bytes = row + c * step;
+        uint8_t* const low = row + (channels + c) * step;
+        uint8_t* const high = row + (2 * channels + c) * step;
+        for (int x = 0; squares && x < cols; ++x)
         {
-            const uint32_t value = source[x * pixelStride + c], square = value * value;
-            low[x] = static_cast<uint8_t>(square) ^ planes.bias;
-            high[x] = static_cast<uint8_t>(square >> 8) ^ planes.bias;
+            const uint32_t square = static_cast<uint32_t>(bytes[x]) * bytes[x];
+            low[x] = static_cast<uint8_t>(square) ^ bias;
+            high[x] = static_cast<uint8_t>(square >> 8) ^ bias;
         }
+        for (int x = 0; bias && x < cols; ++x)
+            bytes[x] ^= bias;
     }
 }
 

@@ -138,12 +138,17 @@ struct VnniWeightedSadOp
     }
 };
 
-//! Sums of 16 bits, four for the positions of each 8 bytes, to sums of 32 bits.
-inline void flushSums(__m512i& sums, __m512i& even, __m512i& odd)
+//! Sums of 16 bits, four for the positions of each 8 bytes, are added to sums of 32 bits and start anew.
+template <int R> CV_ALWAYS_INLINE void flushSums(__m512i (&sums)[R][2], __m512i (&wide)[R][4])
 {
-    even = _mm512_add_epi32(even, _mm512_and_si512(sums, _mm512_set1_epi32(0xffff)));
-    odd = _mm512_add_epi32(odd, _mm512_srli_epi32(sums, 16));
-    sums = _mm512_setzero_si512();
+    const __m512i low = _mm512_set1_epi32(0xffff);
+    for (int r = 0; r < R; ++r)
+        for (int k = 0; k < 2; ++k)
+        {
+            wide[r][2 * k] = _mm512_add_epi32(wide[r][2 * k], _mm512_and_si512(sums[r][k], low));
+            wide[r][2 * k + 1] = _mm512_add_epi32(wide[r][2 * k + 1], _mm512_srli_epi32(sums[r][k], 16));
+            sums[r][k] = _mm512_setzero_si512();
+        }
 }
 
 /** vdbpsadbw takes the differences of 4 template bytes at 4 positions of each 8 bytes of the picture: 128 differences an
@@ -160,14 +165,6 @@ void sadTile(const Planes& image, const Term& term, const Segment& segment, int 
         sums[r][0] = sums[r][1] = _mm512_setzero_si512();
         wide[r][0] = wide[r][1] = wide[r][2] = wide[r][3] = _mm512_setzero_si512();
     }
-    const auto flush = [&]
-    {
-        for (int r = 0; r < R; ++r)
-        {
-            flushSums(sums[r][0], wide[r][0], wide[r][1]);
-            flushSums(sums[r][1], wide[r][2], wide[r][3]);
-        }
-    };
     int pending = 0;
     for (int plane = segment.plane; plane < segment.plane + segment.planes; ++plane)
         for (int i = segment.row0; i < segment.row1; ++i)
@@ -179,7 +176,7 @@ void sadTile(const Planes& image, const Term& term, const Segment& segment, int 
                 const int count = std::min(CAPACITY, blocks - first);
                 if (pending + count > CAPACITY)
                 {
-                    flush();
+                    flushSums(sums, wide);
                     pending = 0;
                 }
                 pending += count;
@@ -204,7 +201,7 @@ void sadTile(const Planes& image, const Term& term, const Segment& segment, int 
                         sums[r][1], _mm512_dbsad_epu8(next, _mm512_loadu_si512(at + r * image.step + 4 * count), 0xe4));
             }
         }
-    flush();
+    flushSums(sums, wide);
     for (int r = 0; r < R; ++r)
     {
         // Each 16 bytes of a, b, c, d are four consecutive positions; they follow each other in the order a, c, b, d.

@@ -5,7 +5,7 @@
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_HPP
 
 #include "opencv2/core.hpp"
-#include "opencv2/core/cuda.hpp"
+#include "opencv2/cudatracking/stream.hpp"
 
 namespace cv { namespace cuda {
 
@@ -115,21 +115,22 @@ public:
     Fragments given as Mat serve both engines (they are uploaded by the first match() of a GpuMat); fragments given as
     GpuMat serve GpuMat frames only. */
     CV_WRAP virtual void setFragments(InputArrayOfArrays templates, InputArrayOfArrays weights = noArray(),
-                                      Stream& stream = Stream::Null()) = 0;
+                                      Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Replaces all fragments by regions of a frame, on the device when the frame is there. Does not wait.
     @param frame picture to cut from.
     @param regions Rect inside the frame, one for each fragment.
     @param weights,stream as in setFragments(). */
     CV_WRAP virtual void cutFragments(InputArray frame, const std::vector<Rect>& regions,
-                                      InputArrayOfArrays weights = noArray(), Stream& stream = Stream::Null()) = 0;
+                                      InputArrayOfArrays weights = noArray(),
+                                      Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Appends one fragment of the type and kind of the present ones. @return its index. */
     CV_WRAP virtual int addFragment(InputArray templ, InputArray weights = noArray(),
-                                    Stream& stream = Stream::Null()) = 0;
+                                    Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Replaces fragment `index`; its size may change. The others are not touched. */
     CV_WRAP virtual void updateFragment(int index, InputArray templ, InputArray weights = noArray(),
-                                        Stream& stream = Stream::Null()) = 0;
+                                        Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Removes fragment `index`; later ones move down by one. */
     CV_WRAP virtual void removeFragment(int index) = 0;
     //! Removes all fragments; memory is kept.
@@ -155,16 +156,16 @@ public:
     CV_WRAP virtual void match(InputArray frame, InputArray searchAreas, OutputArray locations,
                                OutputArray scores = noArray(), OutputArray confidence = noArray(),
                                OutputArray status = noArray(), OutputArray refined = noArray(),
-                               Stream& stream = Stream::Null()) = 0;
+                               Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Turns outputs of match() into host structures; waits on the stream when they are GpuMat. */
     CV_WRAP virtual void convert(InputArray locations, InputArray scores, InputArray confidence, InputArray status,
                                  InputArray refined, CV_OUT std::vector<FragmentMatch>& matches,
-                                 Stream& stream = Stream::Null()) const = 0;
+                                 Stream& stream = cv::cuda::noStream()) const = 0;
 
     /** @brief match() and convert() in one; waits on the stream for a GpuMat frame. */
     CV_WRAP virtual void find(InputArray frame, InputArray searchAreas, CV_OUT std::vector<FragmentMatch>& matches,
-                              Stream& stream = Stream::Null()) = 0;
+                              Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Scores of every position of one fragment.
     @param index fragment.
@@ -173,7 +174,7 @@ public:
     @param depth CV_32F: the score. CV_32S: the integer S of SAD, for fragments of at most 11,008 pixels, or of SSD, at
     most 43 pixels. CV_64F: S exactly. ZNCC has CV_32F only. */
     CV_WRAP virtual void scoreMap(int index, InputArray frame, const Rect& searchArea, OutputArray map,
-                                  int depth = CV_32F, Stream& stream = Stream::Null()) = 0;
+                                  int depth = CV_32F, Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Scores of every position of all fragments in one 1 x M buffer.
     @param searchAreas on the host, as in match().
@@ -182,7 +183,7 @@ public:
     @param frame,buffer,depth,stream as in scoreMap(). Limit: M below 2^31. */
     CV_WRAP virtual void scoreMaps(InputArray frame, InputArray searchAreas, OutputArray buffer,
                                    CV_OUT std::vector<int>& offsets, int depth = CV_32F,
-                                   Stream& stream = Stream::Null()) = 0;
+                                   Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Next frame's areas from this frame's locations, without leaving the device.
     @param locations of match(); column 0 is used. (-1,-1) gives an empty area, so the fragment stays NO_POSITION.
@@ -190,7 +191,7 @@ public:
     @param frameSize areas are intersected with it.
     @param areas CV_32SC4, N x 1, where locations lives. */
     CV_WRAP virtual void predictAreas(InputArray locations, int radius, Size frameSize, OutputArray areas,
-                                      Stream& stream = Stream::Null()) = 0;
+                                      Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief A rotated and scaled copy of a fragment on the host, for addFragment().
     @param templ,weights Mat; weights may be noArray().

@@ -1,0 +1,192 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Included by engine_cpu.simd.hpp inside the namespace of one instruction set: what is done with whole rows besides the
+// terms. Rows of sums and values have room for a multiple of ROW_UNIT elements, so that loops need no tails; what they
+// leave beyond the last column means nothing.
+namespace {
+
+size_t alignRow(size_t count) { return (count + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT; }
+
+//! sums[i] += f(added[i]) - f(removed[i]) over a row of bytes that are stored as value ^ bias; f is the square or nothing.
+template <bool SQUARED, typename P>
+void moveColumns(P* sums, const uint8_t* added, const uint8_t* removed, int count, uint8_t bias)
+{
+    for (int i = 0; i < count; ++i)
+    {
+        const P a = static_cast<uint8_t>(added[i] ^ bias), b = static_cast<uint8_t>(removed[i] ^ bias);
+        sums[i] += SQUARED ? a * a - b * b : a - b;
+    }
+}
+
+template <typename P> void addShifted(P* out, const P* a, const P* b, int count)
+{
+    for (int i = 0; i < count; ++i)
+        out[i] = a[i] + b[i];
+}
+
+#if CV_SIMD
+
+template <bool SQUARED>
+void moveColumns(uint32_t* sums, const uint8_t* added, const uint8_t* removed, int count, uint8_t bias)
+{
+    const v_uint32 flip = vx_setall_u32(bias);
+    for (int i = 0; i < count; i += LANES)
+    {
+        const v_uint32 a = v_xor(vx_load_expand_q(added + i), flip), b = v_xor(vx_load_expand_q(removed + i), flip);
+        const v_uint32 difference = v_sub(a, b); // modulo 2^32, as the sums
+        v_store(sums + i, v_add(vx_load(sums + i), SQUARED ? v_mul(difference, v_add(a, b)) : difference));
+    }
+}
+
+inline void addShifted(uint32_t* out, const uint32_t* a, const uint32_t* b, int count)
+{
+    for (int i = 0; i < count; i += LANES)
+        v_store(out + i, v_add(vx_load(a + i), vx_load(b + i)));
+}
+
+#endif
+
+//! Sums of a window for one row of positions after the other: sums of columns that move down by a row at a time, added
+//! up over the window's width by doubling.
+template <typename P> class WindowSums
+{
+public:
+    //! Elements of `memory`; `zeros` below: bytes.
+    static size_t memoryFor(int cols, int width) { return 3 * alignRow(static_cast<size_t>(cols) + 2 * width); }
+
+    //! zeros: a row of bytes 0 ^ bias, alignRow(cols + width) long.
+    void start(const WindowTerm& term, const Planes& planes, int cols, int height, const uint8_t* zeros, P* memory)
+    {
+        term_ = &term;
+        planes_ = planes;
+        height_ = height;
+        cols_ = cols;
+        const size_t length = alignRow(static_cast<size_t>(cols) + 2 * term.width);
+        columns_ = memory;
+        powers_[0] = memory + length;
+        powers_[1] = powers_[0] + length;
+        std::fill(memory, memory + 3 * length, P(0));
+        for (int y = 0; y < height; ++y)
+            move(y, zeros);
+    }
+
+    void moveDown()
+    {
+        move(height_, nullptr);
+        planes_ = planes_.at(0, 1);
+    }
+
+    void sumUp(P* out)
+    {
+        const int width = term_->width;
+        const P* sums = columns_; // of `span` columns
+        const P* total = nullptr; // of the columns before `offset`
+        for (int span = 1, offset = 0; span <= width; span *= 2)
+        {
+            if (width & span)
+            {
+                if (!total && 2 * span > width) // a power of two
+                    total = sums;
+                else if (!total)
+                    std::copy(sums, sums + cols_, out), total = out;
+                else
+                    addShifted(out, total, sums + offset, cols_);
+                offset += span;
+            }
+            if (2 * span <= width)
+            {
+                P* const doubled = powers_[sums == powers_[0]];
+                addShifted(doubled, sums, sums + span, cols_ + width - 2 * span);
+                sums = doubled;
+            }
+        }
+        if (total != out)
+            std::copy(total, total + cols_, out);
+    }
+
+private:
+    //! Takes row y in and row 0 out, or `zeros` instead.
+    void move(int y, const uint8_t* zeros)
+    {
+        const int count = cols_ + term_->width - 1;
+        for (int p = term_->plane; p < term_->plane + term_->planes; ++p)
+        {
+            const uint8_t* const added = planes_.pixel(p, term_->x, y);
+            const uint8_t* const removed = zeros ? zeros : planes_.pixel(p, term_->x, 0);
+            if (term_->squared)
+                moveColumns<true>(columns_, added, removed, count, planes_.bias);
+            else
+                moveColumns<false>(columns_, added, removed, count, planes_.bias);
+        }
+    }
+
+    const WindowTerm* term_;
+    Planes planes_; // at the first position of the row
+    int cols_, height_;
+    P *columns_, *powers_[2];
+};
+
+//! Numerators and variances to values: the operations of znccScore(), each rounded alike, a vector at a time.
+void znccRow(const int64_t* n, const int64_t* v, int64_t t, int cols, double* scratch, uint32_t* values)
+{
+#if CV_SIMD_64F
+    const size_t count = alignRow(cols);
+    double *const numerator = scratch, *const variance = scratch + count;
+    float* const scores = reinterpret_cast<float*>(scratch); // overwrites numerators that were read
+    for (size_t x = 0; x < count; ++x)
+    {
+        numerator[x] = v[x] > 0 ? static_cast<double>(n[x]) : 0.;
+        variance[x] = v[x] > 0 ? static_cast<double>(v[x]) : 1.;
+    }
+    const int step = VTraits<v_float64>::max_nlanes;
+    const v_float64 root = vx_setall_f64(std::sqrt(static_cast<double>(t)));
+    const v_float64 one = vx_setall_f64(1.), minusOne = vx_setall_f64(-1.);
+    for (size_t x = 0; x < count; x += 2 * step)
+    {
+        v_float64 part[2];
+        for (int k = 0; k < 2; ++k)
+        {
+            const v_float64 norm = v_mul(v_sqrt(vx_load(variance + x + k * step)), root);
+            part[k] = v_max(v_min(v_div(vx_load(numerator + x + k * step), norm), one), minusOne);
+        }
+        v_store(scores + x, v_cvt_f32(part[0], part[1]));
+    }
+    for (size_t x = 0; x < count; ++x)
+        values[x] = znccToValue(scores[x]);
+#else
+    CV_UNUSED(scratch);
+    for (int x = 0; x < cols; ++x)
+        values[x] = znccToValue(znccScore(n[x], v[x], t));
+#endif
+}
+
+template <typename V> RowBest<V> bestOfRow(V* values, int cols)
+{
+    RowBest<V> best = {values[0], 0};
+    for (int x = 1; x < cols; ++x)
+        if (values[x] < best.value)
+            best = {values[x], x};
+    return best;
+}
+
+#if CV_SIMD
+
+inline RowBest<uint32_t> bestOfRow(uint32_t* values, int cols)
+{
+    std::fill(values + cols, values + alignRow(cols), UINT32_MAX);
+    v_uint32 smallest = vx_load(values);
+    for (int x = LANES; x < cols; x += LANES)
+        smallest = v_min(smallest, vx_load(values + x));
+    RowBest<uint32_t> best = {v_reduce_min(smallest), 0};
+    const v_uint32 wanted = vx_setall_u32(best.value);
+    while (!v_check_any(v_eq(vx_load(values + best.x), wanted)))
+        best.x += LANES;
+    while (values[best.x] != best.value)
+        ++best.x;
+    return best;
+}
+
+#endif
+
+} // namespace
