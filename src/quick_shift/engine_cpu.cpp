@@ -48,7 +48,7 @@ public:
         std::vector<_InputArray> masks;
         if (!mask.empty())
             masks.push_back(mask);
-        compute({image}, masks, plan, Stream::Null());
+        compute({image}, masks, plan, noStream());
     }
 
     int count() CV_OVERRIDE { return count_; }

@@ -92,7 +92,7 @@ public:
         std::vector<_InputArray> masks;
         if (!mask.empty())
             masks.push_back(hostMask_);
-        compute({hostImage_}, masks, plan, Stream::Null());
+        compute({hostImage_}, masks, plan, noStream());
     }
 
     //! Kept once known, but not when a graph may have replayed compute() since.
@@ -327,7 +327,7 @@ private:
     gpu::Extent extent_ = {};
     Parameters parameters_ = {};
     gpu::Features features_ = {};
-    Stream stream_; //!< of the last compute()
+    Stream stream_ = noStream(); //!< of the last compute()
     int device_ = -1, count_ = -1, scratchFor_ = 0;
     bool replayed_ = false;
     std::vector<float> spatialOnDevice_;

@@ -5,7 +5,7 @@
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_HPP
 
 #include "opencv2/core.hpp"
-#include "opencv2/core/cuda.hpp"
+#include "opencv2/cudatracking/stream.hpp"
 
 namespace cv { namespace cuda {
 
@@ -84,14 +84,14 @@ public:
 
     /** @brief Finds densities, parents and labels of one picture. Mat: on the CPU; GpuMat: on the device, does not wait.
     @param image,mask see above; both of one kind and size. 0x0: empty results, 0 superpixels. */
-    CV_WRAP virtual void compute(InputArray image, InputArray mask = noArray(), Stream& stream = Stream::Null()) = 0;
+    CV_WRAP virtual void compute(InputArray image, InputArray mask = noArray(), Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief compute() for several pictures of one size and type in the launches of one.
     Afterwards every method works on the stack of pictures, one below the other: outputs have N times the rows, parents
     and labels count within their picture. Statistics, mean colour and connectivity do not take stacks.
     @param labels one output for each picture; noArray() if not wanted. */
     CV_WRAP virtual void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels,
-                                      Stream& stream = Stream::Null()) = 0;
+                                      Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief compute() for a picture on the host that is worked on in tiles, each with the border that it needs.
     Results are those of the whole, bit by bit, and are on the host.
@@ -102,35 +102,35 @@ public:
     //! Number of superpixels (a stack: of all pictures together). Waits for the stream of the last compute().
     CV_WRAP virtual int getNumberOfSuperpixels() const = 0;
     /** @brief CV_32SC1, 0 .. number-1, -1 where masked. The getters copy into `stream` order and do not wait for GpuMat. */
-    CV_WRAP virtual void getLabels(OutputArray labels, Stream& stream = Stream::Null()) const = 0;
+    CV_WRAP virtual void getLabels(OutputArray labels, Stream& stream = cv::cuda::noStream()) const = 0;
     //! CV_32FC1. Up to 23 + log2((2R+1)^2) - 32 low bits of the sum are rounded away.
-    CV_WRAP virtual void getDensity(OutputArray density, Stream& stream = Stream::Null()) const = 0;
+    CV_WRAP virtual void getDensity(OutputArray density, Stream& stream = cv::cuda::noStream()) const = 0;
     //! CV_32SC1, raster index y*width+x of the parent.
-    CV_WRAP virtual void getParents(OutputArray parents, Stream& stream = Stream::Null()) const = 0;
+    CV_WRAP virtual void getParents(OutputArray parents, Stream& stream = cv::cuda::noStream()) const = 0;
     //! CV_32FC1, distance (not squared) to the parent, +inf at roots.
-    CV_WRAP virtual void getDistances(OutputArray distances, Stream& stream = Stream::Null()) const = 0;
+    CV_WRAP virtual void getDistances(OutputArray distances, Stream& stream = cv::cuda::noStream()) const = 0;
 
     /** @brief Labels for a smaller maxDist from the trees at hand: links longer than tau are cut. Does not wait.
     Equals compute() with maxDist = tau as long as the search radius is SEARCH_MAX_DIST.
     @param tau > 0 and at most the maxDist of compute(). */
-    CV_WRAP virtual void segment(double tau, OutputArray labels, Stream& stream = Stream::Null()) = 0;
+    CV_WRAP virtual void segment(double tau, OutputArray labels, Stream& stream = cv::cuda::noStream()) = 0;
     //! Number of superpixels that segment(tau) makes. Waits.
-    CV_WRAP virtual int countSuperpixels(double tau, Stream& stream = Stream::Null()) = 0;
+    CV_WRAP virtual int countSuperpixels(double tau, Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief All values of tau at which the number of superpixels changes. Waits; outputs on the host or the device.
     @param heights CV_32FC1, n x 1, ascending, distinct.
     @param counts CV_32SC1, n x 1: number of superpixels of segment(heights[k]). */
-    CV_WRAP virtual void getMergeHeights(OutputArray heights, OutputArray counts, Stream& stream = Stream::Null()) = 0;
+    CV_WRAP virtual void getMergeHeights(OutputArray heights, OutputArray counts, Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief CV_8UC1, 255 on borders between superpixels, else 0. Does not wait.
     @param thickLine true: pixels with more than one 8-neighbour of another label. false: pixels that differ from their
     right, lower or lower right neighbour. Masked pixels are a label of their own. */
-    CV_WRAP virtual void getLabelContourMask(OutputArray mask, bool thickLine = true, Stream& stream = Stream::Null()) const = 0;
+    CV_WRAP virtual void getLabelContourMask(OutputArray mask, bool thickLine = true, Stream& stream = cv::cuda::noStream()) const = 0;
 
     /** @brief Each pixel replaced by the mean of its superpixel; type and size of image; 0 where masked. Waits for
     the number of superpixels unless it is known already.
     @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, of the size of the last compute(); not necessarily its input.
     CV_8U and CV_16U: rounded half up. CV_32F: mean of values rounded to a 2^-30th of the largest magnitude. */
-    CV_WRAP virtual void getMeanColor(InputArray image, OutputArray dst, Stream& stream = Stream::Null()) const = 0;
+    CV_WRAP virtual void getMeanColor(InputArray image, OutputArray dst, Stream& stream = cv::cuda::noStream()) const = 0;
 
     /** @brief One row for each superpixel. Waits. Any output may be noArray().
     @param image as in getMeanColor().
@@ -140,7 +140,7 @@ public:
     @param boxes CV_32SC4, n x 1, (x, y, width, height). */
     CV_WRAP virtual void getStatistics(InputArray image, OutputArray areas, OutputArray means = noArray(),
                                        OutputArray centroids = noArray(), OutputArray boxes = noArray(),
-                                       Stream& stream = Stream::Null()) const = 0;
+                                       Stream& stream = cv::cuda::noStream()) const = 0;
 
     /** @brief Replaces the labels by 4-connected ones. Waits. Density, parents and distances stay.
     Every superpixel falls into its 4-connected pieces. A piece below minSize joins the largest adjacent piece that is
@@ -148,7 +148,7 @@ public:
     pieces until no small piece has a neighbour. Labels are then ranked by first pixel.
     @param minSize pieces of fewer pixels are joined; 1: only split.
     @return the new number of superpixels. */
-    CV_WRAP virtual int enforceConnectivity(int minSize = 1, Stream& stream = Stream::Null()) = 0;
+    CV_WRAP virtual int enforceConnectivity(int minSize = 1, Stream& stream = cv::cuda::noStream()) = 0;
 
     //! Device memory held by this instance.
     CV_WRAP virtual size_t workspaceBytes() const = 0;
