@@ -324,6 +324,9 @@ TEST(QuickShift_Surface, batchEqualsSingles)
     const Ptr<QuickShift> q = QuickShift::create(2., 20., 0.4), single = QuickShift::create(2., 20., 0.4);
     q->computeBatch(images, labels);
     const Results all = resultsOf(*q);
+    Mat cutAll, cut, contoursAll, contours;
+    q->segment(5., cutAll);
+    q->getLabelContourMask(contoursAll);
     ASSERT_EQ(3u, labels.size());
     int count = 0;
     for (int i = 0; i < 3; ++i)
@@ -333,6 +336,10 @@ TEST(QuickShift_Surface, batchEqualsSingles)
         EXPECT_TRUE(sameBits(one.labels, labels[i]));
         EXPECT_TRUE(sameBits(one.parents, all.parents.rowRange(i * 41, i * 41 + 41)));
         EXPECT_TRUE(sameBits(one.density, all.density.rowRange(i * 41, i * 41 + 41)));
+        single->segment(5., cut);
+        single->getLabelContourMask(contours);
+        EXPECT_TRUE(sameBits(cut, cutAll.rowRange(i * 41, i * 41 + 41)));
+        EXPECT_TRUE(sameBits(contours, contoursAll.rowRange(i * 41, i * 41 + 41)));
         count += one.count;
     }
     EXPECT_EQ(count, all.count);

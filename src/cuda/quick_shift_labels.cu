@@ -31,7 +31,7 @@ struct IsRoot
     const int* roots; //!< indices within a picture
     int pixels;
 
-    __host__ __device__ int operator()(int i) const { return roots[i] == i % pixels; }
+    __host__ __device__ int operator()(int i) const { return roots[i] == (i < pixels ? i : i % pixels); }
 };
 
 struct IsFinite
@@ -49,6 +49,7 @@ __global__ void __launch_bounds__(THREADS) jumpTiles(const Extent extent, const 
     const int left = blockIdx.x * TILE, top = blockIdx.y * TILE;
     const size_t base = static_cast<size_t>(blockIdx.z) * extent.pixels();
     const int PER_THREAD = TILE * TILE / THREADS;
+    const bool cut = tau < INFINITY; // roots already are their own parents
     int parent[PER_THREAD];
 #pragma unroll
     for (int k = 0; k < PER_THREAD; ++k)
@@ -59,7 +60,7 @@ __global__ void __launch_bounds__(THREADS) jumpTiles(const Extent extent, const 
         if (x < extent.cols && y < extent.rows)
         {
             parent[k] = parents[base + index];
-            if (parent[k] >= 0 && distances[base + index] > tau)
+            if (cut && parent[k] >= 0 && distances[base + index] > tau)
                 parent[k] = index;
             const int px = parent[k] % extent.cols - left, py = parent[k] / extent.cols - top;
             if (parent[k] >= 0 && px >= 0 && px < TILE && py >= 0 && py < TILE)
@@ -94,7 +95,7 @@ __global__ void __launch_bounds__(THREADS) jumpTiles(const Extent extent, const 
         if (place != i) // the last ancestor inside; its own link leads out or to itself
         {
             jump = parents[base + py * extent.cols + px];
-            if (distances[base + py * extent.cols + px] > tau)
+            if (cut && distances[base + py * extent.cols + px] > tau)
                 jump = py * extent.cols + px;
         }
         jumps[base + y * extent.cols + x] = jump;

@@ -3,10 +3,12 @@
 
 // pack and parents of QuickShift.
 //
-// Parents: a thread searches rings around its pixel in shared memory and stops as soon as no pixel of the next ring can be
-// nearer: most pixels end within a few rings. The others go to a worklist, whose order does not matter since each entry's
-// result is the minimum of (D, index). There a warp takes a pixel and walks rings of cells; a cell whose best key is too
-// low or that is too far is skipped by one lane. So roots cost little, and a large tau costs what its paths need.
+// Parents, three steps, each for the pixels that the one before could not finish. A search ends as soon as no pixel of the
+// next ring can be nearer, and results are the minimum of (D, index), so neither order nor grouping shows.
+//   1. A thread looks at the first rings around its pixel, unrolled, in shared memory.        12 instructions a candidate
+//   2. Four lanes take a pixel of the block's list and go on, a side of each ring a lane, in the same shared memory.
+//   3. A warp takes a pixel of a global list and walks rings of cells; a cell whose best key is too low or that is too far
+//      away is skipped by one lane. So a large tau costs what its paths need, and not its square.
 #include "quick_shift_tuning.hpp"
 #include "../common/launch.hpp"
 #include "../quick_shift/stages_cuda.hpp"
@@ -15,7 +17,8 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
 
-const int NEAR = tuning::NEAR_RADIUS, TILE_COLS = 32, TILE_ROWS = 8;
+const int DENSE = tuning::DENSE_RADIUS, REACH = tuning::TILE_REACH;
+const int TILE_COLS = 32, TILE_ROWS = 16, THREADS = 256, PITCH = TILE_COLS + 2 * REACH;
 
 // --- pack --------------------------------------------------------------------------------------------------------------
 
@@ -55,6 +58,37 @@ __global__ void __launch_bounds__(256) packPicture(const Source source, int pict
     for (int k = 0; k < MAX_CHANNELS; ++k)
         if (k < source.channels)
             features.planes[base * source.channels + k * plane + at] = counts ? value[k] : (k == 0 ? OUTSIDE : 0.f);
+}
+
+//! Three 8-bit channels without a mask, the common case: four pixels a thread, in words where the rows allow it.
+__global__ void __launch_bounds__(256) packThree(const Source source, int picture, const Extent extent, uint32_t* words)
+{
+    const int x = 4 * (blockIdx.x * blockDim.x + threadIdx.x), y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= extent.cols || y >= extent.rows)
+        return;
+    const uint8_t* row = static_cast<const uint8_t*>(source.data) + y * source.step;
+    uint32_t* to = words + static_cast<size_t>(picture) * extent.pixels() + static_cast<size_t>(y) * extent.cols + x;
+    if (reinterpret_cast<size_t>(row) % 4 != 0 || x + 4 > extent.cols)
+    {
+        for (int k = 0; k < 4 && x + k < extent.cols; ++k)
+        {
+            const uint8_t* pixel = row + static_cast<size_t>(3) * (x + k);
+            to[k] = pixel[0] | pixel[1] << 8 | pixel[2] << 16;
+        }
+        return;
+    }
+    const uint32_t* from = reinterpret_cast<const uint32_t*>(row + static_cast<size_t>(3) * x);
+    const uint32_t a = from[0], b = from[1], c = from[2];
+    const uint4 four = {a & 0xffffffu, a >> 24 | (b & 0xffffu) << 8, b >> 16 | (c & 0xffu) << 16, c >> 8};
+    if (reinterpret_cast<size_t>(to) % 16 == 0)
+    {
+        *reinterpret_cast<uint4*>(to) = four;
+        return;
+    }
+    to[0] = four.x;
+    to[1] = four.y;
+    to[2] = four.z;
+    to[3] = four.w;
 }
 
 // --- colours, as density compares them -----------------------------------------------------------------------------------
@@ -134,76 +168,139 @@ __device__ __forceinline__ void writeParent(const ParentTask& task, size_t at, i
     task.distances[at] = root ? INFINITY : rootOf(best.d);
 }
 
-//! One row or column of a ring: count candidates from (dx, dy) in steps of (stepX, stepY).
+//! Places are positions in the tile; their order is raster order.
 template <typename Colours>
-__device__ __forceinline__ void lookAlong(const Neighbour<typename Colours::Colour>* tile, int place, int pitch, int index,
-                                          int cols, const Neighbour<typename Colours::Colour>& own, int dx, int dy, int stepX,
-                                          int stepY, int count, const Parameters& p, Candidate& best)
+__device__ __forceinline__ void lookAt(const Neighbour<typename Colours::Colour>& other, int place, int ds, bool before,
+                                       const Neighbour<typename Colours::Colour>& own, const Parameters& p, Candidate& best)
 {
-    for (int i = 0; i < count; ++i, dx += stepX, dy += stepY)
-    {
-        const Neighbour<typename Colours::Colour>& other = tile[place + dy * pitch + dx];
-        const int j = index + dy * cols + dx;
-        if (!isHigher(other.key, j, own.key, index, p.strict))
-            continue;
-        const float d = squaredDistance(Colours::distance(own.colour, other.colour), p.colorWeight, dx * dx + dy * dy);
-        if (isBetter(d, j, best))
-            best = {d, j};
-    }
+    const bool higher = other.key > own.key || (!p.strict && before && other.key == own.key);
+    const float d = squaredDistance(Colours::distance(own.colour, other.colour), p.colorWeight, ds);
+    if (higher && isBetter(d, place, best))
+        best = {d, place};
 }
 
-template <typename Colours> __global__ void __launch_bounds__(TILE_COLS* TILE_ROWS) searchNear(const ParentTask task)
+//! Tile of keys and colours around the block's pixels. Outside of the picture: key 0, nobody's parent.
+template <typename Colours>
+__device__ __forceinline__ void fillTile(const ParentTask& task, const Colours& colours, size_t base, int left, int top,
+                                         Neighbour<typename Colours::Colour>* tile)
+{
+    for (int ty = threadIdx.x / 32; ty < TILE_ROWS + 2 * REACH; ty += THREADS / 32)
+        for (int tx = threadIdx.x % 32; tx < PITCH; tx += 32)
+        {
+            const int x = left + tx, y = top + ty;
+            Neighbour<typename Colours::Colour> pixel = {};
+            if (x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows)
+            {
+                const size_t at = static_cast<size_t>(y) * task.extent.cols + x;
+                pixel.key = task.keys[base + at];
+                pixel.colour = colours.load(at);
+            }
+            tile[ty * PITCH + tx] = pixel;
+        }
+}
+
+//! What step 1 leaves to step 2.
+struct Unfinished
+{
+    int place;
+    Candidate best;
+};
+
+template <typename Colours> __global__ void __launch_bounds__(THREADS) searchNear(const ParentTask task)
 {
     typedef Neighbour<typename Colours::Colour> Pixel;
-    const int pitch = TILE_COLS + 2 * NEAR;
-    __shared__ Pixel tile[(TILE_ROWS + 2 * NEAR) * pitch];
+    __shared__ Pixel tile[(TILE_ROWS + 2 * REACH) * PITCH];
+    __shared__ Unfinished list[TILE_COLS * TILE_ROWS];
+    __shared__ int listed;
     const Extent& e = task.extent;
     const Parameters& p = task.parameters;
     const size_t base = static_cast<size_t>(blockIdx.z) * e.pixels();
-    const Colours colours(task.features, base, e.pixels());
-    const int left = blockIdx.x * TILE_COLS - NEAR, top = blockIdx.y * TILE_ROWS - NEAR;
-    for (int i = threadIdx.x; i < (TILE_ROWS + 2 * NEAR) * pitch; i += TILE_COLS * TILE_ROWS)
-    {
-        const int x = left + i % pitch, y = top + i / pitch;
-        Pixel pixel = {};
-        if (x >= 0 && x < e.cols && y >= 0 && y < e.rows)
-        {
-            const size_t at = static_cast<size_t>(y) * e.cols + x;
-            pixel.key = task.keys[base + at];
-            pixel.colour = colours.load(at);
-        }
-        tile[i] = pixel; // outside: key 0, nobody's parent
-    }
-    __syncthreads();
+    const int left = blockIdx.x * TILE_COLS - REACH, top = blockIdx.y * TILE_ROWS - REACH;
+    const auto indexOf = [&](int place) { return (top + place / PITCH) * e.cols + left + place % PITCH; };
+    const auto finish = [&](int place, Candidate best) {
+        best.index = best.index == NO_PARENT ? NO_PARENT : indexOf(best.index);
+        writeParent(task, base + indexOf(place), indexOf(place), best);
+    };
+    fillTile(task, Colours(task.features, base, e.pixels()), base, left, top, tile);
+    if (threadIdx.x == 0)
+        listed = 0;
+    __syncthreads(); // the tile is complete, the list empty
 
-    const int tx = threadIdx.x % TILE_COLS, ty = threadIdx.x / TILE_COLS;
-    const int x = left + NEAR + tx, y = top + NEAR + ty;
-    if (x >= e.cols || y >= e.rows)
-        return;
-    const int place = (ty + NEAR) * pitch + tx + NEAR, index = y * e.cols + x;
-    const Pixel own = tile[place];
-    if (own.key == 0)
+    for (int row = threadIdx.x / 32; row < TILE_ROWS; row += THREADS / 32)
     {
-        task.parents[base + index] = -1;
-        task.distances[base + index] = INFINITY;
-        return;
+        const int place = (row + REACH) * PITCH + threadIdx.x % 32 + REACH, index = indexOf(place);
+        if (left + place % PITCH >= e.cols || top + place / PITCH >= e.rows)
+            continue;
+        const Pixel own = tile[place];
+        if (own.key == 0)
+        {
+            task.parents[base + index] = -1;
+            task.distances[base + index] = INFINITY;
+            continue;
+        }
+        Candidate best = {p.reach, NO_PARENT};
+        bool going = true;
+#pragma unroll
+        for (int r = 1; r <= DENSE; ++r)
+        {
+            // Equal distances still matter: a ring may hold a lower index at the best distance so far.
+            going = going && r <= p.searchRadius && static_cast<float>(r * r) <= best.d;
+            if (!going)
+                continue;
+#pragma unroll
+            for (int dy = -r; dy <= r; ++dy)
+#pragma unroll
+                for (int dx = -r; dx <= r; dx += (dy == -r || dy == r ? 1 : 2 * r))
+                {
+                    const int other = place + dy * PITCH + dx;
+                    lookAt<Colours>(tile[other], other, dx * dx + dy * dy, dy < 0 || (dy == 0 && dx < 0), own, p, best);
+                }
+        }
+        const float next = static_cast<float>((DENSE + 1) * (DENSE + 1));
+        if (p.searchRadius > DENSE && next <= best.d)
+            list[atomicAdd(&listed, 1)] = {place, best};
+        else
+            finish(place, best);
     }
-    Candidate best = {p.reach, NO_PARENT};
-    const int last = ::min(NEAR, p.searchRadius);
-    int r = 1;
-    // Equal distances still matter: a ring may hold a lower index at the best distance so far.
-    for (; r <= last && static_cast<float>(r * r) <= best.d; ++r)
+    __syncthreads(); // the list is complete
+
+    const int side = threadIdx.x % 4, count = listed, last = ::min(REACH, p.searchRadius);
+    const unsigned group = 0xfu << (threadIdx.x % 32 / 4 * 4);
+    const int stepX = side == 0 ? 1 : side == 2 ? -1 : 0, stepY = side == 1 ? 1 : side == 3 ? -1 : 0;
+    for (int entry = threadIdx.x / 4; entry < count; entry += THREADS / 4)
     {
-        lookAlong<Colours>(tile, place, pitch, index, e.cols, own, -r, -r, 1, 0, 2 * r + 1, p, best);
-        lookAlong<Colours>(tile, place, pitch, index, e.cols, own, -r, 1 - r, 0, 1, 2 * r - 1, p, best);
-        lookAlong<Colours>(tile, place, pitch, index, e.cols, own, r, 1 - r, 0, 1, 2 * r - 1, p, best);
-        lookAlong<Colours>(tile, place, pitch, index, e.cols, own, -r, r, 1, 0, 2 * r + 1, p, best);
+        const Unfinished u = list[entry];
+        const Pixel own = tile[u.place];
+        Candidate best = u.best;
+        int r = DENSE + 1;
+        for (; r <= last && static_cast<float>(r * r) <= best.d; ++r)
+        {
+            // A side starts in its corner and ends before the next: 2r pixels.
+            int dx = side == 0 || side == 3 ? -r : r, dy = side == 0 || side == 1 ? -r : r;
+            for (int k = 0; k < 2 * r; ++k, dx += stepX, dy += stepY)
+            {
+                const int other = u.place + dy * PITCH + dx;
+                lookAt<Colours>(tile[other], other, dx * dx + dy * dy, other < u.place, own, p, best);
+            }
+            for (int offset = 1; offset <= 2; offset *= 2)
+            {
+                const Candidate others = {__shfl_xor_sync(group, best.d, offset), __shfl_xor_sync(group, best.index, offset)};
+                if (isBetter(others.d, others.index, best))
+                    best = others;
+            }
+        }
+        if (side != 0)
+            continue;
+        if (last == p.searchRadius || static_cast<float>(r) * static_cast<float>(r) > best.d)
+        {
+            finish(u.place, best);
+            continue;
+        }
+        const size_t at = base + indexOf(u.place);
+        task.parents[at] = best.index == NO_PARENT ? NO_PARENT : indexOf(best.index);
+        task.distances[at] = best.d;
+        task.far[atomicAdd(task.farCount, 1)] = static_cast<int>(at);
     }
-    if (last == p.searchRadius || static_cast<float>(r) * static_cast<float>(r) > best.d)
-        return writeParent(task, base + index, index, best);
-    task.parents[base + index] = best.index;
-    task.distances[base + index] = best.d;
-    task.far[atomicAdd(task.farCount, 1)] = static_cast<int>(base) + index;
 }
 
 // --- far ---------------------------------------------------------------------------------------------------------------
@@ -327,8 +424,8 @@ template <typename Colours> void search(const ParentTask& task, cudaStream_t str
     const Extent& e = task.extent;
     detail::launch("quick shift near parents", searchNear<Colours>,
                    dim3((e.cols + TILE_COLS - 1) / TILE_COLS, (e.rows + TILE_ROWS - 1) / TILE_ROWS, e.count),
-                   dim3(TILE_COLS * TILE_ROWS), 0, stream, task);
-    if (task.parameters.searchRadius > NEAR)
+                   dim3(THREADS), 0, stream, task);
+    if (task.parameters.searchRadius > REACH)
         detail::launch("quick shift far parents", searchFar<Colours>, dim3(tuning::FAR_BLOCKS), dim3(tuning::FAR_THREADS), 0,
                        stream, task);
 }
@@ -339,7 +436,10 @@ void pack(const Source& source, int picture, const Extent& extent, const Scales&
           cudaStream_t stream)
 {
     const dim3 grid((extent.cols + 31) / 32, (extent.rows + 7) / 8), block(32, 8);
-    if (source.depth == 0)
+    if (features.bytes && source.channels == 3 && !features.valid)
+        detail::launch("quick shift pack", packThree, dim3((extent.cols + 127) / 128, grid.y), block, 0, stream, source, picture,
+                       extent, features.bytes);
+    else if (source.depth == 0)
         detail::launch("quick shift pack", packPicture<uint8_t>, grid, block, 0, stream, source, picture, extent, scales, features);
     else if (source.depth == 2)
         detail::launch("quick shift pack", packPicture<uint16_t>, grid, block, 0, stream, source, picture, extent, scales, features);

@@ -16,8 +16,9 @@ const int PLANE_COLS = 32, PLANE_GROUPS = 8, PLANE_CENTRES = 4, PLANE_DX = 5;
 const int CHUNK_DY = 37; //!< rows of offsets in a chunk, at most
 
 // Parents.
-const int NEAR_RADIUS = 4;                     //!< rings searched in shared memory
-const int FAR_BLOCKS = 1056, FAR_THREADS = 256; //!< warps that share the worklist
+const int DENSE_RADIUS = 2;                     //!< rings that every pixel's thread looks at
+const int TILE_REACH = 10;                      //!< rings in shared memory
+const int FAR_BLOCKS = 1056, FAR_THREADS = 256; //!< warps that share the global list
 
 }}}}} // namespace cv::cuda::quick_shift::gpu::tuning
 

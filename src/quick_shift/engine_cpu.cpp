@@ -68,11 +68,11 @@ public:
     void segment(float tau, OutputArray out, Stream&) CV_OVERRIDE
     {
         Mat cutParents, labels(parents_.size(), CV_32S);
-        cpu::cut(parents_, distances_, tau, cutParents);
         for (int i = 0; i < pictures_; ++i)
         {
             Mat part = picture(labels, i);
-            cpu::label(picture(cutParents, i), part);
+            cpu::cut(picture(parents_, i), picture(distances_, i), tau, cutParents);
+            cpu::label(cutParents, part);
         }
         labels.copyTo(out);
     }
