@@ -154,83 +154,83 @@ template <int CHANNELS> struct Planes
 
 // --- the walk ----------------------------------------------------------------------------------------------------------
 
-/** The P centres of a thread against rows dy = 0 .. steps-1 of one column of neighbours. Credits carry WEIGHT_BIAS for each
-pair; P is a multiple of 4, so the bias of P pairs vanishes modulo 2^32 and only the first and last rows need a correction.
-@param words neighbour of centre 0 at step 0. @param credits the same place among the credits. */
-template <typename Policy, int P>
-__device__ __forceinline__ void walkColumn(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P], const uint32_t* words,
-                                           uint32_t* credits, int pitch, int plane, const float* spatial, int steps,
-                                           float minusRate, float top)
+//! The neighbours that a thread's centres meet now and in the next steps, and the credits these neighbours have got so far.
+template <typename Policy, int P> struct Sight
 {
-    static_assert(P % 4 == 0, "the bias of a whole credit must vanish");
-    const int UNROLL = 4;
-    typename Policy::Pixel pixel[P - 1 + UNROLL];
-    uint32_t credit[P - 1 + UNROLL];
+    static const int MOST_STEPS = 4;
+    typename Policy::Pixel pixel[P - 1 + MOST_STEPS];
+    uint32_t credit[P - 1 + MOST_STEPS];
+    const uint32_t* words; //!< neighbour of centre 0
+    uint32_t* credits;     //!< the same place among the credits
+    const float* spatial;  //!< factor of this step
+    int pitch, plane;
+};
+
+//! STEPS rows down: at step u centre p meets row p+u. What is left of the sight moves up.
+template <int STEPS, typename Policy, int P>
+__device__ __forceinline__ void walk(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P], Sight<Policy, P>& sight,
+                                     float minusRate, float top)
+{
 #pragma unroll
-    for (int k = 0; k < P - 1; ++k)
+    for (int u = 0; u < STEPS; ++u)
     {
-        pixel[k] = Policy::load(words + k * pitch, plane);
-        credit[k] = 0u - (static_cast<uint32_t>(k + 1) << 30);
+        sight.pixel[P - 1 + u] = Policy::load(sight.words + (P - 1 + u) * sight.pitch, sight.plane);
+        sight.credit[P - 1 + u] = 0;
     }
-    int left = steps;
-    for (; left >= UNROLL; left -= UNROLL)
+#pragma unroll
+    for (int u = 0; u < STEPS; ++u)
     {
-#pragma unroll
-        for (int u = 0; u < UNROLL; ++u)
-        {
-            pixel[P - 1 + u] = Policy::load(words + (P - 1 + u) * pitch, plane);
-            credit[P - 1 + u] = 0;
-        }
-#pragma unroll
-        for (int u = 0; u < UNROLL; ++u)
-        {
-            const float s = spatial[u];
-#pragma unroll
-            for (int p = 0; p < P; ++p)
-            {
-                const float y = Policy::exponent(centre[p], pixel[p + u], minusRate, top);
-                const uint32_t weight = weightBitsOf(fmaxf(y, COLOUR_FLOOR), s);
-                own[p] += weight;
-                credit[p + u] += weight;
-            }
-            atomicAdd(credits + u * pitch, credit[u]);
-        }
-#pragma unroll
-        for (int k = 0; k < P - 1; ++k)
-        {
-            pixel[k] = pixel[k + UNROLL];
-            credit[k] = credit[k + UNROLL];
-        }
-        words += UNROLL * pitch;
-        credits += UNROLL * pitch;
-        spatial += UNROLL;
-    }
-    for (; left > 0; --left)
-    {
-        pixel[P - 1] = Policy::load(words + (P - 1) * pitch, plane);
-        credit[P - 1] = 0;
+        const float s = sight.spatial[u];
 #pragma unroll
         for (int p = 0; p < P; ++p)
         {
-            const float y = Policy::exponent(centre[p], pixel[p], minusRate, top);
-            const uint32_t weight = weightBitsOf(fmaxf(y, COLOUR_FLOOR), *spatial);
+            const float y = Policy::exponent(centre[p], sight.pixel[p + u], minusRate, top);
+            const uint32_t weight = weightBitsOf(fmaxf(y, COLOUR_FLOOR), s);
             own[p] += weight;
-            credit[p] += weight;
+            sight.credit[p + u] += weight;
         }
-        atomicAdd(credits, credit[0]);
-#pragma unroll
-        for (int k = 0; k < P - 1; ++k)
-        {
-            pixel[k] = pixel[k + 1];
-            credit[k] = credit[k + 1];
-        }
-        words += pitch;
-        credits += pitch;
-        ++spatial;
+        atomicAdd(sight.credits + u * sight.pitch, sight.credit[u]);
     }
 #pragma unroll
     for (int k = 0; k < P - 1; ++k)
-        atomicAdd(credits + k * pitch, credit[k] - (static_cast<uint32_t>(P - 1 - k) << 30));
+    {
+        sight.pixel[k] = sight.pixel[k + STEPS];
+        sight.credit[k] = sight.credit[k + STEPS];
+    }
+    sight.words += STEPS * sight.pitch;
+    sight.credits += STEPS * sight.pitch;
+    sight.spatial += STEPS;
+}
+
+/** The P centres of a thread against rows dy = 0 .. steps-1 of one column of neighbours. Credits carry WEIGHT_BIAS for each
+pair; P is a multiple of 4, so the bias of P pairs vanishes modulo 2^32 and only the first and last rows, which meet fewer
+centres, need a correction. Where a row is both (steps < P) the two corrections add up to the right one modulo 4. */
+template <typename Policy, int P>
+__device__ __forceinline__ void walkColumn(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P], Sight<Policy, P>& sight,
+                                           int steps, float minusRate, float top)
+{
+    static_assert(P % 4 == 0, "the bias of a whole credit must vanish");
+#pragma unroll
+    for (int k = 0; k < P - 1; ++k)
+    {
+        sight.pixel[k] = Policy::load(sight.words + k * sight.pitch, sight.plane);
+        sight.credit[k] = 0u - (static_cast<uint32_t>(k + 1) << 30);
+    }
+    for (; steps >= 4; steps -= 4)
+        walk<4>(centre, own, sight, minusRate, top);
+    for (; steps > 0; --steps)
+        walk<1>(centre, own, sight, minusRate, top);
+#pragma unroll
+    for (int k = 0; k < P - 1; ++k)
+        atomicAdd(sight.credits + k * sight.pitch, sight.credit[k] - (static_cast<uint32_t>(P - 1 - k) << 30));
+}
+
+//! visit(place, x, y) for every pixel of the window; a warp takes rows.
+template <typename Shape, typename Visit> __device__ __forceinline__ void forWindow(const Window& window, const Visit& visit)
+{
+    for (int y = threadIdx.x / 32; y < window.rows; y += Shape::THREADS / 32)
+        for (int x = threadIdx.x % 32; x < window.cols; x += 32)
+            visit(y * window.cols + x, window.x + x, window.y + y);
 }
 
 //! One tile against one chunk of offsets, dx in [dxBegin, dxEnd), dy in [dyBegin, dyEnd).
@@ -244,12 +244,10 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, int picture, 
     uint32_t* words = credits + plane;
     float* spatial = reinterpret_cast<float*>(words + plane * Policy::WORDS);
     const int dyCount = dyEnd - dyBegin, side = 2 * task.radius + 1;
-    for (int i = threadIdx.x; i < plane; i += Shape::THREADS)
-    {
-        const int y = i / pitch, x = i - y * pitch;
+    forWindow<Shape>(window, [&](int i, int x, int y) {
         credits[i] = 0;
-        Policy::fill(task, picture, window.x + x, window.y + y, words + i, plane);
-    }
+        Policy::fill(task, picture, x, y, words + i, plane);
+    });
     for (int i = threadIdx.x; i < (dxEnd - dxBegin) * dyCount; i += Shape::THREADS)
     {
         const int dx = dxBegin + i / dyCount, dy = dyBegin + i % dyCount;
@@ -275,8 +273,13 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, int picture, 
         if (dy >= dyEnd)
             continue;
         const int first = (row + dy - dyBegin) * pitch + column + dx - dxBegin;
-        walkColumn<Policy, P>(centre, own, words + first, credits + first, pitch, plane,
-                              spatial + (dx - dxBegin) * dyCount + dy - dyBegin, dyEnd - dy, task.minusRate, top);
+        Sight<Policy, P> sight;
+        sight.words = words + first;
+        sight.credits = credits + first;
+        sight.spatial = spatial + (dx - dxBegin) * dyCount + dy - dyBegin;
+        sight.pitch = pitch;
+        sight.plane = plane;
+        walkColumn<Policy, P>(centre, own, sight, dyEnd - dy, task.minusRate, top);
         pairs += dyEnd - dy;
     }
     unsigned long long* sums = task.sums + static_cast<size_t>(picture) * task.extent.pixels();
@@ -286,12 +289,10 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, int picture, 
             atomicAdd(sums + static_cast<size_t>(y + p) * task.extent.cols + x,
                       static_cast<unsigned long long>(own[p] - (pairs << 30)));
     __syncthreads(); // all credits are in
-    for (int i = threadIdx.x; i < plane; i += Shape::THREADS)
-    {
-        const int wy = i / pitch, wx = i - wy * pitch, gx = window.x + wx, gy = window.y + wy;
-        if (credits[i] != 0 && gx >= 0 && gx < task.extent.cols && gy >= 0 && gy < task.extent.rows)
-            atomicAdd(sums + static_cast<size_t>(gy) * task.extent.cols + gx, static_cast<unsigned long long>(credits[i]));
-    }
+    forWindow<Shape>(window, [&](int i, int wx, int wy) {
+        if (credits[i] != 0 && wx >= 0 && wx < task.extent.cols && wy >= 0 && wy < task.extent.rows)
+            atomicAdd(sums + static_cast<size_t>(wy) * task.extent.cols + wx, static_cast<unsigned long long>(credits[i]));
+    });
 }
 
 //! Threads of a block: COLS columns by GROUPS groups of CENTRES rows.

@@ -5,7 +5,7 @@
 //
 // Parents, three steps, each for the pixels that the one before could not finish. A search ends as soon as no pixel of the
 // next ring can be nearer, and results are the minimum of (D, index), so neither order nor grouping shows.
-//   1. A thread looks at the first rings around its pixel, unrolled, in shared memory.        12 instructions a candidate
+//   1. A thread looks at the first rings around its pixel, unrolled, in shared memory.
 //   2. Four lanes take a pixel of the block's list and go on, a side of each ring a lane, in the same shared memory.
 //   3. A warp takes a pixel of a global list and walks rings of cells; a cell whose best key is too low or that is too far
 //      away is skipped by one lane. So a large tau costs what its paths need, and not its square.
@@ -168,35 +168,103 @@ __device__ __forceinline__ void writeParent(const ParentTask& task, size_t at, i
     task.distances[at] = root ? INFINITY : rootOf(best.d);
 }
 
-//! Places are positions in the tile; their order is raster order.
+/** Looks at one pixel of the tile without a branch. Places are positions in the tile; their order is raster order.
+@param threshold the pixel must have a larger key, see Thresholds. */
 template <typename Colours>
-__device__ __forceinline__ void lookAt(const Neighbour<typename Colours::Colour>& other, int place, int ds, bool before,
-                                       const Neighbour<typename Colours::Colour>& own, const Parameters& p, Candidate& best)
+__device__ __forceinline__ void lookAt(const Neighbour<typename Colours::Colour>& other, int place, int ds, uint32_t threshold,
+                                       const Neighbour<typename Colours::Colour>& own, float colorWeight, Candidate& best)
 {
-    const bool higher = other.key > own.key || (!p.strict && before && other.key == own.key);
-    const float d = squaredDistance(Colours::distance(own.colour, other.colour), p.colorWeight, ds);
-    if (higher && isBetter(d, place, best))
-        best = {d, place};
+    const float d = squaredDistance(Colours::distance(own.colour, other.colour), colorWeight, ds);
+    const bool better = (d < best.d) | ((d == best.d) & (place < best.index));
+    const bool take = (other.key > threshold) & better;
+    best.d = take ? d : best.d;
+    best.index = take ? place : best.index;
 }
+
+//! isHigher() as one comparison: pixels before this one in raster order may also be equal, unless ties are strict. Keys are > 0.
+struct Thresholds
+{
+    uint32_t before, after;
+
+    __device__ Thresholds(uint32_t key, bool strict) : before(strict ? key : key - 1), after(key) {}
+};
 
 //! Tile of keys and colours around the block's pixels. Outside of the picture: key 0, nobody's parent.
 template <typename Colours>
 __device__ __forceinline__ void fillTile(const ParentTask& task, const Colours& colours, size_t base, int left, int top,
                                          Neighbour<typename Colours::Colour>* tile)
 {
-    for (int ty = threadIdx.x / 32; ty < TILE_ROWS + 2 * REACH; ty += THREADS / 32)
-        for (int tx = threadIdx.x % 32; tx < PITCH; tx += 32)
+    for (int i = threadIdx.x; i < (TILE_ROWS + 2 * REACH) * PITCH; i += THREADS)
+    {
+        const int x = left + i % PITCH, y = top + i / PITCH;
+        Neighbour<typename Colours::Colour> pixel = {};
+        if (static_cast<unsigned>(x) < static_cast<unsigned>(task.extent.cols) &&
+            static_cast<unsigned>(y) < static_cast<unsigned>(task.extent.rows))
         {
-            const int x = left + tx, y = top + ty;
-            Neighbour<typename Colours::Colour> pixel = {};
-            if (x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows)
-            {
-                const size_t at = static_cast<size_t>(y) * task.extent.cols + x;
-                pixel.key = task.keys[base + at];
-                pixel.colour = colours.load(at);
-            }
-            tile[ty * PITCH + tx] = pixel;
+            const int at = y * task.extent.cols + x;
+            pixel.key = task.keys[base + at];
+            pixel.colour = colours.load(at);
         }
+        tile[i] = pixel;
+    }
+}
+
+//! Step 1: rings 1 .. DENSE around `place`.
+template <typename Colours>
+__device__ __forceinline__ Candidate searchDense(const Neighbour<typename Colours::Colour>* tile, int place, const Parameters& p)
+{
+    const Neighbour<typename Colours::Colour> own = tile[place];
+    const Thresholds threshold(own.key, p.strict);
+    Candidate best = {p.reach, NO_PARENT};
+#pragma unroll
+    for (int r = 1; r <= DENSE; ++r)
+    {
+        // Equal distances still matter: a ring may hold a lower index at the best distance so far.
+        if (r > p.searchRadius || static_cast<float>(r * r) > best.d)
+            return best;
+#pragma unroll
+        for (int dy = -r; dy <= r; ++dy)
+#pragma unroll
+            for (int dx = -r; dx <= r; dx += (dy == -r || dy == r ? 1 : 2 * r))
+            {
+                const int other = place + dy * PITCH + dx;
+                lookAt<Colours>(tile[other], other, dx * dx + dy * dy,
+                                dy < 0 || (dy == 0 && dx < 0) ? threshold.before : threshold.after, own, p.colorWeight, best);
+            }
+    }
+    return best;
+}
+
+/** Step 2: rings from DENSE + 1 on, by four neighbouring lanes, `side` = 0..3, that all end with the same result.
+@return the first ring not looked at. */
+template <typename Colours>
+__device__ __forceinline__ int searchSides(const Neighbour<typename Colours::Colour>* tile, int place, int side,
+                                           const Parameters& p, Candidate& best)
+{
+    const Neighbour<typename Colours::Colour> own = tile[place];
+    const Thresholds threshold(own.key, p.strict);
+    const unsigned group = 0xfu << (threadIdx.x % 32 / 4 * 4);
+    const int stepX = side == 0 ? 1 : side == 2 ? -1 : 0, stepY = side == 1 ? 1 : side == 3 ? -1 : 0;
+    const int last = ::min(REACH, p.searchRadius);
+    int r = DENSE + 1;
+    for (; r <= last && static_cast<float>(r * r) <= best.d; ++r)
+    {
+        // A side starts in its corner and ends before the next: 2r pixels.
+        int dx = side == 0 || side == 3 ? -r : r, dy = side == 0 || side == 1 ? -r : r;
+        for (int k = 0; k < 2 * r; ++k, dx += stepX, dy += stepY)
+        {
+            const int other = place + dy * PITCH + dx;
+            lookAt<Colours>(tile[other], other, dx * dx + dy * dy, other < place ? threshold.before : threshold.after, own,
+                            p.colorWeight, best);
+        }
+        for (int offset = 1; offset <= 2; offset *= 2)
+        {
+            const Candidate others = {__shfl_xor_sync(group, best.d, offset), __shfl_xor_sync(group, best.index, offset)};
+            if (isBetter(others.d, others.index, best))
+                best = others;
+        }
+    }
+    return r;
 }
 
 //! What step 1 leaves to step 2.
@@ -208,8 +276,7 @@ struct Unfinished
 
 template <typename Colours> __global__ void __launch_bounds__(THREADS) searchNear(const ParentTask task)
 {
-    typedef Neighbour<typename Colours::Colour> Pixel;
-    __shared__ Pixel tile[(TILE_ROWS + 2 * REACH) * PITCH];
+    __shared__ Neighbour<typename Colours::Colour> tile[(TILE_ROWS + 2 * REACH) * PITCH];
     __shared__ Unfinished list[TILE_COLS * TILE_ROWS];
     __shared__ int listed;
     const Extent& e = task.extent;
@@ -217,10 +284,6 @@ template <typename Colours> __global__ void __launch_bounds__(THREADS) searchNea
     const size_t base = static_cast<size_t>(blockIdx.z) * e.pixels();
     const int left = blockIdx.x * TILE_COLS - REACH, top = blockIdx.y * TILE_ROWS - REACH;
     const auto indexOf = [&](int place) { return (top + place / PITCH) * e.cols + left + place % PITCH; };
-    const auto finish = [&](int place, Candidate best) {
-        best.index = best.index == NO_PARENT ? NO_PARENT : indexOf(best.index);
-        writeParent(task, base + indexOf(place), indexOf(place), best);
-    };
     fillTile(task, Colours(task.features, base, e.pixels()), base, left, top, tile);
     if (threadIdx.x == 0)
         listed = 0;
@@ -231,75 +294,39 @@ template <typename Colours> __global__ void __launch_bounds__(THREADS) searchNea
         const int place = (row + REACH) * PITCH + threadIdx.x % 32 + REACH, index = indexOf(place);
         if (left + place % PITCH >= e.cols || top + place / PITCH >= e.rows)
             continue;
-        const Pixel own = tile[place];
-        if (own.key == 0)
+        if (tile[place].key == 0)
         {
             task.parents[base + index] = -1;
             task.distances[base + index] = INFINITY;
             continue;
         }
-        Candidate best = {p.reach, NO_PARENT};
-        bool going = true;
-#pragma unroll
-        for (int r = 1; r <= DENSE; ++r)
-        {
-            // Equal distances still matter: a ring may hold a lower index at the best distance so far.
-            going = going && r <= p.searchRadius && static_cast<float>(r * r) <= best.d;
-            if (!going)
-                continue;
-#pragma unroll
-            for (int dy = -r; dy <= r; ++dy)
-#pragma unroll
-                for (int dx = -r; dx <= r; dx += (dy == -r || dy == r ? 1 : 2 * r))
-                {
-                    const int other = place + dy * PITCH + dx;
-                    lookAt<Colours>(tile[other], other, dx * dx + dy * dy, dy < 0 || (dy == 0 && dx < 0), own, p, best);
-                }
-        }
-        const float next = static_cast<float>((DENSE + 1) * (DENSE + 1));
-        if (p.searchRadius > DENSE && next <= best.d)
+        Candidate best = searchDense<Colours>(tile, place, p);
+        const bool finished = p.searchRadius <= DENSE || static_cast<float>((DENSE + 1) * (DENSE + 1)) > best.d;
+        if (!finished)
             list[atomicAdd(&listed, 1)] = {place, best};
-        else
-            finish(place, best);
+        best.index = best.index == NO_PARENT ? NO_PARENT : indexOf(best.index);
+        if (finished)
+            writeParent(task, base + index, index, best);
     }
     __syncthreads(); // the list is complete
 
-    const int side = threadIdx.x % 4, count = listed, last = ::min(REACH, p.searchRadius);
-    const unsigned group = 0xfu << (threadIdx.x % 32 / 4 * 4);
-    const int stepX = side == 0 ? 1 : side == 2 ? -1 : 0, stepY = side == 1 ? 1 : side == 3 ? -1 : 0;
+    const int count = listed;
     for (int entry = threadIdx.x / 4; entry < count; entry += THREADS / 4)
     {
-        const Unfinished u = list[entry];
-        const Pixel own = tile[u.place];
-        Candidate best = u.best;
-        int r = DENSE + 1;
-        for (; r <= last && static_cast<float>(r * r) <= best.d; ++r)
-        {
-            // A side starts in its corner and ends before the next: 2r pixels.
-            int dx = side == 0 || side == 3 ? -r : r, dy = side == 0 || side == 1 ? -r : r;
-            for (int k = 0; k < 2 * r; ++k, dx += stepX, dy += stepY)
-            {
-                const int other = u.place + dy * PITCH + dx;
-                lookAt<Colours>(tile[other], other, dx * dx + dy * dy, other < u.place, own, p, best);
-            }
-            for (int offset = 1; offset <= 2; offset *= 2)
-            {
-                const Candidate others = {__shfl_xor_sync(group, best.d, offset), __shfl_xor_sync(group, best.index, offset)};
-                if (isBetter(others.d, others.index, best))
-                    best = others;
-            }
-        }
-        if (side != 0)
+        const int place = list[entry].place, index = indexOf(place);
+        Candidate best = list[entry].best;
+        const int r = searchSides<Colours>(tile, place, threadIdx.x % 4, p, best);
+        if (threadIdx.x % 4 != 0)
             continue;
-        if (last == p.searchRadius || static_cast<float>(r) * static_cast<float>(r) > best.d)
+        best.index = best.index == NO_PARENT ? NO_PARENT : indexOf(best.index);
+        if (r > p.searchRadius || static_cast<float>(r) * static_cast<float>(r) > best.d)
+            writeParent(task, base + index, index, best);
+        else
         {
-            finish(u.place, best);
-            continue;
+            task.parents[base + index] = best.index;
+            task.distances[base + index] = best.d;
+            task.far[atomicAdd(task.farCount, 1)] = static_cast<int>(base) + index;
         }
-        const size_t at = base + indexOf(u.place);
-        task.parents[at] = best.index == NO_PARENT ? NO_PARENT : indexOf(best.index);
-        task.distances[at] = best.d;
-        task.far[atomicAdd(task.farCount, 1)] = static_cast<int>(at);
     }
 }
 

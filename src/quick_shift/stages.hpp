@@ -76,6 +76,9 @@ std::unique_ptr<Engine> computeTiled(const Mat& image, const Mat& mask, Size til
 
 namespace cpu {
 
+const int ROW_PADDING = 64; //!< columns right of the border that whole vectors may touch; the longest has 64 floats
+const int MOST_RINGS = 12;  //!< rings of the parent search before cells take over
+
 //! Planes of floats with a border of OUTSIDE to the left and right.
 struct Features
 {
