@@ -8,5 +8,6 @@
 #include "opencv2/ts.hpp"
 #include "opencv2/cudatracking.hpp"
 #include "opencv2/imgproc.hpp"
+#include "perf_measure.hpp"
 
 #endif // OPENCV_CUDATRACKING_PERF_PRECOMP_HPP

@@ -10,7 +10,7 @@
 #   --opencv=VERSION     4.14.0 (default) or 5.0.0
 #   --peers              also build the contrib CUDA modules that the perf tests compare with (needs CUDA)
 #   --shared             shared libraries (default: static, so that programs can be copied)
-#   --no-python          no cv2 module
+#   --no-python          do not build the cv2 module
 #   --target=NAME        build only this target and FFmpeg's plugin (may be repeated; default: tests, perf tests, samples, cv2)
 #   --jobs=N             parallel compile jobs (default: all processors)
 #   --configure-only     stop before compiling
@@ -138,7 +138,6 @@ lock "$BUILD_DIR.lock"
 modules=core,imgproc,video,imgcodecs,videoio,highgui,ts,cudatracking
 [ "$CUDA" = off ] || modules+=,cudev
 [ "$PEERS" = 0 ] || modules+=,cudaarithm,cudaimgproc
-[ "$WITH_PYTHON" = 0 ] || modules+=,python3,python_bindings_generator
 
 # gpu_capabilities: those of this machine's GPUs as a list for CUDA_ARCH_BIN, or 9.0.
 gpu_capabilities()
@@ -156,6 +155,13 @@ python_path()
 a = sys.argv[1:]
 print(sysconfig.get_path("include") if a == ["include"] else "/".join(str(sysconfig.get_config_var(v)) for v in a))' "$@"
 }
+# cv2 is configured wherever it can be, so that --no-python does not change the configuration.
+HAVE_PYTHON=0
+[ ! -f "$(python_path include)/Python.h" ] || HAVE_PYTHON=1
+[ "$HAVE_PYTHON" = 1 ] || [ "$WITH_PYTHON" = 0 ] ||
+    die "$(python_path include)/Python.h is missing; install the headers of this Python (Debian: python3-dev) or give --no-python"
+[ "$HAVE_PYTHON" = 0 ] || modules+=,python3,python_bindings_generator
+
 onoff() { if [ "$1" = 1 ]; then echo ON; else echo OFF; fi; }
 
 options=(
@@ -167,7 +173,8 @@ options=(
     '-DCMAKE_BUILD_RPATH=$ORIGIN/../lib' # programs that are copied with the libraries beside them find those
     -DBUILD_ZLIB=ON -DBUILD_PNG=ON -DBUILD_JPEG=ON
     -DOPENCV_GENERATE_PKGCONFIG=OFF -DBUILD_INFO_SKIP_EXTRA_MODULES=ON
-    "-DBUILD_opencv_python3=$(onoff $WITH_PYTHON)" "-DPYTHON3_EXECUTABLE=$PYTHON" "-DPYTHON_DEFAULT_EXECUTABLE=$PYTHON"
+    "-DBUILD_opencv_python3=$(onoff $HAVE_PYTHON)" "-DPYTHON3_EXECUTABLE=$PYTHON" "-DPYTHON_DEFAULT_EXECUTABLE=$PYTHON"
+    "-DPYTHON3_INCLUDE_DIR=$(python_path include)" "-DPYTHON3_LIBRARY=$(python_path LIBDIR LDLIBRARY)"
     -DOPENCV_SKIP_PYTHON_LOADER=ON -DOPENCV_PYTHON3_INSTALL_PATH=python
 )
 for unused in BUILD_opencv_apps BUILD_JAVA BUILD_opencv_js BUILD_opencv_python2 BUILD_DOCS BUILD_PACKAGE BUILD_EXAMPLES \
@@ -177,11 +184,6 @@ for unused in BUILD_opencv_apps BUILD_JAVA BUILD_opencv_js BUILD_opencv_python2 
     WITH_CUDNN WITH_KLEIDICV WITH_HAL_RVV; do
     options+=("-D$unused=OFF")
 done
-if [ "$WITH_PYTHON" = 1 ]; then
-    [ -f "$(python_path include)/Python.h" ] ||
-        die "$(python_path include)/Python.h is missing; install the headers of this Python (Debian: python3-dev) or give --no-python"
-    options+=("-DPYTHON3_INCLUDE_DIR=$(python_path include)" "-DPYTHON3_LIBRARY=$(python_path LIBDIR LDLIBRARY)")
-fi
 if [ "$CUDA" = on ]; then
     options+=(-DWITH_CUDA=ON -DENABLE_CUDA_FIRST_CLASS_LANGUAGE=ON "-DCMAKE_CUDA_COMPILER=$NVCC"
         "-DCUDA_ARCH_BIN=${ARCH:-$(gpu_capabilities)}" "-DCUDA_ARCH_PTX=$PTX" "-DWITH_CUFFT=$(onoff $PEERS)" -DWITH_CUBLAS=OFF)
@@ -217,7 +219,7 @@ if [ ! -f "$BUILD_DIR/build.ninja" ] || [ "$(cat "$BUILD_DIR/.configured" 2>/dev
     cmake -S "$SOURCES/opencv" -B "$BUILD_DIR" "${options[@]}" >"$BUILD_DIR/configure.log" 2>&1 ||
         { tail -n 40 "$BUILD_DIR/configure.log" >&2; die "cmake failed; all of it: $BUILD_DIR/configure.log"; }
     wanted=(cudatracking)
-    [ "$WITH_PYTHON" = 0 ] || wanted+=(python3)
+    [ "$HAVE_PYTHON" = 0 ] || wanted+=(python3)
     [ "$PEERS" = 0 ] || wanted+=(cudaarithm cudaimgproc)
     for module in "${wanted[@]}"; do
         grep -qE "To be built:.* $module( |\$)" "$BUILD_DIR/configure.log" ||

@@ -40,6 +40,8 @@ for folder in "$SOURCES"/opencv/modules/{core,imgproc,video,features2d,features,
     [ ! -d "$folder" ] || include_flags+=(-I "$folder")
 done
 
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 PASSED=0 FAILED=0 SKIPPED=0
 # check NAME COMMAND...: one check; what the command prints is shown only when it fails.
 check()
@@ -60,13 +62,18 @@ skip()
     printf '[skipped ] %s\n' "$1"
 }
 
-# alone HEADER...: each compiles with nothing before it, without warnings.
+# alone HEADER...: each compiles with nothing before it, without warnings and without the CUDA toolkit.
 alone()
 {
     local header status=0
     for header in "$@"; do
-        echo "#include \"$REPO_ROOT/$header\"" |
-            c++ -std=c++17 -ffp-contract=off -Wall -Wextra -Werror -fsyntax-only "${include_flags[@]}" -x c++ - || status=1
+        echo "#include \"$REPO_ROOT/$header\"" >"$scratch/alone.cpp"
+        c++ -std=c++17 -ffp-contract=off -Wall -Wextra -Werror -fsyntax-only "${include_flags[@]}" -MD -MF "$scratch/alone.d" \
+            "$scratch/alone.cpp" || { status=1; continue; }
+        if grep -oE '[^ ]*/(cuda_runtime[a-z_]*|driver_types|vector_types|cuda|host_defines)\.h( |$)' "$scratch/alone.d"; then
+            echo "$header includes headers of the CUDA toolkit"
+            status=1
+        fi
     done
     return $status
 }

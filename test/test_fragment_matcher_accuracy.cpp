@@ -152,6 +152,9 @@ TEST(FragmentMatcher_Accuracy, wholeFrameWithoutAreas)
         const Ptr<FM> matcher = FM::create(scene.params);
         give(*matcher, scene);
         expectSame(run(*matcher, scene), run(*matcher, scene.frame, whole));
+        // Whatever is empty stands for noArray(), as the Python bindings give it.
+        expectSame(run(*matcher, scene), run(*matcher, scene.frame, Mat()));
+        expectSame(run(*matcher, scene), run(*matcher, scene.frame, cuda::GpuMat()));
     }
 }
 
@@ -306,6 +309,64 @@ TEST(FragmentMatcher_Accuracy, largeSums)
             scene.weights[0].setTo(254);
             expectSame(expected(scene), runCpu(scene));
         }
+}
+
+//! Areas large and small in one call, at odd places of a larger frame, with weights that are all alike among others.
+TEST(FragmentMatcher_Accuracy, largeAndSmallAreas)
+{
+    RNG rng(20273);
+    int round = 0;
+    for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+        for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4})
+            for (const int kind : {NO_WEIGHTS, SOME_WEIGHTS})
+            {
+                SCOPED_TRACE(cv::format("metric %d type %d weights %d", metric, type, kind));
+                const int search = ++round % 3 == 0 ? FM::THREE_STEP : FM::FULL;
+                Scene scene = randomScene(rng, makeParams(metric, 4, FM::SQUARE, 0, search, true), type, kind,
+                                          Size(211, 173), 13, 5);
+                scene.areas = {Rect(7, 5, 180, 150), Rect(50, 40, 30, 30), Rect(31, 17, 400, 133), scene.areas[3],
+                               Rect(-9, 60, 160, 140)};
+                if (kind == SOME_WEIGHTS)
+                {
+                    scene.weights[0] = Mat(scene.templates[0].size(), CV_8UC1, Scalar(1 + 23 * round % 255));
+                    scene.weights[1] = Mat(scene.templates[1].size(), CV_32FC1, Scalar(0.3));
+                }
+                expectSame(expected(scene), runCpu(scene));
+                if (HasFailure())
+                    return;
+            }
+}
+
+//! A walk alone scores single positions: here with sums that need more than 32 bits, and rows of all lengths.
+TEST(FragmentMatcher_Accuracy, walkOfLargeFragments)
+{
+    RNG rng(20274);
+    int round = 0;
+    for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+        for (const Size size : {Size(17, 3), Size(31, 33), Size(48, 47), Size(229, 231), Size(601, 447)})
+            for (const int type : {CV_8UC1, CV_8UC3})
+            {
+                if (metric == FM::ZNCC && size.area() > 232 * 232)
+                    continue;
+                SCOPED_TRACE(cv::format("metric %d %d x %d type %d", metric, size.width, size.height, type));
+                Scene scene;
+                scene.params = makeParams(metric, 1, FM::SQUARE, 0, FM::THREE_STEP, true);
+                scene.frame = Mat(size + Size(6, 5), type);
+                rng.fill(scene.frame, RNG::UNIFORM, 0, 2);
+                scene.frame *= 255;
+                scene.templates.push_back(~scene.frame(Rect(Point(1, 2), size)));
+                scene.predictions = Mat(1, 1, CV_32SC2, Scalar(3, 2));
+                for (const int kind : {NO_WEIGHTS, WEIGHTS_8U, WEIGHTS_32F})
+                {
+                    scene.weights.clear();
+                    if (kind != NO_WEIGHTS)
+                        scene.weights.push_back(kind == WEIGHTS_8U && ++round % 2 ? Mat(size, CV_8UC1, Scalar(255))
+                                                                                  : weightsOf(rng, size, kind, 0));
+                    expectSame(expected(scene), runCpu(scene));
+                }
+                if (HasFailure())
+                    return;
+            }
 }
 
 }} // namespace opencv_test

@@ -4,7 +4,6 @@ Prints 'passed failed skipped' to stdout and lists what was skipped, by suite an
 OpenCV's ts reports a skipped test as passed in the XML, after a line '[     SKIP ] reason' in the log; a program that
 crashed leaves no XML. So verdicts come from the XML when there is one, and skips and crashes from the log.
 """
-import os
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -40,8 +39,13 @@ def read_log(path):
 
 
 def read_xml(path):
+    """Returns verdicts by test name, or None when the file is missing or cut off."""
+    try:
+        cases = ElementTree.parse(path).iter("testcase")
+    except (OSError, ElementTree.ParseError):
+        return None
     verdicts = {}
-    for case in ElementTree.parse(path).iter("testcase"):
+    for case in cases:
         name = case.get("classname") + "." + case.get("name")
         if case.find("failure") is not None:
             verdicts[name] = "failed"
@@ -53,8 +57,9 @@ def read_xml(path):
 def main():
     log, xml, exit_code = sys.argv[1], sys.argv[2], int(sys.argv[3])
     verdicts, reasons, running = read_log(log)
-    if os.path.exists(xml):
-        verdicts = read_xml(xml)
+    from_xml = read_xml(xml)
+    if from_xml is not None:
+        verdicts = from_xml
     elif running:
         verdicts[running] = "failed"
         print(f"CRASHED  or timed out in {running}", file=sys.stderr)

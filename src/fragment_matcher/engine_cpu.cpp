@@ -13,10 +13,9 @@ namespace {
 
 KernelTraits bestKernelTraits() { CV_CPU_DISPATCH(kernelTraits, (), CV_CPU_DISPATCH_MODES_ALL); }
 
-void unpackBestRow(const uint8_t* source, int pixelStride, int channels, int cols, bool squares, const Planes& planes,
-                   uint8_t* row)
+void unpackBest(const ImageView& part, bool squares, const Planes& planes, uint8_t* data)
 {
-    CV_CPU_DISPATCH(unpackRow, (source, pixelStride, channels, cols, squares, planes, row), CV_CPU_DISPATCH_MODES_ALL);
+    CV_CPU_DISPATCH(unpackRows, (part, squares, planes, data), CV_CPU_DISPATCH_MODES_ALL);
 }
 
 void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map)
@@ -27,6 +26,11 @@ void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const 
 void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map)
 {
     CV_CPU_DISPATCH(scoreMap64, (plan, planes, rows, cols, map), CV_CPU_DISPATCH_MODES_ALL);
+}
+
+uint64_t scoreAt(const Plan& plan, const Planes& planes)
+{
+    CV_CPU_DISPATCH(scorePosition, (plan, planes), CV_CPU_DISPATCH_MODES_ALL);
 }
 
 //! Memory that a thread keeps between calls, unless a call needed a lot.
@@ -86,9 +90,13 @@ Planes unpack(const ImageView& frame, const Rect& part, bool squares, uint8_t bi
     forRowBands(part.height, parallel,
                 [&](int begin, int end)
                 {
-                    for (int y = begin; y < end; ++y)
-                        unpackBestRow(frame.pixel(part.x, part.y + y), frame.pixelStride, frame.channels, part.width,
-                                      squares, planes, data + y * planes.step);
+                    const ImageView rows = {frame.pixel(part.x, part.y + begin),
+                                            frame.step,
+                                            part.width,
+                                            end - begin,
+                                            frame.pixelStride,
+                                            frame.channels};
+                    unpackBest(rows, squares, planes, data + begin * planes.step);
                 });
     return planes;
 }
@@ -133,9 +141,7 @@ public:
             return map_.values[y * map_.stride + x];
         if (plan_.metric == METRIC_ZNCC && plan_.variance == 0)
             return static_cast<V>(znccToValue(0.f));
-        V values[ROW_UNIT];
-        scoreMap(plan_, planes_.at(x, y), 1, 1, MapView<V>{values, ROW_UNIT, nullptr});
-        return values[0];
+        return static_cast<V>(scoreAt(plan_, planes_.at(x, y)));
     }
 
     //! walk: nine points around the best so far, with half the step each time.

@@ -74,6 +74,7 @@ struct KernelTraits
 {
     uint8_t bias; //!< 0x80 where the multiplier takes one signed factor: planes of DOT terms are biased by it
     int sadWidth; //!< SAD_TERM reads templates in units of so many bytes; 0: there is no such kernel
+    bool pairs;   //!< DOT terms by pairs of 16-bit numbers (engine_cpu_pairs.hpp)
 };
 
 enum TermKind
@@ -97,6 +98,7 @@ struct Term
     int blocks;                    //!< words (4 template bytes) in a row; missing bytes are 0
     std::vector<uint32_t> taps;    //!< (planes x height) rows of `blocks` words
     std::vector<uint32_t> weights; //!< WEIGHTED_SAD_TERM only, same layout
+    std::vector<uint32_t> pairs;   //!< if not empty: nine combinations of rows, pairs of 16-bit numbers
     std::vector<Segment> segments;
 };
 
@@ -120,6 +122,8 @@ struct Plan
     uint64_t kn, kc[3], ka;
     int64_t variance;
     int termCount, windowCount;
+    std::vector<uint8_t> bytes; //!< the template, channel by channel
+    const uint8_t* q;           //!< the fragment's weights
     Term terms[7];
     WindowTerm windows[4];
 
@@ -129,10 +133,8 @@ private:
     void addTerm(int kind, int plane, int planes, const uint8_t* bytes, const uint8_t* weights,
                  const KernelTraits& traits);
     void addWindow(int plane, int planes, int x, int windowWidth, bool squared);
-    void prepareUniform(const HostFragment& fragment, uint8_t q, const KernelTraits& traits);
+    void prepareUniform(const HostFragment& fragment, uint8_t weight, const KernelTraits& traits);
     void prepareWeighted(const HostFragment& fragment, const KernelTraits& traits);
-
-    std::vector<uint8_t> bytes_;
 };
 
 //! Smallest value of a row of the map and where it is first.

@@ -10,18 +10,22 @@ CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
 KernelTraits kernelTraits();
 
-//! One row of the picture to rows of planes (with the planes of squares when asked for), each byte xor bias.
-void unpackRow(const uint8_t* source, int pixelStride, int channels, int cols, bool squares, const Planes& planes,
-               uint8_t* row);
+//! Rows of the picture to rows of planes (with the planes of squares when asked for) from `data` on.
+void unpackRows(const ImageView& part, bool squares, const Planes& planes, uint8_t* data);
 
 //! The map of `rows` x `cols` positions and the best of each row.
 void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map);
 void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map);
 
+//! The value of the position at the origin of `planes`, as in the map.
+uint64_t scorePosition(const Plan& plan, const Planes& planes);
+
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 
 #include "engine_cpu_kernels.hpp"
 #include "engine_cpu_rows.hpp"
+#include "engine_cpu_pairs.hpp"
+#include "engine_cpu_position.hpp"
 
 namespace {
 
@@ -29,22 +33,24 @@ typedef void (*TileFunction)(const Planes&, const Term&, const Segment&, int, ui
 
 template <int R> TileFunction tileFunction(int kind)
 {
-#if CV_AVX512_SKX
+#if CT_AVX512
     static const bool vnni = hasVnni();
     if (vnni && kind != SAD_TERM)
         return kind == DOT_TERM ? multiplyTile<VnniDotOp, R> : multiplyTile<VnniWeightedSadOp, R>;
 #endif
-#if CV_SSE2
+#if CT_SSE
     if (kind == SAD_TERM)
         return sadTile<R>;
 #endif
     return kind == WEIGHTED_SAD_TERM ? multiplyTile<WeightedSadOp, R> : multiplyTile<DotOp, R>;
 }
 
+const int BAND = 16; // rows whose terms are kept until they are finished
+
 //! Memory of one thread, reused from call to call.
 struct RowScratch
 {
-    Buffer parts, partial, columns, zeros, numerators;
+    Buffer parts, partial, pairs, columns, zeros, numerators;
 };
 
 RowScratch& rowScratch()
@@ -71,14 +77,48 @@ void sumTerm(const Plan& plan, const Term& term, const Planes& planes, int cols,
     }
 }
 
+#if CT_SSE
+
+//! A term for 4 R rows of positions by multiplyPairs().
+template <int R, typename P>
+void sumPairs(const Plan& plan, const Term& term, const Planes& planes, int cols, P* out, size_t stride,
+              RowScratch& scratch)
+{
+    if (sizeof(P) == sizeof(uint32_t))
+        return multiplyPairs<R>(plan, term, planes, cols, reinterpret_cast<uint32_t*>(out), stride, scratch.pairs);
+    uint32_t* const sums = scratch.partial.get<uint32_t>(4 * R * stride);
+    multiplyPairs<R>(plan, term, planes, cols, sums, stride, scratch.pairs);
+    std::copy(sums, sums + 4 * R * stride, out);
+}
+
+#endif
+
+//! A term for `rows` rows of positions, as many of them at once as possible.
+template <typename P>
+void sumRows(const Plan& plan, const Term& term, const Planes& planes, int rows, int cols, P* out, size_t stride,
+             RowScratch& scratch)
+{
+    int y = 0;
+#if CT_SSE
+    for (; !term.pairs.empty() && rows - y >= 16; y += 16)
+        sumPairs<4>(plan, term, planes.at(0, y), cols, out + y * stride, stride, scratch);
+    for (; !term.pairs.empty() && rows - y >= 4; y += 4)
+        sumPairs<1>(plan, term, planes.at(0, y), cols, out + y * stride, stride, scratch);
+#endif
+    for (; rows - y >= GROUP; y += GROUP)
+        sumTerm<GROUP>(plan, term, planes.at(0, y), cols, out + y * stride, stride, scratch.partial);
+    for (; y < rows; ++y)
+        sumTerm<1>(plan, term, planes.at(0, y), cols, out + y * stride, stride, scratch.partial);
+}
+
 //! Numerators and variances of ZNCC, modulo 2^64: the results fit, products on the way need not.
 template <typename P>
-void znccParts(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, uint64_t* n,
-               uint64_t* v)
+void znccParts(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, size_t count,
+               uint64_t* n, uint64_t* v)
 {
     const P *const low = terms, *const high = terms + termStride;
     const P *const squaresLow = terms + 2 * termStride, *const squaresHigh = terms + 3 * termStride;
-    for (size_t x = 0; x < stride; ++x)
+    for (size_t x = 0; x < count; ++x)
     {
         n[x] = plan.kn * (plan.weighted ? low[x] + uint64_t(256) * high[x] : low[x]);
         v[x] = plan.kn * (plan.weighted ? squaresLow[x] + uint64_t(256) * squaresHigh[x] : windows[x]);
@@ -86,7 +126,7 @@ void znccParts(const Plan& plan, const P* terms, size_t termStride, const P* win
     for (int c = 0; c < plan.channels; ++c)
     {
         const P* const sums = plan.weighted ? terms + (4 + c) * termStride : windows + (1 + c) * stride;
-        for (size_t x = 0; x < stride; ++x)
+        for (size_t x = 0; x < count; ++x)
         {
             n[x] -= plan.kc[c] * sums[x];
             v[x] -= plan.ka * sums[x] * sums[x];
@@ -100,23 +140,24 @@ void finishRow(const Plan& plan, const P* terms, size_t termStride, const P* win
                V* values, Buffer& memory)
 {
     const P squares = static_cast<P>(plan.templateSquares);
+    const size_t count = alignVector(cols);
     if (plan.metric == METRIC_SAD && plan.windowCount == 0)
         std::copy(terms, terms + cols, values);
     else if (plan.metric == METRIC_SAD)
-        for (size_t x = 0; x < stride; ++x)
+        for (size_t x = 0; x < count; ++x)
             values[x] = static_cast<V>(terms[x] - windows[x]);
     else if (plan.metric == METRIC_SSD && !plan.weighted)
-        for (size_t x = 0; x < stride; ++x)
+        for (size_t x = 0; x < count; ++x)
             values[x] = static_cast<V>(squares - 2 * terms[x] + windows[x]);
     else if (plan.metric == METRIC_SSD)
-        for (size_t x = 0; x < stride; ++x)
+        for (size_t x = 0; x < count; ++x)
             values[x] = static_cast<V>(squares - 2 * (terms[x] + 256 * terms[x + termStride]) +
                                        terms[x + 2 * termStride] + 256 * terms[x + 3 * termStride]);
     else
     {
         uint64_t* const n = memory.get<uint64_t>(4 * stride);
         uint64_t* const v = n + stride;
-        znccParts(plan, terms, termStride, windows, stride, n, v);
+        znccParts(plan, terms, termStride, windows, stride, count, n, v);
         znccRow(reinterpret_cast<int64_t*>(n), reinterpret_cast<int64_t*>(v), plan.variance, cols,
                 reinterpret_cast<double*>(v + stride), reinterpret_cast<uint32_t*>(values));
     }
@@ -127,33 +168,28 @@ template <typename V, typename P>
 void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<V>& map)
 {
     RowScratch& scratch = rowScratch();
-    const size_t stride = alignRow(cols), termStride = GROUP * stride;
+    const size_t stride = alignRow(cols), termStride = BAND * stride;
     P* const terms = scratch.parts.get<P>(7 * termStride + 4 * stride);
     P* const windowRows = terms + 7 * termStride;
     WindowSums<P> windows[4];
-    const size_t windowMemory = WindowSums<P>::memoryFor(cols, plan.width);
+    int widest = 0;
+    for (int w = 0; w < plan.windowCount; ++w)
+        widest = std::max(widest, plan.windows[w].width);
+    const size_t windowMemory = WindowSums<P>::memoryFor(cols, widest);
     P* const columns = scratch.columns.get<P>(4 * windowMemory);
     if (plan.windowCount)
     {
-        const size_t longest = alignRow(static_cast<size_t>(cols) + plan.width);
+        const size_t longest = alignRow(static_cast<size_t>(cols) + widest);
         uint8_t* const zeros = scratch.zeros.get<uint8_t>(longest);
         memset(zeros, planes.bias, longest);
         for (int w = 0; w < plan.windowCount; ++w)
             windows[w].start(plan.windows[w], planes, cols, plan.height, zeros, columns + w * windowMemory);
     }
-    for (int y = 0; y < rows; y += GROUP)
+    for (int y = 0; y < rows; y += BAND)
     {
-        const bool whole = rows - y >= GROUP;
-        const int count = std::min(GROUP, rows - y);
+        const int count = std::min(BAND, rows - y);
         for (int k = 0; k < plan.termCount; ++k)
-            for (int r = 0; r < (whole ? 1 : count); ++r)
-            {
-                P* const out = terms + k * termStride + r * stride;
-                if (whole)
-                    sumTerm<GROUP, P>(plan, plan.terms[k], planes.at(0, y), cols, out, stride, scratch.partial);
-                else
-                    sumTerm<1, P>(plan, plan.terms[k], planes.at(0, y + r), cols, out, stride, scratch.partial);
-            }
+            sumRows(plan, plan.terms[k], planes.at(0, y), count, cols, terms + k * termStride, stride, scratch);
         for (int r = 0; r < count; ++r)
         {
             for (int w = 0; w < plan.windowCount; ++w)
@@ -170,65 +206,32 @@ void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const
     }
 }
 
-//! Every channel's bytes apart.
-void splitRow(const uint8_t* source, int pixelStride, int channels, int cols, uint8_t* row, size_t planeStep)
-{
-    if (pixelStride == 1)
-    {
-        memcpy(row, source, cols);
-        return;
-    }
-    int x = 0;
-#if CV_SIMD128
-    v_uint8x16 a, b, c, d;
-    while (x + 16 <= cols)
-    {
-        if (pixelStride == 3)
-            v_load_deinterleave(source + 3 * x, a, b, c);
-        else
-            v_load_deinterleave(source + 4 * x, a, b, c, d);
-        v_store(row + x, a);
-        v_store(row + planeStep + x, b);
-        v_store(row + 2 * planeStep + x, c);
-        x += x + 16 < cols && x + 32 > cols ? cols - x - 16 : 16; // the last 16 may overlap
-    }
-#endif
-    for (int c = 0; c < channels; ++c)
-        for (int i = x; i < cols; ++i)
-            row[c * planeStep + i] = source[i * pixelStride + c];
-}
-
 } // namespace
 
 KernelTraits kernelTraits()
 {
-    KernelTraits traits = {0, SAD_WIDTH};
-#if CV_AVX512_SKX
+    KernelTraits traits = {0, SAD_WIDTH, CT_SSE != 0};
+#if CT_AVX512
     if (hasVnni())
+    {
         traits.bias = 0x80;
+        traits.pairs = false;
+    }
 #endif
     return traits;
 }
 
-void unpackRow(const uint8_t* source, int pixelStride, int channels, int cols, bool squares, const Planes& planes,
-               uint8_t* row)
+void unpackRows(const ImageView& part, bool squares, const Planes& planes, uint8_t* data)
 {
-    const size_t step = planes.planeStep;
-    const uint8_t bias = planes.bias;
-    splitRow(source, pixelStride, channels, cols, row, step);
-    for (int c = 0; c < channels; ++c)
+    for (int y = 0; y < part.rows; ++y)
     {
-        uint8_t* const bytes = row + c * step;
-        uint8_t* const low = row + (channels + c) * step;
-        uint8_t* const high = row + (2 * channels + c) * step;
-        for (int x = 0; squares && x < cols; ++x)
-        {
-            const uint32_t square = static_cast<uint32_t>(bytes[x]) * bytes[x];
-            low[x] = static_cast<uint8_t>(square) ^ bias;
-            high[x] = static_cast<uint8_t>(square >> 8) ^ bias;
-        }
-        for (int x = 0; bias && x < cols; ++x)
-            bytes[x] ^= bias;
+        // Rows of a small part lie in different pages: the processor does not see the next one coming.
+        prefetchBytes(part.pixel(0, std::min(y + 8, part.rows - 1)), part.cols * part.pixelStride);
+        uint8_t* const row = data + y * planes.step;
+        splitRow(part, y, planes.bias, row, planes.planeStep);
+        for (int c = 0; squares && c < part.channels; ++c)
+            squareRow(row + c * planes.planeStep, part.cols, planes.bias, row + (part.channels + c) * planes.planeStep,
+                      row + (2 * part.channels + c) * planes.planeStep);
     }
 }
 
@@ -243,6 +246,44 @@ void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, cons
 void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map)
 {
     scoreRows<uint64_t, uint64_t>(plan, planes, rows, cols, map);
+}
+
+uint64_t scorePosition(const Plan& plan, const Planes& planes)
+{
+    if (plan.weighted && plan.metric != METRIC_SAD)
+    {
+        if (plan.wide && plan.metric == METRIC_SSD)
+        {
+            uint64_t values[ROW_UNIT];
+            scoreMap64(plan, planes, 1, 1, MapView<uint64_t>{values, ROW_UNIT, nullptr});
+            return values[0];
+        }
+        uint32_t values[ROW_UNIT];
+        scoreMap32(plan, planes, 1, 1, MapView<uint32_t>{values, ROW_UNIT, nullptr});
+        return values[0];
+    }
+    const size_t area = static_cast<size_t>(plan.width) * plan.height;
+    uint64_t first = 0, squares = 0, n = 0, v = 0;
+    for (int c = 0; c < plan.channels; ++c)
+    {
+        const uint8_t *const image = planes.pixel(c, 0, 0), *const taps = &plan.bytes[c * area];
+        const uint8_t* const q = plan.weighted ? plan.q : nullptr;
+        const PositionSums sums =
+            plan.metric == METRIC_SAD
+                ? PositionKernel<METRIC_SAD>{planes.bias}(image, planes.step, taps, q, plan.width, plan.height)
+            : plan.metric == METRIC_SSD
+                ? PositionKernel<METRIC_SSD>{planes.bias}(image, planes.step, taps, q, plan.width, plan.height)
+                : PositionKernel<METRIC_ZNCC>{planes.bias}(image, planes.step, taps, q, plan.width, plan.height);
+        first += sums.first;
+        squares += sums.squares;
+        n -= plan.kc[c] * sums.sum;
+        v -= plan.ka * sums.sum * sums.sum;
+    }
+    if (plan.metric != METRIC_ZNCC)
+        return first;
+    n += plan.kn * first;
+    v += plan.kn * squares;
+    return znccToValue(znccScore(static_cast<int64_t>(n), static_cast<int64_t>(v), plan.variance));
 }
 
 #endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY

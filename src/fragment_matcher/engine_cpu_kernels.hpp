@@ -8,11 +8,20 @@
 // rearranged before the final interleave and a template word is one splat for the whole tile.
 namespace {
 
+// Emulated vectors (a build option of OpenCV, for its tests) have no instructions of their own.
+#if CV_SSE2 && !defined CV_FORCE_SIMD128_CPP
+#define CT_SSE 1
+#define CT_AVX512 CV_AVX512_SKX
+#else
+#define CT_SSE 0
+#define CT_AVX512 0
+#endif
+
 #if CV_SIMD
 
 const int LANES = VTraits<v_uint32>::max_nlanes;
 const int TILE = 4 * LANES;
-#if CV_AVX512_SKX || CV_NEON
+#if CT_AVX512 || CV_NEON
 const int GROUP = 4; // rows at once: 32 registers hold 16 sums, template words and a picture vector
 #else
 const int GROUP = 2;
@@ -99,7 +108,7 @@ void multiplyTile(const Planes& image, const Term& term, const Segment& segment,
                            v_add(sums[r][2], constant), v_add(sums[r][3], constant));
 }
 
-#if CV_AVX512_SKX
+#if CT_AVX512
 
 #if defined __GNUC__ && !defined __clang__ &&                                                                          \
     __GNUC__ < 13 // takes the don't-care operands of its own intrinsics for bugs
@@ -149,6 +158,21 @@ template <int R> CV_ALWAYS_INLINE void flushSums(__m512i (&sums)[R][2], __m512i 
             wide[r][2 * k + 1] = _mm512_add_epi32(wide[r][2 * k + 1], _mm512_srli_epi32(sums[r][k], 16));
             sums[r][k] = _mm512_setzero_si512();
         }
+}
+
+//! The sums of a row of 64 positions in their order.
+inline void storeSums(const __m512i (&wide)[4], uint32_t* to)
+{
+    // Each 16 bytes of a, b, c, d are four consecutive positions; they follow each other in the order a, c, b, d.
+    const __m512i a = _mm512_unpacklo_epi32(wide[0], wide[1]), b = _mm512_unpackhi_epi32(wide[0], wide[1]);
+    const __m512i c = _mm512_unpacklo_epi32(wide[2], wide[3]), d = _mm512_unpackhi_epi32(wide[2], wide[3]);
+    const __m512i ac0 = _mm512_shuffle_i32x4(a, c, 0x44), ac1 = _mm512_shuffle_i32x4(a, c, 0xee);
+    const __m512i bd0 = _mm512_shuffle_i32x4(b, d, 0x44), bd1 = _mm512_shuffle_i32x4(b, d, 0xee);
+    // ac0 = a0 a1 c0 c1, bd0 = b0 b1 d0 d1 -> a0 c0 b0 d0, a1 c1 b1 d1
+    _mm512_storeu_si512(to, _mm512_shuffle_i32x4(ac0, bd0, 0x88));
+    _mm512_storeu_si512(to + 16, _mm512_shuffle_i32x4(ac0, bd0, 0xdd));
+    _mm512_storeu_si512(to + 32, _mm512_shuffle_i32x4(ac1, bd1, 0x88));
+    _mm512_storeu_si512(to + 48, _mm512_shuffle_i32x4(ac1, bd1, 0xdd));
 }
 
 /** vdbpsadbw takes the differences of 4 template bytes at 4 positions of each 8 bytes of the picture: 128 differences an
@@ -203,27 +227,13 @@ void sadTile(const Planes& image, const Term& term, const Segment& segment, int 
         }
     flushSums(sums, wide);
     for (int r = 0; r < R; ++r)
-    {
-        // Each 16 bytes of a, b, c, d are four consecutive positions; they follow each other in the order a, c, b, d.
-        const __m512i a = _mm512_unpacklo_epi32(wide[r][0], wide[r][1]),
-                      b = _mm512_unpackhi_epi32(wide[r][0], wide[r][1]);
-        const __m512i c = _mm512_unpacklo_epi32(wide[r][2], wide[r][3]),
-                      d = _mm512_unpackhi_epi32(wide[r][2], wide[r][3]);
-        const __m512i ac0 = _mm512_shuffle_i32x4(a, c, 0x44), ac1 = _mm512_shuffle_i32x4(a, c, 0xee);
-        const __m512i bd0 = _mm512_shuffle_i32x4(b, d, 0x44), bd1 = _mm512_shuffle_i32x4(b, d, 0xee);
-        uint32_t* const to = out + r * stride;
-        // ac0 = a0 a1 c0 c1, bd0 = b0 b1 d0 d1 -> a0 c0 b0 d0, a1 c1 b1 d1
-        _mm512_storeu_si512(to, _mm512_shuffle_i32x4(ac0, bd0, 0x88));
-        _mm512_storeu_si512(to + 16, _mm512_shuffle_i32x4(ac0, bd0, 0xdd));
-        _mm512_storeu_si512(to + 32, _mm512_shuffle_i32x4(ac1, bd1, 0x88));
-        _mm512_storeu_si512(to + 48, _mm512_shuffle_i32x4(ac1, bd1, 0xdd));
-    }
+        storeSums(wide[r], out + r * stride);
 }
 
 const int SAD_WIDTH = 4;
 bool hasVnni() { return checkHardwareSupport(CV_CPU_AVX_512VNNI); }
 
-#elif CV_SSE2
+#elif CT_SSE
 
 #if CV_AVX2
 inline __m256i sad8(const v_uint8& a, const v_uint8& b) { return _mm256_sad_epu8(a.val, b.val); }

@@ -49,6 +49,26 @@ void packWords(const uint8_t* bytes, int width, size_t rows, int blocks, std::ve
         memcpy(&words[y * blocks], bytes + y * width, width);
 }
 
+//! Nine combinations of the rows of `planes` templates (see engine_cpu_pairs.hpp), two neighbours a word.
+void packPairs(const uint8_t* bytes, int width, int height, int planes, std::vector<uint32_t>& words)
+{
+    const int rows = (height + 3) / 4, blocks = (width + 1) / 2;
+    words.assign(static_cast<size_t>(9) * planes * rows * blocks, 0u);
+    for (int p = 0; p < planes; ++p)
+        for (int y = 0; y < rows; ++y)
+            for (int x = 0; x < width; ++x)
+            {
+                uint32_t t[4] = {0, 0, 0, 0};
+                for (int i = 0; i < 4 && 4 * y + i < height; ++i)
+                    t[i] = bytes[(static_cast<size_t>(p) * height + 4 * y + i) * width + x];
+                const uint32_t even = t[0] + t[2], odd = t[1] + t[3], first = t[0] + t[1], second = t[2] + t[3];
+                const uint32_t combined[9] = {even + odd, first, second, even, t[0], t[2], odd, t[1], t[3]};
+                for (int c = 0; c < 9; ++c)
+                    words[((static_cast<size_t>(c) * planes + p) * rows + y) * blocks + x / 2] |=
+                        combined[c] << (x % 2 * 16); // pairs exist on little-endian processors only
+            }
+}
+
 uint32_t sumOfBytes(const uint8_t* bytes, size_t count)
 {
     uint32_t sum = 0;
@@ -90,6 +110,11 @@ void Plan::addTerm(int kind, int plane, int planes, const uint8_t* bytes, const 
             }
             term.segments.push_back(segment);
         }
+    const bool pairs = traits.pairs && kind == DOT_TERM && whole && height >= 4;
+    if (pairs)
+        packPairs(bytes, width, height, planes, term.pairs);
+    else
+        term.pairs.clear();
 }
 
 void Plan::addWindow(int plane, int planes, int x, int windowWidth, bool squared)
@@ -97,17 +122,17 @@ void Plan::addWindow(int plane, int planes, int x, int windowWidth, bool squared
     windows[windowCount++] = {plane, planes, x, windowWidth, squared};
 }
 
-void Plan::prepareUniform(const HostFragment& fragment, uint8_t q, const KernelTraits& traits)
+void Plan::prepareUniform(const HostFragment& fragment, uint8_t weight, const KernelTraits& traits)
 {
-    // Every sum of the definition is q times one without weights.
-    unit = metric == METRIC_ZNCC ? 1 : q;
-    templateSquares = fragment.sums.qT2 / q;
+    // Every sum of the definition is that weight times one without weights.
+    unit = metric == METRIC_ZNCC ? 1 : weight;
+    templateSquares = fragment.sums.qT2 / weight;
     if (metric == METRIC_SAD && traits.sadWidth == 0)
     {
-        const std::vector<uint8_t> ones(bytes_.size(), 1);
-        return addTerm(WEIGHTED_SAD_TERM, 0, channels, bytes_.data(), ones.data(), traits);
+        const std::vector<uint8_t> ones(bytes.size(), 1);
+        return addTerm(WEIGHTED_SAD_TERM, 0, channels, bytes.data(), ones.data(), traits);
     }
-    addTerm(metric == METRIC_SAD ? SAD_TERM : DOT_TERM, 0, channels, bytes_.data(), nullptr, traits);
+    addTerm(metric == METRIC_SAD ? SAD_TERM : DOT_TERM, 0, channels, bytes.data(), nullptr, traits);
     const int padding = terms[0].blocks * 4 - width;
     if (metric == METRIC_SAD && padding) // the term counts |I - 0| right of the template
         addWindow(0, channels, width, padding, false);
@@ -116,11 +141,11 @@ void Plan::prepareUniform(const HostFragment& fragment, uint8_t q, const KernelT
     addWindow(0, channels, 0, width, true);
     if (metric == METRIC_SSD)
         return;
-    kn = fragment.sums.W * q;
-    ka = static_cast<uint64_t>(q) * q;
+    kn = fragment.sums.W * weight;
+    ka = static_cast<uint64_t>(weight) * weight;
     for (int c = 0; c < channels; ++c)
     {
-        kc[c] = fragment.sums.qT[c] * q;
+        kc[c] = fragment.sums.qT[c] * weight;
         addWindow(c, 1, 0, width, false);
     }
 }
@@ -132,12 +157,12 @@ void Plan::prepareWeighted(const HostFragment& fragment, const KernelTraits& tra
     for (int c = 0; c < channels; ++c)
         memcpy(&weights[c * area], fragment.q, area);
     if (metric == METRIC_SAD)
-        return addTerm(WEIGHTED_SAD_TERM, 0, channels, bytes_.data(), weights.data(), traits);
+        return addTerm(WEIGHTED_SAD_TERM, 0, channels, bytes.data(), weights.data(), traits);
     // 16-bit factors are taken apart: q T = low + 256 high, I^2 likewise, so that all terms multiply bytes.
     for (int shift = 0; shift <= 8; shift += 8)
     {
         for (size_t i = 0; i < total; ++i)
-            part[i] = static_cast<uint8_t>((bytes_[i] * weights[i]) >> shift);
+            part[i] = static_cast<uint8_t>((bytes[i] * weights[i]) >> shift);
         addTerm(DOT_TERM, 0, channels, part.data(), nullptr, traits);
     }
     addTerm(DOT_TERM, channels, channels, weights.data(), nullptr, traits);
@@ -165,6 +190,8 @@ void Plan::prepare(const HostFragment& fragment, int metricOfPlan, const KernelT
     unit = 1;
     variance = metric == METRIC_ZNCC ? templateVariance(fragment.sums) : 0;
     termCount = windowCount = 0;
+    q = fragment.q;
+    kn = ka = kc[0] = kc[1] = kc[2] = 0;
 
     // Largest sum or value that a row can hold, with template rows padded to a multiple of 8 bytes.
     const uint64_t padded = static_cast<uint64_t>(width + 7) / 8 * 8 * height * channels;
@@ -174,15 +201,14 @@ void Plan::prepare(const HostFragment& fragment, int metricOfPlan, const KernelT
     wide = largest > UINT32_MAX;
 
     const size_t area = static_cast<size_t>(width) * height;
-    bytes_.resize(area * channels);
+    bytes.resize(area * channels);
     for (int c = 0; c < channels; ++c)
         for (size_t i = 0; i < area; ++i)
-            bytes_[c * area + i] = fragment.templ[i * channels + c];
-    const uint8_t q = fragment.q ? fragment.q[0] : 255;
+            bytes[c * area + i] = fragment.templ[i * channels + c];
     if (weighted)
         prepareWeighted(fragment, traits);
     else
-        prepareUniform(fragment, q, traits);
+        prepareUniform(fragment, q ? q[0] : 255, traits);
 }
 
 }}}} // namespace cv::cuda::fragment_matcher::cpu

@@ -6,6 +6,9 @@
 // leave beyond the last column means nothing.
 namespace {
 
+//! Elements that a loop over a row handles: vectors of any width divide it.
+size_t alignVector(size_t count) { return (count + 15) / 16 * 16; }
+
 size_t alignRow(size_t count) { return (count + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT; }
 
 //! sums[i] += f(added[i]) - f(removed[i]) over a row of bytes that are stored as value ^ bias; f is the square or nothing.
@@ -86,7 +89,7 @@ public:
         {
             if (width & span)
             {
-                if (!total && 2 * span > width) // a power of two
+                if (!total && 2 * span > width) // a power of two: `out` already, unless 1
                     total = sums;
                 else if (!total)
                     std::copy(sums, sums + cols_, out), total = out;
@@ -96,7 +99,7 @@ public:
             }
             if (2 * span <= width)
             {
-                P* const doubled = powers_[sums == powers_[0]];
+                P* const doubled = 2 * span == width ? out : powers_[sums == powers_[0]];
                 addShifted(doubled, sums, sums + span, cols_ + width - 2 * span);
                 sums = doubled;
             }
@@ -131,13 +134,13 @@ private:
 void znccRow(const int64_t* n, const int64_t* v, int64_t t, int cols, double* scratch, uint32_t* values)
 {
 #if CV_SIMD_64F
-    const size_t count = alignRow(cols);
+    const size_t count = alignVector(cols);
     double *const numerator = scratch, *const variance = scratch + count;
     float* const scores = reinterpret_cast<float*>(scratch); // overwrites numerators that were read
     for (size_t x = 0; x < count; ++x)
     {
-        numerator[x] = v[x] > 0 ? static_cast<double>(n[x]) : 0.;
-        variance[x] = v[x] > 0 ? static_cast<double>(v[x]) : 1.;
+        numerator[x] = static_cast<double>(n[x]);
+        variance[x] = static_cast<double>(v[x]);
     }
     const int step = VTraits<v_float64>::max_nlanes;
     const v_float64 root = vx_setall_f64(std::sqrt(static_cast<double>(t)));
@@ -147,8 +150,10 @@ void znccRow(const int64_t* n, const int64_t* v, int64_t t, int cols, double* sc
         v_float64 part[2];
         for (int k = 0; k < 2; ++k)
         {
-            const v_float64 norm = v_mul(v_sqrt(vx_load(variance + x + k * step)), root);
-            part[k] = v_max(v_min(v_div(vx_load(numerator + x + k * step), norm), one), minusOne);
+            const v_float64 spread = vx_load(variance + x + k * step); // an integer: above 0 is 1 or more
+            const v_float64 above = v_and(vx_load(numerator + x + k * step), v_gt(spread, vx_setzero_f64()));
+            const v_float64 norm = v_mul(v_sqrt(v_max(spread, one)), root);
+            part[k] = v_max(v_min(v_div(above, norm), one), minusOne);
         }
         v_store(scores + x, v_cvt_f32(part[0], part[1]));
     }
@@ -188,5 +193,53 @@ inline RowBest<uint32_t> bestOfRow(uint32_t* values, int cols)
 }
 
 #endif
+
+inline void prefetchBytes(const uint8_t* bytes, int count)
+{
+#if defined __GNUC__ || defined __clang__
+    for (int i = 0; i < std::min(count, 1024); i += 64)
+        __builtin_prefetch(bytes + i);
+#else
+    CV_UNUSED(bytes);
+    CV_UNUSED(count);
+#endif
+}
+
+//! Every channel's bytes apart, xor bias.
+void splitRow(const ImageView& part, int y, uint8_t bias, uint8_t* row, size_t planeStep)
+{
+    const uint8_t* const source = part.pixel(0, y);
+    const int cols = part.cols, pixelStride = part.pixelStride;
+    int x = 0;
+#if CV_SIMD128
+    const v_uint8x16 flip = v_setall_u8(bias);
+    v_uint8x16 a, b, c, d;
+    while (pixelStride > 1 && x + 16 <= cols)
+    {
+        if (pixelStride == 3)
+            v_load_deinterleave(source + 3 * x, a, b, c);
+        else
+            v_load_deinterleave(source + 4 * x, a, b, c, d);
+        v_store(row + x, v_xor(a, flip));
+        v_store(row + planeStep + x, v_xor(b, flip));
+        v_store(row + 2 * planeStep + x, v_xor(c, flip));
+        x += x + 16 < cols && x + 32 > cols ? cols - x - 16 : 16; // the last 16 may overlap
+    }
+#endif
+    for (int c = 0; c < part.channels; ++c)
+        for (int i = x; i < cols; ++i)
+            row[c * planeStep + i] = source[i * pixelStride + c] ^ bias;
+}
+
+//! Low and high bytes of the squares of bytes that are stored xor bias, as all are.
+void squareRow(const uint8_t* bytes, int cols, uint8_t bias, uint8_t* low, uint8_t* high)
+{
+    for (int x = 0; x < cols; ++x)
+    {
+        const uint32_t value = static_cast<uint8_t>(bytes[x] ^ bias), square = value * value;
+        low[x] = static_cast<uint8_t>(square) ^ bias;
+        high[x] = static_cast<uint8_t>(square >> 8) ^ bias;
+    }
+}
 
 } // namespace

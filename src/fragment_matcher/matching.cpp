@@ -57,7 +57,7 @@ std::vector<HostFragment> FragmentMatcherImpl::hostFragments() const
 
 void FragmentMatcherImpl::matchOnCpu(InputArray frame, InputArray searchAreas, const Outputs& out) const
 {
-    if (onDevice(searchAreas))
+    if (!searchAreas.empty() && onDevice(searchAreas))
         CV_Error(Error::StsBadArg, "searchAreas: in device memory, but the frame is a Mat");
     std::vector<Rect4> areas;
     if (!searchAreas.empty())
@@ -80,7 +80,7 @@ void FragmentMatcherImpl::matchOnDevice(InputArray frame, InputArray searchAreas
 #ifdef HAVE_CUDA
     std::vector<Rect4> host;
     Areas areas;
-    if (onDevice(searchAreas))
+    if (!searchAreas.empty() && onDevice(searchAreas))
     {
         areas.device = areasOnDevice(searchAreas, getFragmentCount());
         const Size limit = params_.maxSearchArea;
@@ -167,6 +167,8 @@ void FragmentMatcherImpl::convert(InputArray locations, InputArray scores, Input
     const Mat exact = onHost(refined, stream, wait);
     if (wait)
         stream.waitForCompletion();
+    if (at.empty()) // of an empty frame
+        return matches.clear();
     const auto check = [&](const char* name, const Mat& array, int type, int columns, bool optional)
     {
         if (optional && array.empty())
@@ -272,7 +274,7 @@ void FragmentMatcherImpl::scoreMaps(InputArray frame, InputArray searchAreas, Ou
 {
     for (const Fragment& fragment : fragments_)
         checkDepth(depth, fragment);
-    if (onDevice(searchAreas))
+    if (!searchAreas.empty() && onDevice(searchAreas))
         CV_Error(Error::StsBadArg,
                  "searchAreas: scoreMaps needs them on the host, as they give the size of the buffer");
     if (frame.empty())

@@ -1,0 +1,264 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// FragmentMatcher: many small fragments in small areas (A), one fragment in a whole frame (B gray, B' BGR, C large).
+// Lines with [ PERFROW ] go to scripts/perf_report.py.
+#include "perf_precomp.hpp"
+
+#ifdef HAVE_OPENCV_CUDAIMGPROC
+#include "opencv2/cudaimgproc.hpp"
+#endif
+#ifdef HAVE_OPENCV_CUDAARITHM
+#include "opencv2/cudaarithm.hpp"
+#endif
+
+namespace opencv_test { namespace {
+
+using cuda::FragmentMatcher;
+using cuda::GpuMat;
+
+struct Case
+{
+    const char* name;
+    Size frame, fragment;
+    int type, count, reach; //!< reach: how far the area goes beyond the fragment on each side; 0: whole frame
+    int metric;
+    bool weighted;
+    double floorUs; //!< H200: instructions at their measured rate; see doc/fragment_matcher.md
+};
+
+const Case CASES[] = {
+    {"A_SAD", Size(1920, 1080), Size(16, 16), CV_8UC3, 1000, 16, FragmentMatcher::SAD, false, 16.7},
+    {"A_SAD_weighted", Size(1920, 1080), Size(16, 16), CV_8UC3, 1000, 16, FragmentMatcher::SAD, true, 16.7},
+    {"A_SSD", Size(1920, 1080), Size(16, 16), CV_8UC3, 1000, 16, FragmentMatcher::SSD, false, 0},
+    {"A_ZNCC", Size(1920, 1080), Size(16, 16), CV_8UC3, 1000, 16, FragmentMatcher::ZNCC, false, 0},
+    {"A_ZNCC_weighted", Size(1920, 1080), Size(16, 16), CV_8UC3, 1000, 16, FragmentMatcher::ZNCC, true, 0},
+    {"B_SAD", Size(768, 576), Size(52, 52), CV_8UC1, 1, 0, FragmentMatcher::SAD, false, 15.2},
+    {"B_SSD", Size(768, 576), Size(52, 52), CV_8UC1, 1, 0, FragmentMatcher::SSD, false, 0},
+    {"B_ZNCC", Size(768, 576), Size(52, 52), CV_8UC1, 1, 0, FragmentMatcher::ZNCC, false, 0},
+    {"B'_SAD", Size(768, 576), Size(52, 52), CV_8UC3, 1, 0, FragmentMatcher::SAD, false, 46},
+    {"C_SAD", Size(1920, 1080), Size(64, 64), CV_8UC3, 1, 0, FragmentMatcher::SAD, false, 347},
+    {"C_SSD", Size(1920, 1080), Size(64, 64), CV_8UC3, 1, 0, FragmentMatcher::SSD, false, 0},
+    {"C_ZNCC", Size(1920, 1080), Size(64, 64), CV_8UC3, 1, 0, FragmentMatcher::ZNCC, false, 0},
+};
+
+void PrintTo(const Case& c, std::ostream* os) { *os << c.name; }
+
+//! Input of a case; the right answers are the places that the fragments were cut from.
+struct Input
+{
+    explicit Input(const Case& c) : frame(c.frame, c.type)
+    {
+        RNG rng(20260);
+        Mat noise(c.frame, c.type);
+        rng.fill(noise, RNG::UNIFORM, 0, 256);
+        blur(noise, frame, Size(5, 5));
+        normalize(frame.reshape(1), frame, 0, 255, NORM_MINMAX);
+        frame = frame.reshape(CV_MAT_CN(c.type));
+        Mat window(c.fragment, CV_32FC1); // a Gaussian, as tracking uses it
+        for (int y = 0; y < window.rows; ++y)
+            for (int x = 0; x < window.cols; ++x)
+            {
+                const double dx = (x + 0.5) / window.cols - 0.5, dy = (y + 0.5) / window.rows - 0.5;
+                window.at<float>(y, x) = static_cast<float>(std::exp(-8. * (dx * dx + dy * dy)));
+            }
+        for (int i = 0; i < c.count; ++i)
+        {
+            const int margin = 2 * c.reach; // the whole area lies inside the frame
+            const Point at(rng.uniform(margin, c.frame.width - c.fragment.width - margin),
+                           rng.uniform(margin, c.frame.height - c.fragment.height - margin));
+            const Point offset =
+                c.reach ? Point(rng.uniform(-c.reach, c.reach), rng.uniform(-c.reach, c.reach)) : Point();
+            const Rect region(at, c.fragment);
+            places.push_back(at);
+            templates.push_back(frame(region).clone());
+            if (c.weighted)
+                weights.push_back(window);
+            const Rect around(at + offset - Point(c.reach, c.reach), c.fragment + Size(2 * c.reach, 2 * c.reach));
+            areas.push_back(c.reach ? around : Rect(Point(), c.frame));
+            positions +=
+                static_cast<double>(areas[i].width - c.fragment.width + 1) * (areas[i].height - c.fragment.height + 1);
+            bytes += static_cast<double>(areas[i].area() + c.fragment.area()) * frame.elemSize();
+        }
+    }
+
+    void checkLocations(const Mat& locations) const
+    {
+        for (size_t i = 0; i < places.size(); ++i)
+            ASSERT_EQ(places[i], locations.at<Point>(static_cast<int>(i), 0)) << "fragment " << i;
+    }
+
+    Mat frame;
+    std::vector<Mat> templates, weights;
+    std::vector<Rect> areas;
+    std::vector<Point> places;
+    double positions = 0, bytes = 0;
+};
+
+Ptr<FragmentMatcher> makeMatcher(const Case& c, const Input& input)
+{
+    FragmentMatcher::Params params;
+    params.metric = c.metric;
+    params.maxSearchArea = c.reach ? c.fragment + Size(2 * c.reach, 2 * c.reach) : c.frame;
+    const Ptr<FragmentMatcher> matcher = FragmentMatcher::create(params);
+    if (c.weighted)
+        matcher->setFragments(input.templates, input.weights);
+    else
+        matcher->setFragments(input.templates);
+    return matcher;
+}
+
+//! OpenCV has no SAD; its squared difference is the nearest thing.
+int peerMethod(const Case& c) { return c.metric == FragmentMatcher::ZNCC ? TM_CCOEFF_NORMED : TM_SQDIFF; }
+std::string peerName(const Case& c, const char* function)
+{
+    const bool same = c.metric != FragmentMatcher::SAD;
+    return std::string(function) + (same ? "" : "(SQDIFF)");
+}
+
+Point bestByMatchTemplate(const Case& c, const Input& input, int i)
+{
+    Mat map;
+    const int method = peerMethod(c);
+    if (c.weighted)
+        matchTemplate(input.frame(input.areas[i]), input.templates[i], map, method, input.weights[i]);
+    else
+        matchTemplate(input.frame(input.areas[i]), input.templates[i], map, method);
+    Point low, high;
+    minMaxLoc(map, nullptr, nullptr, &low, &high);
+    return input.areas[i].tl() + (method == TM_SQDIFF ? low : high);
+}
+
+double matchTemplateUs(const Case& c, const Input& input)
+{
+    return medianUs(
+        [&]
+        {
+            if (c.count == 1)
+                bestByMatchTemplate(c, input, 0);
+            else
+                parallel_for_(Range(0, c.count),
+                              [&](const Range& range)
+                              {
+                                  for (int i = range.start; i < range.end; ++i)
+                                      bestByMatchTemplate(c, input, i);
+                              });
+        });
+}
+
+typedef perf::TestBaseWithParam<tuple<Case, int>> FragmentMatcher_Cpu; // case, threads (0: all)
+
+PERF_TEST_P(FragmentMatcher_Cpu, match, testing::Combine(testing::ValuesIn(CASES), testing::Values(1, 0)))
+{
+    struct Threads
+    {
+        explicit Threads(int count) { setNumThreads(count > 0 ? count : -1); }
+        ~Threads() { setNumThreads(-1); }
+    };
+    const Case c = get<0>(GetParam());
+    const Input input(c);
+    const Threads threads(get<1>(GetParam()));
+    const Ptr<FragmentMatcher> matcher = makeMatcher(c, input);
+    Mat locations, scores, confidence;
+    declare.in(input.frame).time(5);
+    TEST_CYCLE() { matcher->match(input.frame, input.areas, locations, scores, confidence); }
+    input.checkLocations(locations);
+
+    PerfRow row(c.name, "cpu", "call", calcMetrics().median / getTickFrequency() * 1e6);
+    row.set("positions", input.positions).set("bytes", input.bytes);
+    row.peer(peerName(c, "matchTemplate"), matchTemplateUs(c, input)).set("threads", getNumThreads());
+    SANITY_CHECK_NOTHING();
+}
+
+#ifdef HAVE_CUDA
+
+//! Whole calls, as their results are needed on the host to compare anything with them: one for each fragment.
+double cudaTemplateMatchingUs(const Case& c, const Input& input, const GpuMat& frame)
+{
+#if defined HAVE_OPENCV_CUDAIMGPROC && defined HAVE_OPENCV_CUDAARITHM
+    if (c.weighted) // it has no masks
+        return 0;
+    const Ptr<cuda::TemplateMatching> peer = cuda::createTemplateMatching(c.type, peerMethod(c));
+    std::vector<GpuMat> templates(input.templates.size());
+    for (size_t i = 0; i < templates.size(); ++i)
+        templates[i].upload(input.templates[i]);
+    GpuMat map;
+    return medianUs(
+        [&]
+        {
+            for (size_t i = 0; i < templates.size(); ++i)
+            {
+                peer->match(frame(input.areas[i]), templates[i], map);
+                Point low, high;
+                cuda::minMaxLoc(map, nullptr, nullptr, &low, &high);
+            }
+        },
+        2.);
+#else
+    CV_UNUSED(c), CV_UNUSED(input), CV_UNUSED(frame);
+    return 0;
+#endif
+}
+
+#endif
+
+typedef perf::TestBaseWithParam<Case> FragmentMatcher_Cuda;
+
+PERF_TEST_P(FragmentMatcher_Cuda, match, testing::ValuesIn(CASES))
+{
+    if (cuda::getCudaEnabledDeviceCount() <= 0)
+        throw SkipTestException("no CUDA device on this machine");
+#ifdef HAVE_CUDA
+    const Case c = GetParam();
+    const Input input(c);
+    const Ptr<FragmentMatcher> matcher = makeMatcher(c, input);
+    cuda::Stream stream;
+    cuda::HostMem pinned(input.frame), hostAreas(Mat(input.areas, true));
+    const int n = c.count;
+    cuda::HostMem hostLocations(n, 2, CV_32SC2), hostScores(n, 2, CV_32FC1), hostConfidence(n, 1, CV_32FC1);
+    GpuMat frame, areas, locations, scores, confidence;
+    const auto upload = [&]
+    {
+        frame.upload(pinned, stream);
+        areas.upload(hostAreas, stream);
+        stream.waitForCompletion();
+    };
+    const auto match = [&]
+    { matcher->match(frame, areas, locations, scores, confidence, noArray(), noArray(), stream); };
+    const auto download = [&]
+    {
+        locations.download(hostLocations, stream);
+        scores.download(hostScores, stream);
+        confidence.download(hostConfidence, stream);
+        stream.waitForCompletion();
+    };
+    upload(), match(), download();
+    input.checkLocations(hostLocations.createMatHeader());
+
+    const double kernelUs = graphMedianUs(stream, match);
+    locations.setTo(Scalar::all(-7), stream);
+    TEST_CYCLE()
+    {
+        match();
+        stream.waitForCompletion();
+    }
+    download();
+    input.checkLocations(hostLocations.createMatHeader());
+
+    const double callUs = calcMetrics().median / getTickFrequency() * 1e6,
+                 peerUs = cudaTemplateMatchingUs(c, input, frame);
+    const std::string peer = peerName(c, "cuda::TemplateMatching");
+    PerfRow(c.name, "cuda", "kernel", kernelUs)
+        .set("floor_us", c.floorUs)
+        .set("positions", input.positions)
+        .set("bytes", input.bytes)
+        .peer(peer, peerUs);
+    PerfRow(c.name, "cuda", "call", callUs).set("positions", input.positions).peer(peer, peerUs);
+    PerfRow(c.name, "cuda", "upload", medianUs(upload))
+        .set("bytes", static_cast<double>(input.frame.total() * input.frame.elemSize() + 16. * n));
+    PerfRow(c.name, "cuda", "download", medianUs(download)).set("bytes", 28. * n);
+    SANITY_CHECK_NOTHING();
+#endif
+}
+
+}} // namespace opencv_test

@@ -1,0 +1,118 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Scenes of FragmentMatcher in device memory.
+#ifndef OPENCV_CUDATRACKING_TEST_CUDA_SCENES_FRAGMENT_MATCHER_HPP
+#define OPENCV_CUDATRACKING_TEST_CUDA_SCENES_FRAGMENT_MATCHER_HPP
+
+#include "scenes_fragment_matcher.hpp"
+
+namespace opencv_test { namespace scenes {
+
+using cuda::GpuMat;
+
+//! Outputs of match() in device memory.
+struct DeviceResult
+{
+    GpuMat locations, scores, confidence, status, refined;
+
+    Result download() const
+    {
+        Result result;
+        locations.download(result.locations);
+        scores.download(result.scores);
+        confidence.download(result.confidence);
+        status.download(result.status);
+        refined.download(result.refined);
+        return result;
+    }
+};
+
+//! A copy in a larger matrix, at an odd offset.
+inline GpuMat uploadRoi(const Mat& source)
+{
+    if (source.empty())
+        return GpuMat();
+    GpuMat larger(source.rows + 5, source.cols + 7, source.type());
+    GpuMat roi = larger(Rect(3, 1, source.cols, source.rows));
+    roi.upload(source);
+    return roi;
+}
+
+inline std::vector<GpuMat> uploadRois(const std::vector<Mat>& sources)
+{
+    std::vector<GpuMat> rois;
+    for (const Mat& source : sources)
+        rois.push_back(uploadRoi(source));
+    return rois;
+}
+
+//! A scene's fragments from device memory.
+inline void giveFromDevice(FM& matcher, const Scene& scene, cuda::Stream& stream = cuda::noStream())
+{
+    if (scene.weights.empty())
+        matcher.setFragments(uploadRois(scene.templates), noArray(), stream);
+    else
+        matcher.setFragments(uploadRois(scene.templates), uploadRois(scene.weights), stream);
+}
+
+inline GpuMat uploadAreas(const std::vector<Rect>& areas) { return GpuMat(Mat(areas, true)); }
+
+inline void launch(FM& matcher, const GpuMat& frame, InputArray areas, DeviceResult& result,
+                   cuda::Stream& stream = cuda::noStream())
+{
+    matcher.match(frame, areas, result.locations, result.scores, result.confidence, result.status, result.refined,
+                  stream);
+}
+
+inline Result runOnDevice(FM& matcher, const GpuMat& frame, InputArray areas, cuda::Stream& stream = cuda::noStream())
+{
+    DeviceResult result;
+    launch(matcher, frame, areas, result, stream);
+    stream.waitForCompletion();
+    return result.download();
+}
+
+//! Fragments and areas from the host.
+inline Result runCuda(const Scene& scene)
+{
+    const Ptr<FM> matcher = FM::create(scene.params);
+    Scene without = scene;
+    without.params.search = FM::FULL; // give() must not set predictions on the host
+    give(*matcher, without);
+    GpuMat predictions;
+    if (scene.params.search == FM::THREE_STEP)
+        predictions = uploadRoi(scene.predictions);
+    if (!predictions.empty())
+        matcher->setPredictions(predictions);
+    const GpuMat frame = uploadRoi(scene.frame);
+    return scene.areas.empty() ? runOnDevice(*matcher, frame, noArray()) : runOnDevice(*matcher, frame, scene.areas);
+}
+
+//! Fragments and areas from device memory.
+inline Result runCudaFromDevice(const Scene& scene)
+{
+    const Ptr<FM> matcher = FM::create(scene.params);
+    giveFromDevice(*matcher, scene);
+    const GpuMat predictions = uploadRoi(scene.predictions);
+    if (scene.params.search == FM::THREE_STEP)
+        matcher->setPredictions(predictions);
+    const GpuMat frame = uploadRoi(scene.frame), areas = uploadAreas(scene.areas);
+    return scene.areas.empty() ? runOnDevice(*matcher, frame, noArray()) : runOnDevice(*matcher, frame, areas);
+}
+
+//! Both ways to run a scene on the device give what the CPU gives.
+inline void expectEnginesAgree(const Scene& scene)
+{
+    const Result truth = runCpu(scene);
+    {
+        SCOPED_TRACE("fragments and areas from the host");
+        expectSame(truth, runCuda(scene));
+    }
+    SCOPED_TRACE("fragments and areas from device memory");
+    expectSame(truth, runCudaFromDevice(scene));
+}
+
+}} // namespace opencv_test::scenes
+
+#endif // OPENCV_CUDATRACKING_TEST_CUDA_SCENES_FRAGMENT_MATCHER_HPP

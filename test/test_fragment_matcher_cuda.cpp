@@ -1,0 +1,520 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The CUDA engine against the CPU engine: every output, every option, bit by bit. Skipped without a device.
+#include "cuda_scenes_fragment_matcher.hpp"
+
+namespace opencv_test { namespace {
+
+using namespace scenes;
+
+const int METRICS[] = {FM::SAD, FM::SSD, FM::ZNCC}, TYPES[] = {CV_8UC1, CV_8UC3, CV_8UC4};
+
+class FragmentMatcher_CudaOptions : public testing::TestWithParam<Combination>
+{
+protected:
+    void SetUp() override { requireCuda(); }
+};
+
+TEST_P(FragmentMatcher_CudaOptions, match)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0x1F123BB5u + metric * 131 + weightKind * 17 + type);
+    for (const FM::Params& params : allOptions(metric))
+    {
+        SCOPED_TRACE(describe(params));
+        expectEnginesAgree(randomScene(rng, params, type, weightKind));
+        if (HasFailure())
+            return; // one report is enough
+    }
+}
+
+//! Windows too large for one block of threads, alone and mixed with small ones.
+TEST_P(FragmentMatcher_CudaOptions, largeWindows)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0x68E31DA4u + metric * 131 + weightKind * 17 + type);
+    int round = 0;
+    for (const int exclusion : {FM::SQUARE, FM::CROSS})
+        for (const int search : {FM::FULL, FM::THREE_STEP})
+            for (const int peaks : {1, 2, 7})
+            {
+                const FM::Params params = makeParams(metric, peaks, exclusion, ++round % 3 * 20, search, true);
+                SCOPED_TRACE(describe(params));
+                Scene scene = randomScene(rng, params, type, weightKind, Size(190 + round * 7, 140 + round * 3), 40, 6);
+                scene.areas[1] = Rect(Point(), scene.frame.size());
+                scene.areas[4] = Rect(11, 7, 150, 120);
+                expectEnginesAgree(scene);
+                scene.areas.clear();
+                expectEnginesAgree(scene);
+                if (HasFailure())
+                    return;
+            }
+}
+
+TEST_P(FragmentMatcher_CudaOptions, maps)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0xA4093822u + metric * 131 + weightKind * 17 + type);
+    for (const int depth : {CV_32F, CV_64F, CV_32S})
+    {
+        if (metric == FM::ZNCC && depth != CV_32F)
+            continue;
+        SCOPED_TRACE(cv::format("depth %d", depth));
+        const int side = metric == FM::SSD && depth == CV_32S ? 6 : 24;
+        const Scene scene = randomScene(rng, makeParams(metric), type, weightKind, Size(131, 97), side, 12);
+        const Ptr<FM> matcher = FM::create(scene.params);
+        give(*matcher, scene);
+        const GpuMat frame = uploadRoi(scene.frame);
+        Mat truth, copied;
+        GpuMat map;
+        std::vector<int> offsets, same;
+        for (size_t i = 0; i < scene.templates.size(); ++i)
+        {
+            const int index = static_cast<int>(i);
+            const Rect area = i % 2 ? scene.areas[i] : Rect();
+            matcher->scoreMap(index, scene.frame, area, truth, depth);
+            matcher->scoreMap(index, frame, area, map, depth);
+            EXPECT_TRUE(sameBits(truth, Mat(map))) << "fragment " << i;
+            matcher->scoreMap(index, frame, area, copied, depth);
+            EXPECT_TRUE(sameBits(truth, copied)) << "fragment " << i << ", to a Mat";
+        }
+        matcher->scoreMaps(scene.frame, scene.areas, truth, offsets, depth);
+        matcher->scoreMaps(frame, scene.areas, map, same, depth);
+        EXPECT_EQ(offsets, same);
+        EXPECT_TRUE(sameBits(truth, Mat(map)));
+        matcher->scoreMaps(frame, noArray(), copied, same, depth);
+        matcher->scoreMaps(scene.frame, noArray(), truth, offsets, depth);
+        EXPECT_EQ(offsets, same);
+        EXPECT_TRUE(sameBits(truth, copied));
+    }
+}
+
+INSTANTIATE_TEST_CASE_P(/**/, FragmentMatcher_CudaOptions, allCombinations());
+
+class FragmentMatcher_Cuda : public testing::Test
+{
+protected:
+    void SetUp() override { requireCuda(); }
+};
+
+//! Fragments and position counts around the widths of words, vectors, warps and tiles.
+TEST_F(FragmentMatcher_Cuda, sizesAroundVectorWidths)
+{
+    RNG rng(6101);
+    const int sides[] = {1, 2, 3, 4, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65};
+    int round = 0;
+    for (const int side : sides)
+        for (const int positions : {1, 2, 7, 31, 32, 33, 63, 65, 129})
+            for (const int metric : METRICS)
+            {
+                SCOPED_TRACE(cv::format("side %d positions %d metric %d", side, positions, metric));
+                ++round;
+                const Size size = round % 2 ? Size(side, 1 + side / 3) : Size(1 + side / 4, side);
+                const Size reach = round % 4 < 2 ? Size(positions, 3) : Size(2, positions);
+                Scene scene;
+                scene.params = makeParams(metric, 3, FM::SQUARE, 1, FM::FULL, true);
+                scene.frame =
+                    asRoi(randomPicture(rng, size + reach - Size(1, 1), TYPES[round % 3], 3, round % 5 ? 256 : 3));
+                const Point at(rng.uniform(0, reach.width), rng.uniform(0, reach.height));
+                scene.templates.push_back(asRoi(scene.frame(Rect(at, size)).clone()));
+                scene.weights.push_back(asRoi(weightsOf(rng, size, round % 4, 1)));
+                expectEnginesAgree(scene);
+                if (HasFailure())
+                    return;
+            }
+}
+
+//! Where sums leave 16, 32 and (ZNCC) 53 bits.
+TEST_F(FragmentMatcher_Cuda, largeSums)
+{
+    RNG rng(6102);
+    for (const Size size :
+         {Size(147, 147), Size(148, 148), Size(149, 149), Size(232, 232), Size(257, 139), Size(300, 300)})
+        for (const int type : {CV_8UC1, CV_8UC3})
+            for (const int metric : METRICS)
+            {
+                if (metric == FM::ZNCC && size.area() > 232 * 232)
+                    continue;
+                SCOPED_TRACE(cv::format("%d x %d type %d metric %d", size.width, size.height, type, metric));
+                Scene scene;
+                scene.params = makeParams(metric, 2, FM::SQUARE, 1);
+                scene.frame = Mat(size + Size(5, 4), type);
+                rng.fill(scene.frame, RNG::UNIFORM, 0, 2);
+                scene.frame *= 255;
+                Mat templ;
+                cv::subtract(Scalar::all(255), scene.frame(Rect(Point(2, 1), size)), templ);
+                scene.templates.push_back(templ);
+                expectEnginesAgree(scene);
+                scene.weights.push_back(Mat(size, CV_8UC1, Scalar(255)));
+                expectEnginesAgree(scene);
+                scene.weights[0].at<uchar>(7, 7) = 254;
+                expectEnginesAgree(scene);
+                if (HasFailure())
+                    return;
+            }
+}
+
+//! A large fragment in a large frame, and many positions of a very small one.
+TEST_F(FragmentMatcher_Cuda, wholePictures)
+{
+    RNG rng(6103);
+    for (const int metric : METRICS)
+        for (const int type : TYPES)
+        {
+            Scene scene = randomScene(rng, makeParams(metric, 3, FM::SQUARE, 0, FM::FULL, true), type, SOME_WEIGHTS,
+                                      Size(641, 479), 60, 4);
+            scene.areas.clear();
+            expectEnginesAgree(scene);
+            scene.templates.resize(1), scene.weights.resize(1);
+            scene.templates[0] = scene.frame(Rect(100, 50, 1, 1)).clone(), scene.weights[0].release();
+            scene.predictions = scene.predictions.rowRange(0, 1);
+            expectEnginesAgree(scene);
+        }
+}
+
+TEST_F(FragmentMatcher_Cuda, walkOfLargeFragments)
+{
+    RNG rng(6116);
+    for (const int metric : METRICS)
+        for (const Size size : {Size(17, 3), Size(31, 33), Size(229, 231), Size(601, 447)})
+            for (const int type : {CV_8UC1, CV_8UC3})
+                for (const int peaks : {1, 2})
+                {
+                    if (metric == FM::ZNCC && size.area() > 232 * 232)
+                        continue;
+                    SCOPED_TRACE(
+                        cv::format("metric %d %d x %d type %d K %d", metric, size.width, size.height, type, peaks));
+                    Scene scene;
+                    scene.params = makeParams(metric, peaks, FM::SQUARE, 2, FM::THREE_STEP, true);
+                    scene.frame = Mat(size + Size(6, 5), type);
+                    rng.fill(scene.frame, RNG::UNIFORM, 0, 2);
+                    scene.frame *= 255;
+                    scene.templates.push_back(~scene.frame(Rect(Point(1, 2), size)));
+                    scene.predictions = Mat(1, 1, CV_32SC2, Scalar(3, 2));
+                    expectEnginesAgree(scene);
+                    scene.weights.push_back(weightsOf(rng, size, WEIGHTS_8U, 0));
+                    expectEnginesAgree(scene);
+                }
+}
+
+TEST_F(FragmentMatcher_Cuda, longestSides)
+{
+    RNG rng(6104);
+    for (const int metric : METRICS)
+        for (const Size size : {Size(32767, 3), Size(3, 32767)})
+        {
+            Scene scene;
+            scene.params = makeParams(metric, 2);
+            scene.frame = randomPicture(rng, size, CV_8UC1, 1);
+            const Rect at(size.width > 3 ? 32750 : 1, size.width > 3 ? 1 : 32750, 2, 2);
+            scene.templates.push_back(scene.frame(at).clone());
+            expectEnginesAgree(scene);
+        }
+}
+
+//! Thousands of fragments, some with windows for the tile path.
+TEST_F(FragmentMatcher_Cuda, manyFragments)
+{
+    RNG rng(6105);
+    for (const int metric : METRICS)
+    {
+        Scene scene = randomScene(rng, makeParams(metric, 2), CV_8UC3, NO_WEIGHTS, Size(320, 240), 12, 3000);
+        scene.predictions = Mat();
+        for (size_t i = 0; i < scene.areas.size(); ++i)
+            if (i % 500 != 7 && scene.areas[i].area() > 5000)
+                scene.areas[i] = Rect(scene.areas[i].tl() + Point(5, 5), Size(30, 25));
+        expectEnginesAgree(scene);
+    }
+}
+
+//! Ties across threads, warps, blocks and tiles.
+TEST_F(FragmentMatcher_Cuda, ties)
+{
+    RNG rng(6106);
+    for (const int metric : METRICS)
+        for (int again = 0; again < 10; ++again)
+        {
+            const Size period(rng.uniform(5, 40), rng.uniform(5, 30));
+            Scene scene;
+            scene.params = makeParams(metric, 16, again % 2 ? FM::CROSS : FM::SQUARE, 2);
+            scene.frame = cv::repeat(randomPicture(rng, period, CV_8UC1, 1), 8, 9);
+            for (int i = 0; i < 3; ++i)
+                scene.templates.push_back(scene.frame(Rect(i, 2 * i, 9 + i, 7)).clone());
+            scene.templates.push_back(Mat(5, 5, CV_8UC1, Scalar(9))); // flat
+            expectEnginesAgree(scene);
+            scene.frame.setTo(9); // everything ties
+            expectEnginesAgree(scene);
+        }
+}
+
+TEST_F(FragmentMatcher_Cuda, hugeAreas)
+{
+    RNG rng(6107);
+    const int big = std::numeric_limits<int>::max(), low = std::numeric_limits<int>::min();
+    for (const int metric : METRICS)
+    {
+        Scene scene = randomScene(rng, makeParams(metric), CV_8UC3, NO_WEIGHTS, Size(50, 40), 9, 7);
+        scene.areas = {Rect(10, 10, big, big),   Rect(big, big, big, big), Rect(-100, -100, big, big),
+                       Rect(low, low, big, big), Rect(20, 0, big, 40),     Rect(low, 0, 5, 5),
+                       Rect(-5, -5, 50, 40)};
+        expectSame(runCpu(scene), runCuda(scene));
+    }
+}
+
+//! On the device nobody can refuse an area of negative size: it is empty.
+TEST_F(FragmentMatcher_Cuda, negativeAreasOnTheDevice)
+{
+    RNG rng(6108);
+    Scene scene = randomScene(rng, makeParams(FM::SAD), CV_8UC1, NO_WEIGHTS, Size(50, 40), 9, 3);
+    const int low = std::numeric_limits<int>::min();
+    scene.areas = {Rect(30, 30, -20, -20), Rect(0, 0, low, low), Rect(0, 0, 50, -1)};
+    const Result result = runCudaFromDevice(scene);
+    for (int i = 0; i < 3; ++i)
+    {
+        EXPECT_EQ(FM::NO_POSITION, result.status.at<uchar>(i));
+        EXPECT_EQ(Point(-1, -1), result.locations.at<Point>(i, 0));
+    }
+}
+
+//! Areas on the device beyond Params::maxSearchArea are reported, areas up to it are searched.
+TEST_F(FragmentMatcher_Cuda, maxSearchArea)
+{
+    RNG rng(6109);
+    for (const int metric : METRICS)
+        for (const int search : {FM::FULL, FM::THREE_STEP})
+        {
+            Scene scene =
+                randomScene(rng, makeParams(metric, 2, FM::SQUARE, 0, search), CV_8UC3, NO_WEIGHTS, Size(90, 70), 8, 6);
+            scene.params.maxSearchArea = Size(40, 30);
+            const Rect within[] = {Rect(5, 5, 40, 30), Rect(50, 40, 40, 30), Rect(3, 3, 12, 12)};
+            const Rect beyond[] = {Rect(5, 5, 41, 30), Rect(5, 5, 40, 31), Rect(0, 0, 90, 70)};
+            scene.areas = {within[0], beyond[0], within[1], beyond[1], within[2], beyond[2]};
+            const Result result = runCudaFromDevice(scene);
+            Scene allowed = scene; // what is too large counts as no area at all
+            allowed.areas[1] = allowed.areas[3] = allowed.areas[5] = Rect();
+            Result truth = runCpu(allowed);
+            for (const int i : {1, 3, 5})
+                truth.status.at<uchar>(i) = FM::AREA_TOO_LARGE;
+            expectSame(truth, result);
+            // Areas on the host have no such limit.
+            expectSame(runCpu(scene), runCuda(scene));
+        }
+}
+
+//! The host cannot look at weights on the device: NaN and values outside of [0,1] count as 0.
+TEST_F(FragmentMatcher_Cuda, badWeightsOnTheDevice)
+{
+    RNG rng(6110);
+    for (const int metric : METRICS)
+    {
+        Scene scene = randomScene(rng, makeParams(metric), CV_8UC1, WEIGHTS_32F, Size(80, 60), 9, 3);
+        scene.areas.clear();
+        const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+        Scene bad = scene;
+        bad.weights[0] = scene.weights[0].clone();
+        int kind = 0;
+        for (int y = 0; y < bad.weights[0].rows; ++y)
+            for (int x = 0; x < bad.weights[0].cols; ++x)
+                if (scene.weights[0].at<float>(y, x) == 0.f)
+                {
+                    const float values[] = {nan, -nan, inf, -inf, -1e-6f, 1.0001f, 2.f, -1.f};
+                    bad.weights[0].at<float>(y, x) = values[kind++ % 8];
+                }
+        bad.weights[1] = Mat(scene.templates[1].size(), CV_32FC1, Scalar(kind % 2 ? 0. : 0.001)); // all count as 0
+        Result truth = runCpu(scene);
+        truth.locations.row(1).setTo(-1), truth.scores.row(1).setTo(0), truth.refined.row(1).setTo(-1);
+        truth.confidence.row(1).setTo(-1), truth.status.row(1).setTo(static_cast<int>(FM::NO_POSITION));
+        expectSame(truth, runCudaFromDevice(bad));
+    }
+}
+
+TEST_F(FragmentMatcher_Cuda, cutFromAFrame)
+{
+    RNG rng(6111);
+    for (const int type : TYPES)
+        for (const int kind : {NO_WEIGHTS, WEIGHTS_8U, WEIGHTS_32F, SOME_WEIGHTS})
+        {
+            Scene scene = randomScene(rng, makeParams(FM::SAD, 3), type, kind);
+            const Mat source = randomPicture(rng, Size(71, 53), type);
+            std::vector<Rect> regions;
+            for (Mat& templ : scene.templates)
+            {
+                const Rect region(Point(rng.uniform(0, 71 - templ.cols + 1), rng.uniform(0, 53 - templ.rows + 1)),
+                                  templ.size());
+                regions.push_back(region);
+                templ = source(region);
+            }
+            const Ptr<FM> matcher = FM::create(scene.params);
+            GpuMat frame = uploadRoi(source);
+            if (kind == NO_WEIGHTS)
+                matcher->cutFragments(frame, regions);
+            else
+                matcher->cutFragments(frame, regions, uploadRois(scene.weights));
+            frame.setTo(Scalar::all(0)); // same stream: after the cut
+            expectSame(runCpu(scene), runOnDevice(*matcher, uploadRoi(scene.frame), scene.areas));
+        }
+}
+
+//! Single edits, of fragments of the host (before and after their upload) and of the device.
+TEST_F(FragmentMatcher_Cuda, editsEqualRebuilding)
+{
+    RNG rng(6112);
+    for (const bool device : {false, true})
+        for (const int type : TYPES)
+        {
+            Scene scene = randomScene(rng, makeParams(FM::SSD), type, SOME_WEIGHTS);
+            const Ptr<FM> matcher = FM::create(scene.params);
+            if (device)
+                giveFromDevice(*matcher, scene);
+            else
+                give(*matcher, scene);
+            const GpuMat frame = uploadRoi(scene.frame);
+            for (int edit = 0; edit < 30; ++edit)
+            {
+                SCOPED_TRACE(cv::format("device %d type %d edit %d", device, type, edit));
+                const Scene other = randomScene(rng, scene.params, type, SOME_WEIGHTS, Size(83, 61), 24, 2);
+                const Mat templ = other.templates[1], weights = edit % 2 ? other.weights[1] : Mat();
+                const GpuMat deviceTempl = uploadRoi(templ), deviceWeights = uploadRoi(weights);
+                const _InputArray newTempl = device ? _InputArray(deviceTempl) : _InputArray(templ);
+                const _InputArray newWeights = device ? _InputArray(deviceWeights) : _InputArray(weights);
+                const int index = rng.uniform(0, static_cast<int>(scene.templates.size()));
+                if (edit % 3 == 0)
+                {
+                    EXPECT_EQ(static_cast<int>(scene.templates.size()), matcher->addFragment(newTempl, newWeights));
+                    scene.templates.push_back(templ), scene.weights.push_back(weights);
+                    scene.areas.push_back(other.areas[1]);
+                }
+                else if (edit % 3 == 1)
+                {
+                    matcher->updateFragment(index, newTempl, newWeights);
+                    scene.templates[index] = templ, scene.weights[index] = weights;
+                }
+                else
+                {
+                    matcher->removeFragment(index);
+                    scene.templates.erase(scene.templates.begin() + index);
+                    scene.weights.erase(scene.weights.begin() + index);
+                    scene.areas.erase(scene.areas.begin() + index);
+                }
+                if (edit > 5)
+                    expectSame(runCpu(scene), runOnDevice(*matcher, frame, scene.areas));
+                if (HasFailure())
+                    return;
+            }
+            matcher->clear();
+            EXPECT_TRUE(matcher->empty());
+            scene.templates.resize(2), scene.weights.resize(2), scene.areas.resize(2);
+            give(*matcher, scene);
+            expectSame(runCpu(scene), runOnDevice(*matcher, frame, scene.areas));
+        }
+}
+
+//! One instance with fragments of the host serves both engines in turn, and its parameters may change.
+TEST_F(FragmentMatcher_Cuda, bothEnginesInTurn)
+{
+    RNG rng(6113);
+    Scene scene = randomScene(rng, makeParams(FM::SAD), CV_8UC3, SOME_WEIGHTS);
+    const Ptr<FM> matcher = FM::create(scene.params);
+    give(*matcher, scene);
+    const GpuMat frame = uploadRoi(scene.frame);
+    for (const int metric : {FM::SAD, FM::ZNCC, FM::SSD, FM::SAD})
+        for (const int peaks : {2, 1, 16})
+        {
+            matcher->setParams(makeParams(metric, peaks));
+            const Result cpu = run(*matcher, scene);
+            expectSame(cpu, runOnDevice(*matcher, frame, scene.areas));
+            expectSame(cpu, run(*matcher, scene));
+        }
+    EXPECT_GT(matcher->workspaceBytes(), 0u);
+}
+
+//! Outputs on the host: the call waits by itself. find() and convert() too.
+TEST_F(FragmentMatcher_Cuda, outputsOnTheHost)
+{
+    RNG rng(6114);
+    const Scene scene = randomScene(rng, makeParams(FM::SAD, 3, FM::SQUARE, 0, FM::FULL, true), CV_8UC3, NO_WEIGHTS);
+    const Ptr<FM> matcher = FM::create(scene.params);
+    give(*matcher, scene);
+    const Result truth = run(*matcher, scene);
+    const GpuMat frame = uploadRoi(scene.frame);
+    cuda::Stream stream;
+    Result result;
+    matcher->match(frame, scene.areas, result.locations, result.scores, result.confidence, result.status,
+                   result.refined, stream);
+    expectSame(truth, result);
+    GpuMat scores;
+    matcher->match(frame, uploadAreas(scene.areas), result.locations, scores, noArray(), result.status, noArray(),
+                   stream);
+    EXPECT_TRUE(sameBits(truth.locations, result.locations));
+    EXPECT_TRUE(sameBits(truth.scores, Mat(scores)));
+    expectSame(run(*matcher, scene.frame, noArray()), runOnDevice(*matcher, frame, GpuMat(), stream));
+
+    std::vector<FragmentMatch> onCpu, found, converted;
+    matcher->find(scene.frame, scene.areas, onCpu);
+    matcher->find(frame, scene.areas, found, stream);
+    DeviceResult device;
+    launch(*matcher, frame, scene.areas, device, stream);
+    matcher->convert(device.locations, device.scores, device.confidence, device.status, device.refined, converted,
+                     stream);
+    for (const std::vector<FragmentMatch>& matches : {found, converted})
+    {
+        ASSERT_EQ(onCpu.size(), matches.size());
+        for (size_t i = 0; i < onCpu.size(); ++i)
+        {
+            EXPECT_EQ(onCpu[i].locations, matches[i].locations);
+            EXPECT_EQ(onCpu[i].refined, matches[i].refined);
+            EXPECT_EQ(onCpu[i].scores, matches[i].scores);
+            EXPECT_EQ(onCpu[i].confidence, matches[i].confidence);
+            EXPECT_EQ(onCpu[i].status, matches[i].status);
+        }
+    }
+}
+
+//! What only a call with a GpuMat can do wrong.
+TEST_F(FragmentMatcher_Cuda, negative)
+{
+    RNG rng(6115);
+    const Scene scene = randomScene(rng, makeParams(FM::SAD), CV_8UC1, NO_WEIGHTS);
+    const Ptr<FM> host = FM::create(), device = FM::create();
+    give(*host, scene);
+    giveFromDevice(*device, scene);
+    const GpuMat frame = uploadRoi(scene.frame), areas = uploadAreas(scene.areas);
+    const int n = static_cast<int>(scene.templates.size());
+    const std::vector<Mat> weights(n, Mat(5, 5, CV_8UC1, Scalar(1)));
+    Mat out;
+    GpuMat deviceOut;
+    std::vector<int> offsets;
+    EXPECT_THROW(device->match(scene.frame, noArray(), out), cv::Exception)
+        << "fragments of the device, frame of the host";
+    EXPECT_THROW(host->match(scene.frame, areas, out), cv::Exception) << "areas of the device, frame of the host";
+    EXPECT_THROW(host->match(scene.frame, noArray(), deviceOut), cv::Exception)
+        << "output of the device, frame of the host";
+    EXPECT_THROW(device->match(frame, areas.rowRange(1, n), deviceOut), cv::Exception) << "an area less";
+    EXPECT_THROW(device->match(frame, GpuMat(n, 1, CV_32FC4), deviceOut), cv::Exception) << "float areas";
+    EXPECT_THROW(device->match(GpuMat(60, 80, CV_8UC3), noArray(), deviceOut), cv::Exception) << "type";
+    EXPECT_THROW(device->scoreMaps(frame, areas, deviceOut, offsets), cv::Exception) << "maps need areas of the host";
+    EXPECT_THROW(device->addFragment(scene.templates[0]), cv::Exception) << "kind of the others";
+    EXPECT_THROW(host->addFragment(uploadRoi(scene.templates[0])), cv::Exception) << "kind of the others";
+    EXPECT_THROW(device->setFragments(uploadRois(scene.templates), weights), cv::Exception) << "weights of the host";
+    EXPECT_THROW(device->updateFragment(0, uploadRoi(scene.templates[0]), GpuMat(1, 50, CV_8UC1)), cv::Exception)
+        << "weights' size";
+    EXPECT_THROW(device->cutFragments(frame, {Rect(80, 60, 9, 9)}), cv::Exception) << "outside of the frame";
+    const FM::Params walk = makeParams(FM::SAD, 2, FM::SQUARE, 0, FM::THREE_STEP);
+    device->setParams(walk), host->setParams(walk);
+    device->setPredictions(scene.predictions), host->setPredictions(GpuMat(n, 1, CV_32SC2, Scalar::all(0)));
+    EXPECT_THROW(device->match(frame, areas, deviceOut), cv::Exception) << "predictions of the host";
+    EXPECT_THROW(host->match(scene.frame, scene.areas, out), cv::Exception) << "predictions of the device";
+
+    // Both are as they were.
+    device->setParams(scene.params), host->setParams(scene.params);
+    const Result truth = runCpu(scene);
+    expectSame(truth, run(*host, scene));
+    expectSame(truth, runOnDevice(*host, frame, scene.areas));
+    expectSame(truth, runOnDevice(*device, frame, areas));
+    GpuMat empty(3, 3, CV_8UC1);
+    device->match(GpuMat(), noArray(), empty);
+    EXPECT_TRUE(empty.empty());
+}
+
+}} // namespace opencv_test
