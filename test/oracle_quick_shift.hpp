@@ -35,7 +35,8 @@ inline QuickShiftResult quickShift(const Mat& image, const QuickShiftOptions& o)
     image.convertTo(f, CV_MAKETYPE(CV_64F, image.channels()));
     const int K = image.channels(), W = image.cols, H = image.rows;
     const auto valid = [&](int x, int y) { return o.mask.empty() || o.mask.at<uchar>(y, x) != 0; };
-    const auto squared = [&](int x, int y, int u, int v) {
+    const auto squared = [&](int x, int y, int u, int v)
+    {
         double d = double(x - u) * (x - u) + double(y - v) * (y - v);
         for (int k = 0; k < K; ++k)
             d += std::pow(o.scales[k] * (f.ptr<double>(y)[x * K + k] - f.ptr<double>(v)[u * K + k]), 2);
@@ -46,7 +47,8 @@ inline QuickShiftResult quickShift(const Mat& image, const QuickShiftOptions& o)
     r.parents = Mat(image.size(), CV_32S, Scalar(-1));
     r.distances = Mat(image.size(), CV_64F, Scalar(std::numeric_limits<double>::infinity()));
     const int R = int(std::ceil(3 * o.sigma)), T = o.searchRadius > 0 ? o.searchRadius : int(std::ceil(o.maxDist));
-    const auto visit = [&](int x, int y, int radius, const std::function<void(int, int)>& body) {
+    const auto visit = [&](int x, int y, int radius, const std::function<void(int, int)>& body)
+    {
         for (int v = std::max(y - radius, 0); v <= std::min(y + radius, H - 1); ++v)
             for (int u = std::max(x - radius, 0); u <= std::min(x + radius, W - 1); ++u)
                 if (valid(u, v))
@@ -70,19 +72,21 @@ inline QuickShiftResult quickShift(const Mat& image, const QuickShiftOptions& o)
             const int i = y * W + x;
             double best = o.maxDist * o.maxDist;
             int parent = i;
-            visit(x, y, T, [&](int u, int v) {
-                const double mine = r.density.at<double>(y, x), other = r.density.at<double>(v, u);
-                // Sums of equal terms in another order differ by rounding: a plateau is equal up to 1e-12.
-                const bool equal = std::abs(other - mine) <= 1e-12 * mine;
-                if (equal ? o.strict || v * W + u >= i : other < mine)
-                    return;
-                const double d = squared(x, y, u, v);
-                if (d < best || (d == best && parent == i))
-                {
-                    best = d;
-                    parent = v * W + u;
-                }
-            });
+            visit(x, y, T,
+                  [&](int u, int v)
+                  {
+                      const double mine = r.density.at<double>(y, x), other = r.density.at<double>(v, u);
+                      // Sums of equal terms in another order differ by rounding: a plateau is equal up to 1e-12.
+                      const bool equal = std::abs(other - mine) <= 1e-12 * mine;
+                      if (equal ? o.strict || v * W + u >= i : other < mine)
+                          return;
+                      const double d = squared(x, y, u, v);
+                      if (d < best || (d == best && parent == i))
+                      {
+                          best = d;
+                          parent = v * W + u;
+                      }
+                  });
             r.parents.at<int>(y, x) = parent;
             if (parent != i)
                 r.distances.at<double>(y, x) = std::sqrt(best);

@@ -44,7 +44,8 @@ inline Mat joinedPieces(const Mat& labels, int minSize)
 {
     const int W = labels.cols, H = labels.rows;
     Mat piece(labels.size(), CV_32S, Scalar(-1)); // first pixel of the piece
-    const auto neighbours = [&](int i) {
+    const auto neighbours = [&](int i)
+    {
         std::vector<int> n;
         if (i % W > 0)
             n.push_back(i - 1);

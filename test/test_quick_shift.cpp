@@ -55,7 +55,10 @@ TEST(QuickShift_Accuracy, typesAndChannels)
         {
             const Mat bytes = randomPicture(rng, Size(61, 47), CV_MAKETYPE(CV_8U, channels), 5);
             Mat image;
-            bytes.convertTo(image, CV_MAKETYPE(depth, channels), depth == CV_16U ? 257. : depth == CV_32F ? 1. / 3 : 1.);
+            bytes.convertTo(image, CV_MAKETYPE(depth, channels),
+                            depth == CV_16U   ? 257.
+                            : depth == CV_32F ? 1. / 3
+                                              : 1.);
             QuickShiftOptions o;
             o.sigma = 2.3;
             o.maxDist = 7.5;
@@ -168,7 +171,8 @@ TEST(QuickShift_Accuracy, sizes)
     o.scales = Vec4d::all(0.02);
     for (const int cols : {1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65})
         for (const int rows : {1, 8, 31, 33})
-            expectLikeOracle(randomPicture(rng, Size(cols, rows), CV_8UC3, 3), o, 0.99, cv::format("%d x %d", cols, rows));
+            expectLikeOracle(randomPicture(rng, Size(cols, rows), CV_8UC3, 3), o, 0.99,
+                             cv::format("%d x %d", cols, rows));
 }
 
 TEST(QuickShift_Accuracy, roiAndThreads)
@@ -242,8 +246,10 @@ TEST(QuickShift_Surface, contours)
     q->getLabels(labels);
     q->getLabelContourMask(thick);
     q->getLabelContourMask(thin, false);
-    const auto differs = [&](int x, int y, int dx, int dy) {
-        return Rect(0, 0, 50, 40).contains(Point(x + dx, y + dy)) && labels.at<int>(y + dy, x + dx) != labels.at<int>(y, x);
+    const auto differs = [&](int x, int y, int dx, int dy)
+    {
+        return Rect(0, 0, 50, 40).contains(Point(x + dx, y + dy)) &&
+               labels.at<int>(y + dy, x + dx) != labels.at<int>(y, x);
     };
     for (int y = 0; y < 40; ++y)
         for (int x = 0; x < 50; ++x)
@@ -252,7 +258,8 @@ TEST(QuickShift_Surface, contours)
             for (int k = 0; k < 9; ++k)
                 n += differs(x, y, k % 3 - 1, k / 3 - 1);
             ASSERT_EQ(n > 1 ? 255 : 0, thick.at<uchar>(y, x));
-            ASSERT_EQ(differs(x, y, 1, 0) || differs(x, y, 0, 1) || differs(x, y, 1, 1) ? 255 : 0, thin.at<uchar>(y, x));
+            ASSERT_EQ(differs(x, y, 1, 0) || differs(x, y, 0, 1) || differs(x, y, 1, 1) ? 255 : 0,
+                      thin.at<uchar>(y, x));
         }
 }
 
@@ -443,4 +450,4 @@ TEST(QuickShift_Surface, parametersInFiles)
     EXPECT_EQ(3.5, back->getSigma());
 }
 
-}} // namespace opencv_test::<anonymous>
+}} // namespace opencv_test

@@ -40,7 +40,10 @@ TEST(CUDA_QuickShift, typesAndChannels)
             {
                 Mat image;
                 randomPicture(rng, Size(151, 97), CV_MAKETYPE(CV_8U, channels), 5)
-                    .convertTo(image, CV_MAKETYPE(depth, channels), depth == CV_16U ? 257. : depth == CV_32F ? 0.37 : 1.);
+                    .convertTo(image, CV_MAKETYPE(depth, channels),
+                               depth == CV_16U   ? 257.
+                               : depth == CV_32F ? 0.37
+                                                 : 1.);
                 const Ptr<QuickShift> q = QuickShift::create(2.3, 9., depth == CV_16U ? 0.1 / 257 : 0.1);
                 if (scaled)
                     q->setChannelScales(Scalar(0.3, 0.1, 0.05, 0.7) * (depth == CV_16U ? 1. / 257 : 1.));
@@ -237,7 +240,8 @@ TEST(CUDA_QuickShift, graph)
     GpuMat input(images[0]), labels, contours;
     Stream stream;
     const cudaStream_t raw = cv::cuda::StreamAccessor::getStream(stream);
-    const auto work = [&] {
+    const auto work = [&]
+    {
         gpu->compute(input, noArray(), stream);
         gpu->getLabels(labels, stream);
         gpu->getLabelContourMask(contours, true, stream);
@@ -279,15 +283,17 @@ TEST(CUDA_QuickShift, threads)
     std::vector<Results> results(4);
     std::vector<std::thread> threads;
     for (Results& r : results)
-        threads.emplace_back([&r, &image] {
-            Stream stream;
-            const Ptr<QuickShift> q = QuickShift::create(2., 30., 0.3);
-            const GpuMat input(image);
-            for (int i = 0; i < 10; ++i)
-                q->compute(input, noArray(), stream);
-            stream.waitForCompletion();
-            r = resultsOf(*q);
-        });
+        threads.emplace_back(
+            [&r, &image]
+            {
+                Stream stream;
+                const Ptr<QuickShift> q = QuickShift::create(2., 30., 0.3);
+                const GpuMat input(image);
+                for (int i = 0; i < 10; ++i)
+                    q->compute(input, noArray(), stream);
+                stream.waitForCompletion();
+                r = resultsOf(*q);
+            });
     for (std::thread& t : threads)
         t.join();
     for (const Results& r : results)
@@ -314,4 +320,4 @@ TEST(CUDA_QuickShift, reuse)
     EXPECT_THROW(q->compute(GpuMat(20, 20, CV_8U, Scalar(1)), Mat(20, 20, CV_8U, Scalar(1))), cv::Exception);
 }
 
-}} // namespace opencv_test::<anonymous>
+}} // namespace opencv_test

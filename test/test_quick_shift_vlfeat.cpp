@@ -49,9 +49,9 @@ TEST(QuickShift_Vlfeat, pictures)
             const double largeError = oracle::densityError(r.density, truth.density, 10.);
             const double parents = oracle::sameParents(r.parents, truth.parents);
             const double overlap = oracle::overlap(r.labels, oracle::labelsOf(truth.parents));
-            std::cout << name << " sigma " << s.sigma << " tau " << s.maxDist << " scale " << s.scale << ": density error "
-                      << error << " (" << largeError << " from 10 on), parents " << 100 * parents << " %, overlap "
-                      << 100 * overlap << " %" << std::endl;
+            std::cout << name << " sigma " << s.sigma << " tau " << s.maxDist << " scale " << s.scale
+                      << ": density error " << error << " (" << largeError << " from 10 on), parents " << 100 * parents
+                      << " %, overlap " << 100 * overlap << " %" << std::endl;
             EXPECT_LE(error, 2e-5);
             EXPECT_LE(largeError, 5e-6);
             EXPECT_GE(parents, 0.997);
@@ -76,4 +76,4 @@ TEST(QuickShift_Vlfeat, goldenCrops)
     }
 }
 
-}} // namespace opencv_test::<anonymous>
+}} // namespace opencv_test

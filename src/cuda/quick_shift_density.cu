@@ -53,7 +53,8 @@ template <> struct Bytes<false>
         uint32_t value;
     };
 
-    static __device__ __forceinline__ void fill(const DensityTask& task, int picture, int x, int y, uint32_t* words, int)
+    static __device__ __forceinline__ void fill(const DensityTask& task, int picture, int x, int y, uint32_t* words,
+                                                int)
     {
         *words = task.features.bytes[static_cast<size_t>(picture) * task.extent.pixels() + y * task.extent.cols + x];
     }
@@ -86,7 +87,8 @@ template <> struct Bytes<true>
         const bool counts = inside && (!task.features.valid || task.features.valid[at]);
         return {counts ? task.features.bytes[at] : 0u, counts ? 0.f : 1e30f};
     }
-    static __device__ __forceinline__ void fill(const DensityTask& task, int picture, int x, int y, uint32_t* words, int pitch)
+    static __device__ __forceinline__ void fill(const DensityTask& task, int picture, int x, int y, uint32_t* words,
+                                                int pitch)
     {
         const Pixel pixel = centre(task, picture, x, y);
         words[0] = pixel.value;
@@ -116,14 +118,16 @@ template <int CHANNELS> struct Planes
     {
         const bool inside = x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows;
         const size_t plane = task.extent.pixels();
-        const float* at = task.features.planes + picture * CHANNELS * plane + static_cast<size_t>(y) * task.extent.cols + x;
+        const float* at =
+            task.features.planes + picture * CHANNELS * plane + static_cast<size_t>(y) * task.extent.cols + x;
         Pixel pixel;
 #pragma unroll
         for (int k = 0; k < CHANNELS; ++k)
             pixel.value[k] = inside ? at[k * plane] : (k == 0 ? OUTSIDE : 0.f);
         return pixel;
     }
-    static __device__ __forceinline__ void fill(const DensityTask& task, int picture, int x, int y, uint32_t* words, int pitch)
+    static __device__ __forceinline__ void fill(const DensityTask& task, int picture, int x, int y, uint32_t* words,
+                                                int pitch)
     {
         const Pixel pixel = centre(task, picture, x, y);
 #pragma unroll
@@ -168,8 +172,8 @@ template <typename Policy, int P> struct Sight
 
 //! STEPS rows down: at step u centre p meets row p+u. What is left of the sight moves up.
 template <int STEPS, typename Policy, int P>
-__device__ __forceinline__ void walk(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P], Sight<Policy, P>& sight,
-                                     float minusRate, float top)
+__device__ __forceinline__ void walk(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P],
+                                     Sight<Policy, P>& sight, float minusRate, float top)
 {
 #pragma unroll
     for (int u = 0; u < STEPS; ++u)
@@ -206,8 +210,8 @@ __device__ __forceinline__ void walk(const typename Policy::Pixel (&centre)[P], 
 pair; P is a multiple of 4, so the bias of P pairs vanishes modulo 2^32 and only the first and last rows, which meet fewer
 centres, need a correction. Where a row is both (steps < P) the two corrections add up to the right one modulo 4. */
 template <typename Policy, int P>
-__device__ __forceinline__ void walkColumn(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P], Sight<Policy, P>& sight,
-                                           int steps, float minusRate, float top)
+__device__ __forceinline__ void walkColumn(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P],
+                                           Sight<Policy, P>& sight, int steps, float minusRate, float top)
 {
     static_assert(P % 4 == 0, "the bias of a whole credit must vanish");
 #pragma unroll
@@ -226,7 +230,8 @@ __device__ __forceinline__ void walkColumn(const typename Policy::Pixel (&centre
 }
 
 //! visit(place, x, y) for every pixel of the window; a warp takes rows.
-template <typename Shape, typename Visit> __device__ __forceinline__ void forWindow(const Window& window, const Visit& visit)
+template <typename Shape, typename Visit>
+__device__ __forceinline__ void forWindow(const Window& window, const Visit& visit)
 {
     for (int y = threadIdx.x / 32; y < window.rows; y += Shape::THREADS / 32)
         for (int x = threadIdx.x % 32; x < window.cols; x += 32)
@@ -235,8 +240,8 @@ template <typename Shape, typename Visit> __device__ __forceinline__ void forWin
 
 //! One tile against one chunk of offsets, dx in [dxBegin, dxEnd), dy in [dyBegin, dyEnd).
 template <typename Policy, typename Shape>
-__device__ __forceinline__ void weighTile(const DensityTask& task, int picture, int tileX, int tileY, int dxBegin, int dxEnd,
-                                          int dyBegin, int dyEnd, const Window& window, uint32_t* shared)
+__device__ __forceinline__ void weighTile(const DensityTask& task, int picture, int tileX, int tileY, int dxBegin,
+                                          int dxEnd, int dyBegin, int dyEnd, const Window& window, uint32_t* shared)
 {
     const int P = Shape::CENTRES;
     const int pitch = window.cols, plane = window.cols * window.rows;
@@ -244,10 +249,12 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, int picture, 
     uint32_t* words = credits + plane;
     float* spatial = reinterpret_cast<float*>(words + plane * Policy::WORDS);
     const int dyCount = dyEnd - dyBegin, side = 2 * task.radius + 1;
-    forWindow<Shape>(window, [&](int i, int x, int y) {
-        credits[i] = 0;
-        Policy::fill(task, picture, x, y, words + i, plane);
-    });
+    forWindow<Shape>(window,
+                     [&](int i, int x, int y)
+                     {
+                         credits[i] = 0;
+                         Policy::fill(task, picture, x, y, words + i, plane);
+                     });
     for (int i = threadIdx.x; i < (dxEnd - dxBegin) * dyCount; i += Shape::THREADS)
     {
         const int dx = dxBegin + i / dyCount, dy = dyBegin + i % dyCount;
@@ -289,10 +296,13 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, int picture, 
             atomicAdd(sums + static_cast<size_t>(y + p) * task.extent.cols + x,
                       static_cast<unsigned long long>(own[p] - (pairs << 30)));
     __syncthreads(); // all credits are in
-    forWindow<Shape>(window, [&](int i, int wx, int wy) {
-        if (credits[i] != 0 && wx >= 0 && wx < task.extent.cols && wy >= 0 && wy < task.extent.rows)
-            atomicAdd(sums + static_cast<size_t>(wy) * task.extent.cols + wx, static_cast<unsigned long long>(credits[i]));
-    });
+    forWindow<Shape>(window,
+                     [&](int i, int wx, int wy)
+                     {
+                         if (credits[i] != 0 && wx >= 0 && wx < task.extent.cols && wy >= 0 && wy < task.extent.rows)
+                             atomicAdd(sums + static_cast<size_t>(wy) * task.extent.cols + wx,
+                                       static_cast<unsigned long long>(credits[i]));
+                     });
 }
 
 //! Threads of a block: COLS columns by GROUPS groups of CENTRES rows.
@@ -319,7 +329,8 @@ template <typename Shape> struct Place
         dyBegin = static_cast<int>(blockIdx.y) / c.dxCount * c.dyStep - task.radius;
         dxEnd = ::min(dxBegin + c.dxStep, task.radius + 1);
         dyEnd = ::min(dyBegin + c.dyStep, task.radius + 1);
-        window = {tileX + dxBegin, tileY + dyBegin, Shape::COLS + dxEnd - dxBegin - 1, Shape::ROWS + dyEnd - dyBegin - 1};
+        window = {tileX + dxBegin, tileY + dyBegin, Shape::COLS + dxEnd - dxBegin - 1,
+                  Shape::ROWS + dyEnd - dyBegin - 1};
     }
 };
 
@@ -332,27 +343,26 @@ __global__ void __launch_bounds__(ByteShape::THREADS, tuning::BYTE_BLOCKS) weigh
     const bool inside = w.x >= 0 && w.y >= 0 && w.x + w.cols <= e.cols && w.y + w.rows <= e.rows &&
                         at.tileY + ByteShape::ROWS <= e.rows && !task.features.valid;
     if (inside)
-        weighTile<Bytes<false>, ByteShape>(task, blockIdx.z, at.tileX, at.tileY, at.dxBegin, at.dxEnd, at.dyBegin, at.dyEnd, w,
-                                           shared);
+        weighTile<Bytes<false>, ByteShape>(task, blockIdx.z, at.tileX, at.tileY, at.dxBegin, at.dxEnd, at.dyBegin,
+                                           at.dyEnd, w, shared);
     else
-        weighTile<Bytes<true>, ByteShape>(task, blockIdx.z, at.tileX, at.tileY, at.dxBegin, at.dxEnd, at.dyBegin, at.dyEnd, w,
-                                          shared);
+        weighTile<Bytes<true>, ByteShape>(task, blockIdx.z, at.tileX, at.tileY, at.dxBegin, at.dxEnd, at.dyBegin,
+                                          at.dyEnd, w, shared);
 }
 
-template <int CHANNELS>
-__global__ void __launch_bounds__(PlaneShape::THREADS) weighPlanes(const DensityTask task)
+template <int CHANNELS> __global__ void __launch_bounds__(PlaneShape::THREADS) weighPlanes(const DensityTask task)
 {
     extern __shared__ uint32_t shared[];
     const Place<PlaneShape> at(task);
-    weighTile<Planes<CHANNELS>, PlaneShape>(task, blockIdx.z, at.tileX, at.tileY, at.dxBegin, at.dxEnd, at.dyBegin, at.dyEnd,
-                                            at.window, shared);
+    weighTile<Planes<CHANNELS>, PlaneShape>(task, blockIdx.z, at.tileX, at.tileY, at.dxBegin, at.dxEnd, at.dyBegin,
+                                            at.dyEnd, at.window, shared);
 }
 
 /** Sums to keys, and the best key of each cell. A block is one row of cells: 32 cells of CELL x CELL, a thread a column.
 Reads 8 bytes a pixel, writes 4: bound by memory. */
-__global__ void __launch_bounds__(256) finish(const Extent extent, const Features features, const Parameters parameters,
-                                              const unsigned long long* __restrict__ sums, uint32_t* __restrict__ keys,
-                                              uint32_t* __restrict__ cells)
+__global__ void __launch_bounds__(256)
+    finish(const Extent extent, const Features features, const Parameters parameters,
+           const unsigned long long* __restrict__ sums, uint32_t* __restrict__ keys, uint32_t* __restrict__ cells)
 {
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
     const size_t base = static_cast<size_t>(blockIdx.z) * extent.pixels();
@@ -375,7 +385,8 @@ __global__ void __launch_bounds__(256) finish(const Extent extent, const Feature
     for (int offset = CELL / 2; offset > 0; offset /= 2)
         best = ::max(best, __shfl_xor_sync(0xffffffffu, best, offset, CELL));
     if (x % CELL == 0 && x < extent.cols)
-        cells[(static_cast<size_t>(blockIdx.z) * cellsOf(extent.rows) + blockIdx.y) * cellsOf(extent.cols) + x / CELL] = best;
+        cells[(static_cast<size_t>(blockIdx.z) * cellsOf(extent.rows) + blockIdx.y) * cellsOf(extent.cols) + x / CELL] =
+            best;
 }
 
 //! As even as the limits allow.
@@ -390,15 +401,17 @@ Chunks cutOffsets(int radius, int mostDx, int mostDy)
     return c;
 }
 
-template <typename Shape, typename Kernel> void weigh(Kernel kernel, DensityTask task, int words, int mostDx, cudaStream_t stream)
+template <typename Shape, typename Kernel>
+void weigh(Kernel kernel, DensityTask task, int words, int mostDx, cudaStream_t stream)
 {
     task.chunks = cutOffsets(task.radius, mostDx, tuning::CHUNK_DY);
     const Chunks& c = task.chunks;
-    const int tiles = ((task.extent.cols + Shape::COLS - 1) / Shape::COLS) * ((task.extent.rows + Shape::ROWS - 1) / Shape::ROWS);
+    const int tiles =
+        ((task.extent.cols + Shape::COLS - 1) / Shape::COLS) * ((task.extent.rows + Shape::ROWS - 1) / Shape::ROWS);
     const size_t window = static_cast<size_t>(Shape::COLS + c.dxStep - 1) * (Shape::ROWS + c.dyStep - 1);
     const size_t sharedBytes = sizeof(uint32_t) * (window * (1 + words) + static_cast<size_t>(c.dxStep) * c.dyStep);
-    detail::launch("quick shift density", kernel, dim3(tiles, c.dxCount * c.dyCount, task.extent.count), dim3(Shape::THREADS),
-                   sharedBytes, stream, task);
+    detail::launch("quick shift density", kernel, dim3(tiles, c.dxCount * c.dyCount, task.extent.count),
+                   dim3(Shape::THREADS), sharedBytes, stream, task);
 }
 
 } // namespace
@@ -406,8 +419,8 @@ template <typename Shape, typename Kernel> void weigh(Kernel kernel, DensityTask
 static_assert(tuning::BYTE_DX * tuning::CHUNK_DY <= MAX_TERMS && tuning::PLANE_DX * tuning::CHUNK_DY <= MAX_TERMS,
               "credits of a chunk must fit 32 bits");
 
-void density(const Features& features, const Extent& extent, const Parameters& parameters, const float* spatial, uint64_t* sums,
-             uint32_t* keys, uint32_t* cells, cudaStream_t stream)
+void density(const Features& features, const Extent& extent, const Parameters& parameters, const float* spatial,
+             uint64_t* sums, uint32_t* keys, uint32_t* cells, cudaStream_t stream)
 {
     unsigned long long* const total = reinterpret_cast<unsigned long long*>(sums);
     detail::cudaCheck(cudaMemsetAsync(sums, 0, sizeof(uint64_t) * extent.total(), stream), "quick shift density");
@@ -422,8 +435,8 @@ void density(const Features& features, const Extent& extent, const Parameters& p
         weigh<PlaneShape>(weighPlanes<3>, task, 3, tuning::PLANE_DX, stream);
     else
         weigh<PlaneShape>(weighPlanes<4>, task, 4, tuning::PLANE_DX, stream);
-    detail::launch("quick shift keys", finish, dim3((extent.cols + 255) / 256, cellsOf(extent.rows), extent.count), dim3(256), 0,
-                   stream, extent, features, parameters, total, keys, cells);
+    detail::launch("quick shift keys", finish, dim3((extent.cols + 255) / 256, cellsOf(extent.rows), extent.count),
+                   dim3(256), 0, stream, extent, features, parameters, total, keys, cells);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

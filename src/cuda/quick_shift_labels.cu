@@ -22,7 +22,10 @@ namespace {
 
 const int TILE = 32, THREADS = 256;
 
-dim3 gridOf(const Extent& e, int cols, int rows) { return dim3((e.cols + cols - 1) / cols, (e.rows + rows - 1) / rows, e.count); }
+dim3 gridOf(const Extent& e, int cols, int rows)
+{
+    return dim3((e.cols + cols - 1) / cols, (e.rows + rows - 1) / rows, e.count);
+}
 dim3 linear(int n) { return dim3((n + THREADS - 1) / THREADS); }
 
 //! 1 where a pixel is its own root.
@@ -41,8 +44,9 @@ struct IsFinite
 
 /** jumps: from each pixel to the first ancestor outside its tile, or to its root. Roots point at themselves, masked pixels
 are -1. A block is a tile of TILE x TILE pixels. */
-__global__ void __launch_bounds__(THREADS) jumpTiles(const Extent extent, const int* __restrict__ parents,
-                                                     const float* __restrict__ distances, float tau, int* __restrict__ jumps)
+__global__ void __launch_bounds__(THREADS)
+    jumpTiles(const Extent extent, const int* __restrict__ parents, const float* __restrict__ distances, float tau,
+              int* __restrict__ jumps)
 {
     // In the tile: where the path stands, as a place in the tile. Pixels whose parent is elsewhere stand still.
     __shared__ short path[TILE * TILE];
@@ -102,9 +106,9 @@ __global__ void __launch_bounds__(THREADS) jumpTiles(const Extent extent, const 
     }
 }
 
-__global__ void __launch_bounds__(THREADS) relabel(const Extent extent, const int* __restrict__ jumps,
-                                                   const int* __restrict__ ranks, int* __restrict__ labels,
-                                                   int* __restrict__ counts)
+__global__ void __launch_bounds__(THREADS)
+    relabel(const Extent extent, const int* __restrict__ jumps, const int* __restrict__ ranks, int* __restrict__ labels,
+            int* __restrict__ counts)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x, pixels = extent.pixels();
     if (i >= extent.total())
@@ -118,8 +122,8 @@ __global__ void __launch_bounds__(THREADS) relabel(const Extent extent, const in
     labels[i] = root < 0 ? -1 : ranks[base + root] - first;
 }
 
-__global__ void __launch_bounds__(THREADS) countLinks(int total, const int* __restrict__ parents,
-                                                      const float* __restrict__ distances, float tau, int* count)
+__global__ void __launch_bounds__(THREADS)
+    countLinks(int total, const int* __restrict__ parents, const float* __restrict__ distances, float tau, int* count)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     const bool longer = i < total && parents[i] >= 0 && distances[i] > tau;
@@ -128,8 +132,9 @@ __global__ void __launch_bounds__(THREADS) countLinks(int total, const int* __re
         atomicAdd(count, n);
 }
 
-__global__ void __launch_bounds__(THREADS) densityOf(const Extent extent, const Parameters parameters,
-                                                     const uint32_t* __restrict__ keys, const detail::RowsView<float> out)
+__global__ void __launch_bounds__(THREADS)
+    densityOf(const Extent extent, const Parameters parameters, const uint32_t* __restrict__ keys,
+              const detail::RowsView<float> out)
 {
     const int x = blockIdx.x * 32 + threadIdx.x % 32, y = blockIdx.y * 8 + threadIdx.x / 32;
     if (x < extent.cols && y < extent.rows * extent.count)
@@ -143,10 +148,12 @@ RootFlags rootFlags(const Extent& extent, const int* roots)
     return RootFlags(thrust::counting_iterator<int>(0), IsRoot{roots, extent.pixels()});
 }
 
-void scanRoots(const Extent& extent, const int* roots, int* ranks, void* scratch, size_t scratchBytes, cudaStream_t stream)
+void scanRoots(const Extent& extent, const int* roots, int* ranks, void* scratch, size_t scratchBytes,
+               cudaStream_t stream)
 {
-    detail::cudaCheck(cub::DeviceScan::ExclusiveSum(scratch, scratchBytes, rootFlags(extent, roots), ranks, extent.total(), stream),
-                      "quick shift ranks");
+    detail::cudaCheck(
+        cub::DeviceScan::ExclusiveSum(scratch, scratchBytes, rootFlags(extent, roots), ranks, extent.total(), stream),
+        "quick shift ranks");
 }
 
 } // namespace
@@ -155,8 +162,9 @@ size_t scratchBytes(const Extent& extent)
 {
     size_t most = 0, bytes = 0;
     const int n = extent.total();
-    detail::cudaCheck(cub::DeviceScan::ExclusiveSum(nullptr, bytes, rootFlags(extent, nullptr), static_cast<int*>(nullptr), n),
-                      "quick shift scratch");
+    detail::cudaCheck(
+        cub::DeviceScan::ExclusiveSum(nullptr, bytes, rootFlags(extent, nullptr), static_cast<int*>(nullptr), n),
+        "quick shift scratch");
     most = bytes > most ? bytes : most;
     const float* in = nullptr;
     float* out = nullptr;
@@ -165,42 +173,45 @@ size_t scratchBytes(const Extent& extent)
     most = bytes > most ? bytes : most;
     detail::cudaCheck(cub::DeviceRadixSort::SortKeys(nullptr, bytes, in, out, n), "quick shift scratch");
     most = bytes > most ? bytes : most;
-    detail::cudaCheck(cub::DeviceRunLengthEncode::Encode(nullptr, bytes, in, out, lengths, lengths, n), "quick shift scratch");
+    detail::cudaCheck(cub::DeviceRunLengthEncode::Encode(nullptr, bytes, in, out, lengths, lengths, n),
+                      "quick shift scratch");
     most = bytes > most ? bytes : most;
     detail::cudaCheck(cub::DeviceScan::InclusiveSum(nullptr, bytes, lengths, lengths, n), "quick shift scratch");
     return bytes > most ? bytes : most;
 }
 
-void label(const Extent& extent, const int* parents, const float* distances, float tau, int* jumps, int* ranks, int* labels,
-           int* counts, void* scratch, size_t scratchBytes, cudaStream_t stream)
+void label(const Extent& extent, const int* parents, const float* distances, float tau, int* jumps, int* ranks,
+           int* labels, int* counts, void* scratch, size_t scratchBytes, cudaStream_t stream)
 {
-    detail::launch("quick shift paths", jumpTiles, gridOf(extent, TILE, TILE), dim3(THREADS), 0, stream, extent, parents,
-                   distances, tau, jumps);
+    detail::launch("quick shift paths", jumpTiles, gridOf(extent, TILE, TILE), dim3(THREADS), 0, stream, extent,
+                   parents, distances, tau, jumps);
     scanRoots(extent, jumps, ranks, scratch, scratchBytes, stream);
-    detail::launch("quick shift labels", relabel, linear(extent.total()), dim3(THREADS), 0, stream, extent, jumps, ranks, labels,
-                   counts);
+    detail::launch("quick shift labels", relabel, linear(extent.total()), dim3(THREADS), 0, stream, extent, jumps,
+                   ranks, labels, counts);
 }
 
 void rankPieces(const Extent& extent, const Pieces& pieces, int* ranks, int* labels, int* count, void* scratch,
                 size_t scratchBytes, cudaStream_t stream)
 {
     scanRoots(extent, pieces.root, ranks, scratch, scratchBytes, stream);
-    detail::launch("quick shift labels", relabel, linear(extent.total()), dim3(THREADS), 0, stream, extent, pieces.root, ranks,
-                   labels, count);
+    detail::launch("quick shift labels", relabel, linear(extent.total()), dim3(THREADS), 0, stream, extent, pieces.root,
+                   ranks, labels, count);
 }
 
-void countLonger(const Extent& extent, const int* parents, const float* distances, float tau, int* count, cudaStream_t stream)
-{
-    detail::cudaCheck(cudaMemsetAsync(count, 0, sizeof(int), stream), "quick shift count");
-    detail::launch("quick shift count", countLinks, linear(extent.total()), dim3(THREADS), 0, stream, extent.total(), parents,
-                   distances, tau, count);
-}
-
-void selectLinks(const Extent& extent, const float* distances, float* links, int* count, void* scratch, size_t scratchBytes,
+void countLonger(const Extent& extent, const int* parents, const float* distances, float tau, int* count,
                  cudaStream_t stream)
 {
-    detail::cudaCheck(cub::DeviceSelect::If(scratch, scratchBytes, distances, links, count, extent.total(), IsFinite(), stream),
-                      "quick shift links");
+    detail::cudaCheck(cudaMemsetAsync(count, 0, sizeof(int), stream), "quick shift count");
+    detail::launch("quick shift count", countLinks, linear(extent.total()), dim3(THREADS), 0, stream, extent.total(),
+                   parents, distances, tau, count);
+}
+
+void selectLinks(const Extent& extent, const float* distances, float* links, int* count, void* scratch,
+                 size_t scratchBytes, cudaStream_t stream)
+{
+    detail::cudaCheck(
+        cub::DeviceSelect::If(scratch, scratchBytes, distances, links, count, extent.total(), IsFinite(), stream),
+        "quick shift links");
 }
 
 void sortLinks(int links, const float* unsorted, float* sorted, float* heights, int* lengths, int* sums, int* distinct,
@@ -208,16 +219,19 @@ void sortLinks(int links, const float* unsorted, float* sorted, float* heights, 
 {
     detail::cudaCheck(cub::DeviceRadixSort::SortKeys(scratch, scratchBytes, unsorted, sorted, links, 0, 32, stream),
                       "quick shift heights");
-    detail::cudaCheck(cub::DeviceRunLengthEncode::Encode(scratch, scratchBytes, sorted, heights, lengths, distinct, links, stream),
+    detail::cudaCheck(
+        cub::DeviceRunLengthEncode::Encode(scratch, scratchBytes, sorted, heights, lengths, distinct, links, stream),
+        "quick shift heights");
+    detail::cudaCheck(cub::DeviceScan::InclusiveSum(scratch, scratchBytes, lengths, sums, links, stream),
                       "quick shift heights");
-    detail::cudaCheck(cub::DeviceScan::InclusiveSum(scratch, scratchBytes, lengths, sums, links, stream), "quick shift heights");
 }
 
 void density(const Extent& extent, const Parameters& parameters, const uint32_t* keys, detail::RowsView<float> out,
              cudaStream_t stream)
 {
-    detail::launch("quick shift density", densityOf, dim3((extent.cols + 31) / 32, (extent.rows * extent.count + 7) / 8),
-                   dim3(THREADS), 0, stream, extent, parameters, keys, out);
+    detail::launch("quick shift density", densityOf,
+                   dim3((extent.cols + 31) / 32, (extent.rows * extent.count + 7) / 8), dim3(THREADS), 0, stream,
+                   extent, parameters, keys, out);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

@@ -17,8 +17,8 @@ const dim3 BLOCK(32, 8);
 dim3 gridOf(int cols, int rows) { return dim3((cols + 31) / 32, (rows + 7) / 8); }
 dim3 linear(int n) { return dim3((n + THREADS - 1) / THREADS); }
 
-__global__ void __launch_bounds__(THREADS) findContours(const Extent extent, const int* __restrict__ labels, bool thick,
-                                                        const detail::RowsView<uint8_t> mask)
+__global__ void __launch_bounds__(THREADS)
+    findContours(const Extent extent, const int* __restrict__ labels, bool thick, const detail::RowsView<uint8_t> mask)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
     if (x >= extent.cols || row >= extent.rows * extent.count)
@@ -75,8 +75,8 @@ __device__ __forceinline__ long long colourOf(float value, double scale) { retur
 /** A warp is 32 pixels of a row, most of one label: its lanes of the same label as lane 0 of the run are added up first.
 Runs of equal labels end where the label changes, so a warp issues one set of atomics a run. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS) addUp(const Extent extent, const int* __restrict__ labels, int count, const Source image,
-                                                 bool places, const uint32_t* largest, Sums* sums)
+__global__ void __launch_bounds__(THREADS) addUp(const Extent extent, const int* __restrict__ labels, int count,
+                                                 const Source image, bool places, const uint32_t* largest, Sums* sums)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y, lane = threadIdx.x;
     const bool inside = x < extent.cols && y < extent.rows;
@@ -127,12 +127,15 @@ __device__ __forceinline__ void storeMean(const Sums& s, int k, double, uint16_t
 {
     to = static_cast<uint16_t>(roundedMean(s.colour[k], s.area));
 }
-__device__ __forceinline__ void storeMean(const Sums& s, int k, double scale, float& to) { to = meanOf(s.colour[k], s.area, scale); }
+__device__ __forceinline__ void storeMean(const Sums& s, int k, double scale, float& to)
+{
+    to = meanOf(s.colour[k], s.area, scale);
+}
 
 template <typename T>
-__global__ void __launch_bounds__(THREADS) paint(const Extent extent, const int* __restrict__ labels, const Source image,
-                                                 const uint32_t* largest, const Sums* __restrict__ sums,
-                                                 const detail::RowsView<T> dst)
+__global__ void __launch_bounds__(THREADS)
+    paint(const Extent extent, const int* __restrict__ labels, const Source image, const uint32_t* largest,
+          const Sums* __restrict__ sums, const detail::RowsView<T> dst)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
     if (x >= extent.cols || y >= extent.rows)
@@ -148,8 +151,8 @@ __global__ void __launch_bounds__(THREADS) paint(const Extent extent, const int*
     }
 }
 
-__global__ void __launch_bounds__(THREADS) fillTable(int count, const Source image, const uint32_t* largest, const Sums* sums,
-                                                     const Table table)
+__global__ void __launch_bounds__(THREADS)
+    fillTable(int count, const Source image, const uint32_t* largest, const Sums* sums, const Table table)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= count)
@@ -273,12 +276,12 @@ __global__ void __launch_bounds__(THREADS) uniteTargets(int total, const Pieces 
 
 void contours(const Extent& extent, const int* labels, bool thick, detail::RowsView<uint8_t> mask, cudaStream_t stream)
 {
-    detail::launch("quick shift contours", findContours, gridOf(extent.cols, extent.rows * extent.count), BLOCK, 0, stream, extent,
-                   labels, thick, mask);
+    detail::launch("quick shift contours", findContours, gridOf(extent.cols, extent.rows * extent.count), BLOCK, 0,
+                   stream, extent, labels, thick, mask);
 }
 
-void sums(const Extent& extent, const int* labels, int count, const Source& image, bool places, uint32_t* largest, Sums* sums,
-          cudaStream_t stream)
+void sums(const Extent& extent, const int* labels, int count, const Source& image, bool places, uint32_t* largest,
+          Sums* sums, cudaStream_t stream)
 {
     const dim3 grid = gridOf(extent.cols, extent.rows);
     detail::launch("quick shift sums", clearSums, linear(count), dim3(THREADS), 0, stream, sums, count);
@@ -286,18 +289,19 @@ void sums(const Extent& extent, const int* labels, int count, const Source& imag
     {
         detail::cudaCheck(cudaMemsetAsync(largest, 0, sizeof(uint32_t), stream), "quick shift sums");
         detail::launch("quick shift largest", findLargest, grid, BLOCK, 0, stream, extent, image, largest);
-        detail::launch("quick shift sums", addUp<float>, grid, BLOCK, 0, stream, extent, labels, count, image, places, largest, sums);
+        detail::launch("quick shift sums", addUp<float>, grid, BLOCK, 0, stream, extent, labels, count, image, places,
+                       largest, sums);
     }
     else if (image.depth == 2)
-        detail::launch("quick shift sums", addUp<uint16_t>, grid, BLOCK, 0, stream, extent, labels, count, image, places, largest,
-                       sums);
+        detail::launch("quick shift sums", addUp<uint16_t>, grid, BLOCK, 0, stream, extent, labels, count, image,
+                       places, largest, sums);
     else
-        detail::launch("quick shift sums", addUp<uint8_t>, grid, BLOCK, 0, stream, extent, labels, count, image, places, largest,
-                       sums);
+        detail::launch("quick shift sums", addUp<uint8_t>, grid, BLOCK, 0, stream, extent, labels, count, image, places,
+                       largest, sums);
 }
 
-void paintMeans(const Extent& extent, const int* labels, const Source& image, const uint32_t* largest, const Sums* sums, void* dst,
-                size_t dstStep, cudaStream_t stream)
+void paintMeans(const Extent& extent, const int* labels, const Source& image, const uint32_t* largest, const Sums* sums,
+                void* dst, size_t dstStep, cudaStream_t stream)
 {
     const dim3 grid = gridOf(extent.cols, extent.rows);
     const char* name = "quick shift mean colour";
@@ -312,10 +316,11 @@ void paintMeans(const Extent& extent, const int* labels, const Source& image, co
                        detail::RowsView<uint8_t>{static_cast<uint8_t*>(dst), dstStep});
 }
 
-void tabulate(int count, const Source& image, const uint32_t* largest, const Sums* sums, const Table& table, cudaStream_t stream)
+void tabulate(int count, const Source& image, const uint32_t* largest, const Sums* sums, const Table& table,
+              cudaStream_t stream)
 {
-    detail::launch("quick shift statistics", fillTable, linear(count), dim3(THREADS), 0, stream, count, image, largest, sums,
-                   table);
+    detail::launch("quick shift statistics", fillTable, linear(count), dim3(THREADS), 0, stream, count, image, largest,
+                   sums, table);
 }
 
 void split(const Extent& extent, const int* labels, const Pieces& pieces, cudaStream_t stream)

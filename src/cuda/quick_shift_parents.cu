@@ -23,8 +23,8 @@ const int TILE_COLS = 32, TILE_ROWS = 16, THREADS = 256, PITCH = TILE_COLS + 2 *
 // --- pack --------------------------------------------------------------------------------------------------------------
 
 template <typename T>
-__global__ void __launch_bounds__(256) packPicture(const Source source, int picture, const Extent extent, const Scales scales,
-                                                   const Features features)
+__global__ void __launch_bounds__(256)
+    packPicture(const Source source, int picture, const Extent extent, const Scales scales, const Features features)
 {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= extent.cols || y >= extent.rows)
@@ -117,7 +117,9 @@ template <int CHANNELS> struct PlaneColours
     const float* planes;
     size_t plane;
 
-    __device__ PlaneColours(const Features& f, size_t base, int pixels) : planes(f.planes + base * CHANNELS), plane(pixels) {}
+    __device__ PlaneColours(const Features& f, size_t base, int pixels)
+        : planes(f.planes + base * CHANNELS), plane(pixels)
+    {}
     __device__ Colour load(size_t at) const
     {
         Colour c;
@@ -171,8 +173,9 @@ __device__ __forceinline__ void writeParent(const ParentTask& task, size_t at, i
 /** Looks at one pixel of the tile without a branch. Places are positions in the tile; their order is raster order.
 @param threshold the pixel must have a larger key, see Thresholds. */
 template <typename Colours>
-__device__ __forceinline__ void lookAt(const Neighbour<typename Colours::Colour>& other, int place, int ds, uint32_t threshold,
-                                       const Neighbour<typename Colours::Colour>& own, float colorWeight, Candidate& best)
+__device__ __forceinline__ void lookAt(const Neighbour<typename Colours::Colour>& other, int place, int ds,
+                                       uint32_t threshold, const Neighbour<typename Colours::Colour>& own,
+                                       float colorWeight, Candidate& best)
 {
     const float d = squaredDistance(Colours::distance(own.colour, other.colour), colorWeight, ds);
     const bool better = (d < best.d) | ((d == best.d) & (place < best.index));
@@ -211,7 +214,8 @@ __device__ __forceinline__ void fillTile(const ParentTask& task, const Colours& 
 
 //! Step 1: rings 1 .. DENSE around `place`.
 template <typename Colours>
-__device__ __forceinline__ Candidate searchDense(const Neighbour<typename Colours::Colour>* tile, int place, const Parameters& p)
+__device__ __forceinline__ Candidate searchDense(const Neighbour<typename Colours::Colour>* tile, int place,
+                                                 const Parameters& p)
 {
     const Neighbour<typename Colours::Colour> own = tile[place];
     const Thresholds threshold(own.key, p.strict);
@@ -229,7 +233,8 @@ __device__ __forceinline__ Candidate searchDense(const Neighbour<typename Colour
             {
                 const int other = place + dy * PITCH + dx;
                 lookAt<Colours>(tile[other], other, dx * dx + dy * dy,
-                                dy < 0 || (dy == 0 && dx < 0) ? threshold.before : threshold.after, own, p.colorWeight, best);
+                                dy < 0 || (dy == 0 && dx < 0) ? threshold.before : threshold.after, own, p.colorWeight,
+                                best);
             }
     }
     return best;
@@ -254,12 +259,13 @@ __device__ __forceinline__ int searchSides(const Neighbour<typename Colours::Col
         for (int k = 0; k < 2 * r; ++k, dx += stepX, dy += stepY)
         {
             const int other = place + dy * PITCH + dx;
-            lookAt<Colours>(tile[other], other, dx * dx + dy * dy, other < place ? threshold.before : threshold.after, own,
-                            p.colorWeight, best);
+            lookAt<Colours>(tile[other], other, dx * dx + dy * dy, other < place ? threshold.before : threshold.after,
+                            own, p.colorWeight, best);
         }
         for (int offset = 1; offset <= 2; offset *= 2)
         {
-            const Candidate others = {__shfl_xor_sync(group, best.d, offset), __shfl_xor_sync(group, best.index, offset)};
+            const Candidate others = {__shfl_xor_sync(group, best.d, offset),
+                                      __shfl_xor_sync(group, best.index, offset)};
             if (isBetter(others.d, others.index, best))
                 best = others;
         }
@@ -338,7 +344,10 @@ __device__ __forceinline__ int2 ringCell(int r, int i)
     if (r == 0)
         return make_int2(0, 0);
     const int side = i / (2 * r), along = i % (2 * r) - r;
-    return side == 0 ? make_int2(along, -r) : side == 1 ? make_int2(r, along) : side == 2 ? make_int2(-along, r) : make_int2(-r, -along);
+    return side == 0   ? make_int2(along, -r)
+           : side == 1 ? make_int2(r, along)
+           : side == 2 ? make_int2(-along, r)
+                       : make_int2(-r, -along);
 }
 
 //! Distance from v to the interval [low, low + CELL - 1].
@@ -374,8 +383,8 @@ template <typename Colour> struct Seeker
 
 //! All lanes look at one cell, two pixels each.
 template <typename Colours>
-__device__ __forceinline__ void lookAtCell(const ParentTask& task, const Colours& colours, size_t base, int cellX, int cellY,
-                                           Seeker<typename Colours::Colour>& s)
+__device__ __forceinline__ void lookAtCell(const ParentTask& task, const Colours& colours, size_t base, int cellX,
+                                           int cellY, Seeker<typename Colours::Colour>& s)
 {
     const Parameters& p = task.parameters;
     for (int i = threadIdx.x % 32; i < CELL * CELL; i += 32)
@@ -435,7 +444,8 @@ template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREAD
                 for (unsigned left = __ballot_sync(0xffffffffu, worth); left != 0; left &= left - 1)
                 {
                     const int from = __ffs(left) - 1;
-                    lookAtCell(task, colours, base, __shfl_sync(0xffffffffu, x, from), __shfl_sync(0xffffffffu, y, from), s);
+                    lookAtCell(task, colours, base, __shfl_sync(0xffffffffu, x, from),
+                               __shfl_sync(0xffffffffu, y, from), s);
                 }
             }
             least = leastOfWarp(s.best.d);
@@ -453,8 +463,8 @@ template <typename Colours> void search(const ParentTask& task, cudaStream_t str
                    dim3((e.cols + TILE_COLS - 1) / TILE_COLS, (e.rows + TILE_ROWS - 1) / TILE_ROWS, e.count),
                    dim3(THREADS), 0, stream, task);
     if (task.parameters.searchRadius > REACH)
-        detail::launch("quick shift far parents", searchFar<Colours>, dim3(tuning::FAR_BLOCKS), dim3(tuning::FAR_THREADS), 0,
-                       stream, task);
+        detail::launch("quick shift far parents", searchFar<Colours>, dim3(tuning::FAR_BLOCKS),
+                       dim3(tuning::FAR_THREADS), 0, stream, task);
 }
 
 } // namespace
@@ -464,14 +474,17 @@ void pack(const Source& source, int picture, const Extent& extent, const Scales&
 {
     const dim3 grid((extent.cols + 31) / 32, (extent.rows + 7) / 8), block(32, 8);
     if (features.bytes && source.channels == 3 && !features.valid)
-        detail::launch("quick shift pack", packThree, dim3((extent.cols + 127) / 128, grid.y), block, 0, stream, source, picture,
-                       extent, features.bytes);
+        detail::launch("quick shift pack", packThree, dim3((extent.cols + 127) / 128, grid.y), block, 0, stream, source,
+                       picture, extent, features.bytes);
     else if (source.depth == 0)
-        detail::launch("quick shift pack", packPicture<uint8_t>, grid, block, 0, stream, source, picture, extent, scales, features);
+        detail::launch("quick shift pack", packPicture<uint8_t>, grid, block, 0, stream, source, picture, extent,
+                       scales, features);
     else if (source.depth == 2)
-        detail::launch("quick shift pack", packPicture<uint16_t>, grid, block, 0, stream, source, picture, extent, scales, features);
+        detail::launch("quick shift pack", packPicture<uint16_t>, grid, block, 0, stream, source, picture, extent,
+                       scales, features);
     else
-        detail::launch("quick shift pack", packPicture<float>, grid, block, 0, stream, source, picture, extent, scales, features);
+        detail::launch("quick shift pack", packPicture<float>, grid, block, 0, stream, source, picture, extent, scales,
+                       features);
 }
 
 void parents(const Features& features, const Extent& extent, const Parameters& parameters, const uint32_t* keys,

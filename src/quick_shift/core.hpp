@@ -26,10 +26,11 @@ const int MAX_WINDOW_RADIUS = 1023;  //!< of the density window; 3 sigma
 const int MAX_SEARCH_RADIUS = 32767; //!< so that dx^2 + dy^2 fits int
 const int WEIGHT_BITS = 23;          //!< fractional bits of a pair's weight
 const uint32_t ONE_WEIGHT = 1u << WEIGHT_BITS;
-const uint32_t WEIGHT_BIAS = 0x40000000u; //!< bits of 2.0f, what weightBits() has on top. Four of them vanish modulo 2^32
-const uint32_t MAX_TERMS = 511;           //!< so many full weights fit into 32 bits
+const uint32_t WEIGHT_BIAS =
+    0x40000000u;                //!< bits of 2.0f, what weightBits() has on top. Four of them vanish modulo 2^32
+const uint32_t MAX_TERMS = 511; //!< so many full weights fit into 32 bits
 const float COLOUR_TOP = 32.f, COLOUR_FLOOR = 16.f;
-const float OUTSIDE = 1e18f;         //!< first feature of a pixel that must not count: its square drives every weight to 0
+const float OUTSIDE = 1e18f; //!< first feature of a pixel that must not count: its square drives every weight to 0
 const float LARGEST_FEATURE = 1e15f; //!< pixels from here on, NaN and infinity are masked
 
 // 2^(m-1) on [1,2]: minimax under p(1) = 1, p(2) = 2, coefficients of m^0 .. m^4.

@@ -13,8 +13,8 @@ CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 beyond the border the first feature is OUTSIDE, so that such pairs get weight 0 and whole vectors may be worked on.
 @param creditA,creditB weights are added here modulo 2^32; writable as far as the features are readable.
 @param spatial spatial factors from dxBegin on. */
-void creditRows(const float* const* a, const float* const* b, int channels, uint32_t* creditA, uint32_t* creditB, int cols,
-                int dxBegin, int dxEnd, const float* spatial, float minusRate);
+void creditRows(const float* const* a, const float* const* b, int channels, uint32_t* creditA, uint32_t* creditB,
+                int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate);
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 
@@ -26,15 +26,17 @@ const int BLOCK_COLS = 512;
 #if (CV_SIMD || CV_SIMD_SCALABLE) && (CV_FMA3 || CV_AVX512_SKX || CV_NEON_AARCH64 || defined(__aarch64__))
 
 template <int CHANNELS>
-void creditOffset(const float* const* a, const float* const* b, uint32_t* creditA, uint32_t* creditB, int begin, int end,
-                  int dx, float spatial, float minusRate)
+void creditOffset(const float* const* a, const float* const* b, uint32_t* creditA, uint32_t* creditB, int begin,
+                  int end, int dx, float spatial, float minusRate)
 {
     const float c[5] = {CT_QUICK_SHIFT_EXP2};
     const v_float32 c0 = vx_setall_f32(c[0]), c1 = vx_setall_f32(c[1]), c2 = vx_setall_f32(c[2]);
     const v_float32 c3 = vx_setall_f32(c[3]), c4 = vx_setall_f32(c[4]);
-    const v_float32 rate = vx_setall_f32(minusRate), top = vx_setall_f32(COLOUR_TOP), floor = vx_setall_f32(COLOUR_FLOOR);
+    const v_float32 rate = vx_setall_f32(minusRate), top = vx_setall_f32(COLOUR_TOP),
+                    floor = vx_setall_f32(COLOUR_FLOOR);
     const v_float32 s = vx_setall_f32(spatial), two = vx_setall_f32(2.f);
-    const v_uint32 fraction = vx_setall_u32(0x007fffffu), one = vx_setall_u32(0x3f800000u), bias = vx_setall_u32(WEIGHT_BIAS);
+    const v_uint32 fraction = vx_setall_u32(0x007fffffu), one = vx_setall_u32(0x3f800000u),
+                   bias = vx_setall_u32(WEIGHT_BIAS);
     const int lanes = VTraits<v_float32>::vlanes();
     for (int x = begin; x < end; x += lanes)
     {
@@ -61,8 +63,8 @@ void creditOffset(const float* const* a, const float* const* b, uint32_t* credit
 
 // No hardware fused multiply-add: fmaf() is slow here, and right.
 template <int CHANNELS>
-void creditOffset(const float* const* a, const float* const* b, uint32_t* creditA, uint32_t* creditB, int begin, int end,
-                  int dx, float spatial, float minusRate)
+void creditOffset(const float* const* a, const float* const* b, uint32_t* creditA, uint32_t* creditB, int begin,
+                  int end, int dx, float spatial, float minusRate)
 {
     for (int x = begin; x < end; ++x)
     {
@@ -82,8 +84,8 @@ void creditOffset(const float* const* a, const float* const* b, uint32_t* credit
 #endif
 
 template <int CHANNELS>
-void creditBlocks(const float* const* a, const float* const* b, uint32_t* creditA, uint32_t* creditB, int cols, int dxBegin,
-                  int dxEnd, const float* spatial, float minusRate)
+void creditBlocks(const float* const* a, const float* const* b, uint32_t* creditA, uint32_t* creditB, int cols,
+                  int dxBegin, int dxEnd, const float* spatial, float minusRate)
 {
     for (int block = 0; block < cols; block += BLOCK_COLS)
     {
@@ -99,15 +101,19 @@ void creditBlocks(const float* const* a, const float* const* b, uint32_t* credit
 
 } // namespace
 
-void creditRows(const float* const* a, const float* const* b, int channels, uint32_t* creditA, uint32_t* creditB, int cols,
-                int dxBegin, int dxEnd, const float* spatial, float minusRate)
+void creditRows(const float* const* a, const float* const* b, int channels, uint32_t* creditA, uint32_t* creditB,
+                int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate)
 {
     switch (channels)
     {
-    case 1: return creditBlocks<1>(a, b, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate);
-    case 2: return creditBlocks<2>(a, b, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate);
-    case 3: return creditBlocks<3>(a, b, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate);
-    default: return creditBlocks<4>(a, b, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate);
+    case 1:
+        return creditBlocks<1>(a, b, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate);
+    case 2:
+        return creditBlocks<2>(a, b, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate);
+    case 3:
+        return creditBlocks<3>(a, b, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate);
+    default:
+        return creditBlocks<4>(a, b, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate);
     }
 }
 

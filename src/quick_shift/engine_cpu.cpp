@@ -198,8 +198,10 @@ std::unique_ptr<Engine> computeTiled(const Mat& image, const Mat& mask, Size til
         for (int64 x = 0; x < image.cols; x += tile.width)
         {
             const Rect core = Rect(static_cast<int>(x), static_cast<int>(y), std::min(tile.width, image.cols),
-                                   std::min(tile.height, image.rows)) & whole;
-            const Rect part = Rect(core.x - border, core.y - border, core.width + 2 * border, core.height + 2 * border) & whole;
+                                   std::min(tile.height, image.rows)) &
+                              whole;
+            const Rect part =
+                Rect(core.x - border, core.y - border, core.width + 2 * border, core.height + 2 * border) & whole;
             Mat partKeys, partParents, partDistances;
             worker.computeFromHost(image(part), mask.empty() ? Mat() : mask(part), plan);
             worker.fetch(partKeys, partParents, partDistances);

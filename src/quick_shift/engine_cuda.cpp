@@ -72,12 +72,12 @@ public:
         std::copy(plan.scales, plan.scales + MAX_CHANNELS, scales.factor);
         const cudaStream_t s = raw(stream);
         for (int i = 0; i < extent_.count; ++i)
-            gpu::pack(sourceOf(images[i].getGpuMat(), masks.empty() ? GpuMat() : masks[i].getGpuMat()), i, extent_, scales,
-                      features_, s);
+            gpu::pack(sourceOf(images[i].getGpuMat(), masks.empty() ? GpuMat() : masks[i].getGpuMat()), i, extent_,
+                      scales, features_, s);
         gpu::density(features_, extent_, parameters_, spatial_.as<float>(), sums_.as<uint64_t>(), keys_.as<uint32_t>(),
                      cells_.as<uint32_t>(), s);
-        gpu::parents(features_, extent_, parameters_, keys_.as<uint32_t>(), cells_.as<uint32_t>(), jumps(), far_.as<int>(),
-                     parents_.as<int>(), distances_.as<float>(), s);
+        gpu::parents(features_, extent_, parameters_, keys_.as<uint32_t>(), cells_.as<uint32_t>(), jumps(),
+                     far_.as<int>(), parents_.as<int>(), distances_.as<float>(), s);
         gpu::label(extent_, parents_.as<int>(), distances_.as<float>(), INFINITY, jumps(), ranks(), labels_.as<int>(),
                    counts_.as<int>(), scratch_.as<void>(), scratch_.bytes(), s);
         count_ = -1;
@@ -102,8 +102,9 @@ public:
             return count_;
         std::vector<int> counts(extent_.count);
         const cudaStream_t s = raw(stream_);
-        cudaCheck(cudaMemcpyAsync(counts.data(), counts_.as<int>(), counts.size() * sizeof(int), cudaMemcpyDeviceToHost, s),
-                  "quick shift count");
+        cudaCheck(
+            cudaMemcpyAsync(counts.data(), counts_.as<int>(), counts.size() * sizeof(int), cudaMemcpyDeviceToHost, s),
+            "quick shift count");
         cudaCheck(cudaStreamSynchronize(s), "quick shift");
         int n = 0;
         for (int c : counts)
@@ -119,20 +120,24 @@ public:
         emit(labels_.as<int>() + first, CV_32S, picture < 0 ? rows() : extent_.rows, out, stream);
     }
     void parents(OutputArray out, Stream& stream) CV_OVERRIDE { emit(parents_.as<int>(), CV_32S, rows(), out, stream); }
-    void distances(OutputArray out, Stream& stream) CV_OVERRIDE { emit(distances_.as<float>(), CV_32F, rows(), out, stream); }
+    void distances(OutputArray out, Stream& stream) CV_OVERRIDE
+    {
+        emit(distances_.as<float>(), CV_32F, rows(), out, stream);
+    }
 
     void density(OutputArray out, Stream& stream) CV_OVERRIDE
     {
-        produce(out, rows(), extent_.cols, CV_32F, stream, [&](GpuMat& mat) {
-            gpu::density(extent_, parameters_, keys_.as<uint32_t>(), {mat.ptr<float>(), mat.step}, raw(stream));
-        });
+        produce(out, rows(), extent_.cols, CV_32F, stream,
+                [&](GpuMat& mat) {
+                    gpu::density(extent_, parameters_, keys_.as<uint32_t>(), {mat.ptr<float>(), mat.step}, raw(stream));
+                });
     }
 
     void segment(float tau, OutputArray out, Stream& stream) CV_OVERRIDE
     {
         int* const cut = static_cast<int*>(cutLabels_.reserve(sizeof(int) * extent_.total(), "labels"));
-        gpu::label(extent_, parents_.as<int>(), distances_.as<float>(), tau, jumps(), ranks(), cut, counts_.as<int>() + extent_.count,
-                   scratch_.as<void>(), scratch_.bytes(), raw(stream));
+        gpu::label(extent_, parents_.as<int>(), distances_.as<float>(), tau, jumps(), ranks(), cut,
+                   counts_.as<int>() + extent_.count, scratch_.as<void>(), scratch_.bytes(), raw(stream));
         emit(cut, CV_32S, rows(), out, stream);
     }
 
@@ -156,7 +161,8 @@ public:
         if (linkCount > 0)
         {
             cudaCheck(cudaMemsetAsync(lengths, 0, linkCount * sizeof(int), s), "quick shift heights");
-            gpu::sortLinks(linkCount, links, sorted, distinct, lengths, sums, number, scratch_.as<void>(), scratch_.bytes(), s);
+            gpu::sortLinks(linkCount, links, sorted, distinct, lengths, sums, number, scratch_.as<void>(),
+                           scratch_.bytes(), s);
             distinctCount = download(number, s);
         }
         const int roots = countAt(FLT_MAX, stream);
@@ -164,7 +170,8 @@ public:
         std::vector<int> left(distinctCount);
         if (distinctCount > 0 && counts.needed())
         {
-            cudaCheck(cudaMemcpyAsync(left.data(), sums, distinctCount * sizeof(int), cudaMemcpyDeviceToHost, s), "quick shift heights");
+            cudaCheck(cudaMemcpyAsync(left.data(), sums, distinctCount * sizeof(int), cudaMemcpyDeviceToHost, s),
+                      "quick shift heights");
             cudaCheck(cudaStreamSynchronize(s), "quick shift");
             for (int& c : left)
                 c = roots + linkCount - c;
@@ -177,9 +184,10 @@ public:
 
     void contours(OutputArray out, bool thick, Stream& stream) CV_OVERRIDE
     {
-        produce(out, rows(), extent_.cols, CV_8U, stream, [&](GpuMat& mat) {
-            gpu::contours(extent_, labels_.as<int>(), thick, {mat.ptr<uint8_t>(), mat.step}, raw(stream));
-        });
+        produce(out, rows(), extent_.cols, CV_8U, stream,
+                [&](GpuMat& mat) {
+                    gpu::contours(extent_, labels_.as<int>(), thick, {mat.ptr<uint8_t>(), mat.step}, raw(stream));
+                });
     }
 
     void meanColor(InputArray image, OutputArray out, Stream& stream) CV_OVERRIDE
@@ -187,9 +195,10 @@ public:
         const GpuMat src = image.getGpuMat(); // before create(): out may be image
         const gpu::Source source = sourceOf(src);
         gpu::Sums* const all = sumUp(source, false, stream);
-        produce(out, src.rows, src.cols, src.type(), stream, [&](GpuMat& mat) {
-            gpu::paintMeans(extent_, labels_.as<int>(), source, largest(), all, mat.data, mat.step, raw(stream));
-        });
+        produce(
+            out, src.rows, src.cols, src.type(), stream,
+            [&](GpuMat& mat)
+            { gpu::paintMeans(extent_, labels_.as<int>(), source, largest(), all, mat.data, mat.step, raw(stream)); });
     }
 
     void statistics(InputArray image, OutputArray areas, OutputArray means, OutputArray centroids, OutputArray boxes,
@@ -199,12 +208,14 @@ public:
         const gpu::Sums* const all = sumUp(source, true, stream);
         const int n = count(), channels = source.channels;
         float* const work = static_cast<float*>(work_.reserve(sizeof(float) * (7 + channels) * n, "statistics"));
-        const gpu::Table table = {reinterpret_cast<int*>(work), work + n, work + static_cast<size_t>(n) * (1 + channels),
+        const gpu::Table table = {reinterpret_cast<int*>(work), work + n,
+                                  work + static_cast<size_t>(n) * (1 + channels),
                                   reinterpret_cast<int*>(work + static_cast<size_t>(n) * (3 + channels))};
         const cudaStream_t s = raw(stream);
         gpu::tabulate(n, source, largest(), all, table, s);
         produce(areas, n, 1, CV_32S, stream, [&](GpuMat& mat) { copyColumn(table.areas, mat, s); });
-        produce(means, n, 1, CV_MAKETYPE(CV_32F, channels), stream, [&](GpuMat& mat) { copyColumn(table.means, mat, s); });
+        produce(means, n, 1, CV_MAKETYPE(CV_32F, channels), stream,
+                [&](GpuMat& mat) { copyColumn(table.means, mat, s); });
         produce(centroids, n, 1, CV_32FC2, stream, [&](GpuMat& mat) { copyColumn(table.centroids, mat, s); });
         produce(boxes, n, 1, CV_32SC4, stream, [&](GpuMat& mat) { copyColumn(table.boxes, mat, s); });
     }
@@ -213,7 +224,8 @@ public:
     {
         const size_t n = extent_.total();
         const cudaStream_t s = raw(stream);
-        uint8_t* const work = static_cast<uint8_t*>(work_.reserve(n * (sizeof(unsigned long long) + 2 * sizeof(int)), "connectivity"));
+        uint8_t* const work =
+            static_cast<uint8_t*>(work_.reserve(n * (sizeof(unsigned long long) + 2 * sizeof(int)), "connectivity"));
         const gpu::Pieces pieces = {reinterpret_cast<int*>(work + 8 * n), reinterpret_cast<int*>(work + 12 * n),
                                     reinterpret_cast<unsigned long long*>(work), far_.as<int>()};
         gpu::split(extent_, labels_.as<int>(), pieces, s);
@@ -222,7 +234,8 @@ public:
             gpu::join(extent_, minSize, pieces, s);
             joined = download(pieces.joined, s) != 0;
         }
-        gpu::rankPieces(extent_, pieces, ranks(), labels_.as<int>(), counts_.as<int>(), scratch_.as<void>(), scratch_.bytes(), s);
+        gpu::rankPieces(extent_, pieces, ranks(), labels_.as<int>(), counts_.as<int>(), scratch_.as<void>(),
+                        scratch_.bytes(), s);
         stream_ = stream;
         count_ = -1;
         return count();
@@ -238,8 +251,8 @@ public:
     size_t workspaceBytes() const CV_OVERRIDE
     {
         size_t bytes = 0;
-        for (const DeviceBuffer* b : {&words_, &valid_, &spatial_, &sums_, &keys_, &cells_, &far_, &parents_, &distances_, &labels_,
-                                      &counts_, &scratch_, &cutLabels_, &work_, &superpixels_})
+        for (const DeviceBuffer* b : {&words_, &valid_, &spatial_, &sums_, &keys_, &cells_, &far_, &parents_,
+                                      &distances_, &labels_, &counts_, &scratch_, &cutLabels_, &work_, &superpixels_})
             bytes += b->bytes();
         return bytes;
     }
@@ -270,7 +283,8 @@ private:
             features_.valid = static_cast<uint8_t*>(valid_.reserve(n, "mask"));
         sums_.reserve(n * sizeof(uint64_t), "density sums");
         keys_.reserve(n * sizeof(uint32_t), "density");
-        cells_.reserve(sizeof(uint32_t) * gpu::cellsOf(extent_.cols) * gpu::cellsOf(extent_.rows) * extent_.count, "cells");
+        cells_.reserve(sizeof(uint32_t) * gpu::cellsOf(extent_.cols) * gpu::cellsOf(extent_.rows) * extent_.count,
+                       "cells");
         far_.reserve(2 * sizeof(int), "counters");
         parents_.reserve(n * sizeof(int), "parents");
         distances_.reserve(n * sizeof(float), "distances");
@@ -303,16 +317,19 @@ private:
     void emit(const void* tight, int type, int rows, OutputArray out, Stream& stream)
     {
         const size_t rowBytes = CV_ELEM_SIZE(type) * extent_.cols;
-        produce(out, rows, extent_.cols, type, stream, [&](GpuMat& mat) {
-            cudaCheck(cudaMemcpy2DAsync(mat.data, mat.step, tight, rowBytes, rowBytes, rows, cudaMemcpyDeviceToDevice, raw(stream)),
-                      "quick shift output");
-        });
+        produce(out, rows, extent_.cols, type, stream,
+                [&](GpuMat& mat)
+                {
+                    cudaCheck(cudaMemcpy2DAsync(mat.data, mat.step, tight, rowBytes, rowBytes, rows,
+                                                cudaMemcpyDeviceToDevice, raw(stream)),
+                              "quick shift output");
+                });
     }
 
     static void copyColumn(const void* tight, GpuMat& mat, cudaStream_t stream)
     {
-        cudaCheck(cudaMemcpy2DAsync(mat.data, mat.step, tight, mat.elemSize(), mat.elemSize(), mat.rows, cudaMemcpyDeviceToDevice,
-                                    stream),
+        cudaCheck(cudaMemcpy2DAsync(mat.data, mat.step, tight, mat.elemSize(), mat.elemSize(), mat.rows,
+                                    cudaMemcpyDeviceToDevice, stream),
                   "quick shift output");
     }
 

@@ -49,7 +49,10 @@ int rankRoots(std::vector<int>& root, const std::vector<uchar>& counts, Mat& lab
 
 template <typename T> int64_t colourOf(T value, double) { return value; }
 int64_t colourOf(float value, double scale) { return fixedColour(value, scale); }
-template <typename T> void storeMean(int64_t sum, int64_t area, double, T& to) { to = static_cast<T>(roundedMean(sum, area)); }
+template <typename T> void storeMean(int64_t sum, int64_t area, double, T& to)
+{
+    to = static_cast<T>(roundedMean(sum, area));
+}
 void storeMean(int64_t sum, int64_t area, double scale, float& to) { to = meanOf(sum, area, scale); }
 
 template <typename T> void addColours(const Mat& labels, const Mat& image, double scale, std::vector<Sums>& out)
@@ -94,27 +97,30 @@ int label(const Mat& parents, Mat& labels)
     const auto begin = [&](int strip) { return static_cast<int>(static_cast<int64_t>(pixels) * strip / strips); };
     // Within a strip of pixels: the last ancestor that the path reaches without leaving the strip. Reads and writes stay
     // inside, so strips do not race; each pixel's path is walked once.
-    parallel_for_(Range(0, strips), [&](const Range& range) {
-        std::vector<int> path;
-        for (int strip = range.start; strip < range.end; ++strip)
-        {
-            const int first = begin(strip), last = begin(strip + 1);
-            std::fill(top.begin() + first, top.begin() + last, -1);
-            for (int i = first; i < last; ++i)
-            {
-                int j = i;
-                path.clear();
-                while (parent[j] >= 0 && top[j] < 0 && parent[j] != j && parent[j] >= first && parent[j] < last)
-                {
-                    path.push_back(j);
-                    j = parent[j];
-                }
-                const int end = parent[j] < 0 ? j : (top[j] < 0 ? (top[j] = j) : top[j]);
-                for (int k : path)
-                    top[k] = end;
-            }
-        }
-    });
+    parallel_for_(Range(0, strips),
+                  [&](const Range& range)
+                  {
+                      std::vector<int> path;
+                      for (int strip = range.start; strip < range.end; ++strip)
+                      {
+                          const int first = begin(strip), last = begin(strip + 1);
+                          std::fill(top.begin() + first, top.begin() + last, -1);
+                          for (int i = first; i < last; ++i)
+                          {
+                              int j = i;
+                              path.clear();
+                              while (parent[j] >= 0 && top[j] < 0 && parent[j] != j && parent[j] >= first &&
+                                     parent[j] < last)
+                              {
+                                  path.push_back(j);
+                                  j = parent[j];
+                              }
+                              const int end = parent[j] < 0 ? j : (top[j] < 0 ? (top[j] = j) : top[j]);
+                              for (int k : path)
+                                  top[k] = end;
+                          }
+                      }
+                  });
     labels.create(parents.size(), CV_32S);
     int* out = labels.ptr<int>();
     std::vector<int> rank(pixels, -1);
@@ -122,19 +128,21 @@ int label(const Mat& parents, Mat& labels)
     for (int i = 0; i < pixels; ++i)
         if (parent[i] == i)
             rank[i] = n++;
-    parallel_for_(Range(0, strips), [&](const Range& range) {
-        for (int i = begin(range.start); i < begin(range.end); ++i)
-        {
-            int j = i;
-            while (parent[j] >= 0 && parent[j] != j)
-            {
-                j = top[j];
-                if (parent[j] != j)
-                    j = parent[j];
-            }
-            out[i] = parent[j] < 0 ? -1 : rank[j];
-        }
-    });
+    parallel_for_(Range(0, strips),
+                  [&](const Range& range)
+                  {
+                      for (int i = begin(range.start); i < begin(range.end); ++i)
+                      {
+                          int j = i;
+                          while (parent[j] >= 0 && parent[j] != j)
+                          {
+                              j = top[j];
+                              if (parent[j] != j)
+                                  j = parent[j];
+                          }
+                          out[i] = parent[j] < 0 ? -1 : rank[j];
+                      }
+                  });
     return n;
 }
 
@@ -150,19 +158,21 @@ void cut(const Mat& parents, const Mat& distances, float tau, Mat& cutParents)
 void contours(const Mat& labels, bool thick, Mat& mask)
 {
     const int cols = labels.cols, rows = labels.rows;
-    parallel_for_(Range(0, rows), [&](const Range& range) {
-        for (int y = range.start; y < range.end; ++y)
-            for (int x = 0; x < cols; ++x)
-            {
-                const int own = labels.ptr<int>(y)[x];
-                int differing = 0;
-                for (int dy = thick ? -1 : 0; dy <= 1; ++dy)
-                    for (int dx = thick ? -1 : 0; dx <= 1; ++dx)
-                        if (x + dx >= 0 && x + dx < cols && y + dy >= 0 && y + dy < rows)
-                            differing += labels.ptr<int>(y + dy)[x + dx] != own;
-                mask.ptr<uchar>(y)[x] = differing > (thick ? 1 : 0) ? 255 : 0;
-            }
-    });
+    parallel_for_(Range(0, rows),
+                  [&](const Range& range)
+                  {
+                      for (int y = range.start; y < range.end; ++y)
+                          for (int x = 0; x < cols; ++x)
+                          {
+                              const int own = labels.ptr<int>(y)[x];
+                              int differing = 0;
+                              for (int dy = thick ? -1 : 0; dy <= 1; ++dy)
+                                  for (int dx = thick ? -1 : 0; dx <= 1; ++dx)
+                                      if (x + dx >= 0 && x + dx < cols && y + dy >= 0 && y + dy < rows)
+                                          differing += labels.ptr<int>(y + dy)[x + dx] != own;
+                              mask.ptr<uchar>(y)[x] = differing > (thick ? 1 : 0) ? 255 : 0;
+                          }
+                  });
 }
 
 double colourScale(const Mat& image)
@@ -199,9 +209,15 @@ std::vector<Sums> sums(const Mat& labels, int count, const Mat& image, double sc
         return out;
     switch (image.depth())
     {
-    case CV_8U: addColours<uchar>(labels, image, scale, out); break;
-    case CV_16U: addColours<ushort>(labels, image, scale, out); break;
-    default: addColours<float>(labels, image, scale, out); break;
+    case CV_8U:
+        addColours<uchar>(labels, image, scale, out);
+        break;
+    case CV_16U:
+        addColours<ushort>(labels, image, scale, out);
+        break;
+    default:
+        addColours<float>(labels, image, scale, out);
+        break;
     }
     return out;
 }
@@ -212,9 +228,15 @@ void meanColor(const Mat& labels, int count, const Mat& image, Mat& dst)
     const std::vector<Sums> all = sums(labels, count, image, scale);
     switch (image.depth())
     {
-    case CV_8U: paintMeans<uchar>(labels, all, scale, dst); break;
-    case CV_16U: paintMeans<ushort>(labels, all, scale, dst); break;
-    default: paintMeans<float>(labels, all, scale, dst); break;
+    case CV_8U:
+        paintMeans<uchar>(labels, all, scale, dst);
+        break;
+    case CV_16U:
+        paintMeans<ushort>(labels, all, scale, dst);
+        break;
+    default:
+        paintMeans<float>(labels, all, scale, dst);
+        break;
     }
 }
 
@@ -230,15 +252,18 @@ int connect(Mat& labels, int minSize)
         counts[i] = label[i] >= 0;
     }
     // The lower index stays the root, so a piece's root is its first pixel.
-    const auto unite = [&](int i, int j) {
+    const auto unite = [&](int i, int j)
+    {
         i = findRoot(root, i);
         j = findRoot(root, j);
         root[std::max(i, j)] = std::min(i, j);
     };
-    forNeighbours(cols, rows, [&](int i, int j) {
-        if (counts[i] && label[i] == label[j])
-            unite(i, j);
-    });
+    forNeighbours(cols, rows,
+                  [&](int i, int j)
+                  {
+                      if (counts[i] && label[i] == label[j])
+                          unite(i, j);
+                  });
     std::vector<int> area(pixels), target(pixels);
     std::vector<uint64_t> best(pixels);
     for (bool joined = minSize > 1; joined;)
@@ -247,7 +272,8 @@ int connect(Mat& labels, int minSize)
         std::fill(best.begin(), best.end(), 0);
         for (int i = 0; i < pixels; ++i)
             ++area[root[i] = findRoot(root, i)];
-        const auto consider = [&](int piece, int neighbour) {
+        const auto consider = [&](int piece, int neighbour)
+        {
             const uint64_t rank = pieceRank(area[neighbour], neighbour);
             if (area[piece] < minSize && rank > pieceRank(area[piece], piece) && rank > best[piece])
             {
@@ -255,12 +281,14 @@ int connect(Mat& labels, int minSize)
                 target[piece] = neighbour;
             }
         };
-        forNeighbours(cols, rows, [&](int i, int j) {
-            if (!counts[i] || !counts[j] || root[i] == root[j])
-                return;
-            consider(root[i], root[j]);
-            consider(root[j], root[i]);
-        });
+        forNeighbours(cols, rows,
+                      [&](int i, int j)
+                      {
+                          if (!counts[i] || !counts[j] || root[i] == root[j])
+                              return;
+                          consider(root[i], root[j]);
+                          consider(root[j], root[i]);
+                      });
         joined = false;
         for (int i = 0; i < pixels; ++i)
             if (best[i] != 0)

@@ -88,10 +88,18 @@ int searchRings(const RingSearch& s)
     for (int x = 0; x < s.cols; x += VTraits<v_float32>::vlanes())
         switch (s.channels)
         {
-        case 1: searchVector<1>(s, x); break;
-        case 2: searchVector<2>(s, x); break;
-        case 3: searchVector<3>(s, x); break;
-        default: searchVector<4>(s, x); break;
+        case 1:
+            searchVector<1>(s, x);
+            break;
+        case 2:
+            searchVector<2>(s, x);
+            break;
+        case 3:
+            searchVector<3>(s, x);
+            break;
+        default:
+            searchVector<4>(s, x);
+            break;
         }
     return s.rings;
 }

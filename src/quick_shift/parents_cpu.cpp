@@ -26,18 +26,24 @@ class ParentSearch
 {
 public:
     ParentSearch(const Features& features, const Mat& keys, const Parameters& parameters)
-        : features_(features), keys_(keys), p_(parameters), cellCols_(ceilDiv(features.cols, CELL)),
-          cellRows_(ceilDiv(features.rows, CELL)), best_(static_cast<size_t>(cellCols_) * cellRows_, 0)
+        : features_(features),
+          keys_(keys),
+          p_(parameters),
+          cellCols_(ceilDiv(features.cols, CELL)),
+          cellRows_(ceilDiv(features.rows, CELL)),
+          best_(static_cast<size_t>(cellCols_) * cellRows_, 0)
     {
-        parallel_for_(Range(0, cellRows_), [this](const Range& range) {
-            for (int y = range.start * CELL; y < std::min(range.end * CELL, features_.rows); ++y)
-            {
-                const uint32_t* key = keys_.ptr<uint32_t>(y);
-                uint32_t* best = best_.data() + static_cast<size_t>(y / CELL) * cellCols_;
-                for (int x = 0; x < features_.cols; ++x)
-                    best[x / CELL] = std::max(best[x / CELL], key[x]);
-            }
-        });
+        parallel_for_(Range(0, cellRows_),
+                      [this](const Range& range)
+                      {
+                          for (int y = range.start * CELL; y < std::min(range.end * CELL, features_.rows); ++y)
+                          {
+                              const uint32_t* key = keys_.ptr<uint32_t>(y);
+                              uint32_t* best = best_.data() + static_cast<size_t>(y / CELL) * cellCols_;
+                              for (int x = 0; x < features_.cols; ++x)
+                                  best[x / CELL] = std::max(best[x / CELL], key[x]);
+                          }
+                      });
     }
 
     //! Goes on from the best within `done` rings.
@@ -133,7 +139,8 @@ private:
         const uint32_t best = best_[static_cast<size_t>(cellY) * cellCols_ + cellX];
         if (best < s.key || (p_.strict && best == s.key))
             return;
-        const int left = std::max(cellX * CELL, s.x - p_.searchRadius), top = std::max(cellY * CELL, s.y - p_.searchRadius);
+        const int left = std::max(cellX * CELL, s.x - p_.searchRadius),
+                  top = std::max(cellY * CELL, s.y - p_.searchRadius);
         const int right = std::min({cellX * CELL + CELL, features_.cols, s.x + p_.searchRadius + 1});
         const int bottom = std::min({cellY * CELL + CELL, features_.rows, s.y + p_.searchRadius + 1});
         for (int y = top; y < bottom; ++y)
@@ -160,34 +167,48 @@ void parents(const Features& features, const Mat& keys, const Parameters& parame
     bitwise_xor(shifted, Scalar::all(INT_MIN), shifted);
     parents.create(rows, cols, CV_32S);
     distances.create(rows, cols, CV_32F);
-    parallel_for_(Range(0, rows), [&](const Range& range) {
-        std::vector<float> d(cols + ROW_PADDING, parameters.reach);
-        std::vector<int> code(cols + ROW_PADDING, NO_PARENT);
-        RingSearch rings = {shifted.ptr<int>() + MOST_RINGS, shifted.step1(), {}, features.stride, features.channels, cols, rows,
-                            0, std::min(parameters.searchRadius, MOST_RINGS), parameters.colorWeight, parameters.reach,
-                            parameters.strict, d.data(), code.data()};
-        for (int k = 0; k < features.channels; ++k)
-            rings.planes[k] = features.row(k, 0);
-        for (int y = range.start; y < range.end; ++y)
-        {
-            rings.y = y;
-            const int done = searchRingsOf(rings);
-            for (int x = 0; x < cols; ++x)
-            {
-                const int i = y * cols + x;
-                const bool masked = keys.ptr<uint32_t>(y)[x] == 0;
-                Candidate best = {masked ? 0.f : d[x], NO_PARENT};
-                if (!masked && code[x] != NO_PARENT)
-                    best.index = i + codedRow(code[x]) * cols + code[x] - codedRow(code[x]) * RING_CODE_ROW;
-                const float next = static_cast<float>(done + 1);
-                if (!masked && done < parameters.searchRadius && next * next <= best.d)
-                    best = search.find(x, y, done, best);
-                const bool root = best.index == NO_PARENT;
-                parents.ptr<int>(y)[x] = masked ? -1 : (root ? i : best.index);
-                distances.ptr<float>(y)[x] = root ? INFINITY : rootOf(best.d);
-            }
-        }
-    });
+    parallel_for_(Range(0, rows),
+                  [&](const Range& range)
+                  {
+                      std::vector<float> d(cols + ROW_PADDING, parameters.reach);
+                      std::vector<int> code(cols + ROW_PADDING, NO_PARENT);
+                      RingSearch rings = {shifted.ptr<int>() + MOST_RINGS,
+                                          shifted.step1(),
+                                          {},
+                                          features.stride,
+                                          features.channels,
+                                          cols,
+                                          rows,
+                                          0,
+                                          std::min(parameters.searchRadius, MOST_RINGS),
+                                          parameters.colorWeight,
+                                          parameters.reach,
+                                          parameters.strict,
+                                          d.data(),
+                                          code.data()};
+                      for (int k = 0; k < features.channels; ++k)
+                          rings.planes[k] = features.row(k, 0);
+                      for (int y = range.start; y < range.end; ++y)
+                      {
+                          rings.y = y;
+                          const int done = searchRingsOf(rings);
+                          for (int x = 0; x < cols; ++x)
+                          {
+                              const int i = y * cols + x;
+                              const bool masked = keys.ptr<uint32_t>(y)[x] == 0;
+                              Candidate best = {masked ? 0.f : d[x], NO_PARENT};
+                              if (!masked && code[x] != NO_PARENT)
+                                  best.index =
+                                      i + codedRow(code[x]) * cols + code[x] - codedRow(code[x]) * RING_CODE_ROW;
+                              const float next = static_cast<float>(done + 1);
+                              if (!masked && done < parameters.searchRadius && next * next <= best.d)
+                                  best = search.find(x, y, done, best);
+                              const bool root = best.index == NO_PARENT;
+                              parents.ptr<int>(y)[x] = masked ? -1 : (root ? i : best.index);
+                              distances.ptr<float>(y)[x] = root ? INFINITY : rootOf(best.d);
+                          }
+                      }
+                  });
 }
 
 }}}} // namespace cv::cuda::quick_shift::cpu

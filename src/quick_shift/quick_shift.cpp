@@ -28,8 +28,9 @@ void checkPicture(const _InputArray& image, const _InputArray& mask)
 {
     const Size size = image.size();
     if (!isSupported(image.type()))
-        CV_Error_(Error::StsUnsupportedFormat, ("QuickShift takes CV_8U, CV_16U or CV_32F with 1 to 4 channels, image is %s",
-                                                typeToString(image.type()).c_str()));
+        CV_Error_(Error::StsUnsupportedFormat,
+                  ("QuickShift takes CV_8U, CV_16U or CV_32F with 1 to 4 channels, image is %s",
+                   typeToString(image.type()).c_str()));
     CV_CheckLE(size.width, MAX_SIDE, "QuickShift: image too wide");
     CV_CheckLE(size.height, MAX_SIDE, "QuickShift: image too high");
     if (mask.empty())
@@ -73,7 +74,8 @@ public:
 
     void setSigma(double sigma) CV_OVERRIDE
     {
-        CV_Check(sigma, sigma > 0. && std::ceil(3. * sigma) <= MAX_WINDOW_RADIUS, "QuickShift: sigma must be in (0,341]");
+        CV_Check(sigma, sigma > 0. && std::ceil(3. * sigma) <= MAX_WINDOW_RADIUS,
+                 "QuickShift: sigma must be in (0,341]");
         sigma_ = sigma;
     }
     void setMaxDist(double maxDist) CV_OVERRIDE
@@ -128,7 +130,8 @@ public:
         for (const _InputArray& picture : pictures)
         {
             checkPicture(picture, noArray());
-            CV_Check(picture.size(), picture.size() == pictures[0].size(), "QuickShift: pictures of a batch must have one size");
+            CV_Check(picture.size(), picture.size() == pictures[0].size(),
+                     "QuickShift: pictures of a batch must have one size");
             CV_CheckTypeEQ(picture.type(), pictures[0].type(), "QuickShift: pictures of a batch must have one type");
         }
         checkPixels(pictures[0].size(), pictures.size());
@@ -237,7 +240,8 @@ public:
     void write(FileStorage& fs) const CV_OVERRIDE
     {
         writeFormat(fs);
-        fs << "sigma" << sigma_ << "maxDist" << maxDist_ << "channelScales" << scales_ << "searchRadius" << searchRadius_;
+        fs << "sigma" << sigma_ << "maxDist" << maxDist_ << "channelScales" << scales_ << "searchRadius"
+           << searchRadius_;
         fs << "tieRule" << tieRule_ << "normalizeDensity" << static_cast<int>(normalize_);
     }
 
@@ -333,7 +337,8 @@ private:
 
     void checkTau(double tau) const
     {
-        CV_Check(tau, tau > 0. && (!engine_ || tau <= computedMaxDist_), "QuickShift: tau must be in (0, maxDist of compute()]");
+        CV_Check(tau, tau > 0. && (!engine_ || tau <= computedMaxDist_),
+                 "QuickShift: tau must be in (0, maxDist of compute()]");
     }
     void checkNoStack() const { CV_Check(pictures_, pictures_ == 1, "QuickShift: not after computeBatch()"); }
     void checkSecond(InputArray image) const

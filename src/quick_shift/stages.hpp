@@ -38,8 +38,8 @@ public:
     virtual ~Engine() = default;
 
     //! pack, density, parents, label. masks: none, or one for each picture.
-    virtual void compute(const std::vector<_InputArray>& images, const std::vector<_InputArray>& masks, const Plan& plan,
-                         Stream& stream) = 0;
+    virtual void compute(const std::vector<_InputArray>& images, const std::vector<_InputArray>& masks,
+                         const Plan& plan, Stream& stream) = 0;
     virtual int count() = 0;
     //! @param picture -1: the whole stack
     virtual void labels(OutputArray out, int picture, Stream& stream) = 0;

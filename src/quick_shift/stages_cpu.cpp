@@ -9,9 +9,7 @@
 #include "density.simd.hpp"
 #include "quick_shift/density.simd_declarations.hpp"
 
-namespace cv { namespace cuda { namespace quick_shift {
-
-namespace cpu {
+namespace cv { namespace cuda { namespace quick_shift { namespace cpu {
 
 namespace {
 
@@ -20,8 +18,7 @@ const int MAX_OFFSETS = MAX_TERMS / 2; // of one credit call: each gives a pixel
 
 int ceilDiv(int a, int b) { return (a + b - 1) / b; }
 
-template <typename T>
-void packRow(const Mat& image, const Mat& mask, const Plan& plan, Features& features, int y)
+template <typename T> void packRow(const Mat& image, const Mat& mask, const Plan& plan, Features& features, int y)
 {
     const int channels = features.channels;
     const T* pixel = image.ptr<T>(y);
@@ -48,10 +45,10 @@ void packRow(const Mat& image, const Mat& mask, const Plan& plan, Features& feat
 class StripDensity
 {
 public:
-    StripDensity(const Features& features, const Plan& plan, uint64_t* sums, int stripRows, std::vector<std::mutex>& locks)
+    StripDensity(const Features& features, const Plan& plan, uint64_t* sums, int stripRows,
+                 std::vector<std::mutex>& locks)
         : features_(features), plan_(plan), sums_(sums), stripRows_(stripRows), locks_(locks)
-    {
-    }
+    {}
 
     void operator()(int strip)
     {
@@ -88,8 +85,8 @@ private:
         const int radius = plan_.parameters.radius;
         const float* spatial = plan_.spatial.data() + static_cast<size_t>(dy) * (2 * radius + 1) + radius + dxBegin;
         CV_CPU_DISPATCH(creditRows,
-                        (a, b, features_.channels, creditRow(y), creditRow(y + dy), features_.cols, dxBegin, dxEnd, spatial,
-                         plan_.parameters.minusRate),
+                        (a, b, features_.channels, creditRow(y), creditRow(y + dy), features_.cols, dxBegin, dxEnd,
+                         spatial, plan_.parameters.minusRate),
                         CV_CPU_DISPATCH_MODES_ALL);
     }
 
@@ -128,22 +125,30 @@ void pack(const Mat& image, const Mat& mask, const Plan& plan, Features& feature
     features.left = alignSize(std::max(plan.parameters.radius, MOST_RINGS), 16);
     features.stride = alignSize(features.left + features.cols + ROW_PADDING, 16);
     features.data.resize(features.stride * features.rows * features.channels);
-    parallel_for_(Range(0, image.rows), [&](const Range& range) {
-        for (int y = range.start; y < range.end; ++y)
-        {
-            for (int k = 0; k < features.channels; ++k)
-            {
-                float* row = features.row(k, y) - features.left;
-                std::fill(row, row + features.stride, k == 0 ? OUTSIDE : 0.f);
-            }
-            switch (image.depth())
-            {
-            case CV_8U: packRow<uchar>(image, mask, plan, features, y); break;
-            case CV_16U: packRow<ushort>(image, mask, plan, features, y); break;
-            default: packRow<float>(image, mask, plan, features, y); break;
-            }
-        }
-    });
+    parallel_for_(Range(0, image.rows),
+                  [&](const Range& range)
+                  {
+                      for (int y = range.start; y < range.end; ++y)
+                      {
+                          for (int k = 0; k < features.channels; ++k)
+                          {
+                              float* row = features.row(k, y) - features.left;
+                              std::fill(row, row + features.stride, k == 0 ? OUTSIDE : 0.f);
+                          }
+                          switch (image.depth())
+                          {
+                          case CV_8U:
+                              packRow<uchar>(image, mask, plan, features, y);
+                              break;
+                          case CV_16U:
+                              packRow<ushort>(image, mask, plan, features, y);
+                              break;
+                          default:
+                              packRow<float>(image, mask, plan, features, y);
+                              break;
+                          }
+                      }
+                  });
 }
 
 void density(const Features& features, const Plan& plan, Mat& keys)
@@ -154,24 +159,29 @@ void density(const Features& features, const Plan& plan, Mat& keys)
     const int stripRows = std::min(std::max(wanted, MIN_STRIP), MAX_STRIP);
     const int strips = ceilDiv(rows, stripRows);
     std::vector<std::mutex> locks(strips);
-    parallel_for_(Range(0, strips), [&](const Range& range) {
-        StripDensity strip(features, plan, sums.data(), stripRows, locks);
-        for (int i = range.start; i < range.end; ++i)
-            strip(i);
-    }, strips);
+    parallel_for_(
+        Range(0, strips),
+        [&](const Range& range)
+        {
+            StripDensity strip(features, plan, sums.data(), stripRows, locks);
+            for (int i = range.start; i < range.end; ++i)
+                strip(i);
+        },
+        strips);
 
     keys.create(rows, cols, CV_32S);
-    parallel_for_(Range(0, rows), [&](const Range& range) {
-        for (int y = range.start; y < range.end; ++y)
-            for (int x = 0; x < cols; ++x)
-            {
-                const bool counts = features.row(0, y)[x] != OUTSIDE;
-                const uint64_t sum = sums[static_cast<size_t>(y) * cols + x];
-                keys.ptr<uint32_t>(y)[x] = counts ? densityKey(sum, x, y, cols, rows, plan.parameters) : 0;
-            }
-    });
+    parallel_for_(Range(0, rows),
+                  [&](const Range& range)
+                  {
+                      for (int y = range.start; y < range.end; ++y)
+                          for (int x = 0; x < cols; ++x)
+                          {
+                              const bool counts = features.row(0, y)[x] != OUTSIDE;
+                              const uint64_t sum = sums[static_cast<size_t>(y) * cols + x];
+                              keys.ptr<uint32_t>(y)[x] =
+                                  counts ? densityKey(sum, x, y, cols, rows, plan.parameters) : 0;
+                          }
+                  });
 }
 
-} // namespace cpu
-
-}}} // namespace cv::cuda::quick_shift
+}}}} // namespace cv::cuda::quick_shift::cpu

@@ -17,8 +17,8 @@ struct Extent
 {
     int cols, rows, count;
 
-    CT_HOST_DEVICE int pixels() const { return cols * rows; }           //!< of one picture; < 2^31, see QuickShift
-    CT_HOST_DEVICE int total() const { return cols * rows * count; }    //!< of all
+    CT_HOST_DEVICE int pixels() const { return cols * rows; }        //!< of one picture; < 2^31, see QuickShift
+    CT_HOST_DEVICE int total() const { return cols * rows * count; } //!< of all
 };
 
 /** What pack makes of a picture. bytes: up to four 8-bit channels in a word, the rest 0; else planes: floats, channel after
@@ -67,15 +67,16 @@ size_t scratchBytes(const Extent& extent);
 
 /** label of the trees whose links longer than tau are cut (INFINITY: none).
 @param jumps,ranks scratch, total() elements each. @param counts extent.count elements: roots of each picture. */
-void label(const Extent& extent, const int* parents, const float* distances, float tau, int* jumps, int* ranks, int* labels,
-           int* counts, void* scratch, size_t scratchBytes, cudaStream_t stream);
+void label(const Extent& extent, const int* parents, const float* distances, float tau, int* jumps, int* ranks,
+           int* labels, int* counts, void* scratch, size_t scratchBytes, cudaStream_t stream);
 
 //! *count = number of links longer than tau, roots included.
-void countLonger(const Extent& extent, const int* parents, const float* distances, float tau, int* count, cudaStream_t stream);
+void countLonger(const Extent& extent, const int* parents, const float* distances, float tau, int* count,
+                 cudaStream_t stream);
 
 //! heights, first part: the finite distances, in any order, and their number.
-void selectLinks(const Extent& extent, const float* distances, float* links, int* count, void* scratch, size_t scratchBytes,
-                 cudaStream_t stream);
+void selectLinks(const Extent& extent, const float* distances, float* links, int* count, void* scratch,
+                 size_t scratchBytes, cudaStream_t stream);
 //! heights, second part: distinct distances, ascending; sums[k] = number of links not longer than heights[k].
 void sortLinks(int links, const float* unsorted, float* sorted, float* heights, int* lengths, int* sums, int* distinct,
                void* scratch, size_t scratchBytes, cudaStream_t stream);
@@ -93,8 +94,8 @@ struct Sums
 };
 
 //! @param largest 1 element: bits of the largest magnitude of a float picture.
-void sums(const Extent& extent, const int* labels, int count, const Source& image, bool places, uint32_t* largest, Sums* sums,
-          cudaStream_t stream);
+void sums(const Extent& extent, const int* labels, int count, const Source& image, bool places, uint32_t* largest,
+          Sums* sums, cudaStream_t stream);
 void paintMeans(const Extent& extent, const int* labels, const Source& image, const uint32_t* largest, const Sums* sums,
                 void* dst, size_t dstStep, cudaStream_t stream);
 //! Rows of statistics; a null pointer is not written.

@@ -54,8 +54,8 @@ public:
     };
     enum SearchRadius
     {
-        SEARCH_MAX_DIST = 0,   //!< ceil(maxDist): no parent within maxDist is missed (VLFeat, the paper)
-        SEARCH_WINDOW = -1     //!< ceil(3 sigma), as scikit-image does
+        SEARCH_MAX_DIST = 0, //!< ceil(maxDist): no parent within maxDist is missed (VLFeat, the paper)
+        SEARCH_WINDOW = -1   //!< ceil(3 sigma), as scikit-image does
     };
 
     /** @param sigma kernel bandwidth, > 0, at most 341.
@@ -84,7 +84,8 @@ public:
 
     /** @brief Finds densities, parents and labels of one picture. Mat: on the CPU; GpuMat: on the device, does not wait.
     @param image,mask see above; both of one kind and size. 0x0: empty results, 0 superpixels. */
-    CV_WRAP virtual void compute(InputArray image, InputArray mask = noArray(), Stream& stream = cv::cuda::noStream()) = 0;
+    CV_WRAP virtual void compute(InputArray image, InputArray mask = noArray(),
+                                 Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief compute() for several pictures of one size and type in the launches of one.
     Afterwards every method works on the stack of pictures, one below the other: outputs have N times the rows, parents
@@ -97,7 +98,8 @@ public:
     Results are those of the whole, bit by bit, and are on the host.
     @param tile size of a tile without its border.
     @param useCuda run the tiles on the current CUDA device; waits. */
-    CV_WRAP virtual void computeTiled(InputArray image, Size tile, bool useCuda = false, InputArray mask = noArray()) = 0;
+    CV_WRAP virtual void computeTiled(InputArray image, Size tile, bool useCuda = false,
+                                      InputArray mask = noArray()) = 0;
 
     //! Number of superpixels (a stack: of all pictures together). Waits for the stream of the last compute().
     CV_WRAP virtual int getNumberOfSuperpixels() const = 0;
@@ -119,18 +121,21 @@ public:
     /** @brief All values of tau at which the number of superpixels changes. Waits; outputs on the host or the device.
     @param heights CV_32FC1, n x 1, ascending, distinct.
     @param counts CV_32SC1, n x 1: number of superpixels of segment(heights[k]). */
-    CV_WRAP virtual void getMergeHeights(OutputArray heights, OutputArray counts, Stream& stream = cv::cuda::noStream()) = 0;
+    CV_WRAP virtual void getMergeHeights(OutputArray heights, OutputArray counts,
+                                         Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief CV_8UC1, 255 on borders between superpixels, else 0. Does not wait.
     @param thickLine true: pixels with more than one 8-neighbour of another label. false: pixels that differ from their
     right, lower or lower right neighbour. Masked pixels are a label of their own. */
-    CV_WRAP virtual void getLabelContourMask(OutputArray mask, bool thickLine = true, Stream& stream = cv::cuda::noStream()) const = 0;
+    CV_WRAP virtual void getLabelContourMask(OutputArray mask, bool thickLine = true,
+                                             Stream& stream = cv::cuda::noStream()) const = 0;
 
     /** @brief Each pixel replaced by the mean of its superpixel; type and size of image; 0 where masked. Waits for
     the number of superpixels unless it is known already.
     @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, of the size of the last compute(); not necessarily its input.
     CV_8U and CV_16U: rounded half up. CV_32F: mean of values rounded to a 2^-30th of the largest magnitude. */
-    CV_WRAP virtual void getMeanColor(InputArray image, OutputArray dst, Stream& stream = cv::cuda::noStream()) const = 0;
+    CV_WRAP virtual void getMeanColor(InputArray image, OutputArray dst,
+                                      Stream& stream = cv::cuda::noStream()) const = 0;
 
     /** @brief One row for each superpixel. Waits. Any output may be noArray().
     @param image as in getMeanColor().
@@ -154,7 +159,7 @@ public:
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     // Algorithm: parameters only, no results.
-    CV_WRAP virtual void clear() CV_OVERRIDE = 0; //!< drops results, keeps parameters and memory
+    CV_WRAP virtual void clear() CV_OVERRIDE = 0;       //!< drops results, keeps parameters and memory
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0; //!< true without results
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
