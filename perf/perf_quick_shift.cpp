@@ -61,7 +61,7 @@ Mat picture(Size size)
                    Scalar(rng.uniform(0, 256), rng.uniform(0, 256), rng.uniform(0, 256)), FILLED);
         Mat noise(source.size(), source.type());
         rng.fill(noise, RNG::NORMAL, 20, 10);
-        add(source, noise, source);
+        cv::add(source, noise, source);
         GaussianBlur(source, source, Size(5, 5), 1.);
     }
     resize(source, image, size, 0, 0, INTER_CUBIC);
