@@ -3,12 +3,16 @@
 Results go to stderr; stdout gets the one line 'passed failed skipped'. Needs cv2 on PYTHONPATH.
 """
 import contextlib
+import glob
+import os
 import sys
 import unittest
 from collections import Counter
 
 
 def main():
+    if not glob.glob(os.path.join(glob.escape(sys.argv[1]), "test_*.py")):
+        sys.exit(f"error: there is no test_*.py in {sys.argv[1]}")
     with contextlib.redirect_stdout(sys.stderr):  # what tests print must not mix with the count
         import cv2
         print(f"cv2 {cv2.__version__} of {cv2.__file__}")

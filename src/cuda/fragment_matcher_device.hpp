@@ -45,95 +45,116 @@ __device__ __forceinline__ void multiply4(uint32_t a, uint32_t b, uint32_t& high
 
 // --- staging ---------------------------------------------------------------------------------------------------------
 
-/** Words `first` .. `first + COUNT - 1` of the bytes that start at `row`, which may have any alignment. Bytes from `end` on
-are 0. Reads whole aligned words, but none that reaches beyond `end`. */
-template <int COUNT>
-__device__ __forceinline__ void loadWords(const uint8_t* begin, const uint8_t* end, uint32_t* words)
+/** The WORDS + 1 aligned words that hold the 4 * WORDS bytes from `begin`, which may have any alignment; 0 when not
+`wanted`. Bytes from `end` on are 0: no word that reaches beyond it is read as one. */
+template <int WORDS>
+__device__ __forceinline__ void fetchWords(const uint8_t* begin, const uint8_t* end, bool wanted, uint32_t* raw)
 {
-    const uint32_t misalignment = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(begin) & 3);
-    const uint8_t* aligned = begin - misalignment;
-    uint32_t raw[COUNT + 1];
+    const uint8_t* aligned = begin - (reinterpret_cast<uintptr_t>(begin) & 3);
+    const bool inside = wanted && aligned + 4 * (WORDS + 1) <= end;
 #pragma unroll
-    for (int k = 0; k <= COUNT; ++k)
+    for (int k = 0; k <= WORDS; ++k)
+        raw[k] = inside ? __ldg(reinterpret_cast<const uint32_t*>(aligned) + k) : 0;
+    if (wanted && !inside)
     {
-        const uint8_t* p = aligned + 4 * k;
-        raw[k] = 0;
-        if (p + 4 <= end)
-            raw[k] = __ldg(reinterpret_cast<const uint32_t*>(p));
-        else
-            for (int b = 0; p + b < end; ++b)
-                raw[k] |= static_cast<uint32_t>(__ldg(p + b)) << (8 * b);
-    }
 #pragma unroll
-    for (int k = 0; k < COUNT; ++k)
-        words[k] = __funnelshift_r(raw[k], raw[k + 1], 8 * misalignment);
+        for (int k = 0; k <= WORDS; ++k)
+            for (int b = 0; b < 4 && aligned + 4 * k + b < end; ++b)
+                raw[k] |= static_cast<uint32_t>(__ldg(aligned + 4 * k + b)) << (8 * b);
+    }
 }
 
-//! Eight pixels of PLANES channels from `begin`: word 0 (pixels 0..3) and word 1 (pixels 4..7) of each channel.
-template <int PLANES>
-__device__ __forceinline__ void loadPixels(const uint8_t* begin, const uint8_t* end, int pixelStride,
-                                           uint32_t (*planes)[2])
+//! Eight pixels from fetched words: word 0 (pixels 0..3) and word 1 (pixels 4..7) of each channel.
+template <int CHANNELS>
+__device__ __forceinline__ void splitChannels(const uint32_t* raw, uint32_t misalignment, int pixelStride,
+                                              uint32_t (*planes)[2])
 {
-    uint32_t w[8];
-    if (PLANES == 1)
-    {
-        loadWords<2>(begin, end, w);
-        planes[0][0] = w[0];
-        planes[0][1] = w[1];
-    }
-    else if (pixelStride == 3)
-    {
-        loadWords<6>(begin, end, w);
+    uint32_t w[8] = {};
 #pragma unroll
-        for (int h = 0; h < 2; ++h) // bytes 0..11 of each half: b g r b | g r b g | r b g r
+    for (int k = 0; k < (CHANNELS == 1 ? 2 : 8); ++k)
+        w[k] = __funnelshift_r(raw[k], raw[k + 1], 8 * misalignment);
+#pragma unroll
+    for (int h = 0; h < 2; ++h)
+    {
+        if (CHANNELS == 1)
+            planes[0][h] = w[h];
+        else if (pixelStride == 3) // b g r b | g r b g | r b g r
         {
             const uint32_t a = w[3 * h], b = w[3 * h + 1], c = w[3 * h + 2];
             planes[0][h] = __byte_perm(__byte_perm(a, b, 0x0630), c, 0x5210);
-            planes[1 % PLANES][h] = __byte_perm(__byte_perm(a, b, 0x0741), c, 0x6210);
-            planes[2 % PLANES][h] = __byte_perm(__byte_perm(a, b, 0x0052), c, 0x7410);
+            planes[1 % CHANNELS][h] = __byte_perm(__byte_perm(a, b, 0x0741), c, 0x6210);
+            planes[2 % CHANNELS][h] = __byte_perm(__byte_perm(a, b, 0x0052), c, 0x7410);
         }
-    }
-    else
-    {
-        loadWords<8>(begin, end, w);
-#pragma unroll
-        for (int h = 0; h < 2; ++h)
+        else // b g r x, four times
         {
             const uint32_t bg01 = __byte_perm(w[4 * h], w[4 * h + 1], 0x5140);     // b0 b1 g0 g1
             const uint32_t bg23 = __byte_perm(w[4 * h + 2], w[4 * h + 3], 0x5140); // b2 b3 g2 g3
             planes[0][h] = __byte_perm(bg01, bg23, 0x5410);
-            planes[1 % PLANES][h] = __byte_perm(bg01, bg23, 0x7632);
-            planes[2 % PLANES][h] = __byte_perm(__byte_perm(w[4 * h], w[4 * h + 1], 0x0062),
-                                                __byte_perm(w[4 * h + 2], w[4 * h + 3], 0x0062), 0x5410);
+            planes[1 % CHANNELS][h] = __byte_perm(bg01, bg23, 0x7632);
+            planes[2 % CHANNELS][h] = __byte_perm(__byte_perm(w[4 * h], w[4 * h + 1], 0x0062),
+                                                  __byte_perm(w[4 * h + 2], w[4 * h + 3], 0x0062), 0x5410);
         }
     }
 }
 
 /** Stages `rows` rows of the picture from (x, y), 16 * units bytes of each phase, for the block. PLANES = 3 stages all
-channels, planeWords apart; PLANES = 1 channel `plane` alone. Rows beyond the picture are left as they are. */
+channels, planeWords apart; PLANES = 1 channel `plane` alone. Rows beyond the picture are left as they are. A thread has
+several loads on their way before it uses the first: with one wave of blocks nothing else would hide their latency. */
 template <int CHANNELS, int PLANES>
 __device__ void stagePicture(const ImageView& frame, int x, int y, int rows, int units, int plane, uint32_t* staged,
                              int planeWords)
 {
-    const int groups = 4 * units;
+    constexpr int AHEAD = CHANNELS == 1 ? tuning::STAGE_AHEAD_GRAY : tuning::STAGE_AHEAD_COLOR;
+    constexpr int RAW = CHANNELS == 1 ? 3 : 9;
+    const int groups = 4 * units, stepRows = blockDim.x / groups, stepGroups = blockDim.x - stepRows * groups;
     rows = ::min(rows, frame.rows - y);
-    for (int u = threadIdx.x; u < rows * groups; u += blockDim.x)
+    int r = threadIdx.x / groups, k = threadIdx.x - r * groups;
+    while (r < rows)
     {
-        const int r = u / groups, k = u - r * groups;
-        const uint8_t* end = frame.pixel(frame.cols, y + r);
-        const uint8_t* begin = frame.pixel(x + 4 * k, y + r);
-        uint32_t planes[CHANNELS][2] = {};
-        if (begin < end)
-            loadPixels<CHANNELS>(begin, end, frame.pixelStride, planes);
+        uint32_t raw[AHEAD][RAW], misalignment[AHEAD];
+        uint32_t* word[AHEAD];
 #pragma unroll
-        for (int c = 0; c < CHANNELS; ++c)
+        for (int a = 0; a < AHEAD; ++a)
         {
-            if (PLANES == 1 && c != plane)
-                continue;
-            uint32_t* word = staged + (PLANES == 1 ? 0 : c * planeWords) + 4 * r * groups + k;
+            const uint8_t* end = frame.pixel(frame.cols, y + r);
+            const uint8_t* begin = frame.pixel(x + 4 * k, y + r);
+            const bool wanted = r < rows && begin < end;
+            if (CHANNELS == 1)
+                fetchWords<2>(begin, end, wanted, raw[a]);
+            else if (frame.pixelStride == 3)
+            {
+                fetchWords<6>(begin, end, wanted, raw[a]);
+                raw[a][RAW - 2] = raw[a][RAW - 1] = 0;
+            }
+            else
+                fetchWords<RAW - 1>(begin, end, wanted, raw[a]);
+            misalignment[a] = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(begin) & 3);
+            word[a] = r < rows ? staged + 4 * r * groups + k : nullptr;
+            r += stepRows;
+            k += stepGroups;
+            if (k >= groups)
+            {
+                k -= groups;
+                ++r;
+            }
+        }
 #pragma unroll
-            for (int phase = 0; phase < 4; ++phase)
-                word[phase * groups] = __funnelshift_r(planes[c][0], planes[c][1], 8 * phase);
+        for (int a = 0; a < AHEAD; ++a)
+        {
+            uint32_t planes[CHANNELS][2];
+            splitChannels<CHANNELS>(raw[a], misalignment[a], frame.pixelStride, planes);
+            if (word[a] == nullptr)
+                break;
+#pragma unroll
+            for (int c = 0; c < CHANNELS; ++c)
+            {
+                if (PLANES == 1 && c != plane)
+                    continue;
+#pragma unroll
+                for (int phase = 0; phase < 4; ++phase)
+                    word[a][(PLANES == 1 ? 0 : c * planeWords) + phase * groups] =
+                        __funnelshift_r(planes[c][0], planes[c][1], 8 * phase);
+            }
         }
     }
 }
@@ -146,20 +167,29 @@ template <int METRIC, bool WEIGHTED> struct Traits
     static constexpr int TEMPLATE_PLANES = SPLIT ? 2 : 1; //!< staged words a template word
 };
 
-//! Stages rows x words (a multiple of 4) of one template plane and of the weights.
+//! Stages rows x words (a multiple of 4) of one template plane and of the weights, 16 bytes a thread and step.
 template <bool SPLIT>
 __device__ void stageTemplate(const uint32_t* templ, const uint32_t* weights, int pitch, int rows, int words,
                               uint32_t* t, uint32_t* tLow, uint32_t* q)
 {
-    for (int u = threadIdx.x; u < rows * words; u += blockDim.x)
+    const int quads = words / 4;
+    for (int u = threadIdx.x; u < rows * quads; u += blockDim.x)
     {
-        const int r = u / words, source = r * pitch + u - r * words;
-        const uint32_t value = __ldg(templ + source), weight = __ldg(weights + source);
+        const int r = u / quads, source = r * pitch + 4 * (u - r * quads);
+        const uint4 value = __ldg(reinterpret_cast<const uint4*>(templ + source));
+        const uint4 weight = __ldg(reinterpret_cast<const uint4*>(weights + source));
+        uint4 high = value;
         if (SPLIT)
-            multiply4(value, weight, t[u], tLow[u]);
-        else
-            t[u] = value;
-        q[u] = weight;
+        {
+            uint4 low;
+            multiply4(value.x, weight.x, high.x, low.x);
+            multiply4(value.y, weight.y, high.y, low.y);
+            multiply4(value.z, weight.z, high.z, low.z);
+            multiply4(value.w, weight.w, high.w, low.w);
+            reinterpret_cast<uint4*>(tLow)[u] = low;
+        }
+        reinterpret_cast<uint4*>(t)[u] = high;
+        reinterpret_cast<uint4*>(q)[u] = weight;
     }
 }
 
@@ -215,6 +245,27 @@ template <int METRIC, bool WEIGHTED, int P> struct Sums
     }
     __device__ __forceinline__ uint64_t imageOf(int i) const { return WEIGHTED ? sum[i] : 255ull * sum[i]; }
 
+    //! Adds `rows` rows of a template, `width` pixels each; steps in words from row to row.
+    __device__ __forceinline__ void addRows(const uint32_t* picture, int pictureStep, const uint32_t* t,
+                                            const uint32_t* tLow, const uint32_t* q, int step, int rows, int width)
+    {
+        if (width != 16)
+        {
+            for (int r = 0; r < rows; ++r, picture += pictureStep, t += step, tLow += step, q += step)
+                addRow(picture, t, tLow, q, width);
+            return;
+        }
+#pragma unroll 2
+        for (int r = 0; r < rows; ++r, picture += pictureStep, t += step, tLow += step, q += step)
+        {
+            uint32_t image[WINDOW], high[WINDOW], low[WINDOW];
+#pragma unroll
+            for (int k = 0; k < WINDOW; k += 4)
+                unpack(reinterpret_cast<const uint4*>(picture)[k / 4], image, high, low, k);
+            addGroup(image, high, low, t, tLow, q);
+        }
+    }
+
     //! Adds one row of a template, `width` pixels. picture: the first word that position 0 needs; all 16-byte aligned.
     __device__ __forceinline__ void addRow(const uint32_t* picture, const uint32_t* t, const uint32_t* tLow,
                                            const uint32_t* q, int width)
@@ -223,37 +274,25 @@ template <int METRIC, bool WEIGHTED, int P> struct Sums
         const uint4* source = reinterpret_cast<const uint4*>(picture);
 #pragma unroll
         for (int k = 0; k < WINDOW; k += 4)
-            load(source++, image, high, low, k);
-        const int words = (width + 3) >> 2, groups = width >> 4;
+            unpack(*source++, image, high, low, k);
+        const int groups = width >> 4;
+#pragma unroll 2
         for (int g = 0; g < groups; ++g)
         {
-            const uint4 t4 = reinterpret_cast<const uint4*>(t)[g];
-            uint4 low4 = {}, q4 = {};
-            if (SPLIT)
-                low4 = reinterpret_cast<const uint4*>(tLow)[g];
-            if (WEIGHTED)
-                q4 = reinterpret_cast<const uint4*>(q)[g];
+            const uint4 next = *source++; // of the next group; LOOK_AHEAD bytes behind the picture can be read
+            addGroup(image, high, low, t + 4 * g, SPLIT ? tLow + 4 * g : tLow, q + 4 * g);
 #pragma unroll
-            for (int i = 0; i < P; ++i)
+            for (int k = 0; k + 4 < WINDOW; ++k)
             {
-                add(i, image[i], high[i], low[i], t4.x, low4.x, q4.x);
-                add(i, image[i + 1], high[i + 1], low[i + 1], t4.y, low4.y, q4.y);
-                add(i, image[i + 2], high[i + 2], low[i + 2], t4.z, low4.z, q4.z);
-                add(i, image[i + 3], high[i + 3], low[i + 3], t4.w, low4.w, q4.w);
+                image[k] = image[k + 4];
+                high[k] = high[k + 4];
+                low[k] = low[k + 4];
             }
-            if (4 * (g + 1) < words) // the last words of this group are the first of the next
-            {
-#pragma unroll
-                for (int k = 0; k + 4 < WINDOW; ++k)
-                {
-                    image[k] = image[k + 4];
-                    high[k] = high[k + 4];
-                    low[k] = low[k + 4];
-                }
-                load(source++, image, high, low, WINDOW - 4);
-            }
+            unpack(next, image, high, low, WINDOW - 4);
         }
-        const int rest = words - 4 * groups;
+        if (width % 16 == 0)
+            return;
+        const int rest = (width % 16 + 3) / 4;
 #pragma unroll
         for (int j = 0; j < 4; ++j) // up to three whole words and one that the weights mask
         {
@@ -269,10 +308,28 @@ template <int METRIC, bool WEIGHTED, int P> struct Sums
     }
 
 private:
-    static __device__ __forceinline__ void load(const uint4* source, uint32_t* image, uint32_t* high, uint32_t* low,
-                                                int k)
+    //! Adds four words of a template row.
+    __device__ __forceinline__ void addGroup(const uint32_t* image, const uint32_t* high, const uint32_t* low,
+                                             const uint32_t* t, const uint32_t* tLow, const uint32_t* q)
     {
-        const uint4 w = *source;
+        const uint4 t4 = *reinterpret_cast<const uint4*>(t);
+        uint4 low4 = {}, q4 = {};
+        if (SPLIT)
+            low4 = *reinterpret_cast<const uint4*>(tLow);
+        if (WEIGHTED)
+            q4 = *reinterpret_cast<const uint4*>(q);
+#pragma unroll
+        for (int i = 0; i < P; ++i)
+        {
+            add(i, image[i], high[i], low[i], t4.x, low4.x, q4.x);
+            add(i, image[i + 1], high[i + 1], low[i + 1], t4.y, low4.y, q4.y);
+            add(i, image[i + 2], high[i + 2], low[i + 2], t4.z, low4.z, q4.z);
+            add(i, image[i + 3], high[i + 3], low[i + 3], t4.w, low4.w, q4.w);
+        }
+    }
+
+    static __device__ __forceinline__ void unpack(uint4 w, uint32_t* image, uint32_t* high, uint32_t* low, int k)
+    {
         image[k] = w.x;
         image[k + 1] = w.y;
         image[k + 2] = w.z;
@@ -315,13 +372,16 @@ __device__ __forceinline__ uint64_t momentsValue(uint64_t covariance, uint64_t v
     return fragment.sums.qT2 - 2 * covariance + variance;
 }
 
-//! Words of a staged row that `groups` groups of P positions read, in odd units of 16 bytes.
+//! Width of a staged row in odd units of 16 bytes: all words that windows of `window` words at positions up to
+//! `positionWords` read for a template of `width` pixels.
 CT_HOST_DEVICE int stagedUnits(int positionWords, int window, int width)
 {
-    const int words = (width + 3) / 4, groups = width / 16;
-    const int advances = 4 * groups < words ? groups : groups - 1;
+    const int groups = width / 16, advances = width % 16 != 0 ? groups : groups - 1;
     return ((positionWords + window + 4 * advances) / 4) | 1;
 }
+
+//! Bytes behind the staged picture that addRow() may read, and ignores.
+const int LOOK_AHEAD = 16;
 
 // --- search for the minimum ------------------------------------------------------------------------------------------
 
@@ -333,9 +393,10 @@ struct Best
     int index;
 
     __device__ __forceinline__ static Best none() { return {~0ull, NONE}; }
+    __device__ __forceinline__ bool beatenBy(uint64_t v, int i) const { return v < value || (v == value && i < index); }
     __device__ __forceinline__ void take(uint64_t v, int i)
     {
-        if (v < value || (v == value && i < index))
+        if (beatenBy(v, i))
         {
             value = v;
             index = i;
@@ -345,6 +406,14 @@ struct Best
 
 __device__ __forceinline__ Best warpBest(Best best)
 {
+#if __CUDA_ARCH__ >= 800
+    const uint32_t high = static_cast<uint32_t>(best.value >> 32), leastHigh = __reduce_min_sync(~0u, high);
+    const uint32_t low = high == leastHigh ? static_cast<uint32_t>(best.value) : ~0u,
+                   leastLow = __reduce_min_sync(~0u, low);
+    const bool least = high == leastHigh && static_cast<uint32_t>(best.value) == leastLow;
+    const int index = __reduce_min_sync(~0u, least ? best.index : Best::NONE);
+    return {static_cast<uint64_t>(leastHigh) << 32 | leastLow, index};
+#else
 #pragma unroll
     for (int distance = 16; distance > 0; distance /= 2)
     {
@@ -352,6 +421,7 @@ __device__ __forceinline__ Best warpBest(Best best)
         best.take(value, __shfl_xor_sync(~0u, best.index, distance));
     }
     return best;
+#endif
 }
 
 //! The block's best, in all threads. `scratch` holds one Best a warp; barriers inside, also before scratch is written.
@@ -388,8 +458,8 @@ __host__ __device__ __forceinline__ int valueScale(int metric, bool weighted)
     return weighted || metric == METRIC_ZNCC ? 1 : 255;
 }
 
-/** Writes fragment i's outputs; threads 0 .. settings.peaks - 1 of the block take part. `valueAt(index)`: the value of a
-position. Entries of peaks beyond `count` need not be set. */
+/** Writes fragment i's outputs; threads 0 .. settings.peaks - 1 of the block take part. `valueAt(x, y)`: the value of a
+position of the window. Entries of peaks beyond `count` need not be set. */
 template <typename ValueAt>
 __device__ void report(const Outputs& out, int i, const Settings& settings, const DeviceFragment& fragment,
                        const SearchWindow& window, int scale, const Best* peaks, int count, ValueAt valueAt)
@@ -409,14 +479,13 @@ __device__ void report(const Outputs& out, int i, const Settings& settings, cons
             Offset2 refined = {static_cast<float>(location.x), static_cast<float>(location.y)};
             if (found && settings.subpixel)
             {
-                const int index = peaks[j].index;
                 const uint64_t at = scale * peaks[j].value;
                 if (x > 0 && x < window.cols - 1)
                     refined.x +=
-                        subpixelOffset(scale * valueAt(index - 1), at, scale * valueAt(index + 1), settings.metric);
+                        subpixelOffset(scale * valueAt(x - 1, y), at, scale * valueAt(x + 1, y), settings.metric);
                 if (y > 0 && y < window.rows - 1)
-                    refined.y += subpixelOffset(scale * valueAt(index - window.cols), at,
-                                                scale * valueAt(index + window.cols), settings.metric);
+                    refined.y +=
+                        subpixelOffset(scale * valueAt(x, y - 1), at, scale * valueAt(x, y + 1), settings.metric);
             }
             out.refined.row(i)[j] = refined;
         }

@@ -90,9 +90,8 @@ __device__ void fillMap(const Entry& entry, const FusedLayout& layout, const uin
         {
             const uint32_t* t = templ + c * Traits<METRIC, WEIGHTED>::TEMPLATE_PLANES * layout.templateWords;
             const uint32_t* tLow = t + layout.templateWords;
-            for (int r = first; r < last; ++r)
-                sums.addRow(picture + c * layout.planeWords + (r - first) * 16 * layout.units, t + r * pitch,
-                            tLow + r * pitch, weights + r * pitch, width);
+            sums.addRows(picture + c * layout.planeWords, 16 * layout.units, t + first * pitch, tLow + first * pitch,
+                         weights + first * pitch, pitch, last - first, width);
             if constexpr (MOMENTS)
             {
 #pragma unroll
@@ -116,6 +115,29 @@ __device__ void fillMap(const Entry& entry, const FusedLayout& layout, const uin
     }
 }
 
+//! The planes of a fragment and its weights lie in the arena as they are wanted here, unless they are split.
+template <int METRIC, bool WEIGHTED, int CHANNELS>
+__device__ void stageFragment(const uint32_t* arena, const DeviceFragment& fragment, const FusedLayout& layout,
+                              uint32_t* target)
+{
+    if constexpr (Traits<METRIC, WEIGHTED>::SPLIT)
+    {
+        for (int c = 0; c < CHANNELS; ++c)
+        {
+            uint32_t* t = target + 2 * c * layout.templateWords;
+            stageTemplate<true>(arena + c * layout.templateWords, arena + CHANNELS * layout.templateWords,
+                                fragment.pitch, fragment.height, fragment.pitch, t, t + layout.templateWords,
+                                target + 2 * CHANNELS * layout.templateWords);
+        }
+    }
+    else
+    {
+        const uint4* source = reinterpret_cast<const uint4*>(arena);
+        for (int u = threadIdx.x; u < (CHANNELS + 1) * layout.templateWords / 4; u += blockDim.x)
+            reinterpret_cast<uint4*>(target)[u] = __ldg(source + u);
+    }
+}
+
 //! peaks: greedy, each the best outside the zones of those before.
 template <typename Value>
 __device__ int findPeaksInMap(const Entry& entry, const Settings& settings, const Value* map, const Walked* walked,
@@ -133,9 +155,12 @@ __device__ int findPeaksInMap(const Entry& entry, const Settings& settings, cons
         {
             for (int p = threadIdx.x; p < positions; p += blockDim.x)
             {
+                const Value value = map[p];
+                if (!best.beatenBy(value, p))
+                    continue; // most: the question below costs a division a peak
                 const int y = p / cols;
                 if (allowed(p - y * cols, y, scratch->peaks, count, cols, distance, settings.exclusion))
-                    best.take(map[p], p);
+                    best = {value, p};
             }
             best = blockBest(best, scratch->warps);
         }
@@ -152,15 +177,15 @@ template <int METRIC, bool WEIGHTED> struct FusedBounds
 {
     static constexpr bool MOMENTS = Traits<METRIC, WEIGHTED>::MOMENTS;
     static constexpr int THREADS = MOMENTS ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
+    static constexpr int BLOCKS = MOMENTS ? tuning::FUSED_MOMENTS_BLOCKS : tuning::FUSED_BLOCKS;
 };
 
 template <int METRIC, bool WEIGHTED, int CHANNELS, int P>
-__global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED>::THREADS, tuning::FUSED_BLOCKS)
+__global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED>::THREADS, FusedBounds<METRIC, WEIGHTED>::BLOCKS)
     matchFusedKernel(const ImageView frame, const Batch batch, const Settings settings, const int splits,
                      const Walked* walked, const Outputs out)
 {
     using Value = typename MapValue<METRIC, WEIGHTED>::Type;
-    constexpr int TEMPLATE_PLANES = Traits<METRIC, WEIGHTED>::TEMPLATE_PLANES;
     extern __shared__ __align__(16) unsigned char shared[];
     FusedScratch* scratch = reinterpret_cast<FusedScratch*>(shared);
     uint32_t* staged = reinterpret_cast<uint32_t*>(shared + sizeof(FusedScratch));
@@ -178,19 +203,11 @@ __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED>::THREADS, tuning
         return;
     const DeviceFragment& fragment = entry.fragment;
     const FusedLayout layout = fusedLayout(P, entry.window.cols, entry.window.rows, fragment.width, fragment.height,
-                                           CHANNELS, TEMPLATE_PLANES, sizeof(Value) / 4);
+                                           CHANNELS, Traits<METRIC, WEIGHTED>::TEMPLATE_PLANES, sizeof(Value) / 4);
     stagePicture<CHANNELS, CHANNELS>(frame, entry.window.x, entry.window.y, entry.window.rows + fragment.height - 1,
                                      layout.units, 0, staged, layout.planeWords);
-    const uint32_t* arena = batch.arena + fragment.words;
-    const size_t planeWords = static_cast<size_t>(fragment.pitch) * fragment.height;
-    for (int c = 0; c < CHANNELS; ++c)
-    {
-        uint32_t* t = staged + layout.templateStart + c * TEMPLATE_PLANES * layout.templateWords;
-        stageTemplate<Traits<METRIC, WEIGHTED>::SPLIT>(
-            arena + c * planeWords, arena + CHANNELS * planeWords, fragment.pitch, fragment.height, fragment.pitch, t,
-            t + layout.templateWords,
-            staged + layout.templateStart + CHANNELS * TEMPLATE_PLANES * layout.templateWords);
-    }
+    stageFragment<METRIC, WEIGHTED, CHANNELS>(batch.arena + fragment.words, fragment, layout,
+                                              staged + layout.templateStart);
     Value* map = reinterpret_cast<Value*>(staged + layout.mapStart);
     if (splits > 1)
         for (int p = threadIdx.x; p < entry.window.cols * entry.window.rows; p += blockDim.x)
@@ -200,7 +217,7 @@ __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED>::THREADS, tuning
     __syncthreads(); // the map is complete
     const int count = findPeaksInMap(entry, settings, map, walked, e, scratch);
     report(out, entry.i, settings, fragment, entry.window, valueScale(METRIC, WEIGHTED), scratch->peaks, count,
-           [map](int index) { return static_cast<uint64_t>(map[index]); });
+           [map, cols = entry.window.cols](int x, int y) { return static_cast<uint64_t>(map[y * cols + x]); });
 }
 
 template <int METRIC, bool WEIGHTED, int CHANNELS>

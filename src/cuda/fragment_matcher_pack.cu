@@ -170,11 +170,7 @@ __global__ void __launch_bounds__(32 * tuning::WALK_WARPS)
         walked[e] = {best.value, best.index};
     if (settings.peaks == 1)
         report(out, entry.i, settings, entry.fragment, window, scale, &best, 1,
-               [&](int index)
-               {
-                   const int offset = index - best.index; // +-1 or +-cols
-                   return values[4 + (offset == 1 ? 1 : (offset == -1 ? -1 : (offset > 0 ? 3 : -3)))];
-               });
+               [&](int x, int y) { return values[4 + (x - centre.x) + 3 * (y - centre.y)]; });
 }
 
 } // namespace

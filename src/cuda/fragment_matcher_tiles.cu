@@ -1,25 +1,30 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, scores stage for search windows of any size: a block takes a tile of 64 x 16 positions.
+// FragmentMatcher, scores, peaks and report for search windows of any size: a block takes a tile of 64 x 16 positions, and
+// the block that finishes a fragment's last tile finds its peaks.
 //
 // Cost for one fragment of w x h pixels, C channels, M positions: C M h ceil(w/4) byte-sum instructions (two for unweighted
 // SSD, three for ZNCC, up to five when moments are weighted), bound by the integer pipes; bytes: (64 + w)(16 + h) C a tile,
 // mostly from cache, and 4 or 8 written a position.
 
-#include "fragment_matcher_device.hpp"
+#include "fragment_matcher_peaks.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
 namespace {
 
 using namespace device;
-using gpu::TileBest;
+using gpu::TileMemory;
 using gpu::TilePlan;
 
-const int P = 8;                           // positions a thread
-const int GROUPS = tuning::TILE_COLS / 32; // groups of 4 phases x P positions in a tile's row
-static_assert(tuning::TILE_THREADS == 4 * tuning::TILE_ROWS * GROUPS, "a thread for each row, phase and group");
+const int P = 8;                                            // positions a thread
+const int GROUPS = tuning::TILE_COLS / 32;                  // groups of 4 phases x P positions in a tile's row
+const int POSITION_THREADS = tuning::TILE_POSITION_THREADS; // of one part
+static_assert(POSITION_THREADS == 4 * tuning::TILE_ROWS * GROUPS, "a thread for each row, phase and group");
+
+//! Parts into which the rows of a fragment are divided, each with its own threads.
+template <int METRIC, bool WEIGHTED> constexpr int PARTS = METRIC != METRIC_SAD&& WEIGHTED ? 1 : tuning::TILE_PARTS;
 
 bool wideValues(int metric, bool weighted, bool wide)
 {
@@ -70,10 +75,48 @@ __device__ void addChunk(const ImageView& frame, const Batch& batch, const Entry
                          words, t, tLow, q);
     __syncthreads(); // picture and template are complete
 
-    const int rowAndPhase = threadIdx.x % (4 * tuning::TILE_ROWS), group = threadIdx.x / (4 * tuning::TILE_ROWS);
+    const int part = threadIdx.x / POSITION_THREADS, position = threadIdx.x % POSITION_THREADS;
+    const int rowAndPhase = position % (4 * tuning::TILE_ROWS), group = position / (4 * tuning::TILE_ROWS);
+    const int begin = part * chunk.rows / PARTS<METRIC, WEIGHTED>;
+    const int end = (part + 1) * chunk.rows / PARTS<METRIC, WEIGHTED>;
     const uint32_t* mine = picture + rowAndPhase * 4 * units + group * P;
-    for (int r = 0; r < chunk.rows; ++r)
-        sums.addRow(mine + r * 16 * units, t + r * words, tLow + r * words, q + r * words, chunk.cols);
+    sums.addRows(mine + begin * 16 * units, 16 * units, t + begin * words, tLow + begin * words, q + begin * words,
+                 words, end - begin, chunk.cols);
+}
+
+//! Adds the sums of all parts up in the first; the others start anew. Only sums are linear: this comes before any fold.
+template <int METRIC, bool WEIGHTED> __device__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, uint32_t* shared)
+{
+    static_assert(tuning::TILE_PARTS == 2, "one part gives, one takes");
+    if constexpr (PARTS<METRIC, WEIGHTED> == 2)
+    {
+        uint32_t* mine = shared + threadIdx.x % POSITION_THREADS;
+        const bool gives = threadIdx.x >= POSITION_THREADS;
+        __syncthreads(); // what lies in `shared` has been read
+#pragma unroll
+        for (int i = 0; gives && i < P; ++i)
+        {
+            mine[i * POSITION_THREADS] = sums.sum[i];
+            if (Traits<METRIC, WEIGHTED>::MOMENTS)
+            {
+                mine[(P + i) * POSITION_THREADS] = sums.squares[i];
+                mine[(2 * P + i) * POSITION_THREADS] = sums.cross[i];
+            }
+        }
+        __syncthreads(); // the other part's sums are complete
+#pragma unroll
+        for (int i = 0; !gives && i < P; ++i)
+        {
+            sums.sum[i] += mine[i * POSITION_THREADS];
+            if (Traits<METRIC, WEIGHTED>::MOMENTS)
+            {
+                sums.squares[i] += mine[(P + i) * POSITION_THREADS];
+                sums.cross[i] += mine[(2 * P + i) * POSITION_THREADS];
+            }
+        }
+        if (gives)
+            sums.clear();
+    }
 }
 
 template <int METRIC, bool WEIGHTED, bool WIDE>
@@ -97,10 +140,11 @@ __device__ void storeTile(const Entry& entry, const Tile& tile, const Sums<METRI
                           const Totals<METRIC, WEIGHTED, WIDE>& totals, Value* values, TileBest* tileBest,
                           Best* scratch)
 {
-    const int rowAndPhase = threadIdx.x % (4 * tuning::TILE_ROWS), group = threadIdx.x / (4 * tuning::TILE_ROWS);
+    const int position = threadIdx.x % POSITION_THREADS;
+    const int rowAndPhase = position % (4 * tuning::TILE_ROWS), group = position / (4 * tuning::TILE_ROWS);
     const int y = tile.y + rowAndPhase / 4, firstX = tile.x + group * 4 * P + rowAndPhase % 4;
     Best best = Best::none();
-    if (y < entry.window.rows)
+    if (threadIdx.x < POSITION_THREADS && y < entry.window.rows)
     {
 #pragma unroll
         for (int i = 0; i < P; ++i)
@@ -124,20 +168,45 @@ __device__ void storeTile(const Entry& entry, const Tile& tile, const Sums<METRI
         *tileBest = {best.value, best.index};
 }
 
+//! True in the block that stored the last tile of a window. The counter is 0 again then, ready for the next launch.
+__device__ bool lastOfEntry(const Entry& entry, unsigned* finished)
+{
+    __shared__ bool last;
+    __threadfence(); // what this thread stored comes before the count
+    __syncthreads(); // all threads have stored
+    if (threadIdx.x == 0)
+    {
+        const int tilesX = (entry.window.cols + tuning::TILE_COLS - 1) / tuning::TILE_COLS;
+        const int tilesY = (entry.window.rows + tuning::TILE_ROWS - 1) / tuning::TILE_ROWS;
+        const unsigned others = static_cast<unsigned>(tilesX * tilesY - 1);
+        last = atomicInc(finished, others) == others;
+    }
+    __syncthreads(); // last is known
+    __threadfence(); // what others stored comes after it
+    return last;
+}
+
 template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, typename Value>
-__global__ void __launch_bounds__(tuning::TILE_THREADS)
-    scoreTilesKernel(const ImageView frame, const Batch batch, const TilePlan plan, Value* values, TileBest* bests)
+__global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
+                                  Traits<METRIC, WEIGHTED>::MOMENTS ? 2 : tuning::TILE_BLOCKS)
+    matchTilesKernel(const ImageView frame, const Batch batch, const Settings settings, const TilePlan plan,
+                     const TileMemory memory, const Walked* walked, const Outputs out)
 {
     using TheTotals = Totals<METRIC, WEIGHTED, WIDE>;
     extern __shared__ __align__(16) uint32_t staged[];
-    __shared__ Best scratch[tuning::TILE_THREADS / 32];
+    constexpr int THREADS = POSITION_THREADS * PARTS<METRIC, WEIGHTED>;
+    __shared__ PeakScratch<THREADS> scratch;
     __shared__ Entry entry;
     __shared__ int status;
 
     const int tiles = plan.tilesX * plan.tilesY, e = blockIdx.x / tiles, tileIndex = blockIdx.x - e * tiles;
     const Tile tile = {tileIndex % plan.tilesX * tuning::TILE_COLS, tileIndex / plan.tilesX * tuning::TILE_ROWS, 0};
     if (threadIdx.x == 0)
+    {
         status = openEntry(frame, batch, e, entry);
+        if (status != STATUS_FOUND && tileIndex == 0)
+            reportNothing(out, entry.i, settings.peaks, status);
+    }
     __syncthreads(); // entry and status are complete
     if (status != STATUS_FOUND || tile.x >= entry.window.cols || tile.y >= entry.window.rows)
         return;
@@ -156,39 +225,50 @@ __global__ void __launch_bounds__(tuning::TILE_THREADS)
                 addChunk<METRIC, WEIGHTED, CHANNELS>(frame, batch, entry, tile, chunk, plan, staged, sums);
                 // ZNCC needs the sums of a whole channel: they fit 32 bits, as its fragments are limited.
                 if constexpr (TheTotals::USED && METRIC != METRIC_ZNCC)
+                {
+                    mergeParts(sums, staged);
                     fold(sums, totals, entry.fragment.sums, plane);
+                }
             }
         }
         if constexpr (METRIC == METRIC_ZNCC)
+        {
+            mergeParts(sums, staged);
             fold(sums, totals, entry.fragment.sums, plane);
+        }
     }
-    storeTile<METRIC, WEIGHTED, WIDE>(entry, tile, sums, totals,
-                                      values + static_cast<size_t>(e) * plan.cols * plan.rows, bests + blockIdx.x,
-                                      scratch);
+    if constexpr (!TheTotals::USED)
+        mergeParts(sums, staged);
+    Value* values = static_cast<Value*>(memory.values) + static_cast<size_t>(e) * plan.cols * plan.rows;
+    TileBest* bests = memory.bests + static_cast<size_t>(e) * tiles;
+    storeTile<METRIC, WEIGHTED, WIDE>(entry, tile, sums, totals, values, bests + tileIndex, scratch.warps);
+    if (settings.peaks > 0 && lastOfEntry(entry, memory.finished + e))
+        findPeaks<THREADS>(entry, settings, plan, values, bests, walked ? walked + e : nullptr,
+                           valueScale(METRIC, WEIGHTED), out, &scratch);
 }
 
 template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
-void launchTiles(const ImageView& frame, const Batch& batch, const TilePlan& plan, void* values, TileBest* bests,
-                 cudaStream_t stream)
+void launchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                 const TileMemory& memory, const Walked* walked, const Outputs& out, cudaStream_t stream)
 {
     constexpr bool WIDE_VALUES = METRIC != METRIC_ZNCC && (WIDE || (METRIC == METRIC_SSD && WEIGHTED));
     using Value = std::conditional_t<WIDE_VALUES, uint64_t, uint32_t>;
     const int64_t blocks = static_cast<int64_t>(plan.tilesX) * plan.tilesY * batch.count;
     CV_CheckLT(static_cast<double>(blocks), 2147483648., "too many tiles of search windows in one launch");
-    detail::launch("scoreTiles", scoreTilesKernel<METRIC, WEIGHTED, CHANNELS, WIDE, Value>,
-                   dim3(static_cast<unsigned>(blocks)), dim3(tuning::TILE_THREADS), plan.sharedBytes, stream, frame,
-                   batch, plan, static_cast<Value*>(values), bests);
+    detail::launch("matchTiles", matchTilesKernel<METRIC, WEIGHTED, CHANNELS, WIDE, Value>,
+                   dim3(static_cast<unsigned>(blocks)), dim3(POSITION_THREADS * PARTS<METRIC, WEIGHTED>),
+                   plan.sharedBytes, stream, frame, batch, settings, plan, memory, walked, out);
 }
 
 template <int METRIC, bool WIDE>
-void chooseTiles(const ImageView& frame, const Batch& batch, const TilePlan& plan, void* values, TileBest* bests,
-                 cudaStream_t stream)
+void chooseTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                 const TileMemory& memory, const Walked* walked, const Outputs& out, cudaStream_t stream)
 {
     const auto launch =
         batch.weighted
             ? (batch.channels == 1 ? launchTiles<METRIC, true, 1, WIDE> : launchTiles<METRIC, true, 3, WIDE>)
             : (batch.channels == 1 ? launchTiles<METRIC, false, 1, WIDE> : launchTiles<METRIC, false, 3, WIDE>);
-    launch(frame, batch, plan, values, bests, stream);
+    launch(frame, batch, settings, plan, memory, walked, out, stream);
 }
 
 } // namespace
@@ -213,10 +293,12 @@ TilePlan planTiles(int cols, int rows, int width, int height, int channels, cons
     const bool split = weighted && settings.metric != METRIC_SAD;
     const size_t pictureRow = 64 * static_cast<size_t>(stagedUnits((GROUPS - 1) * P, 12, plan.chunkCols));
     const size_t templateRow = 16 * static_cast<size_t>((plan.chunkCols + 15) / 16) * (split ? 3 : 2);
-    const size_t forRows = tuning::TILE_SHARED_BYTES - (tuning::TILE_ROWS - 1) * pictureRow;
+    const size_t forRows = tuning::TILE_SHARED_BYTES - LOOK_AHEAD - (tuning::TILE_ROWS - 1) * pictureRow;
     const int fitting = static_cast<int>(forRows / (pictureRow + templateRow));
     plan.chunkRows = std::min(std::min(height, fitting), tuning::TILE_CHUNK_PIXELS / plan.chunkCols);
-    plan.sharedBytes = (tuning::TILE_ROWS - 1 + plan.chunkRows) * pictureRow + plan.chunkRows * templateRow;
+    const size_t merging = 3 * P * POSITION_THREADS * sizeof(uint32_t);
+    plan.sharedBytes = std::max(merging, (tuning::TILE_ROWS - 1 + plan.chunkRows) * pictureRow +
+                                             plan.chunkRows * templateRow + LOOK_AHEAD);
     return plan;
 }
 
@@ -225,16 +307,14 @@ size_t tileValuesBytes(const TilePlan& plan, const Settings& settings, bool weig
     return static_cast<size_t>(plan.cols) * plan.rows * (wideValues(settings.metric, weighted, plan.wide) ? 8 : 4);
 }
 
-size_t tileBestsBytes(const TilePlan& plan) { return sizeof(TileBest) * plan.tilesX * plan.tilesY; }
-
-void scoreTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-                void* values, TileBest* bests, cudaStream_t stream)
+void matchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                const TileMemory& memory, const Walked* walked, const Outputs& out, cudaStream_t stream)
 {
     const auto choose = settings.metric == METRIC_ZNCC ? chooseTiles<METRIC_ZNCC, false>
                         : settings.metric == METRIC_SAD
                             ? (plan.wide ? chooseTiles<METRIC_SAD, true> : chooseTiles<METRIC_SAD, false>)
                             : (plan.wide ? chooseTiles<METRIC_SSD, true> : chooseTiles<METRIC_SSD, false>);
-    choose(frame, batch, plan, values, bests, stream);
+    choose(frame, batch, settings, plan, memory, walked, out, stream);
 }
 
 } // namespace gpu

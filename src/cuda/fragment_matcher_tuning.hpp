@@ -11,19 +11,22 @@ namespace cv { namespace cuda { namespace fragment_matcher { namespace tuning {
 
 const int PACK_THREADS = 128;
 
-// Fused kernel. 544 threads: 33 x 33 positions in four parts (528 items) fill 17 warps; two blocks an SM leave each
-// thread 56 registers; with three, the sums spill.
-const int FUSED_THREADS = 544, FUSED_BLOCKS = 2;
-const int FUSED_MOMENTS_THREADS = 192;        // sums of moments need up to 168 registers
-const size_t FUSED_SHARED_BYTES = 100 * 1024; // two blocks an SM; larger windows go to tiles
+// Staging a picture: 16-byte units a thread loads before it uses the first.
+const int STAGE_AHEAD_GRAY = 6, STAGE_AHEAD_COLOR = 2;
 
-// Tile kernel: 4 warps of 8 rows x 32 columns of positions.
-const int TILE_COLS = 64, TILE_ROWS = 16, TILE_THREADS = 128;
+// Fused kernel. 288 threads: 33 x 33 positions in two parts (264 items) fill 9 warps; four blocks an SM leave each thread
+// 56 registers. 544 threads in four parts: 20 % slower, as every warp pays for the search of the peaks.
+const int FUSED_THREADS = 288, FUSED_BLOCKS = 4;
+const int FUSED_MOMENTS_THREADS = 192, FUSED_MOMENTS_BLOCKS = 2; // sums of moments need up to 168 registers
+const size_t FUSED_SHARED_BYTES = 100 * 1024;                    // two blocks an SM; larger windows go to tiles
+
+// Tile kernel: 4 warps of 8 rows x 32 columns of positions, twice: each half of a block sums up half of the fragment's
+// rows, which doubles the warps that hide the latency of staging. Moments of weighted sums have no registers for that.
+const int TILE_COLS = 64, TILE_ROWS = 16, TILE_POSITION_THREADS = 128, TILE_PARTS = 2, TILE_BLOCKS = 3;
 const size_t TILE_SHARED_BYTES = 56 * 1024; // four blocks an SM
 const int TILE_CHUNK_COLS = 256;            // columns of a fragment in shared memory at a time
 const int TILE_CHUNK_PIXELS = 16384;        // bounds 32-bit sums of one chunk: 16384 * 765 * 255 < 2^32
 
-const int PEAK_THREADS = 256;
 const int WALK_WARPS = 9; // one a point
 
 }}}} // namespace cv::cuda::fragment_matcher::tuning

@@ -44,7 +44,7 @@ void CudaEngine::checkDevice() const
 size_t CudaEngine::bytes() const
 {
     return arena_.bytes() + fragments_.bytes() + slotIndices_.bytes() + jobs_.bytes() + incoming_.bytes() +
-           work_.bytes() + walked_.bytes() + values_.bytes() + bests_.bytes();
+           work_.bytes() + walked_.bytes() + values_.bytes() + bests_.bytes() + finished_.bytes();
 }
 
 // --- fragments -------------------------------------------------------------------------------------------------------
@@ -258,18 +258,28 @@ CudaEngine::Work CudaEngine::planWork(const ImageView& frame, const Areas& areas
     }
 
     Work work;
+    // Positions a thread are common to all, and change how much memory each takes: plan again until they stay.
+    int positions = -1;
+    while (positions != work.fusedPlan.positions)
+    {
+        positions = work.fusedPlan.positions;
+        work.fusedPlan = {positions, 0, 0, 0};
+        for (auto& group : groups)
+        {
+            const Size size = group.second.cols > 0 ? group.first : Size(1, 1); // no position: only to be reported
+            group.second.fits =
+                gpu::planFused(work.fusedPlan, std::max(group.second.cols, 1), std::max(group.second.rows, 1),
+                               size.width, size.height, channels_, settings, weighted);
+        }
+    }
     Size largestWindow, largestFragment;
-    for (auto& group : groups)
+    for (const auto& group : groups)
     {
         const Size size = group.first;
-        SizeGroup& of = group.second;
-        // A window without a position goes to the fused kernel, which reports it.
-        of.fits =
-            gpu::planFused(work.fusedPlan, std::max(of.cols, 1), std::max(of.rows, 1), of.cols > 0 ? size.width : 1,
-                           of.cols > 0 ? size.height : 1, channels_, settings, weighted);
-        if (of.fits)
+        if (group.second.fits)
             continue;
-        largestWindow = Size(std::max(largestWindow.width, of.cols), std::max(largestWindow.height, of.rows));
+        largestWindow =
+            Size(std::max(largestWindow.width, group.second.cols), std::max(largestWindow.height, group.second.rows));
         largestFragment =
             Size(std::max(largestFragment.width, size.width), std::max(largestFragment.height, size.height));
     }
@@ -281,30 +291,42 @@ CudaEngine::Work CudaEngine::planWork(const ImageView& frame, const Areas& areas
     return work;
 }
 
-int CudaEngine::tileBatch(const gpu::TilePlan& plan, const Settings& settings, bool weighted, int count)
+//! How many entries go into one launch; memory for them is there afterwards.
+int CudaEngine::tileBatch(const gpu::TilePlan& plan, const Settings& settings, bool weighted, int count,
+                          cudaStream_t stream)
 {
     const size_t each = gpu::tileValuesBytes(plan, settings, weighted);
     const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY;
     const size_t fitting = std::min(std::max<size_t>(VALUES_BUDGET / each, 1), std::max<size_t>(0x7ffffffe / tiles, 1));
     const int batch = static_cast<int>(std::min<size_t>(std::min<size_t>(fitting, 65535), count));
     values_.reserve(each * batch, "the scores of all positions");
-    bests_.reserve(gpu::tileBestsBytes(plan) * batch, "the best of each tile of positions");
+    bests_.reserve(tiles * batch * sizeof(gpu::TileBest), "the best of each tile of positions");
+    const size_t counters = batch * sizeof(unsigned);
+    if (counters > finished_.bytes())
+    {
+        finished_.reserve(counters, "counters of finished tiles");
+        cudaCheck(cudaMemsetAsync(finished_.as<void>(), 0, finished_.bytes(), stream), "counters of finished tiles");
+    }
     return batch;
+}
+
+gpu::TileMemory CudaEngine::tileMemory() const
+{
+    return {values_.as<void>(), bests_.as<gpu::TileBest>(), finished_.as<unsigned>()};
 }
 
 void CudaEngine::matchTiles(const ImageView& frame, Batch batch, const Settings& settings, const gpu::TilePlan& plan,
                             const Outputs& out, cudaStream_t stream)
 {
-    const int end = batch.first + batch.count, step = tileBatch(plan, settings, batch.weighted, batch.count);
+    const int end = batch.first + batch.count;
+    const int step = tileBatch(plan, settings, batch.weighted, batch.count, stream);
     Walked* walked = settings.search == FragmentMatcher::THREE_STEP ? walked_.as<Walked>() : nullptr;
     for (; batch.first < end; batch.first += step)
     {
         batch.count = std::min(step, end - batch.first);
         if (walked)
             gpu::walk(frame, batch, settings, walked, out, stream);
-        gpu::scoreTiles(frame, batch, settings, plan, values_.as<void>(), bests_.as<gpu::TileBest>(), stream);
-        gpu::findPeaks(frame, batch, settings, plan, values_.as<void>(), bests_.as<gpu::TileBest>(), walked, out,
-                       stream);
+        gpu::matchTiles(frame, batch, settings, plan, tileMemory(), walked, out, stream);
     }
 }
 
@@ -369,8 +391,10 @@ void CudaEngine::scoreMap(int index, const ImageView& frame, const Rect4& area, 
     batch.first = index;
     batch.count = 1;
     batch.areas = {static_cast<const Rect4*>(device), 0}; // step 0: this area, whatever the index
-    tileBatch(plan, settings, weighted, 1);
-    gpu::scoreTiles(frame, batch, settings, plan, values_.as<void>(), bests_.as<gpu::TileBest>(), stream);
+    tileBatch(plan, settings, weighted, 1, stream);
+    Settings scoresOnly = settings;
+    scoresOnly.peaks = 0;
+    gpu::matchTiles(frame, batch, scoresOnly, plan, tileMemory(), nullptr, {}, stream);
     gpu::exportMaps(frame, batch, settings, plan, values_.as<void>(), depth, map, nullptr, stream);
 }
 
@@ -402,11 +426,13 @@ void CudaEngine::scoreMaps(const ImageView& frame, const Areas& areas, const Set
 
     const gpu::TilePlan plan =
         gpu::planTiles(window.width, window.height, fragment.width, fragment.height, channels_, settings, weighted);
-    const int end = batch.count, step = tileBatch(plan, settings, weighted, end);
+    const int end = batch.count, step = tileBatch(plan, settings, weighted, end, stream);
+    Settings scoresOnly = settings;
+    scoresOnly.peaks = 0;
     for (; batch.first < end; batch.first += step)
     {
         batch.count = std::min(step, end - batch.first);
-        gpu::scoreTiles(frame, batch, settings, plan, values_.as<void>(), bests_.as<gpu::TileBest>(), stream);
+        gpu::matchTiles(frame, batch, scoresOnly, plan, tileMemory(), nullptr, {}, stream);
         gpu::exportMaps(frame, batch, settings, plan, values_.as<void>(), depth, buffer,
                         reinterpret_cast<const int*>(device + areasBytes), stream);
     }

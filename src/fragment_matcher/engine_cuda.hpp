@@ -76,7 +76,8 @@ private:
     Work planWork(const ImageView& frame, const Areas& areas, const Settings& settings, bool weighted) const;
     void matchTiles(const ImageView& frame, Batch batch, const Settings& settings, const gpu::TilePlan& plan,
                     const Outputs& out, cudaStream_t stream);
-    int tileBatch(const gpu::TilePlan& plan, const Settings& settings, bool weighted, int count);
+    int tileBatch(const gpu::TilePlan& plan, const Settings& settings, bool weighted, int count, cudaStream_t stream);
+    gpu::TileMemory tileMemory() const;
 
     int device_;
     int channels_ = 0;
@@ -85,7 +86,7 @@ private:
     std::vector<int> freeSlots_;
     size_t arenaWords_ = 0; //!< in use, from the start
     bool slotsUploaded_ = false;
-    detail::DeviceBuffer arena_, fragments_, slotIndices_, jobs_, incoming_, work_, walked_, values_, bests_;
+    detail::DeviceBuffer arena_, fragments_, slotIndices_, jobs_, incoming_, work_, walked_, values_, bests_, finished_;
     detail::Uploader uploader_;
 };
 

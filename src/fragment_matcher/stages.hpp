@@ -172,7 +172,7 @@ bool planFused(FusedPlan& plan, int cols, int rows, int width, int height, int c
 void matchFused(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                 const Walked* walked, const Outputs& out, cudaStream_t stream);
 
-//! scores for windows of any size: values of every position to device memory, and the best of each tile of positions.
+//! scores, peaks and report for windows of any size, over device memory: values of every position, best of each tile.
 struct TilePlan
 {
     int cols, rows;           //!< largest window, in positions
@@ -188,16 +188,16 @@ struct TileBest
 };
 //! For windows of up to cols x rows positions and fragments of up to width x height pixels.
 TilePlan planTiles(int cols, int rows, int width, int height, int channels, const Settings& settings, bool weighted);
-//! Bytes of `values` and of `bests` that one entry needs.
+struct TileMemory
+{
+    void* values;       //!< of each entry: tileValuesBytes()
+    TileBest* bests;    //!< of each entry: tilesX * tilesY
+    unsigned* finished; //!< of each entry: one counter, 0 before and after a launch
+};
 size_t tileValuesBytes(const TilePlan& plan, const Settings& settings, bool weighted);
-size_t tileBestsBytes(const TilePlan& plan);
-void scoreTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-                void* values, TileBest* bests, cudaStream_t stream);
-
-//! peaks and report over what scoreTiles left.
-void findPeaks(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-               const void* values, const TileBest* bests, const Walked* walked, const Outputs& out,
-               cudaStream_t stream);
+//! settings.peaks == 0: values and bests only.
+void matchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                const TileMemory& memory, const Walked* walked, const Outputs& out, cudaStream_t stream);
 
 //! Values to the caller's maps; depth CV_32F, CV_32S or CV_64F as in FragmentMatcher::scoreMap(). With offsets (by i) each
 //! fragment's map starts there in map's only row and has no gaps; without, the batch is one fragment and map its picture.
