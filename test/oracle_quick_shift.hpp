@@ -29,64 +29,78 @@ struct QuickShiftOptions
     Mat mask;
 };
 
-inline QuickShiftResult quickShift(const Mat& image, const QuickShiftOptions& o)
+//! The picture's points, and the squares around them.
+struct QuickShiftPoints
 {
-    Mat f;
-    image.convertTo(f, CV_MAKETYPE(CV_64F, image.channels()));
-    const int K = image.channels(), W = image.cols, H = image.rows;
-    const auto valid = [&](int x, int y) { return o.mask.empty() || o.mask.at<uchar>(y, x) != 0; };
-    const auto squared = [&](int x, int y, int u, int v)
+    QuickShiftPoints(const Mat& image, const QuickShiftOptions& o) : options(o), K(image.channels())
+    {
+        image.convertTo(f, CV_MAKETYPE(CV_64F, K));
+    }
+    double squared(int x, int y, int u, int v) const
     {
         double d = double(x - u) * (x - u) + double(y - v) * (y - v);
         for (int k = 0; k < K; ++k)
-            d += std::pow(o.scales[k] * (f.ptr<double>(y)[x * K + k] - f.ptr<double>(v)[u * K + k]), 2);
+            d += std::pow(options.scales[k] * (f.ptr<double>(y)[x * K + k] - f.ptr<double>(v)[u * K + k]), 2);
         return d;
-    };
+    }
+    bool valid(int x, int y) const { return options.mask.empty() || options.mask.at<uchar>(y, x) != 0; }
+    template <typename Body> void visit(int x, int y, int radius, const Body& body) const
+    {
+        for (int v = std::max(y - radius, 0); v <= std::min(y + radius, f.rows - 1); ++v)
+            for (int u = std::max(x - radius, 0); u <= std::min(x + radius, f.cols - 1); ++u)
+                if (valid(u, v))
+                    body(u, v);
+    }
+    const QuickShiftOptions& options;
+    Mat f;
+    int K;
+};
+
+inline double densityAt(const QuickShiftPoints& points, int x, int y)
+{
+    const double sigma = points.options.sigma;
+    const int R = int(std::ceil(3 * sigma)), W = points.f.cols, H = points.f.rows;
+    double sum = 0;
+    points.visit(x, y, R, [&](int u, int v) { sum += std::exp(-points.squared(x, y, u, v) / (2 * sigma * sigma)); });
+    const int w = std::min(x + R, W - 1) - std::max(x - R, 0), h = std::min(y + R, H - 1) - std::max(y - R, 0);
+    return points.options.normalize ? sum / (std::max(w, 1) * std::max(h, 1)) : sum;
+}
+
+inline QuickShiftResult quickShift(const Mat& image, const QuickShiftOptions& o)
+{
+    const QuickShiftPoints points(image, o);
+    const int W = image.cols, H = image.rows, T = o.searchRadius > 0 ? o.searchRadius : int(std::ceil(o.maxDist));
     QuickShiftResult r;
     r.density = Mat::zeros(image.size(), CV_64F);
     r.parents = Mat(image.size(), CV_32S, Scalar(-1));
     r.distances = Mat(image.size(), CV_64F, Scalar(std::numeric_limits<double>::infinity()));
-    const int R = int(std::ceil(3 * o.sigma)), T = o.searchRadius > 0 ? o.searchRadius : int(std::ceil(o.maxDist));
-    const auto visit = [&](int x, int y, int radius, const std::function<void(int, int)>& body)
-    {
-        for (int v = std::max(y - radius, 0); v <= std::min(y + radius, H - 1); ++v)
-            for (int u = std::max(x - radius, 0); u <= std::min(x + radius, W - 1); ++u)
-                if (valid(u, v))
-                    body(u, v);
-    };
+    for (int y = 0; y < H; ++y)
+        for (int x = 0; x < W; ++x)
+            if (points.valid(x, y))
+                r.density.at<double>(y, x) = densityAt(points, x, y);
     for (int y = 0; y < H; ++y)
         for (int x = 0; x < W; ++x)
         {
-            if (!valid(x, y))
-                continue;
-            double sum = 0;
-            visit(x, y, R, [&](int u, int v) { sum += std::exp(-squared(x, y, u, v) / (2 * o.sigma * o.sigma)); });
-            const int w = std::min(x + R, W - 1) - std::max(x - R, 0), h = std::min(y + R, H - 1) - std::max(y - R, 0);
-            r.density.at<double>(y, x) = o.normalize ? sum / (std::max(w, 1) * std::max(h, 1)) : sum;
-        }
-    for (int y = 0; y < H; ++y)
-        for (int x = 0; x < W; ++x)
-        {
-            if (!valid(x, y))
+            if (!points.valid(x, y))
                 continue;
             const int i = y * W + x;
             double best = o.maxDist * o.maxDist;
             int parent = i;
-            visit(x, y, T,
-                  [&](int u, int v)
-                  {
-                      const double mine = r.density.at<double>(y, x), other = r.density.at<double>(v, u);
-                      // Sums of equal terms in another order differ by rounding: a plateau is equal up to 1e-12.
-                      const bool equal = std::abs(other - mine) <= 1e-12 * mine;
-                      if (equal ? o.strict || v * W + u >= i : other < mine)
-                          return;
-                      const double d = squared(x, y, u, v);
-                      if (d < best || (d == best && parent == i))
-                      {
-                          best = d;
-                          parent = v * W + u;
-                      }
-                  });
+            points.visit(x, y, T,
+                         [&](int u, int v)
+                         {
+                             const double mine = r.density.at<double>(y, x), other = r.density.at<double>(v, u);
+                             // Sums of equal terms in another order differ by rounding: a plateau is equal up to 1e-12.
+                             const bool equal = std::abs(other - mine) <= 1e-12 * mine;
+                             if (equal ? o.strict || v * W + u >= i : other < mine)
+                                 return;
+                             const double d = points.squared(x, y, u, v);
+                             if (d < best || (d == best && parent == i))
+                             {
+                                 best = d;
+                                 parent = v * W + u;
+                             }
+                         });
             r.parents.at<int>(y, x) = parent;
             if (parent != i)
                 r.distances.at<double>(y, x) = std::sqrt(best);

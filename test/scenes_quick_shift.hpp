@@ -39,27 +39,27 @@ inline void expectSame(const Results& expected, const Results& actual)
     EXPECT_EQ(expected.count, actual.count);
 }
 
-//! enforceConnectivity() by flood fill and a list of pieces that is searched anew in each round.
-inline Mat joinedPieces(const Mat& labels, int minSize)
+inline std::vector<int> neighbours4(Size size, int i)
 {
-    const int W = labels.cols, H = labels.rows;
-    Mat piece(labels.size(), CV_32S, Scalar(-1)); // first pixel of the piece
-    const auto neighbours = [&](int i)
-    {
-        std::vector<int> n;
-        if (i % W > 0)
-            n.push_back(i - 1);
-        if (i % W < W - 1)
-            n.push_back(i + 1);
-        if (i >= W)
-            n.push_back(i - W);
-        if (i < W * (H - 1))
-            n.push_back(i + W);
-        return n;
-    };
+    std::vector<int> n;
+    if (i % size.width > 0)
+        n.push_back(i - 1);
+    if (i % size.width < size.width - 1)
+        n.push_back(i + 1);
+    if (i >= size.width)
+        n.push_back(i - size.width);
+    if (i < size.width * (size.height - 1))
+        n.push_back(i + size.width);
+    return n;
+}
+
+//! First pixel of each pixel's 4-connected piece of equal labels, by flood fill; -1: masked.
+inline Mat floodPieces(const Mat& labels)
+{
+    Mat piece(labels.size(), CV_32S, Scalar(-1));
     int* p = piece.ptr<int>();
     const int* l = labels.ptr<int>();
-    for (int i = 0; i < W * H; ++i)
+    for (int i = 0; i < int(labels.total()); ++i)
     {
         if (p[i] >= 0 || l[i] < 0)
             continue;
@@ -69,7 +69,7 @@ inline Mat joinedPieces(const Mat& labels, int minSize)
         {
             const int at = stack.back();
             stack.pop_back();
-            for (const int n : neighbours(at))
+            for (const int n : neighbours4(labels.size(), at))
                 if (p[n] < 0 && l[n] == l[at])
                 {
                     p[n] = i;
@@ -77,49 +77,57 @@ inline Mat joinedPieces(const Mat& labels, int minSize)
                 }
         }
     }
-    for (bool joined = true; joined;)
-    {
-        joined = false;
-        std::map<int, int> area;
-        std::map<int, std::set<int>> adjacent;
-        for (int i = 0; i < W * H; ++i)
-            if (p[i] >= 0)
-            {
-                ++area[p[i]];
-                for (const int n : neighbours(i))
-                    if (p[n] >= 0 && p[n] != p[i])
-                        adjacent[p[i]].insert(p[n]);
-            }
-        const auto larger = [&](int a, int b) { return area[a] > area[b] || (area[a] == area[b] && a < b); };
-        std::map<int, int> target;
-        for (const auto& a : area)
+    return piece;
+}
+
+//! One round of joining: from each small piece to its largest larger neighbour. Empty: nothing to join.
+inline std::map<int, int> joinTargets(const Mat& piece, int minSize)
+{
+    const int* p = piece.ptr<int>();
+    std::map<int, int> area, target;
+    std::map<int, std::set<int>> adjacent;
+    for (int i = 0; i < int(piece.total()); ++i)
+        if (p[i] >= 0)
         {
-            int best = a.first;
-            for (const int n : adjacent[a.first])
-                if (larger(n, best))
-                    best = n;
-            if (a.second < minSize && best != a.first)
-                target[a.first] = best;
+            ++area[p[i]];
+            for (const int n : neighbours4(piece.size(), i))
+                if (p[n] >= 0 && p[n] != p[i])
+                    adjacent[p[i]].insert(p[n]);
         }
+    const auto larger = [&](int a, int b) { return area[a] > area[b] || (area[a] == area[b] && a < b); };
+    for (const auto& a : area)
+    {
+        int best = a.first;
+        for (const int n : adjacent[a.first])
+            if (larger(n, best))
+                best = n;
+        if (a.second < minSize && best != a.first)
+            target[a.first] = best;
+    }
+    return target;
+}
+
+//! enforceConnectivity() by flood fill and a list of pieces that is searched anew in each round.
+inline Mat joinedPieces(const Mat& labels, int minSize)
+{
+    Mat piece = floodPieces(labels);
+    int* p = piece.ptr<int>();
+    const int n = int(piece.total());
+    for (std::map<int, int> target; !(target = joinTargets(piece, minSize)).empty();)
+    {
         // Everyone moves to the end of its chain; the joined piece is named after its first pixel.
         std::map<int, int> name;
-        for (int i = 0; i < W * H; ++i)
+        for (int i = 0; i < n; ++i)
         {
-            if (p[i] < 0)
-                continue;
-            while (target.count(p[i]))
-            {
+            while (p[i] >= 0 && target.count(p[i]))
                 p[i] = target[p[i]];
-                joined = true;
-            }
             name.insert(std::make_pair(p[i], i));
         }
-        for (int i = 0; i < W * H; ++i)
-            if (p[i] >= 0)
-                p[i] = name[p[i]];
+        for (int i = 0; i < n; ++i)
+            p[i] = p[i] < 0 ? -1 : name[p[i]];
     }
     std::map<int, int> rank;
-    for (int i = 0; i < W * H; ++i)
+    for (int i = 0; i < n; ++i)
         if (p[i] >= 0)
             p[i] = rank.insert(std::make_pair(p[i], int(rank.size()))).first->second;
     return piece;

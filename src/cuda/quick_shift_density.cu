@@ -238,6 +238,21 @@ __device__ __forceinline__ void forWindow(const Window& window, const Visit& vis
             visit(y * window.cols + x, window.x + x, window.y + y);
 }
 
+//! Credits of the window to the sums. Most of the window lies in other tiles, too, so this is atomic.
+template <typename Shape>
+__device__ __forceinline__ void addCredits(const DensityTask& task, int picture, const Window& window,
+                                           const uint32_t* credits)
+{
+    unsigned long long* const sums = task.sums + static_cast<size_t>(picture) * task.extent.pixels();
+    forWindow<Shape>(window,
+                     [&](int i, int wx, int wy)
+                     {
+                         if (credits[i] != 0 && wx >= 0 && wx < task.extent.cols && wy >= 0 && wy < task.extent.rows)
+                             atomicAdd(sums + static_cast<size_t>(wy) * task.extent.cols + wx,
+                                       static_cast<unsigned long long>(credits[i]));
+                     });
+}
+
 //! One tile against one chunk of offsets, dx in [dxBegin, dxEnd), dy in [dyBegin, dyEnd).
 template <typename Policy, typename Shape>
 __device__ __forceinline__ void weighTile(const DensityTask& task, int picture, int tileX, int tileY, int dxBegin,
@@ -296,13 +311,7 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, int picture, 
             atomicAdd(sums + static_cast<size_t>(y + p) * task.extent.cols + x,
                       static_cast<unsigned long long>(own[p] - (pairs << 30)));
     __syncthreads(); // all credits are in
-    forWindow<Shape>(window,
-                     [&](int i, int wx, int wy)
-                     {
-                         if (credits[i] != 0 && wx >= 0 && wx < task.extent.cols && wy >= 0 && wy < task.extent.rows)
-                             atomicAdd(sums + static_cast<size_t>(wy) * task.extent.cols + wx,
-                                       static_cast<unsigned long long>(credits[i]));
-                     });
+    addCredits<Shape>(task, picture, window, credits);
 }
 
 //! Threads of a block: COLS columns by GROUPS groups of CENTRES rows.
