@@ -5,10 +5,12 @@
 #include "opencv2/core/utility.hpp"
 #include "opencv2/core/utils/filesystem.hpp"
 #include "opencv2/cudatracking/quick_shift.hpp"
-#include "opencv2/highgui.hpp"
 #include "opencv2/imgcodecs.hpp"
 #include "opencv2/imgproc.hpp"
 #include "opencv2/videoio.hpp"
+#ifdef CUDATRACKING_SAMPLES_WINDOW
+#include "opencv2/highgui.hpp"
+#endif
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -171,31 +173,68 @@ void doPicture(const String& name, const Mat& picture, std::vector<Segmenter>& s
     }
 }
 
+//! Contours in a window, with sliders for the parameters. Does nothing in builds without windows.
+class Window
+{
+public:
+    explicit Window(bool wanted) : open_(wanted) {}
+
+    //! Parameters as the sliders stand.
+    void read(Look& look)
+    {
+#ifdef CUDATRACKING_SAMPLES_WINDOW
+        if (!open_)
+            return;
+        if (!shown_)
+        {
+            namedWindow(NAME);
+            createTrackbar(SIGMA, NAME, nullptr, 100);
+            setTrackbarPos(SIGMA, NAME, cvRound(10 * look.sigma));
+            createTrackbar(MAX_DIST, NAME, nullptr, 200);
+            setTrackbarPos(MAX_DIST, NAME, cvRound(look.maxDist));
+            shown_ = true;
+        }
+        look.sigma = std::max(getTrackbarPos(SIGMA, NAME), 2) / 10.;
+        look.maxDist = std::max(getTrackbarPos(MAX_DIST, NAME), 1);
+#else
+        (void)look;
+#endif
+    }
+
+    //! @return false when the user wants to end.
+    bool show(const Mat& picture)
+    {
+#ifdef CUDATRACKING_SAMPLES_WINDOW
+        if (open_)
+        {
+            imshow(NAME, picture);
+            return waitKey(1) != 27;
+        }
+#else
+        (void)picture;
+#endif
+        return true;
+    }
+
+private:
+    const String NAME = "quick shift", SIGMA = "10 sigma", MAX_DIST = "max dist";
+    bool open_, shown_ = false;
+};
+
 //! Contours as a video, one line of the CSV for each frame. @return frames done.
-int doVideo(VideoCapture& video, Segmenter& segmenter, Look look, int most, const String& folder, bool window)
+int doVideo(VideoCapture& video, Segmenter& segmenter, Look look, int most, const String& folder, bool windowWanted)
 {
     const int total = static_cast<int>(video.get(CAP_PROP_FRAME_COUNT));
     std::ofstream table(folder + "/frames.csv");
     table << "frame,superpixels,milliseconds\n";
     VideoWriter writer;
+    Window window(windowWanted);
     Mat frame;
-    int done = 0, sigma = cvRound(10 * look.sigma), maxDist = cvRound(look.maxDist);
-    if (window)
+    int done = 0;
+    for (bool going = true; going && (most == 0 || done < most) && video.read(frame); ++done)
     {
-        namedWindow("quick shift");
-        createTrackbar("10 sigma", "quick shift", nullptr, 100);
-        setTrackbarPos("10 sigma", "quick shift", sigma);
-        createTrackbar("max dist", "quick shift", nullptr, 200);
-        setTrackbarPos("max dist", "quick shift", maxDist);
-    }
-    for (; (most == 0 || done < most) && video.read(frame); ++done)
-    {
-        if (window)
-        {
-            look.sigma = std::max(getTrackbarPos("10 sigma", "quick shift"), 2) / 10.;
-            look.maxDist = std::max(getTrackbarPos("max dist", "quick shift"), 1);
-            segmenter.set(look);
-        }
+        window.read(look);
+        segmenter.set(look);
         const Results r = segmenter.run(frame, false);
         table << done << ',' << r.count << ',' << r.milliseconds << '\n';
         if (!writer.isOpened())
@@ -204,12 +243,7 @@ int doVideo(VideoCapture& video, Segmenter& segmenter, Look look, int most, cons
         if (done % 10 == 0)
             std::printf("frame %d of %d: %d superpixels, %.2f ms\n", done, total, r.count, r.milliseconds),
                 std::fflush(stdout);
-        if (window)
-        {
-            imshow("quick shift", r.contours);
-            if (waitKey(1) == 27)
-                break;
-        }
+        going = window.show(r.contours);
     }
     return done;
 }
