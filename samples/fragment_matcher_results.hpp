@@ -89,8 +89,8 @@ inline Mat drawMotion(const Mat& picture, const std::vector<Rect>& regions, cons
                       double minConfidence, double scale, const String& title)
 {
     Mat canvas = picture * 0.55;
-    const size_t step = matches.size() / 6000 + 1;
-    const double eighths = 8.; // sub-pixel drawing
+    const size_t step = matches.size() * 120 / picture.total() + 1; // a vector needs about 120 pixels to be seen
+    const double eighths = 8.;                                      // sub-pixel drawing
     for (size_t i = 0; i < matches.size(); i += step)
     {
         if (!found(matches[i], minConfidence))

@@ -58,6 +58,8 @@ find_nvcc()
     local candidate
     for candidate in "$(command -v nvcc || true)" "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
         [ -x "$candidate" ] || continue
+        # One name for one compiler, or another PATH would mean another configuration.
+        [ ! "$candidate" -ef /usr/local/cuda/bin/nvcc ] || candidate=/usr/local/cuda/bin/nvcc
         NVCC_VERSION=$("$candidate" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
         if [ "$(printf '%s\n' 12.4 "$NVCC_VERSION" | sort -V | head -n 1)" = 12.4 ]; then
             NVCC=$candidate

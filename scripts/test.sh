@@ -49,7 +49,7 @@ elif [ "$WITH_PYTHON" = 0 ]; then
     say "Python tests: left out because of --no-python"
 else
     say "Python tests"
-    # tests_common is the helper of OpenCV's own Python tests.
+    # tests_common belongs to OpenCV's own Python tests.
     (cd "$results" && PYTHONPATH="$CV2_DIR:$SOURCES/opencv/modules/python/test${PYTHONPATH:+:$PYTHONPATH}" \
         timeout "$limit" "$PYTHON" "$REPO_ROOT/scripts/lib/run_unittests.py" "$REPO_ROOT/misc/python/test" \
         >"$results/python.count") || echo "0 1 0" >"$results/python.count"

@@ -46,12 +46,13 @@ __device__ __forceinline__ void multiply4(uint32_t a, uint32_t b, uint32_t& high
 // --- staging ---------------------------------------------------------------------------------------------------------
 
 /** The WORDS + 1 aligned words that hold the 4 * WORDS bytes from `begin`, which may have any alignment; 0 when not
-`wanted`. Bytes from `end` on are 0: no word that reaches beyond it is read as one. */
+`wanted`. Bytes outside of [first, end) are 0: no word that reaches beyond is read as one. */
 template <int WORDS>
-__device__ __forceinline__ void fetchWords(const uint8_t* begin, const uint8_t* end, bool wanted, uint32_t* raw)
+__device__ __forceinline__ void fetchWords(const uint8_t* begin, const uint8_t* first, const uint8_t* end, bool wanted,
+                                           uint32_t* raw)
 {
     const uint8_t* aligned = begin - (reinterpret_cast<uintptr_t>(begin) & 3);
-    const bool inside = wanted && aligned + 4 * (WORDS + 1) <= end;
+    const bool inside = wanted && aligned >= first && aligned + 4 * (WORDS + 1) <= end;
 #pragma unroll
     for (int k = 0; k <= WORDS; ++k)
         raw[k] = inside ? __ldg(reinterpret_cast<const uint32_t*>(aligned) + k) : 0;
@@ -59,8 +60,12 @@ __device__ __forceinline__ void fetchWords(const uint8_t* begin, const uint8_t* 
     {
 #pragma unroll
         for (int k = 0; k <= WORDS; ++k)
-            for (int b = 0; b < 4 && aligned + 4 * k + b < end; ++b)
-                raw[k] |= static_cast<uint32_t>(__ldg(aligned + 4 * k + b)) << (8 * b);
+            for (int b = 0; b < 4; ++b)
+            {
+                const uint8_t* byte = aligned + 4 * k + b;
+                if (byte >= first && byte < end)
+                    raw[k] |= static_cast<uint32_t>(__ldg(byte)) << (8 * b);
+            }
     }
 }
 
@@ -116,18 +121,19 @@ __device__ void stagePicture(const ImageView& frame, int x, int y, int rows, int
 #pragma unroll
         for (int a = 0; a < AHEAD; ++a)
         {
-            const uint8_t* end = frame.pixel(frame.cols, y + r);
-            const uint8_t* begin = frame.pixel(x + 4 * k, y + r);
+            const uint8_t* first = frame.pixel(0, y + r);
+            const uint8_t* end = first + frame.cols * frame.pixelStride;
+            const uint8_t* begin = first + (x + 4 * k) * frame.pixelStride;
             const bool wanted = r < rows && begin < end;
             if (CHANNELS == 1)
-                fetchWords<2>(begin, end, wanted, raw[a]);
+                fetchWords<2>(begin, first, end, wanted, raw[a]);
             else if (frame.pixelStride == 3)
             {
-                fetchWords<6>(begin, end, wanted, raw[a]);
+                fetchWords<6>(begin, first, end, wanted, raw[a]);
                 raw[a][RAW - 2] = raw[a][RAW - 1] = 0;
             }
             else
-                fetchWords<RAW - 1>(begin, end, wanted, raw[a]);
+                fetchWords<RAW - 1>(begin, first, end, wanted, raw[a]);
             misalignment[a] = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(begin) & 3);
             word[a] = r < rows ? staged + 4 * r * groups + k : nullptr;
             r += stepRows;

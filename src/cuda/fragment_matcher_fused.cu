@@ -70,17 +70,18 @@ __device__ __forceinline__ void storeSums(const Sums<METRIC, WEIGHTED, P>& sums,
 
 //! scores: the map of one fragment. Items are (part of the rows, position row, phase), phase fastest: no bank conflicts.
 template <int METRIC, bool WEIGHTED, int CHANNELS, int P, typename Value>
-__device__ void fillMap(const Entry& entry, const FusedLayout& layout, const uint32_t* staged, int splits, Value* map)
+__device__ void fillMap(const Entry& entry, const FusedLayout& layout, const uint32_t* staged, int splitShift,
+                        Value* map)
 {
     constexpr bool MOMENTS = Traits<METRIC, WEIGHTED>::MOMENTS;
     const int width = entry.fragment.width, height = entry.fragment.height, pitch = (width + 15) / 16 * 4;
     const int perPart = 4 * entry.window.rows;
     const uint32_t* templ = staged + layout.templateStart;
     const uint32_t* weights = templ + CHANNELS * Traits<METRIC, WEIGHTED>::TEMPLATE_PLANES * layout.templateWords;
-    for (int item = threadIdx.x; item < splits * perPart; item += blockDim.x)
+    for (int item = threadIdx.x; item < perPart << splitShift; item += blockDim.x)
     {
         const int part = item / perPart, rowAndPhase = item - part * perPart;
-        const int first = part * height / splits, last = (part + 1) * height / splits;
+        const int first = part * height >> splitShift, last = (part + 1) * height >> splitShift;
         const uint32_t* picture = staged + (rowAndPhase + 4 * first) * 4 * layout.units;
         Value* row = map + (rowAndPhase / 4) * entry.window.cols;
         Sums<METRIC, WEIGHTED, P> sums;
@@ -101,7 +102,7 @@ __device__ void fillMap(const Entry& entry, const FusedLayout& layout, const uin
             }
         }
         if constexpr (!MOMENTS)
-            storeSums(sums, row, rowAndPhase % 4, entry.window.cols, splits > 1);
+            storeSums(sums, row, rowAndPhase % 4, entry.window.cols, splitShift > 0);
         else
         {
 #pragma unroll
@@ -153,15 +154,21 @@ __device__ int findPeaksInMap(const Entry& entry, const Settings& settings, cons
             best = {walked[e].value, walked[e].index};
         else
         {
+            Value least = static_cast<Value>(~static_cast<Value>(0));
+            int at = Best::NONE; // a thread's positions come in raster order: the first of equal values stays
             for (int p = threadIdx.x; p < positions; p += blockDim.x)
             {
                 const Value value = map[p];
-                if (!best.beatenBy(value, p))
+                if (value >= least && at != Best::NONE)
                     continue; // most: the question below costs a division a peak
                 const int y = p / cols;
                 if (allowed(p - y * cols, y, scratch->peaks, count, cols, distance, settings.exclusion))
-                    best = {value, p};
+                {
+                    least = value;
+                    at = p;
+                }
             }
+            best = {at == Best::NONE ? ~0ull : least, at};
             best = blockBest(best, scratch->warps);
         }
         if (best.index == Best::NONE)
@@ -182,7 +189,7 @@ template <int METRIC, bool WEIGHTED> struct FusedBounds
 
 template <int METRIC, bool WEIGHTED, int CHANNELS, int P>
 __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED>::THREADS, FusedBounds<METRIC, WEIGHTED>::BLOCKS)
-    matchFusedKernel(const ImageView frame, const Batch batch, const Settings settings, const int splits,
+    matchFusedKernel(const ImageView frame, const Batch batch, const Settings settings, const int splitShift,
                      const Walked* walked, const Outputs out)
 {
     using Value = typename MapValue<METRIC, WEIGHTED>::Type;
@@ -209,11 +216,11 @@ __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED>::THREADS, FusedB
     stageFragment<METRIC, WEIGHTED, CHANNELS>(batch.arena + fragment.words, fragment, layout,
                                               staged + layout.templateStart);
     Value* map = reinterpret_cast<Value*>(staged + layout.mapStart);
-    if (splits > 1)
-        for (int p = threadIdx.x; p < entry.window.cols * entry.window.rows; p += blockDim.x)
-            map[p] = 0;
+    if (splitShift > 0)
+        for (int p = threadIdx.x; p < (layout.words - layout.mapStart) / 4; p += blockDim.x)
+            reinterpret_cast<uint4*>(map)[p] = {0, 0, 0, 0};
     __syncthreads(); // picture, template and zeroed map are complete
-    fillMap<METRIC, WEIGHTED, CHANNELS, P>(entry, layout, staged, splits, map);
+    fillMap<METRIC, WEIGHTED, CHANNELS, P>(entry, layout, staged, splitShift, map);
     __syncthreads(); // the map is complete
     const int count = findPeaksInMap(entry, settings, map, walked, e, scratch);
     report(out, entry.i, settings, fragment, entry.window, valueScale(METRIC, WEIGHTED), scratch->peaks, count,
@@ -228,7 +235,7 @@ void launchFused(const ImageView& frame, const Batch& batch, const Settings& set
                         : plan.positions == 9 ? matchFusedKernel<METRIC, WEIGHTED, CHANNELS, 9>
                                               : matchFusedKernel<METRIC, WEIGHTED, CHANNELS, 13>;
     detail::launch("matchFused", kernel, dim3(batch.count), dim3(plan.threads), plan.sharedBytes, stream, frame, batch,
-                   settings, plan.splits, walked, out);
+                   settings, plan.splitShift, walked, out);
 }
 
 } // namespace
@@ -256,12 +263,12 @@ bool planFused(FusedPlan& plan, int cols, int rows, int width, int height, int c
     // Moments are not linear in the rows of a fragment, so one thread sees them all.
     const bool moments = settings.metric == METRIC_ZNCC || split;
     const int perPart = 4 * rows;
-    int splits = 1;
-    while (!moments && 2 * splits * perPart <= tuning::FUSED_THREADS && 4 * splits <= height)
-        splits *= 2;
+    int shift = 0;
+    while (!moments && perPart << (shift + 1) <= tuning::FUSED_THREADS && 4 << shift <= height)
+        ++shift;
     const int threads = moments ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
-    wider.splits = std::max(plan.splits, splits);
-    wider.threads = std::max(plan.threads, std::min((wider.splits * perPart + 31) / 32 * 32, threads));
+    wider.splitShift = std::max(plan.splitShift, shift);
+    wider.threads = std::max(plan.threads, std::min(((perPart << wider.splitShift) + 31) / 32 * 32, threads));
     plan = wider;
     return true;
 }

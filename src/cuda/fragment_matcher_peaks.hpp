@@ -20,14 +20,16 @@ template <typename Value> struct Candidates
 {
     const Value* values;
     const TileBest* bests;
-    int tilesX, tiles; //!< of the plan; tiles outside of the window are skipped
+    bool bestsInShared; //!< else in device memory, written by other blocks of this launch: read past the L1 cache
+    int tilesX, tiles;  //!< of the plan; tiles outside of the window are skipped
     int cols, rows;
     int distance, exclusion;
 };
 
-//! Past the L1 cache: other blocks of the same launch wrote these.
 template <typename Value> __device__ __forceinline__ TileBest bestOf(const Candidates<Value>& from, int tile)
 {
+    if (from.bestsInShared)
+        return from.bests[tile];
     return {__ldcg(&from.bests[tile].value), __ldcg(&from.bests[tile].index)};
 }
 
@@ -36,27 +38,29 @@ template <typename Value> __device__ bool tileInWindow(const Candidates<Value>& 
     return tile % from.tilesX * tuning::TILE_COLS < from.cols && tile / from.tilesX * tuning::TILE_ROWS < from.rows;
 }
 
-//! The block's look at one tile, position by position.
-template <int THREADS, typename Value>
+//! A warp's look at one tile, position by position.
+template <typename Value>
 __device__ void searchTile(const Candidates<Value>& from, int tile, const Best* peaks, int count, Best& best)
 {
+    constexpr int AHEAD = 16; // loads on their way before the first is used
     const int x0 = tile % from.tilesX * tuning::TILE_COLS, y0 = tile / from.tilesX * tuning::TILE_ROWS;
-    constexpr int EACH = tuning::TILE_COLS * tuning::TILE_ROWS / THREADS;
-    const int x = x0 + threadIdx.x % tuning::TILE_COLS;
-    Value values[EACH]; // all loads are on their way before the first is used
-#pragma unroll
-    for (int n = 0; n < EACH; ++n)
+    for (int first = threadIdx.x % 32; first < tuning::TILE_COLS * tuning::TILE_ROWS; first += 32 * AHEAD)
     {
-        const int y = y0 + threadIdx.x / tuning::TILE_COLS + n * (THREADS / tuning::TILE_COLS);
-        values[n] = x < from.cols && y < from.rows ? __ldcg(from.values + y * from.cols + x) : 0;
-    }
+        Value values[AHEAD];
 #pragma unroll
-    for (int n = 0; n < EACH; ++n)
-    {
-        const int y = y0 + threadIdx.x / tuning::TILE_COLS + n * (THREADS / tuning::TILE_COLS);
-        if (x < from.cols && y < from.rows && best.beatenBy(values[n], y * from.cols + x) &&
-            allowed(x, y, peaks, count, from.cols, from.distance, from.exclusion))
-            best = {values[n], y * from.cols + x};
+        for (int n = 0; n < AHEAD; ++n)
+        {
+            const int p = first + 32 * n, x = x0 + p % tuning::TILE_COLS, y = y0 + p / tuning::TILE_COLS;
+            values[n] = x < from.cols && y < from.rows ? __ldcg(from.values + y * from.cols + x) : 0;
+        }
+#pragma unroll
+        for (int n = 0; n < AHEAD; ++n)
+        {
+            const int p = first + 32 * n, x = x0 + p % tuning::TILE_COLS, y = y0 + p / tuning::TILE_COLS;
+            if (x < from.cols && y < from.rows && best.beatenBy(values[n], y * from.cols + x) &&
+                allowed(x, y, peaks, count, from.cols, from.distance, from.exclusion))
+                best = {values[n], y * from.cols + x};
+        }
     }
 }
 
@@ -105,8 +109,8 @@ __device__ Best nextPeak(const Candidates<Value>& from, int count, PeakScratch<T
                 scratch->suspects[atomicAdd(&scratch->suspectCount, 1)] = tile; // any order: the least is what counts
         }
         __syncthreads(); // the list is complete
-        for (int s = 0; s < scratch->suspectCount; ++s)
-            searchTile<THREADS>(from, scratch->suspects[s], scratch->peaks, count, best);
+        for (int s = threadIdx.x / 32; s < scratch->suspectCount; s += THREADS / 32)
+            searchTile(from, scratch->suspects[s], scratch->peaks, count, best);
         __syncthreads(); // the list has been read
     }
     return blockBest(best, scratch->warps);
@@ -116,17 +120,28 @@ __device__ Best nextPeak(const Candidates<Value>& from, int count, PeakScratch<T
 template <int THREADS, typename Value>
 __device__ void findPeaks(const Entry& entry, const Settings& settings, const gpu::TilePlan& plan, const Value* values,
                           const TileBest* bests, const Walked* walked, int scale, const Outputs& out,
-                          PeakScratch<THREADS>* scratch)
+                          PeakScratch<THREADS>* scratch, TileBest* shared)
 {
     const DeviceFragment& fragment = entry.fragment;
+    const int tiles = plan.tilesX * plan.tilesY;
+    const bool fits = tiles * sizeof(TileBest) <= plan.sharedBytes; // every peak looks at them twice
     const Candidates<Value> from = {values,
-                                    bests,
+                                    fits ? shared : bests,
+                                    fits,
                                     plan.tilesX,
-                                    plan.tilesX * plan.tilesY,
+                                    tiles,
                                     entry.window.cols,
                                     entry.window.rows,
                                     exclusionDistance(settings.exclusionDistance, fragment.width, fragment.height),
                                     settings.exclusion};
+    if (fits)
+    {
+#pragma unroll 4
+        for (int tile = threadIdx.x; tile < tiles; tile += THREADS)
+            if (tileInWindow(from, tile))
+                shared[tile] = {__ldcg(&bests[tile].value), __ldcg(&bests[tile].index)};
+        __syncthreads(); // the copy is complete
+    }
     int count = 0;
     for (; count < settings.peaks; ++count)
     {

@@ -244,7 +244,7 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
     storeTile<METRIC, WEIGHTED, WIDE>(entry, tile, sums, totals, values, bests + tileIndex, scratch.warps);
     if (settings.peaks > 0 && lastOfEntry(entry, memory.finished + e))
         findPeaks<THREADS>(entry, settings, plan, values, bests, walked ? walked + e : nullptr,
-                           valueScale(METRIC, WEIGHTED), out, &scratch);
+                           valueScale(METRIC, WEIGHTED), out, &scratch, reinterpret_cast<TileBest*>(staged));
 }
 
 template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>

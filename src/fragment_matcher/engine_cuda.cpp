@@ -6,7 +6,6 @@
 #ifdef HAVE_CUDA
 
 #include <climits>
-#include <map>
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
@@ -214,83 +213,6 @@ Batch CudaEngine::batchOf(const Areas& areas, ConstRowsView<Position> prediction
     return batch;
 }
 
-//! Fragments of one size go the same way: through the fused kernel where their largest window fits, else through tiles.
-struct CudaEngine::Work
-{
-    std::vector<int> fused, tiled;
-    gpu::FusedPlan fusedPlan = {};
-    gpu::TilePlan tilePlan = {};
-    bool hasTiles() const { return !tiled.empty(); }
-};
-
-CudaEngine::Work CudaEngine::planWork(const ImageView& frame, const Areas& areas, const Settings& settings,
-                                      bool weighted) const
-{
-    struct SizeGroup
-    {
-        int cols = 0, rows = 0; // largest window, in positions
-        bool fits = false;
-    };
-    const auto less = [](Size a, Size b) { return a.width != b.width ? a.width < b.width : a.height < b.height; };
-    std::map<Size, SizeGroup, decltype(less)> groups(less);
-    std::vector<SizeGroup*> groupOf(slotOfFragment_.size());
-    SizeGroup* last = nullptr;
-    Size lastSize;
-    for (size_t i = 0; i < slotOfFragment_.size(); ++i)
-    {
-        const Size size = slots_[slotOfFragment_[i]].size;
-        if (!last || size != lastSize)
-        {
-            last = &groups[size];
-            lastSize = size;
-        }
-        groupOf[i] = last;
-        if (!areas.host && last->cols > 0)
-            continue; // without areas to look at, one fragment speaks for all of its size
-        Rect4 area = {0, 0, frame.cols, frame.rows};
-        if (areas.host)
-            area = (*areas.host)[i];
-        else if (areas.device)
-            area = {0, 0, std::min(areas.limit.width, frame.cols), std::min(areas.limit.height, frame.rows)};
-        const SearchWindow window = searchWindow(area, frame.cols, frame.rows, size.width, size.height);
-        last->cols = std::max(last->cols, window.cols);
-        last->rows = std::max(last->rows, window.rows);
-    }
-
-    Work work;
-    // Positions a thread are common to all, and change how much memory each takes: plan again until they stay.
-    int positions = -1;
-    while (positions != work.fusedPlan.positions)
-    {
-        positions = work.fusedPlan.positions;
-        work.fusedPlan = {positions, 0, 0, 0};
-        for (auto& group : groups)
-        {
-            const Size size = group.second.cols > 0 ? group.first : Size(1, 1); // no position: only to be reported
-            group.second.fits =
-                gpu::planFused(work.fusedPlan, std::max(group.second.cols, 1), std::max(group.second.rows, 1),
-                               size.width, size.height, channels_, settings, weighted);
-        }
-    }
-    Size largestWindow, largestFragment;
-    for (const auto& group : groups)
-    {
-        const Size size = group.first;
-        if (group.second.fits)
-            continue;
-        largestWindow =
-            Size(std::max(largestWindow.width, group.second.cols), std::max(largestWindow.height, group.second.rows));
-        largestFragment =
-            Size(std::max(largestFragment.width, size.width), std::max(largestFragment.height, size.height));
-    }
-    if (!largestWindow.empty())
-        work.tilePlan = gpu::planTiles(largestWindow.width, largestWindow.height, largestFragment.width,
-                                       largestFragment.height, channels_, settings, weighted);
-    for (size_t i = 0; i < groupOf.size(); ++i)
-        (groupOf[i]->fits ? work.fused : work.tiled).push_back(static_cast<int>(i));
-    return work;
-}
-
 //! How many entries go into one launch; memory for them is there afterwards.
 int CudaEngine::tileBatch(const gpu::TilePlan& plan, const Settings& settings, bool weighted, int count,
                           cudaStream_t stream)
@@ -339,7 +261,7 @@ void CudaEngine::match(const ImageView& frame, const Areas& areas, ConstRowsView
 
     // Areas, and which fragments go which way, in one upload.
     const size_t areasBytes = areas.host ? areas.host->size() * sizeof(Rect4) : 0;
-    const bool mixed = work.hasTiles() && !work.fused.empty();
+    const bool mixed = !work.tiled.empty() && !work.fused.empty();
     std::vector<uint8_t> packed(areasBytes + (mixed ? sizeof(int) * batch.count : 0));
     if (areas.host)
         std::memcpy(packed.data(), areas.host->data(), areasBytes);
@@ -370,7 +292,7 @@ void CudaEngine::match(const ImageView& frame, const Areas& areas, ConstRowsView
         gpu::matchFused(frame, batch, settings, work.fusedPlan, walked, out, stream);
         batch.first = batch.count;
     }
-    if (work.hasTiles())
+    if (!work.tiled.empty())
     {
         batch.count = static_cast<int>(work.tiled.size());
         matchTiles(frame, batch, settings, work.tilePlan, out, stream);

@@ -65,7 +65,13 @@ private:
         Size size;
         size_t words, capacity; //!< place in the arena
     };
-    struct Work; // what one call does with which fragments
+    //! Fragments of one size go the same way: through the fused kernel where their largest window fits, else through tiles.
+    struct Work
+    {
+        std::vector<int> fused, tiled;
+        gpu::FusedPlan fusedPlan = {};
+        gpu::TilePlan tilePlan = {};
+    };
 
     PackJob place(const FragmentSource& source, int slot);
     void pack(const std::vector<PackJob>& jobs, cudaStream_t stream);

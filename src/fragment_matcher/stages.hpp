@@ -162,7 +162,7 @@ void walk(const ImageView& frame, const Batch& batch, const Settings& settings, 
 struct FusedPlan
 {
     int positions;      //!< positions a thread, 5, 9 or 13: windows up to 4 times as wide
-    int splits;         //!< parts a fragment's rows are divided into
+    int splitShift;     //!< a fragment's rows are divided into 2^splitShift parts
     int threads;        //!< a block
     size_t sharedBytes; //!< a block
 };
