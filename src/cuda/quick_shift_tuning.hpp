@@ -8,7 +8,7 @@
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu { namespace tuning {
 
 // Density, 8 bit: a block is BYTE_COLS x (BYTE_GROUPS * BYTE_CENTRES) pixels, BYTE_CENTRES a thread.
-// H200, 2026-11-21, 1080p: 805 us at sigma 6, 121 us at sigma 2. 3 blocks a multiprocessor, 32 columns, 4 centres and 512
+// H200, 2026-11-21, 1080p: 800 us at sigma 6, 128 us at sigma 2. 3 blocks a multiprocessor, 32 columns, 4 centres and 512
 // threads, or twice the chunks were all within 3 % of each other: the kernel waits for issue slots, not for latency.
 const int BYTE_COLS = 64, BYTE_GROUPS = 4, BYTE_CENTRES = 8;
 const int BYTE_BLOCKS = 2; //!< blocks that fit a multiprocessor's registers
