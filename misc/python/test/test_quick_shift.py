@@ -1,0 +1,101 @@
+"""QuickShift through cv2: numpy arrays on the CPU engine, GpuMat where there is a device, scikit-image where installed."""
+import unittest
+from unittest import mock
+
+import cv2
+import numpy as np
+
+QuickShift = cv2.cuda.QuickShift
+
+
+def picture(height=60, width=80, seed=1, channels=3):
+    noise = np.random.RandomState(seed).randint(0, 256, (height, width, channels), dtype=np.uint8)
+    return cv2.GaussianBlur(noise, (0, 0), 2.).reshape(height, width, channels)
+
+
+class CpuTest(unittest.TestCase):
+    def test_outputs(self):
+        image = picture()
+        q = QuickShift.create(2., 8., 0.5)
+        q.compute(image)
+        labels, parents, distances = q.getLabels(), q.getParents(), q.getDistances()
+        self.assertEqual(labels.shape, (60, 80))
+        self.assertEqual(labels.dtype, np.int32)
+        self.assertEqual(labels.max() + 1, q.getNumberOfSuperpixels())
+        roots = parents.ravel() == np.arange(parents.size)
+        self.assertEqual(int(roots.sum()), q.getNumberOfSuperpixels())
+        np.testing.assert_array_equal(np.isinf(distances.ravel()), roots)
+        self.assertTrue((q.getDensity() >= 1).all())
+        self.assertEqual(set(np.unique(q.getLabelContourMask())), {0, 255})
+        self.assertEqual(q.getMeanColor(image).shape, image.shape)
+        areas, means, centroids, boxes = q.getStatistics(image)
+        self.assertEqual(int(areas.sum()), labels.size)
+        self.assertEqual(len(means), len(boxes))
+        np.testing.assert_array_equal(areas.ravel(), np.bincount(labels.ravel()))
+        heights, counts = q.getMergeHeights()
+        self.assertTrue((np.diff(heights.ravel()) > 0).all())
+        self.assertEqual(int(counts.ravel()[-1]), q.getNumberOfSuperpixels())
+        self.assertEqual(q.segment(3.).max() + 1, q.countSuperpixels(3.))
+        self.assertEqual(q.enforceConnectivity(10), q.getLabels().max() + 1)
+
+    def test_mask_and_errors(self):
+        image = picture()
+        mask = np.zeros((60, 80), np.uint8)
+        mask[10:50, 5:70] = 1
+        q = QuickShift.create(2., 8., 0.5)
+        q.compute(image, mask)
+        np.testing.assert_array_equal(q.getLabels() == -1, mask == 0)
+        with self.assertRaises(cv2.error):
+            QuickShift.create(-1.)
+        with self.assertRaises(cv2.error):
+            q.compute(image.astype(np.float64))
+
+
+class ScikitImageTest(unittest.TestCase):
+    """The same parents as skimage.segmentation.quickshift, whose random noise on densities is replaced by zeros."""
+
+    def test_parents(self):
+        try:
+            from skimage.segmentation import quickshift
+        except ImportError:
+            self.skipTest("scikit-image is not installed")
+
+        class Quiet(np.random.Generator):
+            def normal(self, loc=0., scale=1., size=None):
+                return np.zeros(size)
+
+        for kernel_size, max_dist in ((2., 6.), (3., 8.)):
+            features = picture(70, 90, seed=2).astype(np.float64) / 4  # exact in float and double
+            with mock.patch("numpy.random.default_rng", lambda *seed: Quiet(np.random.PCG64(0))):
+                _, parents, distances = quickshift(features, ratio=1., kernel_size=kernel_size, max_dist=max_dist, sigma=0,
+                                                   convert2lab=False, return_tree=True, rng=0)
+            q = QuickShift.create(kernel_size, max_dist)
+            q.setSearchRadius(cv2.cuda.QuickShift_SEARCH_WINDOW)
+            q.setTieRule(cv2.cuda.QuickShift_STRICT)
+            q.compute(features.astype(np.float32))
+            theirs = np.asarray(parents).ravel()
+            cut = np.asarray(distances).ravel() > max_dist  # its tree has the links that its labels cut
+            theirs = np.where(cut, np.arange(theirs.size), theirs)
+            same = (theirs == q.getParents().ravel()).mean()
+            print('scikit-image, kernel_size %g, max_dist %g: %.3f %% same parents' % (kernel_size, max_dist, 100 * same))
+            self.assertGreaterEqual(same, 0.997)
+
+
+class CudaTest(unittest.TestCase):
+    def setUp(self):
+        if cv2.cuda.getCudaEnabledDeviceCount() <= 0:
+            self.skipTest("no CUDA device on this machine")
+
+    def test_same_as_cpu(self):
+        image = picture(200, 300)
+        on_device = cv2.cuda.GpuMat()
+        on_device.upload(image)
+        cpu, cuda = QuickShift.create(2., 8., 0.5), QuickShift.create(2., 8., 0.5)
+        cpu.compute(image)
+        cuda.compute(on_device)
+        np.testing.assert_array_equal(cpu.getLabels(), cuda.getLabels())
+        np.testing.assert_array_equal(cpu.getDensity(), cuda.getDensity())
+
+
+if __name__ == "__main__":
+    unittest.main()

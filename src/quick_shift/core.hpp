@@ -1,0 +1,217 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The arithmetic of QuickShift that decides anything, written once for both engines. Compiled by g++ and nvcc with
+// contraction off; every fused multiply-add is written out, everything else is a plain IEEE operation or an integer one.
+//
+// Weight of a pair. Wanted: round(2^23 exp(-D/(2 sigma^2))), D = ds + lambda^2 dc, the same integer on every machine.
+//   y = fma(dc, -rate, 32), clamped to >= 16      the colour part: 2 (y-32) is its base-2 logarithm, down to 2^-32
+//   bits of y: 4 constant, 5 of integer, 18 of fraction; shifted left by 5 they are a float's exponent and mantissa
+//   m = 1 + fraction, p(m) ~ 2^(m-1), degree 4    relative error 3.4e-6, none at m = 1 and 2 (equal colours are exact)
+//   exponent put back by an integer add            2 exp(-lambda^2 dc/(2 sigma^2))
+//   fma(that, spatial[dx,dy], 2)                   a float in [2,4): its bits less those of 2.0 are the integer
+// Sums of integers do not depend on their order, which is what allows any tiling, symmetry, atomics and thread count.
+#ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_CORE_HPP
+#define OPENCV_CUDATRACKING_QUICK_SHIFT_CORE_HPP
+
+#include "../common/hostdevice.hpp"
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace cv { namespace cuda { namespace quick_shift {
+
+const int MAX_CHANNELS = 4;
+const int MAX_WINDOW_RADIUS = 1023;  //!< of the density window; 3 sigma
+const int MAX_SEARCH_RADIUS = 32767; //!< so that dx^2 + dy^2 fits int
+const int WEIGHT_BITS = 23;          //!< fractional bits of a pair's weight
+const uint32_t ONE_WEIGHT = 1u << WEIGHT_BITS;
+const uint32_t WEIGHT_BIAS =
+    0x40000000u;                //!< bits of 2.0f, what weightBits() has on top. Four of them vanish modulo 2^32
+const uint32_t MAX_TERMS = 511; //!< so many full weights fit into 32 bits
+const float COLOUR_TOP = 32.f, COLOUR_FLOOR = 16.f;
+const float OUTSIDE = 1e18f; //!< first feature of a pixel that must not count: its square drives every weight to 0
+const float LARGEST_FEATURE = 1e15f; //!< pixels from here on, NaN and infinity are masked
+
+// 2^(m-1) on [1,2]: minimax under p(1) = 1, p(2) = 2, coefficients of m^0 .. m^4.
+#define CT_QUICK_SHIFT_EXP2 0x1.050ddp-1f, 0x1.3fa364p-2f, 0x1.553b5ep-3f, -0x1.1f2102p-9f, 0x1.bc31dap-7f
+
+CT_HOST_DEVICE uint32_t floatBits(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+CT_HOST_DEVICE float bitsFloat(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+//! 1 + fraction: (bits & 0x7fffff) | 0x3f800000, on the device in one instruction.
+CT_HOST_DEVICE uint32_t mantissaOf(uint32_t bits)
+{
+#ifdef __CUDA_ARCH__
+    uint32_t result;
+    asm("lop3.b32 %0, %1, %2, %3, 0xEA;" : "=r"(result) : "r"(bits), "r"(0x007fffffu), "r"(0x3f800000u));
+    return result;
+#else
+    return (bits & 0x007fffffu) | 0x3f800000u;
+#endif
+}
+
+//! From the clamped exponent y on: see the top of the file. The result is WEIGHT_BIAS + round(2^23 weight).
+CT_HOST_DEVICE uint32_t weightBitsOf(float y, float spatial)
+{
+    const float c[5] = {CT_QUICK_SHIFT_EXP2};
+    const uint32_t shifted = floatBits(y) << 5;
+    const uint32_t mantissa = mantissaOf(shifted);
+    const float m = bitsFloat(mantissa);
+    const float p = fmaf(fmaf(fmaf(fmaf(c[4], m, c[3]), m, c[2]), m, c[1]), m, c[0]);
+    const float twice = bitsFloat(shifted + (floatBits(p) - mantissa));
+    return floatBits(fmaf(twice, spatial, 2.f));
+}
+
+//! @param dc squared colour distance. @param minusRate see densityRate(). @param spatial exp(-(dx^2+dy^2)/(2 sigma^2)).
+CT_HOST_DEVICE uint32_t weightBits(float dc, float minusRate, float spatial)
+{
+    const float y = fmaf(dc, minusRate, COLOUR_TOP);
+    return weightBitsOf(y > COLOUR_FLOOR ? y : COLOUR_FLOOR, spatial);
+}
+
+/** The colour factor's slope: lambda^2 log2(e)/(2 sigma^2), halved. Rounded so that 32 + 2^23 rate is a float: then the
+CUDA kernel may add an 8-bit distance in the mantissa of 2^23 and gets the same y from one fma. */
+inline float densityRate(double colorWeight, double sigma)
+{
+    const double rate = colorWeight * 1.4426950408889634 / (4. * sigma * sigma);
+    float rounded = bitsFloat(floatBits(static_cast<float>(rate)) & ~1u);
+    if (rate * 8388608. < 32.)
+        rounded = static_cast<float>(std::nearbyint(rate * 2199023255552.) / 2199023255552.); // multiples of 2^-41
+    return rounded;
+}
+
+//! Squared distance in the joint space; ds = dx^2 + dy^2.
+CT_HOST_DEVICE float squaredDistance(float dc, float colorWeight, int ds)
+{
+    return fmaf(colorWeight, dc, static_cast<float>(ds));
+}
+
+//! Smallest number of bits to drop so that (2R+1)^2 full weights fit into 32.
+inline int keyShift(int radius)
+{
+    const uint64_t most = static_cast<uint64_t>(2 * radius + 1) * (2 * radius + 1) * ONE_WEIGHT;
+    int shift = 0;
+    while ((most >> shift) > 0xffffffffull)
+        ++shift;
+    return shift;
+}
+
+//! Everything the stages need to know besides the picture. Plain numbers, made by the host, passed by value.
+struct Parameters
+{
+    int radius;        //!< R of the density window
+    int searchRadius;  //!< tR of the parent search
+    int shift;         //!< keyShift(radius)
+    float minusRate;   //!< -densityRate()
+    float colorWeight; //!< lambda^2; 1 when the features already are multiplied by their scales
+    float reach;       //!< largest D whose square root is <= tau
+    bool strict;       //!< equal densities: nobody's parent (instead of: the lower raster index is higher)
+    bool normalize;    //!< divide by the clipped (w-1)(h-1)
+};
+
+//! What pixels are compared by: the sum in as many bits as fit, or the normalised density. 0 is kept for masked pixels.
+CT_HOST_DEVICE uint32_t densityKey(uint64_t sum, int x, int y, int cols, int rows, const Parameters& p)
+{
+    const uint32_t key = static_cast<uint32_t>((sum + ((1ull << p.shift) >> 1)) >> p.shift);
+    if (!p.normalize)
+        return key;
+    const int left = x < p.radius ? x : p.radius, right = cols - 1 - x < p.radius ? cols - 1 - x : p.radius;
+    const int up = y < p.radius ? y : p.radius, down = rows - 1 - y < p.radius ? rows - 1 - y : p.radius;
+    const int width = left + right > 1 ? left + right : 1, height = up + down > 1 ? up + down : 1;
+    const float density = static_cast<float>(key) * bitsFloat(static_cast<uint32_t>(127 + p.shift - WEIGHT_BITS) << 23);
+    return floatBits(density / static_cast<float>(width * height));
+}
+
+CT_HOST_DEVICE float keyDensity(uint32_t key, const Parameters& p)
+{
+    if (p.normalize)
+        return bitsFloat(key);
+    return static_cast<float>(key) * bitsFloat(static_cast<uint32_t>(127 + p.shift - WEIGHT_BITS) << 23);
+}
+
+//! True when pixel j may be the parent of pixel i.
+CT_HOST_DEVICE bool isHigher(uint32_t keyJ, int j, uint32_t keyI, int i, bool strict)
+{
+    return keyJ > keyI || (!strict && keyJ == keyI && j < i);
+}
+
+//! The parent so far: least D, then lowest raster index. Start with {reach, NO_PARENT}: D == reach still counts.
+struct Candidate
+{
+    float d;
+    int index;
+};
+
+const int NO_PARENT = 0x7fffffff;
+
+CT_HOST_DEVICE bool isBetter(float d, int index, const Candidate& best)
+{
+    return d < best.d || (d == best.d && index < best.index);
+}
+
+//! The square root that both engines write: IEEE, correctly rounded.
+CT_HOST_DEVICE float rootOf(float d) { return sqrtf(d); }
+
+//! Largest float whose root is <= tau: comparing squares then decides exactly as comparing the distances written.
+inline float reachOf(float tau)
+{
+    float d = tau * tau;
+    while (rootOf(d) > tau)
+        d = nextafterf(d, 0.f);
+    while (rootOf(nextafterf(d, INFINITY)) <= tau)
+        d = nextafterf(d, INFINITY);
+    return d;
+}
+
+// --- sums over superpixels: integers, so that any order gives the same ------------------------------------------------
+
+//! CV_32F colours are summed as multiples of 1/scale. @param largest bits of the largest finite magnitude.
+CT_HOST_DEVICE double fixedScale(uint32_t largest)
+{
+    const uint64_t exponent = 1023 + 30 + 126 - (largest >> 23); // the largest becomes less than 2^30
+    double scale;
+    const uint64_t bits = exponent << 52;
+    memcpy(&scale, &bits, sizeof(scale));
+    return scale;
+}
+
+CT_HOST_DEVICE bool isFinite(float value) { return (floatBits(value) & 0x7f800000u) != 0x7f800000u; }
+
+//! NaN and infinity count as 0.
+CT_HOST_DEVICE int64_t fixedColour(float value, double scale)
+{
+    return isFinite(value) ? static_cast<int64_t>(rint(static_cast<double>(value) * scale)) : 0;
+}
+
+CT_HOST_DEVICE float meanOf(int64_t sum, int64_t area, double scale)
+{
+    return static_cast<float>(static_cast<double>(sum) / static_cast<double>(area) / scale);
+}
+
+//! For 8 and 16 bit pictures: rounded half up.
+CT_HOST_DEVICE uint32_t roundedMean(int64_t sum, int64_t area)
+{
+    return static_cast<uint32_t>((2 * sum + area) / (2 * area));
+}
+
+//! Order in which connect() joins pieces: more pixels first, then the lower first pixel.
+CT_HOST_DEVICE uint64_t pieceRank(int area, int first)
+{
+    return static_cast<uint64_t>(area) << 32 | static_cast<uint32_t>(~first);
+}
+
+}}} // namespace cv::cuda::quick_shift
+
+#endif // OPENCV_CUDATRACKING_QUICK_SHIFT_CORE_HPP

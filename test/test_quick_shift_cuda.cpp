@@ -1,0 +1,323 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The CUDA engine of QuickShift against the CPU engine, bit by bit.
+#include "scenes_quick_shift.hpp"
+#ifdef HAVE_CUDA
+#include "opencv2/core/cuda_stream_accessor.hpp"
+#include <cuda_runtime_api.h>
+#endif
+#include <thread>
+
+namespace opencv_test { namespace {
+
+using namespace scenes;
+using cv::cuda::GpuMat;
+using cv::cuda::Stream;
+
+//! compute() on both engines, all outputs compared.
+void expectSameOnBoth(const Ptr<QuickShift>& cpu, const Mat& image, const Mat& mask, const std::string& what,
+                      Stream& stream = cv::cuda::noStream())
+{
+    SCOPED_TRACE(what);
+    const Ptr<QuickShift> gpu = QuickShift::create();
+    FileStorage out(".yml", FileStorage::WRITE | FileStorage::MEMORY);
+    cpu->write(out);
+    gpu->read(FileStorage(out.releaseAndGetString(), FileStorage::READ | FileStorage::MEMORY).root());
+    cpu->compute(image, mask);
+    gpu->compute(GpuMat(image), mask.empty() ? GpuMat() : GpuMat(mask), stream);
+    stream.waitForCompletion();
+    expectSame(resultsOf(*cpu), resultsOf(*gpu));
+}
+
+TEST(CUDA_QuickShift, typesAndChannels)
+{
+    requireCuda();
+    RNG rng(421);
+    for (const int depth : {CV_8U, CV_16U, CV_32F})
+        for (int channels = 1; channels <= 4; ++channels)
+            for (const bool scaled : {false, true})
+            {
+                Mat image;
+                randomPicture(rng, Size(151, 97), CV_MAKETYPE(CV_8U, channels), 5)
+                    .convertTo(image, CV_MAKETYPE(depth, channels),
+                               depth == CV_16U   ? 257.
+                               : depth == CV_32F ? 0.37
+                                                 : 1.);
+                const Ptr<QuickShift> q = QuickShift::create(2.3, 9., depth == CV_16U ? 0.1 / 257 : 0.1);
+                if (scaled)
+                    q->setChannelScales(Scalar(0.3, 0.1, 0.05, 0.7) * (depth == CV_16U ? 1. / 257 : 1.));
+                expectSameOnBoth(q, image, Mat(), typeToString(image.type()));
+            }
+}
+
+TEST(CUDA_QuickShift, options)
+{
+    requireCuda();
+    RNG rng(422);
+    const Mat image = randomPicture(rng, Size(203, 131), CV_8UC3, 5);
+    for (const double sigma : {0.2, 1., 3.4, 6., 14., 45.})
+        for (const double tau : {1., 4., 10., 100.})
+        {
+            const Ptr<QuickShift> q = QuickShift::create(sigma, tau, 0.2);
+            expectSameOnBoth(q, image, Mat(), cv::format("sigma %g, tau %g", sigma, tau));
+            q->setTieRule(QuickShift::STRICT);
+            q->setNormalizeDensity(true);
+            q->setSearchRadius(7);
+            expectSameOnBoth(q, image, Mat(), cv::format("strict, normalised, sigma %g, tau %g", sigma, tau));
+        }
+}
+
+TEST(CUDA_QuickShift, sizes)
+{
+    requireCuda();
+    RNG rng(423);
+    for (const int cols : {1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 129})
+        for (const int rows : {1, 7, 8, 31, 32, 33, 65})
+            for (const int type : {CV_8UC3, CV_32FC2})
+            {
+                Mat image;
+                randomPicture(rng, Size(cols, rows), CV_MAKETYPE(CV_8U, CV_MAT_CN(type)), 3).convertTo(image, type);
+                expectSameOnBoth(QuickShift::create(2., 30., 0.1), image, Mat(), cv::format("%d x %d", cols, rows));
+            }
+    for (const Size size : {Size(3000, 1), Size(1, 3000), Size(4097, 3)})
+        expectSameOnBoth(QuickShift::create(2., 300., 0.1), randomPicture(rng, size, CV_8UC1, 3), Mat(), "line");
+}
+
+//! Where ties decide.
+TEST(CUDA_QuickShift, plateaus)
+{
+    requireCuda();
+    Mat levels(140, 160, CV_8UC3, Scalar(40, 50, 60));
+    levels(Rect(20, 10, 70, 90)).setTo(Scalar(200, 180, 160));
+    Mat few, floats;
+    RNG rng(424);
+    few = randomPicture(rng, Size(150, 120), CV_8UC3, 7, 4);
+    levels.convertTo(floats, CV_32F);
+    for (const int rule : {int(QuickShift::INDEX), int(QuickShift::STRICT)})
+        for (const double tau : {10., 150.})
+        {
+            const Ptr<QuickShift> q = QuickShift::create(3., tau, 0.3);
+            q->setTieRule(rule);
+            expectSameOnBoth(q, levels, Mat(), "two levels");
+            expectSameOnBoth(q, floats, Mat(), "two levels, float");
+            expectSameOnBoth(q, few, Mat(), "few levels");
+            expectSameOnBoth(q, Mat(100, 130, CV_8UC1, Scalar(7)), Mat(), "flat");
+        }
+}
+
+TEST(CUDA_QuickShift, maskAndNotANumber)
+{
+    requireCuda();
+    RNG rng(425);
+    const Mat image = randomPicture(rng, Size(150, 110), CV_8UC3, 5);
+    Mat mask(image.size(), CV_8U), floats;
+    rng.fill(mask, RNG::UNIFORM, 0, 4);
+    mask(Rect(40, 30, 50, 40)).setTo(0);
+    const Ptr<QuickShift> q = QuickShift::create(2.5, 20., 0.15);
+    expectSameOnBoth(q, image, mask, "bytes");
+    image.convertTo(floats, CV_32F);
+    expectSameOnBoth(q, floats, mask, "floats");
+    floats.at<Vec3f>(50, 60)[1] = std::numeric_limits<float>::quiet_NaN();
+    floats.at<Vec3f>(51, 61)[2] = -std::numeric_limits<float>::infinity();
+    floats.at<Vec3f>(52, 62)[0] = 3e38f;
+    floats.at<Vec3f>(53, 63)[0] = 9e14f;
+    expectSameOnBoth(q, floats, Mat(), "not a number");
+    expectSameOnBoth(q, image, Mat(image.size(), CV_8U, Scalar(0)), "all masked");
+}
+
+TEST(CUDA_QuickShift, roiAndStreams)
+{
+    requireCuda();
+    RNG rng(426);
+    const Mat image = randomPicture(rng, Size(131, 75), CV_8UC3, 5);
+    const Ptr<QuickShift> cpu = QuickShift::create(2., 12., 0.2), gpu = QuickShift::create(2., 12., 0.2);
+    cpu->compute(image);
+    const GpuMat larger(asRoi(image)); // a copy: its ROI has to be taken on the device
+    GpuMat holder(90, 150, CV_8UC3, Scalar::all(9));
+    GpuMat roi = holder(Rect(11, 7, 131, 75));
+    larger.copyTo(roi);
+    Stream stream;
+    gpu->compute(roi, noArray(), stream);
+    GpuMat labels;
+    gpu->getLabels(labels, stream);
+    stream.waitForCompletion();
+    Mat expected;
+    cpu->getLabels(expected);
+    EXPECT_TRUE(sameBits(expected, Mat(labels)));
+    expectSame(resultsOf(*cpu), resultsOf(*gpu));
+}
+
+TEST(CUDA_QuickShift, surface)
+{
+    requireCuda();
+    RNG rng(427);
+    const Mat bytes = randomPicture(rng, Size(133, 94), CV_8UC3, 5);
+    Mat mask(bytes.size(), CV_8U);
+    rng.fill(mask, RNG::UNIFORM, 0, 30);
+    const Ptr<QuickShift> cpu = QuickShift::create(2., 40., 0.3), gpu = QuickShift::create(2., 40., 0.3);
+    cpu->compute(bytes, mask);
+    gpu->compute(GpuMat(bytes), GpuMat(mask));
+    Mat a, b, c, d;
+    for (const double tau : {0.5, 3., 17., 40.})
+    {
+        cpu->segment(tau, a);
+        gpu->segment(tau, b);
+        EXPECT_TRUE(sameBits(a, b)) << tau;
+        EXPECT_EQ(cpu->countSuperpixels(tau), gpu->countSuperpixels(tau));
+    }
+    cpu->getMergeHeights(a, c);
+    gpu->getMergeHeights(b, d);
+    EXPECT_TRUE(sameBits(a, b));
+    EXPECT_TRUE(sameBits(c, d));
+    for (const bool thick : {false, true})
+    {
+        cpu->getLabelContourMask(a, thick);
+        gpu->getLabelContourMask(b, thick);
+        EXPECT_TRUE(sameBits(a, b));
+    }
+    for (const int minSize : {1, 3, 40, 100000})
+    {
+        for (const int depth : {CV_8U, CV_16U, CV_32F})
+        {
+            Mat image, s[4], t[4];
+            bytes.convertTo(image, depth, depth == CV_8U ? 1. : 101.7, -0.3);
+            cpu->getMeanColor(image, a);
+            gpu->getMeanColor(GpuMat(image), b);
+            EXPECT_TRUE(sameBits(a, b)) << depth;
+            cpu->getStatistics(image, s[0], s[1], s[2], s[3]);
+            gpu->getStatistics(GpuMat(image), t[0], t[1], t[2], t[3]);
+            for (int k = 0; k < 4; ++k)
+                EXPECT_TRUE(sameBits(s[k], t[k])) << "column " << k << " depth " << depth;
+        }
+        EXPECT_EQ(cpu->enforceConnectivity(minSize), gpu->enforceConnectivity(minSize));
+        cpu->getLabels(a);
+        gpu->getLabels(b);
+        EXPECT_TRUE(sameBits(a, b)) << "connectivity " << minSize;
+    }
+}
+
+TEST(CUDA_QuickShift, batchAndTiles)
+{
+    requireCuda();
+    RNG rng(428);
+    std::vector<Mat> images, labels;
+    std::vector<GpuMat> gpuImages, gpuLabels;
+    for (int i = 0; i < 5; ++i)
+    {
+        images.push_back(randomPicture(rng, Size(110, 71), CV_8UC3, 5));
+        gpuImages.push_back(GpuMat(images.back()));
+    }
+    const Ptr<QuickShift> cpu = QuickShift::create(2., 20., 0.3), gpu = QuickShift::create(2., 20., 0.3);
+    cpu->computeBatch(images, labels);
+    gpu->computeBatch(gpuImages, gpuLabels);
+    expectSame(resultsOf(*cpu), resultsOf(*gpu));
+    for (size_t i = 0; i < images.size(); ++i)
+        EXPECT_TRUE(sameBits(labels[i], Mat(gpuLabels[i])));
+    Mat a, b;
+    cpu->getLabelContourMask(a);
+    gpu->getLabelContourMask(b);
+    EXPECT_TRUE(sameBits(a, b));
+    cpu->segment(4., a);
+    gpu->segment(4., b);
+    EXPECT_TRUE(sameBits(a, b));
+    cpu->compute(images[0]);
+    gpu->computeTiled(images[0], Size(40, 33), true);
+    expectSame(resultsOf(*cpu), resultsOf(*gpu));
+}
+
+#ifdef HAVE_CUDA
+
+//! A captured compute() reads its input anew at each replay, allocates nothing and gives what a call gives.
+TEST(CUDA_QuickShift, graph)
+{
+    requireCuda();
+    RNG rng(429);
+    std::vector<Mat> images;
+    for (int i = 0; i < 3; ++i)
+        images.push_back(randomPicture(rng, Size(190, 120), CV_8UC3, 5));
+    const Ptr<QuickShift> cpu = QuickShift::create(2., 30., 0.3), gpu = QuickShift::create(2., 30., 0.3);
+    GpuMat input(images[0]), labels, contours;
+    Stream stream;
+    const cudaStream_t raw = cv::cuda::StreamAccessor::getStream(stream);
+    const auto work = [&]
+    {
+        gpu->compute(input, noArray(), stream);
+        gpu->getLabels(labels, stream);
+        gpu->getLabelContourMask(contours, true, stream);
+    };
+    work();
+    stream.waitForCompletion();
+    const size_t bytes = gpu->workspaceBytes();
+    cudaGraph_t graph;
+    cudaGraphExec_t replay;
+    ASSERT_EQ(cudaSuccess, cudaStreamBeginCapture(raw, cudaStreamCaptureModeThreadLocal));
+    work();
+    ASSERT_EQ(cudaSuccess, cudaStreamEndCapture(raw, &graph));
+    ASSERT_EQ(cudaSuccess, cudaGraphInstantiate(&replay, graph, 0));
+    for (const Mat& image : images)
+    {
+        input.upload(image, stream);
+        ASSERT_EQ(cudaSuccess, cudaGraphLaunch(replay, raw));
+        stream.waitForCompletion();
+        cpu->compute(image);
+        const Results r = resultsOf(*cpu);
+        EXPECT_TRUE(sameBits(r.labels, Mat(labels)));
+        expectSame(r, resultsOf(*gpu));
+    }
+    EXPECT_EQ(bytes, gpu->workspaceBytes());
+    cudaGraphExecDestroy(replay);
+    cudaGraphDestroy(graph);
+}
+
+#endif
+
+TEST(CUDA_QuickShift, threads)
+{
+    requireCuda();
+    RNG rng(430);
+    const Mat image = randomPicture(rng, Size(190, 120), CV_8UC3, 5);
+    const Ptr<QuickShift> cpu = QuickShift::create(2., 30., 0.3);
+    cpu->compute(image);
+    const Results expected = resultsOf(*cpu);
+    std::vector<Results> results(4);
+    std::vector<std::thread> threads;
+    for (Results& r : results)
+        threads.emplace_back(
+            [&r, &image]
+            {
+                Stream stream;
+                const Ptr<QuickShift> q = QuickShift::create(2., 30., 0.3);
+                const GpuMat input(image);
+                for (int i = 0; i < 10; ++i)
+                    q->compute(input, noArray(), stream);
+                stream.waitForCompletion();
+                r = resultsOf(*q);
+            });
+    for (std::thread& t : threads)
+        t.join();
+    for (const Results& r : results)
+        expectSame(expected, r);
+}
+
+//! Smaller, larger, other type, other engine: one instance.
+TEST(CUDA_QuickShift, reuse)
+{
+    requireCuda();
+    RNG rng(431);
+    const Ptr<QuickShift> q = QuickShift::create(2., 12., 0.2), fresh = QuickShift::create(2., 12., 0.2);
+    for (const Size size : {Size(100, 80), Size(31, 17), Size(220, 140)})
+        for (const int type : {CV_8UC1, CV_8UC3, CV_16UC3, CV_32FC4})
+        {
+            Mat image;
+            randomPicture(rng, size, CV_MAKETYPE(CV_8U, CV_MAT_CN(type)), 5).convertTo(image, type);
+            fresh->compute(image);
+            q->compute(GpuMat(image));
+            expectSame(resultsOf(*fresh), resultsOf(*q));
+        }
+    q->compute(GpuMat());
+    EXPECT_TRUE(q->empty());
+    EXPECT_THROW(q->compute(GpuMat(20, 20, CV_8U, Scalar(1)), Mat(20, 20, CV_8U, Scalar(1))), cv::Exception);
+}
+
+}} // namespace opencv_test
