@@ -9,6 +9,9 @@
 #include "opencv2/cudatracking.hpp"
 #include "opencv2/imgproc.hpp"
 #include "opencv2/imgcodecs.hpp"
+#if CV_VERSION_MAJOR >= 5
+#include "opencv2/geometry.hpp" // getRotationMatrix2D and DIST_L2 moved there
+#endif
 #include "test_common.hpp"
 
 #endif // OPENCV_CUDATRACKING_TEST_PRECOMP_HPP

@@ -79,14 +79,14 @@ uint32_t sumOfBytes(const uint8_t* bytes, size_t count)
 
 } // namespace
 
-void Plan::addTerm(int kind, int plane, int planes, const uint8_t* bytes, const uint8_t* weights,
+void Plan::addTerm(int kind, int plane, int planes, const uint8_t* samples, const uint8_t* weights,
                    const KernelTraits& traits)
 {
     Term& term = terms[termCount++];
     term.kind = kind;
     const int padTo = kind == SAD_TERM ? traits.sadWidth : 4;
     term.blocks = (width + padTo - 1) / padTo * padTo / 4;
-    packWords(bytes, width, static_cast<size_t>(planes) * height, term.blocks, term.taps);
+    packWords(samples, width, static_cast<size_t>(planes) * height, term.blocks, term.taps);
     if (weights)
         packWords(weights, width, static_cast<size_t>(planes) * height, term.blocks, term.weights);
     else
@@ -106,13 +106,13 @@ void Plan::addTerm(int kind, int plane, int planes, const uint8_t* bytes, const 
             {
                 const size_t first = (static_cast<size_t>(p) * height + y) * width;
                 const size_t count = static_cast<size_t>(whole ? planes * height : end - y) * width;
-                segment.constant = traits.bias * sumOfBytes((weights ? weights : bytes) + first, count);
+                segment.constant = traits.bias * sumOfBytes((weights ? weights : samples) + first, count);
             }
             term.segments.push_back(segment);
         }
     const bool pairs = traits.pairs && kind == DOT_TERM && whole && height >= 4;
     if (pairs)
-        packPairs(bytes, width, height, planes, term.pairs);
+        packPairs(samples, width, height, planes, term.pairs);
     else
         term.pairs.clear();
 }

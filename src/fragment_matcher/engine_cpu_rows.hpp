@@ -213,16 +213,16 @@ void splitRow(const ImageView& part, int y, uint8_t bias, uint8_t* row, size_t p
     int x = 0;
 #if CV_SIMD128
     const v_uint8x16 flip = v_setall_u8(bias);
-    v_uint8x16 a, b, c, d;
+    v_uint8x16 blue, green, red, ignored;
     while (pixelStride > 1 && x + 16 <= cols)
     {
         if (pixelStride == 3)
-            v_load_deinterleave(source + 3 * x, a, b, c);
+            v_load_deinterleave(source + 3 * x, blue, green, red);
         else
-            v_load_deinterleave(source + 4 * x, a, b, c, d);
-        v_store(row + x, v_xor(a, flip));
-        v_store(row + planeStep + x, v_xor(b, flip));
-        v_store(row + 2 * planeStep + x, v_xor(c, flip));
+            v_load_deinterleave(source + 4 * x, blue, green, red, ignored);
+        v_store(row + x, v_xor(blue, flip));
+        v_store(row + planeStep + x, v_xor(green, flip));
+        v_store(row + 2 * planeStep + x, v_xor(red, flip));
         x += x + 16 < cols && x + 32 > cols ? cols - x - 16 : 16; // the last 16 may overlap
     }
 #endif

@@ -30,15 +30,15 @@ void FragmentMatcher::warpFragment(InputArray templ, InputArray weights, double 
     const Mat source = templ.getMat();
     const Mat q = checked.q.empty() ? Mat(source.size(), CV_8UC1, Scalar(255)) : checked.q;
 
-    const Point2f centre((source.cols - 1) * 0.5f, (source.rows - 1) * 0.5f);
-    Mat rotation = getRotationMatrix2D(centre, angle, scale);
-    const double c = std::abs(rotation.at<double>(0, 0)), s = std::abs(rotation.at<double>(0, 1));
-    const double width = std::max(1., std::round(c * source.cols + s * source.rows));
-    const double height = std::max(1., std::round(s * source.cols + c * source.rows));
+    // Counter-clockwise about the centres of source and result; y points down.
+    const double c = scale * std::cos(angle * CV_PI / 180.), s = scale * std::sin(angle * CV_PI / 180.);
+    const double width = std::max(1., std::round(std::abs(c) * source.cols + std::abs(s) * source.rows));
+    const double height = std::max(1., std::round(std::abs(s) * source.cols + std::abs(c) * source.rows));
     CV_CheckLE(std::max(width, height), static_cast<double>(fragment_matcher::MAX_SIDE),
                "scale: the warped fragment is too large");
-    rotation.at<double>(0, 2) += (width - 1) * 0.5 - centre.x;
-    rotation.at<double>(1, 2) += (height - 1) * 0.5 - centre.y;
+    const double fromX = (source.cols - 1) * 0.5, fromY = (source.rows - 1) * 0.5;
+    const Matx23d rotation(c, s, (width - 1) * 0.5 - c * fromX - s * fromY, //
+                           -s, c, (height - 1) * 0.5 + s * fromX - c * fromY);
     const Size size(static_cast<int>(width), static_cast<int>(height));
     // Pixels at the edge mix with what is outside: the template repeats its border, the weights fade to 0.
     warpAffine(source, warped, rotation, size, INTER_LINEAR, BORDER_REPLICATE);
