@@ -324,8 +324,8 @@ TEST(FragmentMatcher_Accuracy, largeAndSmallAreas)
                 const int search = ++round % 3 == 0 ? FM::THREE_STEP : FM::FULL;
                 Scene scene = randomScene(rng, makeParams(metric, 4, FM::SQUARE, 0, search, true), type, kind,
                                           Size(211, 173), 13, 5);
-                scene.areas = {Rect(7, 5, 180, 150), Rect(50, 40, 30, 30), Rect(31, 17, 400, 133), scene.areas[3],
-                               Rect(-9, 60, 160, 140)};
+                scene.areas = {Rect(7, 5, 180, 150), Rect(50, 40, 30, 30), Rect(31, 17, 400, 133), Rect(60, 30, 41, 25),
+                               Rect(13, 60, 160, 140)};
                 if (kind == SOME_WEIGHTS)
                 {
                     scene.weights[0] = Mat(scene.templates[0].size(), CV_8UC1, Scalar(1 + 23 * round % 255));

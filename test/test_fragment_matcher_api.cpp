@@ -371,6 +371,19 @@ TEST(FragmentMatcher_Areas, predict)
         EXPECT_TRUE(radius > 0 || sameBits(result.locations.col(0).clone(), next.locations.col(0).clone()));
     }
     EXPECT_GT(lost, 0) << "the scene has none to lose";
+
+    // Frames that end before the fragment begins.
+    for (const Size small : {Size(83, 5), Size(5, 61), Size(0, 0), Size(30, 30)})
+    {
+        Mat areas;
+        matcher->predictAreas(result.locations, 3, small, areas);
+        for (int i = 0; i < areas.rows; ++i)
+        {
+            const Point at = result.locations.at<Point>(i, 0);
+            const Rect grown(at - Point(3, 3), scene.templates[i].size() + Size(6, 6));
+            EXPECT_EQ(at.x < 0 ? Rect() : grown & Rect(Point(), small), areas.at<Rect>(i));
+        }
+    }
 }
 
 TEST(FragmentMatcher_Warp, identityAndQuarterTurns)
