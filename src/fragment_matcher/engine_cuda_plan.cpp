@@ -11,55 +11,73 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
+namespace {
+
+struct SizeGroup
+{
+    int cols = 0, rows = 0; //!< largest window, in positions
+    bool fits = false;      //!< through the fused kernel
+};
+
+struct LessSize
+{
+    bool operator()(Size a, Size b) const { return a.width != b.width ? a.width < b.width : a.height < b.height; }
+};
+using SizeGroups = std::map<Size, SizeGroup, LessSize>;
+
+//! Widens a group to the window of fragment i.
+void widen(SizeGroup& group, Size size, const ImageView& frame, const Areas& areas, size_t i)
+{
+    if (!areas.host && group.cols > 0)
+        return; // without areas to look at, one fragment speaks for all of its size
+    Rect4 area = {0, 0, frame.cols, frame.rows};
+    if (areas.host)
+        area = (*areas.host)[i];
+    else if (areas.device)
+        area = {0, 0, std::min(areas.limit.width, frame.cols), std::min(areas.limit.height, frame.rows)};
+    const SearchWindow window = searchWindow(area, frame.cols, frame.rows, size.width, size.height);
+    group.cols = std::max(group.cols, window.cols);
+    group.rows = std::max(group.rows, window.rows);
+}
+
+//! Positions a thread are common to all, and change how much memory each takes: plan again until they stay.
+gpu::FusedPlan planGroups(SizeGroups& groups, int channels, const Settings& settings, bool weighted)
+{
+    gpu::FusedPlan plan = {};
+    int positions = -1;
+    while (positions != plan.positions)
+    {
+        positions = plan.positions;
+        plan = {positions, 0, 0, 0};
+        for (auto& entry : groups)
+        {
+            SizeGroup& group = entry.second;
+            const Size size = group.cols > 0 ? entry.first : Size(1, 1); // no position: only to be reported
+            group.fits = gpu::planFused(plan, std::max(group.cols, 1), std::max(group.rows, 1), size.width, size.height,
+                                        channels, settings, weighted);
+        }
+    }
+    return plan;
+}
+
+} // namespace
+
 CudaEngine::Work CudaEngine::planWork(const ImageView& frame, const Areas& areas, const Settings& settings,
                                       bool weighted) const
 {
-    struct SizeGroup
-    {
-        int cols = 0, rows = 0; // largest window, in positions
-        bool fits = false;
-    };
-    const auto less = [](Size a, Size b) { return a.width != b.width ? a.width < b.width : a.height < b.height; };
-    std::map<Size, SizeGroup, decltype(less)> groups(less);
+    SizeGroups groups;
     std::vector<SizeGroup*> groupOf(slotOfFragment_.size());
-    SizeGroup* last = nullptr;
     Size lastSize;
     for (size_t i = 0; i < slotOfFragment_.size(); ++i)
     {
         const Size size = slots_[slotOfFragment_[i]].size;
-        if (!last || size != lastSize)
-        {
-            last = &groups[size];
-            lastSize = size;
-        }
-        groupOf[i] = last;
-        if (!areas.host && last->cols > 0)
-            continue; // without areas to look at, one fragment speaks for all of its size
-        Rect4 area = {0, 0, frame.cols, frame.rows};
-        if (areas.host)
-            area = (*areas.host)[i];
-        else if (areas.device)
-            area = {0, 0, std::min(areas.limit.width, frame.cols), std::min(areas.limit.height, frame.rows)};
-        const SearchWindow window = searchWindow(area, frame.cols, frame.rows, size.width, size.height);
-        last->cols = std::max(last->cols, window.cols);
-        last->rows = std::max(last->rows, window.rows);
+        groupOf[i] = i > 0 && size == lastSize ? groupOf[i - 1] : &groups[size];
+        lastSize = size;
+        widen(*groupOf[i], size, frame, areas, i);
     }
 
     Work work;
-    // Positions a thread are common to all, and change how much memory each takes: plan again until they stay.
-    int positions = -1;
-    while (positions != work.fusedPlan.positions)
-    {
-        positions = work.fusedPlan.positions;
-        work.fusedPlan = {positions, 0, 0, 0};
-        for (auto& group : groups)
-        {
-            const Size size = group.second.cols > 0 ? group.first : Size(1, 1); // no position: only to be reported
-            group.second.fits =
-                gpu::planFused(work.fusedPlan, std::max(group.second.cols, 1), std::max(group.second.rows, 1),
-                               size.width, size.height, channels_, settings, weighted);
-        }
-    }
+    work.fusedPlan = planGroups(groups, channels_, settings, weighted);
     Size largestWindow, largestFragment;
     for (const auto& group : groups)
     {
