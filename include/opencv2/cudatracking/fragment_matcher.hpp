@@ -53,7 +53,7 @@ for ZNCC; larger is surer. Best perfect and alternative not: +inf; both perfect:
 Determinism: bit-equal on both engines and from run to run, in every output. Threads: see the module page.
 Errors: every method throws cv::Exception on arguments outside the ranges above and leaves the object as it was.
 
-Source: E. Ladyzhensky, A. Sereda (fragment search with membership weights, best and alternative position on CUDA);
+Source: Ladyzhensky and Sereda (fragment search with membership weights, best and alternative position on CUDA);
 Y. Ma, X. Yuan, J. Li, 2014 (zero-mean normalised cross-correlation on CUDA). Cost model and figures: doc/fragment_matcher.md.
 */
 class CV_EXPORTS_W FragmentMatcher : public Algorithm
