@@ -41,8 +41,7 @@ template <int METRIC, bool WEIGHTED, bool WIDE> struct Totals
 
 struct Tile
 {
-    int x, y;   //!< first position, relative to the window
-    int groups; //!< 16-byte groups a staged row, times 4: words of one phase
+    int x, y; //!< first position, relative to the window
 };
 
 //! One part of the template: rows [row, row + rows), columns [col, col + cols) of plane `plane`.
@@ -200,7 +199,7 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
     __shared__ int status;
 
     const int tiles = plan.tilesX * plan.tilesY, e = blockIdx.x / tiles, tileIndex = blockIdx.x - e * tiles;
-    const Tile tile = {tileIndex % plan.tilesX * tuning::TILE_COLS, tileIndex / plan.tilesX * tuning::TILE_ROWS, 0};
+    const Tile tile = {tileIndex % plan.tilesX * tuning::TILE_COLS, tileIndex / plan.tilesX * tuning::TILE_ROWS};
     if (threadIdx.x == 0)
     {
         status = openEntry(frame, batch, e, entry);
