@@ -12,6 +12,8 @@
 #   --shared             shared libraries (default: static, so that programs can be copied)
 #   --no-python          do not build the cv2 module
 #   --target=NAME        build only this target and FFmpeg's plugin (may be repeated; default: tests, perf tests, samples, cv2)
+#   --module-only        compile this module, its tests, perf tests and samples, but not OpenCV, and link nothing:
+#                        shows in minutes whether the sources suit another OpenCV or CUDA
 #   --jobs=N             parallel compile jobs (default: all processors)
 #   --configure-only     stop before compiling
 #   --print-bin-dir      print the folder of the programs of this configuration, do nothing else
@@ -22,7 +24,7 @@
 # CUDATRACKING_BUILD_ROOT in the environment names another folder than build/.
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
-CUDA=auto ARCH='' PTX='' VERSION=4.14.0 PEERS=0 SHARED=0 WITH_PYTHON=1 JOBS=$(nproc) CONFIGURE_ONLY=0 PRINT=''
+CUDA=auto ARCH='' PTX='' VERSION=4.14.0 PEERS=0 SHARED=0 WITH_PYTHON=1 JOBS=$(nproc) CONFIGURE_ONLY=0 MODULE_ONLY=0 PRINT=''
 TARGETS=() EXTRA=()
 while [ $# -gt 0 ]; do
     case "$1" in
@@ -37,6 +39,7 @@ while [ $# -gt 0 ]; do
         --target=?*) TARGETS+=("${1#*=}") ;;
         --jobs=*) JOBS=${1#*=}; [[ $JOBS =~ ^[1-9][0-9]*$ ]] || die "--jobs=$JOBS: a positive number" ;;
         --configure-only) CONFIGURE_ONLY=1 ;;
+        --module-only) MODULE_ONLY=1 ;;
         --print-bin-dir|--print-paths) PRINT=$1 ;;
         --help|-h) usage_of "$0"; exit 0 ;;
         --) shift; EXTRA=("$@"); break ;;
@@ -232,6 +235,11 @@ if [ ! -f "$BUILD_DIR/build.ninja" ] || [ "$(cat "$BUILD_DIR/.configured" 2>/dev
     echo "$options_print$sources_print" >"$BUILD_DIR/.configured"
 fi
 [ "$CONFIGURE_ONLY" = 0 ] || exit 0
+if [ "$MODULE_ONLY" = 1 ]; then
+    say "compiling this module alone with $JOBS jobs"
+    "$PYTHON" "$REPO_ROOT/scripts/lib/compile_module.py" "$BUILD_DIR" "$JOBS" >&2 || die "the lines above with 'error:' say why"
+    exit 0
+fi
 
 # --- compile: named targets only, or cudev's own .cu tests are built as well ------------------------------------------
 if [ ${#TARGETS[@]} -eq 0 ]; then

@@ -14,7 +14,7 @@ LIMIT_MIB=64 OPTIONS=()
 for argument in "$@"; do
     case "$argument" in
         --help|-h) usage_of "$0"; exit 0 ;;
-        --configure-only|--print-*|--target=*|--shared|--no-python)
+        --configure-only|--module-only|--print-*|--target=*|--shared|--no-python)
             die "$argument makes no sense here (see scripts/bundle.sh --help)" ;;
         *) OPTIONS+=("$argument") ;;
     esac

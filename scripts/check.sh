@@ -15,7 +15,7 @@ for argument in "$@"; do
     case "$argument" in
         --fix) FIX=1 ;;
         --help|-h) usage_of "$0"; exit 0 ;;
-        --configure-only|--print-*|--target=*) die "$argument makes no sense here (see scripts/check.sh --help)" ;;
+        --configure-only|--module-only|--print-*|--target=*) die "$argument makes no sense here (see scripts/check.sh --help)" ;;
         *) OPTIONS+=("$argument") ;;
     esac
 done

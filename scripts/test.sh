@@ -20,7 +20,7 @@ for argument in "$@"; do
         --filter=?*) FILTER=${argument#*=} ;;
         --no-build) BUILD=0 ;;
         --help|-h) usage_of "$0"; exit 0 ;;
-        --configure-only|--print-*|--target=*) die "$argument makes no sense here (see scripts/test.sh --help)" ;;
+        --configure-only|--module-only|--print-*|--target=*) die "$argument makes no sense here (see scripts/test.sh --help)" ;;
         --no-python) WITH_PYTHON=0 OPTIONS+=("$argument") ;;
         *) OPTIONS+=("$argument") ;;
     esac
