@@ -89,4 +89,5 @@ def main():
     print(table(rows))
 
 
-main()
+if __name__ == "__main__":  # scripts/lib/quick_shift_plots.py takes parse() and table() from here
+    main()
