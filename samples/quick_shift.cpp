@@ -49,6 +49,15 @@ struct Results
     double milliseconds = 0;
 };
 
+//! L in 0..100, a and b in -127..127, as vl_quickseg and scikit-image take it. 8 bit would stretch L.
+Mat labOf(const Mat& picture)
+{
+    Mat scaled, lab;
+    picture.convertTo(scaled, CV_32F, 1. / 255);
+    cvtColor(scaled, lab, COLOR_BGR2Lab);
+    return lab;
+}
+
 //! Runs one look at a picture, on the engine of the user's choice.
 class Segmenter
 {
@@ -60,9 +69,7 @@ public:
     Results run(const Mat& picture, bool table)
     {
         Results r;
-        Mat features = picture;
-        if (look_.lab)
-            cvtColor(picture, features, COLOR_BGR2Lab);
+        const Mat features = look_.lab ? labOf(picture) : picture;
         TickMeter time;
         if (cuda_)
         {
