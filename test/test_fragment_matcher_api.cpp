@@ -336,6 +336,45 @@ TEST(FragmentMatcher_Maps, noPosition)
     EXPECT_EQ(std::vector<int>(3, 0), offsets);
 }
 
+//! Points and rectangles as rows of single integers, as numpy writes lists of them, are taken everywhere.
+TEST(FragmentMatcher_Areas, rowsOfIntegers)
+{
+    RNG rng(422);
+    for (const int search : {FM::FULL, FM::THREE_STEP})
+    {
+        const FM::Params params = makeParams(FM::SAD, 1, FM::SQUARE, 0, search, true);
+        const Scene scene = randomScene(rng, params, CV_8UC1, NO_WEIGHTS);
+        const Ptr<FM> matcher = FM::create(params);
+        give(*matcher, scene);
+        const Mat areas = asRoi(Mat(scene.areas, true).reshape(1)), starts = asRoi(scene.predictions.reshape(1));
+        ASSERT_EQ(Size(4, 8), areas.size());
+        ASSERT_EQ(Size(2, 8), starts.size());
+        matcher->setPredictions(starts);
+        const Result truth = expected(scene), result = run(*matcher, scene.frame, areas);
+        expectSame(truth, result);
+
+        Mat all, same, next, again;
+        std::vector<int> offsets, sameOffsets;
+        matcher->scoreMaps(scene.frame, scene.areas, all, offsets);
+        matcher->scoreMaps(scene.frame, areas, same, sameOffsets);
+        EXPECT_EQ(offsets, sameOffsets);
+        EXPECT_TRUE(sameBits(all, same));
+
+        const Mat locations = asRoi(truth.locations.reshape(1));
+        matcher->predictAreas(truth.locations, 3, scene.frame.size(), next);
+        matcher->predictAreas(locations, 3, scene.frame.size(), again);
+        EXPECT_TRUE(sameBits(next, again));
+        std::vector<FragmentMatch> matches;
+        matcher->convert(locations, truth.scores, truth.confidence, truth.status, truth.refined, matches);
+        ASSERT_EQ(8u, matches.size());
+        for (int i = 0; i < 8; ++i)
+        {
+            const Point at = truth.locations.at<Point>(i);
+            EXPECT_EQ(at.x < 0 ? std::vector<Point>() : std::vector<Point>(1, at), matches[i].locations);
+        }
+    }
+}
+
 TEST(FragmentMatcher_Areas, predict)
 {
     RNG rng(419);

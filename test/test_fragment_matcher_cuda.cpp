@@ -277,6 +277,29 @@ TEST_F(FragmentMatcher_Cuda, negativeAreasOnTheDevice)
     }
 }
 
+//! Points and rectangles on the device as rows of single integers, at an offset that aligns an int only.
+TEST_F(FragmentMatcher_Cuda, rowsOfIntegers)
+{
+    RNG rng(6117);
+    for (const int search : {FM::FULL, FM::THREE_STEP})
+    {
+        const Scene scene = randomScene(rng, makeParams(FM::SAD, 2, FM::SQUARE, 0, search, true), CV_8UC3, NO_WEIGHTS);
+        const Ptr<FM> matcher = FM::create(scene.params);
+        giveFromDevice(*matcher, scene);
+        matcher->setPredictions(uploadRoi(scene.predictions.reshape(1)));
+        const GpuMat frame = uploadRoi(scene.frame), areas = uploadRoi(Mat(scene.areas, true).reshape(1));
+        const Result truth = runCpu(scene), result = runOnDevice(*matcher, frame, areas);
+        expectSame(truth, result);
+        expectSame(truth, runOnDevice(*matcher, frame, Mat(scene.areas, true).reshape(1)));
+
+        Mat next;
+        GpuMat again;
+        matcher->predictAreas(truth.locations, 3, scene.frame.size(), next);
+        matcher->predictAreas(uploadRoi(truth.locations.col(0).clone().reshape(1)), 3, scene.frame.size(), again);
+        EXPECT_TRUE(sameBits(next, Mat(again)));
+    }
+}
+
 //! Areas on the device beyond Params::maxSearchArea are reported, areas up to it are searched.
 TEST_F(FragmentMatcher_Cuda, maxSearchArea)
 {
@@ -492,6 +515,7 @@ TEST_F(FragmentMatcher_Cuda, negative)
         << "output of the device, frame of the host";
     EXPECT_THROW(device->match(frame, areas.rowRange(1, n), deviceOut), cv::Exception) << "an area less";
     EXPECT_THROW(device->match(frame, GpuMat(n, 1, CV_32FC4), deviceOut), cv::Exception) << "float areas";
+    EXPECT_THROW(device->match(frame, GpuMat(n, 3, CV_32SC1), deviceOut), cv::Exception) << "three columns of int";
     EXPECT_THROW(device->match(GpuMat(60, 80, CV_8UC3), noArray(), deviceOut), cv::Exception) << "type";
     EXPECT_THROW(device->scoreMaps(frame, areas, deviceOut, offsets), cv::Exception) << "maps need areas of the host";
     EXPECT_THROW(device->addFragment(scene.templates[0]), cv::Exception) << "kind of the others";

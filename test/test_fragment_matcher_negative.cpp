@@ -151,7 +151,7 @@ TEST_F(FragmentMatcher_Negative, setFragments)
     typedef std::vector<Mat> Mats;
     const Mat ok = gray(), bgr(4, 5, CV_8UC3, Scalar::all(7));
     expectRefusals({
-        {"no template", "template", [=](FM& m) { m.setFragments(Mats()); }},
+        {"no template", "templates: 0 given", [=](FM& m) { m.setFragments(Mats()); }},
         {"an empty template", "template",
          [=](FM& m) {
              m.setFragments(Mats{ok, Mat()});
@@ -165,7 +165,7 @@ TEST_F(FragmentMatcher_Negative, setFragments)
          }},
         {"too wide", "template", [=](FM& m) { m.setFragments(one(Mat(1, 32768, CV_8UC1, Scalar(7)))); }},
         {"too high", "template", [=](FM& m) { m.setFragments(one(Mat(32768, 1, CV_8UC1, Scalar(7)))); }},
-        {"100,001 fragments", "fragments", [=](FM& m) { m.setFragments(Mats(100001, gray(1, 1))); }},
+        {"100,001 fragments", "templates: 100001 given", [=](FM& m) { m.setFragments(Mats(100001, gray(1, 1))); }},
         {"weights: too few", "weights",
          [=](FM& m) {
              m.setFragments(Mats{ok, ok}, one(weight(1)));
@@ -197,7 +197,9 @@ TEST_F(FragmentMatcher_Negative, cutFragments)
          {Rect(-1, 0, 5, 4), Rect(0, -1, 5, 4), Rect(26, 0, 5, 4), Rect(0, 17, 5, 4), Rect(3, 3, 0, 4),
           Rect(3, 3, 4, 0), Rect(9, 9, -3, 4), Rect(0, 0, high, high), Rect(high, high, high, high)})
         calls.push_back({"region", "regions", [=](FM& m) { m.cutFragments(frame, {Rect(1, 1, 5, 4), region}); }});
-    calls.push_back({"no region", "at least one", [=](FM& m) { m.cutFragments(frame, {}); }});
+    calls.push_back({"no region", "regions: 0 given", [=](FM& m) { m.cutFragments(frame, {}); }});
+    calls.push_back({"100,001 regions", "regions: 100001 given",
+                     [=](FM& m) { m.cutFragments(frame, std::vector<Rect>(100001, Rect(1, 1, 1, 1))); }});
     calls.push_back({"frame: empty", "frame", [=](FM& m) { m.cutFragments(Mat(), {Rect(0, 0, 5, 4)}); }});
     calls.push_back({"frame: float", "frame", [=](FM& m) { m.cutFragments(Mat(9, 9, CV_32FC1), {Rect(0, 0, 5, 4)}); }});
     calls.push_back(
@@ -263,7 +265,11 @@ TEST_F(FragmentMatcher_Negative, searchAreas)
     add("one more", Mat(n + 1, 1, CV_32SC4, Scalar(0, 0, 80, 60)));
     add("two columns", Mat(n, 2, CV_32SC4, Scalar(0, 0, 80, 60)));
     add("float", Mat(n, 1, CV_32FC4, Scalar(0, 0, 80, 60)));
-    add("four columns", Mat(n, 4, CV_32SC1, Scalar(60)));
+    add("three columns of int", Mat(n, 3, CV_32SC1, Scalar(60)));
+    add("five columns of int", Mat(n, 5, CV_32SC1, Scalar(60)));
+    add("four columns of float", Mat(n, 4, CV_32FC1, Scalar(60)));
+    add("four columns of int, one row less", Mat(n - 1, 4, CV_32SC1, Scalar(60)));
+    add("four columns of int, negative size", Mat(n, 4, CV_32SC1, Scalar(-60)));
     negative[n - 1].width = -5;
     add("negative width", Mat(negative, true));
     negative[n - 1] = Rect(0, 0, 5, std::numeric_limits<int>::min());
@@ -324,6 +330,9 @@ TEST_F(FragmentMatcher_Negative, predictAreas)
     add("frame height", "frameSize", locations, 1, Size(80, -1));
     add("rows", "locations", Mat(n - 1, 2, CV_32SC2), 1, Size(80, 60));
     add("type", "locations", Mat(n, 2, CV_32FC2), 1, Size(80, 60));
+    add("one column of int", "locations", Mat(n, 1, CV_32SC1), 1, Size(80, 60));
+    add("three columns of int", "locations", Mat(n, 3, CV_32SC1), 1, Size(80, 60));
+    add("two columns of int, a row more", "locations", Mat(n + 1, 2, CV_32SC1), 1, Size(80, 60));
     expectRefusals(calls);
 }
 
@@ -331,11 +340,17 @@ TEST_F(FragmentMatcher_Negative, predictAreas)
 TEST_F(FragmentMatcher_Negative, predictions)
 {
     const int n = static_cast<int>(scene.templates.size());
-    expectRefusals({{"type", "locations", [=](FM& m) { m.setPredictions(Mat(n, 1, CV_32FC2)); }}});
+    expectRefusals({
+        {"type", "locations", [=](FM& m) { m.setPredictions(Mat(n, 1, CV_32FC2)); }},
+        {"three columns of int", "locations", [=](FM& m) { m.setPredictions(Mat(n, 3, CV_32SC1)); }},
+    });
     const Ptr<FM> walker = FM::create(makeParams(FM::SAD, 2, FM::SQUARE, 0, FM::THREE_STEP));
     give(*walker, scene);
-    walker->setPredictions(Mat(n + 1, 1, CV_32SC2, Scalar::all(0)));
-    expectRefusal(*walker, {"rows", "Predictions", [=](FM& m) { match(m, scene.frame); }});
+    for (const Mat& oneMore : {Mat(n + 1, 1, CV_32SC2, Scalar::all(0)), Mat(n + 1, 2, CV_32SC1, Scalar::all(0))})
+    {
+        walker->setPredictions(oneMore);
+        expectRefusal(*walker, {"rows", "Predictions", [=](FM& m) { match(m, scene.frame); }});
+    }
 }
 
 TEST_F(FragmentMatcher_Negative, convert)

@@ -56,9 +56,9 @@ def main():
         if previous is not None:
             regions = textured_regions(previous[0])
             matcher.cutFragments(previous[1], regions)
-            # Areas are an N x 1 x 4 array of int32 (x, y, width, height), and lie where the frame lies.
+            # Areas are an N x 4 array of int32 (x, y, width, height), and lie where the frame lies.
             areas = np.array([(x - RADIUS, y - RADIUS, w + 2 * RADIUS, h + 2 * RADIUS) for x, y, w, h in regions], np.int32)
-            matches = matcher.find(picture, on_engine(areas.reshape(-1, 1, 4), cuda))
+            matches = matcher.find(picture, on_engine(areas, cuda))
             canvas = (frame * 0.6).astype(np.uint8)
             for (x, y, w, h), match in zip(regions, matches):
                 if len(match.locations) == 0 or match.confidence < 1.4:

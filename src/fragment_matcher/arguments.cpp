@@ -147,10 +147,18 @@ static std::vector<GpuMat> gpuMatsOf(InputArrayOfArrays arrays)
     return mats;
 }
 
+//! `name` is what the caller gave one fragment each with.
+static void checkCount(const char* name, size_t count)
+{
+    if (count < 1 || count > static_cast<size_t>(MAX_FRAGMENTS))
+        CV_Error_(Error::StsOutOfRange, ("%s: %zu given, but 1 to %d are possible; clear() removes all fragments", name,
+                                         count, MAX_FRAGMENTS));
+}
+
 template <typename Picture>
 static std::vector<Fragment> fragmentsOf(const std::vector<Picture>& templates, const std::vector<Picture>& weights)
 {
-    CV_CheckLE(templates.size(), static_cast<size_t>(MAX_FRAGMENTS), "too many fragments");
+    checkCount("templates", templates.size());
     if (!weights.empty())
         CV_CheckEQ(weights.size(), templates.size(), "weights: none, or one for each template");
     std::vector<Fragment> fragments;
@@ -188,6 +196,7 @@ template <typename Picture> static std::vector<Picture> cut(const Picture& frame
 std::vector<Fragment> fragmentsFrom(InputArray frame, const std::vector<Rect>& regions, InputArrayOfArrays weights)
 {
     checkPicture("frame", frame.type(), frame.size());
+    checkCount("regions", regions.size());
     if (!weights.empty() && onDevice(weights) != onDevice(frame))
         CV_Error(Error::StsBadArg, "weights: must lie where the frame lies, both in Mat or both in GpuMat");
     if (onDevice(frame))
@@ -198,20 +207,22 @@ std::vector<Fragment> fragmentsFrom(InputArray frame, const std::vector<Rect>& r
 
 // --- areas and locations ---------------------------------------------------------------------------------------------
 
-static void checkRows(const char* name, int type, int wanted, Size size, int count)
+static void checkAreas(int type, Size size, int count)
 {
-    if (type != wanted)
+    if (type != CV_32SC4)
         CV_Error_(Error::StsUnsupportedFormat,
-                  ("%s: type %s, but %s is needed", name, typeToString(type).c_str(), typeToString(wanted).c_str()));
+                  ("searchAreas: %s of %d x %d, but CV_32SC4 or four columns of CV_32SC1 are needed",
+                   typeToString(type).c_str(), size.height, size.width));
     if (size != Size(1, count) && size != Size(count, 1))
-        CV_Error_(Error::StsUnmatchedSizes, ("%s: %d x %d elements, but one for each of %d fragments is needed", name,
-                                             size.height, size.width, count));
+        CV_Error_(Error::StsUnmatchedSizes,
+                  ("searchAreas: %d x %d elements, but one for each of %d fragments is needed", size.height, size.width,
+                   count));
 }
 
 std::vector<Rect4> areasFrom(InputArray searchAreas, int count)
 {
-    const Mat areas = searchAreas.getMat();
-    checkRows("searchAreas", areas.type(), CV_32SC4, areas.size(), count);
+    const Mat areas = tuplesOf(searchAreas.getMat(), 4);
+    checkAreas(areas.type(), areas.size(), count);
     std::vector<Rect4> result;
     for (int i = 0; i < count; ++i)
     {
@@ -225,19 +236,29 @@ std::vector<Rect4> areasFrom(InputArray searchAreas, int count)
 
 ConstRowsView<Rect4> areasOnDevice(InputArray searchAreas, int count)
 {
-    const GpuMat areas = searchAreas.getGpuMat();
-    checkRows("searchAreas", areas.type(), CV_32SC4, areas.size(), count);
+    const GpuMat areas = tuplesOf(searchAreas.getGpuMat(), 4);
+    checkAreas(areas.type(), areas.size(), count);
     return {reinterpret_cast<const Rect4*>(areas.data), areas.rows == count ? areas.step : sizeof(Rect4)};
 }
 
-void checkLocations(const char* name, InputArray locations, int count)
+template <typename Array> static Array locationsOf(const char* name, const Array& given)
 {
+    const Array locations = tuplesOf(given, 2);
     if (locations.type() != CV_32SC2)
         CV_Error_(Error::StsUnsupportedFormat,
-                  ("%s: type %s, but CV_32SC2 is needed", name, typeToString(locations.type()).c_str()));
-    if (locations.size().height != count)
+                  ("%s: %s of %d x %d, but CV_32SC2 or two columns of CV_32SC1 are needed", name,
+                   typeToString(locations.type()).c_str(), locations.rows, locations.cols));
+    return locations;
+}
+
+Mat locationsFrom(const char* name, const Mat& locations) { return locationsOf(name, locations); }
+GpuMat locationsFrom(const char* name, const GpuMat& locations) { return locationsOf(name, locations); }
+
+void checkLocationRows(const char* name, int rows, int count)
+{
+    if (rows != count)
         CV_Error_(Error::StsUnmatchedSizes,
-                  ("%s: %d rows, but one for each of %d fragments is needed", name, locations.size().height, count));
+                  ("%s: %d rows, but one for each of %d fragments is needed", name, rows, count));
 }
 
 // --- outputs ---------------------------------------------------------------------------------------------------------

@@ -34,15 +34,26 @@ ImageView viewOf(const Mat& picture);
 ImageView viewOf(const GpuMat& picture);
 
 Fragment fragmentFrom(InputArray templ, InputArray weights);
-//! All of an array of arrays (or of a single picture). weights may be noArray().
+//! All of an array of arrays (or of a single picture), at least one. weights may be noArray().
 std::vector<Fragment> fragmentsFrom(InputArrayOfArrays templates, InputArrayOfArrays weights);
 std::vector<Fragment> fragmentsFrom(InputArray frame, const std::vector<Rect>& regions, InputArrayOfArrays weights);
 
 //! Areas that the host can read.
 std::vector<Rect4> areasFrom(InputArray searchAreas, int count);
-//! N x 1 or 1 x N array in device memory.
+//! N x 1, 1 x N or (single channel) N x 4 array in device memory.
 ConstRowsView<Rect4> areasOnDevice(InputArray searchAreas, int count);
-void checkLocations(const char* name, InputArray locations, int count);
+
+//! A single-channel array of int whose rows are one element of `channels` channels (as numpy writes lists of points and
+//! rectangles) as the N x 1 array of these elements; any other array as it is. Copies nothing.
+template <typename Array> Array tuplesOf(const Array& array, int channels)
+{
+    return array.type() == CV_32SC1 && array.cols == channels ? array.reshape(channels) : array;
+}
+//! Locations as CV_32SC2; `name` is for the message.
+Mat locationsFrom(const char* name, const Mat& locations);
+GpuMat locationsFrom(const char* name, const GpuMat& locations);
+//! One row for each of `count` fragments.
+void checkLocationRows(const char* name, int rows, int count);
 
 //! For outputs of calls on the host.
 void checkOnHost(OutputArray target);

@@ -169,8 +169,6 @@ void FragmentMatcherImpl::addToEngine(Fragment& fragment, int index, Stream& str
 
 void FragmentMatcherImpl::replaceAll(std::vector<Fragment>&& fragments, Stream& stream)
 {
-    if (fragments.empty())
-        CV_Error(Error::StsBadArg, "templates: at least one is needed; clear() removes all");
     const bool device = fragments[0].onDevice;
 #ifdef HAVE_CUDA
     if (device)

@@ -40,11 +40,14 @@ void FragmentMatcherImpl::checkDepth(int depth, const Fragment& fragment) const
 
 void FragmentMatcherImpl::setPredictions(InputArray locations)
 {
-    if (!locations.empty() && locations.type() != CV_32SC2)
-        CV_Error_(Error::StsUnsupportedFormat,
-                  ("locations: type %s, but CV_32SC2 is needed", typeToString(locations.type()).c_str()));
-    predictions_ = !locations.empty() && !onDevice(locations) ? locations.getMat() : Mat();
-    devicePredictions_ = !locations.empty() && onDevice(locations) ? locations.getGpuMat() : GpuMat();
+    Mat host;
+    GpuMat device;
+    if (!locations.empty() && onDevice(locations))
+        device = locationsFrom("locations", locations.getGpuMat());
+    else if (!locations.empty())
+        host = locationsFrom("locations", locations.getMat());
+    predictions_ = host;
+    devicePredictions_ = device;
 }
 
 std::vector<HostFragment> FragmentMatcherImpl::hostFragments() const
@@ -67,7 +70,7 @@ void FragmentMatcherImpl::matchOnCpu(InputArray frame, InputArray searchAreas, c
         CV_Error(Error::StsBadArg, "setPredictions: locations are in device memory, but the frame is a Mat");
     if (params_.search == THREE_STEP && !predictions_.empty())
     {
-        checkLocations("setPredictions", predictions_, getFragmentCount());
+        checkLocationRows("setPredictions", predictions_.rows, getFragmentCount());
         predictions = {predictions_.ptr<Position>(), predictions_.step};
     }
     const Mat picture = frame.getMat();
@@ -97,7 +100,7 @@ void FragmentMatcherImpl::matchOnDevice(InputArray frame, InputArray searchAreas
         CV_Error(Error::StsBadArg, "setPredictions: locations are on the host, but the frame is a GpuMat");
     if (params_.search == THREE_STEP && !devicePredictions_.empty())
     {
-        checkLocations("setPredictions", devicePredictions_, getFragmentCount());
+        checkLocationRows("setPredictions", devicePredictions_.rows, getFragmentCount());
         predictions = {devicePredictions_.ptr<Position>(), devicePredictions_.step};
     }
     const GpuMat picture = frame.getGpuMat();
@@ -162,7 +165,7 @@ void FragmentMatcherImpl::convert(InputArray locations, InputArray scores, Input
                                   InputArray refined, std::vector<FragmentMatch>& matches, Stream& stream) const
 {
     bool wait = false;
-    const Mat at = onHost(locations, stream, wait), score = onHost(scores, stream, wait);
+    const Mat at = tuplesOf(onHost(locations, stream, wait), 2), score = onHost(scores, stream, wait);
     const Mat confident = onHost(confidence, stream, wait), state = onHost(status, stream, wait);
     const Mat exact = onHost(refined, stream, wait);
     if (wait)
@@ -336,10 +339,10 @@ void FragmentMatcherImpl::predictAreas(InputArray locations, int radius, Size fr
     CV_CheckGE(radius, 0, "radius must not be negative");
     CV_Check(frameSize, frameSize.width >= 0 && frameSize.height >= 0, "frameSize must not be negative");
     const int n = getFragmentCount();
-    checkLocations("locations", locations, n);
     if (!onDevice(locations))
     {
-        const Mat at = locations.getMat();
+        const Mat at = locationsFrom("locations", locations.getMat());
+        checkLocationRows("locations", at.rows, n);
         const RowsView<Rect4> out = Output(areas, n, 1, CV_32SC4).view<Rect4>();
         for (int i = 0; i < n && out; ++i)
             *out.row(i) = predictedArea(*at.ptr<Position>(i), fragments_[i].size.width, fragments_[i].size.height,
@@ -347,8 +350,9 @@ void FragmentMatcherImpl::predictAreas(InputArray locations, int radius, Size fr
         return;
     }
 #ifdef HAVE_CUDA
+    const GpuMat at = locationsFrom("locations", locations.getGpuMat());
+    checkLocationRows("locations", at.rows, n);
     const Output output(areas, n, 1, CV_32SC4, spare_[0]);
-    const GpuMat at = locations.getGpuMat();
     engine(stream).predictAreas({at.ptr<Position>(), at.step}, radius, frameSize, output.view<Rect4>(),
                                 StreamAccessor::getStream(stream));
     if (output.download(areas, stream))

@@ -119,7 +119,7 @@ public:
 
     /** @brief Replaces all fragments by regions of a frame, on the device when the frame is there. Does not wait.
     @param frame picture to cut from.
-    @param regions Rect inside the frame, one for each fragment.
+    @param regions Rect inside the frame, one for each fragment, 1 to 100,000.
     @param weights,stream as in setFragments(). */
     CV_WRAP virtual void cutFragments(InputArray frame, const std::vector<Rect>& regions,
                                       InputArrayOfArrays weights = noArray(),
@@ -137,15 +137,15 @@ public:
     CV_WRAP virtual void clear() CV_OVERRIDE = 0;
 
     /** @brief Where THREE_STEP starts: CV_32SC2, N rows (further columns are ignored, so that locations of match() can be
-    given as they are), in frame coordinates, clamped to the area; Mat or GpuMat as the frame. Kept by reference until
-    replaced; noArray(): the centre of the area. */
+    given as they are), or CV_32SC1, N x 2; in frame coordinates, clamped to the area; Mat or GpuMat as the frame. Kept
+    by reference until replaced; noArray(): the centre of the area. */
     CV_WRAP virtual void setPredictions(InputArray locations) = 0;
 
     /** @brief Finds all fragments in a frame. Does not wait when all outputs are GpuMat.
     @param frame picture to search, of the fragments' type.
     @param searchAreas Rect for each fragment in frame coordinates, in which the whole fragment must lie; intersected with
-    the frame. std::vector<Rect>, Mat CV_32SC4 (N x 1 or 1 x N), or, for a GpuMat frame, also GpuMat CV_32SC4 (N x 1);
-    noArray(): the whole frame. Areas on the host are frozen into a captured graph, areas on the device are read anew.
+    the frame. std::vector<Rect>, Mat of CV_32SC4 (N x 1 or 1 x N) or CV_32SC1 (N x 4: x, y, width, height), or, for a
+    GpuMat frame, also such a GpuMat; noArray(): the whole frame. Areas on the host are frozen into a captured graph, areas on the device are read anew.
     @param locations CV_32SC2, N x K: top-left corner in the frame of peak j of fragment i; (-1,-1): no such peak.
     @param scores CV_32FC1, N x K; 0 where there is no peak.
     @param confidence CV_32FC1, N x 1.
@@ -158,7 +158,8 @@ public:
                                OutputArray status = noArray(), OutputArray refined = noArray(),
                                Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Turns outputs of match() into host structures; waits on the stream when they are GpuMat. */
+    /** @brief Turns outputs of match() into host structures; waits on the stream when they are GpuMat. Of one peak,
+    locations may be CV_32SC1, N x 2. */
     CV_WRAP virtual void convert(InputArray locations, InputArray scores, InputArray confidence, InputArray status,
                                  InputArray refined, CV_OUT std::vector<FragmentMatch>& matches,
                                  Stream& stream = cv::cuda::noStream()) const = 0;
@@ -186,7 +187,8 @@ public:
                                    Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Next frame's areas from this frame's locations, without leaving the device.
-    @param locations of match(); column 0 is used. (-1,-1) gives an empty area, so the fragment stays NO_POSITION.
+    @param locations of match(), column 0 is used, or CV_32SC1, N x 2. (-1,-1) gives an empty area, so the fragment
+    stays NO_POSITION.
     @param radius the fragment may move by up to this many pixels in each direction.
     @param frameSize areas are intersected with it.
     @param areas CV_32SC4, N x 1, where locations lives. */

@@ -133,6 +133,26 @@ class CpuTest(unittest.TestCase):
         matches = matcher.convert(*matcher.match(self.frame, None))
         self.assertEqual([tuple(match.locations[0]) for match in matches], [place[:2] for place in self.places])
 
+    def test_rows_of_four_and_two(self):
+        """N x 4 rectangles and N x 2 points, as np.array() makes them of lists, are taken like N x 1 x 4 and N x 1 x 2."""
+        areas = np.array([(x - 4, y - 6, w + 9, h + 8) for x, y, w, h in self.places], np.int32)
+        starts = np.array([(x + 1, y - 1) for x, y, _, _ in self.places], np.int32)
+        for search in (cv2.cuda.FragmentMatcher_FULL, cv2.cuda.FragmentMatcher_THREE_STEP):
+            results = []
+            for shape in ((-1,), (-1, 1)):
+                matcher = FragmentMatcher.create(params(search=search, peaks=1))
+                matcher.cutFragments(self.frame, np.array(self.places, np.int32))
+                matcher.setPredictions(starts.reshape(shape + (2,)))
+                given = areas.reshape(shape + (4,))
+                results.append(list(matcher.match(self.frame, given)) + [matcher.scoreMaps(self.frame, given)[0]] +
+                               [matcher.predictAreas(starts.reshape(shape + (2,)), 3, (120, 90))])
+                self.assertEqual([tuple(match.locations[0]) for match in matcher.find(self.frame, given)],
+                                 [place[:2] for place in self.places])
+            for a, b in zip(*results):
+                np.testing.assert_array_equal(a, b)
+        matches = matcher.convert(starts, None, None, None, None)
+        self.assertEqual([tuple(match.locations[0]) for match in matches], [tuple(start) for start in starts.tolist()])
+
     def test_warp(self):
         template = self.templates[0]
         warped, weights = FragmentMatcher.warpFragment(template, None, 90, 1)
@@ -153,6 +173,18 @@ class CpuTest(unittest.TestCase):
             matcher.find(self.frame[:, :, 0].copy(), None)
         with self.assertRaisesRegex(cv2.error, "searchAreas"):
             matcher.find(self.frame, areas_array([(0, 0, 50, 50)]))
+        for columns in (3, 5):
+            with self.assertRaisesRegex(cv2.error, f"searchAreas: CV_32SC1 of 3 x {columns}"):
+                matcher.find(self.frame, np.zeros((3, columns), np.int32))
+        with self.assertRaisesRegex(cv2.error, "searchAreas: CV_32FC1 of 3 x 4"):
+            matcher.find(self.frame, np.zeros((3, 4), np.float32))
+        with self.assertRaisesRegex(cv2.error, "locations: CV_32SC1 of 3 x 3"):
+            matcher.predictAreas(np.zeros((3, 3), np.int32), 1, (9, 9))
+        with self.assertRaisesRegex(cv2.error, "regions: 0 given"):
+            matcher.cutFragments(self.frame, [])
+        with self.assertRaisesRegex(cv2.error, "templates: 0 given"):
+            matcher.setFragments([])
+        self.assertEqual(matcher.getFragmentCount(), 3)
 
 
 class CudaTest(unittest.TestCase):
@@ -182,9 +214,10 @@ class CudaTest(unittest.TestCase):
         matcher = FragmentMatcher.create()
         frame = self.upload(self.frame)
         matcher.setFragments([self.upload(crop(self.frame, *place)) for place in self.places])
-        areas = self.upload(areas_array([(x - 9, y - 9, w + 18, h + 18) for x, y, w, h in self.places]))
-        found = [tuple(match.locations[0]) for match in matcher.find(frame, areas, stream=cv2.cuda.Stream())]
-        self.assertEqual(found, [place[:2] for place in self.places])
+        areas = [(x - 9, y - 9, w + 18, h + 18) for x, y, w, h in self.places]
+        for given in (areas_array(areas), np.array(areas, np.int32)):
+            matches = matcher.find(frame, self.upload(given), stream=cv2.cuda.Stream())
+            self.assertEqual([tuple(match.locations[0]) for match in matches], [place[:2] for place in self.places])
 
 
 if __name__ == "__main__":
