@@ -144,15 +144,7 @@ template <int CHANNELS> struct Planes
     }
     static __device__ __forceinline__ float exponent(const Pixel& a, const Pixel& b, float minusRate, float)
     {
-        float d = a.value[0] - b.value[0];
-        float dc = d * d;
-#pragma unroll
-        for (int k = 1; k < CHANNELS; ++k)
-        {
-            d = a.value[k] - b.value[k];
-            dc = fmaf(d, d, dc);
-        }
-        return fmaf(dc, minusRate, COLOUR_TOP);
+        return fmaf(colourDistance(a.value, b.value, CHANNELS), minusRate, COLOUR_TOP);
     }
 };
 
@@ -398,8 +390,8 @@ __global__ void __launch_bounds__(256)
             best;
 }
 
-//! As even as the limits allow.
-Chunks cutOffsets(int radius, int mostDx, int mostDy)
+//! As even as the limits allow. static: nvcc gives unnamed namespaces a name, and g++ then misses a declaration.
+static Chunks cutOffsets(int radius, int mostDx, int mostDy)
 {
     const int height = 2 * radius + 1, width = radius + 1;
     Chunks c;

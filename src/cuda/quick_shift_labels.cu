@@ -22,11 +22,12 @@ namespace {
 
 const int TILE = 32, THREADS = 256;
 
-dim3 gridOf(const Extent& e, int cols, int rows)
+// Host functions here are static: nvcc gives unnamed namespaces a name, and g++ then misses declarations.
+static dim3 gridOf(const Extent& e, int cols, int rows)
 {
     return dim3((e.cols + cols - 1) / cols, (e.rows + rows - 1) / rows, e.count);
 }
-dim3 linear(int n) { return dim3((n + THREADS - 1) / THREADS); }
+static dim3 linear(int n) { return dim3((n + THREADS - 1) / THREADS); }
 
 //! 1 where a pixel is its own root.
 struct IsRoot
@@ -143,13 +144,13 @@ __global__ void __launch_bounds__(THREADS)
 
 typedef thrust::transform_iterator<IsRoot, thrust::counting_iterator<int>> RootFlags;
 
-RootFlags rootFlags(const Extent& extent, const int* roots)
+static RootFlags rootFlags(const Extent& extent, const int* roots)
 {
     return RootFlags(thrust::counting_iterator<int>(0), IsRoot{roots, extent.pixels()});
 }
 
-void scanRoots(const Extent& extent, const int* roots, int* ranks, void* scratch, size_t scratchBytes,
-               cudaStream_t stream)
+static void scanRoots(const Extent& extent, const int* roots, int* ranks, void* scratch, size_t scratchBytes,
+                      cudaStream_t stream)
 {
     detail::cudaCheck(
         cub::DeviceScan::ExclusiveSum(scratch, scratchBytes, rootFlags(extent, roots), ranks, extent.total(), stream),

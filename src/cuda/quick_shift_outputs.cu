@@ -14,8 +14,9 @@ namespace {
 const int THREADS = 256;
 const dim3 BLOCK(32, 8);
 
-dim3 gridOf(int cols, int rows) { return dim3((cols + 31) / 32, (rows + 7) / 8); }
-dim3 linear(int n) { return dim3((n + THREADS - 1) / THREADS); }
+// Functions here are static: nvcc gives unnamed namespaces a name, and g++ then misses declarations.
+static dim3 gridOf(int cols, int rows) { return dim3((cols + 31) / 32, (rows + 7) / 8); }
+static dim3 linear(int n) { return dim3((n + THREADS - 1) / THREADS); }
 
 __global__ void __launch_bounds__(THREADS)
     findContours(const Extent extent, const int* __restrict__ labels, bool thick, const detail::RowsView<uint8_t> mask)
@@ -190,7 +191,7 @@ __device__ __forceinline__ int rootFrom(const volatile int* root, int i)
 }
 
 //! Links always lead to a lower index, so the root of a piece is its first pixel whatever the order.
-__device__ void unite(int* root, int i, int j)
+static __device__ void unite(int* root, int i, int j)
 {
     for (;;)
     {

@@ -130,15 +130,7 @@ template <int CHANNELS> struct PlaneColours
     }
     static __device__ float distance(const Colour& a, const Colour& b)
     {
-        float d = a.value[0] - b.value[0];
-        float dc = d * d;
-#pragma unroll
-        for (int k = 1; k < CHANNELS; ++k)
-        {
-            d = a.value[k] - b.value[k];
-            dc = fmaf(d, d, dc);
-        }
-        return dc;
+        return colourDistance(a.value, b.value, CHANNELS);
     }
 };
 

@@ -81,6 +81,20 @@ CT_HOST_DEVICE uint32_t weightBits(float dc, float minusRate, float spatial)
     return weightBitsOf(y > COLOUR_FLOOR ? y : COLOUR_FLOOR, spatial);
 }
 
+/** Squared distance of two pixels' features, always in this order. The vector loops of the CPU spell the same: a subtraction, a
+product, then a subtraction and a fused multiply-add for each further channel. 8-bit CUDA has integers, which are exact. */
+CT_HOST_DEVICE float colourDistance(const float* a, const float* b, int channels)
+{
+    float d = a[0] - b[0];
+    float dc = d * d;
+    for (int k = 1; k < channels; ++k)
+    {
+        d = a[k] - b[k];
+        dc = fmaf(d, d, dc);
+    }
+    return dc;
+}
+
 /** The colour factor's slope: lambda^2 log2(e)/(2 sigma^2), halved. Rounded so that 32 + 2^23 rate is a float: then the
 CUDA kernel may add an 8-bit distance in the mantissa of 2^23 and gets the same y from one fma. */
 inline float densityRate(double colorWeight, double sigma)

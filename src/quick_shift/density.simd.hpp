@@ -68,14 +68,13 @@ void creditOffset(const float* const* a, const float* const* b, uint32_t* credit
 {
     for (int x = begin; x < end; ++x)
     {
-        float d = a[0][x] - b[0][x + dx];
-        float dc = d * d;
-        for (int k = 1; k < CHANNELS; ++k)
+        float upper[CHANNELS], lower[CHANNELS];
+        for (int k = 0; k < CHANNELS; ++k)
         {
-            d = a[k][x] - b[k][x + dx];
-            dc = fmaf(d, d, dc);
+            upper[k] = a[k][x];
+            lower[k] = b[k][x + dx];
         }
-        const uint32_t w = weightBits(dc, minusRate, spatial) - WEIGHT_BIAS;
+        const uint32_t w = weightBits(colourDistance(upper, lower, CHANNELS), minusRate, spatial) - WEIGHT_BIAS;
         creditA[x] += w;
         creditB[x + dx] += w;
     }

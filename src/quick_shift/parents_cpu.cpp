@@ -79,14 +79,11 @@ private:
         const int index = y * features_.cols + x;
         if (!isHigher(keys_.ptr<uint32_t>(y)[x], index, s.key, s.index, p_.strict))
             return;
-        float d = s.colour[0] - features_.row(0, y)[x];
-        float dc = d * d;
-        for (int k = 1; k < features_.channels; ++k)
-        {
-            d = s.colour[k] - features_.row(k, y)[x];
-            dc = fmaf(d, d, dc);
-        }
-        d = squaredDistance(dc, p_.colorWeight, (x - s.x) * (x - s.x) + (y - s.y) * (y - s.y));
+        float colour[MAX_CHANNELS] = {};
+        for (int k = 0; k < features_.channels; ++k)
+            colour[k] = features_.row(k, y)[x];
+        const float d = squaredDistance(colourDistance(s.colour, colour, features_.channels), p_.colorWeight,
+                                        (x - s.x) * (x - s.x) + (y - s.y) * (y - s.y));
         if (isBetter(d, index, s.best))
             s.best = {d, index};
     }
