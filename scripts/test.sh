@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Builds everything and runs all tests: the C++ tests and the Python tests of cv2.
+# Builds everything and runs all tests: the C++ tests, those of the CPU once more for each lower instruction set that is
+# compiled, and the Python tests of cv2.
 #
 #   scripts/test.sh [--filter=PATTERN] [--no-build] [options of scripts/build.sh, such as --cuda=off]
 #
-#   --filter=PATTERN   only C++ tests that match (as in --gtest_filter); the Python tests are left out
+#   --filter=PATTERN   only C++ tests that match (as in --gtest_filter), once; the Python tests are left out
 #   --no-build         run what was built last with the same options
 #   --help
 #
@@ -37,11 +38,36 @@ results=$BUILD_DIR/test-results
 rm -rf "$results"
 mkdir -p "$results"
 
+# cpp_tests NAME FILTER: NAME is for the files of the results.
+cpp_tests()
+{
+    local status=0
+    (cd "$results" && timeout "$limit" "$BIN_DIR/opencv_test_cudatracking" --gtest_output="xml:$results/$1.xml" \
+        ${2:+"--gtest_filter=$2"} 2>&1) | tee "$results/$1.log" || status=$?
+    "$PYTHON" "$REPO_ROOT/scripts/lib/count_gtest.py" "$results/$1.log" "$results/$1.xml" $status >"$results/$1.count"
+    say "C++ tests, $1: $(sed 's/ / passed, /; s/ \([0-9]*\)$/ failed, \1 skipped/' "$results/$1.count")"
+}
+
 say "C++ tests"
-status=0
-(cd "$results" && timeout "$limit" "$BIN_DIR/opencv_test_cudatracking" --gtest_output="xml:$results/gtest.xml" \
-    ${FILTER:+"--gtest_filter=$FILTER"} 2>&1) | tee "$results/gtest.log" || status=$?
-"$PYTHON" "$REPO_ROOT/scripts/lib/count_gtest.py" "$results/gtest.log" "$results/gtest.xml" $status >"$results/gtest.count"
+cpp_tests all "$FILTER"
+
+# The CPU engine takes the best instruction set of the processor; OpenCV can be told to do without some.
+# lower_instructions NAME DISABLED FLAG: only where the processor has what is disabled, by its name in /proc/cpuinfo.
+lower_instructions()
+{
+    if grep -qw "$3" /proc/cpuinfo 2>/dev/null; then
+        say "C++ tests of the CPU engine without $2"
+        OPENCV_CPU_DISABLE=$2 cpp_tests "$1" '-*Cuda*:*CUDA*'
+    else
+        say "C++ tests of the CPU engine without $2: left out, this processor has no $3"
+    fi
+}
+if [ -n "$FILTER" ]; then
+    say "C++ tests with lower instruction sets: left out because of --filter"
+else
+    lower_instructions no-avx512 AVX512-SKX avx512vl
+    lower_instructions no-avx2 AVX512-SKX,AVX2 avx2
+fi
 
 if [ -n "$FILTER" ]; then
     say "Python tests: left out because of --filter"
