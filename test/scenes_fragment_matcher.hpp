@@ -13,6 +13,8 @@ using cuda::FragmentMatch;
 using oracle::FM;
 using oracle::Result;
 
+const int METRICS[] = {FM::SAD, FM::SSD, FM::ZNCC}, TYPES[] = {CV_8UC1, CV_8UC3, CV_8UC4};
+
 enum WeightKind
 {
     NO_WEIGHTS,
@@ -188,6 +190,95 @@ inline std::vector<FM::Params> allOptions(int metric)
                         makeParams(metric, peaks, exclusion, distance, search, (peaks + distance) % 2 == 1));
     return options;
 }
+
+//! check(scene) for fragment sides and position counts around the widths of words, vectors, warps and tiles.
+template <typename Check> void aroundVectorWidths(uint64 seed, const std::vector<int>& positionCounts, Check check)
+{
+    RNG rng(seed);
+    int round = 0;
+    for (const int side : {1, 2, 3, 4, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65})
+        for (const int positions : positionCounts)
+            for (const int metric : METRICS)
+            {
+                SCOPED_TRACE(cv::format("side %d positions %d metric %d", side, positions, metric));
+                ++round;
+                const Size size = round % 2 ? Size(side, 1 + side / 3) : Size(1 + side / 4, side);
+                const Size reach = round % 4 < 2 ? Size(positions, 3) : Size(2, positions);
+                Scene scene;
+                scene.params = makeParams(metric, 3, FM::SQUARE, 1, FM::FULL, true);
+                scene.frame =
+                    asRoi(randomPicture(rng, size + reach - Size(1, 1), TYPES[round % 3], 3, round % 5 ? 256 : 3));
+                const Point at(rng.uniform(0, reach.width), rng.uniform(0, reach.height));
+                scene.templates.push_back(asRoi(scene.frame(Rect(at, size)).clone()));
+                scene.weights.push_back(asRoi(weightsOf(rng, size, round % 4, 1)));
+                check(scene);
+                if (testing::Test::HasFailure())
+                    return; // one report is enough
+            }
+}
+
+//! Black and white noise, and the negative of a part of it as the fragment: the largest differences there are. The frame
+//! is larger than the fragment by `reach`.
+inline Scene negativeScene(RNG& rng, const FM::Params& params, Size size, Size reach, int type)
+{
+    Scene scene;
+    scene.params = params;
+    scene.frame = Mat(size + reach, type);
+    rng.fill(scene.frame, RNG::UNIFORM, 0, 2);
+    scene.frame *= 255;
+    scene.templates.push_back(~scene.frame(Rect(Point(2, 1), size)));
+    scene.predictions = Mat(1, 1, CV_32SC2, Scalar(3, 2));
+    return scene;
+}
+
+//! Seven areas whose coordinates have sums that do not fit into int.
+inline std::vector<Rect> hugeAreas()
+{
+    const int big = std::numeric_limits<int>::max(), low = std::numeric_limits<int>::min();
+    return {Rect(10, 10, big, big), Rect(big, big, big, big), Rect(-100, -100, big, big), Rect(low, low, big, big),
+            Rect(20, 0, big, 40),   Rect(low, 0, 5, 5),       Rect(-5, -5, 50, 40)};
+}
+
+//! Gives the scene's fragments other content of their size, from `source`. @return where it was taken from.
+inline std::vector<Rect> cutFrom(RNG& rng, const Mat& source, Scene& scene)
+{
+    std::vector<Rect> regions;
+    for (Mat& templ : scene.templates)
+    {
+        const Point at(rng.uniform(0, source.cols - templ.cols + 1), rng.uniform(0, source.rows - templ.rows + 1));
+        regions.push_back(Rect(at, templ.size()));
+        templ = source(regions.back());
+    }
+    return regions;
+}
+
+//! A random single edit of the scene's fragments and of the matcher's: added, updated and removed in turn. `placed` puts a
+//! Mat where the matcher has its fragments.
+template <typename Placed> void editOne(RNG& rng, int edit, Scene& scene, FM& matcher, Placed placed)
+{
+    const Scene other = randomScene(rng, scene.params, scene.frame.type(), SOME_WEIGHTS, Size(83, 61), 24, 2);
+    const Mat templ = other.templates[1], weights = edit % 2 ? other.weights[1] : Mat();
+    const int index = rng.uniform(0, static_cast<int>(scene.templates.size()));
+    if (edit % 3 == 0)
+    {
+        EXPECT_EQ(static_cast<int>(scene.templates.size()), matcher.addFragment(placed(templ), placed(weights)));
+        scene.templates.push_back(templ), scene.weights.push_back(weights);
+        scene.areas.push_back(other.areas[1]);
+    }
+    else if (edit % 3 == 1)
+    {
+        matcher.updateFragment(index, placed(templ), placed(weights));
+        scene.templates[index] = templ, scene.weights[index] = weights;
+    }
+    else
+    {
+        matcher.removeFragment(index);
+        scene.templates.erase(scene.templates.begin() + index);
+        scene.weights.erase(scene.weights.begin() + index);
+        scene.areas.erase(scene.areas.begin() + index);
+    }
+}
+inline Mat onTheHost(const Mat& mat) { return mat; }
 
 typedef tuple<int, int, int> Combination; // metric, weight kind, frame type
 

@@ -71,32 +71,10 @@ TEST_P(FragmentMatcher_Oracle, scoreMaps)
 
 INSTANTIATE_TEST_CASE_P(/**/, FragmentMatcher_Oracle, allCombinations());
 
-//! Fragments and position counts around the widths of words, vectors, warps and tiles.
 TEST(FragmentMatcher_Sizes, aroundVectorWidths)
 {
-    RNG rng(20261);
-    const int sides[] = {1, 2, 3, 4, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65};
-    const int types[] = {CV_8UC1, CV_8UC3, CV_8UC4};
-    int round = 0;
-    for (const int side : sides)
-        for (const int positions : {1, 2, 7, 31, 32, 33, 65})
-            for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
-            {
-                SCOPED_TRACE(cv::format("side %d positions %d metric %d", side, positions, metric));
-                ++round;
-                const Size size = round % 2 ? Size(side, 1 + side / 3) : Size(1 + side / 4, side);
-                const Size reach = round % 4 < 2 ? Size(positions, 3) : Size(2, positions);
-                Scene scene;
-                scene.params = makeParams(metric, 3, FM::SQUARE, 1, FM::FULL, true);
-                scene.frame =
-                    asRoi(randomPicture(rng, size + reach - Size(1, 1), types[round % 3], 3, round % 5 ? 256 : 3));
-                const Point at(rng.uniform(0, reach.width), rng.uniform(0, reach.height));
-                scene.templates.push_back(asRoi(scene.frame(Rect(at, size)).clone()));
-                scene.weights.push_back(asRoi(weightsOf(rng, size, round % 4, 1)));
-                expectSame(expected(scene), runCpu(scene));
-                if (HasFailure())
-                    return;
-            }
+    aroundVectorWidths(20261, {1, 2, 7, 31, 32, 33, 65},
+                       [](const Scene& scene) { expectSame(expected(scene), runCpu(scene)); });
 }
 
 //! A fragment as large as the frame, and frames of one row, one column and one pixel.
@@ -104,8 +82,8 @@ TEST(FragmentMatcher_Sizes, frameIsTheFragment)
 {
     RNG rng(20262);
     for (const Size size : {Size(1, 1), Size(1, 40), Size(40, 1), Size(40, 30)})
-        for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4})
-            for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+        for (const int type : TYPES)
+            for (const int metric : METRICS)
             {
                 Scene scene;
                 scene.params = makeParams(metric, 2, FM::SQUARE, 0, FM::FULL, true);
@@ -126,7 +104,7 @@ TEST(FragmentMatcher_Sizes, frameIsTheFragment)
 TEST(FragmentMatcher_Sizes, longestSides)
 {
     RNG rng(20263);
-    for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+    for (const int metric : METRICS)
         for (const Size size : {Size(32767, 3), Size(3, 32767)})
         {
             const Mat frame = randomPicture(rng, size, CV_8UC1, 1);
@@ -143,7 +121,7 @@ TEST(FragmentMatcher_Sizes, longestSides)
 TEST(FragmentMatcher_Accuracy, wholeFrameWithoutAreas)
 {
     RNG rng(20264);
-    for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+    for (const int metric : METRICS)
     {
         Scene scene = randomScene(rng, makeParams(metric, 4), CV_8UC3, SOME_WEIGHTS);
         scene.areas.clear();
@@ -180,10 +158,7 @@ TEST(FragmentMatcher_Accuracy, hugeAreas)
 {
     RNG rng(20266);
     Scene scene = randomScene(rng, makeParams(FM::SAD), CV_8UC1, NO_WEIGHTS, Size(50, 40), 9, 7);
-    const int big = std::numeric_limits<int>::max(), low = std::numeric_limits<int>::min();
-    scene.areas = {Rect(10, 10, big, big),   Rect(big, big, big, big), Rect(-100, -100, big, big),
-                   Rect(low, low, big, big), Rect(20, 0, big, 40),     Rect(low, 0, 5, 5),
-                   Rect(-5, -5, 50, 40)};
+    scene.areas = hugeAreas();
     expectSame(expected(scene), runCpu(scene));
 }
 
@@ -208,7 +183,7 @@ TEST(FragmentMatcher_Accuracy, parametersChangeUnderFragments)
 TEST(FragmentMatcher_Accuracy, threeStepWithoutPredictions)
 {
     RNG rng(20268);
-    for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+    for (const int metric : METRICS)
     {
         const Scene scene =
             randomScene(rng, makeParams(metric, 2, FM::SQUARE, 3, FM::THREE_STEP), CV_8UC1, SOME_WEIGHTS);
@@ -242,7 +217,7 @@ TEST(FragmentMatcher_Accuracy, independentOfThreads)
         ~Restore() { setNumThreads(-1); }
     } restore;
     RNG rng(20270);
-    for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+    for (const int metric : METRICS)
     {
         // Many small fragments, and one large one whose rows must be shared out.
         Scene scenes[] = {randomScene(rng, makeParams(metric, 3), CV_8UC3, SOME_WEIGHTS, Size(90, 70), 16, 40),
@@ -292,17 +267,10 @@ TEST(FragmentMatcher_Accuracy, largeSums)
 {
     RNG rng(20272);
     for (const int type : {CV_8UC1, CV_8UC3})
-        for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+        for (const int metric : METRICS)
         {
             const Size size = type == CV_8UC1 ? Size(257, 139) : Size(131, 129);
-            Scene scene;
-            scene.params = makeParams(metric, 2, FM::SQUARE, 1);
-            scene.frame = Mat(size + Size(3, 2), type);
-            rng.fill(scene.frame, RNG::UNIFORM, 0, 2);
-            scene.frame *= 255;
-            Mat templ = scene.frame(Rect(Point(2, 1), size)).clone();
-            cv::subtract(Scalar::all(255), templ, templ); // the negative: the largest differences there are
-            scene.templates.push_back(templ);
+            Scene scene = negativeScene(rng, makeParams(metric, 2, FM::SQUARE, 1), size, Size(3, 2), type);
             expectSame(expected(scene), runCpu(scene));
             scene.weights.push_back(Mat(size, CV_8UC1, Scalar(255)));
             expectSame(expected(scene), runCpu(scene));
@@ -316,8 +284,8 @@ TEST(FragmentMatcher_Accuracy, largeAndSmallAreas)
 {
     RNG rng(20273);
     int round = 0;
-    for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
-        for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4})
+    for (const int metric : METRICS)
+        for (const int type : TYPES)
             for (const int kind : {NO_WEIGHTS, SOME_WEIGHTS})
             {
                 SCOPED_TRACE(cv::format("metric %d type %d weights %d", metric, type, kind));
@@ -342,20 +310,15 @@ TEST(FragmentMatcher_Accuracy, walkOfLargeFragments)
 {
     RNG rng(20274);
     int round = 0;
-    for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+    for (const int metric : METRICS)
         for (const Size size : {Size(17, 3), Size(31, 33), Size(48, 47), Size(229, 231), Size(601, 447)})
             for (const int type : {CV_8UC1, CV_8UC3})
             {
                 if (metric == FM::ZNCC && size.area() > 232 * 232)
                     continue;
                 SCOPED_TRACE(cv::format("metric %d %d x %d type %d", metric, size.width, size.height, type));
-                Scene scene;
-                scene.params = makeParams(metric, 1, FM::SQUARE, 0, FM::THREE_STEP, true);
-                scene.frame = Mat(size + Size(6, 5), type);
-                rng.fill(scene.frame, RNG::UNIFORM, 0, 2);
-                scene.frame *= 255;
-                scene.templates.push_back(~scene.frame(Rect(Point(1, 2), size)));
-                scene.predictions = Mat(1, 1, CV_32SC2, Scalar(3, 2));
+                const FM::Params params = makeParams(metric, 1, FM::SQUARE, 0, FM::THREE_STEP, true);
+                Scene scene = negativeScene(rng, params, size, Size(6, 5), type);
                 for (const int kind : {NO_WEIGHTS, WEIGHTS_8U, WEIGHTS_32F})
                 {
                     scene.weights.clear();

@@ -119,35 +119,15 @@ TEST(FragmentMatcher_Fragments, countsAndSizes)
 TEST(FragmentMatcher_Fragments, editsEqualRebuilding)
 {
     RNG rng(411);
-    for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
-        for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4})
+    for (const int metric : METRICS)
+        for (const int type : TYPES)
         {
             Scene scene = randomScene(rng, makeParams(metric), type, SOME_WEIGHTS);
             const Ptr<FM> matcher = FM::create(scene.params);
             give(*matcher, scene);
             for (int edit = 0; edit < 15; ++edit)
             {
-                const Scene other = randomScene(rng, scene.params, type, SOME_WEIGHTS, Size(83, 61), 24, 2);
-                const Mat templ = other.templates[1], weights = edit % 2 ? other.weights[1] : Mat();
-                const int index = rng.uniform(0, static_cast<int>(scene.templates.size()));
-                if (edit % 3 == 0)
-                {
-                    EXPECT_EQ(static_cast<int>(scene.templates.size()), matcher->addFragment(templ, weights));
-                    scene.templates.push_back(templ), scene.weights.push_back(weights);
-                    scene.areas.push_back(other.areas[1]);
-                }
-                else if (edit % 3 == 1)
-                {
-                    matcher->updateFragment(index, templ, weights);
-                    scene.templates[index] = templ, scene.weights[index] = weights;
-                }
-                else
-                {
-                    matcher->removeFragment(index);
-                    scene.templates.erase(scene.templates.begin() + index);
-                    scene.weights.erase(scene.weights.begin() + index);
-                    scene.areas.erase(scene.areas.begin() + index);
-                }
+                editOne(rng, edit, scene, *matcher, onTheHost);
                 expectSame(expected(scene), run(*matcher, scene));
                 if (HasFailure())
                     return;
@@ -193,19 +173,12 @@ TEST(FragmentMatcher_Fragments, inputsAreNotWritten)
 TEST(FragmentMatcher_Fragments, cutFromAFrame)
 {
     RNG rng(414);
-    for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4})
+    for (const int type : TYPES)
         for (const int kind : {NO_WEIGHTS, SOME_WEIGHTS})
         {
             Scene scene = randomScene(rng, makeParams(FM::SSD, 3), type, kind);
             const Mat source = asRoi(randomPicture(rng, Size(70, 50), type));
-            std::vector<Rect> regions;
-            for (Mat& templ : scene.templates)
-            {
-                const Rect region(Point(rng.uniform(0, 70 - templ.cols + 1), rng.uniform(0, 50 - templ.rows + 1)),
-                                  templ.size());
-                regions.push_back(region);
-                templ = source(region);
-            }
+            const std::vector<Rect> regions = cutFrom(rng, source, scene);
             const Ptr<FM> matcher = FM::create(scene.params);
             if (kind == NO_WEIGHTS)
                 matcher->cutFragments(source, regions);

@@ -8,8 +8,6 @@ namespace opencv_test { namespace {
 
 using namespace scenes;
 
-const int METRICS[] = {FM::SAD, FM::SSD, FM::ZNCC}, TYPES[] = {CV_8UC1, CV_8UC3, CV_8UC4};
-
 class FragmentMatcher_CudaOptions : public testing::TestWithParam<Combination>
 {
 protected:
@@ -98,31 +96,9 @@ protected:
     void SetUp() override { requireCuda(); }
 };
 
-//! Fragments and position counts around the widths of words, vectors, warps and tiles.
 TEST_F(FragmentMatcher_Cuda, sizesAroundVectorWidths)
 {
-    RNG rng(6101);
-    const int sides[] = {1, 2, 3, 4, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65};
-    int round = 0;
-    for (const int side : sides)
-        for (const int positions : {1, 2, 7, 31, 32, 33, 63, 65, 129})
-            for (const int metric : METRICS)
-            {
-                SCOPED_TRACE(cv::format("side %d positions %d metric %d", side, positions, metric));
-                ++round;
-                const Size size = round % 2 ? Size(side, 1 + side / 3) : Size(1 + side / 4, side);
-                const Size reach = round % 4 < 2 ? Size(positions, 3) : Size(2, positions);
-                Scene scene;
-                scene.params = makeParams(metric, 3, FM::SQUARE, 1, FM::FULL, true);
-                scene.frame =
-                    asRoi(randomPicture(rng, size + reach - Size(1, 1), TYPES[round % 3], 3, round % 5 ? 256 : 3));
-                const Point at(rng.uniform(0, reach.width), rng.uniform(0, reach.height));
-                scene.templates.push_back(asRoi(scene.frame(Rect(at, size)).clone()));
-                scene.weights.push_back(asRoi(weightsOf(rng, size, round % 4, 1)));
-                expectEnginesAgree(scene);
-                if (HasFailure())
-                    return;
-            }
+    aroundVectorWidths(6101, {1, 2, 7, 31, 32, 33, 63, 65, 129}, expectEnginesAgree);
 }
 
 //! Where sums leave 16, 32 and (ZNCC) 53 bits.
@@ -137,14 +113,7 @@ TEST_F(FragmentMatcher_Cuda, largeSums)
                 if (metric == FM::ZNCC && size.area() > 232 * 232)
                     continue;
                 SCOPED_TRACE(cv::format("%d x %d type %d metric %d", size.width, size.height, type, metric));
-                Scene scene;
-                scene.params = makeParams(metric, 2, FM::SQUARE, 1);
-                scene.frame = Mat(size + Size(5, 4), type);
-                rng.fill(scene.frame, RNG::UNIFORM, 0, 2);
-                scene.frame *= 255;
-                Mat templ;
-                cv::subtract(Scalar::all(255), scene.frame(Rect(Point(2, 1), size)), templ);
-                scene.templates.push_back(templ);
+                Scene scene = negativeScene(rng, makeParams(metric, 2, FM::SQUARE, 1), size, Size(5, 4), type);
                 expectEnginesAgree(scene);
                 scene.weights.push_back(Mat(size, CV_8UC1, Scalar(255)));
                 expectEnginesAgree(scene);
@@ -185,13 +154,8 @@ TEST_F(FragmentMatcher_Cuda, walkOfLargeFragments)
                         continue;
                     SCOPED_TRACE(
                         cv::format("metric %d %d x %d type %d K %d", metric, size.width, size.height, type, peaks));
-                    Scene scene;
-                    scene.params = makeParams(metric, peaks, FM::SQUARE, 2, FM::THREE_STEP, true);
-                    scene.frame = Mat(size + Size(6, 5), type);
-                    rng.fill(scene.frame, RNG::UNIFORM, 0, 2);
-                    scene.frame *= 255;
-                    scene.templates.push_back(~scene.frame(Rect(Point(1, 2), size)));
-                    scene.predictions = Mat(1, 1, CV_32SC2, Scalar(3, 2));
+                    const FM::Params params = makeParams(metric, peaks, FM::SQUARE, 2, FM::THREE_STEP, true);
+                    Scene scene = negativeScene(rng, params, size, Size(6, 5), type);
                     expectEnginesAgree(scene);
                     scene.weights.push_back(weightsOf(rng, size, WEIGHTS_8U, 0));
                     expectEnginesAgree(scene);
@@ -251,13 +215,10 @@ TEST_F(FragmentMatcher_Cuda, ties)
 TEST_F(FragmentMatcher_Cuda, hugeAreas)
 {
     RNG rng(6107);
-    const int big = std::numeric_limits<int>::max(), low = std::numeric_limits<int>::min();
     for (const int metric : METRICS)
     {
         Scene scene = randomScene(rng, makeParams(metric), CV_8UC3, NO_WEIGHTS, Size(50, 40), 9, 7);
-        scene.areas = {Rect(10, 10, big, big),   Rect(big, big, big, big), Rect(-100, -100, big, big),
-                       Rect(low, low, big, big), Rect(20, 0, big, 40),     Rect(low, 0, 5, 5),
-                       Rect(-5, -5, 50, 40)};
+        scene.areas = hugeAreas();
         expectSame(runCpu(scene), runCuda(scene));
     }
 }
@@ -360,14 +321,7 @@ TEST_F(FragmentMatcher_Cuda, cutFromAFrame)
         {
             Scene scene = randomScene(rng, makeParams(FM::SAD, 3), type, kind);
             const Mat source = randomPicture(rng, Size(71, 53), type);
-            std::vector<Rect> regions;
-            for (Mat& templ : scene.templates)
-            {
-                const Rect region(Point(rng.uniform(0, 71 - templ.cols + 1), rng.uniform(0, 53 - templ.rows + 1)),
-                                  templ.size());
-                regions.push_back(region);
-                templ = source(region);
-            }
+            const std::vector<Rect> regions = cutFrom(rng, source, scene);
             const Ptr<FM> matcher = FM::create(scene.params);
             GpuMat frame = uploadRoi(source);
             if (kind == NO_WEIGHTS)
@@ -396,30 +350,10 @@ TEST_F(FragmentMatcher_Cuda, editsEqualRebuilding)
             for (int edit = 0; edit < 30; ++edit)
             {
                 SCOPED_TRACE(cv::format("device %d type %d edit %d", device, type, edit));
-                const Scene other = randomScene(rng, scene.params, type, SOME_WEIGHTS, Size(83, 61), 24, 2);
-                const Mat templ = other.templates[1], weights = edit % 2 ? other.weights[1] : Mat();
-                const GpuMat deviceTempl = uploadRoi(templ), deviceWeights = uploadRoi(weights);
-                const _InputArray newTempl = device ? _InputArray(deviceTempl) : _InputArray(templ);
-                const _InputArray newWeights = device ? _InputArray(deviceWeights) : _InputArray(weights);
-                const int index = rng.uniform(0, static_cast<int>(scene.templates.size()));
-                if (edit % 3 == 0)
-                {
-                    EXPECT_EQ(static_cast<int>(scene.templates.size()), matcher->addFragment(newTempl, newWeights));
-                    scene.templates.push_back(templ), scene.weights.push_back(weights);
-                    scene.areas.push_back(other.areas[1]);
-                }
-                else if (edit % 3 == 1)
-                {
-                    matcher->updateFragment(index, newTempl, newWeights);
-                    scene.templates[index] = templ, scene.weights[index] = weights;
-                }
+                if (device)
+                    editOne(rng, edit, scene, *matcher, uploadRoi);
                 else
-                {
-                    matcher->removeFragment(index);
-                    scene.templates.erase(scene.templates.begin() + index);
-                    scene.weights.erase(scene.weights.begin() + index);
-                    scene.areas.erase(scene.areas.begin() + index);
-                }
+                    editOne(rng, edit, scene, *matcher, onTheHost);
                 if (edit > 5)
                     expectSame(runCpu(scene), runOnDevice(*matcher, frame, scene.areas));
                 if (HasFailure())

@@ -10,8 +10,6 @@ namespace opencv_test { namespace {
 
 using namespace scenes;
 
-const int METRICS[] = {FM::SAD, FM::SSD, FM::ZNCC};
-
 class FragmentMatcher_CudaStream : public testing::Test
 {
 protected:

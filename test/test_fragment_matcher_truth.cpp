@@ -8,8 +8,6 @@ namespace opencv_test { namespace {
 
 using namespace scenes;
 
-const int METRICS[] = {FM::SAD, FM::SSD, FM::ZNCC};
-
 FragmentMatch findOne(const FM::Params& params, const Mat& frame, const Mat& templ, const Mat& weights = Mat(),
                       Rect area = Rect())
 {
