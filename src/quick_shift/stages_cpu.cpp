@@ -55,12 +55,13 @@ public:
         const int radius = plan_.parameters.radius, rows = features_.rows;
         begin_ = strip * stripRows_;
         end_ = std::min(begin_ + stripRows_, rows);
+        const int reach = std::min(radius, features_.cols - 1); // beyond it every pair leaves the picture
         credits_.assign(features_.stride * (std::min(end_ + radius, rows) - begin_), 0);
         for (int dy = 0; dy <= radius && begin_ + dy < rows; ++dy)
         {
-            for (int dx = dy == 0 ? 1 : -radius; dx <= radius; dx += MAX_OFFSETS)
+            for (int dx = dy == 0 ? 1 : -reach; dx <= reach; dx += MAX_OFFSETS)
             {
-                const int dxEnd = std::min(dx + MAX_OFFSETS, radius + 1);
+                const int dxEnd = std::min(dx + MAX_OFFSETS, reach + 1);
                 if (terms_ + 2 * (dxEnd - dx) > static_cast<int>(MAX_TERMS))
                     flush(dy);
                 terms_ += 2 * (dxEnd - dx);
