@@ -39,6 +39,48 @@ inline void expectSame(const Results& expected, const Results& actual)
     EXPECT_EQ(expected.count, actual.count);
 }
 
+//! A mask that leaves every spacing-th pixel of every spacing-th row.
+inline Mat gridMask(Size size, int spacing, Point origin)
+{
+    Mat mask = Mat::zeros(size, CV_8U);
+    for (int y = origin.y; y < size.height; y += spacing)
+        for (int x = origin.x; x < size.width; x += spacing)
+            mask.at<uchar>(y, x) = 1;
+    return mask;
+}
+
+/** The pixel `at` has two candidates at distance r, each with a neighbour that makes it denser (for sigma 0.3): one beside it
+of another colour, and one r pixels above or below of the same colour. */
+struct RingTie
+{
+    Mat image, mask; //!< CV_8UC4
+    int parent;      //!< raster index of the one that comes first
+    RingTie(int r, bool above, Point at) : image(90, 90, CV_8UC4, Scalar::all(100)), mask(Mat::zeros(90, 90, CV_8U))
+    {
+        const int up = above ? -1 : 1;
+        const Point beside(at.x + 1, at.y), away(at.x, at.y + up * r);
+        for (const Point p : {at, beside, beside + Point(1, 0), away, away + Point(0, up)})
+            mask.at<uchar>(p) = 1;
+        const Vec4b colour = Vec4b(100, 100, 100, 100) + squares(r * r - 1);
+        image.at<Vec4b>(beside) = image.at<Vec4b>(beside + Point(1, 0)) = colour;
+        parent = above ? away.y * image.cols + away.x : beside.y * image.cols + beside.x;
+    }
+    //! Four numbers whose squares sum up to n.
+    static Vec4b squares(int n)
+    {
+        for (int a = 0; a * a <= n; ++a)
+            for (int b = 0; a * a + b * b <= n; ++b)
+                for (int c = 0; a * a + b * b + c * c <= n; ++c)
+                {
+                    const int left = n - a * a - b * b - c * c, d = cvRound(std::sqrt(static_cast<double>(left)));
+                    if (d * d == left)
+                        return Vec4b(saturate_cast<uchar>(a), saturate_cast<uchar>(b), saturate_cast<uchar>(c),
+                                     saturate_cast<uchar>(d));
+                }
+        return Vec4b();
+    }
+};
+
 inline std::vector<int> neighbours4(Size size, int i)
 {
     std::vector<int> n;

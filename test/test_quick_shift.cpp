@@ -445,9 +445,13 @@ TEST(QuickShift_Surface, parametersInFiles)
     EXPECT_EQ(QuickShift::SEARCH_WINDOW, back->getSearchRadius());
     EXPECT_EQ(QuickShift::STRICT, back->getTieRule());
     EXPECT_TRUE(back->getNormalizeDensity());
-    const FileStorage bad("%YAML:1.0\nsigma: -1.", FileStorage::READ | FileStorage::MEMORY);
-    EXPECT_THROW(back->read(bad.root()), cv::Exception);
-    EXPECT_EQ(3.5, back->getSigma());
+    for (const char* text :
+         {"%YAML:1.0\nsigma: -1.", "%YAML:1.0\nsigma: 2.\nmaxDist: -1.", "%YAML:1.0\nsigma: 2.\ntieRule: 7"})
+    {
+        const FileStorage bad(text, FileStorage::READ | FileStorage::MEMORY);
+        EXPECT_THROW(back->read(bad.root()), cv::Exception);
+        EXPECT_EQ(3.5, back->getSigma()) << text;
+    }
 }
 
 }} // namespace opencv_test

@@ -72,8 +72,8 @@ TEST(CUDA_QuickShift, sizes)
 {
     requireCuda();
     RNG rng(423);
-    for (const int cols : {1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 129})
-        for (const int rows : {1, 7, 8, 31, 32, 33, 65})
+    for (const int cols : {1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 129, 255, 256, 257})
+        for (const int rows : {1, 7, 8, 15, 16, 17, 31, 32, 33, 65})
             for (const int type : {CV_8UC3, CV_32FC2})
             {
                 Mat image;
@@ -224,27 +224,45 @@ TEST(CUDA_QuickShift, batchAndTiles)
     cpu->compute(images[0]);
     gpu->computeTiled(images[0], Size(40, 33), true);
     expectSame(resultsOf(*cpu), resultsOf(*gpu));
+
+    Mat larger, mask(Size(900, 700), CV_8U);
+    randomPicture(rng, mask.size(), CV_8UC3, 7).convertTo(larger, CV_32F, 0.7);
+    rng.fill(mask, RNG::UNIFORM, 0, 9);
+    cpu->compute(larger, mask);
+    gpu->computeTiled(asRoi(larger), Size(256, 300), true, asRoi(mask));
+    expectSame(resultsOf(*cpu), resultsOf(*gpu));
 }
 
 #ifdef HAVE_CUDA
 
-//! A captured compute() reads its input anew at each replay, allocates nothing and gives what a call gives.
-TEST(CUDA_QuickShift, graph)
+//! A captured compute() reads its input anew at each replay, allocates nothing and gives what a call gives; likewise all that
+//! does not wait.
+void expectReplay(int type, bool masked)
 {
-    requireCuda();
     RNG rng(429);
-    std::vector<Mat> images;
+    std::vector<Mat> images, masks;
     for (int i = 0; i < 3; ++i)
-        images.push_back(randomPicture(rng, Size(190, 120), CV_8UC3, 5));
+    {
+        Mat image, mask(Size(190, 120), CV_8U);
+        randomPicture(rng, mask.size(), CV_MAKETYPE(CV_8U, CV_MAT_CN(type)), 5).convertTo(image, type);
+        rng.fill(mask, RNG::UNIFORM, 0, 5);
+        images.push_back(image);
+        masks.push_back(mask);
+    }
     const Ptr<QuickShift> cpu = QuickShift::create(2., 30., 0.3), gpu = QuickShift::create(2., 30., 0.3);
-    GpuMat input(images[0]), labels, contours;
+    GpuMat input(images[0]), mask = masked ? GpuMat(masks[0]) : GpuMat();
+    GpuMat labels, contours, cut, density, parents, distances;
     Stream stream;
     const cudaStream_t raw = cv::cuda::StreamAccessor::getStream(stream);
     const auto work = [&]
     {
-        gpu->compute(input, noArray(), stream);
+        gpu->compute(input, mask, stream);
         gpu->getLabels(labels, stream);
         gpu->getLabelContourMask(contours, true, stream);
+        gpu->segment(7., cut, stream);
+        gpu->getDensity(density, stream);
+        gpu->getParents(parents, stream);
+        gpu->getDistances(distances, stream);
     };
     work();
     stream.waitForCompletion();
@@ -255,19 +273,38 @@ TEST(CUDA_QuickShift, graph)
     work();
     ASSERT_EQ(cudaSuccess, cudaStreamEndCapture(raw, &graph));
     ASSERT_EQ(cudaSuccess, cudaGraphInstantiate(&replay, graph, 0));
-    for (const Mat& image : images)
+    for (size_t i = 0; i < images.size(); ++i)
     {
-        input.upload(image, stream);
+        input.upload(images[i], stream);
+        if (masked)
+            mask.upload(masks[i], stream);
         ASSERT_EQ(cudaSuccess, cudaGraphLaunch(replay, raw));
         stream.waitForCompletion();
-        cpu->compute(image);
+        cpu->compute(images[i], masked ? masks[i] : Mat());
         const Results r = resultsOf(*cpu);
+        Mat expected;
         EXPECT_TRUE(sameBits(r.labels, Mat(labels)));
+        EXPECT_TRUE(sameBits(r.density, Mat(density)));
+        EXPECT_TRUE(sameBits(r.parents, Mat(parents)));
+        EXPECT_TRUE(sameBits(r.distances, Mat(distances)));
+        cpu->getLabelContourMask(expected);
+        EXPECT_TRUE(sameBits(expected, Mat(contours)));
+        cpu->segment(7., expected);
+        EXPECT_TRUE(sameBits(expected, Mat(cut)));
         expectSame(r, resultsOf(*gpu));
     }
     EXPECT_EQ(bytes, gpu->workspaceBytes());
     cudaGraphExecDestroy(replay);
     cudaGraphDestroy(graph);
+}
+
+TEST(CUDA_QuickShift, graph)
+{
+    requireCuda();
+    expectReplay(CV_8UC3, false);
+    expectReplay(CV_8UC3, true);
+    expectReplay(CV_32FC3, true);
+    expectReplay(CV_16UC1, false);
 }
 
 #endif
@@ -317,7 +354,101 @@ TEST(CUDA_QuickShift, reuse)
         }
     q->compute(GpuMat());
     EXPECT_TRUE(q->empty());
-    EXPECT_THROW(q->compute(GpuMat(20, 20, CV_8U, Scalar(1)), Mat(20, 20, CV_8U, Scalar(1))), cv::Exception);
+}
+
+//! Masked grids and rings on which ties decide, at every distance of the three steps of the search; widest sums.
+TEST(CUDA_QuickShift, edges)
+{
+    requireCuda();
+    for (const int spacing : {1, 2, 3, 9, 10, 11, 12, 16, 17, 33})
+        for (const double reach : {1., 0.99, 1.5, 3.})
+            for (const int rule : {int(QuickShift::INDEX), int(QuickShift::STRICT)})
+            {
+                const Ptr<QuickShift> q = QuickShift::create(0.3, reach * spacing);
+                q->setTieRule(rule);
+                if (reach == 3.)
+                    q->setSearchRadius(spacing);
+                const Mat flat(120, 130, CV_8UC1, Scalar(50));
+                expectSameOnBoth(q, flat, gridMask(flat.size(), spacing, Point(5, 3)),
+                                 cv::format("spacing %d, reach %g", spacing, reach));
+            }
+    for (const int r : {2, 3, 4, 9, 10, 11, 12, 17, 25, 33})
+        for (const bool above : {true, false})
+            for (const Point at : {Point(40, 40), Point(47, 47), Point(43, 36)})
+            {
+                const RingTie tie(r, above, at);
+                expectSameOnBoth(QuickShift::create(0.3, r), tie.image, tie.mask, cv::format("tie at %d", r));
+                Mat floats;
+                tie.image.convertTo(floats, CV_32F);
+                expectSameOnBoth(QuickShift::create(0.3, 60.), floats, tie.mask, cv::format("float tie at %d", r));
+            }
+    for (const Size size : {Size(1400, 1), Size(1, 1400), Size(200, 40)})
+        for (const int type : {CV_8UC2, CV_32FC2})
+            expectSameOnBoth(QuickShift::create(341., 2.), Mat(size, type, Scalar(3, 4)), Mat(), "widest window");
+    RNG rng(432);
+    for (const Size size : {Size(1, 40), Size(2, 40), Size(40, 1), Size(40, 2)})
+    {
+        const Ptr<QuickShift> q = QuickShift::create(1.4, 6., 0.125);
+        q->setNormalizeDensity(true);
+        expectSameOnBoth(q, randomPicture(rng, size, CV_8UC1, 3), Mat(), "normalised and narrow");
+    }
+    Mat large(1, 4, CV_32FC2, Scalar(1, 1));
+    large.at<Vec2f>(1)[1] = 9.9e14f;
+    large.at<Vec2f>(2)[0] = -1.01e15f;
+    const Ptr<QuickShift> q = QuickShift::create(1., 5.);
+    expectSameOnBoth(q, large, Mat(), "largest floats");
+    q->setChannelScales(Scalar(0.5, 2.));
+    expectSameOnBoth(q, large, Mat(), "largest floats, scaled");
+}
+
+//! Means that need rounding, values that are not finite, outputs that are not wanted, regions.
+TEST(CUDA_QuickShift, means)
+{
+    requireCuda();
+    const Ptr<QuickShift> cpu = QuickShift::create(1., 5.), gpu = QuickShift::create(1., 5.);
+    const Mat flat(1, 5, CV_8U, Scalar(9)), mask = (Mat_<uchar>(1, 5) << 1, 1, 1, 1, 0);
+    cpu->compute(flat, mask);
+    gpu->compute(GpuMat(flat), GpuMat(mask));
+    const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+    for (const Mat& image :
+         {Mat((Mat_<uchar>(1, 5) << 0, 1, 1, 0, 200)), Mat((Mat_<ushort>(1, 5) << 65535, 65534, 65534, 65535, 1)),
+          Mat((Mat_<float>(1, 5) << 1, nan, -inf, 3, 1000)), Mat((Mat_<float>(1, 5) << 1, 1, 1, 1e30f, 1))})
+    {
+        Mat a, b;
+        GpuMat holder(3, 9, image.type(), Scalar::all(0));
+        GpuMat roi = holder(Rect(3, 1, 5, 1));
+        roi.upload(image);
+        cpu->getMeanColor(image, a);
+        gpu->getMeanColor(roi, b);
+        EXPECT_TRUE(sameBits(a, b)) << image;
+        cpu->getStatistics(image, noArray(), a);
+        gpu->getStatistics(roi, noArray(), b);
+        EXPECT_TRUE(sameBits(a, b)) << image;
+    }
+}
+
+//! Host and device do not mix; a refused call leaves the results.
+TEST(CUDA_QuickShift, negative)
+{
+    requireCuda();
+    const Ptr<QuickShift> q = QuickShift::create(1., 5.);
+    const Mat host(20, 20, CV_8UC3, Scalar(1, 2, 3));
+    const GpuMat device(host);
+    GpuMat out;
+    q->compute(device);
+    EXPECT_THROW(q->compute(device, Mat(20, 20, CV_8U, Scalar(1))), cv::Exception);
+    EXPECT_THROW(q->compute(host, GpuMat(20, 20, CV_8U, Scalar(1))), cv::Exception);
+    EXPECT_THROW(q->compute(GpuMat(20, 20, CV_32SC1)), cv::Exception);
+    EXPECT_THROW(q->compute(GpuMat(20, 20, CV_64FC1)), cv::Exception);
+    EXPECT_THROW(q->compute(device, GpuMat(20, 19, CV_8U)), cv::Exception);
+    EXPECT_THROW(q->computeBatch(std::vector<GpuMat>{device, device.rowRange(0, 5)}, noArray()), cv::Exception);
+    EXPECT_THROW(q->computeTiled(device, Size(10, 10), true), cv::Exception);
+    EXPECT_THROW(q->getMeanColor(host, out), cv::Exception);
+    EXPECT_THROW(q->getMeanColor(GpuMat(20, 19, CV_8U), out), cv::Exception);
+    EXPECT_THROW(q->getStatistics(host, out), cv::Exception);
+    EXPECT_THROW(q->segment(5.1, out), cv::Exception);
+    EXPECT_THROW(q->enforceConnectivity(0), cv::Exception);
+    EXPECT_EQ(1, q->getNumberOfSuperpixels());
 }
 
 }} // namespace opencv_test

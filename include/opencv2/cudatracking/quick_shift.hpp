@@ -23,8 +23,8 @@ its root in raster order, from 0. Nothing is approximated: no circular cut, no s
 
 **Pictures**: CV_8U, CV_16U or CV_32F with 1 to 4 channels, values taken as they are (8 bit: 0..255); colours are never
 converted. Sides up to 65,535, fewer than 2^31 pixels. **Mask** (optional, CV_8UC1): where it is 0 a pixel gives no
-density and has none, parent -1, distance +inf, label -1. CV_32F pixels with a channel that is NaN or, scaled, beyond
-1e15 are masked too.
+density and has none, parent -1, distance +inf, label -1. CV_32F pixels with a channel that is NaN or beyond 1e15 are
+masked too; where channels have different scales, or a scale is not in [1/1024, 1024], scaled values count.
 
 **Known recipes** (colorScale, sigma, maxDist): the paper, BGR: 32/255, 6, 10. vl_quickseg(I, ratio, kernelsize, maxdist):
 Lab of [0,1] RGB times ratio, searchRadius 0, STRICT. scikit-image quickshift(ratio, kernel_size, max_dist): Lab times
@@ -133,7 +133,8 @@ public:
     /** @brief Each pixel replaced by the mean of its superpixel; type and size of image; 0 where masked. Waits for
     the number of superpixels unless it is known already.
     @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, of the size of the last compute(); not necessarily its input.
-    CV_8U and CV_16U: rounded half up. CV_32F: mean of values rounded to a 2^-30th of the largest magnitude. */
+    CV_8U and CV_16U: rounded half up. CV_32F: mean of values rounded to a 2^-30th of the largest magnitude; NaN and
+    infinity count as 0. */
     CV_WRAP virtual void getMeanColor(InputArray image, OutputArray dst,
                                       Stream& stream = cv::cuda::noStream()) const = 0;
 
