@@ -30,14 +30,21 @@ struct Best
     }
 };
 
-__device__ __forceinline__ Best warpBest(Best best)
+//! The least value, and of equal ones the least index, of a warp. Value: what values fit into.
+template <typename Value> __device__ __forceinline__ Best warpBest(Best best)
 {
 #if __CUDA_ARCH__ >= 800
-    const uint32_t high = static_cast<uint32_t>(best.value >> 32), leastHigh = __reduce_min_sync(~0u, high);
-    const uint32_t low = high == leastHigh ? static_cast<uint32_t>(best.value) : ~0u,
-                   leastLow = __reduce_min_sync(~0u, low);
-    const bool least = high == leastHigh && static_cast<uint32_t>(best.value) == leastLow;
-    const int index = __reduce_min_sync(~0u, least ? best.index : Best::NONE);
+    uint32_t leastHigh = 0, low = static_cast<uint32_t>(best.value);
+    if (sizeof(Value) > 4)
+    {
+        const uint32_t high = static_cast<uint32_t>(best.value >> 32);
+        leastHigh = __reduce_min_sync(~0u, high);
+        low = high == leastHigh ? low : ~0u;
+        if (high != leastHigh)
+            best.index = Best::NONE;
+    }
+    const uint32_t leastLow = __reduce_min_sync(~0u, low);
+    const int index = __reduce_min_sync(~0u, low == leastLow ? best.index : Best::NONE);
     return {static_cast<uint64_t>(leastHigh) << 32 | leastLow, index};
 #else
 #pragma unroll
@@ -50,21 +57,21 @@ __device__ __forceinline__ Best warpBest(Best best)
 #endif
 }
 
-//! The block's best, in all threads. `scratch` holds one Best a warp; barriers inside, also before scratch is written.
-__device__ __forceinline__ Best blockBest(Best best, Best* scratch)
+//! The best of the first `warps` entries of `bests`, for a warp.
+template <typename Value> __device__ __forceinline__ Best warpBestOf(const Best* bests, int warps)
 {
-    best = warpBest(best);
-    const int warps = (blockDim.x + 31) / 32;
-    __syncthreads(); // scratch may still be read from the last call
-    if (threadIdx.x % 32 == 0)
-        scratch[threadIdx.x / 32] = best;
-    __syncthreads();
-    best = threadIdx.x % 32 < warps ? scratch[threadIdx.x % 32] : Best::none();
-    return warpBest(best);
+    const int lane = threadIdx.x % 32;
+    return warpBest<Value>(lane < warps ? bests[lane] : Best::none());
 }
 
+struct Peak
+{
+    uint64_t value;
+    int x, y; //!< relative to the window
+};
+
 //! True when (x, y) lies outside the zones of the first `count` peaks.
-__device__ __forceinline__ bool allowed(int x, int y, const Position* peaks, int count, int distance, int exclusion)
+__device__ __forceinline__ bool allowed(int x, int y, const Peak* peaks, int count, int distance, int exclusion)
 {
 #pragma unroll 1
     for (int j = 0; j < count; ++j)
@@ -81,17 +88,17 @@ __host__ __device__ __forceinline__ int valueScale(int metric, bool weighted)
     return weighted || metric == METRIC_ZNCC ? 1 : 255;
 }
 
-/** Writes fragment i's outputs; threads 0 .. settings.peaks - 1 of the block take part. `valueAt(x, y)`: the value of a
+/** Writes fragment i's outputs; the first warp takes part. `valueAt(x, y)`: the value of a
 position of the window. Entries of peaks beyond `count` need not be set. */
 template <typename ValueAt>
 __device__ void report(const Outputs& out, int i, const Settings& settings, const DeviceFragment& fragment,
-                       const SearchWindow& window, int scale, const Best* peaks, int count, ValueAt valueAt)
+                       const SearchWindow& window, int scale, const Peak* peaks, int count, ValueAt valueAt)
 {
     const int j = threadIdx.x;
     if (j < settings.peaks)
     {
         const bool found = j < count;
-        const int y = found ? peaks[j].index / window.cols : 0, x = found ? peaks[j].index - y * window.cols : 0;
+        const int x = found ? peaks[j].x : 0, y = found ? peaks[j].y : 0;
         const Position location = {found ? window.x + x : -1, found ? window.y + y : -1};
         if (out.locations)
             out.locations.row(i)[j] = location;
@@ -132,20 +139,58 @@ struct Entry
     SearchWindow window;
 };
 
+__device__ __forceinline__ int fragmentOf(const Batch& batch, int e)
+{
+    return batch.list ? batch.list[batch.first + e] : batch.first + e;
+}
+
+//! The area of fragment i, cut by the frame.
+__device__ __forceinline__ Rect4 areaOf(const ImageView& frame, const Batch& batch, int i)
+{
+    const Rect4 whole = {0, 0, frame.cols, frame.rows};
+    return batch.areas ? clipToFrame(*batch.areas.row(i), frame.cols, frame.rows) : whole;
+}
+
+__device__ __forceinline__ int statusOf(const Entry& entry, const Rect4& area, const Batch& batch)
+{
+    if (entry.window.cols == 0 || entry.fragment.sums.W == 0)
+        return STATUS_NO_POSITION;
+    return area.width > batch.limitWidth || area.height > batch.limitHeight ? STATUS_AREA_TOO_LARGE : STATUS_FOUND;
+}
+
 //! Entry e, and the status to report when there is nothing to search.
 __device__ __forceinline__ int openEntry(const ImageView& frame, const Batch& batch, int e, Entry& entry)
 {
-    entry.i = batch.list ? batch.list[batch.first + e] : batch.first + e;
+    entry.i = fragmentOf(batch, e);
+    const Rect4 area = areaOf(frame, batch, entry.i);
     entry.fragment = batch.fragments[batch.slots[entry.i]];
-    Rect4 area = {0, 0, frame.cols, frame.rows};
-    if (batch.areas)
-        area = *batch.areas.row(entry.i);
-    entry.window = searchWindow(area, frame.cols, frame.rows, entry.fragment.width, entry.fragment.height);
-    if (entry.window.cols == 0 || entry.fragment.sums.W == 0)
-        return STATUS_NO_POSITION;
-    const bool tooLarge = entry.window.cols + entry.fragment.width - 1 > batch.limitWidth ||
-                          entry.window.rows + entry.fragment.height - 1 > batch.limitHeight;
-    return tooLarge ? STATUS_AREA_TOO_LARGE : STATUS_FOUND;
+    entry.window = searchWindow(area, entry.fragment.width, entry.fragment.height);
+    return statusOf(entry, area, batch);
+}
+
+//! The same by a block in two steps, so that the loads of the first run beside other work: a word a thread, ...
+__device__ __forceinline__ uint32_t loadFragment(const Batch& batch, int i)
+{
+    const uint32_t* words = reinterpret_cast<const uint32_t*>(batch.fragments + batch.slots[i]);
+    return threadIdx.x < sizeof(DeviceFragment) / sizeof(uint32_t) ? __ldg(words + threadIdx.x) : 0;
+}
+
+//! ... and then by the first warp, to shared memory. area: of fragment i.
+__device__ __forceinline__ void openEntry(const Batch& batch, int i, const Rect4& area, uint32_t fragmentWord,
+                                          Entry* entry, int* status)
+{
+    static_assert(sizeof(DeviceFragment) <= 32 * sizeof(uint32_t), "a word a lane");
+    if (threadIdx.x >= 32)
+        return;
+    if (threadIdx.x < sizeof(DeviceFragment) / sizeof(uint32_t))
+        reinterpret_cast<uint32_t*>(&entry->fragment)[threadIdx.x] = fragmentWord;
+    __syncwarp(); // the fragment is complete
+    if (threadIdx.x == 0)
+    {
+        entry->i = i;
+        entry->window = searchWindow(area, entry->fragment.width, entry->fragment.height);
+        *status = statusOf(*entry, area, batch);
+    }
 }
 
 }}}} // namespace cv::cuda::fragment_matcher::device

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, fused kernel: scores, peaks and report of a fragment by one block, all in shared memory.
+// FragmentMatcher, fused kernel: scores, peaks and report of a fragment by one block. A thread keeps the values of up to 13
+// positions of one row in registers; pictures of all resident blocks lie in shared memory, one expanded channel at a time.
 //
 // Cost for N fragments of w x h pixels, C channels, M positions each: C N M h ceil(w/4) byte-sum instructions (two for
 // unweighted SSD, three for ZNCC, five when moments are weighted), bound by the integer pipes (64 lanes a clock and SM);
@@ -14,6 +15,7 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 namespace {
 
 using namespace device;
+using gpu::FusedPlan;
 
 template <int METRIC, bool WEIGHTED> struct MapValue
 {
@@ -24,94 +26,68 @@ template <> struct MapValue<METRIC_SSD, true>
     using Type = uint64_t; // 255 * 255^2 a byte leaves 32 bits after 259 bytes
 };
 
-//! Where things lie in a block's shared memory, in words, behind the Best scratch.
-struct FusedLayout
+//! Registers decide how many threads a block may have, and how many blocks must fit an SM.
+template <int METRIC, bool WEIGHTED, int P> struct FusedBounds
 {
-    int units, planeWords, templateWords, templateStart, mapStart, words;
+    static constexpr bool MOMENTS = Traits<METRIC, WEIGHTED>::MOMENTS;
+    static constexpr int THREADS = MOMENTS ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
+    static constexpr int BLOCKS =
+        MOMENTS ? tuning::FUSED_MOMENTS_BLOCKS : (P > 9 ? tuning::FUSED_WIDE_BLOCKS : tuning::FUSED_BLOCKS);
 };
-
-CT_HOST_DEVICE FusedLayout fusedLayout(int positions, int cols, int rows, int width, int height, int channels,
-                                       int templatePlanes, int mapWords)
-{
-    FusedLayout layout;
-    layout.units = stagedUnits(0, positions + 3, width);
-    layout.planeWords = (rows + height - 1) * 16 * layout.units;
-    layout.templateWords = height * ((width + 15) / 16 * 4);
-    layout.templateStart = channels * layout.planeWords;
-    layout.mapStart = layout.templateStart + (channels * templatePlanes + 1) * layout.templateWords;
-    layout.words = layout.mapStart + (cols * rows * mapWords + 3) / 4 * 4;
-    return layout;
-}
 
 struct alignas(16) FusedScratch
 {
-    Best warps[32];
-    Best peaks[MAX_PEAKS];
-    Position at[MAX_PEAKS]; //!< where in the window they are
-    Entry entry;            //!< here and not in registers, which the sums need
+    Best warps[2][tuning::FUSED_THREADS / 32]; //!< of this peak and of the last
+    Peak peaks[MAX_PEAKS];
+    Entry entry; //!< here and not in registers, which the sums need
     int status;
 };
 
-//! Values of P positions of one row, x = phase + 4i, to the map.
-template <int METRIC, bool WEIGHTED, int P>
-__device__ __forceinline__ void storeSums(const Sums<METRIC, WEIGHTED, P>& sums, uint32_t* row, int phase, int cols,
-                                          bool add)
+/** What a thread works on: P positions of one row of the window, x = phase + 4i, and one part of the fragment's rows. Items
+are (row, phase), phase fastest: no bank conflicts. A warp takes up to `slots` items; where it takes fewer, as the last one
+may, its other lanes share the rows of the fragment with the first. */
+struct Item
 {
-#pragma unroll
-    for (int i = 0; i < P; ++i)
-    {
-        if (phase + 4 * i >= cols)
-            continue;
-        if (add) // parts of the fragment's rows meet here; integers, so their order does not matter
-            atomicAdd(row + phase + 4 * i, sums.sum[i]);
-        else
-            row[phase + 4 * i] = sums.sum[i];
-    }
-}
+    int x, y;             //!< of position 0
+    int part, partsShift; //!< 2^partsShift parts
+    bool any;
 
-//! scores: the map of one fragment. Items are (part of the rows, position row, phase), phase fastest: no bank conflicts.
-template <int METRIC, bool WEIGHTED, int CHANNELS, int P, typename Value>
-__device__ void fillMap(const Entry& entry, const FusedLayout& layout, const uint32_t* staged, int splitShift,
-                        Value* map)
-{
-    constexpr bool MOMENTS = Traits<METRIC, WEIGHTED>::MOMENTS;
-    const int width = entry.fragment.width, height = entry.fragment.height, pitch = (width + 15) / 16 * 4;
-    const int perPart = 4 * entry.window.rows;
-    const uint32_t* templ = staged + layout.templateStart;
-    const uint32_t* weights = templ + CHANNELS * Traits<METRIC, WEIGHTED>::TEMPLATE_PLANES * layout.templateWords;
-    for (int item = threadIdx.x; item < perPart << splitShift; item += blockDim.x)
+    __device__ __forceinline__ Item(const SearchWindow& window, int slots)
     {
-        const int part = item / perPart, rowAndPhase = item - part * perPart;
-        const int first = part * height >> splitShift, last = (part + 1) * height >> splitShift;
-        const uint32_t* picture = staged + (rowAndPhase + 4 * first) * 4 * layout.units;
-        Value* row = map + (rowAndPhase / 4) * entry.window.cols;
-        Sums<METRIC, WEIGHTED, P> sums;
-        sums.clear();
-        uint64_t covariance[P] = {}, variance[P] = {}; // moments only
-        for (int c = 0; c < CHANNELS; ++c)
-        {
-            const uint32_t* t = templ + c * Traits<METRIC, WEIGHTED>::TEMPLATE_PLANES * layout.templateWords;
-            const uint32_t* tLow = t + layout.templateWords;
-            sums.addRows(picture + c * layout.planeWords, 16 * layout.units, t + first * pitch, tLow + first * pitch,
-                         weights + first * pitch, pitch, last - first, width);
-            if constexpr (MOMENTS)
-            {
+        const int items = 4 * window.rows, first = static_cast<int>(threadIdx.x) / 32 * slots;
+        while (slots > 4 && items - first <= slots / 2)
+            slots /= 2;
+        const int lane = threadIdx.x % 32, slot = lane & (slots - 1);
+        any = first + slot < items;
+        x = slot % 4;
+        y = (first + slot) / 4;
+        partsShift = __ffs(32 / slots) - 1;
+        part = lane >> (5 - partsShift);
+    }
+};
+
+//! Adds up what the lanes of one item have.
+template <int METRIC, bool WEIGHTED, int P>
+__device__ __forceinline__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, int partsShift)
+{
+    const auto merge = [](uint32_t& sum, int distance) { sum += __shfl_xor_sync(~0u, sum, distance); };
+#pragma unroll 1
+    for (int distance = 16; distance >= 32 >> partsShift; distance /= 2)
+    {
 #pragma unroll
-                for (int i = 0; i < P; ++i)
-                    foldMoments<METRIC>(sums, i, entry.fragment.sums, c, covariance[i], variance[i]);
-                sums.clear();
+        for (int i = 0; i < P; ++i)
+        {
+            if (METRIC != METRIC_SSD || !WEIGHTED)
+                merge(sums.sum[i], distance);
+            if (Traits<METRIC, WEIGHTED>::MOMENTS)
+            {
+                merge(sums.squares[i], distance);
+                merge(sums.cross[i], distance);
             }
-        }
-        if constexpr (!MOMENTS)
-            storeSums(sums, row, rowAndPhase % 4, entry.window.cols, splitShift > 0);
-        else
-        {
-#pragma unroll
-            for (int i = 0; i < P; ++i)
+            if (Traits<METRIC, WEIGHTED>::SPLIT)
             {
-                const int x = rowAndPhase % 4 + 4 * i;
-                if (x < entry.window.cols)
-                    row[x] = static_cast<Value>(momentsValue<METRIC>(covariance[i], variance[i], entry.fragment));
+                merge(sums.squaresLow[i], distance);
+                merge(sums.crossLow[i], distance);
             }
         }
     }
@@ -119,167 +95,263 @@ __device__ void fillMap(const Entry& entry, const FusedLayout& layout, const uin
 
 //! The planes of a fragment and its weights lie in the arena as they are wanted here, unless they are split.
 template <int METRIC, bool WEIGHTED, int CHANNELS>
-__device__ void stageFragment(const uint32_t* arena, const DeviceFragment& fragment, const FusedLayout& layout,
-                              uint32_t* target)
+__device__ void stageFragment(const uint32_t* arena, const DeviceFragment& fragment, uint32_t* target)
 {
+    const int planeWords = fragment.pitch * fragment.height;
     if constexpr (Traits<METRIC, WEIGHTED>::SPLIT)
     {
         for (int c = 0; c < CHANNELS; ++c)
         {
-            uint32_t* t = target + 2 * c * layout.templateWords;
-            stageTemplate<true>(arena + c * layout.templateWords, arena + CHANNELS * layout.templateWords,
-                                fragment.pitch, fragment.height, fragment.pitch, t, t + layout.templateWords,
-                                target + 2 * CHANNELS * layout.templateWords);
+            uint32_t* t = target + 2 * c * planeWords;
+            stageTemplate<true>(arena + c * planeWords, arena + CHANNELS * planeWords, fragment.pitch, fragment.height,
+                                fragment.pitch, t, t + planeWords, target + 2 * CHANNELS * planeWords);
         }
     }
     else
     {
-        const uint4* source = reinterpret_cast<const uint4*>(arena);
-        for (int u = threadIdx.x; u < (CHANNELS + 1) * layout.templateWords / 4; u += blockDim.x)
-            reinterpret_cast<uint4*>(target)[u] = __ldg(source + u);
+        for (int u = 4 * threadIdx.x; u < (CHANNELS + 1) * planeWords; u += 4 * blockDim.x)
+            __pipeline_memcpy_async(target + u, arena + u, 16);
+        __pipeline_commit();
     }
 }
 
-//! peaks: greedy, each the best outside the zones of those before.
-template <typename Value>
-__device__ int findPeaksInMap(const Entry& entry, const Settings& settings, const Value* map, const Walked* walked,
-                              int e, FusedScratch* scratch)
+//! scores: the values of an item's positions, channel after channel; ~0 for those outside of the window.
+template <int METRIC, bool WEIGHTED, int CHANNELS, int P, typename Value>
+__device__ __forceinline__ void itemValues(const ImageView& frame, const Rect4& area, const Entry& entry,
+                                           const FusedPlan& plan, const Item& item, const uint32_t* raw,
+                                           const uint32_t* templ, uint32_t* expanded, Value (&values)[P])
 {
-    const int cols = entry.window.cols, positions = cols * entry.window.rows;
+    using TheTraits = Traits<METRIC, WEIGHTED>;
+    const DeviceFragment& fragment = entry.fragment;
+    const int planeWords = fragment.pitch * fragment.height, rowWords = 16 * plan.stage.units;
+    const int first = item.part * fragment.height >> item.partsShift;
+    const int last = (item.part + 1) * fragment.height >> item.partsShift;
+    const uint32_t* picture = expanded + (item.y + first) * rowWords + item.x * 4 * plan.stage.units;
+    const uint32_t* weights = templ + CHANNELS * TheTraits::TEMPLATE_PLANES * planeWords + first * fragment.pitch;
+    Sums<METRIC, WEIGHTED, P> sums;
+    sums.clear();
+    uint64_t covariance[P] = {}, variance[P] = {}; // moments only
+#pragma unroll 1
+    for (int c = 0; c < CHANNELS; ++c)
+    {
+        __pipeline_wait_prior(1);
+        __syncthreads(); // the raw picture is complete, the last channel has been read
+        expandChannel<CHANNELS>(frame, area.x, area.y, area.height, c, plan.stage, raw, expanded);
+        __pipeline_wait_prior(0);
+        __syncthreads(); // template and channel are complete
+        const uint32_t* t = templ + c * TheTraits::TEMPLATE_PLANES * planeWords + first * fragment.pitch;
+        if (item.any)
+            sums.addRows(picture, rowWords, t, t + planeWords, weights, fragment.pitch, last - first, fragment.width);
+        if constexpr (TheTraits::MOMENTS)
+        {
+            mergeParts(sums, item.partsShift);
+#pragma unroll
+            for (int i = 0; i < P; ++i)
+                foldMoments<METRIC>(sums, i, fragment.sums, c, covariance[i], variance[i]);
+            sums.clear();
+        }
+    }
+    if constexpr (!TheTraits::MOMENTS)
+        mergeParts(sums, item.partsShift);
+    const int cols = item.any ? entry.window.cols : 0;
+#pragma unroll
+    for (int i = 0; i < P; ++i)
+    {
+        if (item.x + 4 * i >= cols)
+            values[i] = static_cast<Value>(~static_cast<Value>(0));
+        else if constexpr (TheTraits::MOMENTS)
+            values[i] = static_cast<Value>(momentsValue<METRIC>(covariance[i], variance[i], fragment));
+        else
+            values[i] = sums.sum[i];
+    }
+}
+
+//! The best of an item's positions; its index is y << 16 | x, in raster order.
+template <int P, typename Value> __device__ __forceinline__ Best itemBest(const Item& item, const Value (&values)[P])
+{
+    Value half[P];
+#pragma unroll
+    for (int i = 0; i < P; ++i)
+        half[i] = values[i];
+#pragma unroll
+    for (int distance = 1; distance < P; distance *= 2) // not one after the other: that takes longer
+#pragma unroll
+        for (int i = 0; i + distance < P; i += 2 * distance)
+            half[i] = half[i + distance] < half[i] ? half[i + distance] : half[i];
+    const Value least = half[0];
+    int at = P - 1;
+#pragma unroll
+    for (int i = P - 2; i >= 0; --i)
+        at = values[i] == least ? i : at; // the first of equal values
+    const bool none = least == static_cast<Value>(~static_cast<Value>(0));
+    return {least, none ? Best::NONE : item.y << 16 | (item.x + 4 * at)};
+}
+
+//! Takes the zone of a peak out of an item's positions.
+template <int P, typename Value>
+__device__ __forceinline__ void exclude(const Item& item, int peakX, int peakY, int distance, int exclusion,
+                                        Value (&values)[P])
+{
+    const bool sameRows = ::abs(item.y - peakY) < distance;
+    if (exclusion == EXCLUDE_SQUARE && !sameRows)
+        return;
+    // |x - peakX| < distance as one comparison; in a cross, that holds for all of the peak's rows
+    const unsigned most = exclusion == EXCLUDE_CROSS && sameRows ? ~0u : 2u * distance - 2;
+    const unsigned left = static_cast<unsigned>(item.x - peakX) + distance - 1;
+#pragma unroll
+    for (int i = 0; i < P; ++i)
+        if (left + 4 * i <= most)
+            values[i] = static_cast<Value>(~static_cast<Value>(0));
+}
+
+//! peaks: greedy, each the best outside the zones of those before. The count is for warp 0; the others are done.
+template <int P, typename Value>
+__device__ __forceinline__ int findPeaksOfItems(const Entry& entry, const Settings& settings, const Item& item,
+                                                const Walked* walked, Value (&values)[P], FusedScratch* scratch)
+{
     const int distance = exclusionDistance(settings.exclusionDistance, entry.fragment.width, entry.fragment.height);
     int count = 0;
+#pragma unroll 1
     for (; count < settings.peaks; ++count)
     {
-        Best best = Best::none();
+        Best best;
         if (count == 0 && walked)
-            best = {walked[e].value, walked[e].index};
+        {
+            const int y = walked->index / entry.window.cols;
+            best = {walked->value, y << 16 | (walked->index - y * entry.window.cols)};
+        }
         else
         {
-            Value least = static_cast<Value>(~static_cast<Value>(0));
-            int at = Best::NONE; // a thread's positions come in raster order: the first of equal values stays
-            for (int p = threadIdx.x; p < positions; p += blockDim.x)
-            {
-                const Value value = map[p];
-                if (value >= least && at != Best::NONE)
-                    continue; // most, and cheaper than the question below
-                const int y = p / cols;
-                if (allowed(p - y * cols, y, scratch->at, count, distance, settings.exclusion))
-                {
-                    least = value;
-                    at = p;
-                }
-            }
-            best = {at == Best::NONE ? ~0ull : least, at};
-            best = blockBest(best, scratch->warps);
+            Best* bests = scratch->warps[count % 2]; // no barrier before the next peak: it uses the other
+            best = warpBest<Value>(itemBest(item, values));
+            if (threadIdx.x % 32 == 0)
+                bests[threadIdx.x / 32] = best;
+            __syncthreads(); // the warps' bests are complete
+            if (threadIdx.x >= 32 && count == settings.peaks - 1)
+                return count;
+            best = warpBestOf<Value>(bests, blockDim.x / 32);
         }
         if (best.index == Best::NONE)
             break;
+        const int x = best.index & 0xffff, y = best.index >> 16;
         if (threadIdx.x == 0)
-        {
-            scratch->peaks[count] = best;
-            scratch->at[count] = {best.index % cols, best.index / cols};
-        }
-        __syncthreads(); // all threads see the peak
+            scratch->peaks[count] = {best.value, x, y};
+        exclude(item, x, y, distance, settings.exclusion, values);
     }
+    __syncwarp(); // the first warp sees the peaks
     return count;
 }
 
-template <int METRIC, bool WEIGHTED> struct FusedBounds
-{
-    static constexpr bool MOMENTS = Traits<METRIC, WEIGHTED>::MOMENTS;
-    static constexpr int THREADS = MOMENTS ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
-    static constexpr int BLOCKS = MOMENTS ? tuning::FUSED_MOMENTS_BLOCKS : tuning::FUSED_BLOCKS;
-};
-
 template <int METRIC, bool WEIGHTED, int CHANNELS, int P>
-__global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED>::THREADS, FusedBounds<METRIC, WEIGHTED>::BLOCKS)
-    matchFusedKernel(const ImageView frame, const Batch batch, const Settings settings, const int splitShift,
+__global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, FusedBounds<METRIC, WEIGHTED, P>::BLOCKS)
+    matchFusedKernel(const ImageView frame, const Batch batch, const Settings settings, const FusedPlan plan,
                      const Walked* walked, const Outputs out)
 {
     using Value = typename MapValue<METRIC, WEIGHTED>::Type;
     extern __shared__ __align__(16) unsigned char shared[];
     FusedScratch* scratch = reinterpret_cast<FusedScratch*>(shared);
-    uint32_t* staged = reinterpret_cast<uint32_t*>(shared + sizeof(FusedScratch));
+    uint32_t* raw = reinterpret_cast<uint32_t*>(shared + sizeof(FusedScratch));
+    uint32_t* templ = raw + plan.stage.rawWords;
+    uint32_t* expanded = templ + plan.templateWords;
 
-    const int e = blockIdx.x;
+    const int e = blockIdx.x, i = fragmentOf(batch, e);
+    const uint32_t fragmentWord = loadFragment(batch, i);
+    const Rect4 area = areaOf(frame, batch, i);
+    if (area.width <= plan.areaWidth && area.height <= plan.areaHeight) // larger ones are not found in any case
+        fetchRaw(frame, area.x, area.y, area.width, area.height, plan.stage, raw);
     const Entry& entry = scratch->entry;
-    if (threadIdx.x == 0)
-    {
-        scratch->status = openEntry(frame, batch, e, scratch->entry);
-        if (scratch->status != STATUS_FOUND)
-            reportNothing(out, entry.i, settings.peaks, scratch->status);
-    }
+    openEntry(batch, i, area, fragmentWord, &scratch->entry, &scratch->status);
     __syncthreads(); // the entry is complete
     if (scratch->status != STATUS_FOUND)
+    {
+        if (threadIdx.x == 0)
+            reportNothing(out, i, settings.peaks, scratch->status);
         return;
-    const DeviceFragment& fragment = entry.fragment;
-    const FusedLayout layout = fusedLayout(P, entry.window.cols, entry.window.rows, fragment.width, fragment.height,
-                                           CHANNELS, Traits<METRIC, WEIGHTED>::TEMPLATE_PLANES, sizeof(Value) / 4);
-    stagePicture<CHANNELS, CHANNELS>(frame, entry.window.x, entry.window.y, entry.window.rows + fragment.height - 1,
-                                     layout.units, 0, staged, layout.planeWords);
-    stageFragment<METRIC, WEIGHTED, CHANNELS>(batch.arena + fragment.words, fragment, layout,
-                                              staged + layout.templateStart);
-    Value* map = reinterpret_cast<Value*>(staged + layout.mapStart);
-    if (splitShift > 0)
-        for (int p = threadIdx.x; p < (layout.words - layout.mapStart) / 4; p += blockDim.x)
-            reinterpret_cast<uint4*>(map)[p] = {0, 0, 0, 0};
-    __syncthreads(); // picture, template and zeroed map are complete
-    fillMap<METRIC, WEIGHTED, CHANNELS, P>(entry, layout, staged, splitShift, map);
-    __syncthreads(); // the map is complete
-    const int count = findPeaksInMap(entry, settings, map, walked, e, scratch);
-    report(out, entry.i, settings, fragment, entry.window, valueScale(METRIC, WEIGHTED), scratch->peaks, count,
-           [map, cols = entry.window.cols](int x, int y) { return static_cast<uint64_t>(map[y * cols + x]); });
+    }
+    stageFragment<METRIC, WEIGHTED, CHANNELS>(batch.arena + entry.fragment.words, entry.fragment, templ);
+
+    const Item item(entry.window, plan.slots);
+    Value values[P];
+    itemValues<METRIC, WEIGHTED, CHANNELS, P>(frame, area, entry, plan, item, raw, templ, expanded, values);
+    Value* map = reinterpret_cast<Value*>(raw);
+    if (settings.subpixel)
+    {
+        __syncthreads(); // the picture has been read: the map takes its place
+#pragma unroll
+        for (int k = 0; k < P; ++k)
+            if (item.any && item.x + 4 * k < entry.window.cols)
+                map[item.y * entry.window.cols + item.x + 4 * k] = values[k];
+    }
+    const int count = findPeaksOfItems(entry, settings, item, walked ? walked + e : nullptr, values, scratch);
+    if (threadIdx.x < 32)
+        report(out, i, settings, entry.fragment, entry.window, valueScale(METRIC, WEIGHTED), scratch->peaks, count,
+               [map, cols = entry.window.cols](int x, int y) { return static_cast<uint64_t>(map[y * cols + x]); });
 }
 
 template <int METRIC, bool WEIGHTED, int CHANNELS>
-void launchFused(const ImageView& frame, const Batch& batch, const Settings& settings, const gpu::FusedPlan& plan,
+void launchFused(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                  const Walked* walked, const Outputs& out, cudaStream_t stream)
 {
     const auto kernel = plan.positions == 5   ? matchFusedKernel<METRIC, WEIGHTED, CHANNELS, 5>
                         : plan.positions == 9 ? matchFusedKernel<METRIC, WEIGHTED, CHANNELS, 9>
                                               : matchFusedKernel<METRIC, WEIGHTED, CHANNELS, 13>;
     detail::launch("matchFused", kernel, dim3(batch.count), dim3(plan.threads), plan.sharedBytes, stream, frame, batch,
-                   settings, plan.splitShift, walked, out);
+                   settings, plan, walked, out);
+}
+
+// Host functions are static: nvcc gives unnamed namespaces a name, and g++ then misses declarations.
+static int fusedThreads(int rows, int slots) { return (4 * rows + slots - 1) / slots * 32; }
+
+static int mostThreads(const Settings& settings, bool weighted)
+{
+    const bool moments = settings.metric == METRIC_ZNCC || (settings.metric == METRIC_SSD && weighted);
+    return moments ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
 }
 
 } // namespace
 
 namespace gpu {
 
-bool planFused(FusedPlan& plan, int cols, int rows, int width, int height, int channels, const Settings& settings,
+bool planFused(FusedPlan& plan, Size window, Size fragment, const ImageView& frame, const Settings& settings,
                bool weighted)
 {
     const bool split = settings.metric != METRIC_SAD && weighted;
-    const int positions = cols <= 20 ? 5 : (cols <= 36 ? 9 : 13);
-    if (cols > 52 || static_cast<int64_t>(width) * height * 765 * 255 > 0xffffffffll)
+    const Size area = window + fragment - Size(1, 1);
+    if (window.width > 52 || fusedThreads(window.height, 32) > mostThreads(settings, weighted) ||
+        static_cast<int64_t>(fragment.width) * fragment.height * 765 * 255 > 0xffffffffll ||
+        static_cast<int64_t>(area.width) * area.height * frame.pixelStride >
+            static_cast<int64_t>(tuning::FUSED_SHARED_BYTES)) // before int sizes could overflow
         return false;
     FusedPlan wider = plan;
-    wider.positions = std::max(plan.positions, positions);
-    const int64_t pictureBytes = static_cast<int64_t>(rows + height) * (width + 64) * 4 * channels;
-    if (pictureBytes > static_cast<int64_t>(2 * tuning::FUSED_SHARED_BYTES)) // before int sizes could overflow
-        return false;
-    const int mapWords = settings.metric == METRIC_SSD && weighted ? 2 : 1;
-    const FusedLayout layout =
-        fusedLayout(wider.positions, cols, rows, width, height, channels, split ? 2 : 1, mapWords);
-    wider.sharedBytes = std::max(plan.sharedBytes, sizeof(FusedScratch) + 4 * static_cast<size_t>(layout.words));
+    wider.positions = std::max(plan.positions, window.width <= 20 ? 5 : (window.width <= 36 ? 9 : 13));
+    wider.rows = std::max(plan.rows, window.height);
+    wider.areaWidth = std::max(plan.areaWidth, area.width);
+    wider.areaHeight = std::max(plan.areaHeight, area.height);
+    wider.stage.units = std::max(plan.stage.units, expandedUnits(0, wider.positions, fragment.width));
+    wider.stage.rawPitch = rawPitch(wider.areaWidth, frame.pixelStride);
+    wider.stage.rawWords = rawWords(wider.areaHeight, wider.stage.rawPitch, wider.stage.units, frame.pixelStride);
+    const int templatePlanes = frame.channels * (split ? 2 : 1) + 1;
+    wider.templateWords =
+        std::max(plan.templateWords, templatePlanes * fragment.height * ((fragment.width + 15) / 16 * 4));
+    const int pictureWords = wider.stage.rawWords + wider.templateWords + wider.areaHeight * 16 * wider.stage.units;
+    const int mapWords = window.area() * (settings.metric == METRIC_SSD && weighted ? 2 : 1);
+    wider.sharedBytes =
+        std::max(plan.sharedBytes, sizeof(FusedScratch) + 4 * static_cast<size_t>(std::max(pictureWords, mapWords)));
     if (wider.sharedBytes > tuning::FUSED_SHARED_BYTES)
         return false;
-    // Moments are not linear in the rows of a fragment, so one thread sees them all.
-    const bool moments = settings.metric == METRIC_ZNCC || split;
-    const int perPart = 4 * rows;
-    int shift = 0;
-    while (!moments && perPart << (shift + 1) <= tuning::FUSED_THREADS && 4 << shift <= height)
-        ++shift;
-    const int threads = moments ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
-    wider.splitShift = std::max(plan.splitShift, shift);
-    wider.threads = std::max(plan.threads, std::min(((perPart << wider.splitShift) + 31) / 32 * 32, threads));
     plan = wider;
     return true;
 }
 
-void matchFused(const ImageView& frame, const Batch& batch, const Settings& settings, const gpu::FusedPlan& plan,
+void matchFused(const ImageView& frame, const Batch& batch, const Settings& settings, FusedPlan plan,
                 const Walked* walked, const Outputs& out, cudaStream_t stream)
 {
+    plan.slots = 32;
+    while (batch.count <= tuning::FUSED_FEW && plan.slots > 4 &&
+           fusedThreads(plan.rows, plan.slots / 2) <= mostThreads(settings, batch.weighted))
+        plan.slots /= 2; // few blocks: more threads for each
+    plan.threads = fusedThreads(plan.rows, plan.slots);
+    setThreads(plan.stage, plan.threads);
     using Launch = decltype(&launchFused<METRIC_SAD, false, 1>);
     static const Launch launches[3][2][2] = {{{launchFused<METRIC_SAD, false, 1>, launchFused<METRIC_SAD, false, 3>},
                                               {launchFused<METRIC_SAD, true, 1>, launchFused<METRIC_SAD, true, 3>}},

@@ -11,7 +11,7 @@ namespace {
 
 using namespace device;
 
-__device__ uint8_t weightAt(const PackJob& job, int x, int y)
+static __device__ uint8_t weightAt(const PackJob& job, int x, int y)
 {
     const uint8_t* row = static_cast<const uint8_t*>(job.weights) + static_cast<size_t>(y) * job.weightsStep;
     if (job.weightsDepth == WEIGHTS_8U)
@@ -19,7 +19,7 @@ __device__ uint8_t weightAt(const PackJob& job, int x, int y)
     return job.weightsDepth == WEIGHTS_32F ? quantiseWeight(reinterpret_cast<const float*>(row)[x]) : 255;
 }
 
-__device__ uint64_t warpSum(uint64_t sum)
+static __device__ uint64_t warpSum(uint64_t sum)
 {
 #pragma unroll
     for (int distance = 16; distance > 0; distance /= 2)
@@ -76,8 +76,8 @@ __global__ void __launch_bounds__(tuning::PACK_THREADS)
 }
 
 //! A warp's value of one position, in all lanes; the full sums, whether weighted or not.
-__device__ uint64_t valueAtPosition(const ImageView& frame, const Batch& batch, const Entry& entry, int metric, int x,
-                                    int y)
+static __device__ uint64_t valueAtPosition(const ImageView& frame, const Batch& batch, const Entry& entry, int metric,
+                                           int x, int y)
 {
     const DeviceFragment& fragment = entry.fragment;
     const size_t planeBytes = static_cast<size_t>(fragment.pitch) * fragment.height * 4;
@@ -168,8 +168,9 @@ __global__ void __launch_bounds__(32 * tuning::WALK_WARPS)
     }
     if (threadIdx.x == 0)
         walked[e] = {best.value, best.index};
+    const Peak peak = {best.value, centre.x, centre.y};
     if (settings.peaks == 1)
-        report(out, entry.i, settings, entry.fragment, window, scale, &best, 1,
+        report(out, entry.i, settings, entry.fragment, window, scale, &peak, 1,
                [&](int x, int y) { return values[4 + (x - centre.x) + 3 * (y - centre.y)]; });
 }
 

@@ -5,7 +5,7 @@
 // fragment's tiles does.
 //
 // Cost: the tile bests twice a peak (16 bytes for 1024 positions), and the values of those few tiles whose best is excluded
-// and might still hide the next peak. Bound by latency.
+// and might still hide the next peak. Bound by latency, of loads and of code that no other block has run: so little code.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_PEAKS_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_PEAKS_HPP
 
@@ -21,58 +21,78 @@ template <typename Value> struct Candidates
     const Value* values;
     const TileBest* bests;
     bool bestsInShared; //!< else in device memory, written by other blocks of this launch: read past the L1 cache
-    int tilesX, tiles;  //!< of the plan; tiles outside of the window are skipped
+    int tilesX, tiles;  //!< of the window
     int cols, rows;
     int distance, exclusion;
 };
 
+__device__ __forceinline__ TileBest loadBest(const TileBest* best)
+{
+    const uint4 words = __ldcg(reinterpret_cast<const uint4*>(best));
+    return {static_cast<uint64_t>(words.y) << 32 | words.x, static_cast<int>(words.z), static_cast<int>(words.w)};
+}
+
 template <typename Value> __device__ __forceinline__ TileBest bestOf(const Candidates<Value>& from, int tile)
 {
-    if (from.bestsInShared)
-        return from.bests[tile];
-    return {__ldcg(&from.bests[tile].value), __ldcg(&from.bests[tile].index)};
+    return from.bestsInShared ? from.bests[tile] : loadBest(from.bests + tile);
 }
 
-template <typename Value> __device__ bool tileInWindow(const Candidates<Value>& from, int tile)
-{
-    return tile % from.tilesX * tuning::TILE_COLS < from.cols && tile / from.tilesX * tuning::TILE_ROWS < from.rows;
-}
-
-//! A warp's look at one tile, position by position.
+//! Bit r of the result: position (x, y0 + r) lies outside of the window or in the zone of a peak.
 template <typename Value>
-__device__ void searchTile(const Candidates<Value>& from, int tile, const Position* peaks, int count, Best& best)
+__device__ uint32_t excludedRows(const Candidates<Value>& from, int x, int y0, const Peak* peaks, int count)
 {
-    constexpr int AHEAD = 8; // loads on their way before the first is used; one block runs this: little code, too
-    const int x0 = tile % from.tilesX * tuning::TILE_COLS, y0 = tile / from.tilesX * tuning::TILE_ROWS;
+    static_assert(tuning::TILE_ROWS < 32, "a bit a row");
+    const auto firstRows = [](int n) { return (1u << ::min(::max(n, 0), tuning::TILE_ROWS)) - 1; };
+    uint32_t excluded = x < from.cols ? ~firstRows(from.rows - y0) : ~0u;
 #pragma unroll 1
-    for (int first = threadIdx.x % 32; first < tuning::TILE_COLS * tuning::TILE_ROWS; first += 32 * AHEAD)
+    for (int j = 0; j < count; ++j)
     {
-        Value values[AHEAD];
-#pragma unroll
-        for (int n = 0; n < AHEAD; ++n)
-        {
-            const int p = first + 32 * n, x = x0 + p % tuning::TILE_COLS, y = y0 + p / tuning::TILE_COLS;
-            values[n] = x < from.cols && y < from.rows ? __ldcg(from.values + y * from.cols + x) : 0;
-        }
-#pragma unroll
-        for (int n = 0; n < AHEAD; ++n)
-        {
-            const int p = first + 32 * n, x = x0 + p % tuning::TILE_COLS, y = y0 + p / tuning::TILE_COLS;
-            if (x < from.cols && y < from.rows && best.beatenBy(values[n], y * from.cols + x) &&
-                allowed(x, y, peaks, count, from.distance, from.exclusion))
-                best = {values[n], y * from.cols + x};
-        }
+        const bool sameCols = ::abs(x - peaks[j].x) < from.distance;
+        const uint32_t sameRows =
+            firstRows(peaks[j].y + from.distance - y0) & ~firstRows(peaks[j].y - from.distance + 1 - y0);
+        if (from.exclusion == EXCLUDE_SQUARE)
+            excluded |= sameCols ? sameRows : 0;
+        else
+            excluded |= sameCols ? ~0u : sameRows;
     }
+    return excluded;
+}
+
+//! A warp's look at 32 columns of a tile, position by position, all loads on their way before the first is used.
+template <typename Value>
+__device__ void searchTile(const Candidates<Value>& from, int tile, int half, const Peak* peaks, int count, Best& best)
+{
+    const int tileY = tile / from.tilesX, y0 = tileY * tuning::TILE_ROWS;
+    const int x = (tile - tileY * from.tilesX) * tuning::TILE_COLS + 32 * half + threadIdx.x % 32;
+    const uint32_t excluded = excludedRows(from, x, y0, peaks, count);
+    const Value* column = from.values + y0 * from.cols + x;
+    Value values[tuning::TILE_ROWS];
+#pragma unroll
+    for (int r = 0; r < tuning::TILE_ROWS; ++r)
+        values[r] = excluded >> r & 1 ? static_cast<Value>(~static_cast<Value>(0)) : __ldcg(column + r * from.cols);
+#pragma unroll
+    for (int r = 0; r < tuning::TILE_ROWS; ++r)
+        if (!(excluded >> r & 1))
+            best.take(values[r], (y0 + r) * from.cols + x);
 }
 
 template <int THREADS> struct PeakScratch
 {
-    Best warps[THREADS / 32];
-    Best peaks[MAX_PEAKS];
-    Position at[MAX_PEAKS]; //!< where in the window they are
+    Best warps[2][THREADS / 32];
+    Peak peaks[MAX_PEAKS];
     int suspects[THREADS];
     int suspectCount;
 };
+
+//! The block's best, in all threads; one barrier inside. Take turns with two scratches.
+template <typename Value, int THREADS> __device__ __forceinline__ Best blockBest(Best best, Best* scratch)
+{
+    best = warpBest<Value>(best);
+    if (threadIdx.x % 32 == 0)
+        scratch[threadIdx.x / 32] = best;
+    __syncthreads(); // the warps' bests are complete
+    return warpBestOf<Value>(scratch, THREADS / 32);
+}
 
 //! The best position outside the zones of the first `count` peaks. First over tile bests that are allowed themselves; then
 //! into tiles whose best is excluded, but only where that best, a bound for the others, is better than what was found.
@@ -81,55 +101,57 @@ __device__ Best nextPeak(const Candidates<Value>& from, int count, PeakScratch<T
 {
     const auto bestAllowed = [&](const TileBest& candidate)
     {
-        const int y = candidate.index / from.cols;
-        return allowed(candidate.index - y * from.cols, y, scratch->at, count, from.distance, from.exclusion);
+        return allowed(candidate.index - candidate.y * from.cols, candidate.y, scratch->peaks, count, from.distance,
+                       from.exclusion);
     };
     Best best = Best::none();
-    for (int tile = threadIdx.x; tile < from.tiles; tile += blockDim.x)
+#pragma unroll 1
+    for (int tile = threadIdx.x; tile < from.tiles; tile += THREADS)
     {
-        if (!tileInWindow(from, tile))
-            continue;
         const TileBest candidate = bestOf(from, tile);
         if (best.beatenBy(candidate.value, candidate.index) && bestAllowed(candidate))
             best = {candidate.value, candidate.index};
     }
-    best = blockBest(best, scratch->warps);
-    if (count == 0)
-        return best;
-    const Best found = best;
-    for (int first = 0; first < from.tiles; first += blockDim.x)
+    if (threadIdx.x == 0)
+        scratch->suspectCount = 0;
+    const Best found = blockBest<Value, THREADS>(best, scratch->warps[0]);
+    best = found;
+#pragma unroll 1
+    for (int first = 0; count > 0 && first < from.tiles; first += THREADS)
     {
-        if (threadIdx.x == 0)
-            scratch->suspectCount = 0;
-        __syncthreads(); // the list is empty
         const int tile = first + threadIdx.x;
-        if (tile < from.tiles && tileInWindow(from, tile))
+        if (tile < from.tiles)
         {
             const TileBest bound = bestOf(from, tile);
             if (found.beatenBy(bound.value, bound.index) && !bestAllowed(bound))
                 scratch->suspects[atomicAdd(&scratch->suspectCount, 1)] = tile; // any order: the least is what counts
         }
         __syncthreads(); // the list is complete
-        for (int s = threadIdx.x / 32; s < scratch->suspectCount; s += THREADS / 32)
-            searchTile(from, scratch->suspects[s], scratch->at, count, best);
+        const int looks = 2 * scratch->suspectCount;
+#pragma unroll 1
+        for (int look = threadIdx.x / 32; look < looks; look += THREADS / 32)
+            searchTile(from, scratch->suspects[look / 2], look % 2, scratch->peaks, count, best);
         __syncthreads(); // the list has been read
+        if (threadIdx.x == 0)
+            scratch->suspectCount = 0;
+        if (first + THREADS < from.tiles)
+            __syncthreads(); // it is empty
     }
-    return blockBest(best, scratch->warps);
+    return count > 0 ? blockBest<Value, THREADS>(best, scratch->warps[1]) : found;
 }
 
 //! peaks and report of one fragment by one block, from the values and tile bests of all its tiles.
 template <int THREADS, typename Value>
-__device__ void findPeaks(const Entry& entry, const Settings& settings, const gpu::TilePlan& plan, const Value* values,
-                          const TileBest* bests, const Walked* walked, int scale, const Outputs& out,
-                          PeakScratch<THREADS>* scratch, TileBest* shared)
+__device__ void findPeaks(const Entry& entry, const Settings& settings, const Value* values, const TileBest* bests,
+                          int tilesX, int tiles, const Walked* walked, int scale, const Outputs& out,
+                          PeakScratch<THREADS>* scratch, TileBest* shared, size_t sharedBytes)
 {
     const DeviceFragment& fragment = entry.fragment;
-    const int tiles = plan.tilesX * plan.tilesY;
-    const bool fits = tiles * sizeof(TileBest) <= plan.sharedBytes; // every peak looks at them twice
+    const bool fits = tiles * sizeof(TileBest) <= sharedBytes; // every peak looks at them twice
     const Candidates<Value> from = {values,
                                     fits ? shared : bests,
                                     fits,
-                                    plan.tilesX,
+                                    tilesX,
                                     tiles,
                                     entry.window.cols,
                                     entry.window.rows,
@@ -137,13 +159,13 @@ __device__ void findPeaks(const Entry& entry, const Settings& settings, const gp
                                     settings.exclusion};
     if (fits)
     {
-#pragma unroll 4
+#pragma unroll 2
         for (int tile = threadIdx.x; tile < tiles; tile += THREADS)
-            if (tileInWindow(from, tile))
-                shared[tile] = {__ldcg(&bests[tile].value), __ldcg(&bests[tile].index)};
+            shared[tile] = loadBest(bests + tile);
         __syncthreads(); // the copy is complete
     }
     int count = 0;
+#pragma unroll 1
     for (; count < settings.peaks; ++count)
     {
         const Best best =
@@ -152,8 +174,8 @@ __device__ void findPeaks(const Entry& entry, const Settings& settings, const gp
             break;
         if (threadIdx.x == 0)
         {
-            scratch->peaks[count] = best;
-            scratch->at[count] = {best.index % from.cols, best.index / from.cols};
+            const int y = best.index / from.cols;
+            scratch->peaks[count] = {best.value, best.index - y * from.cols, y};
         }
         __syncthreads(); // all threads see the peak
     }

@@ -3,16 +3,21 @@
 
 // FragmentMatcher, device code: picture and template to shared memory.
 //
-// Staged picture. Byte sums run on four pixels of one channel at a time (vabsdiff4, dp4a), at any x offset. So each row of
-// each channel lies in shared memory four times, once for each byte phase p: word k of phase p holds pixels
-// 4k+p .. 4k+p+3. A thread's positions are 4 apart, x = p + 4i, so its windows for word j of a template row are the
-// consecutive words i+j, and serve several positions from registers. Rows of all phases follow each other
-// ((row * 4 + phase) * units, in units of 16 bytes). `units` is odd, so that 8 lanes on consecutive (row, phase) read 16
-// bytes each without bank conflicts.
+// Byte sums run on four pixels of one channel at a time (vabsdiff4, dp4a), at any x offset. Two steps bring the picture into
+// that form:
+//
+//   fetchRaw     rows as they are in the frame, from the aligned word that holds their first byte; asynchronous copies
+//   expandPlane  one channel of them, each row four times, once for each byte phase p: word k of phase p holds pixels
+//                4k+p .. 4k+p+3
+//
+// A thread's positions are 4 apart, x = p + 4i, so its windows for word j of a template row are the consecutive words i+j,
+// and serve several positions from registers. Expanded rows of all phases follow each other ((row * 4 + phase) * units, in
+// units of 16 bytes). `units` is odd, so that 8 lanes on consecutive (row, phase) read 16 bytes each without bank conflicts.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_STAGING_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_STAGING_HPP
 
 #include "cvconfig.h"
+#include <cuda_pipeline.h>
 #include "../common/launch.hpp"
 #include "../fragment_matcher/stages.hpp"
 #include "fragment_matcher_tuning.hpp"
@@ -43,130 +48,146 @@ __device__ __forceinline__ void multiply4(uint32_t a, uint32_t b, uint32_t& high
     high = __byte_perm(p01, p23, 0x7531);
 }
 
-/** The WORDS + 1 aligned words that hold the 4 * WORDS bytes at `begin` of a row of `rowBytes` bytes; all 0 when not
-`wanted`. Bytes outside of the row are 0: a word that lies partly outside is read byte by byte. That takes a row whose ends
-are not aligned to 4, so most pictures never need it. */
-template <int WORDS>
-__device__ __forceinline__ void fetchWords(const uint8_t* row, int begin, int rowBytes, bool wanted, uint32_t* raw)
+//! Words from row to row of a raw picture `cols` pixels wide, whose rows begin up to 3 bytes behind a word's start.
+CT_HOST_DEVICE int rawPitch(int cols, int stride) { return (cols * stride + 6 + 12) / 16 * 4; }
+
+//! Words of a raw picture, with what expandPlane() reads, and ignores, behind its last row.
+CT_HOST_DEVICE int rawWords(int rows, int pitch, int units, int stride)
 {
-    const int misalignment = static_cast<int>(reinterpret_cast<uintptr_t>(row + begin) & 3),
-              first = begin - misalignment;
-    const uint8_t* aligned = row + first;
-    const unsigned whole = wanted && rowBytes > 3 ? rowBytes - 3 : 0; // words that start in [0, whole) lie in the row
-#pragma unroll
-    for (int k = 0; k <= WORDS; ++k)
-        raw[k] =
-            static_cast<unsigned>(first + 4 * k) < whole ? __ldg(reinterpret_cast<const uint32_t*>(aligned) + k) : 0;
-    const int last = (rowBytes - first) >> 2; // the word in which the row ends, if it does not end with a word
-    const bool cutAtEnd = ((rowBytes - first) & 3) != 0 && last <= WORDS;
-    if (wanted && (first < 0 || cutAtEnd))
-    {
-#pragma unroll
-        for (int k = 0; k <= WORDS; ++k)
-        {
-            if (!(k == 0 && first < 0) && !(k == last && cutAtEnd))
-                continue;
-            raw[k] = 0;
-            for (int b = 0; b < 4; ++b)
-                if (static_cast<unsigned>(first + 4 * k + b) < static_cast<unsigned>(rowBytes))
-                    raw[k] |= static_cast<uint32_t>(__ldg(aligned + 4 * k + b)) << (8 * b);
-        }
-    }
+    const int read = 4 * stride * units + (stride == 4 ? 8 : 4);
+    return rows * pitch + (read > pitch ? read - pitch : 0);
 }
 
-//! Eight pixels from fetched words: word 0 (pixels 0..3) and word 1 (pixels 4..7) of each channel.
-template <int CHANNELS>
-__device__ __forceinline__ void splitChannels(const uint32_t* raw, uint32_t misalignment, int pixelStride,
-                                              uint32_t (*planes)[2])
+//! t / d for t and d below 1024, from inverseOf(d).
+__device__ __forceinline__ int quotient(uint32_t t, uint32_t inverse) { return static_cast<int>(t * inverse >> 20); }
+inline uint32_t inverseOf(int d) { return (1u << 20) / d + 1; }
+
+//! Divides the work of staging among the threads of a block.
+inline void setThreads(gpu::StagePlan& plan, int threads)
 {
-    uint32_t w[8] = {};
-#pragma unroll
-    for (int k = 0; k < (CHANNELS == 1 ? 2 : 8); ++k)
-        w[k] = __funnelshift_r(raw[k], raw[k + 1], 8 * misalignment);
-#pragma unroll
-    for (int h = 0; h < 2; ++h)
-    {
-        if (CHANNELS == 1)
-            planes[0][h] = w[h];
-        else if (pixelStride == 3) // b g r b | g r b g | r b g r
-        {
-            const uint32_t a = w[3 * h], b = w[3 * h + 1], c = w[3 * h + 2];
-            planes[0][h] = __byte_perm(__byte_perm(a, b, 0x0630), c, 0x5210);
-            planes[1 % CHANNELS][h] = __byte_perm(__byte_perm(a, b, 0x0741), c, 0x6210);
-            planes[2 % CHANNELS][h] = __byte_perm(__byte_perm(a, b, 0x0052), c, 0x7410);
-        }
-        else // b g r x, four times
-        {
-            const uint32_t bg01 = __byte_perm(w[4 * h], w[4 * h + 1], 0x5140);     // b0 b1 g0 g1
-            const uint32_t bg23 = __byte_perm(w[4 * h + 2], w[4 * h + 3], 0x5140); // b2 b3 g2 g3
-            planes[0][h] = __byte_perm(bg01, bg23, 0x5410);
-            planes[1 % CHANNELS][h] = __byte_perm(bg01, bg23, 0x7632);
-            planes[2 % CHANNELS][h] = __byte_perm(__byte_perm(w[4 * h], w[4 * h + 1], 0x0062),
-                                                  __byte_perm(w[4 * h + 2], w[4 * h + 3], 0x0062), 0x5410);
-        }
-    }
+    plan.fetchThreads = std::min(plan.rawPitch, threads);
+    plan.fetchStep = threads / plan.fetchThreads;
+    plan.fetchInverse = inverseOf(plan.fetchThreads);
+    plan.expandStep = threads / plan.units;
+    plan.expandStepUnits = threads % plan.units;
+    plan.expandInverse = inverseOf(plan.units);
 }
 
-/** Stages `rows` rows of the picture from (x, y), 16 * units bytes of each phase, for the block. PLANES = 3 stages all
-channels, planeWords apart; PLANES = 1 channel `plane` alone. Rows beyond the picture are left as they are. A thread has
-several loads on their way before it uses the first: with one wave of blocks nothing else would hide their latency. */
-template <int CHANNELS, int PLANES>
-__device__ void stagePicture(const ImageView& frame, int x, int y, int rows, int units, int plane, uint32_t* staged,
-                             int planeWords)
+//! The aligned word at byte `offset` of a row, bytes outside of the row 0.
+__device__ __forceinline__ uint32_t wordAtEdge(const uint8_t* row, int offset, int rowBytes)
 {
-    constexpr int AHEAD = CHANNELS == 1 ? tuning::STAGE_AHEAD_GRAY : tuning::STAGE_AHEAD_COLOR;
-    constexpr int RAW = CHANNELS == 1 ? 3 : 9;
-    const int groups = 4 * units, stepRows = blockDim.x / groups, stepGroups = blockDim.x - stepRows * groups;
-    rows = ::min(rows, frame.rows - y);
-    int r = threadIdx.x / groups, k = threadIdx.x - r * groups;
+    uint32_t word = 0;
+#pragma unroll 1
+    for (int b = 0; b < 4; ++b)
+        if (static_cast<unsigned>(offset + b) < static_cast<unsigned>(rowBytes))
+            word |= static_cast<uint32_t>(__ldg(row + offset + b)) << (8 * b);
+    return word;
+}
+
+/** Starts to copy cols x rows pixels of the picture from (x, y), a word a thread and step. Done after
+__pipeline_wait_prior(0) of all threads and a barrier. What lies outside of the picture is left as it is. */
+__device__ __forceinline__ void fetchRaw(const ImageView& frame, int x, int y, int cols, int rows,
+                                         const gpu::StagePlan& plan, uint32_t* raw)
+{
+    const int rowBytes = frame.cols * frame.pixelStride, begin = x * frame.pixelStride;
+    const int end = ::min(begin + cols * frame.pixelStride, rowBytes);
+    const int firstRow = quotient(threadIdx.x, plan.fetchInverse);
+    rows = firstRow < plan.fetchStep ? ::min(rows, frame.rows - y) : 0;
+#pragma unroll 1
+    for (int k = threadIdx.x - firstRow * plan.fetchThreads; k < plan.rawPitch; k += plan.fetchThreads)
+    {
+        const uint8_t* row = frame.data + static_cast<size_t>(y + firstRow) * frame.step;
+        uint32_t* target = raw + firstRow * plan.rawPitch + k;
+        const size_t step = plan.fetchStep * frame.step;
+        const int first = begin + 4 * k, targetStep = plan.fetchStep * plan.rawPitch;
+        const int offset = first - static_cast<int>(reinterpret_cast<uintptr_t>(row + first) & 3);
+        if (offset >= end)
+            break;
+        if (offset >= 0 && offset + 4 <= rowBytes && frame.step % 4 == 0)
+        {
+            const uint8_t* source = row + offset;
+#pragma unroll 4
+            for (int r = firstRow; r < rows; r += plan.fetchStep, source += step, target += targetStep)
+                __pipeline_memcpy_async(target, source, 4);
+            continue;
+        }
+#pragma unroll 1
+        for (int r = firstRow; r < rows;
+             r += plan.fetchStep, row += step, target += targetStep) // rows cut through words
+            *target = wordAtEdge(row, first - static_cast<int>(reinterpret_cast<uintptr_t>(row + first) & 3), rowBytes);
+    }
+    __pipeline_commit();
+}
+
+//! Word h of channel `plane`, four pixels, of raw words; `shift`: bits by which the first pixel lies behind the first word.
+template <int STRIDE>
+__device__ __forceinline__ uint32_t planeWord(const uint32_t* raw, int h, uint32_t shift, int plane)
+{
+    uint32_t w[STRIDE];
+#pragma unroll
+    for (int k = 0; k < STRIDE; ++k)
+        w[k] = __funnelshift_r(raw[STRIDE * h + k], raw[STRIDE * h + k + 1], shift);
+    if (STRIDE == 1)
+        return w[0];
+    if (STRIDE == 3) // b g r b | g r b g | r b g r
+    {
+        const uint32_t first = plane == 0 ? 0x0630 : (plane == 1 ? 0x0741 : 0x0052);
+        const uint32_t second = plane == 0 ? 0x5210 : (plane == 1 ? 0x6210 : 0x7410);
+        return __byte_perm(__byte_perm(w[0], w[1 % STRIDE], first), w[2 % STRIDE], second);
+    }
+    const uint32_t both = plane | (4 + plane) << 4; // b g r x, four times
+    return __byte_perm(__byte_perm(w[0], w[1 % STRIDE], both), __byte_perm(w[2 % STRIDE], w[3 % STRIDE], both), 0x5410);
+}
+
+//! Expands channel `plane` of raw rows. (x, y): where the raw picture starts.
+template <int STRIDE>
+__device__ __forceinline__ void expandPlane(const ImageView& frame, int x, int y, int rows, int plane,
+                                            const gpu::StagePlan& plan, const uint32_t* raw, uint32_t* expanded)
+{
+    constexpr int QUADS = STRIDE == 1 ? 2 : (STRIDE == 3 ? 4 : 6);
+    const uint32_t start = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(frame.pixel(x, y)));
+    const int units = plan.units;
+    int r = quotient(threadIdx.x, plan.expandInverse), u = threadIdx.x - r * units;
+#pragma unroll 1
     while (r < rows)
     {
-        uint32_t raw[AHEAD][RAW], misalignment[AHEAD];
-        uint32_t* word[AHEAD];
+        const uint4* source = reinterpret_cast<const uint4*>(raw + r * plan.rawPitch) + STRIDE * u;
+        uint32_t w[4 * QUADS], p[5];
 #pragma unroll
-        for (int a = 0; a < AHEAD; ++a)
+        for (int k = 0; k < QUADS; ++k)
         {
-            const uint8_t* row = frame.pixel(0, y + r);
-            const int rowBytes = frame.cols * frame.pixelStride, begin = (x + 4 * k) * frame.pixelStride;
-            const bool wanted = r < rows && begin < rowBytes;
-            if (CHANNELS == 1)
-                fetchWords<2>(row, begin, rowBytes, wanted, raw[a]);
-            else if (frame.pixelStride == 3)
-            {
-                fetchWords<6>(row, begin, rowBytes, wanted, raw[a]);
-                raw[a][RAW - 2] = raw[a][RAW - 1] = 0;
-            }
-            else
-                fetchWords<RAW - 1>(row, begin, rowBytes, wanted, raw[a]);
-            misalignment[a] = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(row + begin) & 3);
-            word[a] = r < rows ? staged + 4 * r * groups + k : nullptr;
-            r += stepRows;
-            k += stepGroups;
-            if (k >= groups)
-            {
-                k -= groups;
-                ++r;
-            }
+            const uint4 four = source[k];
+            w[4 * k] = four.x, w[4 * k + 1] = four.y, w[4 * k + 2] = four.z, w[4 * k + 3] = four.w;
         }
+        const uint32_t shift = 8 * ((start + r * static_cast<uint32_t>(frame.step)) & 3);
 #pragma unroll
-        for (int a = 0; a < AHEAD; ++a)
+        for (int h = 0; h < 5; ++h)
+            p[h] = planeWord<STRIDE>(w, h, shift, plane);
+        uint4* target = reinterpret_cast<uint4*>(expanded) + 4 * r * units + u;
+#pragma unroll
+        for (int phase = 0; phase < 4; ++phase)
+            target[phase * units] = {__funnelshift_r(p[0], p[1], 8 * phase), __funnelshift_r(p[1], p[2], 8 * phase),
+                                     __funnelshift_r(p[2], p[3], 8 * phase), __funnelshift_r(p[3], p[4], 8 * phase)};
+        r += plan.expandStep;
+        u += plan.expandStepUnits;
+        if (u >= units)
         {
-            uint32_t planes[CHANNELS][2];
-            splitChannels<CHANNELS>(raw[a], misalignment[a], frame.pixelStride, planes);
-            if (word[a] == nullptr)
-                break;
-#pragma unroll
-            for (int c = 0; c < CHANNELS; ++c)
-            {
-                if (PLANES == 1 && c != plane)
-                    continue;
-#pragma unroll
-                for (int phase = 0; phase < 4; ++phase)
-                    word[a][(PLANES == 1 ? 0 : c * planeWords) + phase * groups] =
-                        __funnelshift_r(planes[c][0], planes[c][1], 8 * phase);
-            }
+            u -= units;
+            ++r;
         }
     }
+}
+
+template <int CHANNELS>
+__device__ __forceinline__ void expandChannel(const ImageView& frame, int x, int y, int rows, int plane,
+                                              const gpu::StagePlan& plan, const uint32_t* raw, uint32_t* expanded)
+{
+    if (CHANNELS == 1)
+        expandPlane<1>(frame, x, y, rows, plane, plan, raw, expanded);
+    else if (frame.pixelStride == 3)
+        expandPlane<3>(frame, x, y, rows, plane, plan, raw, expanded);
+    else
+        expandPlane<4>(frame, x, y, rows, plane, plan, raw, expanded);
 }
 
 //! Moments of weighted squares and cross terms need q T split into bytes; see multiply4().
@@ -177,30 +198,34 @@ template <int METRIC, bool WEIGHTED> struct Traits
     static constexpr int TEMPLATE_PLANES = SPLIT ? 2 : 1; //!< staged words a template word
 };
 
-//! Stages rows x words (a multiple of 4) of one template plane and of the weights, 16 bytes a thread and step.
+/** Stages rows x words (a multiple of 4) of one template plane and of the weights, 16 bytes a thread and step. Unless they
+are split, by asynchronous copies, as fetchRaw(). */
 template <bool SPLIT>
-__device__ void stageTemplate(const uint32_t* templ, const uint32_t* weights, int pitch, int rows, int words,
-                              uint32_t* t, uint32_t* tLow, uint32_t* q)
+__device__ __forceinline__ void stageTemplate(const uint32_t* templ, const uint32_t* weights, int pitch, int rows,
+                                              int words, uint32_t* t, uint32_t* tLow, uint32_t* q)
 {
     const int quads = words / 4;
     for (int u = threadIdx.x; u < rows * quads; u += blockDim.x)
     {
         const int r = u / quads, source = r * pitch + 4 * (u - r * quads);
+        if (!SPLIT)
+        {
+            __pipeline_memcpy_async(t + 4 * u, templ + source, 16);
+            __pipeline_memcpy_async(q + 4 * u, weights + source, 16);
+            continue;
+        }
         const uint4 value = __ldg(reinterpret_cast<const uint4*>(templ + source));
         const uint4 weight = __ldg(reinterpret_cast<const uint4*>(weights + source));
-        uint4 high = value;
-        if (SPLIT)
-        {
-            uint4 low;
-            multiply4(value.x, weight.x, high.x, low.x);
-            multiply4(value.y, weight.y, high.y, low.y);
-            multiply4(value.z, weight.z, high.z, low.z);
-            multiply4(value.w, weight.w, high.w, low.w);
-            reinterpret_cast<uint4*>(tLow)[u] = low;
-        }
+        uint4 high, low;
+        multiply4(value.x, weight.x, high.x, low.x);
+        multiply4(value.y, weight.y, high.y, low.y);
+        multiply4(value.z, weight.z, high.z, low.z);
+        multiply4(value.w, weight.w, high.w, low.w);
+        reinterpret_cast<uint4*>(tLow)[u] = low;
         reinterpret_cast<uint4*>(t)[u] = high;
         reinterpret_cast<uint4*>(q)[u] = weight;
     }
+    __pipeline_commit();
 }
 
 }}}} // namespace cv::cuda::fragment_matcher::device

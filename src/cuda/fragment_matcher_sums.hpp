@@ -6,6 +6,7 @@
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_SUMS_HPP
 
 #include "fragment_matcher_staging.hpp"
+#include <type_traits>
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
@@ -14,7 +15,6 @@ namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 template <int METRIC, bool WEIGHTED, int P> struct Sums
 {
     static constexpr bool MOMENTS = Traits<METRIC, WEIGHTED>::MOMENTS, SPLIT = Traits<METRIC, WEIGHTED>::SPLIT;
-    static constexpr int WINDOW = (P + 6) / 4 * 4; //!< words that P positions need for 4 template words, rounded up
 
     uint32_t sum[P], squares[P], squaresLow[P], cross[P], crossLow[P];
 
@@ -59,100 +59,94 @@ template <int METRIC, bool WEIGHTED, int P> struct Sums
     }
     __device__ __forceinline__ uint64_t imageOf(int i) const { return WEIGHTED ? sum[i] : 255ull * sum[i]; }
 
-    //! Adds `rows` rows of a template, `width` pixels each; steps in words from row to row.
+    //! Adds `rows` rows of a template, `width` pixels each; steps in words from row to row, all 16-byte aligned.
     __device__ __forceinline__ void addRows(const uint32_t* picture, int pictureStep, const uint32_t* t,
                                             const uint32_t* tLow, const uint32_t* q, int step, int rows, int width)
     {
-        if (width != 16)
+        const auto columns = [&](auto words, auto last)
         {
-            for (int r = 0; r < rows; ++r, picture += pictureStep, t += step, tLow += step, q += step)
-                addRow(picture, t, tLow, q, width);
+            addColumns<words.value, last.value>(picture, pictureStep, t, tLow, q, step, rows);
+            picture += words.value, t += words.value, tLow += words.value, q += words.value, width -= 4 * words.value;
+        };
+        using std::integral_constant;
+        const std::false_type whole;
+        const std::true_type last;
+        if (!SPLIT && width >= 32) // which has no registers for so many words
+        {
+#pragma unroll 1
+            while (width >= 48)
+                columns(integral_constant < int, SPLIT ? 4 : 12 > (), whole);
+            if (width >= 32)
+                columns(integral_constant < int, SPLIT ? 4 : 8 > (), whole);
+        }
+#pragma unroll 1
+        while (width >= 16)
+            columns(integral_constant<int, 4>(), whole);
+        if (width == 0)
             return;
-        }
-#pragma unroll 2
-        for (int r = 0; r < rows; ++r, picture += pictureStep, t += step, tLow += step, q += step)
-        {
-            uint32_t image[WINDOW], high[WINDOW], low[WINDOW];
-#pragma unroll
-            for (int k = 0; k < WINDOW; k += 4)
-                unpack(reinterpret_cast<const uint4*>(picture)[k / 4], image, high, low, k);
-            addGroup(image, high, low, t, tLow, q);
-        }
-    }
-
-    //! Adds one row of a template, `width` pixels. picture: the first word that position 0 needs; all 16-byte aligned.
-    __device__ __forceinline__ void addRow(const uint32_t* picture, const uint32_t* t, const uint32_t* tLow,
-                                           const uint32_t* q, int width)
-    {
-        uint32_t image[WINDOW], high[WINDOW], low[WINDOW];
-        const uint4* source = reinterpret_cast<const uint4*>(picture);
-#pragma unroll
-        for (int k = 0; k < WINDOW; k += 4)
-            unpack(*source++, image, high, low, k);
-        const int groups = width >> 4;
-#pragma unroll 2
-        for (int g = 0; g < groups; ++g)
-        {
-            const uint4 next = *source++; // of the next group; LOOK_AHEAD bytes behind the picture can be read
-            addGroup(image, high, low, t + 4 * g, SPLIT ? tLow + 4 * g : tLow, q + 4 * g);
-#pragma unroll
-            for (int k = 0; k + 4 < WINDOW; ++k)
-            {
-                image[k] = image[k + 4];
-                high[k] = high[k + 4];
-                low[k] = low[k + 4];
-            }
-            unpack(next, image, high, low, WINDOW - 4);
-        }
-        if (width % 16 == 0)
-            return;
-        const int rest = (width % 16 + 3) / 4;
-#pragma unroll
-        for (int j = 0; j < 4; ++j) // up to three whole words and one that the weights mask
-        {
-            if (j >= rest)
-                break;
-            const uint32_t weight = q[4 * groups + j], value = t[4 * groups + j];
-            const uint32_t valueLow = SPLIT ? tLow[4 * groups + j] : 0;
-#pragma unroll
-            for (int i = 0; i < P; ++i)
-                add(i, WEIGHTED ? image[i + j] : image[i + j] & weight, high[i + j], low[i + j], value, valueLow,
-                    weight);
-        }
+        if (width > 12)
+            columns(integral_constant<int, 4>(), last);
+        else if (width > 8)
+            columns(integral_constant<int, 3>(), last);
+        else if (width > 4)
+            columns(integral_constant<int, 2>(), last);
+        else
+            columns(integral_constant<int, 1>(), last);
     }
 
 private:
-    //! Adds four words of a template row.
-    __device__ __forceinline__ void addGroup(const uint32_t* image, const uint32_t* high, const uint32_t* low,
-                                             const uint32_t* t, const uint32_t* tLow, const uint32_t* q)
+    //! Adds WORDS columns of words; LAST: unless they are weighted, the weights mask out what is beyond the width.
+    template <int WORDS, bool LAST>
+    __device__ __forceinline__ void addColumns(const uint32_t* picture, int pictureStep, const uint32_t* t,
+                                               const uint32_t* tLow, const uint32_t* q, int step, int rows)
     {
-        const uint4 t4 = *reinterpret_cast<const uint4*>(t);
-        uint4 low4 = {}, q4 = {};
-        if (SPLIT)
-            low4 = *reinterpret_cast<const uint4*>(tLow);
-        if (WEIGHTED)
-            q4 = *reinterpret_cast<const uint4*>(q);
-#pragma unroll
-        for (int i = 0; i < P; ++i)
+        constexpr int IMAGE = (P + WORDS + 2) / 4 * 4, TEMPLATE = (WORDS + 3) / 4 * 4;
+#pragma unroll(WORDS <= 4 ? 4 : 1)
+        for (int r = 0; r < rows; ++r, picture += pictureStep, t += step, tLow += step, q += step)
         {
-            add(i, image[i], high[i], low[i], t4.x, low4.x, q4.x);
-            add(i, image[i + 1], high[i + 1], low[i + 1], t4.y, low4.y, q4.y);
-            add(i, image[i + 2], high[i + 2], low[i + 2], t4.z, low4.z, q4.z);
-            add(i, image[i + 3], high[i + 3], low[i + 3], t4.w, low4.w, q4.w);
+            uint32_t image[IMAGE], high[IMAGE], low[IMAGE], value[TEMPLATE], valueLow[TEMPLATE], weight[TEMPLATE];
+            load<IMAGE>(picture, image);
+            load<TEMPLATE>(t, value);
+            if (SPLIT)
+            {
+#pragma unroll
+                for (int k = 0; k < IMAGE; ++k)
+                    multiply4(image[k], image[k], high[k], low[k]);
+                load<TEMPLATE>(tLow, valueLow);
+            }
+            if (WEIGHTED || LAST)
+                load<TEMPLATE>(q, weight);
+#pragma unroll
+            for (int j = 0; j < WORDS; ++j)
+            {
+#pragma unroll
+                for (int i = 0; i < P; ++i)
+                {
+                    if (WEIGHTED || !LAST)
+                        add(i, image[i + j], high[i + j], low[i + j], value[j], valueLow[j], weight[j]);
+                    else
+                        addMasked(i, image[i + j], value[j], weight[j]);
+                }
+            }
         }
     }
 
-    static __device__ __forceinline__ void unpack(uint4 w, uint32_t* image, uint32_t* high, uint32_t* low, int k)
+    //! add() of unweighted sums, where `mask` is 0 or 255 a byte.
+    __device__ __forceinline__ void addMasked(int i, uint32_t image, uint32_t t, uint32_t mask)
     {
-        image[k] = w.x;
-        image[k + 1] = w.y;
-        image[k + 2] = w.z;
-        image[k + 3] = w.w;
-        if (SPLIT)
-        {
+        if (METRIC == METRIC_SAD) // not by masking the image: dp4a runs beside the byte differences, a mask before them
+            sum[i] = dot4(__vabsdiffu4(image, t), mask & 0x01010101u, sum[i]);
+        else
+            add(i, image & mask, 0, 0, t, 0, 0); // the template is 0 there
+    }
+
+    template <int WORDS> static __device__ __forceinline__ void load(const uint32_t* source, uint32_t* words)
+    {
 #pragma unroll
-            for (int m = k; m < k + 4; ++m)
-                multiply4(image[m], image[m], high[m], low[m]);
+        for (int k = 0; k < WORDS; k += 4)
+        {
+            const uint4 four = *reinterpret_cast<const uint4*>(source + k);
+            words[k] = four.x, words[k + 1] = four.y, words[k + 2] = four.z, words[k + 3] = four.w;
         }
     }
 };
@@ -186,16 +180,12 @@ __device__ __forceinline__ uint64_t momentsValue(uint64_t covariance, uint64_t v
     return fragment.sums.qT2 - 2 * covariance + variance;
 }
 
-//! Width of a staged row in odd units of 16 bytes: all words that windows of `window` words at positions up to
-//! `positionWords` read for a template of `width` pixels.
-CT_HOST_DEVICE int stagedUnits(int positionWords, int window, int width)
+//! Width of an expanded row in odd units of 16 bytes: all words that P positions from word `firstWord` (a multiple of 4)
+//! on read for a template of `width` pixels.
+CT_HOST_DEVICE int expandedUnits(int firstWord, int positions, int width)
 {
-    const int groups = width / 16, advances = width % 16 != 0 ? groups : groups - 1;
-    return ((positionWords + window + 4 * advances) / 4) | 1;
+    return (firstWord / 4 + (positions + (width + 3) / 4 + 2) / 4) | 1;
 }
-
-//! Bytes behind the staged picture that addRow() may read, and ignores.
-const int LOOK_AHEAD = 16;
 
 }}}} // namespace cv::cuda::fragment_matcher::device
 

@@ -9,6 +9,7 @@
 // mostly from cache, and 4 or 8 written a position.
 
 #include "fragment_matcher_peaks.hpp"
+#include <cuda/atomic>
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
@@ -26,7 +27,8 @@ static_assert(POSITION_THREADS == 4 * tuning::TILE_ROWS * GROUPS, "a thread for 
 //! Parts into which the rows of a fragment are divided, each with its own threads.
 template <int METRIC, bool WEIGHTED> constexpr int PARTS = METRIC != METRIC_SAD&& WEIGHTED ? 1 : tuning::TILE_PARTS;
 
-bool wideValues(int metric, bool weighted, bool wide)
+// Host functions are static: nvcc gives unnamed namespaces a name, and g++ then misses declarations.
+static bool wideValues(int metric, bool weighted, bool wide)
 {
     return metric != METRIC_ZNCC && (wide || (metric == METRIC_SSD && weighted));
 }
@@ -44,43 +46,59 @@ struct Tile
     int x, y; //!< first position, relative to the window
 };
 
-//! One part of the template: rows [row, row + rows), columns [col, col + cols) of plane `plane`.
+//! One part of the template: rows [row, row + rows), columns [col, col + cols).
 struct Chunk
 {
-    int plane, row, rows, col, cols;
+    int row, rows, col, cols;
 };
 
+//! Where things lie in a block's shared memory.
+struct TileStage
+{
+    uint32_t *templ, *raw, *expanded;
+};
+
+//! Starts to copy the picture under a tile for a chunk.
+__device__ __forceinline__ void fetchChunk(const ImageView& frame, const Rect4& area, const Tile& tile,
+                                           const Chunk& chunk, const TilePlan& plan, const TileStage& stage)
+{
+    const int x = tile.x + chunk.col, y = tile.y + chunk.row;
+    fetchRaw(frame, area.x + x, area.y + y, ::min(tuning::TILE_COLS + chunk.cols - 1, area.width - x),
+             ::min(tuning::TILE_ROWS + chunk.rows - 1, area.height - y), plan.stage, stage.raw);
+}
+
+//! Adds one channel of a chunk whose picture has been fetched.
 template <int METRIC, bool WEIGHTED, int CHANNELS>
 __device__ void addChunk(const ImageView& frame, const Batch& batch, const Entry& entry, const Tile& tile,
-                         const Chunk& chunk, const TilePlan& plan, uint32_t* staged, Sums<METRIC, WEIGHTED, P>& sums)
+                         const Chunk& chunk, int plane, const TilePlan& plan, const TileStage& stage,
+                         Sums<METRIC, WEIGHTED, P>& sums)
 {
     constexpr bool SPLIT = Traits<METRIC, WEIGHTED>::SPLIT;
     const DeviceFragment& fragment = entry.fragment;
-    const int units = stagedUnits((GROUPS - 1) * P, Sums<METRIC, WEIGHTED, P>::WINDOW, chunk.cols);
-    const int words = (chunk.cols + 15) / 16 * 4;
-    const int chunkWords = plan.chunkRows * ((plan.chunkCols + 15) / 16 * 4);
-    uint32_t* t = staged;
-    uint32_t* tLow = t + chunkWords;
-    uint32_t* q = t + (SPLIT ? 2 : 1) * chunkWords;
-    uint32_t* picture = q + chunkWords;
+    const int words = (chunk.cols + 15) / 16 * 4, chunkWords = chunk.rows * words;
+    uint32_t* tLow = stage.templ + chunkWords;
+    uint32_t* q = stage.templ + (SPLIT ? 2 : 1) * chunkWords;
 
-    __syncthreads(); // the last chunk has been read
-    stagePicture<CHANNELS, 1>(frame, entry.window.x + tile.x + chunk.col, entry.window.y + tile.y + chunk.row,
-                              tuning::TILE_ROWS + chunk.rows - 1, units, chunk.plane, picture, 0);
+    __pipeline_wait_prior(0);
+    __syncthreads(); // the raw picture is complete, the last channel has been read
     const size_t planeWords = static_cast<size_t>(fragment.pitch) * fragment.height;
     const size_t first = static_cast<size_t>(chunk.row) * fragment.pitch + chunk.col / 4;
     const uint32_t* arena = batch.arena + fragment.words + first;
-    stageTemplate<SPLIT>(arena + chunk.plane * planeWords, arena + CHANNELS * planeWords, fragment.pitch, chunk.rows,
-                         words, t, tLow, q);
+    stageTemplate<SPLIT>(arena + plane * planeWords, arena + CHANNELS * planeWords, fragment.pitch, chunk.rows, words,
+                         stage.templ, tLow, q);
+    const int x = entry.window.x + tile.x + chunk.col, y = entry.window.y + tile.y + chunk.row;
+    expandChannel<CHANNELS>(frame, x, y, tuning::TILE_ROWS + chunk.rows - 1, plane, plan.stage, stage.raw,
+                            stage.expanded);
+    __pipeline_wait_prior(0);
     __syncthreads(); // picture and template are complete
 
     const int part = threadIdx.x / POSITION_THREADS, position = threadIdx.x % POSITION_THREADS;
     const int rowAndPhase = position % (4 * tuning::TILE_ROWS), group = position / (4 * tuning::TILE_ROWS);
     const int begin = part * chunk.rows / PARTS<METRIC, WEIGHTED>;
     const int end = (part + 1) * chunk.rows / PARTS<METRIC, WEIGHTED>;
-    const uint32_t* mine = picture + rowAndPhase * 4 * units + group * P;
-    sums.addRows(mine + begin * 16 * units, 16 * units, t + begin * words, tLow + begin * words, q + begin * words,
-                 words, end - begin, chunk.cols);
+    const uint32_t* mine = stage.expanded + rowAndPhase * 4 * plan.stage.units + group * P;
+    sums.addRows(mine + begin * 16 * plan.stage.units, 16 * plan.stage.units, stage.templ + begin * words,
+                 tLow + begin * words, q + begin * words, words, end - begin, chunk.cols);
 }
 
 //! Adds the sums of all parts up in the first; the others start anew. Only sums are linear: this comes before any fold.
@@ -162,27 +180,64 @@ __device__ void storeTile(const Entry& entry, const Tile& tile, const Sums<METRI
             best.take(value, index);
         }
     }
-    best = blockBest(best, scratch);
+    best = blockBest<Value, POSITION_THREADS * PARTS<METRIC, WEIGHTED>>(best, scratch);
     if (threadIdx.x == 0)
-        *tileBest = {best.value, best.index};
+        *tileBest = {best.value, best.index, best.index / entry.window.cols};
 }
 
 //! True in the block that stored the last tile of a window. The counter is 0 again then, ready for the next launch.
-__device__ bool lastOfEntry(const Entry& entry, unsigned* finished)
+__device__ __forceinline__ bool lastOfEntry(int tiles, unsigned* finished)
 {
     __shared__ bool last;
-    __threadfence(); // what this thread stored comes before the count
     __syncthreads(); // all threads have stored
     if (threadIdx.x == 0)
     {
-        const int tilesX = (entry.window.cols + tuning::TILE_COLS - 1) / tuning::TILE_COLS;
-        const int tilesY = (entry.window.rows + tuning::TILE_ROWS - 1) / tuning::TILE_ROWS;
-        const unsigned others = static_cast<unsigned>(tilesX * tilesY - 1);
-        last = atomicInc(finished, others) == others;
+        // Release what the block stored, acquire what the others did: for all threads, by the barriers around.
+        ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> counter(*finished);
+        last = counter.fetch_add(1, ::cuda::memory_order_acq_rel) == static_cast<unsigned>(tiles - 1);
+        if (last)
+            counter.store(0, ::cuda::memory_order_relaxed);
     }
     __syncthreads(); // last is known
-    __threadfence(); // what others stored comes after it
     return last;
+}
+
+//! scores: adds up the tile's sums, chunk by chunk. The picture of the first chunk is on its way.
+template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
+__device__ void addChunks(const ImageView& frame, const Rect4& area, const Batch& batch, const Entry& entry,
+                          const Tile& tile, const TilePlan& plan, const TileStage& stage,
+                          Sums<METRIC, WEIGHTED, P>& sums, Totals<METRIC, WEIGHTED, WIDE>& totals)
+{
+    // ZNCC needs the sums of a whole channel, which fit 32 bits, as its fragments are limited; else all channels of a
+    // chunk come after one another, so that its picture is fetched once.
+    constexpr bool BY_CHANNEL = METRIC == METRIC_ZNCC, FOLDS = Totals<METRIC, WEIGHTED, WIDE>::USED;
+    const int chunksX = (entry.fragment.width + plan.chunkCols - 1) / plan.chunkCols;
+    const int chunks = (entry.fragment.height + plan.chunkRows - 1) / plan.chunkRows * chunksX;
+    int fetched = 0;
+    for (int step = 0; step < chunks * CHANNELS; ++step)
+    {
+        const int plane = BY_CHANNEL ? step / chunks : step % CHANNELS;
+        const int index = BY_CHANNEL ? step % chunks : step / CHANNELS;
+        const int row = index / chunksX * plan.chunkRows, col = index % chunksX * plan.chunkCols;
+        const Chunk chunk = {row, ::min(plan.chunkRows, entry.fragment.height - row), col,
+                             ::min(plan.chunkCols, entry.fragment.width - col)};
+        if (index != fetched)
+        {
+            __syncthreads(); // the last chunk has been expanded
+            fetchChunk(frame, area, tile, chunk, plan, stage);
+            fetched = index;
+        }
+        addChunk<METRIC, WEIGHTED, CHANNELS>(frame, batch, entry, tile, chunk, plane, plan, stage, sums);
+        if constexpr (FOLDS)
+        {
+            if (BY_CHANNEL && index < chunks - 1)
+                continue;
+            mergeParts(sums, stage.expanded);
+            fold(sums, totals, entry.fragment.sums, plane);
+        }
+    }
+    if (!FOLDS)
+        mergeParts(sums, stage.expanded);
 }
 
 template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, typename Value>
@@ -191,59 +246,42 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
     matchTilesKernel(const ImageView frame, const Batch batch, const Settings settings, const TilePlan plan,
                      const TileMemory memory, const Walked* walked, const Outputs out)
 {
-    using TheTotals = Totals<METRIC, WEIGHTED, WIDE>;
-    extern __shared__ __align__(16) uint32_t staged[];
     constexpr int THREADS = POSITION_THREADS * PARTS<METRIC, WEIGHTED>;
+    extern __shared__ __align__(16) uint32_t shared[];
     __shared__ PeakScratch<THREADS> scratch;
     __shared__ Entry entry;
     __shared__ int status;
 
-    const int tiles = plan.tilesX * plan.tilesY, e = blockIdx.x / tiles, tileIndex = blockIdx.x - e * tiles;
-    const Tile tile = {tileIndex % plan.tilesX * tuning::TILE_COLS, tileIndex / plan.tilesX * tuning::TILE_ROWS};
-    if (threadIdx.x == 0)
-    {
-        status = openEntry(frame, batch, e, entry);
-        if (status != STATUS_FOUND && tileIndex == 0)
-            reportNothing(out, entry.i, settings.peaks, status);
-    }
+    const int gridTiles = plan.tilesX * plan.tilesY, e = blockIdx.x / gridTiles;
+    const int gridTile = blockIdx.x - e * gridTiles, tileY = gridTile / plan.tilesX;
+    const Tile tile = {(gridTile - tileY * plan.tilesX) * tuning::TILE_COLS, tileY * tuning::TILE_ROWS};
+    const TileStage stage = {shared, shared + plan.templateWords, shared + plan.templateWords + plan.stage.rawWords};
+    const int i = fragmentOf(batch, e);
+    const uint32_t fragmentWord = loadFragment(batch, i);
+    const Rect4 area = areaOf(frame, batch, i);
+    const Chunk firstChunk = {0, plan.chunkRows, 0, plan.chunkCols}; // or less, which is not known yet
+    fetchChunk(frame, area, tile, firstChunk, plan, stage);
+    openEntry(batch, i, area, fragmentWord, &entry, &status);
     __syncthreads(); // entry and status are complete
+    if (status != STATUS_FOUND && gridTile == 0 && threadIdx.x == 0)
+        reportNothing(out, i, settings.peaks, status);
     if (status != STATUS_FOUND || tile.x >= entry.window.cols || tile.y >= entry.window.rows)
         return;
 
     Sums<METRIC, WEIGHTED, P> sums;
     sums.clear();
-    TheTotals totals = {};
-    for (int plane = 0; plane < CHANNELS; ++plane)
-    {
-        for (int row = 0; row < entry.fragment.height; row += plan.chunkRows)
-        {
-            for (int col = 0; col < entry.fragment.width; col += plan.chunkCols)
-            {
-                const Chunk chunk = {plane, row, ::min(plan.chunkRows, entry.fragment.height - row), col,
-                                     ::min(plan.chunkCols, entry.fragment.width - col)};
-                addChunk<METRIC, WEIGHTED, CHANNELS>(frame, batch, entry, tile, chunk, plan, staged, sums);
-                // ZNCC needs the sums of a whole channel: they fit 32 bits, as its fragments are limited.
-                if constexpr (TheTotals::USED && METRIC != METRIC_ZNCC)
-                {
-                    mergeParts(sums, staged);
-                    fold(sums, totals, entry.fragment.sums, plane);
-                }
-            }
-        }
-        if constexpr (METRIC == METRIC_ZNCC)
-        {
-            mergeParts(sums, staged);
-            fold(sums, totals, entry.fragment.sums, plane);
-        }
-    }
-    if constexpr (!TheTotals::USED)
-        mergeParts(sums, staged);
+    Totals<METRIC, WEIGHTED, WIDE> totals = {};
+    addChunks<METRIC, WEIGHTED, CHANNELS>(frame, area, batch, entry, tile, plan, stage, sums, totals);
     Value* values = static_cast<Value*>(memory.values) + static_cast<size_t>(e) * plan.cols * plan.rows;
-    TileBest* bests = memory.bests + static_cast<size_t>(e) * tiles;
-    storeTile<METRIC, WEIGHTED, WIDE>(entry, tile, sums, totals, values, bests + tileIndex, scratch.warps);
-    if (settings.peaks > 0 && lastOfEntry(entry, memory.finished + e))
-        findPeaks<THREADS>(entry, settings, plan, values, bests, walked ? walked + e : nullptr,
-                           valueScale(METRIC, WEIGHTED), out, &scratch, reinterpret_cast<TileBest*>(staged));
+    TileBest* bests = memory.bests + static_cast<size_t>(e) * gridTiles;
+    const int tilesX = (entry.window.cols + tuning::TILE_COLS - 1) / tuning::TILE_COLS;
+    const int tiles = (entry.window.rows + tuning::TILE_ROWS - 1) / tuning::TILE_ROWS * tilesX;
+    storeTile<METRIC, WEIGHTED, WIDE>(entry, tile, sums, totals, values,
+                                      bests + tileY * tilesX + tile.x / tuning::TILE_COLS, scratch.warps[0]);
+    if (settings.peaks > 0 && lastOfEntry(tiles, memory.finished + e))
+        findPeaks<THREADS>(entry, settings, values, bests, tilesX, tiles, walked ? walked + e : nullptr,
+                           valueScale(METRIC, WEIGHTED), out, &scratch, reinterpret_cast<TileBest*>(shared),
+                           plan.sharedBytes);
 }
 
 template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
@@ -274,30 +312,43 @@ void chooseTiles(const ImageView& frame, const Batch& batch, const Settings& set
 
 namespace gpu {
 
-TilePlan planTiles(int cols, int rows, int width, int height, int channels, const Settings& settings, bool weighted)
+TilePlan planTiles(Size window, Size fragment, const ImageView& frame, const Settings& settings, bool weighted)
 {
+    const int height = fragment.height;
     TilePlan plan = {};
-    plan.cols = cols;
-    plan.rows = rows;
-    plan.tilesX = (cols + tuning::TILE_COLS - 1) / tuning::TILE_COLS;
-    plan.tilesY = (rows + tuning::TILE_ROWS - 1) / tuning::TILE_ROWS;
-    const int64_t pixels = static_cast<int64_t>(width) * height;
+    plan.cols = window.width;
+    plan.rows = window.height;
+    plan.tilesX = (plan.cols + tuning::TILE_COLS - 1) / tuning::TILE_COLS;
+    plan.tilesY = (plan.rows + tuning::TILE_ROWS - 1) / tuning::TILE_ROWS;
+    const int64_t pixels = static_cast<int64_t>(fragment.width) * height;
     const int64_t largest = settings.metric == METRIC_SAD ? (weighted ? 255 * 255 : 255) : 255 * 255;
-    plan.wide = settings.metric != METRIC_ZNCC && pixels * channels * largest > 0xffffffffll;
     // Moments of weighted SSD always run in 64 bits; the chunks below keep each part within 32.
-    if (settings.metric == METRIC_SSD && weighted)
-        plan.wide = false;
+    const bool moments = settings.metric == METRIC_ZNCC || (settings.metric == METRIC_SSD && weighted);
+    plan.wide = !moments && pixels * frame.channels * largest > 0xffffffffll;
 
-    plan.chunkCols = std::min(width, tuning::TILE_CHUNK_COLS);
+    plan.chunkCols = std::min(fragment.width, tuning::TILE_CHUNK_COLS);
     const bool split = weighted && settings.metric != METRIC_SAD;
-    const size_t pictureRow = 64 * static_cast<size_t>(stagedUnits((GROUPS - 1) * P, 12, plan.chunkCols));
-    const size_t templateRow = 16 * static_cast<size_t>((plan.chunkCols + 15) / 16) * (split ? 3 : 2);
-    const size_t forRows = tuning::TILE_SHARED_BYTES - LOOK_AHEAD - (tuning::TILE_ROWS - 1) * pictureRow;
-    const int fitting = static_cast<int>(forRows / (pictureRow + templateRow));
-    plan.chunkRows = std::min(std::min(height, fitting), tuning::TILE_CHUNK_PIXELS / plan.chunkCols);
-    const size_t merging = 3 * P * POSITION_THREADS * sizeof(uint32_t);
-    plan.sharedBytes = std::max(merging, (tuning::TILE_ROWS - 1 + plan.chunkRows) * pictureRow +
-                                             plan.chunkRows * templateRow + LOOK_AHEAD);
+    plan.stage.units = expandedUnits((GROUPS - 1) * P, P, plan.chunkCols);
+    plan.stage.rawPitch = rawPitch(tuning::TILE_COLS + plan.chunkCols - 1, frame.pixelStride);
+    const int templateRow = (plan.chunkCols + 15) / 16 * 4 * (split ? 3 : 2);
+    const auto words = [&](int chunkRows)
+    {
+        const int pictureRows = tuning::TILE_ROWS - 1 + chunkRows;
+        return chunkRows * templateRow +
+               rawWords(pictureRows, plan.stage.rawPitch, plan.stage.units, frame.pixelStride) +
+               pictureRows * 16 * plan.stage.units;
+    };
+    const int most = std::min(height, tuning::TILE_CHUNK_PIXELS / plan.chunkCols);
+    int chunks = (height + most - 1) / most;
+    while (4 * words((height + chunks - 1) / chunks) > static_cast<int>(tuning::TILE_SHARED_BYTES))
+        ++chunks; // of about the same height
+    plan.chunkRows = (height + chunks - 1) / chunks;
+    plan.templateWords = plan.chunkRows * templateRow;
+    plan.stage.rawWords =
+        rawWords(tuning::TILE_ROWS - 1 + plan.chunkRows, plan.stage.rawPitch, plan.stage.units, frame.pixelStride);
+    setThreads(plan.stage, POSITION_THREADS * (split ? 1 : tuning::TILE_PARTS));
+    const size_t merging = 4 * static_cast<size_t>(plan.templateWords + plan.stage.rawWords + 3 * P * POSITION_THREADS);
+    plan.sharedBytes = std::max(merging, 4 * static_cast<size_t>(words(plan.chunkRows)));
     return plan;
 }
 

@@ -66,17 +66,31 @@ CT_HOST_DEVICE uint8_t quantiseWeight(float w)
     return static_cast<uint8_t>(rintf(255.f * w));
 }
 
-//! The search area cut by the frame, as positions. 64 bit: areas may reach beyond what int can add up.
-CT_HOST_DEVICE SearchWindow searchWindow(const Rect4& area, int frameCols, int frameRows, int width, int height)
+//! The part of an area that lies in the frame, width = height = 0 if there is none. 64 bit: areas may reach beyond int.
+CT_HOST_DEVICE Rect4 clipToFrame(const Rect4& area, int frameCols, int frameRows)
 {
     const int64_t right = static_cast<int64_t>(area.x) + area.width,
                   bottom = static_cast<int64_t>(area.y) + area.height;
     const int x0 = area.x > 0 ? area.x : 0, y0 = area.y > 0 ? area.y : 0;
-    const int64_t cols = (right < frameCols ? right : frameCols) - x0 - width + 1;
-    const int64_t rows = (bottom < frameRows ? bottom : frameRows) - y0 - height + 1;
-    const bool any = cols > 0 && rows > 0 && area.width > 0 && area.height > 0;
-    const SearchWindow none = {0, 0, 0, 0}, some = {x0, y0, static_cast<int>(cols), static_cast<int>(rows)};
+    const int64_t width = (right < frameCols ? right : frameCols) - x0,
+                  height = (bottom < frameRows ? bottom : frameRows) - y0;
+    const bool any = width > 0 && height > 0 && area.width > 0 && area.height > 0;
+    const Rect4 none = {0, 0, 0, 0}, some = {x0, y0, static_cast<int>(width), static_cast<int>(height)};
     return any ? some : none;
+}
+
+//! The positions of a width x height fragment in an area that lies in the frame.
+CT_HOST_DEVICE SearchWindow searchWindow(const Rect4& clipped, int width, int height)
+{
+    const int cols = clipped.width - width + 1, rows = clipped.height - height + 1;
+    const SearchWindow none = {0, 0, 0, 0}, some = {clipped.x, clipped.y, cols, rows};
+    return cols > 0 && rows > 0 ? some : none;
+}
+
+//! The same for any area.
+CT_HOST_DEVICE SearchWindow searchWindow(const Rect4& area, int frameCols, int frameRows, int width, int height)
+{
+    return searchWindow(clipToFrame(area, frameCols, frameRows), width, height);
 }
 
 //! Where a fragment found at `location` can be in the next frame, cut by it; empty for (-1,-1).

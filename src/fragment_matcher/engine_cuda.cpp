@@ -305,8 +305,7 @@ void CudaEngine::scoreMap(int index, const ImageView& frame, const Rect4& area, 
     uploadSlots(stream);
     const Size size = slots_[slotOfFragment_[index]].size;
     const SearchWindow window = searchWindow(area, frame.cols, frame.rows, size.width, size.height);
-    const gpu::TilePlan plan =
-        gpu::planTiles(window.cols, window.rows, size.width, size.height, channels_, settings, weighted);
+    const gpu::TilePlan plan = gpu::planTiles(Size(window.cols, window.rows), size, frame, settings, weighted);
     void* device = work_.reserve(sizeof(Rect4), "search areas");
     uploader_.upload(device, &area, sizeof(Rect4), stream);
     Batch batch = batchOf({}, {nullptr, 0}, weighted);
@@ -346,8 +345,7 @@ void CudaEngine::scoreMaps(const ImageView& frame, const Areas& areas, const Set
     if (areas.host)
         batch.areas = {reinterpret_cast<const Rect4*>(device), sizeof(Rect4)};
 
-    const gpu::TilePlan plan =
-        gpu::planTiles(window.width, window.height, fragment.width, fragment.height, channels_, settings, weighted);
+    const gpu::TilePlan plan = gpu::planTiles(window, fragment, frame, settings, weighted);
     const int end = batch.count, step = tileBatch(plan, settings, weighted, end, stream);
     Settings scoresOnly = settings;
     scoresOnly.peaks = 0;

@@ -15,8 +15,8 @@ namespace {
 
 struct SizeGroup
 {
-    int cols = 0, rows = 0; //!< largest window, in positions
-    bool fits = false;      //!< through the fused kernel
+    Size window;       //!< largest, in positions
+    bool fits = false; //!< through the fused kernel
 };
 
 struct LessSize
@@ -28,7 +28,7 @@ using SizeGroups = std::map<Size, SizeGroup, LessSize>;
 //! Widens a group to the window of fragment i.
 void widen(SizeGroup& group, Size size, const ImageView& frame, const Areas& areas, size_t i)
 {
-    if (!areas.host && group.cols > 0)
+    if (!areas.host && !group.window.empty())
         return; // without areas to look at, one fragment speaks for all of its size
     Rect4 area = {0, 0, frame.cols, frame.rows};
     if (areas.host)
@@ -36,25 +36,25 @@ void widen(SizeGroup& group, Size size, const ImageView& frame, const Areas& are
     else if (areas.device)
         area = {0, 0, std::min(areas.limit.width, frame.cols), std::min(areas.limit.height, frame.rows)};
     const SearchWindow window = searchWindow(area, frame.cols, frame.rows, size.width, size.height);
-    group.cols = std::max(group.cols, window.cols);
-    group.rows = std::max(group.rows, window.rows);
+    group.window = Size(std::max(group.window.width, window.cols), std::max(group.window.height, window.rows));
 }
 
 //! Positions a thread are common to all, and change how much memory each takes: plan again until they stay.
-gpu::FusedPlan planGroups(SizeGroups& groups, int channels, const Settings& settings, bool weighted)
+gpu::FusedPlan planGroups(SizeGroups& groups, const ImageView& frame, const Settings& settings, bool weighted)
 {
     gpu::FusedPlan plan = {};
     int positions = -1;
     while (positions != plan.positions)
     {
         positions = plan.positions;
-        plan = {positions, 0, 0, 0};
+        plan = {};
+        plan.positions = positions;
         for (auto& entry : groups)
         {
             SizeGroup& group = entry.second;
-            const Size size = group.cols > 0 ? entry.first : Size(1, 1); // no position: only to be reported
-            group.fits = gpu::planFused(plan, std::max(group.cols, 1), std::max(group.rows, 1), size.width, size.height,
-                                        channels, settings, weighted);
+            const bool any = !group.window.empty(); // else only to be reported
+            group.fits = gpu::planFused(plan, any ? group.window : Size(1, 1), any ? entry.first : Size(1, 1), frame,
+                                        settings, weighted);
         }
     }
     return plan;
@@ -77,21 +77,18 @@ CudaEngine::Work CudaEngine::planWork(const ImageView& frame, const Areas& areas
     }
 
     Work work;
-    work.fusedPlan = planGroups(groups, channels_, settings, weighted);
-    Size largestWindow, largestFragment;
+    work.fusedPlan = planGroups(groups, frame, settings, weighted);
+    const auto larger = [](Size a, Size b) { return Size(std::max(a.width, b.width), std::max(a.height, b.height)); };
+    Size window, fragment;
     for (const auto& group : groups)
     {
-        const Size size = group.first;
         if (group.second.fits)
             continue;
-        largestWindow =
-            Size(std::max(largestWindow.width, group.second.cols), std::max(largestWindow.height, group.second.rows));
-        largestFragment =
-            Size(std::max(largestFragment.width, size.width), std::max(largestFragment.height, size.height));
+        window = larger(window, group.second.window);
+        fragment = larger(fragment, group.first);
     }
-    if (!largestWindow.empty())
-        work.tilePlan = gpu::planTiles(largestWindow.width, largestWindow.height, largestFragment.width,
-                                       largestFragment.height, channels_, settings, weighted);
+    if (!window.empty())
+        work.tilePlan = gpu::planTiles(window, fragment, frame, settings, weighted);
     for (size_t i = 0; i < groupOf.size(); ++i)
         (groupOf[i]->fits ? work.fused : work.tiled).push_back(static_cast<int>(i));
     return work;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #ifdef HAVE_CUDA
+#include "opencv2/core/types.hpp"
 #include <cuda_runtime_api.h>
 #endif
 
@@ -158,18 +159,33 @@ void pack(const PackJob* jobs, int count, int channels, DeviceFragment* fragment
 void walk(const ImageView& frame, const Batch& batch, const Settings& settings, Walked* walked, const Outputs& out,
           cudaStream_t stream);
 
+//! How a block brings the picture to shared memory (fragment_matcher_staging.hpp).
+struct StagePlan
+{
+    int units, rawPitch; //!< widths of the picture there, expanded and raw
+    int rawWords;        //!< all of the raw picture
+    //! Which part a thread takes, and how far it is to the next; divisions by multiplication, see quotient().
+    int fetchThreads, fetchStep, expandStep, expandStepUnits;
+    uint32_t fetchInverse, expandInverse;
+};
+
 //! scores, peaks and report in one kernel, a block a fragment, for search windows that fit into shared memory.
 struct FusedPlan
 {
-    int positions;      //!< positions a thread, 5, 9 or 13: windows up to 4 times as wide
-    int splitShift;     //!< a fragment's rows are divided into 2^splitShift parts
+    int positions; //!< positions a thread, 5, 9 or 13: windows up to 4 times as wide
+    int slots;     //!< items (rows of positions, one of four phases) a warp; the fewer, the more threads an item
+    int rows;      //!< of the largest window, in positions
+    int areaWidth, areaHeight; //!< largest area
+    StagePlan stage;
+    int templateWords;
     int threads;        //!< a block
     size_t sharedBytes; //!< a block
 };
-//! False when windows of up to cols x rows positions of a width x height fragment do not fit; else widens `plan` to them.
-bool planFused(FusedPlan& plan, int cols, int rows, int width, int height, int channels, const Settings& settings,
+/** False when windows of up to `window` positions of a fragment do not fit; else widens `plan` to them. Slots and threads
+are matchFused()'s to choose. */
+bool planFused(FusedPlan& plan, Size window, Size fragment, const ImageView& frame, const Settings& settings,
                bool weighted);
-void matchFused(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
+void matchFused(const ImageView& frame, const Batch& batch, const Settings& settings, FusedPlan plan,
                 const Walked* walked, const Outputs& out, cudaStream_t stream);
 
 //! scores, peaks and report for windows of any size, over device memory: values of every position, best of each tile.
@@ -178,16 +194,18 @@ struct TilePlan
     int cols, rows;           //!< largest window, in positions
     int tilesX, tilesY;       //!< tiles of the largest window
     int chunkCols, chunkRows; //!< part of a fragment that is in shared memory at a time
-    bool wide;                //!< sums may exceed 32 bits
-    size_t sharedBytes;       //!< a block
+    StagePlan stage;
+    int templateWords;
+    bool wide;          //!< sums may exceed 32 bits
+    size_t sharedBytes; //!< a block
 };
-struct TileBest
+struct alignas(16) TileBest
 {
     uint64_t value;
-    int index;
+    int index, y; //!< y: its row of the window
 };
-//! For windows of up to cols x rows positions and fragments of up to width x height pixels.
-TilePlan planTiles(int cols, int rows, int width, int height, int channels, const Settings& settings, bool weighted);
+//! For windows of up to `window` positions and fragments of up to `fragment` pixels.
+TilePlan planTiles(Size window, Size fragment, const ImageView& frame, const Settings& settings, bool weighted);
 struct TileMemory
 {
     void* values;       //!< of each entry: tileValuesBytes()
