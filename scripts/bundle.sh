@@ -2,20 +2,24 @@
 # Makes build/bundle: a folder with the test, perf and sample programs, small data and run.sh, to be copied to a machine
 # with a GPU that has only glibc and a driver. Smaller than 64 MiB.
 #
-#   scripts/bundle.sh [--peers] [options of scripts/build.sh, such as --cuda-arch=9.0]
+#   scripts/bundle.sh [--peers] [--output=FOLDER] [options of scripts/build.sh, such as --cuda-arch=9.0]
 #
-#   --peers   with the contrib CUDA modules that the perf tests compare with: carries NPP, takes cuFFT from the target
+#   --peers           with the contrib CUDA modules that the perf tests compare with: carries NPP, takes cuFFT from the
+#                     target. Without the samples, and packed: run.sh unpacks it once
+#   --output=FOLDER   another folder than build/bundle; what is in it is deleted
 #   --help
 #
 # There: ./run.sh --help
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
-LIMIT_MIB=64 OPTIONS=()
+LIMIT_MIB=64 OPTIONS=() BUNDLE=$BUILD_ROOT/bundle PEERS=0
 for argument in "$@"; do
     case "$argument" in
         --help|-h) usage_of "$0"; exit 0 ;;
         --configure-only|--module-only|--print-*|--target=*|--shared|--no-python)
             die "$argument makes no sense here (see scripts/bundle.sh --help)" ;;
+        --output=?*) BUNDLE=$(realpath -m "${argument#*=}") ;;
+        --peers) PEERS=1 OPTIONS+=(--peers --no-python) ;;
         *) OPTIONS+=("$argument") ;;
     esac
 done
@@ -24,9 +28,12 @@ programs=(opencv_test_cudatracking opencv_perf_cudatracking)
 "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}"
 paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
 eval "$paths" # BIN_DIR CV2_DIR PYTHON SAMPLES_DATA NPP_LIB
-for program in "$BIN_DIR"/cudatracking_*; do programs+=("${program##*/}"); done
+if [ "$PEERS" = 0 ]; then
+    for program in "$BIN_DIR"/cudatracking_*; do programs+=("${program##*/}"); done
+fi
 
-BUNDLE=$BUILD_ROOT/bundle
+# An --output that is no bundle is somebody's folder.
+[ ! -e "$BUNDLE" ] || [ -f "$BUNDLE/run.sh" ] || [ -z "$(ls -A "$BUNDLE")" ] || die "$BUNDLE is there and is no bundle"
 rm -rf "$BUNDLE"
 mkdir -p "$BUNDLE/bin" "$BUNDLE/lib" "$BUNDLE/data"
 
@@ -60,13 +67,26 @@ carry()
 }
 carry "$BUNDLE"/bin/*
 
+# A program that misses a library does not even start. Where the target has no cuFFT, run.sh puts this in its place: each
+# function reports CUFFT_INTERNAL_ERROR, and the perf tests leave that peer out.
+cufft=$(needed_by "$BUNDLE"/bin/* | grep '^libcufft\.so\.' || true)
+if [ -n "$cufft" ]; then
+    stub=$BUNDLE/lib/no_cufft
+    mkdir "$stub"
+    echo "$cufft { global: *; };" >"$stub/versions"
+    for program in "$BUNDLE"/bin/*; do readelf --dyn-syms -W "$program"; done |
+        sed -n 's/.* UND \(cufft[A-Za-z0-9]*\)@.*/int \1(void) { return 5; }/p' | sort -u >"$stub/stub.c"
+    cc -shared -fPIC -o "$stub/$cufft" "-Wl,-soname,$cufft,--version-script,$stub/versions" "$stub/stub.c"
+    rm "$stub/versions" "$stub/stub.c"
+fi
+
 # --- data ------------------------------------------------------------------------------------------------------------
 for file in aloeL.jpg aloeR.jpg aloeGT.png rubberwhale1.png rubberwhale2.png box.png box_in_scene.png tmpl.png mask.png \
     lena.jpg lena_tmpl.jpg fruits.jpg; do
     cp "$SAMPLES_DATA/$file" "$BUNDLE/data/"
 done
-# There is no FFmpeg over there; OpenCV's own MJPEG reader takes this.
-PYTHONPATH=$CV2_DIR "$PYTHON" - "$SAMPLES_DATA/vtest.avi" "$BUNDLE/data/vtest.avi" 100 <<'END'
+# For the samples. There is no FFmpeg over there; OpenCV's own MJPEG reader takes this.
+[ "$PEERS" = 1 ] || PYTHONPATH=$CV2_DIR "$PYTHON" - "$SAMPLES_DATA/vtest.avi" "$BUNDLE/data/vtest.avi" 100 <<'END'
 import sys
 import cv2
 
@@ -95,7 +115,10 @@ chmod +x "$BUNDLE/run.sh"
 } >"$BUNDLE/VERSION"
 
 # --- what came out ---------------------------------------------------------------------------------------------------
-glibc=$(for file in "$BUNDLE"/bin/* "$BUNDLE"/lib/*; do readelf -V "$file"; done | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
+glibc=$(find "$BUNDLE/bin" "$BUNDLE/lib" -type f -exec readelf -V {} + | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
+if [ "$PEERS" = 1 ]; then
+    (cd "$BUNDLE" && tar -c --owner=0 --group=0 bin lib | gzip -9 >programs.tar.gz && rm -r bin lib)
+fi
 size=$(du -sm --apparent-size "$BUNDLE" | cut -f 1)
 say "$BUNDLE: $size MiB, needs ${glibc/_/ } and an NVIDIA driver${TARGET_NEEDS[*]:+ and ${TARGET_NEEDS[*]}}"
 (cd "$BUNDLE" && find . -type f -printf '%10s  %P\n' | sort -k2)

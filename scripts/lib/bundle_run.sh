@@ -33,13 +33,24 @@ mkdir -p "$OUT" || exit 2
 export CUDATRACKING_SAMPLES_DATA=${CUDATRACKING_SAMPLES_DATA:-$HERE/data}
 
 say() { printf '== %s\n' "$*" | tee -a "$OUT/summary.txt"; }
+: >"$OUT/summary.txt"
+
+# With peers the programs come packed.
+if [ -f "$HERE/programs.tar.gz" ] && [ ! -d "$HERE/bin" ]; then
+    { mkdir -p "$HERE/unpacked" && tar -xzf "$HERE/programs.tar.gz" -C "$HERE/unpacked" &&
+        mv "$HERE"/unpacked/* "$HERE/" && rmdir "$HERE/unpacked"; } ||
+        { echo "error: $HERE/programs.tar.gz could not be unpacked" >&2; exit 2; }
+fi
 
 # cuFFT is too large to carry. When a program lacks it, it is looked for where CUDA and Python's packages keep it.
-if ldd "$HERE"/bin/* 2>/dev/null | grep -q 'libcufft.* not found'; then
-    wanted=$(ldd "$HERE"/bin/* | sed -n 's/^\s*\(libcufft[^ ]*\) => not found.*/\1/p' | head -n 1)
+wanted=$(ldd "$HERE"/bin/* 2>/dev/null | sed -n 's/^\s*\(libcufft[^ ]*\) => not found.*/\1/p' | sort -u)
+if [ -n "$wanted" ]; then
     site=$(python3 -c 'import site, sys; print(*[p for p in sys.path if p.endswith("-packages")], sep="\n")' 2>/dev/null)
     found=$(find /usr/local/cuda*/ /opt $site -name "$wanted" 2>/dev/null | head -n 1)
-    [ -n "$found" ] || { echo "error: $wanted was not found on this machine; use a bundle without --peers" >&2; exit 2; }
+    if [ -z "$found" ]; then
+        say "$wanted was not found on this machine: peers that need it are left out"
+        found=$HERE/lib/no_cufft/$wanted
+    fi
     LD_LIBRARY_PATH=$(dirname "$found")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     export LD_LIBRARY_PATH
 fi
@@ -118,6 +129,7 @@ run_sanitize()
 run_demo()
 {
     local data=$CUDATRACKING_SAMPLES_DATA
+    [ -x "$HERE/bin/cudatracking_fragment_matcher" ] || { say "this bundle has no samples"; FAILED=1; return; }
     # demo NAME PROGRAM ARGUMENT...
     demo() { mkdir -p "$OUT/demo/$1"; say "$1"; "$HERE/bin/$2" --engine=auto "--output-dir=$OUT/demo/$1" "${@:3}" 2>&1 | tee "$OUT/demo/$1/report.txt"; }
     demo vtest cudatracking_fragment_matcher "$data/vtest.avi" || FAILED=$((FAILED + 1))
@@ -125,7 +137,6 @@ run_demo()
     demo rubberwhale cudatracking_fragment_matcher --pair=motion "$data/rubberwhale1.png" "$data/rubberwhale2.png" || FAILED=$((FAILED + 1))
 }
 
-: >"$OUT/summary.txt"
 say "$(cat "$HERE/VERSION" | head -n 1); $(uname -sr); $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1 || echo 'no nvidia-smi')"
 case "$WHAT" in
     all) run_tests; run_perf; run_sanitize ;;
