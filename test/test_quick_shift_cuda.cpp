@@ -412,7 +412,8 @@ TEST(CUDA_QuickShift, means)
     const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
     for (const Mat& image :
          {Mat((Mat_<uchar>(1, 5) << 0, 1, 1, 0, 200)), Mat((Mat_<ushort>(1, 5) << 65535, 65534, 65534, 65535, 1)),
-          Mat((Mat_<float>(1, 5) << 1, nan, -inf, 3, 1000)), Mat((Mat_<float>(1, 5) << 1, 1, 1, 1e30f, 1))})
+          Mat((Mat_<float>(1, 5) << 1, nan, 4, 3, 1000)), Mat((Mat_<float>(1, 5) << 1, 4, -inf, 3, 1000)),
+          Mat((Mat_<float>(1, 5) << 1, 1, 1, 1e30f, 1))})
     {
         Mat a, b;
         GpuMat holder(3, 9, image.type(), Scalar::all(0));
@@ -449,6 +450,41 @@ TEST(CUDA_QuickShift, negative)
     EXPECT_THROW(q->segment(5.1, out), cv::Exception);
     EXPECT_THROW(q->enforceConnectivity(0), cv::Exception);
     EXPECT_EQ(1, q->getNumberOfSuperpixels());
+}
+
+//! Every kernel on small pictures, for compute-sanitizer.
+TEST(CUDA_QuickShift_Sanitize, everything)
+{
+    requireCuda();
+    RNG rng(433);
+    const Mat image = randomPicture(rng, Size(71, 43), CV_8UC3, 5);
+    Mat mask(image.size(), CV_8U), words, floats, out[4];
+    rng.fill(mask, RNG::UNIFORM, 0, 9);
+    image.convertTo(words, CV_16U, 256.);
+    image.convertTo(floats, CV_32F);
+    const Ptr<QuickShift> q = QuickShift::create(2., 30., 0.3), gpu = QuickShift::create(2., 30., 0.3);
+    expectSameOnBoth(q, image, Mat(), "bytes");
+    expectSameOnBoth(q, image, mask, "bytes, masked");
+    expectSameOnBoth(q, floats, mask, "floats");
+    expectSameOnBoth(q, image.col(3), Mat(), "a column");
+    expectSameOnBoth(QuickShift::create(2., 3., 1. / 768), words, Mat(), "words");
+    gpu->compute(GpuMat(image), GpuMat(mask));
+    gpu->segment(4., out[0]);
+    gpu->getMergeHeights(out[0], out[1]);
+    for (const bool thick : {false, true})
+        gpu->getLabelContourMask(out[0], thick);
+    for (const Mat& colours : {image, words, floats})
+    {
+        gpu->getMeanColor(GpuMat(colours), out[0]);
+        gpu->getStatistics(GpuMat(colours), out[0], out[1], out[2], out[3]);
+    }
+    const int before = gpu->getNumberOfSuperpixels();
+    EXPECT_GE(gpu->enforceConnectivity(1), before);
+    gpu->computeBatch(std::vector<GpuMat>(3, GpuMat(image)), noArray());
+    EXPECT_EQ(0, gpu->getNumberOfSuperpixels() % 3);
+    gpu->computeTiled(image, Size(30, 20), true);
+    q->compute(image);
+    expectSame(resultsOf(*q), resultsOf(*gpu));
 }
 
 }} // namespace opencv_test

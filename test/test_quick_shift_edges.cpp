@@ -135,7 +135,7 @@ TEST(QuickShift_Edges, tiesOfColourAndPlace)
 }
 
 //! Parents of all pixels by looking at every other one, from densities as they are. Exact for 8-bit pictures at a scale of 1/8.
-Mat parentsOf(const Mat& image, const Results& r, double maxDist, int radius)
+Mat parentsOf(const Mat& image, const Results& r, double maxDist, int radius, bool strict)
 {
     Mat parents(image.size(), CV_32S, Scalar(-1));
     std::vector<Point> all;
@@ -151,7 +151,7 @@ Mat parentsOf(const Mat& image, const Results& r, double maxDist, int radius)
             const Vec2d c = (Vec2d(image.at<Vec2b>(p)) - Vec2d(image.at<Vec2b>(q))) / 8;
             const double d = (p - q).dot(p - q) + c.dot(c);
             const float mine = r.density.at<float>(p), other = r.density.at<float>(q);
-            const bool before = q.y < p.y || (q.y == p.y && q.x < p.x);
+            const bool before = !strict && (q.y < p.y || (q.y == p.y && q.x < p.x));
             const bool inSquare = std::abs(p.x - q.x) <= radius && std::abs(p.y - q.y) <= radius;
             if (!inSquare || other < mine || (other == mine && !before))
                 continue;
@@ -181,10 +181,14 @@ TEST(QuickShift_Edges, farParents)
             const Ptr<QuickShift> q =
                 QuickShift::create(0.3, maxDist, 0.125); // few neighbours: densities are exact floats
             q->setSearchRadius(radius);
-            q->compute(image, mask);
-            const Results r = resultsOf(*q);
-            EXPECT_TRUE(sameBits(parentsOf(image, r, maxDist, radius > 0 ? radius : cvCeil(maxDist)), r.parents))
-                << maxDist << " " << radius;
+            for (const bool strict : {false, true})
+            {
+                q->setTieRule(strict ? QuickShift::STRICT : QuickShift::INDEX);
+                q->compute(image, mask);
+                const Results r = resultsOf(*q);
+                const Mat truth = parentsOf(image, r, maxDist, radius > 0 ? radius : cvCeil(maxDist), strict);
+                EXPECT_TRUE(sameBits(truth, r.parents)) << maxDist << " " << radius << " " << strict;
+            }
         }
 }
 
@@ -276,17 +280,23 @@ TEST(QuickShift_Edges, means)
     EXPECT_TRUE(sameBits((Mat_<uchar>(1, 5) << 1, 1, 1, 1, 0), painted));
     q->getMeanColor(Mat((Mat_<ushort>(1, 5) << 65535, 65534, 65534, 65535, 1)), painted);
     EXPECT_TRUE(sameBits((Mat_<ushort>(1, 5) << 65535, 65535, 65535, 65535, 0), painted));
-    const Mat floats = (Mat_<float>(1, 5) << 1, nan, -inf, 3, 1000);
+    const Mat floats = (Mat_<float>(1, 5) << 1, nan, 4, 3, 1000);
     q->getMeanColor(floats, painted);
-    EXPECT_TRUE(sameBits((Mat_<float>(1, 5) << 1, 1, 1, 1, 0), painted));
+    EXPECT_TRUE(sameBits((Mat_<float>(1, 5) << 2, 2, 2, 2, 0), painted));
+    q->getMeanColor(Mat((Mat_<float>(1, 5) << 1, 4, -inf, 3, 1000)), painted);
+    EXPECT_TRUE(sameBits((Mat_<float>(1, 5) << 2, 2, 2, 2, 0), painted));
     q->getMeanColor(Mat((Mat_<float>(1, 5) << 1, 1, 1, 1e30f, 1)), painted); // the largest value comes last
     EXPECT_FLOAT_EQ(2.5e29f, painted.at<float>(0));
+    Mat pairs(1, 5, CV_32FC2, Scalar(1, 2));
+    pairs.at<Vec2f>(3)[1] = 1e30f;
+    q->getMeanColor(pairs, painted);
+    EXPECT_FLOAT_EQ(2.5e29f, painted.at<Vec2f>(0)[1]);
     q->getStatistics(floats, areas, means, noArray(), boxes);
     EXPECT_EQ(4, areas.at<int>(0));
-    EXPECT_EQ(1.f, means.at<float>(0));
+    EXPECT_EQ(2.f, means.at<float>(0));
     EXPECT_EQ(Vec4i(0, 0, 4, 1), boxes.at<Vec4i>(0));
     q->getStatistics(floats, noArray(), means);
-    EXPECT_EQ(1.f, means.at<float>(0));
+    EXPECT_EQ(2.f, means.at<float>(0));
 }
 
 TEST(QuickShift_Edges, contoursWithMask)
@@ -412,7 +422,7 @@ TEST(QuickShift_Edges, limits)
     }
     catch (const cv::Exception& e)
     {
-        EXPECT_NE(Error::StsNoMem, e.code) << "refused, not tried: " << e.what();
+        EXPECT_NE(std::string::npos, std::string(e.what()).find("too many pixels")) << e.what();
     }
 }
 
