@@ -193,7 +193,8 @@ if [ "$CUDA" = on ]; then
     options+=(-DWITH_CUDA=ON -DENABLE_CUDA_FIRST_CLASS_LANGUAGE=ON "-DCMAKE_CUDA_COMPILER=$NVCC"
         "-DCUDA_ARCH_BIN=${ARCH:-$(gpu_capabilities)}" "-DCUDA_ARCH_PTX=$PTX" "-DWITH_CUFFT=$(onoff $PEERS)" -DWITH_CUBLAS=OFF)
     if [ -n "$NPP" ]; then
-        options+=("-DCMAKE_CXX_FLAGS=-isystem \"$NPP/include\"" "-DCMAKE_CUDA_FLAGS=-isystem \"$NPP/include\"")
+        # Not in CMAKE_CXX_FLAGS: OpenCV hands these to nvcc in one piece, in which ccache cannot make the path relative.
+        options+=("-DCMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES=$NPP/include" "-DCMAKE_CUDA_FLAGS=-isystem \"$NPP/include\"")
         # A static OpenCV asks for static NPP libraries, which the wheel does not have; the shared ones link as well.
         [ "$PEERS" = 0 ] || for library in "$NPP"/lib/libnpp*.so.*; do
             component=$(basename "$library" | sed -E 's/^lib([a-z]+)\.so.*/\1/')
