@@ -39,6 +39,20 @@ inline GpuMat uploadRoi(const Mat& source)
     return roi;
 }
 
+//! A copy whose rows follow each other at an odd distance, in memory that ends with the last pixel.
+struct OddStep
+{
+    GpuMat memory, matrix;
+
+    explicit OddStep(const Mat& source)
+    {
+        const int rowBytes = static_cast<int>(source.cols * source.elemSize()), step = rowBytes | 1;
+        memory.create(1, 1 + step * (source.rows - 1) + rowBytes, CV_8UC1);
+        matrix = GpuMat(source.rows, source.cols, source.type(), memory.data + 1, step);
+        matrix.upload(source);
+    }
+};
+
 inline std::vector<GpuMat> uploadRois(const std::vector<Mat>& sources)
 {
     std::vector<GpuMat> rois;

@@ -177,19 +177,43 @@ TEST_F(FragmentMatcher_Cuda, longestSides)
         }
 }
 
-//! Thousands of fragments, some with windows for the tile path.
+//! Hundreds to thousands of fragments (few get more threads each), some with windows for the tile path.
 TEST_F(FragmentMatcher_Cuda, manyFragments)
 {
     RNG rng(6105);
     for (const int metric : METRICS)
-    {
-        Scene scene = randomScene(rng, makeParams(metric, 2), CV_8UC3, NO_WEIGHTS, Size(320, 240), 12, 3000);
-        scene.predictions = Mat();
-        for (size_t i = 0; i < scene.areas.size(); ++i)
-            if (i % 500 != 7 && scene.areas[i].area() > 5000)
-                scene.areas[i] = Rect(scene.areas[i].tl() + Point(5, 5), Size(30, 25));
-        expectEnginesAgree(scene);
-    }
+        for (const int type : TYPES)
+            for (const int kind : {NO_WEIGHTS, SOME_WEIGHTS})
+            {
+                SCOPED_TRACE(cv::format("metric %d type %d weights %d", metric, type, kind));
+                const int count = type == CV_8UC3 && kind == NO_WEIGHTS ? 3000 : 300;
+                const FM::Params params = makeParams(metric, 2 + count % 7, FM::SQUARE, 0, FM::FULL, count == 300);
+                Scene scene = randomScene(rng, params, type, kind, Size(320, 240), 12, count);
+                scene.predictions = Mat();
+                for (size_t i = 0; i < scene.areas.size(); ++i)
+                    if (i % 500 != 7 && scene.areas[i].area() > 5000)
+                        scene.areas[i] = Rect(scene.areas[i].tl() + Point(5, 5), Size(30 + i % 30, 25 + i % 9));
+                expectEnginesAgree(scene);
+                if (HasFailure())
+                    return;
+            }
+}
+
+//! More tiles than the search of the peaks can hold in shared memory, and peaks in the last of them.
+TEST_F(FragmentMatcher_Cuda, manyTiles)
+{
+    RNG rng(6118);
+    for (const int metric : {FM::SAD, FM::ZNCC})
+        for (const int exclusion : {FM::SQUARE, FM::CROSS})
+        {
+            Scene scene;
+            scene.params = makeParams(metric, 4, exclusion, 40);
+            scene.frame = randomPicture(rng, Size(1610, 1003), CV_8UC1, 1);
+            for (const Point at : {Point(1500, 960), Point(700, 990)})
+                scene.templates.push_back(scene.frame(Rect(at, Size(4, 4))).clone());
+            expectEnginesAgree(scene);
+            EXPECT_EQ(Point(1500, 960), runCpu(scene).locations.at<Point>(0, 0));
+        }
 }
 
 //! Ties across threads, warps, blocks and tiles.

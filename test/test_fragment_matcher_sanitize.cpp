@@ -48,6 +48,23 @@ TEST_P(FragmentMatcher_CudaSanitize, largeFragment)
     expectEnginesAgree(scene);
 }
 
+//! Rows that no word is aligned with, in memory that ends with the last pixel.
+TEST_P(FragmentMatcher_CudaSanitize, oddSteps)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0x452821E6u + metric * 131 + weightKind * 17 + type);
+    for (const Size size : {Size(45, 37), Size(150, 70)})
+    {
+        Scene scene = randomScene(rng, makeParams(metric, 2), type, weightKind, size, 14, 4);
+        const OddStep frame(scene.frame);
+        const Ptr<FM> matcher = FM::create(scene.params);
+        give(*matcher, scene);
+        expectSame(runCpu(scene), runOnDevice(*matcher, frame.matrix, scene.areas));
+        scene.areas.clear();
+        expectSame(runCpu(scene), runOnDevice(*matcher, frame.matrix, noArray()));
+    }
+}
+
 TEST_P(FragmentMatcher_CudaSanitize, mapsCutsAndAreas)
 {
     const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());

@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(tuning::PACK_THREADS)
     }
     __syncthreads(); // total is complete
     if (threadIdx.x == 0)
-        fragments[job.slot] = {width, height, job.pitch, job.words, total, templateVariance(total)};
+        fragments[job.slot] = {width, height, job.pitch, 0, job.words, total, templateVariance(total)};
 }
 
 //! A warp's value of one position, in all lanes; the full sums, whether weighted or not.

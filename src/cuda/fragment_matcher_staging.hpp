@@ -101,7 +101,7 @@ __device__ __forceinline__ void fetchRaw(const ImageView& frame, int x, int y, i
         const size_t step = plan.fetchStep * frame.step;
         const int first = begin + 4 * k, targetStep = plan.fetchStep * plan.rawPitch;
         const int offset = first - static_cast<int>(reinterpret_cast<uintptr_t>(row + first) & 3);
-        if (offset >= end)
+        if (first - 3 >= end) // wherever words start in the rows
             break;
         if (offset >= 0 && offset + 4 <= rowBytes && frame.step % 4 == 0)
         {

@@ -104,6 +104,7 @@ struct DeviceFragment
 {
     int width, height;
     int pitch;    //!< words from row to row, a multiple of 4: rows are read 16 bytes at a time
+    int unused;   //!< no gap, as kernels copy this word by word
     size_t words; //!< offset of the first plane in the arena
     TemplateSums sums;
     int64_t variance; //!< templateVariance()
