@@ -77,7 +77,7 @@ inline void setThreads(gpu::StagePlan& plan, int threads)
 __device__ __forceinline__ uint32_t wordAtEdge(const uint8_t* row, int offset, int rowBytes)
 {
     uint32_t word = 0;
-#pragma unroll 1
+#pragma unroll
     for (int b = 0; b < 4; ++b)
         if (static_cast<unsigned>(offset + b) < static_cast<unsigned>(rowBytes))
             word |= static_cast<uint32_t>(__ldg(row + offset + b)) << (8 * b);
@@ -101,9 +101,10 @@ __device__ __forceinline__ void fetchRaw(const ImageView& frame, int x, int y, i
         const size_t step = plan.fetchStep * frame.step;
         const int first = begin + 4 * k, targetStep = plan.fetchStep * plan.rawPitch;
         const int offset = first - static_cast<int>(reinterpret_cast<uintptr_t>(row + first) & 3);
-        if (first - 3 >= end) // wherever words start in the rows
+        const bool aligned = frame.step % 4 == 0; // words start at the same bytes of all rows
+        if ((aligned ? offset : first - 3) >= end)
             break;
-        if (offset >= 0 && offset + 4 <= rowBytes && frame.step % 4 == 0)
+        if (aligned && offset >= 0 && offset + 4 <= rowBytes)
         {
             const uint8_t* source = row + offset;
 #pragma unroll 4
@@ -112,9 +113,11 @@ __device__ __forceinline__ void fetchRaw(const ImageView& frame, int x, int y, i
             continue;
         }
 #pragma unroll 1
-        for (int r = firstRow; r < rows;
-             r += plan.fetchStep, row += step, target += targetStep) // rows cut through words
-            *target = wordAtEdge(row, first - static_cast<int>(reinterpret_cast<uintptr_t>(row + first) & 3), rowBytes);
+        for (int r = firstRow; r < rows; r += plan.fetchStep, row += step, target += targetStep)
+        {
+            const int begins = first - static_cast<int>(reinterpret_cast<uintptr_t>(row + first) & 3);
+            *target = wordAtEdge(row, begins, rowBytes);
+        }
     }
     __pipeline_commit();
 }
