@@ -67,7 +67,7 @@ Mat picture(Size size)
             circle(source, Point(rng.uniform(0, 512), rng.uniform(0, 480)), rng.uniform(10, 60),
                    Scalar(rng.uniform(0, 256), rng.uniform(0, 256), rng.uniform(0, 256)), FILLED);
         Mat noise(source.size(), source.type());
-        rng.fill(noise, RNG::NORMAL, 20, 10);
+        rng.fill(noise, RNG::NORMAL, Scalar::all(20), Scalar::all(10));
         cv::add(source, noise, source);
         GaussianBlur(source, source, Size(5, 5), 1.);
     }

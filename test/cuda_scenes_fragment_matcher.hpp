@@ -70,7 +70,7 @@ inline void giveFromDevice(FM& matcher, const Scene& scene, cuda::Stream& stream
         matcher.setFragments(uploadRois(scene.templates), uploadRois(scene.weights), stream);
 }
 
-inline GpuMat uploadAreas(const std::vector<Rect>& areas) { return GpuMat(Mat(areas, true)); }
+inline GpuMat uploadAreas(const std::vector<Rect>& areas) { return GpuMat(columnOf(areas)); }
 
 inline void launch(FM& matcher, const GpuMat& frame, InputArray areas, DeviceResult& result,
                    cuda::Stream& stream = cuda::noStream())

@@ -87,6 +87,13 @@ inline Mat asRoi(const Mat& source)
     return roi;
 }
 
+//! The elements as an N x 1 matrix; Mat(values) is one row in OpenCV 5.
+template <typename T> Mat columnOf(const std::vector<T>& values)
+{
+    const int type = traits::Type<T>::value;
+    return Mat(static_cast<int>(values.size()), 1, type, const_cast<T*>(values.data())).clone();
+}
+
 } // namespace opencv_test
 
 #endif // OPENCV_CUDATRACKING_TEST_COMMON_HPP

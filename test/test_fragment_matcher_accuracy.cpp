@@ -48,7 +48,7 @@ TEST_P(FragmentMatcher_Oracle, scoreMaps)
             const Mat weights = scene.weights.empty() ? Mat() : scene.weights[i];
             const Rect area = !scene.areas[i].empty() ? scene.areas[i] : Rect(Point(), scene.frame.size());
             const oracle::Map truth = oracle::scoreMap(scene.frame, scene.templates[i], weights, area, metric);
-            const Mat flat = depth == CV_32F ? Mat(truth.scores) : Mat(truth.costs);
+            const Mat flat = depth == CV_32F ? columnOf(truth.scores) : columnOf(truth.costs);
 
             matcher->scoreMap(static_cast<int>(i), scene.frame, area, map, depth);
             ASSERT_EQ(truth.positions, map.size());
@@ -144,7 +144,7 @@ TEST(FragmentMatcher_Accuracy, formsOfAreas)
     const Ptr<FM> matcher = FM::create(scene.params);
     give(*matcher, scene);
     const Result truth = expected(scene);
-    const Mat column(scene.areas, true);
+    const Mat column = columnOf(scene.areas);
     ASSERT_EQ(CV_32SC4, column.type());
     expectSame(truth, run(*matcher, scene.frame, scene.areas));
     expectSame(truth, run(*matcher, scene.frame, column));

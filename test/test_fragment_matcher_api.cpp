@@ -290,7 +290,7 @@ TEST(FragmentMatcher_Maps, integers)
         map.convertTo(wide, CV_64F);
         EXPECT_TRUE(sameBits(exact, wide));
         const oracle::Map truth = oracle::scoreMap(frame, templ, Mat(), Rect(Point(), frame.size()), metric);
-        EXPECT_TRUE(sameBits(Mat(truth.costs), exact.clone().reshape(1, 20)));
+        EXPECT_TRUE(sameBits(columnOf(truth.costs), exact.clone().reshape(1, 20)));
         matcher->scoreMaps(frame, noArray(), all, offsets, CV_32S);
         EXPECT_TRUE(sameBits(map.clone().reshape(1, 1), all));
     }
@@ -319,7 +319,7 @@ TEST(FragmentMatcher_Areas, rowsOfIntegers)
         const Scene scene = randomScene(rng, params, CV_8UC1, NO_WEIGHTS);
         const Ptr<FM> matcher = FM::create(params);
         give(*matcher, scene);
-        const Mat areas = asRoi(Mat(scene.areas, true).reshape(1)), starts = asRoi(scene.predictions.reshape(1));
+        const Mat areas = asRoi(columnOf(scene.areas).reshape(1)), starts = asRoi(scene.predictions.reshape(1));
         ASSERT_EQ(Size(4, 8), areas.size());
         ASSERT_EQ(Size(2, 8), starts.size());
         matcher->setPredictions(starts);

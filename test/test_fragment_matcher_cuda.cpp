@@ -272,10 +272,10 @@ TEST_F(FragmentMatcher_Cuda, rowsOfIntegers)
         const Ptr<FM> matcher = FM::create(scene.params);
         giveFromDevice(*matcher, scene);
         matcher->setPredictions(uploadRoi(scene.predictions.reshape(1)));
-        const GpuMat frame = uploadRoi(scene.frame), areas = uploadRoi(Mat(scene.areas, true).reshape(1));
+        const GpuMat frame = uploadRoi(scene.frame), areas = uploadRoi(columnOf(scene.areas).reshape(1));
         const Result truth = runCpu(scene), result = runOnDevice(*matcher, frame, areas);
         expectSame(truth, result);
-        expectSame(truth, runOnDevice(*matcher, frame, Mat(scene.areas, true).reshape(1)));
+        expectSame(truth, runOnDevice(*matcher, frame, columnOf(scene.areas).reshape(1)));
 
         Mat next;
         GpuMat again;

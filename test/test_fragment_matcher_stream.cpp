@@ -54,7 +54,7 @@ struct Loaded
     void load(const Scene& scene)
     {
         frame.upload(scene.frame);
-        areas.upload(Mat(scene.areas, true));
+        areas.upload(columnOf(scene.areas));
     }
 
     cuda::Stream stream;

@@ -284,7 +284,7 @@ TEST(QuickShift_Surface, statisticsAndMeanColor)
             const Scalar truth = mean(image, member);
             Mat points;
             findNonZero(member, points);
-            ASSERT_EQ(points.rows, areas.at<int>(i));
+            ASSERT_EQ(static_cast<int>(points.total()), areas.at<int>(i));
             ASSERT_EQ(boundingRect(points), Rect(Mat_<Rect>(boxes)(i)));
             const Scalar centre = mean(points);
             EXPECT_NEAR(centre[0], centroids.at<Vec2f>(i)[0], 1e-5);

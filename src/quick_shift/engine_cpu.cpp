@@ -110,10 +110,11 @@ public:
                 distinct.push_back(links[i]);
                 left.push_back(roots + static_cast<int>(links.size() - 1 - i));
             }
+        const int n = static_cast<int>(distinct.size()); // Mat(distinct) would be one row in OpenCV 5
         if (heights.needed())
-            Mat(distinct, true).copyTo(heights);
+            Mat(n, 1, CV_32F, distinct.data()).copyTo(heights);
         if (counts.needed())
-            Mat(left, true).copyTo(counts);
+            Mat(n, 1, CV_32S, left.data()).copyTo(counts);
     }
 
     void contours(OutputArray out, bool thick, Stream&) CV_OVERRIDE

@@ -175,7 +175,8 @@ public:
             cudaCheck(cudaStreamSynchronize(s), "quick shift");
             for (int& c : left)
                 c = roots + linkCount - c;
-            produce(counts, distinctCount, 1, CV_32S, stream, [&](GpuMat& mat) { mat.upload(Mat(left), stream); });
+            produce(counts, distinctCount, 1, CV_32S, stream,
+                    [&](GpuMat& mat) { mat.upload(Mat(distinctCount, 1, CV_32S, left.data()), stream); });
             cudaCheck(cudaStreamSynchronize(s), "quick shift"); // the upload reads `left`
         }
         else if (counts.needed())
