@@ -100,12 +100,23 @@ run_sanitize()
         SKIPPED=$((SKIPPED + 4))
         return
     fi
+    # In shards side by side: most of a tool's time is the host's, of which one process uses one core.
+    local shards shard pids pid
+    shards=$(nproc)
+    [ "$shards" -le 12 ] || shards=12
     : >"$log"
     for tool in memcheck racecheck initcheck synccheck; do
-        code=0
+        code=0 pids=()
         echo "===== $tool" >>"$log"
-        timeout "$LIMIT" "$sanitizer" --tool "$tool" --error-exitcode 86 "$HERE/bin/opencv_test_cudatracking" \
-            "--gtest_filter=${FILTER:-*Sanitize*}" "${EXTRA[@]}" >"$OUT/$tool.tmp" 2>&1 || code=$?
+        for ((shard = 0; shard < shards; ++shard)); do
+            GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard OPENCV_FOR_THREADS_NUM=2 timeout "$LIMIT" "$sanitizer" \
+                --tool "$tool" --error-exitcode 86 "$HERE/bin/opencv_test_cudatracking" \
+                "--gtest_filter=${FILTER:-*Sanitize*}" "${EXTRA[@]}" >"$OUT/$tool.$shard.tmp" 2>&1 &
+            pids+=($!)
+        done
+        for pid in "${pids[@]}"; do wait "$pid" || code=$?; done
+        cat "$OUT/$tool".*.tmp >"$OUT/$tool.tmp"
+        rm -f "$OUT/$tool".*.tmp
         cat "$OUT/$tool.tmp" >>"$log"
         ran=$(($(grep -c '\[       OK \]' "$OUT/$tool.tmp") - $(grep -c '\[     SKIP \]' "$OUT/$tool.tmp")))
         if grep -q 'Device not supported' "$OUT/$tool.tmp"; then
@@ -116,10 +127,10 @@ run_sanitize()
             say "$tool: skipped, every test of the filter skipped itself (no GPU?) or none matched"
         elif [ $code = 0 ]; then
             PASSED=$((PASSED + 1))
-            say "$tool: $ran tests, $(grep -o 'ERROR SUMMARY.*\|RACECHECK SUMMARY.*' "$OUT/$tool.tmp" | tail -n 1)"
+            say "$tool: $ran tests, $(grep -o 'ERROR SUMMARY.*\|RACECHECK SUMMARY.*' "$OUT/$tool.tmp" | sort -u | paste -sd ';')"
         else
             FAILED=$((FAILED + 1))
-            say "$tool: FAILED, exit code $code, $(grep -o 'ERROR SUMMARY.*\|RACECHECK SUMMARY.*' "$OUT/$tool.tmp" | tail -n 1)"
+            say "$tool: FAILED, exit code $code, $(grep -o 'ERROR SUMMARY.*\|RACECHECK SUMMARY.*' "$OUT/$tool.tmp" | sort -u | paste -sd ';')"
             grep -E '^=========' "$OUT/$tool.tmp" | head -n 40
         fi
         rm -f "$OUT/$tool.tmp"
@@ -135,6 +146,7 @@ run_demo()
     demo vtest cudatracking_fragment_matcher "$data/vtest.avi" || FAILED=$((FAILED + 1))
     demo aloe cudatracking_fragment_matcher "$data/aloeL.jpg" "$data/aloeR.jpg" "$data/aloeGT.png" || FAILED=$((FAILED + 1))
     demo rubberwhale cudatracking_fragment_matcher --pair=motion "$data/rubberwhale1.png" "$data/rubberwhale2.png" || FAILED=$((FAILED + 1))
+    demo quick_shift cudatracking_quick_shift "$data/fruits.jpg" || FAILED=$((FAILED + 1))
 }
 
 say "$(cat "$HERE/VERSION" | head -n 1); $(uname -sr); $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1 || echo 'no nvidia-smi')"
