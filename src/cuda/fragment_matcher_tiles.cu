@@ -301,9 +301,11 @@ template <int METRIC, bool WIDE>
 void chooseTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                  const TileMemory& memory, const Walked* walked, const Outputs& out, cudaStream_t stream)
 {
+    constexpr bool WEIGHTED_WIDE = WIDE && METRIC == METRIC_SAD; // moments are wide in any case
     const auto launch =
         batch.weighted
-            ? (batch.channels == 1 ? launchTiles<METRIC, true, 1, WIDE> : launchTiles<METRIC, true, 3, WIDE>)
+            ? (batch.channels == 1 ? launchTiles<METRIC, true, 1, WEIGHTED_WIDE>
+                                   : launchTiles<METRIC, true, 3, WEIGHTED_WIDE>)
             : (batch.channels == 1 ? launchTiles<METRIC, false, 1, WIDE> : launchTiles<METRIC, false, 3, WIDE>);
     launch(frame, batch, settings, plan, memory, walked, out, stream);
 }
