@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Makes build/bundle: a folder with the test, perf and sample programs, small data and run.sh, to be copied to a machine
-# with a GPU that has only glibc and a driver. Smaller than 64 MiB.
+# with a GPU that has only glibc and a driver. Smaller than 64 MiB: the programs are packed, and run.sh unpacks them once.
 #
 #   scripts/bundle.sh [--peers] [--output=FOLDER] [options of scripts/build.sh, such as --cuda-arch=9.0]
 #
 #   --peers           with the contrib CUDA modules that the perf tests compare with: carries NPP, takes cuFFT from the
-#                     target. Without the samples, and packed: run.sh unpacks it once
+#                     target. Without the samples
 #   --output=FOLDER   another folder than build/bundle; what is in it is deleted
 #   --help
 #
@@ -116,9 +116,7 @@ chmod +x "$BUNDLE/run.sh"
 
 # --- what came out ---------------------------------------------------------------------------------------------------
 glibc=$(find "$BUNDLE/bin" "$BUNDLE/lib" -type f -exec readelf -V {} + | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
-if [ "$PEERS" = 1 ]; then
-    (cd "$BUNDLE" && tar -c --owner=0 --group=0 bin lib | gzip -9 >programs.tar.gz && rm -r bin lib)
-fi
+(cd "$BUNDLE" && tar -c --owner=0 --group=0 bin lib | gzip -9 >programs.tar.gz && rm -r bin lib)
 size=$(du -sm --apparent-size "$BUNDLE" | cut -f 1)
 say "$BUNDLE: $size MiB, needs ${glibc/_/ } and an NVIDIA driver${TARGET_NEEDS[*]:+ and ${TARGET_NEEDS[*]}}"
 (cd "$BUNDLE" && find . -type f -printf '%10s  %P\n' | sort -k2)

@@ -35,8 +35,7 @@ export CUDATRACKING_SAMPLES_DATA=${CUDATRACKING_SAMPLES_DATA:-$HERE/data}
 say() { printf '== %s\n' "$*" | tee -a "$OUT/summary.txt"; }
 : >"$OUT/summary.txt"
 
-# With peers the programs come packed.
-if [ -f "$HERE/programs.tar.gz" ] && [ ! -d "$HERE/bin" ]; then
+if [ ! -d "$HERE/bin" ]; then
     { mkdir -p "$HERE/unpacked" && tar -xzf "$HERE/programs.tar.gz" -C "$HERE/unpacked" &&
         mv "$HERE"/unpacked/* "$HERE/" && rmdir "$HERE/unpacked"; } ||
         { echo "error: $HERE/programs.tar.gz could not be unpacked" >&2; exit 2; }
