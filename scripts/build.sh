@@ -214,9 +214,10 @@ fi
 options+=("${EXTRA[@]}")
 
 # Other options start from an empty cache: OpenCV keeps what it once did not find, and cmake what is no longer given.
-# Other source files only run cmake again (OpenCV lists them when it configures).
+# Other source files only run cmake again (OpenCV lists them when it configures), as does VLFeat, once it is installed.
 options_print=$(printf '%s\n' "${options[@]}" | sha256sum)
-sources_print=$(cd "$REPO_ROOT" && find include src test perf samples misc -type f \( -name '*.[chc]pp' -o -name '*.cu*' \) | sort | sha256sum)
+sources_print=$(cd "$REPO_ROOT" && { find include src test perf samples misc -type f \( -name '*.[chc]pp' -o -name '*.cu*' \)
+    [ ! -f /usr/include/vl/quickshift.h ] || echo VLFeat; } | sort | sha256sum)
 if [ ! -f "$BUILD_DIR/build.ninja" ] || [ "$(cat "$BUILD_DIR/.configured" 2>/dev/null)" != "$options_print$sources_print" ]; then
     mkdir -p "$BUILD_DIR"
     [[ "$(cat "$BUILD_DIR/.configured" 2>/dev/null)" == "$options_print"* ]] || rm -f "$BUILD_DIR/CMakeCache.txt"

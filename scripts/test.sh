@@ -9,7 +9,8 @@
 #   --help
 #
 # Last line: 'N passed, N failed, N skipped'. The exit code is 0 only when some test ran and none failed.
-# Without a GPU the CUDA suites are listed as SKIPPED. Environment, for the tests:
+# Without a GPU the CUDA suites are listed as SKIPPED. Peers that results are compared with, VLFeat (Debian's libvlfeat-dev) and
+# scikit-image (PyPI), are installed where that is possible; their tests are skipped without them. Environment, for the tests:
 #   CUDATRACKING_SAMPLES_DATA   pictures and videos (default: samples/data of the unpacked OpenCV)
 #   CUDATRACKING_TLD_DATA       optional: folder of the TLD sequences
 #   CUDATRACKING_TEST_TIMEOUT   seconds after which a hanging test program is ended (default 2400)
@@ -27,7 +28,10 @@ for argument in "$@"; do
     esac
 done
 
-[ "$BUILD" = 0 ] || "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}"
+if [ "$BUILD" = 1 ]; then
+    want_packages "QuickShift's tests against VLFeat" libvlfeat-dev
+    "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}"
+fi
 paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
 eval "$paths" # BUILD_DIR BIN_DIR CV2_DIR PYTHON SOURCES SAMPLES_DATA CUDA
 [ -x "$BIN_DIR/opencv_test_cudatracking" ] || die "$BIN_DIR/opencv_test_cudatracking does not exist; run without --no-build"
@@ -74,6 +78,9 @@ if [ -n "$FILTER" ]; then
 elif [ "$WITH_PYTHON" = 0 ]; then
     say "Python tests: left out because of --no-python"
 else
+    "$PYTHON" -c 'import skimage' 2>/dev/null ||
+        "$PYTHON" -m pip install -q --disable-pip-version-check scikit-image ||
+        say "QuickShift's test against scikit-image: left out, pip could not install it"
     say "Python tests"
     # tests_common belongs to OpenCV's own Python tests.
     (cd "$results" && PYTHONPATH="$CV2_DIR:$SOURCES/opencv/modules/python/test${PYTHONPATH:+:$PYTHONPATH}" \

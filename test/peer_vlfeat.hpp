@@ -9,8 +9,7 @@
 #include "opencv2/ts.hpp"
 #include <string>
 
-#if defined(__linux__) && __has_include(<vl/quickshift.h>)
-#define CUDATRACKING_HAVE_VLFEAT 1
+#ifdef CUDATRACKING_HAVE_VLFEAT // by CMakeLists.txt
 #include <dlfcn.h>
 #ifndef VL_DISABLE_SSE2
 #define VL_DISABLE_SSE2 // the header asks for compiler options otherwise

@@ -13,20 +13,45 @@ die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 # usage_of FILE: the comment block under the shebang is the --help text, so that they cannot drift apart.
 usage_of() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$1"; }
 
+# missing_packages NAME...: those of these Debian packages that are not installed, a line each.
+missing_packages()
+{
+    local package
+    for package in "$@"; do
+        dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || echo "$package"
+    done
+}
+
+install_packages()
+{
+    say "installing $*"
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
 # need_packages NAME...: Debian packages, installed when root and missing, named otherwise.
 need_packages()
 {
     command -v dpkg-query >/dev/null || { say "not a Debian system: make sure these are present: $*"; return; }
-    local missing=() package
-    for package in "$@"; do
-        dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
-    done
+    local missing
+    mapfile -t missing < <(missing_packages "$@")
     [ ${#missing[@]} -gt 0 ] || return 0
     [ "$(id -u)" = 0 ] || die "missing packages; please run: sudo apt-get install ${missing[*]}"
-    say "installing ${missing[*]}"
-    apt-get update -qq || die "apt-get update failed; these packages are needed: ${missing[*]}"
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
-        die "apt-get could not install: ${missing[*]}"
+    install_packages "${missing[@]}" || die "apt-get could not install: ${missing[*]}"
+}
+
+# want_packages PURPOSE NAME...: the same for packages that one can do without.
+want_packages()
+{
+    local purpose=$1 missing
+    shift
+    command -v dpkg-query >/dev/null || { say "$purpose: wants ${*}, where there is such a package"; return; }
+    mapfile -t missing < <(missing_packages "$@")
+    [ ${#missing[@]} -gt 0 ] || return 0
+    if [ "$(id -u)" != 0 ]; then
+        say "$purpose: left out without ${missing[*]} (sudo apt-get install ${missing[*]})"
+    elif ! install_packages "${missing[@]}"; then
+        say "$purpose: left out, apt-get could not install ${missing[*]}"
+    fi
 }
 
 # A private virtual environment, so that nothing of the user's Python is touched.
