@@ -136,12 +136,13 @@ __device__ __forceinline__ void itemValues(const ImageView& frame, const Rect4& 
     {
         __pipeline_wait_prior(1);
         __syncthreads(); // the raw picture is complete, the last channel has been read
-        expandChannel<CHANNELS>(frame, area.x, area.y, area.height, c, plan.stage, raw, expanded);
+        expandChannel<CHANNELS, TheTraits::SPLIT>(frame, area.x, area.y, area.height, c, plan.stage, raw, expanded);
         __pipeline_wait_prior(0);
         __syncthreads(); // template and channel are complete
         const uint32_t* t = templ + c * TheTraits::TEMPLATE_PLANES * planeWords + first * fragment.pitch;
         if (item.any)
-            sums.addRows(picture, rowWords, t, t + planeWords, weights, fragment.pitch, last - first, fragment.width);
+            sums.addRows(picture, rowWords, plan.stage.expandedWords, t, t + planeWords, weights, fragment.pitch,
+                         last - first, fragment.width);
         if constexpr (TheTraits::MOMENTS)
         {
             mergeParts(sums, item.partsShift);
@@ -333,7 +334,8 @@ bool planFused(FusedPlan& plan, Size window, Size fragment, const ImageView& fra
     const int templatePlanes = frame.channels * (split ? 2 : 1) + 1;
     wider.templateWords =
         std::max(plan.templateWords, templatePlanes * fragment.height * ((fragment.width + 15) / 16 * 4));
-    const int pictureWords = wider.stage.rawWords + wider.templateWords + wider.areaHeight * 16 * wider.stage.units;
+    wider.stage.expandedWords = wider.areaHeight * 16 * wider.stage.units;
+    const int pictureWords = wider.stage.rawWords + wider.templateWords + (split ? 3 : 1) * wider.stage.expandedWords;
     const int mapWords = window.area() * (settings.metric == METRIC_SSD && weighted ? 2 : 1);
     wider.sharedBytes =
         std::max(plan.sharedBytes, sizeof(FusedScratch) + 4 * static_cast<size_t>(std::max(pictureWords, mapWords)));

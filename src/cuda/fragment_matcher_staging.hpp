@@ -48,6 +48,16 @@ __device__ __forceinline__ void multiply4(uint32_t a, uint32_t b, uint32_t& high
     high = __byte_perm(p01, p23, 0x7531);
 }
 
+//! Moments of weighted squares and cross terms need q T and I^2 split into bytes; see multiply4().
+template <int METRIC, bool WEIGHTED> struct Traits
+{
+    static constexpr bool MOMENTS = METRIC == METRIC_ZNCC || (METRIC == METRIC_SSD && WEIGHTED);
+    static constexpr bool SPLIT = MOMENTS && WEIGHTED;
+    static constexpr int TEMPLATE_PLANES = SPLIT ? 2 : 1; //!< staged words a template word
+    static constexpr int EXPANDED_PLANES =
+        SPLIT ? 3 : 1; //!< of a channel: the picture, high and low bytes of its square
+};
+
 //! Words from row to row of a raw picture `cols` pixels wide, whose rows begin up to 3 bytes behind a word's start.
 CT_HOST_DEVICE int rawPitch(int cols, int stride) { return (cols * stride + 6 + 12) / 16 * 4; }
 
@@ -142,8 +152,8 @@ __device__ __forceinline__ uint32_t planeWord(const uint32_t* raw, int h, uint32
     return __byte_perm(__byte_perm(w[0], w[1 % STRIDE], both), __byte_perm(w[2 % STRIDE], w[3 % STRIDE], both), 0x5410);
 }
 
-//! Expands channel `plane` of raw rows. (x, y): where the raw picture starts.
-template <int STRIDE>
+//! Expands channel `plane` of raw rows; SPLIT: and its squares, plane after plane. (x, y): where the raw picture starts.
+template <int STRIDE, bool SPLIT>
 __device__ __forceinline__ void expandPlane(const ImageView& frame, int x, int y, int rows, int plane,
                                             const gpu::StagePlan& plan, const uint32_t* raw, uint32_t* expanded)
 {
@@ -169,8 +179,21 @@ __device__ __forceinline__ void expandPlane(const ImageView& frame, int x, int y
         uint4* target = reinterpret_cast<uint4*>(expanded) + 4 * r * units + u;
 #pragma unroll
         for (int phase = 0; phase < 4; ++phase)
-            target[phase * units] = {__funnelshift_r(p[0], p[1], 8 * phase), __funnelshift_r(p[1], p[2], 8 * phase),
-                                     __funnelshift_r(p[2], p[3], 8 * phase), __funnelshift_r(p[3], p[4], 8 * phase)};
+        {
+            [[maybe_unused]] uint32_t words[4], high[4], low[4];
+#pragma unroll
+            for (int k = 0; k < 4; ++k)
+                words[k] = __funnelshift_r(p[k], p[k + 1], 8 * phase);
+            target[phase * units] = {words[0], words[1], words[2], words[3]};
+            if constexpr (SPLIT)
+            {
+#pragma unroll
+                for (int k = 0; k < 4; ++k)
+                    multiply4(words[k], words[k], high[k], low[k]);
+                target[phase * units + plan.expandedWords / 4] = {high[0], high[1], high[2], high[3]};
+                target[phase * units + plan.expandedWords / 2] = {low[0], low[1], low[2], low[3]};
+            }
+        }
         r += plan.expandStep;
         u += plan.expandStepUnits;
         if (u >= units)
@@ -181,25 +204,17 @@ __device__ __forceinline__ void expandPlane(const ImageView& frame, int x, int y
     }
 }
 
-template <int CHANNELS>
+template <int CHANNELS, bool SPLIT>
 __device__ __forceinline__ void expandChannel(const ImageView& frame, int x, int y, int rows, int plane,
                                               const gpu::StagePlan& plan, const uint32_t* raw, uint32_t* expanded)
 {
     if (CHANNELS == 1)
-        expandPlane<1>(frame, x, y, rows, plane, plan, raw, expanded);
+        expandPlane<1, SPLIT>(frame, x, y, rows, plane, plan, raw, expanded);
     else if (frame.pixelStride == 3)
-        expandPlane<3>(frame, x, y, rows, plane, plan, raw, expanded);
+        expandPlane<3, SPLIT>(frame, x, y, rows, plane, plan, raw, expanded);
     else
-        expandPlane<4>(frame, x, y, rows, plane, plan, raw, expanded);
+        expandPlane<4, SPLIT>(frame, x, y, rows, plane, plan, raw, expanded);
 }
-
-//! Moments of weighted squares and cross terms need q T split into bytes; see multiply4().
-template <int METRIC, bool WEIGHTED> struct Traits
-{
-    static constexpr bool MOMENTS = METRIC == METRIC_ZNCC || (METRIC == METRIC_SSD && WEIGHTED);
-    static constexpr bool SPLIT = MOMENTS && WEIGHTED;
-    static constexpr int TEMPLATE_PLANES = SPLIT ? 2 : 1; //!< staged words a template word
-};
 
 /** Stages rows x words (a multiple of 4) of one template plane and of the weights, 16 bytes a thread and step. Unless they
 are split, by asynchronous copies, as fetchRaw(). */

@@ -59,13 +59,15 @@ template <int METRIC, bool WEIGHTED, int P> struct Sums
     }
     __device__ __forceinline__ uint64_t imageOf(int i) const { return WEIGHTED ? sum[i] : 255ull * sum[i]; }
 
-    //! Adds `rows` rows of a template, `width` pixels each; steps in words from row to row, all 16-byte aligned.
-    __device__ __forceinline__ void addRows(const uint32_t* picture, int pictureStep, const uint32_t* t,
-                                            const uint32_t* tLow, const uint32_t* q, int step, int rows, int width)
+    //! Adds `rows` rows of a template, `width` pixels each; steps in words from row to row, all 16-byte aligned. SPLIT:
+    //! `expandedWords` from the picture to the high bytes of its square, and on to the low ones.
+    __device__ __forceinline__ void addRows(const uint32_t* picture, int pictureStep, int expandedWords,
+                                            const uint32_t* t, const uint32_t* tLow, const uint32_t* q, int step,
+                                            int rows, int width)
     {
         const auto columns = [&](auto words, auto last)
         {
-            addColumns<words.value, last.value>(picture, pictureStep, t, tLow, q, step, rows);
+            addColumns<words.value, last.value>(picture, pictureStep, expandedWords, t, tLow, q, step, rows);
             picture += words.value, t += words.value, tLow += words.value, q += words.value, width -= 4 * words.value;
         };
         using std::integral_constant;
@@ -97,8 +99,9 @@ template <int METRIC, bool WEIGHTED, int P> struct Sums
 private:
     //! Adds WORDS columns of words; LAST: unless they are weighted, the weights mask out what is beyond the width.
     template <int WORDS, bool LAST>
-    __device__ __forceinline__ void addColumns(const uint32_t* picture, int pictureStep, const uint32_t* t,
-                                               const uint32_t* tLow, const uint32_t* q, int step, int rows)
+    __device__ __forceinline__ void addColumns(const uint32_t* picture, int pictureStep, int expandedWords,
+                                               const uint32_t* t, const uint32_t* tLow, const uint32_t* q, int step,
+                                               int rows)
     {
         constexpr int IMAGE = (P + WORDS + 2) / 4 * 4, TEMPLATE = (WORDS + 3) / 4 * 4;
 #pragma unroll(WORDS <= 4 ? 4 : 1)
@@ -109,9 +112,8 @@ private:
             load<TEMPLATE>(t, value);
             if (SPLIT)
             {
-#pragma unroll
-                for (int k = 0; k < IMAGE; ++k)
-                    multiply4(image[k], image[k], high[k], low[k]);
+                load<IMAGE>(picture + expandedWords, high);
+                load<IMAGE>(picture + 2 * expandedWords, low);
                 load<TEMPLATE>(tLow, valueLow);
             }
             if (WEIGHTED || LAST)

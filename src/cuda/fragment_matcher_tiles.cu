@@ -87,8 +87,8 @@ __device__ void addChunk(const ImageView& frame, const Batch& batch, const Entry
     stageTemplate<SPLIT>(arena + plane * planeWords, arena + CHANNELS * planeWords, fragment.pitch, chunk.rows, words,
                          stage.templ, tLow, q);
     const int x = entry.window.x + tile.x + chunk.col, y = entry.window.y + tile.y + chunk.row;
-    expandChannel<CHANNELS>(frame, x, y, tuning::TILE_ROWS + chunk.rows - 1, plane, plan.stage, stage.raw,
-                            stage.expanded);
+    expandChannel<CHANNELS, SPLIT>(frame, x, y, tuning::TILE_ROWS + chunk.rows - 1, plane, plan.stage, stage.raw,
+                                   stage.expanded);
     __pipeline_wait_prior(0);
     __syncthreads(); // picture and template are complete
 
@@ -97,8 +97,8 @@ __device__ void addChunk(const ImageView& frame, const Batch& batch, const Entry
     const int begin = part * chunk.rows / PARTS<METRIC, WEIGHTED>;
     const int end = (part + 1) * chunk.rows / PARTS<METRIC, WEIGHTED>;
     const uint32_t* mine = stage.expanded + rowAndPhase * 4 * plan.stage.units + group * P;
-    sums.addRows(mine + begin * 16 * plan.stage.units, 16 * plan.stage.units, stage.templ + begin * words,
-                 tLow + begin * words, q + begin * words, words, end - begin, chunk.cols);
+    sums.addRows(mine + begin * 16 * plan.stage.units, 16 * plan.stage.units, plan.stage.expandedWords,
+                 stage.templ + begin * words, tLow + begin * words, q + begin * words, words, end - begin, chunk.cols);
 }
 
 //! Adds the sums of all parts up in the first; the others start anew. Only sums are linear: this comes before any fold.
@@ -338,16 +338,18 @@ TilePlan planTiles(Size window, Size fragment, const ImageView& frame, const Set
         const int pictureRows = tuning::TILE_ROWS - 1 + chunkRows;
         return chunkRows * templateRow +
                rawWords(pictureRows, plan.stage.rawPitch, plan.stage.units, frame.pixelStride) +
-               pictureRows * 16 * plan.stage.units;
+               (split ? 3 : 1) * pictureRows * 16 * plan.stage.units;
     };
     const int most = std::min(height, tuning::TILE_CHUNK_PIXELS / plan.chunkCols);
     int chunks = (height + most - 1) / most;
-    while (4 * words((height + chunks - 1) / chunks) > static_cast<int>(tuning::TILE_SHARED_BYTES))
+    const size_t limit = split ? tuning::TILE_SPLIT_SHARED_BYTES : tuning::TILE_SHARED_BYTES;
+    while (4 * static_cast<size_t>(words((height + chunks - 1) / chunks)) > limit)
         ++chunks; // of about the same height
     plan.chunkRows = (height + chunks - 1) / chunks;
     plan.templateWords = plan.chunkRows * templateRow;
     plan.stage.rawWords =
         rawWords(tuning::TILE_ROWS - 1 + plan.chunkRows, plan.stage.rawPitch, plan.stage.units, frame.pixelStride);
+    plan.stage.expandedWords = (tuning::TILE_ROWS - 1 + plan.chunkRows) * 16 * plan.stage.units;
     setThreads(plan.stage, POSITION_THREADS * (split ? 1 : tuning::TILE_PARTS));
     const size_t merging = 4 * static_cast<size_t>(plan.templateWords + plan.stage.rawWords + 3 * P * POSITION_THREADS);
     plan.sharedBytes = std::max(merging, 4 * static_cast<size_t>(words(plan.chunkRows)));

@@ -165,6 +165,7 @@ struct StagePlan
 {
     int units, rawPitch; //!< widths of the picture there, expanded and raw
     int rawWords;        //!< all of the raw picture
+    int expandedWords;   //!< one plane of the expanded one
     //! Which part a thread takes, and how far it is to the next; divisions by multiplication, see quotient().
     int fetchThreads, fetchStep, expandStep, expandStepUnits;
     uint32_t fetchInverse, expandInverse;
