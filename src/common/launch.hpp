@@ -17,6 +17,16 @@ namespace cv { namespace cuda { namespace detail {
 //! Shared memory that a block gets without asking; the same on every supported device.
 const size_t DEFAULT_SHARED_BYTES = 48 * 1024;
 
+//! Shared memory that a block of the current device can have when it asks, static memory included.
+inline size_t sharedBytesOfBlock()
+{
+    int device = 0, bytes = 0;
+    cudaCheck(cudaGetDevice(&device), "the current device");
+    cudaCheck(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+              "shared memory of a block");
+    return static_cast<size_t>(bytes);
+}
+
 /** Launches `kernel` on `stream`. An empty grid or block does nothing.
 @param name for the error message. */
 template <typename... Params, typename... Args>

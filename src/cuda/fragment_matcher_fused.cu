@@ -339,7 +339,7 @@ bool planFused(FusedPlan& plan, Size window, Size fragment, const ImageView& fra
     const int mapWords = window.area() * (settings.metric == METRIC_SSD && weighted ? 2 : 1);
     wider.sharedBytes =
         std::max(plan.sharedBytes, sizeof(FusedScratch) + 4 * static_cast<size_t>(std::max(pictureWords, mapWords)));
-    if (wider.sharedBytes > tuning::FUSED_SHARED_BYTES)
+    if (wider.sharedBytes > std::min(tuning::FUSED_SHARED_BYTES, detail::sharedBytesOfBlock()))
         return false;
     plan = wider;
     return true;

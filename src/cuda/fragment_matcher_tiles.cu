@@ -328,11 +328,10 @@ TilePlan planTiles(Size window, Size fragment, const ImageView& frame, const Set
     const bool moments = settings.metric == METRIC_ZNCC || (settings.metric == METRIC_SSD && weighted);
     plan.wide = !moments && pixels * frame.channels * largest > 0xffffffffll;
 
-    plan.chunkCols = std::min(fragment.width, tuning::TILE_CHUNK_COLS);
     const bool split = weighted && settings.metric != METRIC_SAD;
-    plan.stage.units = expandedUnits((GROUPS - 1) * P, P, plan.chunkCols);
-    plan.stage.rawPitch = rawPitch(tuning::TILE_COLS + plan.chunkCols - 1, frame.pixelStride);
-    const int templateRow = (plan.chunkCols + 15) / 16 * 4 * (split ? 3 : 2);
+    const size_t limit = std::min(split ? tuning::TILE_SPLIT_SHARED_BYTES : tuning::TILE_SHARED_BYTES,
+                                  detail::sharedBytesOfBlock() - tuning::TILE_STATIC_BYTES);
+    int templateRow = 0;
     const auto words = [&](int chunkRows)
     {
         const int pictureRows = tuning::TILE_ROWS - 1 + chunkRows;
@@ -340,10 +339,18 @@ TilePlan planTiles(Size window, Size fragment, const ImageView& frame, const Set
                rawWords(pictureRows, plan.stage.rawPitch, plan.stage.units, frame.pixelStride) +
                (split ? 3 : 1) * pictureRows * 16 * plan.stage.units;
     };
+    plan.chunkCols = std::min(fragment.width, tuning::TILE_CHUNK_COLS);
+    for (;; plan.chunkCols = (plan.chunkCols / 2 + 15) / 16 * 16) // narrower ones start at whole groups of words
+    {
+        plan.stage.units = expandedUnits((GROUPS - 1) * P, P, plan.chunkCols);
+        plan.stage.rawPitch = rawPitch(tuning::TILE_COLS + plan.chunkCols - 1, frame.pixelStride);
+        templateRow = (plan.chunkCols + 15) / 16 * 4 * (split ? 3 : 2);
+        if (4 * static_cast<size_t>(words(1)) <= limit || plan.chunkCols <= 16)
+            break;
+    }
     const int most = std::min(height, tuning::TILE_CHUNK_PIXELS / plan.chunkCols);
     int chunks = (height + most - 1) / most;
-    const size_t limit = split ? tuning::TILE_SPLIT_SHARED_BYTES : tuning::TILE_SHARED_BYTES;
-    while (4 * static_cast<size_t>(words((height + chunks - 1) / chunks)) > limit)
+    while (chunks < height && 4 * static_cast<size_t>(words((height + chunks - 1) / chunks)) > limit)
         ++chunks; // of about the same height
     plan.chunkRows = (height + chunks - 1) / chunks;
     plan.templateWords = plan.chunkRows * templateRow;

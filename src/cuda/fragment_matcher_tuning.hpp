@@ -29,6 +29,7 @@ const int FUSED_FEW = 264; // up to so many fragments, two an SM, get more threa
 const int TILE_COLS = 64, TILE_ROWS = 16, TILE_POSITION_THREADS = 128, TILE_PARTS = 2, TILE_BLOCKS = 3;
 const size_t TILE_SHARED_BYTES = 72 * 1024;        // three blocks an SM
 const size_t TILE_SPLIT_SHARED_BYTES = 108 * 1024; // two: moments of weighted sums have no registers for more
+const size_t TILE_STATIC_BYTES = 4 * 1024;         // more than a block has besides
 const int TILE_CHUNK_COLS = 256;                   // columns of a fragment in shared memory at a time
 const int TILE_CHUNK_PIXELS = 16384;               // bounds 32-bit sums of one chunk: 16384 * 765 * 255 < 2^32
 
