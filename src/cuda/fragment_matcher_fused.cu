@@ -17,15 +17,6 @@ namespace {
 using namespace device;
 using gpu::FusedPlan;
 
-template <int METRIC, bool WEIGHTED> struct MapValue
-{
-    using Type = uint32_t;
-};
-template <> struct MapValue<METRIC_SSD, true>
-{
-    using Type = uint64_t; // 255 * 255^2 a byte leaves 32 bits after 259 bytes
-};
-
 //! Registers decide how many threads a block may have, and how many blocks must fit an SM.
 template <int METRIC, bool WEIGHTED, int P> struct FusedBounds
 {
@@ -196,7 +187,8 @@ __device__ __forceinline__ void exclude(const Item& item, int peakX, int peakY, 
     const bool sameRows = ::abs(item.y - peakY) < distance;
     if (exclusion == EXCLUDE_SQUARE && !sameRows)
         return;
-    // |x - peakX| < distance as one comparison; in a cross, that holds for all of the peak's rows
+    // outsideZone() of a row at once: |x - peakX| < distance as one comparison; in a cross, it holds for all of the
+    // peak's rows
     const unsigned most = exclusion == EXCLUDE_CROSS && sameRows ? ~0u : 2u * distance - 2;
     const unsigned left = static_cast<unsigned>(item.x - peakX) + distance - 1;
 #pragma unroll
@@ -248,7 +240,7 @@ __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, Fus
     matchFusedKernel(const ImageView frame, const Batch batch, const Settings settings, const FusedPlan plan,
                      const Walked* walked, const Outputs out)
 {
-    using Value = typename MapValue<METRIC, WEIGHTED>::Type;
+    using Value = std::conditional_t<wideValues(METRIC, WEIGHTED, false), uint64_t, uint32_t>;
     extern __shared__ __align__(16) unsigned char shared[];
     FusedScratch* scratch = reinterpret_cast<FusedScratch*>(shared);
     uint32_t* raw = reinterpret_cast<uint32_t*>(shared + sizeof(FusedScratch));
@@ -305,8 +297,7 @@ static int fusedThreads(int rows, int slots) { return (4 * rows + slots - 1) / s
 
 static int mostThreads(const Settings& settings, bool weighted)
 {
-    const bool moments = settings.metric == METRIC_ZNCC || (settings.metric == METRIC_SSD && weighted);
-    return moments ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
+    return hasMoments(settings.metric, weighted) ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
 }
 
 } // namespace
@@ -316,7 +307,7 @@ namespace gpu {
 bool planFused(FusedPlan& plan, Size window, Size fragment, const ImageView& frame, const Settings& settings,
                bool weighted)
 {
-    const bool split = settings.metric != METRIC_SAD && weighted;
+    const bool split = isSplit(settings.metric, weighted);
     const Size area = window + fragment - Size(1, 1);
     if (window.width > 52 || fusedThreads(window.height, 32) > mostThreads(settings, weighted) ||
         static_cast<int64_t>(fragment.width) * fragment.height * 765 * 255 > 0xffffffffll ||
@@ -331,12 +322,12 @@ bool planFused(FusedPlan& plan, Size window, Size fragment, const ImageView& fra
     wider.stage.units = std::max(plan.stage.units, expandedUnits(0, wider.positions, fragment.width));
     wider.stage.rawPitch = rawPitch(wider.areaWidth, frame.pixelStride);
     wider.stage.rawWords = rawWords(wider.areaHeight, wider.stage.rawPitch, wider.stage.units, frame.pixelStride);
-    const int templatePlanes = frame.channels * (split ? 2 : 1) + 1;
-    wider.templateWords =
-        std::max(plan.templateWords, templatePlanes * fragment.height * ((fragment.width + 15) / 16 * 4));
+    const int planes = frame.channels * templatePlanes(split) + 1; // one of weights
+    wider.templateWords = std::max(plan.templateWords, planes * fragment.height * ((fragment.width + 15) / 16 * 4));
     wider.stage.expandedWords = wider.areaHeight * 16 * wider.stage.units;
-    const int pictureWords = wider.stage.rawWords + wider.templateWords + (split ? 3 : 1) * wider.stage.expandedWords;
-    const int mapWords = window.area() * (settings.metric == METRIC_SSD && weighted ? 2 : 1);
+    const int pictureWords =
+        wider.stage.rawWords + wider.templateWords + expandedPlanes(split) * wider.stage.expandedWords;
+    const int mapWords = window.area() * (wideValues(settings.metric, weighted, false) ? 2 : 1);
     wider.sharedBytes =
         std::max(plan.sharedBytes, sizeof(FusedScratch) + 4 * static_cast<size_t>(std::max(pictureWords, mapWords)));
     if (wider.sharedBytes > std::min(tuning::FUSED_SHARED_BYTES, detail::sharedBytesOfBlock()))

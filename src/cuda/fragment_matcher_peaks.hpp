@@ -37,7 +37,7 @@ template <typename Value> __device__ __forceinline__ TileBest bestOf(const Candi
     return from.bestsInShared ? from.bests[tile] : loadBest(from.bests + tile);
 }
 
-//! Bit r of the result: position (x, y0 + r) lies outside of the window or in the zone of a peak.
+//! Bit r of the result: position (x, y0 + r) lies outside of the window or in the zone of a peak, as outsideZone() has it.
 template <typename Value>
 __device__ uint32_t excludedRows(const Candidates<Value>& from, int x, int y0, const Peak* peaks, int count)
 {

@@ -48,14 +48,29 @@ __device__ __forceinline__ void multiply4(uint32_t a, uint32_t b, uint32_t& high
     high = __byte_perm(p01, p23, 0x7531);
 }
 
+//! True when scores come from moments, which are linear in neither a fragment's rows nor its channels once folded.
+CT_HOST_DEVICE constexpr bool hasMoments(int metric, bool weighted)
+{
+    return metric == METRIC_ZNCC || (metric == METRIC_SSD && weighted);
+}
+
 //! Moments of weighted squares and cross terms need q T and I^2 split into bytes; see multiply4().
+CT_HOST_DEVICE constexpr bool isSplit(int metric, bool weighted) { return weighted && hasMoments(metric, weighted); }
+//! Staged words a template word.
+CT_HOST_DEVICE constexpr int templatePlanes(bool split) { return split ? 2 : 1; }
+//! Of a channel: the picture, high and low bytes of its square.
+CT_HOST_DEVICE constexpr int expandedPlanes(bool split) { return split ? 3 : 1; }
+
+//! True when values take 64 bits; wide: sums may exceed 32. 255 * 255^2 a byte of weighted SSD leaves 32 bits after 259.
+CT_HOST_DEVICE constexpr bool wideValues(int metric, bool weighted, bool wide)
+{
+    return metric != METRIC_ZNCC && (wide || hasMoments(metric, weighted));
+}
+
 template <int METRIC, bool WEIGHTED> struct Traits
 {
-    static constexpr bool MOMENTS = METRIC == METRIC_ZNCC || (METRIC == METRIC_SSD && WEIGHTED);
-    static constexpr bool SPLIT = MOMENTS && WEIGHTED;
-    static constexpr int TEMPLATE_PLANES = SPLIT ? 2 : 1; //!< staged words a template word
-    static constexpr int EXPANDED_PLANES =
-        SPLIT ? 3 : 1; //!< of a channel: the picture, high and low bytes of its square
+    static constexpr bool MOMENTS = hasMoments(METRIC, WEIGHTED), SPLIT = isSplit(METRIC, WEIGHTED);
+    static constexpr int TEMPLATE_PLANES = templatePlanes(SPLIT);
 };
 
 //! Words from row to row of a raw picture `cols` pixels wide, whose rows begin up to 3 bytes behind a word's start.

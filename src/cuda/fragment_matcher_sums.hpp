@@ -73,13 +73,16 @@ template <int METRIC, bool WEIGHTED, int P> struct Sums
         using std::integral_constant;
         const std::false_type whole;
         const std::true_type last;
-        if (!SPLIT && width >= 32) // which has no registers for so many words
+        if constexpr (!SPLIT) // which has no registers for so many words
         {
-#pragma unroll 1
-            while (width >= 48)
-                columns(integral_constant < int, SPLIT ? 4 : 12 > (), whole);
             if (width >= 32)
-                columns(integral_constant < int, SPLIT ? 4 : 8 > (), whole);
+            {
+#pragma unroll 1
+                while (width >= 48)
+                    columns(integral_constant<int, 12>(), whole);
+                if (width >= 32)
+                    columns(integral_constant<int, 8>(), whole);
+            }
         }
 #pragma unroll 1
         while (width >= 16)

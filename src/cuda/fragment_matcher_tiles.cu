@@ -25,13 +25,7 @@ const int POSITION_THREADS = tuning::TILE_POSITION_THREADS; // of one part
 static_assert(POSITION_THREADS == 4 * tuning::TILE_ROWS * GROUPS, "a thread for each row, phase and group");
 
 //! Parts into which the rows of a fragment are divided, each with its own threads.
-template <int METRIC, bool WEIGHTED> constexpr int PARTS = METRIC != METRIC_SAD&& WEIGHTED ? 1 : tuning::TILE_PARTS;
-
-// Host functions are static: nvcc gives unnamed namespaces a name, and g++ then misses declarations.
-static bool wideValues(int metric, bool weighted, bool wide)
-{
-    return metric != METRIC_ZNCC && (wide || (metric == METRIC_SSD && weighted));
-}
+template <int METRIC, bool WEIGHTED> constexpr int PARTS = Traits<METRIC, WEIGHTED>::SPLIT ? 1 : tuning::TILE_PARTS;
 
 //! Running sums of P positions beyond what 32 bits hold.
 template <int METRIC, bool WEIGHTED, bool WIDE> struct Totals
@@ -77,7 +71,7 @@ __device__ void addChunk(const ImageView& frame, const Batch& batch, const Entry
     const DeviceFragment& fragment = entry.fragment;
     const int words = (chunk.cols + 15) / 16 * 4, chunkWords = chunk.rows * words;
     uint32_t* tLow = stage.templ + chunkWords;
-    uint32_t* q = stage.templ + (SPLIT ? 2 : 1) * chunkWords;
+    uint32_t* q = stage.templ + templatePlanes(SPLIT) * chunkWords;
 
     __pipeline_wait_prior(0);
     __syncthreads(); // the raw picture is complete, the last channel has been read
@@ -288,8 +282,7 @@ template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
 void launchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                  const TileMemory& memory, const Walked* walked, const Outputs& out, cudaStream_t stream)
 {
-    constexpr bool WIDE_VALUES = METRIC != METRIC_ZNCC && (WIDE || (METRIC == METRIC_SSD && WEIGHTED));
-    using Value = std::conditional_t<WIDE_VALUES, uint64_t, uint32_t>;
+    using Value = std::conditional_t<wideValues(METRIC, WEIGHTED, WIDE), uint64_t, uint32_t>;
     const int64_t blocks = static_cast<int64_t>(plan.tilesX) * plan.tilesY * batch.count;
     CV_CheckLT(static_cast<double>(blocks), 2147483648., "too many tiles of search windows in one launch");
     detail::launch("matchTiles", matchTilesKernel<METRIC, WEIGHTED, CHANNELS, WIDE, Value>,
@@ -325,10 +318,9 @@ TilePlan planTiles(Size window, Size fragment, const ImageView& frame, const Set
     const int64_t pixels = static_cast<int64_t>(fragment.width) * height;
     const int64_t largest = settings.metric == METRIC_SAD ? (weighted ? 255 * 255 : 255) : 255 * 255;
     // Moments of weighted SSD always run in 64 bits; the chunks below keep each part within 32.
-    const bool moments = settings.metric == METRIC_ZNCC || (settings.metric == METRIC_SSD && weighted);
-    plan.wide = !moments && pixels * frame.channels * largest > 0xffffffffll;
+    plan.wide = !hasMoments(settings.metric, weighted) && pixels * frame.channels * largest > 0xffffffffll;
 
-    const bool split = weighted && settings.metric != METRIC_SAD;
+    const bool split = isSplit(settings.metric, weighted);
     const size_t limit = std::min(split ? tuning::TILE_SPLIT_SHARED_BYTES : tuning::TILE_SHARED_BYTES,
                                   detail::sharedBytesOfBlock() - tuning::TILE_STATIC_BYTES);
     int templateRow = 0;
@@ -337,14 +329,14 @@ TilePlan planTiles(Size window, Size fragment, const ImageView& frame, const Set
         const int pictureRows = tuning::TILE_ROWS - 1 + chunkRows;
         return chunkRows * templateRow +
                rawWords(pictureRows, plan.stage.rawPitch, plan.stage.units, frame.pixelStride) +
-               (split ? 3 : 1) * pictureRows * 16 * plan.stage.units;
+               expandedPlanes(split) * pictureRows * 16 * plan.stage.units;
     };
     plan.chunkCols = std::min(fragment.width, tuning::TILE_CHUNK_COLS);
     for (;; plan.chunkCols = (plan.chunkCols / 2 + 15) / 16 * 16) // narrower ones start at whole groups of words
     {
         plan.stage.units = expandedUnits((GROUPS - 1) * P, P, plan.chunkCols);
         plan.stage.rawPitch = rawPitch(tuning::TILE_COLS + plan.chunkCols - 1, frame.pixelStride);
-        templateRow = (plan.chunkCols + 15) / 16 * 4 * (split ? 3 : 2);
+        templateRow = (plan.chunkCols + 15) / 16 * 4 * (templatePlanes(split) + 1);
         if (4 * static_cast<size_t>(words(1)) <= limit || plan.chunkCols <= 16)
             break;
     }

@@ -330,8 +330,8 @@ void CudaEngine::scoreMaps(const ImageView& frame, const Areas& areas, const Set
         const Size size = slots_[slotOfFragment_[i]].size;
         const Rect4 area = areas.host ? (*areas.host)[i] : Rect4{0, 0, frame.cols, frame.rows};
         const SearchWindow its = searchWindow(area, frame.cols, frame.rows, size.width, size.height);
-        window = Size(std::max(window.width, its.cols), std::max(window.height, its.rows));
-        fragment = Size(std::max(fragment.width, size.width), std::max(fragment.height, size.height));
+        window = larger(window, Size(its.cols, its.rows));
+        fragment = larger(fragment, size);
     }
     if (window.empty())
         return;

@@ -12,6 +12,8 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
+inline Size larger(Size a, Size b) { return Size(std::max(a.width, b.width), std::max(a.height, b.height)); }
+
 //! Search areas of a call: on the host, on the device with a limit, or neither (the whole frame).
 struct Areas
 {

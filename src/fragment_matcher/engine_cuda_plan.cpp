@@ -36,7 +36,7 @@ void widen(SizeGroup& group, Size size, const ImageView& frame, const Areas& are
     else if (areas.device)
         area = {0, 0, std::min(areas.limit.width, frame.cols), std::min(areas.limit.height, frame.rows)};
     const SearchWindow window = searchWindow(area, frame.cols, frame.rows, size.width, size.height);
-    group.window = Size(std::max(group.window.width, window.cols), std::max(group.window.height, window.rows));
+    group.window = larger(group.window, Size(window.cols, window.rows));
 }
 
 //! Positions a thread are common to all, and change how much memory each takes: plan again until they stay.
@@ -78,7 +78,6 @@ CudaEngine::Work CudaEngine::planWork(const ImageView& frame, const Areas& areas
 
     Work work;
     work.fusedPlan = planGroups(groups, frame, settings, weighted);
-    const auto larger = [](Size a, Size b) { return Size(std::max(a.width, b.width), std::max(a.height, b.height)); };
     Size window, fragment;
     for (const auto& group : groups)
     {
