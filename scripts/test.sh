@@ -79,7 +79,7 @@ elif [ "$WITH_PYTHON" = 0 ]; then
     say "Python tests: left out because of --no-python"
 else
     "$PYTHON" -c 'import skimage' 2>/dev/null ||
-        "$PYTHON" -m pip install -q --disable-pip-version-check scikit-image ||
+        pip_install scikit-image ||
         say "QuickShift's test against scikit-image: left out, pip could not install it"
     say "Python tests"
     # tests_common belongs to OpenCV's own Python tests.

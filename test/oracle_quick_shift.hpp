@@ -27,6 +27,11 @@ struct QuickShiftOptions
     int searchRadius = 0; //!< 0: ceil(maxDist)
     bool strict = false, normalize = false;
     Mat mask;
+
+    QuickShiftOptions() {}
+    QuickShiftOptions(double sigma_, double maxDist_, double scale)
+        : sigma(sigma_), maxDist(maxDist_), scales(Vec4d::all(scale))
+    {}
 };
 
 //! The picture's points, and the squares around them.

@@ -8,6 +8,7 @@
 #include "test_precomp.hpp"
 #include <map>
 #include <set>
+#include <thread>
 
 namespace opencv_test { namespace scenes {
 
@@ -37,6 +38,19 @@ inline void expectSame(const Results& expected, const Results& actual)
     EXPECT_TRUE(sameBits(expected.distances, actual.distances)) << "distances";
     EXPECT_TRUE(sameBits(expected.labels, actual.labels)) << "labels";
     EXPECT_EQ(expected.count, actual.count);
+}
+
+//! `run`, which returns Results, on four threads at once.
+template <typename Run> void expectSameOnThreads(const Results& expected, const Run& run)
+{
+    std::vector<Results> results(4);
+    std::vector<std::thread> threads;
+    for (Results& r : results)
+        threads.emplace_back([&r, &run] { r = run(); });
+    for (std::thread& t : threads)
+        t.join();
+    for (const Results& r : results)
+        expectSame(expected, r);
 }
 
 //! A mask that leaves every spacing-th pixel of every spacing-th row.

@@ -59,10 +59,7 @@ TEST(QuickShift_Accuracy, typesAndChannels)
                             depth == CV_16U   ? 257.
                             : depth == CV_32F ? 1. / 3
                                               : 1.);
-            QuickShiftOptions o;
-            o.sigma = 2.3;
-            o.maxDist = 7.5;
-            o.scales = Vec4d::all(depth == CV_16U ? 0.1 / 257 : 0.1);
+            QuickShiftOptions o(2.3, 7.5, depth == CV_16U ? 0.1 / 257 : 0.1);
             expectLikeOracle(image, o, 0.995, typeToString(image.type()));
         }
 }
@@ -71,10 +68,7 @@ TEST(QuickShift_Accuracy, options)
 {
     RNG rng(402);
     const Mat image = randomPicture(rng, Size(70, 50), CV_8UC3, 5);
-    QuickShiftOptions o;
-    o.sigma = 2.;
-    o.maxDist = 8.;
-    o.scales = Vec4d::all(0.1);
+    QuickShiftOptions o(2., 8., 0.1);
     expectLikeOracle(image, o, 0.997, "plain");
     o.scales = Vec4d(0.1, 0.3, 0.02, 1.);
     expectLikeOracle(image, o, 0.997, "a scale for each channel");
@@ -101,10 +95,7 @@ TEST(QuickShift_Accuracy, mask)
 {
     RNG rng(403);
     const Mat image = randomPicture(rng, Size(64, 40), CV_8UC3, 5);
-    QuickShiftOptions o;
-    o.sigma = 2.;
-    o.maxDist = 8.;
-    o.scales = Vec4d::all(0.15);
+    QuickShiftOptions o(2., 8., 0.15);
     o.mask = Mat(image.size(), CV_8U);
     rng.fill(o.mask, RNG::UNIFORM, 0, 4);
     o.mask(Rect(10, 10, 20, 9)).setTo(0);
@@ -165,10 +156,7 @@ TEST(QuickShift_Accuracy, plateaus)
 TEST(QuickShift_Accuracy, sizes)
 {
     RNG rng(405);
-    QuickShiftOptions o;
-    o.sigma = 1.5;
-    o.maxDist = 20.;
-    o.scales = Vec4d::all(0.02);
+    QuickShiftOptions o(1.5, 20., 0.02);
     for (const int cols : {1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65})
         for (const int rows : {1, 8, 31, 33})
             expectLikeOracle(randomPicture(rng, Size(cols, rows), CV_8UC3, 3), o, 0.99,

@@ -7,7 +7,6 @@
 #include "opencv2/core/cuda_stream_accessor.hpp"
 #include <cuda_runtime_api.h>
 #endif
-#include <thread>
 
 namespace opencv_test { namespace {
 
@@ -316,25 +315,17 @@ TEST(CUDA_QuickShift, threads)
     const Mat image = randomPicture(rng, Size(190, 120), CV_8UC3, 5);
     const Ptr<QuickShift> cpu = QuickShift::create(2., 30., 0.3);
     cpu->compute(image);
-    const Results expected = resultsOf(*cpu);
-    std::vector<Results> results(4);
-    std::vector<std::thread> threads;
-    for (Results& r : results)
-        threads.emplace_back(
-            [&r, &image]
-            {
-                Stream stream;
-                const Ptr<QuickShift> q = QuickShift::create(2., 30., 0.3);
-                const GpuMat input(image);
-                for (int i = 0; i < 10; ++i)
-                    q->compute(input, noArray(), stream);
-                stream.waitForCompletion();
-                r = resultsOf(*q);
-            });
-    for (std::thread& t : threads)
-        t.join();
-    for (const Results& r : results)
-        expectSame(expected, r);
+    expectSameOnThreads(resultsOf(*cpu),
+                        [&image]
+                        {
+                            Stream stream;
+                            const Ptr<QuickShift> q = QuickShift::create(2., 30., 0.3);
+                            const GpuMat input(image);
+                            for (int i = 0; i < 10; ++i)
+                                q->compute(input, noArray(), stream);
+                            stream.waitForCompletion();
+                            return resultsOf(*q);
+                        });
 }
 
 //! Smaller, larger, other type, other engine: one instance.

@@ -5,7 +5,6 @@
 // from the oracle on pictures made so that no rounding matters.
 #include "oracle_quick_shift.hpp"
 #include "scenes_quick_shift.hpp"
-#include <thread>
 
 namespace opencv_test { namespace {
 
@@ -66,10 +65,7 @@ TEST(QuickShift_Edges, widestWindow)
 TEST(QuickShift_Edges, longRows)
 {
     RNG rng(441);
-    QuickShiftOptions o;
-    o.sigma = 1.2;
-    o.maxDist = 5.;
-    o.scales = Vec4d::all(0.1);
+    QuickShiftOptions o(1.2, 5., 0.1);
     for (const int cols : {511, 512, 513, 1023, 1024, 1025, 1540})
     {
         const Mat image = randomPicture(rng, Size(cols, 3), CV_8UC3, 3);
@@ -195,10 +191,7 @@ TEST(QuickShift_Edges, farParents)
 TEST(QuickShift_Edges, normalizedNarrow)
 {
     RNG rng(443);
-    QuickShiftOptions o;
-    o.sigma = 1.4;
-    o.maxDist = 6.;
-    o.scales = Vec4d::all(0.125);
+    QuickShiftOptions o(1.4, 6., 0.125);
     o.normalize = true;
     for (const Size size : {Size(1, 1), Size(1, 40), Size(2, 40), Size(3, 40), Size(40, 1), Size(40, 2), Size(40, 3)})
     {
@@ -376,22 +369,14 @@ TEST(QuickShift_Edges, instancesOnThreads)
     const Mat image = randomPicture(rng, Size(150, 110), CV_8UC3, 5);
     const Ptr<QuickShift> first = QuickShift::create(2., 20., 0.3);
     first->compute(image);
-    const Results expected = resultsOf(*first);
-    std::vector<Results> results(4);
-    std::vector<std::thread> threads;
-    for (Results& r : results)
-        threads.emplace_back(
-            [&r, &image]
-            {
-                const Ptr<QuickShift> q = QuickShift::create(2., 20., 0.3);
-                for (int i = 0; i < 5; ++i)
-                    q->compute(image);
-                r = resultsOf(*q);
-            });
-    for (std::thread& t : threads)
-        t.join();
-    for (const Results& r : results)
-        expectSame(expected, r);
+    expectSameOnThreads(resultsOf(*first),
+                        [&image]
+                        {
+                            const Ptr<QuickShift> q = QuickShift::create(2., 20., 0.3);
+                            for (int i = 0; i < 5; ++i)
+                                q->compute(image);
+                            return resultsOf(*q);
+                        });
 }
 
 //! The largest values that the contract takes, and the first that it does not.

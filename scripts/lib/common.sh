@@ -56,12 +56,13 @@ want_packages()
 
 # A private virtual environment, so that nothing of the user's Python is touched.
 PYTHON=$BUILD_ROOT/venv/bin/python
+pip_install() { "$PYTHON" -m pip install -q --disable-pip-version-check "$@"; }
 need_python_tools()
 {
     "$PYTHON" -c 'import numpy, skbuild, setuptools, wheel, pip' 2>/dev/null && return
     say "making a private Python environment in $BUILD_ROOT/venv"
     python3 -m venv --clear "$BUILD_ROOT/venv" || die "python3 -m venv failed (Debian: apt-get install python3-venv)"
-    "$PYTHON" -m pip install -q --disable-pip-version-check numpy scikit-build setuptools wheel ||
+    pip_install numpy scikit-build setuptools wheel ||
         die "pip could not install numpy and scikit-build into $BUILD_ROOT/venv"
 }
 
