@@ -10,11 +10,25 @@
 
 namespace cv { namespace cuda { namespace detail {
 
-//! @param what the stage that failed, with its shapes where they help.
+/** Throws when a call failed, and takes the error away that the failure left behind: whoever asks CUDA next for the last
+error is not to find ours. @param what the stage that failed, with its shapes where they help. */
 inline void cudaCheck(cudaError_t error, const char* what)
 {
-    if (error != cudaSuccess)
-        CV_Error_(Error::GpuApiCallError, ("%s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error)));
+    if (error == cudaSuccess)
+        return;
+    cudaGetLastError();
+    CV_Error_(Error::GpuApiCallError, ("%s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error)));
+}
+
+/** Libraries such as CUB ask for the last error after their launches, and would take one that stood before for theirs:
+call this first. (Launches of our own return their error.) */
+inline void forgetOlderError() { cudaGetLastError(); }
+
+inline int currentDevice()
+{
+    int device = 0;
+    cudaCheck(cudaGetDevice(&device), "asking for the current device");
+    return device;
 }
 
 inline bool isCapturing(cudaStream_t stream)
@@ -23,6 +37,20 @@ inline bool isCapturing(cudaStream_t stream)
     cudaCheck(cudaStreamIsCapturing(stream, &status), "asking whether the stream is being captured");
     return status != cudaStreamCaptureStatusNone;
 }
+
+/** While it lives, this thread may allocate, free and query although a stream is being captured: that does not belong into
+the graph. Without it, a capture in the global mode on any thread makes such calls fail, and fails itself. */
+class OutsideOfCapture
+{
+public:
+    OutsideOfCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+    ~OutsideOfCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+    OutsideOfCapture(const OutsideOfCapture&) = delete;
+    OutsideOfCapture& operator=(const OutsideOfCapture&) = delete;
+
+private:
+    cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
 
 }}} // namespace cv::cuda::detail
 

@@ -6,6 +6,8 @@
 #define OPENCV_CUDATRACKING_COMMON_LAUNCH_HPP
 
 #include "cuda_check.hpp"
+#include "shared_memory.hpp"
+#include "views.hpp"
 
 namespace cv { namespace cuda { namespace detail {
 
@@ -14,21 +16,11 @@ namespace cv { namespace cuda { namespace detail {
 #define CUDATRACKING_DEBUG_SYNC 0
 #endif
 
-//! Shared memory that a block gets without asking; the same on every supported device.
-const size_t DEFAULT_SHARED_BYTES = 48 * 1024;
-
-//! Shared memory that a block of the current device can have when it asks, static memory included.
-inline size_t sharedBytesOfBlock()
-{
-    int device = 0, bytes = 0;
-    cudaCheck(cudaGetDevice(&device), "the current device");
-    cudaCheck(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-              "shared memory of a block");
-    return static_cast<size_t>(bytes);
-}
+//! Blocks of `threads` for n items, one a thread.
+inline dim3 linearGrid(int64_t n, int threads) { return dim3(static_cast<unsigned>(ceilDiv<int64_t>(n, threads))); }
 
 /** Launches `kernel` on `stream`. An empty grid or block does nothing.
-@param name for the error message. */
+@param name for the error message. An error that stood before is neither reported nor taken away, unless this launch fails. */
 template <typename... Params, typename... Args>
 void launch(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, size_t sharedBytes, cudaStream_t stream,
             Args... args)
@@ -38,12 +30,14 @@ void launch(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, 
     if (grid.x > 0x7fffffffu || grid.y > 65535u || grid.z > 65535u || block.x * block.y * block.z > 1024u)
         CV_Error_(Error::StsOutOfRange, ("kernel %s: grid %ux%ux%u of blocks %ux%ux%u exceeds the device's limits",
                                          name, grid.x, grid.y, grid.z, block.x, block.y, block.z));
-    if (sharedBytes > DEFAULT_SHARED_BYTES)
-        cudaCheck(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                       cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sharedBytes)),
-                  name);
-    kernel<<<grid, block, sharedBytes, stream>>>(static_cast<Params>(args)...);
-    cudaCheck(cudaPeekAtLastError(), name);
+    if (sharedBytes > 0)
+        allowAllSharedMemory(reinterpret_cast<const void*>(kernel), name);
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = sharedBytes;
+    config.stream = stream;
+    cudaCheck(cudaLaunchKernelEx(&config, kernel, static_cast<Params>(args)...), name);
 #if CUDATRACKING_DEBUG_SYNC
     cudaCheck(cudaStreamSynchronize(stream), name);
 #endif

@@ -9,7 +9,33 @@
 #include <cstddef>
 #include <cstdint>
 
+struct CUstream_st;
+
 namespace cv { namespace cuda { namespace detail {
+
+//! cudaStream_t, for builds without CUDA too.
+typedef CUstream_st* StreamHandle;
+
+//! a / b, rounded up; for a >= 0 and b > 0.
+template <typename T> CT_HOST_DEVICE constexpr T ceilDiv(T a, T b) { return (a + b - 1) / b; }
+
+//! Depths of pictures: CV_8U, CV_16U, CV_32F.
+const int DEPTH_8U = 0, DEPTH_16U = 2, DEPTH_32F = 5;
+
+//! A picture of any depth with interleaved channels; data null: none.
+struct PictureView
+{
+    const void* data;
+    size_t step; //!< bytes from row to row
+    int cols, rows;
+    int depth, channels;
+
+    CT_HOST_DEVICE explicit operator bool() const { return data != nullptr; }
+    template <typename T> CT_HOST_DEVICE const T* row(int y) const
+    {
+        return reinterpret_cast<const T*>(static_cast<const uint8_t*>(data) + static_cast<size_t>(y) * step);
+    }
+};
 
 //! An 8-bit picture with interleaved channels. `channels` (1 or 3) count, pixels are `pixelStride` bytes apart (1, 3, 4).
 struct ImageView
@@ -49,6 +75,28 @@ template <typename T> struct ConstRowsView
     {
         return reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(data) + static_cast<size_t>(y) * step);
     }
+};
+
+enum class Memory
+{
+    HOST,
+    PINNED, //!< page-locked: copies to it do not wait
+    DEVICE
+};
+
+//! An output of a call, in the caller's memory. data null: not wanted.
+struct OutputView
+{
+    const char* name; //!< for messages
+    void* data;
+    size_t step; //!< bytes from row to row
+    int rows, cols;
+    size_t elemSize;
+    Memory memory;
+
+    explicit operator bool() const { return data != nullptr; }
+    size_t rowBytes() const { return elemSize * static_cast<size_t>(cols); }
+    template <typename T> RowsView<T> as() const { return {static_cast<T*>(data), step}; }
 };
 
 }}} // namespace cv::cuda::detail

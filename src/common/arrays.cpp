@@ -1,0 +1,184 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "../precomp.hpp"
+#include "arrays.hpp"
+#include <string>
+
+namespace cv { namespace cuda { namespace detail {
+
+static_assert(DEPTH_8U == CV_8U && DEPTH_16U == CV_16U && DEPTH_32F == CV_32F, "depths are OpenCV's");
+
+// --- inputs ----------------------------------------------------------------------------------------------------------
+
+bool onDevice(const _InputArray& array) { return array.isGpuMat() || array.isGpuMatVector(); }
+
+static bool isArrayOfArrays(const _InputArray& array)
+{
+    switch (array.kind())
+    {
+    case _InputArray::STD_VECTOR_MAT:
+    case _InputArray::STD_VECTOR_UMAT:
+    case _InputArray::STD_VECTOR_VECTOR:
+    case _InputArray::STD_VECTOR_CUDA_GPU_MAT:
+    case _InputArray::STD_ARRAY_MAT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void checkDimsOf(const char* name, int dims, const int* sizes)
+{
+    if (dims <= 2)
+        return;
+    std::string shape = std::to_string(sizes[0]);
+    for (int d = 1; d < dims; ++d)
+        shape += " x " + std::to_string(sizes[d]);
+    CV_Error_(
+        Error::StsBadSize,
+        ("%s: an array of %d dimensions, %s, but pictures and lists have two (channels come last and do not count)",
+         name, dims, shape.c_str()));
+}
+
+void checkDims(const char* name, const _InputArray& array)
+{
+    int sizes[CV_MAX_DIM];
+    if (!isArrayOfArrays(array))
+    {
+        if (array.isMat() || array.isUMat())
+            checkDimsOf(name, array.sizend(sizes), sizes);
+        return;
+    }
+    if (array.isGpuMatVector() || array.kind() == _InputArray::STD_VECTOR_VECTOR)
+        return;
+    const int count = static_cast<int>(array.total());
+    for (int i = 0; i < count; ++i)
+        checkDimsOf(name, array.sizend(sizes, i), sizes);
+}
+
+Mat hostArray(const char* name, const _InputArray& array)
+{
+    checkDims(name, array);
+    return array.kind() == _InputArray::NONE ? Mat() : array.getMat();
+}
+
+GpuMat deviceArray(const char*, const _InputArray& array)
+{
+    return array.kind() == _InputArray::NONE ? GpuMat() : array.getGpuMat();
+}
+
+std::vector<Mat> hostArrays(const char* name, const _InputArray& arrays)
+{
+    checkDims(name, arrays);
+    std::vector<Mat> mats;
+    if (isArrayOfArrays(arrays))
+        arrays.getMatVector(mats);
+    else if (arrays.kind() != _InputArray::NONE)
+        mats.push_back(arrays.getMat());
+    return mats;
+}
+
+std::vector<GpuMat> deviceArrays(const char*, const _InputArray& arrays)
+{
+    std::vector<GpuMat> mats;
+    if (arrays.isGpuMatVector())
+        arrays.getGpuMatVector(mats);
+    else if (arrays.kind() != _InputArray::NONE)
+        mats.push_back(arrays.getGpuMat());
+    return mats;
+}
+
+Mat keptArray(const char* name, const _InputArray& array)
+{
+    const Mat mat = hostArray(name, array);
+    if (array.kind() == _InputArray::STD_VECTOR && mat.rows == 1 && mat.cols > 1)
+        return mat.reshape(0, mat.cols).clone(); // a vector is a column
+    return array.isMat() ? mat : mat.clone();
+}
+
+template <typename Picture> static PictureView pictureView(const Picture& picture)
+{
+    return {picture.data, picture.step, picture.cols, picture.rows, picture.depth(), picture.channels()};
+}
+
+PictureView viewOf(const Mat& picture) { return pictureView(picture); }
+PictureView viewOf(const GpuMat& picture) { return pictureView(picture); }
+
+template <typename Array>
+static ListView listView(const char* name, const Array& given, int channels, int count, bool furtherColumns)
+{
+    const bool flat = given.type() == CV_32SC1 && given.cols == channels;
+    const Array list = flat ? given.reshape(channels) : given;
+    const int type = CV_MAKETYPE(CV_32S, channels);
+    if (list.type() != type)
+        CV_Error_(Error::StsUnsupportedFormat,
+                  ("%s: %d x %d elements of %s, but %s or %d columns of CV_32SC1 are needed", name, given.rows,
+                   given.cols, typeToString(given.type()).c_str(), typeToString(type).c_str(), channels));
+    if (list.rows == count && (furtherColumns || list.cols == 1))
+        return {list.data, list.step, count};
+    if (list.rows == 1 && list.cols == count)
+        return {list.data, list.elemSize(), count};
+    CV_Error_(Error::StsUnmatchedSizes,
+              ("%s: %d x %d elements, but one for each of %d is needed", name, list.rows, list.cols, count));
+}
+
+ListView listOf(const char* name, const Mat& list, int channels, int count, bool furtherColumns)
+{
+    return listView(name, list, channels, count, furtherColumns);
+}
+
+ListView listOf(const char* name, const GpuMat& list, int channels, int count, bool furtherColumns)
+{
+    return listView(name, list, channels, count, furtherColumns);
+}
+
+void noCuda() { CV_Error(Error::GpuNotSupported, "a GpuMat was given, but this OpenCV was built without CUDA"); }
+
+// --- outputs ---------------------------------------------------------------------------------------------------------
+
+Output::Output(const char* name, const _OutputArray& target, int rows, int cols, int type, bool device)
+{
+    if (!target.needed())
+        return;
+    if (target.isGpuMat() && !device)
+        CV_Error_(Error::StsBadArg, ("%s: is a GpuMat, but the results are on the host; give a Mat", name));
+    if (rows == 0 || cols == 0)
+    {
+        target.release();
+        return;
+    }
+    if (target.fixedType() && target.type() != type)
+        CV_Error_(Error::StsUnmatchedFormats, ("%s: an array of %s, but the results are %s", name,
+                                               typeToString(target.type()).c_str(), typeToString(type).c_str()));
+    const bool vector = target.kind() == _InputArray::STD_VECTOR;
+    if (vector && cols > 1)
+        CV_Error_(
+            Error::StsBadArg,
+            ("%s: the results are %d x %d elements, which a std::vector cannot hold; give a Mat", name, rows, cols));
+    target.create(rows, cols, type);
+    if (target.isGpuMat())
+    {
+        device_ = target.getGpuMat();
+        view_ = {name, device_.data, device_.step, rows, cols, device_.elemSize(), Memory::DEVICE};
+        return;
+    }
+    host_ = target.getMat();
+    const bool lying = host_.rows != rows; // a vector is one row of OpenCV's, whose step is the whole row
+    CV_Assert(host_.total() == static_cast<size_t>(rows) * cols && host_.type() == type);
+    view_ = {name,
+             host_.data,
+             lying ? host_.elemSize() : host_.step,
+             rows,
+             cols,
+             host_.elemSize(),
+             target.kind() == _InputArray::CUDA_HOST_MEM ? Memory::PINNED : Memory::HOST};
+}
+
+void release(const _OutputArray& target)
+{
+    if (target.needed())
+        target.release();
+}
+
+}}} // namespace cv::cuda::detail

@@ -1,0 +1,22 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// How much shared memory kernels may have.
+#ifndef OPENCV_CUDATRACKING_COMMON_SHARED_MEMORY_HPP
+#define OPENCV_CUDATRACKING_COMMON_SHARED_MEMORY_HPP
+
+#include <cstddef>
+
+namespace cv { namespace cuda { namespace detail {
+
+//! Shared memory that a block of the current device can have when it asks, static memory included.
+size_t sharedBytesOfBlock();
+
+/** Lets a kernel have all the dynamic shared memory that the current device can give it. Attributes of a kernel belong to
+the process: were they set to what one launch needs, a launch of another thread could find less than it needs. So they are
+set once for each kernel and device, and always to the most. @param name for the error message. */
+void allowAllSharedMemory(const void* kernel, const char* name);
+
+}}} // namespace cv::cuda::detail
+
+#endif // OPENCV_CUDATRACKING_COMMON_SHARED_MEMORY_HPP

@@ -1,0 +1,345 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "../precomp.hpp"
+
+#ifdef HAVE_CUDA
+
+#include "workspace.hpp"
+#include <algorithm>
+#include <cstring>
+
+namespace cv { namespace cuda { namespace detail {
+
+static bool sameGraph(const Graph& a, const Graph& b) { return !a.owner_before(b) && !b.owner_before(a); }
+
+void GraphUses::add(const Graph& graph)
+{
+    graphs_.erase(std::remove_if(graphs_.begin(), graphs_.end(),
+                                 [&](const Graph& other) { return other.expired() || sameGraph(other, graph); }),
+                  graphs_.end());
+    if (!graph.expired())
+        graphs_.push_back(graph);
+}
+
+bool GraphUses::anyBut(const Graph& graph) const
+{
+    return std::any_of(graphs_.begin(), graphs_.end(),
+                       [&](const Graph& other) { return !other.expired() && !sameGraph(other, graph); });
+}
+
+//! Lets `event` stand for what is on the stream; where that fails, waits, so that nothing is left to stand for.
+static bool record(cudaEvent_t event, cudaStream_t stream) noexcept
+{
+    if (cudaEventRecord(event, stream) == cudaSuccess)
+        return true;
+    cudaGetLastError();
+    if (cudaStreamSynchronize(stream) != cudaSuccess)
+        cudaGetLastError();
+    return false;
+}
+
+// --- Workspace -------------------------------------------------------------------------------------------------------
+
+Workspace::~Workspace()
+{
+    for (const Retired& retired : retired_)
+        free(retired.block);
+    if (done_)
+        cudaEventDestroy(done_);
+}
+
+static void CUDART_CB dropToken(void* token) { delete static_cast<std::shared_ptr<char>*>(token); }
+
+//! All calls of a capture share a token, which the graph owns.
+Graph Workspace::graphOf(unsigned long long capture, cudaGraph_t graph)
+{
+    if (capture == capture_ && !captureGraph_.expired())
+        return captureGraph_;
+    const std::shared_ptr<char> token = std::make_shared<char>();
+    std::unique_ptr<std::shared_ptr<char>> owned(new std::shared_ptr<char>(token));
+    cudaUserObject_t object = nullptr;
+    cudaCheck(cudaUserObjectCreate(&object, owned.get(), dropToken, 1, cudaUserObjectNoDestructorSync),
+              "noting what a graph refers to");
+    owned.release();
+    const cudaError_t error = cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove);
+    if (error != cudaSuccess)
+        cudaUserObjectRelease(object, 1);
+    cudaCheck(error, "noting what a graph refers to");
+    capture_ = capture;
+    captureGraph_ = token;
+    return captureGraph_;
+}
+
+Block Workspace::allocate(const Call& call, size_t bytes, const char* purpose)
+{
+    retired_.reserve(retired_.size() + 2); // for release()
+    // What dead graphs left behind, unless it is far too large.
+    for (size_t i = 0; i < retired_.size(); ++i)
+    {
+        const Block block = retired_[i].block;
+        if (block.bytes < bytes || block.bytes / 2 > bytes + 4096 || retired_[i].uses.any())
+            continue;
+        retired_.erase(retired_.begin() + i);
+        return block;
+    }
+    const OutsideOfCapture outside;
+    if (!call.capturing())
+        freeRetired();
+    Block block;
+    block.bytes = bytes;
+    const cudaError_t error = cudaMalloc(&block.data, bytes);
+    if (error != cudaSuccess)
+    {
+        cudaGetLastError();
+        CV_Error_(Error::GpuApiCallError, ("%s: cannot allocate %zu bytes of device memory for %s: %s", owner_, bytes,
+                                           purpose, cudaGetErrorString(error)));
+    }
+    bytes_ += bytes;
+    return block;
+}
+
+void Workspace::release(const Call& call, Block block, GraphUses uses) noexcept
+{
+    if (!block.data)
+        return;
+    if (uses.any() || call.capturing()) // freeing waits for the device, which is not for captures
+        retired_.push_back({block, std::move(uses)});
+    else
+        free(block);
+}
+
+void Workspace::free(Block block) noexcept
+{
+    if (!block.data)
+        return;
+    const OutsideOfCapture outside;
+    cudaFree(block.data);
+    bytes_ -= block.bytes;
+}
+
+void Workspace::freeRetired()
+{
+    const auto dead = std::partition(retired_.begin(), retired_.end(), [](const Retired& r) { return r.uses.any(); });
+    std::for_each(dead, retired_.end(), [this](const Retired& r) { free(r.block); });
+    retired_.erase(dead, retired_.end());
+}
+
+// --- Call ------------------------------------------------------------------------------------------------------------
+
+Call::Call(Workspace& workspace, StreamHandle stream) : workspace_(workspace), stream_(stream)
+{
+    const int device = currentDevice();
+    if (workspace.device_ >= 0 && device != workspace.device_)
+        CV_Error_(Error::StsBadArg,
+                  ("%s: the current CUDA device is %d, but this instance lives on device %d, that of its first "
+                   "CUDA call",
+                   workspace.owner_, device, workspace.device_));
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    unsigned long long capture = 0;
+    cudaGraph_t graph = nullptr;
+#if CUDART_VERSION >= 13000
+    cudaCheck(cudaStreamGetCaptureInfo(stream, &status, &capture, &graph, nullptr, nullptr, nullptr),
+#else
+    cudaCheck(cudaStreamGetCaptureInfo_v2(stream, &status, &capture, &graph, nullptr, nullptr),
+#endif
+              "asking whether the stream is being captured");
+    if (status == cudaStreamCaptureStatusInvalidated)
+        CV_Error_(Error::GpuApiCallError, ("%s: the capture of this stream has failed already", workspace.owner_));
+    if (status == cudaStreamCaptureStatusActive)
+    {
+        graph_ = workspace.graphOf(capture, graph);
+        capture_ = capture;
+        workspace.device_ = device;
+        return;
+    }
+    // Handles of destroyed streams come again; numbers do not.
+    cudaCheck(cudaStreamGetId(stream, &streamId_), "asking for the stream's number");
+    if (!workspace.done_)
+        cudaCheck(cudaEventCreateWithFlags(&workspace.done_, cudaEventDisableTiming), "creating an event");
+    if (workspace.busy_ && workspace.lastStream_ != streamId_)
+        cudaCheck(cudaStreamWaitEvent(stream, workspace.done_, 0), "waiting for the last call's stream");
+    workspace.device_ = device;
+}
+
+Call::~Call()
+{
+    if (capturing())
+        return;
+    workspace_.busy_ = record(workspace_.done_, stream_);
+    workspace_.lastStream_ = streamId_;
+}
+
+void Call::refuseCapture(const char* what) const
+{
+    if (capturing())
+        CV_Error_(Error::StsBadArg,
+                  ("%s: %s waits for its result, so it cannot be captured into a graph", workspace_.owner(), what));
+}
+
+void Call::wait(const char* what) const { cudaCheck(cudaStreamSynchronize(stream_), what); }
+
+// --- DeviceBuffer ----------------------------------------------------------------------------------------------------
+
+void* DeviceBuffer::reserve(const Call& call, size_t bytes, const char* purpose)
+{
+    if (bytes > block_.bytes)
+    {
+        const Block grown = workspace_.allocate(call, bytes, purpose);
+        workspace_.release(call, block_, std::move(uses_));
+        block_ = grown;
+        uses_ = GraphUses();
+    }
+    if (call.capturing())
+        uses_.add(call.graph());
+    return block_.data;
+}
+
+void* DeviceBuffer::reserveKeeping(const Call& call, size_t used, size_t bytes, const char* purpose)
+{
+    CV_Assert(!call.capturing() && used <= block_.bytes);
+    if (bytes <= block_.bytes)
+        return block_.data;
+    const Block grown = workspace_.allocate(call, bytes + bytes / 2, purpose);
+    const cudaError_t error =
+        used > 0 ? cudaMemcpyAsync(grown.data, block_.data, used, cudaMemcpyDeviceToDevice, call.stream())
+                 : cudaSuccess;
+    if (error != cudaSuccess)
+    {
+        workspace_.release(call, grown, GraphUses());
+        cudaCheck(error, purpose);
+    }
+    workspace_.release(call, block_, std::move(uses_)); // freeing waits for the copy
+    block_ = grown;
+    uses_ = GraphUses();
+    return block_.data;
+}
+
+void DeviceBuffer::leaveToGraphs(const Call& call)
+{
+    if (!uses_.anyBut(call.graph()))
+        return;
+    workspace_.retired_.reserve(workspace_.retired_.size() + 1);
+    workspace_.release(call, block_, std::move(uses_));
+    block_ = Block();
+    uses_ = GraphUses();
+}
+
+// --- Uploader --------------------------------------------------------------------------------------------------------
+
+Uploader::~Uploader()
+{
+    const OutsideOfCapture outside;
+    for (Pinned& pinned : blocks_)
+    {
+        if (pinned.inFlight)
+            cudaEventSynchronize(pinned.copied);
+        cudaEventDestroy(pinned.copied);
+        cudaFreeHost(pinned.block.data);
+    }
+}
+
+Uploader::Pinned& Uploader::take(size_t bytes)
+{
+    const OutsideOfCapture outside;
+    for (Pinned& pinned : blocks_)
+    {
+        if (pinned.block.bytes < bytes || pinned.uses.any())
+            continue;
+        if (pinned.inFlight && cudaEventQuery(pinned.copied) != cudaSuccess)
+        {
+            cudaGetLastError(); // "not ready" is no error for whoever asks next
+            continue;
+        }
+        pinned.inFlight = false;
+        return pinned;
+    }
+    blocks_.reserve(blocks_.size() + 1);
+    Pinned pinned;
+    pinned.block.bytes = std::max<size_t>(4096, bytes + bytes / 2);
+    cudaCheck(cudaEventCreateWithFlags(&pinned.copied, cudaEventDisableTiming), "creating an event");
+    const cudaError_t error = cudaHostAlloc(&pinned.block.data, pinned.block.bytes, cudaHostAllocDefault);
+    if (error != cudaSuccess)
+        cudaEventDestroy(pinned.copied);
+    cudaCheck(error, "allocating pinned memory for an upload");
+    workspace_.bytes_ += pinned.block.bytes;
+    blocks_.push_back(std::move(pinned));
+    return blocks_.back();
+}
+
+void Uploader::upload(const Call& call, void* device, const void* host, size_t bytes)
+{
+    if (bytes == 0)
+        return;
+    Pinned& pinned = take(bytes);
+    if (call.capturing())
+        pinned.uses.add(call.graph()); // also when the copy fails: a part of it may be in the graph
+    std::memcpy(pinned.block.data, host, bytes);
+    cudaCheck(cudaMemcpyAsync(device, pinned.block.data, bytes, cudaMemcpyHostToDevice, call.stream()), "upload");
+    if (!call.capturing())
+        pinned.inFlight = record(pinned.copied, call.stream());
+}
+
+// --- DeviceTable -----------------------------------------------------------------------------------------------------
+
+const void* DeviceTable::put(const Call& call, Uploader& uploader, uint64_t version, const void* host, size_t bytes,
+                             const char* purpose)
+{
+    if (has(version))
+        return buffer_.reserve(call, bytes, purpose); // notes that a graph uses it
+    if (call.capturing())
+    {
+        // Uploaded by each replay, to memory that nobody else writes.
+        const Block block = workspace_.allocate(call, bytes, purpose);
+        GraphUses uses;
+        uses.add(call.graph());
+        workspace_.release(call, block, std::move(uses));
+        uploader.upload(call, block.data, host, bytes);
+        return block.data;
+    }
+    buffer_.leaveToGraphs(call);
+    valid_ = false; // until the upload is on its way
+    void* const device = buffer_.reserve(call, bytes, purpose);
+    uploader.upload(call, device, host, bytes);
+    valid_ = true;
+    version_ = version;
+    return device;
+}
+
+// --- Downloads -------------------------------------------------------------------------------------------------------
+
+void* Downloads::Batch::begin(const OutputView& output)
+{
+    if (!output || output.memory == Memory::DEVICE)
+        return output.data;
+    if (output.memory == Memory::HOST && call_.capturing())
+        CV_Error_(Error::StsBadArg,
+                  ("%s: %s lies in host memory, so the call would wait, and cannot be captured into a "
+                   "graph; use a GpuMat or a HostMem",
+                   memory_.workspace_.owner(), output.name));
+    const size_t index = pending_.size();
+    if (index == memory_.buffers_.size())
+        memory_.buffers_.emplace_back(new DeviceBuffer(memory_.workspace_));
+    void* const device = memory_.buffers_[index]->reserve(call_, output.rowBytes() * output.rows, output.name);
+    pending_.emplace_back(output, device);
+    return device;
+}
+
+void Downloads::Batch::finish()
+{
+    bool wait = false;
+    for (const auto& entry : pending_)
+    {
+        const OutputView& output = entry.first;
+        cudaCheck(cudaMemcpy2DAsync(output.data, output.step, entry.second, output.rowBytes(), output.rowBytes(),
+                                    output.rows, cudaMemcpyDeviceToHost, call_.stream()),
+                  "downloading results");
+        wait = wait || output.memory == Memory::HOST;
+    }
+    if (wait)
+        call_.wait("downloading results");
+}
+
+}}} // namespace cv::cuda::detail
+
+#endif // HAVE_CUDA

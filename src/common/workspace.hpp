@@ -1,0 +1,236 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What an instance keeps on a device: memory, the order of its calls on streams, and what captured graphs refer to.
+//
+//   Workspace     one for each engine; the others belong to it and must die before it
+//   Call          one method of the engine at work on one stream
+//   DeviceBuffer  device memory that only grows
+//   DeviceTable   numbers of the host that kernels read, uploaded when they change
+//   Uploader      pinned memory for asynchronous uploads
+//   Downloads     device memory for results on their way to the host
+//
+// What is captured has not happened: it happens when the graph is replayed, perhaps never, perhaps often. So a captured call
+// notes nothing as done, and memory that a graph refers to is neither freed nor used for something else while both the
+// graph and the instance live. A graph tells when it dies by a user object of CUDA, so that its memory can be used again.
+#ifndef OPENCV_CUDATRACKING_COMMON_WORKSPACE_HPP
+#define OPENCV_CUDATRACKING_COMMON_WORKSPACE_HPP
+
+#include "cuda_check.hpp"
+#include "views.hpp"
+#include <memory>
+#include <vector>
+
+namespace cv { namespace cuda { namespace detail {
+
+class Call;
+
+//! Expired when the graph that was being captured, its clones and all executable graphs made from them are gone.
+typedef std::weak_ptr<void> Graph;
+
+//! The graphs that refer to a piece of memory.
+class GraphUses
+{
+public:
+    //! @param graph empty: none.
+    void add(const Graph& graph);
+    bool any() const { return anyBut(Graph()); }
+    bool anyBut(const Graph& graph) const;
+
+private:
+    std::vector<Graph> graphs_;
+};
+
+struct Block
+{
+    void* data = nullptr;
+    size_t bytes = 0;
+};
+
+class Workspace
+{
+public:
+    //! @param owner the class, for messages.
+    explicit Workspace(const char* owner) : owner_(owner) {}
+    ~Workspace();
+    Workspace(const Workspace&) = delete;
+    Workspace& operator=(const Workspace&) = delete;
+
+    //! Device and pinned memory, that of graphs included.
+    size_t bytes() const { return bytes_; }
+    const char* owner() const { return owner_; }
+
+private:
+    friend class Call;
+    friend class DeviceBuffer;
+    friend class DeviceTable;
+    friend class Uploader;
+
+    struct Retired
+    {
+        Block block;
+        GraphUses uses;
+    };
+
+    Graph graphOf(unsigned long long capture, cudaGraph_t graph);
+    //! @param purpose for the out-of-memory message.
+    Block allocate(const Call& call, size_t bytes, const char* purpose);
+    //! Frees a block, or keeps it while graphs refer to it. Room for it was made by allocate().
+    void release(const Call& call, Block block, GraphUses uses) noexcept;
+    void free(Block block) noexcept;
+    void freeRetired();
+
+    const char* owner_;
+    int device_ = -1; //!< of the first call
+    cudaEvent_t done_ = nullptr;
+    bool busy_ = false; //!< done_ stands for the last call, which was on stream...
+    unsigned long long lastStream_ = 0;
+    unsigned long long capture_ = 0; //!< the last one, and its graph
+    Graph captureGraph_;
+    std::vector<Retired> retired_;
+    size_t bytes_ = 0;
+};
+
+/** From the begin to the end of a method that works on the device. Begins after the last call of this instance, on whatever
+stream that was, by an event and without a wait of the host; a stream that is being captured is left alone.
+@throws cv::Exception when another device is current than in the first call. */
+class Call
+{
+public:
+    Call(Workspace& workspace, StreamHandle stream);
+    ~Call();
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+    cudaStream_t stream() const { return stream_; }
+    bool capturing() const { return capture_ != 0; }
+    //! Of the capture, the same in all of its calls; 0: none.
+    unsigned long long capture() const { return capture_; }
+    const Graph& graph() const { return graph_; }
+    //! For calls that have to wait: throws when the stream is being captured. @param what "getStatistics()", say.
+    void refuseCapture(const char* what) const;
+    //! Waits for the stream, and for nothing else.
+    void wait(const char* what) const;
+
+private:
+    Workspace& workspace_;
+    cudaStream_t stream_;
+    unsigned long long streamId_ = 0, capture_ = 0;
+    Graph graph_;
+};
+
+//! Device memory that only grows. Growing may wait for the device, so it does not happen in the steady state.
+class DeviceBuffer
+{
+public:
+    explicit DeviceBuffer(Workspace& workspace) : workspace_(workspace) {}
+    ~DeviceBuffer() { workspace_.free(block_); } // destructors never throw: an error here is the context's end
+    DeviceBuffer(const DeviceBuffer&) = delete;
+    DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+
+    //! At least `bytes`; the content is lost when the buffer grows. Unchanged when this throws.
+    void* reserve(const Call& call, size_t bytes, const char* purpose);
+    template <typename T> T* reserve(const Call& call, size_t count, const char* purpose)
+    {
+        return static_cast<T*>(reserve(call, count * sizeof(T), purpose));
+    }
+    //! The same, and the first `used` bytes stay. Not while capturing, as the copy would not have happened.
+    void* reserveKeeping(const Call& call, size_t used, size_t bytes, const char* purpose);
+    //! Leaves the block to the graphs that refer to it, if there are others than the call's; the buffer is empty then.
+    void leaveToGraphs(const Call& call);
+    bool usedByGraphs() const { return uses_.any(); }
+
+    template <typename T> T* as() const { return static_cast<T*>(block_.data); }
+    size_t bytes() const { return block_.bytes; }
+
+private:
+    Workspace& workspace_;
+    Block block_;
+    GraphUses uses_;
+};
+
+/** Pinned host memory for asynchronous uploads. Each upload takes a block that neither a copy in flight nor a graph will read;
+if there is none, a new one is made, so upload() never waits. */
+class Uploader
+{
+public:
+    explicit Uploader(Workspace& workspace) : workspace_(workspace) {}
+    ~Uploader();
+    Uploader(const Uploader&) = delete;
+    Uploader& operator=(const Uploader&) = delete;
+
+    //! Copies `bytes` of host memory, which may be reused at once, to `device` in stream order.
+    void upload(const Call& call, void* device, const void* host, size_t bytes);
+
+private:
+    struct Pinned
+    {
+        Block block;
+        cudaEvent_t copied = nullptr;
+        bool inFlight = false;
+        GraphUses uses;
+    };
+    Pinned& take(size_t bytes);
+
+    Workspace& workspace_;
+    std::vector<Pinned> blocks_;
+};
+
+/** Numbers of the host that kernels read: uploaded when they change, and not by each call. A graph goes on with those that it
+was captured with, whatever is put here later. */
+class DeviceTable
+{
+public:
+    explicit DeviceTable(Workspace& workspace) : buffer_(workspace), workspace_(workspace) {}
+
+    /** Where the numbers are on the device, for kernels of this call.
+    @param version names the numbers: equal versions, equal numbers. */
+    const void* put(const Call& call, Uploader& uploader, uint64_t version, const void* host, size_t bytes,
+                    const char* purpose);
+    //! True when put() of this version would upload nothing.
+    bool has(uint64_t version) const { return valid_ && version == version_; }
+
+private:
+    DeviceBuffer buffer_;
+    Workspace& workspace_;
+    bool valid_ = false;
+    uint64_t version_ = 0;
+};
+
+//! Device memory for results on their way to arrays on the host; kept from call to call.
+class Downloads
+{
+public:
+    explicit Downloads(Workspace& workspace) : workspace_(workspace) {}
+
+    //! The outputs of one call.
+    class Batch
+    {
+    public:
+        Batch(Downloads& memory, const Call& call) : memory_(memory), call_(call) {}
+
+        /** Where kernels write an output: the caller's device memory, or memory of ours. Null when it is not wanted.
+        @throws cv::Exception when the output would make a captured call wait. */
+        template <typename T> RowsView<T> view(const OutputView& output)
+        {
+            return {static_cast<T*>(begin(output)), output.memory == Memory::DEVICE ? output.step : output.rowBytes()};
+        }
+        //! Copies results to the host, in stream order; waits for them unless they go to pinned memory.
+        void finish();
+
+    private:
+        void* begin(const OutputView& output);
+
+        Downloads& memory_;
+        const Call& call_;
+        std::vector<std::pair<OutputView, const void*>> pending_;
+    };
+
+private:
+    Workspace& workspace_;
+    std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
+};
+
+}}} // namespace cv::cuda::detail
+
+#endif // OPENCV_CUDATRACKING_COMMON_WORKSPACE_HPP
