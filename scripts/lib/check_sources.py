@@ -146,9 +146,9 @@ def check_anatomy(root):
                 yield f"src/{room}/{name}: includes headers of OpenCV or CUDA"
             if name == "stages.hpp" and text.count("\n") > CONTENTS_BUDGET:
                 yield f"src/{room}/{name}: {text.count(chr(10))} lines, budget {CONTENTS_BUDGET}"
-        for path in sorted((root / "src" / "cuda").glob("*.cu")):
-            if not path.name.startswith(tuple(f"{r}_" for r in ROOMS)):
-                yield f"src/cuda/{path.name}: belongs to no room"
+    for path in sorted((root / "src" / "cuda").glob("*.cu")):
+        if not path.name.startswith(tuple(f"{room}_" for room in ROOMS)):
+            yield f"src/cuda/{path.name}: belongs to no room"
 
 
 FLOOR = ((r"<<<", "kernels are launched by common/launch.hpp"),
