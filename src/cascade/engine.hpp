@@ -33,7 +33,7 @@ struct Table
 //! First column of Table::objects.
 struct TableHead
 {
-    int stored, found, candidates, zero;
+    int stored, found, candidates, overflow; //!< overflow: 1 when there were more candidates than maxCandidates
 };
 
 class Engine
