@@ -31,6 +31,7 @@ while [ $# -gt 0 ]; do
 done
 mkdir -p "$OUT" || exit 2
 export CUDATRACKING_SAMPLES_DATA=${CUDATRACKING_SAMPLES_DATA:-$HERE/data}
+export CUDATRACKING_CASCADES=${CUDATRACKING_CASCADES:-$HERE/data}
 
 say() { printf '== %s\n' "$*" | tee -a "$OUT/summary.txt"; }
 : >"$OUT/summary.txt"
