@@ -6,6 +6,7 @@
 #define OPENCV_CUDATRACKING_TEST_SCENES_CASCADE_HPP
 
 #include "test_precomp.hpp"
+#include <fstream>
 
 namespace opencv_test {
 
@@ -47,6 +48,15 @@ inline std::vector<std::string> shippedCascades()
             "lbpcascades/lbpcascade_frontalface_improved.xml",
             "lbpcascades/lbpcascade_profileface.xml",
             "lbpcascades/lbpcascade_silverware.xml"};
+}
+
+//! Path of a shipped cascade; skips the running test, visibly, without it.
+inline std::string requireCascade(const std::string& name)
+{
+    const std::string file = requireFolder("CUDATRACKING_CASCADES") + "/" + name;
+    if (!std::ifstream(file).good())
+        throw SkipTestException("cannot read " + file);
+    return file;
 }
 
 struct CascadeScene

@@ -19,7 +19,6 @@ Mat texture(uint64 seed, Size size)
 
 TEST(Cascade_Oracle, shippedCascades)
 {
-    const std::string folder = requireFolder("CUDATRACKING_CASCADES");
     const Mat lena = requirePicture(requireFolder("CUDATRACKING_SAMPLES_DATA"), "lena.jpg");
     Mat picture;
     resize(lena(Rect(190, 180, 200, 220)), picture, Size(91, 101), 0, 0, INTER_AREA);
@@ -29,9 +28,10 @@ TEST(Cascade_Oracle, shippedCascades)
         if (name.find("_cuda/") != std::string::npos || name.find("16stages") != std::string::npos)
             continue; // old format
         SCOPED_TRACE(name);
-        const Ptr<cuda::CascadeClassifierEx> cascade = cuda::CascadeClassifierEx::create(folder + "/" + name);
+        const std::string file = requireCascade(name);
+        const Ptr<cuda::CascadeClassifierEx> cascade = cuda::CascadeClassifierEx::create(file);
         ASSERT_NO_FATAL_FAILURE(
-            expectSame(oracleDetect(readOracle(folder + "/" + name), picture, p), detectAll(*cascade, picture, p)));
+            expectSame(oracleDetect(readOracle(file), picture, p), detectAll(*cascade, picture, p)));
     }
 }
 
