@@ -187,12 +187,13 @@ std::string mutated(std::string text, RNG& rng)
 {
     static const char* const words[] = {"-1",   "0", "1e308", "nan", ".Inf", "99999999999", "",          "<_>",
                                         "</_>", "[", "]",     "\"",  "- ",   "{",           "2147483647"};
-    const int edits = rng.uniform(1, 6);
+    const int edits = rng.uniform(1, 4);
     for (int i = 0; i < edits && !text.empty(); ++i)
     {
         const size_t at = rng.uniform(0, static_cast<int>(text.size()));
         const size_t length = std::min<size_t>(rng.uniform(1, 40), text.size() - at);
-        switch (rng.uniform(0, 5))
+        const size_t digit = std::min(text.find_first_of("0123456789", at), text.size() - 1);
+        switch (rng.uniform(0, 9))
         {
         case 0:
             text[at] = static_cast<char>(rng.uniform(0, 256));
@@ -206,12 +207,14 @@ std::string mutated(std::string text, RNG& rng)
         case 3:
             text.resize(at);
             break;
-        default:
+        case 4:
         {
-            const size_t digit = std::min(text.find_first_of("0123456789", at), text.size() - 1);
             const size_t end = std::min(text.find_first_not_of("0123456789.e+-", digit), text.size());
             text.replace(digit, end - digit, words[rng.uniform(0, 15)]);
+            break;
         }
+        default:
+            text[digit] = static_cast<char>('0' + rng.uniform(0, 10));
         }
     }
     return text;
