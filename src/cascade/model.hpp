@@ -13,7 +13,7 @@
 
 namespace cv { namespace cuda { namespace cascade {
 
-const size_t MAX_FILE_BYTES = static_cast<size_t>(16) << 20;
+const size_t MAX_FILE_BYTES = static_cast<size_t>(8) << 20;
 const int MAX_FEATURES = 65536, MAX_NODES = 1 << 20, MAX_STAGES = 4096, MAX_TREE_NODES = 255;
 
 /** Everything is in the order of the file. Invariants: every index is in its array; features, rotated ones too, lie in the window;

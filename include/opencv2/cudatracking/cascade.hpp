@@ -24,7 +24,7 @@ window; this class does not report them.
 **Files**: XML, YAML and JSON (also what FileStorage keeps in memory), new format (BOOST with HAAR or LBP features;
 trees of any shape, tilted features) and the old format of haartraining, which is converted when read. HOG cascades
 are refused.
-Limits: 16 MB, window sides 3 to 256, up to 65,536 features, 2^20 nodes, 4,096 stages, 255 nodes a tree; a feature,
+Limits: 8 MB, window sides 3 to 256, up to 65,536 features, 2^20 nodes, 4,096 stages, 255 nodes a tree; a feature,
 rotated ones too, lies in the window; a child of a node comes after it; all numbers are finite.
 
 **Pictures**: CV_8U, 1 channel (gray), 3 (BGR) or 4 (BGRA), sides up to 65,535. A region of interest is a picture of
@@ -78,7 +78,7 @@ public:
     CV_WRAP static Ptr<CascadeClassifierEx> create(const String& filename = String());
 
     /** @brief Reads a cascade: Haar or LBP, new or old format, XML, YAML or JSON.
-    @param filename path, up to 16 MB.
+    @param filename path, up to 8 MB.
     @return true.
     @throws cv::Exception naming file and node when it is not there or not a valid cascade; the old cascade stays.
     */
