@@ -33,7 +33,7 @@ struct Table
 //! First column of Table::objects.
 struct TableHead
 {
-    int stored, found, candidates, zero;
+    int stored, found, candidates, overflow; //!< overflow: 1 when there were more candidates than maxCandidates
 };
 
 class Engine
@@ -53,6 +53,7 @@ public:
 };
 
 std::unique_ptr<Engine> makeCpuEngine();
+std::unique_ptr<Engine> makeCudaEngine();
 //! countPasses() on the host: one for each grid of the first task.
 std::vector<Passes> countPasses(const Request& request);
 
