@@ -16,6 +16,8 @@
 #include "cascade_tables.hpp"
 #include "../common/launch.hpp"
 #include "../cascade/stages.hpp"
+#include <algorithm>
+#include <type_traits>
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
@@ -197,21 +199,17 @@ __device__ __forceinline__ void stageOfWindows(const Tile& t, const StageRecord&
     for (int chunk = threadIdx.x >> 5; chunk < chunks;)
     {
         const int mine = (chunks - chunk + WARPS - 1) / WARPS;
-        if (Stages::LANES && mine >= 4)
+        const auto run = [&](auto windows)
         {
-            stageChunks<Stages, FIRST, 4>(t, stage, last, chunk, in, count, out, outCount);
-            chunk += 4 * WARPS;
-        }
-        else if (Stages::LANES && mine >= 2)
-        {
-            stageChunks<Stages, FIRST, 2>(t, stage, last, chunk, in, count, out, outCount);
-            chunk += 2 * WARPS;
-        }
+            stageChunks<Stages, FIRST, windows.value>(t, stage, last, chunk, in, count, out, outCount);
+            chunk += windows.value * WARPS;
+        };
+        if (Stages::WINDOWS >= 4 && mine >= 4)
+            run(std::integral_constant<int, Stages::WINDOWS >= 4 ? 4 : 1>());
+        else if (Stages::WINDOWS >= 2 && mine >= 2)
+            run(std::integral_constant<int, Stages::WINDOWS >= 2 ? 2 : 1>());
         else
-        {
-            stageChunks<Stages, FIRST, 1>(t, stage, last, chunk, in, count, out, outCount);
-            chunk += WARPS;
-        }
+            run(std::integral_constant<int, 1>());
     }
 }
 
@@ -339,8 +337,10 @@ __global__ void __launch_bounds__(tuning::THREADS, Stages::LANES ? tuning::BLOCK
     extern __shared__ int4 memory[];
     __shared__ Shared shared;
     uint8_t* const bytes = reinterpret_cast<uint8_t*>(memory);
-    uint8_t* const slice =
-        job.layout.global ? job.slices + static_cast<size_t>(blockIdx.x) * job.layout.sliceBytes : bytes;
+    uint8_t* slice = bytes;
+    if constexpr (!Stages::LANES) // else the compiler would not know that tables are in shared memory
+        if (job.layout.global)
+            slice = job.slices + static_cast<size_t>(blockIdx.x) * job.layout.sliceBytes;
     for (int i = blockIdx.x; i < job.tileCount; i += gridDim.x)
     {
         if (threadIdx.x == 0)

@@ -23,6 +23,7 @@ struct HaarNode
 {
     typedef HaarRecord Record;
     static const bool NORM = true;
+    static const int WINDOWS = 4; //!< of a thread at a time, at most
 
     int4 head, leaves, low, high;
 
@@ -86,6 +87,7 @@ struct LbpNode
 {
     typedef LbpRecord Record;
     static const bool NORM = false;
+    static const int WINDOWS = 2;
 
     int4 low, high, leaves;
     uint32_t links_;
@@ -123,6 +125,7 @@ template <class Node, bool STUMPS> struct PackedStages
     typedef int64_t Sum;
     typedef typename Node::Record Record;
     static const bool NORM = Node::NORM, LANES = true; //!< lanes may share a window
+    static const int WINDOWS = Node::WINDOWS;
 
     static __device__ __forceinline__ const Record* recordsOf(const ModelView& model, int shift)
     {
@@ -237,6 +240,7 @@ template <bool HAAR_FEATURES> struct OrderedStages
 {
     typedef double Sum;
     static const bool NORM = HAAR_FEATURES, LANES = false;
+    static const int WINDOWS = 1;
 
     static __device__ __forceinline__ bool fails(Sum sum, const StageRecord& stage)
     {
