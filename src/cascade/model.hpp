@@ -13,22 +13,23 @@
 
 namespace cv { namespace cuda { namespace cascade {
 
-const size_t MAX_FILE_BYTES = static_cast<size_t>(64) << 20;
+const size_t MAX_FILE_BYTES = static_cast<size_t>(16) << 20;
 const int MAX_FEATURES = 65536, MAX_NODES = 1 << 20, MAX_STAGES = 4096, MAX_TREE_NODES = 255;
 
 /** Everything is in the order of the file. Invariants: every index is in its array; features, rotated ones too, lie in the window;
 children come after their parents in the same tree; each tree has one leaf more than nodes; numbers are finite. */
 struct Model
 {
-    int kind;                         //!< HAAR or LBP
-    int width, height;                //!< of the window
-    std::vector<Stage> stages;        //!< at least one
-    std::vector<Tree> trees;          //!< at least one a stage
-    std::vector<Node> nodes;          //!< at least one a tree
-    std::vector<float> leaves;        //!< those of a tree begin at its firstNode + its index among all trees
-    std::vector<int64_t> fixedLeaves; //!< leaf * 2^shift of its stage; empty unless fixedPoint
-    std::vector<uint32_t> subsets;    //!< LBP: SUBSET_WORDS a node
-    std::vector<HaarFeature> haar;    //!< features of either kind
+    int kind;                          //!< HAAR or LBP
+    int width, height;                 //!< of the window
+    std::vector<Stage> stages;         //!< at least one
+    std::vector<Tree> trees;           //!< at least one a stage
+    std::vector<Node> nodes;           //!< at least one a tree
+    std::vector<float> leaves;         //!< those of a tree begin at its firstNode + its index among all trees
+    std::vector<int64_t> fixedLeaves;  //!< leaf * 2^shift of its stage; empty unless fixedPoint
+    std::vector<float> fileThresholds; //!< of the stages, as in the file
+    std::vector<uint32_t> subsets;     //!< LBP: SUBSET_WORDS a node
+    std::vector<HaarFeature> haar;     //!< features of either kind
     std::vector<LbpFeature> lbp;
 
     bool stumps;           //!< all trees have one node

@@ -23,7 +23,7 @@ this class does not report them.
 
 **Files**: XML, YAML and JSON (also what FileStorage keeps in memory), new format (BOOST with HAAR or LBP features; trees of
 any shape, tilted features) and the old format of haartraining, which is converted when read. HOG cascades are refused.
-Limits: 64 MB, window sides 3 to 256, up to 65,536 features, 2^20 nodes, 4,096 stages, 255 nodes a tree; a feature, rotated ones too,
+Limits: 16 MB, window sides 3 to 256, up to 65,536 features, 2^20 nodes, 4,096 stages, 255 nodes a tree; a feature, rotated ones too,
 lies in the window; a child of a node comes after it; all numbers are finite.
 
 **Pictures**: CV_8U, 1 channel (gray), 3 (BGR) or 4 (BGRA), sides up to 65,535. A region of interest is a picture of its own.
@@ -34,9 +34,9 @@ lies in the window; a child of a node comes after it; all numbers are finite.
 **Two forms.** detectMultiScale() takes its parameters as cv::CascadeClassifier does, returns vectors, and waits on the device;
 it has no limit on the number of objects. detectAsync() takes the object's parameters (setScaleFactor() and so on, as
 cv::cuda::CascadeClassifier), one picture or many, of equal or mixed size, and writes tables on either side:
-- objects: CV_32SC4, one row a picture, 1 + maxObjects columns. Column 0 is (n, found, candidates, 0): n boxes follow;
+- objects: CV_32SC4, one row a picture, 1 + maxObjects columns. Column 0 is (n, found, candidates, overflow): n boxes follow;
   `found` objects there were, more than n when maxObjects was too small; `candidates` is the number before grouping. When that is
-  larger than maxCandidates, n and found are 0: nothing can be said about that picture. Columns beyond n hold zeros.
+  larger than maxCandidates, overflow is 1 and n and found are 0: nothing can be said about that picture. Columns beyond n hold zeros.
 - numDetections: CV_32SC1, maxObjects columns: candidates in each group, 1 without grouping.
 - levelWeights: CV_64FC1, maxObjects columns: weight of the last stage, the largest of the group.
 convertDetections() makes vectors of them.
@@ -73,7 +73,7 @@ public:
     CV_WRAP static Ptr<CascadeClassifierEx> create(const String& filename = String());
 
     /** @brief Reads a cascade: Haar or LBP, new or old format, XML, YAML or JSON.
-    @param filename path, up to 64 MB.
+    @param filename path, up to 16 MB.
     @return true.
     @throws cv::Exception naming file and node when it is not there or not a valid cascade; the old cascade stays.
     */
@@ -141,8 +141,8 @@ public:
     /** @brief Detects objects in one or many pictures with this object's parameters, without waiting: the results are
     tables of fixed size. Row i belongs to picture i.
     @param images one picture or a list, each as in detectMultiScale(), of any sizes; all Mat or all GpuMat.
-    @param objects CV_32SC4, 1 + maxObjects columns: (n, found, candidates, 0), then n boxes (x, y, width, height), then
-    zeros. n < found: maxObjects was too small. candidates > maxCandidates: too many, n and found are 0 then.
+    @param objects CV_32SC4, 1 + maxObjects columns: (n, found, candidates, overflow), then n boxes (x, y, width, height),
+    then zeros. n < found: maxObjects was too small. overflow 1: more candidates than maxCandidates, n and found are 0.
     @param numDetections CV_32SC1, maxObjects columns: candidates of each object. Default: not wanted.
     @param levelWeights CV_64FC1, maxObjects columns: largest sum of the last stage of each object. Default: not wanted.
     @param masks one for each picture, as in detectMultiScale(); single ones may be empty. Default: none.

@@ -1,0 +1,456 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "../precomp.hpp"
+#include "../common/arrays.hpp"
+#include "engine.hpp"
+#include <algorithm>
+#include <cmath>
+
+namespace cv { namespace cuda {
+
+using namespace cascade;
+
+namespace {
+
+void checkPicture(const char* name, Size size, int type)
+{
+    if (size.empty())
+        return;
+    const int channels = CV_MAT_CN(type);
+    if (CV_MAT_DEPTH(type) != CV_8U || (channels != 1 && channels != 3 && channels != 4))
+        CV_Error_(Error::StsUnsupportedFormat,
+                  ("CascadeClassifierEx: %s: takes CV_8U with 1, 3 or 4 channels, this is %s", name,
+                   typeToString(type).c_str()));
+    if (size.width > MAX_SIDE || size.height > MAX_SIDE)
+        CV_Error_(Error::StsOutOfRange, ("CascadeClassifierEx: %s: %d x %d pixels, sides can have %d", name, size.width,
+                                         size.height, MAX_SIDE));
+}
+
+void checkMask(const char* name, Size mask, int type, Size picture)
+{
+    if (mask.empty())
+        return;
+    if (type != CV_8UC1)
+        CV_Error_(Error::StsUnsupportedFormat,
+                  ("CascadeClassifierEx: %s: must be CV_8UC1, this is %s", name, typeToString(type).c_str()));
+    if (mask != picture)
+        CV_Error_(Error::StsUnmatchedSizes, ("CascadeClassifierEx: %s: %d x %d pixels, its picture has %d x %d", name,
+                                             mask.width, mask.height, picture.width, picture.height));
+}
+
+void checkScaleFactor(double factor)
+{
+    if (!(factor > 1. && std::isfinite(factor)))
+        CV_Error_(Error::StsOutOfRange, ("CascadeClassifierEx: scaleFactor must be above 1, this is %.17g", factor));
+}
+
+void checkCapacity(const char* name, int count)
+{
+    if (count < 1 || count > MAX_CAPACITY)
+        CV_Error_(Error::StsOutOfRange,
+                  ("CascadeClassifierEx: %s must be 1 to %d, this is %d", name, MAX_CAPACITY, count));
+}
+
+//! Pictures and masks of a call, which own what the request looks at.
+template <typename Picture> class Inputs
+{
+public:
+    Inputs(std::vector<Picture> pictures, std::vector<Picture> masks)
+        : pictures_(std::move(pictures)), masks_(std::move(masks))
+    {
+        if (!masks_.empty() && masks_.size() != pictures_.size())
+            CV_Error_(Error::StsUnmatchedSizes,
+                      ("CascadeClassifierEx: masks: %zu, but there are %zu pictures", masks_.size(), pictures_.size()));
+        if (pictures_.size() > static_cast<size_t>(MAX_PICTURES))
+            CV_Error_(Error::StsOutOfRange,
+                      ("CascadeClassifierEx: %zu pictures, %d are the most", pictures_.size(), MAX_PICTURES));
+        for (size_t i = 0; i < pictures_.size(); ++i)
+        {
+            checkPicture("image", pictures_[i].size(), pictures_[i].type());
+            if (!masks_.empty())
+                checkMask("mask", masks_[i].size(), masks_[i].type(), pictures_[i].size());
+        }
+    }
+    Request request() const
+    {
+        Request request;
+        for (const Picture& picture : pictures_)
+            request.pictures.push_back(detail::viewOf(picture));
+        for (const Picture& mask : masks_)
+            request.masks.push_back(mask.empty() ? PictureView() : detail::viewOf(mask));
+        return request;
+    }
+
+private:
+    std::vector<Picture> pictures_, masks_;
+};
+
+Inputs<Mat> hostInputs(InputArrayOfArrays images, InputArrayOfArrays masks)
+{
+    if (detail::onDevice(masks))
+        CV_Error(Error::StsBadArg, "CascadeClassifierEx: the mask is on the device, but the picture is on the host");
+    return Inputs<Mat>(detail::hostArrays("image", images), detail::hostArrays("mask", masks));
+}
+
+//! One output for each cascade from a list of Mat or GpuMat.
+std::vector<_OutputArray> outputsOf(const char* name, OutputArrayOfArrays list, size_t count, int type)
+{
+    std::vector<_OutputArray> outputs;
+    if (!list.needed())
+        return std::vector<_OutputArray>(count, noArray());
+    if (!list.isMatVector() && !list.isGpuMatVector())
+        CV_Error_(Error::StsBadArg, ("CascadeClassifierEx: %s: must be a list of Mat or of GpuMat", name));
+    if (list.isGpuMatVector())
+        list.getGpuMatVecRef().resize(count);
+    else
+        list.create(static_cast<int>(count), 1, type);
+    for (size_t t = 0; t < count; ++t)
+    {
+        if (list.isGpuMatVector())
+            outputs.emplace_back(list.getGpuMatVecRef()[t]);
+        else
+            outputs.emplace_back(list.getMatRef(static_cast<int>(t)));
+    }
+    return outputs;
+}
+
+//! The arrays of one table.
+struct TableOutputs
+{
+    detail::Output objects, numDetections, levelWeights;
+
+    TableOutputs(const _OutputArray& boxes, const _OutputArray& counts, const _OutputArray& weights, int rows, int most,
+                 bool device)
+        : objects("objects", boxes, rows, rows == 0 ? 0 : 1 + most, CV_32SC4, device),
+          numDetections("numDetections", counts, rows, most, CV_32SC1, device),
+          levelWeights("levelWeights", weights, rows, most, CV_64FC1, device)
+    {}
+    Table table() const { return {objects.view(), numDetections.view(), levelWeights.view()}; }
+};
+
+std::vector<Rect> rectsOf(const std::vector<Box>& boxes)
+{
+    std::vector<Rect> rects;
+    rects.reserve(boxes.size());
+    for (const Box& b : boxes)
+        rects.emplace_back(b.x, b.y, b.width, b.height);
+    return rects;
+}
+
+class CascadeClassifierExImpl CV_FINAL : public CascadeClassifierEx
+{
+public:
+    CascadeClassifierExImpl() = default;
+    CascadeClassifierExImpl(const ModelPtr& model, const Settings& settings) : model_(model), settings_(settings) {}
+
+    bool load(const String& filename) CV_OVERRIDE
+    {
+        model_ = loadModel(filename);
+        return true;
+    }
+    void loadBuffer(InputArray buffer) CV_OVERRIDE
+    {
+        const Mat bytes = detail::hostArray("buffer", buffer);
+        if (bytes.empty() || bytes.depth() != CV_8U || !bytes.isContinuous())
+            CV_Error(Error::StsBadArg, "CascadeClassifierEx: buffer: bytes of a file in one piece are needed");
+        model_ = parseModel(bytes.ptr<char>(), bytes.total() * bytes.elemSize(), "buffer");
+    }
+    Ptr<CascadeClassifierEx> clone() const CV_OVERRIDE { return makePtr<CascadeClassifierExImpl>(model_, settings_); }
+
+    Size getOriginalWindowSize() const CV_OVERRIDE { return model_ ? Size(model_->width, model_->height) : Size(); }
+    int getFeatureType() const CV_OVERRIDE { return model_ ? model_->kind : -1; }
+    int getNumberOfStages() const CV_OVERRIDE { return model_ ? static_cast<int>(model_->stages.size()) : 0; }
+    bool isOldFormatCascade() const CV_OVERRIDE { return false; }
+
+    void detectMultiScale(InputArray image, std::vector<Rect>& objects, double scaleFactor, int minNeighbors, int,
+                          Size minSize, Size maxSize, InputArray mask, Stream& stream) CV_OVERRIDE
+    {
+        objects = rectsOf(find(image, scaleFactor, minNeighbors, minSize, maxSize, mask, stream).boxes);
+    }
+    void detectMultiScale(InputArray image, std::vector<Rect>& objects, std::vector<int>& numDetections,
+                          double scaleFactor, int minNeighbors, int, Size minSize, Size maxSize, InputArray mask,
+                          Stream& stream) CV_OVERRIDE
+    {
+        Objects found = find(image, scaleFactor, minNeighbors, minSize, maxSize, mask, stream);
+        objects = rectsOf(found.boxes);
+        numDetections.swap(found.counts);
+    }
+    void detectMultiScale(InputArray image, std::vector<Rect>& objects, std::vector<int>& rejectLevels,
+                          std::vector<double>& levelWeights, double scaleFactor, int minNeighbors, int, Size minSize,
+                          Size maxSize, bool outputRejectLevels, InputArray mask, Stream& stream) CV_OVERRIDE
+    {
+        Objects found = find(image, scaleFactor, minNeighbors, minSize, maxSize, mask, stream);
+        objects = rectsOf(found.boxes);
+        if (!outputRejectLevels)
+            found.weights.clear();
+        rejectLevels.assign(found.weights.size(), getNumberOfStages());
+        levelWeights.swap(found.weights);
+    }
+
+    void detectAsync(InputArrayOfArrays images, OutputArray objects, OutputArray numDetections,
+                     OutputArray levelWeights, InputArrayOfArrays masks, Stream& stream) CV_OVERRIDE
+    {
+        detect({this}, images, {objects}, {numDetections}, {levelWeights}, masks, stream);
+    }
+    int convertDetections(InputArray objects, int row, std::vector<Rect>& boxes, Stream&) const CV_OVERRIDE
+    {
+        if (detail::onDevice(objects))
+            noCudaEngine();
+        const Mat table = detail::hostArray("objects", objects);
+        if (table.type() != CV_32SC4 || table.cols < 2 || row < 0 || row >= table.rows)
+            CV_Error_(Error::StsBadArg,
+                      ("CascadeClassifierEx: objects: %d x %d of %s, which has no row %d of detectAsync()", table.rows,
+                       table.cols, typeToString(table.type()).c_str(), row));
+        return rectsOfRow(table.ptr<Vec4i>(row), table.cols, boxes);
+    }
+    static void detect(const std::vector<CascadeClassifierExImpl*>& cascades, InputArrayOfArrays images,
+                       const std::vector<_OutputArray>& objects, const std::vector<_OutputArray>& numDetections,
+                       const std::vector<_OutputArray>& levelWeights, InputArrayOfArrays masks, Stream& stream);
+
+    void setScaleFactor(double factor) CV_OVERRIDE
+    {
+        checkScaleFactor(factor);
+        settings_.scaleFactor = factor;
+    }
+    void setMinNeighbors(int count) CV_OVERRIDE { settings_.minNeighbors = count; }
+    void setMinObjectSize(Size size) CV_OVERRIDE
+    {
+        settings_.minWidth = size.width;
+        settings_.minHeight = size.height;
+    }
+    void setMaxObjectSize(Size size) CV_OVERRIDE
+    {
+        settings_.maxWidth = size.width;
+        settings_.maxHeight = size.height;
+    }
+    void setFindLargestObject(bool find) CV_OVERRIDE { settings_.largest = find; }
+    void setMaxObjects(int count) CV_OVERRIDE
+    {
+        checkCapacity("maxObjects", count);
+        settings_.maxObjects = count;
+    }
+    void setMaxCandidates(int count) CV_OVERRIDE
+    {
+        checkCapacity("maxCandidates", count);
+        settings_.maxCandidates = count;
+    }
+    double getScaleFactor() const CV_OVERRIDE { return settings_.scaleFactor; }
+    int getMinNeighbors() const CV_OVERRIDE { return settings_.minNeighbors; }
+    Size getMinObjectSize() const CV_OVERRIDE { return Size(settings_.minWidth, settings_.minHeight); }
+    Size getMaxObjectSize() const CV_OVERRIDE { return Size(settings_.maxWidth, settings_.maxHeight); }
+    bool getFindLargestObject() const CV_OVERRIDE { return settings_.largest; }
+    int getMaxObjects() const CV_OVERRIDE { return settings_.maxObjects; }
+    int getMaxCandidates() const CV_OVERRIDE { return settings_.maxCandidates; }
+
+    void getScales(Size imageSize, std::vector<double>& scales, std::vector<Size>& layerSizes) const CV_OVERRIDE
+    {
+        checkPicture("imageSize", imageSize, CV_8UC1);
+        const Pyramid pyramid = makePyramid(imageSize.width, imageSize.height, {task()});
+        scales.clear();
+        layerSizes.clear();
+        for (const Layer& layer : pyramid.layers)
+        {
+            scales.push_back(layer.factor);
+            layerSizes.emplace_back(layer.cols, layer.rows);
+        }
+    }
+    void countPasses(InputArray image, OutputArray passes, Stream&) CV_OVERRIDE
+    {
+        if (detail::onDevice(image))
+            noCudaEngine();
+        const Inputs<Mat> inputs = hostInputs(image, noArray());
+        Request request = inputs.request();
+        request.tasks.push_back(task());
+        std::vector<Passes> counts;
+        if (!request.pictures.empty() && request.pictures[0])
+            counts = cascade::countPasses(request);
+        const int stages = getNumberOfStages();
+        const detail::Output out("passes", passes, static_cast<int>(counts.size()), 3 + stages, CV_32SC1, false);
+        for (int i = 0; out && i < out.view().rows; ++i)
+        {
+            int* const row = out.as<int>().row(i);
+            row[0] = static_cast<int>(counts[i].windows);
+            row[1] = static_cast<int>(counts[i].looked);
+            row[2] = static_cast<int>(counts[i].contrast);
+            for (int s = 0; s < stages; ++s)
+                row[3 + s] = static_cast<int>(counts[i].stages[s]);
+        }
+    }
+
+    size_t workspaceBytes() const CV_OVERRIDE { return 0; }
+    void clear() CV_OVERRIDE { model_.reset(); }
+    bool empty() const CV_OVERRIDE { return !model_; }
+    void write(FileStorage& fs) const CV_OVERRIDE;
+    void read(const FileNode& fn) CV_OVERRIDE;
+
+private:
+    [[noreturn]] static void noCudaEngine()
+    {
+        CV_Error(Error::GpuNotSupported,
+                 "CascadeClassifierEx: a GpuMat was given, but there is no CUDA engine in this build");
+    }
+    Engine& engine(bool device)
+    {
+        if (device)
+            noCudaEngine();
+        if (!cpu_)
+            cpu_ = makeCpuEngine();
+        return *cpu_;
+    }
+    Task task() const
+    {
+        if (!model_)
+            CV_Error(Error::StsBadArg, "CascadeClassifierEx: there is no cascade; load() one first");
+        return {model_, settings_};
+    }
+
+    Objects find(InputArray image, double scaleFactor, int minNeighbors, Size minSize, Size maxSize, InputArray mask,
+                 Stream&)
+    {
+        Task what = task();
+        checkScaleFactor(scaleFactor);
+        what.settings.scaleFactor = scaleFactor;
+        what.settings.minNeighbors = minNeighbors;
+        what.settings.minWidth = minSize.width;
+        what.settings.minHeight = minSize.height;
+        what.settings.maxWidth = maxSize.width;
+        what.settings.maxHeight = maxSize.height;
+        Engine& engine = this->engine(detail::onDevice(image));
+        const Inputs<Mat> inputs = hostInputs(detail::hostArray("image", image), detail::hostArray("mask", mask));
+        Request request = inputs.request();
+        request.tasks.push_back(what);
+        if (!request.masks.empty() && !request.masks[0])
+            request.masks.clear();
+        Objects objects;
+        if (request.pictures[0])
+            engine.find(request, objects, nullptr);
+        return objects;
+    }
+
+    static int rectsOfRow(const Vec4i* row, int cols, std::vector<Rect>& boxes)
+    {
+        const Vec4i head = row[0];
+        const int stored = std::min(std::max(head[0], 0), cols - 1);
+        boxes.clear();
+        for (int i = 1; i <= stored; ++i)
+            boxes.emplace_back(row[i][0], row[i][1], row[i][2], row[i][3]);
+        return head[3] ? -1 : head[1];
+    }
+
+    ModelPtr model_;
+    Settings settings_ = {1.1, 3, 0, 0, 0, 0, false, 256, 8192};
+    std::unique_ptr<Engine> cpu_;
+};
+
+void CascadeClassifierExImpl::detect(const std::vector<CascadeClassifierExImpl*>& cascades, InputArrayOfArrays images,
+                                     const std::vector<_OutputArray>& objects,
+                                     const std::vector<_OutputArray>& numDetections,
+                                     const std::vector<_OutputArray>& levelWeights, InputArrayOfArrays masks, Stream&)
+{
+    std::vector<Task> tasks;
+    for (const CascadeClassifierExImpl* cascade : cascades)
+        tasks.push_back(cascade->task());
+    const bool device = detail::onDevice(images);
+    Engine& engine = cascades[0]->engine(device);
+    const Inputs<Mat> inputs = hostInputs(images, masks);
+    Request request = inputs.request();
+    request.tasks = tasks;
+    const int rows = static_cast<int>(request.pictures.size());
+    std::vector<std::unique_ptr<TableOutputs>> outputs;
+    std::vector<Table> tables;
+    for (size_t t = 0; t < tasks.size(); ++t)
+    {
+        outputs.emplace_back(new TableOutputs(objects[t], numDetections[t], levelWeights[t], rows,
+                                              tasks[t].settings.maxObjects, device));
+        tables.push_back(outputs.back()->table());
+    }
+    if (rows > 0)
+        engine.detect(request, tables, nullptr);
+}
+
+void CascadeClassifierExImpl::write(FileStorage& fs) const
+{
+    writeFormat(fs);
+    if (model_)
+        writeModel(fs, *model_);
+    fs << "scaleFactor" << settings_.scaleFactor << "minNeighbors" << settings_.minNeighbors;
+    fs << "minObjectSize" << getMinObjectSize() << "maxObjectSize" << getMaxObjectSize();
+    fs << "findLargestObject" << static_cast<int>(settings_.largest);
+    fs << "maxObjects" << settings_.maxObjects << "maxCandidates" << settings_.maxCandidates;
+}
+
+//! All members are checked before any is taken.
+void CascadeClassifierExImpl::read(const FileNode& fn)
+{
+    const bool own = fn.isMap() && !fn["maxCandidates"].empty();
+    CascadeClassifierExImpl other(nullptr, settings_);
+    if (!own || !fn["stageType"].empty() || !fn["stages"].empty()) // else written by an object without a cascade
+        other.model_ = readModel(fn, "FileNode");
+    if (own)
+    {
+        Size least, most;
+        fn["minObjectSize"] >> least;
+        fn["maxObjectSize"] >> most;
+        other.setScaleFactor(static_cast<double>(fn["scaleFactor"]));
+        other.setMinNeighbors(static_cast<int>(fn["minNeighbors"]));
+        other.setMinObjectSize(least);
+        other.setMaxObjectSize(most);
+        other.setFindLargestObject(static_cast<int>(fn["findLargestObject"]) != 0);
+        other.setMaxObjects(static_cast<int>(fn["maxObjects"]));
+        other.setMaxCandidates(static_cast<int>(fn["maxCandidates"]));
+    }
+    model_ = other.model_;
+    settings_ = other.settings_;
+}
+
+} // namespace
+
+Ptr<CascadeClassifierEx> CascadeClassifierEx::create(const String& filename)
+{
+    const Ptr<CascadeClassifierEx> cascade = makePtr<CascadeClassifierExImpl>();
+    if (!filename.empty())
+        cascade->load(filename);
+    return cascade;
+}
+
+bool CascadeClassifierEx::convert(const String& oldcascade, const String& newcascade)
+{
+    const ModelPtr model = loadModel(oldcascade);
+    FileStorage storage(newcascade, FileStorage::WRITE);
+    if (!storage.isOpened())
+        CV_Error_(Error::StsError, ("%s: cannot be written", newcascade.c_str()));
+    storage << "cascade"
+            << "{";
+    writeModel(storage, *model);
+    storage << "}";
+    return true;
+}
+
+void CascadeClassifierEx::detectTogether(const std::vector<Ptr<CascadeClassifierEx>>& cascades,
+                                         InputArrayOfArrays images, OutputArrayOfArrays objects,
+                                         OutputArrayOfArrays numDetections, OutputArrayOfArrays levelWeights,
+                                         Stream& stream)
+{
+    std::vector<CascadeClassifierExImpl*> impls;
+    for (const Ptr<CascadeClassifierEx>& cascade : cascades)
+    {
+        impls.push_back(dynamic_cast<CascadeClassifierExImpl*>(cascade.get()));
+        if (!impls.back())
+            CV_Error_(Error::StsBadArg,
+                      ("CascadeClassifierEx: cascades[%zu] is no object of create()", impls.size() - 1));
+        if (impls.back()->getScaleFactor() != impls[0]->getScaleFactor())
+            CV_Error_(Error::StsBadArg, ("CascadeClassifierEx: cascades[%zu] has another scaleFactor than the first: "
+                                         "%.17g and %.17g",
+                                         impls.size() - 1, impls.back()->getScaleFactor(), impls[0]->getScaleFactor()));
+    }
+    if (impls.empty())
+        CV_Error(Error::StsBadArg, "CascadeClassifierEx: cascades: at least one is needed");
+    CascadeClassifierExImpl::detect(impls, images, outputsOf("objects", objects, impls.size(), CV_32SC4),
+                                    outputsOf("numDetections", numDetections, impls.size(), CV_32SC1),
+                                    outputsOf("levelWeights", levelWeights, impls.size(), CV_64FC1), noArray(), stream);
+}
+
+String CascadeClassifierEx::getDefaultName() const { return "CascadeClassifierEx"; }
+
+}} // namespace cv::cuda
