@@ -152,8 +152,9 @@ public:
         hostConfidence_.create(count, 1, CV_32FC1);
         frame_.upload(pinned_, stream_);
         matcher_->cutFragments(frame_, regions, noArray(), stream_);
-        areas_.upload(areasAround(regions, radius_), stream_);
-        stream_.waitForCompletion(); // the areas' host memory goes
+        const Mat areas = areasAround(regions, radius_);
+        areas_.upload(areas, stream_);
+        stream_.waitForCompletion(); // before the areas' host memory goes
     }
 
     //! The first call allocates, the second is captured, all others replay it.
