@@ -306,21 +306,38 @@ const void* DeviceTable::put(const Call& call, Uploader& uploader, uint64_t vers
 
 // --- Downloads -------------------------------------------------------------------------------------------------------
 
-void* Downloads::Batch::begin(const OutputView& output)
+void Downloads::Batch::check(const OutputView& output) const
 {
-    if (!output || output.memory == Memory::DEVICE)
-        return output.data;
-    if (output.memory == Memory::HOST && call_.capturing())
+    if (output && output.memory == Memory::HOST && call_.capturing())
         CV_Error_(Error::StsBadArg,
                   ("%s: %s lies in host memory, so the call would wait, and cannot be captured into a "
                    "graph; use a GpuMat or a HostMem",
                    memory_.workspace_.owner(), output.name));
-    const size_t index = pending_.size();
+}
+
+void* Downloads::Batch::begin(const OutputView& output)
+{
+    if (!output || output.memory == Memory::DEVICE)
+        return output.data;
+    check(output);
+    const size_t index = staged_;
     if (index == memory_.buffers_.size())
         memory_.buffers_.emplace_back(new DeviceBuffer(memory_.workspace_));
     void* const device = memory_.buffers_[index]->reserve(call_, output.rowBytes() * output.rows, output.name);
     pending_.emplace_back(output, device);
+    ++staged_;
     return device;
+}
+
+void Downloads::Batch::copy(const OutputView& output, const void* results)
+{
+    check(output);
+    if (output && output.memory == Memory::DEVICE)
+        cudaCheck(cudaMemcpy2DAsync(output.data, output.step, results, output.rowBytes(), output.rowBytes(),
+                                    output.rows, cudaMemcpyDeviceToDevice, call_.stream()),
+                  output.name);
+    else if (output)
+        pending_.emplace_back(output, results);
 }
 
 void Downloads::Batch::finish()
