@@ -346,8 +346,13 @@ void Downloads::Batch::finish()
     for (const auto& entry : pending_)
     {
         const OutputView& output = entry.first;
-        cudaCheck(cudaMemcpy2DAsync(output.data, output.step, entry.second, output.rowBytes(), output.rowBytes(),
-                                    output.rows, cudaMemcpyDeviceToHost, call_.stream()),
+        const size_t bytes = output.rowBytes();
+        const bool gapless =
+            output.rows == 1 || output.step == bytes; // in one piece: rows may be many, and of few bytes
+        cudaCheck(gapless ? cudaMemcpyAsync(output.data, entry.second, bytes * output.rows, cudaMemcpyDeviceToHost,
+                                            call_.stream())
+                          : cudaMemcpy2DAsync(output.data, output.step, entry.second, bytes, bytes, output.rows,
+                                              cudaMemcpyDeviceToHost, call_.stream()),
                   "downloading results");
         wait = wait || output.memory == Memory::HOST;
     }
