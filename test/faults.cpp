@@ -31,7 +31,7 @@ bool strikes(Kind kind, const char* name)
     return true;
 }
 
-std::atomic<int64> deviceBlocks, pinnedBlocks, events;
+std::atomic<int64> deviceBlocks, pinnedBlocks, events, asked;
 
 } // namespace
 
@@ -59,6 +59,7 @@ void Armed::disarm()
     c = {0, nullptr};
 }
 
+int64 allocations() { return asked; }
 Live live() { return {deviceBlocks, pinnedBlocks, events}; }
 
 }} // namespace opencv_test::faults
@@ -106,6 +107,8 @@ cudaError_t counted(cudaError_t result, std::atomic<int64>& counter, int change)
 {
     if (result == cudaSuccess)
         counter += change;
+    if (change > 0 && &counter != &events)
+        ++asked;
     return result;
 }
 

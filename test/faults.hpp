@@ -54,6 +54,8 @@ struct Live
     }
 };
 Live live();
+//! How often device or pinned memory has been asked for, by all threads.
+int64 allocations();
 
 inline std::ostream& operator<<(std::ostream& out, const Live& live)
 {
