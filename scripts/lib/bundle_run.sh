@@ -44,8 +44,8 @@ fi
 # cuFFT is too large to carry. When a program lacks it, it is looked for where CUDA and Python's packages keep it.
 wanted=$(ldd "$HERE"/bin/* 2>/dev/null | sed -n 's/^\s*\(libcufft[^ ]*\) => not found.*/\1/p' | sort -u)
 if [ -n "$wanted" ]; then
-    site=$(python3 -c 'import site, sys; print(*[p for p in sys.path if p.endswith("-packages")], sep="\n")' 2>/dev/null)
-    found=$(find /usr/local/cuda*/ /opt $site -name "$wanted" 2>/dev/null | head -n 1)
+    mapfile -t site < <(python3 -c 'import sys; print(*[p for p in sys.path if p.endswith("-packages")], sep="\n")' 2>/dev/null)
+    found=$(find /usr/local/cuda*/ /opt "${site[@]}" -name "$wanted" 2>/dev/null | head -n 1)
     if [ -z "$found" ]; then
         say "$wanted was not found on this machine: peers that need it are left out"
         found=$HERE/lib/no_cufft/$wanted
@@ -145,6 +145,8 @@ run_demo()
     demo vtest cudatracking_fragment_matcher "$data/vtest.avi" || FAILED=$((FAILED + 1))
     demo aloe cudatracking_fragment_matcher "$data/aloeL.jpg" "$data/aloeR.jpg" "$data/aloeGT.png" || FAILED=$((FAILED + 1))
     demo rubberwhale cudatracking_fragment_matcher --pair=motion "$data/rubberwhale1.png" "$data/rubberwhale2.png" || FAILED=$((FAILED + 1))
+    demo loop cudatracking_fragment_matcher_loop "$data/vtest.avi" || FAILED=$((FAILED + 1))
+    demo loop_no_graph cudatracking_fragment_matcher_loop --no-graph "$data/vtest.avi" || FAILED=$((FAILED + 1))
     demo quick_shift cudatracking_quick_shift "$data/fruits.jpg" || FAILED=$((FAILED + 1))
 }
 

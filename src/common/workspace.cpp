@@ -83,7 +83,6 @@ Block Workspace::allocate(const Call& call, size_t bytes, const char* purpose)
         retired_.erase(retired_.begin() + i);
         return block;
     }
-    const OutsideOfCapture outside;
     if (!call.capturing())
         freeRetired();
     Block block;
@@ -241,7 +240,6 @@ Uploader::~Uploader()
 
 Uploader::Pinned& Uploader::take(size_t bytes)
 {
-    const OutsideOfCapture outside;
     for (Pinned& pinned : blocks_)
     {
         if (pinned.block.bytes < bytes || pinned.uses.any())

@@ -17,7 +17,8 @@ struct CV_EXPORTS_W_SIMPLE FragmentMatch
 {
     CV_WRAP FragmentMatch() : confidence(-1.f), status(0) {}
 
-    CV_PROP_RW std::vector<Point> locations; //!< top-left corner in the frame of each valid peak, best first
+    //! top-left corner in the frame of each valid peak, best first (with THREE_STEP peak 1 may be better than peak 0)
+    CV_PROP_RW std::vector<Point> locations;
     CV_PROP_RW std::vector<Point2f>
         refined; //!< the same with sub-pixel offset; equal to locations without Params::subpixel
     CV_PROP_RW std::vector<float> scores; //!< score of each valid peak
@@ -41,7 +42,7 @@ none means 255 everywhere. Unlike in cv::matchTemplate an 8-bit mask is not bina
 - ZNCC: weighted Pearson correlation, sum_c n_c / (sqrt(sum_c v_c) sqrt(sum_c t_c)) with n_c = W S(qIT) - S(qI) S(qT),
   v_c = W S(qI^2) - S(qI)^2, t_c = W S(qT^2) - S(qT)^2. 1 is a perfect match. 0 where the frame or the fragment is flat.
 
-All sums are exact integers, so scores do not depend on the engine, the order of summation or the number of threads.
+All sums are exact integers, a score is made of them in double and rounded to float. So scores do not depend on the engine, the order of summation or the number of threads.
 SAD and SSD are compared by S, ZNCC by its float value. **Ties** go to the lowest raster index in the area.
 
 **Peaks**: peak 0 is the best position; peak j is the best outside the exclusion zones of peaks 0..j-1. A position at
@@ -94,94 +95,149 @@ public:
         CV_PROP_RW int peaks;             //!< K, 1..16. Default 2: best and alternative
         CV_PROP_RW bool subpixel;         //!< refine peaks from their direct neighbours. Default false
         CV_PROP_RW int search;            //!< Search. Default FULL
-        /** Largest width and height of search areas that are given on the device, where the host cannot see them; bounds
-            workspace and launches. Default (0,0): the whole frame. */
+        //! Largest width and height of search areas that are given on the device, where the host cannot see them;
+        //! bounds workspace and launches. Each side counts for itself. Default (0,0): the whole frame.
         CV_PROP_RW Size maxSearchArea;
     };
 
-    /** @throws cv::Exception when a member of params is out of its range. */
+    // OpenCV's Python help() shows the comments of this form that stand before a method, and no others: not those of
+    // classes, enums or members. So each method says all that its caller needs.
+
+    /** @brief Makes a matcher without fragments: an exact search of many weighted fragments (templates) at once.
+    @param params default: Params(), that is all defaults below. Members:
+    metric: SAD (0, default) or SSD (1), weighted sum of absolute or squared differences over the sum of weights, 0 is
+    perfect; ZNCC (2), weighted zero-mean normalised cross-correlation, 1 is perfect, fragments up to 53,824 pixels.
+    exclusion: how far peaks keep apart: SQUARE (0, default), max(|dx|,|dy|) >= d; CROSS (1), min(|dx|,|dy|) >= d.
+    exclusionDistance: d in pixels, 1..32767; default 0: half of the fragment's smaller side, rounded down, at least 1.
+    peaks: K, 1..16; default 2: best position and alternative.
+    subpixel: refine peaks from their direct neighbours; default False.
+    search: FULL (0, default), every position; THREE_STEP (1), approximate best by a coarse-to-fine walk.
+    maxSearchArea: (width, height) that no search area on the device exceeds; default (0, 0): the frame's. Each side
+    counts for itself. Set it when areas are on the device: it bounds workspace and launches.
+    @throws cv::Exception when a member of params is out of its range.
+    */
     CV_WRAP static Ptr<FragmentMatcher> create(const FragmentMatcher::Params& params = FragmentMatcher::Params());
 
+    /** @brief Replaces all parameters; fragments stay.
+    @param params as in create(). ZNCC's limit on fragments is checked when a frame is searched.
+    @throws cv::Exception when a member is out of its range; the old parameters stay.
+    */
     CV_WRAP virtual void setParams(const FragmentMatcher::Params& params) = 0;
+    /** @brief A copy of the parameters; for their meaning see create(). */
     CV_WRAP virtual FragmentMatcher::Params getParams() const = 0;
 
-    /** @brief Replaces all fragments.
-    @param templates 1 to 100,000 Mat or GpuMat of one type; sizes may differ. Copied.
-    @param weights none, or one for each template (an empty one: full weight), of the same kind as templates.
-    @param stream for GpuMat; the call does not wait. Weights in device memory cannot be checked by the host: NaN and
-    values outside [0,1] are taken as 0, and a fragment whose weights sum to 0 gives NO_POSITION.
-    @throws cv::Exception when sizes or types do not fit, a host weight is NaN or outside [0,1], or host weights sum to 0.
-
-    Fragments given as Mat serve both engines (they are uploaded by the first match() of a GpuMat); fragments given as
-    GpuMat serve GpuMat frames only. */
+    /** @brief Replaces all fragments. Those given as Mat serve both engines (they are uploaded by the first match() of
+    a GpuMat); those given as GpuMat serve GpuMat frames only.
+    @param templates list of 1 to 100,000 Mat or GpuMat, all CV_8UC1, CV_8UC3 or CV_8UC4 (fourth channel ignored); sides
+    1..32767 may differ. Copied. In Python a list even for one: [picture].
+    @param weights default: none, each pixel counts 255; or one for each template, of its size and kind (an empty one:
+    none): CV_8UC1, or CV_32FC1 in [0,1], which becomes 0..255.
+    @param stream of GpuMat; the call does not wait. Default: the null stream. Weights in device memory cannot be
+    checked by the host: NaN and values outside [0,1] are taken as 0, and a fragment whose weights sum to 0 gives
+    NO_POSITION.
+    @throws cv::Exception when sizes or types do not fit, a host weight is NaN or outside [0,1], or the weights of a
+    fragment on the host are all 0 as bytes.
+    */
     CV_WRAP virtual void setFragments(InputArrayOfArrays templates, InputArrayOfArrays weights = noArray(),
                                       Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Replaces all fragments by regions of a frame, on the device when the frame is there. Does not wait.
-    @param frame picture to cut from.
-    @param regions Rect inside the frame, one for each fragment, 1 to 100,000.
-    @param weights,stream as in setFragments(). */
+    @param frame picture to cut from, of a type as in setFragments().
+    @param regions Rect (x, y, width, height) inside the frame, one for each fragment, 1 to 100,000.
+    @param weights,stream as in setFragments(). Default: none, the null stream.
+    @throws cv::Exception as setFragments(), and when a region is empty or not inside the frame.
+    */
     CV_WRAP virtual void cutFragments(InputArray frame, const std::vector<Rect>& regions,
                                       InputArrayOfArrays weights = noArray(),
                                       Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Appends one fragment of the type and kind of the present ones. @return its index. */
+    /** @brief Appends one fragment of the type and kind of the present ones.
+    @param templ,weights,stream one of each, as in setFragments(). Default: no weights, the null stream.
+    @return its index, from 0.
+    */
     CV_WRAP virtual int addFragment(InputArray templ, InputArray weights = noArray(),
                                     Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief Replaces fragment `index`; its size may change. The others are not touched. */
+    /** @brief Replaces one fragment; its size may change. The others are not touched.
+    @param index fragment, 0 .. getFragmentCount()-1.
+    @param templ,weights,stream as in addFragment(). Default: no weights, the null stream.
+    */
     CV_WRAP virtual void updateFragment(int index, InputArray templ, InputArray weights = noArray(),
                                         Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief Removes fragment `index`; later ones move down by one. */
+    /** @brief Removes one fragment; later ones move down by one.
+    @param index fragment, 0 .. getFragmentCount()-1. */
     CV_WRAP virtual void removeFragment(int index) = 0;
-    //! Removes all fragments; memory is kept.
+    /** @brief Removes all fragments; parameters and memory are kept. */
     CV_WRAP virtual void clear() CV_OVERRIDE = 0;
 
-    /** @brief Where THREE_STEP starts: CV_32SC2, N rows (further columns are ignored, so that locations of match() can be
-    given as they are), or CV_32SC1, N x 2; in frame coordinates, clamped to the area; Mat or GpuMat as the frame. Kept
-    by reference until replaced; noArray(): the centre of the area. */
+    /** @brief Sets where THREE_STEP starts; FULL does not look at it. That N is the number of fragments is checked when
+    a frame is searched.
+    @param locations top-left corners in frame coordinates, clamped to the area: CV_32SC2, N rows (further columns are
+    ignored, so that locations of match() can be given as they are), or CV_32SC1, N x 2; Mat or GpuMat as the frame.
+    Kept by reference until replaced. noArray() (None): position ((columns-1)/2, (rows-1)/2), rounded down, of the area.
+    */
     CV_WRAP virtual void setPredictions(InputArray locations) = 0;
 
-    /** @brief Finds all fragments in a frame. Does not wait when all outputs are GpuMat.
-    @param frame picture to search, of the fragments' type.
-    @param searchAreas Rect for each fragment in frame coordinates, in which the whole fragment must lie; intersected with
-    the frame. std::vector<Rect>, Mat of CV_32SC4 (N x 1 or 1 x N) or CV_32SC1 (N x 4: x, y, width, height), or, for a
-    GpuMat frame, also such a GpuMat; noArray(): the whole frame. Areas on the host are frozen into a captured graph, areas on the device are read anew.
+    /** @brief Finds all N fragments in a frame. Does not wait when all outputs are GpuMat.
+    @param frame picture to search, of the fragments' type. An empty one gives empty outputs and no error.
+    @param searchAreas Rect for each fragment in frame coordinates, in which the whole fragment must lie; intersected
+    with the frame. std::vector<Rect>, Mat of CV_32SC4 (N x 1 or 1 x N) or CV_32SC1 (N x 4: x, y, width, height), or,
+    for a GpuMat frame, also such a GpuMat; noArray() (None): the whole frame. Areas on the host are frozen into a
+    captured graph, areas on the device are read anew.
     @param locations CV_32SC2, N x K: top-left corner in the frame of peak j of fragment i; (-1,-1): no such peak.
     @param scores CV_32FC1, N x K; 0 where there is no peak.
-    @param confidence CV_32FC1, N x 1.
-    @param status CV_8UC1, N x 1, see Status.
-    @param refined CV_32FC2, N x K: location plus the sub-pixel offset in [-0.5,0.5] (equiangular lines for SAD, a parabola
-    for SSD and ZNCC, each axis from three scores; 0 at the border of the area); (-1,-1): no such peak.
-    @param stream for GpuMat frames. */
+    @param confidence CV_32FC1, N x 1: alternative / best (ZNCC: (1-alternative) / (1-best)), 1 or more with FULL;
+    larger is surer. +inf: only the best is perfect; -1: no alternative.
+    @param status CV_8UC1, N x 1: FOUND (0); NO_POSITION (1), the fragment does not fit into its area (location (-1,-1),
+    score 0, confidence -1); FLAT_FRAGMENT (2), ZNCC of a fragment without contrast that fits, every score is 0;
+    AREA_TOO_LARGE (3), an area on the device exceeds maxSearchArea, reported like NO_POSITION.
+    @param refined CV_32FC2, N x K: location plus the sub-pixel offset in [-0.5,0.5] (equiangular lines for SAD, a
+    parabola for SSD and ZNCC, each axis from three scores; 0 at the border of the area); (-1,-1): no such peak. Without
+    Params::subpixel: the location.
+    @param stream of GpuMat frames. Default: the null stream.
+    @throws cv::Exception without fragments, on another type, and when areas do not fit in number, type or kind.
+    */
     CV_WRAP virtual void match(InputArray frame, InputArray searchAreas, OutputArray locations,
                                OutputArray scores = noArray(), OutputArray confidence = noArray(),
                                OutputArray status = noArray(), OutputArray refined = noArray(),
                                Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Turns outputs of match() into host structures; waits on the stream when they are GpuMat. Of one peak,
-    locations may be CV_32SC1, N x 2. */
+    /** @brief Turns outputs of match() into host structures; waits on the stream when they are GpuMat.
+    @param locations CV_32SC2, N x K, or of one peak CV_32SC1, N x 2.
+    @param scores,confidence,status,refined of match(), or noArray() (None), for which 0, -1, FOUND, location stand.
+    @param matches one for each fragment: locations, refined and scores of its valid peaks, confidence, status.
+    @param stream of GpuMat. Default: the null stream.
+    */
     CV_WRAP virtual void convert(InputArray locations, InputArray scores, InputArray confidence, InputArray status,
                                  InputArray refined, CV_OUT std::vector<FragmentMatch>& matches,
                                  Stream& stream = cv::cuda::noStream()) const = 0;
 
-    /** @brief match() and convert() in one; waits on the stream for a GpuMat frame. */
+    /** @brief match() and convert() in one; waits on the stream for a GpuMat frame.
+    @param frame,searchAreas as in match().
+    @param matches as in convert().
+    @param stream of a GpuMat frame. Default: the null stream.
+    */
     CV_WRAP virtual void find(InputArray frame, InputArray searchAreas, CV_OUT std::vector<FragmentMatch>& matches,
                               Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Scores of every position of one fragment.
-    @param index fragment.
-    @param frame,searchArea as in match(); an empty Rect: the whole frame.
-    @param map (area height - fragment height + 1) rows, (area width - fragment width + 1) columns; empty without a position.
-    @param depth CV_32F: the score. CV_32S: the integer S of SAD, for fragments of at most 11,008 pixels, or of SSD, at
-    most 43 pixels. CV_64F: S exactly. ZNCC has CV_32F only. */
+    /** @brief Scores of every position of one fragment. Does not wait when map is a GpuMat.
+    @param index fragment, 0 .. getFragmentCount()-1.
+    @param frame,searchArea as in match(), but an area of width or height 0 is the whole frame.
+    @param map (area height - fragment height + 1) rows, (area width - fragment width + 1) columns; empty without a
+    position.
+    @param depth CV_32F (default): the score. CV_32S: the integer S of SAD, for fragments of at most 11,008 pixels, or
+    of SSD, at most 43 pixels. CV_64F: S exactly. ZNCC has CV_32F only.
+    @param stream of a GpuMat frame. Default: the null stream.
+    */
     CV_WRAP virtual void scoreMap(int index, InputArray frame, const Rect& searchArea, OutputArray map,
                                   int depth = CV_32F, Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Scores of every position of all fragments in one 1 x M buffer.
-    @param searchAreas on the host, as in match().
+    /** @brief Scores of every position of all fragments in one 1 x M buffer, M below 2^31.
+    @param frame as in match(). @param searchAreas on the host, as in match().
+    @param buffer 1 x M of the depth; rows of a map follow each other without gaps. Empty without any position.
     @param offsets first element of fragment i's map is offsets[i]; offsets[N] = M, so that offsets[i] == offsets[i+1]
-    when fragment i has no position. Rows of a map follow each other without gaps.
-    @param frame,buffer,depth,stream as in scoreMap(). Limit: M below 2^31. */
+    when fragment i has no position.
+    @param depth,stream as in scoreMap(). Default: CV_32F, the null stream.
+    */
     CV_WRAP virtual void scoreMaps(InputArray frame, InputArray searchAreas, OutputArray buffer,
                                    CV_OUT std::vector<int>& offsets, int depth = CV_32F,
                                    Stream& stream = cv::cuda::noStream()) = 0;
@@ -189,28 +245,37 @@ public:
     /** @brief Next frame's areas from this frame's locations, without leaving the device.
     @param locations of match(), column 0 is used, or CV_32SC1, N x 2. (-1,-1) gives an empty area, so the fragment
     stays NO_POSITION.
-    @param radius the fragment may move by up to this many pixels in each direction.
-    @param frameSize areas are intersected with it.
-    @param areas CV_32SC4, N x 1, where locations lives. */
+    @param radius pixels by which the fragment may move in each direction; at least 0.
+    @param frameSize (width, height); areas are intersected with it.
+    @param areas CV_32SC4, N x 1, where locations lives.
+    @param stream of GpuMat. Default: the null stream.
+    */
     CV_WRAP virtual void predictAreas(InputArray locations, int radius, Size frameSize, OutputArray areas,
                                       Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief A rotated and scaled copy of a fragment on the host, for addFragment().
-    @param templ,weights Mat; weights may be noArray().
-    @param angle degrees, counter-clockwise. @param scale > 0.
-    @param warped bounding box of the result, bilinear. @param warpedWeights CV_8UC1; 0 outside of the source. */
+    /** @brief A rotated and scaled copy of a fragment on the host, bilinear, for addFragment().
+    @param templ,weights Mat, as in setFragments(); weights may be noArray() (None).
+    @param angle degrees, counter-clockwise. @param scale factor, above 0.
+    @param warped of the rotated box's size, rounded to whole pixels (not up), at most 32,767 a side.
+    @param warpedWeights CV_8UC1; falls to 0 outside of the source.
+    */
     CV_WRAP static void warpFragment(InputArray templ, InputArray weights, double angle, double scale,
                                      OutputArray warped, OutputArray warpedWeights);
 
+    /** @brief Number of fragments. */
     CV_WRAP virtual int getFragmentCount() const = 0;
+    /** @brief Size (width, height) of one fragment in pixels.
+    @param index fragment, 0 .. getFragmentCount()-1. */
     CV_WRAP virtual Size getFragmentSize(int index) const = 0;
-    //! Device memory held by this instance, fragments included.
+    /** @brief Device memory held by this instance, in bytes, fragments included. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     // Algorithm: parameters only, no fragments.
+    /** @brief Name of the class in files: "FragmentMatcher". */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
-    virtual void read(const FileNode& fn) CV_OVERRIDE = 0;
+    virtual void read(const FileNode& fn) CV_OVERRIDE = 0; //!< what the node lacks gets its default
+    /** @brief True without fragments. */
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
 };
 

@@ -31,10 +31,11 @@ Lab of [0,1] RGB times ratio, searchRadius 0, STRICT. scikit-image quickshift(ra
 ratio, searchRadius -1, STRICT (it adds noise to break ties, which this class has no need for). See doc/quick_shift.md.
 
 **Ties**: on plateaus of equal density (flat areas) the lower raster index counts as higher, so that a flat area is one
-superpixel. With STRICT only a truly higher density does, as in VLFeat: each plateau pixel may become a root of its own.
+superpixel. With STRICT only a higher density does, as in VLFeat: each plateau pixel may become a root of its own.
 
-**Precision**: weights have 23 fractional bits and a relative error below 4e-6, sums are exact integers. Densities differ
-by less than 2e-5 relative from exact real numbers. D is exact for 8-bit pictures with a common scale of 1.
+**Precision**: weights have 23 fractional bits and a relative error below 4e-6, sums are exact integers. Densities of
+pictures differ by less than 2e-5 relative from exact real numbers; doc/quick_shift.md says where more is possible. D is
+exact for 8-bit pictures with a common scale of 1.
 
 Determinism: bit-equal on both engines and from run to run, in every output; also for the whole and its tiles.
 Trees need not be 4-connected: see enforceConnectivity(). Threads and streams: see the module page.
@@ -58,113 +59,207 @@ public:
         SEARCH_WINDOW = -1   //!< ceil(3 sigma), as scikit-image does
     };
 
-    /** @param sigma kernel bandwidth, > 0, at most 341.
-    @param maxDist largest distance to a parent (tau), > 0, at most 32,767.
-    @param colorScale factor on all colours, finite, >= 0. */
+    // OpenCV's Python help() shows the comments of this form that stand before a method, and no others: not those of
+    // classes, enums or members. So each method says all that its caller needs.
+
+    /** @brief Makes an object that cuts pictures into exact quick-shift superpixels: each pixel is linked to its
+    nearest neighbour of higher density in position and colour, each tree of links is a superpixel.
+    @param sigma bandwidth of the Gaussian kernel in pixels and scaled colours; above 0, at most 341. Default 6.
+    @param maxDist largest distance to a parent (tau), in the same units; above 0, at most 32,767. Default 10.
+    @param colorScale factor on the values of all channels, 0 to 1e9; see setColorScale(). Default 1.
+    @throws cv::Exception when a parameter is out of its range.
+    */
     CV_WRAP static Ptr<QuickShift> create(double sigma = 6., double maxDist = 10., double colorScale = 1.);
 
-    // Setters check their argument, throw cv::Exception naming it, and count from the next compute() on.
+    /** @brief Sets the bandwidth of the Gaussian kernel; its window reaches ceil(3 sigma) pixels to each side.
+    @param sigma pixels and scaled colours; above 0, at most 341. Counts from the next compute() on.
+    @throws cv::Exception otherwise; the old value stays.
+    */
     CV_WRAP virtual void setSigma(double sigma) = 0;
+    /** @brief Bandwidth of the Gaussian kernel. Default 6. */
     CV_WRAP virtual double getSigma() const = 0;
+    /** @brief Sets the largest distance to a parent (tau); a pixel without a parent so near is the root of a
+    superpixel.
+    @param maxDist pixels and scaled colours; above 0, at most 32,767. Counts from the next compute() on; segment()
+    cuts present results at a smaller value.
+    @throws cv::Exception otherwise; the old value stays.
+    */
     CV_WRAP virtual void setMaxDist(double maxDist) = 0;
+    /** @brief Largest distance to a parent. Default 10. */
     CV_WRAP virtual double getMaxDist() const = 0;
+    /** @brief Sets one factor for the values of all channels, which weighs colour against position. The larger, the
+    more superpixels: 8-bit values 0..255 count as they are with 1; the paper takes 32/255.
+    @param colorScale 0 to 1e9. Counts from the next compute() on.
+    @throws cv::Exception otherwise; the old factors stay.
+    */
     CV_WRAP virtual void setColorScale(double colorScale) = 0;
-    //! One factor for each channel, for example Lab with a weaker L.
+    /** @brief Sets one factor for each channel, for example Lab with a weaker L.
+    @param scales four numbers, each 0 to 1e9; those beyond the picture's channels do not matter. A channel that is not
+    given, as in Scalar(0.5), gets 0 and is ignored. Counts from the next compute() on.
+    @throws cv::Exception otherwise; the old factors stay.
+    */
     CV_WRAP virtual void setChannelScales(const Scalar& scales) = 0;
+    /** @brief The factors of the four channels. Default 1, 1, 1, 1. */
     CV_WRAP virtual Scalar getChannelScales() const = 0;
-    //! 1..32767, or one of SearchRadius. Default SEARCH_MAX_DIST.
+    /** @brief Sets how far a parent is looked for: half the side of the search square.
+    @param radius SEARCH_MAX_DIST (0): ceil(maxDist), no parent is missed; SEARCH_WINDOW (-1): ceil(3 sigma), as
+    scikit-image does; or 1..32767 pixels. Counts from the next compute() on.
+    @throws cv::Exception otherwise; the old value stays.
+    */
     CV_WRAP virtual void setSearchRadius(int radius) = 0;
+    /** @brief Search radius as given to setSearchRadius(). Default SEARCH_MAX_DIST (0). */
     CV_WRAP virtual int getSearchRadius() const = 0;
-    //! A TieRule. Default INDEX.
+    /** @brief Sets which of two pixels of equal density is the higher one.
+    @param rule INDEX (0): the one of lower raster index, so that a flat area is one superpixel; STRICT (1): neither, as
+    in VLFeat, scikit-image and the paper's code. Counts from the next compute() on.
+    @throws cv::Exception otherwise; the old rule stays.
+    */
     CV_WRAP virtual void setTieRule(int rule) = 0;
+    /** @brief Tie rule. Default INDEX (0). */
     CV_WRAP virtual int getTieRule() const = 0;
-    //! Divide a density by (w-1)(h-1) of its cut window, w x h, as the paper's GPU program does. Default false.
+    /** @brief Sets whether a density is divided by (w-1)(h-1) of its window of w x h pixels, cut at the border, as the
+    paper's GPU program does. A factor that would be 0, of a picture one pixel wide or high, counts as 1.
+    @param normalize counts from the next compute() on.
+    */
     CV_WRAP virtual void setNormalizeDensity(bool normalize) = 0;
+    /** @brief Whether densities are divided by the size of their window. Default false. */
     CV_WRAP virtual bool getNormalizeDensity() const = 0;
 
-    /** @brief Finds densities, parents and labels of one picture. Mat: on the CPU; GpuMat: on the device, does not wait.
-    @param image,mask see above; both of one kind and size. 0x0: empty results, 0 superpixels. */
+    /** @brief Finds densities, parents and labels of one picture; the getters give them. Mat: on the CPU; GpuMat: on
+    the device, does not wait.
+    @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, sides up to 65,535, fewer than 2^31 pixels. An empty one,
+    such as of a failed imread(), drops the results: empty() is true then, 0 superpixels, and the getters give empty
+    arrays.
+    @param mask CV_8UC1 of the image's size, where the image is; pixels where it is 0 belong to no superpixel (label
+    -1). Default: none.
+    @param stream of GpuMat. Default: the null stream.
+    @throws cv::Exception on other types and sizes.
+    */
     CV_WRAP virtual void compute(InputArray image, InputArray mask = noArray(),
                                  Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief compute() for several pictures of one size and type in the launches of one.
-    Afterwards every method works on the stack of pictures, one below the other: outputs have N times the rows, parents
-    and labels count within their picture. Statistics, mean colour and connectivity do not take stacks.
-    @param labels one output for each picture; noArray() if not wanted. */
+    /** @brief compute() for several pictures of one size and type in the launches of one. Afterwards every method works
+    on the stack of pictures, one below the other: outputs have N times the rows, parents and labels count within their
+    picture. Statistics, mean colour and connectivity do not take stacks.
+    @param images list of Mat or of GpuMat; none, or a first one that is empty, drops the results as in compute().
+    @param labels one output CV_32SC1 for each picture; noArray() if not wanted.
+    @param stream of GpuMat. Default: the null stream.
+    @throws cv::Exception when sizes or types differ or are not those of compute(), or at 2^31 pixels in all.
+    */
     CV_WRAP virtual void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels,
                                       Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief compute() for a picture on the host that is worked on in tiles, each with the border that it needs.
     Results are those of the whole, bit by bit, and are on the host.
-    @param tile size of a tile without its border.
-    @param useCuda run the tiles on the current CUDA device; waits. */
+    @param image,mask as in compute(), both on the host. Default: no mask.
+    @param tile width and height of a tile without its border, in pixels, at least 1.
+    @param useCuda true: the tiles run on the current CUDA device, and the call waits. Default false: on the CPU.
+    @throws cv::Exception also when useCuda is true without a device.
+    */
     CV_WRAP virtual void computeTiled(InputArray image, Size tile, bool useCuda = false,
                                       InputArray mask = noArray()) = 0;
 
-    //! Number of superpixels (a stack: of all pictures together). Waits for the stream of the last compute().
+    /** @brief Number of superpixels (a stack: of all pictures together); 0 without results. Waits for the stream of the
+    last compute(). */
     CV_WRAP virtual int getNumberOfSuperpixels() const = 0;
-    /** @brief CV_32SC1, 0 .. number-1, -1 where masked. The getters copy into `stream` order and do not wait for GpuMat. */
+    /** @brief Label of each pixel: the rank of its superpixel's root in raster order.
+    @param labels CV_32SC1, 0 .. number-1, -1 where masked; empty without results.
+    @param stream order of the copy; GpuMat: does not wait. Default: the null stream.
+    */
     CV_WRAP virtual void getLabels(OutputArray labels, Stream& stream = cv::cuda::noStream()) const = 0;
-    //! CV_32FC1. Up to 23 + log2((2R+1)^2) - 32 low bits of the sum are rounded away.
+    /** @brief Density of each pixel: the sum of the kernel's weights over its window, its own 1 included.
+    @param density CV_32FC1, at least 1 unless normalised, 0 where masked. Up to 23 + log2((2R+1)^2) - 32 low bits of
+    the sum are rounded away. @param stream as in getLabels(). Default: the null stream. */
     CV_WRAP virtual void getDensity(OutputArray density, Stream& stream = cv::cuda::noStream()) const = 0;
-    //! CV_32SC1, raster index y*width+x of the parent.
+    /** @brief Parent of each pixel: the nearest pixel of higher density within maxDist; the pixel itself for a root.
+    @param parents CV_32SC1, raster index y*width+x; -1 where masked. @param stream as in getLabels(). Default: the
+    null stream. */
     CV_WRAP virtual void getParents(OutputArray parents, Stream& stream = cv::cuda::noStream()) const = 0;
-    //! CV_32FC1, distance (not squared) to the parent, +inf at roots.
+    /** @brief Distance of each pixel to its parent, in pixels and scaled colours, not squared.
+    @param distances CV_32FC1; +inf at roots and where masked. @param stream as in getLabels(). Default: the null
+    stream. */
     CV_WRAP virtual void getDistances(OutputArray distances, Stream& stream = cv::cuda::noStream()) const = 0;
 
     /** @brief Labels for a smaller maxDist from the trees at hand: links longer than tau are cut. Does not wait.
-    Equals compute() with maxDist = tau as long as the search radius is SEARCH_MAX_DIST.
-    @param tau > 0 and at most the maxDist of compute(). */
+    Equals compute() with maxDist = tau as long as the search radius is SEARCH_MAX_DIST. Changes nothing else: labels,
+    number, contours, mean colour and statistics stay those of the last compute() or enforceConnectivity().
+    @param tau in pixels and scaled colours; above 0, at most the maxDist of compute().
+    @param labels CV_32SC1, 0 .. countSuperpixels(tau)-1, -1 where masked; empty without results.
+    @param stream of the device's results. Default: the null stream.
+    @throws cv::Exception when tau is out of its range.
+    */
     CV_WRAP virtual void segment(double tau, OutputArray labels, Stream& stream = cv::cuda::noStream()) = 0;
-    //! Number of superpixels that segment(tau) makes. Waits.
+    /** @brief Number of superpixels that segment(tau) makes. Waits.
+    @param tau as in segment(). @param stream of the device's results. Default: the null stream. */
     CV_WRAP virtual int countSuperpixels(double tau, Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief All values of tau at which the number of superpixels changes. Waits; outputs on the host or the device.
+    Counts trees: connectivity does not matter. Both outputs are empty when no pixel has a parent.
     @param heights CV_32FC1, n x 1, ascending, distinct.
-    @param counts CV_32SC1, n x 1: number of superpixels of segment(heights[k]). */
+    @param counts CV_32SC1, n x 1: number of superpixels of segment(heights[k]).
+    @param stream of the device's results. Default: the null stream.
+    */
     CV_WRAP virtual void getMergeHeights(OutputArray heights, OutputArray counts,
                                          Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief CV_8UC1, 255 on borders between superpixels, else 0. Does not wait.
-    @param thickLine true: pixels with more than one 8-neighbour of another label. false: pixels that differ from their
-    right, lower or lower right neighbour. Masked pixels are a label of their own. */
+    /** @brief Borders of the superpixels. Does not wait.
+    @param mask CV_8UC1, 255 on borders between superpixels, else 0.
+    @param thickLine true (default): pixels with more than one 8-neighbour of another label. false: pixels that differ
+    from their right, lower or lower right neighbour. Masked pixels are a label of their own.
+    @param stream of the device's results. Default: the null stream.
+    */
     CV_WRAP virtual void getLabelContourMask(OutputArray mask, bool thickLine = true,
                                              Stream& stream = cv::cuda::noStream()) const = 0;
 
-    /** @brief Each pixel replaced by the mean of its superpixel; type and size of image; 0 where masked. Waits for
-    the number of superpixels unless it is known already.
-    @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, of the size of the last compute(); not necessarily its input.
-    CV_8U and CV_16U: rounded half up. CV_32F: mean of values rounded to a 2^-30th of the largest magnitude; NaN and
-    infinity count as 0. */
+    /** @brief Each pixel replaced by the mean of its superpixel. Waits for the number of superpixels unless it is
+    known.
+    @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, where the picture of the last compute() was and of its size;
+    not necessarily that picture. CV_8U and CV_16U: rounded half up. CV_32F: mean of values rounded to a 2^-30th of the
+    largest magnitude; NaN and infinity count as 0.
+    @param dst type and size of image; 0 where masked.
+    @param stream of GpuMat. Default: the null stream.
+    @throws cv::Exception on another size or type, and after computeBatch().
+    */
     CV_WRAP virtual void getMeanColor(InputArray image, OutputArray dst,
                                       Stream& stream = cv::cuda::noStream()) const = 0;
 
-    /** @brief One row for each superpixel. Waits. Any output may be noArray().
-    @param image as in getMeanColor().
+    /** @brief One row for each superpixel. Waits. Outputs that are not wanted may be noArray().
+    @param image as in getMeanColor(); needed also for areas alone.
     @param areas CV_32SC1, n x 1, pixels.
     @param means CV_32F, n x 1, channels of image.
-    @param centroids CV_32FC2, n x 1, (x, y).
-    @param boxes CV_32SC4, n x 1, (x, y, width, height). */
+    @param centroids CV_32FC2, n x 1, (x, y) in pixels.
+    @param boxes CV_32SC4, n x 1, (x, y, width, height) in pixels.
+    @param stream of GpuMat. Default: the null stream.
+    @throws cv::Exception as getMeanColor().
+    */
     CV_WRAP virtual void getStatistics(InputArray image, OutputArray areas, OutputArray means = noArray(),
                                        OutputArray centroids = noArray(), OutputArray boxes = noArray(),
                                        Stream& stream = cv::cuda::noStream()) const = 0;
 
     /** @brief Replaces the labels by 4-connected ones. Waits. Density, parents and distances stay.
-    Every superpixel falls into its 4-connected pieces. A piece below minSize joins the largest adjacent piece that is
-    larger than itself (ties: the piece whose first pixel comes first), all at once, and this repeats on the joined
-    pieces until no small piece has a neighbour. Labels are then ranked by first pixel.
-    @param minSize pieces of fewer pixels are joined; 1: only split.
-    @return the new number of superpixels. */
+    Every superpixel falls into its 4-connected pieces. A piece below minSize joins the largest adjacent piece that
+    ranks above it (the larger one; of equal ones that whose first pixel comes first), all at once, and this repeats on
+    the joined pieces until no small piece has such a neighbour. Labels are then ranked by first pixel. The number may
+    rise, as splitting makes more pieces than joining removes.
+    @param minSize pieces of fewer pixels are joined; at least 1. Default 1: only split.
+    @param stream of the device's results. Default: the null stream.
+    @return the new number of superpixels; 0 without results.
+    @throws cv::Exception when minSize is below 1, and after computeBatch().
+    */
     CV_WRAP virtual int enforceConnectivity(int minSize = 1, Stream& stream = cv::cuda::noStream()) = 0;
 
-    //! Device memory held by this instance.
+    /** @brief Device memory held by this instance, in bytes; 0 as long as only the CPU engine ran. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     // Algorithm: parameters only, no results.
-    CV_WRAP virtual void clear() CV_OVERRIDE = 0;       //!< drops results, keeps parameters and memory
-    CV_WRAP virtual bool empty() const CV_OVERRIDE = 0; //!< true without results
+    /** @brief Drops the results; keeps parameters and memory. */
+    CV_WRAP virtual void clear() CV_OVERRIDE = 0;
+    /** @brief True without results: before compute(), after clear() or the compute() of an empty picture. A picture
+    that is masked altogether has results, with 0 superpixels. */
+    CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
+    /** @brief Name of the class in files: "QuickShift". */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
-    virtual void read(const FileNode& fn) CV_OVERRIDE = 0;
+    virtual void read(const FileNode& fn) CV_OVERRIDE = 0; //!< what the node lacks keeps its present value
 };
 
 //! @}

@@ -1,0 +1,95 @@
+"""What help() shows of the module's classes: OpenCV's binding generator carries only some of the headers' comments."""
+import re
+import unittest
+
+import cv2
+
+CLASSES = (cv2.cuda.FragmentMatcher, cv2.cuda.QuickShift)
+
+
+def methods(cls):
+    """Name, prototype and text of each method that the class itself has."""
+    for name in vars(cls):
+        member = getattr(cls, name)
+        if name.startswith("_") or isinstance(member, type) or not callable(member):
+            continue
+        prototype, _, text = member.__doc__.partition("\n")
+        yield name, prototype, "\n".join(line.lstrip(".").strip() for line in text.split("\n")).strip()
+
+
+def parameters(prototype):
+    """Names of the inputs, and of those that may be left out: 'f(a[, out[, b]]) -> out' gives [a, b], [b]."""
+    inside, _, results = prototype.partition("(")[2].partition(") -> ")
+    results = {name.strip() for name in results.split(",")}
+    required, _, optional = inside.partition("[")
+    names = lambda part: [name for name in re.findall(r"\w+", part) if name not in results]
+    return names(required) + names(optional), names(optional)
+
+
+def entries(text):
+    """{parameter: what '@param parameter' and '@param other,parameter' say}"""
+    found = {}
+    for names, body in re.findall(r"@param ([\w,]+)(.*?)(?=@\w|\Z)", text, re.S):
+        for name in names.split(","):
+            found[name] = body
+    return found
+
+
+class HelpTest(unittest.TestCase):
+    def test_every_method_has_text(self):
+        for cls in CLASSES:
+            all_methods = list(methods(cls))
+            self.assertGreater(len(all_methods), 15)
+            for name, prototype, text in all_methods:
+                with self.subTest(method=f"{cls.__name__}.{name}"):
+                    self.assertTrue(prototype.startswith(name + "("), prototype)
+                    self.assertRegex(text, r"^@brief \w[^@]{10,}")
+
+    def test_every_parameter_has_text_and_its_default(self):
+        for cls in CLASSES:
+            for name, prototype, text in methods(cls):
+                inputs, optional = parameters(prototype)
+                said = entries(text)
+                for parameter in inputs:
+                    with self.subTest(parameter=f"{cls.__name__}.{name}({parameter})"):
+                        self.assertIn(parameter, said)
+                        self.assertRegex(said[parameter], r"\w")
+                        if parameter in optional:
+                            self.assertRegex(said[parameter], r"[Dd]efault")
+
+    def test_parameters_are_read_off_prototypes(self):
+        self.assertEqual(parameters("f(a, b[, out[, c[, d]]]) -> retval, out"), (["a", "b", "c", "d"], ["c", "d"]))
+        self.assertEqual(parameters("f() -> None"), ([], []))
+        self.assertEqual(entries("@brief x\n@param a,b one\ntwo\n@param c three @return d"),
+                         {"a": " one\ntwo\n", "b": " one\ntwo\n", "c": " three "})
+
+    def test_defaults_are_true(self):
+        quick_shift, matcher = cv2.cuda.QuickShift.create(), cv2.cuda.FragmentMatcher.create()
+        said = entries(dict((name, text) for name, _, text in methods(cv2.cuda.QuickShift))["create"])
+        for parameter, value in (("sigma", quick_shift.getSigma()), ("maxDist", quick_shift.getMaxDist()),
+                                 ("colorScale", quick_shift.getChannelScales()[0])):
+            self.assertEqual(float(re.search(r"Default ([\d./e-]+?)\.?\s*$", said[parameter]).group(1)), value, parameter)
+        said = entries(dict((name, text) for name, _, text in methods(cv2.cuda.FragmentMatcher))["create"])["params"]
+        members = [name for name in dir(matcher.getParams()) if not name.startswith("_")]
+        self.assertEqual(len(members), 7)
+        for member in members:
+            value = getattr(matcher.getParams(), member)
+            line = re.search(rf"^{member}: (.*?)(?=^\w+: |\Z)", said, re.M | re.S).group(1)
+            if member in ("metric", "exclusion", "search"):
+                self.assertIn(f"({value}, default)", line)
+            else:
+                self.assertIn(f"default {value}", line.replace("default: ", "default "))
+
+    def test_every_enum_value_has_its_name_and_meaning(self):
+        for cls in CLASSES:
+            text = "\n".join(text for _, _, text in methods(cls))
+            prefix = cls.__name__ + "_"
+            constants = {name[len(prefix):]: value for name, value in vars(cv2.cuda).items()
+                         if name.startswith(prefix) and isinstance(value, int)}
+            self.assertGreaterEqual(len(constants), 4)
+            for name, value in constants.items():
+                self.assertRegex(text, rf"\b{name} \({value}[,)]", f"{prefix}{name}")
+
+
+if __name__ == "__main__":
+    unittest.main()
