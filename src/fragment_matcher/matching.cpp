@@ -47,7 +47,7 @@ FragmentMatcherImpl::Frame FragmentMatcherImpl::open(InputArray array, Stream& s
                                              one.width, one.height, MAX_ZNCC_PIXELS));
     }
     frame.engine = frame.onDevice ? &cuda() : cpu_.get();
-    frame.stream = frame.onDevice ? handleOf(stream) : nullptr;
+    frame.stream = frame.onDevice ? detail::handleOf(stream) : nullptr;
     return frame;
 }
 
@@ -193,7 +193,7 @@ void FragmentMatcherImpl::convert(InputArray locations, InputArray scores, Input
         check("refined", exact, CV_32FC2, at.cols);
     }
     if (!copies.empty())
-        download(copies, handleOf(stream));
+        download(copies, detail::handleOf(stream));
 
     std::vector<FragmentMatch> result(at.empty() ? 0 : at.rows);
     for (int i = 0; i < static_cast<int>(result.size()); ++i)
@@ -291,7 +291,7 @@ void FragmentMatcherImpl::predictAreas(InputArray locations, int radius, Size fr
     Engine& engine = device ? cuda() : *cpu_;
     const Output output("areas", areas, n, 1, CV_32SC4, device);
     engine.predictAreas(at.as<Position>(), fragments_, radius, frameSize.width, frameSize.height, output.view(),
-                        device ? handleOf(stream) : nullptr);
+                        device ? detail::handleOf(stream) : nullptr);
 }
 
 }}} // namespace cv::cuda::fragment_matcher
