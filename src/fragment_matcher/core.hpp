@@ -80,7 +80,7 @@ CT_HOST_DEVICE uint8_t quantiseWeight(float w)
 {
     if (!(w >= 0.f && w <= 1.f))
         return 0;
-    return static_cast<uint8_t>(rintf(255.f * w));
+    return static_cast<uint8_t>(rint(255. * static_cast<double>(w))); // the product is exact
 }
 
 //! The part of an area that lies in the frame, width = height = 0 if there is none. 64 bit: areas may reach beyond int.
