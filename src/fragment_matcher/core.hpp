@@ -114,7 +114,7 @@ CT_HOST_DEVICE SearchWindow searchWindow(const Rect4& area, int frameCols, int f
 CT_HOST_DEVICE Rect4 predictedArea(Position location, int width, int height, int radius, int frameCols, int frameRows)
 {
     const Rect4 none = {0, 0, 0, 0};
-    if (location.x < 0 || location.y < 0)
+    if (location.x == -1 && location.y == -1)
         return none;
     const int64_t x0 = static_cast<int64_t>(location.x) - radius,
                   x1 = static_cast<int64_t>(location.x) + width + radius;
