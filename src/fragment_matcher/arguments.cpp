@@ -19,7 +19,7 @@ static void checkRange(const char* what, int value, int low, int high)
 
 void checkParams(const FragmentMatcher::Params& params)
 {
-    checkRange("metric", params.metric, FragmentMatcher::SAD, FragmentMatcher::ZNCC);
+    checkRange("metric", params.metric, 0, METRIC_COUNT - 1);
     checkRange("exclusion", params.exclusion, FragmentMatcher::SQUARE, FragmentMatcher::CROSS);
     checkRange("exclusionDistance", params.exclusionDistance, 0, MAX_SIDE);
     checkRange("peaks", params.peaks, 1, MAX_PEAKS);

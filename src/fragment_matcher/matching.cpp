@@ -39,7 +39,7 @@ FragmentMatcherImpl::Frame FragmentMatcherImpl::open(InputArray array, Stream& s
                    typeToString(fragment.type).c_str()));
     if (fragment.onDevice && !frame.onDevice)
         CV_Error(Error::StsBadArg, "frame: is a Mat, but the fragments were given in device memory");
-    for (int i = 0; params_.metric == ZNCC && i < fragments_.count(); ++i)
+    for (int i = 0; isCorrelation(params_.metric) && i < fragments_.count(); ++i)
     {
         const Fragment& one = fragments_.list[i];
         if (one.width * static_cast<int64_t>(one.height) > MAX_ZNCC_PIXELS)
@@ -58,9 +58,9 @@ void FragmentMatcherImpl::checkDepth(int depth, const Fragment& fragment) const
         CV_Error_(Error::StsUnsupportedFormat, ("depth: %d, but CV_32F, CV_32S or CV_64F is needed", depth));
     if (depth == CV_32F)
         return;
-    if (params_.metric == ZNCC)
+    if (isCorrelation(params_.metric))
         CV_Error_(Error::StsUnsupportedFormat, ("depth: %d, but ZNCC has CV_32F only", depth));
-    const double largest = 3. * 255. * (params_.metric == SAD ? 255. : 255. * 255.);
+    const double largest = 3. * 255. * largestDifference(params_.metric);
     if (depth == CV_32S && largest * fragment.width * fragment.height > 2147483647.)
         CV_Error_(Error::StsOutOfRange, ("depth: CV_32S cannot hold the sums of a %d x %d fragment; CV_64F can",
                                          fragment.width, fragment.height));
