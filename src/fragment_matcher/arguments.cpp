@@ -245,6 +245,8 @@ bool isNone(InputArray array)
 std::vector<Rect4> areasFrom(InputArray searchAreas, int count)
 {
     const Mat areas = hostArray("searchAreas", searchAreas);
+    if (areas.empty()) // and so of no type
+        CV_Error_(Error::StsUnmatchedSizes, ("searchAreas: an empty list, but one for each of %d is needed", count));
     const ConstRowsView<Rect4> rows = detail::listOf("searchAreas", areas, 4, count).as<Rect4>();
     std::vector<Rect4> result;
     for (int i = 0; i < count; ++i)
