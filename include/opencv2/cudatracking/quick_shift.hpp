@@ -93,6 +93,8 @@ public:
     @throws cv::Exception otherwise; the old factors stay.
     */
     CV_WRAP virtual void setColorScale(double colorScale) = 0;
+    /** @brief Factor of the first channel: that of all after setColorScale(). Default 1. */
+    CV_WRAP virtual double getColorScale() const = 0;
     /** @brief Sets one factor for each channel, for example Lab with a weaker L.
     @param scales four numbers, each 0 to 1e9; those beyond the picture's channels do not matter. A channel that is not
     given, as in Scalar(0.5), gets 0 and is ignored. Counts from the next compute() on.
