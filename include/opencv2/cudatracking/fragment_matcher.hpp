@@ -182,7 +182,8 @@ public:
     a frame is searched.
     @param locations top-left corners in frame coordinates, clamped to the area: CV_32SC2, N rows (further columns are
     ignored, so that locations of match() can be given as they are), or CV_32SC1, N x 2; Mat or GpuMat as the frame.
-    Kept by reference until replaced. noArray() (None): position ((columns-1)/2, (rows-1)/2), rounded down, of the area.
+    Mat and GpuMat are kept by reference until replaced, all else is copied. noArray() (None): position
+    ((columns-1)/2, (rows-1)/2), rounded down, of the area.
     */
     CV_WRAP virtual void setPredictions(InputArray locations) = 0;
 
