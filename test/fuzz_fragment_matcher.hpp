@@ -422,7 +422,7 @@ private:
 
     void scoreMap()
     {
-        const Size positions = positionsOf(c.index, c.area.empty() ? whole() : c.area);
+        const Size positions = positionsOf(c.index, c.area == Rect() ? whole() : c.area);
         matcher->scoreMap(c.index, a.in(c.scene.frame), c.area, a.out("map", positions, depth()), c.depth, a.stream());
     }
 
@@ -483,7 +483,7 @@ inline Outputs oracleOf(const FragmentMatcherCase& c)
                        {"status", r.status},
                        {"refined", r.refined}};
     const Mat weights = scene.weights.empty() ? Mat() : scene.weights[c.index];
-    const Rect area = c.area.empty() ? Rect(Point(), scene.frame.size()) : c.area;
+    const Rect area = c.area == Rect() ? Rect(Point(), scene.frame.size()) : c.area;
     const oracle::Map map = oracle::scoreMap(scene.frame, scene.templates[c.index], weights, area, scene.params.metric);
     Mat values;
     if (!map.costs.empty())

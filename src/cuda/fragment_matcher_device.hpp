@@ -106,7 +106,7 @@ __device__ void report(const Outputs& out, int i, const Settings& settings, cons
                 count > 1 ? confidenceOf(scale * peaks[0].value, scale * peaks[1].value, settings.metric) : -1.f;
         if (out.status)
             *out.status.row(i) =
-                settings.metric == METRIC_ZNCC && fragment.variance == 0 ? STATUS_FLAT_FRAGMENT : STATUS_FOUND;
+                isCorrelation(settings.metric) && fragment.variance == 0 ? STATUS_FLAT_FRAGMENT : STATUS_FOUND;
     }
 }
 

@@ -69,7 +69,7 @@ __device__ __forceinline__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, int 
 #pragma unroll
         for (int i = 0; i < P; ++i)
         {
-            if (METRIC != METRIC_SSD || !WEIGHTED)
+            if (Traits<METRIC, WEIGHTED>::HAS_SUM)
                 merge(sums.sum[i], distance);
             if (Traits<METRIC, WEIGHTED>::MOMENTS)
             {

@@ -17,16 +17,16 @@ __global__ void exportMapsKernel(const ImageView frame, const Batch batch, const
                                  const int* offsets)
 {
     Entry entry;
-    if (openEntry(frame, batch, blockIdx.y, entry) != STATUS_FOUND)
-        return;
+    const int status = openEntry(frame, batch, blockIdx.y, entry); // without any weight there are no values
     const int index = blockIdx.x * blockDim.x + threadIdx.x;
     if (index >= entry.window.cols * entry.window.rows)
         return;
     const int y = index / entry.window.cols, x = index - y * entry.window.cols;
-    const uint64_t value = scale * static_cast<uint64_t>(values[blockIdx.y * entryValues + index]);
+    const uint64_t value =
+        status == STATUS_FOUND ? scale * static_cast<uint64_t>(values[blockIdx.y * entryValues + index]) : 0;
     Element* target = offsets ? map.data + offsets[entry.i] + index : map.row(y) + x;
     if constexpr (std::is_same_v<Element, float>)
-        *target = scoreOf(value, metric, entry.fragment.sums.W);
+        *target = status == STATUS_FOUND ? scoreOf(value, metric, entry.fragment.sums.W) : 0.f;
     else
         *target = static_cast<Element>(value);
 }

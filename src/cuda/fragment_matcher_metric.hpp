@@ -14,7 +14,7 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 //! True when scores come from moments, which are linear in neither a fragment's rows nor its channels once folded.
 CT_HOST_DEVICE constexpr bool hasMoments(int metric, bool weighted)
 {
-    return metric == METRIC_ZNCC || (metric == METRIC_SSD && weighted);
+    return isCorrelation(metric) || (metric == METRIC_SSD && weighted);
 }
 //! Moments of weighted squares and cross terms need q T and I^2 split into bytes; see multiply4().
 CT_HOST_DEVICE constexpr bool isSplit(int metric, bool weighted) { return weighted && hasMoments(metric, weighted); }
@@ -31,12 +31,12 @@ CT_HOST_DEVICE constexpr int64_t largestTerm(int metric, bool weighted)
 //! True when values take 64 bits; wide: sums may exceed 32. 255 * 255^2 a byte of weighted SSD leaves 32 bits after 259.
 CT_HOST_DEVICE constexpr bool wideValues(int metric, bool weighted, bool wide)
 {
-    return metric != METRIC_ZNCC && (wide || hasMoments(metric, weighted));
+    return !isCorrelation(metric) && (wide || hasMoments(metric, weighted));
 }
 //! Factor between the sums of kernels and S: unweighted SAD and SSD leave 255 out.
 CT_HOST_DEVICE constexpr int valueScale(int metric, bool weighted)
 {
-    return weighted || metric == METRIC_ZNCC ? 1 : 255;
+    return weighted || isCorrelation(metric) ? 1 : 255;
 }
 
 /** Calls launch(metric, weighted, channels), all three std::integral_constant: each combination is compiled. */
@@ -82,6 +82,13 @@ __device__ __forceinline__ uint32_t sad4(uint32_t a, uint32_t b, uint32_t sum)
 
 __device__ __forceinline__ uint32_t dot4(uint32_t a, uint32_t b, uint32_t sum) { return __dp4a(a, b, sum); }
 
+//! What a pixel of one channel and of weight 1 adds to S.
+__device__ __forceinline__ int differenceOf(int metric, int image, int templ)
+{
+    const int difference = image - templ;
+    return metric == METRIC_SAD ? ::abs(difference) : difference * difference;
+}
+
 /** Four pixels of a channel under four of the template. SPLIT: high and low bytes of the picture's squares, and of the
 template times its weights. */
 struct Pixels
@@ -99,6 +106,7 @@ struct SumsAt
 template <int METRIC, bool WEIGHTED> struct CommonTraits
 {
     static constexpr bool MOMENTS = hasMoments(METRIC, WEIGHTED), SPLIT = isSplit(METRIC, WEIGHTED);
+    static constexpr bool HAS_SUM = METRIC != METRIC_SSD || !WEIGHTED; //!< uses SumsAt::sum
     static constexpr int TEMPLATE_PLANES = templatePlanes(SPLIT);
 
     static __device__ __forceinline__ uint64_t squaresOf(const SumsAt& s)

@@ -201,11 +201,11 @@ __device__ void addChunks(const ImageView& frame, const Rect4& area, const Batch
                           const Tile& tile, const TilePlan& plan, const TileStage& stage,
                           Sums<METRIC, WEIGHTED, P>& sums, Totals<METRIC, WEIGHTED, WIDE>& totals)
 {
-    // ZNCC needs the sums of a whole channel, which fit 32 bits, as its fragments are limited; else all channels of a
+    // Correlations need the sums of a whole channel, which fit 32 bits, as their fragments are limited; else all channels of a
     // chunk come after one another, so that its picture is fetched once.
-    constexpr bool BY_CHANNEL = METRIC == METRIC_ZNCC, FOLDS = Totals<METRIC, WEIGHTED, WIDE>::USED;
-    const int chunksX = (entry.fragment.width + plan.chunkCols - 1) / plan.chunkCols;
-    const int chunks = (entry.fragment.height + plan.chunkRows - 1) / plan.chunkRows * chunksX;
+    constexpr bool BY_CHANNEL = isCorrelation(METRIC), FOLDS = Totals<METRIC, WEIGHTED, WIDE>::USED;
+    const int chunksX = detail::ceilDiv(entry.fragment.width, plan.chunkCols);
+    const int chunks = detail::ceilDiv(entry.fragment.height, plan.chunkRows) * chunksX;
     int fetched = 0;
     for (int step = 0; step < chunks * CHANNELS; ++step)
     {
@@ -267,8 +267,8 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
     addChunks<METRIC, WEIGHTED, CHANNELS>(frame, area, batch, entry, tile, plan, stage, sums, totals);
     Value* values = static_cast<Value*>(memory.values) + static_cast<size_t>(e) * plan.cols * plan.rows;
     TileBest* bests = memory.bests + static_cast<size_t>(e) * gridTiles;
-    const int tilesX = (entry.window.cols + tuning::TILE_COLS - 1) / tuning::TILE_COLS;
-    const int tiles = (entry.window.rows + tuning::TILE_ROWS - 1) / tuning::TILE_ROWS * tilesX;
+    const int tilesX = detail::ceilDiv(entry.window.cols, tuning::TILE_COLS);
+    const int tiles = detail::ceilDiv(entry.window.rows, tuning::TILE_ROWS) * tilesX;
     storeTile<METRIC, WEIGHTED, WIDE>(entry, tile, sums, totals, values,
                                       bests + tileY * tilesX + tile.x / tuning::TILE_COLS, scratch.warps[0]);
     if (settings.peaks > 0 && lastOfEntry(tiles, memory.finished + e))

@@ -31,15 +31,15 @@ static __device__ uint64_t valueAtPosition(const ImageView& frame, const Batch& 
             {
                 if (c >= batch.channels)
                     break;
-                const int value = pixel[c], templ = bytes[c * planeBytes + at], difference = value - templ;
-                differences += q * (metric == METRIC_SAD ? ::abs(difference) : difference * difference);
+                const int value = pixel[c], templ = bytes[c * planeBytes + at];
+                differences += q * differenceOf(metric, value, templ);
                 image[c] += q * value;
                 squares += q * value * value;
                 cross += q * value * templ;
             }
         }
     }
-    if (metric != METRIC_ZNCC)
+    if (!isCorrelation(metric))
         return warpSum(differences);
     uint64_t n = fragment.sums.W * warpSum(cross), v = fragment.sums.W * warpSum(squares);
 #pragma unroll

@@ -19,7 +19,7 @@ static void checkRange(const char* what, int value, int low, int high)
 
 void checkParams(const FragmentMatcher::Params& params)
 {
-    checkRange("metric", params.metric, FragmentMatcher::SAD, FragmentMatcher::ZNCC);
+    checkRange("metric", params.metric, 0, METRIC_COUNT - 1);
     checkRange("exclusion", params.exclusion, FragmentMatcher::SQUARE, FragmentMatcher::CROSS);
     checkRange("exclusionDistance", params.exclusionDistance, 0, MAX_SIDE);
     checkRange("peaks", params.peaks, 1, MAX_PEAKS);
@@ -245,6 +245,8 @@ bool isNone(InputArray array)
 std::vector<Rect4> areasFrom(InputArray searchAreas, int count)
 {
     const Mat areas = hostArray("searchAreas", searchAreas);
+    if (areas.empty()) // and so of no type
+        CV_Error_(Error::StsUnmatchedSizes, ("searchAreas: an empty list, but one for each of %d is needed", count));
     const ConstRowsView<Rect4> rows = detail::listOf("searchAreas", areas, 4, count).as<Rect4>();
     std::vector<Rect4> result;
     for (int i = 0; i < count; ++i)

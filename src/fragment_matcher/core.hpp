@@ -19,6 +19,7 @@ enum Metric
     METRIC_SSD,
     METRIC_ZNCC
 };
+const int METRIC_COUNT = 3;
 enum Exclusion
 {
     EXCLUDE_SQUARE,
@@ -38,6 +39,13 @@ enum Status
 };
 
 const int MAX_PEAKS = 16;
+
+// What metrics differ in, besides the sums that they are made of:
+
+//! Values are scores of -1 to 1, and flat fragments have none. Else they are the sum S of differences.
+CT_HOST_DEVICE constexpr bool isCorrelation(int metric) { return metric == METRIC_ZNCC; }
+//! Most that a pixel of one channel and of weight 1 adds to S.
+CT_HOST_DEVICE constexpr int largestDifference(int metric) { return metric == METRIC_SAD ? 255 : 255 * 255; }
 
 //! Sums over one template, known once it is set. q is the quantised weight, W their sum.
 struct TemplateSums
@@ -80,7 +88,7 @@ CT_HOST_DEVICE uint8_t quantiseWeight(float w)
 {
     if (!(w >= 0.f && w <= 1.f))
         return 0;
-    return static_cast<uint8_t>(rintf(255.f * w));
+    return static_cast<uint8_t>(rint(255. * static_cast<double>(w))); // the product is exact
 }
 
 //! The part of an area that lies in the frame, width = height = 0 if there is none. 64 bit: areas may reach beyond int.
@@ -114,7 +122,7 @@ CT_HOST_DEVICE SearchWindow searchWindow(const Rect4& area, int frameCols, int f
 CT_HOST_DEVICE Rect4 predictedArea(Position location, int width, int height, int radius, int frameCols, int frameRows)
 {
     const Rect4 none = {0, 0, 0, 0};
-    if (location.x < 0 || location.y < 0)
+    if (location.x == -1 && location.y == -1)
         return none;
     const int64_t x0 = static_cast<int64_t>(location.x) - radius,
                   x1 = static_cast<int64_t>(location.x) + width + radius;
@@ -189,7 +197,7 @@ CT_HOST_DEVICE float znccScore(int64_t n, int64_t v, int64_t t)
 //! The score that the caller sees.
 CT_HOST_DEVICE float scoreOf(uint64_t value, int metric, uint64_t W)
 {
-    if (metric == METRIC_ZNCC)
+    if (isCorrelation(metric))
         return valueToZncc(static_cast<uint32_t>(value));
     return static_cast<float>(static_cast<double>(value) / static_cast<double>(W));
 }
@@ -198,7 +206,7 @@ CT_HOST_DEVICE float scoreOf(uint64_t value, int metric, uint64_t W)
 CT_HOST_DEVICE float confidenceOf(uint64_t best, uint64_t alternative, int metric)
 {
     double numerator = static_cast<double>(alternative), denominator = static_cast<double>(best);
-    if (metric == METRIC_ZNCC)
+    if (isCorrelation(metric))
     {
         numerator = 1. - static_cast<double>(valueToZncc(static_cast<uint32_t>(alternative)));
         denominator = 1. - static_cast<double>(valueToZncc(static_cast<uint32_t>(best)));
@@ -212,7 +220,7 @@ CT_HOST_DEVICE float confidenceOf(uint64_t best, uint64_t alternative, int metri
 CT_HOST_DEVICE float subpixelOffset(uint64_t before, uint64_t at, uint64_t after, int metric)
 {
     double l = static_cast<double>(before), c = static_cast<double>(at), r = static_cast<double>(after);
-    if (metric == METRIC_ZNCC) // negated: a minimum, as the others
+    if (isCorrelation(metric)) // negated: a minimum, as the others
     {
         l = -static_cast<double>(valueToZncc(static_cast<uint32_t>(before)));
         c = -static_cast<double>(valueToZncc(static_cast<uint32_t>(at)));

@@ -9,11 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace cv { namespace cuda {
-
-class Stream;
-
-namespace fragment_matcher {
+namespace cv { namespace cuda { namespace fragment_matcher {
 
 using detail::OutputView;
 using detail::StreamHandle;
@@ -102,9 +98,6 @@ std::unique_ptr<Engine> makeCpuEngine();
 //! @throws cv::Exception in builds without CUDA.
 std::unique_ptr<Engine> makeCudaEngine();
 
-//! For calls of the CUDA engine.
-StreamHandle handleOf(Stream& stream);
-
 //! Rows in device memory, and where they are wanted on the host.
 struct HostCopy
 {
@@ -117,7 +110,6 @@ struct HostCopy
 //! Makes copies and waits for `stream`. @throws cv::Exception while that is being captured.
 void download(const std::vector<HostCopy>& copies, StreamHandle stream);
 
-} // namespace fragment_matcher
-}} // namespace cv::cuda
+}}} // namespace cv::cuda::fragment_matcher
 
 #endif // OPENCV_CUDATRACKING_FRAGMENT_MATCHER_ENGINE_HPP

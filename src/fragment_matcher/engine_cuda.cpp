@@ -290,17 +290,16 @@ void CudaEngine::predictAreas(ConstRowsView<Position> locations, const Fragments
 
 std::unique_ptr<Engine> makeCudaEngine() { return std::unique_ptr<Engine>(new CudaEngine); }
 
-StreamHandle handleOf(Stream& stream) { return StreamAccessor::getStream(stream); }
-
 void download(const std::vector<HostCopy>& copies, StreamHandle stream)
 {
-    if (detail::isCapturing(stream))
-        CV_Error(Error::StsBadArg, "FragmentMatcher: convert() waits for what it converts, so it cannot be captured");
+    detail::Workspace workspace("FragmentMatcher"); // of no instance: the arrays are the caller's
+    const Call call(workspace, stream);
+    call.refuseCapture("convert()");
     for (const HostCopy& copy : copies)
         cudaCheck(cudaMemcpy2DAsync(copy.host, copy.hostStep, copy.device, copy.deviceStep, copy.rowBytes, copy.rows,
-                                    cudaMemcpyDeviceToHost, stream),
+                                    cudaMemcpyDeviceToHost, call.stream()),
                   "downloading results");
-    cudaCheck(cudaStreamSynchronize(stream), "downloading results");
+    call.wait("downloading results");
 }
 
 }}} // namespace cv::cuda::fragment_matcher
@@ -310,7 +309,6 @@ void download(const std::vector<HostCopy>& copies, StreamHandle stream)
 namespace cv { namespace cuda { namespace fragment_matcher {
 
 std::unique_ptr<Engine> makeCudaEngine() { detail::noCuda(); }
-StreamHandle handleOf(Stream&) { detail::noCuda(); }
 void download(const std::vector<HostCopy>&, StreamHandle) { detail::noCuda(); }
 
 }}} // namespace cv::cuda::fragment_matcher

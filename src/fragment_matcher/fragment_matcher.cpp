@@ -169,7 +169,7 @@ void FragmentMatcherImpl::replaceAll(std::vector<Fragment>&& list, Stream& strea
     next.version = ++lastVersion_;
     if (next.list[0].onDevice)
     {
-        if (!cuda().take(next, handleOf(stream)))
+        if (!cuda().take(next, detail::handleOf(stream)))
             return; // only captured
         forgetSources(next.list);
     }
@@ -191,7 +191,7 @@ template <class Undo> void FragmentMatcherImpl::offer(const Undo& undo, Stream& 
     };
     try
     {
-        if (!cuda().take(fragments_, handleOf(stream)))
+        if (!cuda().take(fragments_, detail::handleOf(stream)))
             undoAll();
     }
     catch (...)

@@ -60,12 +60,14 @@ std::vector<int> DeviceFragments::settle(const Fragments& fragments, State& next
         if (known < state_.held.size() && state_.held[known].id == fragment.id)
         {
             const Slot& was = next.slots[state_.order[known]];
-            same = was.width == fragment.width && was.height == fragment.height && was.weighted == fragment.weighted;
-            if (same)
+            if (was.width == fragment.width && was.height == fragment.height && was.weighted == fragment.weighted)
+            {
                 slot = state_.order[known];
+                same = state_.held[known].version == fragment.version;
+            }
             else
                 leave(known);
-            same = same && state_.held[known++].version == fragment.version;
+            ++known;
         }
         if (!same)
             changed.push_back(i);
@@ -79,24 +81,37 @@ std::vector<int> DeviceFragments::settle(const Fragments& fragments, State& next
     return changed;
 }
 
-//! A free slot for fragment i, or a new one behind all others.
-void DeviceFragments::findSlot(const Fragment& fragment, bool graphs, State& next, int i)
+/** Gives each homeless fragment a free slot, or a new one behind all others. @param graphs refer to the store. */
+void DeviceFragments::findSlots(const Fragments& fragments, const std::vector<int>& homeless, bool graphs, State& next)
 {
-    const size_t words = gpu::wordsOf(fragment.width, fragment.height, next.channels);
-    const auto fits = [&](const Slot& slot)
-    { return !slot.used && slot.capacity >= words && !(graphs && slot.inGraph); };
-    auto slot = std::find_if(next.slots.begin(), next.slots.end(), fits);
-    if (slot == next.slots.end())
+    std::vector<int> free;
+    for (size_t k = 0; k < next.slots.size(); ++k)
+        if (!next.slots[k].used && !(graphs && next.slots[k].inGraph))
+            free.push_back(static_cast<int>(k));
+    for (const int i : homeless)
     {
-        slot = next.slots.insert(slot, Slot{0, 0, false, next.words, words, false, false});
-        next.words += words;
+        const Fragment& fragment = fragments.list[i];
+        const size_t words = gpu::wordsOf(fragment.width, fragment.height, next.channels);
+        const auto fits =
+            std::find_if(free.begin(), free.end(), [&](int k) { return next.slots[k].capacity >= words; });
+        int at = static_cast<int>(next.slots.size());
+        if (fits != free.end())
+        {
+            at = *fits;
+            free.erase(fits);
+        }
+        else
+        {
+            next.slots.push_back({0, 0, false, next.words, words, true, false});
+            next.words += words;
+        }
+        Slot& slot = next.slots[at];
+        slot.width = fragment.width;
+        slot.height = fragment.height;
+        slot.weighted = fragment.weighted;
+        slot.used = true;
+        next.order[i] = at;
     }
-    slot->width = fragment.width;
-    slot->height = fragment.height;
-    slot->weighted = fragment.weighted;
-    slot->used = true;
-    slot->inGraph = slot->inGraph && graphs;
-    next.order[i] = static_cast<int>(slot - next.slots.begin());
 }
 
 bool DeviceFragments::bring(const Call& call, const Fragments& fragments, bool edit)
@@ -121,8 +136,7 @@ bool DeviceFragments::bring(const Call& call, const Fragments& fragments, bool e
         next.channels = fragments.list[0].source.templ.channels;
     }
     const bool graphs = store_->usedByGraphs();
-    for (const int i : homeless)
-        findSlot(fragments.list[i], graphs, next, i);
+    findSlots(fragments, homeless, graphs, next);
     if (next.order != state_.order)
     {
         next.sizes = sizesOf(fragments);
@@ -137,6 +151,9 @@ bool DeviceFragments::bring(const Call& call, const Fragments& fragments, bool e
         const bool grows = next.words * sizeof(uint32_t) > store_->arena.bytes() ||
                            next.slots.size() * sizeof(DeviceFragment) > store_->table.bytes();
         const bool leaves = graphs && (fresh || grows);
+        if (!graphs || leaves)
+            for (Slot& slot : next.slots)
+                slot.inGraph = false;
         pack(call, fragments, next, changed, leaves ? *spare_ : *store_, !fresh);
         if (call.capturing())
             return false;

@@ -62,7 +62,7 @@ private:
     };
 
     std::vector<int> settle(const Fragments& fragments, State& next, std::vector<int>& homeless) const;
-    static void findSlot(const Fragment& fragment, bool graphs, State& next, int i);
+    static void findSlots(const Fragments& fragments, const std::vector<int>& homeless, bool graphs, State& next);
     static FragmentSizes sizesOf(const Fragments& fragments);
     void makeRoom(const detail::Call& call, const State& next, Store& store, bool keep);
     void pack(const detail::Call& call, const Fragments& fragments, const State& next, const std::vector<int>& changed,

@@ -39,7 +39,7 @@ FragmentMatcherImpl::Frame FragmentMatcherImpl::open(InputArray array, Stream& s
                    typeToString(fragment.type).c_str()));
     if (fragment.onDevice && !frame.onDevice)
         CV_Error(Error::StsBadArg, "frame: is a Mat, but the fragments were given in device memory");
-    for (int i = 0; params_.metric == ZNCC && i < fragments_.count(); ++i)
+    for (int i = 0; isCorrelation(params_.metric) && i < fragments_.count(); ++i)
     {
         const Fragment& one = fragments_.list[i];
         if (one.width * static_cast<int64_t>(one.height) > MAX_ZNCC_PIXELS)
@@ -47,7 +47,7 @@ FragmentMatcherImpl::Frame FragmentMatcherImpl::open(InputArray array, Stream& s
                                              one.width, one.height, MAX_ZNCC_PIXELS));
     }
     frame.engine = frame.onDevice ? &cuda() : cpu_.get();
-    frame.stream = frame.onDevice ? handleOf(stream) : nullptr;
+    frame.stream = frame.onDevice ? detail::handleOf(stream) : nullptr;
     return frame;
 }
 
@@ -58,9 +58,9 @@ void FragmentMatcherImpl::checkDepth(int depth, const Fragment& fragment) const
         CV_Error_(Error::StsUnsupportedFormat, ("depth: %d, but CV_32F, CV_32S or CV_64F is needed", depth));
     if (depth == CV_32F)
         return;
-    if (params_.metric == ZNCC)
+    if (isCorrelation(params_.metric))
         CV_Error_(Error::StsUnsupportedFormat, ("depth: %d, but ZNCC has CV_32F only", depth));
-    const double largest = 3. * 255. * (params_.metric == SAD ? 255. : 255. * 255.);
+    const double largest = 3. * 255. * largestDifference(params_.metric);
     if (depth == CV_32S && largest * fragment.width * fragment.height > 2147483647.)
         CV_Error_(Error::StsOutOfRange, ("depth: CV_32S cannot hold the sums of a %d x %d fragment; CV_64F can",
                                          fragment.width, fragment.height));
@@ -193,7 +193,7 @@ void FragmentMatcherImpl::convert(InputArray locations, InputArray scores, Input
         check("refined", exact, CV_32FC2, at.cols);
     }
     if (!copies.empty())
-        download(copies, handleOf(stream));
+        download(copies, detail::handleOf(stream));
 
     std::vector<FragmentMatch> result(at.empty() ? 0 : at.rows);
     for (int i = 0; i < static_cast<int>(result.size()); ++i)
@@ -291,7 +291,7 @@ void FragmentMatcherImpl::predictAreas(InputArray locations, int radius, Size fr
     Engine& engine = device ? cuda() : *cpu_;
     const Output output("areas", areas, n, 1, CV_32SC4, device);
     engine.predictAreas(at.as<Position>(), fragments_, radius, frameSize.width, frameSize.height, output.view(),
-                        device ? handleOf(stream) : nullptr);
+                        device ? detail::handleOf(stream) : nullptr);
 }
 
 }}} // namespace cv::cuda::fragment_matcher

@@ -5,6 +5,7 @@
 #include "scores_cpu.hpp"
 #include "opencv2/core/hal/intrin.hpp"
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
+#include "scores_metric.hpp"
 #include "scores_pairs.hpp"
 #endif
 
@@ -96,56 +97,11 @@ void sumRows(const Plan& plan, const Term& term, const Planes& planes, int rows,
         sumTerm<1>(plan, term, planes.at(0, y), cols, out + y * stride, stride, scratch.partial);
 }
 
-//! Numerators and variances of ZNCC, modulo 2^64: the results fit, products on the way need not.
-template <typename P>
-void znccParts(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, size_t count,
-               uint64_t* n, uint64_t* v)
+//! Sets what finishRow() reads behind the last column of rows of sums.
+template <typename P> void clearTails(P* sums, size_t stride, int rows, int cols)
 {
-    const P *const low = terms, *const high = terms + termStride;
-    const P *const squaresLow = terms + 2 * termStride, *const squaresHigh = terms + 3 * termStride;
-    for (size_t x = 0; x < count; ++x)
-    {
-        n[x] = plan.kn * (plan.weighted ? low[x] + uint64_t(256) * high[x] : low[x]);
-        v[x] = plan.kn * (plan.weighted ? squaresLow[x] + uint64_t(256) * squaresHigh[x] : windows[x]);
-    }
-    for (int c = 0; c < plan.channels; ++c)
-    {
-        const P* const sums = plan.weighted ? terms + (4 + c) * termStride : windows + (1 + c) * stride;
-        for (size_t x = 0; x < count; ++x)
-        {
-            n[x] -= plan.kc[c] * sums[x];
-            v[x] -= plan.ka * sums[x] * sums[x];
-        }
-    }
-}
-
-//! Terms and windows of one row of positions to values.
-template <typename V, typename P>
-void finishRow(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, int cols,
-               V* values, Buffer& memory)
-{
-    const P squares = static_cast<P>(plan.templateSquares);
-    const size_t count = alignVector(cols);
-    if (plan.metric == METRIC_SAD && plan.windowCount == 0)
-        std::copy(terms, terms + cols, values);
-    else if (plan.metric == METRIC_SAD)
-        for (size_t x = 0; x < count; ++x)
-            values[x] = static_cast<V>(terms[x] - windows[x]);
-    else if (plan.metric == METRIC_SSD && !plan.weighted)
-        for (size_t x = 0; x < count; ++x)
-            values[x] = static_cast<V>(squares - 2 * terms[x] + windows[x]);
-    else if (plan.metric == METRIC_SSD)
-        for (size_t x = 0; x < count; ++x)
-            values[x] = static_cast<V>(squares - 2 * (terms[x] + 256 * terms[x + termStride]) +
-                                       terms[x + 2 * termStride] + 256 * terms[x + 3 * termStride]);
-    else
-    {
-        uint64_t* const n = memory.get<uint64_t>(4 * stride);
-        uint64_t* const v = n + stride;
-        znccParts(plan, terms, termStride, windows, stride, count, n, v);
-        znccRow(reinterpret_cast<int64_t*>(n), reinterpret_cast<int64_t*>(v), plan.variance, cols,
-                reinterpret_cast<double*>(v + stride), reinterpret_cast<uint32_t*>(values));
-    }
+    for (int r = 0; r < rows; ++r)
+        std::fill(sums + r * stride + cols, sums + r * stride + alignVector(cols), P(0));
 }
 
 //! V: type of the map, P: type of the sums. ZNCC has V = uint32_t with either P.
@@ -173,7 +129,11 @@ void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const
     {
         const int count = std::min(BAND, rows - y);
         for (int k = 0; k < plan.termCount; ++k)
-            sumRows(plan, plan.terms[k], planes.at(0, y), count, cols, terms + k * termStride, stride, scratch);
+        {
+            P* const term = terms + k * termStride;
+            sumRows(plan, plan.terms[k], planes.at(0, y), count, cols, term, stride, scratch);
+            clearTails(term, stride, count, cols);
+        }
         for (int r = 0; r < count; ++r)
         {
             for (int w = 0; w < plan.windowCount; ++w)
@@ -182,6 +142,7 @@ void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const
                     windows[w].moveDown();
                 windows[w].sumUp(windowRows + w * stride);
             }
+            clearTails(windowRows, stride, plan.windowCount, cols);
             V* const values = map.values + (y + r) * map.stride;
             finishRow<V, P>(plan, terms + r * stride, termStride, windowRows, stride, cols, values, scratch.numerators);
             if (map.best)

@@ -52,7 +52,12 @@ Planes unpack(const ImageView& frame, const Rect4& part, bool squares, uint8_t b
                                             frame.pixelStride,
                                             frame.channels};
                     unpackBest(rows, squares, planes, data + begin * planes.step);
+                    for (int p = 0; p < count; ++p) // kernels read on, and do not use what they read
+                        for (int y = begin; y < end; ++y)
+                            memset(data + p * planes.planeStep + y * planes.step + part.width, 0,
+                                   planes.step - part.width);
                 });
+    memset(data + planes.planeStep * count, 0, PLANE_PADDING);
     return planes;
 }
 

@@ -131,8 +131,8 @@ struct Plan
 
     void prepare(const HostFragment& fragment, int metric, const KernelTraits& traits);
 
-    bool flat() const { return metric == METRIC_ZNCC && variance == 0; } //!< all scores are 0
-    bool wideValues() const { return wide && metric != METRIC_ZNCC; }    //!< Scores<uint64_t> are needed
+    bool flat() const { return isCorrelation(metric) && variance == 0; } //!< all scores are 0
+    bool wideValues() const { return wide && !isCorrelation(metric); }   //!< Scores<uint64_t> are needed
 
 private:
     void addTerm(int kind, int plane, int planes, const uint8_t* bytes, const uint8_t* weights,

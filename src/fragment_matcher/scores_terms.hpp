@@ -239,7 +239,7 @@ void sadTile(const Planes& image, const Term& term, const Segment& segment, int 
 }
 
 const int SAD_WIDTH = 4;
-bool hasVnni() { return checkHardwareSupport(CV_CPU_AVX_512VNNI); }
+inline bool hasVnni() { return checkHardwareSupport(CV_CPU_AVX_512VNNI); }
 
 #elif CT_SSE
 
