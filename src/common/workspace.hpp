@@ -216,8 +216,13 @@ public:
         {
             return {static_cast<T*>(begin(output)), output.memory == Memory::DEVICE ? output.step : output.rowBytes()};
         }
+        /** For results that lie in device memory already, row after row without gaps: copies them to an output.
+        @throws cv::Exception as view(). */
+        void copy(const OutputView& output, const void* results);
         //! Copies results to the host, in stream order; waits for them unless they go to pinned memory.
         void finish();
+        //! Throws when the output would make a captured call wait.
+        void check(const OutputView& output) const;
 
     private:
         void* begin(const OutputView& output);
@@ -225,6 +230,7 @@ public:
         Downloads& memory_;
         const Call& call_;
         std::vector<std::pair<OutputView, const void*>> pending_;
+        size_t staged_ = 0; //!< of them in memory of ours
     };
 
 private:

@@ -8,20 +8,12 @@
 // where dx = 0). A thread holds P centres of one column in registers and walks down the neighbours of column x+dx: at step
 // dy centre p meets row p+dy, so P pairs need one new neighbour, one spatial factor and one finished credit.
 // Cost for 8 bit: 13 instructions a pair and 3 a step; no memory traffic to speak of. What bounds it: instruction issue.
-#include "quick_shift_tuning.hpp"
+#include "quick_shift_plan.hpp"
 #include "../common/launch.hpp"
-#include "../quick_shift/stages_cuda.hpp"
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
-
-//! The offsets of one launch, cut into chunks: a chunk's credits fit 32 bits and its neighbours fit shared memory.
-struct Chunks
-{
-    int dxStep, dyStep; //!< size of a chunk
-    int dxCount, dyCount;
-};
 
 struct DensityTask
 {
@@ -56,12 +48,12 @@ template <> struct Bytes<false>
     static __device__ __forceinline__ void fill(const DensityTask& task, int picture, int x, int y, uint32_t* words,
                                                 int)
     {
-        *words = task.features.bytes[static_cast<size_t>(picture) * task.extent.pixels() + y * task.extent.cols + x];
+        *words = task.features.words[static_cast<size_t>(picture) * task.extent.pixels() + y * task.extent.cols + x];
     }
     static __device__ __forceinline__ Pixel load(const uint32_t* words, int) { return {*words}; }
     static __device__ __forceinline__ Pixel centre(const DensityTask& task, int picture, int x, int y)
     {
-        return {task.features.bytes[static_cast<size_t>(picture) * task.extent.pixels() + y * task.extent.cols + x]};
+        return {task.features.words[static_cast<size_t>(picture) * task.extent.pixels() + y * task.extent.cols + x]};
     }
     //! The distance arrives in the mantissa of 2^23; densityRate() made 32 + 2^23 rate a float, so one fma is exact.
     static __device__ __forceinline__ float exponent(const Pixel& a, const Pixel& b, float minusRate, float top)
@@ -85,7 +77,7 @@ template <> struct Bytes<true>
         const bool inside = x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows;
         const size_t at = static_cast<size_t>(picture) * task.extent.pixels() + y * task.extent.cols + x;
         const bool counts = inside && (!task.features.valid || task.features.valid[at]);
-        return {counts ? task.features.bytes[at] : 0u, counts ? 0.f : 1e30f};
+        return {counts ? task.features.words[at] : 0u, counts ? 0.f : 1e30f};
     }
     static __device__ __forceinline__ void fill(const DensityTask& task, int picture, int x, int y, uint32_t* words,
                                                 int pitch)
@@ -322,7 +314,7 @@ template <typename Shape> struct Place
 
     __device__ explicit Place(const DensityTask& task)
     {
-        const int tilesX = (task.extent.cols + Shape::COLS - 1) / Shape::COLS;
+        const int tilesX = detail::ceilDiv(task.extent.cols, Shape::COLS);
         tileX = static_cast<int>(blockIdx.x) % tilesX * Shape::COLS;
         tileY = static_cast<int>(blockIdx.x) / tilesX * Shape::ROWS;
         const Chunks& c = task.chunks;
@@ -386,33 +378,36 @@ __global__ void __launch_bounds__(256)
     for (int offset = CELL / 2; offset > 0; offset /= 2)
         best = ::max(best, __shfl_xor_sync(0xffffffffu, best, offset, CELL));
     if (x % CELL == 0 && x < extent.cols)
-        cells[(static_cast<size_t>(blockIdx.z) * cellsOf(extent.rows) + blockIdx.y) * cellsOf(extent.cols) + x / CELL] =
-            best;
-}
-
-//! As even as the limits allow. static: nvcc gives unnamed namespaces a name, and g++ then misses a declaration.
-static Chunks cutOffsets(int radius, int mostDx, int mostDy)
-{
-    const int height = 2 * radius + 1, width = radius + 1;
-    Chunks c;
-    c.dyCount = (height + mostDy - 1) / mostDy;
-    c.dyStep = (height + c.dyCount - 1) / c.dyCount;
-    c.dxCount = (width + mostDx - 1) / mostDx;
-    c.dxStep = (width + c.dxCount - 1) / c.dxCount;
-    return c;
+    {
+        const int cellCols = detail::ceilDiv(extent.cols, CELL), cellRows = detail::ceilDiv(extent.rows, CELL);
+        cells[(static_cast<size_t>(blockIdx.z) * cellRows + blockIdx.y) * cellCols + x / CELL] = best;
+    }
 }
 
 template <typename Shape, typename Kernel>
 void weigh(Kernel kernel, DensityTask task, int words, int mostDx, cudaStream_t stream)
 {
-    task.chunks = cutOffsets(task.radius, mostDx, tuning::CHUNK_DY);
+    task.chunks = cutOffsets(task.radius, mostDx);
     const Chunks& c = task.chunks;
-    const int tiles =
-        ((task.extent.cols + Shape::COLS - 1) / Shape::COLS) * ((task.extent.rows + Shape::ROWS - 1) / Shape::ROWS);
+    const int tiles = detail::ceilDiv(task.extent.cols, Shape::COLS) * detail::ceilDiv(task.extent.rows, Shape::ROWS);
     const size_t window = static_cast<size_t>(Shape::COLS + c.dxStep - 1) * (Shape::ROWS + c.dyStep - 1);
     const size_t sharedBytes = sizeof(uint32_t) * (window * (1 + words) + static_cast<size_t>(c.dxStep) * c.dyStep);
     detail::launch("quick shift density", kernel, dim3(tiles, c.dxCount * c.dyCount, task.extent.count),
                    dim3(Shape::THREADS), sharedBytes, stream, task);
+}
+
+void weighAs(const DensityTask& task, cudaStream_t stream)
+{
+    if (task.features.words)
+        weigh<ByteShape>(weighBytes, task, Bytes<true>::WORDS, tuning::BYTE_DX, stream);
+    else if (task.features.channels == 1)
+        weigh<PlaneShape>(weighPlanes<1>, task, 1, tuning::PLANE_DX, stream);
+    else if (task.features.channels == 2)
+        weigh<PlaneShape>(weighPlanes<2>, task, 2, tuning::PLANE_DX, stream);
+    else if (task.features.channels == 3)
+        weigh<PlaneShape>(weighPlanes<3>, task, 3, tuning::PLANE_DX, stream);
+    else
+        weigh<PlaneShape>(weighPlanes<4>, task, 4, tuning::PLANE_DX, stream);
 }
 
 } // namespace
@@ -421,23 +416,24 @@ static_assert(tuning::BYTE_DX * tuning::CHUNK_DY <= MAX_TERMS && tuning::PLANE_D
               "credits of a chunk must fit 32 bits");
 
 void density(const Features& features, const Extent& extent, const Parameters& parameters, const float* spatial,
-             uint64_t* sums, uint32_t* keys, uint32_t* cells, cudaStream_t stream)
+             uint64_t* sums, uint32_t* keys, uint32_t* cells, StreamHandle stream)
 {
     unsigned long long* const total = reinterpret_cast<unsigned long long*>(sums);
     detail::cudaCheck(cudaMemsetAsync(sums, 0, sizeof(uint64_t) * extent.total(), stream), "quick shift density");
-    const DensityTask task = {features, extent, spatial, total, parameters.radius, parameters.minusRate, {}};
-    if (features.bytes)
-        weigh<ByteShape>(weighBytes, task, Bytes<true>::WORDS, tuning::BYTE_DX, stream);
-    else if (features.channels == 1)
-        weigh<PlaneShape>(weighPlanes<1>, task, 1, tuning::PLANE_DX, stream);
-    else if (features.channels == 2)
-        weigh<PlaneShape>(weighPlanes<2>, task, 2, tuning::PLANE_DX, stream);
-    else if (features.channels == 3)
-        weigh<PlaneShape>(weighPlanes<3>, task, 3, tuning::PLANE_DX, stream);
-    else
-        weigh<PlaneShape>(weighPlanes<4>, task, 4, tuning::PLANE_DX, stream);
-    detail::launch("quick shift keys", finish, dim3((extent.cols + 255) / 256, cellsOf(extent.rows), extent.count),
-                   dim3(256), 0, stream, extent, features, parameters, total, keys, cells);
+    forSlices(extent, MOST_BLOCKS,
+              [&](const Slice& slice)
+              {
+                  const Features part = partOf(features, slice);
+                  const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.picture});
+                  weighAs(
+                      {part, slice.extent, spatial, total + slice.pixel, parameters.radius, parameters.minusRate, {}},
+                      stream);
+                  detail::launch(
+                      "quick shift keys", finish,
+                      dim3(detail::ceilDiv(extent.cols, 256), detail::ceilDiv(extent.rows, CELL), slice.extent.count),
+                      dim3(256), 0, stream, slice.extent, part, parameters, total + slice.pixel, keys + slice.pixel,
+                      cells + cellsBefore);
+              });
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

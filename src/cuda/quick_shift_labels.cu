@@ -1,14 +1,13 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// label, cut and heights of QuickShift, and the labels of connect.
+// label and links of QuickShift, and the labels of connect.
 //
 // Label: paths are up to 150 links long. A block first follows them inside its tile in shared memory (doubling), so that
 // what is left are a few jumps from tile to tile; roots are counted by a scan in raster order; then each pixel jumps to its
 // root and takes its rank. Moves about 40 bytes a pixel; bound by memory latency.
-#include "quick_shift_tuning.hpp"
+#include "quick_shift_plan.hpp"
 #include "../common/launch.hpp"
-#include "../quick_shift/stages_cuda.hpp"
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_scan.cuh>
@@ -21,13 +20,6 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 namespace {
 
 const int TILE = 32, THREADS = 256;
-
-// Host functions here are static: nvcc gives unnamed namespaces a name, and g++ then misses declarations.
-static dim3 gridOf(const Extent& e, int cols, int rows)
-{
-    return dim3((e.cols + cols - 1) / cols, (e.rows + rows - 1) / rows, e.count);
-}
-static dim3 linear(int n) { return dim3((n + THREADS - 1) / THREADS); }
 
 //! 1 where a pixel is its own root.
 struct IsRoot
@@ -133,106 +125,129 @@ __global__ void __launch_bounds__(THREADS)
         atomicAdd(count, n);
 }
 
+//! Superpixels when links longer than heights[k] are cut. @param most number of pixels that are not masked.
 __global__ void __launch_bounds__(THREADS)
-    densityOf(const Extent extent, const Parameters parameters, const uint32_t* __restrict__ keys,
-              const detail::RowsView<float> out)
+    countLeft(const int* __restrict__ distinct, int most, const int* __restrict__ sums, int* __restrict__ left)
 {
-    const int x = blockIdx.x * 32 + threadIdx.x % 32, y = blockIdx.y * 8 + threadIdx.x / 32;
-    if (x < extent.cols && y < extent.rows * extent.count)
-        out.row(y)[x] = keyDensity(keys[static_cast<size_t>(y) * extent.cols + x], parameters);
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < *distinct)
+        left[i] = most - sums[i];
 }
 
 typedef thrust::transform_iterator<IsRoot, thrust::counting_iterator<int>> RootFlags;
 
-static RootFlags rootFlags(const Extent& extent, const int* roots)
+RootFlags rootFlags(const Extent& extent, const int* roots)
 {
     return RootFlags(thrust::counting_iterator<int>(0), IsRoot{roots, extent.pixels()});
 }
 
-static void scanRoots(const Extent& extent, const int* roots, int* ranks, void* scratch, size_t scratchBytes,
-                      cudaStream_t stream)
+/** Calls CUB, which asks for the last error after its launches and for properties of kernels before them. Neither an older error
+nor a capture may come between. */
+template <typename Run> void callCub(const char* name, const Run& run)
 {
-    detail::cudaCheck(
-        cub::DeviceScan::ExclusiveSum(scratch, scratchBytes, rootFlags(extent, roots), ranks, extent.total(), stream),
-        "quick shift ranks");
+    const detail::OutsideOfCapture outside;
+    detail::forgetOlderError();
+    detail::cudaCheck(run(), name);
+}
+
+//! Ranks of the roots, then labels. @param roots each pixel's root, or the next pixel on its way there.
+void rank(const Extent& extent, const int* roots, const Ranking& ranking, int* labels, int* counts, cudaStream_t stream)
+{
+    callCub("quick shift ranks",
+            [&]
+            {
+                size_t bytes = ranking.scanBytes;
+                return cub::DeviceScan::ExclusiveSum(ranking.scans, bytes, rootFlags(extent, roots), ranking.ranks,
+                                                     extent.total(), stream);
+            });
+    detail::launch("quick shift labels", relabel, detail::linearGrid(extent.total(), THREADS), dim3(THREADS), 0, stream,
+                   extent, roots, ranking.ranks, labels, counts);
 }
 
 } // namespace
 
-size_t scratchBytes(const Extent& extent)
+size_t scanBytesFor(const Extent& extent)
 {
-    size_t most = 0, bytes = 0;
+    size_t most = 0;
     const int n = extent.total();
-    detail::cudaCheck(
-        cub::DeviceScan::ExclusiveSum(nullptr, bytes, rootFlags(extent, nullptr), static_cast<int*>(nullptr), n),
-        "quick shift scratch");
-    most = bytes > most ? bytes : most;
     const float* in = nullptr;
     float* out = nullptr;
-    int* lengths = nullptr;
-    detail::cudaCheck(cub::DeviceSelect::If(nullptr, bytes, in, out, lengths, n, IsFinite()), "quick shift scratch");
-    most = bytes > most ? bytes : most;
-    detail::cudaCheck(cub::DeviceRadixSort::SortKeys(nullptr, bytes, in, out, n), "quick shift scratch");
-    most = bytes > most ? bytes : most;
-    detail::cudaCheck(cub::DeviceRunLengthEncode::Encode(nullptr, bytes, in, out, lengths, lengths, n),
-                      "quick shift scratch");
-    most = bytes > most ? bytes : most;
-    detail::cudaCheck(cub::DeviceScan::InclusiveSum(nullptr, bytes, lengths, lengths, n), "quick shift scratch");
-    return bytes > most ? bytes : most;
+    int* numbers = nullptr;
+    const auto take = [&](const auto& ask)
+    {
+        size_t bytes = 0;
+        callCub("quick shift scratch", [&] { return ask(bytes); });
+        most = bytes > most ? bytes : most;
+    };
+    take([&](size_t& bytes)
+         { return cub::DeviceScan::ExclusiveSum(nullptr, bytes, rootFlags(extent, nullptr), numbers, n); });
+    take([&](size_t& bytes) { return cub::DeviceSelect::If(nullptr, bytes, in, out, numbers, n, IsFinite()); });
+    take([&](size_t& bytes) { return cub::DeviceRadixSort::SortKeys(nullptr, bytes, in, out, n); });
+    take([&](size_t& bytes)
+         { return cub::DeviceRunLengthEncode::Encode(nullptr, bytes, in, out, numbers, numbers, n); });
+    take([&](size_t& bytes) { return cub::DeviceScan::InclusiveSum(nullptr, bytes, numbers, numbers, n); });
+    return most;
 }
 
-void label(const Extent& extent, const int* parents, const float* distances, float tau, int* jumps, int* ranks,
-           int* labels, int* counts, void* scratch, size_t scratchBytes, cudaStream_t stream)
+void label(const Extent& extent, const Trees& trees, float tau, const Ranking& ranking, int* labels, int* counts,
+           StreamHandle stream)
 {
-    detail::launch("quick shift paths", jumpTiles, gridOf(extent, TILE, TILE), dim3(THREADS), 0, stream, extent,
-                   parents, distances, tau, jumps);
-    scanRoots(extent, jumps, ranks, scratch, scratchBytes, stream);
-    detail::launch("quick shift labels", relabel, linear(extent.total()), dim3(THREADS), 0, stream, extent, jumps,
-                   ranks, labels, counts);
+    forSlices(extent, MOST_BLOCKS,
+              [&](const Slice& slice)
+              {
+                  const Extent& e = slice.extent;
+                  detail::launch("quick shift paths", jumpTiles,
+                                 dim3(detail::ceilDiv(e.cols, TILE), detail::ceilDiv(e.rows, TILE), e.count),
+                                 dim3(THREADS), 0, stream, e, trees.parents + slice.pixel,
+                                 trees.distances + slice.pixel, tau, ranking.jumps + slice.pixel);
+              });
+    rank(extent, ranking.jumps, ranking, labels, counts, stream);
 }
 
-void rankPieces(const Extent& extent, const Pieces& pieces, int* ranks, int* labels, int* count, void* scratch,
-                size_t scratchBytes, cudaStream_t stream)
+void rankPieces(const Extent& extent, const Pieces& pieces, const Ranking& ranking, int* labels, int* count,
+                StreamHandle stream)
 {
-    scanRoots(extent, pieces.root, ranks, scratch, scratchBytes, stream);
-    detail::launch("quick shift labels", relabel, linear(extent.total()), dim3(THREADS), 0, stream, extent, pieces.root,
-                   ranks, labels, count);
+    rank(extent, pieces.root, ranking, labels, count, stream);
 }
 
-void countLonger(const Extent& extent, const int* parents, const float* distances, float tau, int* count,
-                 cudaStream_t stream)
+void countLonger(const Extent& extent, const Trees& trees, float tau, int* count, StreamHandle stream)
 {
     detail::cudaCheck(cudaMemsetAsync(count, 0, sizeof(int), stream), "quick shift count");
-    detail::launch("quick shift count", countLinks, linear(extent.total()), dim3(THREADS), 0, stream, extent.total(),
-                   parents, distances, tau, count);
+    detail::launch("quick shift count", countLinks, detail::linearGrid(extent.total(), THREADS), dim3(THREADS), 0,
+                   stream, extent.total(), trees.parents, trees.distances, tau, count);
 }
 
-void selectLinks(const Extent& extent, const float* distances, float* links, int* count, void* scratch,
-                 size_t scratchBytes, cudaStream_t stream)
+void selectLinks(const Extent& extent, const Trees& trees, const Links& links, int* count, const Ranking& ranking,
+                 StreamHandle stream)
 {
-    detail::cudaCheck(
-        cub::DeviceSelect::If(scratch, scratchBytes, distances, links, count, extent.total(), IsFinite(), stream),
-        "quick shift links");
+    callCub("quick shift links",
+            [&]
+            {
+                size_t bytes = ranking.scanBytes;
+                return cub::DeviceSelect::If(ranking.scans, bytes, trees.distances, links.unsorted, count,
+                                             extent.total(), IsFinite(), stream);
+            });
 }
 
-void sortLinks(int links, const float* unsorted, float* sorted, float* heights, int* lengths, int* sums, int* distinct,
-               void* scratch, size_t scratchBytes, cudaStream_t stream)
+void sortLinks(int count, int roots, const Links& links, int* distinct, const Ranking& ranking, StreamHandle stream)
 {
-    detail::cudaCheck(cub::DeviceRadixSort::SortKeys(scratch, scratchBytes, unsorted, sorted, links, 0, 32, stream),
-                      "quick shift heights");
-    detail::cudaCheck(
-        cub::DeviceRunLengthEncode::Encode(scratch, scratchBytes, sorted, heights, lengths, distinct, links, stream),
-        "quick shift heights");
-    detail::cudaCheck(cub::DeviceScan::InclusiveSum(scratch, scratchBytes, lengths, sums, links, stream),
-                      "quick shift heights");
-}
-
-void density(const Extent& extent, const Parameters& parameters, const uint32_t* keys, detail::RowsView<float> out,
-             cudaStream_t stream)
-{
-    detail::launch("quick shift density", densityOf,
-                   dim3((extent.cols + 31) / 32, (extent.rows * extent.count + 7) / 8), dim3(THREADS), 0, stream,
-                   extent, parameters, keys, out);
+    size_t bytes = ranking.scanBytes;
+    detail::cudaCheck(cudaMemsetAsync(links.lengths, 0, count * sizeof(int), stream), "quick shift heights");
+    callCub("quick shift heights",
+            [&] {
+                return cub::DeviceRadixSort::SortKeys(ranking.scans, bytes, links.unsorted, links.sorted, count, 0, 32,
+                                                      stream);
+            });
+    callCub("quick shift heights",
+            [&]
+            {
+                return cub::DeviceRunLengthEncode::Encode(ranking.scans, bytes, links.sorted, links.heights,
+                                                          links.lengths, distinct, count, stream);
+            });
+    callCub("quick shift heights", [&]
+            { return cub::DeviceScan::InclusiveSum(ranking.scans, bytes, links.lengths, links.sums, count, stream); });
+    detail::launch("quick shift heights", countLeft, detail::linearGrid(count, THREADS), dim3(THREADS), 0, stream,
+                   distinct, roots + count, links.sums, links.left);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

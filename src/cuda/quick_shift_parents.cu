@@ -1,17 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// pack and parents of QuickShift.
-//
-// Parents, three steps, each for the pixels that the one before could not finish. A search ends as soon as no pixel of the
+// parents of QuickShift, in three steps, each for the pixels that the one before could not finish. A search ends as soon as no pixel of the
 // next ring can be nearer, and results are the minimum of (D, index), so neither order nor grouping shows.
 //   1. A thread looks at the first rings around its pixel, unrolled, in shared memory.
 //   2. Four lanes take a pixel of the block's list and go on, a side of each ring a lane, in the same shared memory.
 //   3. A warp takes a pixel of a global list and walks rings of cells; a cell whose best key is too low or that is too far
 //      away is skipped by one lane. So a large tau costs what its paths need, and not its square.
-#include "quick_shift_tuning.hpp"
+#include "quick_shift_plan.hpp"
 #include "../common/launch.hpp"
-#include "../quick_shift/stages_cuda.hpp"
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
@@ -19,77 +16,6 @@ namespace {
 
 const int DENSE = tuning::DENSE_RADIUS, REACH = tuning::TILE_REACH;
 const int TILE_COLS = 32, TILE_ROWS = 16, THREADS = 256, PITCH = TILE_COLS + 2 * REACH;
-
-// --- pack --------------------------------------------------------------------------------------------------------------
-
-template <typename T>
-__global__ void __launch_bounds__(256)
-    packPicture(const Source source, int picture, const Extent extent, const Scales scales, const Features features)
-{
-    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= extent.cols || y >= extent.rows)
-        return;
-    const T* pixel = reinterpret_cast<const T*>(static_cast<const char*>(source.data) + y * source.step) +
-                     static_cast<size_t>(x) * source.channels;
-    const size_t plane = extent.pixels(), at = static_cast<size_t>(y) * extent.cols + x, base = picture * plane;
-    bool counts = !source.mask || source.mask.row(y)[x] != 0;
-    if (features.bytes)
-    {
-        uint32_t word = 0;
-        for (int k = 0; k < source.channels; ++k)
-            word |= static_cast<uint32_t>(pixel[k]) << (8 * k);
-        features.bytes[base + at] = word;
-        if (features.valid)
-            features.valid[base + at] = counts;
-        return;
-    }
-    float value[MAX_CHANNELS];
-#pragma unroll
-    for (int k = 0; k < MAX_CHANNELS; ++k)
-    {
-        if (k >= source.channels)
-            break;
-        value[k] = static_cast<float>(pixel[k]);
-        if (scales.used)
-            value[k] *= scales.factor[k];
-        counts = counts && fabsf(value[k]) < LARGEST_FEATURE;
-    }
-#pragma unroll
-    for (int k = 0; k < MAX_CHANNELS; ++k)
-        if (k < source.channels)
-            features.planes[base * source.channels + k * plane + at] = counts ? value[k] : (k == 0 ? OUTSIDE : 0.f);
-}
-
-//! Three 8-bit channels without a mask, the common case: four pixels a thread, in words where the rows allow it.
-__global__ void __launch_bounds__(256) packThree(const Source source, int picture, const Extent extent, uint32_t* words)
-{
-    const int x = 4 * (blockIdx.x * blockDim.x + threadIdx.x), y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= extent.cols || y >= extent.rows)
-        return;
-    const uint8_t* row = static_cast<const uint8_t*>(source.data) + y * source.step;
-    uint32_t* to = words + static_cast<size_t>(picture) * extent.pixels() + static_cast<size_t>(y) * extent.cols + x;
-    if (reinterpret_cast<size_t>(row) % 4 != 0 || x + 4 > extent.cols)
-    {
-        for (int k = 0; k < 4 && x + k < extent.cols; ++k)
-        {
-            const uint8_t* pixel = row + static_cast<size_t>(3) * (x + k);
-            to[k] = pixel[0] | pixel[1] << 8 | pixel[2] << 16;
-        }
-        return;
-    }
-    const uint32_t* from = reinterpret_cast<const uint32_t*>(row + static_cast<size_t>(3) * x);
-    const uint32_t a = from[0], b = from[1], c = from[2];
-    const uint4 four = {a & 0xffffffu, a >> 24 | (b & 0xffffu) << 8, b >> 16 | (c & 0xffu) << 16, c >> 8};
-    if (reinterpret_cast<size_t>(to) % 16 == 0)
-    {
-        *reinterpret_cast<uint4*>(to) = four;
-        return;
-    }
-    to[0] = four.x;
-    to[1] = four.y;
-    to[2] = four.z;
-    to[3] = four.w;
-}
 
 // --- colours, as density compares them -----------------------------------------------------------------------------------
 
@@ -99,7 +25,7 @@ struct ByteColours
     typedef uint32_t Colour;
     const uint32_t* pixels;
 
-    __device__ explicit ByteColours(const Features& f, size_t base, int) : pixels(f.bytes + base) {}
+    __device__ explicit ByteColours(const Features& f, size_t base, int) : pixels(f.words + base) {}
     __device__ Colour load(size_t at) const { return pixels[at]; }
     static __device__ float distance(Colour a, Colour b)
     {
@@ -143,8 +69,7 @@ struct ParentTask
     Parameters parameters;
     const uint32_t* keys;
     const uint32_t* cells;
-    int* far;
-    int* farCount;
+    Worklist far;
     int* parents;
     float* distances; //!< on the worklist: D of the best so far, not its root
 };
@@ -323,7 +248,7 @@ template <typename Colours> __global__ void __launch_bounds__(THREADS) searchNea
         {
             task.parents[base + index] = best.index;
             task.distances[base + index] = best.d;
-            task.far[atomicAdd(task.farCount, 1)] = static_cast<int>(base) + index;
+            task.far.pixels[atomicAdd(task.far.count, 1)] = static_cast<int>(base) + index;
         }
     }
 }
@@ -397,11 +322,11 @@ template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREAD
 {
     const Extent& e = task.extent;
     const Parameters& p = task.parameters;
-    const int cellCols = cellsOf(e.cols), cellRows = cellsOf(e.rows);
-    const int lane = threadIdx.x % 32, warps = gridDim.x * (tuning::FAR_THREADS / 32), count = *task.farCount;
+    const int cellCols = detail::ceilDiv(e.cols, CELL), cellRows = detail::ceilDiv(e.rows, CELL);
+    const int lane = threadIdx.x % 32, warps = gridDim.x * (tuning::FAR_THREADS / 32), count = *task.far.count;
     for (int entry = (blockIdx.x * tuning::FAR_THREADS + threadIdx.x) / 32; entry < count; entry += warps)
     {
-        const int at = task.far[entry], picture = at / e.pixels();
+        const int at = task.far.pixels[entry], picture = at / e.pixels();
         const size_t base = static_cast<size_t>(picture) * e.pixels();
         const Colours colours(task.features, base, e.pixels());
         const uint32_t* cells = task.cells + static_cast<size_t>(picture) * cellCols * cellRows;
@@ -451,49 +376,42 @@ template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREAD
 template <typename Colours> void search(const ParentTask& task, cudaStream_t stream)
 {
     const Extent& e = task.extent;
+    detail::cudaCheck(cudaMemsetAsync(task.far.count, 0, sizeof(int), stream), "quick shift parents");
     detail::launch("quick shift near parents", searchNear<Colours>,
-                   dim3((e.cols + TILE_COLS - 1) / TILE_COLS, (e.rows + TILE_ROWS - 1) / TILE_ROWS, e.count),
-                   dim3(THREADS), 0, stream, task);
+                   dim3(detail::ceilDiv(e.cols, TILE_COLS), detail::ceilDiv(e.rows, TILE_ROWS), e.count), dim3(THREADS),
+                   0, stream, task);
     if (task.parameters.searchRadius > REACH)
         detail::launch("quick shift far parents", searchFar<Colours>, dim3(tuning::FAR_BLOCKS),
                        dim3(tuning::FAR_THREADS), 0, stream, task);
 }
 
-} // namespace
-
-void pack(const Source& source, int picture, const Extent& extent, const Scales& scales, const Features& features,
-          cudaStream_t stream)
+void searchAs(const ParentTask& task, cudaStream_t stream)
 {
-    const dim3 grid((extent.cols + 31) / 32, (extent.rows + 7) / 8), block(32, 8);
-    if (features.bytes && source.channels == 3 && !features.valid)
-        detail::launch("quick shift pack", packThree, dim3((extent.cols + 127) / 128, grid.y), block, 0, stream, source,
-                       picture, extent, features.bytes);
-    else if (source.depth == 0)
-        detail::launch("quick shift pack", packPicture<uint8_t>, grid, block, 0, stream, source, picture, extent,
-                       scales, features);
-    else if (source.depth == 2)
-        detail::launch("quick shift pack", packPicture<uint16_t>, grid, block, 0, stream, source, picture, extent,
-                       scales, features);
-    else
-        detail::launch("quick shift pack", packPicture<float>, grid, block, 0, stream, source, picture, extent, scales,
-                       features);
-}
-
-void parents(const Features& features, const Extent& extent, const Parameters& parameters, const uint32_t* keys,
-             const uint32_t* cells, int* far, int* farCount, int* parents, float* distances, cudaStream_t stream)
-{
-    detail::cudaCheck(cudaMemsetAsync(farCount, 0, sizeof(int), stream), "quick shift parents");
-    const ParentTask task = {features, extent, parameters, keys, cells, far, farCount, parents, distances};
-    if (features.bytes)
+    if (task.features.words)
         search<ByteColours>(task, stream);
-    else if (features.channels == 1)
+    else if (task.features.channels == 1)
         search<PlaneColours<1>>(task, stream);
-    else if (features.channels == 2)
+    else if (task.features.channels == 2)
         search<PlaneColours<2>>(task, stream);
-    else if (features.channels == 3)
+    else if (task.features.channels == 3)
         search<PlaneColours<3>>(task, stream);
     else
         search<PlaneColours<4>>(task, stream);
+}
+
+} // namespace
+
+void parents(const Features& features, const Extent& extent, const Parameters& parameters, const uint32_t* keys,
+             const uint32_t* cells, const Worklist& far, int* parents, float* distances, StreamHandle stream)
+{
+    forSlices(extent, MOST_BLOCKS,
+              [&](const Slice& slice)
+              {
+                  const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.picture});
+                  searchAs({partOf(features, slice), slice.extent, parameters, keys + slice.pixel, cells + cellsBefore,
+                            far, parents + slice.pixel, distances + slice.pixel},
+                           stream);
+              });
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

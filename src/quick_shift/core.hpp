@@ -22,6 +22,7 @@
 namespace cv { namespace cuda { namespace quick_shift {
 
 const int MAX_CHANNELS = 4;
+const int CELL = 8;                  //!< side of the cells whose best key prunes far searches
 const int MAX_WINDOW_RADIUS = 1023;  //!< of the density window; 3 sigma
 const int MAX_SEARCH_RADIUS = 32767; //!< so that dx^2 + dy^2 fits int
 const int WEIGHT_BITS = 23;          //!< fractional bits of a pair's weight
@@ -95,8 +96,8 @@ CT_HOST_DEVICE float colourDistance(const float* a, const float* b, int channels
     return dc;
 }
 
-/** The colour factor's slope: lambda^2 log2(e)/(2 sigma^2), halved. Rounded so that 32 + 2^23 rate is a float: then the
-CUDA kernel may add an 8-bit distance in the mantissa of 2^23 and gets the same y from one fma. */
+/** The colour factor's slope: lambda^2 log2(e)/(2 sigma^2), halved. Rounded so that 32 + 2^23 rate is a float as long as
+fitsWords() says so: then the CUDA kernel may add an 8-bit distance in the mantissa of 2^23 and gets the same y from one fma. */
 inline float densityRate(double colorWeight, double sigma)
 {
     const double rate = colorWeight * 1.4426950408889634 / (4. * sigma * sigma);
@@ -105,6 +106,13 @@ inline float densityRate(double colorWeight, double sigma)
         rounded = static_cast<float>(std::nearbyint(rate * 2199023255552.) / 2199023255552.); // multiples of 2^-41
     return rounded;
 }
+
+/** True when 32 + v, v = 2^23 rate, is a float for a rate of densityRate(). v < 32: both are multiples of 2^-18, and so are floats
+in [32,64). Else let 2^e <= v < 2^(e+1). The last bit of v is clear, so v is a multiple of 2^(e-22); so is 32 for e <= 27, and so
+are floats below 2^(e+2). For e = 28 the sum is a multiple of 32 below 2^29, where floats are these multiples. From
+v = 2^29 on they are multiples of 64, and the 32 would be lost: colours count so much more than places there
+(colorScale > 13.3 sigma) that such pictures become floats. */
+inline bool fitsWords(float rate) { return rate < 64.f; }
 
 //! Squared distance in the joint space; ds = dx^2 + dy^2.
 CT_HOST_DEVICE float squaredDistance(float dc, float colorWeight, int ds)

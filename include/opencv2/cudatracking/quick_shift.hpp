@@ -31,10 +31,11 @@ Lab of [0,1] RGB times ratio, searchRadius 0, STRICT. scikit-image quickshift(ra
 ratio, searchRadius -1, STRICT (it adds noise to break ties, which this class has no need for). See doc/quick_shift.md.
 
 **Ties**: on plateaus of equal density (flat areas) the lower raster index counts as higher, so that a flat area is one
-superpixel. With STRICT only a truly higher density does, as in VLFeat: each plateau pixel may become a root of its own.
+superpixel. With STRICT only a higher density does, as in VLFeat: each plateau pixel may become a root of its own.
 
-**Precision**: weights have 23 fractional bits and a relative error below 4e-6, sums are exact integers. Densities differ
-by less than 2e-5 relative from exact real numbers. D is exact for 8-bit pictures with a common scale of 1.
+**Precision**: weights have 23 fractional bits and a relative error below 4e-6, sums are exact integers. Densities of
+pictures differ by less than 2e-5 relative from exact real numbers; doc/quick_shift.md says where more is possible. D is
+exact for 8-bit pictures with a common scale of 1.
 
 Determinism: bit-equal on both engines and from run to run, in every output; also for the whole and its tiles.
 Trees need not be 4-connected: see enforceConnectivity(). Threads and streams: see the module page.
@@ -92,6 +93,8 @@ public:
     @throws cv::Exception otherwise; the old factors stay.
     */
     CV_WRAP virtual void setColorScale(double colorScale) = 0;
+    /** @brief Factor of the first channel: that of all after setColorScale(). Default 1. */
+    CV_WRAP virtual double getColorScale() const = 0;
     /** @brief Sets one factor for each channel, for example Lab with a weaker L.
     @param scales four numbers, each 0 to 1e9; those beyond the picture's channels do not matter. A channel that is not
     given, as in Scalar(0.5), gets 0 and is ignored. Counts from the next compute() on.

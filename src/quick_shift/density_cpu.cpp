@@ -1,8 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
+// pack and density of QuickShift on the CPU.
 #include "../precomp.hpp"
-#include "stages.hpp"
+#include "scratch_cpu.hpp"
 #include <algorithm>
 #include <mutex>
 
@@ -13,16 +14,17 @@ namespace cv { namespace cuda { namespace quick_shift { namespace cpu {
 
 namespace {
 
+using detail::ceilDiv;
+
 const int MIN_STRIP = 8, MAX_STRIP = 64;
 const int MAX_OFFSETS = MAX_TERMS / 2; // of one credit call: each gives a pixel two weights
 
-int ceilDiv(int a, int b) { return (a + b - 1) / b; }
-
-template <typename T> void packRow(const Mat& image, const Mat& mask, const Plan& plan, Features& features, int y)
+template <typename T>
+void packRow(const PictureView& picture, const PictureView& mask, const Scales& scales, Features& features, int y)
 {
     const int channels = features.channels;
-    const T* pixel = image.ptr<T>(y);
-    const uchar* valid = mask.empty() ? nullptr : mask.ptr<uchar>(y);
+    const T* pixel = picture.row<T>(y);
+    const uint8_t* valid = mask ? mask.row<uint8_t>(y) : nullptr;
     float* rows[MAX_CHANNELS] = {};
     for (int k = 0; k < channels; ++k)
         rows[k] = features.row(k, y);
@@ -32,7 +34,7 @@ template <typename T> void packRow(const Mat& image, const Mat& mask, const Plan
         for (int k = 0; k < channels; ++k)
         {
             const float value = static_cast<float>(pixel[k]);
-            rows[k][x] = plan.scaled ? value * plan.scales[k] : value;
+            rows[k][x] = scales.used ? value * scales.factor[k] : value;
             counts = counts && fabsf(rows[k][x]) < LARGEST_FEATURE;
         }
         if (!counts)
@@ -45,14 +47,21 @@ template <typename T> void packRow(const Mat& image, const Mat& mask, const Plan
 class StripDensity
 {
 public:
-    StripDensity(const Features& features, const Plan& plan, uint64_t* sums, int stripRows,
+    StripDensity(const Parameters& parameters, const float* spatial, Scratch& scratch, int stripRows,
                  std::vector<std::mutex>& locks)
-        : features_(features), plan_(plan), sums_(sums), stripRows_(stripRows), locks_(locks)
+        : features_(scratch.features),
+          p_(parameters),
+          spatial_(spatial),
+          sums_(scratch.sums.data()),
+          stripRows_(stripRows),
+          locks_(locks),
+          lease_(scratch.credits),
+          credits_(*lease_)
     {}
 
     void operator()(int strip)
     {
-        const int radius = plan_.parameters.radius, rows = features_.rows;
+        const int radius = p_.radius, rows = features_.rows;
         begin_ = strip * stripRows_;
         end_ = std::min(begin_ + stripRows_, rows);
         const int reach = std::min(radius, features_.cols - 1); // beyond it every pair leaves the picture
@@ -83,11 +92,11 @@ private:
             a[k] = features_.row(k, y);
             b[k] = features_.row(k, y + dy);
         }
-        const int radius = plan_.parameters.radius;
-        const float* spatial = plan_.spatial.data() + static_cast<size_t>(dy) * (2 * radius + 1) + radius + dxBegin;
+        const int radius = p_.radius;
+        const float* spatial = spatial_ + static_cast<size_t>(dy) * (2 * radius + 1) + radius + dxBegin;
         CV_CPU_DISPATCH(creditRows,
                         (a, b, features_.channels, creditRow(y), creditRow(y + dy), features_.cols, dxBegin, dxEnd,
-                         spatial, plan_.parameters.minusRate),
+                         spatial, p_.minusRate),
                         CV_CPU_DISPATCH_MODES_ALL);
     }
 
@@ -108,25 +117,29 @@ private:
     }
 
     const Features& features_;
-    const Plan& plan_;
+    const Parameters& p_;
+    const float* spatial_;
     uint64_t* sums_;
     int stripRows_;
     std::vector<std::mutex>& locks_;
-    std::vector<uint32_t> credits_;
+    detail::ScratchPool<std::vector<uint32_t>>::Lease lease_;
+    std::vector<uint32_t>& credits_;
     int begin_ = 0, end_ = 0, terms_ = 0;
 };
 
 } // namespace
 
-void pack(const Mat& image, const Mat& mask, const Plan& plan, Features& features)
+void pack(const PictureView& picture, const PictureView& mask, const Parameters& parameters, const Scales& scales,
+          Scratch& scratch)
 {
-    features.cols = image.cols;
-    features.rows = image.rows;
-    features.channels = image.channels();
-    features.left = alignSize(std::max(plan.parameters.radius, MOST_RINGS), 16);
+    Features& features = scratch.features;
+    features.cols = picture.cols;
+    features.rows = picture.rows;
+    features.channels = picture.channels;
+    features.left = alignSize(std::max(parameters.radius, MOST_RINGS), 16);
     features.stride = alignSize(features.left + features.cols + ROW_PADDING, 16);
     features.data.resize(features.stride * features.rows * features.channels);
-    parallel_for_(Range(0, image.rows),
+    parallel_for_(Range(0, picture.rows),
                   [&](const Range& range)
                   {
                       for (int y = range.start; y < range.end; ++y)
@@ -136,26 +149,21 @@ void pack(const Mat& image, const Mat& mask, const Plan& plan, Features& feature
                               float* row = features.row(k, y) - features.left;
                               std::fill(row, row + features.stride, k == 0 ? OUTSIDE : 0.f);
                           }
-                          switch (image.depth())
-                          {
-                          case CV_8U:
-                              packRow<uchar>(image, mask, plan, features, y);
-                              break;
-                          case CV_16U:
-                              packRow<ushort>(image, mask, plan, features, y);
-                              break;
-                          default:
-                              packRow<float>(image, mask, plan, features, y);
-                              break;
-                          }
+                          if (picture.depth == detail::DEPTH_8U)
+                              packRow<uint8_t>(picture, mask, scales, features, y);
+                          else if (picture.depth == detail::DEPTH_16U)
+                              packRow<uint16_t>(picture, mask, scales, features, y);
+                          else
+                              packRow<float>(picture, mask, scales, features, y);
                       }
                   });
 }
 
-void density(const Features& features, const Plan& plan, Mat& keys)
+void density(const Parameters& parameters, const float* spatial, Scratch& scratch, uint32_t* keys)
 {
+    const Features& features = scratch.features;
     const int cols = features.cols, rows = features.rows;
-    std::vector<uint64_t> sums(static_cast<size_t>(cols) * rows, ONE_WEIGHT); // the pixel itself
+    scratch.sums.assign(static_cast<size_t>(cols) * rows, ONE_WEIGHT); // the pixel itself
     const int wanted = ceilDiv(rows, 4 * std::max(getNumThreads(), 1));
     const int stripRows = std::min(std::max(wanted, MIN_STRIP), MAX_STRIP);
     const int strips = ceilDiv(rows, stripRows);
@@ -164,23 +172,21 @@ void density(const Features& features, const Plan& plan, Mat& keys)
         Range(0, strips),
         [&](const Range& range)
         {
-            StripDensity strip(features, plan, sums.data(), stripRows, locks);
+            StripDensity strip(parameters, spatial, scratch, stripRows, locks);
             for (int i = range.start; i < range.end; ++i)
                 strip(i);
         },
         strips);
 
-    keys.create(rows, cols, CV_32S);
     parallel_for_(Range(0, rows),
                   [&](const Range& range)
                   {
                       for (int y = range.start; y < range.end; ++y)
                           for (int x = 0; x < cols; ++x)
                           {
+                              const size_t at = static_cast<size_t>(y) * cols + x;
                               const bool counts = features.row(0, y)[x] != OUTSIDE;
-                              const uint64_t sum = sums[static_cast<size_t>(y) * cols + x];
-                              keys.ptr<uint32_t>(y)[x] =
-                                  counts ? densityKey(sum, x, y, cols, rows, plan.parameters) : 0;
+                              keys[at] = counts ? densityKey(scratch.sums[at], x, y, cols, rows, parameters) : 0;
                           }
                   });
 }

@@ -1,15 +1,21 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Included by engine_cpu.simd.hpp inside the namespace of one instruction set: what is done with whole rows besides the
-// terms. Rows of sums and values have room for a multiple of ROW_UNIT elements, so that loops need no tails; what they
+// scores, for one instruction set (part of scores.simd.hpp): what is done with whole rows besides the terms. Rows of sums and values have room for a multiple of ROW_UNIT elements, so that loops need no tails; what they
 // leave beyond the last column means nothing.
+#ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SCORES_ROWS_HPP
+#define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SCORES_ROWS_HPP
+
+#include "scores_terms.hpp"
+
+namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
+CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 namespace {
 
 //! Elements that a loop over a row handles: vectors of any width divide it.
-size_t alignVector(size_t count) { return (count + 15) / 16 * 16; }
+inline size_t alignVector(size_t count) { return (count + 15) / 16 * 16; }
 
-size_t alignRow(size_t count) { return (count + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT; }
+inline size_t alignRow(size_t count) { return (count + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT; }
 
 //! sums[i] += f(added[i]) - f(removed[i]) over a row of bytes that are stored as value ^ bias; f is the square or nothing.
 template <bool SQUARED, typename P>
@@ -130,42 +136,6 @@ private:
     P *columns_, *powers_[2];
 };
 
-//! Numerators and variances to values: the operations of znccScore(), each rounded alike, a vector at a time.
-void znccRow(const int64_t* n, const int64_t* v, int64_t t, int cols, double* scratch, uint32_t* values)
-{
-#if CV_SIMD_64F
-    const size_t count = alignVector(cols);
-    double *const numerator = scratch, *const variance = scratch + count;
-    float* const scores = reinterpret_cast<float*>(scratch); // overwrites numerators that were read
-    for (size_t x = 0; x < count; ++x)
-    {
-        numerator[x] = static_cast<double>(n[x]);
-        variance[x] = static_cast<double>(v[x]);
-    }
-    const int step = VTraits<v_float64>::max_nlanes;
-    const v_float64 root = vx_setall_f64(std::sqrt(static_cast<double>(t)));
-    const v_float64 one = vx_setall_f64(1.), minusOne = vx_setall_f64(-1.);
-    for (size_t x = 0; x < count; x += 2 * step)
-    {
-        v_float64 part[2];
-        for (int k = 0; k < 2; ++k)
-        {
-            const v_float64 spread = vx_load(variance + x + k * step); // an integer: above 0 is 1 or more
-            const v_float64 above = v_and(vx_load(numerator + x + k * step), v_gt(spread, vx_setzero_f64()));
-            const v_float64 norm = v_mul(v_sqrt(v_max(spread, one)), root);
-            part[k] = v_max(v_min(v_div(above, norm), one), minusOne);
-        }
-        v_store(scores + x, v_cvt_f32(part[0], part[1]));
-    }
-    for (size_t x = 0; x < count; ++x)
-        values[x] = znccToValue(scores[x]);
-#else
-    CV_UNUSED(scratch);
-    for (int x = 0; x < cols; ++x)
-        values[x] = znccToValue(znccScore(n[x], v[x], t));
-#endif
-}
-
 template <typename V> RowBest<V> bestOfRow(V* values, int cols)
 {
     RowBest<V> best = {values[0], 0};
@@ -206,7 +176,7 @@ inline void prefetchBytes(const uint8_t* bytes, int count)
 }
 
 //! Every channel's bytes apart, xor bias.
-void splitRow(const ImageView& part, int y, uint8_t bias, uint8_t* row, size_t planeStep)
+inline void splitRow(const ImageView& part, int y, uint8_t bias, uint8_t* row, size_t planeStep)
 {
     const uint8_t* const source = part.pixel(0, y);
     const int cols = part.cols, pixelStride = part.pixelStride;
@@ -232,7 +202,7 @@ void splitRow(const ImageView& part, int y, uint8_t bias, uint8_t* row, size_t p
 }
 
 //! Low and high bytes of the squares of bytes that are stored xor bias, as all are.
-void squareRow(const uint8_t* bytes, int cols, uint8_t bias, uint8_t* low, uint8_t* high)
+inline void squareRow(const uint8_t* bytes, int cols, uint8_t bias, uint8_t* low, uint8_t* high)
 {
     for (int x = 0; x < cols; ++x)
     {
@@ -243,3 +213,7 @@ void squareRow(const uint8_t* bytes, int cols, uint8_t bias, uint8_t* low, uint8
 }
 
 } // namespace
+CV_CPU_OPTIMIZATION_NAMESPACE_END
+}}}} // namespace cv::cuda::fragment_matcher::cpu
+
+#endif // OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SCORES_ROWS_HPP
