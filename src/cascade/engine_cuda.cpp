@@ -2,6 +2,8 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 #include "../precomp.hpp"
+#include "../common/arrays.hpp"
+#include "engine.hpp"
 
 #ifdef HAVE_CUDA
 
@@ -9,7 +11,6 @@
 #include "../common/workspace.hpp"
 #include "engine_cuda_plan.hpp"
 #include <algorithm>
-#include <numeric>
 
 namespace cv { namespace cuda { namespace cascade {
 
@@ -66,7 +67,7 @@ public:
     void fetch(const void* from, void* to, size_t bytes, StreamHandle stream) CV_OVERRIDE
     {
         const Call call(workspace_, stream);
-        call.refuseCapture("convertDetections()");
+        call.refuseCapture("a download");
         download(call, to, from, bytes);
         call.wait("downloading a table");
     }
@@ -308,6 +309,14 @@ private:
 } // namespace
 
 std::unique_ptr<Engine> makeCudaEngine() { return std::unique_ptr<Engine>(new CudaEngine); }
+
+}}} // namespace cv::cuda::cascade
+
+#else
+
+namespace cv { namespace cuda { namespace cascade {
+
+std::unique_ptr<Engine> makeCudaEngine() { detail::noCuda(); }
 
 }}} // namespace cv::cuda::cascade
 
