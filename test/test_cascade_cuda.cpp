@@ -144,13 +144,14 @@ TEST(CUDA_CascadeClassifierEx, largeWindows)
     {
         const uint64 seed = 4001 + 17 * i;
         SCOPED_TRACE(cv::format("seed %d", int(seed)));
-        const Mat small = randomPicture(rng, Size(60, 50), CV_8UC1, 5), picture = randomPicture(rng, Size(420, 330), CV_8UC1, 9);
+        const Mat small = randomPicture(rng, Size(60, 50), CV_8UC1, 5),
+                  picture = randomPicture(rng, Size(420, 330), CV_8UC1, 9);
         const OracleCascade c = CascadeGenerator(seed, small).make();
         const int times = 250 / std::max(c.window.width, c.window.height);
         largest = std::max(largest, times * std::max(c.window.width, c.window.height));
         for (int k : {(times + 1) / 2, times})
-            ASSERT_NO_FATAL_FAILURE(
-                expectEnginesAgree(*cascadeOf(cascadeText(enlarged(c, k), ".xml")), picture, {1.15, 1, Size(), Size()}));
+            ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascadeOf(cascadeText(enlarged(c, k), ".xml")), picture,
+                                                       {1.15, 1, Size(), Size()}));
     }
     EXPECT_GT(largest, 220);
 }
@@ -164,7 +165,8 @@ TEST(CUDA_CascadeClassifierEx, skipRule)
     for (int y = 0; y < stripes.rows; ++y)
         for (int x = 0; x < stripes.cols;)
         {
-            const int length = std::min(rng.uniform(1, 10) < 6 ? rng.uniform(1, 9) : rng.uniform(20, 400), stripes.cols - x);
+            const int length =
+                std::min(rng.uniform(1, 10) < 6 ? rng.uniform(1, 9) : rng.uniform(20, 400), stripes.cols - x);
             const int value = rng.uniform(0, 256), slope = rng.uniform(-2, 3);
             for (int k = 0; k < length; ++k, ++x)
                 stripes.at<uchar>(y, x) = saturate_cast<uchar>(value + slope * k);
@@ -193,8 +195,8 @@ TEST(CUDA_CascadeClassifierEx, sizes)
     for (const Ptr<CascadeClassifierEx>& cascade : {haar, lbp})
         for (const int cols : {1, 19, 20, 21, 23, 24, 25, 51, 52, 53, 145, 146, 147, 148, 149, 150, 151})
             for (const int rows : {20, 24, 25, 81, 82, 83, 86, 87})
-                ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(
-                    *cascade, randomPicture(rng, Size(cols, rows), CV_8UC1, 4), {1.1, 1, Size(), Size()}))
+                ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, randomPicture(rng, Size(cols, rows), CV_8UC1, 4),
+                                                           {1.1, 1, Size(), Size()}))
                     << cols << " x " << rows;
 }
 
@@ -347,8 +349,10 @@ TEST(CUDA_CascadeClassifierEx, refusesOutputsAndMasksOnTheOtherSide)
     std::vector<Rect> objects;
     GpuMat table;
     EXPECT_THROW(cascade->detectAsync(picture, table), cv::Exception);
-    EXPECT_THROW(cascade->detectMultiScale(GpuMat(picture), objects, 1.1, 3, 0, Size(), Size(), picture), cv::Exception);
-    EXPECT_THROW(cascade->detectMultiScale(picture, objects, 1.1, 3, 0, Size(), Size(), GpuMat(picture)), cv::Exception);
+    EXPECT_THROW(cascade->detectMultiScale(GpuMat(picture), objects, 1.1, 3, 0, Size(), Size(), picture),
+                 cv::Exception);
+    EXPECT_THROW(cascade->detectMultiScale(picture, objects, 1.1, 3, 0, Size(), Size(), GpuMat(picture)),
+                 cv::Exception);
     ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, picture, {1.1, 1, Size(), Size()}));
 }
 
@@ -505,7 +509,8 @@ TEST(CUDA_CascadeClassifierEx_Sanitize, everyWay)
 {
     requireCuda();
     RNG rng(20251206);
-    const Mat picture = randomPicture(rng, Size(173, 61), CV_8UC3, 5), gray = randomPicture(rng, Size(97, 90), CV_8UC1, 5);
+    const Mat picture = randomPicture(rng, Size(173, 61), CV_8UC3, 5),
+              gray = randomPicture(rng, Size(97, 90), CV_8UC1, 5);
     for (int i = 0; i < 12; ++i)
     {
         SCOPED_TRACE(i);

@@ -145,7 +145,8 @@ private:
     //! Gray pictures are taken as they are.
     std::vector<RowsView<uint8_t>> toGray(const Call& call, const Request& request)
     {
-        const auto stepOf = [](const PictureView& picture) { return static_cast<size_t>(picture.cols + 127) / 128 * 128; };
+        const auto stepOf = [](const PictureView& picture)
+        { return static_cast<size_t>(picture.cols + 127) / 128 * 128; };
         size_t bytes = 0;
         for (const PictureView& picture : request.pictures)
             bytes += picture.channels > 1 ? stepOf(picture) * picture.rows : 0;
@@ -200,8 +201,8 @@ private:
         return job;
     }
 
-    gpu::Grouping groupingOf(const Call& call, const gpu::Classification& job, const Settings& settings,
-                             int maxObjects, const gpu::TableViews& tables)
+    gpu::Grouping groupingOf(const Call& call, const gpu::Classification& job, const Settings& settings, int maxObjects,
+                             const gpu::TableViews& tables)
     {
         const size_t n = static_cast<size_t>(job.pictures) * job.lists.capacity;
         gpu::GroupMemory m = {};
@@ -214,8 +215,8 @@ private:
         m.counts = m.parents + n;
         m.keptCounts = m.counts + n;
         m.sums = reinterpret_cast<uint32_t*>(m.keptCounts + n);
-        return {job.grids, job.sources, job.pictures, job.lists, m, settings.minNeighbors, maxObjects,
-                settings.largest, tables};
+        return {job.grids,  job.sources,      job.pictures, job.lists, m, settings.minNeighbors,
+                maxObjects, settings.largest, tables};
     }
 
     // --- find ---------------------------------------------------------------------------------------------------------
@@ -274,8 +275,7 @@ private:
         std::vector<Candidate> sorted;
         for (int i = 0; i < candidates; ++i)
             sorted.push_back({keys[i], weights[i]});
-        std::sort(sorted.begin(), sorted.end(),
-                  [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
+        std::sort(sorted.begin(), sorted.end(), [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
         const PictureView& picture = request.pictures[0];
         cpu::group(sorted, makePyramid(picture.cols, picture.rows, request.tasks), 0, request.tasks[0].settings,
                    objects);

@@ -172,8 +172,8 @@ std::shared_ptr<const PackedModel> packModel(const Model& model, size_t sharedBy
     p->view.leastContrast = model.leastContrast;
     std::vector<gpu::StageRecord> stages;
     for (const Stage& s : model.stages)
-        stages.push_back({s.firstTree, s.trees, model.trees[s.firstTree].firstNode, s.shift, s.fixedThreshold,
-                          s.threshold, 0});
+        stages.push_back(
+            {s.firstTree, s.trees, model.trees[s.firstTree].firstNode, s.shift, s.fixedThreshold, s.threshold, 0});
     p->stages = p->blob.add(stages);
     p->trees = p->blob.add(model.trees);
     if (p->view.packed)
@@ -251,8 +251,8 @@ Sizes makeSizes(const Request& request)
     int taps = 0, grids = 0;
     for (const PictureView& picture : request.pictures)
     {
-        const auto inserted = known.emplace(std::make_pair(picture.cols, picture.rows),
-                                            static_cast<int>(sizes.places.size()));
+        const auto inserted =
+            known.emplace(std::make_pair(picture.cols, picture.rows), static_cast<int>(sizes.places.size()));
         sizes.placeOf.push_back(inserted.first->second);
         if (!inserted.second)
             continue;

@@ -60,7 +60,7 @@ struct Tiling
         int words; //!< of runs
     };
 
-    std::vector<Part> parts; //!< of tasks
+    std::vector<Part> parts;     //!< of tasks
     std::vector<int> firstGrids; //!< of pictures
     size_t taps;
     Blob blob;

@@ -41,19 +41,25 @@ struct Tile
     const Classification& job;
     Shared& shared;
     const Shape& shape;
-    float* norms; //!< of windows; 0: no contrast. LBP: none
-    uint16_t* lists[2];
+    float* norms;    //!< of windows; 0: no contrast. LBP: none
+    uint16_t* lists; //!< two, in turn
     Patch patch;
     int cols, rows; //!< windows, not more than the shape's
 
     __device__ __forceinline__ int columnOf(int window) const { return window & (shape.cols - 1); }
     __device__ __forceinline__ int rowOf(int window) const { return window >> shape.columnBits; }
     __device__ __forceinline__ bool has(int window) const { return columnOf(window) < cols && rowOf(window) < rows; }
-    __device__ __forceinline__ const uint32_t* tablesOf(int window) const
+    //! Where a window's corner is in the tables.
+    __device__ __forceinline__ int indexOf(int window) const
     {
-        return patch.table + rowOf(window) * shape.windowStep() + columnOf(window);
+        return rowOf(window) * shape.windowStep() + columnOf(window);
+    }
+    template <class Stages> __device__ __forceinline__ typename Stages::Window windowAt(int window) const
+    {
+        return Stages::windowAt(patch.table, job.layout, indexOf(window));
     }
     __device__ __forceinline__ int windows() const { return shape.cols * shape.rows; }
+    __device__ __forceinline__ uint16_t* listOf(int turn) const { return lists + (turn & 1) * windows(); }
 };
 
 //! Bits of a row of a tile.
@@ -96,7 +102,8 @@ __device__ __forceinline__ void found(const Tile& t, int window, double weight)
     if (tile.col == 0 || (rowBits(t.shared.fails, t.shape, row) & before) != before)
         return append(t.job.lists, tile.picture, key, weight);
     const int slot = atomicAdd(t.job.lists.pendingCount(t.job.pictures), 1);
-    t.job.lists.pending[slot] = {key, weight, tile.word + row * grid.rowWords, tile.col >> t.shape.columnBits, column, 0};
+    t.job.lists.pending[slot] = {key,    weight, tile.word + row * grid.rowWords, tile.col >> t.shape.columnBits,
+                                 column, 0};
 }
 
 //! Contrast of all windows, as norms. Needs the tables of squares and sums one after the other in the same memory.
@@ -112,7 +119,7 @@ __device__ __forceinline__ void measureContrast(const Tile& t)
     for (int w = threadIdx.x; w < t.windows(); w += tuning::THREADS)
         if (t.has(w))
         {
-            const uint32_t* const at = t.tablesOf(w);
+            const uint32_t* const at = t.patch.table + t.indexOf(w);
             squares[w] = at[a] - at[b] - at[c] + at[d];
         }
     __syncthreads(); // squares are read
@@ -122,7 +129,7 @@ __device__ __forceinline__ void measureContrast(const Tile& t)
     for (int w = threadIdx.x; w < t.windows(); w += tuning::THREADS) // those whose squares this thread has
         if (t.has(w))
         {
-            const uint32_t* const at = t.tablesOf(w);
+            const uint32_t* const at = t.patch.table + t.indexOf(w);
             const int64_t contrast = contrastOf(at[a] - at[b] - at[c] + at[d], squares[w], area);
             t.norms[w] = contrast >= model.leastContrast ? normOf(contrast) : 0.f;
         }
@@ -137,7 +144,7 @@ __device__ __forceinline__ void stageChunks(const Tile& t, const StageRecord& st
     const int lane = threadIdx.x & 31;
     int window[U];
     bool wanted[U];
-    const uint32_t* tables[U];
+    typename Stages::Window places[U];
     float norm[U];
     bool any = false;
 #pragma unroll
@@ -148,7 +155,7 @@ __device__ __forceinline__ void stageChunks(const Tile& t, const StageRecord& st
         window[u] = FIRST ? (wanted[u] ? i : 0) : in[wanted[u] ? i : 0];
         norm[u] = Stages::NORM ? t.norms[window[u]] : 0.f;
         wanted[u] = wanted[u] && (!Stages::NORM || norm[u] != 0.f);
-        tables[u] = t.tablesOf(window[u]);
+        places[u] = t.template windowAt<Stages>(window[u]);
         any = any || wanted[u];
     }
     if (FIRST && !__any_sync(ALL_LANES, any))
@@ -158,7 +165,7 @@ __device__ __forceinline__ void stageChunks(const Tile& t, const StageRecord& st
         return;
     }
     typename Stages::Sum sum[U];
-    Stages::sum(t.job.model, t.shape, stage, tables, norm, sum);
+    Stages::sum(t.job.model, t.shape, stage, places, norm, sum);
 #pragma unroll
     for (int u = 0; u < U; ++u)
     {
@@ -205,9 +212,9 @@ __device__ __forceinline__ void stageOfWindows(const Tile& t, const StageRecord&
             chunk += windows.value * WARPS;
         };
         if (Stages::WINDOWS >= 4 && mine >= 4)
-            run(std::integral_constant<int, Stages::WINDOWS >= 4 ? 4 : 1>());
+            run(std::integral_constant < int, Stages::WINDOWS >= 4 ? 4 : 1 > ());
         else if (Stages::WINDOWS >= 2 && mine >= 2)
-            run(std::integral_constant<int, Stages::WINDOWS >= 2 ? 2 : 1>());
+            run(std::integral_constant < int, Stages::WINDOWS >= 2 ? 2 : 1 > ());
         else
             run(std::integral_constant<int, 1>());
     }
@@ -215,10 +222,10 @@ __device__ __forceinline__ void stageOfWindows(const Tile& t, const StageRecord&
 
 //! Sum of a stage for a window that `lanes` neighbouring threads share; all of the warp come here together.
 template <class Stages>
-__device__ __forceinline__ typename Stages::Sum sharedSum(const Tile& t, const StageRecord& stage, int window,
-                                                          int lane, int lanes)
+__device__ __forceinline__ typename Stages::Sum sharedSum(const Tile& t, const StageRecord& stage, int window, int lane,
+                                                          int lanes)
 {
-    typename Stages::Sum sum = Stages::part(t.job.model, t.shape, stage, t.tablesOf(window),
+    typename Stages::Sum sum = Stages::part(t.job.model, t.shape, stage, t.template windowAt<Stages>(window),
                                             Stages::NORM ? t.norms[window] : 0.f, lane, lanes);
     for (int d = lanes / 2; d > 0; d /= 2)
         sum += __shfl_xor_sync(ALL_LANES, sum, d);
@@ -279,7 +286,7 @@ __device__ __forceinline__ void listFirst(const Tile& t)
             continue;
         int place = atomicAdd(&t.shared.counts[0], __popcll(left));
         for (; left; left &= left - 1)
-            t.lists[0][place++] = static_cast<uint16_t>(row * t.shape.cols + __ffsll(static_cast<long long>(left)) - 1);
+            t.lists[place++] = static_cast<uint16_t>(row * t.shape.cols + __ffsll(static_cast<long long>(left)) - 1);
     }
 }
 
@@ -291,10 +298,10 @@ template <class Stages> __device__ __forceinline__ void laterStages(const Tile& 
     for (int s = stages > 1 ? 1 : 0; s < stages && count > 0; ++s)
     {
         if (Stages::LANES && count <= WARPS)
-            return remainingStages<Stages>(t, s, t.lists[turn & 1], count);
+            return remainingStages<Stages>(t, s, t.listOf(turn), count);
         const StageRecord stage = t.job.model.stage[s];
-        const uint16_t* const in = t.lists[turn & 1];
-        uint16_t* const out = t.lists[~turn & 1];
+        const uint16_t* const in = t.listOf(turn);
+        uint16_t* const out = t.listOf(turn + 1);
         int* const outCount = &t.shared.counts[(turn + 1) % 3];
         const bool last = s == stages - 1;
         if (Stages::LANES && count <= tuning::THREADS / 2)
@@ -303,7 +310,7 @@ template <class Stages> __device__ __forceinline__ void laterStages(const Tile& 
             stageOfWindows<Stages, false>(t, stage, last, in, count, out, outCount);
         if (threadIdx.x == 0)
             t.shared.counts[(turn + 2) % 3] = 0; // read by all before the last barrier
-        __syncthreads(); // the list
+        __syncthreads();                         // the list
         ++turn;
         count = t.shared.counts[turn % 3];
     }
@@ -334,9 +341,8 @@ template <class Stages>
 __global__ void __launch_bounds__(tuning::THREADS, Stages::LANES ? tuning::BLOCKS : 1)
     classifyTiles(const __grid_constant__ Classification job)
 {
-    extern __shared__ int4 memory[];
     __shared__ Shared shared;
-    uint8_t* const bytes = reinterpret_cast<uint8_t*>(memory);
+    uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
     uint8_t* slice = bytes;
     if constexpr (!Stages::LANES) // else the compiler would not know that tables are in shared memory
         if (job.layout.global)
@@ -352,9 +358,14 @@ __global__ void __launch_bounds__(tuning::THREADS, Stages::LANES ? tuning::BLOCK
         }
         __syncthreads(); // the tile's records
         const Shape& shape = job.shapes[shared.grid.step - 1];
-        Tile t = {job, shared, shape, reinterpret_cast<float*>(bytes + job.layout.norms), {}, {}, 0, 0};
-        t.lists[0] = reinterpret_cast<uint16_t*>(bytes + job.layout.lists);
-        t.lists[1] = t.lists[0] + t.windows();
+        Tile t = {job,
+                  shared,
+                  shape,
+                  reinterpret_cast<float*>(bytes + job.layout.norms),
+                  reinterpret_cast<uint16_t*>(bytes + job.layout.lists),
+                  {},
+                  0,
+                  0};
         t.cols = ::min(shape.cols, shared.grid.cols - shared.tile.col);
         t.rows = ::min(shape.rows, shared.grid.rows - shared.tile.row);
         uint32_t* const table = reinterpret_cast<uint32_t*>(slice + job.layout.tables);
@@ -397,8 +408,7 @@ template <class Stages> static void launchTiles(const Classification& job, cudaS
 void classify(const Classification& job, detail::StreamHandle stream)
 {
     const ModelView& model = job.model;
-    detail::cudaCheck(cudaMemsetAsync(job.lists.counts, 0, sizeof(int) * (job.pictures + 1), stream),
-                      "cascade counts");
+    detail::cudaCheck(cudaMemsetAsync(job.lists.counts, 0, sizeof(int) * (job.pictures + 1), stream), "cascade counts");
     if (!model.packed)
         model.kind == HAAR ? launchTiles<OrderedStages<true>>(job, stream)
                            : launchTiles<OrderedStages<false>>(job, stream);

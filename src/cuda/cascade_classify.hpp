@@ -33,9 +33,9 @@ struct Shape
 struct Layout
 {
     int norms, lists, patch, tables;
-    int bytes;       //!< of shared memory
-    bool global;     //!< patch and tables lie in device memory, at 0 and at `tables` of a block's slice
-    int sliceBytes;  //!< of device memory a block, if so
+    int bytes;      //!< of shared memory
+    bool global;    //!< patch and tables lie in device memory, at 0 and at `tables` of a block's slice
+    int sliceBytes; //!< of device memory a block, if so
 };
 
 //! The windows of one cascade on one layer.
@@ -176,10 +176,10 @@ struct GroupMemory
     Box* boxes; //!< in the order of keys, as all
     double* weights;
     int* parents;
-    uint32_t* sums;               //!< four a class: x, y, width, height
-    int* counts;                  //!< of a class
-    unsigned long long* largest;  //!< weight of a class, as an integer of the same order
-    Box* kept;                    //!< classes in the order of their first candidate
+    uint32_t* sums;              //!< four a class: x, y, width, height
+    int* counts;                 //!< of a class
+    unsigned long long* largest; //!< weight of a class, as an integer of the same order
+    Box* kept;                   //!< classes in the order of their first candidate
     int* keptCounts;
     double* keptWeights;
 

@@ -10,6 +10,15 @@
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
+extern __shared__ int4 dynamicMemory[];
+
+/** A word of shared memory. Said by an offset in bytes, as the compiler does not follow pointers to shared memory through arrays, and
+loads from anywhere are slower. */
+__device__ __forceinline__ uint32_t sharedWord(uint32_t offset)
+{
+    return *reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(dynamicMemory) + offset);
+}
+
 //! A child's index in the tree; 0: a leaf.
 __device__ __forceinline__ int childOf(uint32_t links, bool left) { return (links >> (left ? 8 : 16)) & 0xff; }
 __device__ __forceinline__ int64_t leafOf(const int4& leaves, bool left)
@@ -38,19 +47,19 @@ struct HaarNode
     __device__ __forceinline__ uint32_t links() const { return head.y; }
 
     template <int U>
-    static __device__ __forceinline__ void add(uint32_t corner, const uint32_t* const (&window)[U], int (&value)[U])
+    static __device__ __forceinline__ void add(uint32_t corner, const uint32_t (&window)[U], int (&value)[U])
     {
         const int weight = static_cast<int>(corner) >> 16;
-        const uint32_t offset = corner & 0xffff;
+        const uint32_t offset = (corner & 0xffff) * 4;
 #pragma unroll
         for (int u = 0; u < U; ++u)
-            value[u] += weight * static_cast<int>(window[u][offset]);
+            value[u] += weight * static_cast<int>(sharedWord(window[u] + offset));
     }
 
-    //! @param window tables from the windows' corners.
+    //! @param window where the windows' corners are in shared memory.
     template <int U>
-    __device__ __forceinline__ void decide(const Record* record, const uint32_t* const (&window)[U],
-                                           const float (&norm)[U], bool (&left)[U]) const
+    __device__ __forceinline__ void decide(const Record* record, const uint32_t (&window)[U], const float (&norm)[U],
+                                           bool (&left)[U]) const
     {
         const int corners = head.y & 0xff;
         int value[U] = {};
@@ -102,7 +111,7 @@ struct LbpNode
     __device__ __forceinline__ uint32_t links() const { return links_; }
 
     template <int U>
-    __device__ __forceinline__ void decide(const Record* record, const uint32_t* const (&window)[U], const float (&)[U],
+    __device__ __forceinline__ void decide(const Record* record, const uint32_t (&window)[U], const float (&)[U],
                                            bool (&left)[U]) const
     {
         const int pairs[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
@@ -112,7 +121,7 @@ struct LbpNode
             const auto at = [&](int x, int y)
             {
                 const uint32_t pair = pairs[(4 * y + x) / 2];
-                return window[u][(x & 1) ? pair >> 16 : pair & 0xffff];
+                return sharedWord(window[u] + 4 * ((x & 1) ? pair >> 16 : pair & 0xffff));
             };
             left[u] = lbpGoesLeft(record->subset, lbpCode({0, 0, 1, 1}, at)); // points are counted, not measured
         }
@@ -123,10 +132,16 @@ struct LbpNode
 template <class Node, bool STUMPS> struct PackedStages
 {
     typedef int64_t Sum;
+    typedef uint32_t Window; //!< place in shared memory
     typedef typename Node::Record Record;
     static const bool NORM = Node::NORM, LANES = true; //!< lanes may share a window
     static const int WINDOWS = Node::WINDOWS;
 
+    //! @param index of the window's corner in the tables.
+    static __device__ __forceinline__ Window windowAt(const uint32_t*, const Layout& layout, int index)
+    {
+        return static_cast<uint32_t>(layout.tables + 4 * index);
+    }
     static __device__ __forceinline__ const Record* recordsOf(const ModelView& model, int shift)
     {
         return static_cast<const Record*>(model.records[shift]);
@@ -142,7 +157,7 @@ template <class Node, bool STUMPS> struct PackedStages
 
     template <int U>
     static __device__ __forceinline__ void sum(const ModelView& model, const Shape& shape, const StageRecord& stage,
-                                               const uint32_t* const (&window)[U], const float (&norm)[U], Sum (&sum)[U])
+                                               const uint32_t (&window)[U], const float (&norm)[U], Sum (&sum)[U])
     {
         const Record* const records = recordsOf(model, shape.shift) + stage.firstNode;
 #pragma unroll
@@ -155,9 +170,8 @@ template <class Node, bool STUMPS> struct PackedStages
     }
 
     template <int U>
-    static __device__ __forceinline__ void sumStumps(const Record* record, int stumps,
-                                                     const uint32_t* const (&window)[U], const float (&norm)[U],
-                                                     Sum (&sum)[U])
+    static __device__ __forceinline__ void sumStumps(const Record* record, int stumps, const uint32_t (&window)[U],
+                                                     const float (&norm)[U], Sum (&sum)[U])
     {
         Node next;
         next.load(record);
@@ -177,8 +191,7 @@ template <class Node, bool STUMPS> struct PackedStages
     //! Each node is loaded once, if any window wants it: children come after their parents.
     template <int U>
     static __device__ __forceinline__ void sumTrees(const Record* record, const Tree* tree, int trees,
-                                                    const uint32_t* const (&window)[U], const float (&norm)[U],
-                                                    Sum (&sum)[U])
+                                                    const uint32_t (&window)[U], const float (&norm)[U], Sum (&sum)[U])
     {
         for (int t = 0; t < trees; ++t)
         {
@@ -210,10 +223,10 @@ template <class Node, bool STUMPS> struct PackedStages
 
     //! What one of `lanes` threads adds to the sum of a window that they share.
     static __device__ __forceinline__ Sum part(const ModelView& model, const Shape& shape, const StageRecord& stage,
-                                               const uint32_t* tables, float factor, int lane, int lanes)
+                                               Window where, float factor, int lane, int lanes)
     {
         const Record* const records = recordsOf(model, shape.shift);
-        const uint32_t* const window[1] = {tables};
+        const Window window[1] = {where};
         const float norm[1] = {factor};
         Sum sum = 0;
         for (int t = lane; t < stage.trees; t += lanes)
@@ -239,9 +252,14 @@ template <class Node, bool STUMPS> struct PackedStages
 template <bool HAAR_FEATURES> struct OrderedStages
 {
     typedef double Sum;
+    typedef const uint32_t* Window;
     static const bool NORM = HAAR_FEATURES, LANES = false;
     static const int WINDOWS = 1;
 
+    static __device__ __forceinline__ Window windowAt(const uint32_t* table, const Layout&, int index)
+    {
+        return table + index;
+    }
     static __device__ __forceinline__ bool fails(Sum sum, const StageRecord& stage)
     {
         return sum < static_cast<double>(stage.threshold);
@@ -260,13 +278,12 @@ template <bool HAAR_FEATURES> struct OrderedStages
                                 node.threshold);
         }
         return lbpGoesLeft(model.subsets + static_cast<size_t>(index) * SUBSET_WORDS,
-                           lbpCode(model.lbp[node.feature],
-                                   [&](int x, int y) { return window[shape.place(x, y)]; }));
+                           lbpCode(model.lbp[node.feature], [&](int x, int y) { return window[shape.place(x, y)]; }));
     }
 
     template <int U>
     static __device__ __noinline__ void sum(const ModelView& model, const Shape& shape, const StageRecord& stage,
-                                            const uint32_t* const (&window)[U], const float (&norm)[U], Sum (&sum)[U])
+                                            const Window (&window)[U], const float (&norm)[U], Sum (&sum)[U])
     {
         for (int u = 0; u < U; ++u)
         {
@@ -278,13 +295,14 @@ template <bool HAAR_FEATURES> struct OrderedStages
                 {
                     const Node& node = model.nodes[at];
                     at = goesLeft(model, shape, at, window[u], norm[u]) ? node.left : node.right;
-                } while (at >= 0);
+                }
+                while (at >= 0);
                 sum[u] += static_cast<double>(model.leaves[~at]);
             }
         }
     }
-    static __device__ __forceinline__ Sum part(const ModelView&, const Shape&, const StageRecord&, const uint32_t*,
-                                               float, int, int)
+    static __device__ __forceinline__ Sum part(const ModelView&, const Shape&, const StageRecord&, Window, float, int,
+                                               int)
     {
         return 0.; // no two lanes share a window
     }
