@@ -94,6 +94,8 @@ struct LbpRecord
     uint32_t unused[3];
 };
 
+static_assert(sizeof(HaarRecord) % 16 == 0 && sizeof(LbpRecord) % 16 == 0, "records are loaded 16 bytes at a time");
+
 struct StageRecord
 {
     int firstTree, trees, firstNode;

@@ -103,9 +103,11 @@ template <bool SQUARES> __device__ __forceinline__ void sumWideRows(const Shape&
         const uint8_t* const row = patch.pixels + y * shape.patchStep;
         const int begin = lane * each, end = ::min(begin + each, patch.cols);
         uint32_t sum = 0;
+#pragma unroll 2
         for (int x = begin; x < end; ++x)
             sum += SQUARES ? row[x] * row[x] : row[x];
         uint32_t running = scanWarp(sum, lane) - sum;
+#pragma unroll 2
         for (int x = begin; x < end; ++x)
         {
             running += SQUARES ? row[x] * row[x] : row[x];
@@ -132,12 +134,13 @@ template <bool SQUARES> __device__ __forceinline__ void sumRows(const Shape& sha
 //! Sums down the columns of `table`, from row 1 on, a thread a column.
 __device__ __forceinline__ void sumColumns(const Shape& shape, const Patch& patch, uint32_t* table)
 {
-    const int BATCH = 4; // loads on their way at a time
+    const int BATCH = 8; // loads on their way at a time
     for (int x = threadIdx.x; x <= patch.cols; x += tuning::THREADS)
     {
         uint32_t* at = table + shape.place(x, 1);
         uint32_t sum = 0;
         int y = 0;
+#pragma unroll 1
         for (; y + BATCH <= patch.rows; y += BATCH)
         {
             uint32_t values[BATCH];
@@ -151,6 +154,7 @@ __device__ __forceinline__ void sumColumns(const Shape& shape, const Patch& patc
                 *at = sum;
             }
         }
+#pragma unroll 1
         for (; y < patch.rows; ++y, at += shape.step)
         {
             sum += *at;
@@ -181,6 +185,7 @@ __device__ __forceinline__ void makeTilted(const Shape& shape, const Patch& patc
     for (int d = threadIdx.x; d < diagonals; d += tuning::THREADS)
     {
         uint32_t sum = 0;
+#pragma unroll 1
         for (int y = 0, x = d - patch.rows; y < patch.rows && x < patch.cols; ++y, ++x)
             if (x >= 0)
             {
@@ -192,6 +197,7 @@ __device__ __forceinline__ void makeTilted(const Shape& shape, const Patch& patc
     for (int d = threadIdx.x; d < diagonals; d += tuning::THREADS)
     {
         uint32_t sum = 0; // of the pixels before, as the last one is in the falling diagonal already
+#pragma unroll 1
         for (int y = 0, x = d; y < patch.rows && x >= -1; ++y, --x)
             if (x < patch.cols)
             {
