@@ -82,7 +82,7 @@ fi
 
 # --- data ------------------------------------------------------------------------------------------------------------
 for file in aloeL.jpg aloeR.jpg aloeGT.png rubberwhale1.png rubberwhale2.png box.png box_in_scene.png tmpl.png mask.png \
-    lena.jpg lena_tmpl.jpg fruits.jpg; do
+    lena.jpg lena_tmpl.jpg fruits.jpg building.jpg baboon.jpg; do
     cp "$SAMPLES_DATA/$file" "$BUNDLE/data/"
 done
 # For the samples. There is no FFmpeg over there; OpenCV's own MJPEG reader takes this.

@@ -1,6 +1,6 @@
 """The house rules that reading the sources can check: check_sources.py CHECK ROOT.
 
-CHECK is one of files, functions, rooms, constant, sync, device-state. Prints one line for each finding and exits with 1
+CHECK is one of files, functions, rooms, anatomy, floor, constant, sync, device-state. Prints one line for each finding and exits with 1
 when there is any. A file or function may be longer than its budget when a comment at its top says 'over budget: reason'.
 """
 import re
@@ -114,6 +114,62 @@ def check_rooms(root):
                 yield f"{name}:{number}: room {room} includes room {other.group(1)} ({included.group(1)})"
 
 
+ANATOMY = ("{room}.cpp", "core.hpp", "stages.hpp", "engine.hpp", "engine_cpu.cpp", "engine_cuda.cpp")
+BESIDE = ("include/opencv2/cudatracking/{room}.hpp", "src/cuda/{room}_tuning.hpp", "test/oracle_{room}.hpp", "test/scenes_{room}.hpp",
+          "perf/perf_{room}.cpp", "samples/{room}.cpp", "samples/python/{room}.py", "misc/python/test/test_{room}.py",
+          "doc/{room}.md", "tutorials/{room}.markdown")
+CONTENTS_BUDGET = 200  # lines of stages.hpp
+
+
+def check_anatomy(root):
+    """Every room has the files of CONTRIBUTING's "Adding a room", and in each only what belongs there."""
+    for room in ROOMS:
+        folder = root / "src" / room
+        if not folder.is_dir():
+            continue
+        for name in [f"src/{room}/{name}" for name in ANATOMY] + list(BESIDE):
+            name = name.format(room=room)
+            if not (root / name).is_file():
+                yield f"{name}: missing, every room has one"
+        for name, pattern, why in (
+                ("core.hpp", r"\bcv::|\b(?:Mat|GpuMat|Stream|Size|Rect|Point)\b|\bcuda(?:Stream|Error)_t\b", "core.hpp knows neither OpenCV's nor CUDA's types"),
+                ("engine.hpp", r"\b_?(?:Input|Output)Array\w*\b|\bGpuMat\b", "engines work on views"),
+                ("stages.hpp", r"\b_?(?:Input|Output)Array\w*\b|\bstruct \w+Plan\b(?!;)|\bsharedBytes\b", "stages.hpp is a table of contents: no arrays, plans or layouts")):
+            path = folder / name
+            if not path.is_file():
+                continue
+            text = path.read_text(encoding="utf-8")
+            for number, line in enumerate(blank(text, preprocessor=False).split("\n"), 1):
+                if re.search(pattern, line):
+                    yield f"src/{room}/{name}:{number}: {why}: {line.strip()}"
+            if name == "core.hpp" and re.search(r"^ *# *include *[\"<](?:opencv2/|cuda)", text, flags=re.M):
+                yield f"src/{room}/{name}: includes headers of OpenCV or CUDA"
+            if name == "stages.hpp" and text.count("\n") > CONTENTS_BUDGET:
+                yield f"src/{room}/{name}: {text.count(chr(10))} lines, budget {CONTENTS_BUDGET}"
+    for path in sorted((root / "src" / "cuda").glob("*.cu")):
+        if not path.name.startswith(tuple(f"{room}_" for room in ROOMS)):
+            yield f"src/cuda/{path.name}: belongs to no room"
+
+
+FLOOR = ((r"<<<", "kernels are launched by common/launch.hpp"),
+         (r"\bcudaFuncSetAttribute\b", "attributes of kernels are set by common/shared_memory.cpp"),
+         (r"\bcuda(?:Malloc|Free|HostAlloc|Event|Graph|UserObject|StreamWaitEvent|StreamSynchronize|GetDevice|SetDevice|PeekAtLastError)\w*\b",
+          "memory, events, waits and devices are the business of common/workspace.hpp"),
+         (r"\bthread_local\b", "memory belongs to instances (common/scratch_pool.hpp)"))
+
+
+def check_floor(root):
+    """What only src/common/ may do, so that no room can do it wrong."""
+    for path, text in sources(root, ("src",)):
+        name = path.relative_to(root).as_posix()
+        if name.startswith("src/common/"):
+            continue
+        for number, line in enumerate(blank(text).split("\n"), 1):
+            for pattern, why in FLOOR:
+                if re.search(pattern, line):
+                    yield f"{name}:{number}: {why}: {line.strip()}"
+
+
 def statements(text):
     """Yields (line, statement) of each statement outside of parentheses, with `{...}` cut to `{`."""
     line, statement, first = 1, "", 1
@@ -160,7 +216,8 @@ def check_device_state(root):
     yield from found(root, r"^\s*(?:static\s+)?(?:texture|surface)\s*<", "texture or surface reference at file scope")
 
 
-CHECKS = {"files": check_files, "functions": check_functions, "rooms": check_rooms, "constant": check_constant,
+CHECKS = {"files": check_files, "functions": check_functions, "rooms": check_rooms, "anatomy": check_anatomy,
+          "floor": check_floor, "constant": check_constant,
           "sync": check_sync, "device-state": check_device_state}
 
 if __name__ == "__main__":

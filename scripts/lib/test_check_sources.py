@@ -3,7 +3,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from check_sources import CHECKS
+from check_sources import ANATOMY, BESIDE, CHECKS
 
 BODY = "    x += 1;\n"
 
@@ -49,6 +49,31 @@ class CheckSources(unittest.TestCase):
                     ['#include "core.hpp"\n#include "../common/views.hpp"\n#include "opencv2/cudatracking/tld.hpp"\n'])
         self.expect("rooms", "src/cuda/quick_shift_density.cu", ['#include "cascade_tuning.hpp"\n'], ['#include "quick_shift_tuning.hpp"\n'])
         self.expect("rooms", "src/common/views.hpp", ['#include "../tld/core.hpp"\n'], ['#include "launch.hpp"\n'])
+
+    def test_anatomy(self):
+        room = {name.format(room="tld"): "" for name in [f"src/tld/{name}" for name in ANATOMY] + list(BESIDE)}
+        self.assertEqual(self.findings("anatomy", room), [])
+        self.assertEqual(self.findings("anatomy", {"src/common/views.hpp": ""}), [])
+        for name in room:
+            if name.startswith("src/tld/") and name != "src/tld/core.hpp":
+                less = {other: text for other, text in room.items() if other != name}
+                self.assertEqual(len(self.findings("anatomy", less)), 1, name)
+        for name, bad, good in (
+                ("core.hpp", ["cv::Size s;\n", "void f(cudaStream_t s);\n", '#include "opencv2/core.hpp"\n'], ["// no Mat\nstruct Rect4 {};\n"]),
+                ("engine.hpp", ["virtual void f(InputArray a) = 0;\n", "GpuMat spare;\n"], ["virtual void f(const OutputView& out) = 0;\n"]),
+                ("stages.hpp", ["void f(OutputArray a);\n", "struct TilePlan\n{\n};\n", "size_t sharedBytes;\n", "\n" * 201],
+                 ["struct TilePlan;\nvoid f(const TilePlan& plan);\n", "\n" * 200])):
+            for text in bad:
+                self.assertEqual(len(self.findings("anatomy", {**room, f"src/tld/{name}": text})), 1, text[:100])
+            for text in good:
+                self.assertEqual(self.findings("anatomy", {**room, f"src/tld/{name}": text}), [], text[:100])
+        self.assertEqual(len(self.findings("anatomy", {"src/cuda/helpers.cu": ""})), 1)
+
+    def test_floor(self):
+        self.expect("floor", "src/cuda/tld_flow.cu", ["k<<<1, 32>>>();\n", "cudaFuncSetAttribute(k, a, 1);\n", "cudaMalloc(&p, 4);\n"],
+                    ["// k<<<1, 32>>>()\n", 'launch("k", k, grid, block, 0, stream);\n', "cudaMemsetAsync(p, 0, 4, stream);\n"])
+        self.expect("floor", "src/tld/engine_cpu.cpp", ["static thread_local int x;\n"], ["detail::ScratchPool<Scratch> pool;\n"])
+        self.expect("floor", "src/common/workspace.cpp", [], ["cudaMalloc(&p, 4);\n"])
 
     def test_constant(self):
         self.expect("constant", "src/cuda/tld.cu",

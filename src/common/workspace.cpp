@@ -39,6 +39,13 @@ static bool record(cudaEvent_t event, cudaStream_t stream) noexcept
     return false;
 }
 
+//! For destructors, which report nothing: an error there is the context's end, or that of the process.
+static void ignore(cudaError_t error) noexcept
+{
+    if (error != cudaSuccess)
+        cudaGetLastError();
+}
+
 // --- Workspace -------------------------------------------------------------------------------------------------------
 
 Workspace::~Workspace()
@@ -46,7 +53,7 @@ Workspace::~Workspace()
     for (const Retired& retired : retired_)
         free(retired.block);
     if (done_)
-        cudaEventDestroy(done_);
+        ignore(cudaEventDestroy(done_));
 }
 
 static void CUDART_CB dropToken(void* token) { delete static_cast<std::shared_ptr<char>*>(token); }
@@ -64,7 +71,7 @@ Graph Workspace::graphOf(unsigned long long capture, cudaGraph_t graph)
     owned.release();
     const cudaError_t error = cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove);
     if (error != cudaSuccess)
-        cudaUserObjectRelease(object, 1);
+        ignore(cudaUserObjectRelease(object, 1));
     cudaCheck(error, "noting what a graph refers to");
     capture_ = capture;
     captureGraph_ = token;
@@ -83,7 +90,6 @@ Block Workspace::allocate(const Call& call, size_t bytes, const char* purpose)
         retired_.erase(retired_.begin() + i);
         return block;
     }
-    const OutsideOfCapture outside;
     if (!call.capturing())
         freeRetired();
     Block block;
@@ -114,7 +120,7 @@ void Workspace::free(Block block) noexcept
     if (!block.data)
         return;
     const OutsideOfCapture outside;
-    cudaFree(block.data);
+    ignore(cudaFree(block.data));
     bytes_ -= block.bytes;
 }
 
@@ -233,15 +239,14 @@ Uploader::~Uploader()
     for (Pinned& pinned : blocks_)
     {
         if (pinned.inFlight)
-            cudaEventSynchronize(pinned.copied);
-        cudaEventDestroy(pinned.copied);
-        cudaFreeHost(pinned.block.data);
+            ignore(cudaEventSynchronize(pinned.copied));
+        ignore(cudaEventDestroy(pinned.copied));
+        ignore(cudaFreeHost(pinned.block.data));
     }
 }
 
 Uploader::Pinned& Uploader::take(size_t bytes)
 {
-    const OutsideOfCapture outside;
     for (Pinned& pinned : blocks_)
     {
         if (pinned.block.bytes < bytes || pinned.uses.any())
@@ -260,7 +265,7 @@ Uploader::Pinned& Uploader::take(size_t bytes)
     cudaCheck(cudaEventCreateWithFlags(&pinned.copied, cudaEventDisableTiming), "creating an event");
     const cudaError_t error = cudaHostAlloc(&pinned.block.data, pinned.block.bytes, cudaHostAllocDefault);
     if (error != cudaSuccess)
-        cudaEventDestroy(pinned.copied);
+        ignore(cudaEventDestroy(pinned.copied));
     cudaCheck(error, "allocating pinned memory for an upload");
     workspace_.bytes_ += pinned.block.bytes;
     blocks_.push_back(std::move(pinned));
@@ -348,8 +353,13 @@ void Downloads::Batch::finish()
     for (const auto& entry : pending_)
     {
         const OutputView& output = entry.first;
-        cudaCheck(cudaMemcpy2DAsync(output.data, output.step, entry.second, output.rowBytes(), output.rowBytes(),
-                                    output.rows, cudaMemcpyDeviceToHost, call_.stream()),
+        const size_t bytes = output.rowBytes();
+        const bool gapless =
+            output.rows == 1 || output.step == bytes; // in one piece: rows may be many, and of few bytes
+        cudaCheck(gapless ? cudaMemcpyAsync(output.data, entry.second, bytes * output.rows, cudaMemcpyDeviceToHost,
+                                            call_.stream())
+                          : cudaMemcpy2DAsync(output.data, output.step, entry.second, bytes, bytes, output.rows,
+                                              cudaMemcpyDeviceToHost, call_.stream()),
                   "downloading results");
         wait = wait || output.memory == Memory::HOST;
     }

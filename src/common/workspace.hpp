@@ -113,6 +113,7 @@ public:
     void wait(const char* what) const;
 
 private:
+    OutsideOfCapture outside_; //!< for the whole call: allocations and copies that wait are no part of any graph
     Workspace& workspace_;
     cudaStream_t stream_;
     unsigned long long streamId_ = 0, capture_ = 0;

@@ -24,6 +24,11 @@ enum Exclusion
     EXCLUDE_SQUARE,
     EXCLUDE_CROSS
 };
+enum Search
+{
+    SEARCH_FULL,
+    SEARCH_THREE_STEP
+};
 enum Status
 {
     STATUS_FOUND,
@@ -50,6 +55,18 @@ struct Rect4
 struct Position
 {
     int x, y; //!< layout of cv::Point and of a CV_32SC2 element
+};
+
+struct Offset2
+{
+    float x, y; //!< layout of cv::Point2f and of a CV_32FC2 element
+};
+
+//! A position of a window and its value. V: what the values fit into.
+template <typename V> struct Peak
+{
+    V value;
+    int x, y; //!< relative to the window
 };
 
 //! The positions to look at: `cols` x `rows` top-left corners from (x, y) of the frame. cols = rows = 0 if there is none.
@@ -115,6 +132,8 @@ CT_HOST_DEVICE int exclusionDistance(int requested, int width, int height)
     return requested > 0 ? requested : (half > 1 ? half : 1);
 }
 
+// The rule of exclusion. All searches for peaks, of positions, rows or columns, get it from these functions.
+
 //! True when a position at offset (dx, dy) from a peak may be the next peak.
 CT_HOST_DEVICE bool outsideZone(int dx, int dy, int distance, int exclusion)
 {
@@ -123,6 +142,13 @@ CT_HOST_DEVICE bool outsideZone(int dx, int dy, int distance, int exclusion)
     const int decisive = exclusion == EXCLUDE_SQUARE ? (dx > dy ? dx : dy) : (dx < dy ? dx : dy);
     return decisive >= distance;
 }
+
+// The same for a whole row at dy from the peak (or, as zones are symmetric, a column at dx): its zone covers nothing, or all of
+// it, or else the positions within reach.
+CT_HOST_DEVICE bool withinReach(int d, int distance) { return (d < 0 ? -d : d) < distance; }
+//! @param within the row is within reach.
+CT_HOST_DEVICE bool zoneCoversNothing(bool within, int exclusion) { return exclusion == EXCLUDE_SQUARE && !within; }
+CT_HOST_DEVICE bool zoneCoversAll(bool within, int exclusion) { return exclusion == EXCLUDE_CROSS && within; }
 
 // --- values: what positions are compared by; smaller is better, on equal values the lower raster index wins ----------
 // SAD, SSD: the integer sum S. ZNCC: the float score's bits in descending order of the score.

@@ -42,7 +42,7 @@ none means 255 everywhere. Unlike in cv::matchTemplate an 8-bit mask is not bina
 - ZNCC: weighted Pearson correlation, sum_c n_c / (sqrt(sum_c v_c) sqrt(sum_c t_c)) with n_c = W S(qIT) - S(qI) S(qT),
   v_c = W S(qI^2) - S(qI)^2, t_c = W S(qT^2) - S(qT)^2. 1 is a perfect match. 0 where the frame or the fragment is flat.
 
-All sums are exact integers, so scores do not depend on the engine, the order of summation or the number of threads.
+All sums are exact integers, a score is made of them in double and rounded to float. So scores do not depend on the engine, the order of summation or the number of threads.
 SAD and SSD are compared by S, ZNCC by its float value. **Ties** go to the lowest raster index in the area.
 
 **Peaks**: peak 0 is the best position; peak j is the best outside the exclusion zones of peaks 0..j-1. A position at

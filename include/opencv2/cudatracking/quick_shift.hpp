@@ -31,10 +31,11 @@ Lab of [0,1] RGB times ratio, searchRadius 0, STRICT. scikit-image quickshift(ra
 ratio, searchRadius -1, STRICT (it adds noise to break ties, which this class has no need for). See doc/quick_shift.md.
 
 **Ties**: on plateaus of equal density (flat areas) the lower raster index counts as higher, so that a flat area is one
-superpixel. With STRICT only a truly higher density does, as in VLFeat: each plateau pixel may become a root of its own.
+superpixel. With STRICT only a higher density does, as in VLFeat: each plateau pixel may become a root of its own.
 
-**Precision**: weights have 23 fractional bits and a relative error below 4e-6, sums are exact integers. Densities differ
-by less than 2e-5 relative from exact real numbers. D is exact for 8-bit pictures with a common scale of 1.
+**Precision**: weights have 23 fractional bits and a relative error below 4e-6, sums are exact integers. Densities of
+pictures differ by less than 2e-5 relative from exact real numbers; doc/quick_shift.md says where more is possible. D is
+exact for 8-bit pictures with a common scale of 1.
 
 Determinism: bit-equal on both engines of a process and from run to run, in every output; also for the whole and its
 tiles. Between machines as far as their C libraries' exp() rounds to the same floats, which it nearly always does.

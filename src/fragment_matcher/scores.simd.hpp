@@ -1,9 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// scores, row by row: compiled once for each instruction set. See engine_cpu.hpp for terms and windows.
-#include "engine_cpu.hpp"
+// scores, row by row: compiled once for each instruction set. See scores_cpu.hpp for terms and windows.
+#include "scores_cpu.hpp"
 #include "opencv2/core/hal/intrin.hpp"
+#ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
+#include "scores_pairs.hpp"
+#endif
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
@@ -14,18 +17,12 @@ KernelTraits kernelTraits();
 void unpackRows(const ImageView& part, bool squares, const Planes& planes, uint8_t* data);
 
 //! The map of `rows` x `cols` positions and the best of each row.
-void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map);
-void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map);
-
-//! The value of the position at the origin of `planes`, as in the map.
-uint64_t scorePosition(const Plan& plan, const Planes& planes);
+void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map,
+                RowScratch& scratch);
+void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map,
+                RowScratch& scratch);
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
-
-#include "engine_cpu_kernels.hpp"
-#include "engine_cpu_rows.hpp"
-#include "engine_cpu_pairs.hpp"
-#include "engine_cpu_position.hpp"
 
 namespace {
 
@@ -46,18 +43,6 @@ template <int R> TileFunction tileFunction(int kind)
 }
 
 const int BAND = 16; // rows whose terms are kept until they are finished
-
-//! Memory of one thread, reused from call to call.
-struct RowScratch
-{
-    Buffer parts, partial, pairs, columns, zeros, numerators;
-};
-
-RowScratch& rowScratch()
-{
-    static thread_local RowScratch scratch;
-    return scratch;
-}
 
 //! A term for R rows of positions.
 template <int R, typename P>
@@ -165,9 +150,8 @@ void finishRow(const Plan& plan, const P* terms, size_t termStride, const P* win
 
 //! V: type of the map, P: type of the sums. ZNCC has V = uint32_t with either P.
 template <typename V, typename P>
-void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<V>& map)
+void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<V>& map, RowScratch& scratch)
 {
-    RowScratch& scratch = rowScratch();
     const size_t stride = alignRow(cols), termStride = BAND * stride;
     P* const terms = scratch.parts.get<P>(7 * termStride + 4 * stride);
     P* const windowRows = terms + 7 * termStride;
@@ -235,55 +219,19 @@ void unpackRows(const ImageView& part, bool squares, const Planes& planes, uint8
     }
 }
 
-void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map)
+void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map,
+                RowScratch& scratch)
 {
     if (plan.wide)
-        scoreRows<uint32_t, uint64_t>(plan, planes, rows, cols, map); // ZNCC
+        scoreRows<uint32_t, uint64_t>(plan, planes, rows, cols, map, scratch); // ZNCC
     else
-        scoreRows<uint32_t, uint32_t>(plan, planes, rows, cols, map);
+        scoreRows<uint32_t, uint32_t>(plan, planes, rows, cols, map, scratch);
 }
 
-void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map)
+void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map,
+                RowScratch& scratch)
 {
-    scoreRows<uint64_t, uint64_t>(plan, planes, rows, cols, map);
-}
-
-uint64_t scorePosition(const Plan& plan, const Planes& planes)
-{
-    if (plan.weighted && plan.metric != METRIC_SAD)
-    {
-        if (plan.wide && plan.metric == METRIC_SSD)
-        {
-            uint64_t values[ROW_UNIT];
-            scoreMap64(plan, planes, 1, 1, MapView<uint64_t>{values, ROW_UNIT, nullptr});
-            return values[0];
-        }
-        uint32_t values[ROW_UNIT];
-        scoreMap32(plan, planes, 1, 1, MapView<uint32_t>{values, ROW_UNIT, nullptr});
-        return values[0];
-    }
-    const size_t area = static_cast<size_t>(plan.width) * plan.height;
-    uint64_t first = 0, squares = 0, n = 0, v = 0;
-    for (int c = 0; c < plan.channels; ++c)
-    {
-        const uint8_t *const image = planes.pixel(c, 0, 0), *const taps = &plan.bytes[c * area];
-        const uint8_t* const q = plan.weighted ? plan.q : nullptr;
-        const PositionSums sums =
-            plan.metric == METRIC_SAD
-                ? PositionKernel<METRIC_SAD>{planes.bias}(image, planes.step, taps, q, plan.width, plan.height)
-            : plan.metric == METRIC_SSD
-                ? PositionKernel<METRIC_SSD>{planes.bias}(image, planes.step, taps, q, plan.width, plan.height)
-                : PositionKernel<METRIC_ZNCC>{planes.bias}(image, planes.step, taps, q, plan.width, plan.height);
-        first += sums.first;
-        squares += sums.squares;
-        n -= plan.kc[c] * sums.sum;
-        v -= plan.ka * sums.sum * sums.sum;
-    }
-    if (plan.metric != METRIC_ZNCC)
-        return first;
-    n += plan.kn * first;
-    v += plan.kn * squares;
-    return znccToValue(znccScore(static_cast<int64_t>(n), static_cast<int64_t>(v), plan.variance));
+    scoreRows<uint64_t, uint64_t>(plan, planes, rows, cols, map, scratch);
 }
 
 #endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY

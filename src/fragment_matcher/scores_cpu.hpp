@@ -1,16 +1,17 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the stages of the CPU engine and its row kernels (engine_cpu.simd.hpp) share.
+// What the stages of the CPU engine and their kernels (scores.simd.hpp, walk.simd.hpp) share.
 //
 // Every score is made of two kinds of sums over the fragment's rectangle, both exact integers:
 //   terms   sums of image byte x template byte (or |image - template|), the expensive part: one kernel per operation
 //   windows sums of the image alone, by running column sums
 // Kernels read the picture as separate planes of bytes whose rows may be read past their end.
-#ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_ENGINE_CPU_HPP
-#define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_ENGINE_CPU_HPP
+#ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SCORES_CPU_HPP
+#define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SCORES_CPU_HPP
 
 #include "stages.hpp"
+#include "../common/scratch_pool.hpp"
 #include "opencv2/core.hpp"
 #include <vector>
 
@@ -74,7 +75,7 @@ struct KernelTraits
 {
     uint8_t bias; //!< 0x80 where the multiplier takes one signed factor: planes of DOT terms are biased by it
     int sadWidth; //!< SAD_TERM reads templates in units of so many bytes; 0: there is no such kernel
-    bool pairs;   //!< DOT terms by pairs of 16-bit numbers (engine_cpu_pairs.hpp)
+    bool pairs;   //!< DOT terms by pairs of 16-bit numbers (scores_pairs.hpp)
 };
 
 enum TermKind
@@ -115,6 +116,7 @@ struct Plan
     int metric, width, height, channels;
     bool weighted; //!< weights differ from pixel to pixel
     bool squares;  //!< needs the planes of squares
+    uint8_t bias;  //!< that the planes must have
     bool wide;     //!< sums or values need 64 bits
     uint64_t unit; //!< SAD, SSD: value = unit x value in the map, so that maps of uniform weights stay small
     uint64_t templateSquares;
@@ -129,6 +131,9 @@ struct Plan
 
     void prepare(const HostFragment& fragment, int metric, const KernelTraits& traits);
 
+    bool flat() const { return metric == METRIC_ZNCC && variance == 0; } //!< all scores are 0
+    bool wideValues() const { return wide && metric != METRIC_ZNCC; }    //!< Scores<uint64_t> are needed
+
 private:
     void addTerm(int kind, int plane, int planes, const uint8_t* bytes, const uint8_t* weights,
                  const KernelTraits& traits);
@@ -136,6 +141,15 @@ private:
     void prepareUniform(const HostFragment& fragment, uint8_t weight, const KernelTraits& traits);
     void prepareWeighted(const HostFragment& fragment, const KernelTraits& traits);
 };
+
+KernelTraits kernelTraitsHere();
+
+/** The planes of a part of the frame, with the squares and the bias that plans of this metric want; the origin of the result is
+the part's corner. @param squares planes of squares too. */
+Planes unpack(const ImageView& frame, const Rect4& part, bool squares, uint8_t bias, Buffer& memory, bool parallel);
+//! What planes that serve several fragments need: those of `weighted` fragments, whose plans are not known yet.
+bool mayNeedSquares(int metric, bool weighted);
+uint8_t planeBias(int metric);
 
 //! Smallest value of a row of the map and where it is first.
 template <typename V> struct RowBest
@@ -155,6 +169,70 @@ template <typename V> struct MapView
     RowBest<V>* best; //!< one for each row, or null
 };
 
+//! Memory of the row kernels, for one thread.
+struct RowScratch
+{
+    Buffer parts, partial, pairs, columns, zeros, numerators;
+};
+
+//! Memory for the stages of one thread.
+struct Scratch
+{
+    Plan plan;
+    Buffer planes, map, best;
+    RowScratch rows;
+};
+typedef detail::ScratchPool<Scratch> ScratchPool;
+
+/** scores: the values of one fragment's positions. All of them after fill(); before, value() computes the one it is asked for.
+V: what the values of the plan fit into. */
+template <typename V> class Scores
+{
+public:
+    //! plan and planes: of this fragment, the latter with their origin at the window's first position.
+    Scores(const Plan& plan, const Planes& planes, const SearchWindow& window)
+        : plan_(plan), planes_(planes), window_(window)
+    {}
+
+    //! @param pool null: on this thread alone; else on all, with memory from there.
+    void fill(Scratch& memory, ScratchPool* pool);
+
+    V value(int x, int y) const
+    {
+        return map_.values ? map_.values[static_cast<size_t>(y) * map_.stride + x] : compute(x, y);
+    }
+    const Plan& plan() const { return plan_; }
+    const SearchWindow& window() const { return window_; }
+    const MapView<V>& map() const { return map_; } //!< after fill()
+
+private:
+    V compute(int x, int y) const;
+
+    const Plan& plan_;
+    Planes planes_;
+    SearchWindow window_;
+    MapView<V> map_ = {nullptr, 0, nullptr};
+};
+
+//! Calls body(begin, end) for parts of 0..rows, on all threads when asked to.
+template <class Body> void forRowBands(int rows, bool parallel, const Body& body)
+{
+    const int threads = parallel ? std::max(1, getNumThreads()) : 1;
+    // Two bands a thread even out unequal cores; a band starts with the column sums of its first row.
+    const int band = threads == 1 ? rows : std::max(8, (detail::ceilDiv(rows, 2 * threads) + 3) & ~3);
+    const int bands = detail::ceilDiv(rows, band);
+    if (bands <= 1)
+        return body(0, rows);
+    parallel_for_(
+        Range(0, bands),
+        [&](const Range& range)
+        {
+            for (int i = range.start; i < range.end; ++i)
+                body(i * band, std::min(rows, (i + 1) * band));
+        },
+        bands);
+}
+
 }}}} // namespace cv::cuda::fragment_matcher::cpu
 
-#endif // OPENCV_CUDATRACKING_FRAGMENT_MATCHER_ENGINE_CPU_HPP
+#endif // OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SCORES_CPU_HPP

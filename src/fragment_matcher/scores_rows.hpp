@@ -1,9 +1,15 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Included by engine_cpu.simd.hpp inside the namespace of one instruction set: what is done with whole rows besides the
-// terms. Rows of sums and values have room for a multiple of ROW_UNIT elements, so that loops need no tails; what they
+// scores, for one instruction set (part of scores.simd.hpp): what is done with whole rows besides the terms. Rows of sums and values have room for a multiple of ROW_UNIT elements, so that loops need no tails; what they
 // leave beyond the last column means nothing.
+#ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SCORES_ROWS_HPP
+#define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SCORES_ROWS_HPP
+
+#include "scores_terms.hpp"
+
+namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
+CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 namespace {
 
 //! Elements that a loop over a row handles: vectors of any width divide it.
@@ -243,3 +249,7 @@ void squareRow(const uint8_t* bytes, int cols, uint8_t bias, uint8_t* low, uint8
 }
 
 } // namespace
+CV_CPU_OPTIMIZATION_NAMESPACE_END
+}}}} // namespace cv::cuda::fragment_matcher::cpu
+
+#endif // OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SCORES_ROWS_HPP

@@ -1,14 +1,21 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Included by engine_cpu.simd.hpp inside the namespace of one instruction set: DOT terms for processors that multiply
-// pairs of 16-bit numbers (pmaddwd) but not bytes.
+// scores, for one instruction set (part of scores.simd.hpp): DOT terms for processors that multiply pairs of 16-bit
+// numbers (pmaddwd) but not bytes.
 //
 // Rows are correlated by Karatsuba's identity, which needs 3 correlations of half the height where the definition has 4.
 // With even and odd picture rows E, O and template rows e, o, and E+ the even rows moved up by one:
 //   X = (e + o) * O    P = e * (E - O)    Q = o * (E+ - O)    even output rows: X + P, odd ones: X + Q
 // Applied twice, 9 correlations of a quarter of the height instead of 16. All of it is exact modulo 2^32, where the
 // result fits.
+#ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SCORES_PAIRS_HPP
+#define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SCORES_PAIRS_HPP
+
+#include "scores_rows.hpp"
+
+namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
+CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 namespace {
 
 #if CT_SSE
@@ -128,3 +135,7 @@ void multiplyPairs(const Plan& plan, const Term& term, const Planes& planes, int
 #endif
 
 } // namespace
+CV_CPU_OPTIMIZATION_NAMESPACE_END
+}}}} // namespace cv::cuda::fragment_matcher::cpu
+
+#endif // OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SCORES_PAIRS_HPP

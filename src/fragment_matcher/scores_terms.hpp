@@ -1,11 +1,19 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Included by engine_cpu.simd.hpp inside the namespace of one instruction set: the kernels that sum up a term.
+// scores, for one instruction set (part of scores.simd.hpp): the kernels that sum up a term.
 //
 // A kernel gives the sums of TILE consecutive positions of R consecutive rows. A picture row is loaded at each of four
 // phases p; lane l of phase p then holds the four bytes under template word j of position 4 l + p, so that nothing is
 // rearranged before the final interleave and a template word is one splat for the whole tile.
+#ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SCORES_TERMS_HPP
+#define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SCORES_TERMS_HPP
+
+#include "scores_cpu.hpp"
+#include "opencv2/core/hal/intrin.hpp"
+
+namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
+CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 namespace {
 
 // Emulated vectors (a build option of OpenCV, for its tests) have no instructions of their own.
@@ -318,3 +326,7 @@ void multiplyTile(const Planes& image, const Term& term, const Segment& segment,
 #endif
 
 } // namespace
+CV_CPU_OPTIMIZATION_NAMESPACE_END
+}}}} // namespace cv::cuda::fragment_matcher::cpu
+
+#endif // OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SCORES_TERMS_HPP

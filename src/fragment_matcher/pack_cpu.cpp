@@ -1,11 +1,22 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// pack: sums of a template, and which terms and windows (engine_cpu.hpp) make up its score.
+// pack: sums of a template, and which terms and windows (scores_cpu.hpp) make up its score.
 #include "../precomp.hpp"
-#include "engine_cpu.hpp"
+#include "scores_cpu.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
+
+int quantiseRow(const float* weights, int width, uint8_t* q)
+{
+    for (int x = 0; x < width; ++x)
+    {
+        if (!(weights[x] >= 0.f && weights[x] <= 1.f)) // NaN too
+            return x;
+        q[x] = quantiseWeight(weights[x]);
+    }
+    return -1;
+}
 
 TemplateSums templateSums(const uint8_t* templ, const uint8_t* q, int width, int height, int channels)
 {
@@ -49,7 +60,7 @@ void packWords(const uint8_t* bytes, int width, size_t rows, int blocks, std::ve
         memcpy(&words[y * blocks], bytes + y * width, width);
 }
 
-//! Nine combinations of the rows of `planes` templates (see engine_cpu_pairs.hpp), two neighbours a word.
+//! Nine combinations of the rows of `planes` templates (see scores_pairs.hpp), two neighbours a word.
 void packPairs(const uint8_t* bytes, int width, int height, int planes, std::vector<uint32_t>& words)
 {
     const int rows = (height + 3) / 4, blocks = (width + 1) / 2;
@@ -190,6 +201,7 @@ void Plan::prepare(const HostFragment& fragment, int metricOfPlan, const KernelT
     unit = 1;
     variance = metric == METRIC_ZNCC ? templateVariance(fragment.sums) : 0;
     termCount = windowCount = 0;
+    bias = planeBias(metric);
     q = fragment.q;
     kn = ka = kc[0] = kc[1] = kc[2] = 0;
 
@@ -210,5 +222,11 @@ void Plan::prepare(const HostFragment& fragment, int metricOfPlan, const KernelT
     else
         prepareUniform(fragment, q ? q[0] : 255, traits);
 }
+
+void pack(const HostFragment& fragment, int metric, Plan& plan) { plan.prepare(fragment, metric, kernelTraitsHere()); }
+
+bool mayNeedSquares(int metric, bool weighted) { return weighted && metric != METRIC_SAD; }
+
+uint8_t planeBias(int metric) { return metric == METRIC_SAD ? 0 : kernelTraitsHere().bias; }
 
 }}}} // namespace cv::cuda::fragment_matcher::cpu

@@ -1,0 +1,224 @@
+"""FragmentMatcher through cv2: numpy arrays on the CPU engine; GpuMat where there is a device."""
+import math
+import unittest
+
+import cv2
+import numpy as np
+
+FragmentMatcher = cv2.cuda.FragmentMatcher
+
+
+def picture(shape, seed, channels=3):
+    noise = np.random.RandomState(seed).randint(0, 256, shape + (channels,), dtype=np.uint8)
+    return cv2.blur(noise, (3, 3)).reshape(shape + (channels,))
+
+
+def crop(image, x, y, width, height):
+    return np.ascontiguousarray(image[y:y + height, x:x + width])
+
+
+def areas_array(areas):
+    """Areas as match() takes them: int32, N x 1 x 4, which is CV_32SC4 with N rows."""
+    return np.array(areas, dtype=np.int32).reshape(-1, 1, 4)
+
+
+def params(**values):
+    result = cv2.cuda.FragmentMatcher.Params()
+    for name, value in values.items():
+        setattr(result, name, value)
+    return result
+
+
+class CpuTest(unittest.TestCase):
+    def setUp(self):
+        self.frame = picture((90, 120), 1)
+        self.places = [(10, 20, 16, 12), (70, 40, 9, 21), (100, 70, 15, 15)]
+        self.templates = [crop(self.frame, *place) for place in self.places]
+
+    def test_params(self):
+        default = FragmentMatcher.create().getParams()
+        self.assertEqual((default.metric, default.exclusion, default.peaks), (0, 0, 2))
+        self.assertEqual((default.exclusionDistance, default.subpixel, default.search), (0, False, 0))
+        self.assertEqual(tuple(default.maxSearchArea), (0, 0))
+        matcher = FragmentMatcher.create(params(metric=cv2.cuda.FragmentMatcher_ZNCC, peaks=5, subpixel=True))
+        self.assertEqual(matcher.getParams().metric, cv2.cuda.FragmentMatcher_ZNCC)
+        self.assertEqual(matcher.getParams().peaks, 5)
+        self.assertTrue(matcher.getParams().subpixel)
+        matcher.setParams(params(maxSearchArea=(64, 48)))
+        self.assertEqual(tuple(matcher.getParams().maxSearchArea), (64, 48))
+
+    def test_find(self):
+        for metric, perfect in ((cv2.cuda.FragmentMatcher_SAD, 0.), (cv2.cuda.FragmentMatcher_SSD, 0.),
+                                (cv2.cuda.FragmentMatcher_ZNCC, 1.)):
+            matcher = FragmentMatcher.create(params(metric=metric))
+            matcher.setFragments(self.templates)
+            self.assertEqual(matcher.getFragmentCount(), 3)
+            self.assertEqual(tuple(matcher.getFragmentSize(1)), (9, 21))
+            matches = matcher.find(self.frame, None)
+            self.assertEqual(len(matches), 3)
+            for match, place in zip(matches, self.places):
+                self.assertEqual(tuple(match.locations[0]), place[:2])
+                self.assertEqual(match.scores[0], perfect)
+                self.assertEqual(match.confidence, math.inf)
+                self.assertEqual(match.status, cv2.cuda.FragmentMatcher_FOUND)
+
+    def test_match_is_a_brute_force_search(self):
+        template, weights = self.templates[0].astype(np.int64), np.arange(192, dtype=np.uint8).reshape(12, 16)
+        noisy = cv2.add(self.frame, np.random.RandomState(2).randint(0, 20, self.frame.shape, dtype=np.uint8))
+        area = (5, 9, 40, 35)
+        matcher = FragmentMatcher.create()
+        matcher.setFragments([self.templates[0]], [weights])
+        locations, scores, confidence, status, refined = matcher.match(noisy, areas_array([area]))
+        sums = {}
+        for y in range(area[1], area[1] + area[3] - 12 + 1):
+            for x in range(area[0], area[0] + area[2] - 16 + 1):
+                difference = np.abs(noisy[y:y + 12, x:x + 16].astype(np.int64) - template).sum(axis=2)
+                sums[(y, x)] = int((difference * weights).sum())
+        (y, x), best = min(sums.items(), key=lambda item: (item[1], item[0]))
+        (v, u), second = min(((at, s) for at, s in sums.items() if max(abs(at[0] - y), abs(at[1] - x)) >= 6),
+                             key=lambda item: (item[1], item[0]))
+        self.assertEqual(locations.tolist(), [[[x, y], [u, v]]])
+        total = int(weights.sum())
+        self.assertEqual(scores.tolist(), [[np.float32(best / total), np.float32(second / total)]])
+        self.assertEqual(confidence.item(), np.float32(second / best))
+        self.assertEqual(status.item(), 0)
+        np.testing.assert_array_equal(refined, locations.astype(np.float32))
+
+    def test_float_weights_equal_bytes(self):
+        weights = np.random.RandomState(3).randint(0, 256, (12, 16), dtype=np.uint8)
+        results = []
+        for given in (weights, weights.astype(np.float32) / np.float32(255)):
+            matcher = FragmentMatcher.create(params(metric=cv2.cuda.FragmentMatcher_SSD))
+            matcher.setFragments([self.templates[0]], [given])
+            results.append(matcher.scoreMap(0, self.frame, (0, 0, 0, 0), depth=cv2.CV_64F))
+        np.testing.assert_array_equal(*results)
+
+    def test_edits_and_cuts(self):
+        matcher = FragmentMatcher.create()
+        self.assertTrue(matcher.empty())
+        matcher.cutFragments(self.frame, self.places[:2])
+        self.assertEqual(matcher.addFragment(self.templates[2]), 2)
+        matcher.updateFragment(0, self.templates[1])
+        matcher.removeFragment(1)
+        found = [tuple(match.locations[0]) for match in matcher.find(self.frame, None)]
+        self.assertEqual(found, [self.places[1][:2], self.places[2][:2]])
+        matcher.clear()
+        self.assertTrue(matcher.empty())
+
+    def test_maps(self):
+        matcher = FragmentMatcher.create()
+        matcher.setFragments(self.templates)
+        whole = matcher.scoreMap(1, self.frame, (0, 0, 0, 0))
+        self.assertEqual((whole.shape, whole.dtype), ((90 - 21 + 1, 120 - 9 + 1), np.float32))
+        self.assertEqual(np.unravel_index(whole.argmin(), whole.shape), (40, 70))
+        buffer, offsets = matcher.scoreMaps(self.frame, areas_array([(0, 0, 20, 20), (0, 0, 0, 0), (0, 0, 15, 15)]))
+        self.assertEqual(list(offsets), [0, 45, 45, 46])
+        self.assertEqual(buffer.shape, (1, 46))
+
+    def test_tracking_loop(self):
+        matcher = FragmentMatcher.create()
+        world = picture((150, 200), 4)
+        matcher.cutFragments(world[:90, :120], self.places)
+        areas = areas_array(self.places)
+        for step in range(1, 6):
+            frame = np.ascontiguousarray(world[3 * step:3 * step + 90, step:step + 120])
+            areas = matcher.predictAreas(areas[:, :, :2].copy() if step == 1 else locations, 5, (120, 90))
+            locations = matcher.match(frame, areas)[0]
+        expected = [[x - 5, y - 15] for x, y, _, _ in self.places]
+        self.assertEqual(locations[:, 0].tolist(), expected)
+
+    def test_convert(self):
+        matcher = FragmentMatcher.create()
+        matcher.setFragments(self.templates)
+        matches = matcher.convert(*matcher.match(self.frame, None))
+        self.assertEqual([tuple(match.locations[0]) for match in matches], [place[:2] for place in self.places])
+
+    def test_rows_of_four_and_two(self):
+        """N x 4 rectangles and N x 2 points, as np.array() makes them of lists, are taken like N x 1 x 4 and N x 1 x 2."""
+        areas = np.array([(x - 4, y - 6, w + 9, h + 8) for x, y, w, h in self.places], np.int32)
+        starts = np.array([(x + 1, y - 1) for x, y, _, _ in self.places], np.int32)
+        for search in (cv2.cuda.FragmentMatcher_FULL, cv2.cuda.FragmentMatcher_THREE_STEP):
+            results = []
+            for shape in ((-1,), (-1, 1)):
+                matcher = FragmentMatcher.create(params(search=search, peaks=1))
+                matcher.cutFragments(self.frame, np.array(self.places, np.int32))
+                matcher.setPredictions(starts.reshape(shape + (2,)))
+                given = areas.reshape(shape + (4,))
+                results.append(list(matcher.match(self.frame, given)) + [matcher.scoreMaps(self.frame, given)[0]] +
+                               [matcher.predictAreas(starts.reshape(shape + (2,)), 3, (120, 90))])
+                self.assertEqual([tuple(match.locations[0]) for match in matcher.find(self.frame, given)],
+                                 [place[:2] for place in self.places])
+            for a, b in zip(*results):
+                np.testing.assert_array_equal(a, b)
+        matches = matcher.convert(starts, None, None, None, None)
+        self.assertEqual([tuple(match.locations[0]) for match in matches], [tuple(start) for start in starts.tolist()])
+
+    def test_warp(self):
+        template = self.templates[0]
+        warped, weights = FragmentMatcher.warpFragment(template, None, 90, 1)
+        self.assertEqual(warped.shape, (16, 12, 3))
+        self.assertLessEqual(np.abs(warped.astype(int) - np.rot90(template).astype(int)).max(), 1)
+        self.assertGreaterEqual(weights.min(), 254)
+
+    def test_bad_arguments(self):
+        matcher = FragmentMatcher.create()
+        with self.assertRaisesRegex(cv2.error, "peaks"):
+            FragmentMatcher.create(params(peaks=17))
+        with self.assertRaisesRegex(cv2.error, "template"):
+            matcher.setFragments([np.zeros((5, 5), np.float32)])
+        with self.assertRaisesRegex(cv2.error, "weights"):
+            matcher.setFragments([self.templates[0]], [np.full((12, 16), np.nan, np.float32)])
+        matcher.setFragments(self.templates)
+        with self.assertRaisesRegex(cv2.error, "frame"):
+            matcher.find(self.frame[:, :, 0].copy(), None)
+        with self.assertRaisesRegex(cv2.error, "searchAreas"):
+            matcher.find(self.frame, areas_array([(0, 0, 50, 50)]))
+        for columns in (3, 5):
+            with self.assertRaisesRegex(cv2.error, f"searchAreas: CV_32SC1 of 3 x {columns}"):
+                matcher.find(self.frame, np.zeros((3, columns), np.int32))
+        with self.assertRaisesRegex(cv2.error, "searchAreas: CV_32FC1 of 3 x 4"):
+            matcher.find(self.frame, np.zeros((3, 4), np.float32))
+        with self.assertRaisesRegex(cv2.error, "locations: CV_32SC1 of 3 x 3"):
+            matcher.predictAreas(np.zeros((3, 3), np.int32), 1, (9, 9))
+        with self.assertRaisesRegex(cv2.error, "regions: 0 given"):
+            matcher.cutFragments(self.frame, [])
+        with self.assertRaisesRegex(cv2.error, "templates: 0 given"):
+            matcher.setFragments([])
+        self.assertEqual(matcher.getFragmentCount(), 3)
+
+
+class CudaTest(unittest.TestCase):
+    def setUp(self):
+        if cv2.cuda.getCudaEnabledDeviceCount() <= 0:
+            self.skipTest("no CUDA device, or cv2 is built without CUDA")
+        self.frame = picture((90, 120), 1)
+        self.places = [(10, 20, 16, 12), (70, 40, 9, 21), (100, 70, 15, 15)]
+
+    @staticmethod
+    def upload(array):
+        mat = cv2.cuda.GpuMat()
+        mat.upload(array)
+        return mat
+
+    def test_equals_the_cpu(self):
+        for metric in (cv2.cuda.FragmentMatcher_SAD, cv2.cuda.FragmentMatcher_SSD, cv2.cuda.FragmentMatcher_ZNCC):
+            noisy = cv2.add(self.frame, np.random.RandomState(5).randint(0, 30, self.frame.shape, dtype=np.uint8))
+            matcher = FragmentMatcher.create(params(metric=metric, peaks=3, subpixel=True))
+            matcher.setFragments([crop(self.frame, *place) for place in self.places])
+            expected = matcher.match(noisy, None)
+            for wanted, got in zip(expected, matcher.match(self.upload(noisy), None)):
+                got = got.download() if isinstance(got, cv2.cuda.GpuMat) else got
+                np.testing.assert_array_equal(wanted, got)
+
+    def test_fragments_and_areas_on_the_device(self):
+        matcher = FragmentMatcher.create()
+        frame = self.upload(self.frame)
+        matcher.setFragments([self.upload(crop(self.frame, *place)) for place in self.places])
+        areas = [(x - 9, y - 9, w + 18, h + 18) for x, y, w, h in self.places]
+        for given in (areas_array(areas), np.array(areas, np.int32)):
+            matches = matcher.find(frame, self.upload(given), stream=cv2.cuda.Stream())
+            self.assertEqual([tuple(match.locations[0]) for match in matches], [place[:2] for place in self.places])
+
+
+if __name__ == "__main__":
+    unittest.main()
