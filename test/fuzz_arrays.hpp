@@ -91,7 +91,8 @@ public:
     };
 
     //! `size` empty: not known before the call.
-    Output(const std::string& name, Kind kind, Size size, int type) : name_(name), kind_(kind), size_(size)
+    Output(const std::string& name, Kind kind, Size size, int type, Stream& stream)
+        : name_(name), kind_(kind), size_(size)
     {
         const Size whole(size.width + 6, size.height + 4);
         const Rect part(2, 3, size.width, size.height);
@@ -109,7 +110,7 @@ public:
         {
             Mat around(whole, type);
             std::memset(around.data, AROUND, around.total() * around.elemSize());
-            gpuHolder_.upload(around);
+            gpuHolder_.upload(around, stream);
             gpu_ = gpuHolder_(part);
         }
         place_ = kind == MAT_REGION ? mat_.data : kind == GPU_REGION ? gpu_.data : nullptr;
@@ -313,7 +314,7 @@ public:
     const _OutputArray& out(const std::string& name, Size size, int type, bool optional = false)
     {
         const bool wanted = !optional || wishes_.uniform(0, 4) != 0;
-        outputs_.emplace_back(name, wanted ? kindOf(size) : Output::NONE, size, type);
+        outputs_.emplace_back(name, wanted ? kindOf(size) : Output::NONE, size, type, stream());
         return outputs_.back().array();
     }
 

@@ -487,7 +487,7 @@ inline Outputs oracleOf(const FragmentMatcherCase& c)
     const oracle::Map map = oracle::scoreMap(scene.frame, scene.templates[c.index], weights, area, scene.params.metric);
     Mat values;
     if (!map.costs.empty())
-        (c.depth == CV_32F ? Mat(map.scores) : Mat(map.costs))
+        (c.depth == CV_32F ? columnOf(map.scores) : columnOf(map.costs))
             .reshape(1, map.positions.height)
             .convertTo(values, c.depth);
     outputs.emplace_back("map", values);

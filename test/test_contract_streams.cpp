@@ -81,7 +81,8 @@ TEST_F(Contract_CudaStreams, computeThenGetElsewhere)
         cpu->compute(i ? second : first);
         cpu->getLabels(truths[i]);
     }
-    GpuMat labels[2], cut;
+    GpuMat labels[2];
+    require(cudaDeviceSynchronize()); // streams that do not wait for the null stream do not wait for uploads
     gpu->compute(inputs[1], noArray(), streams[0]);
     for (GpuMat& l : labels)
         gpu->getLabels(l, streams[1]);
@@ -91,8 +92,9 @@ TEST_F(Contract_CudaStreams, computeThenGetElsewhere)
         gpu->compute(inputs[0], noArray(), streams[0]);
         gpu->getLabels(labels[0], streams[1]);
         EXPECT_FALSE(gate.gaveUp()) << "a call waited for a stream";
+        gate.open();
+        wait();
     }
-    wait();
     EXPECT_TRUE(sameBits(truths[0], Mat(labels[0]))) << "compute() was held up";
     {
         Gate gate(streams[0]);
@@ -100,8 +102,9 @@ TEST_F(Contract_CudaStreams, computeThenGetElsewhere)
         gpu->compute(inputs[1], noArray(), streams[1]);
         gpu->getLabels(labels[1], streams[1]);
         EXPECT_FALSE(gate.gaveUp()) << "a call waited for a stream";
+        gate.open();
+        wait();
     }
-    wait();
     EXPECT_TRUE(sameBits(truths[0], Mat(labels[0]))) << "the getter was held up";
     EXPECT_TRUE(sameBits(truths[1], Mat(labels[1])));
 }

@@ -106,17 +106,22 @@ TEST_F(FragmentMatcher_CudaStream, steadyStateAllocatesNothing)
         {
             const Scene scene = sceneFor(rng, metric, round);
             Loaded loaded(scene);
-            loaded.matcher->match(loaded.frame, scene.areas, loaded.result.locations, noArray(), noArray(), noArray(),
-                                  noArray(), loaded.stream);
-            loaded.stream.waitForCompletion();
+            // All in flight at once: each takes pinned memory of its own until its copy is done.
+            const auto manyCalls = [&]
+            {
+                Gate gate(loaded.stream);
+                for (int again = 0; again < 50; ++again)
+                {
+                    launch(*loaded.matcher, loaded.frame, loaded.areas, loaded.result, loaded.stream);
+                    launch(*loaded.matcher, loaded.frame, scene.areas, loaded.result, loaded.stream);
+                }
+                gate.open();
+                loaded.stream.waitForCompletion();
+            };
+            manyCalls();
             const size_t workspace = loaded.matcher->workspaceBytes(), free = freeDeviceMemory();
             EXPECT_GT(workspace, 0u);
-            for (int again = 0; again < 50; ++again)
-            {
-                launch(*loaded.matcher, loaded.frame, loaded.areas, loaded.result, loaded.stream);
-                launch(*loaded.matcher, loaded.frame, scene.areas, loaded.result, loaded.stream);
-            }
-            loaded.stream.waitForCompletion();
+            manyCalls();
             EXPECT_EQ(workspace, loaded.matcher->workspaceBytes());
             EXPECT_EQ(free, freeDeviceMemory());
         }

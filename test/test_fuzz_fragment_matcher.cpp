@@ -22,7 +22,7 @@ bool judged(const FragmentMatcherCase& c, const Outputs& outputs, std::string& w
 
 TEST(Fuzz_FragmentMatcher, oracle)
 {
-    expectRightOnCpu("Fuzz_FragmentMatcher", 2000, makeFragmentMatcherCase, runFragmentMatcher, judged);
+    expectRightOnCpu("Fuzz_FragmentMatcher", 1200, makeFragmentMatcherCase, runFragmentMatcher, judged);
 }
 
 TEST(Fuzz_FragmentMatcher, cpuIsCuda)

@@ -71,7 +71,7 @@ bool judgedIfSmall(const QuickShiftCase& c, const Outputs& outputs, std::string&
 
 TEST(Fuzz_QuickShift, oracle)
 {
-    expectRightOnCpu("Fuzz_QuickShift", 1000, makeQuickShiftCase, runQuickShift, judgedIfSmall);
+    expectRightOnCpu("Fuzz_QuickShift", 600, makeQuickShiftCase, runQuickShift, judgedIfSmall);
 }
 
 TEST(Fuzz_QuickShift, cpuIsCuda)

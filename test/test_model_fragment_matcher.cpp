@@ -222,6 +222,8 @@ private:
         c.areas = randomAreas(fragments_.size());
         c.areasOnDevice = rng_.uniform(0, 2) != 0;
         c.deviceAreas = uploadAreas(c.areas);
+        c.result.create(static_cast<int>(fragments_.size()), params_.peaks);
+        c.next.create(static_cast<int>(fragments_.size()), 1, CV_32SC4);
         std::vector<Rect> given = c.areas;
         c.graph.reset(new Graph(stream_));
         if (c.areasOnDevice)

@@ -248,14 +248,14 @@ double resident()
 TEST(Threads_Memory, residentSize)
 {
     RNG rng(9300);
-    const Mat frame = randomPicture(rng, Size(8000, 2500), CV_8UC1);
+    const Mat frame = randomPicture(rng, Size(8000, 3000), CV_8UC1);
     const int threads = cv::getNumThreads();
     cv::setNumThreads(4);
     const auto run = [&](Size size)
     {
-        const Ptr<scenes::FM> matcher = scenes::FM::create(scenes::makeParams(scenes::FM::SSD, 3));
+        const Ptr<scenes::FM> matcher = scenes::FM::create(scenes::makeParams(scenes::FM::SSD, 2));
         const Mat part = frame(Rect(Point(), size));
-        matcher->setFragments(std::vector<Mat>(6, frame(Rect(5, 5, 6, 6))));
+        matcher->setFragments(std::vector<Mat>(20, frame(Rect(5, 5, 3, 3))));
         Mat locations;
         matcher->match(part, noArray(), locations);
         return resident();

@@ -39,6 +39,13 @@ static bool record(cudaEvent_t event, cudaStream_t stream) noexcept
     return false;
 }
 
+//! For destructors, which report nothing: an error there is the context's end, or that of the process.
+static void ignore(cudaError_t error) noexcept
+{
+    if (error != cudaSuccess)
+        cudaGetLastError();
+}
+
 // --- Workspace -------------------------------------------------------------------------------------------------------
 
 Workspace::~Workspace()
@@ -46,7 +53,7 @@ Workspace::~Workspace()
     for (const Retired& retired : retired_)
         free(retired.block);
     if (done_)
-        cudaEventDestroy(done_);
+        ignore(cudaEventDestroy(done_));
 }
 
 static void CUDART_CB dropToken(void* token) { delete static_cast<std::shared_ptr<char>*>(token); }
@@ -64,7 +71,7 @@ Graph Workspace::graphOf(unsigned long long capture, cudaGraph_t graph)
     owned.release();
     const cudaError_t error = cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove);
     if (error != cudaSuccess)
-        cudaUserObjectRelease(object, 1);
+        ignore(cudaUserObjectRelease(object, 1));
     cudaCheck(error, "noting what a graph refers to");
     capture_ = capture;
     captureGraph_ = token;
@@ -113,7 +120,7 @@ void Workspace::free(Block block) noexcept
     if (!block.data)
         return;
     const OutsideOfCapture outside;
-    cudaFree(block.data);
+    ignore(cudaFree(block.data));
     bytes_ -= block.bytes;
 }
 
@@ -232,9 +239,9 @@ Uploader::~Uploader()
     for (Pinned& pinned : blocks_)
     {
         if (pinned.inFlight)
-            cudaEventSynchronize(pinned.copied);
-        cudaEventDestroy(pinned.copied);
-        cudaFreeHost(pinned.block.data);
+            ignore(cudaEventSynchronize(pinned.copied));
+        ignore(cudaEventDestroy(pinned.copied));
+        ignore(cudaFreeHost(pinned.block.data));
     }
 }
 
@@ -258,7 +265,7 @@ Uploader::Pinned& Uploader::take(size_t bytes)
     cudaCheck(cudaEventCreateWithFlags(&pinned.copied, cudaEventDisableTiming), "creating an event");
     const cudaError_t error = cudaHostAlloc(&pinned.block.data, pinned.block.bytes, cudaHostAllocDefault);
     if (error != cudaSuccess)
-        cudaEventDestroy(pinned.copied);
+        ignore(cudaEventDestroy(pinned.copied));
     cudaCheck(error, "allocating pinned memory for an upload");
     workspace_.bytes_ += pinned.block.bytes;
     blocks_.push_back(std::move(pinned));
