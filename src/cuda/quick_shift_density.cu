@@ -34,69 +34,6 @@ struct Window
 
 // --- how pixels are held and compared: three policies ------------------------------------------------------------------
 
-//! 8-bit channels in a word. GUARDED: the window leaves the picture or has masked pixels, which must get weight 0.
-template <bool GUARDED> struct Bytes;
-
-template <> struct Bytes<false>
-{
-    static const int WORDS = 1; //!< of shared memory for each neighbour
-    struct Pixel
-    {
-        uint32_t value;
-    };
-
-    static __device__ __forceinline__ void fill(const DensityTask& task, int picture, int x, int y, uint32_t* words,
-                                                int)
-    {
-        *words = task.features.words[static_cast<size_t>(picture) * task.extent.pixels() + y * task.extent.cols + x];
-    }
-    static __device__ __forceinline__ Pixel load(const uint32_t* words, int) { return {*words}; }
-    static __device__ __forceinline__ Pixel centre(const DensityTask& task, int picture, int x, int y)
-    {
-        return {task.features.words[static_cast<size_t>(picture) * task.extent.pixels() + y * task.extent.cols + x]};
-    }
-    //! The distance arrives in the mantissa of 2^23; densityRate() made 32 + 2^23 rate a float, so one fma is exact.
-    static __device__ __forceinline__ float exponent(const Pixel& a, const Pixel& b, float minusRate, float top)
-    {
-        const uint32_t d = __vabsdiffu4(a.value, b.value);
-        return fmaf(__uint_as_float(__dp4a(d, d, 0x4b000000u)), minusRate, top);
-    }
-};
-
-template <> struct Bytes<true>
-{
-    static const int WORDS = 2;
-    struct Pixel
-    {
-        uint32_t value;
-        float penalty; //!< 0, or so large that the weight is 0
-    };
-
-    static __device__ __forceinline__ Pixel centre(const DensityTask& task, int picture, int x, int y)
-    {
-        const bool inside = x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows;
-        const size_t at = static_cast<size_t>(picture) * task.extent.pixels() + y * task.extent.cols + x;
-        const bool counts = inside && (!task.features.valid || task.features.valid[at]);
-        return {counts ? task.features.words[at] : 0u, counts ? 0.f : 1e30f};
-    }
-    static __device__ __forceinline__ void fill(const DensityTask& task, int picture, int x, int y, uint32_t* words,
-                                                int pitch)
-    {
-        const Pixel pixel = centre(task, picture, x, y);
-        words[0] = pixel.value;
-        words[pitch] = __float_as_uint(pixel.penalty);
-    }
-    static __device__ __forceinline__ Pixel load(const uint32_t* words, int pitch)
-    {
-        return {words[0], __uint_as_float(words[pitch])};
-    }
-    static __device__ __forceinline__ float exponent(const Pixel& a, const Pixel& b, float minusRate, float top)
-    {
-        const uint32_t d = __vabsdiffu4(a.value, b.value);
-        return fmaf(__uint_as_float(__dp4a(d, d, 0x4b000000u)), minusRate, top) - (a.penalty + b.penalty);
-    }
-};
-
 //! Floats. Pixels outside hold OUTSIDE.
 template <int CHANNELS> struct Planes
 {
