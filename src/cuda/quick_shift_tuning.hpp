@@ -8,11 +8,16 @@
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu { namespace tuning {
 
 // Density, 8 bit: a block is BYTE_COLS x (BYTE_GROUPS * BYTE_CENTRES) pixels, BYTE_CENTRES a thread.
-// H200, 2026-11-21, 1080p: 800 us at sigma 6, 128 us at sigma 2. 3 blocks a multiprocessor, 32 columns, 4 centres and 512
-// threads, or twice the chunks were all within 3 % of each other: the kernel waits for issue slots, not for latency.
+// H200, 2026-11-21, 1080p: 763 us at sigma 6 (820 us before neighbours were a ring of registers), 128 us at sigma 2 (135 us).
+// 3 blocks a multiprocessor, 4 centres and 512 threads: the same at sigma 2, 4 to 6 % more at sigma 6; tiles of half the width
+// or height: 3 % more at sigma 6, 4 to 7 % at sigma 2; 12 centres: 12 % more. It waits for issue slots, not for latency.
 const int BYTE_COLS = 64, BYTE_GROUPS = 4, BYTE_CENTRES = 8;
 const int BYTE_BLOCKS = 2; //!< blocks that fit a multiprocessor's registers
 const int BYTE_DX = 10;    //!< columns of offsets in a chunk, at most
+// The same where chunks of BYTE_DX would be fewer blocks than the device holds at once. Sigma 6: 39 us instead of 61 us for
+// 256 x 256 pixels, 89 us instead of 105 us for 512 x 384. Where they are enough, 10 are better: 128 us, not 148 us, for 1080p
+// at sigma 2.
+const int BYTE_FEW_DX = 5;
 // Density, float.
 const int PLANE_COLS = 32, PLANE_GROUPS = 8, PLANE_CENTRES = 4, PLANE_DX = 5;
 const int CHUNK_DY = 37; //!< rows of offsets in a chunk, at most
