@@ -3,6 +3,7 @@
 
 // What QuickShift does with its results: other cuts, neighbours, refused calls; on CUDA also what needs large stacks and ratios.
 #include "../src/quick_shift/core.hpp"
+#include "cuda_runtime.hpp"
 #include "scenes_quick_shift.hpp"
 #include <array>
 
@@ -367,5 +368,39 @@ TEST(CUDA_QuickShift, cutsAndNeighbours)
     EXPECT_EQ(cpu->enforceConnectivity(2), gpu->enforceConnectivity(2));
     expectEqual("flat");
 }
+
+#ifdef HAVE_CUDA
+
+//! A cut that belongs to the graph: what the getters give after a replay is what it left, after a call what that left.
+TEST(CUDA_QuickShift, cutInAGraph)
+{
+    requireCuda();
+    const Scene s(513), other(514);
+    const Ptr<QuickShift> cpu = QuickShift::create(2., 40., 0.3), gpu = QuickShift::create(2., 40., 0.3);
+    cv::cuda::Stream stream;
+    GpuMat input(s.image);
+    gpu->compute(input, noArray(), stream);
+    stream.waitForCompletion();
+    Graph graph(stream);
+    gpu->compute(input, noArray(), stream);
+    gpu->applyTau(7., stream);
+    graph.end();
+    for (const Mat& image : {other.image, s.image})
+    {
+        input.upload(image, stream);
+        graph.launch();
+        stream.waitForCompletion();
+        cpu->compute(image);
+        cpu->applyTau(7.);
+        expectSame(resultsOf(*cpu), resultsOf(*gpu));
+        EXPECT_EQ(cpu->enforceConnectivity(9), gpu->enforceConnectivity(9, stream));
+        expectSame(resultsOf(*cpu), resultsOf(*gpu));
+        gpu->compute(GpuMat(other.image), noArray(), stream);
+        cpu->compute(other.image);
+        expectSame(resultsOf(*cpu), resultsOf(*gpu));
+    }
+}
+
+#endif
 
 }} // namespace opencv_test

@@ -139,23 +139,8 @@ struct SumsTable
 };
 inline size_t meansStride(int channels) { return sizeof(unsigned long long) * (1 + channels); }
 
-//! Scratch of sortLinks: room for as many numbers as there are pixels.
-struct Links
-{
-    float *unsorted, *sorted;
-    float* heights; //!< out: distinct lengths, ascending
-    int *lengths, *sums;
-    int* left; //!< out: superpixels when links longer than heights[k] are cut
-};
-
-//! Scratch of connect, total() elements each, but for joined.
-struct Pieces
-{
-    int* root;
-    int* area;
-    unsigned long long* best;
-    int* joined;
-};
+struct Links;  //!< scratch of sortLinks, see quick_shift_plan.hpp
+struct Pieces; //!< scratch of connect
 
 //! One picture of a stack. @param mask data null: none.
 void pack(const PictureView& picture, const PictureView& mask, int index, const Extent& extent, const Scales& scales,
