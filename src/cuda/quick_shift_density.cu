@@ -50,8 +50,7 @@ template <bool GUARDED> struct ByteWalk
     {
         const uint32_t d = __vabsdiffu4(centre[p], word[slot]);
         const float dc = __uint_as_float(__dp4a(d, d, GUARDED ? start[slot] : START));
-        const uint32_t weight =
-            weightBitsOf(fmaxf(fmaf(dc, minusRate, top[GUARDED ? p : 0]), COLOUR_FLOOR), spatial);
+        const uint32_t weight = weightBitsOf(fmaxf(fmaf(dc, minusRate, top[GUARDED ? p : 0]), COLOUR_FLOOR), spatial);
         own[p] += weight;
         credit[slot] += weight;
     }
@@ -444,7 +443,8 @@ void weigh(Kernel kernel, const DensityTask& task, size_t sharedBytes, cudaStrea
 Chunks cutForBytes(const Extent& extent, int radius)
 {
     const Chunks large = cutOffsets(radius, tuning::BYTE_DX);
-    const int64_t blocks = static_cast<int64_t>(tilesOf<ByteShape>(extent)) * large.dxCount * large.dyCount * extent.count;
+    const int64_t blocks =
+        static_cast<int64_t>(tilesOf<ByteShape>(extent)) * large.dxCount * large.dyCount * extent.count;
     const bool fill = blocks >= static_cast<int64_t>(detail::multiprocessors()) * tuning::BYTE_BLOCKS;
     return fill ? large : cutOffsets(radius, tuning::BYTE_FEW_DX);
 }

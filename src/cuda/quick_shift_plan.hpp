@@ -22,6 +22,9 @@ inline int cellsOf(const Extent& extent)
     return detail::ceilDiv(extent.cols, CELL) * detail::ceilDiv(extent.rows, CELL) * extent.count;
 }
 
+//! Roots are counted in segments of 32 pixels of a row. @return those of one picture.
+CT_HOST_DEVICE int segmentsOf(const Extent& extent) { return (extent.cols + 31) / 32 * extent.rows; }
+
 //! The offsets of the density window, cut into chunks: a chunk's credits fit 32 bits and its neighbours fit shared memory.
 struct Chunks
 {
