@@ -5,7 +5,7 @@
 //
 //   pack      features from pixels, mask and scales
 //   density   pair weights summed up as integers; keys, what pixels are compared by
-//   parents   nearest pixel of higher key: rings around the pixel, then cells of the picture whose best key is high enough
+//   parents   nearest pixel of higher key: around the pixel, then cells of the picture whose best key is high enough
 //   label     root of every pixel; roots counted in raster order. Links longer than tau are cut first
 // and on demand
 //   links     lengths of the links, sorted: the merge heights
