@@ -229,6 +229,13 @@ CT_HOST_DEVICE uint32_t roundedMean(int64_t sum, int64_t area)
     return static_cast<uint32_t>((2 * sum + area) / (2 * area));
 }
 
+//! Pairs of labels in the order in which they are given: the lower label, then the other.
+CT_HOST_DEVICE uint64_t adjacentLabels(int a, int b)
+{
+    const uint32_t low = a < b ? a : b, high = a < b ? b : a;
+    return static_cast<uint64_t>(low) << 32 | high;
+}
+
 //! Order in which connect() joins pieces: more pixels first, then the lower first pixel.
 CT_HOST_DEVICE uint64_t pieceRank(int area, int first)
 {

@@ -35,7 +35,8 @@ public:
           scans_(workspace),
           labels_(workspace),
           work_(workspace),
-          superpixels_(workspace)
+          superpixels_(workspace),
+          borders_(workspace)
     {}
 
     gpu::Features features(const Extent& extent, int channels, bool words, bool masked, const Call& call)
@@ -105,6 +106,21 @@ public:
             spatial_.put(call, uploader_, table.version(), columns.data(), bytes, "spatial factors"));
     }
 
+    //! Of adjacency: two lists of pairs, memory for sorting them.
+    struct Borders
+    {
+        uint64_t *pairs, *sorted;
+        void* scratch;
+        size_t scratchBytes;
+    };
+    Borders borders(int count, const Call& call)
+    {
+        const size_t bytes = gpu::sortBytesFor(count);
+        uint64_t* const lists = borders_.reserve<uint64_t>(call, 2 * static_cast<size_t>(count), "adjacency");
+        return {lists, lists + count, work_.reserve(call, bytes, "adjacency"), bytes};
+    }
+    const uint64_t* pairs() const { return borders_.as<uint64_t>(); } //!< of the last borders()
+
     uint64_t* densitySums() const { return sums_.as<uint64_t>(); } //!< ranking() makes room
     uint32_t* cells(const Extent& extent, const Call& call)
     {
@@ -131,7 +147,7 @@ private:
     detail::Uploader uploader_;
     detail::DeviceTable spatial_;
     DeviceBuffer pixels_, valid_, sums_, cells_, counters_, scans_;
-    DeviceBuffer labels_, work_, superpixels_;
+    DeviceBuffer labels_, work_, superpixels_, borders_;
     size_t scanBytes_ = 0;
     int scansFor_ = 0; //!< pixels that scanBytes_ is enough for
 };

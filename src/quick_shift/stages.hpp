@@ -9,7 +9,7 @@
 //   label     root of every pixel; roots counted in raster order. Links longer than tau are cut first
 // and on demand
 //   links     lengths of the links, sorted: the merge heights
-//   contours, sums (area, colour, position of each superpixel), means, connect (4-connected pieces)
+//   contours, sums (area, colour, position of each superpixel), means, adjacency, connect (4-connected pieces)
 //
 // cpu: one picture a call, on the threads of parallel_for_. gpu: a stack of pictures a call, on a stream; nothing there
 // allocates or waits. Arrays by pointer are tight: picture after picture, row after row, Extent::total() elements.
@@ -91,6 +91,8 @@ double colourScale(const PictureView& image);
 void paintMeans(const Extent& extent, const int* labels, const std::vector<Sums>& sums, const PictureView& image,
                 double scale, RowsView<void> dst);
 void tabulate(const std::vector<Sums>& sums, int channels, double scale, const Table& table);
+//! Adjacent labels as adjacentLabels() codes them, ascending, each once.
+void adjacency(const Extent& extent, const int* labels, std::vector<uint64_t>& pairs);
 //! @return the new number of labels.
 int connect(const Extent& extent, int minSize, int* labels);
 
@@ -185,6 +187,13 @@ void paintMeans(const Extent& extent, const int* labels, const PictureView& imag
                 RowsView<void> dst, StreamHandle stream);
 //! @param rows of the table; those without a superpixel get zeros.
 void tabulate(int rows, const PictureView& image, const SumsTable& sums, const Table& table, StreamHandle stream);
+//! adjacency, first: codes of the labels right of and below each pixel, where they differ, in any order. @param pairs null: counts.
+void listBorders(const Extent& extent, const int* labels, uint64_t* pairs, int* count, StreamHandle stream);
+//! Then ascending and each once, in `pairs` again. @param distinct out: their number.
+void sortBorders(int count, uint64_t* pairs, uint64_t* sorted, int* distinct, void* scratch, size_t scratchBytes,
+                 StreamHandle stream);
+size_t sortBytesFor(int count);
+void writePairs(int count, const uint64_t* pairs, RowsView<int> out, StreamHandle stream);
 //! connect, first: 4-connected pieces of equal labels.
 void split(const Extent& extent, const int* labels, const Pieces& pieces, StreamHandle stream);
 //! Then rounds: every small piece joins its largest larger neighbour; *joined becomes 1 if any did.
