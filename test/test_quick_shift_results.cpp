@@ -253,26 +253,32 @@ TEST(QuickShift_Results, sigmaChanges)
     }
 }
 
-/** Where fitsWords() says so, adding an 8-bit distance in the mantissa of 2^23 gives the exponent that everybody else gets. The
-bound is exact: at a rate of 64 equal colours already differ. */
+/** Where fitsWords() says so, the kernel for words gets the exponent that everybody else gets: it adds an 8-bit distance in the
+mantissa of 2^23, and 1.5 - y / 32, which it clamps to [0,1], stands for y. Above a rate of 32 equal colours already differ. */
 TEST(QuickShift_Results, distancesInWords)
 {
     using namespace cv::cuda::quick_shift;
     const auto inWord = [](float rate, int distance)
-    { return std::fma(static_cast<float>(8388608 + distance), -rate, std::fma(-8388608.f, -rate, COLOUR_TOP)); };
+    {
+        const float slope = rate / 32.f, base = std::fma(-8388608.f, slope, 0.5f);
+        const float z = std::fma(static_cast<float>(8388608 + distance), slope, base);
+        return bitsFloat(0x81000000u - floatBits(std::min(std::max(z, 0.f), 1.f)));
+    };
     RNG rng(509);
     for (int i = 0; i < 20000; ++i)
     {
-        const double ratio = std::exp(rng.uniform(std::log(1e-3), std::log(13.318)));
+        const double ratio = std::exp(rng.uniform(std::log(1e-3), std::log(9.419)));
         const float rate = densityRate(ratio * ratio, 1.);
         ASSERT_TRUE(fitsWords(rate)) << ratio;
-        for (const int distance : {0, 1, 2, rng.uniform(0, 260101), 260100})
-            ASSERT_EQ(std::fma(static_cast<float>(distance), -rate, COLOUR_TOP), inWord(rate, distance)) << ratio;
+        for (const int distance : {0, 1, 2, rng.uniform(0, 260101), rng.uniform(0, 1000), 260100})
+            ASSERT_EQ(std::max(std::fma(static_cast<float>(distance), -rate, COLOUR_TOP), COLOUR_FLOOR),
+                      inWord(rate, distance))
+                << ratio << ", " << distance;
     }
-    const float first = densityRate(13.3209 * 13.3209, 1.);
-    EXPECT_GE(first, 64.f);
+    const float first = densityRate(9.4194 * 9.4194, 1.);
+    EXPECT_GT(first, 32.f);
     EXPECT_FALSE(fitsWords(first));
-    EXPECT_NE(COLOUR_TOP, inWord(64.f, 0));
+    EXPECT_NE(COLOUR_TOP, inWord(first, 0));
 }
 
 // --- CUDA --------------------------------------------------------------------------------------------------------------
@@ -285,7 +291,7 @@ TEST(CUDA_QuickShift, strongColours)
     Mat image = randomPicture(rng, Size(130, 90), CV_8UC3, 5, 8), mask(image.size(), CV_8U);
     rng.fill(mask, RNG::UNIFORM, 0, 6);
     typedef std::array<double, 2> Pair; // scale, sigma
-    for (const Pair& p : {Pair{13.2, 1.}, Pair{13.31, 1.}, Pair{13.4, 1.}, Pair{4., 0.3}, Pair{81., 6.}, Pair{255., 2.},
+    for (const Pair& p : {Pair{9.2, 1.}, Pair{9.419, 1.}, Pair{9.43, 1.}, Pair{4., 0.3}, Pair{56.5, 6.}, Pair{255., 2.},
                           Pair{1000., 1.}, Pair{1000., 0.2}, Pair{1023., 3.}})
         for (const Mat& valid : {Mat(), mask})
         {

@@ -7,7 +7,7 @@
 // A block owns TILE_COLS x TILE_ROWS pixels, the centres, and one chunk of the half plane of offsets (dx >= 0, and dy > 0
 // where dx = 0). A thread holds P centres of one column in registers and walks down the neighbours of column x+dx: at step
 // dy centre p meets row p+dy, so P pairs need one new neighbour, one spatial factor and one finished credit.
-// Cost for 8 bit: 13.5 instructions a pair, all included; no memory traffic to speak of. What bounds it: instruction issue.
+// Cost for 8 bit: 12.5 instructions a pair, all included; no memory traffic to speak of. What bounds it: instruction issue.
 #include "quick_shift_tiles.hpp"
 #include "../common/launch.hpp"
 
@@ -22,22 +22,21 @@ registers: step t takes one into slot (t+P-1) % P, and centre p meets slot (t+p)
 Shared memory has for each row of the window PITCH credits, PITCH words and, if GUARDED, PITCH numbers that dp4a starts from;
 all constants, so that no address needs an instruction.
 GUARDED: the window leaves the picture or has masked pixels, which get weight 0 at no cost: a neighbour that does not count
-starts dp4a so high that the exponent falls below its floor, a centre that does not count starts its exponent that low. */
+starts dp4a at infinity, a centre that does not count has a base that high. */
 template <bool GUARDED> struct ByteWalk
 {
     static const int P = ByteShape::CENTRES, PITCH = ByteShape::COLS + tuning::BYTE_DX - 1;
     static const int STRIDE = (GUARDED ? 3 : 2) * PITCH;
     static const uint32_t START = 0x4b000000u;    //!< 2^23 as a float: the distance arrives in its mantissa
-    static const uint32_t NO_PIXEL = 0x7f000000u; //!< 1.7e38 as a float
+    static const uint32_t NO_PIXEL = 0x7f800000u; //!< infinity, or NaN once dp4a has added to it
     static_assert(P % 4 == 0, "the bias of a whole credit must vanish");
 
     uint32_t centre[P], own[P];
-    float top[GUARDED ? P : 1];
+    float rate, base[GUARDED ? P : 1];
     uint32_t word[P], start[GUARDED ? P : 1], credit[P]; //!< the ring
-    float minusRate;
 
-    //! densityRate() made 32 + 2^23 rate a float, so one fma is exact.
-    static __device__ __forceinline__ float topOf(float minusRate) { return fmaf(-8388608.f, minusRate, COLOUR_TOP); }
+    //! Exact, see densityRate() and fitsWords().
+    static __device__ __forceinline__ float baseOf(float rate) { return fmaf(-8388608.f, rate, 0.5f); }
 
     __device__ __forceinline__ void take(int slot, const uint32_t* at, uint32_t credits)
     {
@@ -46,12 +45,15 @@ template <bool GUARDED> struct ByteWalk
             start[slot] = at[2 * PITCH];
         credit[slot] = credits;
     }
+    /** z = 1.5 - y / 32 in place of y: its largest value, 1, is y's smallest, so that the fma itself clamps it. In [0.5,1] all
+    floats are as far from each other as those of y / 32, and halves round to even in both, so y is exact: bits of y and of z
+    add up to 0x81000000. NaN becomes 0, whose weight is 0 as well. */
     __device__ __forceinline__ void weigh(int p, int slot, float spatial)
     {
         const uint32_t d = __vabsdiffu4(centre[p], word[slot]);
         const float dc = __uint_as_float(__dp4a(d, d, GUARDED ? start[slot] : START));
-        const uint32_t weight =
-            weightBitsOf(fmaxf(fmaf(dc, minusRate, top[GUARDED ? p : 0]), COLOUR_FLOOR), spatial);
+        const float z = __saturatef(fmaf(dc, rate, base[GUARDED ? p : 0]));
+        const uint32_t weight = weightBitsOf(0x20000000u - (__float_as_uint(z) << 5), spatial);
         own[p] += weight;
         credit[slot] += weight;
     }
@@ -174,8 +176,8 @@ __device__ __forceinline__ void weighByteTile(const DensityTask& task, const Pla
     const int column = threadIdx.x % ByteShape::COLS, row = threadIdx.x / ByteShape::COLS * P;
     const int x = place.tileX + column, y = place.tileY + row;
     Walk walk;
-    walk.minusRate = task.minusRate;
-    walk.top[0] = Walk::topOf(task.minusRate);
+    walk.rate = task.minusRate * (-1.f / 32.f);
+    walk.base[0] = Walk::baseOf(walk.rate);
 #pragma unroll
     for (int p = 0; p < P; ++p)
     {
@@ -183,7 +185,7 @@ __device__ __forceinline__ void weighByteTile(const DensityTask& task, const Pla
         walk.centre[p] = counts ? words[(y + p) * task.extent.cols + x] : 0u;
         walk.own[p] = 0;
         if (GUARDED)
-            walk.top[p] = counts ? Walk::topOf(task.minusRate) : -1e30f;
+            walk.base[p] = counts ? Walk::baseOf(walk.rate) : 1e30f;
     }
     uint32_t pairs = 0;
 #pragma unroll 1
@@ -444,7 +446,8 @@ void weigh(Kernel kernel, const DensityTask& task, size_t sharedBytes, cudaStrea
 Chunks cutForBytes(const Extent& extent, int radius)
 {
     const Chunks large = cutOffsets(radius, tuning::BYTE_DX);
-    const int64_t blocks = static_cast<int64_t>(tilesOf<ByteShape>(extent)) * large.dxCount * large.dyCount * extent.count;
+    const int64_t blocks =
+        static_cast<int64_t>(tilesOf<ByteShape>(extent)) * large.dxCount * large.dyCount * extent.count;
     const bool fill = blocks >= static_cast<int64_t>(detail::multiprocessors()) * tuning::BYTE_BLOCKS;
     return fill ? large : cutOffsets(radius, tuning::BYTE_FEW_DX);
 }

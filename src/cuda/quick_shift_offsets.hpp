@@ -62,7 +62,8 @@ struct PackedOffsets
     {
         for (int k = 0; k < OFFSETS; ++k)
         {
-            const int ax = TABLE.dx[k] < 0 ? -TABLE.dx[k] : TABLE.dx[k], ay = TABLE.dy[k] < 0 ? -TABLE.dy[k] : TABLE.dy[k];
+            const int ax = TABLE.dx[k] < 0 ? -TABLE.dx[k] : TABLE.dx[k],
+                      ay = TABLE.dy[k] < 0 ? -TABLE.dy[k] : TABLE.dy[k];
             entry[k] = static_cast<uint32_t>(TABLE.ds[k]) | codeOf(TABLE.dx[k], TABLE.dy[k]) << 8 |
                        static_cast<uint32_t>(ax > ay ? ax : ay) << 20;
         }

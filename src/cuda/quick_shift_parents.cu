@@ -49,15 +49,15 @@ template <int COLS_, int ROWS_, int PIXELS_, int LANES_, int BLOCKS_, bool VOTE_
     static const bool VOTE = VOTE_;
     static const int THREADS = COLS * ROWS / PIXELS, PITCH = COLS + 2 * REACH, HEIGHT = ROWS + 2 * REACH;
 };
-typedef SearchShape<tuning::SEARCH_COLS, tuning::BYTE_SEARCH_ROWS, tuning::BYTE_SEARCH_PIXELS, tuning::BYTE_SEARCH_LANES,
-                    tuning::BYTE_SEARCH_BLOCKS, true>
+typedef SearchShape<tuning::SEARCH_COLS, tuning::BYTE_SEARCH_ROWS, tuning::BYTE_SEARCH_PIXELS,
+                    tuning::BYTE_SEARCH_LANES, tuning::BYTE_SEARCH_BLOCKS, true>
     ByteSearch;
 typedef SearchShape<tuning::SEARCH_COLS, tuning::PLANE_SEARCH_ROWS, tuning::PLANE_SEARCH_PIXELS,
                     tuning::PLANE_SEARCH_LANES, 1, false>
     PlaneSearch;
 
-const uint32_t NO_CODE = 0x7fffffff;            //!< behind all codes
-const int DENSE = TABLE.nearer(8);              //!< offsets of step 1: all within two pixels but the corners
+const uint32_t NO_CODE = 0x7fffffff;   //!< behind all codes
+const int DENSE = TABLE.nearer(8);     //!< offsets of step 1: all within two pixels but the corners
 __device__ const PackedOffsets PACKED; //!< a literal
 
 template <typename Colour> struct alignas(sizeof(Colour) == 4 ? 8 : 4) Neighbour
@@ -313,11 +313,12 @@ template <typename Colours, typename Shape> struct NearSearch
             const Pixel* const at = pixelOf(id);
             Searcher<Colours> s = searcher(*at, tile.best[id]);
             float least = s.distance();
-            for (int k = from; k < end && PackedOffsets::ds(PACKED.entry[k]) * Colours::UNIT <= least; k += TURNS * GROUP)
+            for (int k = from; k < end && PackedOffsets::ds(PACKED.entry[k]) * Colours::UNIT <= least;
+                 k += TURNS * GROUP)
             {
                 uint32_t packed[TURNS];
 #pragma unroll
-                for (int t = 0; t < TURNS; ++t) // together, for their latency; the last offset more than once does no harm
+                for (int t = 0; t < TURNS; ++t) // together, for their latency; the last offset may come more than once
                     packed[t] = PACKED.entry[::min(k + t * GROUP + lane, end - 1)];
 #pragma unroll
                 for (int t = 0; t < TURNS; ++t)

@@ -40,6 +40,9 @@ struct Pieces
     int* joined;
 };
 
+//! Roots are counted in segments of 32 pixels of a row. @return those of one picture.
+CT_HOST_DEVICE int segmentsOf(const Extent& extent) { return (extent.cols + 31) / 32 * extent.rows; }
+
 //! The offsets of the density window, cut into chunks: a chunk's credits fit 32 bits and its neighbours fit shared memory.
 struct Chunks
 {

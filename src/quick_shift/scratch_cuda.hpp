@@ -54,17 +54,20 @@ public:
         return made;
     }
 
-    //! In the memory of the density's sums, which are spent once there are keys.
+    //! In the memory of the density's sums, which are spent once there are keys. Columns of one pixel need more than these.
     gpu::Ranking ranking(const Extent& extent, const Call& call)
     {
-        const size_t n = extent.total();
-        int* const jumps = static_cast<int*>(sums_.reserve(call, n * sizeof(uint64_t), "density sums"));
+        const size_t n = extent.total(), segments = static_cast<size_t>(gpu::segmentsOf(extent)) * extent.count;
+        const size_t bytes = std::max(n * sizeof(uint64_t), (n + 2 * segments) * sizeof(int));
+        int* const jumps = static_cast<int*>(sums_.reserve(call, bytes, "density sums"));
+        uint32_t* const roots = reinterpret_cast<uint32_t*>(jumps + n);
         if (scansFor_ < extent.total())
         {
             scanBytes_ = gpu::scanBytesFor(extent);
             scansFor_ = extent.total();
         }
-        return {jumps, jumps + n, scans_.reserve(call, scanBytes_, "scans"), scanBytes_};
+        return {jumps, reinterpret_cast<int*>(roots + segments), roots, scans_.reserve(call, scanBytes_, "scans"),
+                scanBytes_};
     }
 
     Counters* counters(const Call& call) { return counters_.reserve<Counters>(call, 1, "counters"); }

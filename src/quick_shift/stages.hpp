@@ -5,7 +5,7 @@
 //
 //   pack      features from pixels, mask and scales
 //   density   pair weights summed up as integers; keys, what pixels are compared by
-//   parents   nearest pixel of higher key: rings around the pixel, then cells of the picture whose best key is high enough
+//   parents   nearest pixel of higher key: around the pixel, then cells of the picture whose best key is high enough
 //   label     root of every pixel; roots counted in raster order. Links longer than tau are cut first
 // and on demand
 //   links     lengths of the links, sorted: the merge heights
@@ -120,8 +120,8 @@ struct Worklist
 //! Scratch of label and connect.
 struct Ranking
 {
-    int* jumps; //!< total() elements
-    int* ranks; //!< total() elements
+    int *jumps, *ranks; //!< total() elements; for each segment of a row, see segmentsOf()
+    uint32_t* roots;    //!< for each segment a bit a pixel
     void* scans;
     size_t scanBytes; //!< scanBytesFor()
 };
@@ -150,7 +150,7 @@ void density(const Features& features, const Extent& extent, const Parameters& p
              uint64_t* sums, uint32_t* keys, uint32_t* cells, StreamHandle stream);
 void parents(const Features& features, const Extent& extent, const Parameters& parameters, const uint32_t* keys,
              const uint32_t* cells, const Worklist& far, int* parents, float* distances, StreamHandle stream);
-//! @param counts extent.count elements: roots of each picture.
+//! @param trees may have no distances when tau is INFINITY. @param counts extent.count elements: roots of each picture.
 void label(const Extent& extent, const Trees& trees, float tau, const Ranking& ranking, int* labels, int* counts,
            StreamHandle stream);
 //! Bytes of scratch memory for the scans and sorts of so many pixels.
