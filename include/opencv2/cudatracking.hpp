@@ -28,5 +28,6 @@ Supported: CUDA 12.4 to 13.x, compute capability 7.5 and newer (tuned on 9.0); O
 #include "opencv2/cudatracking/stream.hpp"
 #include "opencv2/cudatracking/fragment_matcher.hpp"
 #include "opencv2/cudatracking/quick_shift.hpp"
+#include "opencv2/cudatracking/cascade.hpp"
 
 #endif // OPENCV_CUDATRACKING_HPP

@@ -1,0 +1,267 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// CascadeClassifierEx beside cv::CascadeClassifier on the same picture and the same threads. `nodes` is the number of weak
+// classifiers that windows come by, in millions. Lines with [ PERFROW ] go to scripts/perf_report.py.
+#include "perf_precomp.hpp"
+#include "../test/peer_cascade.hpp"
+#include "opencv2/imgcodecs.hpp"
+
+namespace opencv_test { namespace {
+
+using cuda::CascadeClassifierEx;
+
+struct Cascade
+{
+    const char *name, *file;
+};
+
+const Cascade CASCADES[] = {{"alt", "haarcascades/haarcascade_frontalface_alt.xml"},
+                            {"alt2", "haarcascades/haarcascade_frontalface_alt2.xml"},
+                            {"default", "haarcascades/haarcascade_frontalface_default.xml"},
+                            {"lbp", "lbpcascades/lbpcascade_frontalface.xml"}};
+
+void PrintTo(const Cascade& c, std::ostream* os) { *os << c.name; }
+
+std::string folderOf(const char* variable)
+{
+    const char* folder = std::getenv(variable);
+    if (!folder || !*folder)
+        throw SkipTestException(cv::format("the environment variable %s names no folder", variable));
+    return folder;
+}
+
+#ifdef HAVE_CUDA
+void requireDevice()
+{
+    if (cuda::getCudaEnabledDeviceCount() <= 0)
+        throw SkipTestException("no CUDA device");
+}
+#endif
+
+//! Real pictures side by side, with faces and without.
+Mat collage(Size size)
+{
+    const char* const names[] = {"lena.jpg",        "messi5.jpg", "home.jpg",         "baboon.jpg",
+                                 "basketball1.png", "fruits.jpg", "aloeL.jpg",        "building.jpg",
+                                 "graf1.png",       "stuff.jpg",  "rubberwhale1.png", "left01.jpg"};
+    const std::string folder = folderOf("CUDATRACKING_SAMPLES_DATA");
+    Mat full(1080, 1920, CV_8UC1, Scalar(128)), picture;
+    for (int i = 0; i < 12; ++i)
+    {
+        const Mat one = imread(folder + "/" + names[i], IMREAD_GRAYSCALE);
+        if (one.empty())
+            throw SkipTestException("cannot read " + folder + "/" + names[i]);
+        cv::resize(one, full(Rect(i % 4 * 480, i / 4 * 360, 480, 360)), Size(480, 360), 0, 0, INTER_AREA);
+    }
+    if (size == full.size())
+        return full;
+    cv::resize(full, picture, size, 0, 0, INTER_AREA);
+    return picture;
+}
+
+//! Weak classifiers that windows come by.
+double nodesOf(CascadeClassifierEx& cascade, const Mat& picture, const FileNode& stages)
+{
+    Mat passes;
+    cascade.countPasses(picture, passes);
+    double nodes = 0.;
+    int s = 0;
+    for (const FileNode& stage : stages)
+    {
+        const double trees = static_cast<double>(stage["weakClassifiers"].size());
+        for (int i = 0; i < passes.rows; ++i)
+            nodes += trees * passes.at<int>(i, 2 + s);
+        ++s;
+    }
+    return nodes;
+}
+
+double peerUs(const std::string& file, const Mat& picture, double factor)
+{
+#if CUDATRACKING_CASCADE_PEER
+    CascadeClassifier peer;
+    if (!peer.load(file))
+        return 0.;
+    std::vector<Rect> objects;
+    return medianUs([&] { peer.detectMultiScale(picture, objects, factor, 3); }, 1., 5);
+#else
+    (void)file, (void)picture, (void)factor;
+    return 0.;
+#endif
+}
+
+typedef ::testing::TestWithParam<std::tuple<Cascade, Size, double>> Cascade_Cpu;
+
+TEST_P(Cascade_Cpu, detectMultiScale)
+{
+    const Cascade c = std::get<0>(GetParam());
+    const Size size = std::get<1>(GetParam());
+    const double factor = std::get<2>(GetParam());
+    const std::string file = folderOf("CUDATRACKING_CASCADES") + "/" + c.file;
+    const Mat picture = collage(size);
+    const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create(file);
+    cascade->setScaleFactor(factor);
+    FileStorage storage(file, FileStorage::READ);
+    const double nodes = nodesOf(*cascade, picture, storage.getFirstTopLevelNode()["stages"]);
+    const int all = getNumThreads();
+    std::vector<Rect> objects, first;
+    for (int threads : {1, all})
+    {
+        if (threads == all && all == 1)
+            continue;
+        setNumThreads(threads);
+        const double us = medianUs([&] { cascade->detectMultiScale(picture, objects, factor, 3); }, 1., 20);
+        const double peer = peerUs(file, picture, factor);
+        setNumThreads(all);
+        PerfRow(cv::format("%s_%dp_%g", c.name, size.height, factor), "cpu", cv::format("threads_%d", threads), us)
+            .peer("CascadeClassifier", peer)
+            .set("Mnodes", std::round(nodes / 1e6));
+        if (threads == 1)
+            first = objects;
+        EXPECT_EQ(first, objects);
+    }
+}
+
+INSTANTIATE_TEST_CASE_P(Perf, Cascade_Cpu,
+                        testing::Combine(testing::ValuesIn(CASCADES),
+                                         testing::Values(Size(640, 360), Size(1280, 720), Size(1920, 1080)),
+                                         testing::Values(1.1, 1.2)));
+
+TEST(Cascade_CpuBatch, detectAsync)
+{
+    const std::string file = folderOf("CUDATRACKING_CASCADES") + "/" + CASCADES[0].file;
+    const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create(file);
+    const Mat picture = collage(Size(640, 360));
+    for (int count : {1, 8, 32})
+    {
+        const std::vector<Mat> pictures(count, picture);
+        Mat objects;
+        const double us = medianUs([&] { cascade->detectAsync(pictures, objects); }, 1., 20);
+        PerfRow(cv::format("alt_360p_1.1_batch_%d", count), "cpu", cv::format("threads_%d", getNumThreads()), us)
+            .set("pictures_a_s", std::round(count * 1e6 / us));
+        EXPECT_EQ(0, cv::norm(objects.row(0), objects.row(count - 1), NORM_INF));
+    }
+}
+
+//! Face, profile, eyes and upper body on one picture, together and one after the other.
+TEST(Cascade_CpuTogether, detectTogether)
+{
+    const char* const names[] = {"frontalface_alt2", "profileface", "eye", "upperbody"};
+    std::vector<Ptr<CascadeClassifierEx>> cascades;
+    for (const char* name : names)
+        cascades.push_back(CascadeClassifierEx::create(folderOf("CUDATRACKING_CASCADES") +
+                                                       "/haarcascades/haarcascade_" + name + ".xml"));
+    const Mat picture = collage(Size(1280, 720));
+    std::vector<Mat> together, apart(cascades.size());
+    const double us = medianUs([&] { CascadeClassifierEx::detectTogether(cascades, picture, together); }, 1., 10);
+    const double apartUs = medianUs(
+        [&]
+        {
+            for (size_t i = 0; i < cascades.size(); ++i)
+                cascades[i]->detectAsync(picture, apart[i]);
+        },
+        1., 10);
+    PerfRow("four_720p_1.1", "cpu", cv::format("threads_%d", getNumThreads()), us).peer("one_after_another", apartUs);
+    for (size_t i = 0; i < cascades.size(); ++i)
+        EXPECT_EQ(0, cv::norm(together[i], apart[i], NORM_INF));
+}
+
+// --- CUDA ------------------------------------------------------------------------------------------------------------
+
+#ifdef HAVE_CUDA
+
+//! H200: loads from shared memory at 132 x 32 a clock of 1.98 GHz; 7.5 for a Haar feature, 16 for LBP.
+double floorUs(double nodes, bool lbp) { return nodes * (lbp ? 16. : 7.5) / 8.36e12 * 1e6; }
+
+typedef ::testing::TestWithParam<std::tuple<Cascade, Size, double>> Cascade_Cuda;
+
+TEST_P(Cascade_Cuda, detect)
+{
+    requireDevice();
+    const Cascade c = std::get<0>(GetParam());
+    const Size size = std::get<1>(GetParam());
+    const double factor = std::get<2>(GetParam());
+    const std::string file = folderOf("CUDATRACKING_CASCADES") + "/" + c.file,
+                      name = cv::format("%s_%dp_%g", c.name, size.height, factor);
+    const Mat picture = collage(size);
+    const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create(file);
+    cascade->setScaleFactor(factor);
+    FileStorage storage(file, FileStorage::READ);
+    const double nodes = nodesOf(*cascade, picture, storage.getFirstTopLevelNode()["stages"]);
+    cuda::Stream stream;
+    cuda::GpuMat frame, objects;
+    const auto upload = [&] { frame.upload(picture, stream), stream.waitForCompletion(); };
+    const auto detect = [&] { cascade->detectAsync(frame, objects, noArray(), noArray(), noArray(), stream); };
+    std::vector<Rect> expected, found;
+    upload();
+    PerfRow(name, "cuda", "kernel", graphMedianUs(stream, detect))
+        .set("floor_us", floorUs(nodes, cascade->getFeatureType() == CascadeClassifierEx::LBP))
+        .set("Mnodes", std::round(nodes / 1e6));
+    PerfRow(name, "cuda", "upload", medianUs(upload)).set("bytes", double(picture.total()));
+    PerfRow(name, "cuda", "download", medianUs([&] { cascade->convertDetections(objects, 0, found, stream); }));
+    PerfRow(name, "cuda", "call", medianUs([&] { detect(), stream.waitForCompletion(); }));
+    const auto whole = [&]
+    { cascade->detectMultiScale(frame, found, factor, 3, 0, Size(), Size(), noArray(), stream); };
+    PerfRow(name, "cuda", "detectMultiScale", medianUs(whole)).peer("CascadeClassifier", peerUs(file, picture, factor));
+    cascade->detectMultiScale(picture, expected, factor, 3);
+    EXPECT_EQ(expected, found);
+}
+
+INSTANTIATE_TEST_CASE_P(Perf, Cascade_Cuda,
+                        testing::Combine(testing::ValuesIn(CASCADES),
+                                         testing::Values(Size(640, 360), Size(1280, 720), Size(1920, 1080)),
+                                         testing::Values(1.1, 1.2)));
+
+TEST(Cascade_CudaBatch, detectAsync)
+{
+    requireDevice();
+    const Mat picture = collage(Size(640, 360));
+    for (const Cascade& c : CASCADES)
+    {
+        const Ptr<CascadeClassifierEx> cascade =
+            CascadeClassifierEx::create(folderOf("CUDATRACKING_CASCADES") + "/" + c.file);
+        for (int count : {1, 8, 32})
+        {
+            const std::vector<cuda::GpuMat> pictures(count, cuda::GpuMat(picture));
+            cuda::Stream stream;
+            cuda::GpuMat objects;
+            const double us = graphMedianUs(
+                stream, [&] { cascade->detectAsync(pictures, objects, noArray(), noArray(), noArray(), stream); });
+            PerfRow(cv::format("%s_360p_1.1_batch_%d", c.name, count), "cuda", "kernel", us)
+                .set("pictures_a_s", std::round(count * 1e6 / us));
+            const Mat tables(objects);
+            EXPECT_EQ(0, cv::norm(tables.row(0), tables.row(count - 1), NORM_INF));
+        }
+    }
+}
+
+TEST(Cascade_CudaTogether, detectTogether)
+{
+    requireDevice();
+    const char* const names[] = {"frontalface_alt2", "profileface", "eye", "upperbody"};
+    std::vector<Ptr<CascadeClassifierEx>> cascades;
+    for (const char* name : names)
+        cascades.push_back(CascadeClassifierEx::create(folderOf("CUDATRACKING_CASCADES") +
+                                                       "/haarcascades/haarcascade_" + name + ".xml"));
+    const cuda::GpuMat picture(collage(Size(1280, 720)));
+    std::vector<cuda::GpuMat> together, apart(cascades.size());
+    cuda::Stream stream;
+    const double us = graphMedianUs(
+        stream,
+        [&] { CascadeClassifierEx::detectTogether(cascades, picture, together, noArray(), noArray(), stream); });
+    const double apartUs =
+        graphMedianUs(stream,
+                      [&]
+                      {
+                          for (size_t i = 0; i < cascades.size(); ++i)
+                              cascades[i]->detectAsync(picture, apart[i], noArray(), noArray(), noArray(), stream);
+                      });
+    PerfRow("four_720p_1.1", "cuda", "kernel", us).peer("one_after_another", apartUs);
+    for (size_t i = 0; i < cascades.size(); ++i)
+        EXPECT_EQ(0, cv::norm(Mat(together[i]), Mat(apart[i]), NORM_INF));
+}
+
+#endif // HAVE_CUDA
+
+}} // namespace opencv_test

@@ -1,0 +1,151 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// From what users give to what engines take, with all checks.
+#ifndef OPENCV_CUDATRACKING_CASCADE_ARGUMENTS_HPP
+#define OPENCV_CUDATRACKING_CASCADE_ARGUMENTS_HPP
+
+#include "../precomp.hpp"
+#include "../common/arrays.hpp"
+#include "engine.hpp"
+#include <cmath>
+
+namespace cv { namespace cuda { namespace cascade {
+
+inline void checkPicture(const char* name, Size size, int type)
+{
+    if (size.empty())
+        return;
+    const int channels = CV_MAT_CN(type);
+    if (CV_MAT_DEPTH(type) != CV_8U || (channels != 1 && channels != 3 && channels != 4))
+        CV_Error_(Error::StsUnsupportedFormat,
+                  ("CascadeClassifierEx: %s: takes CV_8U with 1, 3 or 4 channels, this is %s", name,
+                   typeToString(type).c_str()));
+    if (size.width > MAX_SIDE || size.height > MAX_SIDE)
+        CV_Error_(Error::StsOutOfRange, ("CascadeClassifierEx: %s: %d x %d pixels, sides can have %d", name, size.width,
+                                         size.height, MAX_SIDE));
+}
+
+inline void checkMask(const char* name, Size mask, int type, Size picture)
+{
+    if (mask.empty())
+        return;
+    if (type != CV_8UC1)
+        CV_Error_(Error::StsUnsupportedFormat,
+                  ("CascadeClassifierEx: %s: must be CV_8UC1, this is %s", name, typeToString(type).c_str()));
+    if (mask != picture)
+        CV_Error_(Error::StsUnmatchedSizes, ("CascadeClassifierEx: %s: %d x %d pixels, its picture has %d x %d", name,
+                                             mask.width, mask.height, picture.width, picture.height));
+}
+
+inline void checkScaleFactor(double factor)
+{
+    if (!(factor > 1. && std::isfinite(factor)))
+        CV_Error_(Error::StsOutOfRange, ("CascadeClassifierEx: scaleFactor must be above 1, this is %.17g", factor));
+}
+
+inline void checkCapacity(const char* name, int count)
+{
+    if (count < 1 || count > MAX_CAPACITY)
+        CV_Error_(Error::StsOutOfRange,
+                  ("CascadeClassifierEx: %s must be 1 to %d, this is %d", name, MAX_CAPACITY, count));
+}
+
+//! Pictures and masks of a call, which own what the request looks at.
+template <typename Picture> class Inputs
+{
+public:
+    Inputs(std::vector<Picture> pictures, std::vector<Picture> masks)
+        : pictures_(std::move(pictures)), masks_(std::move(masks))
+    {
+        if (!masks_.empty() && masks_.size() != pictures_.size())
+            CV_Error_(Error::StsUnmatchedSizes,
+                      ("CascadeClassifierEx: masks: %zu, but there are %zu pictures", masks_.size(), pictures_.size()));
+        if (pictures_.size() > static_cast<size_t>(MAX_PICTURES))
+            CV_Error_(Error::StsOutOfRange,
+                      ("CascadeClassifierEx: %zu pictures, %d are the most", pictures_.size(), MAX_PICTURES));
+        for (size_t i = 0; i < pictures_.size(); ++i)
+        {
+            checkPicture("image", pictures_[i].size(), pictures_[i].type());
+            if (!masks_.empty())
+                checkMask("mask", masks_[i].size(), masks_[i].type(), pictures_[i].size());
+        }
+    }
+    Request request() const
+    {
+        Request request;
+        for (const Picture& picture : pictures_)
+            request.pictures.push_back(detail::viewOf(picture));
+        for (const Picture& mask : masks_)
+            request.masks.push_back(mask.empty() ? PictureView() : detail::viewOf(mask));
+        return request;
+    }
+
+private:
+    std::vector<Picture> pictures_, masks_;
+};
+
+inline Inputs<Mat> hostInputs(InputArrayOfArrays images, InputArrayOfArrays masks)
+{
+    if (detail::onDevice(masks))
+        CV_Error(Error::StsBadArg, "CascadeClassifierEx: the mask is on the device, but the picture is on the host");
+    return Inputs<Mat>(detail::hostArrays("image", images), detail::hostArrays("mask", masks));
+}
+
+inline Inputs<GpuMat> deviceInputs(InputArrayOfArrays images, InputArrayOfArrays masks)
+{
+    // A list of masks in which all are empty has no side.
+    if (!masks.empty() && !detail::onDevice(masks))
+        CV_Error(Error::StsBadArg, "CascadeClassifierEx: the mask is on the host, but the picture is on the device");
+    return Inputs<GpuMat>(detail::deviceArrays("image", images),
+                          masks.empty() ? std::vector<GpuMat>() : detail::deviceArrays("mask", masks));
+}
+
+//! One output for each cascade from a list of Mat or GpuMat.
+inline std::vector<_OutputArray> outputsOf(const char* name, OutputArrayOfArrays list, size_t count, int type)
+{
+    std::vector<_OutputArray> outputs;
+    if (!list.needed())
+        return std::vector<_OutputArray>(count, noArray());
+    if (!list.isMatVector() && !list.isGpuMatVector())
+        CV_Error_(Error::StsBadArg, ("CascadeClassifierEx: %s: must be a list of Mat or of GpuMat", name));
+    if (list.isGpuMatVector())
+        list.getGpuMatVecRef().resize(count);
+    else
+        list.create(static_cast<int>(count), 1, type);
+    for (size_t t = 0; t < count; ++t)
+    {
+        if (list.isGpuMatVector())
+            outputs.emplace_back(list.getGpuMatVecRef()[t]);
+        else
+            outputs.emplace_back(list.getMatRef(static_cast<int>(t)));
+    }
+    return outputs;
+}
+
+//! The arrays of one table.
+struct TableOutputs
+{
+    detail::Output objects, numDetections, levelWeights;
+
+    TableOutputs(const _OutputArray& boxes, const _OutputArray& counts, const _OutputArray& weights, int rows, int most,
+                 bool device)
+        : objects("objects", boxes, rows, rows == 0 ? 0 : 1 + most, CV_32SC4, device),
+          numDetections("numDetections", counts, rows, most, CV_32SC1, device),
+          levelWeights("levelWeights", weights, rows, most, CV_64FC1, device)
+    {}
+    Table table() const { return {objects.view(), numDetections.view(), levelWeights.view()}; }
+};
+
+inline std::vector<Rect> rectsOf(const std::vector<Box>& boxes)
+{
+    std::vector<Rect> rects;
+    rects.reserve(boxes.size());
+    for (const Box& b : boxes)
+        rects.emplace_back(b.x, b.y, b.width, b.height);
+    return rects;
+}
+
+}}} // namespace cv::cuda::cascade
+
+#endif // OPENCV_CUDATRACKING_CASCADE_ARGUMENTS_HPP

@@ -1,0 +1,363 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "../precomp.hpp"
+#include "arguments.hpp"
+#include "engine.hpp"
+#include <algorithm>
+#include <cmath>
+
+namespace cv { namespace cuda {
+
+using namespace cascade;
+
+namespace {
+
+class CascadeClassifierExImpl CV_FINAL : public CascadeClassifierEx
+{
+public:
+    CascadeClassifierExImpl() = default;
+    CascadeClassifierExImpl(const ModelPtr& model, const Settings& settings) : model_(model), settings_(settings) {}
+
+    bool load(const String& filename) CV_OVERRIDE
+    {
+        model_ = loadModel(filename);
+        return true;
+    }
+    void loadBuffer(InputArray buffer) CV_OVERRIDE
+    {
+        const Mat bytes = detail::hostArray("buffer", buffer);
+        if (bytes.empty() || bytes.depth() != CV_8U || !bytes.isContinuous())
+            CV_Error(Error::StsBadArg, "CascadeClassifierEx: buffer: bytes of a file in one piece are needed");
+        model_ = parseModel(bytes.ptr<char>(), bytes.total() * bytes.elemSize(), "buffer");
+    }
+    Ptr<CascadeClassifierEx> clone() const CV_OVERRIDE { return makePtr<CascadeClassifierExImpl>(model_, settings_); }
+
+    Size getOriginalWindowSize() const CV_OVERRIDE { return model_ ? Size(model_->width, model_->height) : Size(); }
+    int getFeatureType() const CV_OVERRIDE { return model_ ? model_->kind : -1; }
+    int getNumberOfStages() const CV_OVERRIDE { return model_ ? static_cast<int>(model_->stages.size()) : 0; }
+    bool isOldFormatCascade() const CV_OVERRIDE { return false; }
+
+    void detectMultiScale(InputArray image, std::vector<Rect>& objects, double scaleFactor, int minNeighbors, int,
+                          Size minSize, Size maxSize, InputArray mask, Stream& stream) CV_OVERRIDE
+    {
+        objects = rectsOf(find(image, scaleFactor, minNeighbors, minSize, maxSize, mask, stream).boxes);
+    }
+    void detectMultiScale(InputArray image, std::vector<Rect>& objects, std::vector<int>& numDetections,
+                          double scaleFactor, int minNeighbors, int, Size minSize, Size maxSize, InputArray mask,
+                          Stream& stream) CV_OVERRIDE
+    {
+        Objects found = find(image, scaleFactor, minNeighbors, minSize, maxSize, mask, stream);
+        objects = rectsOf(found.boxes);
+        numDetections.swap(found.counts);
+    }
+    void detectMultiScale(InputArray image, std::vector<Rect>& objects, std::vector<int>& rejectLevels,
+                          std::vector<double>& levelWeights, double scaleFactor, int minNeighbors, int, Size minSize,
+                          Size maxSize, bool outputRejectLevels, InputArray mask, Stream& stream) CV_OVERRIDE
+    {
+        Objects found = find(image, scaleFactor, minNeighbors, minSize, maxSize, mask, stream);
+        objects = rectsOf(found.boxes);
+        if (!outputRejectLevels)
+            found.weights.clear();
+        rejectLevels.assign(found.weights.size(), getNumberOfStages());
+        levelWeights.swap(found.weights);
+    }
+
+    void detectAsync(InputArrayOfArrays images, OutputArray objects, OutputArray numDetections,
+                     OutputArray levelWeights, InputArrayOfArrays masks, Stream& stream) CV_OVERRIDE
+    {
+        detect({this}, images, {objects}, {numDetections}, {levelWeights}, masks, stream);
+    }
+    int convertDetections(InputArray objects, int row, std::vector<Rect>& boxes, Stream& stream) const CV_OVERRIDE
+    {
+        const auto check = [row](int type, int rows, int cols)
+        {
+            if (type != CV_32SC4 || cols < 2 || row < 0 || row >= rows)
+                CV_Error_(Error::StsBadArg,
+                          ("CascadeClassifierEx: objects: %d x %d of %s, which has no row %d of detectAsync()", rows,
+                           cols, typeToString(type).c_str(), row));
+        };
+        if (detail::onDevice(objects))
+        {
+            const GpuMat table = detail::deviceArray("objects", objects);
+            check(table.type(), table.rows, table.cols);
+            std::vector<Vec4i> values(table.cols);
+            engine(true).fetch(table.ptr(row), values.data(), values.size() * sizeof(Vec4i), detail::handleOf(stream));
+            return rectsOfRow(values.data(), table.cols, boxes);
+        }
+        const Mat table = detail::hostArray("objects", objects);
+        check(table.type(), table.rows, table.cols);
+        return rectsOfRow(table.ptr<Vec4i>(row), table.cols, boxes);
+    }
+    static void detect(const std::vector<CascadeClassifierExImpl*>& cascades, InputArrayOfArrays images,
+                       const std::vector<_OutputArray>& objects, const std::vector<_OutputArray>& numDetections,
+                       const std::vector<_OutputArray>& levelWeights, InputArrayOfArrays masks, Stream& stream);
+
+    void setScaleFactor(double factor) CV_OVERRIDE
+    {
+        checkScaleFactor(factor);
+        settings_.scaleFactor = factor;
+    }
+    void setMinNeighbors(int count) CV_OVERRIDE { settings_.minNeighbors = count; }
+    void setMinObjectSize(Size size) CV_OVERRIDE
+    {
+        settings_.minWidth = size.width;
+        settings_.minHeight = size.height;
+    }
+    void setMaxObjectSize(Size size) CV_OVERRIDE
+    {
+        settings_.maxWidth = size.width;
+        settings_.maxHeight = size.height;
+    }
+    void setFindLargestObject(bool find) CV_OVERRIDE { settings_.largest = find; }
+    void setMaxObjects(int count) CV_OVERRIDE
+    {
+        checkCapacity("maxObjects", count);
+        settings_.maxObjects = count;
+    }
+    void setMaxCandidates(int count) CV_OVERRIDE
+    {
+        checkCapacity("maxCandidates", count);
+        settings_.maxCandidates = count;
+    }
+    double getScaleFactor() const CV_OVERRIDE { return settings_.scaleFactor; }
+    int getMinNeighbors() const CV_OVERRIDE { return settings_.minNeighbors; }
+    Size getMinObjectSize() const CV_OVERRIDE { return Size(settings_.minWidth, settings_.minHeight); }
+    Size getMaxObjectSize() const CV_OVERRIDE { return Size(settings_.maxWidth, settings_.maxHeight); }
+    bool getFindLargestObject() const CV_OVERRIDE { return settings_.largest; }
+    int getMaxObjects() const CV_OVERRIDE { return settings_.maxObjects; }
+    int getMaxCandidates() const CV_OVERRIDE { return settings_.maxCandidates; }
+
+    void getScales(Size imageSize, std::vector<double>& scales, std::vector<Size>& layerSizes) const CV_OVERRIDE
+    {
+        checkPicture("imageSize", imageSize, CV_8UC1);
+        const Pyramid pyramid = makePyramid(imageSize.width, imageSize.height, {task()});
+        scales.clear();
+        layerSizes.clear();
+        for (const Layer& layer : pyramid.layers)
+        {
+            scales.push_back(layer.factor);
+            layerSizes.emplace_back(layer.cols, layer.rows);
+        }
+    }
+    void countPasses(InputArray image, OutputArray passes, Stream& stream) CV_OVERRIDE
+    {
+        const Mat picture = detail::onDevice(image) ? fetchPicture(detail::deviceArray("image", image), stream)
+                                                    : detail::hostArray("image", image);
+        const Inputs<Mat> inputs = hostInputs(picture, noArray());
+        Request request = inputs.request();
+        request.tasks.push_back(task());
+        std::vector<Passes> counts;
+        if (!request.pictures.empty() && request.pictures[0])
+            counts = cascade::countPasses(request);
+        const int stages = getNumberOfStages();
+        const detail::Output out("passes", passes, static_cast<int>(counts.size()), 3 + stages, CV_32SC1, false);
+        for (int i = 0; out && i < out.view().rows; ++i)
+        {
+            int* const row = out.as<int>().row(i);
+            row[0] = static_cast<int>(counts[i].windows);
+            row[1] = static_cast<int>(counts[i].looked);
+            row[2] = static_cast<int>(counts[i].contrast);
+            for (int s = 0; s < stages; ++s)
+                row[3 + s] = static_cast<int>(counts[i].stages[s]);
+        }
+    }
+
+    size_t workspaceBytes() const CV_OVERRIDE { return cuda_ ? cuda_->workspaceBytes() : 0; }
+    void clear() CV_OVERRIDE { model_.reset(); }
+    bool empty() const CV_OVERRIDE { return !model_; }
+    void write(FileStorage& fs) const CV_OVERRIDE;
+    void read(const FileNode& fn) CV_OVERRIDE;
+
+private:
+    Engine& engine(bool device) const
+    {
+        std::unique_ptr<Engine>& engine = device ? cuda_ : cpu_;
+        if (!engine)
+            engine = device ? makeCudaEngine() : makeCpuEngine();
+        return *engine;
+    }
+    Mat fetchPicture(const GpuMat& picture, Stream& stream) const
+    {
+        Mat rows(picture.size(), picture.type());
+        for (int y = 0; y < picture.rows; ++y)
+            engine(true).fetch(picture.ptr(y), rows.ptr(y), picture.cols * picture.elemSize(),
+                               detail::handleOf(stream));
+        return rows;
+    }
+    Task task() const
+    {
+        if (!model_)
+            CV_Error(Error::StsBadArg, "CascadeClassifierEx: there is no cascade; load() one first");
+        return {model_, settings_};
+    }
+
+    Objects find(InputArray image, double scaleFactor, int minNeighbors, Size minSize, Size maxSize, InputArray mask,
+                 Stream& stream)
+    {
+        Task what = task();
+        checkScaleFactor(scaleFactor);
+        what.settings.scaleFactor = scaleFactor;
+        what.settings.minNeighbors = minNeighbors;
+        what.settings.minWidth = minSize.width;
+        what.settings.minHeight = minSize.height;
+        what.settings.maxWidth = maxSize.width;
+        what.settings.maxHeight = maxSize.height;
+        if (detail::onDevice(image))
+            return find(deviceInputs(detail::deviceArray("image", image), mask), what, true, detail::handleOf(stream));
+        return find(hostInputs(detail::hostArray("image", image), detail::hostArray("mask", mask)), what, false,
+                    nullptr);
+    }
+    template <typename Picture>
+    Objects find(const Inputs<Picture>& inputs, const Task& what, bool device, detail::StreamHandle stream)
+    {
+        Request request = inputs.request();
+        request.tasks.push_back(what);
+        if (!request.masks.empty() && !request.masks[0])
+            request.masks.clear();
+        Objects objects;
+        if (!request.pictures.empty() && request.pictures[0])
+            engine(device).find(request, objects, stream);
+        return objects;
+    }
+    template <typename Picture>
+    static void detect(const std::vector<CascadeClassifierExImpl*>& cascades, const Inputs<Picture>& inputs,
+                       const std::vector<_OutputArray>& objects, const std::vector<_OutputArray>& numDetections,
+                       const std::vector<_OutputArray>& levelWeights, bool device, detail::StreamHandle stream);
+
+    static int rectsOfRow(const Vec4i* row, int cols, std::vector<Rect>& boxes)
+    {
+        const Vec4i head = row[0];
+        const int stored = std::min(std::max(head[0], 0), cols - 1);
+        boxes.clear();
+        for (int i = 1; i <= stored; ++i)
+            boxes.emplace_back(row[i][0], row[i][1], row[i][2], row[i][3]);
+        return head[3] ? -1 : head[1];
+    }
+
+    ModelPtr model_;
+    Settings settings_ = {1.1, 3, 0, 0, 0, 0, false, 256, 8192};
+    mutable std::unique_ptr<Engine> cpu_, cuda_; //!< made when first needed
+};
+
+void CascadeClassifierExImpl::detect(const std::vector<CascadeClassifierExImpl*>& cascades, InputArrayOfArrays images,
+                                     const std::vector<_OutputArray>& objects,
+                                     const std::vector<_OutputArray>& numDetections,
+                                     const std::vector<_OutputArray>& levelWeights, InputArrayOfArrays masks,
+                                     Stream& stream)
+{
+    if (detail::onDevice(images))
+        detect(cascades, deviceInputs(images, masks), objects, numDetections, levelWeights, true,
+               detail::handleOf(stream));
+    else
+        detect(cascades, hostInputs(images, masks), objects, numDetections, levelWeights, false, nullptr);
+}
+
+template <typename Picture>
+void CascadeClassifierExImpl::detect(const std::vector<CascadeClassifierExImpl*>& cascades,
+                                     const Inputs<Picture>& inputs, const std::vector<_OutputArray>& objects,
+                                     const std::vector<_OutputArray>& numDetections,
+                                     const std::vector<_OutputArray>& levelWeights, bool device,
+                                     detail::StreamHandle stream)
+{
+    Request request = inputs.request();
+    for (const CascadeClassifierExImpl* cascade : cascades)
+        request.tasks.push_back(cascade->task());
+    const int rows = static_cast<int>(request.pictures.size());
+    std::vector<std::unique_ptr<TableOutputs>> outputs;
+    std::vector<Table> tables;
+    for (size_t t = 0; t < request.tasks.size(); ++t)
+    {
+        outputs.emplace_back(new TableOutputs(objects[t], numDetections[t], levelWeights[t], rows,
+                                              request.tasks[t].settings.maxObjects, device));
+        tables.push_back(outputs.back()->table());
+    }
+    if (rows > 0)
+        cascades[0]->engine(device).detect(request, tables, stream);
+}
+
+void CascadeClassifierExImpl::write(FileStorage& fs) const
+{
+    writeFormat(fs);
+    if (model_)
+        writeModel(fs, *model_);
+    fs << "scaleFactor" << settings_.scaleFactor << "minNeighbors" << settings_.minNeighbors;
+    fs << "minObjectSize" << getMinObjectSize() << "maxObjectSize" << getMaxObjectSize();
+    fs << "findLargestObject" << static_cast<int>(settings_.largest);
+    fs << "maxObjects" << settings_.maxObjects << "maxCandidates" << settings_.maxCandidates;
+}
+
+//! All members are checked before any is taken.
+void CascadeClassifierExImpl::read(const FileNode& fn)
+{
+    const bool own = fn.isMap() && !fn["maxCandidates"].empty();
+    CascadeClassifierExImpl other(nullptr, settings_);
+    if (!own || !fn["stageType"].empty() || !fn["stages"].empty()) // else written by an object without a cascade
+        other.model_ = readModel(fn, "FileNode");
+    if (own)
+    {
+        Size least, most;
+        fn["minObjectSize"] >> least;
+        fn["maxObjectSize"] >> most;
+        other.setScaleFactor(static_cast<double>(fn["scaleFactor"]));
+        other.setMinNeighbors(static_cast<int>(fn["minNeighbors"]));
+        other.setMinObjectSize(least);
+        other.setMaxObjectSize(most);
+        other.setFindLargestObject(static_cast<int>(fn["findLargestObject"]) != 0);
+        other.setMaxObjects(static_cast<int>(fn["maxObjects"]));
+        other.setMaxCandidates(static_cast<int>(fn["maxCandidates"]));
+    }
+    model_ = other.model_;
+    settings_ = other.settings_;
+}
+
+} // namespace
+
+Ptr<CascadeClassifierEx> CascadeClassifierEx::create(const String& filename)
+{
+    const Ptr<CascadeClassifierEx> cascade = makePtr<CascadeClassifierExImpl>();
+    if (!filename.empty())
+        cascade->load(filename);
+    return cascade;
+}
+
+bool CascadeClassifierEx::convert(const String& oldcascade, const String& newcascade)
+{
+    const ModelPtr model = loadModel(oldcascade);
+    FileStorage storage(newcascade, FileStorage::WRITE);
+    if (!storage.isOpened())
+        CV_Error_(Error::StsError, ("%s: cannot be written", newcascade.c_str()));
+    storage << "cascade"
+            << "{";
+    writeModel(storage, *model);
+    storage << "}";
+    return true;
+}
+
+void CascadeClassifierEx::detectTogether(const std::vector<Ptr<CascadeClassifierEx>>& cascades,
+                                         InputArrayOfArrays images, OutputArrayOfArrays objects,
+                                         OutputArrayOfArrays numDetections, OutputArrayOfArrays levelWeights,
+                                         Stream& stream)
+{
+    std::vector<CascadeClassifierExImpl*> impls;
+    for (const Ptr<CascadeClassifierEx>& cascade : cascades)
+    {
+        impls.push_back(dynamic_cast<CascadeClassifierExImpl*>(cascade.get()));
+        if (!impls.back())
+            CV_Error_(Error::StsBadArg,
+                      ("CascadeClassifierEx: cascades[%zu] is no object of create()", impls.size() - 1));
+        if (impls.back()->getScaleFactor() != impls[0]->getScaleFactor())
+            CV_Error_(Error::StsBadArg, ("CascadeClassifierEx: cascades[%zu] has another scaleFactor than the first: "
+                                         "%.17g and %.17g",
+                                         impls.size() - 1, impls.back()->getScaleFactor(), impls[0]->getScaleFactor()));
+    }
+    if (impls.empty())
+        CV_Error(Error::StsBadArg, "CascadeClassifierEx: cascades: at least one is needed");
+    CascadeClassifierExImpl::detect(impls, images, outputsOf("objects", objects, impls.size(), CV_32SC4),
+                                    outputsOf("numDetections", numDetections, impls.size(), CV_32SC1),
+                                    outputsOf("levelWeights", levelWeights, impls.size(), CV_64FC1), noArray(), stream);
+}
+
+String CascadeClassifierEx::getDefaultName() const { return "CascadeClassifierEx"; }
+
+}} // namespace cv::cuda

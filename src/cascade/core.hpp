@@ -1,0 +1,323 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The arithmetic of boosted cascades, for both engines. Everything that decides a result is here, and only here: scales,
+// resizing, contrast, features, stages, the skip rule, boxes and their groups. Compiled without contraction.
+//
+// Tables of sums hold 32 bits and may wrap: only differences modulo 2^32 matter, so tables of any part of a layer will do.
+#ifndef OPENCV_CUDATRACKING_CASCADE_CORE_HPP
+#define OPENCV_CUDATRACKING_CASCADE_CORE_HPP
+
+#include "../common/hostdevice.hpp"
+#include <cmath>
+#include <cstdint>
+
+namespace cv { namespace cuda { namespace cascade {
+
+const int MIN_WINDOW = 3;   //!< below there is no contrast rectangle, and no 3 x 3 cells
+const int MAX_WINDOW = 256; //!< up to here 32 bits hold the sum of squares of a window
+const int MAX_SIDE = 65535, MAX_SCALES = 4095, MAX_PICTURES = 1 << 20; //!< what a Key can tell apart
+const int MAX_CAPACITY = 65536; //!< of tables: objects and candidates of a picture
+
+enum
+{
+    HAAR = 0,
+    LBP = 1
+};
+
+struct Box
+{
+    int x, y, width, height;
+};
+
+//! Round half to even, as cvRound().
+CT_HOST_DEVICE int roundEven(float value) { return static_cast<int>(rintf(value)); }
+CT_HOST_DEVICE int roundEven(double value) { return static_cast<int>(rint(value)); }
+
+// --- scales and resizing ---------------------------------------------------------------------------------------------
+
+//! Side of a picture's layer at a scale, and side of a window's box.
+CT_HOST_DEVICE int layerSide(int side, float factor) { return roundEven(static_cast<float>(side) / factor); }
+CT_HOST_DEVICE int boxSide(int side, float factor) { return roundEven(static_cast<float>(side) * factor); }
+//! From window to window, in pixels of the layer.
+CT_HOST_DEVICE int stepOf(float factor) { return factor >= 2.f ? 1 : 2; }
+
+/** The reference cuts a layer into stripes of rows for its threads, as many as the first layer is wide, and their rounding
+loses rows at the bottom: part of its results. @param places rows where a window's top can be. @return rows that count. */
+CT_HOST_DEVICE int placesInStripes(int places, int step, int stripes)
+{
+    if (stripes <= 0 || places <= 0)
+        return 0;
+    const int rows = (places / step + stripes - 1) / stripes;
+    const int64_t covered = static_cast<int64_t>(stripes) * (rows > 1 ? rows : 1) * step;
+    return covered < places ? static_cast<int>(covered) : places;
+}
+
+//! Where a pixel of a layer takes its value, along one axis: `weight` 256ths of pixel `first` + 1, the rest of `first`.
+struct Tap
+{
+    int first, weight; //!< weight 0: first + 1 need not exist
+};
+
+//! Tap of pixel d when src pixels become dst: OpenCV's INTER_LINEAR_EXACT for 8 bits, which has 8 fractional bits.
+inline Tap tapOf(int d, int dst, int src)
+{
+    const double scale = 1. / (static_cast<double>(dst) / src);
+    const double place = scale * (d + 0.5) - 0.5;
+    const int first = static_cast<int>(std::floor(place));
+    if (first < 0)
+        return {0, 0};
+    if (first >= src - 1)
+        return {src - 1, 0};
+    const int weight = roundEven((place - first) * 256.);
+    return {first, weight};
+}
+
+//! Two taps of a row: 8 bits and 8 fractional bits, exact.
+CT_HOST_DEVICE unsigned blendRow(unsigned first, unsigned second, int weight)
+{
+    return first * static_cast<unsigned>(256 - weight) + second * static_cast<unsigned>(weight);
+}
+//! Two rows of blendRow().
+CT_HOST_DEVICE unsigned blendRows(unsigned upper, unsigned lower, int weight)
+{
+    return (upper * static_cast<unsigned>(256 - weight) + lower * static_cast<unsigned>(weight) + 32768u) >> 16;
+}
+
+//! Gray value of BGR, as cv::cvtColor(): 15 fractional bits, half up.
+CT_HOST_DEVICE unsigned grayOf(unsigned blue, unsigned green, unsigned red)
+{
+    return (blue * 3735u + green * 19235u + red * 9798u + 16384u) >> 15;
+}
+
+// --- windows ---------------------------------------------------------------------------------------------------------
+
+//! The window less a border of one pixel, in which contrast is measured.
+CT_HOST_DEVICE int contrastArea(int width, int height) { return (width - 2) * (height - 2); }
+
+/** Contrast of a window: area times sum of squares less the square of the sum. Up to 2^49, exact.
+@param sum,squares over the contrast rectangle, differences of the tables. */
+CT_HOST_DEVICE int64_t contrastOf(uint32_t sum, uint32_t squares, int area)
+{
+    const int64_t s = static_cast<int32_t>(sum);
+    return static_cast<int64_t>(area) * static_cast<int64_t>(squares) - s * s;
+}
+//! What features are multiplied with. @param contrast above 0.
+CT_HOST_DEVICE float normOf(int64_t contrast) { return static_cast<float>(1. / sqrt(static_cast<double>(contrast))); }
+//! Whether there is enough contrast to look at a window at all. Windows with less are dropped, without the skip rule.
+CT_HOST_DEVICE bool hasContrast(int64_t contrast, int area)
+{
+    return contrast > 0 && area * static_cast<double>(normOf(contrast)) < 1e-1;
+}
+//! The least contrast that hasContrast() accepts: spares square root and division for windows without it.
+inline int64_t leastContrast(int area)
+{
+    int64_t without = 0, with = static_cast<int64_t>(1) << 50;
+    while (with - without > 1)
+    {
+        const int64_t middle = without + (with - without) / 2;
+        (hasContrast(middle, area) ? with : without) = middle;
+    }
+    return with;
+}
+
+/** The skip rule: in a row of windows, left to right, the one after a window that was looked at and failed the first stage
+is skipped. (A window without contrast is looked at and does not fail.)
+@param failed bit k: window k would fail the first stage. T: uint32_t or uint64_t.
+@param carry in: the first window is skipped; out: the next one after the last.
+@return bit k: window k is skipped. */
+template <typename T> CT_HOST_DEVICE T skippedOf(T failed, bool& carry)
+{
+    // In each run of ones every second window is skipped, beginning after the first one, and the window after a run of odd
+    // length. An addition carries through runs that begin at odd bits, which turns "even bits" into "odd bits" for those.
+    const T even = static_cast<T>(0x5555555555555555ull), in = carry ? 1 : 0;
+    const T ones = failed & ~in;
+    const T after = static_cast<T>(ones << 1) | in;
+    const T oddStarts = ones & static_cast<T>(~even) & static_cast<T>(~after);
+    const T sum = static_cast<T>(oddStarts + ones);
+    carry = sum < ones;
+    const T flip = static_cast<T>(sum << 1);
+    return (even ^ flip) & after;
+}
+
+// --- features --------------------------------------------------------------------------------------------------------
+
+//! A value of the table of sums and its factor.
+struct Corner
+{
+    int16_t x, y; //!< from the window's corner; up to MAX_WINDOW
+    int32_t weight;
+};
+const int MAX_RECTANGLES = 3, MAX_CORNERS = 12;
+
+//! A Haar feature: two or three weighted rectangles, upright or rotated by 45 degrees.
+struct HaarFeature
+{
+    int16_t rectangle[MAX_RECTANGLES][4]; //!< x, y, width, height
+    float weight[MAX_RECTANGLES];
+    uint8_t rectangles; //!< 2 or 3
+    uint8_t tilted;
+    uint8_t exact;   //!< weights are integers and the value keeps below 2^24: the sum of corners is exact in any order
+    uint8_t corners; //!< that do not cancel out; 0 unless exact
+    Corner corner[MAX_CORNERS];
+};
+
+//! Corner k of a rectangle; its sign is cornerSign(). Rotated ones run to the lower right and the lower left.
+CT_HOST_DEVICE void cornerOf(const int16_t* r, bool tilted, int k, int& x, int& y)
+{
+    const int right = (k & 1) ? r[2] : 0, down = (k & 2) ? r[3] : 0;
+    x = r[0] + right - (tilted ? down : 0);
+    y = r[1] + down + (tilted ? right : 0);
+}
+CT_HOST_DEVICE int cornerSign(int k) { return k == 0 || k == 3 ? 1 : -1; }
+
+/** Value of a feature, before it is multiplied with the norm.
+@param at at(x, y): the table of sums, or of rotated sums, from the window's corner. */
+template <typename At> CT_HOST_DEVICE float haarValue(const HaarFeature& f, const At& at)
+{
+    if (f.exact)
+    {
+        uint32_t sum = 0;
+        for (int k = 0; k < f.corners; ++k)
+            sum += static_cast<uint32_t>(f.corner[k].weight) * at(f.corner[k].x, f.corner[k].y);
+        return static_cast<float>(static_cast<int32_t>(sum));
+    }
+    float value = 0.f;
+    for (int i = 0; i < f.rectangles; ++i)
+    {
+        uint32_t sum = 0;
+        for (int k = 0; k < 4; ++k)
+        {
+            int x, y;
+            cornerOf(f.rectangle[i], f.tilted != 0, k, x, y);
+            sum += static_cast<uint32_t>(cornerSign(k)) * at(x, y);
+        }
+        const float part = f.weight[i] * static_cast<float>(static_cast<int32_t>(sum));
+        value = i == 0 ? part : value + part;
+    }
+    return value;
+}
+CT_HOST_DEVICE bool haarGoesLeft(float value, float norm, float threshold) { return value * norm < threshold; }
+
+//! An LBP feature: 3 x 3 cells of width x height.
+struct LbpFeature
+{
+    int16_t x, y, width, height;
+};
+
+//! Code of a feature: bit 7 the upper left cell, then clockwise; set where a cell is not darker than the centre.
+template <typename At> CT_HOST_DEVICE int lbpCode(const LbpFeature& f, const At& at)
+{
+    uint32_t p[4][4];
+    for (int j = 0; j < 4; ++j)
+        for (int i = 0; i < 4; ++i)
+            p[j][i] = at(f.x + i * f.width, f.y + j * f.height);
+    const auto cell = [&](int i, int j)
+    { return static_cast<int32_t>(p[j][i] - p[j][i + 1] - p[j + 1][i] + p[j + 1][i + 1]); };
+    const int32_t centre = cell(1, 1);
+    return (cell(0, 0) >= centre ? 128 : 0) | (cell(1, 0) >= centre ? 64 : 0) | (cell(2, 0) >= centre ? 32 : 0) |
+           (cell(2, 1) >= centre ? 16 : 0) | (cell(2, 2) >= centre ? 8 : 0) | (cell(1, 2) >= centre ? 4 : 0) |
+           (cell(0, 2) >= centre ? 2 : 0) | (cell(0, 1) >= centre ? 1 : 0);
+}
+const int SUBSET_WORDS = 8;
+//! @param subset SUBSET_WORDS words: codes that go left.
+CT_HOST_DEVICE bool lbpGoesLeft(const uint32_t* subset, int code) { return (subset[code >> 5] >> (code & 31)) & 1u; }
+
+// --- trees and stages ------------------------------------------------------------------------------------------------
+
+//! A child is a node, after this one, when it is not negative, else the leaf ~child.
+struct Node
+{
+    int feature;
+    float threshold; //!< Haar; LBP has subsets
+    int left, right;
+};
+
+//! Nodes of a tree lie one after the other, the root first; so do its leaves.
+struct Tree
+{
+    int firstNode, nodes;
+};
+
+/** Trees whose leaves are added up; windows with less than the threshold fail. The reference adds floats in double precision,
+one tree after the other. Where leaf * 2^shift is an integer for all leaves and the sum stays below 2^53 (as in all of OpenCV's
+files), the same sum in integers is equal and has no order. */
+struct Stage
+{
+    int firstTree, trees;
+    float threshold;
+    int shift;              //!< fixed point; 0 and meaningless unless Model::fixedPoint
+    int64_t fixedThreshold; //!< sum < threshold if and only if fixed sum < fixedThreshold
+};
+
+CT_HOST_DEVICE bool stageFails(double sum, const Stage& stage) { return sum < static_cast<double>(stage.threshold); }
+//! Weight of a window from the last stage's sum in fixed point.
+CT_HOST_DEVICE double weightOf(int64_t fixedSum, int shift) { return ldexp(static_cast<double>(fixedSum), -shift); }
+
+// --- candidates ------------------------------------------------------------------------------------------------------
+
+//! A window's place: picture (20 bits), scale (12), y and x in the layer (16 each). Its order is that of results.
+typedef uint64_t Key;
+
+CT_HOST_DEVICE Key keyOf(int picture, int scale, int x, int y)
+{
+    return static_cast<Key>(picture) << 44 | static_cast<Key>(scale) << 32 | static_cast<Key>(y) << 16 |
+           static_cast<Key>(x);
+}
+CT_HOST_DEVICE int pictureOf(Key key) { return static_cast<int>(key >> 44); }
+CT_HOST_DEVICE int scaleOf(Key key) { return static_cast<int>(key >> 32) & 0xfff; }
+CT_HOST_DEVICE int yOf(Key key) { return static_cast<int>(key >> 16) & 0xffff; }
+CT_HOST_DEVICE int xOf(Key key) { return static_cast<int>(key) & 0xffff; }
+
+//! Box in the picture of a window at (x, y) of a layer.
+CT_HOST_DEVICE Box boxOf(int x, int y, float factor, int boxWidth, int boxHeight)
+{
+    return {roundEven(static_cast<float>(x) * factor), roundEven(static_cast<float>(y) * factor), boxWidth, boxHeight};
+}
+
+//! Where the mask is looked at for a box.
+CT_HOST_DEVICE int centreOf(int start, int length, int side)
+{
+    const int centre = start + length / 2;
+    return centre < side ? centre : side - 1;
+}
+
+// --- groups ----------------------------------------------------------------------------------------------------------
+
+CT_HOST_DEVICE int lesser(int a, int b) { return a < b ? a : b; }
+CT_HOST_DEVICE int distance(int a, int b) { return a < b ? b - a : a - b; }
+
+//! Whether all four edges lie near each other. A group is what such pairs connect.
+CT_HOST_DEVICE bool areSimilar(const Box& a, const Box& b)
+{
+    const double delta = 0.2 * (lesser(a.width, b.width) + lesser(a.height, b.height)) * 0.5;
+    return distance(a.x, b.x) <= delta && distance(a.y, b.y) <= delta &&
+           distance(a.x + a.width, b.x + b.width) <= delta && distance(a.y + a.height, b.y + b.height) <= delta;
+}
+//! Mean of one side or coordinate. @param sum modulo 2^32.
+CT_HOST_DEVICE int meanOf(uint32_t sum, int count)
+{
+    return roundEven(static_cast<float>(static_cast<int32_t>(sum)) * (1.f / static_cast<float>(count)));
+}
+//! Whether group a, of countA candidates, is dropped for group b. Both have more candidates than minNeighbors.
+CT_HOST_DEVICE bool isPartOf(const Box& a, int countA, const Box& b, int countB)
+{
+    const int dx = roundEven(b.width * 0.2), dy = roundEven(b.height * 0.2);
+    return a.x >= b.x - dx && a.y >= b.y - dy && a.x + a.width <= b.x + b.width + dx &&
+           a.y + a.height <= b.y + b.height + dy && (countB > (countA > 3 ? countA : 3) || countA < 3);
+}
+
+//! The part of a box inside of a picture; false: none.
+CT_HOST_DEVICE bool clip(Box& box, int cols, int rows)
+{
+    const int right = lesser(box.x + box.width, cols), bottom = lesser(box.y + box.height, rows);
+    box.x = box.x > 0 ? box.x : 0;
+    box.y = box.y > 0 ? box.y : 0;
+    box.width = right - box.x;
+    box.height = bottom - box.y;
+    return box.width > 0 && box.height > 0;
+}
+
+}}} // namespace cv::cuda::cascade
+
+#endif // OPENCV_CUDATRACKING_CASCADE_CORE_HPP

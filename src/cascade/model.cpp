@@ -1,0 +1,307 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The two formats of cascades. Files are hostile: nothing enters a model unchecked.
+#include "model_builder.hpp"
+#include <algorithm>
+#include <cfloat>
+
+namespace cv { namespace cuda { namespace cascade {
+
+// --- the new format --------------------------------------------------------------------------------------------------
+
+static void readWindow(const Item& root, Builder& builder)
+{
+    builder.window(root, root.integerOf("width", 1, 1000000), root.integerOf("height", 1, 1000000));
+}
+
+static void readRectangles(const Item& list, int& count, int (*rectangles)[4], float* weights)
+{
+    count = list.list(1, MAX_RECTANGLES);
+    list.each(
+        [&](const Item& item, int i)
+        {
+            item.list(5, 5);
+            item.each(
+                [&](const Item& number, int k)
+                {
+                    if (k < 4)
+                        rectangles[i][k] = number.integer(0, MAX_WINDOW);
+                    else
+                        weights[i] = number.finite();
+                });
+        });
+}
+
+static void readHaarFeature(const Item& item, bool old, Builder& builder)
+{
+    int count = 0, rectangles[MAX_RECTANGLES][4] = {};
+    float weights[MAX_RECTANGLES] = {};
+    item.with("rects", [&](const Item& list) { readRectangles(list, count, rectangles, weights); });
+    const bool tilted = item.has("tilted") && item.integerOf("tilted", INT_MIN, INT_MAX) != 0;
+    if (old && count > 2 && std::abs(weights[2]) < FLT_EPSILON) // as the reference does when it converts
+        count = 2;
+    builder.haar(item, rectangles, weights, count, tilted);
+}
+
+static void readFeatures(const Item& list, int kind, Builder& builder)
+{
+    list.list(1, MAX_FEATURES);
+    list.each(
+        [&](const Item& item, int)
+        {
+            if (kind == HAAR)
+                return readHaarFeature(item, false, builder);
+            item.with("rect",
+                      [&](const Item& rectangle)
+                      {
+                          int r[4] = {};
+                          rectangle.list(4, 4);
+                          rectangle.each([&](const Item& number, int k) { r[k] = number.integer(0, MAX_WINDOW); });
+                          builder.lbp(item, r[0], r[1], r[2], r[3]);
+                      });
+        });
+}
+
+static void readTree(const Item& item, Model& model, Builder& builder)
+{
+    const int perNode = model.kind == HAAR ? 4 : 3 + SUBSET_WORDS;
+    builder.tree();
+    item.with("internalNodes",
+              [&](const Item& list)
+              {
+                  const int size = list.list(perNode, perNode * MAX_TREE_NODES);
+                  if (size % perNode != 0)
+                      list.fail(format("%d numbers, and each node has %d", size, perNode).c_str());
+                  int index[3] = {};
+                  list.each(
+                      [&](const Item& number, int i)
+                      {
+                          const int k = i % perNode;
+                          if (k < 3)
+                              index[k] = number.integer(-MAX_NODES, MAX_NODES);
+                          else if (model.kind == LBP)
+                              model.subsets.push_back(static_cast<uint32_t>(number.integer(INT_MIN, INT_MAX)));
+                          if (k == perNode - 1)
+                              builder.node(number, index[2], model.kind == HAAR ? number.finite() : 0.f, index[0],
+                                           index[1]);
+                      });
+              });
+    item.with("leafValues",
+              [&](const Item& list)
+              {
+                  list.list(2, MAX_TREE_NODES + 1);
+                  list.each([&](const Item& number, int) { builder.leaf(number.finite()); });
+                  builder.endTree(list);
+              });
+}
+
+static void readNew(const Item& root, Model& model, Builder& builder)
+{
+    root.with("stageType",
+              [](const Item& item)
+              {
+                  if (item.string() != "BOOST")
+                      item.fail("only BOOST is known");
+              });
+    root.with("featureType",
+              [&](const Item& item)
+              {
+                  const std::string type = item.string();
+                  if (type != "HAAR" && type != "LBP")
+                      item.fail(type == "HOG" ? "HOG cascades are not supported" : "only HAAR and LBP are known");
+                  model.kind = type == "HAAR" ? HAAR : LBP;
+              });
+    readWindow(root, builder);
+    root.with("featureParams",
+              [&](const Item& item)
+              {
+                  const int categories = item.integerOf("maxCatCount", 0, INT_MAX);
+                  if (categories != (model.kind == HAAR ? 0 : 32 * SUBSET_WORDS))
+                      item.fail(
+                          format("maxCatCount is %d, and must be 0 for HAAR and 256 for LBP", categories).c_str());
+              });
+    root.with("stages",
+              [&](const Item& list)
+              {
+                  list.list(1, MAX_STAGES);
+                  list.each(
+                      [&](const Item& item, int)
+                      {
+                          builder.stage(item, item.finiteOf("stageThreshold"));
+                          item.with("weakClassifiers",
+                                    [&](const Item& trees)
+                                    {
+                                        trees.list(1, MAX_NODES);
+                                        trees.each([&](const Item& tree, int) { readTree(tree, model, builder); });
+                                    });
+                      });
+              });
+    root.with("features", [&](const Item& list) { readFeatures(list, model.kind, builder); });
+}
+
+// --- the old format --------------------------------------------------------------------------------------------------
+
+//! A child is a value, which becomes the next leaf of the tree, or a node.
+static int readOldChild(const Item& item, const char* value, const char* node, int& leaves, Builder& builder)
+{
+    if (!item.has(value))
+        return item.integerOf(node, 1, MAX_TREE_NODES);
+    builder.leaf(item.finiteOf(value));
+    return -leaves++;
+}
+
+static void readOldTree(const Item& list, Model& model, Builder& builder)
+{
+    list.list(1, MAX_TREE_NODES);
+    builder.tree();
+    int leaves = 0;
+    list.each(
+        [&](const Item& item, int)
+        {
+            if (model.haar.size() >= static_cast<size_t>(MAX_FEATURES))
+                item.fail("too many features");
+            item.with("feature", [&](const Item& feature) { readHaarFeature(feature, true, builder); });
+            const int left = readOldChild(item, "left_val", "left_node", leaves, builder);
+            const int right = readOldChild(item, "right_val", "right_node", leaves, builder);
+            builder.node(item, static_cast<int>(model.haar.size()) - 1, item.finiteOf("threshold"), left, right);
+        });
+    builder.endTree(list);
+}
+
+static void readOld(const Item& root, Model& model, Builder& builder)
+{
+    model.kind = HAAR;
+    root.with("size",
+              [&](const Item& list)
+              {
+                  int side[2] = {};
+                  list.list(2, 2);
+                  list.each([&](const Item& number, int k) { side[k] = number.integer(1, 1000000); });
+                  builder.window(list, side[0], side[1]);
+              });
+    root.with("stages",
+              [&](const Item& list)
+              {
+                  list.list(1, MAX_STAGES);
+                  list.each(
+                      [&](const Item& item, int)
+                      {
+                          builder.stage(item, item.finiteOf("stage_threshold"));
+                          item.with("trees",
+                                    [&](const Item& trees)
+                                    {
+                                        trees.list(1, MAX_NODES);
+                                        trees.each([&](const Item& tree, int) { readOldTree(tree, model, builder); });
+                                    });
+                      });
+              });
+}
+
+ModelPtr readModel(const FileNode& cascade, const std::string& name)
+{
+    const Place place = {nullptr, "cascade", -1};
+    const Item root(cascade, name, place);
+    if (!cascade.isMap())
+        root.fail("there is no cascade here");
+    const std::shared_ptr<Model> model = std::make_shared<Model>();
+    Builder builder(*model);
+    if (root.has("stageType") || root.has("featureType"))
+        readNew(root, *model, builder);
+    else if (root.has("size") && root.has("stages"))
+        readOld(root, *model, builder);
+    else
+        root.fail(
+            "has neither stageType and featureType, as cascades of the new format, nor size and stages, as old ones");
+    builder.finish(root);
+    return model;
+}
+
+// --- writing ---------------------------------------------------------------------------------------------------------
+
+static void writeTree(FileStorage& storage, const Model& model, int t)
+{
+    const Tree& tree = model.trees[t];
+    const int firstLeaf = tree.firstNode + t;
+    const auto child = [&](int c) { return c >= 0 ? c - tree.firstNode : -(~c - firstLeaf); };
+    storage << "{"
+            << "internalNodes"
+            << "[:";
+    for (int n = tree.firstNode; n < tree.firstNode + tree.nodes; ++n)
+    {
+        const Node& node = model.nodes[n];
+        storage << child(node.left) << child(node.right) << node.feature;
+        if (model.kind == HAAR)
+            storage << node.threshold;
+        else
+            for (int k = 0; k < SUBSET_WORDS; ++k)
+                storage << static_cast<int>(model.subsets[static_cast<size_t>(n) * SUBSET_WORDS + k]);
+    }
+    storage << "]"
+            << "leafValues"
+            << "[:";
+    for (int k = 0; k <= tree.nodes; ++k)
+        storage << model.leaves[firstLeaf + k];
+    storage << "]"
+            << "}";
+}
+
+static void writeFeatures(FileStorage& storage, const Model& model)
+{
+    storage << "features"
+            << "[";
+    for (const HaarFeature& f : model.haar)
+    {
+        storage << "{"
+                << "rects"
+                << "[";
+        for (int i = 0; i < f.rectangles; ++i)
+            storage << "[:" << f.rectangle[i][0] << f.rectangle[i][1] << f.rectangle[i][2] << f.rectangle[i][3]
+                    << f.weight[i] << "]";
+        storage << "]";
+        if (f.tilted)
+            storage << "tilted" << 1;
+        storage << "}";
+    }
+    for (const LbpFeature& f : model.lbp)
+        storage << "{"
+                << "rect"
+                << "[:" << f.x << f.y << f.width << f.height << "]"
+                << "}";
+    storage << "]";
+}
+
+void writeModel(FileStorage& storage, const Model& model)
+{
+    int mostTrees = 0;
+    for (const Stage& stage : model.stages)
+        mostTrees = std::max(mostTrees, stage.trees);
+    storage << "stageType"
+            << "BOOST"
+            << "featureType" << (model.kind == HAAR ? "HAAR" : "LBP");
+    storage << "height" << model.height << "width" << model.width;
+    storage << "stageParams"
+            << "{"
+            << "maxWeakCount" << mostTrees << "}";
+    storage << "featureParams"
+            << "{"
+            << "maxCatCount" << (model.kind == HAAR ? 0 : 32 * SUBSET_WORDS) << "}";
+    storage << "stageNum" << static_cast<int>(model.stages.size()) << "stages"
+            << "[";
+    for (size_t s = 0; s < model.stages.size(); ++s)
+    {
+        const Stage& stage = model.stages[s];
+        storage << "{"
+                << "maxWeakCount" << stage.trees << "stageThreshold" << model.fileThresholds[s];
+        storage << "weakClassifiers"
+                << "[";
+        for (int t = stage.firstTree; t < stage.firstTree + stage.trees; ++t)
+            writeTree(storage, model, t);
+        storage << "]"
+                << "}";
+    }
+    storage << "]";
+    writeFeatures(storage, model);
+}
+
+}}} // namespace cv::cuda::cascade

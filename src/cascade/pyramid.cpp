@@ -1,0 +1,132 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Which scales a picture is looked at in, for both engines.
+#include "../precomp.hpp"
+#include "stages.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace cascade {
+
+namespace {
+
+const size_t MAX_POWERS = 1 << 20; // of the scale factor, most of which limits of size may take away
+
+//! All powers of the scale factor at which the window fits into the picture.
+std::vector<float> powersOf(int cols, int rows, const Task& task)
+{
+    std::vector<float> factors;
+    for (double factor = 1.;; factor *= task.settings.scaleFactor)
+    {
+        if (roundEven(task.model->width * factor) > cols || roundEven(task.model->height * factor) > rows)
+            return factors;
+        if (factors.size() == MAX_POWERS)
+            CV_Error_(Error::StsOutOfRange,
+                      ("CascadeClassifierEx: scaleFactor %.17g is too near to 1", task.settings.scaleFactor));
+        factors.push_back(static_cast<float>(factor));
+    }
+}
+
+//! Of these, the indices within the limits of size, or else the one nearest to the least size.
+std::vector<int> chosenOf(const std::vector<float>& factors, int cols, int rows, const Task& task)
+{
+    const Settings& s = task.settings;
+    const bool limited = s.maxWidth != 0 && s.maxHeight != 0;
+    const int maxWidth = limited ? s.maxWidth : cols, maxHeight = limited ? s.maxHeight : rows;
+    std::vector<int> chosen;
+    int nearest = -1;
+    double least = 0.;
+    for (size_t i = 0; i < factors.size(); ++i)
+    {
+        const int width = boxSide(task.model->width, factors[i]), height = boxSide(task.model->height, factors[i]);
+        if (width > maxWidth || height > maxHeight)
+            break;
+        if (width >= s.minWidth && height >= s.minHeight)
+            chosen.push_back(static_cast<int>(i));
+    }
+    for (size_t i = 0; chosen.empty() && i < factors.size(); ++i)
+    {
+        const double dx = static_cast<double>(s.minWidth) - boxSide(task.model->width, factors[i]);
+        const double dy = static_cast<double>(s.minHeight) - boxSide(task.model->height, factors[i]);
+        const double far = dx * dx + dy * dy;
+        if (nearest < 0 || far < least)
+        {
+            nearest = static_cast<int>(i);
+            least = far;
+        }
+    }
+    if (nearest >= 0)
+        chosen.push_back(nearest);
+    return chosen;
+}
+
+int addTaps(std::vector<Tap>& taps, int dst, int src)
+{
+    const int first = static_cast<int>(taps.size());
+    for (int d = 0; d < dst; ++d)
+        taps.push_back(tapOf(d, dst, src));
+    return first;
+}
+
+Layer layerOf(float factor, int cols, int rows, std::vector<Tap>& taps)
+{
+    Layer layer = {factor, layerSide(cols, factor), layerSide(rows, factor), stepOf(factor), 0, 0};
+    layer.columnTaps = addTaps(taps, layer.cols, cols);
+    layer.rowTaps = addTaps(taps, layer.rows, rows);
+    return layer;
+}
+
+//! @param stripes of the task's first layer.
+Grid gridOf(const Layer& layer, int index, const Model& model, int stripes)
+{
+    const int columns = std::max(layer.cols + 1 - model.width, 0), rows = std::max(layer.rows + 1 - model.height, 0);
+    return {index, detail::ceilDiv(columns, layer.step),
+            detail::ceilDiv(placesInStripes(rows, layer.step, stripes), layer.step), boxSide(model.width, layer.factor),
+            boxSide(model.height, layer.factor)};
+}
+
+} // namespace
+
+Pyramid makePyramid(int cols, int rows, const std::vector<Task>& tasks)
+{
+    Pyramid pyramid;
+    pyramid.cols = cols;
+    pyramid.rows = rows;
+    std::vector<std::vector<int>> chosen;
+    std::vector<float> longest;
+    std::vector<int> used;
+    for (const Task& task : tasks)
+    {
+        const std::vector<float> factors = powersOf(cols, rows, task);
+        chosen.push_back(chosenOf(factors, cols, rows, task));
+        used.insert(used.end(), chosen.back().begin(), chosen.back().end());
+        if (factors.size() > longest.size())
+            longest = factors;
+    }
+    std::sort(used.begin(), used.end());
+    used.erase(std::unique(used.begin(), used.end()), used.end());
+    if (used.size() > static_cast<size_t>(MAX_SCALES))
+        CV_Error_(Error::StsOutOfRange,
+                  ("CascadeClassifierEx: scaleFactor %.17g makes %zu scales of a picture of %d x %d, "
+                   "and %d are the most",
+                   tasks[0].settings.scaleFactor, used.size(), cols, rows, MAX_SCALES));
+    for (int power : used)
+        pyramid.layers.push_back(layerOf(longest[power], cols, rows, pyramid.taps));
+    for (size_t t = 0; t < tasks.size(); ++t)
+    {
+        std::vector<Grid> grids;
+        int stripes = 0;
+        for (int power : chosen[t])
+        {
+            const int index = static_cast<int>(std::lower_bound(used.begin(), used.end(), power) - used.begin());
+            const Layer& layer = pyramid.layers[index];
+            if (grids.empty())
+                stripes = detail::ceilDiv(std::max(layer.cols + 1 - tasks[t].model->width, 0), 32);
+            grids.push_back(gridOf(layer, index, *tasks[t].model, stripes));
+        }
+        pyramid.grids.push_back(std::move(grids));
+    }
+    return pyramid;
+}
+
+}}} // namespace cv::cuda::cascade

@@ -1,0 +1,161 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The stages of detection with a boosted cascade, in the order of the literature:
+//
+//   makePyramid   which scales, and where each pixel of a layer takes its value (on the host, for both engines)
+//   toGray        gray values
+//   sumTables     a part of a layer: resized, then tables of sums, of squares, and of rotated sums
+//   classify      the cascade on the windows of that part, stage by stage, on fewer and fewer windows
+//   group         candidates in the order of their keys -> objects
+//
+// What goes from stage to stage is written here; tiles and layouts stand beside the code that has them.
+#ifndef OPENCV_CUDATRACKING_CASCADE_STAGES_HPP
+#define OPENCV_CUDATRACKING_CASCADE_STAGES_HPP
+
+#include "../common/scratch_pool.hpp"
+#include "../common/views.hpp"
+#include "core.hpp"
+#include "model.hpp"
+#include <vector>
+
+namespace cv { namespace cuda { namespace cascade {
+
+using detail::PictureView;
+using detail::RowsView;
+
+struct Settings
+{
+    double scaleFactor;
+    int minNeighbors;                             //!< 0 or less: no groups
+    int minWidth, minHeight, maxWidth, maxHeight; //!< of objects; a zero in the last two: the picture's
+    bool largest;                                 //!< only the object of largest area
+    int maxObjects, maxCandidates;                //!< of a picture, in tables
+};
+
+//! A cascade and what it is to do.
+struct Task
+{
+    ModelPtr model;
+    Settings settings;
+};
+
+// --- pyramid ---------------------------------------------------------------------------------------------------------
+
+//! A scaled picture. Its index in the pyramid is the scale of keys.
+struct Layer
+{
+    float factor;
+    int cols, rows;
+    int step;                //!< from window to window
+    int columnTaps, rowTaps; //!< index of the first of cols and of rows taps
+};
+
+//! The windows of one cascade on one layer.
+struct Grid
+{
+    int layer;
+    int cols, rows;          //!< number of windows; window (i, j) is at (i * step, j * step) of the layer
+    int boxWidth, boxHeight; //!< of its boxes in the picture
+};
+
+//! For all pictures of one size. Integers only, but for the factors: ready for the device.
+struct Pyramid
+{
+    int cols, rows;
+    std::vector<Layer> layers; //!< those that some task needs, ascending
+    std::vector<Tap> taps;
+    std::vector<std::vector<Grid>> grids; //!< for each task, ascending
+};
+
+//! @param tasks all of one scale factor. @throws cv::Exception when there are more than MAX_SCALES layers.
+Pyramid makePyramid(int cols, int rows, const std::vector<Task>& tasks);
+
+// --- candidates and objects ------------------------------------------------------------------------------------------
+
+struct Candidate
+{
+    Key key;
+    double weight; //!< sum of the last stage
+};
+
+struct Objects
+{
+    std::vector<Box> boxes;
+    std::vector<int> counts;     //!< candidates in each
+    std::vector<double> weights; //!< the largest of them
+    int candidates = 0;
+};
+
+//! What countPasses() gives for one grid.
+struct Passes
+{
+    int64_t windows = 0, looked = 0, contrast = 0; //!< on the grid; not skipped; of those, with contrast
+    std::vector<int64_t> stages;                   //!< of those, passed each stage
+};
+
+namespace cpu {
+
+//! A model for the vector loops: corners as offsets into the tables.
+class Prepared;
+struct Scratch;
+
+//! Width and height of the largest window of all tasks: tables of sums are made for it.
+struct Extent
+{
+    int width, height;
+    bool squares, tilted; //!< some task needs these tables
+};
+Extent extentOf(const std::vector<Task>& tasks);
+
+std::shared_ptr<const Prepared> prepare(const ModelPtr& model, const Extent& extent);
+
+void toGray(const PictureView& picture, RowsView<uint8_t> gray);
+
+//! Rows of windows that one job works on.
+const int BAND_ROWS = 32;
+
+//! What all jobs of one picture share.
+struct Work
+{
+    PictureView gray, mask; //!< mask: data null, none
+    int picture;            //!< its number, for keys
+    const Pyramid* pyramid;
+    const std::vector<Task>* tasks;
+    const std::vector<std::shared_ptr<const Prepared>>* prepared;
+    Extent extent;
+};
+
+/** sumTables and classify, tile by tile, for windows of rows [firstRow, firstRow + BAND_ROWS) of all tasks' grids on a layer.
+@param candidates one list a task; what is found is appended, in the order of keys.
+@param passes null, or one for each task: counted up. */
+void classifyBand(const Work& work, int layer, int firstRow, detail::ScratchPool<Scratch>& scratch,
+                  std::vector<Candidate>* candidates, Passes* passes);
+
+//! @param candidates in the order of keys.
+void group(const std::vector<Candidate>& candidates, const Pyramid& pyramid, int task, const Settings& settings,
+           Objects& objects);
+
+} // namespace cpu
+
+namespace gpu {
+
+//! Of pictures with 3 or 4 channels.
+void toGray(const PictureView& picture, RowsView<uint8_t> gray, detail::StreamHandle stream);
+
+// What the following take and how it is laid out: src/cuda/cascade_classify.hpp.
+struct Classification;
+struct Grouping;
+
+/** sumTables and classify, for all tiles of all layers and pictures of one cascade. Candidates come in any order, and their numbers
+are true also where lists are too short. */
+void classify(const Classification& job, detail::StreamHandle stream);
+
+//! One row of tables a picture.
+void group(const Grouping& job, detail::StreamHandle stream);
+
+} // namespace gpu
+
+}}} // namespace cv::cuda::cascade
+
+#endif // OPENCV_CUDATRACKING_CASCADE_STAGES_HPP

@@ -1,0 +1,21 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// cv::CascadeClassifier, where this build has it.
+#ifndef OPENCV_CUDATRACKING_TEST_PEER_CASCADE_HPP
+#define OPENCV_CUDATRACKING_TEST_PEER_CASCADE_HPP
+
+#include "opencv2/opencv_modules.hpp"
+#include "opencv2/core/version.hpp"
+
+#if defined HAVE_OPENCV_XOBJDETECT && CV_VERSION_MAJOR >= 5
+#include "opencv2/xobjdetect.hpp"
+#define CUDATRACKING_CASCADE_PEER 1
+#elif CV_VERSION_MAJOR < 5 && (defined HAVE_OPENCV_OBJDETECT || defined CUDATRACKING_HAVE_CASCADE_PEER)
+#include "opencv2/objdetect.hpp"
+#define CUDATRACKING_CASCADE_PEER 1
+#else
+#define CUDATRACKING_CASCADE_PEER 0
+#endif
+
+#endif // OPENCV_CUDATRACKING_TEST_PEER_CASCADE_HPP
