@@ -12,6 +12,7 @@
 # Without a GPU the CUDA suites are listed as SKIPPED. Peers that results are compared with, VLFeat (Debian's libvlfeat-dev) and
 # scikit-image (PyPI), are installed where that is possible; their tests are skipped without them. Environment, for the tests:
 #   CUDATRACKING_SAMPLES_DATA   pictures and videos (default: samples/data of the unpacked OpenCV)
+#   CUDATRACKING_CASCADES       folder of haarcascades and lbpcascades (default: data of the unpacked OpenCV)
 #   CUDATRACKING_TLD_DATA       optional: folder of the TLD sequences
 #   CUDATRACKING_TEST_TIMEOUT   seconds after which a hanging test program is ended (default 2400)
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
@@ -36,6 +37,7 @@ paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
 eval "$paths" # BUILD_DIR BIN_DIR CV2_DIR PYTHON SOURCES SAMPLES_DATA CUDA
 [ -x "$BIN_DIR/opencv_test_cudatracking" ] || die "$BIN_DIR/opencv_test_cudatracking does not exist; run without --no-build"
 export CUDATRACKING_SAMPLES_DATA=${CUDATRACKING_SAMPLES_DATA:-$SAMPLES_DATA}
+export CUDATRACKING_CASCADES=${CUDATRACKING_CASCADES:-$SOURCES/opencv/data}
 limit=${CUDATRACKING_TEST_TIMEOUT:-2400}
 
 results=$BUILD_DIR/test-results

@@ -105,6 +105,25 @@ private:
     Mat gray_;
 };
 
+//! Of the new format.
+inline void writeFeature(FileStorage& fs, const OracleFeature& f, bool haar)
+{
+    fs << "{" << (haar ? "rects" : "rect");
+    fs << (haar ? "[" : "[:");
+    for (size_t i = 0; i < f.rects.size(); ++i)
+    {
+        if (haar)
+            fs << "[:";
+        fs << f.rects[i].x << f.rects[i].y << f.rects[i].width << f.rects[i].height;
+        if (haar)
+            fs << f.weights[i] << "]";
+    }
+    fs << "]";
+    if (haar)
+        fs << "tilted" << int(f.tilted);
+    fs << "}";
+}
+
 inline void writeNewCascade(FileStorage& fs, const OracleCascade& c)
 {
     fs << "cascade"
@@ -150,22 +169,7 @@ inline void writeNewCascade(FileStorage& fs, const OracleCascade& c)
        << "features"
        << "[";
     for (const OracleFeature& f : c.features)
-    {
-        fs << "{" << (c.haar ? "rects" : "rect");
-        fs << (c.haar ? "[" : "[:");
-        for (size_t i = 0; i < f.rects.size(); ++i)
-        {
-            if (c.haar)
-                fs << "[:";
-            fs << f.rects[i].x << f.rects[i].y << f.rects[i].width << f.rects[i].height;
-            if (c.haar)
-                fs << f.weights[i] << "]";
-        }
-        fs << "]";
-        if (c.haar)
-            fs << "tilted" << int(f.tilted);
-        fs << "}";
-    }
+        writeFeature(fs, f, c.haar);
     fs << "]"
        << "}";
 }

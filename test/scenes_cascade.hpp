@@ -60,12 +60,15 @@ inline std::vector<CascadeScene> cascadeScenes()
 {
     const std::string data = requireFolder("CUDATRACKING_SAMPLES_DATA");
     std::vector<CascadeScene> scenes;
-    scenes.push_back({"lena.jpg", requirePicture(data, "lena.jpg")});
-    Mat messi, alpha;
-    resize(requirePicture(data, "messi5.jpg"), messi, Size(431, 277));
+    Mat lena, messi, alpha;
+    resize(requirePicture(data, "lena.jpg"), lena, Size(300, 300), 0, 0, INTER_AREA);
+    scenes.push_back({"lena.jpg", lena});
+    resize(requirePicture(data, "messi5.jpg"), messi, Size(331, 217));
     cvtColor(messi, alpha, COLOR_BGR2BGRA);
     scenes.push_back({"messi5.jpg, BGRA", alpha});
-    scenes.push_back({"home.jpg, gray, region", asRoi(requirePicture(data, "home.jpg", IMREAD_GRAYSCALE))});
+    Mat home;
+    resize(requirePicture(data, "home.jpg", IMREAD_GRAYSCALE), home, Size(289, 211), 0, 0, INTER_AREA);
+    scenes.push_back({"home.jpg, gray, region", asRoi(home)});
     RNG rng(20240601);
     scenes.push_back({"noise", randomPicture(rng, Size(161, 129), CV_8UC1, 3)});
     return scenes;

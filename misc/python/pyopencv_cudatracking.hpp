@@ -9,6 +9,7 @@
 
 typedef cv::cuda::FragmentMatcher::Params FragmentMatcher_Params;
 typedef std::vector<cv::cuda::FragmentMatch> vector_FragmentMatch;
+typedef std::vector<cv::Ptr<cv::cuda::CascadeClassifierEx>> vector_Ptr_CascadeClassifierEx;
 
 // InputArrayOfArrays has a GpuMat overload, whose argument the generator declares as `vector_cuda::GpuMat`.
 namespace vector_cuda {

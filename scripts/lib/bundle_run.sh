@@ -38,6 +38,7 @@ if [ "$WHAT" = fuzz ] && [[ ! ${FILTER:-600} =~ ^[1-9][0-9]*$ ]]; then
 fi
 mkdir -p "$OUT" || exit 2
 export CUDATRACKING_SAMPLES_DATA=${CUDATRACKING_SAMPLES_DATA:-$HERE/data}
+export CUDATRACKING_CASCADES=${CUDATRACKING_CASCADES:-$HERE/data}
 
 say() { printf '== %s\n' "$*" | tee -a "$OUT/summary.txt"; }
 : >"$OUT/summary.txt"

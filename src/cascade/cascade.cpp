@@ -5,7 +5,6 @@
 #include "arguments.hpp"
 #include "engine.hpp"
 #include <algorithm>
-#include <cmath>
 
 namespace cv { namespace cuda {
 

@@ -15,42 +15,47 @@ namespace cv { namespace cuda {
 /** @brief Object detection with boosted cascades: every Haar and LBP cascade of OpenCV, with the results of
 cv::CascadeClassifier.
 
-**Results** are those of cv::CascadeClassifier::detectMultiScale() with one thread (cv::setNumThreads(1)) on a Mat: the same
-candidates in the same order, by scale, then y, then x; the same groups, counts, levels and weights. With several threads
-the order of cv::CascadeClassifier varies; here it does not. One difference: in a cascade of a single stage,
-cv::CascadeClassifier with outputRejectLevels also reports windows without contrast, with the weight of another window;
-this class does not report them.
+**Results** are those of cv::CascadeClassifier::detectMultiScale() with one thread (cv::setNumThreads(1)) on a Mat:
+the same candidates in the same order, by scale, then y, then x; the same groups, counts, levels and weights. With
+several threads the order of cv::CascadeClassifier varies; here it does not. One difference: in a cascade of a single
+stage, cv::CascadeClassifier with outputRejectLevels also reports windows without contrast, with the weight of another
+window; this class does not report them.
 
-**Files**: XML, YAML and JSON (also what FileStorage keeps in memory), new format (BOOST with HAAR or LBP features; trees of
-any shape, tilted features) and the old format of haartraining, which is converted when read. HOG cascades are refused.
-Limits: 16 MB, window sides 3 to 256, up to 65,536 features, 2^20 nodes, 4,096 stages, 255 nodes a tree; a feature, rotated ones too,
-lies in the window; a child of a node comes after it; all numbers are finite.
+**Files**: XML, YAML and JSON (also what FileStorage keeps in memory), new format (BOOST with HAAR or LBP features;
+trees of any shape, tilted features) and the old format of haartraining, which is converted when read. HOG cascades
+are refused.
+Limits: 16 MB, window sides 3 to 256, up to 65,536 features, 2^20 nodes, 4,096 stages, 255 nodes a tree; a feature,
+rotated ones too, lies in the window; a child of a node comes after it; all numbers are finite.
 
-**Pictures**: CV_8U, 1 channel (gray), 3 (BGR) or 4 (BGRA), sides up to 65,535. A region of interest is a picture of its own.
+**Pictures**: CV_8U, 1 channel (gray), 3 (BGR) or 4 (BGRA), sides up to 65,535. A region of interest is a picture of
+its own.
 **Scales** are powers of scaleFactor, as many as the picture and the limits of size let through; at most 4,095.
-**Mask** (optional, CV_8UC1 of the picture's size): a candidate is kept when the mask is not 0 at its centre
-(x + width/2, y + height/2, integer division, at most the last column and row). All else is as without a mask.
+**Mask** (optional, CV_8UC1 of the picture's size): a candidate is kept when the mask is not 0 at its centre (x +
+width/2, y + height/2, integer division, at most the last column and row). All else is as without a mask.
 
-**Two forms.** detectMultiScale() takes its parameters as cv::CascadeClassifier does, returns vectors, and waits on the device;
-it has no limit on the number of objects. detectAsync() takes the object's parameters (setScaleFactor() and so on, as
-cv::cuda::CascadeClassifier), one picture or many, of equal or mixed size, and writes tables on either side:
-- objects: CV_32SC4, one row a picture, 1 + maxObjects columns. Column 0 is (n, found, candidates, overflow): n boxes follow;
-  `found` objects there were, more than n when maxObjects was too small; `candidates` is the number before grouping. When that is
-  larger than maxCandidates, overflow is 1 and n and found are 0: nothing can be said about that picture. Columns beyond n hold zeros.
+**Two forms.** detectMultiScale() takes its parameters as cv::CascadeClassifier does, returns vectors, and waits on
+the device; it has no limit on the number of objects. detectAsync() takes the object's parameters (setScaleFactor()
+and so on, as cv::cuda::CascadeClassifier), one picture or many, of equal or mixed size, and writes tables on either
+side:
+- objects: CV_32SC4, one row a picture, 1 + maxObjects columns. Column 0 is (n, found, candidates, overflow): n boxes
+  follow; `found` objects there were, more than n when maxObjects was too small; `candidates` is the number before
+  grouping. When that is larger than maxCandidates, overflow is 1 and n and found are 0: nothing can be said about
+  that picture. Columns beyond n hold zeros.
 - numDetections: CV_32SC1, maxObjects columns: candidates in each group, 1 without grouping.
 - levelWeights: CV_64FC1, maxObjects columns: weight of the last stage, the largest of the group.
 convertDetections() makes vectors of them.
 
-Determinism: bit-equal on both engines and from run to run. Instances share the cascade (clone()), which never changes, and
-nothing else: one a thread, stream or device.
-Waiting: detectAsync() and detectTogether() with GpuMat or HostMem outputs do not wait and can be captured into a CUDA graph.
-A graph keeps the cascade, parameters, sizes and pictures' addresses it was captured with while the instance lives; each
-replay reads pictures and masks anew and writes the same outputs. load() and setters do not disturb it. All other methods that
-take pictures on the device wait, and cannot be captured.
+Determinism: bit-equal on both engines and from run to run. Instances share the cascade (clone()), which never
+changes, and nothing else: one a thread, stream or device.
+Waiting: detectAsync() and detectTogether() with GpuMat or HostMem outputs do not wait and can be captured into a CUDA
+graph. A graph keeps the cascade, parameters, sizes and pictures' addresses it was captured with while the instance
+lives; each replay reads pictures and masks anew and writes the same outputs. load() and setters do not disturb it.
+All other methods that take pictures on the device wait, and cannot be captured.
 Errors: cv::Exception naming the argument, or the file and its node; the object stays as it was.
 
-Source: P. Viola, M. Jones, Rapid object detection using a boosted cascade of simple features, 2001; R. Lienhart, J. Maydt, An
-extended set of Haar-like features, 2002; S. Liao et al., Learning multi-scale block local binary patterns, 2007.
+Source: P. Viola, M. Jones, Rapid object detection using a boosted cascade of simple features, 2001; R. Lienhart, J.
+Maydt, An extended set of Haar-like features, 2002; S. Liao et al., Learning multi-scale block local binary patterns,
+2007.
 Semantics in full, cost model, how to port: doc/cascade.md.
 */
 class CV_EXPORTS_W CascadeClassifierEx : public Algorithm
@@ -141,7 +146,8 @@ public:
     /** @brief Detects objects in one or many pictures with this object's parameters, without waiting: the results are
     tables of fixed size. Row i belongs to picture i.
     @param images one picture or a list, each as in detectMultiScale(), of any sizes; all Mat or all GpuMat.
-    @param objects CV_32SC4, 1 + maxObjects columns: (n, found, candidates, overflow), then n boxes (x, y, width, height),
+    @param objects CV_32SC4, 1 + maxObjects columns: (n, found, candidates, overflow), then n boxes (x, y, width,
+    height),
     then zeros. n < found: maxObjects was too small. overflow 1: more candidates than maxCandidates, n and found are 0.
     @param numDetections CV_32SC1, maxObjects columns: candidates of each object. Default: not wanted.
     @param levelWeights CV_64FC1, maxObjects columns: largest sum of the last stage of each object. Default: not wanted.
@@ -158,7 +164,8 @@ public:
     there were more than maxCandidates candidates. @param stream of GpuMat. Default: the null stream. */
     CV_WRAP virtual int convertDetections(InputArray objects, int row, CV_OUT std::vector<Rect>& boxes,
                                           Stream& stream = cv::cuda::noStream()) const = 0;
-    /** @brief detectAsync() for several cascades on the same pictures: gray values and scaled pictures are made once for
+    /** @brief detectAsync() for several cascades on the same pictures: gray values and scaled pictures are made
+    once for
     all of them. Each keeps its own parameters but for the scale factor, which must be the same.
     @param cascades objects of this class, none empty; all are in use during the call. The first one's memory is used.
     @param images as in detectAsync().
@@ -196,12 +203,14 @@ public:
     CV_WRAP virtual void setFindLargestObject(bool find) = 0;
     /** @brief Whether only the largest object is kept. Default false. */
     CV_WRAP virtual bool getFindLargestObject() const = 0;
-    /** @brief Sets how many objects of a picture the tables of detectAsync() hold. @param count 1 to 65,536. Default 256.
+    /** @brief Sets how many objects of a picture the tables of detectAsync() hold. @param count 1 to 65,536.
+    Default 256.
     @throws cv::Exception otherwise; the old value stays. */
     CV_WRAP virtual void setMaxObjects(int count) = 0;
     /** @brief Objects of a picture that the tables of detectAsync() hold. Default 256. */
     CV_WRAP virtual int getMaxObjects() const = 0;
-    /** @brief Sets how many candidates of a picture detectAsync() can group. Costs 100 bytes each and picture on the device.
+    /** @brief Sets how many candidates of a picture detectAsync() can group. Costs 100 bytes each and picture on
+    the device.
     @param count 1 to 65,536. Default 8192. @throws cv::Exception otherwise; the old value stays. */
     CV_WRAP virtual void setMaxCandidates(int count) = 0;
     /** @brief Candidates of a picture that detectAsync() can group. Default 8192. */
@@ -214,7 +223,8 @@ public:
     @throws cv::Exception on an empty object. */
     CV_WRAP virtual void getScales(Size imageSize, CV_OUT std::vector<double>& scales,
                                    CV_OUT std::vector<Size>& layerSizes) const = 0;
-    /** @brief Counts what the cascade does on a picture, with this object's parameters, for tuning. Slower than detection;
+    /** @brief Counts what the cascade does on a picture, with this object's parameters, for tuning. Slower than
+    detection;
     waits; counts on the CPU also for a GpuMat, as both do the same.
     @param image as in detectMultiScale().
     @param passes CV_32SC1, one row a scale, 3 + stages columns: windows on the grid, those not skipped, those of them

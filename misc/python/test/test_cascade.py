@@ -1,0 +1,115 @@
+"""CascadeClassifierEx through cv2: a small cascade written here, and OpenCV's own where their folder is known."""
+import os
+import unittest
+
+import cv2
+import numpy as np
+
+CascadeClassifierEx = cv2.cuda.CascadeClassifierEx
+
+# Passes where the right half of 4 x 4 pixels is brighter than the left one.
+CASCADE = b"""%YAML:1.0
+---
+cascade:
+   stageType: BOOST
+   featureType: HAAR
+   height: 8
+   width: 10
+   featureParams:
+      maxCatCount: 0
+   stages:
+      -
+         stageThreshold: 0.5
+         weakClassifiers:
+            -
+               internalNodes: [ 0, -1, 0, 0.02 ]
+               leafValues: [ 0., 1. ]
+   features:
+      -
+         rects: [ [ 0, 0, 4, 4, -1. ], [ 2, 0, 2, 4, 2. ] ]
+"""
+
+
+def cascade():
+    made = CascadeClassifierEx.create()
+    made.loadBuffer(np.frombuffer(CASCADE, np.uint8))
+    return made
+
+
+def picture():
+    noise = np.random.RandomState(3).randint(0, 256, (60, 80), dtype=np.uint8)
+    return cv2.GaussianBlur(noise, (0, 0), 2.)
+
+
+class CascadeTest(unittest.TestCase):
+    def test_properties(self):
+        made = CascadeClassifierEx.create()
+        self.assertTrue(made.empty())
+        made = cascade()
+        self.assertFalse(made.empty())
+        self.assertEqual(made.getOriginalWindowSize(), (10, 8))
+        self.assertEqual(made.getFeatureType(), 0)
+        self.assertEqual(made.getNumberOfStages(), 1)
+        made.setMinObjectSize((20, 20))
+        self.assertEqual(made.clone().getMinObjectSize(), (20, 20))
+        self.assertEqual(made.getDefaultName(), "CascadeClassifierEx")
+
+    def test_detection(self):
+        made, image = cascade(), picture()
+        raw = made.detectMultiScale(image, minNeighbors=0)
+        self.assertGreater(len(raw), 10)
+        objects, counts = made.detectMultiScale2(image, 1.1, 1)
+        self.assertEqual(len(objects), len(counts))
+        again, levels, weights = made.detectMultiScale3(image, 1.1, 1, outputRejectLevels=True)
+        np.testing.assert_array_equal(objects, again)
+        self.assertEqual(set(levels), {1})
+        self.assertEqual(set(weights), {1.})
+
+    def test_tables(self):
+        made, image = cascade(), picture()
+        made.setMinNeighbors(1)
+        table, counts, weights = made.detectAsync([image, image[:50, :60]])
+        self.assertEqual(table.shape, (2, 1 + made.getMaxObjects(), 4))
+        self.assertEqual(weights.dtype, np.float64)
+        for row, part in enumerate((image, image[:50, :60])):
+            found, boxes = made.convertDetections(table, row)
+            self.assertEqual(found, len(boxes))
+            np.testing.assert_array_equal(boxes, made.detectMultiScale(part, 1.1, 1))
+        other = made.clone()
+        other.setMinNeighbors(2)
+        tables = CascadeClassifierEx.detectTogether([made, other], [image])[0]
+        np.testing.assert_array_equal(tables[0][0], table[0])
+
+    def test_scales_and_counts(self):
+        made, image = cascade(), picture()
+        scales, sizes = made.getScales((80, 60))
+        passes = made.countPasses(image)
+        self.assertEqual(passes.shape, (len(scales), 4))
+        self.assertEqual(tuple(sizes[0]), (80, 60))
+        self.assertEqual(int(passes[:, 3].sum()), len(made.detectMultiScale(image, 1.1, 0)))
+
+    def test_errors(self):
+        made = cascade()
+        with self.assertRaises(cv2.error):
+            made.load("/nonexistent/cascade.xml")
+        with self.assertRaises(cv2.error):
+            made.detectMultiScale(picture(), 1.)
+        with self.assertRaises(cv2.error):
+            made.detectMultiScale(picture().astype(np.float32))
+        with self.assertRaises(cv2.error):
+            made.loadBuffer(np.frombuffer(CASCADE[:150], np.uint8))
+        self.assertFalse(made.empty())
+
+    def test_faces(self):
+        cascades, data = os.environ.get("CUDATRACKING_CASCADES"), os.environ.get("CUDATRACKING_SAMPLES_DATA")
+        if not cascades or not data:
+            self.skipTest("CUDATRACKING_CASCADES and CUDATRACKING_SAMPLES_DATA name no folders")
+        faces = CascadeClassifierEx.create(cascades + "/haarcascades/haarcascade_frontalface_alt.xml")
+        found = faces.detectMultiScale(cv2.imread(data + "/lena.jpg"))
+        self.assertEqual(len(found), 1)
+        x, y, w, h = found[0]
+        self.assertTrue(x < 260 < x + w and y < 270 < y + h)
+
+
+if __name__ == "__main__":
+    unittest.main()
