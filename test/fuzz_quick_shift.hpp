@@ -88,8 +88,8 @@ inline QuickShiftParams randomQuickShiftParams(RNG& rng, int depth)
     p.maxDist = onceIn(rng, 4) ? oneOf<double>(rng, {0.5, 1., 4., 10., 20., 100.})
                                : logUniform(rng, 0.4, onceIn(rng, 6) ? 400. : 40.);
     const double unit = depth == CV_16U ? 1. / 257 : depth == CV_32F ? 2.5 : 1.;
-    // Weights of 8-bit colours are looked up or computed depending on scale / sigma: around 13.3, and far above.
-    double scale = onceIn(rng, 3) ? p.sigma * oneOf<double>(rng, {13., 13.2, 13.3, 13.4, 14., 50., 1000.})
+    // Weights of 8-bit colours are looked up or computed depending on scale / sigma: around 9.42, and far above.
+    double scale = onceIn(rng, 3) ? p.sigma * oneOf<double>(rng, {9., 9.4, 9.43, 9.5, 13.3, 50., 1000.})
                                   : p.sigma * logUniform(rng, 0.001, 4.);
     if (onceIn(rng, 12))
         scale = oneOf<double>(rng, {0., 1e-5, 1., 255., 1e9});

@@ -1,10 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// From the arguments of the public class to requests and tables, checked.
+// From what users give to what engines take, with all checks.
 #ifndef OPENCV_CUDATRACKING_CASCADE_ARGUMENTS_HPP
 #define OPENCV_CUDATRACKING_CASCADE_ARGUMENTS_HPP
 
+#include "../precomp.hpp"
 #include "../common/arrays.hpp"
 #include "engine.hpp"
 #include <cmath>
@@ -135,6 +136,15 @@ struct TableOutputs
     {}
     Table table() const { return {objects.view(), numDetections.view(), levelWeights.view()}; }
 };
+
+inline std::vector<Rect> rectsOf(const std::vector<Box>& boxes)
+{
+    std::vector<Rect> rects;
+    rects.reserve(boxes.size());
+    for (const Box& b : boxes)
+        rects.emplace_back(b.x, b.y, b.width, b.height);
+    return rects;
+}
 
 }}} // namespace cv::cuda::cascade
 

@@ -3,6 +3,7 @@
 
 #include "../precomp.hpp"
 #include "arguments.hpp"
+#include "engine.hpp"
 #include <algorithm>
 
 namespace cv { namespace cuda {
@@ -10,15 +11,6 @@ namespace cv { namespace cuda {
 using namespace cascade;
 
 namespace {
-
-std::vector<Rect> rectsOf(const std::vector<Box>& boxes)
-{
-    std::vector<Rect> rects;
-    rects.reserve(boxes.size());
-    for (const Box& b : boxes)
-        rects.emplace_back(b.x, b.y, b.width, b.height);
-    return rects;
-}
 
 class CascadeClassifierExImpl CV_FINAL : public CascadeClassifierEx
 {

@@ -58,12 +58,9 @@ Workspace::~Workspace()
 
 static void CUDART_CB dropToken(void* token) { delete static_cast<std::shared_ptr<char>*>(token); }
 
-//! All calls of a capture share a token, which the graph owns.
-Graph Workspace::graphOf(unsigned long long capture, cudaGraph_t graph)
+//! Makes a graph own the token.
+static void giveToGraph(const std::shared_ptr<char>& token, cudaGraph_t graph)
 {
-    if (capture == capture_ && !captureGraph_.expired())
-        return captureGraph_;
-    const std::shared_ptr<char> token = std::make_shared<char>();
     std::unique_ptr<std::shared_ptr<char>> owned(new std::shared_ptr<char>(token));
     cudaUserObject_t object = nullptr;
     cudaCheck(cudaUserObjectCreate(&object, owned.get(), dropToken, 1, cudaUserObjectNoDestructorSync),
@@ -73,6 +70,18 @@ Graph Workspace::graphOf(unsigned long long capture, cudaGraph_t graph)
     if (error != cudaSuccess)
         ignore(cudaUserObjectRelease(object, 1));
     cudaCheck(error, "noting what a graph refers to");
+}
+
+//! All calls of a capture share a token.
+Graph Workspace::graphOf(unsigned long long capture, cudaGraph_t graph)
+{
+    if (capture == capture_ && !captureGraph_.expired())
+        return captureGraph_;
+    const std::shared_ptr<char> token = std::make_shared<char>();
+    if (unwatched_.size() < UNWATCHED)
+        unwatched_.push_back(token);
+    else
+        giveToGraph(token, graph);
     capture_ = capture;
     captureGraph_ = token;
     return captureGraph_;

@@ -50,9 +50,7 @@ __device__ uint32_t excludedRows(const Candidates<Value>& from, int x, int y0, c
         const bool within = withinReach(x - peaks[j].x, from.distance); // the column
         const uint32_t rowsWithin =
             firstRows(peaks[j].y + from.distance - y0) & ~firstRows(peaks[j].y - from.distance + 1 - y0);
-        excluded |= zoneCoversAll(within, from.exclusion)       ? ~0u
-                    : zoneCoversNothing(within, from.exclusion) ? 0
-                                                                : rowsWithin;
+        excluded |= zoneBits(within, rowsWithin, from.exclusion);
     }
     return excluded;
 }

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What depends on sizes in QuickShift's CUDA engine: how pixels are held, how offsets and stacks are cut. Numbers stand in
+// What depends on sizes in QuickShift's CUDA engine: how pixels are held, how offsets and stacks are cut, scratch of some stages. Numbers stand in
 // quick_shift_tuning.hpp.
 #ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_PLAN_HPP
 #define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_PLAN_HPP
@@ -21,6 +21,27 @@ inline int cellsOf(const Extent& extent)
 {
     return detail::ceilDiv(extent.cols, CELL) * detail::ceilDiv(extent.rows, CELL) * extent.count;
 }
+
+//! Scratch of sortLinks: room for as many numbers as there are pixels.
+struct Links
+{
+    float *unsorted, *sorted;
+    float* heights; //!< out: distinct lengths, ascending
+    int *lengths, *sums;
+    int* left; //!< out: superpixels when links longer than heights[k] are cut
+};
+
+//! Scratch of connect, total() elements each, but for joined.
+struct Pieces
+{
+    int* root;
+    int* area;
+    unsigned long long* best;
+    int* joined;
+};
+
+//! Roots are counted in segments of 32 pixels of a row. @return those of one picture.
+CT_HOST_DEVICE int segmentsOf(const Extent& extent) { return (extent.cols + 31) / 32 * extent.rows; }
 
 //! The offsets of the density window, cut into chunks: a chunk's credits fit 32 bits and its neighbours fit shared memory.
 struct Chunks

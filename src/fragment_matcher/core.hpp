@@ -157,6 +157,13 @@ CT_HOST_DEVICE bool withinReach(int d, int distance) { return (d < 0 ? -d : d) <
 //! @param within the row is within reach.
 CT_HOST_DEVICE bool zoneCoversNothing(bool within, int exclusion) { return exclusion == EXCLUDE_SQUARE && !within; }
 CT_HOST_DEVICE bool zoneCoversAll(bool within, int exclusion) { return exclusion == EXCLUDE_CROSS && within; }
+//! The same for a row whose positions are bits. @param near those within reach.
+CT_HOST_DEVICE uint32_t zoneBits(bool within, uint32_t near, int exclusion)
+{
+    if (exclusion == EXCLUDE_SQUARE)
+        return within ? near : 0;
+    return within ? ~0u : near;
+}
 
 // --- values: what positions are compared by; smaller is better, on equal values the lower raster index wins ----------
 // SAD, SSD: the integer sum S. ZNCC: the float score's bits in descending order of the score.

@@ -80,6 +80,8 @@ public:
 
     virtual void segment(float tau, const OutputView& labels, StreamHandle stream) = 0;
     virtual int countAt(float tau, StreamHandle stream) = 0;
+    //! The least link's length that leaves at most `number` superpixels; +inf if none does.
+    virtual float tauFor(int number, StreamHandle stream) = 0;
     //! Number of merge heights, which the next call of heights() gives.
     virtual int findHeights(StreamHandle stream) = 0;
     virtual void heights(const OutputView& heights, const OutputView& counts, StreamHandle stream) = 0;
@@ -89,6 +91,12 @@ public:
     //! @param image data null: no means. @param count of rows.
     virtual void statistics(const PictureView& image, int count, const StatisticsViews& outputs,
                             StreamHandle stream) = 0;
+    //! Number of adjacent pairs, which the next call of adjacency() gives.
+    virtual int findAdjacency(StreamHandle stream) = 0;
+    virtual void adjacency(const OutputView& pairs, StreamHandle stream) = 0;
+
+    //! Replaces the labels by those of segment().
+    virtual void apply(float tau, StreamHandle stream) = 0;
     //! Replaces the labels. @return their new number.
     virtual int connect(int minSize, StreamHandle stream) = 0;
 
@@ -100,6 +108,14 @@ public:
     virtual void fetch(const Window& part, RowsView<uint32_t> keys, RowsView<int> parents,
                        RowsView<float> distances) = 0;
 };
+
+/** tauFor() from sorted links: with the k shortest ones, links + roots - k superpixels are left. @param at gives the link of a
+rank. */
+template <typename At> float linkFor(int number, int roots, int links, const At& at)
+{
+    const int64_t kept = static_cast<int64_t>(links) + roots - number;
+    return kept > links || links == 0 ? INFINITY : at(kept < 1 ? 0 : static_cast<int>(kept) - 1);
+}
 
 std::unique_ptr<Engine> makeCpuEngine();
 //! @throws cv::Exception in builds without CUDA.

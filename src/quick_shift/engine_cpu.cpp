@@ -77,6 +77,12 @@ public:
         return cpu::countLonger(results_.extent.total(), results_.trees(), tau);
     }
 
+    float tauFor(int number, StreamHandle) CV_OVERRIDE
+    {
+        const int roots = cpu::sortLinks(results_.extent.total(), results_.trees(), links_);
+        return linkFor(number, roots, static_cast<int>(links_.size()), [this](int i) { return links_[i]; });
+    }
+
     int findHeights(StreamHandle) CV_OVERRIDE
     {
         const int roots = cpu::sortLinks(results_.extent.total(), results_.trees(), links_);
@@ -115,6 +121,26 @@ public:
             cpu::sums(results_.extent, results_.labels.data(), count, out.means ? image : PictureView(), scale);
         cpu::tabulate(all, image.channels, scale,
                       {out.areas.as<int>(), out.means.as<float>(), out.centroids.as<float>(), out.boxes.as<int>()});
+    }
+
+    int findAdjacency(StreamHandle) CV_OVERRIDE
+    {
+        cpu::adjacency(results_.extent, results_.labels.data(), pairs_);
+        return static_cast<int>(pairs_.size());
+    }
+    void adjacency(const OutputView& out, StreamHandle) CV_OVERRIDE
+    {
+        for (int i = 0; i < out.rows; ++i)
+        {
+            out.as<int>().row(i)[0] = static_cast<int>(pairs_[i] >> 32);
+            out.as<int>().row(i)[1] = static_cast<int>(pairs_[i]);
+        }
+    }
+
+    void apply(float tau, StreamHandle) CV_OVERRIDE
+    {
+        results_.count = cutLabels(tau);
+        std::swap(results_.labels, next_.labels);
     }
 
     int connect(int minSize, StreamHandle) CV_OVERRIDE
@@ -180,6 +206,7 @@ private:
     cpu::Scratch scratch_;
     std::vector<float> links_, heights_; //!< of findHeights()
     std::vector<int> left_;
+    std::vector<uint64_t> pairs_; //!< of findAdjacency()
 };
 
 } // namespace

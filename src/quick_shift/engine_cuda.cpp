@@ -95,21 +95,23 @@ public:
         return countLonger(set, tau, call);
     }
 
+    float tauFor(int number, StreamHandle stream) CV_OVERRIDE
+    {
+        const Call call(workspace_, stream);
+        call.refuseCapture("tauForSuperpixels()");
+        const ResultSet& set = results(call);
+        int roots = 0;
+        const int count = sortLinks(set, roots, call);
+        const float* const sorted = scratch_.links(set.extent(), call).sorted;
+        return linkFor(number, roots, count, [&](int i) { return download(sorted + i, call); });
+    }
+
     int findHeights(StreamHandle stream) CV_OVERRIDE
     {
         const Call call(workspace_, stream);
         call.refuseCapture("getMergeHeights()");
-        const ResultSet& set = results(call);
-        const gpu::Links links = scratch_.links(set.extent(), call);
-        Counters* const counters = scratch_.counters(call);
-        const gpu::Ranking ranking = scratch_.ranking(set.extent(), call);
-        gpu::selectLinks(set.extent(), set.trees(), links, &counters->listed, ranking, call.stream());
-        const int count = download(&counters->listed, call);
-        if (count == 0)
-            return 0;
-        const int roots = countLonger(set, FLT_MAX, call);
-        gpu::sortLinks(count, roots, links, &counters->distinct, ranking, call.stream());
-        return download(&counters->distinct, call);
+        int roots = 0;
+        return sortLinks(results(call), roots, call) == 0 ? 0 : download(&scratch_.counters(call)->distinct, call);
     }
 
     void heights(const OutputView& heights, const OutputView& counts, StreamHandle stream) CV_OVERRIDE
@@ -156,6 +158,40 @@ public:
         const gpu::SumsTable all = sumUp(results(call), image, count, true, call);
         gpu::tabulate(count, image, all, table, call.stream());
         batch.finish();
+    }
+
+    int findAdjacency(StreamHandle stream) CV_OVERRIDE
+    {
+        const Call call(workspace_, stream);
+        call.refuseCapture("getAdjacency()");
+        const ResultSet& set = results(call);
+        Counters* const counters = scratch_.counters(call);
+        gpu::listBorders(set.extent(), set.labels(), nullptr, &counters->listed, call.stream());
+        const int borders = download(&counters->listed, call);
+        if (borders == 0)
+            return 0;
+        const Scratch::Borders work = scratch_.borders(borders, call);
+        gpu::listBorders(set.extent(), set.labels(), work.pairs, &counters->listed, call.stream());
+        gpu::sortBorders(borders, work.pairs, work.sorted, &counters->distinct, work.scratch, work.scratchBytes,
+                         call.stream());
+        return download(&counters->distinct, call);
+    }
+
+    void adjacency(const OutputView& out, StreamHandle stream) CV_OVERRIDE
+    {
+        const Call call(workspace_, stream);
+        Downloads::Batch batch(downloads_, call);
+        const RowsView<int> rows = batch.view<int>(out);
+        if (rows)
+            gpu::writePairs(out.rows, scratch_.pairs(), rows, call.stream());
+        batch.finish();
+    }
+
+    void apply(float tau, StreamHandle stream) CV_OVERRIDE
+    {
+        const Call call(workspace_, stream);
+        ResultSet& set = results(call);
+        copyLabels(set, cut(set, tau, call), call);
     }
 
     int connect(int minSize, StreamHandle stream) CV_OVERRIDE
@@ -269,11 +305,31 @@ private:
     {
         const int n =
             downloadCounts(Scratch::countsOf(const_cast<int*>(labels), set.extent()), set.extent().count, call);
+        copyLabels(set, labels, call);
+        set.count = n;
+        return n;
+    }
+
+    void copyLabels(ResultSet& set, const int* labels, const Call& call)
+    {
         cudaCheck(cudaMemcpyAsync(set.labels(), labels, ResultSet::labelBytes(set.extent()), cudaMemcpyDeviceToDevice,
                                   call.stream()),
                   "quick shift labels");
-        set.count = set.memory.usedByGraphs() ? -1 : n;
-        return n;
+        set.count = -1;
+    }
+
+    //! @return number of links.
+    int sortLinks(const ResultSet& set, int& roots, const Call& call)
+    {
+        const gpu::Links links = scratch_.links(set.extent(), call);
+        Counters* const counters = scratch_.counters(call);
+        const gpu::Ranking ranking = scratch_.ranking(set.extent(), call);
+        gpu::selectLinks(set.extent(), set.trees(), links, &counters->listed, ranking, call.stream());
+        const int count = download(&counters->listed, call);
+        roots = countLonger(set, FLT_MAX, call);
+        if (count > 0)
+            gpu::sortLinks(count, roots, links, &counters->distinct, ranking, call.stream());
+        return count;
     }
 
     int downloadCounts(const int* device, int pictures, const Call& call)

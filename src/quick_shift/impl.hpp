@@ -42,11 +42,14 @@ public:
     void getDistances(OutputArray distances, Stream& stream) const CV_OVERRIDE;
     void segment(double tau, OutputArray labels, Stream& stream) CV_OVERRIDE;
     int countSuperpixels(double tau, Stream& stream) CV_OVERRIDE;
+    void applyTau(double tau, Stream& stream) CV_OVERRIDE;
+    double tauForSuperpixels(int number, Stream& stream) CV_OVERRIDE;
     void getMergeHeights(OutputArray heights, OutputArray counts, Stream& stream) CV_OVERRIDE;
     void getLabelContourMask(OutputArray mask, bool thickLine, Stream& stream) const CV_OVERRIDE;
     void getMeanColor(InputArray image, OutputArray dst, Stream& stream) const CV_OVERRIDE;
     void getStatistics(InputArray image, OutputArray areas, OutputArray means, OutputArray centroids, OutputArray boxes,
                        Stream& stream) const CV_OVERRIDE;
+    void getAdjacency(OutputArray pairs, Stream& stream) const CV_OVERRIDE;
     int enforceConnectivity(int minSize, Stream& stream) CV_OVERRIDE;
 
     size_t workspaceBytes() const CV_OVERRIDE { return cuda_ ? cuda_->workspaceBytes() : 0; }

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// label, links and connect of QuickShift on the CPU.
+// label, links, adjacency and connect of QuickShift on the CPU.
 #include "../precomp.hpp"
 #include "scratch_cpu.hpp"
 #include <algorithm>
@@ -135,6 +135,22 @@ int countLonger(int pixels, const Trees& trees, float tau)
     for (int i = 0; i < pixels; ++i)
         n += trees.parents[i] >= 0 && trees.distances[i] > tau;
     return n;
+}
+
+void adjacency(const Extent& extent, const int* labels, std::vector<uint64_t>& pairs)
+{
+    pairs.clear();
+    forNeighbours(extent.cols, extent.rows,
+                  [&](int i, int j)
+                  {
+                      if (labels[i] < 0 || labels[j] < 0 || labels[i] == labels[j])
+                          return;
+                      const uint64_t pair = adjacentLabels(labels[i], labels[j]);
+                      if (pairs.empty() || pairs.back() != pair)
+                          pairs.push_back(pair);
+                  });
+    std::sort(pairs.begin(), pairs.end());
+    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
 }
 
 int connect(const Extent& extent, int minSize, int* labels)

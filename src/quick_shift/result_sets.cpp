@@ -51,7 +51,8 @@ ResultSet& ResultSets::unused(const ResultSet* but)
     for (const std::unique_ptr<ResultSet>& set : sets_)
         if (set.get() != current_ && set.get() != but && !set->memory.usedByGraphs())
             return *set;
-    sets_.emplace_back(new ResultSet(workspace_));
+    std::unique_ptr<ResultSet> set(new ResultSet(workspace_));
+    sets_.push_back(std::move(set));
     return *sets_.back();
 }
 

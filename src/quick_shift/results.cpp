@@ -91,6 +91,27 @@ int QuickShiftImpl::countSuperpixels(double tau, Stream& stream)
     return engine->countAt(static_cast<float>(tau), handleOf(stream));
 }
 
+void QuickShiftImpl::applyTau(double tau, Stream& stream)
+{
+    CV_Check(tau, tau > 0., "QuickShift: tau");
+    Engine* const engine = results(stream);
+    if (!engine)
+        return;
+    checkTau(*engine, tau, stream);
+    engine->apply(static_cast<float>(tau), handleOf(stream));
+    stream_ = stream;
+}
+
+double QuickShiftImpl::tauForSuperpixels(int number, Stream& stream)
+{
+    CV_CheckGE(number, 1, "QuickShift: number of superpixels");
+    Engine* const engine = results(stream);
+    if (!engine)
+        return 0.;
+    const float tau = engine->tauFor(number, handleOf(stream));
+    return cvIsInf(tau) ? engine->shape(handleOf(stream)).maxDist : static_cast<double>(tau);
+}
+
 void QuickShiftImpl::getMergeHeights(OutputArray heights, OutputArray counts, Stream& stream)
 {
     Engine* const engine = results(stream);
@@ -177,6 +198,17 @@ void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputAr
     if (n > 0)
         engine->statistics(view, n, {areasOut.view(), meansOut.view(), centroidsOut.view(), boxesOut.view()},
                            handleOf(stream));
+}
+
+void QuickShiftImpl::getAdjacency(OutputArray pairs, Stream& stream) const
+{
+    Engine* const engine = results(stream);
+    if (!engine)
+        return detail::release(pairs);
+    checkNoStack(*engine, stream, "getAdjacency()");
+    const int n = engine->findAdjacency(handleOf(stream));
+    const Output output("pairs", pairs, n, 1, CV_32SC2, onCuda(*engine));
+    engine->adjacency(output.view(), handleOf(stream));
 }
 
 int QuickShiftImpl::enforceConnectivity(int minSize, Stream& stream)

@@ -35,7 +35,8 @@ public:
           scans_(workspace),
           labels_(workspace),
           work_(workspace),
-          superpixels_(workspace)
+          superpixels_(workspace),
+          borders_(workspace)
     {}
 
     gpu::Features features(const Extent& extent, int channels, bool words, bool masked, const Call& call)
@@ -53,17 +54,20 @@ public:
         return made;
     }
 
-    //! In the memory of the density's sums, which are spent once there are keys.
+    //! In the memory of the density's sums, which are spent once there are keys. Columns of one pixel need more than these.
     gpu::Ranking ranking(const Extent& extent, const Call& call)
     {
-        const size_t n = extent.total();
-        int* const jumps = static_cast<int*>(sums_.reserve(call, n * sizeof(uint64_t), "density sums"));
+        const size_t n = extent.total(), segments = static_cast<size_t>(gpu::segmentsOf(extent)) * extent.count;
+        const size_t bytes = std::max(n * sizeof(uint64_t), (n + 2 * segments) * sizeof(int));
+        int* const jumps = static_cast<int*>(sums_.reserve(call, bytes, "density sums"));
+        uint32_t* const roots = reinterpret_cast<uint32_t*>(jumps + n);
         if (scansFor_ < extent.total())
         {
             scanBytes_ = gpu::scanBytesFor(extent);
             scansFor_ = extent.total();
         }
-        return {jumps, jumps + n, scans_.reserve(call, scanBytes_, "scans"), scanBytes_};
+        return {jumps, reinterpret_cast<int*>(roots + segments), roots, scans_.reserve(call, scanBytes_, "scans"),
+                scanBytes_};
     }
 
     Counters* counters(const Call& call) { return counters_.reserve<Counters>(call, 1, "counters"); }
@@ -102,6 +106,21 @@ public:
             spatial_.put(call, uploader_, table.version(), columns.data(), bytes, "spatial factors"));
     }
 
+    //! Of adjacency: two lists of pairs, memory for sorting them.
+    struct Borders
+    {
+        uint64_t *pairs, *sorted;
+        void* scratch;
+        size_t scratchBytes;
+    };
+    Borders borders(int count, const Call& call)
+    {
+        const size_t bytes = gpu::sortBytesFor(count);
+        uint64_t* const lists = borders_.reserve<uint64_t>(call, 2 * static_cast<size_t>(count), "adjacency");
+        return {lists, lists + count, work_.reserve(call, bytes, "adjacency"), bytes};
+    }
+    const uint64_t* pairs() const { return borders_.as<uint64_t>(); } //!< of the last borders()
+
     uint64_t* densitySums() const { return sums_.as<uint64_t>(); } //!< ranking() makes room
     uint32_t* cells(const Extent& extent, const Call& call)
     {
@@ -128,7 +147,7 @@ private:
     detail::Uploader uploader_;
     detail::DeviceTable spatial_;
     DeviceBuffer pixels_, valid_, sums_, cells_, counters_, scans_;
-    DeviceBuffer labels_, work_, superpixels_;
+    DeviceBuffer labels_, work_, superpixels_, borders_;
     size_t scanBytes_ = 0;
     int scansFor_ = 0; //!< pixels that scanBytes_ is enough for
 };

@@ -5,11 +5,11 @@
 //
 //   pack      features from pixels, mask and scales
 //   density   pair weights summed up as integers; keys, what pixels are compared by
-//   parents   nearest pixel of higher key: rings around the pixel, then cells of the picture whose best key is high enough
+//   parents   nearest pixel of higher key: around the pixel, then cells of the picture whose best key is high enough
 //   label     root of every pixel; roots counted in raster order. Links longer than tau are cut first
 // and on demand
 //   links     lengths of the links, sorted: the merge heights
-//   contours, sums (area, colour, position of each superpixel), means, connect (4-connected pieces)
+//   contours, sums (area, colour, position of each superpixel), means, adjacency, connect (4-connected pieces)
 //
 // cpu: one picture a call, on the threads of parallel_for_. gpu: a stack of pictures a call, on a stream; nothing there
 // allocates or waits. Arrays by pointer are tight: picture after picture, row after row, Extent::total() elements.
@@ -91,6 +91,8 @@ double colourScale(const PictureView& image);
 void paintMeans(const Extent& extent, const int* labels, const std::vector<Sums>& sums, const PictureView& image,
                 double scale, RowsView<void> dst);
 void tabulate(const std::vector<Sums>& sums, int channels, double scale, const Table& table);
+//! Adjacent labels as adjacentLabels() codes them, ascending, each once.
+void adjacency(const Extent& extent, const int* labels, std::vector<uint64_t>& pairs);
 //! @return the new number of labels.
 int connect(const Extent& extent, int minSize, int* labels);
 
@@ -118,8 +120,8 @@ struct Worklist
 //! Scratch of label and connect.
 struct Ranking
 {
-    int* jumps; //!< total() elements
-    int* ranks; //!< total() elements
+    int *jumps, *ranks; //!< total() elements; for each segment of a row, see segmentsOf()
+    uint32_t* roots;    //!< for each segment a bit a pixel
     void* scans;
     size_t scanBytes; //!< scanBytesFor()
 };
@@ -137,23 +139,8 @@ struct SumsTable
 };
 inline size_t meansStride(int channels) { return sizeof(unsigned long long) * (1 + channels); }
 
-//! Scratch of sortLinks: room for as many numbers as there are pixels.
-struct Links
-{
-    float *unsorted, *sorted;
-    float* heights; //!< out: distinct lengths, ascending
-    int *lengths, *sums;
-    int* left; //!< out: superpixels when links longer than heights[k] are cut
-};
-
-//! Scratch of connect, total() elements each, but for joined.
-struct Pieces
-{
-    int* root;
-    int* area;
-    unsigned long long* best;
-    int* joined;
-};
+struct Links;  //!< scratch of sortLinks, see quick_shift_plan.hpp
+struct Pieces; //!< scratch of connect
 
 //! One picture of a stack. @param mask data null: none.
 void pack(const PictureView& picture, const PictureView& mask, int index, const Extent& extent, const Scales& scales,
@@ -163,7 +150,7 @@ void density(const Features& features, const Extent& extent, const Parameters& p
              uint64_t* sums, uint32_t* keys, uint32_t* cells, StreamHandle stream);
 void parents(const Features& features, const Extent& extent, const Parameters& parameters, const uint32_t* keys,
              const uint32_t* cells, const Worklist& far, int* parents, float* distances, StreamHandle stream);
-//! @param counts extent.count elements: roots of each picture.
+//! @param trees may have no distances when tau is INFINITY. @param counts extent.count elements: roots of each picture.
 void label(const Extent& extent, const Trees& trees, float tau, const Ranking& ranking, int* labels, int* counts,
            StreamHandle stream);
 //! Bytes of scratch memory for the scans and sorts of so many pixels.
@@ -185,6 +172,13 @@ void paintMeans(const Extent& extent, const int* labels, const PictureView& imag
                 RowsView<void> dst, StreamHandle stream);
 //! @param rows of the table; those without a superpixel get zeros.
 void tabulate(int rows, const PictureView& image, const SumsTable& sums, const Table& table, StreamHandle stream);
+//! adjacency, first: codes of the labels right of and below each pixel, where they differ, in any order. @param pairs null: counts.
+void listBorders(const Extent& extent, const int* labels, uint64_t* pairs, int* count, StreamHandle stream);
+//! Then ascending and each once, in `pairs` again. @param distinct out: their number.
+void sortBorders(int count, uint64_t* pairs, uint64_t* sorted, int* distinct, void* scratch, size_t scratchBytes,
+                 StreamHandle stream);
+size_t sortBytesFor(int count);
+void writePairs(int count, const uint64_t* pairs, RowsView<int> out, StreamHandle stream);
 //! connect, first: 4-connected pieces of equal labels.
 void split(const Extent& extent, const int* labels, const Pieces& pieces, StreamHandle stream);
 //! Then rounds: every small piece joins its largest larger neighbour; *joined becomes 1 if any did.
