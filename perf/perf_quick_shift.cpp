@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// QuickShift: tables at 1080p, and the paper's three plots: time against resolution, sigma and tau. Lines with [ PERFROW ] go to
-// scripts/perf_report.py; scripts/quick_shift_plots.sh draws those of the suites *Plots*.
+// QuickShift: tables at 1080p, several pictures, and the paper's three plots: time against resolution, sigma and tau. Lines with
+// [ PERFROW ] go to scripts/perf_report.py; scripts/quick_shift_plots.sh draws those of the suites *Plots*.
 #include "perf_precomp.hpp"
 #include "../test/peer_vlfeat.hpp"
 #include "opencv2/imgcodecs.hpp"
@@ -14,10 +14,12 @@ using cuda::QuickShift;
 
 struct Case
 {
-    const char* name;
+    std::string name;
     Size size;
     double sigma, maxDist, scale;
     bool vlfeat; //!< compared with VLFeat: 36 times the CPU engine's time, more at a large tau
+    std::string picture = "fruits";
+    int depth = CV_8U;
 };
 
 const double PAPER = 32. / 255;
@@ -52,13 +54,47 @@ const Case PLOTS[] = {
     {"tau_200", SQUARE, 6, 200, PAPER, false},
 };
 
+//! How time depends on the picture, its size at a small sigma, and on float input.
+std::vector<Case> pictureCases()
+{
+    const Case settings[] = {
+        {"paper", FULL_HD, 6, 10, PAPER, false},
+        {"paper_scale1", FULL_HD, 6, 10, 1, false},
+        {"small", FULL_HD, 2, 8, 0.5, false},
+        {"small_scale1", FULL_HD, 2, 8, 1, false},
+        {"tau_20_scale1", FULL_HD, 6, 20, 1, false},
+        {"tau_100_paper", FULL_HD, 6, 100, PAPER, false},
+        {"tau_200_paper", FULL_HD, 6, 200, PAPER, false},
+        {"tau_100_scale1", FULL_HD, 6, 100, 1, false},
+    };
+    std::vector<Case> cases;
+    for (Case c : settings)
+        for (const char* name : {"fruits", "building", "lena", "baboon"})
+        {
+            cases.push_back(c);
+            cases.back().picture = name;
+            cases.back().name = std::string(name) + "_" + c.name;
+        }
+    for (int side : {256, 512, 1024, 2048})
+        cases.push_back({format("fruits_small_scale1_%d", side), Size(side, side), 2, 8, 1, false});
+    for (int i : {0, 3})
+    {
+        cases.push_back(settings[i]);
+        cases.back().depth = CV_32F;
+        cases.back().name = "fruits_float_" + settings[i].name;
+    }
+    return cases;
+}
+
 void PrintTo(const Case& c, std::ostream* os) { *os << c.name; }
 
-//! OpenCV's fruits.jpg where its samples are, else a synthetic scene; enlarged or reduced.
-Mat picture(Size size)
+//! A picture of OpenCV's samples, enlarged or reduced. In place of a missing fruits.jpg a synthetic scene; others are skipped.
+Mat pictureOf(const Case& c)
 {
     const char* folder = std::getenv("CUDATRACKING_SAMPLES_DATA");
-    Mat source = folder ? imread(std::string(folder) + "/fruits.jpg") : Mat(), image;
+    Mat source = folder ? imread(std::string(folder) + "/" + c.picture + ".jpg") : Mat(), image;
+    if (source.empty() && c.picture != "fruits")
+        throw SkipTestException("no " + c.picture + ".jpg in CUDATRACKING_SAMPLES_DATA");
     if (source.empty())
     {
         RNG rng(20260);
@@ -71,7 +107,8 @@ Mat picture(Size size)
         cv::add(source, noise, source);
         GaussianBlur(source, source, Size(5, 5), 1.);
     }
-    resize(source, image, size, 0, 0, INTER_CUBIC);
+    resize(source, image, c.size, 0, 0, INTER_CUBIC);
+    image.convertTo(image, c.depth);
     return image;
 }
 
@@ -112,7 +149,7 @@ protected:
             ~Threads() { setNumThreads(-1); }
         };
         const Case c = get<0>(GetParam());
-        const Mat image = picture(c.size);
+        const Mat image = pictureOf(c);
         const Threads threads(get<1>(GetParam()));
         const Ptr<QuickShift> q = QuickShift::create(c.sigma, c.maxDist, c.scale);
         declare.in(image).time(60);
@@ -136,13 +173,13 @@ PERF_TEST_P(QuickShift_CpuPlots, compute, testing::Combine(testing::ValuesIn(PLO
 class CudaTest : public perf::TestBaseWithParam<Case>
 {
 protected:
-    void measure()
+    void measure(bool kernelOnly = false)
     {
         if (cuda::getCudaEnabledDeviceCount() <= 0)
             throw SkipTestException("no CUDA device on this machine");
 #ifdef HAVE_CUDA
         const Case c = GetParam();
-        const Mat image = picture(c.size);
+        const Mat image = pictureOf(c);
         const Ptr<QuickShift> q = QuickShift::create(c.sigma, c.maxDist, c.scale);
         cuda::Stream stream;
         cuda::HostMem pinned(image), hostLabels(image.size(), CV_32S);
@@ -159,13 +196,16 @@ protected:
         }
         ASSERT_GT(q->getNumberOfSuperpixels(), 0);
         const int superpixels = q->getNumberOfSuperpixels();
-        PerfRow(c.name, "cuda", "upload", medianUs(upload)).set("bytes", double(image.total() * image.elemSize()));
         PerfRow(c.name, "cuda", "kernel", graphMedianUs(stream, compute))
             .set("pairs", pairsOf(c))
             .set("floor_us", floorUs(c))
             .set("superpixels", superpixels);
-        PerfRow(c.name, "cuda", "download", medianUs(download)).set("bytes", double(image.total() * sizeof(int)));
-        PerfRow(c.name, "cuda", "call", calcMetrics().median / getTickFrequency() * 1e6);
+        if (!kernelOnly)
+        {
+            PerfRow(c.name, "cuda", "upload", medianUs(upload)).set("bytes", double(image.total() * image.elemSize()));
+            PerfRow(c.name, "cuda", "download", medianUs(download)).set("bytes", double(image.total() * sizeof(int)));
+            PerfRow(c.name, "cuda", "call", calcMetrics().median / getTickFrequency() * 1e6);
+        }
 #endif
         SANITY_CHECK_NOTHING();
     }
@@ -173,8 +213,10 @@ protected:
 
 typedef CudaTest QuickShift_Cuda;
 typedef CudaTest QuickShift_CudaPlots;
+typedef CudaTest QuickShift_CudaPictures;
 
 PERF_TEST_P(QuickShift_Cuda, compute, testing::ValuesIn(CASES)) { measure(); }
 PERF_TEST_P(QuickShift_CudaPlots, compute, testing::ValuesIn(PLOTS)) { measure(); }
+PERF_TEST_P(QuickShift_CudaPictures, compute, testing::ValuesIn(pictureCases())) { measure(true); }
 
 }} // namespace opencv_test

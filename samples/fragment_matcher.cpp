@@ -2,10 +2,10 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Finds textured fragments of one picture in the next: from frame to frame of a video, or between the two of a pair.
+#include "fragment_matcher_input.hpp"
 #include "fragment_matcher_results.hpp"
 #include "opencv2/core/utility.hpp"
 #include "opencv2/imgcodecs.hpp"
-#include "opencv2/videoio.hpp"
 
 using namespace sample;
 using cv::cuda::FragmentMatcher;
@@ -162,29 +162,6 @@ private:
     GpuMat deviceWindow_, device_[2];
 };
 
-//! The most textured place of each cell of a grid of about `count` cells, where there is texture at all.
-std::vector<Rect> texturedRegions(const Mat& picture, int count, int size)
-{
-    Mat gray, texture;
-    cvtColor(picture, gray, COLOR_BGR2GRAY);
-    cornerMinEigenVal(gray, texture, 5);
-    const int cell = std::max(4, cvRound(std::sqrt(static_cast<double>(picture.total()) / count)));
-    const Scalar strength = mean(texture);
-    std::vector<Rect> regions;
-    const int half = size / 2;
-    for (int y = half; y + cell <= picture.rows - half; y += cell)
-        for (int x = half; x + cell <= picture.cols - half; x += cell)
-        {
-            double best = 0;
-            Point at;
-            minMaxLoc(texture(Rect(x, y, cell, cell)), nullptr, &best, nullptr, &at);
-            const Rect region(x + at.x - half, y + at.y - half, size, size);
-            if (best > 0.1 * strength[0] && (region & Rect(Point(), picture.size())) == region)
-                regions.push_back(region);
-        }
-    return regions;
-}
-
 // --- results ---------------------------------------------------------------------------------------------------------
 
 std::ofstream openCsv(const Options& options)
@@ -206,18 +183,6 @@ void save(const Options& options, const String& name, const Mat& picture)
 }
 
 // --- video -----------------------------------------------------------------------------------------------------------
-
-VideoCapture openVideo(const String& name)
-{
-    VideoCapture video;
-    if (!name.empty() && name.find_first_not_of("0123456789") == String::npos)
-        video.open(std::stoi(name));
-    else
-        video.open(name);
-    if (!video.isOpened())
-        CV_Error(Error::StsError, "cannot open the video, camera or image sequence '" + name + "'");
-    return video;
-}
 
 void runVideo(const Options& options)
 {

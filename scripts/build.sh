@@ -20,7 +20,10 @@
 #   --print-paths        print where things of this configuration lie as shell assignments, do nothing else
 #   --help
 #
-# A second call downloads nothing and compiles only what changed. ccache is used when present.
+# Needs CMake, Ninja, C and C++ compilers, Python 3 with venv, and its headers unless --no-python. Used when present: ccache,
+# which makes another build quick, and with pkg-config FFmpeg's headers, without which only MJPEG .avi videos can be read.
+# What is missing is installed when this is root on Debian or Ubuntu; otherwise it is named, and what can be left out is.
+# A second call downloads nothing and compiles only what changed.
 # CUDATRACKING_BUILD_ROOT in the environment names another folder than build/.
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
@@ -103,11 +106,23 @@ lock()
 mkdir -p "$BUILD_ROOT"
 lock "$BUILD_ROOT/.lock"
 
-packages=(cmake ninja-build g++ pkg-config ccache ca-certificates libavcodec-dev libavformat-dev libavutil-dev libswscale-dev)
+# By what is there, not by its package: it may come from elsewhere. Packages of Debian serve Debian's Python only.
+python_has() { python3 -c "$1" 2>/dev/null; }
+packages=()
+has cmake || packages+=(cmake)
+has ninja || packages+=(ninja-build)
+has "${CC:-cc}" "${CXX:-c++}" || packages+=(g++)
 case "$(command -v python3 || true)" in
-    /usr/bin/python3|/bin/python3|'') packages+=(python3 python3-venv python3-dev) ;;
+    '') packages+=(python3 python3-venv python3-dev) ;;
+    /usr/bin/python3|/bin/python3)
+        [ -x "$PYTHON" ] || python_has 'import ensurepip, venv' || packages+=(python3-venv)
+        [ "$WITH_PYTHON" = 0 ] || python_has 'import sysconfig; open(sysconfig.get_path("include") + "/Python.h")' ||
+            packages+=(python3-dev) ;;
 esac
 need_packages "${packages[@]}"
+has ccache || want_packages "compiler cache" ccache
+{ has pkg-config && pkg-config --exists libavcodec libavformat libavutil libswscale; } ||
+    want_packages "videos other than MJPEG .avi" pkg-config libavcodec-dev libavformat-dev libavutil-dev libswscale-dev
 need_python_tools
 
 # --- sources ---------------------------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ fi
 
 # --- data ------------------------------------------------------------------------------------------------------------
 for file in aloeL.jpg aloeR.jpg aloeGT.png rubberwhale1.png rubberwhale2.png box.png box_in_scene.png tmpl.png mask.png \
-    lena.jpg lena_tmpl.jpg fruits.jpg; do
+    lena.jpg lena_tmpl.jpg fruits.jpg building.jpg baboon.jpg; do
     cp "$SAMPLES_DATA/$file" "$BUNDLE/data/"
 done
 for file in messi5.jpg home.jpg baboon.jpg basketball1.png building.jpg graf1.png stuff.jpg left01.jpg; do # pictures of the cascades

@@ -50,6 +50,7 @@ demo()
 demo fragment_matcher_vtest cudatracking_fragment_matcher "$SAMPLES_DATA/vtest.avi"
 demo fragment_matcher_aloe cudatracking_fragment_matcher "$SAMPLES_DATA/aloeL.jpg" "$SAMPLES_DATA/aloeR.jpg" "$SAMPLES_DATA/aloeGT.png"
 demo fragment_matcher_rubberwhale cudatracking_fragment_matcher --pair=motion "$SAMPLES_DATA/rubberwhale1.png" "$SAMPLES_DATA/rubberwhale2.png"
+demo fragment_matcher_loop cudatracking_fragment_matcher_loop --frames=200 "$SAMPLES_DATA/vtest.avi"
 # The paper's parameters, and finer ones on Lab; pieces below 20 pixels are joined.
 demo quick_shift_fruits cudatracking_quick_shift --preset=both --min-size=20 "$SAMPLES_DATA/fruits.jpg"
 demo quick_shift_home cudatracking_quick_shift --preset=both --min-size=20 "$SAMPLES_DATA/home.jpg"

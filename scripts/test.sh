@@ -30,7 +30,7 @@ for argument in "$@"; do
 done
 
 if [ "$BUILD" = 1 ]; then
-    want_packages "QuickShift's tests against VLFeat" libvlfeat-dev
+    [ -f /usr/include/vl/quickshift.h ] || want_packages "QuickShift's tests against VLFeat" libvlfeat-dev
     "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}"
 fi
 paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the CUDA runtime must be asked for in tests: graphs, blocked streams, memory. Empty in builds without CUDA.
+// What the CUDA runtime must be asked for in tests: graphs, blocked streams, memory. Next to nothing in builds without CUDA.
 #ifndef OPENCV_CUDATRACKING_TEST_CUDA_RUNTIME_HPP
 #define OPENCV_CUDATRACKING_TEST_CUDA_RUNTIME_HPP
 
@@ -101,6 +101,9 @@ private:
     std::atomic<bool> open_{false}, gaveUp_{false};
 };
 
+//! What a failed call left must not be taken for the next call's.
+inline void forgetCudaErrors() { cudaGetLastError(); }
+
 inline size_t freeDeviceMemory()
 {
     size_t free = 0, total = 0;
@@ -108,6 +111,12 @@ inline size_t freeDeviceMemory()
     return free;
 }
 
+} // namespace opencv_test
+
+#else
+
+namespace opencv_test {
+inline void forgetCudaErrors() {}
 } // namespace opencv_test
 
 #endif // HAVE_CUDA

@@ -16,6 +16,15 @@ struct DeviceResult
 {
     GpuMat locations, scores, confidence, status, refined;
 
+    void create(int count, int peaks)
+    {
+        locations.create(count, peaks, CV_32SC2);
+        scores.create(count, peaks, CV_32FC1);
+        confidence.create(count, 1, CV_32FC1);
+        status.create(count, 1, CV_8UC1);
+        refined.create(count, peaks, CV_32FC2);
+    }
+
     Result download() const
     {
         Result result;

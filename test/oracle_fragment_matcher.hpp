@@ -32,15 +32,17 @@ struct Map
     bool has(Point p) const { return p.x >= 0 && p.y >= 0 && p.x < positions.width && p.y < positions.height; }
 };
 
-//! Half-even rounding by hand, so that nothing depends on the rounding mode or on what src uses.
-inline int quantise(double weight)
+//! 255 times the weight, rounded to the nearest integer, halves to even: in integers, so that nothing depends on the rounding
+//! mode or on what src uses.
+inline int quantise(float weight)
 {
-    const double scaled = static_cast<double>(255.f * static_cast<float>(weight));
-    const double below = std::floor(scaled), rest = scaled - below;
-    const int floor = static_cast<int>(below);
-    if (rest > 0.5 || (rest == 0.5 && floor % 2 == 1))
-        return floor + 1;
-    return floor;
+    int exponent = 0;
+    const int64 product = 255 * static_cast<int64>(std::ldexp(std::frexp(weight, &exponent), 24));
+    const int shift = 24 - exponent; // weight = product / 255 / 2^shift, shift >= 23
+    if (shift > 40)
+        return 0;
+    const int64 below = product >> shift, twice = 2 * (product - (below << shift)), one = int64(1) << shift;
+    return static_cast<int>(twice > one || (twice == one && below % 2 == 1) ? below + 1 : below);
 }
 
 //! Weights as 8 bit numbers; 255 everywhere without weights.

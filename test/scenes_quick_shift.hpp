@@ -6,9 +6,9 @@
 #define OPENCV_CUDATRACKING_TEST_SCENES_QUICK_SHIFT_HPP
 
 #include "test_precomp.hpp"
+#include "threads.hpp"
 #include <map>
 #include <set>
-#include <thread>
 
 namespace opencv_test { namespace scenes {
 
@@ -44,11 +44,12 @@ inline void expectSame(const Results& expected, const Results& actual)
 template <typename Run> void expectSameOnThreads(const Results& expected, const Run& run)
 {
     std::vector<Results> results(4);
-    std::vector<std::thread> threads;
-    for (Results& r : results)
-        threads.emplace_back([&r, &run] { r = run(); });
-    for (std::thread& t : threads)
-        t.join();
+    onThreads(4,
+              [&](int i)
+              {
+                  results[i] = run();
+                  return std::string();
+              });
     for (const Results& r : results)
         expectSame(expected, r);
 }

@@ -4,7 +4,7 @@
 // FragmentMatcher's promises about streams, graphs, memory and threads. Skipped without a device.
 #include "cuda_scenes_fragment_matcher.hpp"
 #include "cuda_runtime.hpp"
-#include <thread>
+#include "threads.hpp"
 
 namespace opencv_test { namespace {
 
@@ -106,17 +106,22 @@ TEST_F(FragmentMatcher_CudaStream, steadyStateAllocatesNothing)
         {
             const Scene scene = sceneFor(rng, metric, round);
             Loaded loaded(scene);
-            loaded.matcher->match(loaded.frame, scene.areas, loaded.result.locations, noArray(), noArray(), noArray(),
-                                  noArray(), loaded.stream);
-            loaded.stream.waitForCompletion();
+            // All in flight at once: each takes pinned memory of its own until its copy is done.
+            const auto manyCalls = [&]
+            {
+                Gate gate(loaded.stream);
+                for (int again = 0; again < 50; ++again)
+                {
+                    launch(*loaded.matcher, loaded.frame, loaded.areas, loaded.result, loaded.stream);
+                    launch(*loaded.matcher, loaded.frame, scene.areas, loaded.result, loaded.stream);
+                }
+                gate.open();
+                loaded.stream.waitForCompletion();
+            };
+            manyCalls();
             const size_t workspace = loaded.matcher->workspaceBytes(), free = freeDeviceMemory();
             EXPECT_GT(workspace, 0u);
-            for (int again = 0; again < 50; ++again)
-            {
-                launch(*loaded.matcher, loaded.frame, loaded.areas, loaded.result, loaded.stream);
-                launch(*loaded.matcher, loaded.frame, scene.areas, loaded.result, loaded.stream);
-            }
-            loaded.stream.waitForCompletion();
+            manyCalls();
             EXPECT_EQ(workspace, loaded.matcher->workspaceBytes());
             EXPECT_EQ(free, freeDeviceMemory());
         }
@@ -340,44 +345,28 @@ TEST_F(FragmentMatcher_CudaStream, instancesOnThreads)
     RNG rng(7110);
     std::vector<Scene> list;
     std::vector<Result> truths;
-    std::vector<int> wrong(count, 0);
-    std::vector<std::string> errors(count);
     for (int i = 0; i < count; ++i)
     {
         list.push_back(sceneFor(rng, i % 3, i));
         truths.push_back(runCpu(list[i]));
     }
-    std::vector<std::thread> threads;
-    for (int i = 0; i < count; ++i)
-        threads.emplace_back(
-            [&, i]
-            {
-                try
-                {
-                    Loaded loaded(list[i]);
-                    for (int again = 0; again < 20; ++again)
-                    {
-                        launch(*loaded.matcher, loaded.frame, loaded.areas, loaded.result, loaded.stream);
-                        loaded.stream.waitForCompletion();
-                        const Result result = loaded.result.download();
-                        wrong[i] += !sameBits(truths[i].locations, result.locations) ||
-                                    !sameBits(truths[i].scores, result.scores) ||
-                                    !sameBits(truths[i].confidence, result.confidence) ||
-                                    !sameBits(truths[i].refined, result.refined);
-                    }
-                }
-                catch (const std::exception& e)
-                {
-                    errors[i] = e.what();
-                }
-            });
-    for (std::thread& thread : threads)
-        thread.join();
-    for (int i = 0; i < count; ++i)
-    {
-        EXPECT_EQ("", errors[i]) << "thread " << i;
-        EXPECT_EQ(0, wrong[i]) << "thread " << i;
-    }
+    onThreads(count,
+              [&](int i)
+              {
+                  int wrong = 0;
+                  Loaded loaded(list[i]);
+                  for (int again = 0; again < 20; ++again)
+                  {
+                      launch(*loaded.matcher, loaded.frame, loaded.areas, loaded.result, loaded.stream);
+                      loaded.stream.waitForCompletion();
+                      const Result result = loaded.result.download();
+                      wrong += !sameBits(truths[i].locations, result.locations) ||
+                               !sameBits(truths[i].scores, result.scores) ||
+                               !sameBits(truths[i].confidence, result.confidence) ||
+                               !sameBits(truths[i].refined, result.refined);
+                  }
+                  return wrong ? cv::format("%d wrong results", wrong) : std::string();
+              });
 }
 
 //! Two instances on one thread, their calls interleaved on two streams.

@@ -302,9 +302,9 @@ TEST(FragmentMatcher_Truth, weightsAreQuantised)
     const Mat frame = (Mat_<uchar>(1, 2) << 10, 30), templ = (Mat_<uchar>(1, 2) << 0, 0);
     const Mat bytes = (Mat_<uchar>(1, 2) << 1, 3);
     EXPECT_EQ(25.f, findOne(makeParams(FM::SAD), frame, templ, bytes).scores[0]);
-    // 127.5 -> 128, 126.5 -> 126, 0.4 -> 0
+    // 127.5 -> 128 (the only half that a float can hit), a little above 126.5 -> 127, 0.4 -> 0
     const float w[][3] = {
-        {0.5f, 1.f, 128}, {126.5f / 255.f, 1.f, 126}, {0.4f / 255.f, 1.f, 0}, {0.6f / 255.f, 1.f, 1}, {0.f, 1.f, 0}};
+        {0.5f, 1.f, 128}, {126.5f / 255.f, 1.f, 127}, {0.4f / 255.f, 1.f, 0}, {0.6f / 255.f, 1.f, 1}, {0.f, 1.f, 0}};
     for (const auto& row : w)
     {
         const Mat weights = (Mat_<float>(1, 2) << row[0], row[1]);

@@ -2,11 +2,8 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // The CUDA engine of QuickShift against the CPU engine, bit by bit.
+#include "cuda_runtime.hpp"
 #include "scenes_quick_shift.hpp"
-#ifdef HAVE_CUDA
-#include "opencv2/core/cuda_stream_accessor.hpp"
-#include <cuda_runtime_api.h>
-#endif
 
 namespace opencv_test { namespace {
 
@@ -250,9 +247,8 @@ void expectReplay(int type, bool masked)
     }
     const Ptr<QuickShift> cpu = QuickShift::create(2., 30., 0.3), gpu = QuickShift::create(2., 30., 0.3);
     GpuMat input(images[0]), mask = masked ? GpuMat(masks[0]) : GpuMat();
-    GpuMat labels, contours, cut, density, parents, distances;
+    GpuMat labels, contours, cut, density, parents, distances, mean;
     Stream stream;
-    const cudaStream_t raw = cv::cuda::StreamAccessor::getStream(stream);
     const auto work = [&]
     {
         gpu->compute(input, mask, stream);
@@ -262,22 +258,21 @@ void expectReplay(int type, bool masked)
         gpu->getDensity(density, stream);
         gpu->getParents(parents, stream);
         gpu->getDistances(distances, stream);
+        gpu->getMeanColor(input, mean, stream);
     };
     work();
     stream.waitForCompletion();
+    resultsOf(*gpu); // outputs on the host take memory, too
     const size_t bytes = gpu->workspaceBytes();
-    cudaGraph_t graph;
-    cudaGraphExec_t replay;
-    ASSERT_EQ(cudaSuccess, cudaStreamBeginCapture(raw, cudaStreamCaptureModeThreadLocal));
+    Graph graph(stream);
     work();
-    ASSERT_EQ(cudaSuccess, cudaStreamEndCapture(raw, &graph));
-    ASSERT_EQ(cudaSuccess, cudaGraphInstantiate(&replay, graph, 0));
+    graph.end();
     for (size_t i = 0; i < images.size(); ++i)
     {
         input.upload(images[i], stream);
         if (masked)
             mask.upload(masks[i], stream);
-        ASSERT_EQ(cudaSuccess, cudaGraphLaunch(replay, raw));
+        graph.launch();
         stream.waitForCompletion();
         cpu->compute(images[i], masked ? masks[i] : Mat());
         const Results r = resultsOf(*cpu);
@@ -290,11 +285,11 @@ void expectReplay(int type, bool masked)
         EXPECT_TRUE(sameBits(expected, Mat(contours)));
         cpu->segment(7., expected);
         EXPECT_TRUE(sameBits(expected, Mat(cut)));
+        cpu->getMeanColor(images[i], expected);
+        EXPECT_TRUE(sameBits(expected, Mat(mean)));
         expectSame(r, resultsOf(*gpu));
     }
     EXPECT_EQ(bytes, gpu->workspaceBytes());
-    cudaGraphExecDestroy(replay);
-    cudaGraphDestroy(graph);
 }
 
 TEST(CUDA_QuickShift, graph)

@@ -5,6 +5,7 @@
 
 Runs on a CUDA device where there is one. Needs a cv2 with the module cudatracking.
 """
+import argparse
 import math
 import sys
 
@@ -12,6 +13,15 @@ import cv2
 import numpy as np
 
 SIZE, RADIUS = 17, 14
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("video", help="video that cv2.VideoCapture() takes")
+    parser.add_argument("out", help="video to write, MJPEG in .avi")
+    parser.add_argument("frames", type=int, nargs="?", default=0, help="stop after so many frames (default 0: all)")
+    parser.add_argument("--engine", choices=("auto", "cpu", "cuda"), default="auto", help="default: cuda where there is a device")
+    return parser.parse_args()
 
 
 def textured_regions(frame, count=600):
@@ -39,42 +49,57 @@ def on_engine(array, cuda):
     return mat
 
 
+def find_and_draw(matcher, previous, frame, picture, cuda):
+    """Motion of the previous frame's fragments, drawn on the frame."""
+    canvas, regions = (frame * 0.6).astype(np.uint8), textured_regions(previous[0])
+    if not regions:
+        return canvas
+    matcher.cutFragments(previous[1], regions)
+    # Areas are an N x 4 array of int32 (x, y, width, height), and lie where the frame lies.
+    areas = np.array([(x - RADIUS, y - RADIUS, w + 2 * RADIUS, h + 2 * RADIUS) for x, y, w, h in regions], np.int32)
+    for (x, y, w, h), match in zip(regions, matcher.find(picture, on_engine(areas, cuda))):
+        if len(match.locations) == 0 or match.confidence < 1.4:
+            continue
+        (u, v), middle = match.refined[0], (x + w // 2, y + h // 2)
+        end = (int(middle[0] + 4 * (u - x)), int(middle[1] + 4 * (v - y)))
+        cv2.line(canvas, middle, end, colour(match.confidence), 2, cv2.LINE_AA)
+    return canvas
+
+
 def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    video, limit = cv2.VideoCapture(sys.argv[1]), int(sys.argv[3]) if len(sys.argv) > 3 else 0
-    cuda = cv2.cuda.getCudaEnabledDeviceCount() > 0
+    options = arguments()
+    video = cv2.VideoCapture(options.video)
+    if not video.isOpened():
+        sys.exit(f"error: cannot open the video {options.video}")
+    cuda = options.engine == "cuda" or (options.engine == "auto" and cv2.cuda.getCudaEnabledDeviceCount() > 0)
     params = cv2.cuda.FragmentMatcher.Params()
     params.subpixel = True
+    # The host cannot see areas on the device: without a bound they are taken to be as large as the frame, which is slow.
+    params.maxSearchArea = (SIZE + 2 * RADIUS, SIZE + 2 * RADIUS)
     matcher = cv2.cuda.FragmentMatcher.create(params)
     writer, previous, count = None, None, 0
-    while limit == 0 or count < limit:
+    while options.frames == 0 or count < options.frames:
         ok, frame = video.read()
         if not ok:
             break
         picture = on_engine(frame, cuda)
         if previous is not None:
-            regions = textured_regions(previous[0])
-            matcher.cutFragments(previous[1], regions)
-            # Areas are an N x 4 array of int32 (x, y, width, height), and lie where the frame lies.
-            areas = np.array([(x - RADIUS, y - RADIUS, w + 2 * RADIUS, h + 2 * RADIUS) for x, y, w, h in regions], np.int32)
-            matches = matcher.find(picture, on_engine(areas, cuda))
-            canvas = (frame * 0.6).astype(np.uint8)
-            for (x, y, w, h), match in zip(regions, matches):
-                if len(match.locations) == 0 or match.confidence < 1.4:
-                    continue
-                (u, v), middle = match.refined[0], (x + w // 2, y + h // 2)
-                end = (int(middle[0] + 4 * (u - x)), int(middle[1] + 4 * (v - y)))
-                cv2.line(canvas, middle, end, colour(match.confidence), 2, cv2.LINE_AA)
+            canvas = find_and_draw(matcher, previous, frame, picture, cuda)
             if writer is None:
                 rate = video.get(cv2.CAP_PROP_FPS) or 25
-                writer = cv2.VideoWriter(sys.argv[2], cv2.VideoWriter_fourcc(*"MJPG"), rate, frame.shape[1::-1])
+                writer = cv2.VideoWriter(options.out, cv2.VideoWriter_fourcc(*"MJPG"), rate, frame.shape[1::-1])
+                if not writer.isOpened():
+                    sys.exit(f"error: cannot write {options.out}")
             writer.write(canvas)
         previous, count = (frame, picture), count + 1
     if count < 2:
-        sys.exit(f"fewer than two frames in {sys.argv[1]}")
-    print(f"{count} frames on the {'CUDA' if cuda else 'CPU'} engine, wrote {sys.argv[2]}")
+        sys.exit(f"error: fewer than two frames in {options.video}")
+    writer.release()
+    print(f"{count} frames on the {'CUDA' if cuda else 'CPU'} engine, wrote {options.out}")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except cv2.error as error:
+        sys.exit(f"error: {error}")

@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # Runs what this folder holds on a machine with a GPU. Needs glibc, a driver and bash; Python only for the perf table.
 #
-#   ./run.sh [tests|perf|sanitize|demo|all] [FILTER] [-- program options]
+#   ./run.sh [tests|devices|fuzz|perf|sanitize|demo|all] [FILTER] [-- program options]
 #
 #   tests      all tests
+#   devices    all tests on the second GPU of the machine
+#   fuzz       random cases of all classes, CPU against CUDA, in 4 processes, each with other seeds; takes SECONDS (default
+#              600) in the place of FILTER. $FUZZ_SEED: first seed (default: from the clock)
 #   perf       all performance tests, and their table (perf.md)
 #   sanitize   compute-sanitizer's memcheck, racecheck, initcheck and synccheck on some of the CUDA tests
 #   demo       the samples, into demo/
-#   all        tests, perf and sanitize (default)
+#   all        tests, fuzz for a minute, perf and sanitize (default)
 #   FILTER     as in --gtest_filter; sanitize takes *Sanitize* without one
 #
 # Logs go to $OUT (default ./out). $LIMIT: seconds that each program may take (default 1500).
@@ -21,7 +24,7 @@ LIMIT=${LIMIT:-1500}
 WHAT=all FILTER='' EXTRA=()
 while [ $# -gt 0 ]; do
     case "$1" in
-        tests|perf|sanitize|demo|all) WHAT=$1 ;;
+        tests|devices|fuzz|perf|sanitize|demo|all) WHAT=$1 ;;
         --help|-h) sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"; exit 0 ;;
         --) shift; EXTRA=("$@"); break ;;
         -*) echo "error: unknown option '$1' (see ./run.sh --help)" >&2; exit 2 ;;
@@ -29,6 +32,10 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+if [ "$WHAT" = fuzz ] && [[ ! ${FILTER:-600} =~ ^[1-9][0-9]*$ ]]; then
+    echo "error: fuzz takes a number of seconds, not '$FILTER'" >&2
+    exit 2
+fi
 mkdir -p "$OUT" || exit 2
 export CUDATRACKING_SAMPLES_DATA=${CUDATRACKING_SAMPLES_DATA:-$HERE/data}
 export CUDATRACKING_CASCADES=${CUDATRACKING_CASCADES:-$HERE/data}
@@ -45,8 +52,8 @@ fi
 # cuFFT is too large to carry. When a program lacks it, it is looked for where CUDA and Python's packages keep it.
 wanted=$(ldd "$HERE"/bin/* 2>/dev/null | sed -n 's/^\s*\(libcufft[^ ]*\) => not found.*/\1/p' | sort -u)
 if [ -n "$wanted" ]; then
-    site=$(python3 -c 'import site, sys; print(*[p for p in sys.path if p.endswith("-packages")], sep="\n")' 2>/dev/null)
-    found=$(find /usr/local/cuda*/ /opt $site -name "$wanted" 2>/dev/null | head -n 1)
+    mapfile -t site < <(python3 -c 'import sys; print(*[p for p in sys.path if p.endswith("-packages")], sep="\n")' 2>/dev/null)
+    found=$(find /usr/local/cuda*/ /opt "${site[@]}" -name "$wanted" 2>/dev/null | head -n 1)
     if [ -z "$found" ]; then
         say "$wanted was not found on this machine: peers that need it are left out"
         found=$HERE/lib/no_cufft/$wanted
@@ -72,11 +79,48 @@ count_log()
     say "$(basename "$1"): $p passed, $f failed, $s skipped (exit code $2)"
 }
 
+# run_tests [NAME [OPTION...]]: NAME is for the log.
 run_tests()
 {
-    local code=0
-    timeout "$LIMIT" "$HERE/bin/opencv_test_cudatracking" ${FILTER:+"--gtest_filter=$FILTER"} "${EXTRA[@]}" 2>&1 | tee "$OUT/tests.log" || code=$?
-    count_log "$OUT/tests.log" $code
+    local code=0 name=${1:-tests}
+    timeout "$LIMIT" "$HERE/bin/opencv_test_cudatracking" ${FILTER:+"--gtest_filter=$FILTER"} "${@:2}" "${EXTRA[@]}" 2>&1 | tee "$OUT/$name.log" || code=$?
+    count_log "$OUT/$name.log" $code
+}
+
+run_devices()
+{
+    local gpus
+    gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+    if [ "$gpus" -lt 2 ]; then
+        say "tests on a second GPU: skipped, this machine has $gpus"
+        SKIPPED=$((SKIPPED + 1))
+        return
+    fi
+    run_tests tests.device1 --cuda_device=1
+}
+
+# run_fuzz SECONDS: both rooms have half of the time each.
+run_fuzz()
+{
+    local seconds=$1 seed=${FUZZ_SEED:-$(date +%s)} cores i code pids=()
+    rm -f "$OUT"/fuzz.*
+    cores=$(nproc)
+    for i in 1 2 3 4; do
+        CUDATRACKING_FUZZ_SEED=$((seed + i)) CUDATRACKING_FUZZ_CASES=1000000000 \
+            CUDATRACKING_FUZZ_SECONDS=$(((seconds + 1) / 2)) CUDATRACKING_FUZZ_HASHES=$OUT/fuzz.$i.hashes \
+            OPENCV_FOR_THREADS_NUM=$(((cores + 3) / 4)) timeout $((seconds + 300)) \
+            "$HERE/bin/opencv_test_cudatracking" '--gtest_filter=Fuzz_*.cpuIsCuda' "${EXTRA[@]}" >"$OUT/fuzz.$i.log" 2>&1 &
+        pids+=($!)
+    done
+    for i in 1 2 3 4; do
+        code=0
+        wait "${pids[i - 1]}" || code=$?
+        grep -A4 '^case ' "$OUT/fuzz.$i.log" | head -n 60
+        # After a crash, the case after the last line of this file is the culprit.
+        [ $code = 0 ] || tail -n 1 "$OUT/fuzz.$i.hashes" 2>/dev/null
+        count_log "$OUT/fuzz.$i.log" $code
+    done
+    say "fuzz: $(cat "$OUT"/fuzz.?.log | awk '/ cases from .* failed$/ { n += $2; f += $(NF - 1) } END { print n + 0 " cases, " f + 0 " failed" }'), seeds $((seed + 1)) to $((seed + 4))"
 }
 
 run_perf()
@@ -146,12 +190,15 @@ run_demo()
     demo vtest cudatracking_fragment_matcher "$data/vtest.avi" || FAILED=$((FAILED + 1))
     demo aloe cudatracking_fragment_matcher "$data/aloeL.jpg" "$data/aloeR.jpg" "$data/aloeGT.png" || FAILED=$((FAILED + 1))
     demo rubberwhale cudatracking_fragment_matcher --pair=motion "$data/rubberwhale1.png" "$data/rubberwhale2.png" || FAILED=$((FAILED + 1))
+    demo loop cudatracking_fragment_matcher_loop "$data/vtest.avi" || FAILED=$((FAILED + 1))
+    demo loop_no_graph cudatracking_fragment_matcher_loop --no-graph "$data/vtest.avi" || FAILED=$((FAILED + 1))
     demo quick_shift cudatracking_quick_shift "$data/fruits.jpg" || FAILED=$((FAILED + 1))
 }
 
 say "$(cat "$HERE/VERSION" | head -n 1); $(uname -sr); $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1 || echo 'no nvidia-smi')"
 case "$WHAT" in
-    all) run_tests; run_perf; run_sanitize ;;
+    all) run_tests; run_fuzz 60; run_perf; run_sanitize ;;
+    fuzz) run_fuzz "${FILTER:-600}" ;;
     *) "run_$WHAT" ;;
 esac
 [ "$WHAT" = demo ] || echo "$PASSED passed, $FAILED failed, $SKIPPED skipped" | tee -a "$OUT/summary.txt"

@@ -13,14 +13,8 @@ die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 # usage_of FILE: the comment block under the shebang is the --help text, so that they cannot drift apart.
 usage_of() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$1"; }
 
-# missing_packages NAME...: those of these Debian packages that are not installed, a line each.
-missing_packages()
-{
-    local package
-    for package in "$@"; do
-        dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || echo "$package"
-    done
-}
+# has COMMAND...: all of them are on the PATH.
+has() { local name; for name in "$@"; do command -v "$name" >/dev/null || return 1; done; }
 
 install_packages()
 {
@@ -28,29 +22,26 @@ install_packages()
     apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
-# need_packages NAME...: Debian packages, installed when root and missing, named otherwise.
+# need_packages [NAME...]: Debian packages that have what was looked for and not found: installed when root, named otherwise.
 need_packages()
 {
-    command -v dpkg-query >/dev/null || { say "not a Debian system: make sure these are present: $*"; return; }
-    local missing
-    mapfile -t missing < <(missing_packages "$@")
-    [ ${#missing[@]} -gt 0 ] || return 0
-    [ "$(id -u)" = 0 ] || die "missing packages; please run: sudo apt-get install ${missing[*]}"
-    install_packages "${missing[@]}" || die "apt-get could not install: ${missing[*]}"
+    [ $# -gt 0 ] || return 0
+    has apt-get || die "not found: what Debian has in the packages $*; please install it"
+    [ "$(id -u)" = 0 ] || die "not found: $*; please run: sudo apt-get install $*"
+    install_packages "$@" || die "apt-get could not install: $*"
 }
 
-# want_packages PURPOSE NAME...: the same for packages that one can do without.
+# want_packages PURPOSE NAME...: the same for what one can do without.
 want_packages()
 {
-    local purpose=$1 missing
+    local purpose=$1
     shift
-    command -v dpkg-query >/dev/null || { say "$purpose: wants ${*}, where there is such a package"; return; }
-    mapfile -t missing < <(missing_packages "$@")
-    [ ${#missing[@]} -gt 0 ] || return 0
-    if [ "$(id -u)" != 0 ]; then
-        say "$purpose: left out without ${missing[*]} (sudo apt-get install ${missing[*]})"
-    elif ! install_packages "${missing[@]}"; then
-        say "$purpose: left out, apt-get could not install ${missing[*]}"
+    if ! has apt-get; then
+        say "$purpose: left out, not found: what Debian has in the packages $*"
+    elif [ "$(id -u)" != 0 ]; then
+        say "$purpose: left out, not found: $* (sudo apt-get install $*)"
+    elif ! install_packages "$@"; then
+        say "$purpose: left out, apt-get could not install $*"
     fi
 }
 

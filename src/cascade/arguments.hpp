@@ -1,10 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// From the arguments of the public class to requests and tables, checked.
+// From what users give to what engines take, with all checks.
 #ifndef OPENCV_CUDATRACKING_CASCADE_ARGUMENTS_HPP
 #define OPENCV_CUDATRACKING_CASCADE_ARGUMENTS_HPP
 
+#include "../precomp.hpp"
 #include "../common/arrays.hpp"
 #include "engine.hpp"
 #include <cmath>
@@ -91,6 +92,15 @@ inline Inputs<Mat> hostInputs(InputArrayOfArrays images, InputArrayOfArrays mask
     return Inputs<Mat>(detail::hostArrays("image", images), detail::hostArrays("mask", masks));
 }
 
+inline Inputs<GpuMat> deviceInputs(InputArrayOfArrays images, InputArrayOfArrays masks)
+{
+    // A list of masks in which all are empty has no side.
+    if (!masks.empty() && !detail::onDevice(masks))
+        CV_Error(Error::StsBadArg, "CascadeClassifierEx: the mask is on the host, but the picture is on the device");
+    return Inputs<GpuMat>(detail::deviceArrays("image", images),
+                          masks.empty() ? std::vector<GpuMat>() : detail::deviceArrays("mask", masks));
+}
+
 //! One output for each cascade from a list of Mat or GpuMat.
 inline std::vector<_OutputArray> outputsOf(const char* name, OutputArrayOfArrays list, size_t count, int type)
 {
@@ -126,6 +136,15 @@ struct TableOutputs
     {}
     Table table() const { return {objects.view(), numDetections.view(), levelWeights.view()}; }
 };
+
+inline std::vector<Rect> rectsOf(const std::vector<Box>& boxes)
+{
+    std::vector<Rect> rects;
+    rects.reserve(boxes.size());
+    for (const Box& b : boxes)
+        rects.emplace_back(b.x, b.y, b.width, b.height);
+    return rects;
+}
 
 }}} // namespace cv::cuda::cascade
 

@@ -3,6 +3,7 @@
 
 #include "../precomp.hpp"
 #include "arguments.hpp"
+#include "engine.hpp"
 #include <algorithm>
 
 namespace cv { namespace cuda {
@@ -10,15 +11,6 @@ namespace cv { namespace cuda {
 using namespace cascade;
 
 namespace {
-
-std::vector<Rect> rectsOf(const std::vector<Box>& boxes)
-{
-    std::vector<Rect> rects;
-    rects.reserve(boxes.size());
-    for (const Box& b : boxes)
-        rects.emplace_back(b.x, b.y, b.width, b.height);
-    return rects;
-}
 
 class CascadeClassifierExImpl CV_FINAL : public CascadeClassifierEx
 {
@@ -75,15 +67,25 @@ public:
     {
         detect({this}, images, {objects}, {numDetections}, {levelWeights}, masks, stream);
     }
-    int convertDetections(InputArray objects, int row, std::vector<Rect>& boxes, Stream&) const CV_OVERRIDE
+    int convertDetections(InputArray objects, int row, std::vector<Rect>& boxes, Stream& stream) const CV_OVERRIDE
     {
+        const auto check = [row](int type, int rows, int cols)
+        {
+            if (type != CV_32SC4 || cols < 2 || row < 0 || row >= rows)
+                CV_Error_(Error::StsBadArg,
+                          ("CascadeClassifierEx: objects: %d x %d of %s, which has no row %d of detectAsync()", rows,
+                           cols, typeToString(type).c_str(), row));
+        };
         if (detail::onDevice(objects))
-            noCudaEngine();
+        {
+            const GpuMat table = detail::deviceArray("objects", objects);
+            check(table.type(), table.rows, table.cols);
+            std::vector<Vec4i> values(table.cols);
+            engine(true).fetch(table.ptr(row), values.data(), values.size() * sizeof(Vec4i), detail::handleOf(stream));
+            return rectsOfRow(values.data(), table.cols, boxes);
+        }
         const Mat table = detail::hostArray("objects", objects);
-        if (table.type() != CV_32SC4 || table.cols < 2 || row < 0 || row >= table.rows)
-            CV_Error_(Error::StsBadArg,
-                      ("CascadeClassifierEx: objects: %d x %d of %s, which has no row %d of detectAsync()", table.rows,
-                       table.cols, typeToString(table.type()).c_str(), row));
+        check(table.type(), table.rows, table.cols);
         return rectsOfRow(table.ptr<Vec4i>(row), table.cols, boxes);
     }
     static void detect(const std::vector<CascadeClassifierExImpl*>& cascades, InputArrayOfArrays images,
@@ -137,11 +139,11 @@ public:
             layerSizes.emplace_back(layer.cols, layer.rows);
         }
     }
-    void countPasses(InputArray image, OutputArray passes, Stream&) CV_OVERRIDE
+    void countPasses(InputArray image, OutputArray passes, Stream& stream) CV_OVERRIDE
     {
-        if (detail::onDevice(image))
-            noCudaEngine();
-        const Inputs<Mat> inputs = hostInputs(image, noArray());
+        const Mat picture = detail::onDevice(image) ? fetchPicture(detail::deviceArray("image", image), stream)
+                                                    : detail::hostArray("image", image);
+        const Inputs<Mat> inputs = hostInputs(picture, noArray());
         Request request = inputs.request();
         request.tasks.push_back(task());
         std::vector<Passes> counts;
@@ -160,25 +162,27 @@ public:
         }
     }
 
-    size_t workspaceBytes() const CV_OVERRIDE { return 0; }
+    size_t workspaceBytes() const CV_OVERRIDE { return cuda_ ? cuda_->workspaceBytes() : 0; }
     void clear() CV_OVERRIDE { model_.reset(); }
     bool empty() const CV_OVERRIDE { return !model_; }
     void write(FileStorage& fs) const CV_OVERRIDE;
     void read(const FileNode& fn) CV_OVERRIDE;
 
 private:
-    [[noreturn]] static void noCudaEngine()
+    Engine& engine(bool device) const
     {
-        CV_Error(Error::GpuNotSupported,
-                 "CascadeClassifierEx: a GpuMat was given, but there is no CUDA engine in this build");
+        std::unique_ptr<Engine>& engine = device ? cuda_ : cpu_;
+        if (!engine)
+            engine = device ? makeCudaEngine() : makeCpuEngine();
+        return *engine;
     }
-    Engine& engine(bool device)
+    Mat fetchPicture(const GpuMat& picture, Stream& stream) const
     {
-        if (device)
-            noCudaEngine();
-        if (!cpu_)
-            cpu_ = makeCpuEngine();
-        return *cpu_;
+        Mat rows(picture.size(), picture.type());
+        for (int y = 0; y < picture.rows; ++y)
+            engine(true).fetch(picture.ptr(y), rows.ptr(y), picture.cols * picture.elemSize(),
+                               detail::handleOf(stream));
+        return rows;
     }
     Task task() const
     {
@@ -188,7 +192,7 @@ private:
     }
 
     Objects find(InputArray image, double scaleFactor, int minNeighbors, Size minSize, Size maxSize, InputArray mask,
-                 Stream&)
+                 Stream& stream)
     {
         Task what = task();
         checkScaleFactor(scaleFactor);
@@ -198,17 +202,27 @@ private:
         what.settings.minHeight = minSize.height;
         what.settings.maxWidth = maxSize.width;
         what.settings.maxHeight = maxSize.height;
-        Engine& engine = this->engine(detail::onDevice(image));
-        const Inputs<Mat> inputs = hostInputs(detail::hostArray("image", image), detail::hostArray("mask", mask));
+        if (detail::onDevice(image))
+            return find(deviceInputs(detail::deviceArray("image", image), mask), what, true, detail::handleOf(stream));
+        return find(hostInputs(detail::hostArray("image", image), detail::hostArray("mask", mask)), what, false,
+                    nullptr);
+    }
+    template <typename Picture>
+    Objects find(const Inputs<Picture>& inputs, const Task& what, bool device, detail::StreamHandle stream)
+    {
         Request request = inputs.request();
         request.tasks.push_back(what);
         if (!request.masks.empty() && !request.masks[0])
             request.masks.clear();
         Objects objects;
-        if (request.pictures[0])
-            engine.find(request, objects, nullptr);
+        if (!request.pictures.empty() && request.pictures[0])
+            engine(device).find(request, objects, stream);
         return objects;
     }
+    template <typename Picture>
+    static void detect(const std::vector<CascadeClassifierExImpl*>& cascades, const Inputs<Picture>& inputs,
+                       const std::vector<_OutputArray>& objects, const std::vector<_OutputArray>& numDetections,
+                       const std::vector<_OutputArray>& levelWeights, bool device, detail::StreamHandle stream);
 
     static int rectsOfRow(const Vec4i* row, int cols, std::vector<Rect>& boxes)
     {
@@ -222,33 +236,43 @@ private:
 
     ModelPtr model_;
     Settings settings_ = {1.1, 3, 0, 0, 0, 0, false, 256, 8192};
-    std::unique_ptr<Engine> cpu_;
+    mutable std::unique_ptr<Engine> cpu_, cuda_; //!< made when first needed
 };
 
 void CascadeClassifierExImpl::detect(const std::vector<CascadeClassifierExImpl*>& cascades, InputArrayOfArrays images,
                                      const std::vector<_OutputArray>& objects,
                                      const std::vector<_OutputArray>& numDetections,
-                                     const std::vector<_OutputArray>& levelWeights, InputArrayOfArrays masks, Stream&)
+                                     const std::vector<_OutputArray>& levelWeights, InputArrayOfArrays masks,
+                                     Stream& stream)
 {
-    std::vector<Task> tasks;
-    for (const CascadeClassifierExImpl* cascade : cascades)
-        tasks.push_back(cascade->task());
-    const bool device = detail::onDevice(images);
-    Engine& engine = cascades[0]->engine(device);
-    const Inputs<Mat> inputs = hostInputs(images, masks);
+    if (detail::onDevice(images))
+        detect(cascades, deviceInputs(images, masks), objects, numDetections, levelWeights, true,
+               detail::handleOf(stream));
+    else
+        detect(cascades, hostInputs(images, masks), objects, numDetections, levelWeights, false, nullptr);
+}
+
+template <typename Picture>
+void CascadeClassifierExImpl::detect(const std::vector<CascadeClassifierExImpl*>& cascades,
+                                     const Inputs<Picture>& inputs, const std::vector<_OutputArray>& objects,
+                                     const std::vector<_OutputArray>& numDetections,
+                                     const std::vector<_OutputArray>& levelWeights, bool device,
+                                     detail::StreamHandle stream)
+{
     Request request = inputs.request();
-    request.tasks = tasks;
+    for (const CascadeClassifierExImpl* cascade : cascades)
+        request.tasks.push_back(cascade->task());
     const int rows = static_cast<int>(request.pictures.size());
     std::vector<std::unique_ptr<TableOutputs>> outputs;
     std::vector<Table> tables;
-    for (size_t t = 0; t < tasks.size(); ++t)
+    for (size_t t = 0; t < request.tasks.size(); ++t)
     {
         outputs.emplace_back(new TableOutputs(objects[t], numDetections[t], levelWeights[t], rows,
-                                              tasks[t].settings.maxObjects, device));
+                                              request.tasks[t].settings.maxObjects, device));
         tables.push_back(outputs.back()->table());
     }
     if (rows > 0)
-        engine.detect(request, tables, nullptr);
+        cascades[0]->engine(device).detect(request, tables, stream);
 }
 
 void CascadeClassifierExImpl::write(FileStorage& fs) const

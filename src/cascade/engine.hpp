@@ -53,6 +53,7 @@ public:
 };
 
 std::unique_ptr<Engine> makeCpuEngine();
+std::unique_ptr<Engine> makeCudaEngine();
 //! countPasses() on the host: one for each grid of the first task.
 std::vector<Passes> countPasses(const Request& request);
 

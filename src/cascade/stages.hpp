@@ -138,6 +138,24 @@ void group(const std::vector<Candidate>& candidates, const Pyramid& pyramid, int
 
 } // namespace cpu
 
+namespace gpu {
+
+//! Of pictures with 3 or 4 channels.
+void toGray(const PictureView& picture, RowsView<uint8_t> gray, detail::StreamHandle stream);
+
+// What the following take and how it is laid out: src/cuda/cascade_classify.hpp.
+struct Classification;
+struct Grouping;
+
+/** sumTables and classify, for all tiles of all layers and pictures of one cascade. Candidates come in any order, and their numbers
+are true also where lists are too short. */
+void classify(const Classification& job, detail::StreamHandle stream);
+
+//! One row of tables a picture.
+void group(const Grouping& job, detail::StreamHandle stream);
+
+} // namespace gpu
+
 }}} // namespace cv::cuda::cascade
 
 #endif // OPENCV_CUDATRACKING_CASCADE_STAGES_HPP

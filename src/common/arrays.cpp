@@ -3,6 +3,9 @@
 
 #include "../precomp.hpp"
 #include "arrays.hpp"
+#ifdef HAVE_CUDA
+#include "cuda_check.hpp"
+#endif
 #include <string>
 
 namespace cv { namespace cuda { namespace detail {
@@ -137,6 +140,20 @@ void noCuda() { CV_Error(Error::GpuNotSupported, "a GpuMat was given, but this O
 
 // --- outputs ---------------------------------------------------------------------------------------------------------
 
+//! Memory of the caller's array, too, is no part of a graph.
+static void createTarget(const _OutputArray& target, int rows, int cols, int type)
+{
+#ifdef HAVE_CUDA
+    if (target.isGpuMat() || target.kind() == _InputArray::CUDA_HOST_MEM)
+    {
+        const OutsideOfCapture outside;
+        target.create(rows, cols, type);
+        return;
+    }
+#endif
+    target.create(rows, cols, type);
+}
+
 Output::Output(const char* name, const _OutputArray& target, int rows, int cols, int type, bool device)
 {
     if (!target.needed())
@@ -152,11 +169,11 @@ Output::Output(const char* name, const _OutputArray& target, int rows, int cols,
         CV_Error_(Error::StsUnmatchedFormats, ("%s: an array of %s, but the results are %s", name,
                                                typeToString(target.type()).c_str(), typeToString(type).c_str()));
     const bool vector = target.kind() == _InputArray::STD_VECTOR;
-    if (vector && cols > 1)
+    if (vector && cols > 1 && rows > 1) // one row it can hold, as well as one column
         CV_Error_(
             Error::StsBadArg,
             ("%s: the results are %d x %d elements, which a std::vector cannot hold; give a Mat", name, rows, cols));
-    target.create(rows, cols, type);
+    createTarget(target, rows, cols, type);
     if (target.isGpuMat())
     {
         device_ = target.getGpuMat();

@@ -49,6 +49,9 @@ struct ListView
 ListView listOf(const char* name, const Mat& list, int channels, int count, bool furtherColumns = false);
 ListView listOf(const char* name, const GpuMat& list, int channels, int count, bool furtherColumns = false);
 
+//! For engines; null in builds without CUDA.
+StreamHandle handleOf(const Stream& stream);
+
 //! The reason why a GpuMat cannot be used in a build without CUDA.
 [[noreturn]] void noCuda();
 

@@ -21,6 +21,14 @@ size_t sharedBytesOfBlock()
     return static_cast<size_t>(bytes);
 }
 
+int multiprocessors()
+{
+    int number = 0;
+    cudaCheck(cudaDeviceGetAttribute(&number, cudaDevAttrMultiProcessorCount, currentDevice()),
+              "multiprocessors of the device");
+    return number;
+}
+
 void allowAllSharedMemory(const void* kernel, const char* name)
 {
     static std::mutex mutex;

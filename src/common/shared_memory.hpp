@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// How much shared memory kernels may have.
+// What a device has for kernels, and how much shared memory they may have.
 #ifndef OPENCV_CUDATRACKING_COMMON_SHARED_MEMORY_HPP
 #define OPENCV_CUDATRACKING_COMMON_SHARED_MEMORY_HPP
 
@@ -11,6 +11,9 @@ namespace cv { namespace cuda { namespace detail {
 
 //! Shared memory that a block of the current device can have when it asks, static memory included.
 size_t sharedBytesOfBlock();
+
+//! Of the current device. Costs no more than a look-up in the driver, and may be asked during a capture.
+int multiprocessors();
 
 /** Lets a kernel have all the dynamic shared memory that the current device can give it. Attributes of a kernel belong to
 the process: were they set to what one launch needs, a launch of another thread could find less than it needs. So they are

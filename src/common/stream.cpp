@@ -2,6 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 #include "../precomp.hpp"
+#include "arrays.hpp"
 
 namespace cv { namespace cuda {
 
@@ -14,6 +15,10 @@ Stream& noStream()
     return stream;
 }
 
+namespace detail {
+StreamHandle handleOf(const Stream& stream) { return StreamAccessor::getStream(stream); }
+} // namespace detail
+
 #else
 
 Stream& noStream()
@@ -23,6 +28,10 @@ Stream& noStream()
     alignas(Stream) static unsigned char storage[sizeof(Stream)] = {};
     return *reinterpret_cast<Stream*>(storage);
 }
+
+namespace detail {
+StreamHandle handleOf(const Stream&) { return nullptr; }
+} // namespace detail
 
 #endif
 

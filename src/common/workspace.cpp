@@ -39,6 +39,13 @@ static bool record(cudaEvent_t event, cudaStream_t stream) noexcept
     return false;
 }
 
+//! For destructors, which report nothing: an error there is the context's end, or that of the process.
+static void ignore(cudaError_t error) noexcept
+{
+    if (error != cudaSuccess)
+        cudaGetLastError();
+}
+
 // --- Workspace -------------------------------------------------------------------------------------------------------
 
 Workspace::~Workspace()
@@ -46,17 +53,14 @@ Workspace::~Workspace()
     for (const Retired& retired : retired_)
         free(retired.block);
     if (done_)
-        cudaEventDestroy(done_);
+        ignore(cudaEventDestroy(done_));
 }
 
 static void CUDART_CB dropToken(void* token) { delete static_cast<std::shared_ptr<char>*>(token); }
 
-//! All calls of a capture share a token, which the graph owns.
-Graph Workspace::graphOf(unsigned long long capture, cudaGraph_t graph)
+//! Makes a graph own the token.
+static void giveToGraph(const std::shared_ptr<char>& token, cudaGraph_t graph)
 {
-    if (capture == capture_ && !captureGraph_.expired())
-        return captureGraph_;
-    const std::shared_ptr<char> token = std::make_shared<char>();
     std::unique_ptr<std::shared_ptr<char>> owned(new std::shared_ptr<char>(token));
     cudaUserObject_t object = nullptr;
     cudaCheck(cudaUserObjectCreate(&object, owned.get(), dropToken, 1, cudaUserObjectNoDestructorSync),
@@ -64,8 +68,20 @@ Graph Workspace::graphOf(unsigned long long capture, cudaGraph_t graph)
     owned.release();
     const cudaError_t error = cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove);
     if (error != cudaSuccess)
-        cudaUserObjectRelease(object, 1);
+        ignore(cudaUserObjectRelease(object, 1));
     cudaCheck(error, "noting what a graph refers to");
+}
+
+//! All calls of a capture share a token.
+Graph Workspace::graphOf(unsigned long long capture, cudaGraph_t graph)
+{
+    if (capture == capture_ && !captureGraph_.expired())
+        return captureGraph_;
+    const std::shared_ptr<char> token = std::make_shared<char>();
+    if (unwatched_.size() < UNWATCHED)
+        unwatched_.push_back(token);
+    else
+        giveToGraph(token, graph);
     capture_ = capture;
     captureGraph_ = token;
     return captureGraph_;
@@ -113,7 +129,7 @@ void Workspace::free(Block block) noexcept
     if (!block.data)
         return;
     const OutsideOfCapture outside;
-    cudaFree(block.data);
+    ignore(cudaFree(block.data));
     bytes_ -= block.bytes;
 }
 
@@ -232,9 +248,9 @@ Uploader::~Uploader()
     for (Pinned& pinned : blocks_)
     {
         if (pinned.inFlight)
-            cudaEventSynchronize(pinned.copied);
-        cudaEventDestroy(pinned.copied);
-        cudaFreeHost(pinned.block.data);
+            ignore(cudaEventSynchronize(pinned.copied));
+        ignore(cudaEventDestroy(pinned.copied));
+        ignore(cudaFreeHost(pinned.block.data));
     }
 }
 
@@ -258,7 +274,7 @@ Uploader::Pinned& Uploader::take(size_t bytes)
     cudaCheck(cudaEventCreateWithFlags(&pinned.copied, cudaEventDisableTiming), "creating an event");
     const cudaError_t error = cudaHostAlloc(&pinned.block.data, pinned.block.bytes, cudaHostAllocDefault);
     if (error != cudaSuccess)
-        cudaEventDestroy(pinned.copied);
+        ignore(cudaEventDestroy(pinned.copied));
     cudaCheck(error, "allocating pinned memory for an upload");
     workspace_.bytes_ += pinned.block.bytes;
     blocks_.push_back(std::move(pinned));
@@ -306,21 +322,38 @@ const void* DeviceTable::put(const Call& call, Uploader& uploader, uint64_t vers
 
 // --- Downloads -------------------------------------------------------------------------------------------------------
 
-void* Downloads::Batch::begin(const OutputView& output)
+void Downloads::Batch::check(const OutputView& output) const
 {
-    if (!output || output.memory == Memory::DEVICE)
-        return output.data;
-    if (output.memory == Memory::HOST && call_.capturing())
+    if (output && output.memory == Memory::HOST && call_.capturing())
         CV_Error_(Error::StsBadArg,
                   ("%s: %s lies in host memory, so the call would wait, and cannot be captured into a "
                    "graph; use a GpuMat or a HostMem",
                    memory_.workspace_.owner(), output.name));
-    const size_t index = pending_.size();
+}
+
+void* Downloads::Batch::begin(const OutputView& output)
+{
+    if (!output || output.memory == Memory::DEVICE)
+        return output.data;
+    check(output);
+    const size_t index = staged_;
     if (index == memory_.buffers_.size())
         memory_.buffers_.emplace_back(new DeviceBuffer(memory_.workspace_));
     void* const device = memory_.buffers_[index]->reserve(call_, output.rowBytes() * output.rows, output.name);
     pending_.emplace_back(output, device);
+    ++staged_;
     return device;
+}
+
+void Downloads::Batch::copy(const OutputView& output, const void* results)
+{
+    check(output);
+    if (output && output.memory == Memory::DEVICE)
+        cudaCheck(cudaMemcpy2DAsync(output.data, output.step, results, output.rowBytes(), output.rowBytes(),
+                                    output.rows, cudaMemcpyDeviceToDevice, call_.stream()),
+                  output.name);
+    else if (output)
+        pending_.emplace_back(output, results);
 }
 
 void Downloads::Batch::finish()
@@ -329,8 +362,13 @@ void Downloads::Batch::finish()
     for (const auto& entry : pending_)
     {
         const OutputView& output = entry.first;
-        cudaCheck(cudaMemcpy2DAsync(output.data, output.step, entry.second, output.rowBytes(), output.rowBytes(),
-                                    output.rows, cudaMemcpyDeviceToHost, call_.stream()),
+        const size_t bytes = output.rowBytes();
+        const bool gapless =
+            output.rows == 1 || output.step == bytes; // in one piece: rows may be many, and of few bytes
+        cudaCheck(gapless ? cudaMemcpyAsync(output.data, entry.second, bytes * output.rows, cudaMemcpyDeviceToHost,
+                                            call_.stream())
+                          : cudaMemcpy2DAsync(output.data, output.step, entry.second, bytes, bytes, output.rows,
+                                              cudaMemcpyDeviceToHost, call_.stream()),
                   "downloading results");
         wait = wait || output.memory == Memory::HOST;
     }

@@ -12,7 +12,9 @@
 //
 // What is captured has not happened: it happens when the graph is replayed, perhaps never, perhaps often. So a captured call
 // notes nothing as done, and memory that a graph refers to is neither freed nor used for something else while both the
-// graph and the instance live. A graph tells when it dies by a user object of CUDA, so that its memory can be used again.
+// graph and the instance live. CUDA tells of a graph's end by a user object that the graph owns, but such an object costs
+// each replay 1.3 us (H200, 2026-11-21). So the first graphs of an instance are taken to live as long as the instance;
+// only those after them, of programs that capture again and again, are watched, and their memory is used again.
 #ifndef OPENCV_CUDATRACKING_COMMON_WORKSPACE_HPP
 #define OPENCV_CUDATRACKING_COMMON_WORKSPACE_HPP
 
@@ -50,6 +52,8 @@ struct Block
 class Workspace
 {
 public:
+    static const size_t UNWATCHED = 4;
+
     //! @param owner the class, for messages.
     explicit Workspace(const char* owner) : owner_(owner) {}
     ~Workspace();
@@ -87,6 +91,7 @@ private:
     unsigned long long lastStream_ = 0;
     unsigned long long capture_ = 0; //!< the last one, and its graph
     Graph captureGraph_;
+    std::vector<std::shared_ptr<void>> unwatched_; //!< what graphs are known by while the instance lives
     std::vector<Retired> retired_;
     size_t bytes_ = 0;
 };
@@ -216,8 +221,13 @@ public:
         {
             return {static_cast<T*>(begin(output)), output.memory == Memory::DEVICE ? output.step : output.rowBytes()};
         }
+        /** For results that lie in device memory already, row after row without gaps: copies them to an output.
+        @throws cv::Exception as view(). */
+        void copy(const OutputView& output, const void* results);
         //! Copies results to the host, in stream order; waits for them unless they go to pinned memory.
         void finish();
+        //! Throws when the output would make a captured call wait.
+        void check(const OutputView& output) const;
 
     private:
         void* begin(const OutputView& output);
@@ -225,6 +235,7 @@ public:
         Downloads& memory_;
         const Call& call_;
         std::vector<std::pair<OutputView, const void*>> pending_;
+        size_t staged_ = 0; //!< of them in memory of ours
     };
 
 private:

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, device code that kernels share: search for the minimum, report.
+// FragmentMatcher, device code that kernels share: reductions of a warp, report, the fragment of a block.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_DEVICE_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_DEVICE_HPP
 
@@ -9,26 +9,7 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
-// --- search for the minimum ------------------------------------------------------------------------------------------
-
-//! A value and its raster index. Nothing found: index = NONE, larger than any.
-struct Best
-{
-    static constexpr int NONE = 0x7fffffff;
-    uint64_t value;
-    int index;
-
-    __device__ __forceinline__ static Best none() { return {~0ull, NONE}; }
-    __device__ __forceinline__ bool beatenBy(uint64_t v, int i) const { return v < value || (v == value && i < index); }
-    __device__ __forceinline__ void take(uint64_t v, int i)
-    {
-        if (beatenBy(v, i))
-        {
-            value = v;
-            index = i;
-        }
-    }
-};
+// --- reductions ------------------------------------------------------------------------------------------
 
 //! The least value, and of equal ones the least index, of a warp. Value: what values fit into.
 template <typename Value> __device__ __forceinline__ Best warpBest(Best best)
@@ -64,14 +45,9 @@ template <typename Value> __device__ __forceinline__ Best warpBestOf(const Best*
     return warpBest<Value>(lane < warps ? bests[lane] : Best::none());
 }
 
-struct Peak
-{
-    uint64_t value;
-    int x, y; //!< relative to the window
-};
-
 //! True when (x, y) lies outside the zones of the first `count` peaks.
-__device__ __forceinline__ bool allowed(int x, int y, const Peak* peaks, int count, int distance, int exclusion)
+__device__ __forceinline__ bool allowed(int x, int y, const Peak<uint64_t>* peaks, int count, int distance,
+                                        int exclusion)
 {
 #pragma unroll 1
     for (int j = 0; j < count; ++j)
@@ -80,19 +56,22 @@ __device__ __forceinline__ bool allowed(int x, int y, const Peak* peaks, int cou
     return true;
 }
 
-// --- report ----------------------------------------------------------------------------------------------------------
-
-//! Factor between the sums of kernels and S: unweighted SAD and SSD leave 255 out.
-__host__ __device__ __forceinline__ int valueScale(int metric, bool weighted)
+//! Sum of a warp, in all lanes.
+__device__ __forceinline__ uint64_t warpSum(uint64_t sum)
 {
-    return weighted || metric == METRIC_ZNCC ? 1 : 255;
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2)
+        sum += __shfl_xor_sync(~0u, sum, distance);
+    return sum;
 }
+
+// --- report ----------------------------------------------------------------------------------------------------------
 
 /** Writes fragment i's outputs; the first warp takes part. `valueAt(x, y)`: the value of a
 position of the window. Entries of peaks beyond `count` need not be set. */
 template <typename ValueAt>
 __device__ void report(const Outputs& out, int i, const Settings& settings, const DeviceFragment& fragment,
-                       const SearchWindow& window, int scale, const Peak* peaks, int count, ValueAt valueAt)
+                       const SearchWindow& window, int scale, const Peak<uint64_t>* peaks, int count, ValueAt valueAt)
 {
     const int j = threadIdx.x;
     if (j < settings.peaks)
@@ -127,7 +106,7 @@ __device__ void report(const Outputs& out, int i, const Settings& settings, cons
                 count > 1 ? confidenceOf(scale * peaks[0].value, scale * peaks[1].value, settings.metric) : -1.f;
         if (out.status)
             *out.status.row(i) =
-                settings.metric == METRIC_ZNCC && fragment.variance == 0 ? STATUS_FLAT_FRAGMENT : STATUS_FOUND;
+                isCorrelation(settings.metric) && fragment.variance == 0 ? STATUS_FLAT_FRAGMENT : STATUS_FOUND;
     }
 }
 

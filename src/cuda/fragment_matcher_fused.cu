@@ -29,10 +29,11 @@ template <int METRIC, bool WEIGHTED, int P> struct FusedBounds
 struct alignas(16) FusedScratch
 {
     Best warps[2][tuning::FUSED_THREADS / 32]; //!< of this peak and of the last
-    Peak peaks[MAX_PEAKS];
+    Peak<uint64_t> peaks[MAX_PEAKS];
     Entry entry; //!< here and not in registers, which the sums need
     int status;
 };
+static_assert(sizeof(FusedScratch) == gpu::FUSED_SCRATCH_BYTES, "plans count on it");
 
 /** What a thread works on: P positions of one row of the window, x = phase + 4i, and one part of the fragment's rows. Items
 are (row, phase), phase fastest: no bank conflicts. A warp takes up to `slots` items; where it takes fewer, as the last one
@@ -68,7 +69,7 @@ __device__ __forceinline__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, int 
 #pragma unroll
         for (int i = 0; i < P; ++i)
         {
-            if (METRIC != METRIC_SSD || !WEIGHTED)
+            if (Traits<METRIC, WEIGHTED>::HAS_SUM)
                 merge(sums.sum[i], distance);
             if (Traits<METRIC, WEIGHTED>::MOMENTS)
             {
@@ -139,7 +140,7 @@ __device__ __forceinline__ void itemValues(const ImageView& frame, const Rect4& 
             mergeParts(sums, item.partsShift);
 #pragma unroll
             for (int i = 0; i < P; ++i)
-                foldMoments<METRIC>(sums, i, fragment.sums, c, covariance[i], variance[i]);
+                TheTraits::fold(sums.at(i), fragment.sums, c, covariance[i], variance[i]);
             sums.clear();
         }
     }
@@ -152,7 +153,8 @@ __device__ __forceinline__ void itemValues(const ImageView& frame, const Rect4& 
         if (item.x + 4 * i >= cols)
             values[i] = static_cast<Value>(~static_cast<Value>(0));
         else if constexpr (TheTraits::MOMENTS)
-            values[i] = static_cast<Value>(momentsValue<METRIC>(covariance[i], variance[i], fragment));
+            values[i] =
+                static_cast<Value>(TheTraits::value(covariance[i], variance[i], fragment.sums, fragment.variance));
         else
             values[i] = sums.sum[i];
     }
@@ -184,12 +186,11 @@ template <int P, typename Value>
 __device__ __forceinline__ void exclude(const Item& item, int peakX, int peakY, int distance, int exclusion,
                                         Value (&values)[P])
 {
-    const bool sameRows = ::abs(item.y - peakY) < distance;
-    if (exclusion == EXCLUDE_SQUARE && !sameRows)
+    const bool within = withinReach(item.y - peakY, distance);
+    if (zoneCoversNothing(within, exclusion))
         return;
-    // outsideZone() of a row at once: |x - peakX| < distance as one comparison; in a cross, it holds for all of the
-    // peak's rows
-    const unsigned most = exclusion == EXCLUDE_CROSS && sameRows ? ~0u : 2u * distance - 2;
+    // |x - peakX| < distance as one comparison, which holds for all when everything is covered
+    const unsigned most = zoneCoversAll(within, exclusion) ? ~0u : 2u * distance - 2;
     const unsigned left = static_cast<unsigned>(item.x - peakX) + distance - 1;
 #pragma unroll
     for (int i = 0; i < P; ++i)
@@ -200,7 +201,7 @@ __device__ __forceinline__ void exclude(const Item& item, int peakX, int peakY, 
 //! peaks: greedy, each the best outside the zones of those before. The count is for warp 0; the others are done.
 template <int P, typename Value>
 __device__ __forceinline__ int findPeaksOfItems(const Entry& entry, const Settings& settings, const Item& item,
-                                                const Walked* walked, Value (&values)[P], FusedScratch* scratch)
+                                                const Best* walked, Value (&values)[P], FusedScratch* scratch)
 {
     const int distance = exclusionDistance(settings.exclusionDistance, entry.fragment.width, entry.fragment.height);
     int count = 0;
@@ -238,7 +239,7 @@ __device__ __forceinline__ int findPeaksOfItems(const Entry& entry, const Settin
 template <int METRIC, bool WEIGHTED, int CHANNELS, int P>
 __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, FusedBounds<METRIC, WEIGHTED, P>::BLOCKS)
     matchFusedKernel(const ImageView frame, const Batch batch, const Settings settings, const FusedPlan plan,
-                     const Walked* walked, const Outputs out)
+                     const Best* walked, const Outputs out)
 {
     using Value = std::conditional_t<wideValues(METRIC, WEIGHTED, false), uint64_t, uint32_t>;
     extern __shared__ __align__(16) unsigned char shared[];
@@ -283,7 +284,7 @@ __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, Fus
 
 template <int METRIC, bool WEIGHTED, int CHANNELS>
 void launchFused(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
-                 const Walked* walked, const Outputs& out, cudaStream_t stream)
+                 const Best* walked, const Outputs& out, cudaStream_t stream)
 {
     const auto kernel = plan.positions == 5   ? matchFusedKernel<METRIC, WEIGHTED, CHANNELS, 5>
                         : plan.positions == 9 ? matchFusedKernel<METRIC, WEIGHTED, CHANNELS, 9>
@@ -292,67 +293,18 @@ void launchFused(const ImageView& frame, const Batch& batch, const Settings& set
                    settings, plan, walked, out);
 }
 
-// Host functions are static: nvcc gives unnamed namespaces a name, and g++ then misses declarations.
-static int fusedThreads(int rows, int slots) { return (4 * rows + slots - 1) / slots * 32; }
-
-static int mostThreads(const Settings& settings, bool weighted)
-{
-    return hasMoments(settings.metric, weighted) ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
-}
-
 } // namespace
 
 namespace gpu {
 
-bool planFused(FusedPlan& plan, Size window, Size fragment, const ImageView& frame, const Settings& settings,
-               bool weighted)
+void matchFused(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
+                const Best* walked, const Outputs& out, StreamHandle stream)
 {
-    const bool split = isSplit(settings.metric, weighted);
-    const Size area = window + fragment - Size(1, 1);
-    if (window.width > 52 || fusedThreads(window.height, 32) > mostThreads(settings, weighted) ||
-        static_cast<int64_t>(fragment.width) * fragment.height * 765 * 255 > 0xffffffffll ||
-        static_cast<int64_t>(area.width) * area.height * frame.pixelStride >
-            static_cast<int64_t>(tuning::FUSED_SHARED_BYTES)) // before int sizes could overflow
-        return false;
-    FusedPlan wider = plan;
-    wider.positions = std::max(plan.positions, window.width <= 20 ? 5 : (window.width <= 36 ? 9 : 13));
-    wider.rows = std::max(plan.rows, window.height);
-    wider.areaWidth = std::max(plan.areaWidth, area.width);
-    wider.areaHeight = std::max(plan.areaHeight, area.height);
-    wider.stage.units = std::max(plan.stage.units, expandedUnits(0, wider.positions, fragment.width));
-    wider.stage.rawPitch = rawPitch(wider.areaWidth, frame.pixelStride);
-    wider.stage.rawWords = rawWords(wider.areaHeight, wider.stage.rawPitch, wider.stage.units, frame.pixelStride);
-    const int planes = frame.channels * templatePlanes(split) + 1; // one of weights
-    wider.templateWords = std::max(plan.templateWords, planes * fragment.height * ((fragment.width + 15) / 16 * 4));
-    wider.stage.expandedWords = wider.areaHeight * 16 * wider.stage.units;
-    const int pictureWords =
-        wider.stage.rawWords + wider.templateWords + expandedPlanes(split) * wider.stage.expandedWords;
-    const int mapWords = window.area() * (wideValues(settings.metric, weighted, false) ? 2 : 1);
-    wider.sharedBytes =
-        std::max(plan.sharedBytes, sizeof(FusedScratch) + 4 * static_cast<size_t>(std::max(pictureWords, mapWords)));
-    if (wider.sharedBytes > std::min(tuning::FUSED_SHARED_BYTES, detail::sharedBytesOfBlock()))
-        return false;
-    plan = wider;
-    return true;
-}
-
-void matchFused(const ImageView& frame, const Batch& batch, const Settings& settings, FusedPlan plan,
-                const Walked* walked, const Outputs& out, cudaStream_t stream)
-{
-    plan.slots = 32;
-    while (batch.count <= tuning::FUSED_FEW && plan.slots > 4 &&
-           fusedThreads(plan.rows, plan.slots / 2) <= mostThreads(settings, batch.weighted))
-        plan.slots /= 2; // few blocks: more threads for each
-    plan.threads = fusedThreads(plan.rows, plan.slots);
-    setThreads(plan.stage, plan.threads);
-    using Launch = decltype(&launchFused<METRIC_SAD, false, 1>);
-    static const Launch launches[3][2][2] = {{{launchFused<METRIC_SAD, false, 1>, launchFused<METRIC_SAD, false, 3>},
-                                              {launchFused<METRIC_SAD, true, 1>, launchFused<METRIC_SAD, true, 3>}},
-                                             {{launchFused<METRIC_SSD, false, 1>, launchFused<METRIC_SSD, false, 3>},
-                                              {launchFused<METRIC_SSD, true, 1>, launchFused<METRIC_SSD, true, 3>}},
-                                             {{launchFused<METRIC_ZNCC, false, 1>, launchFused<METRIC_ZNCC, false, 3>},
-                                              {launchFused<METRIC_ZNCC, true, 1>, launchFused<METRIC_ZNCC, true, 3>}}};
-    launches[settings.metric][batch.weighted][batch.channels == 3](frame, batch, settings, plan, walked, out, stream);
+    forMetric(settings.metric, batch.weighted, batch.channels,
+              [&](auto metric, auto weighted, auto channels) {
+                  launchFused<metric.value, weighted.value, channels.value>(frame, batch, settings, plan, walked, out,
+                                                                            stream);
+              });
 }
 
 } // namespace gpu

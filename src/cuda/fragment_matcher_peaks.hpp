@@ -37,9 +37,9 @@ template <typename Value> __device__ __forceinline__ TileBest bestOf(const Candi
     return from.bestsInShared ? from.bests[tile] : loadBest(from.bests + tile);
 }
 
-//! Bit r of the result: position (x, y0 + r) lies outside of the window or in the zone of a peak, as outsideZone() has it.
+//! Bit r of the result: position (x, y0 + r) lies outside of the window or in the zone of a peak.
 template <typename Value>
-__device__ uint32_t excludedRows(const Candidates<Value>& from, int x, int y0, const Peak* peaks, int count)
+__device__ uint32_t excludedRows(const Candidates<Value>& from, int x, int y0, const Peak<uint64_t>* peaks, int count)
 {
     static_assert(tuning::TILE_ROWS < 32, "a bit a row");
     const auto firstRows = [](int n) { return (1u << ::min(::max(n, 0), tuning::TILE_ROWS)) - 1; };
@@ -47,20 +47,18 @@ __device__ uint32_t excludedRows(const Candidates<Value>& from, int x, int y0, c
 #pragma unroll 1
     for (int j = 0; j < count; ++j)
     {
-        const bool sameCols = ::abs(x - peaks[j].x) < from.distance;
-        const uint32_t sameRows =
+        const bool within = withinReach(x - peaks[j].x, from.distance); // the column
+        const uint32_t rowsWithin =
             firstRows(peaks[j].y + from.distance - y0) & ~firstRows(peaks[j].y - from.distance + 1 - y0);
-        if (from.exclusion == EXCLUDE_SQUARE)
-            excluded |= sameCols ? sameRows : 0;
-        else
-            excluded |= sameCols ? ~0u : sameRows;
+        excluded |= zoneBits(within, rowsWithin, from.exclusion);
     }
     return excluded;
 }
 
 //! A warp's look at 32 columns of a tile, position by position, all loads on their way before the first is used.
 template <typename Value>
-__device__ void searchTile(const Candidates<Value>& from, int tile, int half, const Peak* peaks, int count, Best& best)
+__device__ void searchTile(const Candidates<Value>& from, int tile, int half, const Peak<uint64_t>* peaks, int count,
+                           Best& best)
 {
     const int tileY = tile / from.tilesX, y0 = tileY * tuning::TILE_ROWS;
     const int x = (tile - tileY * from.tilesX) * tuning::TILE_COLS + 32 * half + threadIdx.x % 32;
@@ -79,7 +77,7 @@ __device__ void searchTile(const Candidates<Value>& from, int tile, int half, co
 template <int THREADS> struct PeakScratch
 {
     Best warps[2][THREADS / 32];
-    Peak peaks[MAX_PEAKS];
+    Peak<uint64_t> peaks[MAX_PEAKS];
     int suspects[THREADS];
     int suspectCount;
 };
@@ -143,7 +141,7 @@ __device__ Best nextPeak(const Candidates<Value>& from, int count, PeakScratch<T
 //! peaks and report of one fragment by one block, from the values and tile bests of all its tiles.
 template <int THREADS, typename Value>
 __device__ void findPeaks(const Entry& entry, const Settings& settings, const Value* values, const TileBest* bests,
-                          int tilesX, int tiles, const Walked* walked, int scale, const Outputs& out,
+                          int tilesX, int tiles, const Best* walked, int scale, const Outputs& out,
                           PeakScratch<THREADS>* scratch, TileBest* shared, size_t sharedBytes)
 {
     const DeviceFragment& fragment = entry.fragment;
@@ -168,8 +166,7 @@ __device__ void findPeaks(const Entry& entry, const Settings& settings, const Va
 #pragma unroll 1
     for (; count < settings.peaks; ++count)
     {
-        const Best best =
-            count == 0 && walked ? Best{walked->value, walked->index} : nextPeak<THREADS>(from, count, scratch);
+        const Best best = count == 0 && walked ? *walked : nextPeak<THREADS>(from, count, scratch);
         if (best.index == Best::NONE)
             break;
         if (threadIdx.x == 0)

@@ -19,24 +19,13 @@
 #include "cvconfig.h"
 #include <cuda_pipeline.h>
 #include "../common/launch.hpp"
-#include "../fragment_matcher/stages.hpp"
-#include "fragment_matcher_tuning.hpp"
+#include "fragment_matcher_layout.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
-//! Sum of absolute differences of four bytes, added to `sum`. One instruction up to sm_100.
-__device__ __forceinline__ uint32_t sad4(uint32_t a, uint32_t b, uint32_t sum)
-{
-#if __CUDA_ARCH__ < 1200
-    uint32_t result;
-    asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(sum));
-    return result;
-#else
-    return __dp4a(__vabsdiffu4(a, b), 0x01010101u, sum);
-#endif
-}
-
-__device__ __forceinline__ uint32_t dot4(uint32_t a, uint32_t b, uint32_t sum) { return __dp4a(a, b, sum); }
+using gpu::Batch;
+using gpu::Best;
+using gpu::DeviceFragment;
 
 //! High and low bytes of the products of the bytes of a and b.
 __device__ __forceinline__ void multiply4(uint32_t a, uint32_t b, uint32_t& high, uint32_t& low)
@@ -48,55 +37,8 @@ __device__ __forceinline__ void multiply4(uint32_t a, uint32_t b, uint32_t& high
     high = __byte_perm(p01, p23, 0x7531);
 }
 
-//! True when scores come from moments, which are linear in neither a fragment's rows nor its channels once folded.
-CT_HOST_DEVICE constexpr bool hasMoments(int metric, bool weighted)
-{
-    return metric == METRIC_ZNCC || (metric == METRIC_SSD && weighted);
-}
-
-//! Moments of weighted squares and cross terms need q T and I^2 split into bytes; see multiply4().
-CT_HOST_DEVICE constexpr bool isSplit(int metric, bool weighted) { return weighted && hasMoments(metric, weighted); }
-//! Staged words a template word.
-CT_HOST_DEVICE constexpr int templatePlanes(bool split) { return split ? 2 : 1; }
-//! Of a channel: the picture, high and low bytes of its square.
-CT_HOST_DEVICE constexpr int expandedPlanes(bool split) { return split ? 3 : 1; }
-
-//! True when values take 64 bits; wide: sums may exceed 32. 255 * 255^2 a byte of weighted SSD leaves 32 bits after 259.
-CT_HOST_DEVICE constexpr bool wideValues(int metric, bool weighted, bool wide)
-{
-    return metric != METRIC_ZNCC && (wide || hasMoments(metric, weighted));
-}
-
-template <int METRIC, bool WEIGHTED> struct Traits
-{
-    static constexpr bool MOMENTS = hasMoments(METRIC, WEIGHTED), SPLIT = isSplit(METRIC, WEIGHTED);
-    static constexpr int TEMPLATE_PLANES = templatePlanes(SPLIT);
-};
-
-//! Words from row to row of a raw picture `cols` pixels wide, whose rows begin up to 3 bytes behind a word's start.
-CT_HOST_DEVICE int rawPitch(int cols, int stride) { return (cols * stride + 6 + 12) / 16 * 4; }
-
-//! Words of a raw picture, with what expandPlane() reads, and ignores, behind its last row.
-CT_HOST_DEVICE int rawWords(int rows, int pitch, int units, int stride)
-{
-    const int read = 4 * stride * units + (stride == 4 ? 8 : 4);
-    return rows * pitch + (read > pitch ? read - pitch : 0);
-}
-
 //! t / d for t and d below 1024, from inverseOf(d).
 __device__ __forceinline__ int quotient(uint32_t t, uint32_t inverse) { return static_cast<int>(t * inverse >> 20); }
-inline uint32_t inverseOf(int d) { return (1u << 20) / d + 1; }
-
-//! Divides the work of staging among the threads of a block.
-inline void setThreads(gpu::StagePlan& plan, int threads)
-{
-    plan.fetchThreads = std::min(plan.rawPitch, threads);
-    plan.fetchStep = threads / plan.fetchThreads;
-    plan.fetchInverse = inverseOf(plan.fetchThreads);
-    plan.expandStep = threads / plan.units;
-    plan.expandStepUnits = threads % plan.units;
-    plan.expandInverse = inverseOf(plan.units);
-}
 
 //! The aligned word at byte `offset` of a row, bytes outside of the row 0.
 __device__ __forceinline__ uint32_t wordAtEdge(const uint8_t* row, int offset, int rowBytes)

@@ -19,8 +19,7 @@ using namespace device;
 using gpu::TileMemory;
 using gpu::TilePlan;
 
-const int P = 8;                                            // positions a thread
-const int GROUPS = tuning::TILE_COLS / 32;                  // groups of 4 phases x P positions in a tile's row
+const int P = gpu::TILE_POSITIONS, GROUPS = gpu::TILE_GROUPS;
 const int POSITION_THREADS = tuning::TILE_POSITION_THREADS; // of one part
 static_assert(POSITION_THREADS == 4 * tuning::TILE_ROWS * GROUPS, "a thread for each row, phase and group");
 
@@ -138,7 +137,7 @@ __device__ __forceinline__ void fold(Sums<METRIC, WEIGHTED, P>& sums, Totals<MET
     for (int i = 0; i < P; ++i)
     {
         if constexpr (Traits<METRIC, WEIGHTED>::MOMENTS)
-            foldMoments<METRIC>(sums, i, templ, plane, totals.covariance[i], totals.variance[i]);
+            Traits<METRIC, WEIGHTED>::fold(sums.at(i), templ, plane, totals.covariance[i], totals.variance[i]);
         else
             totals.covariance[i] += sums.sum[i];
     }
@@ -165,8 +164,8 @@ __device__ void storeTile(const Entry& entry, const Tile& tile, const Sums<METRI
                 continue;
             Value value;
             if constexpr (Traits<METRIC, WEIGHTED>::MOMENTS)
-                value =
-                    static_cast<Value>(momentsValue<METRIC>(totals.covariance[i], totals.variance[i], entry.fragment));
+                value = static_cast<Value>(Traits<METRIC, WEIGHTED>::value(
+                    totals.covariance[i], totals.variance[i], entry.fragment.sums, entry.fragment.variance));
             else
                 value = static_cast<Value>(WIDE ? totals.covariance[WIDE ? i : 0] : sums.sum[i]);
             const int index = y * entry.window.cols + x;
@@ -202,11 +201,11 @@ __device__ void addChunks(const ImageView& frame, const Rect4& area, const Batch
                           const Tile& tile, const TilePlan& plan, const TileStage& stage,
                           Sums<METRIC, WEIGHTED, P>& sums, Totals<METRIC, WEIGHTED, WIDE>& totals)
 {
-    // ZNCC needs the sums of a whole channel, which fit 32 bits, as its fragments are limited; else all channels of a
+    // Correlations need the sums of a whole channel, which fit 32 bits, as their fragments are limited; else all channels of a
     // chunk come after one another, so that its picture is fetched once.
-    constexpr bool BY_CHANNEL = METRIC == METRIC_ZNCC, FOLDS = Totals<METRIC, WEIGHTED, WIDE>::USED;
-    const int chunksX = (entry.fragment.width + plan.chunkCols - 1) / plan.chunkCols;
-    const int chunks = (entry.fragment.height + plan.chunkRows - 1) / plan.chunkRows * chunksX;
+    constexpr bool BY_CHANNEL = isCorrelation(METRIC), FOLDS = Totals<METRIC, WEIGHTED, WIDE>::USED;
+    const int chunksX = detail::ceilDiv(entry.fragment.width, plan.chunkCols);
+    const int chunks = detail::ceilDiv(entry.fragment.height, plan.chunkRows) * chunksX;
     int fetched = 0;
     for (int step = 0; step < chunks * CHANNELS; ++step)
     {
@@ -238,7 +237,7 @@ template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, typename Value>
 __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
                                   Traits<METRIC, WEIGHTED>::MOMENTS ? 2 : tuning::TILE_BLOCKS)
     matchTilesKernel(const ImageView frame, const Batch batch, const Settings settings, const TilePlan plan,
-                     const TileMemory memory, const Walked* walked, const Outputs out)
+                     const TileMemory memory, const Best* walked, const Outputs out)
 {
     constexpr int THREADS = POSITION_THREADS * PARTS<METRIC, WEIGHTED>;
     extern __shared__ __align__(16) uint32_t shared[];
@@ -268,8 +267,8 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
     addChunks<METRIC, WEIGHTED, CHANNELS>(frame, area, batch, entry, tile, plan, stage, sums, totals);
     Value* values = static_cast<Value*>(memory.values) + static_cast<size_t>(e) * plan.cols * plan.rows;
     TileBest* bests = memory.bests + static_cast<size_t>(e) * gridTiles;
-    const int tilesX = (entry.window.cols + tuning::TILE_COLS - 1) / tuning::TILE_COLS;
-    const int tiles = (entry.window.rows + tuning::TILE_ROWS - 1) / tuning::TILE_ROWS * tilesX;
+    const int tilesX = detail::ceilDiv(entry.window.cols, tuning::TILE_COLS);
+    const int tiles = detail::ceilDiv(entry.window.rows, tuning::TILE_ROWS) * tilesX;
     storeTile<METRIC, WEIGHTED, WIDE>(entry, tile, sums, totals, values,
                                       bests + tileY * tilesX + tile.x / tuning::TILE_COLS, scratch.warps[0]);
     if (settings.peaks > 0 && lastOfEntry(tiles, memory.finished + e))
@@ -280,94 +279,31 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
 
 template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
 void launchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-                 const TileMemory& memory, const Walked* walked, const Outputs& out, cudaStream_t stream)
+                 const TileMemory& memory, const Best* walked, const Outputs& out, cudaStream_t stream)
 {
     using Value = std::conditional_t<wideValues(METRIC, WEIGHTED, WIDE), uint64_t, uint32_t>;
     const int64_t blocks = static_cast<int64_t>(plan.tilesX) * plan.tilesY * batch.count;
-    CV_CheckLT(static_cast<double>(blocks), 2147483648., "too many tiles of search windows in one launch");
     detail::launch("matchTiles", matchTilesKernel<METRIC, WEIGHTED, CHANNELS, WIDE, Value>,
-                   dim3(static_cast<unsigned>(blocks)), dim3(POSITION_THREADS * PARTS<METRIC, WEIGHTED>),
-                   plan.sharedBytes, stream, frame, batch, settings, plan, memory, walked, out);
-}
-
-template <int METRIC, bool WIDE>
-void chooseTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-                 const TileMemory& memory, const Walked* walked, const Outputs& out, cudaStream_t stream)
-{
-    constexpr bool WEIGHTED_WIDE = WIDE && METRIC == METRIC_SAD; // moments are wide in any case
-    const auto launch =
-        batch.weighted
-            ? (batch.channels == 1 ? launchTiles<METRIC, true, 1, WEIGHTED_WIDE>
-                                   : launchTiles<METRIC, true, 3, WEIGHTED_WIDE>)
-            : (batch.channels == 1 ? launchTiles<METRIC, false, 1, WIDE> : launchTiles<METRIC, false, 3, WIDE>);
-    launch(frame, batch, settings, plan, memory, walked, out, stream);
+                   detail::linearGrid(blocks, 1), dim3(POSITION_THREADS * PARTS<METRIC, WEIGHTED>), plan.sharedBytes,
+                   stream, frame, batch, settings, plan, memory, walked, out);
 }
 
 } // namespace
 
 namespace gpu {
 
-TilePlan planTiles(Size window, Size fragment, const ImageView& frame, const Settings& settings, bool weighted)
-{
-    const int height = fragment.height;
-    TilePlan plan = {};
-    plan.cols = window.width;
-    plan.rows = window.height;
-    plan.tilesX = (plan.cols + tuning::TILE_COLS - 1) / tuning::TILE_COLS;
-    plan.tilesY = (plan.rows + tuning::TILE_ROWS - 1) / tuning::TILE_ROWS;
-    const int64_t pixels = static_cast<int64_t>(fragment.width) * height;
-    const int64_t largest = settings.metric == METRIC_SAD ? (weighted ? 255 * 255 : 255) : 255 * 255;
-    // Moments of weighted SSD always run in 64 bits; the chunks below keep each part within 32.
-    plan.wide = !hasMoments(settings.metric, weighted) && pixels * frame.channels * largest > 0xffffffffll;
-
-    const bool split = isSplit(settings.metric, weighted);
-    const size_t limit = std::min(split ? tuning::TILE_SPLIT_SHARED_BYTES : tuning::TILE_SHARED_BYTES,
-                                  detail::sharedBytesOfBlock() - tuning::TILE_STATIC_BYTES);
-    int templateRow = 0;
-    const auto words = [&](int chunkRows)
-    {
-        const int pictureRows = tuning::TILE_ROWS - 1 + chunkRows;
-        return chunkRows * templateRow +
-               rawWords(pictureRows, plan.stage.rawPitch, plan.stage.units, frame.pixelStride) +
-               expandedPlanes(split) * pictureRows * 16 * plan.stage.units;
-    };
-    plan.chunkCols = std::min(fragment.width, tuning::TILE_CHUNK_COLS);
-    for (;; plan.chunkCols = (plan.chunkCols / 2 + 15) / 16 * 16) // narrower ones start at whole groups of words
-    {
-        plan.stage.units = expandedUnits((GROUPS - 1) * P, P, plan.chunkCols);
-        plan.stage.rawPitch = rawPitch(tuning::TILE_COLS + plan.chunkCols - 1, frame.pixelStride);
-        templateRow = (plan.chunkCols + 15) / 16 * 4 * (templatePlanes(split) + 1);
-        if (4 * static_cast<size_t>(words(1)) <= limit || plan.chunkCols <= 16)
-            break;
-    }
-    const int most = std::min(height, tuning::TILE_CHUNK_PIXELS / plan.chunkCols);
-    int chunks = (height + most - 1) / most;
-    while (chunks < height && 4 * static_cast<size_t>(words((height + chunks - 1) / chunks)) > limit)
-        ++chunks; // of about the same height
-    plan.chunkRows = (height + chunks - 1) / chunks;
-    plan.templateWords = plan.chunkRows * templateRow;
-    plan.stage.rawWords =
-        rawWords(tuning::TILE_ROWS - 1 + plan.chunkRows, plan.stage.rawPitch, plan.stage.units, frame.pixelStride);
-    plan.stage.expandedWords = (tuning::TILE_ROWS - 1 + plan.chunkRows) * 16 * plan.stage.units;
-    setThreads(plan.stage, POSITION_THREADS * (split ? 1 : tuning::TILE_PARTS));
-    const size_t merging = 4 * static_cast<size_t>(plan.templateWords + plan.stage.rawWords + 3 * P * POSITION_THREADS);
-    plan.sharedBytes = std::max(merging, 4 * static_cast<size_t>(words(plan.chunkRows)));
-    return plan;
-}
-
-size_t tileValuesBytes(const TilePlan& plan, const Settings& settings, bool weighted)
-{
-    return static_cast<size_t>(plan.cols) * plan.rows * (wideValues(settings.metric, weighted, plan.wide) ? 8 : 4);
-}
-
 void matchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-                const TileMemory& memory, const Walked* walked, const Outputs& out, cudaStream_t stream)
+                const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
 {
-    const auto choose = settings.metric == METRIC_ZNCC ? chooseTiles<METRIC_ZNCC, false>
-                        : settings.metric == METRIC_SAD
-                            ? (plan.wide ? chooseTiles<METRIC_SAD, true> : chooseTiles<METRIC_SAD, false>)
-                            : (plan.wide ? chooseTiles<METRIC_SSD, true> : chooseTiles<METRIC_SSD, false>);
-    choose(frame, batch, settings, plan, memory, walked, out, stream);
+    forMetric(settings.metric, batch.weighted, batch.channels,
+              [&](auto metric, auto weighted, auto channels)
+              {
+                  // Moments are wide in any case.
+                  constexpr bool MAY_BE_WIDE = !hasMoments(metric.value, weighted.value);
+                  const auto launch = plan.wide ? launchTiles<metric.value, weighted.value, channels.value, MAY_BE_WIDE>
+                                                : launchTiles<metric.value, weighted.value, channels.value, false>;
+                  launch(frame, batch, settings, plan, memory, walked, out, stream);
+              });
 }
 
 } // namespace gpu

@@ -33,6 +33,9 @@ const size_t TILE_STATIC_BYTES = 4 * 1024;         // more than a block has besi
 const int TILE_CHUNK_COLS = 256;                   // columns of a fragment in shared memory at a time
 const int TILE_CHUNK_PIXELS = 16384;               // bounds 32-bit sums of one chunk: 16384 * 765 * 255 < 2^32
 
+//! Device memory for the values of one launch; more fragments are matched in several. 1080p takes 8 MB a fragment.
+const size_t TILE_VALUES_BUDGET = size_t(256) << 20;
+
 const int WALK_WARPS = 9; // one a point
 
 }}}} // namespace cv::cuda::fragment_matcher::tuning

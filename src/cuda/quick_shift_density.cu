@@ -7,103 +7,217 @@
 // A block owns TILE_COLS x TILE_ROWS pixels, the centres, and one chunk of the half plane of offsets (dx >= 0, and dy > 0
 // where dx = 0). A thread holds P centres of one column in registers and walks down the neighbours of column x+dx: at step
 // dy centre p meets row p+dy, so P pairs need one new neighbour, one spatial factor and one finished credit.
-// Cost for 8 bit: 13 instructions a pair and 3 a step; no memory traffic to speak of. What bounds it: instruction issue.
-#include "quick_shift_tuning.hpp"
+// Cost for 8 bit: 12.5 instructions a pair, all included; no memory traffic to speak of. What bounds it: instruction issue.
+#include "quick_shift_tiles.hpp"
 #include "../common/launch.hpp"
-#include "../quick_shift/stages_cuda.hpp"
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
 
-//! The offsets of one launch, cut into chunks: a chunk's credits fit 32 bits and its neighbours fit shared memory.
-struct Chunks
+// --- 8 bit: words -------------------------------------------------------------------------------------------------------
+
+/** A walk of a thread's P centres down one column of neighbours after the other. The P neighbours in sight are a ring of
+registers: step t takes one into slot (t+P-1) % P, and centre p meets slot (t+p) % P. Unrolled by P nothing moves.
+Shared memory has for each row of the window PITCH credits, PITCH words and, if GUARDED, PITCH numbers that dp4a starts from;
+all constants, so that no address needs an instruction.
+GUARDED: the window leaves the picture or has masked pixels, which get weight 0 at no cost: a neighbour that does not count
+starts dp4a at infinity, a centre that does not count has a base that high. */
+template <bool GUARDED> struct ByteWalk
 {
-    int dxStep, dyStep; //!< size of a chunk
-    int dxCount, dyCount;
+    static const int P = ByteShape::CENTRES, PITCH = ByteShape::COLS + tuning::BYTE_DX - 1;
+    static const int STRIDE = (GUARDED ? 3 : 2) * PITCH;
+    static const uint32_t START = 0x4b000000u;    //!< 2^23 as a float: the distance arrives in its mantissa
+    static const uint32_t NO_PIXEL = 0x7f800000u; //!< infinity, or NaN once dp4a has added to it
+    static_assert(P % 4 == 0, "the bias of a whole credit must vanish");
+
+    uint32_t centre[P], own[P];
+    float rate, base[GUARDED ? P : 1];
+    uint32_t word[P], start[GUARDED ? P : 1], credit[P]; //!< the ring
+
+    //! Exact, see densityRate() and fitsWords().
+    static __device__ __forceinline__ float baseOf(float rate) { return fmaf(-8388608.f, rate, 0.5f); }
+
+    __device__ __forceinline__ void take(int slot, const uint32_t* at, uint32_t credits)
+    {
+        word[slot] = at[PITCH];
+        if (GUARDED)
+            start[slot] = at[2 * PITCH];
+        credit[slot] = credits;
+    }
+    /** z = 1.5 - y / 32 in place of y: its largest value, 1, is y's smallest, so that the fma itself clamps it. In [0.5,1] all
+    floats are as far from each other as those of y / 32, and halves round to even in both, so y is exact: bits of y and of z
+    add up to 0x81000000. NaN becomes 0, whose weight is 0 as well. */
+    __device__ __forceinline__ void weigh(int p, int slot, float spatial)
+    {
+        const uint32_t d = __vabsdiffu4(centre[p], word[slot]);
+        const float dc = __uint_as_float(__dp4a(d, d, GUARDED ? start[slot] : START));
+        const float z = __saturatef(fmaf(dc, rate, base[GUARDED ? p : 0]));
+        const uint32_t weight = weightBitsOf(0x20000000u - (__float_as_uint(z) << 5), spatial);
+        own[p] += weight;
+        credit[slot] += weight;
+    }
+    //! N steps down from a ring that begins with slot 0; it then begins with slot N % P.
+    template <int N> __device__ __forceinline__ void steps(uint32_t*& at, const float*& spatial)
+    {
+        float s[4];
+#pragma unroll
+        for (int t = 0; t < N; ++t)
+        {
+            take((t + P - 1) % P, at + (t + P - 1) * STRIDE, 0);
+            if (N % 4 != 0)
+                s[t % 4] = spatial[t];
+            else if (t % 4 == 0)
+            {
+                const float4 four = *reinterpret_cast<const float4*>(spatial + t);
+                s[0] = four.x, s[1] = four.y, s[2] = four.z, s[3] = four.w;
+            }
+#pragma unroll
+            for (int p = 0; p < P; ++p)
+                weigh(p, (t + p) % P, s[t % 4]);
+            atomicAdd(at + t * STRIDE, credit[t % P]);
+        }
+        at += N * STRIDE;
+        spatial += N;
+    }
+    //! What begins with slot N begins with slot 0.
+    template <int N> __device__ __forceinline__ void turn(uint32_t (&ring)[P])
+    {
+        uint32_t turned[P];
+#pragma unroll
+        for (int k = 0; k < P; ++k)
+            turned[k] = ring[(k + N) % P];
+#pragma unroll
+        for (int k = 0; k < P; ++k)
+            ring[k] = turned[k];
+    }
+    //! Fewer than 2 N steps.
+    template <int N> __device__ __forceinline__ void last(uint32_t*& at, const float*& spatial, int count)
+    {
+        if (count & N)
+        {
+            steps<N>(at, spatial);
+            turn<N>(word);
+            turn<N>(credit);
+            if constexpr (GUARDED)
+                turn<N>(start);
+        }
+        if constexpr (N > 1)
+            last<N / 2>(at, spatial, count);
+    }
+
+    /** The centres against rows dy = 0 .. count-1 of a column. Credits carry WEIGHT_BIAS for each pair; P is a multiple of 4,
+    so the bias of P pairs vanishes modulo 2^32 and only the first and last rows, which meet fewer centres, need a correction.
+    Where a row is both (count < P) the two corrections add up to the right one modulo 4.
+    @param at credit of the first row. @param spatial factors, aligned for float4. */
+    __device__ __forceinline__ void column(uint32_t* at, const float* spatial, int count)
+    {
+#pragma unroll
+        for (int k = 0; k < P - 1; ++k)
+            take(k, at + k * STRIDE, 0u - (static_cast<uint32_t>(k + 1) << 30));
+#pragma unroll 1
+        for (int rounds = count / P; rounds > 0; --rounds)
+            steps<P>(at, spatial);
+        last<P / 2>(at, spatial, count % P);
+#pragma unroll
+        for (int k = 0; k < P - 1; ++k)
+            atomicAdd(at + k * STRIDE, credit[k] - (static_cast<uint32_t>(P - 1 - k) << 30));
+    }
 };
 
-struct DensityTask
+//! Rows of spatial factors in shared memory have so many columns.
+CT_HOST_DEVICE int paddedFactors(int dyCount) { return detail::ceilDiv(dyCount, 4) * 4; }
+
+__device__ __forceinline__ bool countsAt(const DensityTask& task, int x, int y)
 {
-    Features features;
-    Extent extent;
-    const float* spatial;
-    unsigned long long* sums;
-    int radius;
-    float minusRate;
-    Chunks chunks;
-};
+    return x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows &&
+           (!task.features.valid ||
+            task.features.valid[static_cast<size_t>(blockIdx.z) * task.extent.pixels() + y * task.extent.cols + x]);
+}
 
-//! Pixels of a block's neighbours: a window of the picture, its top left corner and its size.
-struct Window
+//! Words, credits of 0 and spatial factors to shared memory.
+template <bool GUARDED>
+__device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<ByteShape>& place, float* spatial,
+                                          uint32_t* rows)
 {
-    int x, y, cols, rows;
-};
+    typedef ByteWalk<GUARDED> Walk;
+    const uint32_t* const words = task.features.words + static_cast<size_t>(blockIdx.z) * task.extent.pixels();
+    forWindow<ByteShape>(place.window,
+                         [&](int wx, int wy)
+                         {
+                             const int x = place.window.x + wx, y = place.window.y + wy;
+                             uint32_t* const to = rows + wy * Walk::STRIDE + wx;
+                             const bool counts = !GUARDED || countsAt(task, x, y);
+                             to[0] = 0;
+                             to[Walk::PITCH] = counts ? words[y * task.extent.cols + x] : 0u;
+                             if (GUARDED)
+                                 to[2 * Walk::PITCH] = counts ? Walk::START : Walk::NO_PIXEL;
+                         });
+    const int dyCount = place.dyEnd - place.dyBegin, padded = paddedFactors(dyCount);
+    for (int i = threadIdx.x; i < (place.dxEnd - place.dxBegin) * dyCount; i += ByteShape::THREADS)
+    {
+        const int c = i / dyCount, r = i % dyCount, skipped = place.firstDy(place.dxBegin + c) - place.dyBegin;
+        if (r >= skipped)
+            spatial[c * padded + r - skipped] =
+                task.spatial[(place.dxBegin + c) * (2 * task.radius + 1) + place.dyBegin + r + task.radius];
+    }
+}
 
-// --- how pixels are held and compared: three policies ------------------------------------------------------------------
-
-//! 8-bit channels in a word. GUARDED: the window leaves the picture or has masked pixels, which must get weight 0.
-template <bool GUARDED> struct Bytes;
-
-template <> struct Bytes<false>
+template <bool GUARDED>
+__device__ __forceinline__ void weighByteTile(const DensityTask& task, const Place<ByteShape>& place, float* spatial)
 {
-    static const int WORDS = 1; //!< of shared memory for each neighbour
-    struct Pixel
-    {
-        uint32_t value;
-    };
+    typedef ByteWalk<GUARDED> Walk;
+    const int P = Walk::P, padded = paddedFactors(place.dyEnd - place.dyBegin);
+    uint32_t* const rows = reinterpret_cast<uint32_t*>(spatial + tuning::BYTE_DX * padded);
+    fillBytes<GUARDED>(task, place, spatial, rows);
+    __syncthreads(); // the walk reads other threads' words and adds to other threads' credits
 
-    static __device__ __forceinline__ void fill(const DensityTask& task, int picture, int x, int y, uint32_t* words,
-                                                int)
+    const uint32_t* const words = task.features.words + static_cast<size_t>(blockIdx.z) * task.extent.pixels();
+    const int column = threadIdx.x % ByteShape::COLS, row = threadIdx.x / ByteShape::COLS * P;
+    const int x = place.tileX + column, y = place.tileY + row;
+    Walk walk;
+    walk.rate = task.minusRate * (-1.f / 32.f);
+    walk.base[0] = Walk::baseOf(walk.rate);
+#pragma unroll
+    for (int p = 0; p < P; ++p)
     {
-        *words = task.features.bytes[static_cast<size_t>(picture) * task.extent.pixels() + y * task.extent.cols + x];
+        const bool counts = !GUARDED || countsAt(task, x, y + p);
+        walk.centre[p] = counts ? words[(y + p) * task.extent.cols + x] : 0u;
+        walk.own[p] = 0;
+        if (GUARDED)
+            walk.base[p] = counts ? Walk::baseOf(walk.rate) : 1e30f;
     }
-    static __device__ __forceinline__ Pixel load(const uint32_t* words, int) { return {*words}; }
-    static __device__ __forceinline__ Pixel centre(const DensityTask& task, int picture, int x, int y)
+    uint32_t pairs = 0;
+#pragma unroll 1
+    for (int dx = place.dxBegin; dx < place.dxEnd; ++dx)
     {
-        return {task.features.bytes[static_cast<size_t>(picture) * task.extent.pixels() + y * task.extent.cols + x]};
+        const int dy = place.firstDy(dx);
+        if (dy >= place.dyEnd)
+            continue;
+        walk.column(rows + (row + dy - place.dyBegin) * Walk::STRIDE + column + dx - place.dxBegin,
+                    spatial + (dx - place.dxBegin) * padded, place.dyEnd - dy);
+        pairs += place.dyEnd - dy;
     }
-    //! The distance arrives in the mantissa of 2^23; densityRate() made 32 + 2^23 rate a float, so one fma is exact.
-    static __device__ __forceinline__ float exponent(const Pixel& a, const Pixel& b, float minusRate, float top)
-    {
-        const uint32_t d = __vabsdiffu4(a.value, b.value);
-        return fmaf(__uint_as_float(__dp4a(d, d, 0x4b000000u)), minusRate, top);
-    }
-};
+    addOwn(task, x, y, walk.own, pairs);
+    __syncthreads(); // all credits are in
+    addCredits<ByteShape>(task, place.window, rows, Walk::STRIDE);
+}
 
-template <> struct Bytes<true>
+__global__ void __launch_bounds__(ByteShape::THREADS, tuning::BYTE_BLOCKS) weighBytes(const DensityTask task)
 {
-    static const int WORDS = 2;
-    struct Pixel
-    {
-        uint32_t value;
-        float penalty; //!< 0, or so large that the weight is 0
-    };
+    extern __shared__ __align__(16) float factors[];
+    const Place<ByteShape> place(task);
+    const Window& w = place.window;
+    const Extent& e = task.extent;
+    const bool inside = w.x >= 0 && w.y >= 0 && w.x + w.cols <= e.cols && w.y + w.rows <= e.rows &&
+                        place.tileY + ByteShape::ROWS <= e.rows && !task.features.valid;
+    if (inside)
+        weighByteTile<false>(task, place, factors);
+    else
+        weighByteTile<true>(task, place, factors);
+}
 
-    static __device__ __forceinline__ Pixel centre(const DensityTask& task, int picture, int x, int y)
-    {
-        const bool inside = x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows;
-        const size_t at = static_cast<size_t>(picture) * task.extent.pixels() + y * task.extent.cols + x;
-        const bool counts = inside && (!task.features.valid || task.features.valid[at]);
-        return {counts ? task.features.bytes[at] : 0u, counts ? 0.f : 1e30f};
-    }
-    static __device__ __forceinline__ void fill(const DensityTask& task, int picture, int x, int y, uint32_t* words,
-                                                int pitch)
-    {
-        const Pixel pixel = centre(task, picture, x, y);
-        words[0] = pixel.value;
-        words[pitch] = __float_as_uint(pixel.penalty);
-    }
-    static __device__ __forceinline__ Pixel load(const uint32_t* words, int pitch)
-    {
-        return {words[0], __uint_as_float(words[pitch])};
-    }
-    static __device__ __forceinline__ float exponent(const Pixel& a, const Pixel& b, float minusRate, float top)
-    {
-        const uint32_t d = __vabsdiffu4(a.value, b.value);
-        return fmaf(__uint_as_float(__dp4a(d, d, 0x4b000000u)), minusRate, top) - (a.penalty + b.penalty);
-    }
-};
+// --- floats: planes -----------------------------------------------------------------------------------------------------
 
 //! Floats. Pixels outside hold OUTSIDE.
 template <int CHANNELS> struct Planes
@@ -142,13 +256,11 @@ template <int CHANNELS> struct Planes
             pixel.value[k] = __uint_as_float(words[k * pitch]);
         return pixel;
     }
-    static __device__ __forceinline__ float exponent(const Pixel& a, const Pixel& b, float minusRate, float)
+    static __device__ __forceinline__ float exponent(const Pixel& a, const Pixel& b, float minusRate)
     {
         return fmaf(colourDistance(a.value, b.value, CHANNELS), minusRate, COLOUR_TOP);
     }
 };
-
-// --- the walk ----------------------------------------------------------------------------------------------------------
 
 //! The neighbours that a thread's centres meet now and in the next steps, and the credits these neighbours have got so far.
 template <typename Policy, int P> struct Sight
@@ -165,7 +277,7 @@ template <typename Policy, int P> struct Sight
 //! STEPS rows down: at step u centre p meets row p+u. What is left of the sight moves up.
 template <int STEPS, typename Policy, int P>
 __device__ __forceinline__ void walk(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P],
-                                     Sight<Policy, P>& sight, float minusRate, float top)
+                                     Sight<Policy, P>& sight, float minusRate)
 {
 #pragma unroll
     for (int u = 0; u < STEPS; ++u)
@@ -180,7 +292,7 @@ __device__ __forceinline__ void walk(const typename Policy::Pixel (&centre)[P], 
 #pragma unroll
         for (int p = 0; p < P; ++p)
         {
-            const float y = Policy::exponent(centre[p], sight.pixel[p + u], minusRate, top);
+            const float y = Policy::exponent(centre[p], sight.pixel[p + u], minusRate);
             const uint32_t weight = weightBitsOf(fmaxf(y, COLOUR_FLOOR), s);
             own[p] += weight;
             sight.credit[p + u] += weight;
@@ -198,12 +310,10 @@ __device__ __forceinline__ void walk(const typename Policy::Pixel (&centre)[P], 
     sight.spatial += STEPS;
 }
 
-/** The P centres of a thread against rows dy = 0 .. steps-1 of one column of neighbours. Credits carry WEIGHT_BIAS for each
-pair; P is a multiple of 4, so the bias of P pairs vanishes modulo 2^32 and only the first and last rows, which meet fewer
-centres, need a correction. Where a row is both (steps < P) the two corrections add up to the right one modulo 4. */
+//! The P centres of a thread against rows dy = 0 .. steps-1 of one column of neighbours. Credits: see ByteWalk::column().
 template <typename Policy, int P>
 __device__ __forceinline__ void walkColumn(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P],
-                                           Sight<Policy, P>& sight, int steps, float minusRate, float top)
+                                           Sight<Policy, P>& sight, int steps, float minusRate)
 {
     static_assert(P % 4 == 0, "the bias of a whole credit must vanish");
 #pragma unroll
@@ -213,43 +323,20 @@ __device__ __forceinline__ void walkColumn(const typename Policy::Pixel (&centre
         sight.credit[k] = 0u - (static_cast<uint32_t>(k + 1) << 30);
     }
     for (; steps >= 4; steps -= 4)
-        walk<4>(centre, own, sight, minusRate, top);
+        walk<4>(centre, own, sight, minusRate);
     for (; steps > 0; --steps)
-        walk<1>(centre, own, sight, minusRate, top);
+        walk<1>(centre, own, sight, minusRate);
 #pragma unroll
     for (int k = 0; k < P - 1; ++k)
         atomicAdd(sight.credits + k * sight.pitch, sight.credit[k] - (static_cast<uint32_t>(P - 1 - k) << 30));
 }
 
-//! visit(place, x, y) for every pixel of the window; a warp takes rows.
-template <typename Shape, typename Visit>
-__device__ __forceinline__ void forWindow(const Window& window, const Visit& visit)
-{
-    for (int y = threadIdx.x / 32; y < window.rows; y += Shape::THREADS / 32)
-        for (int x = threadIdx.x % 32; x < window.cols; x += 32)
-            visit(y * window.cols + x, window.x + x, window.y + y);
-}
-
-//! Credits of the window to the sums. Most of the window lies in other tiles, too, so this is atomic.
-template <typename Shape>
-__device__ __forceinline__ void addCredits(const DensityTask& task, int picture, const Window& window,
-                                           const uint32_t* credits)
-{
-    unsigned long long* const sums = task.sums + static_cast<size_t>(picture) * task.extent.pixels();
-    forWindow<Shape>(window,
-                     [&](int i, int wx, int wy)
-                     {
-                         if (credits[i] != 0 && wx >= 0 && wx < task.extent.cols && wy >= 0 && wy < task.extent.rows)
-                             atomicAdd(sums + static_cast<size_t>(wy) * task.extent.cols + wx,
-                                       static_cast<unsigned long long>(credits[i]));
-                     });
-}
-
 //! One tile against one chunk of offsets, dx in [dxBegin, dxEnd), dy in [dyBegin, dyEnd).
 template <typename Policy, typename Shape>
-__device__ __forceinline__ void weighTile(const DensityTask& task, int picture, int tileX, int tileY, int dxBegin,
-                                          int dxEnd, int dyBegin, int dyEnd, const Window& window, uint32_t* shared)
+__device__ __forceinline__ void weighTile(const DensityTask& task, const Place<Shape>& place, uint32_t* shared)
 {
+    const Window& window = place.window;
+    const int dxBegin = place.dxBegin, dxEnd = place.dxEnd, dyBegin = place.dyBegin, dyEnd = place.dyEnd;
     const int P = Shape::CENTRES;
     const int pitch = window.cols, plane = window.cols * window.rows;
     uint32_t* credits = shared;
@@ -257,10 +344,11 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, int picture, 
     float* spatial = reinterpret_cast<float*>(words + plane * Policy::WORDS);
     const int dyCount = dyEnd - dyBegin, side = 2 * task.radius + 1;
     forWindow<Shape>(window,
-                     [&](int i, int x, int y)
+                     [&](int x, int y)
                      {
+                         const int i = y * pitch + x;
                          credits[i] = 0;
-                         Policy::fill(task, picture, x, y, words + i, plane);
+                         Policy::fill(task, blockIdx.z, window.x + x, window.y + y, words + i, plane);
                      });
     for (int i = threadIdx.x; i < (dxEnd - dxBegin) * dyCount; i += Shape::THREADS)
     {
@@ -270,20 +358,19 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, int picture, 
     __syncthreads(); // the walk reads other threads' words and adds to other threads' credits
 
     const int column = threadIdx.x % Shape::COLS, row = threadIdx.x / Shape::COLS * P;
-    const int x = tileX + column, y = tileY + row;
-    const float top = fmaf(-8388608.f, task.minusRate, COLOUR_TOP); // exact, see densityRate()
+    const int x = place.tileX + column, y = place.tileY + row;
     typename Policy::Pixel centre[P];
     uint32_t own[P];
 #pragma unroll
     for (int p = 0; p < P; ++p)
     {
-        centre[p] = Policy::centre(task, picture, x, y + p);
+        centre[p] = Policy::centre(task, blockIdx.z, x, y + p);
         own[p] = 0;
     }
     uint32_t pairs = 0;
     for (int dx = dxBegin; dx < dxEnd; ++dx)
     {
-        const int dy = dx == 0 && dyBegin < 1 ? 1 : dyBegin; // the other half of column 0 is the mirror image
+        const int dy = place.firstDy(dx);
         if (dy >= dyEnd)
             continue;
         const int first = (row + dy - dyBegin) * pitch + column + dx - dxBegin;
@@ -293,71 +380,21 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, int picture, 
         sight.spatial = spatial + (dx - dxBegin) * dyCount + dy - dyBegin;
         sight.pitch = pitch;
         sight.plane = plane;
-        walkColumn<Policy, P>(centre, own, sight, dyEnd - dy, task.minusRate, top);
+        walkColumn<Policy, P>(centre, own, sight, dyEnd - dy, task.minusRate);
         pairs += dyEnd - dy;
     }
-    unsigned long long* sums = task.sums + static_cast<size_t>(picture) * task.extent.pixels();
-#pragma unroll
-    for (int p = 0; p < P; ++p)
-        if (x < task.extent.cols && y + p < task.extent.rows)
-            atomicAdd(sums + static_cast<size_t>(y + p) * task.extent.cols + x,
-                      static_cast<unsigned long long>(own[p] - (pairs << 30)));
+    addOwn(task, x, y, own, pairs);
     __syncthreads(); // all credits are in
-    addCredits<Shape>(task, picture, window, credits);
-}
-
-//! Threads of a block: COLS columns by GROUPS groups of CENTRES rows.
-template <int COLS_, int GROUPS, int CENTRES_> struct TileShape
-{
-    static const int COLS = COLS_, CENTRES = CENTRES_, ROWS = GROUPS * CENTRES_, THREADS = COLS_ * GROUPS;
-};
-typedef TileShape<tuning::BYTE_COLS, tuning::BYTE_GROUPS, tuning::BYTE_CENTRES> ByteShape;
-typedef TileShape<tuning::PLANE_COLS, tuning::PLANE_GROUPS, tuning::PLANE_CENTRES> PlaneShape;
-
-//! What a block works on: x: tile, y: chunk, z: picture.
-template <typename Shape> struct Place
-{
-    int tileX, tileY, dxBegin, dxEnd, dyBegin, dyEnd;
-    Window window;
-
-    __device__ explicit Place(const DensityTask& task)
-    {
-        const int tilesX = (task.extent.cols + Shape::COLS - 1) / Shape::COLS;
-        tileX = static_cast<int>(blockIdx.x) % tilesX * Shape::COLS;
-        tileY = static_cast<int>(blockIdx.x) / tilesX * Shape::ROWS;
-        const Chunks& c = task.chunks;
-        dxBegin = static_cast<int>(blockIdx.y) % c.dxCount * c.dxStep;
-        dyBegin = static_cast<int>(blockIdx.y) / c.dxCount * c.dyStep - task.radius;
-        dxEnd = ::min(dxBegin + c.dxStep, task.radius + 1);
-        dyEnd = ::min(dyBegin + c.dyStep, task.radius + 1);
-        window = {tileX + dxBegin, tileY + dyBegin, Shape::COLS + dxEnd - dxBegin - 1,
-                  Shape::ROWS + dyEnd - dyBegin - 1};
-    }
-};
-
-__global__ void __launch_bounds__(ByteShape::THREADS, tuning::BYTE_BLOCKS) weighBytes(const DensityTask task)
-{
-    extern __shared__ uint32_t shared[];
-    const Place<ByteShape> at(task);
-    const Window& w = at.window;
-    const Extent& e = task.extent;
-    const bool inside = w.x >= 0 && w.y >= 0 && w.x + w.cols <= e.cols && w.y + w.rows <= e.rows &&
-                        at.tileY + ByteShape::ROWS <= e.rows && !task.features.valid;
-    if (inside)
-        weighTile<Bytes<false>, ByteShape>(task, blockIdx.z, at.tileX, at.tileY, at.dxBegin, at.dxEnd, at.dyBegin,
-                                           at.dyEnd, w, shared);
-    else
-        weighTile<Bytes<true>, ByteShape>(task, blockIdx.z, at.tileX, at.tileY, at.dxBegin, at.dxEnd, at.dyBegin,
-                                          at.dyEnd, w, shared);
+    addCredits<Shape>(task, window, credits, pitch);
 }
 
 template <int CHANNELS> __global__ void __launch_bounds__(PlaneShape::THREADS) weighPlanes(const DensityTask task)
 {
     extern __shared__ uint32_t shared[];
-    const Place<PlaneShape> at(task);
-    weighTile<Planes<CHANNELS>, PlaneShape>(task, blockIdx.z, at.tileX, at.tileY, at.dxBegin, at.dxEnd, at.dyBegin,
-                                            at.dyEnd, at.window, shared);
+    weighTile<Planes<CHANNELS>, PlaneShape>(task, Place<PlaneShape>(task), shared);
 }
+
+// --- keys, launches -----------------------------------------------------------------------------------------------------
 
 /** Sums to keys, and the best key of each cell. A block is one row of cells: 32 cells of CELL x CELL, a thread a column.
 Reads 8 bytes a pixel, writes 4: bound by memory. */
@@ -386,33 +423,65 @@ __global__ void __launch_bounds__(256)
     for (int offset = CELL / 2; offset > 0; offset /= 2)
         best = ::max(best, __shfl_xor_sync(0xffffffffu, best, offset, CELL));
     if (x % CELL == 0 && x < extent.cols)
-        cells[(static_cast<size_t>(blockIdx.z) * cellsOf(extent.rows) + blockIdx.y) * cellsOf(extent.cols) + x / CELL] =
-            best;
+    {
+        const int cellCols = detail::ceilDiv(extent.cols, CELL), cellRows = detail::ceilDiv(extent.rows, CELL);
+        cells[(static_cast<size_t>(blockIdx.z) * cellRows + blockIdx.y) * cellCols + x / CELL] = best;
+    }
 }
 
-//! As even as the limits allow. static: nvcc gives unnamed namespaces a name, and g++ then misses a declaration.
-static Chunks cutOffsets(int radius, int mostDx, int mostDy)
+template <typename Shape> int tilesOf(const Extent& extent)
 {
-    const int height = 2 * radius + 1, width = radius + 1;
-    Chunks c;
-    c.dyCount = (height + mostDy - 1) / mostDy;
-    c.dyStep = (height + c.dyCount - 1) / c.dyCount;
-    c.dxCount = (width + mostDx - 1) / mostDx;
-    c.dxStep = (width + c.dxCount - 1) / c.dxCount;
-    return c;
+    return detail::ceilDiv(extent.cols, Shape::COLS) * detail::ceilDiv(extent.rows, Shape::ROWS);
 }
 
 template <typename Shape, typename Kernel>
-void weigh(Kernel kernel, DensityTask task, int words, int mostDx, cudaStream_t stream)
+void weigh(Kernel kernel, const DensityTask& task, size_t sharedBytes, cudaStream_t stream)
 {
-    task.chunks = cutOffsets(task.radius, mostDx, tuning::CHUNK_DY);
-    const Chunks& c = task.chunks;
-    const int tiles =
-        ((task.extent.cols + Shape::COLS - 1) / Shape::COLS) * ((task.extent.rows + Shape::ROWS - 1) / Shape::ROWS);
-    const size_t window = static_cast<size_t>(Shape::COLS + c.dxStep - 1) * (Shape::ROWS + c.dyStep - 1);
-    const size_t sharedBytes = sizeof(uint32_t) * (window * (1 + words) + static_cast<size_t>(c.dxStep) * c.dyStep);
-    detail::launch("quick shift density", kernel, dim3(tiles, c.dxCount * c.dyCount, task.extent.count),
+    detail::launch("quick shift density", kernel,
+                   dim3(tilesOf<Shape>(task.extent), task.chunks.dxCount * task.chunks.dyCount, task.extent.count),
                    dim3(Shape::THREADS), sharedBytes, stream, task);
+}
+
+//! Small pictures: more and smaller chunks, where otherwise a part of the device would have nothing to do.
+Chunks cutForBytes(const Extent& extent, int radius)
+{
+    const Chunks large = cutOffsets(radius, tuning::BYTE_DX);
+    const int64_t blocks =
+        static_cast<int64_t>(tilesOf<ByteShape>(extent)) * large.dxCount * large.dyCount * extent.count;
+    const bool fill = blocks >= static_cast<int64_t>(detail::multiprocessors()) * tuning::BYTE_BLOCKS;
+    return fill ? large : cutOffsets(radius, tuning::BYTE_FEW_DX);
+}
+
+void weighWords(DensityTask task, cudaStream_t stream)
+{
+    typedef ByteWalk<true> Walk;
+    task.chunks = cutForBytes(task.extent, task.radius);
+    const size_t rows = ByteShape::ROWS + task.chunks.dyStep - 1;
+    const size_t factors = static_cast<size_t>(tuning::BYTE_DX) * paddedFactors(task.chunks.dyStep);
+    weigh<ByteShape>(weighBytes, task, sizeof(float) * factors + sizeof(uint32_t) * rows * Walk::STRIDE, stream);
+}
+
+template <int CHANNELS> void weighFloats(DensityTask task, cudaStream_t stream)
+{
+    task.chunks = cutOffsets(task.radius, tuning::PLANE_DX);
+    const Chunks& c = task.chunks;
+    const size_t window = static_cast<size_t>(PlaneShape::COLS + c.dxStep - 1) * (PlaneShape::ROWS + c.dyStep - 1);
+    const size_t words = window * (1 + CHANNELS) + static_cast<size_t>(c.dxStep) * c.dyStep;
+    weigh<PlaneShape>(weighPlanes<CHANNELS>, task, sizeof(uint32_t) * words, stream);
+}
+
+void weighAs(const DensityTask& task, cudaStream_t stream)
+{
+    if (task.features.words)
+        weighWords(task, stream);
+    else if (task.features.channels == 1)
+        weighFloats<1>(task, stream);
+    else if (task.features.channels == 2)
+        weighFloats<2>(task, stream);
+    else if (task.features.channels == 3)
+        weighFloats<3>(task, stream);
+    else
+        weighFloats<4>(task, stream);
 }
 
 } // namespace
@@ -421,23 +490,24 @@ static_assert(tuning::BYTE_DX * tuning::CHUNK_DY <= MAX_TERMS && tuning::PLANE_D
               "credits of a chunk must fit 32 bits");
 
 void density(const Features& features, const Extent& extent, const Parameters& parameters, const float* spatial,
-             uint64_t* sums, uint32_t* keys, uint32_t* cells, cudaStream_t stream)
+             uint64_t* sums, uint32_t* keys, uint32_t* cells, StreamHandle stream)
 {
     unsigned long long* const total = reinterpret_cast<unsigned long long*>(sums);
     detail::cudaCheck(cudaMemsetAsync(sums, 0, sizeof(uint64_t) * extent.total(), stream), "quick shift density");
-    const DensityTask task = {features, extent, spatial, total, parameters.radius, parameters.minusRate, {}};
-    if (features.bytes)
-        weigh<ByteShape>(weighBytes, task, Bytes<true>::WORDS, tuning::BYTE_DX, stream);
-    else if (features.channels == 1)
-        weigh<PlaneShape>(weighPlanes<1>, task, 1, tuning::PLANE_DX, stream);
-    else if (features.channels == 2)
-        weigh<PlaneShape>(weighPlanes<2>, task, 2, tuning::PLANE_DX, stream);
-    else if (features.channels == 3)
-        weigh<PlaneShape>(weighPlanes<3>, task, 3, tuning::PLANE_DX, stream);
-    else
-        weigh<PlaneShape>(weighPlanes<4>, task, 4, tuning::PLANE_DX, stream);
-    detail::launch("quick shift keys", finish, dim3((extent.cols + 255) / 256, cellsOf(extent.rows), extent.count),
-                   dim3(256), 0, stream, extent, features, parameters, total, keys, cells);
+    forSlices(extent, MOST_BLOCKS,
+              [&](const Slice& slice)
+              {
+                  const Features part = partOf(features, slice);
+                  const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.picture});
+                  weighAs(
+                      {part, slice.extent, spatial, total + slice.pixel, parameters.radius, parameters.minusRate, {}},
+                      stream);
+                  detail::launch(
+                      "quick shift keys", finish,
+                      dim3(detail::ceilDiv(extent.cols, 256), detail::ceilDiv(extent.rows, CELL), slice.extent.count),
+                      dim3(256), 0, stream, slice.extent, part, parameters, total + slice.pixel, keys + slice.pixel,
+                      cells + cellsBefore);
+              });
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

@@ -1,20 +1,18 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// label, cut and heights of QuickShift, and the labels of connect.
+// label and links of QuickShift, and the labels of connect.
 //
 // Label: paths are up to 150 links long. A block first follows them inside its tile in shared memory (doubling), so that
-// what is left are a few jumps from tile to tile; roots are counted by a scan in raster order; then each pixel jumps to its
-// root and takes its rank. Moves about 40 bytes a pixel; bound by memory latency.
-#include "quick_shift_tuning.hpp"
+// what is left are a few jumps from tile to tile. On the way it marks roots, a bit each, and counts them in segments of 32
+// pixels of a row; a scan sums the counts up in raster order. Then each pixel jumps to its root and takes its rank: the roots
+// in the segments before, and before it in its own. Moves about 20 bytes a pixel; bound by memory latency.
+#include "quick_shift_plan.hpp"
 #include "../common/launch.hpp"
-#include "../quick_shift/stages_cuda.hpp"
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
@@ -22,20 +20,23 @@ namespace {
 
 const int TILE = 32, THREADS = 256;
 
-// Host functions here are static: nvcc gives unnamed namespaces a name, and g++ then misses declarations.
-static dim3 gridOf(const Extent& e, int cols, int rows)
+/** x / d for 0 <= x < 2^31 as x magic / 2^(31+s), where 2^s >= d and magic = ceil(2^(31+s) / d). magic d exceeds 2^(31+s) by
+less than d, so the product exceeds x / d by less than x / 2^31 / d: too little to reach the next integer. */
+struct Divisor
 {
-    return dim3((e.cols + cols - 1) / cols, (e.rows + rows - 1) / rows, e.count);
-}
-static dim3 linear(int n) { return dim3((n + THREADS - 1) / THREADS); }
+    uint32_t magic;
+    int shift;
 
-//! 1 where a pixel is its own root.
-struct IsRoot
-{
-    const int* roots; //!< indices within a picture
-    int pixels;
-
-    __host__ __device__ int operator()(int i) const { return roots[i] == (i < pixels ? i : i % pixels); }
+    explicit Divisor(int d) : shift(31)
+    {
+        while ((int64_t{1} << (shift - 31)) < d)
+            ++shift;
+        magic = static_cast<uint32_t>(((uint64_t{1} << shift) + d - 1) / d);
+    }
+    __device__ __forceinline__ int operator()(int x) const
+    {
+        return static_cast<int>(static_cast<unsigned long long>(static_cast<uint32_t>(x)) * magic >> shift);
+    }
 };
 
 struct IsFinite
@@ -44,10 +45,11 @@ struct IsFinite
 };
 
 /** jumps: from each pixel to the first ancestor outside its tile, or to its root. Roots point at themselves, masked pixels
-are -1. A block is a tile of TILE x TILE pixels. */
+are -1. A block is a tile of TILE x TILE pixels, a warp takes rows, and so segments. */
 __global__ void __launch_bounds__(THREADS)
-    jumpTiles(const Extent extent, const int* __restrict__ parents, const float* __restrict__ distances, float tau,
-              int* __restrict__ jumps)
+    jumpTiles(const Extent extent, const Divisor byCols, const int* __restrict__ parents,
+              const float* __restrict__ distances, float tau, int* __restrict__ jumps, uint32_t* __restrict__ roots,
+              int* __restrict__ ranks)
 {
     // In the tile: where the path stands, as a place in the tile. Pixels whose parent is elsewhere stand still.
     __shared__ short path[TILE * TILE];
@@ -60,18 +62,29 @@ __global__ void __launch_bounds__(THREADS)
     for (int k = 0; k < PER_THREAD; ++k)
     {
         const int i = k * THREADS + threadIdx.x, x = left + i % TILE, y = top + i / TILE, index = y * extent.cols + x;
+        const bool inside = x < extent.cols && y < extent.rows;
         parent[k] = -1;
-        int place = i;
-        if (x < extent.cols && y < extent.rows)
+        if (inside)
         {
             parent[k] = parents[base + index];
             if (cut && parent[k] >= 0 && distances[base + index] > tau)
                 parent[k] = index;
-            const int px = parent[k] % extent.cols - left, py = parent[k] / extent.cols - top;
-            if (parent[k] >= 0 && px >= 0 && px < TILE && py >= 0 && py < TILE)
-                place = py * TILE + px;
         }
-        path[i] = static_cast<short>(place);
+        const uint32_t marks = __ballot_sync(0xffffffffu, inside && parent[k] == index);
+        if (threadIdx.x % TILE == 0 && y < extent.rows)
+        {
+            const size_t segment = static_cast<size_t>(blockIdx.z) * segmentsOf(extent) + y * gridDim.x + blockIdx.x;
+            roots[segment] = marks;
+            ranks[segment] = __popc(marks);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; ++k)
+    {
+        const int row = byCols(::max(parent[k], 0)), px = parent[k] - row * extent.cols - left, py = row - top;
+        const bool within = parent[k] >= 0 && static_cast<unsigned>(px) < static_cast<unsigned>(TILE) &&
+                            static_cast<unsigned>(py) < static_cast<unsigned>(TILE);
+        path[k * THREADS + threadIdx.x] = static_cast<short>(within ? py * TILE + px : k * THREADS + threadIdx.x);
     }
     for (bool moved = true; __syncthreads_or(moved);) // each step doubles the part of the path that is behind
     {
@@ -107,20 +120,69 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+//! Exclusive sums over the lanes of a warp.
+__device__ __forceinline__ int sumBefore(int own)
+{
+    int sum = own;
+    for (int offset = 1; offset < 32; offset *= 2)
+    {
+        const int other = __shfl_up_sync(0xffffffffu, sum, offset);
+        sum += static_cast<int>(threadIdx.x % 32) >= offset ? other : 0;
+    }
+    return sum - own;
+}
+
+//! Exclusive sums in place, by one block: for so few numbers that CUB's two launches would take longer.
+__global__ void __launch_bounds__(tuning::SCAN_THREADS) scanRanks(int* ranks, int count)
+{
+    __shared__ int ofWarp[tuning::SCAN_THREADS / 32];
+    static_assert(tuning::SCAN_THREADS == 32 * 32, "one warp sums up the warps");
+    const int each = detail::ceilDiv(count, tuning::SCAN_THREADS), lane = threadIdx.x % 32;
+    const int first = threadIdx.x * each, end = ::min(first + each, count);
+    int own = 0;
+    for (int i = first; i < end; ++i)
+        own += ranks[i];
+    int before = sumBefore(own);
+    if (lane == 31)
+        ofWarp[threadIdx.x / 32] = before + own;
+    __syncthreads(); // all warps are summed up
+    if (threadIdx.x < 32)
+        ofWarp[lane] = sumBefore(ofWarp[lane]);
+    __syncthreads(); // and their sums
+    before += ofWarp[threadIdx.x / 32];
+    for (int i = first; i < end; ++i)
+    {
+        const int here = ranks[i];
+        ranks[i] = before;
+        before += here;
+    }
+}
+
+//! @param ranks of the first pixel of each segment, in the whole stack.
 __global__ void __launch_bounds__(THREADS)
-    relabel(const Extent extent, const int* __restrict__ jumps, const int* __restrict__ ranks, int* __restrict__ labels,
+    relabel(const Extent extent, const Divisor byCols, const int* __restrict__ jumps,
+            const uint32_t* __restrict__ roots, const int* __restrict__ ranks, int* __restrict__ labels,
             int* __restrict__ counts)
 {
-    const int i = blockIdx.x * THREADS + threadIdx.x, pixels = extent.pixels();
-    if (i >= extent.total())
+    const int x = blockIdx.x * 32 + threadIdx.x % 32, y = blockIdx.y * (THREADS / 32) + threadIdx.x / 32;
+    if (x >= extent.cols || y >= extent.rows)
         return;
-    const int picture = i / pixels, base = picture * pixels, first = ranks[base];
-    int root = jumps[i];
-    if (i - base == pixels - 1)
-        counts[picture] = ranks[i] - first + (root == pixels - 1 ? 1 : 0);
-    while (root >= 0 && jumps[base + root] != root)
-        root = jumps[base + root];
-    labels[i] = root < 0 ? -1 : ranks[base + root] - first;
+    const int segments = segmentsOf(extent), index = y * extent.cols + x, picture = blockIdx.z;
+    const size_t base = static_cast<size_t>(picture) * extent.pixels(), begin = static_cast<size_t>(picture) * segments;
+    const int first = ranks[begin];
+    if (index == extent.pixels() - 1)
+        counts[picture] = ranks[begin + segments - 1] + __popc(roots[begin + segments - 1]) - first;
+    int root = jumps[base + index];
+    for (int next; root >= 0 && (next = jumps[base + root]) != root;)
+        root = next;
+    int label = -1;
+    if (root >= 0)
+    {
+        const int row = byCols(root), column = root - row * extent.cols;
+        const size_t segment = begin + row * gridDim.x + column / 32;
+        label = ranks[segment] + __popc(roots[segment] & ((1u << column % 32) - 1)) - first;
+    }
+    labels[base + index] = label;
 }
 
 __global__ void __launch_bounds__(THREADS)
@@ -133,106 +195,136 @@ __global__ void __launch_bounds__(THREADS)
         atomicAdd(count, n);
 }
 
+//! Superpixels when links longer than heights[k] are cut. @param most number of pixels that are not masked.
 __global__ void __launch_bounds__(THREADS)
-    densityOf(const Extent extent, const Parameters parameters, const uint32_t* __restrict__ keys,
-              const detail::RowsView<float> out)
+    countLeft(const int* __restrict__ distinct, int most, const int* __restrict__ sums, int* __restrict__ left)
 {
-    const int x = blockIdx.x * 32 + threadIdx.x % 32, y = blockIdx.y * 8 + threadIdx.x / 32;
-    if (x < extent.cols && y < extent.rows * extent.count)
-        out.row(y)[x] = keyDensity(keys[static_cast<size_t>(y) * extent.cols + x], parameters);
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < *distinct)
+        left[i] = most - sums[i];
 }
 
-typedef thrust::transform_iterator<IsRoot, thrust::counting_iterator<int>> RootFlags;
-
-static RootFlags rootFlags(const Extent& extent, const int* roots)
+/** Calls CUB, which asks for the last error after its launches and for properties of kernels before them. Neither an older error
+nor a capture may come between. */
+template <typename Run> void callCub(const char* name, const Run& run)
 {
-    return RootFlags(thrust::counting_iterator<int>(0), IsRoot{roots, extent.pixels()});
+    const detail::OutsideOfCapture outside;
+    detail::forgetOlderError();
+    detail::cudaCheck(run(), name);
 }
 
-static void scanRoots(const Extent& extent, const int* roots, int* ranks, void* scratch, size_t scratchBytes,
-                      cudaStream_t stream)
+void scan(int* ranks, int count, const Ranking& ranking, cudaStream_t stream)
 {
-    detail::cudaCheck(
-        cub::DeviceScan::ExclusiveSum(scratch, scratchBytes, rootFlags(extent, roots), ranks, extent.total(), stream),
-        "quick shift ranks");
+    const char* name = "quick shift ranks";
+    if (count <= tuning::SCAN_BLOCK)
+        return detail::launch(name, scanRanks, dim3(1), dim3(tuning::SCAN_THREADS), 0, stream, ranks, count);
+    callCub(name,
+            [&]
+            {
+                size_t bytes = ranking.scanBytes;
+                return cub::DeviceScan::ExclusiveSum(ranking.scans, bytes, ranks, ranks, count, stream);
+            });
 }
 
 } // namespace
 
-size_t scratchBytes(const Extent& extent)
+size_t scanBytesFor(const Extent& extent)
 {
-    size_t most = 0, bytes = 0;
+    size_t most = 0;
     const int n = extent.total();
-    detail::cudaCheck(
-        cub::DeviceScan::ExclusiveSum(nullptr, bytes, rootFlags(extent, nullptr), static_cast<int*>(nullptr), n),
-        "quick shift scratch");
-    most = bytes > most ? bytes : most;
     const float* in = nullptr;
     float* out = nullptr;
-    int* lengths = nullptr;
-    detail::cudaCheck(cub::DeviceSelect::If(nullptr, bytes, in, out, lengths, n, IsFinite()), "quick shift scratch");
-    most = bytes > most ? bytes : most;
-    detail::cudaCheck(cub::DeviceRadixSort::SortKeys(nullptr, bytes, in, out, n), "quick shift scratch");
-    most = bytes > most ? bytes : most;
-    detail::cudaCheck(cub::DeviceRunLengthEncode::Encode(nullptr, bytes, in, out, lengths, lengths, n),
-                      "quick shift scratch");
-    most = bytes > most ? bytes : most;
-    detail::cudaCheck(cub::DeviceScan::InclusiveSum(nullptr, bytes, lengths, lengths, n), "quick shift scratch");
-    return bytes > most ? bytes : most;
+    int* numbers = nullptr;
+    const auto take = [&](const auto& ask)
+    {
+        size_t bytes = 0;
+        callCub("quick shift scratch", [&] { return ask(bytes); });
+        most = bytes > most ? bytes : most;
+    };
+    take([&](size_t& bytes)
+         { return cub::DeviceScan::ExclusiveSum(nullptr, bytes, numbers, numbers, n); }); // segments: at most n
+    take([&](size_t& bytes) { return cub::DeviceSelect::If(nullptr, bytes, in, out, numbers, n, IsFinite()); });
+    take([&](size_t& bytes) { return cub::DeviceRadixSort::SortKeys(nullptr, bytes, in, out, n); });
+    take([&](size_t& bytes)
+         { return cub::DeviceRunLengthEncode::Encode(nullptr, bytes, in, out, numbers, numbers, n); });
+    take([&](size_t& bytes) { return cub::DeviceScan::InclusiveSum(nullptr, bytes, numbers, numbers, n); });
+    return most;
 }
 
-void label(const Extent& extent, const int* parents, const float* distances, float tau, int* jumps, int* ranks,
-           int* labels, int* counts, void* scratch, size_t scratchBytes, cudaStream_t stream)
+void label(const Extent& extent, const Trees& trees, float tau, const Ranking& ranking, int* labels, int* counts,
+           StreamHandle stream)
 {
-    detail::launch("quick shift paths", jumpTiles, gridOf(extent, TILE, TILE), dim3(THREADS), 0, stream, extent,
-                   parents, distances, tau, jumps);
-    scanRoots(extent, jumps, ranks, scratch, scratchBytes, stream);
-    detail::launch("quick shift labels", relabel, linear(extent.total()), dim3(THREADS), 0, stream, extent, jumps,
-                   ranks, labels, counts);
+    const int segments = segmentsOf(extent);
+    const Divisor byCols(extent.cols);
+    forSlices(extent, MOST_BLOCKS,
+              [&](const Slice& slice)
+              {
+                  const Extent& e = slice.extent;
+                  const size_t segment = static_cast<size_t>(slice.picture) * segments;
+                  detail::launch("quick shift paths", jumpTiles,
+                                 dim3(detail::ceilDiv(e.cols, TILE), detail::ceilDiv(e.rows, TILE), e.count),
+                                 dim3(THREADS), 0, stream, e, byCols, trees.parents + slice.pixel,
+                                 trees.distances ? trees.distances + slice.pixel : nullptr, tau,
+                                 ranking.jumps + slice.pixel, ranking.roots + segment, ranking.ranks + segment);
+              });
+    scan(ranking.ranks, segments * extent.count, ranking, stream);
+    forSlices(extent, MOST_BLOCKS,
+              [&](const Slice& slice)
+              {
+                  const Extent& e = slice.extent;
+                  const size_t segment = static_cast<size_t>(slice.picture) * segments;
+                  detail::launch("quick shift labels", relabel,
+                                 dim3(detail::ceilDiv(e.cols, 32), detail::ceilDiv(e.rows, THREADS / 32), e.count),
+                                 dim3(THREADS), 0, stream, e, byCols, ranking.jumps + slice.pixel,
+                                 ranking.roots + segment, ranking.ranks + segment, labels + slice.pixel,
+                                 counts + slice.picture);
+              });
 }
 
-void rankPieces(const Extent& extent, const Pieces& pieces, int* ranks, int* labels, int* count, void* scratch,
-                size_t scratchBytes, cudaStream_t stream)
+void rankPieces(const Extent& extent, const Pieces& pieces, const Ranking& ranking, int* labels, int* count,
+                StreamHandle stream)
 {
-    scanRoots(extent, pieces.root, ranks, scratch, scratchBytes, stream);
-    detail::launch("quick shift labels", relabel, linear(extent.total()), dim3(THREADS), 0, stream, extent, pieces.root,
-                   ranks, labels, count);
+    label(extent, {pieces.root, nullptr}, INFINITY, ranking, labels, count, stream); // a piece is a tree of one link
 }
 
-void countLonger(const Extent& extent, const int* parents, const float* distances, float tau, int* count,
-                 cudaStream_t stream)
+void countLonger(const Extent& extent, const Trees& trees, float tau, int* count, StreamHandle stream)
 {
     detail::cudaCheck(cudaMemsetAsync(count, 0, sizeof(int), stream), "quick shift count");
-    detail::launch("quick shift count", countLinks, linear(extent.total()), dim3(THREADS), 0, stream, extent.total(),
-                   parents, distances, tau, count);
+    detail::launch("quick shift count", countLinks, detail::linearGrid(extent.total(), THREADS), dim3(THREADS), 0,
+                   stream, extent.total(), trees.parents, trees.distances, tau, count);
 }
 
-void selectLinks(const Extent& extent, const float* distances, float* links, int* count, void* scratch,
-                 size_t scratchBytes, cudaStream_t stream)
+void selectLinks(const Extent& extent, const Trees& trees, const Links& links, int* count, const Ranking& ranking,
+                 StreamHandle stream)
 {
-    detail::cudaCheck(
-        cub::DeviceSelect::If(scratch, scratchBytes, distances, links, count, extent.total(), IsFinite(), stream),
-        "quick shift links");
+    callCub("quick shift links",
+            [&]
+            {
+                size_t bytes = ranking.scanBytes;
+                return cub::DeviceSelect::If(ranking.scans, bytes, trees.distances, links.unsorted, count,
+                                             extent.total(), IsFinite(), stream);
+            });
 }
 
-void sortLinks(int links, const float* unsorted, float* sorted, float* heights, int* lengths, int* sums, int* distinct,
-               void* scratch, size_t scratchBytes, cudaStream_t stream)
+void sortLinks(int count, int roots, const Links& links, int* distinct, const Ranking& ranking, StreamHandle stream)
 {
-    detail::cudaCheck(cub::DeviceRadixSort::SortKeys(scratch, scratchBytes, unsorted, sorted, links, 0, 32, stream),
-                      "quick shift heights");
-    detail::cudaCheck(
-        cub::DeviceRunLengthEncode::Encode(scratch, scratchBytes, sorted, heights, lengths, distinct, links, stream),
-        "quick shift heights");
-    detail::cudaCheck(cub::DeviceScan::InclusiveSum(scratch, scratchBytes, lengths, sums, links, stream),
-                      "quick shift heights");
-}
-
-void density(const Extent& extent, const Parameters& parameters, const uint32_t* keys, detail::RowsView<float> out,
-             cudaStream_t stream)
-{
-    detail::launch("quick shift density", densityOf,
-                   dim3((extent.cols + 31) / 32, (extent.rows * extent.count + 7) / 8), dim3(THREADS), 0, stream,
-                   extent, parameters, keys, out);
+    size_t bytes = ranking.scanBytes;
+    detail::cudaCheck(cudaMemsetAsync(links.lengths, 0, count * sizeof(int), stream), "quick shift heights");
+    callCub("quick shift heights",
+            [&] {
+                return cub::DeviceRadixSort::SortKeys(ranking.scans, bytes, links.unsorted, links.sorted, count, 0, 32,
+                                                      stream);
+            });
+    callCub("quick shift heights",
+            [&]
+            {
+                return cub::DeviceRunLengthEncode::Encode(ranking.scans, bytes, links.sorted, links.heights,
+                                                          links.lengths, distinct, count, stream);
+            });
+    callCub("quick shift heights", [&]
+            { return cub::DeviceScan::InclusiveSum(ranking.scans, bytes, links.lengths, links.sums, count, stream); });
+    detail::launch("quick shift heights", countLeft, detail::linearGrid(count, THREADS), dim3(THREADS), 0, stream,
+                   distinct, roots + count, links.sums, links.left);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

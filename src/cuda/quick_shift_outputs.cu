@@ -1,25 +1,22 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// contours, sums, mean colour, statistics and connect of QuickShift. Simple kernels, bound by memory and atomics; sums are
+// densities, contours, sums, means and statistics of QuickShift. Simple kernels, bound by memory and atomics; sums are
 // integers, so the order of the atomics does not show.
-#include "quick_shift_tuning.hpp"
+#include "quick_shift_plan.hpp"
 #include "../common/launch.hpp"
-#include "../quick_shift/stages_cuda.hpp"
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
 
-const int THREADS = 256;
-const dim3 BLOCK(32, 8);
+const int THREADS = 256, BLOCK_COLS = 32, BLOCK_ROWS = 8;
+const dim3 BLOCK(BLOCK_COLS, BLOCK_ROWS);
 
-// Functions here are static: nvcc gives unnamed namespaces a name, and g++ then misses declarations.
-static dim3 gridOf(int cols, int rows) { return dim3((cols + 31) / 32, (rows + 7) / 8); }
-static dim3 linear(int n) { return dim3((n + THREADS - 1) / THREADS); }
+dim3 gridOf(int cols, int rows) { return dim3(detail::ceilDiv(cols, BLOCK_COLS), detail::ceilDiv(rows, BLOCK_ROWS)); }
 
 __global__ void __launch_bounds__(THREADS)
-    findContours(const Extent extent, const int* __restrict__ labels, bool thick, const detail::RowsView<uint8_t> mask)
+    findContours(const Extent extent, const int* __restrict__ labels, bool thick, const RowsView<uint8_t> mask)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
     if (x >= extent.cols || row >= extent.rows * extent.count)
@@ -34,13 +31,28 @@ __global__ void __launch_bounds__(THREADS)
     mask.row(row)[x] = differing > (thick ? 1 : 0) ? 255 : 0;
 }
 
-template <typename T> __device__ __forceinline__ const T* pixelOf(const Source& image, int x, int y)
+__global__ void __launch_bounds__(THREADS) findDensities(const Extent extent, const Parameters parameters,
+                                                         const uint32_t* __restrict__ keys, const RowsView<float> out)
 {
-    return reinterpret_cast<const T*>(static_cast<const char*>(image.data) + y * image.step) +
-           static_cast<size_t>(x) * image.channels;
+    const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+    if (x < extent.cols && y < extent.rows * extent.count)
+        out.row(y)[x] = keyDensity(keys[static_cast<size_t>(y) * extent.cols + x], parameters);
 }
 
-__global__ void __launch_bounds__(THREADS) findLargest(const Extent extent, const Source image, uint32_t* largest)
+template <typename T> __device__ __forceinline__ const T* pixelOf(const PictureView& image, int x, int y)
+{
+    return image.row<T>(y) + static_cast<size_t>(x) * image.channels;
+}
+
+__device__ __forceinline__ Sums& sumsOf(const SumsTable& table, int label)
+{
+    return *reinterpret_cast<Sums*>(reinterpret_cast<char*>(table.first) + label * table.stride);
+}
+
+//! Labels may come from another compute() than the one that the table was made for: never beyond either.
+__device__ __forceinline__ int sizeOf(const SumsTable& table) { return ::min(*table.count, table.capacity); }
+
+__global__ void __launch_bounds__(THREADS) findLargest(const Extent extent, const PictureView image, uint32_t* largest)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
     uint32_t most = 0;
@@ -57,18 +69,28 @@ __global__ void __launch_bounds__(THREADS) findLargest(const Extent extent, cons
         atomicMax(largest, most);
 }
 
-__global__ void __launch_bounds__(THREADS) clearSums(Sums* sums, int count)
+__global__ void __launch_bounds__(THREADS) clearSums(const SumsTable table, int channels, bool places)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i < count)
-    {
-        Sums s = {};
-        s.left = s.top = 0x7fffffff;
-        s.right = s.bottom = -1;
-        sums[i] = s;
-    }
+    if (i >= sizeOf(table))
+        return;
+    Sums& s = sumsOf(table, i);
+    s.area = 0;
+    for (int k = 0; k < (places ? MAX_CHANNELS : channels); ++k)
+        s.colour[k] = 0;
+    if (!places)
+        return;
+    s.x = s.y = 0;
+    s.left = s.top = 0x7fffffff;
+    s.right = s.bottom = -1;
 }
 
+__device__ __forceinline__ double scaleOf(const PictureView& image, const SumsTable& table)
+{
+    return image.depth == detail::DEPTH_32F ? fixedScale(*table.largest) : 1.;
+}
+
+// What differs between depths: how a colour is added and how a mean is stored.
 __device__ __forceinline__ long long colourOf(uint8_t value, double) { return value; }
 __device__ __forceinline__ long long colourOf(uint16_t value, double) { return value; }
 __device__ __forceinline__ long long colourOf(float value, double scale) { return fixedColour(value, scale); }
@@ -76,8 +98,8 @@ __device__ __forceinline__ long long colourOf(float value, double scale) { retur
 /** A warp is 32 pixels of a row, most of one label: its lanes of the same label as lane 0 of the run are added up first.
 Runs of equal labels end where the label changes, so a warp issues one set of atomics a run. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS) addUp(const Extent extent, const int* __restrict__ labels, int count,
-                                                 const Source image, bool places, const uint32_t* largest, Sums* sums)
+__global__ void __launch_bounds__(THREADS) addUp(const Extent extent, const int* __restrict__ labels,
+                                                 const PictureView image, bool places, const SumsTable table)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y, lane = threadIdx.x;
     const bool inside = x < extent.cols && y < extent.rows;
@@ -86,7 +108,7 @@ __global__ void __launch_bounds__(THREADS) addUp(const Extent extent, const int*
     const unsigned heads = __ballot_sync(0xffffffffu, lane == 0 || before != label);
     const unsigned after = lane == 31 ? 0u : heads & (0xfffffffeu << lane); // heads right of this lane
     const int end = after ? __ffs(after) - 1 : 32;
-    const double scale = image.depth == 5 ? fixedScale(*largest) : 1.;
+    const double scale = scaleOf(image, table);
     long long colour[MAX_CHANNELS] = {};
 #pragma unroll
     for (int k = 0; k < MAX_CHANNELS; ++k)
@@ -101,9 +123,9 @@ __global__ void __launch_bounds__(THREADS) addUp(const Extent extent, const int*
             }
         }
     }
-    if (!(heads >> lane & 1) || label < 0 || label >= count)
+    if (!(heads >> lane & 1) || label < 0 || label >= sizeOf(table))
         return;
-    Sums& s = sums[label];
+    Sums& s = sumsOf(table, label);
     const unsigned long long n = end - lane;
     atomicAdd(&s.area, n);
 #pragma unroll
@@ -135,214 +157,121 @@ __device__ __forceinline__ void storeMean(const Sums& s, int k, double scale, fl
 
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    paint(const Extent extent, const int* __restrict__ labels, const Source image, const uint32_t* largest,
-          const Sums* __restrict__ sums, const detail::RowsView<T> dst)
+    paint(const Extent extent, const int* __restrict__ labels, const PictureView image, const SumsTable table,
+          const RowsView<void> dst)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
     if (x >= extent.cols || y >= extent.rows)
         return;
     const int label = labels[static_cast<size_t>(y) * extent.cols + x];
-    const double scale = image.depth == 5 ? fixedScale(*largest) : 1.;
-    T* to = dst.row(y) + static_cast<size_t>(x) * image.channels;
+    const bool known = label >= 0 && label < sizeOf(table);
+    const double scale = scaleOf(image, table);
+    T* to = static_cast<T*>(dst.row(y)) + static_cast<size_t>(x) * image.channels;
     for (int k = 0; k < image.channels; ++k)
     {
         to[k] = T(0);
-        if (label >= 0)
-            storeMean(sums[label], k, scale, to[k]);
+        if (known)
+            storeMean(sumsOf(table, label), k, scale, to[k]);
     }
 }
 
 __global__ void __launch_bounds__(THREADS)
-    fillTable(int count, const Source image, const uint32_t* largest, const Sums* sums, const Table table)
+    fillTable(int rows, const PictureView image, const SumsTable sums, const Table table)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i >= count)
+    if (i >= rows)
         return;
-    const Sums& s = sums[i];
+    Sums s = {};
+    s.area = 1; // nothing, but no division by zero
+    const bool known = i < sizeOf(sums);
+    if (known)
+        s = sumsOf(sums, i);
     if (table.areas)
-        table.areas[i] = static_cast<int>(s.area);
+        *table.areas.row(i) = known ? static_cast<int>(s.area) : 0;
     if (table.means)
     {
-        const double scale = image.depth == 5 ? fixedScale(*largest) : 1.;
+        const double scale = scaleOf(image, sums);
         for (int k = 0; k < image.channels; ++k)
-            table.means[i * image.channels + k] = meanOf(s.colour[k], s.area, scale);
+            table.means.row(i)[k] = meanOf(s.colour[k], s.area, scale);
     }
     if (table.centroids)
     {
-        table.centroids[2 * i] = meanOf(s.x, s.area, 1.);
-        table.centroids[2 * i + 1] = meanOf(s.y, s.area, 1.);
+        table.centroids.row(i)[0] = meanOf(s.x, s.area, 1.);
+        table.centroids.row(i)[1] = meanOf(s.y, s.area, 1.);
     }
     if (table.boxes)
     {
-        table.boxes[4 * i] = s.left;
-        table.boxes[4 * i + 1] = s.top;
-        table.boxes[4 * i + 2] = s.right - s.left + 1;
-        table.boxes[4 * i + 3] = s.bottom - s.top + 1;
+        int* const box = table.boxes.row(i);
+        box[0] = s.left;
+        box[1] = s.top;
+        box[2] = known ? s.right - s.left + 1 : 0;
+        box[3] = known ? s.bottom - s.top + 1 : 0;
     }
-}
-
-// --- connect -------------------------------------------------------------------------------------------------------------
-
-__device__ __forceinline__ int rootFrom(const volatile int* root, int i)
-{
-    while (root[i] != i)
-        i = root[i];
-    return i;
-}
-
-//! Links always lead to a lower index, so the root of a piece is its first pixel whatever the order.
-static __device__ void unite(int* root, int i, int j)
-{
-    for (;;)
-    {
-        i = rootFrom(root, i);
-        j = rootFrom(root, j);
-        if (i == j)
-            return;
-        const int low = ::min(i, j), high = ::max(i, j);
-        const int old = atomicMin(root + high, low);
-        if (old == high)
-            return;
-        i = low; // someone else linked `high` first: what it was linked to and `low` belong together
-        j = old;
-    }
-}
-
-__global__ void __launch_bounds__(THREADS) startPieces(int total, const int* labels, const Pieces pieces)
-{
-    const int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i < total)
-        pieces.root[i] = labels[i] < 0 ? -1 : i;
-}
-
-__global__ void __launch_bounds__(THREADS) uniteEqual(const Extent extent, const int* labels, const Pieces pieces)
-{
-    const int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i >= extent.total() || labels[i] < 0)
-        return;
-    const int x = i % extent.cols;
-    if (x + 1 < extent.cols && labels[i + 1] == labels[i])
-        unite(pieces.root, i, i + 1);
-    if (i + extent.cols < extent.total() && labels[i + extent.cols] == labels[i])
-        unite(pieces.root, i, i + extent.cols);
-}
-
-__global__ void __launch_bounds__(THREADS) flatten(int total, const Pieces pieces)
-{
-    const int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i < total && pieces.root[i] >= 0)
-        pieces.root[i] = rootFrom(pieces.root, i);
-}
-
-__global__ void __launch_bounds__(THREADS) countArea(int total, const Pieces pieces)
-{
-    const int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i < total && pieces.root[i] >= 0)
-        atomicAdd(pieces.area + pieces.root[i], 1);
-}
-
-__device__ __forceinline__ void consider(const Pieces& pieces, int minSize, int piece, int neighbour)
-{
-    const unsigned long long rank = pieceRank(pieces.area[neighbour], neighbour);
-    if (pieces.area[piece] < minSize && rank > pieceRank(pieces.area[piece], piece))
-        atomicMax(pieces.best + piece, rank);
-}
-
-__global__ void __launch_bounds__(THREADS) chooseTargets(const Extent extent, int minSize, const Pieces pieces)
-{
-    const int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i >= extent.total() || pieces.root[i] < 0)
-        return;
-    const int own = pieces.root[i];
-    const int right = i % extent.cols + 1 < extent.cols ? pieces.root[i + 1] : -1;
-    const int below = i + extent.cols < extent.total() ? pieces.root[i + extent.cols] : -1;
-    for (int other : {right, below})
-        if (other >= 0 && other != own)
-        {
-            consider(pieces, minSize, own, other);
-            consider(pieces, minSize, other, own);
-        }
-}
-
-__global__ void __launch_bounds__(THREADS) uniteTargets(int total, const Pieces pieces)
-{
-    const int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i >= total || pieces.best[i] == 0)
-        return;
-    unite(pieces.root, i, static_cast<int>(~static_cast<uint32_t>(pieces.best[i])));
-    *pieces.joined = 1;
 }
 
 } // namespace
 
-void contours(const Extent& extent, const int* labels, bool thick, detail::RowsView<uint8_t> mask, cudaStream_t stream)
+void densities(const Extent& extent, const Parameters& parameters, const uint32_t* keys, RowsView<float> out,
+               StreamHandle stream)
 {
-    detail::launch("quick shift contours", findContours, gridOf(extent.cols, extent.rows * extent.count), BLOCK, 0,
-                   stream, extent, labels, thick, mask);
+    forSlices(extent, picturesOfRows(extent, BLOCK_ROWS),
+              [&](const Slice& slice)
+              {
+                  const Extent& e = slice.extent;
+                  detail::launch("quick shift density", findDensities, gridOf(e.cols, e.rows * e.count), BLOCK, 0,
+                                 stream, e, parameters, keys + slice.pixel,
+                                 RowsView<float>{out.row(slice.picture * extent.rows), out.step});
+              });
 }
 
-void sums(const Extent& extent, const int* labels, int count, const Source& image, bool places, uint32_t* largest,
-          Sums* sums, cudaStream_t stream)
+void contours(const Extent& extent, const int* labels, bool thick, RowsView<uint8_t> mask, StreamHandle stream)
 {
+    forSlices(extent, picturesOfRows(extent, BLOCK_ROWS),
+              [&](const Slice& slice)
+              {
+                  const Extent& e = slice.extent;
+                  detail::launch("quick shift contours", findContours, gridOf(e.cols, e.rows * e.count), BLOCK, 0,
+                                 stream, e, labels + slice.pixel, thick,
+                                 RowsView<uint8_t>{mask.row(slice.picture * extent.rows), mask.step});
+              });
+}
+
+void sums(const Extent& extent, const int* labels, const PictureView& image, bool places, const SumsTable& table,
+          StreamHandle stream)
+{
+    const char* name = "quick shift sums";
     const dim3 grid = gridOf(extent.cols, extent.rows);
-    detail::launch("quick shift sums", clearSums, linear(count), dim3(THREADS), 0, stream, sums, count);
-    if (image.depth == 5)
+    detail::launch(name, clearSums, detail::linearGrid(table.capacity, THREADS), dim3(THREADS), 0, stream, table,
+                   image.channels, places);
+    if (image && image.depth == detail::DEPTH_32F)
     {
-        detail::cudaCheck(cudaMemsetAsync(largest, 0, sizeof(uint32_t), stream), "quick shift sums");
-        detail::launch("quick shift largest", findLargest, grid, BLOCK, 0, stream, extent, image, largest);
-        detail::launch("quick shift sums", addUp<float>, grid, BLOCK, 0, stream, extent, labels, count, image, places,
-                       largest, sums);
+        detail::cudaCheck(cudaMemsetAsync(table.largest, 0, sizeof(uint32_t), stream), name);
+        detail::launch("quick shift largest", findLargest, grid, BLOCK, 0, stream, extent, image, table.largest);
+        detail::launch(name, addUp<float>, grid, BLOCK, 0, stream, extent, labels, image, places, table);
     }
-    else if (image.depth == 2)
-        detail::launch("quick shift sums", addUp<uint16_t>, grid, BLOCK, 0, stream, extent, labels, count, image,
-                       places, largest, sums);
+    else if (image.depth == detail::DEPTH_16U)
+        detail::launch(name, addUp<uint16_t>, grid, BLOCK, 0, stream, extent, labels, image, places, table);
     else
-        detail::launch("quick shift sums", addUp<uint8_t>, grid, BLOCK, 0, stream, extent, labels, count, image, places,
-                       largest, sums);
+        detail::launch(name, addUp<uint8_t>, grid, BLOCK, 0, stream, extent, labels, image, places, table);
 }
 
-void paintMeans(const Extent& extent, const int* labels, const Source& image, const uint32_t* largest, const Sums* sums,
-                void* dst, size_t dstStep, cudaStream_t stream)
+void paintMeans(const Extent& extent, const int* labels, const PictureView& image, const SumsTable& sums,
+                RowsView<void> dst, StreamHandle stream)
 {
-    const dim3 grid = gridOf(extent.cols, extent.rows);
     const char* name = "quick shift mean colour";
-    if (image.depth == 5)
-        detail::launch(name, paint<float>, grid, BLOCK, 0, stream, extent, labels, image, largest, sums,
-                       detail::RowsView<float>{static_cast<float*>(dst), dstStep});
-    else if (image.depth == 2)
-        detail::launch(name, paint<uint16_t>, grid, BLOCK, 0, stream, extent, labels, image, largest, sums,
-                       detail::RowsView<uint16_t>{static_cast<uint16_t*>(dst), dstStep});
+    const dim3 grid = gridOf(extent.cols, extent.rows);
+    if (image.depth == detail::DEPTH_32F)
+        detail::launch(name, paint<float>, grid, BLOCK, 0, stream, extent, labels, image, sums, dst);
+    else if (image.depth == detail::DEPTH_16U)
+        detail::launch(name, paint<uint16_t>, grid, BLOCK, 0, stream, extent, labels, image, sums, dst);
     else
-        detail::launch(name, paint<uint8_t>, grid, BLOCK, 0, stream, extent, labels, image, largest, sums,
-                       detail::RowsView<uint8_t>{static_cast<uint8_t*>(dst), dstStep});
+        detail::launch(name, paint<uint8_t>, grid, BLOCK, 0, stream, extent, labels, image, sums, dst);
 }
 
-void tabulate(int count, const Source& image, const uint32_t* largest, const Sums* sums, const Table& table,
-              cudaStream_t stream)
+void tabulate(int rows, const PictureView& image, const SumsTable& sums, const Table& table, StreamHandle stream)
 {
-    detail::launch("quick shift statistics", fillTable, linear(count), dim3(THREADS), 0, stream, count, image, largest,
-                   sums, table);
-}
-
-void split(const Extent& extent, const int* labels, const Pieces& pieces, cudaStream_t stream)
-{
-    const dim3 grid = linear(extent.total()), block(THREADS);
-    detail::launch("quick shift pieces", startPieces, grid, block, 0, stream, extent.total(), labels, pieces);
-    detail::launch("quick shift pieces", uniteEqual, grid, block, 0, stream, extent, labels, pieces);
-    detail::launch("quick shift pieces", flatten, grid, block, 0, stream, extent.total(), pieces);
-}
-
-void join(const Extent& extent, int minSize, const Pieces& pieces, cudaStream_t stream)
-{
-    const dim3 grid = linear(extent.total()), block(THREADS);
-    const int n = extent.total();
-    detail::cudaCheck(cudaMemsetAsync(pieces.area, 0, sizeof(int) * n, stream), "quick shift join");
-    detail::cudaCheck(cudaMemsetAsync(pieces.best, 0, sizeof(unsigned long long) * n, stream), "quick shift join");
-    detail::cudaCheck(cudaMemsetAsync(pieces.joined, 0, sizeof(int), stream), "quick shift join");
-    detail::launch("quick shift join", countArea, grid, block, 0, stream, n, pieces);
-    detail::launch("quick shift join", chooseTargets, grid, block, 0, stream, extent, minSize, pieces);
-    detail::launch("quick shift join", uniteTargets, grid, block, 0, stream, n, pieces);
-    detail::launch("quick shift join", flatten, grid, block, 0, stream, n, pieces);
+    detail::launch("quick shift statistics", fillTable, detail::linearGrid(rows, THREADS), dim3(THREADS), 0, stream,
+                   rows, image, sums, table);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

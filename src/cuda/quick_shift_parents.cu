@@ -1,138 +1,24 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// pack and parents of QuickShift.
-//
-// Parents, three steps, each for the pixels that the one before could not finish. A search ends as soon as no pixel of the
-// next ring can be nearer, and results are the minimum of (D, index), so neither order nor grouping shows.
-//   1. A thread looks at the first rings around its pixel, unrolled, in shared memory.
-//   2. Four lanes take a pixel of the block's list and go on, a side of each ring a lane, in the same shared memory.
-//   3. A warp takes a pixel of a global list and walks rings of cells; a cell whose best key is too low or that is too far
+// parents of QuickShift. A pixel looks at its neighbours by distance, nearest first, and ends as soon as no other can be nearer
+// than the best. Results are the minimum of (D, index), so neither order nor grouping shows. Four steps, each for the pixels
+// that the one before could not finish:
+//   1. A thread has the pixels of a part of a column and looks at their nearest 20 neighbours, which they share.
+//   2. Passes: a thread takes a pixel of the block's list and looks at the next so many offsets, unrolled, in shared memory.
+//   3. Some lanes take a pixel of the list together and go on to the rim of the tile.
+//   4. A warp takes a pixel of a global list and walks rings of cells; a cell whose best key is too low or that is too far
 //      away is skipped by one lane. So a large tau costs what its paths need, and not its square.
-#include "quick_shift_tuning.hpp"
+// Cost of steps 1 and 2 for 8 bit: 9 instructions a neighbour. What bounds them: instruction issue.
+#include "quick_shift_colours.hpp"
+#include "quick_shift_offsets.hpp"
+#include "quick_shift_plan.hpp"
 #include "../common/launch.hpp"
-#include "../quick_shift/stages_cuda.hpp"
+#include <utility>
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
-
-const int DENSE = tuning::DENSE_RADIUS, REACH = tuning::TILE_REACH;
-const int TILE_COLS = 32, TILE_ROWS = 16, THREADS = 256, PITCH = TILE_COLS + 2 * REACH;
-
-// --- pack --------------------------------------------------------------------------------------------------------------
-
-template <typename T>
-__global__ void __launch_bounds__(256)
-    packPicture(const Source source, int picture, const Extent extent, const Scales scales, const Features features)
-{
-    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= extent.cols || y >= extent.rows)
-        return;
-    const T* pixel = reinterpret_cast<const T*>(static_cast<const char*>(source.data) + y * source.step) +
-                     static_cast<size_t>(x) * source.channels;
-    const size_t plane = extent.pixels(), at = static_cast<size_t>(y) * extent.cols + x, base = picture * plane;
-    bool counts = !source.mask || source.mask.row(y)[x] != 0;
-    if (features.bytes)
-    {
-        uint32_t word = 0;
-        for (int k = 0; k < source.channels; ++k)
-            word |= static_cast<uint32_t>(pixel[k]) << (8 * k);
-        features.bytes[base + at] = word;
-        if (features.valid)
-            features.valid[base + at] = counts;
-        return;
-    }
-    float value[MAX_CHANNELS];
-#pragma unroll
-    for (int k = 0; k < MAX_CHANNELS; ++k)
-    {
-        if (k >= source.channels)
-            break;
-        value[k] = static_cast<float>(pixel[k]);
-        if (scales.used)
-            value[k] *= scales.factor[k];
-        counts = counts && fabsf(value[k]) < LARGEST_FEATURE;
-    }
-#pragma unroll
-    for (int k = 0; k < MAX_CHANNELS; ++k)
-        if (k < source.channels)
-            features.planes[base * source.channels + k * plane + at] = counts ? value[k] : (k == 0 ? OUTSIDE : 0.f);
-}
-
-//! Three 8-bit channels without a mask, the common case: four pixels a thread, in words where the rows allow it.
-__global__ void __launch_bounds__(256) packThree(const Source source, int picture, const Extent extent, uint32_t* words)
-{
-    const int x = 4 * (blockIdx.x * blockDim.x + threadIdx.x), y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= extent.cols || y >= extent.rows)
-        return;
-    const uint8_t* row = static_cast<const uint8_t*>(source.data) + y * source.step;
-    uint32_t* to = words + static_cast<size_t>(picture) * extent.pixels() + static_cast<size_t>(y) * extent.cols + x;
-    if (reinterpret_cast<size_t>(row) % 4 != 0 || x + 4 > extent.cols)
-    {
-        for (int k = 0; k < 4 && x + k < extent.cols; ++k)
-        {
-            const uint8_t* pixel = row + static_cast<size_t>(3) * (x + k);
-            to[k] = pixel[0] | pixel[1] << 8 | pixel[2] << 16;
-        }
-        return;
-    }
-    const uint32_t* from = reinterpret_cast<const uint32_t*>(row + static_cast<size_t>(3) * x);
-    const uint32_t a = from[0], b = from[1], c = from[2];
-    const uint4 four = {a & 0xffffffu, a >> 24 | (b & 0xffffu) << 8, b >> 16 | (c & 0xffu) << 16, c >> 8};
-    if (reinterpret_cast<size_t>(to) % 16 == 0)
-    {
-        *reinterpret_cast<uint4*>(to) = four;
-        return;
-    }
-    to[0] = four.x;
-    to[1] = four.y;
-    to[2] = four.z;
-    to[3] = four.w;
-}
-
-// --- colours, as density compares them -----------------------------------------------------------------------------------
-
-//! 8-bit channels in a word. The float is exact: an integer below 2^23 in the mantissa of 2^23, less 2^23.
-struct ByteColours
-{
-    typedef uint32_t Colour;
-    const uint32_t* pixels;
-
-    __device__ explicit ByteColours(const Features& f, size_t base, int) : pixels(f.bytes + base) {}
-    __device__ Colour load(size_t at) const { return pixels[at]; }
-    static __device__ float distance(Colour a, Colour b)
-    {
-        const uint32_t d = __vabsdiffu4(a, b);
-        return __uint_as_float(__dp4a(d, d, 0x4b000000u)) - 8388608.f;
-    }
-};
-
-template <int CHANNELS> struct PlaneColours
-{
-    struct Colour
-    {
-        float value[CHANNELS];
-    };
-    const float* planes;
-    size_t plane;
-
-    __device__ PlaneColours(const Features& f, size_t base, int pixels)
-        : planes(f.planes + base * CHANNELS), plane(pixels)
-    {}
-    __device__ Colour load(size_t at) const
-    {
-        Colour c;
-#pragma unroll
-        for (int k = 0; k < CHANNELS; ++k)
-            c.value[k] = planes[k * plane + at];
-        return c;
-    }
-    static __device__ float distance(const Colour& a, const Colour& b)
-    {
-        return colourDistance(a.value, b.value, CHANNELS);
-    }
-};
 
 // --- near --------------------------------------------------------------------------------------------------------------
 
@@ -143,16 +29,9 @@ struct ParentTask
     Parameters parameters;
     const uint32_t* keys;
     const uint32_t* cells;
-    int* far;
-    int* farCount;
+    Worklist far;
     int* parents;
     float* distances; //!< on the worklist: D of the best so far, not its root
-};
-
-template <typename Colour> struct Neighbour
-{
-    uint32_t key;
-    Colour colour;
 };
 
 __device__ __forceinline__ void writeParent(const ParentTask& task, size_t at, int index, const Candidate& best)
@@ -162,170 +41,335 @@ __device__ __forceinline__ void writeParent(const ParentTask& task, size_t at, i
     task.distances[at] = root ? INFINITY : rootOf(best.d);
 }
 
-/** Looks at one pixel of the tile without a branch. Places are positions in the tile; their order is raster order.
-@param threshold the pixel must have a larger key, see Thresholds. */
-template <typename Colours>
-__device__ __forceinline__ void lookAt(const Neighbour<typename Colours::Colour>& other, int place, int ds,
-                                       uint32_t threshold, const Neighbour<typename Colours::Colour>& own,
-                                       float colorWeight, Candidate& best)
+/** A block is COLS x ROWS pixels, PIXELS of a column a thread. LANES take a pixel together in step 3. BLOCKS fit a
+multiprocessor's registers. VOTE: a warp skips ds 4 and 5 when none of its pixels needs them. */
+template <int COLS_, int ROWS_, int PIXELS_, int LANES_, int BLOCKS_, bool VOTE_> struct SearchShape
 {
-    const float d = squaredDistance(Colours::distance(own.colour, other.colour), colorWeight, ds);
-    const bool better = (d < best.d) | ((d == best.d) & (place < best.index));
-    const bool take = (other.key > threshold) & better;
-    best.d = take ? d : best.d;
-    best.index = take ? place : best.index;
-}
+    static const int COLS = COLS_, ROWS = ROWS_, PIXELS = PIXELS_, LANES = LANES_, BLOCKS = BLOCKS_;
+    static const bool VOTE = VOTE_;
+    static const int THREADS = COLS * ROWS / PIXELS, PITCH = COLS + 2 * REACH, HEIGHT = ROWS + 2 * REACH;
+};
+typedef SearchShape<tuning::SEARCH_COLS, tuning::BYTE_SEARCH_ROWS, tuning::BYTE_SEARCH_PIXELS,
+                    tuning::BYTE_SEARCH_LANES, tuning::BYTE_SEARCH_BLOCKS, true>
+    ByteSearch;
+typedef SearchShape<tuning::SEARCH_COLS, tuning::PLANE_SEARCH_ROWS, tuning::PLANE_SEARCH_PIXELS,
+                    tuning::PLANE_SEARCH_LANES, 1, false>
+    PlaneSearch;
 
-//! isHigher() as one comparison: pixels before this one in raster order may also be equal, unless ties are strict. Keys are > 0.
-struct Thresholds
+const uint32_t NO_CODE = 0x7fffffff;   //!< behind all codes
+const int DENSE = TABLE.nearer(8);     //!< offsets of step 1: all within two pixels but the corners
+__device__ const PackedOffsets PACKED; //!< a literal
+
+template <typename Colour> struct alignas(sizeof(Colour) == 4 ? 8 : 4) Neighbour
 {
-    uint32_t before, after;
-
-    __device__ Thresholds(uint32_t key, bool strict) : before(strict ? key : key - 1), after(key) {}
+    uint32_t key; //!< outside of the picture 0: nobody's parent
+    Colour colour;
 };
 
-//! Tile of keys and colours around the block's pixels. Outside of the picture: key 0, nobody's parent.
-template <typename Colours>
-__device__ __forceinline__ void fillTile(const ParentTask& task, const Colours& colours, size_t base, int left, int top,
-                                         Neighbour<typename Colours::Colour>* tile)
+template <typename Colours, typename Shape> struct SearchTile
 {
-    for (int i = threadIdx.x; i < (TILE_ROWS + 2 * REACH) * PITCH; i += THREADS)
-    {
-        const int x = left + i % PITCH, y = top + i / PITCH;
-        Neighbour<typename Colours::Colour> pixel = {};
-        if (static_cast<unsigned>(x) < static_cast<unsigned>(task.extent.cols) &&
-            static_cast<unsigned>(y) < static_cast<unsigned>(task.extent.rows))
-        {
-            const int at = y * task.extent.cols + x;
-            pixel.key = task.keys[base + at];
-            pixel.colour = colours.load(at);
-        }
-        tile[i] = pixel;
-    }
-}
+    static const int MOST_LISTS = 8;
+    Neighbour<typename Colours::Colour> pixels[Shape::HEIGHT * Shape::PITCH];
+    unsigned long long best[Shape::COLS * Shape::ROWS]; //!< of the pixels on the list
+    unsigned short list[2][Shape::COLS * Shape::ROWS];  //!< list k in k % 2: a pass reads one and writes the other
+    int listed[MOST_LISTS];
+};
 
-//! Step 1: rings 1 .. DENSE around `place`.
-template <typename Colours>
-__device__ __forceinline__ Candidate searchDense(const Neighbour<typename Colours::Colour>* tile, int place,
-                                                 const Parameters& p)
+//! A pixel under search. best: bits of D in units, then the code. Positive floats order like their bits, so the least wins.
+template <typename Colours> struct Searcher
 {
-    const Neighbour<typename Colours::Colour> own = tile[place];
-    const Thresholds threshold(own.key, p.strict);
-    Candidate best = {p.reach, NO_PARENT};
-#pragma unroll
-    for (int r = 1; r <= DENSE; ++r)
+    //! isHigher() as one comparison: keys before it in raster order may also be equal, unless ties are strict. Keys are > 0.
+    uint32_t before, after;
+    typename Colours::Colour colour;
+    unsigned long long best;
+
+    __device__ __forceinline__ float distance() const { return __uint_as_float(static_cast<uint32_t>(best >> 32)); }
+    //! Nothing from ds on can be nearer. An equal distance still matters: its index may be lower.
+    __device__ __forceinline__ bool done(int ds) const { return ds * Colours::UNIT > distance(); }
+
+    __device__ __forceinline__ void look(const Neighbour<typename Colours::Colour>& other, uint32_t code, float ds,
+                                         float weight, bool within = true)
     {
-        // Equal distances still matter: a ring may hold a lower index at the best distance so far.
-        if (r > p.searchRadius || static_cast<float>(r * r) > best.d)
-            return best;
-#pragma unroll
-        for (int dy = -r; dy <= r; ++dy)
-#pragma unroll
-            for (int dx = -r; dx <= r; dx += (dy == -r || dy == r ? 1 : 2 * r))
+        const float d = Colours::joint(colour, other.colour, weight, ds);
+        const unsigned long long candidate = static_cast<unsigned long long>(__float_as_uint(d)) << 32 | code;
+        const bool higher = other.key > (code < codeOf(0, 0) ? before : after);
+        best = higher & (candidate < best) & within ? candidate : best;
+    }
+};
+
+//! Steps 1 to 3 of a block.
+template <typename Colours, typename Shape> struct NearSearch
+{
+    typedef Neighbour<typename Colours::Colour> Pixel;
+    const ParentTask& task;
+    SearchTile<Colours, Shape>& tile;
+    size_t base;
+    int left, top; //!< of the block's pixels; an id is a pixel's number among them
+    float weight;
+
+    __device__ __forceinline__ const Pixel* pixelOf(int id) const
+    {
+        return tile.pixels + (id / Shape::COLS + REACH) * Shape::PITCH + id % Shape::COLS + REACH;
+    }
+    __device__ __forceinline__ int indexOf(int id) const
+    {
+        return (top + id / Shape::COLS) * task.extent.cols + left + id % Shape::COLS;
+    }
+    __device__ __forceinline__ Searcher<Colours> searcher(const Pixel& own, unsigned long long best) const
+    {
+        return {task.parameters.strict ? own.key : own.key - 1, own.key, own.colour, best};
+    }
+    __device__ __forceinline__ unsigned long long nothing() const
+    {
+        return static_cast<unsigned long long>(__float_as_uint(task.parameters.reach * Colours::UNIT)) << 32 | NO_CODE;
+    }
+    __device__ __forceinline__ Candidate candidateOf(int index, const Searcher<Colours>& s) const
+    {
+        const uint32_t code = static_cast<uint32_t>(s.best);
+        return {s.distance() * Colours::FROM_UNIT,
+                code == NO_CODE ? NO_PARENT : index + dyOf(code) * task.extent.cols + dxOf(code)};
+    }
+    __device__ __forceinline__ void write(int index, const Searcher<Colours>& s) const
+    {
+        writeParent(task, base + index, index, candidateOf(index, s));
+    }
+
+    __device__ __forceinline__ void fill() const
+    {
+        const Extent& e = task.extent;
+        const Colours colours(task.features, base, e.pixels());
+        for (int i = threadIdx.x; i < Shape::HEIGHT * Shape::PITCH; i += Shape::THREADS)
+        {
+            const int x = left - REACH + i % Shape::PITCH, y = top - REACH + i / Shape::PITCH;
+            Pixel pixel = {};
+            if (static_cast<unsigned>(x) < static_cast<unsigned>(e.cols) &&
+                static_cast<unsigned>(y) < static_cast<unsigned>(e.rows))
             {
-                const int other = place + dy * PITCH + dx;
-                lookAt<Colours>(tile[other], other, dx * dx + dy * dy,
-                                dy < 0 || (dy == 0 && dx < 0) ? threshold.before : threshold.after, own, p.colorWeight,
-                                best);
+                const int at = y * e.cols + x;
+                pixel.key = task.keys[base + at];
+                pixel.colour = colours.load(at);
+            }
+            tile.pixels[i] = pixel;
+        }
+        if (threadIdx.x < tile.MOST_LISTS)
+            tile.listed[threadIdx.x] = 0;
+    }
+
+    //! For all lanes of a warp: those that want to are put on the list.
+    __device__ __forceinline__ void append(int list, bool want, int id) const
+    {
+        const unsigned wanting = __ballot_sync(0xffffffffu, want);
+        if (wanting == 0)
+            return;
+        const int lane = threadIdx.x % 32, leader = __ffs(wanting) - 1;
+        int first = 0;
+        if (lane == leader)
+            first = atomicAdd(&tile.listed[list], __popc(wanting));
+        first = __shfl_sync(0xffffffffu, first, leader);
+        if (want)
+            tile.list[list % 2][first + __popc(wanting & ((1u << lane) - 1))] = static_cast<unsigned short>(id);
+    }
+
+    //! Offsets with FROM <= ds <= TO for pixels that lie below each other.
+    template <int FROM, int TO>
+    __device__ __forceinline__ void lookAround(const Pixel* first, Searcher<Colours> (&s)[Shape::PIXELS]) const
+    {
+        const int R = TO < 4 ? 1 : 2;
+#pragma unroll
+        for (int y = -R; y < Shape::PIXELS + R; ++y)
+#pragma unroll
+            for (int dx = -R; dx <= R; ++dx)
+            {
+                const Pixel other = first[y * Shape::PITCH + dx]; // the compiler drops those that nobody uses
+#pragma unroll
+                for (int p = 0; p < Shape::PIXELS; ++p)
+                {
+                    const int ds = dx * dx + (y - p) * (y - p);
+                    if (ds >= FROM && ds <= TO)
+                        s[p].look(other, codeOf(dx, y - p), ds * Colours::UNIT, weight);
+                }
             }
     }
-    return best;
-}
 
-/** Step 2: rings from DENSE + 1 on, by four neighbouring lanes, `side` = 0..3, that all end with the same result.
-@return the first ring not looked at. */
-template <typename Colours>
-__device__ __forceinline__ int searchSides(const Neighbour<typename Colours::Colour>* tile, int place, int side,
-                                           const Parameters& p, Candidate& best)
-{
-    const Neighbour<typename Colours::Colour> own = tile[place];
-    const Thresholds threshold(own.key, p.strict);
-    const unsigned group = 0xfu << (threadIdx.x % 32 / 4 * 4);
-    const int stepX = side == 0 ? 1 : side == 2 ? -1 : 0, stepY = side == 1 ? 1 : side == 3 ? -1 : 0;
-    const int last = ::min(REACH, p.searchRadius);
-    int r = DENSE + 1;
-    for (; r <= last && static_cast<float>(r * r) <= best.d; ++r)
+    //! Step 1. @return the next ds.
+    __device__ __forceinline__ int searchDense(const Pixel* first, Searcher<Colours> (&s)[Shape::PIXELS]) const
     {
-        // A side starts in its corner and ends before the next: 2r pixels.
-        int dx = side == 0 || side == 3 ? -r : r, dy = side == 0 || side == 1 ? -r : r;
-        for (int k = 0; k < 2 * r; ++k, dx += stepX, dy += stepY)
+        if (task.parameters.searchRadius < 2)
+            return 1;
+        lookAround<1, 2>(first, s);
+        bool more = !Shape::VOTE;
+#pragma unroll
+        for (int p = 0; p < Shape::PIXELS; ++p)
+            more = more || (!s[p].done(4) && s[p].after != 0);
+        if (__any_sync(0xffffffffu, more))
+            lookAround<4, 5>(first, s);
+        return 8;
+    }
+
+    //! Step 1 and what follows from it: results, or an entry of list 0.
+    __device__ __forceinline__ void start() const
+    {
+        const int x = left + threadIdx.x % Shape::COLS, row = threadIdx.x / Shape::COLS * Shape::PIXELS;
+        const int first = row * Shape::COLS + threadIdx.x % Shape::COLS;
+        Searcher<Colours> s[Shape::PIXELS];
+#pragma unroll
+        for (int p = 0; p < Shape::PIXELS; ++p)
+            s[p] = searcher(pixelOf(first)[p * Shape::PITCH], nothing());
+        const int next = searchDense(pixelOf(first), s);
+#pragma unroll
+        for (int p = 0; p < Shape::PIXELS; ++p)
         {
-            const int other = place + dy * PITCH + dx;
-            lookAt<Colours>(tile[other], other, dx * dx + dy * dy, other < place ? threshold.before : threshold.after,
-                            own, p.colorWeight, best);
-        }
-        for (int offset = 1; offset <= 2; offset *= 2)
-        {
-            const Candidate others = {__shfl_xor_sync(group, best.d, offset),
-                                      __shfl_xor_sync(group, best.index, offset)};
-            if (isBetter(others.d, others.index, best))
-                best = others;
+            const int y = top + row + p, index = y * task.extent.cols + x, id = first + p * Shape::COLS;
+            const bool inside = x < task.extent.cols && y < task.extent.rows, counts = s[p].after != 0;
+            const bool unfinished = inside && counts && !s[p].done(next);
+            if (unfinished)
+                tile.best[id] = s[p].best;
+            else if (inside && counts)
+                write(index, s[p]);
+            else if (inside)
+            {
+                task.parents[base + index] = -1;
+                task.distances[base + index] = INFINITY;
+            }
+            append(0, unfinished, id);
         }
     }
-    return r;
-}
 
-//! What step 1 leaves to step 2.
-struct Unfinished
-{
-    int place;
-    Candidate best;
+    template <int K> __device__ __forceinline__ void lookAt(const Pixel* at, Searcher<Colours>& s) const
+    {
+        constexpr int dx = TABLE.dx[K], dy = TABLE.dy[K], ds = TABLE.ds[K];
+        s.look(at[dy * Shape::PITCH + dx], codeOf(dx, dy), ds * Colours::UNIT, weight);
+    }
+    template <int FROM, int... K>
+    __device__ __forceinline__ void lookAtEach(const Pixel* at, Searcher<Colours>& s,
+                                               std::integer_sequence<int, K...>) const
+    {
+        (lookAt<FROM + K>(at, s), ...);
+    }
+
+    /** Step 2, one pass: offsets FROM to TO of the table. Only when all of these are within the search radius, or those
+    that are not are farther than a parent may be. */
+    template <int FROM, int TO> __device__ __forceinline__ bool pass(int& list, int& from) const
+    {
+        constexpr int LAST = TABLE.ds[TO - 1], NEXT = TABLE.ds[TO];
+        static_assert(LAST < NEXT, "done() asks for a distance of which nothing was seen");
+        const float radius = static_cast<float>(task.parameters.searchRadius), square = radius * radius;
+        const int count = tile.listed[list];
+        if (count == 0 || (LAST > square && task.parameters.reach > square))
+            return false;
+        for (int warp = threadIdx.x / 32 * 32; warp < count; warp += Shape::THREADS)
+        {
+            const int entry = warp + threadIdx.x % 32;
+            bool unfinished = false;
+            int id = 0;
+            if (entry < count)
+            {
+                id = tile.list[list % 2][entry];
+                const Pixel* const at = pixelOf(id);
+                Searcher<Colours> s = searcher(*at, tile.best[id]);
+                lookAtEach<FROM>(at, s, std::make_integer_sequence<int, TO - FROM>());
+                unfinished = !s.done(NEXT);
+                if (unfinished)
+                    tile.best[id] = s.best;
+                else
+                    write(indexOf(id), s);
+            }
+            append(list + 1, unfinished, id);
+        }
+        __syncthreads(); // the next list is complete
+        ++list;
+        from = TO;
+        return true;
+    }
+    template <int FROM> __device__ __forceinline__ void passes(int&, int&) const {}
+    template <int FROM, int TO, int... MORE> __device__ __forceinline__ void passes(int& list, int& from) const
+    {
+        static_assert(sizeof...(MORE) + 2 < tile.MOST_LISTS, "each pass has a list");
+        if (pass<FROM, TO>(list, from))
+            passes<TO, MORE...>(list, from);
+    }
+
+    //! The lanes of a group have looked at different offsets: all get the best.
+    static __device__ __forceinline__ unsigned long long bestOfGroup(unsigned long long best, unsigned group)
+    {
+        for (int offset = Shape::LANES / 2; offset > 0; offset /= 2)
+        {
+            const unsigned long long other = __shfl_xor_sync(group, best, offset);
+            best = other < best ? other : best;
+        }
+        return best;
+    }
+
+    //! Step 3, from offset `from` of the table on.
+    __device__ __forceinline__ void searchRest(int list, int from) const
+    {
+        const int GROUP = Shape::LANES, TURNS = 4;
+        const int lane = threadIdx.x % GROUP, count = tile.listed[list], radius = task.parameters.searchRadius;
+        const unsigned group = ((1u << GROUP) - 1u) << (threadIdx.x % 32 / GROUP * GROUP);
+        const int end = radius <= REACH ? OFFSETS : WHOLE_DISC;
+        for (int entry = threadIdx.x / GROUP; entry < count; entry += Shape::THREADS / GROUP)
+        {
+            const int id = tile.list[list % 2][entry], index = indexOf(id);
+            const Pixel* const at = pixelOf(id);
+            Searcher<Colours> s = searcher(*at, tile.best[id]);
+            float least = s.distance();
+            for (int k = from; k < end && PackedOffsets::ds(PACKED.entry[k]) * Colours::UNIT <= least;
+                 k += TURNS * GROUP)
+            {
+                uint32_t packed[TURNS];
+#pragma unroll
+                for (int t = 0; t < TURNS; ++t) // together, for their latency; the last offset may come more than once
+                    packed[t] = PACKED.entry[::min(k + t * GROUP + lane, end - 1)];
+#pragma unroll
+                for (int t = 0; t < TURNS; ++t)
+                {
+                    const uint32_t code = PackedOffsets::code(packed[t]);
+                    s.look(at[dyOf(code) * Shape::PITCH + dxOf(code)], code,
+                           static_cast<float>(PackedOffsets::ds(packed[t])) * Colours::UNIT, weight,
+                           PackedOffsets::radius(packed[t]) <= radius);
+                }
+                least = s.distance();
+                for (int offset = GROUP / 2; offset > 0; offset /= 2)
+                    least = fminf(least, __shfl_xor_sync(group, least, offset));
+            }
+            s.best = bestOfGroup(s.best, group);
+            if (lane == 0)
+                finish(index, s);
+        }
+    }
+    __device__ __forceinline__ void finish(int index, const Searcher<Colours>& s) const
+    {
+        if (task.parameters.searchRadius <= REACH || s.done((REACH + 1) * (REACH + 1)))
+            return write(index, s);
+        const Candidate best = candidateOf(index, s);
+        task.parents[base + index] = best.index;
+        task.distances[base + index] = best.d;
+        task.far.pixels[atomicAdd(task.far.count, 1)] = static_cast<int>(base) + index;
+    }
 };
 
-template <typename Colours> __global__ void __launch_bounds__(THREADS) searchNear(const ParentTask task)
+//! PASSES: where the passes of step 2 end.
+template <typename Colours, typename Shape, int... PASSES>
+__global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) searchNear(const ParentTask task)
 {
-    __shared__ Neighbour<typename Colours::Colour> tile[(TILE_ROWS + 2 * REACH) * PITCH];
-    __shared__ Unfinished list[TILE_COLS * TILE_ROWS];
-    __shared__ int listed;
-    const Extent& e = task.extent;
-    const Parameters& p = task.parameters;
-    const size_t base = static_cast<size_t>(blockIdx.z) * e.pixels();
-    const int left = blockIdx.x * TILE_COLS - REACH, top = blockIdx.y * TILE_ROWS - REACH;
-    const auto indexOf = [&](int place) { return (top + place / PITCH) * e.cols + left + place % PITCH; };
-    fillTile(task, Colours(task.features, base, e.pixels()), base, left, top, tile);
-    if (threadIdx.x == 0)
-        listed = 0;
-    __syncthreads(); // the tile is complete, the list empty
-
-    for (int row = threadIdx.x / 32; row < TILE_ROWS; row += THREADS / 32)
+    extern __shared__ unsigned long long memory[];
+    const NearSearch<Colours, Shape> search = {task,
+                                               *reinterpret_cast<SearchTile<Colours, Shape>*>(memory),
+                                               static_cast<size_t>(blockIdx.z) * task.extent.pixels(),
+                                               static_cast<int>(blockIdx.x) * Shape::COLS,
+                                               static_cast<int>(blockIdx.y) * Shape::ROWS,
+                                               task.parameters.colorWeight * Colours::WEIGHT};
+    search.fill();
+    __syncthreads(); // the tile is complete, the lists are empty
+    search.start();
+    __syncthreads(); // list 0 is complete
+    int list = 0, from = 0;
+    if (task.parameters.searchRadius >= 2)
     {
-        const int place = (row + REACH) * PITCH + threadIdx.x % 32 + REACH, index = indexOf(place);
-        if (left + place % PITCH >= e.cols || top + place / PITCH >= e.rows)
-            continue;
-        if (tile[place].key == 0)
-        {
-            task.parents[base + index] = -1;
-            task.distances[base + index] = INFINITY;
-            continue;
-        }
-        Candidate best = searchDense<Colours>(tile, place, p);
-        const bool finished = p.searchRadius <= DENSE || static_cast<float>((DENSE + 1) * (DENSE + 1)) > best.d;
-        if (!finished)
-            list[atomicAdd(&listed, 1)] = {place, best};
-        best.index = best.index == NO_PARENT ? NO_PARENT : indexOf(best.index);
-        if (finished)
-            writeParent(task, base + index, index, best);
+        from = DENSE;
+        search.template passes<DENSE, PASSES...>(list, from);
     }
-    __syncthreads(); // the list is complete
-
-    const int count = listed;
-    for (int entry = threadIdx.x / 4; entry < count; entry += THREADS / 4)
-    {
-        const int place = list[entry].place, index = indexOf(place);
-        Candidate best = list[entry].best;
-        const int r = searchSides<Colours>(tile, place, threadIdx.x % 4, p, best);
-        if (threadIdx.x % 4 != 0)
-            continue;
-        best.index = best.index == NO_PARENT ? NO_PARENT : indexOf(best.index);
-        if (r > p.searchRadius || static_cast<float>(r) * static_cast<float>(r) > best.d)
-            writeParent(task, base + index, index, best);
-        else
-        {
-            task.parents[base + index] = best.index;
-            task.distances[base + index] = best.d;
-            task.far[atomicAdd(task.farCount, 1)] = static_cast<int>(base) + index;
-        }
-    }
+    search.searchRest(list, from);
 }
 
 // --- far ---------------------------------------------------------------------------------------------------------------
@@ -397,11 +441,11 @@ template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREAD
 {
     const Extent& e = task.extent;
     const Parameters& p = task.parameters;
-    const int cellCols = cellsOf(e.cols), cellRows = cellsOf(e.rows);
-    const int lane = threadIdx.x % 32, warps = gridDim.x * (tuning::FAR_THREADS / 32), count = *task.farCount;
+    const int cellCols = detail::ceilDiv(e.cols, CELL), cellRows = detail::ceilDiv(e.rows, CELL);
+    const int lane = threadIdx.x % 32, warps = gridDim.x * (tuning::FAR_THREADS / 32), count = *task.far.count;
     for (int entry = (blockIdx.x * tuning::FAR_THREADS + threadIdx.x) / 32; entry < count; entry += warps)
     {
-        const int at = task.far[entry], picture = at / e.pixels();
+        const int at = task.far.pixels[entry], picture = at / e.pixels();
         const size_t base = static_cast<size_t>(picture) * e.pixels();
         const Colours colours(task.features, base, e.pixels());
         const uint32_t* cells = task.cells + static_cast<size_t>(picture) * cellCols * cellRows;
@@ -448,52 +492,52 @@ template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREAD
     }
 }
 
-template <typename Colours> void search(const ParentTask& task, cudaStream_t stream)
+template <typename Colours, typename Shape, int... PASSES> void search(const ParentTask& task, cudaStream_t stream)
 {
     const Extent& e = task.extent;
-    detail::launch("quick shift near parents", searchNear<Colours>,
-                   dim3((e.cols + TILE_COLS - 1) / TILE_COLS, (e.rows + TILE_ROWS - 1) / TILE_ROWS, e.count),
-                   dim3(THREADS), 0, stream, task);
-    if (task.parameters.searchRadius > REACH)
+    const bool mayLeave = task.parameters.searchRadius > REACH;
+    if (mayLeave)
+        detail::cudaCheck(cudaMemsetAsync(task.far.count, 0, sizeof(int), stream), "quick shift parents");
+    detail::launch("quick shift near parents", searchNear<Colours, Shape, PASSES...>,
+                   dim3(detail::ceilDiv(e.cols, Shape::COLS), detail::ceilDiv(e.rows, Shape::ROWS), e.count),
+                   dim3(Shape::THREADS), sizeof(SearchTile<Colours, Shape>), stream, task);
+    if (mayLeave)
         detail::launch("quick shift far parents", searchFar<Colours>, dim3(tuning::FAR_BLOCKS),
                        dim3(tuning::FAR_THREADS), 0, stream, task);
 }
 
-} // namespace
-
-void pack(const Source& source, int picture, const Extent& extent, const Scales& scales, const Features& features,
-          cudaStream_t stream)
+template <int CHANNELS> void searchPlanes(const ParentTask& task, cudaStream_t stream)
 {
-    const dim3 grid((extent.cols + 31) / 32, (extent.rows + 7) / 8), block(32, 8);
-    if (features.bytes && source.channels == 3 && !features.valid)
-        detail::launch("quick shift pack", packThree, dim3((extent.cols + 127) / 128, grid.y), block, 0, stream, source,
-                       picture, extent, features.bytes);
-    else if (source.depth == 0)
-        detail::launch("quick shift pack", packPicture<uint8_t>, grid, block, 0, stream, source, picture, extent,
-                       scales, features);
-    else if (source.depth == 2)
-        detail::launch("quick shift pack", packPicture<uint16_t>, grid, block, 0, stream, source, picture, extent,
-                       scales, features);
-    else
-        detail::launch("quick shift pack", packPicture<float>, grid, block, 0, stream, source, picture, extent, scales,
-                       features);
+    search<PlaneColours<CHANNELS>, PlaneSearch, 36, 60>(task, stream);
 }
 
-void parents(const Features& features, const Extent& extent, const Parameters& parameters, const uint32_t* keys,
-             const uint32_t* cells, int* far, int* farCount, int* parents, float* distances, cudaStream_t stream)
+void searchAs(const ParentTask& task, cudaStream_t stream)
 {
-    detail::cudaCheck(cudaMemsetAsync(farCount, 0, sizeof(int), stream), "quick shift parents");
-    const ParentTask task = {features, extent, parameters, keys, cells, far, farCount, parents, distances};
-    if (features.bytes)
-        search<ByteColours>(task, stream);
-    else if (features.channels == 1)
-        search<PlaneColours<1>>(task, stream);
-    else if (features.channels == 2)
-        search<PlaneColours<2>>(task, stream);
-    else if (features.channels == 3)
-        search<PlaneColours<3>>(task, stream);
+    if (task.features.words)
+        search<ByteColours, ByteSearch, 44, 100, 196>(task, stream);
+    else if (task.features.channels == 1)
+        searchPlanes<1>(task, stream);
+    else if (task.features.channels == 2)
+        searchPlanes<2>(task, stream);
+    else if (task.features.channels == 3)
+        searchPlanes<3>(task, stream);
     else
-        search<PlaneColours<4>>(task, stream);
+        searchPlanes<4>(task, stream);
+}
+
+} // namespace
+
+void parents(const Features& features, const Extent& extent, const Parameters& parameters, const uint32_t* keys,
+             const uint32_t* cells, const Worklist& far, int* parents, float* distances, StreamHandle stream)
+{
+    forSlices(extent, MOST_BLOCKS,
+              [&](const Slice& slice)
+              {
+                  const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.picture});
+                  searchAs({partOf(features, slice), slice.extent, parameters, keys + slice.pixel, cells + cellsBefore,
+                            far, parents + slice.pixel, distances + slice.pixel},
+                           stream);
+              });
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

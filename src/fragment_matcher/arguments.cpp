@@ -5,20 +5,29 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
+using detail::deviceArray;
+using detail::deviceArrays;
+using detail::hostArray;
+using detail::hostArrays;
+using detail::onDevice;
+
+static void checkRange(const char* what, int value, int low, int high)
+{
+    if (value < low || value > high)
+        CV_Error_(Error::StsOutOfRange, ("Params::%s: %d, but it must be %d to %d", what, value, low, high));
+}
+
 void checkParams(const FragmentMatcher::Params& params)
 {
-    CV_CheckGE(params.metric, static_cast<int>(FragmentMatcher::SAD), "Params::metric is SAD, SSD or ZNCC");
-    CV_CheckLE(params.metric, static_cast<int>(FragmentMatcher::ZNCC), "Params::metric is SAD, SSD or ZNCC");
-    CV_CheckGE(params.exclusion, static_cast<int>(FragmentMatcher::SQUARE), "Params::exclusion is SQUARE or CROSS");
-    CV_CheckLE(params.exclusion, static_cast<int>(FragmentMatcher::CROSS), "Params::exclusion is SQUARE or CROSS");
-    CV_CheckGE(params.exclusionDistance, 0, "Params::exclusionDistance is 0 (default) or at least 1");
-    CV_CheckLE(params.exclusionDistance, MAX_SIDE, "Params::exclusionDistance is at most 32767");
-    CV_CheckGE(params.peaks, 1, "Params::peaks is 1..16");
-    CV_CheckLE(params.peaks, MAX_PEAKS, "Params::peaks is 1..16");
-    CV_CheckGE(params.search, static_cast<int>(FragmentMatcher::FULL), "Params::search is FULL or THREE_STEP");
-    CV_CheckLE(params.search, static_cast<int>(FragmentMatcher::THREE_STEP), "Params::search is FULL or THREE_STEP");
-    CV_CheckGE(params.maxSearchArea.width, 0, "Params::maxSearchArea must not be negative");
-    CV_CheckGE(params.maxSearchArea.height, 0, "Params::maxSearchArea must not be negative");
+    checkRange("metric", params.metric, 0, METRIC_COUNT - 1);
+    checkRange("exclusion", params.exclusion, FragmentMatcher::SQUARE, FragmentMatcher::CROSS);
+    checkRange("exclusionDistance", params.exclusionDistance, 0, MAX_SIDE);
+    checkRange("peaks", params.peaks, 1, MAX_PEAKS);
+    checkRange("search", params.search, FragmentMatcher::FULL, FragmentMatcher::THREE_STEP);
+    const Size area = params.maxSearchArea;
+    if (area.width < 0 || area.height < 0)
+        CV_Error_(Error::StsOutOfRange,
+                  ("Params::maxSearchArea: %d x %d, but it must not be negative", area.width, area.height));
 }
 
 Settings settingsOf(const FragmentMatcher::Params& params)
@@ -26,129 +35,121 @@ Settings settingsOf(const FragmentMatcher::Params& params)
     return {params.metric, params.exclusion, params.exclusionDistance, params.peaks, params.search, params.subpixel};
 }
 
-bool onDevice(InputArray array) { return array.isGpuMat() || array.isGpuMatVector(); }
-
-void checkPicture(const char* name, int type, Size size)
+static void checkPicture(const std::string& name, int type, Size size)
 {
     if (type != CV_8UC1 && type != CV_8UC3 && type != CV_8UC4)
         CV_Error_(Error::StsUnsupportedFormat,
-                  ("%s: type %s, but CV_8UC1, CV_8UC3 or CV_8UC4 is needed", name, typeToString(type).c_str()));
+                  ("%s: type %s, but CV_8UC1, CV_8UC3 or CV_8UC4 is needed", name.c_str(), typeToString(type).c_str()));
     if (size.width < 1 || size.height < 1 || size.width > MAX_SIDE || size.height > MAX_SIDE)
         CV_Error_(Error::StsBadSize,
-                  ("%s: size %d x %d, but each side must be 1..%d", name, size.width, size.height, MAX_SIDE));
+                  ("%s: size %d x %d, but each side must be 1..%d", name.c_str(), size.width, size.height, MAX_SIDE));
 }
 
-template <typename Picture> static ImageView imageView(const Picture& picture)
+template <typename Picture> static ImageView imageView(const std::string& name, const Picture& picture)
 {
+    checkPicture(name, picture.type(), picture.size());
     const int stride = picture.channels();
     return {picture.data, picture.step, picture.cols, picture.rows, stride, stride == 1 ? 1 : 3};
 }
 
-ImageView viewOf(const Mat& picture) { return imageView(picture); }
-ImageView viewOf(const GpuMat& picture) { return imageView(picture); }
+ImageView imageOf(const std::string& name, const Mat& picture) { return imageView(name, picture); }
+ImageView imageOf(const std::string& name, const GpuMat& picture) { return imageView(name, picture); }
 
 // --- fragments -------------------------------------------------------------------------------------------------------
 
-static void checkWeights(int type, Size size, Size templ)
+namespace {
+
+//! What a fragment's source points to.
+template <typename Picture> struct Owner
+{
+    Picture templ, weights;
+};
+
+void checkWeights(const std::string& name, int type, Size size, Size templ)
 {
     if (type != CV_8UC1 && type != CV_32FC1)
         CV_Error_(Error::StsUnsupportedFormat,
-                  ("weights: type %s, but CV_8UC1 or CV_32FC1 is needed", typeToString(type).c_str()));
+                  ("%s: type %s, but CV_8UC1 or CV_32FC1 is needed", name.c_str(), typeToString(type).c_str()));
     if (size != templ)
-        CV_Error_(Error::StsUnmatchedSizes, ("weights: size %d x %d differs from the template's %d x %d", size.width,
-                                             size.height, templ.width, templ.height));
+        CV_Error_(Error::StsUnmatchedSizes, ("%s: size %d x %d differs from the template's %d x %d", name.c_str(),
+                                             size.width, size.height, templ.width, templ.height));
 }
 
 //! 8-bit weights of the host; empty when all are 255.
-static Mat quantised(const Mat& weights)
+Mat quantised(const std::string& name, const Mat& weights)
 {
     Mat q(weights.size(), CV_8UC1);
     if (weights.depth() == CV_8U)
         weights.copyTo(q);
-    else
-        for (int y = 0; y < weights.rows; ++y)
-            for (int x = 0; x < weights.cols; ++x)
-            {
-                const float w = weights.at<float>(y, x);
-                if (!(w >= 0.f && w <= 1.f)) // NaN too
-                    CV_Error_(Error::StsOutOfRange, ("weights: value %g at (%d, %d) is not in [0, 1]", w, x, y));
-                q.at<uchar>(y, x) = quantiseWeight(w);
-            }
-    const int nonzero = countNonZero(q);
-    if (nonzero == 0)
-        CV_Error(Error::StsBadArg, "weights: their sum is 0, so the fragment matches everything");
+    for (int y = 0; y < weights.rows && weights.depth() == CV_32F; ++y)
+    {
+        const int wrong = cpu::quantiseRow(weights.ptr<float>(y), weights.cols, q.ptr(y));
+        if (wrong >= 0)
+            CV_Error_(Error::StsOutOfRange, ("%s: value %.9g at (%d, %d) is not in [0, 1]", name.c_str(),
+                                             weights.at<float>(y, wrong), wrong, y));
+    }
+    if (countNonZero(q) == 0)
+        CV_Error_(
+            Error::StsBadArg,
+            ("%s: their sum is 0 after quantisation to 0..255, so the fragment would match everything", name.c_str()));
     return countNonZero(q == 255) == static_cast<int>(q.total()) ? Mat() : q;
 }
 
-static Fragment fragmentOnHost(const Mat& templ, const Mat& weights)
+template <typename Picture> Fragment fragmentOf(const std::string& name, const Picture& templ)
 {
-    Fragment fragment;
-    fragment.size = templ.size();
+    Fragment fragment = {};
+    fragment.source.templ = imageOf(name, templ);
     fragment.type = templ.type();
+    fragment.width = templ.cols;
+    fragment.height = templ.rows;
+    return fragment;
+}
+
+Fragment makeFragment(const std::string& name, const Mat& templ, const std::string& weightsName, const Mat& weights)
+{
+    Fragment fragment = fragmentOf(name, templ);
+    const auto owner = std::make_shared<Owner<Mat>>();
     if (!weights.empty())
     {
-        checkWeights(weights.type(), weights.size(), templ.size());
-        fragment.q = quantised(weights);
-        fragment.weighted = !fragment.q.empty();
+        checkWeights(weightsName, weights.type(), weights.size(), templ.size());
+        owner->weights = quantised(weightsName, weights);
     }
     if (templ.channels() == 4)
-        cvtColor(templ, fragment.templ, COLOR_BGRA2BGR);
+        cvtColor(templ, owner->templ, COLOR_BGRA2BGR);
     else
-        templ.copyTo(fragment.templ);
+        templ.copyTo(owner->templ);
+    const Mat& q = owner->weights;
+    fragment.weighted = !q.empty();
+    fragment.source = {imageOf(name, owner->templ), q.data, q.empty() ? size_t(0) : static_cast<size_t>(q.step),
+                       q.empty() ? WEIGHTS_NONE : WEIGHTS_8U};
     fragment.sums =
-        cpu::templateSums(fragment.templ.data, fragment.q.data, templ.cols, templ.rows, templ.channels() == 1 ? 1 : 3);
+        cpu::templateSums(owner->templ.data, q.data, templ.cols, templ.rows, fragment.source.templ.channels);
+    fragment.owner = owner;
     return fragment;
 }
 
-static Fragment fragmentOnDevice(const GpuMat& templ, const GpuMat& weights)
+Fragment makeFragment(const std::string& name, const GpuMat& templ, const std::string& weightsName,
+                      const GpuMat& weights)
 {
-    Fragment fragment;
-    fragment.size = templ.size();
-    fragment.type = templ.type();
+    Fragment fragment = fragmentOf(name, templ);
+    const auto owner = std::make_shared<Owner<GpuMat>>();
+    owner->templ = templ;
     fragment.onDevice = true;
-    fragment.device = templ;
     if (!weights.empty())
     {
-        checkWeights(weights.type(), weights.size(), templ.size());
-        fragment.deviceWeights = weights;
+        checkWeights(weightsName, weights.type(), weights.size(), templ.size());
+        owner->weights = weights;
         fragment.weighted = true;
+        fragment.source.weights = weights.data;
+        fragment.source.weightsStep = weights.step;
+        fragment.source.weightsDepth = weights.depth() == CV_8U ? WEIGHTS_8U : WEIGHTS_32F;
     }
+    fragment.owner = owner;
     return fragment;
-}
-
-Fragment fragmentFrom(InputArray templ, InputArray weights)
-{
-    checkPicture("template", templ.type(), templ.size());
-    if (!weights.empty() && onDevice(weights) != onDevice(templ))
-        CV_Error(Error::StsBadArg, "weights: must lie where the template lies, both in Mat or both in GpuMat");
-    if (onDevice(templ))
-        return fragmentOnDevice(templ.getGpuMat(), weights.empty() ? GpuMat() : weights.getGpuMat());
-    return fragmentOnHost(templ.getMat(), weights.empty() ? Mat() : weights.getMat());
-}
-
-//! The pictures of an array of arrays; a single picture counts as one.
-static std::vector<Mat> matsOf(InputArrayOfArrays arrays)
-{
-    std::vector<Mat> mats;
-    if (arrays.isMat() || arrays.isUMat())
-        mats.push_back(arrays.getMat());
-    else if (!arrays.empty())
-        arrays.getMatVector(mats);
-    return mats;
-}
-
-static std::vector<GpuMat> gpuMatsOf(InputArrayOfArrays arrays)
-{
-    std::vector<GpuMat> mats;
-    if (arrays.isGpuMat())
-        mats.push_back(arrays.getGpuMat());
-    else
-        arrays.getGpuMatVector(mats);
-    return mats;
 }
 
 //! `name` is what the caller gave one fragment each with.
-static void checkCount(const char* name, size_t count)
+void checkCount(const char* name, size_t count)
 {
     if (count < 1 || count > static_cast<size_t>(MAX_FRAGMENTS))
         CV_Error_(Error::StsOutOfRange, ("%s: %zu given, but 1 to %d are possible; clear() removes all fragments", name,
@@ -156,150 +157,106 @@ static void checkCount(const char* name, size_t count)
 }
 
 template <typename Picture>
-static std::vector<Fragment> fragmentsOf(const std::vector<Picture>& templates, const std::vector<Picture>& weights)
+std::vector<Fragment> makeFragments(const char* name, const std::vector<Picture>& templates,
+                                    const std::vector<Picture>& weights)
 {
-    checkCount("templates", templates.size());
-    if (!weights.empty())
-        CV_CheckEQ(weights.size(), templates.size(), "weights: none, or one for each template");
+    checkCount(name, templates.size());
+    if (!weights.empty() && weights.size() != templates.size())
+        CV_Error_(Error::StsUnmatchedSizes,
+                  ("weights: %zu given for %zu fragments; give none, or one for each (which may be empty)",
+                   weights.size(), templates.size()));
     std::vector<Fragment> fragments;
     for (size_t i = 0; i < templates.size(); ++i)
     {
-        fragments.push_back(weights.empty() ? fragmentFrom(templates[i], noArray())
-                                            : fragmentFrom(templates[i], weights[i]));
-        CV_CheckTypeEQ(templates[i].type(), templates[0].type(), "templates: all must be of one type");
+        const std::string index = format("[%zu]", i);
+        fragments.push_back(
+            makeFragment(name + index, templates[i], "weights" + index, weights.empty() ? Picture() : weights[i]));
+        if (templates[i].type() != templates[0].type())
+            CV_Error_(Error::StsUnmatchedFormats,
+                      ("%s[%zu]: type %s, but the templates before are %s; all must be of one type", name, i,
+                       typeToString(templates[i].type()).c_str(), typeToString(templates[0].type()).c_str()));
     }
     return fragments;
 }
 
-std::vector<Fragment> fragmentsFrom(InputArrayOfArrays templates, InputArrayOfArrays weights)
+template <typename Picture> std::vector<Picture> cut(const Picture& frame, const std::vector<Rect>& regions)
 {
-    if (!weights.empty() && onDevice(weights) != onDevice(templates))
-        CV_Error(Error::StsBadArg, "weights: must lie where the templates lie, both in Mat or both in GpuMat");
-    if (onDevice(templates))
-        return fragmentsOf(gpuMatsOf(templates), weights.empty() ? std::vector<GpuMat>() : gpuMatsOf(weights));
-    return fragmentsOf(matsOf(templates), matsOf(weights));
-}
-
-template <typename Picture> static std::vector<Picture> cut(const Picture& frame, const std::vector<Rect>& regions)
-{
+    checkPicture("frame", frame.type(), frame.size());
+    checkCount("regions", regions.size());
     std::vector<Picture> pieces;
-    for (const Rect& region : regions)
+    for (size_t i = 0; i < regions.size(); ++i)
     {
+        const Rect& region = regions[i];
         if (region.empty() || (region & Rect(0, 0, frame.cols, frame.rows)) != region)
-            CV_Error_(Error::StsOutOfRange, ("regions: %d x %d at (%d, %d) is not inside the frame of %d x %d",
+            CV_Error_(Error::StsOutOfRange, ("regions[%zu]: %d x %d at (%d, %d) is not inside the frame of %d x %d", i,
                                              region.width, region.height, region.x, region.y, frame.cols, frame.rows));
         pieces.push_back(frame(region));
     }
     return pieces;
 }
 
-std::vector<Fragment> fragmentsFrom(InputArray frame, const std::vector<Rect>& regions, InputArrayOfArrays weights)
+void checkSameSide(InputArray weights, InputArray pictures)
 {
-    checkPicture("frame", frame.type(), frame.size());
-    checkCount("regions", regions.size());
-    if (!weights.empty() && onDevice(weights) != onDevice(frame))
-        CV_Error(Error::StsBadArg, "weights: must lie where the frame lies, both in Mat or both in GpuMat");
-    if (onDevice(frame))
-        return fragmentsOf(cut(frame.getGpuMat(), regions),
-                           weights.empty() ? std::vector<GpuMat>() : gpuMatsOf(weights));
-    return fragmentsOf(cut(frame.getMat(), regions), matsOf(weights));
+    if (!weights.empty() && onDevice(weights) != onDevice(pictures))
+        CV_Error(Error::StsBadArg, "weights: must lie where the templates lie, both in Mat or both in GpuMat");
 }
 
-// --- areas and locations ---------------------------------------------------------------------------------------------
+} // namespace
 
-static void checkAreas(int type, Size size, int count)
+Fragment fragmentFrom(InputArray templ, InputArray weights)
 {
-    if (type != CV_32SC4)
-        CV_Error_(Error::StsUnsupportedFormat,
-                  ("searchAreas: %s of %d x %d, but CV_32SC4 or four columns of CV_32SC1 are needed",
-                   typeToString(type).c_str(), size.height, size.width));
-    if (size != Size(1, count) && size != Size(count, 1))
-        CV_Error_(Error::StsUnmatchedSizes,
-                  ("searchAreas: %d x %d elements, but one for each of %d fragments is needed", size.height, size.width,
-                   count));
+    checkSameSide(weights, templ);
+    if (onDevice(templ))
+        return makeFragment("templ", deviceArray("templ", templ), "weights",
+                            weights.empty() ? GpuMat() : deviceArray("weights", weights));
+    return makeFragment("templ", hostArray("templ", templ), "weights", hostArray("weights", weights));
+}
+
+std::vector<Fragment> fragmentsFrom(InputArrayOfArrays templates, InputArrayOfArrays weights)
+{
+    checkSameSide(weights, templates);
+    if (onDevice(templates))
+        return makeFragments("templates", deviceArrays("templates", templates),
+                             weights.empty() ? std::vector<GpuMat>() : deviceArrays("weights", weights));
+    return makeFragments("templates", hostArrays("templates", templates),
+                         weights.empty() ? std::vector<Mat>() : hostArrays("weights", weights));
+}
+
+std::vector<Fragment> fragmentsFrom(InputArray frame, const std::vector<Rect>& regions, InputArrayOfArrays weights)
+{
+    checkSameSide(weights, frame);
+    if (onDevice(frame))
+        return makeFragments("regions", cut(deviceArray("frame", frame), regions),
+                             weights.empty() ? std::vector<GpuMat>() : deviceArrays("weights", weights));
+    return makeFragments("regions", cut(hostArray("frame", frame), regions),
+                         weights.empty() ? std::vector<Mat>() : hostArrays("weights", weights));
+}
+
+// --- areas -----------------------------------------------------------------------------------------------------------
+
+bool isNone(InputArray array)
+{
+    if (array.kind() == _InputArray::NONE)
+        return true;
+    const bool matrix = array.isMat() || array.isUMat() || array.isGpuMat();
+    return matrix && array.empty() && array.type() == CV_8UC1 && array.size() == Size();
 }
 
 std::vector<Rect4> areasFrom(InputArray searchAreas, int count)
 {
-    const Mat areas = tuplesOf(searchAreas.getMat(), 4);
-    checkAreas(areas.type(), areas.size(), count);
+    const Mat areas = hostArray("searchAreas", searchAreas);
+    if (areas.empty()) // and so of no type
+        CV_Error_(Error::StsUnmatchedSizes, ("searchAreas: an empty list, but one for each of %d is needed", count));
+    const ConstRowsView<Rect4> rows = detail::listOf("searchAreas", areas, 4, count).as<Rect4>();
     std::vector<Rect4> result;
     for (int i = 0; i < count; ++i)
     {
-        const Vec4i& area = areas.rows == count ? areas.at<Vec4i>(i, 0) : areas.at<Vec4i>(0, i);
-        if (area[2] < 0 || area[3] < 0)
-            CV_Error_(Error::StsOutOfRange, ("searchAreas: size %d x %d of area %d is negative", area[2], area[3], i));
-        result.push_back({area[0], area[1], area[2], area[3]});
+        const Rect4 area = *rows.row(i);
+        if (area.width < 0 || area.height < 0)
+            CV_Error_(Error::StsOutOfRange, ("searchAreas[%d]: size %d x %d is negative", i, area.width, area.height));
+        result.push_back(area);
     }
     return result;
-}
-
-ConstRowsView<Rect4> areasOnDevice(InputArray searchAreas, int count)
-{
-    const GpuMat areas = tuplesOf(searchAreas.getGpuMat(), 4);
-    checkAreas(areas.type(), areas.size(), count);
-    return {reinterpret_cast<const Rect4*>(areas.data), areas.rows == count ? areas.step : sizeof(Rect4)};
-}
-
-template <typename Array> static Array locationsOf(const char* name, const Array& given)
-{
-    const Array locations = tuplesOf(given, 2);
-    if (locations.type() != CV_32SC2)
-        CV_Error_(Error::StsUnsupportedFormat,
-                  ("%s: %s of %d x %d, but CV_32SC2 or two columns of CV_32SC1 are needed", name,
-                   typeToString(locations.type()).c_str(), locations.rows, locations.cols));
-    return locations;
-}
-
-Mat locationsFrom(const char* name, const Mat& locations) { return locationsOf(name, locations); }
-GpuMat locationsFrom(const char* name, const GpuMat& locations) { return locationsOf(name, locations); }
-
-void checkLocationRows(const char* name, int rows, int count)
-{
-    if (rows != count)
-        CV_Error_(Error::StsUnmatchedSizes,
-                  ("%s: %d rows, but one for each of %d fragments is needed", name, rows, count));
-}
-
-// --- outputs ---------------------------------------------------------------------------------------------------------
-
-void checkOnHost(OutputArray target)
-{
-    if (target.isGpuMat())
-        CV_Error(Error::StsBadArg, "an output in a GpuMat needs a frame in a GpuMat");
-}
-
-Output::Output(OutputArray target, int rows, int cols, int type)
-{
-    if (!target.needed())
-        return;
-    checkOnHost(target);
-    target.create(rows, cols, type);
-    host_ = target.getMat();
-}
-
-Output::Output(OutputArray target, int rows, int cols, int type, GpuMat& spare)
-{
-    if (!target.needed())
-        return;
-    copies_ = !target.isGpuMat();
-    if (copies_)
-    {
-        spare.create(rows, cols, type);
-        device_ = spare;
-    }
-    else
-    {
-        target.create(rows, cols, type);
-        device_ = target.getGpuMat();
-    }
-}
-
-bool Output::download(OutputArray target, Stream& stream) const
-{
-    if (copies_)
-        device_.download(target, stream);
-    return copies_;
 }
 
 }}} // namespace cv::cuda::fragment_matcher

@@ -19,10 +19,16 @@ enum Metric
     METRIC_SSD,
     METRIC_ZNCC
 };
+const int METRIC_COUNT = 3;
 enum Exclusion
 {
     EXCLUDE_SQUARE,
     EXCLUDE_CROSS
+};
+enum Search
+{
+    SEARCH_FULL,
+    SEARCH_THREE_STEP
 };
 enum Status
 {
@@ -33,6 +39,13 @@ enum Status
 };
 
 const int MAX_PEAKS = 16;
+
+// What metrics differ in, besides the sums that they are made of:
+
+//! Values are scores of -1 to 1, and flat fragments have none. Else they are the sum S of differences.
+CT_HOST_DEVICE constexpr bool isCorrelation(int metric) { return metric == METRIC_ZNCC; }
+//! Most that a pixel of one channel and of weight 1 adds to S.
+CT_HOST_DEVICE constexpr int largestDifference(int metric) { return metric == METRIC_SAD ? 255 : 255 * 255; }
 
 //! Sums over one template, known once it is set. q is the quantised weight, W their sum.
 struct TemplateSums
@@ -52,6 +65,18 @@ struct Position
     int x, y; //!< layout of cv::Point and of a CV_32SC2 element
 };
 
+struct Offset2
+{
+    float x, y; //!< layout of cv::Point2f and of a CV_32FC2 element
+};
+
+//! A position of a window and its value. V: what the values fit into.
+template <typename V> struct Peak
+{
+    V value;
+    int x, y; //!< relative to the window
+};
+
 //! The positions to look at: `cols` x `rows` top-left corners from (x, y) of the frame. cols = rows = 0 if there is none.
 struct SearchWindow
 {
@@ -63,7 +88,7 @@ CT_HOST_DEVICE uint8_t quantiseWeight(float w)
 {
     if (!(w >= 0.f && w <= 1.f))
         return 0;
-    return static_cast<uint8_t>(rintf(255.f * w));
+    return static_cast<uint8_t>(rint(255. * static_cast<double>(w))); // the product is exact
 }
 
 //! The part of an area that lies in the frame, width = height = 0 if there is none. 64 bit: areas may reach beyond int.
@@ -97,7 +122,7 @@ CT_HOST_DEVICE SearchWindow searchWindow(const Rect4& area, int frameCols, int f
 CT_HOST_DEVICE Rect4 predictedArea(Position location, int width, int height, int radius, int frameCols, int frameRows)
 {
     const Rect4 none = {0, 0, 0, 0};
-    if (location.x < 0 || location.y < 0)
+    if (location.x == -1 && location.y == -1)
         return none;
     const int64_t x0 = static_cast<int64_t>(location.x) - radius,
                   x1 = static_cast<int64_t>(location.x) + width + radius;
@@ -115,6 +140,8 @@ CT_HOST_DEVICE int exclusionDistance(int requested, int width, int height)
     return requested > 0 ? requested : (half > 1 ? half : 1);
 }
 
+// The rule of exclusion. All searches for peaks, of positions, rows or columns, get it from these functions.
+
 //! True when a position at offset (dx, dy) from a peak may be the next peak.
 CT_HOST_DEVICE bool outsideZone(int dx, int dy, int distance, int exclusion)
 {
@@ -122,6 +149,20 @@ CT_HOST_DEVICE bool outsideZone(int dx, int dy, int distance, int exclusion)
     dy = dy < 0 ? -dy : dy;
     const int decisive = exclusion == EXCLUDE_SQUARE ? (dx > dy ? dx : dy) : (dx < dy ? dx : dy);
     return decisive >= distance;
+}
+
+// The same for a whole row at dy from the peak (or, as zones are symmetric, a column at dx): its zone covers nothing, or all of
+// it, or else the positions within reach.
+CT_HOST_DEVICE bool withinReach(int d, int distance) { return (d < 0 ? -d : d) < distance; }
+//! @param within the row is within reach.
+CT_HOST_DEVICE bool zoneCoversNothing(bool within, int exclusion) { return exclusion == EXCLUDE_SQUARE && !within; }
+CT_HOST_DEVICE bool zoneCoversAll(bool within, int exclusion) { return exclusion == EXCLUDE_CROSS && within; }
+//! The same for a row whose positions are bits. @param near those within reach.
+CT_HOST_DEVICE uint32_t zoneBits(bool within, uint32_t near, int exclusion)
+{
+    if (exclusion == EXCLUDE_SQUARE)
+        return within ? near : 0;
+    return within ? ~0u : near;
 }
 
 // --- values: what positions are compared by; smaller is better, on equal values the lower raster index wins ----------
@@ -163,7 +204,7 @@ CT_HOST_DEVICE float znccScore(int64_t n, int64_t v, int64_t t)
 //! The score that the caller sees.
 CT_HOST_DEVICE float scoreOf(uint64_t value, int metric, uint64_t W)
 {
-    if (metric == METRIC_ZNCC)
+    if (isCorrelation(metric))
         return valueToZncc(static_cast<uint32_t>(value));
     return static_cast<float>(static_cast<double>(value) / static_cast<double>(W));
 }
@@ -172,7 +213,7 @@ CT_HOST_DEVICE float scoreOf(uint64_t value, int metric, uint64_t W)
 CT_HOST_DEVICE float confidenceOf(uint64_t best, uint64_t alternative, int metric)
 {
     double numerator = static_cast<double>(alternative), denominator = static_cast<double>(best);
-    if (metric == METRIC_ZNCC)
+    if (isCorrelation(metric))
     {
         numerator = 1. - static_cast<double>(valueToZncc(static_cast<uint32_t>(alternative)));
         denominator = 1. - static_cast<double>(valueToZncc(static_cast<uint32_t>(best)));
@@ -186,7 +227,7 @@ CT_HOST_DEVICE float confidenceOf(uint64_t best, uint64_t alternative, int metri
 CT_HOST_DEVICE float subpixelOffset(uint64_t before, uint64_t at, uint64_t after, int metric)
 {
     double l = static_cast<double>(before), c = static_cast<double>(at), r = static_cast<double>(after);
-    if (metric == METRIC_ZNCC) // negated: a minimum, as the others
+    if (isCorrelation(metric)) // negated: a minimum, as the others
     {
         l = -static_cast<double>(valueToZncc(static_cast<uint32_t>(before)));
         c = -static_cast<double>(valueToZncc(static_cast<uint32_t>(at)));

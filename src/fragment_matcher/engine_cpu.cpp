@@ -1,306 +1,126 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The stages of FragmentMatcher on parallel_for_ and universal intrinsics.
+// The CPU engine: fragments on parallel_for_, the stages of each one after the other.
 #include "../precomp.hpp"
-#include "engine_cpu_peaks.hpp"
-#include "engine_cpu.simd.hpp"
-#include "fragment_matcher/engine_cpu.simd_declarations.hpp" // made by CMake: CV_CPU_DISPATCH_MODES_ALL
+#include "engine.hpp"
+#include "scores_cpu.hpp"
 
-namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
+namespace cv { namespace cuda { namespace fragment_matcher {
 
 namespace {
 
-KernelTraits bestKernelTraits() { CV_CPU_DISPATCH(kernelTraits, (), CV_CPU_DISPATCH_MODES_ALL); }
+using namespace cpu;
 
-void unpackBest(const ImageView& part, bool squares, const Planes& planes, uint8_t* data)
+HostFragment hostFragment(const Fragment& fragment)
 {
-    CV_CPU_DISPATCH(unpackRows, (part, squares, planes, data), CV_CPU_DISPATCH_MODES_ALL);
+    const FragmentSource& source = fragment.source;
+    return {source.templ.data,     static_cast<const uint8_t*>(source.weights),
+            fragment.width,        fragment.height,
+            source.templ.channels, fragment.sums};
 }
 
-void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map)
-{
-    CV_CPU_DISPATCH(scoreMap32, (plan, planes, rows, cols, map), CV_CPU_DISPATCH_MODES_ALL);
-}
-
-void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map)
-{
-    CV_CPU_DISPATCH(scoreMap64, (plan, planes, rows, cols, map), CV_CPU_DISPATCH_MODES_ALL);
-}
-
-uint64_t scoreAt(const Plan& plan, const Planes& planes)
-{
-    CV_CPU_DISPATCH(scorePosition, (plan, planes), CV_CPU_DISPATCH_MODES_ALL);
-}
-
-//! Memory that a thread keeps between calls, unless a call needed a lot.
-struct Workspace
-{
-    static const size_t KEPT_BYTES = size_t(64) << 20;
-
-    Plan plan;
-    Buffer planes, shared, map, best;
-    std::vector<SearchWindow> windows;
-
-    void trim()
-    {
-        for (Buffer* buffer : {&planes, &shared, &map, &best})
-            if (buffer->size() > KEPT_BYTES)
-                buffer->release();
-    }
-};
-
-Workspace& workspace()
-{
-    static thread_local Workspace instance;
-    return instance;
-}
-
-size_t paddedRow(int cols) { return (static_cast<size_t>(cols) + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT; }
-
-//! Calls body(begin, end) for parts of 0..rows, on all threads when asked to.
-template <class Body> void forRowBands(int rows, bool parallel, const Body& body)
-{
-    const int threads = parallel ? std::max(1, getNumThreads()) : 1;
-    // Two bands a thread even out unequal cores; a band starts with the column sums of its first row.
-    const int band = threads == 1 ? rows : std::max(8, ((rows + 2 * threads - 1) / (2 * threads) + 3) & ~3);
-    const int bands = (rows + band - 1) / band;
-    if (bands <= 1)
-        return body(0, rows);
-    parallel_for_(
-        Range(0, bands),
-        [&](const Range& range)
-        {
-            for (int i = range.start; i < range.end; ++i)
-                body(i * band, std::min(rows, (i + 1) * band));
-        },
-        bands);
-}
-
-//! A rectangle of the frame as planes; the origin of the result is the rectangle's corner.
-Planes unpack(const ImageView& frame, const Rect& part, bool squares, uint8_t bias, Buffer& memory, bool parallel)
-{
-    Planes planes;
-    planes.step = (static_cast<size_t>(part.width) + 63) & ~size_t(63);
-    planes.planeStep = planes.step * part.height;
-    planes.bias = bias;
-    const int count = frame.channels * (squares ? 3 : 1);
-    uint8_t* const data = memory.get<uint8_t>(planes.planeStep * count + PLANE_PADDING);
-    planes.data = data;
-    forRowBands(part.height, parallel,
-                [&](int begin, int end)
-                {
-                    const ImageView rows = {frame.pixel(part.x, part.y + begin),
-                                            frame.step,
-                                            part.width,
-                                            end - begin,
-                                            frame.pixelStride,
-                                            frame.channels};
-                    unpackBest(rows, squares, planes, data + begin * planes.step);
-                });
-    return planes;
-}
-
-Rect areaOf(const SearchWindow& window, const HostFragment& fragment)
+//! The part of the frame under all positions of a window.
+Rect areaOf(const SearchWindow& window, const Fragment& fragment)
 {
     return Rect(window.x, window.y, window.cols + fragment.width - 1, window.rows + fragment.height - 1);
 }
-
-//! One fragment in its window.
-template <typename V> class Searcher
-{
-public:
-    Searcher(const Plan& plan, const Planes& planes, const SearchWindow& window, bool parallel)
-        : plan_(plan), planes_(planes), window_(window), parallel_(parallel)
-    {}
-
-    void scoreAll(Workspace& memory)
-    {
-        const size_t stride = paddedRow(window_.cols);
-        map_.values = memory.map.get<V>(stride * window_.rows);
-        map_.stride = stride;
-        map_.best = memory.best.get<RowBest<V>>(window_.rows);
-        if (plan_.metric == METRIC_ZNCC && plan_.variance == 0)
-        {
-            const V flat = static_cast<V>(znccToValue(0.f));
-            std::fill(map_.values, map_.values + stride * window_.rows, flat);
-            std::fill(map_.best, map_.best + window_.rows, RowBest<V>{flat, 0});
-            return;
-        }
-        forRowBands(window_.rows, parallel_,
-                    [&](int begin, int end)
-                    {
-                        const MapView<V> band = {map_.values + begin * stride, stride, map_.best + begin};
-                        scoreMap(plan_, planes_.at(0, begin), end - begin, window_.cols, band);
-                    });
-    }
-
-    V value(int x, int y) const
-    {
-        if (map_.values)
-            return map_.values[y * map_.stride + x];
-        if (plan_.metric == METRIC_ZNCC && plan_.variance == 0)
-            return static_cast<V>(znccToValue(0.f));
-        return static_cast<V>(scoreAt(plan_, planes_.at(x, y)));
-    }
-
-    //! walk: nine points around the best so far, with half the step each time.
-    Peak<V> walk(Position start) const
-    {
-        Peak<V> best = {value(start.x, start.y), start.x, start.y};
-        for (int step = firstStep(walkReach(window_, start)); step >= 1; step /= 2)
-        {
-            const Peak<V> centre = best;
-            for (int64_t y = centre.y - int64_t(step); y <= centre.y + int64_t(step); y += step)
-                for (int64_t x = centre.x - int64_t(step); x <= centre.x + int64_t(step); x += step)
-                {
-                    if (x < 0 || y < 0 || x >= window_.cols || y >= window_.rows || (x == centre.x && y == centre.y))
-                        continue;
-                    const Peak<V> point = {value(int(x), int(y)), int(x), int(y)};
-                    const bool above = point.y < best.y || (point.y == best.y && point.x < best.x);
-                    if (point.value < best.value || (point.value == best.value && above))
-                        best = point;
-                }
-        }
-        return best;
-    }
-
-    PeakFinder<V> finder(int distance, int exclusion) const
-    {
-        return PeakFinder<V>(map_, window_.rows, window_.cols, distance, exclusion);
-    }
-
-    Offset2 subpixel(const Peak<V>& peak) const
-    {
-        Offset2 offset = {0.f, 0.f};
-        const uint64_t at = plan_.unit * peak.value;
-        if (peak.x > 0 && peak.x < window_.cols - 1)
-            offset.x = subpixelOffset(plan_.unit * value(peak.x - 1, peak.y), at,
-                                      plan_.unit * value(peak.x + 1, peak.y), plan_.metric);
-        if (peak.y > 0 && peak.y < window_.rows - 1)
-            offset.y = subpixelOffset(plan_.unit * value(peak.x, peak.y - 1), at,
-                                      plan_.unit * value(peak.x, peak.y + 1), plan_.metric);
-        return offset;
-    }
-
-private:
-    const Plan& plan_;
-    Planes planes_;
-    SearchWindow window_;
-    bool parallel_;
-    MapView<V> map_ = {nullptr, 0, nullptr};
-};
-
-//! What match() hands to the stages of each fragment.
-struct Call
-{
-    const ImageView& frame;
-    const std::vector<HostFragment>& fragments;
-    const std::vector<SearchWindow>& windows;
-    ConstRowsView<Position> predictions;
-    const Settings& settings;
-    const Outputs& out;
-    KernelTraits traits;
-    const Planes* shared; //!< planes of `sharedPart`, or null: each fragment unpacks its own area
-    Rect sharedPart;
-};
-
-template <typename V>
-void report(const Call& call, int i, const Plan& plan, const Searcher<V>& searcher, const Peak<V>* peaks)
-{
-    const Outputs& out = call.out;
-    const SearchWindow& window = call.windows[i];
-    const int count = call.settings.peaks;
-    const bool flat = plan.metric == METRIC_ZNCC && plan.variance == 0;
-    reportNothing(out, i, count, flat ? STATUS_FLAT_FRAGMENT : STATUS_FOUND);
-    for (int j = 0; j < count && peaks[j].x >= 0; ++j)
-    {
-        const Position at = {window.x + peaks[j].x, window.y + peaks[j].y};
-        if (out.locations)
-            out.locations.row(i)[j] = at;
-        if (out.scores)
-            out.scores.row(i)[j] = scoreOf(plan.unit * peaks[j].value, plan.metric, call.fragments[i].sums.W);
-        if (out.refined)
-        {
-            const Offset2 offset = call.settings.subpixel ? searcher.subpixel(peaks[j]) : Offset2{0.f, 0.f};
-            out.refined.row(i)[j] = {static_cast<float>(at.x) + offset.x, static_cast<float>(at.y) + offset.y};
-        }
-    }
-    if (out.confidence && count > 1 && peaks[1].x >= 0)
-        *out.confidence.row(i) = confidenceOf(plan.unit * peaks[0].value, plan.unit * peaks[1].value, plan.metric);
-}
-
-template <typename V>
-void searchFragment(const Call& call, int i, const Plan& plan, const Planes& planes, Workspace& memory, bool parallel)
-{
-    const HostFragment& fragment = call.fragments[i];
-    const Settings& settings = call.settings;
-    const SearchWindow& window = call.windows[i];
-    const bool walks = settings.search == FragmentMatcher::THREE_STEP;
-    Searcher<V> searcher(plan, planes, window, parallel);
-    if (!walks || settings.peaks > 1)
-        searcher.scoreAll(memory);
-
-    Peak<V> peaks[MAX_PEAKS];
-    const int distance = exclusionDistance(settings.exclusionDistance, fragment.width, fragment.height);
-    for (int j = 0; j < settings.peaks; ++j)
-    {
-        if (j == 0 && walks)
-        {
-            const bool predicted = static_cast<bool>(call.predictions);
-            const Position prediction = predicted ? *call.predictions.row(i) : Position{0, 0};
-            peaks[j] = searcher.walk(walkStart(window, predicted, prediction));
-        }
-        else if (j > 0 && peaks[j - 1].x < 0)
-            peaks[j] = peaks[j - 1];
-        else
-            peaks[j] = searcher.finder(distance, settings.exclusion).next(peaks, j);
-    }
-    report(call, i, plan, searcher, peaks);
-}
+Rect4 partOf(const Rect& area) { return {area.x, area.y, area.width, area.height}; }
 
 //! Small areas are unpacked for each fragment: rows that follow each other closely stay in the first-level cache.
 bool usesSharedPlanes(const Rect& area) { return area.area() > 128 * 128; }
 
-void matchFragment(const Call& call, int i, bool parallel)
-{
-    const HostFragment& fragment = call.fragments[i];
-    const SearchWindow& window = call.windows[i];
-    if (window.cols == 0 || fragment.sums.W == 0)
-        return reportNothing(call.out, i, call.settings.peaks, STATUS_NO_POSITION);
-    Workspace& memory = workspace();
-    Plan& plan = memory.plan;
-    plan.prepare(fragment, call.settings.metric, call.traits);
-    const uint8_t bias = plan.metric == METRIC_SAD ? 0 : call.traits.bias;
-    const Rect area = areaOf(window, fragment);
-    const Planes planes = call.shared && usesSharedPlanes(area)
-                              ? call.shared->at(area.x - call.sharedPart.x, area.y - call.sharedPart.y)
-                              : unpack(call.frame, area, plan.squares, bias, memory.planes, parallel);
-    if (plan.wide && plan.metric != METRIC_ZNCC)
-        searchFragment<uint64_t>(call, i, plan, planes, memory, parallel);
-    else
-        searchFragment<uint32_t>(call, i, plan, planes, memory, parallel);
-}
-
 //! Bytes that all positions of a window compare: the unit of work.
-double workOf(const SearchWindow& window, const HostFragment& fragment)
+double workOf(const SearchWindow& window, const Fragment& fragment)
 {
-    return double(window.cols) * window.rows * fragment.width * fragment.height * fragment.channels;
+    return double(window.cols) * window.rows * fragment.width * fragment.height * fragment.source.templ.channels;
 }
 
-//! The windows of all fragments, and the part of the frame that it is cheaper to unpack once for all.
-Rect planWindows(const ImageView& frame, const std::vector<HostFragment>& fragments, const Rect4* areas,
-                 std::vector<SearchWindow>& windows)
+Outputs outputsOf(const MatchOutputs& outputs)
 {
+    return {outputs.locations.as<Position>(), outputs.scores.as<float>(), outputs.confidence.as<float>(),
+            outputs.status.as<uint8_t>(), outputs.refined.as<Offset2>()};
+}
+
+class CpuEngine final : public Engine
+{
+public:
+    bool take(const Fragments&, StreamHandle) override { return true; } // reads the public class's own copies
+
+    void match(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas,
+               ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
+               StreamHandle) override;
+    void scoreMap(int index, const ImageView& frame, const Fragments& fragments, const SearchWindow& window, int metric,
+                  int depth, const OutputView& map, StreamHandle) override;
+    void scoreMaps(const ImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
+                   const std::vector<int>& offsets, int metric, int depth, const OutputView& maps,
+                   StreamHandle) override;
+    void predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
+                      int frameRows, const OutputView& areas, StreamHandle) override;
+
+    size_t bytes() const override { return 0; }
+
+private:
+    //! What match() hands to the stages of each fragment.
+    struct Job
+    {
+        const ImageView& frame;
+        const Fragments& fragments;
+        ConstRowsView<Position> predictions;
+        const Settings& settings;
+        const Outputs& out;
+        const Planes* shared; //!< planes of `sharedPart`, or null: each fragment unpacks its own area
+        Rect sharedPart;
+    };
+    Rect planWindows(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas);
+    void matchFragment(const Job& job, int i, Scratch& memory, bool parallel);
+    template <typename V>
+    void searchWindow(const Job& job, int i, const Plan& plan, const Planes& planes, Scratch& memory, bool parallel);
+    void exportScores(const ImageView& frame, const Fragment& fragment, const SearchWindow& window, int metric,
+                      int depth, RowsView<void> map);
+    void trim();
+
+    ScratchPool pool_;
+    Buffer shared_;
+    std::vector<SearchWindow> windows_; //!< of the call, by fragment
+};
+
+//! Memory stays from call to call, unless one needed a lot.
+void CpuEngine::trim()
+{
+    const auto trimmed = [](Buffer& buffer)
+    {
+        if (buffer.size() > size_t(64) << 20)
+            buffer.release();
+    };
+    trimmed(shared_);
+    pool_.forFree(
+        [&](Scratch& scratch)
+        {
+            trimmed(scratch.planes);
+            trimmed(scratch.map);
+            trimmed(scratch.best);
+            for (Buffer* buffer : {&scratch.rows.parts, &scratch.rows.partial, &scratch.rows.pairs,
+                                   &scratch.rows.columns, &scratch.rows.zeros, &scratch.rows.numerators})
+                trimmed(*buffer);
+        });
+}
+
+// --- match -----------------------------------------------------------------------------------------------------------
+
+//! Sets windows_. @return the part of the frame that it is cheaper to unpack once for all.
+Rect CpuEngine::planWindows(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas)
+{
+    const Rect4 whole = {0, 0, frame.cols, frame.rows};
     Rect part;
     double areaSum = 0;
-    windows.resize(fragments.size());
-    for (size_t i = 0; i < fragments.size(); ++i)
+    windows_.resize(fragments.list.size());
+    for (int i = 0; i < fragments.count(); ++i)
     {
-        const Rect4 whole = {0, 0, frame.cols, frame.rows};
-        windows[i] =
-            searchWindow(areas ? areas[i] : whole, frame.cols, frame.rows, fragments[i].width, fragments[i].height);
-        const Rect area = windows[i].cols ? areaOf(windows[i], fragments[i]) : Rect();
+        const Fragment& fragment = fragments.list[i];
+        windows_[i] = fragment_matcher::searchWindow(areas.list ? *areas.list.row(i) : whole, frame.cols, frame.rows,
+                                                     fragment.width, fragment.height);
+        const Rect area = windows_[i].cols ? areaOf(windows_[i], fragment) : Rect();
         if (usesSharedPlanes(area))
         {
             part |= area;
@@ -311,83 +131,140 @@ Rect planWindows(const ImageView& frame, const std::vector<HostFragment>& fragme
 }
 
 template <typename V>
-void scoreWindow(const Plan& plan, const Planes& planes, const SearchWindow& window, uint64_t* values)
+void CpuEngine::searchWindow(const Job& job, int i, const Plan& plan, const Planes& planes, Scratch& memory,
+                             bool parallel)
 {
-    const size_t cols = window.cols, stride = paddedRow(window.cols);
-    forRowBands(window.rows, true,
-                [&](int begin, int end)
-                {
-                    V* const map = workspace().map.get<V>(stride * (end - begin));
-                    scoreMap(plan, planes.at(0, begin), end - begin, window.cols, MapView<V>{map, stride, nullptr});
-                    for (int y = begin; y < end; ++y)
-                        for (size_t x = 0; x < cols; ++x)
-                            values[y * cols + x] = plan.unit * map[(y - begin) * stride + x];
-                });
+    const Fragment& fragment = job.fragments.list[i];
+    const Settings& settings = job.settings;
+    const SearchWindow& window = windows_[i];
+    const bool walks = settings.search == SEARCH_THREE_STEP;
+    Scores<V> scores(plan, planes, window);
+    if (!walks || settings.peaks > 1)
+        scores.fill(memory, parallel ? &pool_ : nullptr);
+
+    Peak<V> peaks[MAX_PEAKS];
+    int count = 0;
+    if (walks)
+    {
+        const bool predicted = static_cast<bool>(job.predictions);
+        const Position prediction = predicted ? *job.predictions.row(i) : Position{0, 0};
+        peaks[count++] = walk(scores, walkStart(window, predicted, prediction));
+    }
+    const int distance = exclusionDistance(settings.exclusionDistance, fragment.width, fragment.height);
+    count = findPeaks(scores, distance, settings, count, peaks);
+    report(job.out, i, settings, fragment.sums.W, scores, peaks, count);
+}
+
+void CpuEngine::matchFragment(const Job& job, int i, Scratch& memory, bool parallel)
+{
+    const Fragment& fragment = job.fragments.list[i];
+    const SearchWindow& window = windows_[i];
+    if (window.cols == 0)
+        return reportNothing(job.out, i, job.settings.peaks, STATUS_NO_POSITION);
+    Plan& plan = memory.plan;
+    pack(hostFragment(fragment), job.settings.metric, plan);
+    const Rect area = areaOf(window, fragment);
+    const Planes planes = job.shared && usesSharedPlanes(area)
+                              ? job.shared->at(area.x - job.sharedPart.x, area.y - job.sharedPart.y)
+                              : unpack(job.frame, partOf(area), plan.squares, plan.bias, memory.planes, parallel);
+    if (plan.wideValues())
+        searchWindow<uint64_t>(job, i, plan, planes, memory, parallel);
+    else
+        searchWindow<uint32_t>(job, i, plan, planes, memory, parallel);
+}
+
+void CpuEngine::match(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas,
+                      ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
+                      StreamHandle)
+{
+    const Outputs out = outputsOf(outputs);
+    const Rect part = planWindows(frame, fragments, areas);
+    Job job = {frame, fragments, predictions, settings, out, nullptr, part};
+    Planes shared;
+    if (!part.empty())
+    {
+        const bool squares = mayNeedSquares(settings.metric, fragments.anyWeighted());
+        shared = unpack(frame, partOf(part), squares, planeBias(settings.metric), shared_, true);
+        job.shared = &shared;
+    }
+    // Fragments with more work than a fair share of a thread's would keep the others waiting: all threads work on each
+    // of them in turn. The rest is spread over threads.
+    const int count = fragments.count(), threads = std::max(1, getNumThreads());
+    double work = 0;
+    for (int i = 0; i < count; ++i)
+        work += workOf(windows_[i], fragments.list[i]);
+    const auto isLarge = [&](int i)
+    { return threads > 1 && workOf(windows_[i], fragments.list[i]) > std::max(1e6, work / (4 * threads)); };
+    parallel_for_(Range(0, count),
+                  [&](const Range& range)
+                  {
+                      const ScratchPool::Lease memory(pool_);
+                      for (int i = range.start; i < range.end; ++i)
+                          if (!isLarge(i))
+                              matchFragment(job, i, *memory, false);
+                  });
+    for (int i = 0; i < count; ++i)
+        if (isLarge(i))
+        {
+            const ScratchPool::Lease memory(pool_);
+            matchFragment(job, i, *memory, true);
+        }
+    trim();
+}
+
+// --- maps and next areas ---------------------------------------------------------------------------------------------
+
+void CpuEngine::exportScores(const ImageView& frame, const Fragment& fragment, const SearchWindow& window, int metric,
+                             int depth, RowsView<void> map)
+{
+    const ScratchPool::Lease memory(pool_);
+    Plan& plan = memory->plan;
+    pack(hostFragment(fragment), metric, plan);
+    const Planes planes =
+        unpack(frame, partOf(areaOf(window, fragment)), plan.squares, plan.bias, memory->planes, true);
+    const auto scoreAndExport = [&](auto scores)
+    {
+        scores.fill(*memory, &pool_);
+        forRowBands(window.rows, true,
+                    [&](int begin, int end) { exportMap(scores, fragment.sums.W, depth, begin, end, map); });
+    };
+    if (plan.wideValues())
+        scoreAndExport(Scores<uint64_t>(plan, planes, window));
+    else
+        scoreAndExport(Scores<uint32_t>(plan, planes, window));
+}
+
+void CpuEngine::scoreMap(int index, const ImageView& frame, const Fragments& fragments, const SearchWindow& window,
+                         int metric, int depth, const OutputView& map, StreamHandle)
+{
+    if (map)
+        exportScores(frame, fragments.list[index], window, metric, depth, map.as<void>());
+    trim();
+}
+
+void CpuEngine::scoreMaps(const ImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
+                          const std::vector<int>& offsets, int metric, int depth, const OutputView& maps, StreamHandle)
+{
+    for (int i = 0; maps && i < fragments.count(); ++i)
+        if (windows[i].cols > 0)
+        {
+            uint8_t* const first = static_cast<uint8_t*>(maps.data) + offsets[i] * maps.elemSize;
+            exportScores(frame, fragments.list[i], windows[i], metric, depth, {first, windows[i].cols * maps.elemSize});
+        }
+    trim();
+}
+
+void CpuEngine::predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
+                             int frameRows, const OutputView& areas, StreamHandle)
+{
+    const RowsView<Rect4> out = areas.as<Rect4>();
+    for (int i = 0; out && i < fragments.count(); ++i)
+        *out.row(i) = predictedArea(*locations.row(i), fragments.list[i].width, fragments.list[i].height, radius,
+                                    frameCols, frameRows);
 }
 
 } // namespace
 
-void match(const ImageView& frame, const std::vector<HostFragment>& fragments, const Rect4* areas,
-           ConstRowsView<Position> predictions, const Settings& settings, const Outputs& out)
-{
-    Workspace& memory = workspace();
-    const std::vector<SearchWindow>& windows = memory.windows;
-    const int count = static_cast<int>(fragments.size());
-    const Rect part = planWindows(frame, fragments, areas, memory.windows);
-    Call call = {frame, fragments, windows, predictions, settings, out, bestKernelTraits(), nullptr, part};
-    Planes shared;
-    if (!part.empty())
-    {
-        bool squares = false;
-        for (const HostFragment& fragment : fragments)
-            squares = squares || (fragment.q && settings.metric != METRIC_SAD);
-        shared =
-            unpack(frame, part, squares, settings.metric == METRIC_SAD ? 0 : call.traits.bias, memory.shared, true);
-        call.shared = &shared;
-    }
-    // Fragments with more work than a fair share of a thread's would keep the others waiting: all threads work on each
-    // of them in turn. The rest is spread over threads.
-    double work = 0;
-    for (int i = 0; i < count; ++i)
-        work += workOf(windows[i], fragments[i]);
-    const int threads = std::max(1, getNumThreads());
-    const auto isLarge = [&](int i)
-    { return threads > 1 && workOf(windows[i], fragments[i]) > std::max(1e6, work / (4 * threads)); };
-    parallel_for_(Range(0, count),
-                  [&](const Range& range)
-                  {
-                      for (int i = range.start; i < range.end; ++i)
-                          if (!isLarge(i))
-                              matchFragment(call, i, false);
-                  });
-    for (int i = 0; i < count; ++i)
-        if (isLarge(i))
-            matchFragment(call, i, true);
-    memory.trim();
-}
+std::unique_ptr<Engine> makeCpuEngine() { return std::unique_ptr<Engine>(new CpuEngine); }
 
-void scores(const ImageView& frame, const HostFragment& fragment, const SearchWindow& window, int metric,
-            uint64_t* values)
-{
-    if (window.cols == 0 || fragment.sums.W == 0)
-        return;
-    const size_t cols = window.cols;
-    const KernelTraits traits = bestKernelTraits();
-    Workspace& memory = workspace();
-    Plan& plan = memory.plan;
-    plan.prepare(fragment, metric, traits);
-    if (metric == METRIC_ZNCC && plan.variance == 0)
-    {
-        std::fill(values, values + cols * window.rows, znccToValue(0.f));
-        return;
-    }
-    const Planes planes = unpack(frame, areaOf(window, fragment), plan.squares, metric == METRIC_SAD ? 0 : traits.bias,
-                                 memory.planes, true);
-    if (plan.wide && metric != METRIC_ZNCC)
-        scoreWindow<uint64_t>(plan, planes, window, values);
-    else
-        scoreWindow<uint32_t>(plan, planes, window, values);
-    memory.trim();
-}
-
-}}}} // namespace cv::cuda::fragment_matcher::cpu
+}}} // namespace cv::cuda::fragment_matcher

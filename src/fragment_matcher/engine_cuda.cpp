@@ -1,370 +1,315 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-
-#include "engine_cuda.hpp"
+// The CUDA engine: batches of fragments on a stream, the stages of all one after the other.
+#include "../precomp.hpp"
+#include "../common/arrays.hpp"
+#include "engine.hpp"
 
 #ifdef HAVE_CUDA
 
-#include <climits>
+#include "fragments_cuda.hpp"
+#include "../common/shared_memory.hpp"
+#include <algorithm>
+#include <cstring>
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-using detail::cudaCheck;
-
 namespace {
 
-//! Device memory for the values of one launch; more fragments are matched in several. 1080p takes 8 MB a fragment.
-const size_t VALUES_BUDGET = size_t(256) << 20;
+using detail::Call;
+using detail::cudaCheck;
+using gpu::Batch;
+using gpu::Best;
+using gpu::TilePlan;
+typedef detail::Downloads::Batch Results;
 
-int pitchOf(int width) { return (width + 15) / 16 * 4; }
-
-size_t wordsOf(Size size, int channels)
+class CudaEngine final : public Engine
 {
-    return static_cast<size_t>(channels + 1) * pitchOf(size.width) * size.height;
+public:
+    bool take(const Fragments& fragments, StreamHandle stream) override
+    {
+        const Call call(workspace_, stream);
+        return fragments_.bring(call, fragments, true);
+    }
+
+    void match(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas,
+               ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
+               StreamHandle stream) override;
+    void scoreMap(int index, const ImageView& frame, const Fragments& fragments, const SearchWindow& window, int metric,
+                  int depth, const OutputView& map, StreamHandle stream) override;
+    void scoreMaps(const ImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
+                   const std::vector<int>& offsets, int metric, int depth, const OutputView& maps,
+                   StreamHandle stream) override;
+    void predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
+                      int frameRows, const OutputView& areas, StreamHandle stream) override;
+
+    size_t bytes() const override { return workspace_.bytes(); }
+
+private:
+    Batch batchOf(const Call& call, const Fragments& fragments);
+    MatchCase caseOf(const ImageView& frame, const Fragments& fragments, int metric) const;
+    const uint8_t* uploadNumbers(const Call& call);
+    void uploadAreas(const Call& call, const SearchAreas& areas, Batch& batch);
+    void search(const Call& call, const ImageView& frame, const Batch& batch, const Settings& settings,
+                const MatchCase& given, const Outputs& out);
+    gpu::TileMemory reserveTiles(const Call& call, const TilePlan& plan, const MatchCase& given, int batch);
+    template <class Body>
+    void forTileBatches(const Call& call, Batch batch, const TilePlan& plan, const MatchCase& given, const Body& body);
+
+    detail::Workspace workspace_{"FragmentMatcher"}; // before all that lives in it
+    detail::Uploader uploader_{workspace_};
+    detail::Downloads downloads_{workspace_};
+    DeviceFragments fragments_{workspace_, uploader_};
+    detail::DeviceBuffer numbers_{workspace_}, walked_{workspace_}, values_{workspace_}, bests_{workspace_},
+        finished_{workspace_};
+    bool finishedIsZero_ = false; //!< counters of finished tiles, as an eager call left them
+    // Of the call; kept for their memory.
+    MatchPlan plan_;
+    std::vector<uint8_t> host_;
+};
+
+//! All fragments, on the device after this.
+Batch CudaEngine::batchOf(const Call& call, const Fragments& fragments)
+{
+    fragments_.bring(call, fragments, false);
+    return fragments_.batch(call, fragments.anyWeighted());
 }
 
-int currentDevice()
+MatchCase CudaEngine::caseOf(const ImageView& frame, const Fragments& fragments, int metric) const
 {
-    int device = 0;
-    cudaCheck(cudaGetDevice(&device), "asking for the current device");
+    return {frame, metric, fragments.anyWeighted(), detail::sharedBytesOfBlock()};
+}
+
+//! What lies in host_, on the device.
+const uint8_t* CudaEngine::uploadNumbers(const Call& call)
+{
+    uint8_t* const device = numbers_.reserve<uint8_t>(call, host_.size(), "search areas");
+    uploader_.upload(call, device, host_.data(), host_.size());
     return device;
+}
+
+// --- match -----------------------------------------------------------------------------------------------------------
+
+//! Areas of the host, and which fragments go which way, in one upload.
+void CudaEngine::uploadAreas(const Call& call, const SearchAreas& areas, Batch& batch)
+{
+    const bool given = areas.list && !areas.onDevice, mixed = !plan_.tiled.empty() && !plan_.fused.empty();
+    const size_t areasBytes = given ? batch.count * sizeof(Rect4) : 0;
+    host_.resize(areasBytes + (mixed ? batch.count * sizeof(int) : 0));
+    for (int i = 0; given && i < batch.count; ++i)
+        std::memcpy(&host_[i * sizeof(Rect4)], areas.list.row(i), sizeof(Rect4));
+    if (mixed)
+    {
+        uint8_t* const lists = &host_[areasBytes];
+        std::memcpy(lists, plan_.fused.data(), plan_.fused.size() * sizeof(int));
+        std::memcpy(lists + plan_.fused.size() * sizeof(int), plan_.tiled.data(), plan_.tiled.size() * sizeof(int));
+    }
+    const uint8_t* const device = uploadNumbers(call);
+    if (given)
+        batch.areas = {reinterpret_cast<const Rect4*>(device), sizeof(Rect4)};
+    if (mixed)
+        batch.list = reinterpret_cast<const int*>(device + areasBytes);
+}
+
+void CudaEngine::match(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas,
+                       ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
+                       StreamHandle stream)
+{
+    const Call call(workspace_, stream);
+    Results results(downloads_, call);
+    const Outputs out = {results.view<Position>(outputs.locations), results.view<float>(outputs.scores),
+                         results.view<float>(outputs.confidence), results.view<uint8_t>(outputs.status),
+                         results.view<Offset2>(outputs.refined)};
+    Batch batch = batchOf(call, fragments);
+    batch.predictions = predictions;
+    if (areas.onDevice)
+    {
+        batch.areas = areas.list;
+        batch.limitWidth = areas.limitWidth;
+        batch.limitHeight = areas.limitHeight;
+    }
+    const MatchCase given = caseOf(frame, fragments, settings.metric);
+    plan_.make(given, fragments_.sizes(), areas);
+    uploadAreas(call, areas, batch);
+    search(call, frame, batch, settings, given, out);
+    results.finish();
+}
+
+//! walk, scores, peaks, report
+void CudaEngine::search(const Call& call, const ImageView& frame, const Batch& all, const Settings& settings,
+                        const MatchCase& given, const Outputs& out)
+{
+    const bool walks = settings.search == SEARCH_THREE_STEP;
+    Best* const walked =
+        walks ? walked_.reserve<Best>(call, all.count, "the results of the three-step search") : nullptr;
+    if (walks && settings.peaks == 1) // nothing else to find
+        return gpu::walk(frame, all, settings, walked, out, call.stream());
+    Batch batch = all;
+    batch.count = static_cast<int>(plan_.fused.size());
+    if (batch.count > 0)
+    {
+        if (walks)
+            gpu::walk(frame, batch, settings, walked, out, call.stream());
+        gpu::matchFused(frame, batch, settings, plan_.fusedPlan, walked, out, call.stream());
+    }
+    batch.first = batch.count;
+    batch.count = static_cast<int>(plan_.tiled.size());
+    if (batch.count > 0)
+        forTileBatches(call, batch, plan_.tilePlan, given,
+                       [&](const Batch& part, const gpu::TileMemory& memory)
+                       {
+                           if (walks)
+                               gpu::walk(frame, part, settings, walked, out, call.stream());
+                           gpu::matchTiles(frame, part, settings, plan_.tilePlan, memory, walked, out, call.stream());
+                       });
+}
+
+//! Memory for the values of so many entries. Counters are 0 when kernels begin.
+gpu::TileMemory CudaEngine::reserveTiles(const Call& call, const TilePlan& plan, const MatchCase& given, int batch)
+{
+    const size_t each = gpu::tileValuesBytes(plan, given.metric, given.weighted);
+    const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY, before = finished_.bytes();
+    const gpu::TileMemory memory = {values_.reserve(call, each * batch, "the scores of all positions"),
+                                    bests_.reserve<gpu::TileBest>(call, tiles * batch, "the best of each tile"),
+                                    finished_.reserve<unsigned>(call, batch, "counters of finished tiles")};
+    finishedIsZero_ = finishedIsZero_ && finished_.bytes() == before;
+    if (!finishedIsZero_)
+        cudaCheck(cudaMemsetAsync(memory.finished, 0, finished_.bytes(), call.stream()), "counters of finished tiles");
+    return memory;
+}
+
+//! Calls body(batch, memory) for as many entries at a time as memory is to be spent on.
+template <class Body>
+void CudaEngine::forTileBatches(const Call& call, Batch batch, const TilePlan& plan, const MatchCase& given,
+                                const Body& body)
+{
+    const int end = batch.first + batch.count, step = tileBatch(plan, given, batch.count);
+    const gpu::TileMemory memory = reserveTiles(call, plan, given, step);
+    // What a capture records has not happened; what fails may leave counters behind.
+    const bool zeroAfter = finishedIsZero_ || !call.capturing();
+    if (!call.capturing())
+        finishedIsZero_ = false;
+    for (; batch.first < end; batch.first += step)
+    {
+        batch.count = std::min(step, end - batch.first);
+        body(batch, memory);
+    }
+    finishedIsZero_ = zeroAfter;
+}
+
+// --- maps and next areas ---------------------------------------------------------------------------------------------
+
+//! The area that has this window.
+static Rect4 areaOf(const SearchWindow& window, const Fragment& fragment)
+{
+    const bool any = window.cols > 0;
+    return {window.x, window.y, any ? window.cols + fragment.width - 1 : 0,
+            any ? window.rows + fragment.height - 1 : 0};
+}
+
+static Settings scoresOnly(int metric)
+{
+    Settings settings = {};
+    settings.metric = metric;
+    return settings;
+}
+
+void CudaEngine::scoreMap(int index, const ImageView& frame, const Fragments& fragments, const SearchWindow& window,
+                          int metric, int depth, const OutputView& map, StreamHandle stream)
+{
+    const Call call(workspace_, stream);
+    Results results(downloads_, call);
+    const RowsView<void> out = results.view<void>(map);
+    Batch batch = batchOf(call, fragments);
+    const Rect4 area = areaOf(window, fragments.list[index]);
+    host_.assign(reinterpret_cast<const uint8_t*>(&area), reinterpret_cast<const uint8_t*>(&area + 1));
+    batch.areas = {reinterpret_cast<const Rect4*>(uploadNumbers(call)), 0}; // step 0: this area, whatever the index
+    batch.first = index;
+    batch.count = 1;
+    const MatchCase given = caseOf(frame, fragments, metric);
+    const TilePlan plan = planTiles(given, {window.cols, window.rows}, fragments_.sizes()[index]);
+    const Settings settings = scoresOnly(metric);
+    forTileBatches(call, batch, plan, given,
+                   [&](const Batch& part, const gpu::TileMemory& memory)
+                   {
+                       gpu::matchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
+                       if (out)
+                           gpu::exportMaps(frame, part, settings, plan, memory, depth, out, nullptr, call.stream());
+                   });
+    results.finish();
+}
+
+void CudaEngine::scoreMaps(const ImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
+                           const std::vector<int>& offsets, int metric, int depth, const OutputView& maps,
+                           StreamHandle stream)
+{
+    const Call call(workspace_, stream);
+    Results results(downloads_, call);
+    const RowsView<void> out = results.view<void>(maps);
+    Batch batch = batchOf(call, fragments);
+    const size_t areasBytes = batch.count * sizeof(Rect4), offsetsBytes = offsets.size() * sizeof(int);
+    Extent largestWindow = {0, 0}, largestFragment = {0, 0};
+    host_.resize(areasBytes + offsetsBytes);
+    for (int i = 0; i < batch.count; ++i)
+    {
+        const Fragment& fragment = fragments.list[i];
+        const Rect4 area = areaOf(windows[i], fragment);
+        std::memcpy(&host_[i * sizeof(Rect4)], &area, sizeof(Rect4));
+        largestWindow = larger(largestWindow, {windows[i].cols, windows[i].rows});
+        largestFragment = larger(largestFragment, {fragment.width, fragment.height});
+    }
+    std::memcpy(&host_[areasBytes], offsets.data(), offsetsBytes);
+    const uint8_t* const device = uploadNumbers(call);
+    batch.areas = {reinterpret_cast<const Rect4*>(device), sizeof(Rect4)};
+    const int* const starts = reinterpret_cast<const int*>(device + areasBytes);
+    const MatchCase given = caseOf(frame, fragments, metric);
+    const TilePlan plan = planTiles(given, largestWindow, largestFragment);
+    const Settings settings = scoresOnly(metric);
+    forTileBatches(call, batch, plan, given,
+                   [&](const Batch& part, const gpu::TileMemory& memory)
+                   {
+                       gpu::matchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
+                       if (out)
+                           gpu::exportMaps(frame, part, settings, plan, memory, depth, out, starts, call.stream());
+                   });
+    results.finish();
+}
+
+void CudaEngine::predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
+                              int frameRows, const OutputView& areas, StreamHandle stream)
+{
+    const Call call(workspace_, stream);
+    Results results(downloads_, call);
+    const RowsView<Rect4> out = results.view<Rect4>(areas);
+    if (out)
+        gpu::predictAreas(locations, batchOf(call, fragments), radius, frameCols, frameRows, out, call.stream());
+    results.finish();
 }
 
 } // namespace
 
-CudaEngine::CudaEngine() : device_(currentDevice()) {}
+std::unique_ptr<Engine> makeCudaEngine() { return std::unique_ptr<Engine>(new CudaEngine); }
 
-void CudaEngine::checkDevice() const
+void download(const std::vector<HostCopy>& copies, StreamHandle stream)
 {
-    const int device = currentDevice();
-    CV_CheckEQ(device, device_, "this FragmentMatcher lives on the device of its first CUDA call");
+    detail::Workspace workspace("FragmentMatcher"); // of no instance: the arrays are the caller's
+    const Call call(workspace, stream);
+    call.refuseCapture("convert()");
+    for (const HostCopy& copy : copies)
+        cudaCheck(cudaMemcpy2DAsync(copy.host, copy.hostStep, copy.device, copy.deviceStep, copy.rowBytes, copy.rows,
+                                    cudaMemcpyDeviceToHost, call.stream()),
+                  "downloading results");
+    call.wait("downloading results");
 }
 
-size_t CudaEngine::bytes() const
-{
-    return arena_.bytes() + fragments_.bytes() + slotIndices_.bytes() + jobs_.bytes() + incoming_.bytes() +
-           work_.bytes() + walked_.bytes() + values_.bytes() + bests_.bytes() + finished_.bytes();
-}
+}}} // namespace cv::cuda::fragment_matcher
 
-// --- fragments -------------------------------------------------------------------------------------------------------
+#else
 
-PackJob CudaEngine::place(const FragmentSource& source, int slot)
-{
-    const Size size(source.templ.cols, source.templ.rows);
-    if (slot == static_cast<int>(slots_.size()))
-        slots_.push_back({size, arenaWords_, 0});
-    Slot& place = slots_[slot];
-    const size_t words = wordsOf(size, channels_);
-    if (words > place.capacity)
-    {
-        place.words = arenaWords_;
-        place.capacity = words;
-        arenaWords_ += words;
-    }
-    place.size = size;
-    return {source.templ, source.weights,      source.weightsStep, source.weightsDepth,
-            slot,         pitchOf(size.width), place.words};
-}
+namespace cv { namespace cuda { namespace fragment_matcher {
 
-void CudaEngine::growArena(size_t words, cudaStream_t stream)
-{
-    if (words * sizeof(uint32_t) <= arena_.bytes())
-        return;
-    detail::DeviceBuffer grown;
-    grown.reserve((words + words / 2) * sizeof(uint32_t), "fragments");
-    if (arena_.bytes() > 0)
-        cudaCheck(
-            cudaMemcpyAsync(grown.as<void>(), arena_.as<void>(), arena_.bytes(), cudaMemcpyDeviceToDevice, stream),
-            "moving fragments to a larger buffer");
-    arena_.swap(grown); // the old block is freed here; cudaFree waits for the copy
-}
-
-void CudaEngine::growFragments(size_t count, cudaStream_t stream)
-{
-    const size_t bytes = count * sizeof(DeviceFragment);
-    if (bytes <= fragments_.bytes())
-        return;
-    detail::DeviceBuffer grown;
-    grown.reserve(bytes + bytes / 2, "fragments");
-    if (fragments_.bytes() > 0)
-        cudaCheck(cudaMemcpyAsync(grown.as<void>(), fragments_.as<void>(), fragments_.bytes(), cudaMemcpyDeviceToDevice,
-                                  stream),
-                  "moving fragments to a larger buffer");
-    fragments_.swap(grown);
-}
-
-void CudaEngine::pack(const std::vector<PackJob>& jobs, cudaStream_t stream)
-{
-    growArena(arenaWords_, stream);
-    growFragments(slots_.size(), stream);
-    const size_t bytes = jobs.size() * sizeof(PackJob);
-    jobs_.reserve(bytes, "the list of fragments to pack");
-    uploader_.upload(jobs_.as<void>(), jobs.data(), bytes, stream);
-    gpu::pack(jobs_.as<PackJob>(), static_cast<int>(jobs.size()), channels_, fragments_.as<DeviceFragment>(),
-              arena_.as<uint32_t>(), stream);
-}
-
-void CudaEngine::set(const std::vector<FragmentSource>& sources, cudaStream_t stream)
-{
-    slots_.clear();
-    slotOfFragment_.clear();
-    freeSlots_.clear();
-    arenaWords_ = 0;
-    slotsUploaded_ = false;
-    if (sources.empty())
-        return;
-    channels_ = sources[0].templ.channels;
-    std::vector<PackJob> jobs;
-    for (size_t i = 0; i < sources.size(); ++i)
-    {
-        slotOfFragment_.push_back(static_cast<int>(i));
-        jobs.push_back(place(sources[i], static_cast<int>(i)));
-    }
-    pack(jobs, stream);
-}
-
-void CudaEngine::add(const FragmentSource& source, cudaStream_t stream)
-{
-    if (slotOfFragment_.empty())
-        return set({source}, stream);
-    int slot = static_cast<int>(slots_.size());
-    if (!freeSlots_.empty())
-    {
-        slot = freeSlots_.back();
-        freeSlots_.pop_back();
-    }
-    slotOfFragment_.push_back(slot);
-    slotsUploaded_ = false;
-    pack({place(source, slot)}, stream);
-}
-
-void CudaEngine::update(int index, const FragmentSource& source, cudaStream_t stream)
-{
-    pack({place(source, slotOfFragment_[index])}, stream);
-}
-
-void CudaEngine::remove(int index)
-{
-    freeSlots_.push_back(slotOfFragment_[index]);
-    slotOfFragment_.erase(slotOfFragment_.begin() + index);
-    slotsUploaded_ = false;
-}
-
-std::vector<FragmentSource> CudaEngine::upload(const std::vector<FragmentSource>& sources, cudaStream_t stream)
-{
-    std::vector<uint8_t> packed;
-    std::vector<size_t> offsets;
-    const auto append = [&packed](const void* data, size_t step, size_t rowBytes, int rows)
-    {
-        for (int y = 0; y < rows; ++y)
-        {
-            const uint8_t* row = static_cast<const uint8_t*>(data) + y * step;
-            packed.insert(packed.end(), row, row + rowBytes);
-        }
-    };
-    for (const FragmentSource& source : sources)
-    {
-        const ImageView& templ = source.templ;
-        offsets.push_back(packed.size());
-        append(templ.data, templ.step, static_cast<size_t>(templ.cols) * templ.pixelStride, templ.rows);
-        offsets.push_back(packed.size());
-        if (source.weightsDepth != WEIGHTS_NONE)
-            append(source.weights, source.weightsStep, templ.cols, templ.rows);
-    }
-    uint8_t* device = static_cast<uint8_t*>(incoming_.reserve(packed.size(), "fragments on their way to the device"));
-    uploader_.upload(device, packed.data(), packed.size(), stream);
-    std::vector<FragmentSource> uploaded = sources;
-    for (size_t i = 0; i < sources.size(); ++i)
-    {
-        ImageView& templ = uploaded[i].templ;
-        templ.data = device + offsets[2 * i];
-        templ.step = static_cast<size_t>(templ.cols) * templ.pixelStride;
-        uploaded[i].weights = device + offsets[2 * i + 1];
-        uploaded[i].weightsStep = templ.cols;
-    }
-    return uploaded;
-}
-
-void CudaEngine::uploadSlots(cudaStream_t stream)
-{
-    if (slotsUploaded_)
-        return;
-    const size_t bytes = slotOfFragment_.size() * sizeof(int);
-    slotIndices_.reserve(bytes, "the order of fragments");
-    uploader_.upload(slotIndices_.as<void>(), slotOfFragment_.data(), bytes, stream);
-    slotsUploaded_ = true;
-}
-
-// --- matching --------------------------------------------------------------------------------------------------------
-
-Batch CudaEngine::batchOf(const Areas& areas, ConstRowsView<Position> predictions, bool weighted)
-{
-    Batch batch = {};
-    batch.fragments = fragments_.as<DeviceFragment>();
-    batch.arena = arena_.as<uint32_t>();
-    batch.slots = slotIndices_.as<int>();
-    batch.count = static_cast<int>(slotOfFragment_.size());
-    batch.areas = areas.device;
-    batch.limitWidth = areas.device ? areas.limit.width : INT_MAX;
-    batch.limitHeight = areas.device ? areas.limit.height : INT_MAX;
-    batch.channels = channels_;
-    batch.weighted = weighted;
-    batch.predictions = predictions;
-    return batch;
-}
-
-//! How many entries go into one launch; memory for them is there afterwards.
-int CudaEngine::tileBatch(const gpu::TilePlan& plan, const Settings& settings, bool weighted, int count,
-                          cudaStream_t stream)
-{
-    const size_t each = gpu::tileValuesBytes(plan, settings, weighted);
-    const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY;
-    const size_t fitting = std::min(std::max<size_t>(VALUES_BUDGET / each, 1), std::max<size_t>(0x7ffffffe / tiles, 1));
-    const int batch = static_cast<int>(std::min<size_t>(std::min<size_t>(fitting, 65535), count));
-    values_.reserve(each * batch, "the scores of all positions");
-    bests_.reserve(tiles * batch * sizeof(gpu::TileBest), "the best of each tile of positions");
-    const size_t counters = batch * sizeof(unsigned);
-    if (counters > finished_.bytes())
-    {
-        finished_.reserve(counters, "counters of finished tiles");
-        cudaCheck(cudaMemsetAsync(finished_.as<void>(), 0, finished_.bytes(), stream), "counters of finished tiles");
-    }
-    return batch;
-}
-
-gpu::TileMemory CudaEngine::tileMemory() const
-{
-    return {values_.as<void>(), bests_.as<gpu::TileBest>(), finished_.as<unsigned>()};
-}
-
-void CudaEngine::matchTiles(const ImageView& frame, Batch batch, const Settings& settings, const gpu::TilePlan& plan,
-                            const Outputs& out, cudaStream_t stream)
-{
-    const int end = batch.first + batch.count;
-    const int step = tileBatch(plan, settings, batch.weighted, batch.count, stream);
-    Walked* walked = settings.search == FragmentMatcher::THREE_STEP ? walked_.as<Walked>() : nullptr;
-    for (; batch.first < end; batch.first += step)
-    {
-        batch.count = std::min(step, end - batch.first);
-        if (walked)
-            gpu::walk(frame, batch, settings, walked, out, stream);
-        gpu::matchTiles(frame, batch, settings, plan, tileMemory(), walked, out, stream);
-    }
-}
-
-void CudaEngine::match(const ImageView& frame, const Areas& areas, ConstRowsView<Position> predictions,
-                       const Settings& settings, bool weighted, const Outputs& out, cudaStream_t stream)
-{
-    uploadSlots(stream);
-    Batch batch = batchOf(areas, predictions, weighted);
-    const Work work = planWork(frame, areas, settings, weighted);
-
-    // Areas, and which fragments go which way, in one upload.
-    const size_t areasBytes = areas.host ? areas.host->size() * sizeof(Rect4) : 0;
-    const bool mixed = !work.tiled.empty() && !work.fused.empty();
-    std::vector<uint8_t> packed(areasBytes + (mixed ? sizeof(int) * batch.count : 0));
-    if (areas.host)
-        std::memcpy(packed.data(), areas.host->data(), areasBytes);
-    if (mixed)
-    {
-        std::memcpy(packed.data() + areasBytes, work.fused.data(), work.fused.size() * sizeof(int));
-        std::memcpy(packed.data() + areasBytes + work.fused.size() * sizeof(int), work.tiled.data(),
-                    work.tiled.size() * sizeof(int));
-    }
-    uint8_t* device = static_cast<uint8_t*>(work_.reserve(packed.size(), "search areas"));
-    uploader_.upload(device, packed.data(), packed.size(), stream);
-    if (areas.host)
-        batch.areas = {reinterpret_cast<const Rect4*>(device), sizeof(Rect4)};
-    if (mixed)
-        batch.list = reinterpret_cast<const int*>(device + areasBytes);
-
-    const bool walks = settings.search == FragmentMatcher::THREE_STEP;
-    if (walks)
-        walked_.reserve(batch.count * sizeof(Walked), "the results of the three-step search");
-    if (walks && settings.peaks == 1) // nothing else to find
-        return gpu::walk(frame, batch, settings, walked_.as<Walked>(), out, stream);
-    if (!work.fused.empty())
-    {
-        batch.count = static_cast<int>(work.fused.size());
-        Walked* walked = walks ? walked_.as<Walked>() : nullptr;
-        if (walks)
-            gpu::walk(frame, batch, settings, walked, out, stream);
-        gpu::matchFused(frame, batch, settings, work.fusedPlan, walked, out, stream);
-        batch.first = batch.count;
-    }
-    if (!work.tiled.empty())
-    {
-        batch.count = static_cast<int>(work.tiled.size());
-        matchTiles(frame, batch, settings, work.tilePlan, out, stream);
-    }
-}
-
-void CudaEngine::scoreMap(int index, const ImageView& frame, const Rect4& area, const Settings& settings, bool weighted,
-                          int depth, RowsView<void> map, cudaStream_t stream)
-{
-    uploadSlots(stream);
-    const Size size = slots_[slotOfFragment_[index]].size;
-    const SearchWindow window = searchWindow(area, frame.cols, frame.rows, size.width, size.height);
-    const gpu::TilePlan plan = gpu::planTiles(Size(window.cols, window.rows), size, frame, settings, weighted);
-    void* device = work_.reserve(sizeof(Rect4), "search areas");
-    uploader_.upload(device, &area, sizeof(Rect4), stream);
-    Batch batch = batchOf({}, {nullptr, 0}, weighted);
-    batch.first = index;
-    batch.count = 1;
-    batch.areas = {static_cast<const Rect4*>(device), 0}; // step 0: this area, whatever the index
-    tileBatch(plan, settings, weighted, 1, stream);
-    Settings scoresOnly = settings;
-    scoresOnly.peaks = 0;
-    gpu::matchTiles(frame, batch, scoresOnly, plan, tileMemory(), nullptr, {}, stream);
-    gpu::exportMaps(frame, batch, settings, plan, values_.as<void>(), depth, map, nullptr, stream);
-}
-
-void CudaEngine::scoreMaps(const ImageView& frame, const Areas& areas, const Settings& settings, bool weighted,
-                           int depth, RowsView<void> buffer, const std::vector<int>& offsets, cudaStream_t stream)
-{
-    uploadSlots(stream);
-    Batch batch = batchOf(areas, {nullptr, 0}, weighted);
-    Size window, fragment;
-    for (size_t i = 0; i < slotOfFragment_.size(); ++i)
-    {
-        const Size size = slots_[slotOfFragment_[i]].size;
-        const Rect4 area = areas.host ? (*areas.host)[i] : Rect4{0, 0, frame.cols, frame.rows};
-        const SearchWindow its = searchWindow(area, frame.cols, frame.rows, size.width, size.height);
-        window = larger(window, Size(its.cols, its.rows));
-        fragment = larger(fragment, size);
-    }
-    if (window.empty())
-        return;
-    const size_t areasBytes = areas.host ? areas.host->size() * sizeof(Rect4) : 0;
-    std::vector<uint8_t> packed(areasBytes + offsets.size() * sizeof(int));
-    if (areas.host)
-        std::memcpy(packed.data(), areas.host->data(), areasBytes);
-    std::memcpy(packed.data() + areasBytes, offsets.data(), offsets.size() * sizeof(int));
-    uint8_t* device = static_cast<uint8_t*>(work_.reserve(packed.size(), "search areas"));
-    uploader_.upload(device, packed.data(), packed.size(), stream);
-    if (areas.host)
-        batch.areas = {reinterpret_cast<const Rect4*>(device), sizeof(Rect4)};
-
-    const gpu::TilePlan plan = gpu::planTiles(window, fragment, frame, settings, weighted);
-    const int end = batch.count, step = tileBatch(plan, settings, weighted, end, stream);
-    Settings scoresOnly = settings;
-    scoresOnly.peaks = 0;
-    for (; batch.first < end; batch.first += step)
-    {
-        batch.count = std::min(step, end - batch.first);
-        gpu::matchTiles(frame, batch, scoresOnly, plan, tileMemory(), nullptr, {}, stream);
-        gpu::exportMaps(frame, batch, settings, plan, values_.as<void>(), depth, buffer,
-                        reinterpret_cast<const int*>(device + areasBytes), stream);
-    }
-}
-
-void CudaEngine::predictAreas(ConstRowsView<Position> locations, int radius, Size frameSize, RowsView<Rect4> areas,
-                              cudaStream_t stream)
-{
-    uploadSlots(stream);
-    gpu::predictAreas(locations, batchOf({}, {nullptr, 0}, false), radius, frameSize.width, frameSize.height, areas,
-                      stream);
-}
+std::unique_ptr<Engine> makeCudaEngine() { detail::noCuda(); }
+void download(const std::vector<HostCopy>&, StreamHandle) { detail::noCuda(); }
 
 }}} // namespace cv::cuda::fragment_matcher
 

@@ -7,6 +7,25 @@
 
 namespace cv { namespace cuda {
 
+namespace fragment_matcher {
+
+// core.hpp has its own names, as it is for device code too.
+static_assert(int(METRIC_SAD) == FragmentMatcher::SAD && int(METRIC_SSD) == FragmentMatcher::SSD &&
+                  int(METRIC_ZNCC) == FragmentMatcher::ZNCC,
+              "metrics");
+static_assert(int(EXCLUDE_SQUARE) == FragmentMatcher::SQUARE && int(EXCLUDE_CROSS) == FragmentMatcher::CROSS,
+              "exclusions");
+static_assert(int(SEARCH_FULL) == FragmentMatcher::FULL && int(SEARCH_THREE_STEP) == FragmentMatcher::THREE_STEP,
+              "searches");
+static_assert(int(STATUS_FOUND) == FragmentMatcher::FOUND && int(STATUS_NO_POSITION) == FragmentMatcher::NO_POSITION &&
+                  int(STATUS_FLAT_FRAGMENT) == FragmentMatcher::FLAT_FRAGMENT &&
+                  int(STATUS_AREA_TOO_LARGE) == FragmentMatcher::AREA_TOO_LARGE,
+              "states");
+static_assert(sizeof(Rect4) == sizeof(Rect) && sizeof(Position) == sizeof(Point) && sizeof(Offset2) == sizeof(Point2f),
+              "elements of arrays");
+
+} // namespace fragment_matcher
+
 FragmentMatcher::Params::Params()
     : metric(SAD), exclusion(SQUARE), exclusionDistance(0), peaks(2), subpixel(false), search(FULL), maxSearchArea(0, 0)
 {}
@@ -22,20 +41,25 @@ String FragmentMatcher::getDefaultName() const { return "FragmentMatcher"; }
 void FragmentMatcher::warpFragment(InputArray templ, InputArray weights, double angle, double scale, OutputArray warped,
                                    OutputArray warpedWeights)
 {
-    CV_Check(angle, std::isfinite(angle), "angle must be finite");
-    CV_Check(scale, std::isfinite(scale) && scale > 0., "scale must be positive");
+    if (!std::isfinite(angle))
+        CV_Error_(Error::StsOutOfRange, ("angle: %g, but it must be finite", angle));
+    if (!std::isfinite(scale) || scale <= 0.)
+        CV_Error_(Error::StsOutOfRange, ("scale: %g, but it must be above 0 and finite", scale));
     if (templ.isGpuMat() || weights.isGpuMat())
-        CV_Error(Error::StsBadArg, "templ, weights: warpFragment works on the host, with Mat");
+        CV_Error(Error::StsBadArg, "templ, weights: warpFragment() works on the host, with Mat");
     const fragment_matcher::Fragment checked = fragment_matcher::fragmentFrom(templ, weights);
     const Mat source = templ.getMat();
-    const Mat q = checked.q.empty() ? Mat(source.size(), CV_8UC1, Scalar(255)) : checked.q;
+    Mat q(source.size(), CV_8UC1, Scalar(255));
+    if (checked.weighted)
+        q = Mat(source.size(), CV_8UC1, const_cast<void*>(checked.source.weights), checked.source.weightsStep);
 
     // Counter-clockwise about the centres of source and result; y points down.
     const double c = scale * std::cos(angle * CV_PI / 180.), s = scale * std::sin(angle * CV_PI / 180.);
     const double width = std::max(1., std::round(std::abs(c) * source.cols + std::abs(s) * source.rows));
     const double height = std::max(1., std::round(std::abs(s) * source.cols + std::abs(c) * source.rows));
-    CV_CheckLE(std::max(width, height), static_cast<double>(fragment_matcher::MAX_SIDE),
-               "scale: the warped fragment is too large");
+    if (std::max(width, height) > fragment_matcher::MAX_SIDE)
+        CV_Error_(Error::StsOutOfRange, ("scale: %g makes the fragment %g x %g, but each side can be at most %d", scale,
+                                         width, height, fragment_matcher::MAX_SIDE));
     const double fromX = (source.cols - 1) * 0.5, fromY = (source.rows - 1) * 0.5;
     const Matx23d rotation(c, s, (width - 1) * 0.5 - c * fromX - s * fromY, //
                            -s, c, (height - 1) * 0.5 + s * fromX - c * fromY);
@@ -63,6 +87,11 @@ void FragmentMatcherImpl::write(FileStorage& fs) const
 
 void FragmentMatcherImpl::read(const FileNode& fn)
 {
+    const char* const members[] = {"metric",   "exclusion", "exclusionDistance", "peaks",
+                                   "subpixel", "search",    "maxSearchArea"};
+    const auto isThere = [&](const char* member) { return fn.isMap() && !fn[member].empty(); };
+    if (std::none_of(std::begin(members), std::end(members), isThere))
+        CV_Error(Error::StsParseError, "fn: has no parameter of FragmentMatcher; is it the right node?");
     Params params; // what the file lacks keeps its default
     cv::read(fn["metric"], params.metric, params.metric);
     cv::read(fn["exclusion"], params.exclusion, params.exclusion);
@@ -74,27 +103,12 @@ void FragmentMatcherImpl::read(const FileNode& fn)
     setParams(params);
 }
 
+// --- fragments -------------------------------------------------------------------------------------------------------
+
 Size FragmentMatcherImpl::getFragmentSize(int index) const
 {
     checkIndex(index);
-    return fragments_[index].size;
-}
-
-size_t FragmentMatcherImpl::workspaceBytes() const
-{
-    size_t bytes = 0;
-#ifdef HAVE_CUDA
-    for (const GpuMat& spare : spare_)
-        bytes += spare.step * spare.rows;
-    if (engine_)
-        bytes += engine_->bytes();
-#endif
-    return bytes;
-}
-
-bool FragmentMatcherImpl::anyWeighted() const
-{
-    return std::any_of(fragments_.begin(), fragments_.end(), [](const Fragment& f) { return f.weighted; });
+    return Size(fragments_.list[index].width, fragments_.list[index].height);
 }
 
 void FragmentMatcherImpl::checkIndex(int index) const
@@ -106,89 +120,86 @@ void FragmentMatcherImpl::checkIndex(int index) const
 //! For a fragment that joins others.
 void FragmentMatcherImpl::checkOne(const Fragment& fragment) const
 {
-    CV_CheckTypeEQ(fragment.type, fragments_[0].type, "templ: must be of the type of the other fragments");
-    if (fragment.onDevice != fragments_[0].onDevice)
+    const Fragment& other = fragments_.list[0];
+    if (fragment.type != other.type)
+        CV_Error_(Error::StsUnmatchedFormats, ("templ: type %s, but the other fragments are %s",
+                                               typeToString(fragment.type).c_str(), typeToString(other.type).c_str()));
+    if (fragment.onDevice != other.onDevice)
         CV_Error(Error::StsBadArg, "templ: must lie where the other fragments lie, all in Mat or all in GpuMat");
 }
 
-#ifdef HAVE_CUDA
-
-static FragmentSource sourceOf(const Fragment& fragment)
+Engine& FragmentMatcherImpl::cuda()
 {
-    if (!fragment.onDevice)
-        return {viewOf(fragment.templ), fragment.q.data, fragment.q.step,
-                fragment.q.empty() ? WEIGHTS_NONE : WEIGHTS_8U};
-    const GpuMat& weights = fragment.deviceWeights;
-    const int depth = weights.empty() ? WEIGHTS_NONE : (weights.depth() == CV_8U ? WEIGHTS_8U : WEIGHTS_32F);
-    return {viewOf(fragment.device), weights.data, weights.step, depth};
+    if (!cuda_)
+        cuda_ = makeCudaEngine();
+    return *cuda_;
 }
 
-//! The engine has its copy: let go of the caller's memory.
-static void forgetSource(Fragment& fragment)
+void FragmentMatcherImpl::nameNew(Fragment& fragment)
 {
-    fragment.device.release();
-    fragment.deviceWeights.release();
+    fragment.id = ++lastId_;
+    fragment.version = ++lastVersion_;
 }
 
-//! Fragments of the host go to the device when the first GpuMat comes to be searched.
-CudaEngine& FragmentMatcherImpl::engine(Stream& stream)
+//! The engine has its copies: lets go of the caller's memory.
+static void forgetSources(std::vector<Fragment>& list)
 {
-    if (!engine_)
-        engine_.reset(new CudaEngine);
-    engine_->checkDevice();
-    if (!engineHasFragments_ && !fragments_.empty())
+    for (Fragment& fragment : list)
     {
-        std::vector<FragmentSource> sources;
-        for (const Fragment& fragment : fragments_)
-            sources.push_back(sourceOf(fragment));
-        const cudaStream_t raw = StreamAccessor::getStream(stream);
-        engine_->set(engine_->upload(sources, raw), raw);
-        engineHasFragments_ = true;
+        fragment.source.templ.data = nullptr;
+        fragment.source.weights = nullptr;
+        fragment.owner.reset();
     }
-    return *engine_;
 }
 
-//! index -1: one more. Fragments of the host that were not uploaded yet wait for engine().
-void FragmentMatcherImpl::addToEngine(Fragment& fragment, int index, Stream& stream)
+void FragmentMatcherImpl::replaceAll(std::vector<Fragment>&& list, Stream& stream)
 {
-    if (!engineHasFragments_)
+    // Of the same layout, they take the places of those that are there, also in graphs.
+    bool same = list.size() == fragments_.list.size();
+    for (size_t i = 0; same && i < list.size(); ++i)
+        same = sameLayout(list[i], fragments_.list[i]);
+    for (size_t i = 0; i < list.size(); ++i)
+    {
+        nameNew(list[i]);
+        if (same)
+            list[i].id = fragments_.list[i].id;
+    }
+    Fragments next;
+    next.list = std::move(list);
+    next.version = ++lastVersion_;
+    if (next.list[0].onDevice)
+    {
+        if (!cuda().take(next, detail::handleOf(stream)))
+            return; // only captured
+        forgetSources(next.list);
+    }
+    fragments_ = std::move(next);
+}
+
+/** Shows the engine a list that was edited. Fragments on the host are no concern of it: it gets them with the next GpuMat.
+@param undo makes the list what it was, when the engine cannot follow or what it did was only captured. */
+template <class Undo> void FragmentMatcherImpl::offer(const Undo& undo, Stream& stream)
+{
+    const uint64_t before = fragments_.version;
+    fragments_.version = ++lastVersion_;
+    if (!fragments_.list[0].onDevice)
         return;
-    CudaEngine& cuda = engine(stream);
-    const cudaStream_t raw = StreamAccessor::getStream(stream);
-    FragmentSource source = sourceOf(fragment);
-    if (!fragment.onDevice)
-        source = cuda.upload({source}, raw)[0];
-    if (index < 0)
-        cuda.add(source, raw);
-    else
-        cuda.update(index, source, raw);
-    forgetSource(fragment);
-}
-
-#endif
-
-void FragmentMatcherImpl::replaceAll(std::vector<Fragment>&& fragments, Stream& stream)
-{
-    const bool device = fragments[0].onDevice;
-#ifdef HAVE_CUDA
-    if (device)
+    const auto undoAll = [&]
     {
-        std::vector<FragmentSource> sources;
-        for (const Fragment& fragment : fragments)
-            sources.push_back(sourceOf(fragment));
-        if (!engine_)
-            engine_.reset(new CudaEngine);
-        engine_->checkDevice();
-        engine_->set(sources, StreamAccessor::getStream(stream));
-        std::for_each(fragments.begin(), fragments.end(), forgetSource);
+        undo();
+        fragments_.version = before;
+    };
+    try
+    {
+        if (!cuda().take(fragments_, detail::handleOf(stream)))
+            undoAll();
     }
-    engineHasFragments_ = device;
-#else
-    CV_UNUSED(stream);
-    if (device)
-        noCuda();
-#endif
-    fragments_ = std::move(fragments);
+    catch (...)
+    {
+        undoAll();
+        throw;
+    }
+    forgetSources(fragments_.list);
 }
 
 void FragmentMatcherImpl::setFragments(InputArrayOfArrays templates, InputArrayOfArrays weights, Stream& stream)
@@ -204,18 +215,19 @@ void FragmentMatcherImpl::cutFragments(InputArray frame, const std::vector<Rect>
 
 int FragmentMatcherImpl::addFragment(InputArray templ, InputArray weights, Stream& stream)
 {
-    std::vector<Fragment> one = {fragmentFrom(templ, weights)};
-    if (fragments_.empty())
+    Fragment fragment = fragmentFrom(templ, weights);
+    if (fragments_.list.empty())
     {
-        replaceAll(std::move(one), stream);
+        replaceAll({fragment}, stream);
         return 0;
     }
-    CV_CheckLT(getFragmentCount(), MAX_FRAGMENTS, "too many fragments");
-    checkOne(one[0]);
-#ifdef HAVE_CUDA
-    addToEngine(one[0], -1, stream);
-#endif
-    fragments_.push_back(one[0]);
+    if (getFragmentCount() >= MAX_FRAGMENTS)
+        CV_Error_(Error::StsOutOfRange,
+                  ("templ: there are %d fragments already, more are not possible", MAX_FRAGMENTS));
+    checkOne(fragment);
+    nameNew(fragment);
+    fragments_.list.push_back(fragment);
+    offer([&] { fragments_.list.pop_back(); }, stream);
     return getFragmentCount() - 1;
 }
 
@@ -224,32 +236,23 @@ void FragmentMatcherImpl::updateFragment(int index, InputArray templ, InputArray
     checkIndex(index);
     Fragment fragment = fragmentFrom(templ, weights);
     checkOne(fragment);
-#ifdef HAVE_CUDA
-    addToEngine(fragment, index, stream);
-#else
-    CV_UNUSED(stream);
-#endif
-    fragments_[index] = fragment;
+    fragment.id = fragments_.list[index].id;
+    fragment.version = ++lastVersion_;
+    std::swap(fragments_.list[index], fragment);
+    offer([&] { std::swap(fragments_.list[index], fragment); }, stream);
 }
 
 void FragmentMatcherImpl::removeFragment(int index)
 {
     checkIndex(index);
-#ifdef HAVE_CUDA
-    if (engineHasFragments_)
-        engine_->remove(index);
-#endif
-    fragments_.erase(fragments_.begin() + index);
+    fragments_.list.erase(fragments_.list.begin() + index);
+    fragments_.version = ++lastVersion_;
 }
 
 void FragmentMatcherImpl::clear()
 {
-#ifdef HAVE_CUDA
-    if (engine_)
-        engine_->set({}, nullptr);
-    engineHasFragments_ = false;
-#endif
-    fragments_.clear();
+    fragments_.list.clear();
+    fragments_.version = ++lastVersion_;
 }
 
 } // namespace fragment_matcher

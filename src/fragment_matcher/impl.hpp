@@ -1,13 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-
 // The class behind cv::cuda::FragmentMatcher. fragment_matcher.cpp: fragments and parameters; matching.cpp: the rest.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_IMPL_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_IMPL_HPP
 
-#include "../precomp.hpp"
 #include "arguments.hpp"
-#include "engine_cuda.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -17,7 +14,7 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 class FragmentMatcherImpl CV_FINAL : public FragmentMatcher
 {
 public:
-    explicit FragmentMatcherImpl(const Params& params) : params_(params) {}
+    explicit FragmentMatcherImpl(const Params& params) : params_(params), cpu_(makeCpuEngine()) {}
 
     void setParams(const Params& params) CV_OVERRIDE;
     Params getParams() const CV_OVERRIDE { return params_; }
@@ -43,43 +40,45 @@ public:
                    Stream& stream) CV_OVERRIDE;
     void predictAreas(InputArray locations, int radius, Size frameSize, OutputArray areas, Stream& stream) CV_OVERRIDE;
 
-    int getFragmentCount() const CV_OVERRIDE { return static_cast<int>(fragments_.size()); }
+    int getFragmentCount() const CV_OVERRIDE { return fragments_.count(); }
     Size getFragmentSize(int index) const CV_OVERRIDE;
-    size_t workspaceBytes() const CV_OVERRIDE;
-    bool empty() const CV_OVERRIDE { return fragments_.empty(); }
+    size_t workspaceBytes() const CV_OVERRIDE { return cuda_ ? cuda_->bytes() : 0; }
+    bool empty() const CV_OVERRIDE { return fragments_.list.empty(); }
     void write(FileStorage& fs) const CV_OVERRIDE;
     void read(const FileNode& fn) CV_OVERRIDE;
 
 private:
-    void replaceAll(std::vector<Fragment>&& fragments, Stream& stream);
+    //! A picture to search on either side, and the engine for it.
+    struct Frame
+    {
+        Mat host;
+        GpuMat device;
+        ImageView view;
+        Engine* engine;
+        StreamHandle stream; //!< null on the host
+        bool onDevice;
+    };
+
+    void replaceAll(std::vector<Fragment>&& list, Stream& stream);
+    template <class Undo> void offer(const Undo& undo, Stream& stream);
+    void nameNew(Fragment& fragment);
     void checkOne(const Fragment& fragment) const;
     void checkIndex(int index) const;
-    void checkFrame(InputArray frame) const;
     void checkDepth(int depth, const Fragment& fragment) const;
-    bool anyWeighted() const;
-    std::vector<HostFragment> hostFragments() const;
-
-    void matchOnCpu(InputArray frame, InputArray searchAreas, const Outputs& out) const;
-    void matchOnDevice(InputArray frame, InputArray searchAreas, const Outputs& out, Stream& stream);
-
-#ifdef HAVE_CUDA
-    void addToEngine(Fragment& fragment, int index, Stream& stream);
-    CudaEngine& engine(Stream& stream);
-    std::unique_ptr<CudaEngine> engine_;
-    bool engineHasFragments_ = false;
-#endif
+    bool isEmpty(InputArray frame) const;
+    Frame open(InputArray frame, Stream& stream);
+    SearchAreas areasOf(InputArray searchAreas, const Frame& frame, std::vector<Rect4>& memory) const;
+    ConstRowsView<Position> predictionsOf(const Frame& frame) const;
+    Engine& cuda();
 
     Params params_;
-    std::vector<Fragment> fragments_; //!< all of one type, all on one side
+    Fragments fragments_; //!< all of one type, all on one side
+    uint64_t lastId_ = 0, lastVersion_ = 0;
     Mat predictions_;
     GpuMat devicePredictions_;
-    GpuMat spare_[5]; //!< results of CUDA calls on their way to outputs on the host
+    std::unique_ptr<Engine> cpu_;
+    std::unique_ptr<Engine> cuda_; //!< made by the first GpuMat
 };
-
-[[noreturn]] inline void noCuda()
-{
-    CV_Error(Error::GpuNotSupported, "a GpuMat was given, but this OpenCV was built without CUDA");
-}
 
 }}} // namespace cv::cuda::fragment_matcher
 

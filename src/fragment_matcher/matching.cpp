@@ -7,20 +7,48 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-void FragmentMatcherImpl::checkFrame(InputArray frame) const
+using detail::deviceArray;
+using detail::hostArray;
+using detail::listOf;
+using detail::onDevice;
+using detail::Output;
+
+// --- inputs ----------------------------------------------------------------------------------------------------------
+
+bool FragmentMatcherImpl::isEmpty(InputArray frame) const
 {
-    checkPicture("frame", frame.type(), frame.size());
-    if (fragments_.empty())
+    detail::checkDims("frame", frame);
+    return frame.empty();
+}
+
+FragmentMatcherImpl::Frame FragmentMatcherImpl::open(InputArray array, Stream& stream)
+{
+    Frame frame;
+    frame.onDevice = onDevice(array);
+    if (frame.onDevice)
+        frame.device = deviceArray("frame", array);
+    else
+        frame.host = hostArray("frame", array);
+    frame.view = frame.onDevice ? imageOf("frame", frame.device) : imageOf("frame", frame.host);
+    if (fragments_.list.empty())
         CV_Error(Error::StsError, "no fragments: call setFragments(), cutFragments() or addFragment() first");
-    CV_CheckTypeEQ(frame.type(), fragments_[0].type, "frame: must be of the fragments' type");
-    if (fragments_[0].onDevice && !onDevice(frame))
+    const Fragment& fragment = fragments_.list[0];
+    if (array.type() != fragment.type)
+        CV_Error_(Error::StsUnmatchedFormats,
+                  ("frame: type %s, but the fragments are %s", typeToString(array.type()).c_str(),
+                   typeToString(fragment.type).c_str()));
+    if (fragment.onDevice && !frame.onDevice)
         CV_Error(Error::StsBadArg, "frame: is a Mat, but the fragments were given in device memory");
-    if (params_.metric != ZNCC)
-        return;
-    for (size_t i = 0; i < fragments_.size(); ++i)
-        if (fragments_[i].size.width * static_cast<int64_t>(fragments_[i].size.height) > MAX_ZNCC_PIXELS)
-            CV_Error_(Error::StsOutOfRange, ("fragment %zu: %d x %d pixels, but ZNCC is exact up to %d pixels only", i,
-                                             fragments_[i].size.width, fragments_[i].size.height, MAX_ZNCC_PIXELS));
+    for (int i = 0; isCorrelation(params_.metric) && i < fragments_.count(); ++i)
+    {
+        const Fragment& one = fragments_.list[i];
+        if (one.width * static_cast<int64_t>(one.height) > MAX_ZNCC_PIXELS)
+            CV_Error_(Error::StsOutOfRange, ("fragment %d: %d x %d pixels, but ZNCC is exact up to %d pixels only", i,
+                                             one.width, one.height, MAX_ZNCC_PIXELS));
+    }
+    frame.engine = frame.onDevice ? &cuda() : cpu_.get();
+    frame.stream = frame.onDevice ? detail::handleOf(stream) : nullptr;
+    return frame;
 }
 
 //! Integer maps hold S itself, so it has to fit.
@@ -30,165 +58,145 @@ void FragmentMatcherImpl::checkDepth(int depth, const Fragment& fragment) const
         CV_Error_(Error::StsUnsupportedFormat, ("depth: %d, but CV_32F, CV_32S or CV_64F is needed", depth));
     if (depth == CV_32F)
         return;
-    if (params_.metric == ZNCC)
+    if (isCorrelation(params_.metric))
         CV_Error_(Error::StsUnsupportedFormat, ("depth: %d, but ZNCC has CV_32F only", depth));
-    const double largest = 3. * 255. * (params_.metric == SAD ? 255. : 255. * 255.);
-    if (depth == CV_32S && largest * fragment.size.width * fragment.size.height > 2147483647.)
+    const double largest = 3. * 255. * largestDifference(params_.metric);
+    if (depth == CV_32S && largest * fragment.width * fragment.height > 2147483647.)
         CV_Error_(Error::StsOutOfRange, ("depth: CV_32S cannot hold the sums of a %d x %d fragment; CV_64F can",
-                                         fragment.size.width, fragment.size.height));
+                                         fragment.width, fragment.height));
+}
+
+//! @param memory for areas of the host; the result points into it.
+SearchAreas FragmentMatcherImpl::areasOf(InputArray searchAreas, const Frame& frame, std::vector<Rect4>& memory) const
+{
+    SearchAreas areas = {};
+    if (isNone(searchAreas))
+        return areas;
+    areas.onDevice = onDevice(searchAreas);
+    if (areas.onDevice && !frame.onDevice)
+        CV_Error(Error::StsBadArg, "searchAreas: in device memory, but the frame is a Mat");
+    if (areas.onDevice)
+    {
+        const GpuMat list = deviceArray("searchAreas", searchAreas);
+        areas.list = listOf("searchAreas", list, 4, getFragmentCount()).as<Rect4>();
+        areas.limitWidth = params_.maxSearchArea.width > 0 ? params_.maxSearchArea.width : frame.view.cols;
+        areas.limitHeight = params_.maxSearchArea.height > 0 ? params_.maxSearchArea.height : frame.view.rows;
+        return areas;
+    }
+    memory = areasFrom(searchAreas, getFragmentCount());
+    areas.list = {memory.data(), sizeof(Rect4)};
+    return areas;
 }
 
 void FragmentMatcherImpl::setPredictions(InputArray locations)
 {
     Mat host;
     GpuMat device;
-    if (!locations.empty() && onDevice(locations))
-        device = locationsFrom("locations", locations.getGpuMat());
-    else if (!locations.empty())
-        host = locationsFrom("locations", locations.getMat());
+    if (onDevice(locations))
+        device = deviceArray("locations", locations);
+    else
+        host = detail::keptArray("locations", locations);
+    if (!device.empty())
+        checkLocations("locations", device);
+    if (!host.empty())
+        checkLocations("locations", host);
     predictions_ = host;
     devicePredictions_ = device;
 }
 
-std::vector<HostFragment> FragmentMatcherImpl::hostFragments() const
+ConstRowsView<Position> FragmentMatcherImpl::predictionsOf(const Frame& frame) const
 {
-    std::vector<HostFragment> fragments;
-    for (const Fragment& f : fragments_)
-        fragments.push_back({f.templ.data, f.q.data, f.size.width, f.size.height, f.templ.channels(), f.sums});
-    return fragments;
+    if (params_.search != THREE_STEP || (predictions_.empty() && devicePredictions_.empty()))
+        return {nullptr, 0};
+    if (frame.onDevice != predictions_.empty())
+        CV_Error_(Error::StsBadArg,
+                  ("setPredictions: locations are %s, but the frame is a %s",
+                   frame.onDevice ? "on the host" : "in device memory", frame.onDevice ? "GpuMat" : "Mat"));
+    const int n = getFragmentCount();
+    return (frame.onDevice ? listOf("setPredictions", devicePredictions_, 2, n, true)
+                           : listOf("setPredictions", predictions_, 2, n, true))
+        .as<Position>();
 }
 
-void FragmentMatcherImpl::matchOnCpu(InputArray frame, InputArray searchAreas, const Outputs& out) const
-{
-    if (!searchAreas.empty() && onDevice(searchAreas))
-        CV_Error(Error::StsBadArg, "searchAreas: in device memory, but the frame is a Mat");
-    std::vector<Rect4> areas;
-    if (!searchAreas.empty())
-        areas = areasFrom(searchAreas, getFragmentCount());
-    ConstRowsView<Position> predictions = {nullptr, 0};
-    if (params_.search == THREE_STEP && !devicePredictions_.empty())
-        CV_Error(Error::StsBadArg, "setPredictions: locations are in device memory, but the frame is a Mat");
-    if (params_.search == THREE_STEP && !predictions_.empty())
-    {
-        checkLocationRows("setPredictions", predictions_.rows, getFragmentCount());
-        predictions = {predictions_.ptr<Position>(), predictions_.step};
-    }
-    const Mat picture = frame.getMat();
-    cpu::match(viewOf(picture), hostFragments(), areas.empty() ? nullptr : areas.data(), predictions,
-               settingsOf(params_), out);
-}
-
-void FragmentMatcherImpl::matchOnDevice(InputArray frame, InputArray searchAreas, const Outputs& out, Stream& stream)
-{
-#ifdef HAVE_CUDA
-    std::vector<Rect4> host;
-    Areas areas;
-    if (!searchAreas.empty() && onDevice(searchAreas))
-    {
-        areas.device = areasOnDevice(searchAreas, getFragmentCount());
-        const Size limit = params_.maxSearchArea;
-        areas.limit = Size(limit.width > 0 ? limit.width : frame.size().width,
-                           limit.height > 0 ? limit.height : frame.size().height);
-    }
-    else if (!searchAreas.empty())
-    {
-        host = areasFrom(searchAreas, getFragmentCount());
-        areas.host = &host;
-    }
-    ConstRowsView<Position> predictions = {nullptr, 0};
-    if (params_.search == THREE_STEP && !predictions_.empty())
-        CV_Error(Error::StsBadArg, "setPredictions: locations are on the host, but the frame is a GpuMat");
-    if (params_.search == THREE_STEP && !devicePredictions_.empty())
-    {
-        checkLocationRows("setPredictions", devicePredictions_.rows, getFragmentCount());
-        predictions = {devicePredictions_.ptr<Position>(), devicePredictions_.step};
-    }
-    const GpuMat picture = frame.getGpuMat();
-    engine(stream).match(viewOf(picture), areas, predictions, settingsOf(params_), anyWeighted(), out,
-                         StreamAccessor::getStream(stream));
-#else
-    CV_UNUSED(frame);
-    CV_UNUSED(searchAreas);
-    CV_UNUSED(out);
-    CV_UNUSED(stream);
-    noCuda();
-#endif
-}
+// --- match, find -----------------------------------------------------------------------------------------------------
 
 void FragmentMatcherImpl::match(InputArray frame, InputArray searchAreas, OutputArray locations, OutputArray scores,
                                 OutputArray confidence, OutputArray status, OutputArray refined, Stream& stream)
 {
-    const bool device = onDevice(frame);
-    const _OutputArray* targets[5] = {&locations, &scores, &confidence, &status, &refined};
-    if (frame.empty())
+    if (isEmpty(frame))
     {
-        for (const _OutputArray* target : targets)
-            if (target->needed())
-                target->release();
+        for (const _OutputArray* target : {&locations, &scores, &confidence, &status, &refined})
+            detail::release(*target);
         return;
     }
-    checkFrame(frame);
-#ifndef HAVE_CUDA
-    if (device)
-        noCuda();
-#endif
+    const Frame opened = open(frame, stream);
+    std::vector<Rect4> memory;
+    const SearchAreas areas = areasOf(searchAreas, opened, memory);
+    const ConstRowsView<Position> predictions = predictionsOf(opened);
     const int n = getFragmentCount(), k = params_.peaks;
-    const int columns[5] = {k, k, 1, 1, k}, types[5] = {CV_32SC2, CV_32FC1, CV_32FC1, CV_8UC1, CV_32FC2};
-    std::vector<Output> outputs;
-    for (int j = 0; j < 5; ++j)
-        outputs.push_back(device ? Output(*targets[j], n, columns[j], types[j], spare_[j])
-                                 : Output(*targets[j], n, columns[j], types[j]));
-    const Outputs out = {outputs[0].view<Position>(), outputs[1].view<float>(), outputs[2].view<float>(),
-                         outputs[3].view<uint8_t>(), outputs[4].view<Offset2>()};
-    if (!device)
-        return matchOnCpu(frame, searchAreas, out);
-    matchOnDevice(frame, searchAreas, out, stream);
-    bool wait = false;
-    for (int j = 0; j < 5; ++j)
-        wait |= outputs[j].download(*targets[j], stream);
-    if (wait)
-        stream.waitForCompletion();
+    const Output outputs[] = {{"locations", locations, n, k, CV_32SC2, opened.onDevice},
+                              {"scores", scores, n, k, CV_32FC1, opened.onDevice},
+                              {"confidence", confidence, n, 1, CV_32FC1, opened.onDevice},
+                              {"status", status, n, 1, CV_8UC1, opened.onDevice},
+                              {"refined", refined, n, k, CV_32FC2, opened.onDevice}};
+    opened.engine->match(
+        opened.view, fragments_, areas, predictions, settingsOf(params_),
+        {outputs[0].view(), outputs[1].view(), outputs[2].view(), outputs[3].view(), outputs[4].view()}, opened.stream);
 }
 
-//! The array in host memory; `wait` is set when a copy is under way.
-static Mat onHost(InputArray array, Stream& stream, bool& wait)
+void FragmentMatcherImpl::find(InputArray frame, InputArray searchAreas, std::vector<FragmentMatch>& matches,
+                               Stream& stream)
+{
+    Mat locations, scores, confidence, status, refined;
+    match(frame, searchAreas, locations, scores, confidence, status, refined, stream);
+    convert(locations, scores, confidence, status, refined, matches, stream);
+}
+
+//! Arrays on the host; those of the device have room in `copies` to be downloaded.
+static Mat onHost(const char* name, InputArray array, std::vector<HostCopy>& copies)
 {
     if (!onDevice(array))
-        return array.getMat();
-    Mat copy;
-    array.getGpuMat().download(copy, stream);
-    wait = true;
-    return copy;
+    {
+        const Mat given = hostArray(name, array);
+        return array.kind() == _InputArray::STD_VECTOR ? given.reshape(0, given.cols) : given; // a vector is a column
+    }
+    const GpuMat device = deviceArray(name, array);
+    Mat host(device.size(), device.type());
+    if (!device.empty())
+        copies.push_back(
+            {device.data, device.step, host.data, host.step, device.cols * device.elemSize(), device.rows});
+    return host;
 }
 
 void FragmentMatcherImpl::convert(InputArray locations, InputArray scores, InputArray confidence, InputArray status,
                                   InputArray refined, std::vector<FragmentMatch>& matches, Stream& stream) const
 {
-    bool wait = false;
-    const Mat at = tuplesOf(onHost(locations, stream, wait), 2), score = onHost(scores, stream, wait);
-    const Mat confident = onHost(confidence, stream, wait), state = onHost(status, stream, wait);
-    const Mat exact = onHost(refined, stream, wait);
-    if (wait)
-        stream.waitForCompletion();
-    if (at.empty()) // of an empty frame
-        return matches.clear();
-    const auto check = [&](const char* name, const Mat& array, int type, int columns, bool optional)
+    std::vector<HostCopy> copies;
+    Mat at = onHost("locations", locations, copies);
+    const Mat score = onHost("scores", scores, copies), confident = onHost("confidence", confidence, copies);
+    const Mat state = onHost("status", status, copies), exact = onHost("refined", refined, copies);
+    if (at.type() == CV_32SC1 && at.cols == 2)
+        at = at.reshape(2);
+    const auto check = [&](const char* name, const Mat& array, int type, int columns)
     {
-        if (optional && array.empty())
-            return;
-        if (array.type() != type || array.size() != Size(columns, at.rows))
+        if (!array.empty() && (array.type() != type || array.size() != Size(columns, at.rows)))
             CV_Error_(Error::StsUnmatchedSizes,
                       ("%s: %s of %d x %d, but %s of %d x %d is needed", name, typeToString(array.type()).c_str(),
                        array.rows, array.cols, typeToString(type).c_str(), at.rows, columns));
     };
-    check("locations", at, CV_32SC2, at.cols, false);
-    check("scores", score, CV_32FC1, at.cols, true);
-    check("confidence", confident, CV_32FC1, 1, true);
-    check("status", state, CV_8UC1, 1, true);
-    check("refined", exact, CV_32FC2, at.cols, true);
+    check("locations", at, CV_32SC2, at.cols);
+    if (!at.empty()) // of an empty frame
+    {
+        check("scores", score, CV_32FC1, at.cols);
+        check("confidence", confident, CV_32FC1, 1);
+        check("status", state, CV_8UC1, 1);
+        check("refined", exact, CV_32FC2, at.cols);
+    }
+    if (!copies.empty())
+        download(copies, detail::handleOf(stream));
 
-    std::vector<FragmentMatch> result(at.rows);
-    for (int i = 0; i < at.rows; ++i)
+    std::vector<FragmentMatch> result(at.empty() ? 0 : at.rows);
+    for (int i = 0; i < static_cast<int>(result.size()); ++i)
     {
         FragmentMatch& match = result[i];
         match.confidence = confident.empty() ? -1.f : confident.at<float>(i);
@@ -204,163 +212,86 @@ void FragmentMatcherImpl::convert(InputArray locations, InputArray scores, Input
     matches.swap(result);
 }
 
-void FragmentMatcherImpl::find(InputArray frame, InputArray searchAreas, std::vector<FragmentMatch>& matches,
-                               Stream& stream)
-{
-    Mat locations, scores, confidence, status, refined;
-    match(frame, searchAreas, locations, scores, confidence, status, refined, stream);
-    convert(locations, scores, confidence, status, refined, matches, stream);
-}
-
-static void writeMap(const std::vector<uint64_t>& values, int metric, uint64_t W, Mat map, size_t first)
-{
-    for (size_t p = 0; p < values.size(); ++p)
-    {
-        uchar* target = map.data + (first + p) * map.elemSize(); // maps of the CPU engine have no gaps
-        if (map.depth() == CV_32F)
-            *reinterpret_cast<float*>(target) = scoreOf(values[p], metric, W);
-        else if (map.depth() == CV_32S)
-            *reinterpret_cast<int*>(target) = static_cast<int>(values[p]);
-        else
-            *reinterpret_cast<double*>(target) = static_cast<double>(values[p]);
-    }
-}
-
-static void scoresOnCpu(const ImageView& frame, const HostFragment& fragment, const SearchWindow& window, int metric,
-                        const Mat& map, size_t first)
-{
-    std::vector<uint64_t> values(static_cast<size_t>(window.cols) * window.rows);
-    cpu::scores(frame, fragment, window, metric, values.data());
-    writeMap(values, metric, fragment.sums.W, map, first);
-}
+// --- score maps ------------------------------------------------------------------------------------------------------
 
 void FragmentMatcherImpl::scoreMap(int index, InputArray frame, const Rect& searchArea, OutputArray map, int depth,
                                    Stream& stream)
 {
     checkIndex(index);
-    checkDepth(depth, fragments_[index]);
+    const Fragment& fragment = fragments_.list[index];
+    checkDepth(depth, fragment);
     if (searchArea.width < 0 || searchArea.height < 0)
         CV_Error_(Error::StsOutOfRange, ("searchArea: size %d x %d is negative", searchArea.width, searchArea.height));
-    if (frame.empty())
-        return map.release();
-    checkFrame(frame);
-    const Size size = fragments_[index].size, whole = frame.size();
-    const Rect chosen = searchArea.empty() ? Rect(Point(), whole) : searchArea;
-    const Rect4 area = {chosen.x, chosen.y, chosen.width, chosen.height};
-    const SearchWindow window = searchWindow(area, whole.width, whole.height, size.width, size.height);
-    if (window.cols == 0)
-        return map.release();
-    if (!onDevice(frame))
-    {
-        checkOnHost(map);
-        Mat target(window.rows, window.cols, CV_MAKETYPE(depth, 1));
-        const Mat picture = frame.getMat();
-        scoresOnCpu(viewOf(picture), hostFragments()[index], window, params_.metric, target, 0);
-        target.copyTo(map);
-        return;
-    }
-#ifdef HAVE_CUDA
-    const Output output(map, window.rows, window.cols, CV_MAKETYPE(depth, 1), spare_[0]);
-    const GpuMat picture = frame.getGpuMat();
-    engine(stream).scoreMap(index, viewOf(picture), area, settingsOf(params_), anyWeighted(), depth,
-                            output.view<void>(), StreamAccessor::getStream(stream));
-    if (output.download(map, stream))
-        stream.waitForCompletion();
-#else
-    CV_UNUSED(stream);
-    noCuda();
-#endif
+    if (isEmpty(frame))
+        return detail::release(map);
+    const Frame opened = open(frame, stream);
+    const int cols = opened.view.cols, rows = opened.view.rows;
+    const Rect4 area = searchArea == Rect() ? Rect4{0, 0, cols, rows}
+                                            : Rect4{searchArea.x, searchArea.y, searchArea.width, searchArea.height};
+    const SearchWindow window = searchWindow(area, cols, rows, fragment.width, fragment.height);
+    const Output output("map", map, window.rows, window.cols, CV_MAKETYPE(depth, 1), opened.onDevice);
+    if (output)
+        opened.engine->scoreMap(index, opened.view, fragments_, window, params_.metric, depth, output.view(),
+                                opened.stream);
 }
 
 void FragmentMatcherImpl::scoreMaps(InputArray frame, InputArray searchAreas, OutputArray buffer,
                                     std::vector<int>& offsets, int depth, Stream& stream)
 {
-    for (const Fragment& fragment : fragments_)
+    for (const Fragment& fragment : fragments_.list)
         checkDepth(depth, fragment);
-    if (!searchAreas.empty() && onDevice(searchAreas))
+    if (onDevice(searchAreas) && !isNone(searchAreas))
         CV_Error(Error::StsBadArg,
                  "searchAreas: scoreMaps needs them on the host, as they give the size of the buffer");
-    if (frame.empty())
+    if (isEmpty(frame))
     {
-        offsets.clear();
-        return buffer.release();
+        detail::release(buffer);
+        return offsets.clear();
     }
-    checkFrame(frame);
-    const Size whole = frame.size();
-    const int n = getFragmentCount();
-    std::vector<Rect4> areas(n, Rect4{0, 0, whole.width, whole.height});
-    if (!searchAreas.empty())
-        areas = areasFrom(searchAreas, n);
+    const Frame opened = open(frame, stream);
+    std::vector<Rect4> memory;
+    const SearchAreas areas = areasOf(searchAreas, opened, memory);
+    const int cols = opened.view.cols, rows = opened.view.rows;
     std::vector<int> starts(1, 0);
     std::vector<SearchWindow> windows;
-    for (int i = 0; i < n; ++i)
+    for (int i = 0; i < getFragmentCount(); ++i)
     {
-        windows.push_back(
-            searchWindow(areas[i], whole.width, whole.height, fragments_[i].size.width, fragments_[i].size.height));
+        const Fragment& fragment = fragments_.list[i];
+        windows.push_back(searchWindow(areas.list ? *areas.list.row(i) : Rect4{0, 0, cols, rows}, cols, rows,
+                                       fragment.width, fragment.height));
         const int64_t end = starts.back() + static_cast<int64_t>(windows[i].cols) * windows[i].rows;
         if (end > 0x7fffffff)
             CV_Error_(Error::StsOutOfRange, ("searchAreas: more than 2^31 - 1 positions up to fragment %d", i));
         starts.push_back(static_cast<int>(end));
     }
-    offsets = starts;
-    if (starts.back() == 0)
-        return buffer.release();
-    const int type = CV_MAKETYPE(depth, 1);
-    if (!onDevice(frame))
-    {
-        checkOnHost(buffer);
-        Mat target(1, starts.back(), type);
-        const Mat picture = frame.getMat();
-        const std::vector<HostFragment> fragments = hostFragments();
-        for (int i = 0; i < n; ++i)
-            if (windows[i].cols > 0)
-                scoresOnCpu(viewOf(picture), fragments[i], windows[i], params_.metric, target, starts[i]);
-        target.copyTo(buffer);
-        return;
-    }
-#ifdef HAVE_CUDA
-    const Output output(buffer, 1, starts.back(), type, spare_[0]);
-    Areas given;
-    given.host = &areas;
-    const GpuMat picture = frame.getGpuMat();
-    engine(stream).scoreMaps(viewOf(picture), given, settingsOf(params_), anyWeighted(), depth, output.view<void>(),
-                             starts, StreamAccessor::getStream(stream));
-    if (output.download(buffer, stream))
-        stream.waitForCompletion();
-#else
-    CV_UNUSED(stream);
-    noCuda();
-#endif
+    const Output output("buffer", buffer, 1, starts.back(), CV_MAKETYPE(depth, 1), opened.onDevice);
+    if (output)
+        opened.engine->scoreMaps(opened.view, fragments_, windows, starts, params_.metric, depth, output.view(),
+                                 opened.stream);
+    offsets.swap(starts);
 }
+
+// --- next areas ------------------------------------------------------------------------------------------------------
 
 void FragmentMatcherImpl::predictAreas(InputArray locations, int radius, Size frameSize, OutputArray areas,
                                        Stream& stream)
 {
-    CV_CheckGE(radius, 0, "radius must not be negative");
-    CV_Check(frameSize, frameSize.width >= 0 && frameSize.height >= 0, "frameSize must not be negative");
+    if (radius < 0)
+        CV_Error_(Error::StsOutOfRange, ("radius: %d, but it must not be negative", radius));
+    if (frameSize.width < 0 || frameSize.height < 0)
+        CV_Error_(Error::StsOutOfRange,
+                  ("frameSize: %d x %d, but it must not be negative", frameSize.width, frameSize.height));
     const int n = getFragmentCount();
-    if (!onDevice(locations))
-    {
-        const Mat at = locationsFrom("locations", locations.getMat());
-        checkLocationRows("locations", at.rows, n);
-        const RowsView<Rect4> out = Output(areas, n, 1, CV_32SC4).view<Rect4>();
-        for (int i = 0; i < n && out; ++i)
-            *out.row(i) = predictedArea(*at.ptr<Position>(i), fragments_[i].size.width, fragments_[i].size.height,
-                                        radius, frameSize.width, frameSize.height);
-        return;
-    }
-#ifdef HAVE_CUDA
-    const GpuMat at = locationsFrom("locations", locations.getGpuMat());
-    checkLocationRows("locations", at.rows, n);
-    const Output output(areas, n, 1, CV_32SC4, spare_[0]);
-    engine(stream).predictAreas({at.ptr<Position>(), at.step}, radius, frameSize, output.view<Rect4>(),
-                                StreamAccessor::getStream(stream));
-    if (output.download(areas, stream))
-        stream.waitForCompletion();
-#else
-    CV_UNUSED(stream);
-    noCuda();
-#endif
+    const bool device = onDevice(locations);
+    const Mat host = device ? Mat() : hostArray("locations", locations);
+    const GpuMat there = device ? deviceArray("locations", locations) : GpuMat();
+    if (n == 0 && (device ? there.empty() : host.empty()))
+        return detail::release(areas);
+    const detail::ListView at = device ? listOf("locations", there, 2, n, true) : listOf("locations", host, 2, n, true);
+    Engine& engine = device ? cuda() : *cpu_;
+    const Output output("areas", areas, n, 1, CV_32SC4, device);
+    engine.predictAreas(at.as<Position>(), fragments_, radius, frameSize.width, frameSize.height, output.view(),
+                        device ? detail::handleOf(stream) : nullptr);
 }
 
 }}} // namespace cv::cuda::fragment_matcher

@@ -22,6 +22,7 @@
 namespace cv { namespace cuda { namespace quick_shift {
 
 const int MAX_CHANNELS = 4;
+const int CELL = 8;                  //!< side of the cells whose best key prunes far searches
 const int MAX_WINDOW_RADIUS = 1023;  //!< of the density window; 3 sigma
 const int MAX_SEARCH_RADIUS = 32767; //!< so that dx^2 + dy^2 fits int
 const int WEIGHT_BITS = 23;          //!< fractional bits of a pair's weight
@@ -62,17 +63,17 @@ CT_HOST_DEVICE uint32_t mantissaOf(uint32_t bits)
 #endif
 }
 
-//! From the clamped exponent y on: see the top of the file. The result is WEIGHT_BIAS + round(2^23 weight).
-CT_HOST_DEVICE uint32_t weightBitsOf(float y, float spatial)
+//! From the clamped exponent y on, whose bits are shifted: see the top of the file. The result is WEIGHT_BIAS + round(2^23 weight).
+CT_HOST_DEVICE uint32_t weightBitsOf(uint32_t shifted, float spatial)
 {
     const float c[5] = {CT_QUICK_SHIFT_EXP2};
-    const uint32_t shifted = floatBits(y) << 5;
     const uint32_t mantissa = mantissaOf(shifted);
     const float m = bitsFloat(mantissa);
     const float p = fmaf(fmaf(fmaf(fmaf(c[4], m, c[3]), m, c[2]), m, c[1]), m, c[0]);
     const float twice = bitsFloat(shifted + (floatBits(p) - mantissa));
     return floatBits(fmaf(twice, spatial, 2.f));
 }
+CT_HOST_DEVICE uint32_t weightBitsOf(float y, float spatial) { return weightBitsOf(floatBits(y) << 5, spatial); }
 
 //! @param dc squared colour distance. @param minusRate see densityRate(). @param spatial exp(-(dx^2+dy^2)/(2 sigma^2)).
 CT_HOST_DEVICE uint32_t weightBits(float dc, float minusRate, float spatial)
@@ -95,8 +96,9 @@ CT_HOST_DEVICE float colourDistance(const float* a, const float* b, int channels
     return dc;
 }
 
-/** The colour factor's slope: lambda^2 log2(e)/(2 sigma^2), halved. Rounded so that 32 + 2^23 rate is a float: then the
-CUDA kernel may add an 8-bit distance in the mantissa of 2^23 and gets the same y from one fma. */
+/** The colour factor's slope: lambda^2 log2(e)/(2 sigma^2), halved. Rounded so that 16 - 2^23 rate is a float as long as
+fitsWords() says so: then the CUDA kernel may add an 8-bit distance in the mantissa of 2^23 and gets 48 - y, which is all of y in
+another order, from one fma. */
 inline float densityRate(double colorWeight, double sigma)
 {
     const double rate = colorWeight * 1.4426950408889634 / (4. * sigma * sigma);
@@ -105,6 +107,13 @@ inline float densityRate(double colorWeight, double sigma)
         rounded = static_cast<float>(std::nearbyint(rate * 2199023255552.) / 2199023255552.); // multiples of 2^-41
     return rounded;
 }
+
+/** True when 16 - v, v = 2^23 rate, is a float for a rate of densityRate(). v < 32: both are multiples of 2^-18, and so are floats
+in [-16,16]. Else let 2^e <= v < 2^(e+1). The last bit of v is clear, so v is a multiple of 2^(e-22); so is 16 for e <= 26, and so
+are floats up to 2^(e+1). For e = 27 the difference is a multiple of 16 below 2^28, as floats there are, or smaller. From
+v = 2^28 on they are multiples of 32, and the 16 would be lost: colours count so much more than places there
+(colorScale > 9.4 sigma) that such pictures become floats. */
+inline bool fitsWords(float rate) { return rate < 32.f; }
 
 //! Squared distance in the joint space; ds = dx^2 + dy^2.
 CT_HOST_DEVICE float squaredDistance(float dc, float colorWeight, int ds)
@@ -218,6 +227,13 @@ CT_HOST_DEVICE float meanOf(int64_t sum, int64_t area, double scale)
 CT_HOST_DEVICE uint32_t roundedMean(int64_t sum, int64_t area)
 {
     return static_cast<uint32_t>((2 * sum + area) / (2 * area));
+}
+
+//! Pairs of labels in the order in which they are given: the lower label, then the other.
+CT_HOST_DEVICE uint64_t adjacentLabels(int a, int b)
+{
+    const uint32_t low = a < b ? a : b, high = a < b ? b : a;
+    return static_cast<uint64_t>(low) << 32 | high;
 }
 
 //! Order in which connect() joins pieces: more pixels first, then the lower first pixel.

@@ -2,222 +2,220 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 #include "../precomp.hpp"
-#include "stages.hpp"
+#include "engine.hpp"
+#include "scratch_cpu.hpp"
 #include <algorithm>
+#include <cstring>
 
 namespace cv { namespace cuda { namespace quick_shift {
 
 namespace {
 
-class CpuEngine : public Engine
+//! Rows without gaps to wherever the output lies.
+void copyRows(const void* tight, const OutputView& out)
+{
+    if (!out)
+        return;
+    const uint8_t* from = static_cast<const uint8_t*>(tight);
+    for (int y = 0; y < out.rows; ++y, from += out.rowBytes())
+        std::memcpy(out.as<uint8_t>().row(y), from, out.rowBytes());
+}
+
+class CpuEngine CV_FINAL : public Engine
 {
 public:
     CpuEngine() = default;
-
-    //! Takes over what tiles gave.
-    CpuEngine(const Mat& keys, const Mat& parents, const Mat& distances, const Parameters& parameters)
-        : parameters_(parameters), keys_(keys), parents_(parents), distances_(distances)
+    explicit CpuEngine(HostResults&& results) : results_(std::move(results))
     {
-        count_ = cpu::label(parents_, labels_);
+        results_.labels.resize(results_.extent.total());
+        results_.count =
+            cpu::label(results_.extent.pixels(), results_.trees(), INFINITY, scratch_, results_.labels.data());
     }
 
-    void compute(const std::vector<_InputArray>& images, const std::vector<_InputArray>& masks, const Plan& plan,
-                 Stream&) CV_OVERRIDE
+    bool compute(const std::vector<PictureView>& pictures, const std::vector<PictureView>& masks,
+                 const Settings& settings, const std::vector<OutputView>& labels, StreamHandle) CV_OVERRIDE
     {
-        const Size size = images[0].size();
-        pictures_ = static_cast<int>(images.size());
-        parameters_ = plan.parameters;
-        for (Mat* stack : {&keys_, &parents_, &labels_})
-            stack->create(size.height * pictures_, size.width, CV_32S);
-        distances_.create(size.height * pictures_, size.width, CV_32F);
-        count_ = 0;
-        for (int i = 0; i < pictures_; ++i)
+        prepare({pictures[0].cols, pictures[0].rows, static_cast<int>(pictures.size())}, settings);
+        const Parameters& parameters = settings.parameters;
+        HostResults& to = next_;
+        for (int i = 0; i < to.extent.count; ++i)
         {
-            Mat keys = picture(keys_, i), parents = picture(parents_, i), distances = picture(distances_, i);
-            Mat labels = picture(labels_, i);
-            const Mat mask = masks.empty() ? Mat() : masks[i].getMat();
-            cpu::pack(images[i].getMat(), mask, plan, features_);
-            cpu::density(features_, plan, keys);
-            cpu::parents(features_, keys, parameters_, parents, distances);
-            count_ += cpu::label(parents, labels);
+            const size_t at = static_cast<size_t>(i) * to.extent.pixels();
+            int* const parents = to.parents.data() + at;
+            float* const distances = to.distances.data() + at;
+            cpu::pack(pictures[i], masks.empty() ? PictureView() : masks[i], parameters, settings.scales, scratch_);
+            cpu::density(parameters, settings.spatial->rows.data(), scratch_, to.keys.data() + at);
+            cpu::parents(parameters, to.keys.data() + at, scratch_, parents, distances);
+            to.count += cpu::label(to.extent.pixels(), {parents, distances}, INFINITY, scratch_, to.labels.data() + at);
+            if (!labels.empty())
+                copyRows(to.labels.data() + at, labels[i]);
         }
+        std::swap(results_, next_);
+        return true;
     }
 
-    void computeFromHost(const Mat& image, const Mat& mask, const Plan& plan) CV_OVERRIDE
+    bool hasCaptured(StreamHandle) CV_OVERRIDE { return false; }
+    Shape shape(StreamHandle) CV_OVERRIDE { return {results_.extent, results_.settings.maxDist}; }
+    int count(StreamHandle) CV_OVERRIDE { return results_.count; }
+
+    void labels(const OutputView& out, StreamHandle) CV_OVERRIDE { copyRows(results_.labels.data(), out); }
+    void parents(const OutputView& out, StreamHandle) CV_OVERRIDE { copyRows(results_.parents.data(), out); }
+    void distances(const OutputView& out, StreamHandle) CV_OVERRIDE { copyRows(results_.distances.data(), out); }
+    void density(const OutputView& out, StreamHandle) CV_OVERRIDE
     {
-        std::vector<_InputArray> masks;
-        if (!mask.empty())
-            masks.push_back(mask);
-        compute({image}, masks, plan, noStream());
+        cpu::densities(results_.extent, results_.settings.parameters, results_.keys.data(), out.as<float>());
     }
 
-    int count() CV_OVERRIDE { return count_; }
-    void labels(OutputArray out, int i, Stream&) CV_OVERRIDE { (i < 0 ? labels_ : picture(labels_, i)).copyTo(out); }
-    void parents(OutputArray out, Stream&) CV_OVERRIDE { parents_.copyTo(out); }
-    void distances(OutputArray out, Stream&) CV_OVERRIDE { distances_.copyTo(out); }
-
-    void density(OutputArray out, Stream&) CV_OVERRIDE
+    void segment(float tau, const OutputView& out, StreamHandle) CV_OVERRIDE
     {
-        out.create(keys_.size(), CV_32F);
-        Mat density = out.getMat();
-        for (int y = 0; y < keys_.rows; ++y)
-            for (int x = 0; x < keys_.cols; ++x)
-                density.ptr<float>(y)[x] = keyDensity(keys_.ptr<uint32_t>(y)[x], parameters_);
+        cutLabels(tau);
+        copyRows(next_.labels.data(), out);
     }
 
-    void segment(float tau, OutputArray out, Stream&) CV_OVERRIDE
+    int countAt(float tau, StreamHandle) CV_OVERRIDE
     {
-        Mat cutParents, labels(parents_.size(), CV_32S);
-        for (int i = 0; i < pictures_; ++i)
-        {
-            Mat part = picture(labels, i);
-            cpu::cut(picture(parents_, i), picture(distances_, i), tau, cutParents);
-            cpu::label(cutParents, part);
-        }
-        labels.copyTo(out);
+        return cpu::countLonger(results_.extent.total(), results_.trees(), tau);
     }
 
-    int countAt(float tau, Stream&) CV_OVERRIDE
+    float tauFor(int number, StreamHandle) CV_OVERRIDE
     {
-        int n = 0;
-        const int pixels = parents_.rows * parents_.cols;
-        for (int i = 0; i < pixels; ++i)
-            n += parents_.ptr<int>()[i] >= 0 && distances_.ptr<float>()[i] > tau;
-        return n;
+        const int roots = cpu::sortLinks(results_.extent.total(), results_.trees(), links_);
+        return linkFor(number, roots, static_cast<int>(links_.size()), [this](int i) { return links_[i]; });
     }
 
-    void mergeHeights(OutputArray heights, OutputArray counts, Stream&) CV_OVERRIDE
+    int findHeights(StreamHandle) CV_OVERRIDE
     {
-        std::vector<float> links;
-        int roots = 0;
-        const int pixels = parents_.rows * parents_.cols;
-        for (int i = 0; i < pixels; ++i)
-        {
-            const float d = distances_.ptr<float>()[i];
-            if (parents_.ptr<int>()[i] < 0)
-                continue;
-            if (isFinite(d))
-                links.push_back(d);
-            else
-                ++roots;
-        }
-        std::sort(links.begin(), links.end());
-        std::vector<float> distinct;
-        std::vector<int> left;
-        for (size_t i = 0; i < links.size(); ++i)
-            if (i + 1 == links.size() || links[i + 1] != links[i])
+        const int roots = cpu::sortLinks(results_.extent.total(), results_.trees(), links_);
+        heights_.clear();
+        left_.clear();
+        for (size_t i = 0; i < links_.size(); ++i)
+            if (i + 1 == links_.size() || links_[i + 1] != links_[i])
             {
-                distinct.push_back(links[i]);
-                left.push_back(roots + static_cast<int>(links.size() - 1 - i));
+                heights_.push_back(links_[i]);
+                left_.push_back(roots + static_cast<int>(links_.size() - 1 - i));
             }
-        const int n = static_cast<int>(distinct.size()); // Mat(distinct) would be one row in OpenCV 5
-        if (heights.needed())
-            Mat(n, 1, CV_32F, distinct.data()).copyTo(heights);
-        if (counts.needed())
-            Mat(n, 1, CV_32S, left.data()).copyTo(counts);
+        return static_cast<int>(heights_.size());
+    }
+    void heights(const OutputView& heights, const OutputView& counts, StreamHandle) CV_OVERRIDE
+    {
+        copyRows(heights_.data(), heights);
+        copyRows(left_.data(), counts);
     }
 
-    void contours(OutputArray out, bool thick, Stream&) CV_OVERRIDE
+    void contours(bool thick, const OutputView& out, StreamHandle) CV_OVERRIDE
     {
-        out.create(labels_.size(), CV_8U);
-        Mat mask = out.getMat();
-        for (int i = 0; i < pictures_; ++i)
+        cpu::contours(results_.extent, results_.labels.data(), thick, out.as<uint8_t>());
+    }
+
+    void meanColor(const PictureView& image, const OutputView& dst, StreamHandle) CV_OVERRIDE
+    {
+        const double scale = cpu::colourScale(image);
+        const std::vector<Sums> all = cpu::sums(results_.extent, results_.labels.data(), results_.count, image, scale);
+        cpu::paintMeans(results_.extent, results_.labels.data(), all, image, scale, dst.as<void>());
+    }
+
+    void statistics(const PictureView& image, int count, const StatisticsViews& out, StreamHandle) CV_OVERRIDE
+    {
+        const double scale = image ? cpu::colourScale(image) : 1.;
+        const std::vector<Sums> all =
+            cpu::sums(results_.extent, results_.labels.data(), count, out.means ? image : PictureView(), scale);
+        cpu::tabulate(all, image.channels, scale,
+                      {out.areas.as<int>(), out.means.as<float>(), out.centroids.as<float>(), out.boxes.as<int>()});
+    }
+
+    int findAdjacency(StreamHandle) CV_OVERRIDE
+    {
+        cpu::adjacency(results_.extent, results_.labels.data(), pairs_);
+        return static_cast<int>(pairs_.size());
+    }
+    void adjacency(const OutputView& out, StreamHandle) CV_OVERRIDE
+    {
+        for (int i = 0; i < out.rows; ++i)
         {
-            Mat part = picture(mask, i);
-            cpu::contours(picture(labels_, i), thick, part);
+            out.as<int>().row(i)[0] = static_cast<int>(pairs_[i] >> 32);
+            out.as<int>().row(i)[1] = static_cast<int>(pairs_[i]);
         }
     }
 
-    void meanColor(InputArray image, OutputArray out, Stream&) CV_OVERRIDE
+    void apply(float tau, StreamHandle) CV_OVERRIDE
     {
-        const Mat src = image.getMat(); // before create(): out may be image
-        out.create(src.size(), src.type());
-        Mat dst = out.getMat();
-        cpu::meanColor(labels_, count_, src, dst);
+        results_.count = cutLabels(tau);
+        std::swap(results_.labels, next_.labels);
     }
 
-    void statistics(InputArray image, OutputArray areas, OutputArray means, OutputArray centroids, OutputArray boxes,
-                    Stream&) CV_OVERRIDE
+    int connect(int minSize, StreamHandle) CV_OVERRIDE
     {
-        const Mat src = image.getMat();
-        const double scale = cpu::colourScale(src);
-        const std::vector<cpu::Sums> all = cpu::sums(labels_, count_, means.needed() ? src : Mat(), scale);
-        Mat a(count_, 1, CV_32S), m(count_, 1, CV_MAKETYPE(CV_32F, src.channels())), c(count_, 1, CV_32FC2);
-        Mat b(count_, 1, CV_32SC4);
-        for (int i = 0; i < count_; ++i)
-        {
-            const cpu::Sums& s = all[i];
-            a.at<int>(i) = static_cast<int>(s.area);
-            for (int k = 0; k < src.channels(); ++k)
-                m.ptr<float>(i)[k] = meanOf(s.colour[k], s.area, scale);
-            c.at<Vec2f>(i) = Vec2f(meanOf(s.x, s.area, 1.), meanOf(s.y, s.area, 1.));
-            b.at<Vec4i>(i) = Vec4i(s.left, s.top, s.right - s.left + 1, s.bottom - s.top + 1);
-        }
-        if (areas.needed())
-            a.copyTo(areas);
-        if (means.needed())
-            m.copyTo(means);
-        if (centroids.needed())
-            c.copyTo(centroids);
-        if (boxes.needed())
-            b.copyTo(boxes);
+        next_.labels = results_.labels;
+        results_.count = cpu::connect(results_.extent, minSize, next_.labels.data());
+        std::swap(results_.labels, next_.labels);
+        return results_.count;
     }
 
-    int connect(int minSize, Stream&) CV_OVERRIDE { return count_ = cpu::connect(labels_, minSize); }
     size_t workspaceBytes() const CV_OVERRIDE { return 0; }
 
-    void fetch(Mat& keys, Mat& parents, Mat& distances) CV_OVERRIDE
+    void computeFromHost(const PictureView& picture, const PictureView& mask, const Settings& settings) CV_OVERRIDE
     {
-        keys = keys_;
-        parents = parents_;
-        distances = distances_;
+        std::vector<PictureView> masks;
+        if (mask)
+            masks.push_back(mask);
+        compute({picture}, masks, settings, {}, nullptr);
+    }
+
+    void fetch(const Window& part, RowsView<uint32_t> keys, RowsView<int> parents,
+               RowsView<float> distances) CV_OVERRIDE
+    {
+        for (int y = 0; y < part.rows; ++y)
+        {
+            const size_t at = static_cast<size_t>(part.y + y) * results_.extent.cols + part.x;
+            std::copy_n(results_.keys.data() + at, part.cols, keys.row(y));
+            std::copy_n(results_.parents.data() + at, part.cols, parents.row(y));
+            std::copy_n(results_.distances.data() + at, part.cols, distances.row(y));
+        }
     }
 
 private:
-    Mat picture(const Mat& stack, int i) const
+    //! Room for results beside the present ones, which stay until all went well.
+    void prepare(const Extent& extent, const Settings& settings)
     {
-        const int rows = stack.rows / pictures_;
-        return stack.rowRange(i * rows, (i + 1) * rows);
+        const size_t n = extent.total();
+        next_.extent = extent;
+        next_.settings = settings;
+        next_.count = 0;
+        next_.keys.resize(n);
+        next_.parents.resize(n);
+        next_.distances.resize(n);
+        next_.labels.resize(n);
     }
 
-    Parameters parameters_ = {};
-    cpu::Features features_;
-    Mat keys_, parents_, distances_, labels_;
-    int pictures_ = 1, count_ = 0;
+    //! Labels of the trees without links longer than tau, to next_.labels. @return their number.
+    int cutLabels(float tau)
+    {
+        const int pixels = results_.extent.pixels();
+        next_.labels.resize(results_.extent.total());
+        int count = 0;
+        for (int i = 0; i < results_.extent.count; ++i)
+        {
+            const size_t at = static_cast<size_t>(i) * pixels;
+            const Trees trees = {results_.parents.data() + at, results_.distances.data() + at};
+            count += cpu::label(pixels, trees, tau, scratch_, next_.labels.data() + at);
+        }
+        return count;
+    }
+
+    HostResults results_, next_; //!< next_: memory for the next compute()
+    cpu::Scratch scratch_;
+    std::vector<float> links_, heights_; //!< of findHeights()
+    std::vector<int> left_;
+    std::vector<uint64_t> pairs_; //!< of findAdjacency()
 };
 
 } // namespace
 
 std::unique_ptr<Engine> makeCpuEngine() { return std::unique_ptr<Engine>(new CpuEngine); }
 
-std::unique_ptr<Engine> computeTiled(const Mat& image, const Mat& mask, Size tile, const Plan& plan, Engine& worker)
+std::unique_ptr<Engine> makeCpuEngine(HostResults&& results)
 {
-    const Rect whole(Point(), image.size());
-    const int border = plan.parameters.radius + plan.parameters.searchRadius;
-    Mat keys(image.size(), CV_32S), parents(image.size(), CV_32S), distances(image.size(), CV_32F);
-    for (int64 y = 0; y < image.rows; y += tile.height)
-        for (int64 x = 0; x < image.cols; x += tile.width)
-        {
-            const Rect core = Rect(static_cast<int>(x), static_cast<int>(y), std::min(tile.width, image.cols),
-                                   std::min(tile.height, image.rows)) &
-                              whole;
-            const Rect part =
-                Rect(core.x - border, core.y - border, core.width + 2 * border, core.height + 2 * border) & whole;
-            Mat partKeys, partParents, partDistances;
-            worker.computeFromHost(image(part), mask.empty() ? Mat() : mask(part), plan);
-            worker.fetch(partKeys, partParents, partDistances);
-            const Rect inside(core.tl() - part.tl(), core.size());
-            partKeys(inside).copyTo(keys(core));
-            partDistances(inside).copyTo(distances(core));
-            for (int r = 0; r < core.height; ++r)
-                for (int c = 0; c < core.width; ++c)
-                {
-                    const int parent = partParents.ptr<int>(inside.y + r)[inside.x + c];
-                    parents.ptr<int>(core.y + r)[core.x + c] =
-                        parent < 0 ? -1 : (part.y + parent / part.width) * image.cols + part.x + parent % part.width;
-                }
-        }
-    return std::unique_ptr<Engine>(new CpuEngine(keys, parents, distances, plan.parameters));
+    return std::unique_ptr<Engine>(new CpuEngine(std::move(results)));
 }
 
 }}} // namespace cv::cuda::quick_shift

@@ -2,362 +2,395 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 #include "../precomp.hpp"
+#include "../common/arrays.hpp"
+#include "engine.hpp"
 
 #ifdef HAVE_CUDA
 
-#include "../common/device_buffer.hpp"
-#include "stages.hpp"
-#include "stages_cuda.hpp"
-#include <algorithm>
+#include "result_sets.hpp"
+#include "scratch_cuda.hpp"
+#include <cfloat>
 
 namespace cv { namespace cuda { namespace quick_shift {
 
 namespace {
 
+using detail::Call;
 using detail::cudaCheck;
 using detail::DeviceBuffer;
-
-cudaStream_t raw(Stream& stream) { return StreamAccessor::getStream(stream); }
-
-gpu::Source sourceOf(const GpuMat& image, const GpuMat& mask = GpuMat())
-{
-    return {image.data, image.step, image.depth(), image.channels(), {mask.data, mask.step}};
-}
+using detail::Downloads;
 
 //! Waits for the stream.
-template <typename T> T download(const T* device, cudaStream_t stream)
+template <typename T> T download(const T* device, const Call& call)
 {
     T value;
-    cudaCheck(cudaMemcpyAsync(&value, device, sizeof(T), cudaMemcpyDeviceToHost, stream), "quick shift download");
-    cudaCheck(cudaStreamSynchronize(stream), "quick shift");
+    cudaCheck(cudaMemcpyAsync(&value, device, sizeof(T), cudaMemcpyDeviceToHost, call.stream()), "quick shift number");
+    call.wait("quick shift number");
     return value;
 }
 
-//! Lets fill() write a GpuMat of the wanted shape: the output itself, or a passing one that is downloaded. Host: waits.
-template <typename Fill> void produce(OutputArray out, int rows, int cols, int type, Stream& stream, const Fill& fill)
-{
-    if (!out.needed())
-        return;
-    if (rows == 0 || cols == 0)
-        return out.release();
-    if (out.kind() == _InputArray::CUDA_GPU_MAT)
-    {
-        out.create(rows, cols, type);
-        GpuMat mat = out.getGpuMat();
-        return fill(mat);
-    }
-    GpuMat mat(rows, cols, type);
-    fill(mat);
-    mat.download(out, stream);
-    stream.waitForCompletion();
-}
-
-class CudaEngine : public Engine
+class CudaEngine CV_FINAL : public Engine
 {
 public:
-    void compute(const std::vector<_InputArray>& images, const std::vector<_InputArray>& masks, const Plan& plan,
-                 Stream& stream) CV_OVERRIDE
+    bool compute(const std::vector<PictureView>& pictures, const std::vector<PictureView>& masks,
+                 const Settings& settings, const std::vector<OutputView>& labels, StreamHandle stream) CV_OVERRIDE
     {
-        checkDevice();
-        const Size size = images[0].size();
-        const int type = images[0].type();
-        extent_ = {size.width, size.height, static_cast<int>(images.size())};
-        parameters_ = plan.parameters;
-        stream_ = stream;
-        const bool bytes = CV_MAT_DEPTH(type) == CV_8U && !plan.scaled;
-        reserve(bytes, CV_MAT_CN(type), !masks.empty());
-        uploadSpatial(plan, stream);
-
-        gpu::Scales scales = {{}, plan.scaled};
-        std::copy(plan.scales, plan.scales + MAX_CHANNELS, scales.factor);
-        const cudaStream_t s = raw(stream);
-        for (int i = 0; i < extent_.count; ++i)
-            gpu::pack(sourceOf(images[i].getGpuMat(), masks.empty() ? GpuMat() : masks[i].getGpuMat()), i, extent_,
-                      scales, features_, s);
-        gpu::density(features_, extent_, parameters_, spatial_.as<float>(), sums_.as<uint64_t>(), keys_.as<uint32_t>(),
-                     cells_.as<uint32_t>(), s);
-        gpu::parents(features_, extent_, parameters_, keys_.as<uint32_t>(), cells_.as<uint32_t>(), jumps(),
-                     far_.as<int>(), parents_.as<int>(), distances_.as<float>(), s);
-        gpu::label(extent_, parents_.as<int>(), distances_.as<float>(), INFINITY, jumps(), ranks(), labels_.as<int>(),
-                   counts_.as<int>(), scratch_.as<void>(), scratch_.bytes(), s);
-        count_ = -1;
-        replayed_ = detail::isCapturing(s);
+        const Call call(workspace_, stream);
+        return compute(call, pictures, masks, settings, labels);
     }
 
-    void computeFromHost(const Mat& image, const Mat& mask, const Plan& plan) CV_OVERRIDE
+    bool hasCaptured(StreamHandle stream) CV_OVERRIDE
     {
-        hostImage_.upload(image);
-        if (!mask.empty())
-            hostMask_.upload(mask);
-        std::vector<_InputArray> masks;
-        if (!mask.empty())
-            masks.push_back(hostMask_);
-        compute({hostImage_}, masks, plan, noStream());
+        return sets_.anyCaptured() && detail::isCapturing(stream) && sets_.captured(Call(workspace_, stream));
     }
 
-    //! Kept once known, but not when a graph may have replayed compute() since.
-    int count() CV_OVERRIDE
+    Shape shape(StreamHandle stream) CV_OVERRIDE
     {
-        if (count_ >= 0)
-            return count_;
-        std::vector<int> counts(extent_.count);
-        const cudaStream_t s = raw(stream_);
-        cudaCheck(
-            cudaMemcpyAsync(counts.data(), counts_.as<int>(), counts.size() * sizeof(int), cudaMemcpyDeviceToHost, s),
-            "quick shift count");
-        cudaCheck(cudaStreamSynchronize(s), "quick shift");
-        int n = 0;
-        for (int c : counts)
-            n += c;
-        if (!replayed_)
-            count_ = n;
+        const ResultSet* const set = detail::isCapturing(stream) ? sets_.of(Call(workspace_, stream)) : sets_.current();
+        return {set->extent(), set->key.settings.maxDist};
+    }
+
+    //! Kept once known, but not while a graph may replay compute().
+    int count(StreamHandle stream) CV_OVERRIDE
+    {
+        const Call call(workspace_, stream);
+        call.refuseCapture("the number of superpixels");
+        ResultSet& set = *sets_.of(call);
+        const bool replayed = set.memory.usedByGraphs();
+        if (set.count >= 0 && !replayed)
+            return set.count;
+        const int n = downloadCounts(set.counts(), set.extent().count, call);
+        set.count = replayed ? -1 : n;
         return n;
     }
 
-    void labels(OutputArray out, int picture, Stream& stream) CV_OVERRIDE
+    void labels(const OutputView& out, StreamHandle stream) CV_OVERRIDE { give(&ResultSet::labels, out, stream); }
+    void parents(const OutputView& out, StreamHandle stream) CV_OVERRIDE { give(&ResultSet::parents, out, stream); }
+    void distances(const OutputView& out, StreamHandle stream) CV_OVERRIDE { give(&ResultSet::distances, out, stream); }
+
+    void density(const OutputView& out, StreamHandle stream) CV_OVERRIDE
     {
-        const size_t first = picture < 0 ? 0 : static_cast<size_t>(picture) * extent_.pixels();
-        emit(labels_.as<int>() + first, CV_32S, picture < 0 ? rows() : extent_.rows, out, stream);
-    }
-    void parents(OutputArray out, Stream& stream) CV_OVERRIDE { emit(parents_.as<int>(), CV_32S, rows(), out, stream); }
-    void distances(OutputArray out, Stream& stream) CV_OVERRIDE
-    {
-        emit(distances_.as<float>(), CV_32F, rows(), out, stream);
+        const Call call(workspace_, stream);
+        Downloads::Batch batch(downloads_, call);
+        const RowsView<float> rows = batch.view<float>(out);
+        const ResultSet& set = results(call);
+        gpu::densities(set.extent(), set.key.settings.parameters, set.keys(), rows, call.stream());
+        batch.finish();
     }
 
-    void density(OutputArray out, Stream& stream) CV_OVERRIDE
+    void segment(float tau, const OutputView& out, StreamHandle stream) CV_OVERRIDE
     {
-        produce(out, rows(), extent_.cols, CV_32F, stream,
-                [&](GpuMat& mat) {
-                    gpu::density(extent_, parameters_, keys_.as<uint32_t>(), {mat.ptr<float>(), mat.step}, raw(stream));
-                });
+        const Call call(workspace_, stream);
+        Downloads::Batch batch(downloads_, call);
+        batch.check(out);
+        batch.copy(out, cut(results(call), tau, call));
+        batch.finish();
     }
 
-    void segment(float tau, OutputArray out, Stream& stream) CV_OVERRIDE
+    int countAt(float tau, StreamHandle stream) CV_OVERRIDE
     {
-        int* const cut = static_cast<int*>(cutLabels_.reserve(sizeof(int) * extent_.total(), "labels"));
-        gpu::label(extent_, parents_.as<int>(), distances_.as<float>(), tau, jumps(), ranks(), cut,
-                   counts_.as<int>() + extent_.count, scratch_.as<void>(), scratch_.bytes(), raw(stream));
-        emit(cut, CV_32S, rows(), out, stream);
+        const Call call(workspace_, stream);
+        call.refuseCapture("the number of superpixels");
+        const ResultSet& set = results(call);
+        return countLonger(set, tau, call);
     }
 
-    int countAt(float tau, Stream& stream) CV_OVERRIDE
+    float tauFor(int number, StreamHandle stream) CV_OVERRIDE
     {
-        gpu::countLonger(extent_, parents_.as<int>(), distances_.as<float>(), tau, far_.as<int>(), raw(stream));
-        return download(far_.as<int>(), raw(stream));
+        const Call call(workspace_, stream);
+        call.refuseCapture("tauForSuperpixels()");
+        const ResultSet& set = results(call);
+        int roots = 0;
+        const int count = sortLinks(set, roots, call);
+        const float* const sorted = scratch_.links(set.extent(), call).sorted;
+        return linkFor(number, roots, count, [&](int i) { return download(sorted + i, call); });
     }
 
-    void mergeHeights(OutputArray heights, OutputArray counts, Stream& stream) CV_OVERRIDE
+    int findHeights(StreamHandle stream) CV_OVERRIDE
     {
-        const cudaStream_t s = raw(stream);
-        const size_t n = extent_.total();
-        float* const work = static_cast<float*>(work_.reserve(5 * n * sizeof(float), "merge heights"));
-        float *const links = work, *const sorted = work + n, *const distinct = work + 2 * n;
-        int *const lengths = reinterpret_cast<int*>(work + 3 * n), *const sums = reinterpret_cast<int*>(work + 4 * n);
-        int* const number = far_.as<int>();
-        gpu::selectLinks(extent_, distances_.as<float>(), links, number, scratch_.as<void>(), scratch_.bytes(), s);
-        const int linkCount = download(number, s);
-        int distinctCount = 0;
-        if (linkCount > 0)
-        {
-            cudaCheck(cudaMemsetAsync(lengths, 0, linkCount * sizeof(int), s), "quick shift heights");
-            gpu::sortLinks(linkCount, links, sorted, distinct, lengths, sums, number, scratch_.as<void>(),
-                           scratch_.bytes(), s);
-            distinctCount = download(number, s);
-        }
-        const int roots = countAt(FLT_MAX, stream);
-        produce(heights, distinctCount, 1, CV_32F, stream, [&](GpuMat& mat) { copyColumn(distinct, mat, s); });
-        std::vector<int> left(distinctCount);
-        if (distinctCount > 0 && counts.needed())
-        {
-            cudaCheck(cudaMemcpyAsync(left.data(), sums, distinctCount * sizeof(int), cudaMemcpyDeviceToHost, s),
-                      "quick shift heights");
-            cudaCheck(cudaStreamSynchronize(s), "quick shift");
-            for (int& c : left)
-                c = roots + linkCount - c;
-            produce(counts, distinctCount, 1, CV_32S, stream,
-                    [&](GpuMat& mat) { mat.upload(Mat(distinctCount, 1, CV_32S, left.data()), stream); });
-            cudaCheck(cudaStreamSynchronize(s), "quick shift"); // the upload reads `left`
-        }
-        else if (counts.needed())
-            counts.release();
+        const Call call(workspace_, stream);
+        call.refuseCapture("getMergeHeights()");
+        int roots = 0;
+        return sortLinks(results(call), roots, call) == 0 ? 0 : download(&scratch_.counters(call)->distinct, call);
     }
 
-    void contours(OutputArray out, bool thick, Stream& stream) CV_OVERRIDE
+    void heights(const OutputView& heights, const OutputView& counts, StreamHandle stream) CV_OVERRIDE
     {
-        produce(out, rows(), extent_.cols, CV_8U, stream,
-                [&](GpuMat& mat) {
-                    gpu::contours(extent_, labels_.as<int>(), thick, {mat.ptr<uint8_t>(), mat.step}, raw(stream));
-                });
+        const Call call(workspace_, stream);
+        const gpu::Links links = scratch_.links(results(call).extent(), call);
+        Downloads::Batch batch(downloads_, call);
+        batch.copy(heights, links.heights);
+        batch.copy(counts, links.left);
+        batch.finish();
     }
 
-    void meanColor(InputArray image, OutputArray out, Stream& stream) CV_OVERRIDE
+    void contours(bool thick, const OutputView& out, StreamHandle stream) CV_OVERRIDE
     {
-        const GpuMat src = image.getGpuMat(); // before create(): out may be image
-        const gpu::Source source = sourceOf(src);
-        gpu::Sums* const all = sumUp(source, false, stream);
-        produce(
-            out, src.rows, src.cols, src.type(), stream,
-            [&](GpuMat& mat)
-            { gpu::paintMeans(extent_, labels_.as<int>(), source, largest(), all, mat.data, mat.step, raw(stream)); });
+        const Call call(workspace_, stream);
+        Downloads::Batch batch(downloads_, call);
+        const RowsView<uint8_t> rows = batch.view<uint8_t>(out);
+        const ResultSet& set = results(call);
+        gpu::contours(set.extent(), set.labels(), thick, rows, call.stream());
+        batch.finish();
     }
 
-    void statistics(InputArray image, OutputArray areas, OutputArray means, OutputArray centroids, OutputArray boxes,
-                    Stream& stream) CV_OVERRIDE
+    //! Sums have room for as many superpixels as pixels, so this need not know their number.
+    void meanColor(const PictureView& image, const OutputView& dst, StreamHandle stream) CV_OVERRIDE
     {
-        const gpu::Source source = sourceOf(image.getGpuMat());
-        const gpu::Sums* const all = sumUp(source, true, stream);
-        const int n = count(), channels = source.channels;
-        float* const work = static_cast<float*>(work_.reserve(sizeof(float) * (7 + channels) * n, "statistics"));
-        const gpu::Table table = {reinterpret_cast<int*>(work), work + n,
-                                  work + static_cast<size_t>(n) * (1 + channels),
-                                  reinterpret_cast<int*>(work + static_cast<size_t>(n) * (3 + channels))};
-        const cudaStream_t s = raw(stream);
-        gpu::tabulate(n, source, largest(), all, table, s);
-        produce(areas, n, 1, CV_32S, stream, [&](GpuMat& mat) { copyColumn(table.areas, mat, s); });
-        produce(means, n, 1, CV_MAKETYPE(CV_32F, channels), stream,
-                [&](GpuMat& mat) { copyColumn(table.means, mat, s); });
-        produce(centroids, n, 1, CV_32FC2, stream, [&](GpuMat& mat) { copyColumn(table.centroids, mat, s); });
-        produce(boxes, n, 1, CV_32SC4, stream, [&](GpuMat& mat) { copyColumn(table.boxes, mat, s); });
+        const Call call(workspace_, stream);
+        Downloads::Batch batch(downloads_, call);
+        const RowsView<void> rows = batch.view<void>(dst);
+        const ResultSet& set = results(call);
+        const gpu::SumsTable all = sumUp(set, image, set.extent().total(), false, call);
+        gpu::paintMeans(set.extent(), set.labels(), image, all, rows, call.stream());
+        batch.finish();
     }
 
-    int connect(int minSize, Stream& stream) CV_OVERRIDE
+    void statistics(const PictureView& image, int count, const StatisticsViews& out, StreamHandle stream) CV_OVERRIDE
     {
-        const size_t n = extent_.total();
-        const cudaStream_t s = raw(stream);
-        uint8_t* const work =
-            static_cast<uint8_t*>(work_.reserve(n * (sizeof(unsigned long long) + 2 * sizeof(int)), "connectivity"));
-        const gpu::Pieces pieces = {reinterpret_cast<int*>(work + 8 * n), reinterpret_cast<int*>(work + 12 * n),
-                                    reinterpret_cast<unsigned long long*>(work), far_.as<int>()};
-        gpu::split(extent_, labels_.as<int>(), pieces, s);
+        const Call call(workspace_, stream);
+        Downloads::Batch batch(downloads_, call);
+        Table table = {};
+        table.areas = batch.view<int>(out.areas);
+        table.means = batch.view<float>(out.means);
+        table.centroids = batch.view<float>(out.centroids);
+        table.boxes = batch.view<int>(out.boxes);
+        const gpu::SumsTable all = sumUp(results(call), image, count, true, call);
+        gpu::tabulate(count, image, all, table, call.stream());
+        batch.finish();
+    }
+
+    int findAdjacency(StreamHandle stream) CV_OVERRIDE
+    {
+        const Call call(workspace_, stream);
+        call.refuseCapture("getAdjacency()");
+        const ResultSet& set = results(call);
+        Counters* const counters = scratch_.counters(call);
+        gpu::listBorders(set.extent(), set.labels(), nullptr, &counters->listed, call.stream());
+        const int borders = download(&counters->listed, call);
+        if (borders == 0)
+            return 0;
+        const Scratch::Borders work = scratch_.borders(borders, call);
+        gpu::listBorders(set.extent(), set.labels(), work.pairs, &counters->listed, call.stream());
+        gpu::sortBorders(borders, work.pairs, work.sorted, &counters->distinct, work.scratch, work.scratchBytes,
+                         call.stream());
+        return download(&counters->distinct, call);
+    }
+
+    void adjacency(const OutputView& out, StreamHandle stream) CV_OVERRIDE
+    {
+        const Call call(workspace_, stream);
+        Downloads::Batch batch(downloads_, call);
+        const RowsView<int> rows = batch.view<int>(out);
+        if (rows)
+            gpu::writePairs(out.rows, scratch_.pairs(), rows, call.stream());
+        batch.finish();
+    }
+
+    void apply(float tau, StreamHandle stream) CV_OVERRIDE
+    {
+        const Call call(workspace_, stream);
+        ResultSet& set = results(call);
+        copyLabels(set, cut(set, tau, call), call);
+    }
+
+    int connect(int minSize, StreamHandle stream) CV_OVERRIDE
+    {
+        const Call call(workspace_, stream);
+        call.refuseCapture("enforceConnectivity()");
+        ResultSet& set = results(call);
+        const Extent& extent = set.extent();
+        Counters* const counters = scratch_.counters(call);
+        const gpu::Ranking ranking = scratch_.ranking(extent, call);
+        const gpu::Pieces pieces = scratch_.pieces(extent, counters, call);
+        int* const labels = scratch_.labels(extent, call);
+        gpu::split(extent, set.labels(), pieces, call.stream());
         for (bool joined = minSize > 1; joined;)
         {
-            gpu::join(extent_, minSize, pieces, s);
-            joined = download(pieces.joined, s) != 0;
+            gpu::join(extent, minSize, pieces, call.stream());
+            joined = download(pieces.joined, call) != 0;
         }
-        gpu::rankPieces(extent_, pieces, ranks(), labels_.as<int>(), counts_.as<int>(), scratch_.as<void>(),
-                        scratch_.bytes(), s);
-        stream_ = stream;
-        count_ = -1;
-        return count();
+        gpu::rankPieces(extent, pieces, ranking, labels, Scratch::countsOf(labels, extent), call.stream());
+        return replaceLabels(set, labels, call);
     }
 
-    void fetch(Mat& keys, Mat& parents, Mat& distances) CV_OVERRIDE
+    size_t workspaceBytes() const CV_OVERRIDE { return workspace_.bytes(); }
+
+    void computeFromHost(const PictureView& picture, const PictureView& mask, const Settings& settings) CV_OVERRIDE
     {
-        emit(keys_.as<uint32_t>(), CV_32S, rows(), keys, stream_);
-        emit(parents_.as<int>(), CV_32S, rows(), parents, stream_);
-        emit(distances_.as<float>(), CV_32F, rows(), distances, stream_);
+        const Call call(workspace_, nullptr);
+        std::vector<PictureView> masks;
+        if (mask)
+            masks.push_back(upload(mask, tileMask_, call));
+        compute(call, {upload(picture, tile_, call)}, masks, settings, {});
     }
 
-    size_t workspaceBytes() const CV_OVERRIDE
+    void fetch(const Window& part, RowsView<uint32_t> keys, RowsView<int> parents,
+               RowsView<float> distances) CV_OVERRIDE
     {
-        size_t bytes = 0;
-        for (const DeviceBuffer* b : {&words_, &valid_, &spatial_, &sums_, &keys_, &cells_, &far_, &parents_,
-                                      &distances_, &labels_, &counts_, &scratch_, &cutLabels_, &work_, &superpixels_})
-            bytes += b->bytes();
-        return bytes;
+        const Call call(workspace_, nullptr);
+        const ResultSet& set = results(call);
+        const size_t pitch = sizeof(int) * set.extent().cols;
+        const size_t first = static_cast<size_t>(part.y) * set.extent().cols + part.x;
+        const auto copy = [&](void* to, size_t step, const void* from)
+        {
+            cudaCheck(cudaMemcpy2DAsync(to, step, from, pitch, sizeof(int) * part.cols, part.rows,
+                                        cudaMemcpyDeviceToHost, call.stream()),
+                      "quick shift tile");
+        };
+        copy(keys.data, keys.step, set.keys() + first);
+        copy(parents.data, parents.step, set.parents() + first);
+        copy(distances.data, distances.step, set.distances() + first);
+        call.wait("quick shift tile");
     }
 
 private:
-    int rows() const { return extent_.rows * extent_.count; }
-    // Sums are spent once there are keys; the worklist is spent once there are parents.
-    int* jumps() { return sums_.as<int>(); }
-    int* ranks() { return sums_.as<int>() + extent_.total(); }
-    uint32_t* largest() { return reinterpret_cast<uint32_t*>(far_.as<int>() + 1); }
-
-    void checkDevice()
+    bool compute(const Call& call, const std::vector<PictureView>& pictures, const std::vector<PictureView>& masks,
+                 const Settings& settings, const std::vector<OutputView>& labels)
     {
-        const int device = getDevice();
-        if (device_ < 0)
-            device_ = device;
-        CV_CheckEQ(device, device_, "QuickShift: an instance stays on the device of its first CUDA call");
+        Downloads::Batch batch(downloads_, call);
+        for (const OutputView& output : labels)
+            batch.check(output);
+        const PictureView& first = pictures[0];
+        const Extent extent = {first.cols, first.rows, static_cast<int>(pictures.size())};
+        const Parameters& parameters = settings.parameters;
+        const gpu::Features features = scratch_.features(
+            extent, first.channels, gpu::heldInWords(first.depth, settings.scales, parameters), !masks.empty(), call);
+        const gpu::Ranking ranking = scratch_.ranking(extent, call);
+        Counters* const counters = scratch_.counters(call);
+        uint32_t* const cells = scratch_.cells(extent, call);
+        const float* const spatial = scratch_.spatial(*settings.spatial, call);
+        ResultSet& set = sets_.begin(call, {extent, first.depth, first.channels, settings});
+
+        const cudaStream_t s = call.stream();
+        for (int i = 0; i < extent.count; ++i)
+            gpu::pack(pictures[i], masks.empty() ? PictureView() : masks[i], i, extent, settings.scales, features, s);
+        gpu::density(features, extent, parameters, spatial, scratch_.densitySums(), set.keys(), cells, s);
+        gpu::parents(features, extent, parameters, set.keys(), cells, {ranking.jumps, &counters->listed}, set.parents(),
+                     set.distances(), s);
+        gpu::label(extent, set.trees(), INFINITY, ranking, set.labels(), set.counts(), s);
+        for (size_t i = 0; i < labels.size(); ++i)
+            batch.copy(labels[i], set.labels() + i * extent.pixels());
+        batch.finish();
+        return sets_.finish(call, set);
     }
 
-    void reserve(bool bytes, int channels, bool masked)
+    ResultSet& results(const Call& call)
     {
-        const size_t n = extent_.total();
-        features_ = {};
-        features_.channels = channels;
-        void* const words = words_.reserve((bytes ? 1 : channels) * n * sizeof(float), "pixels");
-        (bytes ? reinterpret_cast<void*&>(features_.bytes) : reinterpret_cast<void*&>(features_.planes)) = words;
-        if (bytes && masked)
-            features_.valid = static_cast<uint8_t*>(valid_.reserve(n, "mask"));
-        sums_.reserve(n * sizeof(uint64_t), "density sums");
-        keys_.reserve(n * sizeof(uint32_t), "density");
-        cells_.reserve(sizeof(uint32_t) * gpu::cellsOf(extent_.cols) * gpu::cellsOf(extent_.rows) * extent_.count,
-                       "cells");
-        far_.reserve(2 * sizeof(int), "counters");
-        parents_.reserve(n * sizeof(int), "parents");
-        distances_.reserve(n * sizeof(float), "distances");
-        labels_.reserve(n * sizeof(int), "labels");
-        counts_.reserve(2 * extent_.count * sizeof(int), "counts");
-        if (scratchFor_ < extent_.total())
-        {
-            scratch_.reserve(gpu::scratchBytes(extent_), "scans");
-            scratchFor_ = extent_.total();
-        }
+        ResultSet& set = *sets_.of(call);
+        set.use(call);
+        return set;
     }
 
-    //! The device wants columns (dx = 0..R, each dy = -R..R) where the plan has rows. Once for each sigma.
-    void uploadSpatial(const Plan& plan, Stream& stream)
+    template <typename T> void give(T* (ResultSet::*array)() const, const OutputView& out, StreamHandle stream)
     {
-        if (plan.spatial == spatialOnDevice_)
-            return;
-        const int radius = plan.parameters.radius, side = 2 * radius + 1;
-        std::vector<float> columns(static_cast<size_t>(radius + 1) * side);
-        for (int dx = 0; dx <= radius; ++dx)
-            for (int dy = -radius; dy <= radius; ++dy)
-                columns[static_cast<size_t>(dx) * side + dy + radius] =
-                    plan.spatial[static_cast<size_t>(std::abs(dy)) * side + dx + radius];
-        spatialOnDevice_.clear(); // not valid until the upload is on its way
-        spatial_.reserve(columns.size() * sizeof(float), "spatial factors");
-        uploader_.upload(spatial_.as<float>(), columns.data(), columns.size() * sizeof(float), raw(stream));
-        spatialOnDevice_ = plan.spatial;
+        const Call call(workspace_, stream);
+        Downloads::Batch batch(downloads_, call);
+        batch.copy(out, (results(call).*array)());
+        batch.finish();
     }
 
-    void emit(const void* tight, int type, int rows, OutputArray out, Stream& stream)
+    //! Labels, and counts behind them, to memory that the next call of this overwrites.
+    int* cut(const ResultSet& set, float tau, const Call& call)
     {
-        const size_t rowBytes = CV_ELEM_SIZE(type) * extent_.cols;
-        produce(out, rows, extent_.cols, type, stream,
-                [&](GpuMat& mat)
-                {
-                    cudaCheck(cudaMemcpy2DAsync(mat.data, mat.step, tight, rowBytes, rowBytes, rows,
-                                                cudaMemcpyDeviceToDevice, raw(stream)),
-                              "quick shift output");
-                });
+        const Extent& extent = set.extent();
+        const gpu::Ranking ranking = scratch_.ranking(extent, call);
+        int* const labels = scratch_.labels(extent, call);
+        gpu::label(extent, set.trees(), tau, ranking, labels, Scratch::countsOf(labels, extent), call.stream());
+        return labels;
     }
 
-    static void copyColumn(const void* tight, GpuMat& mat, cudaStream_t stream)
+    //! Waits for the new number first, so that nothing has changed when that fails. @return the number.
+    int replaceLabels(ResultSet& set, const int* labels, const Call& call)
     {
-        cudaCheck(cudaMemcpy2DAsync(mat.data, mat.step, tight, mat.elemSize(), mat.elemSize(), mat.rows,
-                                    cudaMemcpyDeviceToDevice, stream),
-                  "quick shift output");
+        const int n =
+            downloadCounts(Scratch::countsOf(const_cast<int*>(labels), set.extent()), set.extent().count, call);
+        copyLabels(set, labels, call);
+        set.count = n;
+        return n;
     }
 
-    gpu::Sums* sumUp(const gpu::Source& source, bool places, Stream& stream)
+    void copyLabels(ResultSet& set, const int* labels, const Call& call)
     {
-        const int n = count();
-        gpu::Sums* const all = static_cast<gpu::Sums*>(superpixels_.reserve(sizeof(gpu::Sums) * n, "superpixels"));
-        gpu::sums(extent_, labels_.as<int>(), n, source, places, largest(), all, raw(stream));
-        return all;
+        cudaCheck(cudaMemcpyAsync(set.labels(), labels, ResultSet::labelBytes(set.extent()), cudaMemcpyDeviceToDevice,
+                                  call.stream()),
+                  "quick shift labels");
+        set.count = -1;
     }
 
-    gpu::Extent extent_ = {};
-    Parameters parameters_ = {};
-    gpu::Features features_ = {};
-    Stream stream_ = noStream(); //!< of the last compute()
-    int device_ = -1, count_ = -1, scratchFor_ = 0;
-    bool replayed_ = false;
-    std::vector<float> spatialOnDevice_;
-    detail::Uploader uploader_;
-    GpuMat hostImage_, hostMask_;
-    DeviceBuffer words_, valid_, spatial_, sums_, keys_, cells_, far_, parents_, distances_, labels_, counts_, scratch_;
-    DeviceBuffer cutLabels_, work_, superpixels_;
+    //! @return number of links.
+    int sortLinks(const ResultSet& set, int& roots, const Call& call)
+    {
+        const gpu::Links links = scratch_.links(set.extent(), call);
+        Counters* const counters = scratch_.counters(call);
+        const gpu::Ranking ranking = scratch_.ranking(set.extent(), call);
+        gpu::selectLinks(set.extent(), set.trees(), links, &counters->listed, ranking, call.stream());
+        const int count = download(&counters->listed, call);
+        roots = countLonger(set, FLT_MAX, call);
+        if (count > 0)
+            gpu::sortLinks(count, roots, links, &counters->distinct, ranking, call.stream());
+        return count;
+    }
+
+    int downloadCounts(const int* device, int pictures, const Call& call)
+    {
+        std::vector<int> counts(pictures);
+        cudaCheck(
+            cudaMemcpyAsync(counts.data(), device, counts.size() * sizeof(int), cudaMemcpyDeviceToHost, call.stream()),
+            "quick shift count");
+        call.wait("quick shift count");
+        int n = 0;
+        for (int c : counts)
+            n += c;
+        return n;
+    }
+
+    int countLonger(const ResultSet& set, float tau, const Call& call)
+    {
+        Counters* const counters = scratch_.counters(call);
+        gpu::countLonger(set.extent(), set.trees(), tau, &counters->listed, call.stream());
+        return download(&counters->listed, call);
+    }
+
+    gpu::SumsTable sumUp(const ResultSet& set, const PictureView& image, int capacity, bool places, const Call& call)
+    {
+        Counters* const counters = scratch_.counters(call);
+        const size_t stride = places ? sizeof(Sums) : gpu::meansStride(image.channels);
+        const gpu::SumsTable table = {scratch_.superpixels(stride * capacity, call), stride, set.counts(), capacity,
+                                      &counters->largest};
+        gpu::sums(set.extent(), set.labels(), image, places, table, call.stream());
+        return table;
+    }
+
+    static PictureView upload(const PictureView& host, DeviceBuffer& memory, const Call& call)
+    {
+        const size_t rowBytes = CV_ELEM_SIZE(CV_MAKETYPE(host.depth, host.channels)) * host.cols;
+        const size_t step = alignSize(rowBytes, 256);
+        void* const device = memory.reserve(call, step * host.rows, "tile");
+        cudaCheck(cudaMemcpy2DAsync(device, step, host.data, host.step, rowBytes, host.rows, cudaMemcpyHostToDevice,
+                                    call.stream()),
+                  "quick shift tile");
+        return {device, step, host.cols, host.rows, host.depth, host.channels};
+    }
+
+    detail::Workspace workspace_{"QuickShift"};
+    Downloads downloads_{workspace_};
+    Scratch scratch_{workspace_};
+    ResultSets sets_{workspace_};
+    DeviceBuffer tile_{workspace_}, tileMask_{workspace_}; //!< pictures from the host
 };
 
 } // namespace
 
 std::unique_ptr<Engine> makeCudaEngine() { return std::unique_ptr<Engine>(new CudaEngine); }
+
+}}} // namespace cv::cuda::quick_shift
+
+#else
+
+namespace cv { namespace cuda { namespace quick_shift {
+
+std::unique_ptr<Engine> makeCudaEngine() { detail::noCuda(); }
 
 }}} // namespace cv::cuda::quick_shift
 

@@ -1,8 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
+// The parent search of QuickShift on the CPU: rings by vectors of pixels, what they leave pixel by pixel.
 #include "../precomp.hpp"
-#include "stages.hpp"
+#include "scratch_cpu.hpp"
 #include <algorithm>
 
 #include "parents.simd.hpp"
@@ -12,9 +13,7 @@ namespace cv { namespace cuda { namespace quick_shift { namespace cpu {
 
 namespace {
 
-const int CELL = 8; // side of the cells whose best key prunes far searches
-
-int ceilDiv(int a, int b) { return (a + b - 1) / b; }
+using detail::ceilDiv;
 
 //! dy of a code of RingSearch; dx is the rest.
 int codedRow(int code) { return (code + RING_CODE_ROW / 2) >> 16; }
@@ -25,20 +24,22 @@ int searchRingsOf(const RingSearch& rings) { CV_CPU_DISPATCH(searchRings, (rings
 class ParentSearch
 {
 public:
-    ParentSearch(const Features& features, const Mat& keys, const Parameters& parameters)
+    ParentSearch(const Features& features, const uint32_t* keys, const Parameters& parameters,
+                 std::vector<uint32_t>& cells)
         : features_(features),
           keys_(keys),
           p_(parameters),
           cellCols_(ceilDiv(features.cols, CELL)),
           cellRows_(ceilDiv(features.rows, CELL)),
-          best_(static_cast<size_t>(cellCols_) * cellRows_, 0)
+          best_(cells)
     {
+        best_.assign(static_cast<size_t>(cellCols_) * cellRows_, 0);
         parallel_for_(Range(0, cellRows_),
                       [this](const Range& range)
                       {
                           for (int y = range.start * CELL; y < std::min(range.end * CELL, features_.rows); ++y)
                           {
-                              const uint32_t* key = keys_.ptr<uint32_t>(y);
+                              const uint32_t* key = keyRow(y);
                               uint32_t* best = best_.data() + static_cast<size_t>(y / CELL) * cellCols_;
                               for (int x = 0; x < features_.cols; ++x)
                                   best[x / CELL] = std::max(best[x / CELL], key[x]);
@@ -49,7 +50,7 @@ public:
     //! Goes on from the best within `done` rings.
     Candidate find(int x, int y, int done, const Candidate& best) const
     {
-        Seeker s = {x, y, y * features_.cols + x, keys_.ptr<uint32_t>(y)[x], {}, best};
+        Seeker s = {x, y, y * features_.cols + x, keyRow(y)[x], {}, best};
         for (int k = 0; k < features_.channels; ++k)
             s.colour[k] = features_.row(k, y)[x];
         const int nearRadius = std::min(MOST_RINGS, p_.searchRadius);
@@ -74,10 +75,12 @@ private:
         Candidate best;
     };
 
+    const uint32_t* keyRow(int y) const { return keys_ + static_cast<size_t>(y) * features_.cols; }
+
     void look(Seeker& s, int x, int y) const
     {
         const int index = y * features_.cols + x;
-        if (!isHigher(keys_.ptr<uint32_t>(y)[x], index, s.key, s.index, p_.strict))
+        if (!isHigher(keyRow(y)[x], index, s.key, s.index, p_.strict))
             return;
         float colour[MAX_CHANNELS] = {};
         for (int k = 0; k < features_.channels; ++k)
@@ -147,64 +150,83 @@ private:
     }
 
     const Features& features_;
-    const Mat& keys_;
+    const uint32_t* keys_;
     const Parameters& p_;
     int cellCols_, cellRows_;
-    std::vector<uint32_t> best_;
+    std::vector<uint32_t>& best_;
 };
+
+//! Keys as RingSearch wants them, with a border of INT_MIN to the left and right. @return their row length.
+size_t shiftKeys(const Features& features, const uint32_t* keys, std::vector<int>& shifted)
+{
+    const size_t stride = static_cast<size_t>(features.cols) + 2 * MOST_RINGS + ROW_PADDING;
+    shifted.resize(stride * features.rows);
+    parallel_for_(Range(0, features.rows),
+                  [&](const Range& range)
+                  {
+                      for (int y = range.start; y < range.end; ++y)
+                      {
+                          int* row = shifted.data() + y * stride;
+                          const uint32_t* key = keys + static_cast<size_t>(y) * features.cols;
+                          std::fill(row, row + stride, INT_MIN);
+                          for (int x = 0; x < features.cols; ++x)
+                              row[MOST_RINGS + x] = static_cast<int>(key[x] ^ 0x80000000u);
+                      }
+                  });
+    return stride;
+}
 
 } // namespace
 
-void parents(const Features& features, const Mat& keys, const Parameters& parameters, Mat& parents, Mat& distances)
+void parents(const Parameters& parameters, const uint32_t* keys, Scratch& scratch, int* parents, float* distances)
 {
-    const int cols = features.cols, rows = features.rows;
-    const ParentSearch search(features, keys, parameters);
-    Mat shifted; // what RingSearch wants
-    copyMakeBorder(keys, shifted, 0, 0, MOST_RINGS, MOST_RINGS + ROW_PADDING, BORDER_CONSTANT, Scalar::all(0));
-    bitwise_xor(shifted, Scalar::all(INT_MIN), shifted);
-    parents.create(rows, cols, CV_32S);
-    distances.create(rows, cols, CV_32F);
-    parallel_for_(Range(0, rows),
+    const Features& features = scratch.features;
+    const int cols = features.cols;
+    const ParentSearch search(features, keys, parameters, scratch.cells);
+    RingSearch common = {};
+    common.keyStride = shiftKeys(features, keys, scratch.shifted);
+    common.keys = scratch.shifted.data() + MOST_RINGS;
+    for (int k = 0; k < features.channels; ++k)
+        common.planes[k] = features.row(k, 0);
+    common.stride = features.stride;
+    common.channels = features.channels;
+    common.cols = cols;
+    common.rows = features.rows;
+    common.rings = std::min(parameters.searchRadius, MOST_RINGS);
+    common.colorWeight = parameters.colorWeight;
+    common.reach = parameters.reach;
+    common.strict = parameters.strict;
+    const auto searchRow = [&](RingSearch& rings, int y)
+    {
+        rings.y = y;
+        const int done = searchRingsOf(rings);
+        for (int x = 0; x < cols; ++x)
+        {
+            const int i = y * cols + x, code = rings.code[x];
+            const bool masked = keys[i] == 0;
+            Candidate best = {masked ? 0.f : rings.d[x], NO_PARENT};
+            if (!masked && code != NO_PARENT)
+                best.index = i + codedRow(code) * cols + code - codedRow(code) * RING_CODE_ROW;
+            const float next = static_cast<float>(done + 1);
+            if (!masked && done < parameters.searchRadius && next * next <= best.d)
+                best = search.find(x, y, done, best);
+            const bool root = best.index == NO_PARENT;
+            parents[i] = masked ? -1 : (root ? i : best.index);
+            distances[i] = root ? INFINITY : rootOf(best.d);
+        }
+    };
+    parallel_for_(Range(0, features.rows),
                   [&](const Range& range)
                   {
-                      std::vector<float> d(cols + ROW_PADDING, parameters.reach);
-                      std::vector<int> code(cols + ROW_PADDING, NO_PARENT);
-                      RingSearch rings = {shifted.ptr<int>() + MOST_RINGS,
-                                          shifted.step1(),
-                                          {},
-                                          features.stride,
-                                          features.channels,
-                                          cols,
-                                          rows,
-                                          0,
-                                          std::min(parameters.searchRadius, MOST_RINGS),
-                                          parameters.colorWeight,
-                                          parameters.reach,
-                                          parameters.strict,
-                                          d.data(),
-                                          code.data()};
-                      for (int k = 0; k < features.channels; ++k)
-                          rings.planes[k] = features.row(k, 0);
+                      const detail::ScratchPool<std::vector<float>>::Lease d(scratch.nearest);
+                      const detail::ScratchPool<std::vector<int>>::Lease code(scratch.codes);
+                      d->assign(cols + ROW_PADDING, parameters.reach);
+                      code->assign(cols + ROW_PADDING, NO_PARENT);
+                      RingSearch rings = common;
+                      rings.d = d->data();
+                      rings.code = code->data();
                       for (int y = range.start; y < range.end; ++y)
-                      {
-                          rings.y = y;
-                          const int done = searchRingsOf(rings);
-                          for (int x = 0; x < cols; ++x)
-                          {
-                              const int i = y * cols + x;
-                              const bool masked = keys.ptr<uint32_t>(y)[x] == 0;
-                              Candidate best = {masked ? 0.f : d[x], NO_PARENT};
-                              if (!masked && code[x] != NO_PARENT)
-                                  best.index =
-                                      i + codedRow(code[x]) * cols + code[x] - codedRow(code[x]) * RING_CODE_ROW;
-                              const float next = static_cast<float>(done + 1);
-                              if (!masked && done < parameters.searchRadius && next * next <= best.d)
-                                  best = search.find(x, y, done, best);
-                              const bool root = best.index == NO_PARENT;
-                              parents.ptr<int>(y)[x] = masked ? -1 : (root ? i : best.index);
-                              distances.ptr<float>(y)[x] = root ? INFINITY : rootOf(best.d);
-                          }
-                      }
+                          searchRow(rings, y);
                   });
 }
 

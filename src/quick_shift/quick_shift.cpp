@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-#include "../precomp.hpp"
-#include "stages.hpp"
+// Parameters and compute() of QuickShift.
+#include "impl.hpp"
 #include <algorithm>
 #include <cmath>
 
@@ -10,13 +10,13 @@ namespace cv { namespace cuda {
 
 using namespace quick_shift;
 
+namespace quick_shift {
+
 namespace {
 
 const int MAX_SIDE = 65535;
 // Below and above these a common scale goes into the features: densityRate() holds 8-bit distances exactly in between.
 const double MIN_COMMON_SCALE = 1. / 1024, MAX_COMMON_SCALE = 1024.;
-
-bool isDevice(const _InputArray& array) { return array.kind() == _InputArray::CUDA_GPU_MAT; }
 
 bool isSupported(int type)
 {
@@ -24,21 +24,22 @@ bool isSupported(int type)
     return (depth == CV_8U || depth == CV_16U || depth == CV_32F) && CV_MAT_CN(type) <= MAX_CHANNELS;
 }
 
-void checkPicture(const _InputArray& image, const _InputArray& mask)
+template <typename Array> void checkPicture(const Array& image)
 {
-    const Size size = image.size();
     if (!isSupported(image.type()))
         CV_Error_(Error::StsUnsupportedFormat,
                   ("QuickShift takes CV_8U, CV_16U or CV_32F with 1 to 4 channels, image is %s",
                    typeToString(image.type()).c_str()));
-    CV_CheckLE(size.width, MAX_SIDE, "QuickShift: image too wide");
-    CV_CheckLE(size.height, MAX_SIDE, "QuickShift: image too high");
+    CV_CheckLE(image.cols, MAX_SIDE, "QuickShift: image too wide");
+    CV_CheckLE(image.rows, MAX_SIDE, "QuickShift: image too high");
+}
+
+template <typename Array> void checkMask(const Array& mask, Size size)
+{
     if (mask.empty())
         return;
     CV_CheckTypeEQ(mask.type(), CV_8UC1, "QuickShift: mask");
     CV_Check(mask.size(), mask.size() == size, "QuickShift: mask must have the image's size");
-    if (isDevice(mask) != isDevice(image))
-        CV_Error(Error::StsBadArg, "QuickShift: image and mask must both be on the host or both on the device");
 }
 
 void checkPixels(Size size, size_t pictures)
@@ -47,324 +48,260 @@ void checkPixels(Size size, size_t pictures)
     CV_CheckLT(pixels, 2147483648., "QuickShift: too many pixels");
 }
 
-//! Every element of an array of pictures as an InputArray of its own.
-std::vector<_InputArray> elements(InputArrayOfArrays images, std::vector<Mat>& mats, std::vector<GpuMat>& gpuMats)
+void checkSameSide(InputArray image, InputArray mask)
 {
-    std::vector<_InputArray> out;
-    if (images.kind() == _InputArray::STD_VECTOR_CUDA_GPU_MAT)
-        images.getGpuMatVector(gpuMats);
-    else
-        images.getMatVector(mats);
-    for (const Mat& m : mats)
-        out.push_back(m);
-    for (const GpuMat& m : gpuMats)
-        out.push_back(m);
-    return out;
+    if (mask.kind() != _InputArray::NONE && !mask.empty() && detail::onDevice(mask) != detail::onDevice(image))
+        CV_Error(Error::StsBadArg, "QuickShift: image and mask must both be on the host or both on the device");
 }
 
-class QuickShiftImpl CV_FINAL : public QuickShift
+//! Four numbers, or an exception: a list of another length would set the rest to 0, which cannot be seen in the picture.
+Scalar scalesIn(const FileNode& node)
 {
-public:
-    QuickShiftImpl(double sigma, double maxDist, double colorScale)
-    {
-        setSigma(sigma);
-        setMaxDist(maxDist);
-        setColorScale(colorScale);
-    }
-
-    void setSigma(double sigma) CV_OVERRIDE
-    {
-        CV_Check(sigma, sigma > 0. && std::ceil(3. * sigma) <= MAX_WINDOW_RADIUS,
-                 "QuickShift: sigma must be in (0,341]");
-        sigma_ = sigma;
-    }
-    void setMaxDist(double maxDist) CV_OVERRIDE
-    {
-        CV_Check(maxDist, maxDist > 0. && maxDist <= MAX_SEARCH_RADIUS, "QuickShift: maxDist must be in (0,32767]");
-        maxDist_ = maxDist;
-    }
-    void setColorScale(double scale) CV_OVERRIDE { setChannelScales(Scalar::all(scale)); }
-    void setChannelScales(const Scalar& scales) CV_OVERRIDE
-    {
-        for (int k = 0; k < MAX_CHANNELS; ++k)
-            CV_Check(scales[k], scales[k] >= 0. && scales[k] <= 1e9, "QuickShift: a colour scale must be in [0,1e9]");
-        scales_ = scales;
-    }
-    void setSearchRadius(int radius) CV_OVERRIDE
-    {
-        CV_Check(radius, radius >= SEARCH_WINDOW && radius <= MAX_SEARCH_RADIUS, "QuickShift: search radius");
-        searchRadius_ = radius;
-    }
-    void setTieRule(int rule) CV_OVERRIDE
-    {
-        CV_Check(rule, rule == INDEX || rule == STRICT, "QuickShift: tie rule must be INDEX or STRICT");
-        tieRule_ = rule;
-    }
-    void setNormalizeDensity(bool normalize) CV_OVERRIDE { normalize_ = normalize; }
-    double getSigma() const CV_OVERRIDE { return sigma_; }
-    double getMaxDist() const CV_OVERRIDE { return maxDist_; }
-    Scalar getChannelScales() const CV_OVERRIDE { return scales_; }
-    int getSearchRadius() const CV_OVERRIDE { return searchRadius_; }
-    int getTieRule() const CV_OVERRIDE { return tieRule_; }
-    bool getNormalizeDensity() const CV_OVERRIDE { return normalize_; }
-
-    void compute(InputArray image, InputArray mask, Stream& stream) CV_OVERRIDE
-    {
-        if (image.empty())
-            return clear();
-        checkPicture(image, mask);
-        checkPixels(image.size(), 1);
-        std::vector<_InputArray> masks;
-        if (!mask.empty())
-            masks.push_back(mask);
-        run({image}, masks, isDevice(image), stream);
-    }
-
-    void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels, Stream& stream) CV_OVERRIDE
-    {
-        std::vector<Mat> mats;
-        std::vector<GpuMat> gpuMats;
-        const std::vector<_InputArray> pictures = elements(images, mats, gpuMats);
-        if (pictures.empty() || pictures[0].empty())
-            return clear();
-        for (const _InputArray& picture : pictures)
-        {
-            checkPicture(picture, noArray());
-            CV_Check(picture.size(), picture.size() == pictures[0].size(),
-                     "QuickShift: pictures of a batch must have one size");
-            CV_CheckTypeEQ(picture.type(), pictures[0].type(), "QuickShift: pictures of a batch must have one type");
-        }
-        checkPixels(pictures[0].size(), pictures.size());
-        run(pictures, {}, !gpuMats.empty(), stream);
-        if (labels.kind() == _InputArray::STD_VECTOR_CUDA_GPU_MAT)
-        {
-            std::vector<GpuMat>& out = labels.getGpuMatVecRef();
-            out.resize(pictures.size());
-            for (size_t i = 0; i < out.size(); ++i)
-                engine_->labels(out[i], static_cast<int>(i), stream);
-        }
-        else if (labels.needed())
-        {
-            labels.create(static_cast<int>(pictures.size()), 1, CV_32S);
-            for (int i = 0; i < static_cast<int>(pictures.size()); ++i)
-                engine_->labels(labels.getMatRef(i), i, stream);
-        }
-    }
-
-    void computeTiled(InputArray image, Size tile, bool useCuda, InputArray mask) CV_OVERRIDE
-    {
-        if (image.empty())
-            return clear();
-        checkPicture(image, mask);
-        CV_Check(tile, tile.width > 0 && tile.height > 0, "QuickShift: tile");
-        if (isDevice(image))
-            CV_Error(Error::StsBadArg, "QuickShift: computeTiled() takes a picture on the host");
-        checkPixels(image.size(), 1);
-        const Plan plan = makePlan(image.size(), image.type());
-        engine_ = nullptr;
-        tiled_ = quick_shift::computeTiled(image.getMat(), mask.getMat(), tile, plan, *makeEngine(useCuda));
-        adopt(tiled_.get(), 1, image.size());
-    }
-
-    int getNumberOfSuperpixels() const CV_OVERRIDE { return engine_ ? engine_->count() : 0; }
-    void getLabels(OutputArray labels, Stream& stream) const CV_OVERRIDE
-    {
-        if (has(labels))
-            engine_->labels(labels, -1, stream);
-    }
-    void getDensity(OutputArray density, Stream& stream) const CV_OVERRIDE
-    {
-        if (has(density))
-            engine_->density(density, stream);
-    }
-    void getParents(OutputArray parents, Stream& stream) const CV_OVERRIDE
-    {
-        if (has(parents))
-            engine_->parents(parents, stream);
-    }
-    void getDistances(OutputArray distances, Stream& stream) const CV_OVERRIDE
-    {
-        if (has(distances))
-            engine_->distances(distances, stream);
-    }
-
-    void segment(double tau, OutputArray labels, Stream& stream) CV_OVERRIDE
-    {
-        checkTau(tau);
-        if (has(labels))
-            engine_->segment(static_cast<float>(tau), labels, stream);
-    }
-    int countSuperpixels(double tau, Stream& stream) CV_OVERRIDE
-    {
-        checkTau(tau);
-        return engine_ ? engine_->countAt(static_cast<float>(tau), stream) : 0;
-    }
-    void getMergeHeights(OutputArray heights, OutputArray counts, Stream& stream) CV_OVERRIDE
-    {
-        if (has(heights) && (!counts.needed() || has(counts)))
-            engine_->mergeHeights(heights, counts, stream);
-        else if (counts.needed())
-            counts.release();
-    }
-    void getLabelContourMask(OutputArray mask, bool thickLine, Stream& stream) const CV_OVERRIDE
-    {
-        if (has(mask))
-            engine_->contours(mask, thickLine, stream);
-    }
-    void getMeanColor(InputArray image, OutputArray dst, Stream& stream) const CV_OVERRIDE
-    {
-        checkSecond(image);
-        if (has(dst))
-            engine_->meanColor(image, dst, stream);
-    }
-    void getStatistics(InputArray image, OutputArray areas, OutputArray means, OutputArray centroids, OutputArray boxes,
-                       Stream& stream) const CV_OVERRIDE
-    {
-        checkSecond(image);
-        if (engine_)
-            return engine_->statistics(image, areas, means, centroids, boxes, stream);
-        for (const _OutputArray* out : {&areas, &means, &centroids, &boxes})
-            out->release();
-    }
-    int enforceConnectivity(int minSize, Stream& stream) CV_OVERRIDE
-    {
-        CV_CheckGE(minSize, 1, "QuickShift: minSize");
-        checkNoStack();
-        return engine_ ? engine_->connect(minSize, stream) : 0;
-    }
-
-    size_t workspaceBytes() const CV_OVERRIDE { return cuda_ ? cuda_->workspaceBytes() : 0; }
-    void clear() CV_OVERRIDE { engine_ = nullptr; }
-    bool empty() const CV_OVERRIDE { return engine_ == nullptr; }
-
-    void write(FileStorage& fs) const CV_OVERRIDE
-    {
-        writeFormat(fs);
-        fs << "sigma" << sigma_ << "maxDist" << maxDist_ << "channelScales" << scales_ << "searchRadius"
-           << searchRadius_;
-        fs << "tieRule" << tieRule_ << "normalizeDensity" << static_cast<int>(normalize_);
-    }
-
-    //! All members are checked before any is taken.
-    void read(const FileNode& fn) CV_OVERRIDE
-    {
-        QuickShiftImpl other(sigma_, maxDist_, 1.);
-        if (!fn["sigma"].empty())
-            other.setSigma(static_cast<double>(fn["sigma"]));
-        if (!fn["maxDist"].empty())
-            other.setMaxDist(static_cast<double>(fn["maxDist"]));
-        Scalar scales = scales_;
-        fn["channelScales"] >> scales;
-        other.setChannelScales(fn["channelScales"].empty() ? scales_ : scales);
-        other.setSearchRadius(fn["searchRadius"].empty() ? searchRadius_ : static_cast<int>(fn["searchRadius"]));
-        other.setTieRule(fn["tieRule"].empty() ? tieRule_ : static_cast<int>(fn["tieRule"]));
-        sigma_ = other.sigma_;
-        maxDist_ = other.maxDist_;
-        scales_ = other.scales_;
-        searchRadius_ = other.searchRadius_;
-        tieRule_ = other.tieRule_;
-        if (!fn["normalizeDensity"].empty())
-            normalize_ = static_cast<int>(fn["normalizeDensity"]) != 0;
-    }
-
-private:
-    Plan makePlan(Size size, int type) const
-    {
-        const int channels = CV_MAT_CN(type);
-        bool common = scales_[0] >= MIN_COMMON_SCALE && scales_[0] <= MAX_COMMON_SCALE;
-        for (int k = 1; k < channels; ++k)
-            common = common && scales_[k] == scales_[0];
-
-        Plan plan;
-        Parameters& p = plan.parameters;
-        p.radius = static_cast<int>(std::ceil(3. * sigma_));
-        const int wanted = searchRadius_ == SEARCH_WINDOW ? p.radius : static_cast<int>(std::ceil(maxDist_));
-        p.searchRadius = std::min(searchRadius_ > 0 ? searchRadius_ : wanted, std::max(size.width, size.height));
-        p.shift = keyShift(p.radius);
-        p.colorWeight = common ? static_cast<float>(scales_[0] * scales_[0]) : 1.f;
-        p.minusRate = -densityRate(common ? scales_[0] * scales_[0] : 1., sigma_);
-        p.reach = reachOf(static_cast<float>(maxDist_));
-        p.strict = tieRule_ == STRICT;
-        p.normalize = normalize_;
-        plan.scaled = !common;
-        for (int k = 0; k < MAX_CHANNELS; ++k)
-            plan.scales[k] = common ? 1.f : static_cast<float>(scales_[k]);
-        const int width = 2 * p.radius + 1;
-        plan.spatial.resize(static_cast<size_t>(p.radius + 1) * width);
-        for (int dy = 0; dy <= p.radius; ++dy)
-            for (int dx = -p.radius; dx <= p.radius; ++dx)
-                plan.spatial[static_cast<size_t>(dy) * width + dx + p.radius] =
-                    static_cast<float>(std::exp(-(dx * dx + dy * dy) / (2. * sigma_ * sigma_)));
-        return plan;
-    }
-
-    static std::unique_ptr<Engine> makeEngine(bool cuda)
-    {
-        if (!cuda)
-            return makeCpuEngine();
-#ifdef HAVE_CUDA
-        return makeCudaEngine();
-#else
-        CV_Error(Error::GpuNotSupported, "QuickShift: this build has no CUDA");
-#endif
-    }
-
-    void run(const std::vector<_InputArray>& images, const std::vector<_InputArray>& masks, bool device, Stream& stream)
-    {
-        std::unique_ptr<Engine>& engine = device ? cuda_ : cpu_;
-        if (!engine)
-            engine = makeEngine(device);
-        engine_ = nullptr; // a throw on the way leaves no half results behind
-        engine->compute(images, masks, makePlan(images[0].size(), images[0].type()), stream);
-        adopt(engine.get(), static_cast<int>(images.size()), images[0].size());
-    }
-
-    void adopt(Engine* engine, int pictures, Size size)
-    {
-        engine_ = engine;
-        size_ = size;
-        pictures_ = pictures;
-        computedMaxDist_ = maxDist_;
-    }
-
-    //! False, and the output empty, when there is nothing to give.
-    bool has(OutputArray out) const
-    {
-        if (!engine_ && out.needed())
-            out.release();
-        return engine_ != nullptr && out.needed();
-    }
-
-    void checkTau(double tau) const
-    {
-        CV_Check(tau, tau > 0. && (!engine_ || tau <= computedMaxDist_),
-                 "QuickShift: tau must be in (0, maxDist of compute()]");
-    }
-    void checkNoStack() const { CV_Check(pictures_, pictures_ == 1, "QuickShift: not after computeBatch()"); }
-    void checkSecond(InputArray image) const
-    {
-        checkNoStack();
-        if (!engine_)
-            return;
-        checkPicture(image, noArray());
-        CV_Check(image.size(), image.size() == size_, "QuickShift: image must have the size of the last compute()");
-        if (isDevice(image) != (engine_ == cuda_.get()))
-            CV_Error(Error::StsBadArg, "QuickShift: image must be where the picture of the last compute() was");
-    }
-
-    double sigma_ = 6., maxDist_ = 10.;
-    Scalar scales_ = Scalar::all(1.);
-    int searchRadius_ = SEARCH_MAX_DIST, tieRule_ = INDEX;
-    bool normalize_ = false;
-
-    std::unique_ptr<Engine> cpu_, cuda_, tiled_;
-    Engine* engine_ = nullptr; //!< whose results the getters give; null: none
-    Size size_;
-    int pictures_ = 1;
-    double computedMaxDist_ = 0.;
-};
+    if (!node.isSeq() || node.size() != 4)
+        CV_Error(Error::StsParseError, "QuickShift: channelScales must be four numbers");
+    Scalar scales;
+    for (int k = 0; k < 4; ++k)
+        scales[k] = static_cast<double>(node[k]);
+    return scales;
+}
 
 } // namespace
+
+QuickShiftImpl::QuickShiftImpl(double sigma, double maxDist, double colorScale) : stream_(noStream())
+{
+    setSigma(sigma);
+    setMaxDist(maxDist);
+    setColorScale(colorScale);
+}
+
+void QuickShiftImpl::setSigma(double sigma)
+{
+    CV_Check(sigma, sigma > 0. && std::ceil(3. * sigma) <= MAX_WINDOW_RADIUS, "QuickShift: sigma must be in (0,341]");
+    own_.sigma = sigma;
+}
+
+void QuickShiftImpl::setMaxDist(double maxDist)
+{
+    CV_Check(maxDist, maxDist > 0. && maxDist <= MAX_SEARCH_RADIUS, "QuickShift: maxDist must be in (0,32767]");
+    own_.maxDist = maxDist;
+}
+
+void QuickShiftImpl::setColorScale(double colorScale)
+{
+    CV_Check(colorScale, colorScale >= 0. && colorScale <= 1e9, "QuickShift: colorScale must be in [0,1e9]");
+    own_.scales = Scalar::all(colorScale);
+}
+
+void QuickShiftImpl::setChannelScales(const Scalar& scales)
+{
+    for (int k = 0; k < MAX_CHANNELS; ++k)
+        CV_Check(scales[k], scales[k] >= 0. && scales[k] <= 1e9, "QuickShift: a channel's scale must be in [0,1e9]");
+    own_.scales = scales;
+}
+
+void QuickShiftImpl::setSearchRadius(int radius)
+{
+    CV_Check(radius, radius >= SEARCH_WINDOW && radius <= MAX_SEARCH_RADIUS, "QuickShift: search radius");
+    own_.searchRadius = radius;
+}
+
+void QuickShiftImpl::setTieRule(int rule)
+{
+    CV_Check(rule, rule == INDEX || rule == STRICT, "QuickShift: tie rule must be INDEX or STRICT");
+    own_.tieRule = rule;
+}
+
+void QuickShiftImpl::write(FileStorage& fs) const
+{
+    writeFormat(fs);
+    fs << "sigma" << own_.sigma << "maxDist" << own_.maxDist << "channelScales" << own_.scales << "searchRadius"
+       << own_.searchRadius;
+    fs << "tieRule" << own_.tieRule << "normalizeDensity" << static_cast<int>(own_.normalize);
+}
+
+//! All members are checked before any is taken.
+void QuickShiftImpl::read(const FileNode& fn)
+{
+    QuickShiftImpl other(own_.sigma, own_.maxDist, 1.);
+    other.own_ = own_;
+    if (!fn["sigma"].empty())
+        other.setSigma(static_cast<double>(fn["sigma"]));
+    if (!fn["maxDist"].empty())
+        other.setMaxDist(static_cast<double>(fn["maxDist"]));
+    if (!fn["channelScales"].empty())
+        other.setChannelScales(scalesIn(fn["channelScales"]));
+    if (!fn["searchRadius"].empty())
+        other.setSearchRadius(static_cast<int>(fn["searchRadius"]));
+    if (!fn["tieRule"].empty())
+        other.setTieRule(static_cast<int>(fn["tieRule"]));
+    if (!fn["normalizeDensity"].empty())
+        other.setNormalizeDensity(static_cast<int>(fn["normalizeDensity"]) != 0);
+    own_ = other.own_;
+}
+
+// --- compute -----------------------------------------------------------------------------------------------------------
+
+Settings QuickShiftImpl::settingsFor(int cols, int rows, int channels)
+{
+    const Scalar& scales = own_.scales;
+    bool common = scales[0] >= MIN_COMMON_SCALE && scales[0] <= MAX_COMMON_SCALE;
+    for (int k = 1; k < channels; ++k)
+        common = common && scales[k] == scales[0];
+    if (!spatial_ || spatial_->sigma != own_.sigma)
+        spatial_ = std::make_shared<const Spatial>(own_.sigma);
+
+    Settings settings = {};
+    Parameters& p = settings.parameters;
+    p.radius = spatial_->radius;
+    const int wanted = own_.searchRadius == SEARCH_WINDOW ? p.radius : static_cast<int>(std::ceil(own_.maxDist));
+    p.searchRadius = std::min(own_.searchRadius > 0 ? own_.searchRadius : wanted, std::max(cols, rows));
+    p.shift = keyShift(p.radius);
+    p.colorWeight = common ? static_cast<float>(scales[0] * scales[0]) : 1.f;
+    p.minusRate = -densityRate(common ? scales[0] * scales[0] : 1., own_.sigma);
+    p.reach = reachOf(static_cast<float>(own_.maxDist));
+    p.strict = own_.tieRule == STRICT;
+    p.normalize = own_.normalize;
+    settings.scales.used = !common;
+    for (int k = 0; k < MAX_CHANNELS; ++k)
+        settings.scales.factor[k] = common ? 1.f : static_cast<float>(scales[k]);
+    settings.spatial = spatial_;
+    settings.maxDist = own_.maxDist;
+    return settings;
+}
+
+std::unique_ptr<Engine>& QuickShiftImpl::engineOf(bool device)
+{
+    std::unique_ptr<Engine>& engine = device ? cuda_ : cpu_;
+    if (!engine)
+        engine = device ? makeCudaEngine() : makeCpuEngine();
+    return engine;
+}
+
+template <typename Array>
+void QuickShiftImpl::run(const std::vector<Array>& pictures, const std::vector<Array>& masks,
+                         const std::vector<OutputView>& labels, bool device, Stream& stream)
+{
+    std::vector<PictureView> pictureViews, maskViews;
+    for (const Array& picture : pictures)
+        pictureViews.push_back(detail::viewOf(picture));
+    for (const Array& mask : masks)
+        maskViews.push_back(detail::viewOf(mask));
+    const Array& first = pictures[0];
+    const Settings settings = settingsFor(first.cols, first.rows, first.channels());
+    Engine& engine = *engineOf(device);
+    if (engine.compute(pictureViews, maskViews, settings, labels, detail::handleOf(stream)))
+        engine_ = &engine;
+    stream_ = stream;
+}
+
+template <typename Array> static std::vector<Array> listOfOne(const Array& mask)
+{
+    return mask.empty() ? std::vector<Array>() : std::vector<Array>{mask};
+}
+
+void QuickShiftImpl::compute(InputArray image, InputArray mask, Stream& stream)
+{
+    if (image.kind() == _InputArray::NONE || image.empty())
+        return clear();
+    checkSameSide(image, mask);
+    const auto computeOne = [&](const auto& picture, const auto& valid)
+    {
+        checkPicture(picture);
+        checkMask(valid, picture.size());
+        checkPixels(picture.size(), 1);
+        run(listOfOne(picture), listOfOne(valid), {}, detail::onDevice(image), stream);
+    };
+    if (detail::onDevice(image))
+        computeOne(detail::deviceArray("image", image), detail::deviceArray("mask", mask));
+    else
+        computeOne(detail::hostArray("image", image), detail::hostArray("mask", mask));
+}
+
+//! Outputs of a batch: a list of arrays, one for each picture.
+static std::vector<detail::Output> outputsOf(OutputArrayOfArrays labels, int count, Size size, bool device)
+{
+    std::vector<detail::Output> outputs;
+    const int kind = labels.kind();
+    if (!labels.needed())
+        return outputs;
+    if (kind == _InputArray::STD_VECTOR_CUDA_GPU_MAT)
+        labels.getGpuMatVecRef().resize(count);
+    else if (kind == _InputArray::STD_VECTOR_MAT || kind == _InputArray::STD_VECTOR_UMAT)
+        labels.create(count, 1, CV_32S);
+    else
+        CV_Error(Error::StsBadArg, "QuickShift: labels of a batch must be a list, one array for each picture");
+    for (int i = 0; i < count; ++i)
+    {
+        if (kind == _InputArray::STD_VECTOR_CUDA_GPU_MAT)
+            outputs.emplace_back("labels", labels.getGpuMatVecRef()[i], size.height, size.width, CV_32S, device);
+        else if (kind == _InputArray::STD_VECTOR_MAT)
+            outputs.emplace_back("labels", labels.getMatRef(i), size.height, size.width, CV_32S, device);
+        else
+            outputs.emplace_back("labels", labels.getUMatRef(i), size.height, size.width, CV_32S, device);
+    }
+    return outputs;
+}
+
+template <typename Array>
+void QuickShiftImpl::runBatch(const std::vector<Array>& pictures, OutputArrayOfArrays labels, bool device,
+                              Stream& stream)
+{
+    for (size_t i = 0; i < pictures.size(); ++i)
+    {
+        const Array& picture = pictures[i];
+        if (picture.empty())
+            CV_Error_(Error::StsBadSize, ("QuickShift: picture %d of the batch is empty", static_cast<int>(i)));
+        checkPicture(picture);
+        CV_Check(picture.size(), picture.size() == pictures[0].size(),
+                 "QuickShift: pictures of a batch must have one size");
+        CV_CheckTypeEQ(picture.type(), pictures[0].type(), "QuickShift: pictures of a batch must have one type");
+    }
+    checkPixels(pictures[0].size(), pictures.size());
+    const std::vector<detail::Output> outputs =
+        outputsOf(labels, static_cast<int>(pictures.size()), pictures[0].size(), device);
+    std::vector<OutputView> views;
+    for (const detail::Output& output : outputs)
+        views.push_back(output.view());
+    run(pictures, {}, views, device, stream);
+}
+
+void QuickShiftImpl::computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels, Stream& stream)
+{
+    const int kind = images.kind();
+    if (kind == _InputArray::MAT || kind == _InputArray::UMAT || kind == _InputArray::CUDA_GPU_MAT ||
+        kind == _InputArray::CUDA_HOST_MEM || kind == _InputArray::MATX || kind == _InputArray::STD_VECTOR)
+        CV_Error(Error::StsBadArg, "QuickShift: computeBatch() takes a list of pictures, not one array; compute() "
+                                   "takes one picture");
+    if (kind == _InputArray::NONE || images.total() == 0)
+    {
+        detail::release(labels);
+        return clear();
+    }
+    if (detail::onDevice(images))
+        runBatch(detail::deviceArrays("images", images), labels, true, stream);
+    else
+        runBatch(detail::hostArrays("images", images), labels, false, stream);
+}
+
+void QuickShiftImpl::computeTiled(InputArray image, Size tile, bool useCuda, InputArray mask)
+{
+    if (image.kind() == _InputArray::NONE || image.empty())
+        return clear();
+    if (detail::onDevice(image) || detail::onDevice(mask))
+        CV_Error(Error::StsBadArg, "QuickShift: computeTiled() takes a picture and a mask on the host");
+    const Mat picture = detail::hostArray("image", image), valid = detail::hostArray("mask", mask);
+    checkPicture(picture);
+    checkMask(valid, picture.size());
+    checkPixels(picture.size(), 1);
+    CV_Check(tile, tile.width > 0 && tile.height > 0, "QuickShift: tile");
+    const Settings settings = settingsFor(picture.cols, picture.rows, picture.channels());
+    const std::unique_ptr<Engine> worker = useCuda ? makeCudaEngine() : makeCpuEngine();
+    tiled_ = quick_shift::computeTiled(detail::viewOf(picture), detail::viewOf(valid), tile.width, tile.height,
+                                       settings, *worker);
+    engine_ = tiled_.get();
+}
+
+} // namespace quick_shift
 
 Ptr<QuickShift> QuickShift::create(double sigma, double maxDist, double colorScale)
 {

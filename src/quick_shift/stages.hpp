@@ -5,120 +5,189 @@
 //
 //   pack      features from pixels, mask and scales
 //   density   pair weights summed up as integers; keys, what pixels are compared by
-//   parents   nearest pixel of higher key: rings around the pixel, then cells of the picture whose best key is high enough
-//   label     root of every pixel; roots counted in raster order
+//   parents   nearest pixel of higher key: around the pixel, then cells of the picture whose best key is high enough
+//   label     root of every pixel; roots counted in raster order. Links longer than tau are cut first
 // and on demand
-//   cut       links longer than tau become roots
-//   heights   sorted link lengths
-//   contours, sums (area, colour, position of each superpixel), mean colour, connect (4-connected pieces)
+//   links     lengths of the links, sorted: the merge heights
+//   contours, sums (area, colour, position of each superpixel), means, adjacency, connect (4-connected pieces)
+//
+// cpu: one picture a call, on the threads of parallel_for_. gpu: a stack of pictures a call, on a stream; nothing there
+// allocates or waits. Arrays by pointer are tight: picture after picture, row after row, Extent::total() elements.
 #ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_STAGES_HPP
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_STAGES_HPP
 
-#include "opencv2/core.hpp"
-#include "opencv2/core/cuda.hpp"
+#include "../common/views.hpp"
 #include "core.hpp"
-#include <memory>
 #include <vector>
 
 namespace cv { namespace cuda { namespace quick_shift {
 
-//! How colours become features, and what the kernels need: made by the public class from the user's parameters.
-struct Plan
+using detail::PictureView;
+using detail::RowsView;
+using detail::StreamHandle;
+
+//! Pictures of one size, one below the other.
+struct Extent
 {
-    Parameters parameters;
-    float scales[MAX_CHANNELS]; //!< factor on each channel; all 1 when colorWeight holds the scale
-    bool scaled;                //!< false: features are the pixel values as they are
-    std::vector<float> spatial; //!< (R+1) x (2R+1): exp(-(dx^2+dy^2)/(2 sigma^2)) for dy = 0..R, dx = -R..R
+    int cols, rows, count;
+
+    CT_HOST_DEVICE int pixels() const { return cols * rows; }        //!< of one picture; < 2^31, see QuickShift
+    CT_HOST_DEVICE int total() const { return cols * rows * count; } //!< of all
 };
 
-//! One engine's results and its work. Pictures are stacked; all of one size and type.
-class Engine
+//! Factors on the channels; not used: features are the pixel values as they are.
+struct Scales
 {
-public:
-    virtual ~Engine() = default;
-
-    //! pack, density, parents, label. masks: none, or one for each picture.
-    virtual void compute(const std::vector<_InputArray>& images, const std::vector<_InputArray>& masks,
-                         const Plan& plan, Stream& stream) = 0;
-    virtual int count() = 0;
-    //! @param picture -1: the whole stack
-    virtual void labels(OutputArray out, int picture, Stream& stream) = 0;
-    virtual void density(OutputArray out, Stream& stream) = 0;
-    virtual void parents(OutputArray out, Stream& stream) = 0;
-    virtual void distances(OutputArray out, Stream& stream) = 0;
-
-    virtual void segment(float tau, OutputArray labels, Stream& stream) = 0;
-    virtual int countAt(float tau, Stream& stream) = 0;
-    virtual void mergeHeights(OutputArray heights, OutputArray counts, Stream& stream) = 0;
-    virtual void contours(OutputArray mask, bool thick, Stream& stream) = 0;
-    virtual void meanColor(InputArray image, OutputArray dst, Stream& stream) = 0;
-    virtual void statistics(InputArray image, OutputArray areas, OutputArray means, OutputArray centroids,
-                            OutputArray boxes, Stream& stream) = 0;
-    virtual int connect(int minSize, Stream& stream) = 0;
-    virtual size_t workspaceBytes() const = 0;
-
-    //! compute() for one picture on the host; for tiles. Waits.
-    virtual void computeFromHost(const Mat& image, const Mat& mask, const Plan& plan) = 0;
-    //! What tiles are put together from, on the host. Waits.
-    virtual void fetch(Mat& keys, Mat& parents, Mat& distances) = 0;
+    float factor[MAX_CHANNELS];
+    bool used;
 };
 
-std::unique_ptr<Engine> makeCpuEngine();
-#ifdef HAVE_CUDA
-std::unique_ptr<Engine> makeCudaEngine();
-#endif
+//! What compute() finds: each pixel's parent, its own index for a root, -1 where masked; the link's length, +inf without one.
+struct Trees
+{
+    const int* parents;
+    const float* distances;
+};
 
-/** compute() of tiles by `worker`, each with a border of the window's and the search's radius, so that sums and parents
-inside are those of the whole. @return an engine on the host that holds the results of the whole. */
-std::unique_ptr<Engine> computeTiled(const Mat& image, const Mat& mask, Size tile, const Plan& plan, Engine& worker);
+//! What the pixels of a superpixel add up to. Integers, so that any order gives the same. Means need no more than the beginning.
+struct Sums
+{
+    unsigned long long area;
+    unsigned long long colour[MAX_CHANNELS]; //!< modulo 2^64: floats have a sign
+    unsigned long long x, y;
+    int left, top, right, bottom;
+};
 
-// --- CPU stages: one picture ------------------------------------------------------------------------------------------
+//! Rows of statistics, one for each superpixel; a null view is not written.
+struct Table
+{
+    RowsView<int> areas;
+    RowsView<float> means, centroids;
+    RowsView<int> boxes;
+};
 
 namespace cpu {
 
-const int ROW_PADDING = 64; //!< columns right of the border that whole vectors may touch; the longest has 64 floats
-const int MOST_RINGS = 12;  //!< rings of the parent search before cells take over
+struct Scratch; //!< features, and memory that an engine keeps from call to call: scratch_cpu.hpp
 
-//! Planes of floats with a border of OUTSIDE to the left and right.
-struct Features
-{
-    std::vector<float> data;
-    int cols = 0, rows = 0, channels = 0, left = 0;
-    size_t stride = 0; //!< floats from row to row
+//! Fills scratch.features. @param mask data null: none.
+void pack(const PictureView& picture, const PictureView& mask, const Parameters& parameters, const Scales& scales,
+          Scratch& scratch);
+//! @param spatial see Spatial. @param keys 0 where masked.
+void density(const Parameters& parameters, const float* spatial, Scratch& scratch, uint32_t* keys);
+void parents(const Parameters& parameters, const uint32_t* keys, Scratch& scratch, int* parents, float* distances);
+//! @param tau INFINITY: no link is cut. @return number of roots.
+int label(int pixels, const Trees& trees, float tau, Scratch& scratch, int* labels);
 
-    const float* row(int channel, int y) const
-    {
-        return data.data() + (static_cast<size_t>(channel) * rows + y) * stride + left;
-    }
-    float* row(int channel, int y) { return const_cast<float*>(static_cast<const Features*>(this)->row(channel, y)); }
-};
-
-void pack(const Mat& image, const Mat& mask, const Plan& plan, Features& features);
-//! keys: CV_32S holding unsigned numbers; 0 where masked.
-void density(const Features& features, const Plan& plan, Mat& keys);
-void parents(const Features& features, const Mat& keys, const Parameters& parameters, Mat& parents, Mat& distances);
-//! @return number of roots
-int label(const Mat& parents, Mat& labels);
-
-void cut(const Mat& parents, const Mat& distances, float tau, Mat& cutParents);
-void contours(const Mat& labels, bool thick, Mat& mask);
-
-//! What a superpixel's pixels add up to. Integers, so that any order gives the same.
-struct Sums
-{
-    int64_t area = 0, x = 0, y = 0;
-    int64_t colour[MAX_CHANNELS] = {};
-    int left = 0x7fffffff, top = 0x7fffffff, right = -1, bottom = -1;
-};
-//! See fixedScale(); 1 for integer pictures.
-double colourScale(const Mat& image);
-//! image may be empty: no colours.
-std::vector<Sums> sums(const Mat& labels, int count, const Mat& image, double scale);
-void meanColor(const Mat& labels, int count, const Mat& image, Mat& dst);
-//! @return the new number of labels
-int connect(Mat& labels, int minSize);
+//! Lengths of all links, ascending. @return number of roots.
+int sortLinks(int pixels, const Trees& trees, std::vector<float>& links);
+//! Number of links longer than tau, roots included.
+int countLonger(int pixels, const Trees& trees, float tau);
+void densities(const Extent& extent, const Parameters& parameters, const uint32_t* keys, RowsView<float> out);
+void contours(const Extent& extent, const int* labels, bool thick, RowsView<uint8_t> mask);
+//! @param image data null: no colours. @param scale see fixedScale(); 1 for integer pictures.
+std::vector<Sums> sums(const Extent& extent, const int* labels, int count, const PictureView& image, double scale);
+double colourScale(const PictureView& image);
+void paintMeans(const Extent& extent, const int* labels, const std::vector<Sums>& sums, const PictureView& image,
+                double scale, RowsView<void> dst);
+void tabulate(const std::vector<Sums>& sums, int channels, double scale, const Table& table);
+//! Adjacent labels as adjacentLabels() codes them, ascending, each once.
+void adjacency(const Extent& extent, const int* labels, std::vector<uint64_t>& pairs);
+//! @return the new number of labels.
+int connect(const Extent& extent, int minSize, int* labels);
 
 } // namespace cpu
+
+namespace gpu {
+
+/** What pack makes of pictures. words: up to four 8-bit channels in a word, the rest 0; else planes: floats, channel after
+channel within each picture. valid is null unless there are masks (words only; planes hold OUTSIDE instead). */
+struct Features
+{
+    uint32_t* words;
+    float* planes;
+    uint8_t* valid;
+    int channels;
+};
+
+//! Pixels whose search leaves their neighbourhood: room for all, and their number.
+struct Worklist
+{
+    int* pixels;
+    int* count;
+};
+
+//! Scratch of label and connect.
+struct Ranking
+{
+    int *jumps, *ranks; //!< total() elements; for each segment of a row, see segmentsOf()
+    uint32_t* roots;    //!< for each segment a bit a pixel
+    void* scans;
+    size_t scanBytes; //!< scanBytesFor()
+};
+
+/** What sums adds up to, for the labels below both `count` and `capacity`.
+@param stride bytes from superpixel to superpixel: sizeof(Sums), or meansStride() for means.
+@param largest bits of the largest magnitude of a float picture. */
+struct SumsTable
+{
+    Sums* first;
+    size_t stride;
+    const int* count;
+    int capacity;
+    uint32_t* largest;
+};
+inline size_t meansStride(int channels) { return sizeof(unsigned long long) * (1 + channels); }
+
+struct Links;  //!< scratch of sortLinks, see quick_shift_plan.hpp
+struct Pieces; //!< scratch of connect
+
+//! One picture of a stack. @param mask data null: none.
+void pack(const PictureView& picture, const PictureView& mask, int index, const Extent& extent, const Scales& scales,
+          const Features& features, StreamHandle stream);
+//! @param spatial (R+1) columns of 2R+1: factor of (dx, dy), dx = 0..R, dy = -R..R. @param cells best keys of cells.
+void density(const Features& features, const Extent& extent, const Parameters& parameters, const float* spatial,
+             uint64_t* sums, uint32_t* keys, uint32_t* cells, StreamHandle stream);
+void parents(const Features& features, const Extent& extent, const Parameters& parameters, const uint32_t* keys,
+             const uint32_t* cells, const Worklist& far, int* parents, float* distances, StreamHandle stream);
+//! @param trees may have no distances when tau is INFINITY. @param counts extent.count elements: roots of each picture.
+void label(const Extent& extent, const Trees& trees, float tau, const Ranking& ranking, int* labels, int* counts,
+           StreamHandle stream);
+//! Bytes of scratch memory for the scans and sorts of so many pixels.
+size_t scanBytesFor(const Extent& extent);
+
+//! First part: the lengths of all links, in any order, and their number.
+void selectLinks(const Extent& extent, const Trees& trees, const Links& links, int* count, const Ranking& ranking,
+                 StreamHandle stream);
+//! Second part. @param roots number of roots.
+void sortLinks(int count, int roots, const Links& links, int* distinct, const Ranking& ranking, StreamHandle stream);
+void countLonger(const Extent& extent, const Trees& trees, float tau, int* count, StreamHandle stream);
+void densities(const Extent& extent, const Parameters& parameters, const uint32_t* keys, RowsView<float> out,
+               StreamHandle stream);
+void contours(const Extent& extent, const int* labels, bool thick, RowsView<uint8_t> mask, StreamHandle stream);
+//! @param places also position and box, for which the table must have room.
+void sums(const Extent& extent, const int* labels, const PictureView& image, bool places, const SumsTable& table,
+          StreamHandle stream);
+void paintMeans(const Extent& extent, const int* labels, const PictureView& image, const SumsTable& sums,
+                RowsView<void> dst, StreamHandle stream);
+//! @param rows of the table; those without a superpixel get zeros.
+void tabulate(int rows, const PictureView& image, const SumsTable& sums, const Table& table, StreamHandle stream);
+//! adjacency, first: codes of the labels right of and below each pixel, where they differ, in any order. @param pairs null: counts.
+void listBorders(const Extent& extent, const int* labels, uint64_t* pairs, int* count, StreamHandle stream);
+//! Then ascending and each once, in `pairs` again. @param distinct out: their number.
+void sortBorders(int count, uint64_t* pairs, uint64_t* sorted, int* distinct, void* scratch, size_t scratchBytes,
+                 StreamHandle stream);
+size_t sortBytesFor(int count);
+void writePairs(int count, const uint64_t* pairs, RowsView<int> out, StreamHandle stream);
+//! connect, first: 4-connected pieces of equal labels.
+void split(const Extent& extent, const int* labels, const Pieces& pieces, StreamHandle stream);
+//! Then rounds: every small piece joins its largest larger neighbour; *joined becomes 1 if any did.
+void join(const Extent& extent, int minSize, const Pieces& pieces, StreamHandle stream);
+//! Last: labels from the pieces' roots.
+void rankPieces(const Extent& extent, const Pieces& pieces, const Ranking& ranking, int* labels, int* count,
+                StreamHandle stream);
+
+} // namespace gpu
 
 }}} // namespace cv::cuda::quick_shift
 

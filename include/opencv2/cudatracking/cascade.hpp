@@ -209,7 +209,7 @@ public:
     CV_WRAP virtual void setMaxObjects(int count) = 0;
     /** @brief Objects of a picture that the tables of detectAsync() hold. Default 256. */
     CV_WRAP virtual int getMaxObjects() const = 0;
-    /** @brief Sets how many candidates of a picture detectAsync() can group. Costs 16 bytes each and picture on
+    /** @brief Sets how many candidates of a picture detectAsync() can group. Costs 100 bytes each and picture on
     the device.
     @param count 1 to 65,536. Default 8192. @throws cv::Exception otherwise; the old value stays. */
     CV_WRAP virtual void setMaxCandidates(int count) = 0;

@@ -42,7 +42,8 @@ none means 255 everywhere. Unlike in cv::matchTemplate an 8-bit mask is not bina
 - ZNCC: weighted Pearson correlation, sum_c n_c / (sqrt(sum_c v_c) sqrt(sum_c t_c)) with n_c = W S(qIT) - S(qI) S(qT),
   v_c = W S(qI^2) - S(qI)^2, t_c = W S(qT^2) - S(qT)^2. 1 is a perfect match. 0 where the frame or the fragment is flat.
 
-All sums are exact integers, so scores do not depend on the engine, the order of summation or the number of threads.
+All sums are exact integers, a score is made of them in double and rounded to float. So scores do not depend on the engine,
+the order of summation or the number of threads.
 SAD and SSD are compared by S, ZNCC by its float value. **Ties** go to the lowest raster index in the area.
 
 **Peaks**: peak 0 is the best position; peak j is the best outside the exclusion zones of peaks 0..j-1. A position at
@@ -51,8 +52,15 @@ offset (dx, dy) from a peak is outside its zone when max(|dx|,|dy|) >= d (SQUARE
 **Confidence** compares peak 1 (the alternative) with peak 0: alternative/best for SAD and SSD, (1-alternative)/(1-best)
 for ZNCC; larger is surer. Best perfect and alternative not: +inf; both perfect: 1; no alternative: -1.
 
+**CUDA graphs**: calls whose outputs are GpuMat or HostMem may be captured, also the first of a size. A graph goes on with the
+parameters, areas on the host and fragments that it was captured with, whatever is called afterwards, while the instance
+lives. A replay reads anew: frame, areas and predictions on the device, and what is in the fragments, so that it sees
+updateFragment(), until an edit changes the number of fragments, a size or presence of weights. Calls that wait are refused
+while capturing: find(), convert(), outputs in Mat or std::vector. A dropped capture has changed nothing.
+
 Determinism: bit-equal on both engines and from run to run, in every output. Threads: see the module page.
-Errors: every method throws cv::Exception on arguments outside the ranges above and leaves the object as it was.
+Errors: every method throws cv::Exception, on arguments outside the ranges above and when CUDA or memory fails, and leaves the
+object as it was.
 
 Source: Ladyzhensky and Sereda (fragment search with membership weights, best and alternative position on CUDA);
 Y. Ma, X. Yuan, J. Li, 2014 (zero-mean normalised cross-correlation on CUDA). Cost model and figures: doc/fragment_matcher.md.
@@ -132,9 +140,10 @@ public:
     1..32767 may differ. Copied. In Python a list even for one: [picture].
     @param weights default: none, each pixel counts 255; or one for each template, of its size and kind (an empty one:
     none): CV_8UC1, or CV_32FC1 in [0,1], which becomes 0..255.
-    @param stream of GpuMat; the call does not wait. Default: the null stream. Weights in device memory cannot be
-    checked by the host: NaN and values outside [0,1] are taken as 0, and a fragment whose weights sum to 0 gives
-    NO_POSITION.
+    @param stream of GpuMat; the call does not wait. Default: the null stream. While it is being captured, contents are
+    replaced at each replay, and number, sizes, type and presence of weights must stay. Weights in device memory cannot
+    be checked by the host: NaN and values outside [0,1] are taken as 0, and a fragment whose weights sum to 0 gives
+    NO_POSITION, and 0 all over in score maps.
     @throws cv::Exception when sizes or types do not fit, a host weight is NaN or outside [0,1], or the weights of a
     fragment on the host are all 0 as bytes.
     */
@@ -151,7 +160,7 @@ public:
                                       InputArrayOfArrays weights = noArray(),
                                       Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Appends one fragment of the type and kind of the present ones.
+    /** @brief Appends one fragment of the type and kind of the present ones. A GpuMat cannot be captured.
     @param templ,weights,stream one of each, as in setFragments(). Default: no weights, the null stream.
     @return its index, from 0.
     */
@@ -173,17 +182,19 @@ public:
     a frame is searched.
     @param locations top-left corners in frame coordinates, clamped to the area: CV_32SC2, N rows (further columns are
     ignored, so that locations of match() can be given as they are), or CV_32SC1, N x 2; Mat or GpuMat as the frame.
-    Kept by reference until replaced. noArray() (None): position ((columns-1)/2, (rows-1)/2), rounded down, of the area.
+    Mat and GpuMat are kept by reference until replaced, all else is copied. noArray() (None): position
+    ((columns-1)/2, (rows-1)/2), rounded down, of the area.
     */
     CV_WRAP virtual void setPredictions(InputArray locations) = 0;
 
-    /** @brief Finds all N fragments in a frame. Does not wait when all outputs are GpuMat.
+    /** @brief Finds all N fragments in a frame. Does not wait when all outputs are GpuMat or HostMem.
     @param frame picture to search, of the fragments' type. An empty one gives empty outputs and no error.
     @param searchAreas Rect for each fragment in frame coordinates, in which the whole fragment must lie; intersected
     with the frame. std::vector<Rect>, Mat of CV_32SC4 (N x 1 or 1 x N) or CV_32SC1 (N x 4: x, y, width, height), or,
-    for a GpuMat frame, also such a GpuMat; noArray() (None): the whole frame. Areas on the host are frozen into a
-    captured graph, areas on the device are read anew.
-    @param locations CV_32SC2, N x K: top-left corner in the frame of peak j of fragment i; (-1,-1): no such peak.
+    for a GpuMat frame, also such a GpuMat; noArray() (None): the whole frame. An area of width or height 0 has no
+    position. Areas on the host are frozen into a captured graph, areas on the device are read anew.
+    @param locations CV_32SC2, N x K: top-left corner in the frame of peak j of fragment i; (-1,-1): no such peak. Each
+    output of one column may be a std::vector.
     @param scores CV_32FC1, N x K; 0 where there is no peak.
     @param confidence CV_32FC1, N x 1: alternative / best (ZNCC: (1-alternative) / (1-best)), 1 or more with FULL;
     larger is surer. +inf: only the best is perfect; -1: no alternative.
@@ -202,7 +213,7 @@ public:
                                Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Turns outputs of match() into host structures; waits on the stream when they are GpuMat.
-    @param locations CV_32SC2, N x K, or of one peak CV_32SC1, N x 2.
+    @param locations CV_32SC2, N x K, or of one peak CV_32SC1, N x 2, or a std::vector.
     @param scores,confidence,status,refined of match(), or noArray() (None), for which 0, -1, FOUND, location stand.
     @param matches one for each fragment: locations, refined and scores of its valid peaks, confidence, status.
     @param stream of GpuMat. Default: the null stream.
@@ -219,9 +230,9 @@ public:
     CV_WRAP virtual void find(InputArray frame, InputArray searchAreas, CV_OUT std::vector<FragmentMatch>& matches,
                               Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Scores of every position of one fragment. Does not wait when map is a GpuMat.
+    /** @brief Scores of every position of one fragment. Does not wait when map is a GpuMat or HostMem.
     @param index fragment, 0 .. getFragmentCount()-1.
-    @param frame,searchArea as in match(), but an area of width or height 0 is the whole frame.
+    @param frame,searchArea as in match(), but Rect(), that is (0,0,0,0), is the whole frame.
     @param map (area height - fragment height + 1) rows, (area width - fragment width + 1) columns; empty without a
     position.
     @param depth CV_32F (default): the score. CV_32S: the integer S of SAD, for fragments of at most 11,008 pixels, or
@@ -243,11 +254,11 @@ public:
                                    Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Next frame's areas from this frame's locations, without leaving the device.
-    @param locations of match(), column 0 is used, or CV_32SC1, N x 2. (-1,-1) gives an empty area, so the fragment
-    stays NO_POSITION.
+    @param locations of match(), column 0 is used, or CV_32SC1, N x 2, or a std::vector. They may lie beyond the border;
+    (-1,-1), and only that, gives an empty area, so the fragment stays NO_POSITION.
     @param radius pixels by which the fragment may move in each direction; at least 0.
     @param frameSize (width, height); areas are intersected with it.
-    @param areas CV_32SC4, N x 1, where locations lives.
+    @param areas CV_32SC4, N x 1 or a std::vector; a GpuMat when locations is one, or any array on the host.
     @param stream of GpuMat. Default: the null stream.
     */
     CV_WRAP virtual void predictAreas(InputArray locations, int radius, Size frameSize, OutputArray areas,
@@ -267,14 +278,15 @@ public:
     /** @brief Size (width, height) of one fragment in pixels.
     @param index fragment, 0 .. getFragmentCount()-1. */
     CV_WRAP virtual Size getFragmentSize(int index) const = 0;
-    /** @brief Device memory held by this instance, in bytes, fragments included. */
+    /** @brief Device and pinned memory held by this instance, in bytes, fragments and what graphs refer to included. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     // Algorithm: parameters only, no fragments.
     /** @brief Name of the class in files: "FragmentMatcher". */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
-    virtual void read(const FileNode& fn) CV_OVERRIDE = 0; //!< what the node lacks gets its default
+    //! What the node lacks gets its default. @throws cv::Exception when it has no parameter at all, or a bad one.
+    virtual void read(const FileNode& fn) CV_OVERRIDE = 0;
     /** @brief True without fragments. */
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
 };

@@ -31,15 +31,27 @@ Lab of [0,1] RGB times ratio, searchRadius 0, STRICT. scikit-image quickshift(ra
 ratio, searchRadius -1, STRICT (it adds noise to break ties, which this class has no need for). See doc/quick_shift.md.
 
 **Ties**: on plateaus of equal density (flat areas) the lower raster index counts as higher, so that a flat area is one
-superpixel. With STRICT only a truly higher density does, as in VLFeat: each plateau pixel may become a root of its own.
+superpixel. With STRICT only a higher density does, as in VLFeat: each plateau pixel may become a root of its own.
 
-**Precision**: weights have 23 fractional bits and a relative error below 4e-6, sums are exact integers. Densities differ
-by less than 2e-5 relative from exact real numbers. D is exact for 8-bit pictures with a common scale of 1.
+**Precision**: weights have 23 fractional bits and a relative error below 4e-6, sums are exact integers. Densities of
+pictures differ by less than 2e-5 relative from exact real numbers; doc/quick_shift.md says where more is possible. D is
+exact for 8-bit pictures with a common scale of 1.
 
-Determinism: bit-equal on both engines and from run to run, in every output; also for the whole and its tiles.
+Determinism: bit-equal on both engines of a process and from run to run, in every output; also for the whole and its
+tiles. Between machines as far as their C libraries' exp() rounds to the same floats, which it nearly always does.
 Trees need not be 4-connected: see enforceConnectivity(). Threads and streams: see the module page.
-Waiting: compute(), segment() and the getters with GpuMat outputs do not wait and can be captured. Methods that return a
-number or outputs whose size depends on the result wait for their stream; each says so.
+
+**Results** belong to the last compute() that went well: a call that throws leaves them as they were. Before the first
+one, and after that of an empty picture, getters give empty arrays, and numbers are 0. Results of a GpuMat go to GpuMat
+without waiting, to HostMem in stream order without waiting, to Mat and UMat (n x 1 also to std::vector) at the end of
+the call, which then waits for its stream. Results of a Mat do not go to GpuMat: cv::Exception.
+
+**CUDA graphs**: what does not wait may be captured, also the first call; the rest throws on a stream that is being
+captured and leaves the capture valid. Captured work has not happened: without a replay nothing changes. A graph keeps
+parameters, sizes and memory of its capture whatever is called meanwhile, and reads pictures and masks anew at each replay;
+the object must outlive it. If compute() was called with the same size, type and parameters before a capture of it, both
+share results: getters then give what the last replay or call left. Otherwise captured results are
+seen only by getters in the same capture.
 
 Source: A. Vedaldi, S. Soatto, Quick shift and kernel methods for mode seeking, 2008; B. Fulkerson, S. Soatto, Really
 quick shift: image segmentation on a GPU, 2010. Cost model and figures: doc/quick_shift.md.
@@ -92,6 +104,8 @@ public:
     @throws cv::Exception otherwise; the old factors stay.
     */
     CV_WRAP virtual void setColorScale(double colorScale) = 0;
+    /** @brief Factor of the first channel: that of all after setColorScale(). Default 1. */
+    CV_WRAP virtual double getColorScale() const = 0;
     /** @brief Sets one factor for each channel, for example Lab with a weaker L.
     @param scales four numbers, each 0 to 1e9; those beyond the picture's channels do not matter. A channel that is not
     given, as in Scalar(0.5), gets 0 and is ignored. Counts from the next compute() on.
@@ -140,10 +154,11 @@ public:
     /** @brief compute() for several pictures of one size and type in the launches of one. Afterwards every method works
     on the stack of pictures, one below the other: outputs have N times the rows, parents and labels count within their
     picture. Statistics, mean colour and connectivity do not take stacks.
-    @param images list of Mat or of GpuMat; none, or a first one that is empty, drops the results as in compute().
-    @param labels one output CV_32SC1 for each picture; noArray() if not wanted.
+    @param images list of Mat or of GpuMat; an empty list drops the results as in compute().
+    @param labels list, one output CV_32SC1 for each picture; noArray() if not wanted.
     @param stream of GpuMat. Default: the null stream.
-    @throws cv::Exception when sizes or types differ or are not those of compute(), or at 2^31 pixels in all.
+    @throws cv::Exception when sizes or types differ or are not those of compute(), when a picture is empty, when one
+    array is given in place of a list, or at 2^31 pixels in all.
     */
     CV_WRAP virtual void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels,
                                       Stream& stream = cv::cuda::noStream()) = 0;
@@ -153,7 +168,7 @@ public:
     @param image,mask as in compute(), both on the host. Default: no mask.
     @param tile width and height of a tile without its border, in pixels, at least 1.
     @param useCuda true: the tiles run on the current CUDA device, and the call waits. Default false: on the CPU.
-    @throws cv::Exception also when useCuda is true without a device.
+    @throws cv::Exception also when useCuda is true without a device; results stay as they were.
     */
     CV_WRAP virtual void computeTiled(InputArray image, Size tile, bool useCuda = false,
                                       InputArray mask = noArray()) = 0;
@@ -162,7 +177,7 @@ public:
     last compute(). */
     CV_WRAP virtual int getNumberOfSuperpixels() const = 0;
     /** @brief Label of each pixel: the rank of its superpixel's root in raster order.
-    @param labels CV_32SC1, 0 .. number-1, -1 where masked; empty without results.
+    @param labels CV_32SC1, 0 .. number-1, -1 where masked.
     @param stream order of the copy; GpuMat: does not wait. Default: the null stream.
     */
     CV_WRAP virtual void getLabels(OutputArray labels, Stream& stream = cv::cuda::noStream()) const = 0;
@@ -180,14 +195,24 @@ public:
     CV_WRAP virtual void getDistances(OutputArray distances, Stream& stream = cv::cuda::noStream()) const = 0;
 
     /** @brief Labels for a smaller maxDist from the trees at hand: links longer than tau are cut. Does not wait.
-    Equals compute() with maxDist = tau as long as the search radius is SEARCH_MAX_DIST. Changes nothing else: labels,
-    number, contours, mean colour and statistics stay those of the last compute() or enforceConnectivity().
+    Equals compute() with maxDist = tau as long as the search radius is SEARCH_MAX_DIST. Changes nothing else: see
+    applyTau().
     @param tau in pixels and scaled colours; above 0, at most the maxDist of compute().
     @param labels CV_32SC1, 0 .. countSuperpixels(tau)-1, -1 where masked; empty without results.
     @param stream of the device's results. Default: the null stream.
     @throws cv::Exception when tau is out of its range.
     */
     CV_WRAP virtual void segment(double tau, OutputArray labels, Stream& stream = cv::cuda::noStream()) = 0;
+    /** @brief Makes the labels of segment(tau) the present ones: those of getLabels(), and whose number, contours, mean
+    colour, statistics and neighbours are asked for. Does not wait. Replaces what enforceConnectivity() did; maxDist
+    gives the labels of compute() back.
+    @param tau as in segment(). @param stream of the device's results. Default: the null stream. */
+    CV_WRAP virtual void applyTau(double tau, Stream& stream = cv::cuda::noStream()) = 0;
+    /** @brief The tau for about so many superpixels: the least of the merge heights that leaves at most `number`. Waits.
+    @param number wanted, at least 1 (a stack: of all pictures together).
+    @param stream of the device's results. Default: the null stream.
+    @return for segment() and applyTau(); maxDist of compute() if there are more at any tau; 0 without results. */
+    CV_WRAP virtual double tauForSuperpixels(int number, Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Number of superpixels that segment(tau) makes. Waits.
     @param tau as in segment(). @param stream of the device's results. Default: the null stream. */
     CV_WRAP virtual int countSuperpixels(double tau, Stream& stream = cv::cuda::noStream()) = 0;
@@ -209,8 +234,7 @@ public:
     CV_WRAP virtual void getLabelContourMask(OutputArray mask, bool thickLine = true,
                                              Stream& stream = cv::cuda::noStream()) const = 0;
 
-    /** @brief Each pixel replaced by the mean of its superpixel. Waits for the number of superpixels unless it is
-    known.
+    /** @brief Each pixel replaced by the mean of its superpixel. Does not wait for GpuMat.
     @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, where the picture of the last compute() was and of its size;
     not necessarily that picture. CV_8U and CV_16U: rounded half up. CV_32F: mean of values rounded to a 2^-30th of the
     largest magnitude; NaN and infinity count as 0.
@@ -222,7 +246,7 @@ public:
                                       Stream& stream = cv::cuda::noStream()) const = 0;
 
     /** @brief One row for each superpixel. Waits. Outputs that are not wanted may be noArray().
-    @param image as in getMeanColor(); needed also for areas alone.
+    @param image as in getMeanColor(); noArray(): means are empty.
     @param areas CV_32SC1, n x 1, pixels.
     @param means CV_32F, n x 1, channels of image.
     @param centroids CV_32FC2, n x 1, (x, y) in pixels.
@@ -233,6 +257,12 @@ public:
     CV_WRAP virtual void getStatistics(InputArray image, OutputArray areas, OutputArray means = noArray(),
                                        OutputArray centroids = noArray(), OutputArray boxes = noArray(),
                                        Stream& stream = cv::cuda::noStream()) const = 0;
+
+    /** @brief Pairs of superpixels that touch: a pixel of one has a 4-neighbour in the other. Waits. Not
+    after computeBatch().
+    @param pairs CV_32SC2, n x 1: labels a < b, ascending by a, then b, each pair once; empty without any.
+    @param stream of the device's results. Default: the null stream. */
+    CV_WRAP virtual void getAdjacency(OutputArray pairs, Stream& stream = cv::cuda::noStream()) const = 0;
 
     /** @brief Replaces the labels by 4-connected ones. Waits. Density, parents and distances stay.
     Every superpixel falls into its 4-connected pieces. A piece below minSize joins the largest adjacent piece that
@@ -246,7 +276,8 @@ public:
     */
     CV_WRAP virtual int enforceConnectivity(int minSize = 1, Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Device memory held by this instance, in bytes; 0 as long as only the CPU engine ran. */
+    /** @brief Device and pinned memory held by this instance, that of graphs included, in bytes; 0 as long as only the
+    CPU engine ran. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     // Algorithm: parameters only, no results.

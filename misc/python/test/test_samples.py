@@ -1,0 +1,97 @@
+"""The Python samples on small inputs: what they write, and what they say when they cannot."""
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import cv2
+import numpy as np
+
+SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "samples", "python")
+
+
+class SamplesTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = lambda name: os.path.join(folder.name, name)
+
+    def run_sample(self, name, *arguments):
+        command = [sys.executable, os.path.join(SAMPLES, name), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+    def assert_error(self, done, words):
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("error: ", done.stderr)
+        self.assertIn(words, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+
+    def write_video(self, path):
+        """A texture that moves by (3, -2) pixels a frame."""
+        noise = np.random.RandomState(1).randint(0, 256, (200, 240, 3), dtype=np.uint8)
+        world = cv2.normalize(cv2.GaussianBlur(noise, (0, 0), 3.), None, 0, 255, cv2.NORM_MINMAX)
+        writer = cv2.VideoWriter(path, cv2.CAP_OPENCV_MJPEG, cv2.VideoWriter_fourcc(*"MJPG"), 10, (192, 144))
+        self.assertTrue(writer.isOpened())
+        for step in range(4):
+            writer.write(np.ascontiguousarray(world[20 + 2 * step:164 + 2 * step, 40 - 3 * step:232 - 3 * step]))
+        writer.release()
+
+    def test_fragment_matcher(self):
+        self.write_video(self.path("in.avi"))
+        done = self.run_sample("fragment_matcher.py", self.path("in.avi"), self.path("out.avi"), "3", "--engine=cpu")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("3 frames on the CPU engine", done.stdout)
+        video, pictures = cv2.VideoCapture(self.path("out.avi"), cv2.CAP_OPENCV_MJPEG), []
+        while True:
+            ok, picture = video.read()
+            if not ok:
+                break
+            pictures.append(picture.astype(int))
+        self.assertEqual([picture.shape for picture in pictures], 2 * [(144, 192, 3)])
+        for picture in pictures:  # sure matches are drawn green, which gray noise, darkened, is not
+            green = (picture[:, :, 1] > 160) & (picture[:, :, 2] < 120)
+            self.assertGreater(green.sum(), 100)
+
+    def test_fragment_matcher_errors(self):
+        self.assert_error(self.run_sample("fragment_matcher.py", self.path("no.avi"), self.path("out.avi")), "no.avi")
+        self.write_video(self.path("in.avi"))
+        self.assert_error(self.run_sample("fragment_matcher.py", self.path("in.avi"), self.path("out.avi"), "1"),
+                          "fewer than two frames")
+
+    def test_quick_shift(self):
+        noise = np.random.RandomState(2).randint(0, 256, (60, 80, 3), dtype=np.uint8)
+        image = cv2.GaussianBlur(noise, (0, 0), 3.)
+        cv2.imwrite(self.path("small.png"), image)
+        done = self.run_sample("quick_shift.py", self.path("small.png"), self.path("."), "--engine=cpu", "--min-size=7",
+                               "--sigma=2", "--max-dist=8", "--scale=.5")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("small.csv"), newline="") as table:
+            rows = list(csv.DictReader(table))
+        areas = [int(row["area"]) for row in rows]
+        self.assertEqual(sum(areas), 60 * 80)
+        self.assertGreaterEqual(min(areas), 7)
+        self.assertIn(f"{len(rows)} 4-connected superpixels of {min(areas)} to {max(areas)} pixels", done.stdout)
+        mean = cv2.imread(self.path("small_mean.png"))
+        self.assertLessEqual(len(np.unique(mean.reshape(-1, 3), axis=0)), len(rows))
+        self.assertLessEqual(np.abs(mean.mean(axis=(0, 1)) - image.mean(axis=(0, 1))).max(), 0.5)
+        self.assertTrue((cv2.imread(self.path("small_borders.png")) == (0, 0, 255)).all(axis=2).any())
+        self.assertEqual(cv2.imread(self.path("small_cuts.png")).shape, (60, 240, 3))
+
+    def test_quick_shift_errors(self):
+        self.assert_error(self.run_sample("quick_shift.py", self.path("no.png"), self.path(".")), "no.png")
+        cv2.imwrite(self.path("flat.png"), np.zeros((5, 7, 3), np.uint8))
+        self.assert_error(self.run_sample("quick_shift.py", self.path("flat.png"), self.path("nowhere")), "nowhere")
+        self.assert_error(self.run_sample("quick_shift.py", self.path("flat.png"), self.path("."), "--sigma=-1"), "sigma")
+
+    def test_help(self):
+        for name in sorted(os.listdir(SAMPLES)):
+            if name.endswith(".py"):
+                done = self.run_sample(name, "--help")
+                self.assertEqual(done.returncode, 0)
+                self.assertIn(name, done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Cuts a picture into superpixels: their borders, mean colours and a table, and coarser to finer cuts of the same trees.
+
+    quick_shift.py home.jpg output_folder
+
+Runs on a CUDA device where there is one. Needs a cv2 with the module cudatracking.
+"""
+import argparse
+import csv
+import os
+import sys
+
+import cv2
+import numpy as np
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("picture", help="any picture that cv2.imread() takes")
+    parser.add_argument("folder", help="where <picture>_borders.png, _mean.png, _cuts.png and .csv go; must exist")
+    parser.add_argument("--sigma", type=float, default=6., help="kernel bandwidth, pixels (default %(default)s)")
+    parser.add_argument("--max-dist", type=float, default=10., help="largest distance to a parent (default %(default)s)")
+    parser.add_argument("--scale", type=float, default=32 / 255, help="factor on the colours (default 32/255, the paper's)")
+    parser.add_argument("--min-size", type=int, default=20, help="join connected pieces of fewer pixels (default %(default)s)")
+    parser.add_argument("--engine", choices=("auto", "cpu", "cuda"), default="auto", help="default: cuda where there is a device")
+    return parser.parse_args()
+
+
+def downloaded(array):
+    return array.download() if isinstance(array, cv2.cuda.GpuMat) else array
+
+
+def mean_colours(image, labels):
+    """Each pixel replaced by the mean of its superpixel; for labels of a cut, which getMeanColor() does not know."""
+    flat, areas = labels.ravel(), np.bincount(labels.ravel())
+    means = np.stack([np.bincount(flat, image[:, :, k].ravel()) / areas for k in range(3)], axis=1)
+    return (means + 0.5).astype(np.uint8)[labels]
+
+
+def write(path, picture):
+    if not cv2.imwrite(path, picture):
+        sys.exit(f"error: cannot write {path}")
+    print("wrote", path)
+
+
+def main():
+    options = arguments()
+    image = cv2.imread(options.picture)
+    if image is None:
+        sys.exit(f"error: cannot read the picture {options.picture}")
+    if not os.path.isdir(options.folder):
+        sys.exit(f"error: there is no folder {options.folder}")
+    cuda = options.engine == "cuda" or (options.engine == "auto" and cv2.cuda.getCudaEnabledDeviceCount() > 0)
+    stem = os.path.join(options.folder, os.path.splitext(os.path.basename(options.picture))[0])
+
+    source = image
+    if cuda:
+        source = cv2.cuda.GpuMat()
+        source.upload(image)
+    quick_shift = cv2.cuda.QuickShift.create(options.sigma, options.max_dist, options.scale)
+    quick_shift.compute(source)
+    print(f"{image.shape[1]} x {image.shape[0]} pixels on the {'CUDA' if cuda else 'CPU'} engine, "
+          f"{quick_shift.getNumberOfSuperpixels()} superpixels")
+
+    # Cuts: links longer than tau are cut, nothing is computed again. Merge heights say how many superpixels each tau gives.
+    heights, counts = (downloaded(array) for array in quick_shift.getMergeHeights())
+    if heights is None or len(heights) == 0:
+        sys.exit("error: no pixel has a parent; try a larger --max-dist or a smaller --scale")
+    cuts = []
+    for tau in (options.max_dist, options.max_dist / 2, options.max_dist / 4):
+        # The last height that is not above tau; below the first one each pixel is a superpixel.
+        at = np.searchsorted(heights.ravel(), tau, side="right") - 1
+        print(f"tau {tau:g}: {counts[at, 0] if at >= 0 else image.shape[0] * image.shape[1]} superpixels")
+        cuts.append(mean_colours(image, downloaded(quick_shift.segment(tau))))
+    write(stem + "_cuts.png", np.hstack(cuts))
+
+    # 4-connected from here on: labels, borders, mean colours and statistics are those of the joined pieces.
+    number = quick_shift.enforceConnectivity(options.min_size)
+    borders = image.copy()
+    borders[downloaded(quick_shift.getLabelContourMask(thickLine=False)) == 255] = (0, 0, 255)
+    write(stem + "_borders.png", borders)
+    write(stem + "_mean.png", downloaded(quick_shift.getMeanColor(source)))
+    areas, means, centroids, boxes = (downloaded(array).reshape(number, -1) for array in quick_shift.getStatistics(source))
+    with open(stem + ".csv", "w", newline="") as table:
+        writer = csv.writer(table)
+        writer.writerow("label,area,blue,green,red,centre_x,centre_y,box_x,box_y,box_width,box_height".split(","))
+        for label in range(number):
+            writer.writerow([label, areas[label, 0], *means[label], *centroids[label], *boxes[label]])
+    print("wrote", stem + ".csv")
+    print(f"{number} 4-connected superpixels of {areas.min()} to {areas.max()} pixels, median {np.median(areas):g}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except cv2.error as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,76 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What the CUDA engine works out on the host and keeps on the device: a model in the form of its tables, and the tiles of a list
+// of pictures.
+#ifndef OPENCV_CUDATRACKING_CASCADE_ENGINE_CUDA_PLAN_HPP
+#define OPENCV_CUDATRACKING_CASCADE_ENGINE_CUDA_PLAN_HPP
+
+#include "../cuda/cascade_classify.hpp"
+#include "engine.hpp"
+#include <cstring>
+
+namespace cv { namespace cuda { namespace cascade {
+
+//! Arrays one after the other, for one upload.
+class Blob
+{
+public:
+    //! @return where the array begins.
+    template <typename T> size_t add(const std::vector<T>& values)
+    {
+        const size_t begin = (bytes_.size() + 15) / 16 * 16;
+        bytes_.resize(begin + values.size() * sizeof(T));
+        if (!values.empty())
+            std::memcpy(bytes_.data() + begin, values.data(), values.size() * sizeof(T));
+        return begin;
+    }
+    const void* data() const { return bytes_.data(); }
+    size_t size() const { return bytes_.size(); }
+
+private:
+    std::vector<uint8_t> bytes_;
+};
+
+//! A model as kernels read it.
+struct PackedModel
+{
+    uint64_t version;
+    gpu::Shape shapes[2];
+    gpu::Layout layout;
+    Blob blob;
+
+    //! @param device where the blob is.
+    gpu::ModelView at(const void* device) const;
+
+    gpu::ModelView view; //!< without the pointers, for which there are places in the blob:
+    size_t stages, trees, records[2], nodes, leaves, haar, lbp, subsets;
+};
+
+//! @param sharedBytes of a block, at most.
+std::shared_ptr<const PackedModel> packModel(const Model& model, size_t sharedBytes);
+
+//! The tiles of all pictures, for each task.
+struct Tiling
+{
+    struct Part
+    {
+        size_t grids, tiles; //!< places in the blob
+        int tileCount;
+        int words; //!< of runs
+    };
+
+    std::vector<Part> parts;     //!< of tasks
+    std::vector<int> firstGrids; //!< of pictures
+    size_t taps;
+    Blob blob;
+};
+
+//! What a tiling depends on: equal keys, equal tilings.
+std::vector<uint64_t> tilingKey(const Request& request);
+std::shared_ptr<const Tiling> makeTiling(const Request& request,
+                                         const std::vector<std::shared_ptr<const PackedModel>>& models);
+
+}}} // namespace cv::cuda::cascade
+
+#endif // OPENCV_CUDATRACKING_CASCADE_ENGINE_CUDA_PLAN_HPP

@@ -1,0 +1,206 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What classify and group find in device memory: layouts of tiles, tables, models and candidates. For host and device code.
+#ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_CLASSIFY_HPP
+#define OPENCV_CUDATRACKING_CUDA_CASCADE_CLASSIFY_HPP
+
+#include "../common/views.hpp"
+#include "../cascade/core.hpp"
+#include "cascade_tuning.hpp"
+
+namespace cv { namespace cuda { namespace cascade { namespace gpu {
+
+// --- tiles -----------------------------------------------------------------------------------------------------------
+
+/** A tile is cols x rows windows; its patch the pixels they cover; its tables have a row and a column more. Where windows are
+two pixels apart, even and odd columns of a table's row lie apart, so that neighbouring windows read neighbouring words. */
+struct Shape
+{
+    int shift; //!< step - 1
+    int cols, rows;
+    int columnBits;                      //!< cols = 1 << columnBits
+    int patchCols, patchRows, patchStep; //!< pixels and bytes
+    int step, half;                      //!< of a table: words from row to row, and from even to odd columns
+    int words;                           //!< of a table
+
+    CT_HOST_DEVICE int place(int x, int y) const { return y * step + (x >> shift) + (x & shift) * half; }
+    //! Window to window, one row down.
+    CT_HOST_DEVICE int windowStep() const { return step << shift; }
+};
+
+//! Where things lie in a block's shared memory, in bytes. Lists are made when the patch is spent, and lie over it.
+struct Layout
+{
+    int norms, lists, patch, tables;
+    int bytes;      //!< of shared memory
+    bool global;    //!< patch and tables lie in device memory, at 0 and at `tables` of a block's slice
+    int sliceBytes; //!< of device memory a block, if so
+};
+
+//! The windows of one cascade on one layer.
+struct GridRecord
+{
+    float factor;
+    int step;
+    int cols, rows;          //!< windows; 0: the cascade does not look at this layer
+    int columnTaps, rowTaps; //!< index of the first
+    int boxWidth, boxHeight;
+    int rowWords; //!< tiles side by side: words of runs in a row of windows
+};
+
+struct TileRecord
+{
+    int picture, grid; //!< grid: index into all records
+    int scale;
+    int col, row; //!< of its first window
+    int word;     //!< of runs, for its first row
+};
+
+struct SourceRecord
+{
+    const uint8_t* gray;
+    size_t step;
+    const uint8_t* mask; //!< null: none
+    size_t maskStep;
+    int cols, rows;
+    int firstGrid; //!< index of the record of scale 0
+    int unused;
+};
+
+// --- models ----------------------------------------------------------------------------------------------------------
+
+//! A corner as an offset into the tables (low 16 bits) and its factor (high 16, signed).
+typedef uint32_t PackedCorner;
+
+//! A node with a Haar feature whose corners may be added in any order. Corners come in the order in which they are loaded.
+struct HaarRecord
+{
+    float threshold;
+    uint32_t links;        //!< corners, left and right child within the tree (0: leaf), a byte each
+    PackedCorner third[2]; //!< 9th and 10th corner
+    int64_t leaves[2];     //!< left, right; in fixed point
+    PackedCorner first[8];
+    PackedCorner fourth[2]; //!< 11th and 12th
+    uint32_t unused[2];
+};
+
+struct LbpRecord
+{
+    uint32_t subset[SUBSET_WORDS];
+    uint16_t points[16]; //!< offsets into the table, row by row
+    int64_t leaves[2];
+    uint32_t links; //!< as above, without corners
+    uint32_t unused[3];
+};
+
+static_assert(sizeof(HaarRecord) % 16 == 0 && sizeof(LbpRecord) % 16 == 0, "records are loaded 16 bytes at a time");
+
+struct StageRecord
+{
+    int firstTree, trees, firstNode;
+    int shift;
+    int64_t fixedThreshold;
+    float threshold;
+    int unused;
+};
+
+/** A model on the device. Packed: records with offsets, sums in fixed point, lanes may share a window. Else the model's own
+arrays, features from core.hpp, and sums in double precision in the order of the file. */
+struct ModelView
+{
+    int kind, width, height, stages;
+    bool packed, stumps, tilted;
+    int64_t leastContrast;
+    const StageRecord* stage;
+    const Tree* trees;
+    const void* records[2]; //!< of nodes, by step - 1
+    const Node* nodes;
+    const float* leaves;
+    const HaarFeature* haar;
+    const LbpFeature* lbp;
+    const uint32_t* subsets;
+};
+
+// --- candidates ------------------------------------------------------------------------------------------------------
+
+/** A candidate of which it is not known whether it is skipped: all windows left of it in its tile fail the first stage, so
+that it depends on the tiles before. At most one a row of a tile. */
+struct Pending
+{
+    Key key;
+    double weight;
+    int word;      //!< of runs, its own
+    int wordInRow; //!< the first is 0
+    int column;    //!< in its tile: so many windows fail
+    int unused;
+};
+
+//! Lists of candidates, one a picture.
+struct Lists
+{
+    Key* keys;
+    double* weights;
+    int* counts;      //!< what was found in each picture, also more than the capacity; then the number of those pending
+    int capacity;     //!< of a picture
+    Pending* pending; //!< room for all there can be
+    uint64_t* runs;   //!< a word a row of a tile: windows that fail the first stage
+
+    CT_HOST_DEVICE int* pendingCount(int pictures) const { return counts + pictures; }
+};
+
+//! All that classify needs, for one cascade.
+struct Classification
+{
+    ModelView model;
+    Shape shapes[2]; //!< by step - 1
+    Layout layout;
+    const GridRecord* grids;
+    const TileRecord* tiles;
+    int tileCount;
+    const Tap* taps;
+    const SourceRecord* sources;
+    int pictures;
+    uint8_t* slices; //!< device memory of blocks, where layout.global
+    Lists lists;
+};
+
+//! The tables of one cascade, on the device. Null: not wanted.
+struct TableViews
+{
+    detail::RowsView<int> objects, numDetections;
+    detail::RowsView<double> levelWeights;
+};
+
+//! Work memory of group: capacity elements a picture.
+struct GroupMemory
+{
+    Box* boxes; //!< in the order of keys, as all
+    double* weights;
+    int* parents;
+    uint32_t* sums;              //!< four a class: x, y, width, height
+    int* counts;                 //!< of a class
+    unsigned long long* largest; //!< weight of a class, as an integer of the same order
+    Box* kept;                   //!< classes in the order of their first candidate
+    int* keptCounts;
+    double* keptWeights;
+
+    static size_t bytesEach() { return 2 * sizeof(Box) + 3 * sizeof(double) + 7 * sizeof(int); }
+};
+
+//! All that group needs, for one cascade.
+struct Grouping
+{
+    const GridRecord* grids;
+    const SourceRecord* sources;
+    int pictures;
+    Lists lists;
+    GroupMemory memory;
+    int minNeighbors, maxObjects;
+    bool largest;
+    TableViews tables;
+};
+
+}}}} // namespace cv::cuda::cascade::gpu
+
+#endif // OPENCV_CUDATRACKING_CUDA_CASCADE_CLASSIFY_HPP

@@ -1,0 +1,214 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// sumTables: a tile's patch, resized straight from the picture, and its tables. Device code; the whole block takes part.
+#ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_TABLES_HPP
+#define OPENCV_CUDATRACKING_CUDA_CASCADE_TABLES_HPP
+
+#include "cascade_classify.hpp"
+
+namespace cv { namespace cuda { namespace cascade { namespace gpu {
+
+const unsigned ALL_LANES = 0xffffffffu;
+const int WARPS = tuning::THREADS / 32;
+
+//! What a block works on.
+struct Patch
+{
+    uint8_t* pixels;
+    uint32_t* table;
+    uint32_t* tilted;
+    int cols, rows; //!< pixels that windows of the picture cover; not more than the shape's
+};
+
+__device__ __forceinline__ Tap loadTap(const Tap* taps, int index)
+{
+    const int2 tap = __ldg(reinterpret_cast<const int2*>(taps) + index);
+    return {tap.x, tap.y};
+}
+
+//! Pixels of the layer from (left, top) on. About 16 instructions and 4 loads a pixel.
+__device__ __forceinline__ void resizePatch(const Classification& job, const SourceRecord& source,
+                                            const GridRecord& grid, const Shape& shape, int left, int top,
+                                            const Patch& patch)
+{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    for (int x = lane; x < patch.cols; x += 32)
+    {
+        const Tap across = loadTap(job.taps, grid.columnTaps + left + x);
+        const int second = across.first + (across.weight != 0 ? 1 : 0);
+#pragma unroll 2
+        for (int y = warp; y < patch.rows; y += WARPS)
+        {
+            const Tap down = loadTap(job.taps, grid.rowTaps + top + y);
+            const uint8_t* const upper = source.gray + static_cast<size_t>(down.first) * source.step;
+            const uint8_t* const lower = down.weight != 0 ? upper + source.step : upper;
+            patch.pixels[y * shape.patchStep + x] = static_cast<uint8_t>(
+                blendRows(blendRow(__ldg(upper + across.first), __ldg(upper + second), across.weight),
+                          blendRow(__ldg(lower + across.first), __ldg(lower + second), across.weight), down.weight));
+        }
+    }
+}
+
+__device__ __forceinline__ uint32_t scanWarp(uint32_t value, int lane)
+{
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2)
+    {
+        const uint32_t before = __shfl_up_sync(ALL_LANES, value, d);
+        value += lane >= d ? before : 0u;
+    }
+    return value;
+}
+
+//! Sums along rows, a warp a row and EACH neighbouring pixels a lane, which stay in registers.
+template <bool SQUARES, int EACH> __device__ __forceinline__ void sumRowsOf(const Shape& shape, const Patch& patch)
+{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, begin = lane * EACH;
+    int places[EACH];
+#pragma unroll
+    for (int k = 0; k < EACH; ++k)
+        places[k] = shape.place(begin + k + 1, 0);
+    for (int y = warp; y < patch.rows; y += WARPS)
+    {
+        const uint8_t* const row = patch.pixels + y * shape.patchStep + begin;
+        uint32_t values[EACH], sum = 0;
+#pragma unroll
+        for (int k = 0; k < EACH; ++k)
+        {
+            values[k] = begin + k < patch.cols ? row[k] : 0;
+            values[k] = SQUARES ? values[k] * values[k] : values[k];
+            sum += values[k];
+        }
+        uint32_t running = scanWarp(sum, lane) - sum;
+        uint32_t* const out = patch.table + (y + 1) * shape.step;
+#pragma unroll
+        for (int k = 0; k < EACH; ++k)
+        {
+            running += values[k];
+            if (begin + k < patch.cols)
+                out[places[k]] = running;
+        }
+        if (lane == 0)
+            out[0] = 0;
+    }
+}
+
+//! Patches of any width: pixels are read twice.
+template <bool SQUARES> __device__ __forceinline__ void sumWideRows(const Shape& shape, const Patch& patch)
+{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, each = (patch.cols + 31) / 32;
+    for (int y = warp; y < patch.rows; y += WARPS)
+    {
+        const uint8_t* const row = patch.pixels + y * shape.patchStep;
+        const int begin = lane * each, end = ::min(begin + each, patch.cols);
+        uint32_t sum = 0;
+#pragma unroll 2
+        for (int x = begin; x < end; ++x)
+            sum += SQUARES ? row[x] * row[x] : row[x];
+        uint32_t running = scanWarp(sum, lane) - sum;
+#pragma unroll 2
+        for (int x = begin; x < end; ++x)
+        {
+            running += SQUARES ? row[x] * row[x] : row[x];
+            patch.table[shape.place(x + 1, y + 1)] = running;
+        }
+        if (lane == 0)
+            patch.table[shape.place(0, y + 1)] = 0;
+    }
+}
+
+//! First half of a table: sums along rows, and the zeros of the first row and column.
+template <bool SQUARES> __device__ __forceinline__ void sumRows(const Shape& shape, const Patch& patch)
+{
+    if (patch.cols <= 3 * 32)
+        sumRowsOf<SQUARES, 3>(shape, patch);
+    else if (patch.cols <= 5 * 32)
+        sumRowsOf<SQUARES, 5>(shape, patch);
+    else
+        sumWideRows<SQUARES>(shape, patch);
+    for (int x = threadIdx.x; x <= patch.cols; x += tuning::THREADS)
+        patch.table[shape.place(x, 0)] = 0;
+}
+
+//! Sums down the columns of `table`, from row 1 on, a thread a column.
+__device__ __forceinline__ void sumColumns(const Shape& shape, const Patch& patch, uint32_t* table)
+{
+    const int BATCH = 8; // loads on their way at a time
+    for (int x = threadIdx.x; x <= patch.cols; x += tuning::THREADS)
+    {
+        uint32_t* at = table + shape.place(x, 1);
+        uint32_t sum = 0;
+        int y = 0;
+#pragma unroll 1
+        for (; y + BATCH <= patch.rows; y += BATCH)
+        {
+            uint32_t values[BATCH];
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k)
+                values[k] = at[k * shape.step];
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k, at += shape.step)
+            {
+                sum += values[k];
+                *at = sum;
+            }
+        }
+#pragma unroll 1
+        for (; y < patch.rows; ++y, at += shape.step)
+        {
+            sum += *at;
+            *at = sum;
+        }
+    }
+}
+
+//! The table of sums, or of squares. The caller synchronizes before (patch) and after.
+template <bool SQUARES> __device__ __forceinline__ void makeTable(const Shape& shape, const Patch& patch)
+{
+    sumRows<SQUARES>(shape, patch);
+    __syncthreads(); // rows are whole
+    sumColumns(shape, patch, patch.table);
+}
+
+/** The table of rotated sums: (X, Y) holds the pixels (x, y) with y < Y and |x - (X - 1)| <= Y - 1 - y. From one row to the next it
+gains the two diagonals that end in pixel (X - 1, Y - 1), so it is a sum down the columns of sums along diagonals, which threads
+follow from the top to the bottom. */
+__device__ __forceinline__ void makeTilted(const Shape& shape, const Patch& patch)
+{
+    const int diagonals = patch.cols + patch.rows; // of pixels, and of the column left of them
+    for (int x = threadIdx.x; x <= patch.cols; x += tuning::THREADS)
+        patch.tilted[shape.place(x, 0)] = 0;
+    for (int y = threadIdx.x; y < patch.rows; y += tuning::THREADS)
+        patch.tilted[shape.place(0, y + 1)] = 0;
+    __syncthreads(); // zeros in column 0 before diagonals are added there
+    for (int d = threadIdx.x; d < diagonals; d += tuning::THREADS)
+    {
+        uint32_t sum = 0;
+#pragma unroll 1
+        for (int y = 0, x = d - patch.rows; y < patch.rows && x < patch.cols; ++y, ++x)
+            if (x >= 0)
+            {
+                sum += patch.pixels[y * shape.patchStep + x];
+                patch.tilted[shape.place(x + 1, y + 1)] = sum;
+            }
+    }
+    __syncthreads(); // falling diagonals are whole
+    for (int d = threadIdx.x; d < diagonals; d += tuning::THREADS)
+    {
+        uint32_t sum = 0; // of the pixels before, as the last one is in the falling diagonal already
+#pragma unroll 1
+        for (int y = 0, x = d; y < patch.rows && x >= -1; ++y, --x)
+            if (x < patch.cols)
+            {
+                patch.tilted[shape.place(x + 1, y + 1)] += sum;
+                sum += x >= 0 ? patch.pixels[y * shape.patchStep + x] : 0;
+            }
+    }
+    __syncthreads(); // both diagonals
+    sumColumns(shape, patch, patch.tilted);
+}
+
+}}}} // namespace cv::cuda::cascade::gpu
+
+#endif // OPENCV_CUDATRACKING_CUDA_CASCADE_TABLES_HPP

@@ -1,0 +1,180 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+// FragmentMatcher: what the CUDA engine's host code and its kernels agree on: fragments in the arena, batches of a launch, and
+// the plans of the fused and the tile kernel with the arithmetic of their layouts. Compiled by g++ too. Which plan a call
+// gets is decided in plan_cuda.cpp.
+#ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_LAYOUT_HPP
+#define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_LAYOUT_HPP
+
+#include "fragment_matcher_metric.hpp"
+#include "fragment_matcher_tuning.hpp"
+
+namespace cv { namespace cuda { namespace fragment_matcher { namespace gpu {
+
+// --- fragments -------------------------------------------------------------------------------------------------------
+
+/** One fragment on the device. The template lies in an arena of 32-bit words, four neighbouring pixels of one channel a
+word, first pixel in the lowest byte: `channels` planes of height x pitch words, then a plane of weights. Pixels beyond the
+width are 0 in all planes, so that the last word of the weights masks them out. */
+struct DeviceFragment
+{
+    int width, height;
+    int pitch;    //!< words from row to row, a multiple of 4: rows are read 16 bytes at a time
+    int unused;   //!< no gap, as kernels copy this word by word
+    size_t words; //!< offset of the first plane in the arena
+    TemplateSums sums;
+    int64_t variance; //!< templateVariance()
+};
+
+inline int pitchOf(int width) { return detail::ceilDiv(width, 16) * 4; }
+
+inline size_t wordsOf(int width, int height, int channels)
+{
+    return static_cast<size_t>(channels + 1) * pitchOf(width) * height;
+}
+
+//! What pack needs to make a DeviceFragment.
+struct PackJob
+{
+    ImageView templ;
+    const void* weights;
+    size_t weightsStep;
+    int weightsDepth;
+    int slot; //!< which DeviceFragment to write
+    int pitch;
+    size_t words;
+};
+
+//! Fragments of one launch. Entry e stands for fragment i = list ? list[first + e] : first + e: fragments[slots[i]].
+struct Batch
+{
+    const DeviceFragment* fragments;
+    const uint32_t* arena;
+    const int* slots;
+    const int* list; //!< null: all in order
+    int first, count;
+    ConstRowsView<Rect4> areas;  //!< by i; null: the whole frame
+    int limitWidth, limitHeight; //!< larger areas are refused
+    int channels;
+    bool weighted;                       //!< false: every q is 255, and sums leave that factor out
+    ConstRowsView<Position> predictions; //!< by i; walk only
+};
+
+//! A value and its raster index. Nothing found: index = NONE, larger than any.
+struct Best
+{
+    static constexpr int NONE = 0x7fffffff;
+    uint64_t value;
+    int index;
+
+    CT_HOST_DEVICE static Best none() { return {~0ull, NONE}; }
+    CT_HOST_DEVICE bool beatenBy(uint64_t v, int i) const { return v < value || (v == value && i < index); }
+    CT_HOST_DEVICE void take(uint64_t v, int i)
+    {
+        if (beatenBy(v, i))
+        {
+            value = v;
+            index = i;
+        }
+    }
+};
+
+// --- pictures in shared memory (fragment_matcher_staging.hpp) ---------------------------------------------------------
+
+//! How a block brings the picture to shared memory.
+struct StagePlan
+{
+    int units, rawPitch; //!< widths of the picture there, expanded and raw
+    int rawWords;        //!< all of the raw picture
+    int expandedWords;   //!< one plane of the expanded one
+    //! Which part a thread takes, and how far it is to the next; divisions by multiplication, see quotient().
+    int fetchThreads, fetchStep, expandStep, expandStepUnits;
+    uint32_t fetchInverse, expandInverse;
+};
+
+//! Words from row to row of a raw picture `cols` pixels wide, whose rows begin up to 3 bytes behind a word's start.
+inline int rawPitch(int cols, int stride) { return (cols * stride + 6 + 12) / 16 * 4; }
+
+//! Words of a raw picture, with what expandPlane() reads, and ignores, behind its last row.
+inline int rawWords(int rows, int pitch, int units, int stride)
+{
+    const int read = 4 * stride * units + (stride == 4 ? 8 : 4);
+    return rows * pitch + (read > pitch ? read - pitch : 0);
+}
+
+//! Width of an expanded row in odd units of 16 bytes: all words that P positions from word `firstWord` (a multiple of 4)
+//! on read for a template of `width` pixels.
+inline int expandedUnits(int firstWord, int positions, int width)
+{
+    return (firstWord / 4 + (positions + (width + 3) / 4 + 2) / 4) | 1;
+}
+
+//! For quotient().
+inline uint32_t inverseOf(int d) { return (1u << 20) / d + 1; }
+
+//! Divides the work of staging among the threads of a block.
+inline void setThreads(StagePlan& plan, int threads)
+{
+    plan.fetchThreads = plan.rawPitch < threads ? plan.rawPitch : threads;
+    plan.fetchStep = threads / plan.fetchThreads;
+    plan.fetchInverse = inverseOf(plan.fetchThreads);
+    plan.expandStep = threads / plan.units;
+    plan.expandStepUnits = threads % plan.units;
+    plan.expandInverse = inverseOf(plan.units);
+}
+
+// --- fused kernel ----------------------------------------------------------------------------------------------------
+
+struct FusedPlan
+{
+    int positions; //!< positions a thread, 5, 9 or 13: windows up to 4 times as wide
+    int slots;     //!< items (rows of positions, one of four phases) a warp; the fewer, the more threads an item
+    int rows;      //!< of the largest window, in positions
+    int areaWidth, areaHeight; //!< largest area
+    StagePlan stage;
+    int templateWords;
+    int threads;        //!< a block
+    size_t sharedBytes; //!< a block
+};
+
+//! Shared memory of a block besides pictures; the kernel checks it.
+const size_t FUSED_SCRATCH_BYTES = 688;
+
+// --- tile kernel -----------------------------------------------------------------------------------------------------
+
+const int TILE_POSITIONS = 8;                   //!< positions a thread
+const int TILE_GROUPS = tuning::TILE_COLS / 32; //!< groups of 4 phases x TILE_POSITIONS in a tile's row
+
+struct TilePlan
+{
+    int cols, rows;           //!< largest window, in positions
+    int tilesX, tilesY;       //!< tiles of the largest window
+    int chunkCols, chunkRows; //!< part of a fragment that is in shared memory at a time
+    StagePlan stage;
+    int templateWords;
+    bool wide;          //!< sums may exceed 32 bits
+    size_t sharedBytes; //!< a block
+};
+
+//! The best of a tile of positions.
+struct alignas(16) TileBest
+{
+    uint64_t value;
+    int index, y; //!< y: its row of the window
+};
+
+struct TileMemory
+{
+    void* values;       //!< of each entry: tileValuesBytes()
+    TileBest* bests;    //!< of each entry: tilesX * tilesY
+    unsigned* finished; //!< of each entry: one counter, 0 before and after a launch
+};
+
+inline size_t tileValuesBytes(const TilePlan& plan, int metric, bool weighted)
+{
+    return static_cast<size_t>(plan.cols) * plan.rows * (wideValues(metric, weighted, plan.wide) ? 8 : 4);
+}
+
+}}}} // namespace cv::cuda::fragment_matcher::gpu
+
+#endif // OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_LAYOUT_HPP

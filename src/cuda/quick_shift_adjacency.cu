@@ -1,0 +1,100 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// adjacency of QuickShift: pairs of labels along borders are listed in any order, sorted, and given once. Bound by the sort
+// of as many pairs as there are border pixels.
+#include "quick_shift_plan.hpp"
+#include "../common/launch.hpp"
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_select.cuh>
+
+namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
+
+namespace {
+
+const int THREADS = 256;
+
+//! Codes of the labels right of and below pixel i, where they differ from its own. @return how many.
+__device__ __forceinline__ int bordersOf(const Extent& extent, const int* labels, int i, unsigned long long (&pairs)[2])
+{
+    int n = 0;
+    const int own = labels[i];
+    const int right = i % extent.cols + 1 < extent.cols ? labels[i + 1] : -1;
+    const int below = i + extent.cols < extent.total() ? labels[i + extent.cols] : -1;
+    if (own >= 0 && right >= 0 && right != own)
+        pairs[n++] = adjacentLabels(own, right);
+    if (own >= 0 && below >= 0 && below != own)
+        pairs[n++] = adjacentLabels(own, below);
+    return n;
+}
+
+//! @param pairs null: only counts.
+__global__ void __launch_bounds__(THREADS)
+    findBorders(const Extent extent, const int* __restrict__ labels, unsigned long long* pairs, int* count)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x, lane = threadIdx.x % 32;
+    unsigned long long own[2];
+    const int n = i < extent.total() ? bordersOf(extent, labels, i, own) : 0;
+    int before = n; // sum of the lanes up to this one
+    for (int offset = 1; offset < 32; offset *= 2)
+    {
+        const int other = __shfl_up_sync(0xffffffffu, before, offset);
+        before += lane >= offset ? other : 0;
+    }
+    int first = 0;
+    if (lane == 31 && before > 0)
+        first = atomicAdd(count, before);
+    first = __shfl_sync(0xffffffffu, first, 31) + before - n;
+    for (int k = 0; pairs && k < n; ++k)
+        pairs[first + k] = own[k];
+}
+
+__global__ void __launch_bounds__(THREADS)
+    unpackPairs(int count, const unsigned long long* __restrict__ pairs, const RowsView<int> out)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= count)
+        return;
+    out.row(i)[0] = static_cast<int>(pairs[i] >> 32);
+    out.row(i)[1] = static_cast<int>(pairs[i]);
+}
+
+} // namespace
+
+void listBorders(const Extent& extent, const int* labels, uint64_t* pairs, int* count, StreamHandle stream)
+{
+    detail::cudaCheck(cudaMemsetAsync(count, 0, sizeof(int), stream), "quick shift adjacency");
+    detail::launch("quick shift adjacency", findBorders, detail::linearGrid(extent.total(), THREADS), dim3(THREADS), 0,
+                   stream, extent, labels, reinterpret_cast<unsigned long long*>(pairs), count);
+}
+
+size_t sortBytesFor(int count)
+{
+    const detail::OutsideOfCapture outside;
+    uint64_t* const none = nullptr;
+    size_t sort = 0, unique = 0;
+    detail::forgetOlderError();
+    detail::cudaCheck(cub::DeviceRadixSort::SortKeys(nullptr, sort, none, none, count), "quick shift adjacency");
+    detail::cudaCheck(cub::DeviceSelect::Unique(nullptr, unique, none, none, static_cast<int*>(nullptr), count),
+                      "quick shift adjacency");
+    return sort > unique ? sort : unique;
+}
+
+void sortBorders(int count, uint64_t* pairs, uint64_t* sorted, int* distinct, void* scratch, size_t scratchBytes,
+                 StreamHandle stream)
+{
+    const detail::OutsideOfCapture outside;
+    detail::forgetOlderError();
+    detail::cudaCheck(cub::DeviceRadixSort::SortKeys(scratch, scratchBytes, pairs, sorted, count, 0, 64, stream),
+                      "quick shift adjacency");
+    detail::cudaCheck(cub::DeviceSelect::Unique(scratch, scratchBytes, sorted, pairs, distinct, count, stream),
+                      "quick shift adjacency");
+}
+
+void writePairs(int count, const uint64_t* pairs, RowsView<int> out, StreamHandle stream)
+{
+    detail::launch("quick shift adjacency", unpackPairs, detail::linearGrid(count, THREADS), dim3(THREADS), 0, stream,
+                   count, reinterpret_cast<const unsigned long long*>(pairs), out);
+}
+
+}}}} // namespace cv::cuda::quick_shift::gpu

@@ -1,0 +1,104 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What depends on sizes in QuickShift's CUDA engine: how pixels are held, how offsets and stacks are cut, scratch of some stages. Numbers stand in
+// quick_shift_tuning.hpp.
+#ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_PLAN_HPP
+#define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_PLAN_HPP
+
+#include "../quick_shift/stages.hpp"
+#include "quick_shift_tuning.hpp"
+
+namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
+
+//! Features are words of 8-bit channels, not planes of floats.
+inline bool heldInWords(int depth, const Scales& scales, const Parameters& parameters)
+{
+    return depth == detail::DEPTH_8U && !scales.used && fitsWords(-parameters.minusRate);
+}
+
+inline int cellsOf(const Extent& extent)
+{
+    return detail::ceilDiv(extent.cols, CELL) * detail::ceilDiv(extent.rows, CELL) * extent.count;
+}
+
+//! Scratch of sortLinks: room for as many numbers as there are pixels.
+struct Links
+{
+    float *unsorted, *sorted;
+    float* heights; //!< out: distinct lengths, ascending
+    int *lengths, *sums;
+    int* left; //!< out: superpixels when links longer than heights[k] are cut
+};
+
+//! Scratch of connect, total() elements each, but for joined.
+struct Pieces
+{
+    int* root;
+    int* area;
+    unsigned long long* best;
+    int* joined;
+};
+
+//! Roots are counted in segments of 32 pixels of a row. @return those of one picture.
+CT_HOST_DEVICE int segmentsOf(const Extent& extent) { return (extent.cols + 31) / 32 * extent.rows; }
+
+//! The offsets of the density window, cut into chunks: a chunk's credits fit 32 bits and its neighbours fit shared memory.
+struct Chunks
+{
+    int dxStep, dyStep; //!< size of a chunk
+    int dxCount, dyCount;
+};
+
+//! As even as the limits allow.
+inline Chunks cutOffsets(int radius, int mostDx)
+{
+    const int height = 2 * radius + 1, width = radius + 1;
+    Chunks c;
+    c.dyCount = detail::ceilDiv(height, tuning::CHUNK_DY);
+    c.dyStep = detail::ceilDiv(height, c.dyCount);
+    c.dxCount = detail::ceilDiv(width, mostDx);
+    c.dxStep = detail::ceilDiv(width, c.dxCount);
+    return c;
+}
+
+//! A part of a stack.
+struct Slice
+{
+    Extent extent;
+    int picture; //!< its first
+    size_t pixel;
+};
+
+/** Grids are at most MOST_BLOCKS blocks high and deep, so larger stacks go in slices, one after the other.
+@param most pictures of a slice. */
+template <typename Visit> void forSlices(const Extent& extent, int most, const Visit& visit)
+{
+    for (int64_t first = 0; first < extent.count; first += most)
+    {
+        const int picture = static_cast<int>(first), left = extent.count - picture;
+        visit(Slice{{extent.cols, extent.rows, left < most ? left : most},
+                    picture,
+                    static_cast<size_t>(picture) * extent.pixels()});
+    }
+}
+const int MOST_BLOCKS = 65535;
+
+inline Features partOf(const Features& whole, const Slice& slice)
+{
+    Features part = whole;
+    part.words = whole.words ? whole.words + slice.pixel : nullptr;
+    part.planes = whole.planes ? whole.planes + slice.pixel * whole.channels : nullptr;
+    part.valid = whole.valid ? whole.valid + slice.pixel : nullptr;
+    return part;
+}
+
+//! Pictures of a slice when rows of the whole stack are one side of a grid, so many a block. A picture has fewer rows than that.
+inline int picturesOfRows(const Extent& extent, int rowsOfBlock)
+{
+    return static_cast<int>(static_cast<int64_t>(MOST_BLOCKS) * rowsOfBlock / extent.rows);
+}
+
+}}}} // namespace cv::cuda::quick_shift::gpu
+
+#endif // OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_PLAN_HPP

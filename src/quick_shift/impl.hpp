@@ -1,0 +1,100 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The class behind cv::cuda::QuickShift. quick_shift.cpp: parameters and compute(); results.cpp: what is asked afterwards.
+#ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_IMPL_HPP
+#define OPENCV_CUDATRACKING_QUICK_SHIFT_IMPL_HPP
+
+#include "../precomp.hpp"
+#include "../common/arrays.hpp"
+#include "engine.hpp"
+
+namespace cv { namespace cuda { namespace quick_shift {
+
+class QuickShiftImpl CV_FINAL : public QuickShift
+{
+public:
+    QuickShiftImpl(double sigma, double maxDist, double colorScale);
+
+    void setSigma(double sigma) CV_OVERRIDE;
+    void setMaxDist(double maxDist) CV_OVERRIDE;
+    void setColorScale(double scale) CV_OVERRIDE;
+    void setChannelScales(const Scalar& scales) CV_OVERRIDE;
+    void setSearchRadius(int radius) CV_OVERRIDE;
+    void setTieRule(int rule) CV_OVERRIDE;
+    void setNormalizeDensity(bool normalize) CV_OVERRIDE { own_.normalize = normalize; }
+    double getSigma() const CV_OVERRIDE { return own_.sigma; }
+    double getMaxDist() const CV_OVERRIDE { return own_.maxDist; }
+    double getColorScale() const CV_OVERRIDE { return own_.scales[0]; }
+    Scalar getChannelScales() const CV_OVERRIDE { return own_.scales; }
+    int getSearchRadius() const CV_OVERRIDE { return own_.searchRadius; }
+    int getTieRule() const CV_OVERRIDE { return own_.tieRule; }
+    bool getNormalizeDensity() const CV_OVERRIDE { return own_.normalize; }
+
+    void compute(InputArray image, InputArray mask, Stream& stream) CV_OVERRIDE;
+    void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels, Stream& stream) CV_OVERRIDE;
+    void computeTiled(InputArray image, Size tile, bool useCuda, InputArray mask) CV_OVERRIDE;
+
+    int getNumberOfSuperpixels() const CV_OVERRIDE;
+    void getLabels(OutputArray labels, Stream& stream) const CV_OVERRIDE;
+    void getDensity(OutputArray density, Stream& stream) const CV_OVERRIDE;
+    void getParents(OutputArray parents, Stream& stream) const CV_OVERRIDE;
+    void getDistances(OutputArray distances, Stream& stream) const CV_OVERRIDE;
+    void segment(double tau, OutputArray labels, Stream& stream) CV_OVERRIDE;
+    int countSuperpixels(double tau, Stream& stream) CV_OVERRIDE;
+    void applyTau(double tau, Stream& stream) CV_OVERRIDE;
+    double tauForSuperpixels(int number, Stream& stream) CV_OVERRIDE;
+    void getMergeHeights(OutputArray heights, OutputArray counts, Stream& stream) CV_OVERRIDE;
+    void getLabelContourMask(OutputArray mask, bool thickLine, Stream& stream) const CV_OVERRIDE;
+    void getMeanColor(InputArray image, OutputArray dst, Stream& stream) const CV_OVERRIDE;
+    void getStatistics(InputArray image, OutputArray areas, OutputArray means, OutputArray centroids, OutputArray boxes,
+                       Stream& stream) const CV_OVERRIDE;
+    void getAdjacency(OutputArray pairs, Stream& stream) const CV_OVERRIDE;
+    int enforceConnectivity(int minSize, Stream& stream) CV_OVERRIDE;
+
+    size_t workspaceBytes() const CV_OVERRIDE { return cuda_ ? cuda_->workspaceBytes() : 0; }
+    void clear() CV_OVERRIDE { engine_ = nullptr; }
+    bool empty() const CV_OVERRIDE { return engine_ == nullptr; }
+    void write(FileStorage& fs) const CV_OVERRIDE;
+    void read(const FileNode& fn) CV_OVERRIDE;
+
+private:
+    //! As the user set them.
+    struct Own
+    {
+        double sigma = 6., maxDist = 10.;
+        Scalar scales = Scalar::all(1.);
+        int searchRadius = SEARCH_MAX_DIST, tieRule = INDEX;
+        bool normalize = false;
+    };
+
+    Settings settingsFor(int cols, int rows, int channels);
+    std::unique_ptr<Engine>& engineOf(bool device);
+    //! Pictures and masks of one call, Mat or GpuMat, on the engine for their kind.
+    template <typename Array>
+    void run(const std::vector<Array>& pictures, const std::vector<Array>& masks, const std::vector<OutputView>& labels,
+             bool device, Stream& stream);
+    template <typename Array>
+    void runBatch(const std::vector<Array>& pictures, OutputArrayOfArrays labels, bool device, Stream& stream);
+
+    //! Whose results a call on the stream gives; null: there are none.
+    Engine* results(const Stream& stream) const;
+    void checkTau(Engine& engine, double tau, const Stream& stream) const;
+    void checkNoStack(Engine& engine, const Stream& stream, const char* what) const;
+    //! The picture for means, where the results are and of their size.
+    PictureView second(Engine& engine, const Mat& host, const GpuMat& device, const Stream& stream) const;
+    //! One output for each pixel. give(engine, view).
+    template <typename Give>
+    void pixels(const char* name, int type, const _OutputArray& out, const Stream& stream, const Give& give) const;
+    bool onCuda(const Engine& engine) const { return &engine == cuda_.get(); }
+
+    Own own_;
+    std::shared_ptr<const Spatial> spatial_; //!< of the last compute()
+    std::unique_ptr<Engine> cpu_, cuda_, tiled_;
+    Engine* engine_ = nullptr; //!< whose results the getters give; null: none
+    Stream stream_;            //!< of the last compute(), for the number of superpixels
+};
+
+}}} // namespace cv::cuda::quick_shift
+
+#endif // OPENCV_CUDATRACKING_QUICK_SHIFT_IMPL_HPP

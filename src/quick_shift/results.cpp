@@ -1,0 +1,226 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What is asked of QuickShift after compute().
+#include "impl.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace quick_shift {
+
+using detail::handleOf;
+using detail::Output;
+
+Engine* QuickShiftImpl::results(const Stream& stream) const
+{
+    return cuda_ && cuda_->hasCaptured(handleOf(stream)) ? cuda_.get() : engine_;
+}
+
+template <typename Give>
+void QuickShiftImpl::pixels(const char* name, int type, const _OutputArray& out, const Stream& stream,
+                            const Give& give) const
+{
+    Engine* const engine = results(stream);
+    if (!engine)
+        return detail::release(out);
+    if (!out.needed())
+        return;
+    const Extent extent = engine->shape(handleOf(stream)).extent;
+    const Output output(name, out, extent.rows * extent.count, extent.cols, type, onCuda(*engine));
+    give(*engine, output.view());
+}
+
+int QuickShiftImpl::getNumberOfSuperpixels() const { return engine_ ? engine_->count(handleOf(stream_)) : 0; }
+
+void QuickShiftImpl::getLabels(OutputArray labels, Stream& stream) const
+{
+    pixels("labels", CV_32S, labels, stream,
+           [&](Engine& engine, const OutputView& out) { engine.labels(out, handleOf(stream)); });
+}
+
+void QuickShiftImpl::getDensity(OutputArray density, Stream& stream) const
+{
+    pixels("density", CV_32F, density, stream,
+           [&](Engine& engine, const OutputView& out) { engine.density(out, handleOf(stream)); });
+}
+
+void QuickShiftImpl::getParents(OutputArray parents, Stream& stream) const
+{
+    pixels("parents", CV_32S, parents, stream,
+           [&](Engine& engine, const OutputView& out) { engine.parents(out, handleOf(stream)); });
+}
+
+void QuickShiftImpl::getDistances(OutputArray distances, Stream& stream) const
+{
+    pixels("distances", CV_32F, distances, stream,
+           [&](Engine& engine, const OutputView& out) { engine.distances(out, handleOf(stream)); });
+}
+
+void QuickShiftImpl::getLabelContourMask(OutputArray mask, bool thickLine, Stream& stream) const
+{
+    pixels("mask", CV_8U, mask, stream,
+           [&](Engine& engine, const OutputView& out) { engine.contours(thickLine, out, handleOf(stream)); });
+}
+
+// --- other cuts --------------------------------------------------------------------------------------------------------
+
+void QuickShiftImpl::checkTau(Engine& engine, double tau, const Stream& stream) const
+{
+    // Links are floats, so the longest may be as long as maxDist rounded to one.
+    const double maxDist = engine.shape(handleOf(stream)).maxDist;
+    const double most = std::max(maxDist, static_cast<double>(static_cast<float>(maxDist)));
+    CV_Check(tau, tau > 0. && tau <= most, "QuickShift: tau must be in (0, maxDist of compute()]");
+}
+
+void QuickShiftImpl::segment(double tau, OutputArray labels, Stream& stream)
+{
+    CV_Check(tau, tau > 0., "QuickShift: tau");
+    if (Engine* const engine = results(stream))
+        checkTau(*engine, tau, stream);
+    pixels("labels", CV_32S, labels, stream,
+           [&](Engine& engine, const OutputView& out)
+           { engine.segment(static_cast<float>(tau), out, handleOf(stream)); });
+}
+
+int QuickShiftImpl::countSuperpixels(double tau, Stream& stream)
+{
+    CV_Check(tau, tau > 0., "QuickShift: tau");
+    Engine* const engine = results(stream);
+    if (!engine)
+        return 0;
+    checkTau(*engine, tau, stream);
+    return engine->countAt(static_cast<float>(tau), handleOf(stream));
+}
+
+void QuickShiftImpl::applyTau(double tau, Stream& stream)
+{
+    CV_Check(tau, tau > 0., "QuickShift: tau");
+    Engine* const engine = results(stream);
+    if (!engine)
+        return;
+    checkTau(*engine, tau, stream);
+    engine->apply(static_cast<float>(tau), handleOf(stream));
+    stream_ = stream;
+}
+
+double QuickShiftImpl::tauForSuperpixels(int number, Stream& stream)
+{
+    CV_CheckGE(number, 1, "QuickShift: number of superpixels");
+    Engine* const engine = results(stream);
+    if (!engine)
+        return 0.;
+    const float tau = engine->tauFor(number, handleOf(stream));
+    return cvIsInf(tau) ? engine->shape(handleOf(stream)).maxDist : static_cast<double>(tau);
+}
+
+void QuickShiftImpl::getMergeHeights(OutputArray heights, OutputArray counts, Stream& stream)
+{
+    Engine* const engine = results(stream);
+    if (!engine)
+    {
+        detail::release(heights);
+        return detail::release(counts);
+    }
+    const int n = engine->findHeights(handleOf(stream));
+    const Output heightsOut("heights", heights, n, 1, CV_32F, onCuda(*engine));
+    const Output countsOut("counts", counts, n, 1, CV_32S, onCuda(*engine));
+    engine->heights(heightsOut.view(), countsOut.view(), handleOf(stream));
+}
+
+// --- superpixels -------------------------------------------------------------------------------------------------------
+
+void QuickShiftImpl::checkNoStack(Engine& engine, const Stream& stream, const char* what) const
+{
+    const int pictures = engine.shape(handleOf(stream)).extent.count;
+    if (pictures != 1)
+        CV_Error_(Error::StsBadArg,
+                  ("QuickShift: %s is for one picture, but computeBatch() was given %d", what, pictures));
+}
+
+PictureView QuickShiftImpl::second(Engine& engine, const Mat& host, const GpuMat& device, const Stream& stream) const
+{
+    const PictureView image = onCuda(engine) ? detail::viewOf(device) : detail::viewOf(host);
+    if (!image)
+        CV_Error(Error::StsBadArg, "QuickShift: image must be where the picture of the last compute() was");
+    const Extent extent = engine.shape(handleOf(stream)).extent;
+    const bool known = image.depth == CV_8U || image.depth == CV_16U || image.depth == CV_32F;
+    if (!known || image.channels > MAX_CHANNELS)
+        CV_Error_(Error::StsUnsupportedFormat,
+                  ("QuickShift: image is %s, but CV_8U, CV_16U or CV_32F with 1 to 4 channels is needed",
+                   typeToString(CV_MAKETYPE(image.depth, image.channels)).c_str()));
+    if (image.cols != extent.cols || image.rows != extent.rows)
+        CV_Error_(Error::StsUnmatchedSizes, ("QuickShift: image is %d x %d, but that of the last compute() was %d x %d",
+                                             image.cols, image.rows, extent.cols, extent.rows));
+    return image;
+}
+
+//! Of an array on the other side, or of none: empty.
+static Mat hostOf(InputArray image) { return detail::onDevice(image) ? Mat() : detail::hostArray("image", image); }
+static GpuMat deviceOf(InputArray image)
+{
+    return detail::onDevice(image) ? detail::deviceArray("image", image) : GpuMat();
+}
+
+void QuickShiftImpl::getMeanColor(InputArray image, OutputArray dst, Stream& stream) const
+{
+    Engine* const engine = results(stream);
+    if (!engine)
+        return detail::release(dst);
+    checkNoStack(*engine, stream, "getMeanColor()");
+    const Mat host = hostOf(image);
+    const GpuMat device = deviceOf(image);
+    const PictureView view = second(*engine, host, device, stream);
+    const Output output("dst", dst, view.rows, view.cols, CV_MAKETYPE(view.depth, view.channels), onCuda(*engine));
+    if (output)
+        engine->meanColor(view, output.view(), handleOf(stream));
+}
+
+void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputArray means, OutputArray centroids,
+                                   OutputArray boxes, Stream& stream) const
+{
+    Engine* const engine = results(stream);
+    if (!engine)
+    {
+        for (const _OutputArray* out : {&areas, &means, &centroids, &boxes})
+            detail::release(*out);
+        return;
+    }
+    checkNoStack(*engine, stream, "getStatistics()");
+    const bool given = image.kind() != _InputArray::NONE && !image.empty();
+    const Mat host = hostOf(image);
+    const GpuMat device = deviceOf(image);
+    const PictureView view = given ? second(*engine, host, device, stream) : PictureView();
+    const int n = engine->count(handleOf(stream));
+    const bool cuda = onCuda(*engine);
+    const Output areasOut("areas", areas, n, 1, CV_32S, cuda);
+    const Output meansOut("means", means, given ? n : 0, 1, CV_MAKETYPE(CV_32F, std::max(view.channels, 1)), cuda);
+    const Output centroidsOut("centroids", centroids, n, 1, CV_32FC2, cuda);
+    const Output boxesOut("boxes", boxes, n, 1, CV_32SC4, cuda);
+    if (n > 0)
+        engine->statistics(view, n, {areasOut.view(), meansOut.view(), centroidsOut.view(), boxesOut.view()},
+                           handleOf(stream));
+}
+
+void QuickShiftImpl::getAdjacency(OutputArray pairs, Stream& stream) const
+{
+    Engine* const engine = results(stream);
+    if (!engine)
+        return detail::release(pairs);
+    checkNoStack(*engine, stream, "getAdjacency()");
+    const int n = engine->findAdjacency(handleOf(stream));
+    const Output output("pairs", pairs, n, 1, CV_32SC2, onCuda(*engine));
+    engine->adjacency(output.view(), handleOf(stream));
+}
+
+int QuickShiftImpl::enforceConnectivity(int minSize, Stream& stream)
+{
+    CV_CheckGE(minSize, 1, "QuickShift: minSize");
+    Engine* const engine = results(stream);
+    if (!engine)
+        return 0;
+    checkNoStack(*engine, stream, "enforceConnectivity()");
+    const int n = engine->connect(minSize, handleOf(stream));
+    stream_ = stream;
+    return n;
+}
+
+}}} // namespace cv::cuda::quick_shift

@@ -1,0 +1,62 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "../precomp.hpp"
+#include "engine.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace quick_shift {
+
+static PictureView partOf(const PictureView& picture, const Window& part)
+{
+    if (!picture)
+        return {};
+    const size_t pixel = CV_ELEM_SIZE(CV_MAKETYPE(picture.depth, picture.channels));
+    const uint8_t* const first = picture.row<uint8_t>(part.y) + pixel * part.x;
+    return {first, picture.step, part.cols, part.rows, picture.depth, picture.channels};
+}
+
+//! The window with a border, as far as it lies in the picture.
+static Window widened(const Window& core, int border, const PictureView& picture)
+{
+    const int left = std::max(core.x - border, 0), top = std::max(core.y - border, 0);
+    const int64_t right = static_cast<int64_t>(core.x) + core.cols + border;
+    const int64_t bottom = static_cast<int64_t>(core.y) + core.rows + border;
+    return {left, top, static_cast<int>(std::min<int64_t>(right, picture.cols)) - left,
+            static_cast<int>(std::min<int64_t>(bottom, picture.rows)) - top};
+}
+
+std::unique_ptr<Engine> computeTiled(const PictureView& picture, const PictureView& mask, int tileCols, int tileRows,
+                                     const Settings& settings, Engine& worker)
+{
+    const int border = settings.parameters.radius + settings.parameters.searchRadius, cols = picture.cols;
+    HostResults whole;
+    whole.extent = {cols, picture.rows, 1};
+    whole.settings = settings;
+    whole.keys.resize(whole.extent.total());
+    whole.parents.resize(whole.extent.total());
+    whole.distances.resize(whole.extent.total());
+    for (int64_t y = 0; y < picture.rows; y += tileRows)
+        for (int64_t x = 0; x < cols; x += tileCols)
+        {
+            const int left = static_cast<int>(x), top = static_cast<int>(y);
+            const Window core = {left, top, std::min(tileCols, cols - left), std::min(tileRows, picture.rows - top)};
+            const Window part = widened(core, border, picture);
+            const Window inside = {core.x - part.x, core.y - part.y, core.cols, core.rows};
+            const size_t at = static_cast<size_t>(top) * cols + left;
+            const RowsView<int> parents = {whole.parents.data() + at, sizeof(int) * cols};
+            worker.computeFromHost(partOf(picture, part), partOf(mask, part), settings);
+            worker.fetch(inside, {whole.keys.data() + at, sizeof(uint32_t) * cols}, parents,
+                         {whole.distances.data() + at, sizeof(float) * cols});
+            for (int r = 0; r < core.rows; ++r)
+                for (int c = 0; c < core.cols; ++c)
+                {
+                    int& parent = parents.row(r)[c];
+                    if (parent >= 0) // counted in the tile so far
+                        parent = (part.y + parent / part.cols) * cols + part.x + parent % part.cols;
+                }
+        }
+    return makeCpuEngine(std::move(whole));
+}
+
+}}} // namespace cv::cuda::quick_shift

@@ -1,0 +1,425 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What all classes promise about graphs: captured work has not happened; neither side disturbs the other; nothing leaks.
+#include "cuda_scenes_fragment_matcher.hpp"
+#include "cuda_runtime.hpp"
+#include "scenes_quick_shift.hpp"
+#include <memory>
+
+namespace opencv_test { namespace {
+
+#ifdef HAVE_CUDA
+
+using namespace scenes;
+using cuda::GpuMat;
+using cuda::Stream;
+
+class Contract_CudaCaptures : public testing::Test
+{
+protected:
+    void SetUp() override
+    {
+        requireCuda();
+        stream = Stream();
+    }
+
+    template <typename Work> std::unique_ptr<Graph> capture(const Work& work)
+    {
+        std::unique_ptr<Graph> graph(new Graph(stream));
+        work();
+        graph->end();
+        return graph;
+    }
+    void replay(Graph& graph)
+    {
+        graph.launch();
+        stream.waitForCompletion();
+    }
+    template <typename Work> void drop(const Work& work) { capture(work); }
+
+    Stream stream = cuda::noStream();
+};
+
+//! A matcher on the device and all that it needs.
+struct Matcher
+{
+    explicit Matcher(Stream& stream_, int metric = FM::SAD, int type = CV_8UC3) : stream(stream_)
+    {
+        RNG rng(9500 + metric);
+        scene = randomScene(rng, makeParams(metric, 2, FM::SQUARE, 0, FM::FULL, true), type, WEIGHTS_8U, Size(120, 90),
+                            20, 5);
+        for (Rect& area : scene.areas)
+            area = Rect(rng.uniform(0, 40), rng.uniform(0, 30), 60, 55);
+        matcher = FM::create(scene.params);
+        giveFromDevice(*matcher, scene, stream);
+        frame = uploadRoi(scene.frame);
+        areas = uploadAreas(scene.areas);
+        result.create(static_cast<int>(scene.areas.size()), scene.params.peaks);
+        stream.waitForCompletion();
+    }
+    void match() { launch(*matcher, frame, areas, result, stream); }
+    void expectRight(const char* what)
+    {
+        SCOPED_TRACE(what);
+        stream.waitForCompletion();
+        expectSame(runCpu(scene), result.download());
+    }
+    //! An eager call with outputs of its own.
+    void expectEagerRight(const char* what)
+    {
+        SCOPED_TRACE(what);
+        expectSame(runCpu(scene), runOnDevice(*matcher, frame, scene.areas, stream));
+    }
+    void remove(int i)
+    {
+        matcher->removeFragment(i);
+        result = DeviceResult(); // graphs go on writing to the old ones
+        result.create(static_cast<int>(scene.areas.size()) - 1, scene.params.peaks);
+        scene.templates.erase(scene.templates.begin() + i);
+        scene.weights.erase(scene.weights.begin() + i);
+        scene.areas.erase(scene.areas.begin() + i);
+    }
+
+    Stream& stream;
+    Scene scene;
+    Ptr<FM> matcher;
+    GpuMat frame, areas;
+    DeviceResult result;
+};
+
+TEST_F(Contract_CudaCaptures, firstCallOfFragmentMatcher)
+{
+    for (const int metric : METRICS)
+    {
+        Matcher m(stream, metric);
+        const auto graph = capture([&] { m.match(); });
+        for (int again = 0; again < 2; ++again)
+        {
+            replay(*graph);
+            m.expectRight("replayed");
+            m.expectEagerRight("eager");
+        }
+    }
+}
+
+//! Outputs may be empty before they are captured: they are allocated outside of the graph, as all memory is.
+TEST_F(Contract_CudaCaptures, outputsAreAllocated)
+{
+    Matcher m(stream);
+    const GpuMat input(randomPicture(theRNG(), Size(70, 50), CV_8UC3));
+    const Ptr<QuickShift> q = QuickShift::create(2., 20., 0.3);
+    q->compute(input, noArray(), stream);
+    Mat truth;
+    q->getLabels(truth, stream);
+    m.result = DeviceResult();
+    GpuMat labels;
+    const auto graph = capture(
+        [&]
+        {
+            m.match();
+            q->getLabels(labels, stream);
+        });
+    replay(*graph);
+    m.expectRight("replayed");
+    EXPECT_TRUE(sameBits(truth, Mat(labels)));
+}
+
+//! Removing a fragment, then a capture that is never replayed: what it would have uploaded is not there.
+TEST_F(Contract_CudaCaptures, droppedAfterAnEdit)
+{
+    Matcher m(stream);
+    m.match();
+    m.remove(0);
+    m.areas = uploadAreas(m.scene.areas);
+    drop([&] { m.match(); });
+    m.match();
+    m.expectRight("after a dropped capture");
+    m.matcher->addFragment(uploadRoi(m.scene.templates[1]), noArray(), stream);
+    m.scene.templates.push_back(m.scene.templates[1]);
+    m.scene.weights.push_back(Mat());
+    m.scene.areas.push_back(Rect(5, 5, 70, 60));
+    m.result.create(static_cast<int>(m.scene.areas.size()), m.scene.params.peaks);
+    drop([&] { launch(*m.matcher, m.frame, m.scene.areas, m.result, stream); });
+    m.expectEagerRight("after another");
+}
+
+//! Fragments of the host that are not on the device yet: captured work could not bring them there.
+TEST_F(Contract_CudaCaptures, fragmentsOnTheHost)
+{
+    Matcher m(stream);
+    give(*m.matcher, m.scene);
+    {
+        Graph graph(stream);
+        EXPECT_THROW(m.match(), cv::Exception);
+        graph.end(); // the capture is valid still
+    }
+    m.match();
+    m.expectRight("eager");
+    const auto graph = capture([&] { m.match(); });
+    replay(*graph);
+    m.expectRight("replayed");
+}
+
+//! An eager call that needs more memory does not take a graph's memory away.
+TEST_F(Contract_CudaCaptures, memoryGrows)
+{
+    for (const int metric : METRICS)
+    {
+        Matcher m(stream, metric);
+        m.match();
+        const auto graph = capture([&] { m.match(); });
+        GpuMat maps;
+        std::vector<int> offsets;
+        m.matcher->scoreMaps(m.frame, noArray(), maps, offsets, CV_32F, stream);
+        const GpuMat large(randomPicture(theRNG(), Size(1500, 1100), m.frame.type()));
+        DeviceResult other;
+        launch(*m.matcher, large, noArray(), other, stream);
+        stream.waitForCompletion();
+        // What takes the memory that a mistake would have given back.
+        GpuMat filler(2000, 2000, CV_8UC4, Scalar::all(255));
+        replay(*graph);
+        m.expectRight("replayed after growth");
+        m.expectEagerRight("eager after growth");
+    }
+}
+
+//! A graph goes on with the parameters and the fragments that it was captured with.
+TEST_F(Contract_CudaCaptures, parametersAndEdits)
+{
+    Matcher m(stream);
+    m.match();
+    const Scene before = m.scene;
+    const auto graph = capture([&] { m.match(); });
+    const DeviceResult ofGraph = m.result;
+    m.matcher->setParams(m.scene.params = makeParams(FM::ZNCC, 3, FM::CROSS, 2));
+    m.expectEagerRight("other parameters");
+    m.remove(1);
+    m.expectEagerRight("fragment removed");
+    replay(*graph);
+    expectSame(runCpu(before), ofGraph.download());
+    m.expectEagerRight("and the matcher as it is now");
+}
+
+//! Contents of fragments are read at each replay.
+TEST_F(Contract_CudaCaptures, updatedFragments)
+{
+    Matcher m(stream);
+    m.match();
+    const auto graph = capture([&] { m.match(); });
+    RNG rng(9511);
+    const Mat templ = randomPicture(rng, m.scene.templates[2].size(), m.frame.type());
+    m.matcher->updateFragment(2, uploadRoi(templ), uploadRoi(m.scene.weights[2]), stream);
+    m.scene.templates[2] = templ;
+    replay(*graph);
+    m.expectRight("replayed with the new content");
+}
+
+//! Calls that have to wait are refused before they touch the stream.
+TEST_F(Contract_CudaCaptures, waitingIsRefused)
+{
+    Matcher m(stream);
+    m.match();
+    const Mat image = randomPicture(theRNG(), Size(70, 50), CV_8UC3);
+    const GpuMat input(image);
+    const Ptr<QuickShift> q = QuickShift::create(2., 20., 0.3);
+    q->compute(input, noArray(), stream);
+    stream.waitForCompletion();
+    std::vector<FragmentMatch> matches;
+    Mat host;
+    GpuMat labels(image.size(), CV_32SC1), out;
+    Graph graph(stream);
+    m.match();
+    q->getLabels(labels, stream);
+    EXPECT_THROW(m.matcher->match(m.frame, m.areas, host, noArray(), noArray(), noArray(), noArray(), stream),
+                 cv::Exception);
+    EXPECT_THROW(m.matcher->find(m.frame, m.areas, matches, stream), cv::Exception);
+    EXPECT_THROW(m.matcher->scoreMap(0, m.frame, Rect(), host, CV_32F, stream), cv::Exception);
+    EXPECT_THROW(m.matcher->addFragment(m.frame(Rect(0, 0, 5, 5)), noArray(), stream), cv::Exception);
+    EXPECT_THROW(m.matcher->setFragments(std::vector<GpuMat>(2, input), noArray(), stream), cv::Exception);
+    EXPECT_THROW(m.matcher->updateFragment(0, m.frame(Rect(0, 0, 50, 5)), noArray(), stream), cv::Exception);
+    EXPECT_THROW(q->getLabels(host, stream), cv::Exception);
+    EXPECT_THROW(q->countSuperpixels(3., stream), cv::Exception);
+    EXPECT_THROW(q->getMergeHeights(out, noArray(), stream), cv::Exception);
+    EXPECT_THROW(q->getStatistics(input, out, noArray(), noArray(), noArray(), stream), cv::Exception);
+    EXPECT_THROW(q->enforceConnectivity(1, stream), cv::Exception);
+    graph.end();
+    replay(graph);
+    m.expectRight("what was captured before and after");
+    m.expectEagerRight("and the matcher is as it was");
+    Mat truth;
+    q->getLabels(truth);
+    EXPECT_TRUE(sameBits(truth, Mat(labels)));
+}
+
+//! Each frame captured anew.
+TEST_F(Contract_CudaCaptures, againAndAgain)
+{
+    Matcher m(stream);
+    const GpuMat input(randomPicture(theRNG(), Size(70, 50), CV_8UC3));
+    const Ptr<QuickShift> q = QuickShift::create(2., 20., 0.3);
+    GpuMat labels(input.size(), CV_32SC1);
+    size_t bytes[2] = {}, free = 0;
+    for (int i = 0; i < 200; ++i)
+    {
+        const auto graph = capture(
+            [&]
+            {
+                launch(*m.matcher, m.frame, m.scene.areas, m.result, stream); // areas on the host: pinned memory
+                q->setSigma(i % 2 ? 2. : 3.);
+                q->compute(input, noArray(), stream);
+                q->getLabels(labels, stream);
+            });
+        if (i % 3)
+            replay(*graph);
+        if (i == 50)
+        {
+            bytes[0] = m.matcher->workspaceBytes(), bytes[1] = q->workspaceBytes();
+            free = freeDeviceMemory();
+        }
+    }
+    stream.waitForCompletion();
+    // CUDA says that a graph is gone when it likes to, so there may be a few blocks more. 150 would be far more.
+    EXPECT_LT(m.matcher->workspaceBytes(), 2 * bytes[0]);
+    EXPECT_LT(q->workspaceBytes(), 2 * bytes[1]);
+    EXPECT_GT(freeDeviceMemory() + (4 << 20), free);
+    m.expectRight("the last replay");
+}
+
+// --- QuickShift ------------------------------------------------------------------------------------------------------
+
+Results onCpu(const Mat& image, double sigma)
+{
+    const Ptr<QuickShift> q = QuickShift::create(sigma, 20., 0.3);
+    q->compute(image);
+    return resultsOf(*q);
+}
+
+struct Shift
+{
+    explicit Shift(Stream& stream_, Size size = Size(90, 70)) : stream(stream_), q(QuickShift::create(2., 20., 0.3))
+    {
+        RNG rng(9520);
+        image = randomPicture(rng, size, CV_8UC3, 5);
+        other = randomPicture(rng, size, CV_8UC3, 9);
+        input = GpuMat(image);
+        labels.create(size, CV_32SC1);
+        density.create(size, CV_32FC1);
+    }
+    void compute() { q->compute(input, noArray(), stream); }
+    void computeAndGet()
+    {
+        compute();
+        q->getLabels(labels, stream);
+        q->getDensity(density, stream);
+    }
+    void expectOutputs(const Results& truth, const char* what)
+    {
+        stream.waitForCompletion();
+        EXPECT_TRUE(sameBits(truth.labels, Mat(labels))) << what;
+        EXPECT_TRUE(sameBits(truth.density, Mat(density))) << what;
+    }
+
+    Stream& stream;
+    const Ptr<QuickShift> q;
+    Mat image, other;
+    GpuMat input, labels, density;
+};
+
+//! Captured at one sigma, eager at another: each goes on with its own table.
+TEST_F(Contract_CudaCaptures, otherSigmaBetween)
+{
+    Shift s(stream);
+    s.q->setSigma(5.);
+    s.compute();
+    stream.waitForCompletion();
+    const auto graph = capture([&] { s.computeAndGet(); });
+    s.q->setSigma(3.);
+    s.compute();
+    expectSame(onCpu(s.image, 3.), resultsOf(*s.q));
+    replay(*graph);
+    s.expectOutputs(onCpu(s.image, 5.), "replayed at sigma 5");
+    expectSame(onCpu(s.image, 3.), resultsOf(*s.q));
+    s.compute();
+    expectSame(onCpu(s.image, 3.), resultsOf(*s.q));
+}
+
+TEST_F(Contract_CudaCaptures, droppedAfterAnotherSigma)
+{
+    Shift s(stream);
+    s.compute();
+    expectSame(onCpu(s.image, 2.), resultsOf(*s.q));
+    s.q->setSigma(4.);
+    drop([&] { s.compute(); });
+    expectSame(onCpu(s.image, 2.), resultsOf(*s.q));
+    s.compute();
+    expectSame(onCpu(s.image, 4.), resultsOf(*s.q));
+}
+
+TEST_F(Contract_CudaCaptures, firstCallDropped)
+{
+    Shift s(stream);
+    drop([&] { s.compute(); });
+    EXPECT_TRUE(s.q->empty());
+    s.compute();
+    expectSame(onCpu(s.image, 2.), resultsOf(*s.q));
+}
+
+//! Warmed up with what is captured: eager getters give what the last replay found.
+TEST_F(Contract_CudaCaptures, replaysAreSeen)
+{
+    Shift s(stream);
+    s.compute();
+    stream.waitForCompletion();
+    const auto graph = capture([&] { s.compute(); });
+    for (const Mat& image : {s.other, s.image, s.other})
+    {
+        s.input.upload(image, stream);
+        replay(*graph);
+        expectSame(onCpu(image, 2.), resultsOf(*s.q));
+    }
+}
+
+//! The number of superpixels is asked for, then a replay finds more: what is indexed by labels keeps within its bounds.
+TEST_F(Contract_CudaCaptures, countThenReplay)
+{
+    Shift s(stream);
+    const Mat flat(s.image.size(), s.image.type(), Scalar::all(9));
+    s.compute();
+    stream.waitForCompletion();
+    const auto graph = capture([&] { s.compute(); });
+    s.q->compute(GpuMat(flat), noArray(), stream);
+    EXPECT_EQ(1, s.q->getNumberOfSuperpixels());
+    replay(*graph);
+    const Results truth = onCpu(s.image, 2.);
+    const Ptr<QuickShift> cpu = QuickShift::create(2., 20., 0.3);
+    cpu->compute(s.image);
+    Mat mean, expected, areas, expectedAreas;
+    cpu->getMeanColor(s.image, expected);
+    cpu->getStatistics(s.image, expectedAreas);
+    s.q->getMeanColor(s.input, mean, stream);
+    s.q->getStatistics(s.input, areas, noArray(), noArray(), noArray(), stream);
+    EXPECT_TRUE(sameBits(expected, mean));
+    EXPECT_TRUE(sameBits(expectedAreas, areas));
+    EXPECT_EQ(truth.count, s.q->getNumberOfSuperpixels());
+}
+
+//! A larger picture between capture and replay.
+TEST_F(Contract_CudaCaptures, largerPictureBetween)
+{
+    Shift s(stream);
+    s.compute();
+    stream.waitForCompletion();
+    const auto graph = capture([&] { s.computeAndGet(); });
+    const Mat large = randomPicture(theRNG(), Size(400, 300), CV_8UC3, 5);
+    s.q->compute(GpuMat(large), noArray(), stream);
+    expectSame(onCpu(large, 2.), resultsOf(*s.q));
+    GpuMat filler(2000, 2000, CV_8UC4, Scalar::all(255));
+    replay(*graph);
+    s.expectOutputs(onCpu(s.image, 2.), "replayed");
+    expectSame(onCpu(large, 2.), resultsOf(*s.q));
+}
+
+#endif
+
+}} // namespace opencv_test

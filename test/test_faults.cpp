@@ -1,0 +1,104 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// That faults really strike, and that errors of others are left to them.
+#include "cuda_scenes_fragment_matcher.hpp"
+#include "faults_each.hpp"
+#include "scenes_quick_shift.hpp"
+
+namespace opencv_test { namespace {
+
+using namespace faults;
+using cv::cuda::GpuMat;
+
+TEST(Faults_Themselves, memory)
+{
+    require(MEMORY);
+    {
+        Armed armed(MEMORY, 1);
+        EXPECT_THROW(cv::fastFree(cv::fastMalloc(10)), cv::Exception);
+        std::unique_ptr<int>(new int(3)).reset(); // only one fails
+        armed.disarm();
+        EXPECT_STREQ("cv::fastMalloc", armed.struck());
+    }
+    Armed armed(MEMORY, 2);
+    std::unique_ptr<int> first(new int(3)), second;
+    EXPECT_THROW(second.reset(new int(4)), std::bad_alloc);
+    armed.disarm();
+    EXPECT_STREQ("operator new", armed.struck());
+}
+
+#ifdef HAVE_CUDA
+
+TEST(Faults_Themselves, cuda)
+{
+    requireCuda();
+    require(faults::CUDA);
+    const Live before = live();
+    {
+        GpuMat kept(3, 4, CV_8UC1);
+        EXPECT_EQ(before.device + 1, live().device);
+        Armed armed(faults::CUDA, 1);
+        void* memory = nullptr;
+        EXPECT_EQ(cudaErrorMemoryAllocation, cudaMalloc(&memory, 100));
+        EXPECT_NE(cudaSuccess, cudaPeekAtLastError());
+        cudaGetLastError();
+        EXPECT_EQ(nullptr, memory);
+        armed.disarm();
+        EXPECT_STREQ("cudaMalloc", armed.struck());
+    }
+    EXPECT_EQ(before, live());
+}
+
+//! An error that stood before is neither reported by a call nor does it change what the call gives.
+TEST(Faults_Themselves, olderErrorOnCuda)
+{
+    requireCuda();
+    const auto leaveAnError = []
+    {
+        cudaGetLastError();
+        EXPECT_NE(cudaSuccess, cudaSetDevice(-1));
+        EXPECT_NE(cudaSuccess, cudaPeekAtLastError());
+    };
+    RNG rng(8100);
+    for (const int metric : {0, 1, 2})
+    {
+        const scenes::Scene scene =
+            scenes::randomScene(rng, scenes::makeParams(metric), CV_8UC3, scenes::WEIGHTS_8U, Size(200, 160));
+        const scenes::Result truth = scenes::runCpu(scene);
+        const Ptr<scenes::FM> matcher = scenes::FM::create(scene.params);
+        const GpuMat frame(scene.frame), areas = scenes::uploadAreas(scene.areas);
+        scenes::DeviceResult result;
+        leaveAnError();
+        scenes::giveFromDevice(*matcher, scene);
+        for (int again = 0; again < 2; ++again)
+        {
+            leaveAnError();
+            scenes::launch(*matcher, frame, areas, result);
+        }
+        cudaGetLastError();
+        scenes::expectSame(truth, result.download());
+    }
+    const Mat image = randomPicture(rng, Size(100, 70), CV_8UC3);
+    const Ptr<scenes::QuickShift> cpu = scenes::QuickShift::create(2., 20., 0.3),
+                                  gpu = scenes::QuickShift::create(2., 20., 0.3);
+    const GpuMat input(image);
+    cpu->compute(image);
+    GpuMat labels, heights, counts;
+    const auto run = [&](const std::function<void()>& call)
+    {
+        leaveAnError();
+        call();
+    };
+    run([&] { gpu->compute(input); });
+    run([&] { gpu->getLabels(labels); });
+    run([&] { gpu->getMergeHeights(heights, counts); });
+    run([&] { EXPECT_EQ(cpu->getNumberOfSuperpixels(), gpu->getNumberOfSuperpixels()); });
+    run([&] { EXPECT_EQ(cpu->enforceConnectivity(3), gpu->enforceConnectivity(3)); });
+    cudaGetLastError();
+    scenes::expectSame(scenes::resultsOf(*cpu), scenes::resultsOf(*gpu));
+}
+
+#endif
+
+}} // namespace opencv_test

@@ -1,0 +1,238 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Eager calls, captures, replays and getters of one QuickShift in random legal orders, beside a model of what each must give.
+#include "cuda_runtime.hpp"
+#include "scenes_quick_shift.hpp"
+#include <list>
+#include <memory>
+
+namespace opencv_test { namespace {
+
+#ifdef HAVE_CUDA
+
+using namespace scenes;
+using cuda::GpuMat;
+using cuda::Stream;
+
+//! Results in one set of device memory, as the instance and graphs see them.
+struct ResultSet
+{
+    Size size;
+    int type;
+    double sigma; //!< stands for all parameters
+    Results results;
+
+    bool hasKey(const Mat& image, double s) const { return image.size() == size && image.type() == type && s == sigma; }
+};
+
+struct CapturedCompute
+{
+    std::unique_ptr<Graph> graph;
+    std::shared_ptr<ResultSet> set;
+    GpuMat input, labels, distances, cut;
+};
+
+class QuickShiftModel
+{
+public:
+    explicit QuickShiftModel(uint64 seed) : rng_(seed), gpu_(QuickShift::create(2., 15., 0.3)), sigma_(2.) {}
+    ~QuickShiftModel()
+    {
+        stream_.waitForCompletion();
+        graphs_.clear(); // before the instance
+    }
+
+    void step()
+    {
+        switch (rng_.uniform(0, 10))
+        {
+        case 0:
+        case 1:
+            return compute();
+        case 2:
+            return newKey();
+        case 3:
+        case 4:
+            return capture();
+        case 5:
+        case 6:
+        case 7:
+            return replay();
+        case 8:
+            return forget();
+        default:
+            return count();
+        }
+    }
+
+    //! What eager getters must give now.
+    void check()
+    {
+        EXPECT_EQ(!current_, gpu_->empty()) << history_;
+        if (!current_)
+            return;
+        const Results actual = resultsOf(*gpu_);
+        const bool right =
+            sameBits(current_->results.labels, actual.labels) && sameBits(current_->results.density, actual.density) &&
+            sameBits(current_->results.parents, actual.parents) &&
+            sameBits(current_->results.distances, actual.distances) && current_->results.count == actual.count;
+        EXPECT_TRUE(right) << "eager getters after: " << history_;
+        if (right && rng_.uniform(0, 4) == 0)
+            checkStatistics(actual);
+    }
+
+private:
+    void log(const std::string& what) { history_ += what + "; "; }
+
+    void newKey()
+    {
+        log("setSigma");
+        gpu_->setSigma(sigma_ = 1. + 0.01 * ++keys_);
+    }
+
+    Mat picture()
+    {
+        const Size sizes[] = {Size(60, 45), Size(60, 45), Size(60, 45), Size(31, 70), Size(110, 80)};
+        return randomPicture(rng_, sizes[rng_.uniform(0, 5)], rng_.uniform(0, 4) ? CV_8UC3 : CV_8UC1, 5);
+    }
+
+    static Results onCpu(const Mat& image, double sigma)
+    {
+        const Ptr<QuickShift> q = QuickShift::create(sigma, 15., 0.3);
+        q->compute(image);
+        return resultsOf(*q);
+    }
+
+    //! The set that compute() works on: the present one where the key is equal, else another.
+    std::shared_ptr<ResultSet> setFor(const Mat& image)
+    {
+        if (current_ && current_->hasKey(image, sigma_))
+            return current_;
+        auto set = std::make_shared<ResultSet>();
+        set->size = image.size();
+        set->type = image.type();
+        set->sigma = sigma_;
+        return set;
+    }
+
+    //! True when a graph of this key has a set of its own: whether an eager call would find it is not promised.
+    bool ownedByGraph(const Mat& image) const
+    {
+        for (const CapturedCompute& c : graphs_)
+            if (c.set != current_ && c.set->hasKey(image, sigma_))
+                return true;
+        return false;
+    }
+
+    void compute()
+    {
+        const Mat image = picture();
+        if (ownedByGraph(image))
+            newKey();
+        log(cv::format("compute %d x %d", image.cols, image.rows));
+        const GpuMat input(image);
+        gpu_->compute(input, noArray(), stream_);
+        stream_.waitForCompletion();
+        current_ = setFor(image);
+        current_->results = onCpu(image, sigma_);
+    }
+
+    void capture()
+    {
+        const Mat image = picture();
+        const bool dropped = rng_.uniform(0, 3) == 0;
+        log(cv::format("capture %d x %d%s", image.cols, image.rows, dropped ? " and drop" : ""));
+        CapturedCompute c;
+        c.input.upload(image);
+        c.labels.create(image.size(), CV_32SC1);
+        c.distances.create(image.size(), CV_32FC1);
+        c.cut.create(image.size(), CV_32SC1);
+        c.graph.reset(new Graph(stream_));
+        gpu_->compute(c.input, noArray(), stream_);
+        gpu_->getLabels(c.labels, stream_);
+        gpu_->getDistances(c.distances, stream_);
+        gpu_->segment(4., c.cut, stream_);
+        c.graph->end();
+        if (dropped)
+            return;
+        c.set = setFor(image);
+        graphs_.push_back(std::move(c));
+    }
+
+    void replay()
+    {
+        if (graphs_.empty())
+            return;
+        auto chosen = graphs_.begin();
+        std::advance(chosen, rng_.uniform(0, static_cast<int>(graphs_.size())));
+        CapturedCompute& c = *chosen;
+        const Mat image = randomPicture(rng_, c.set->size, c.set->type, 5);
+        log("replay");
+        c.input.upload(image, stream_);
+        c.graph->launch();
+        stream_.waitForCompletion();
+        c.set->results = onCpu(image, c.set->sigma);
+        EXPECT_TRUE(sameBits(c.set->results.labels, Mat(c.labels))) << "after: " << history_;
+        EXPECT_TRUE(sameBits(c.set->results.distances, Mat(c.distances))) << "after: " << history_;
+        const Ptr<QuickShift> q = QuickShift::create(c.set->sigma, 15., 0.3);
+        Mat cut;
+        q->compute(image);
+        q->segment(4., cut);
+        EXPECT_TRUE(sameBits(cut, Mat(c.cut))) << "after: " << history_;
+    }
+
+    void forget()
+    {
+        if (graphs_.empty())
+            return;
+        log("destroy a graph");
+        graphs_.pop_front();
+    }
+
+    void count()
+    {
+        log("count");
+        EXPECT_EQ(current_ ? current_->results.count : 0, gpu_->getNumberOfSuperpixels()) << history_;
+    }
+
+    void checkStatistics(const Results& truth)
+    {
+        const Mat image = randomPicture(rng_, truth.labels.size(), CV_8UC3);
+        Mat areas;
+        gpu_->getStatistics(GpuMat(image), areas, noArray(), noArray(), noArray(), stream_);
+        Mat expected = Mat::zeros(truth.count, 1, CV_32SC1);
+        for (int y = 0; y < truth.labels.rows; ++y)
+            for (int x = 0; x < truth.labels.cols; ++x)
+                ++expected.at<int>(truth.labels.at<int>(y, x));
+        EXPECT_TRUE(sameBits(expected, areas)) << "after: " << history_;
+    }
+
+    RNG rng_;
+    Stream stream_;
+    const Ptr<QuickShift> gpu_;
+    double sigma_;
+    int keys_ = 0;
+    std::shared_ptr<ResultSet> current_;
+    std::list<CapturedCompute> graphs_;
+    std::string history_;
+};
+
+TEST(Model_QuickShift, anyOrderOnCuda)
+{
+    requireCuda();
+    for (uint64 seed = 1; seed <= 12 && !HasFailure(); ++seed)
+    {
+        SCOPED_TRACE(cv::format("seed %d", static_cast<int>(seed)));
+        QuickShiftModel model(seed);
+        for (int i = 0; i < 60 && !HasFailure(); ++i)
+        {
+            model.step();
+            model.check();
+        }
+    }
+}
+
+#endif
+
+}} // namespace opencv_test
