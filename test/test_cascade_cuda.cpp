@@ -236,13 +236,13 @@ TEST(CUDA_CascadeClassifierEx, capacities)
     const std::vector<Mat> pictures = mixedPictures(rng);
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(61, pictures[0]).make(), ".xml"));
     int overflows = 0, short_ = 0;
-    for (const int maxCandidates : {1, 2, 31, 32, 33, 300, 8192})
+    for (const int maxCandidates : {1, 2, 31, 32, 33, 300, 8192, 65536})
         for (const int maxObjects : {1, 2, 7, 256})
         {
             SCOPED_TRACE(cv::format("%d candidates, %d objects", maxCandidates, maxObjects));
             cascade->setMaxCandidates(maxCandidates);
             cascade->setMaxObjects(maxObjects);
-            cascade->setMinNeighbors(1);
+            cascade->setMinNeighbors(maxObjects == 2 ? 0 : 1); // all candidates, or few groups
             ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, pictures));
             const Tables tables = tablesOnDevice(*cascade, pictures, {});
             for (int i = 0; i < tables.objects.rows; ++i)

@@ -341,7 +341,7 @@ TEST(CUDA_QuickShift, cutsAndNeighbours)
     const Ptr<QuickShift> cpu = QuickShift::create(2., 40., 0.3), gpu = QuickShift::create(2., 40., 0.3);
     cpu->compute(s.image, s.mask);
     gpu->compute(GpuMat(s.image), GpuMat(s.mask));
-    const auto expectEqual = [&](const char* what)
+    const auto expectEqual = [&](const char* what, const Mat& image)
     {
         SCOPED_TRACE(what);
         Mat a[4], b[4];
@@ -349,30 +349,30 @@ TEST(CUDA_QuickShift, cutsAndNeighbours)
         cpu->getAdjacency(a[0]);
         gpu->getAdjacency(b[0]);
         EXPECT_TRUE(sameBits(a[0], b[0]));
-        cpu->getMeanColor(s.image, a[0]);
-        gpu->getMeanColor(GpuMat(s.image), b[0]);
+        cpu->getMeanColor(image, a[0]);
+        gpu->getMeanColor(GpuMat(image), b[0]);
         EXPECT_TRUE(sameBits(a[0], b[0]));
         cpu->getStatistics(noArray(), a[0], a[1], a[2], a[3]);
         gpu->getStatistics(noArray(), b[0], b[1], b[2], b[3]);
         for (const int k : {0, 2, 3})
             EXPECT_TRUE(sameBits(a[k], b[k])) << k;
     };
-    expectEqual("computed");
+    expectEqual("computed", s.image);
     for (const double tau : {0.5, 5., 40.})
     {
         cpu->applyTau(tau);
         gpu->applyTau(tau);
-        expectEqual("cut");
+        expectEqual("cut", s.image);
     }
     for (int number = 1; number < 9000; number = number * 3 / 2 + 1)
         EXPECT_EQ(cpu->tauForSuperpixels(number), gpu->tauForSuperpixels(number)) << number;
     EXPECT_EQ(cpu->enforceConnectivity(12), gpu->enforceConnectivity(12));
-    expectEqual("connected");
+    expectEqual("connected", s.image);
     const Mat flat(64, 1500, CV_8U, Scalar(5)); // one piece of long rows
     cpu->compute(flat);
     gpu->compute(GpuMat(flat));
     EXPECT_EQ(cpu->enforceConnectivity(2), gpu->enforceConnectivity(2));
-    expectEqual("flat");
+    expectEqual("flat", flat);
 }
 
 #ifdef HAVE_CUDA

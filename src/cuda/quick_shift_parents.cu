@@ -42,18 +42,19 @@ __device__ __forceinline__ void writeParent(const ParentTask& task, size_t at, i
 }
 
 /** A block is COLS x ROWS pixels, PIXELS of a column a thread. LANES take a pixel together in step 3. BLOCKS fit a
-multiprocessor's registers. VOTE: a warp skips ds 4 and 5 when none of its pixels needs them. */
-template <int COLS_, int ROWS_, int PIXELS_, int LANES_, int BLOCKS_, bool VOTE_> struct SearchShape
+multiprocessor's registers. FEW: a list of fewer pixels is left to step 3. VOTE: a warp skips ds 4 and 5 when none of its
+pixels needs them. */
+template <int COLS_, int ROWS_, int PIXELS_, int LANES_, int BLOCKS_, int FEW_, bool VOTE_> struct SearchShape
 {
-    static const int COLS = COLS_, ROWS = ROWS_, PIXELS = PIXELS_, LANES = LANES_, BLOCKS = BLOCKS_;
+    static const int COLS = COLS_, ROWS = ROWS_, PIXELS = PIXELS_, LANES = LANES_, BLOCKS = BLOCKS_, FEW = FEW_;
     static const bool VOTE = VOTE_;
     static const int THREADS = COLS * ROWS / PIXELS, PITCH = COLS + 2 * REACH, HEIGHT = ROWS + 2 * REACH;
 };
 typedef SearchShape<tuning::SEARCH_COLS, tuning::BYTE_SEARCH_ROWS, tuning::BYTE_SEARCH_PIXELS,
-                    tuning::BYTE_SEARCH_LANES, tuning::BYTE_SEARCH_BLOCKS, true>
+                    tuning::BYTE_SEARCH_LANES, tuning::BYTE_SEARCH_BLOCKS, tuning::BYTE_SEARCH_FEW, true>
     ByteSearch;
 typedef SearchShape<tuning::SEARCH_COLS, tuning::PLANE_SEARCH_ROWS, tuning::PLANE_SEARCH_PIXELS,
-                    tuning::PLANE_SEARCH_LANES, 1, false>
+                    tuning::PLANE_SEARCH_LANES, 1, 1, false>
     PlaneSearch;
 
 const uint32_t NO_CODE = 0x7fffffff;   //!< behind all codes
@@ -255,7 +256,7 @@ template <typename Colours, typename Shape> struct NearSearch
         static_assert(LAST < NEXT, "done() asks for a distance of which nothing was seen");
         const float radius = static_cast<float>(task.parameters.searchRadius), square = radius * radius;
         const int count = tile.listed[list];
-        if (count == 0 || (LAST > square && task.parameters.reach > square))
+        if (count < Shape::FEW || (LAST > square && task.parameters.reach > square))
             return false;
         for (int warp = threadIdx.x / 32 * 32; warp < count; warp += Shape::THREADS)
         {

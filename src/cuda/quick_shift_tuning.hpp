@@ -8,7 +8,8 @@
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu { namespace tuning {
 
 // Density, 8 bit: a block is BYTE_COLS x (BYTE_GROUPS * BYTE_CENTRES) pixels, BYTE_CENTRES a thread.
-// H200, 2026-11-21, 1080p: 763 us at sigma 6 (820 us before neighbours were a ring of registers), 128 us at sigma 2 (135 us).
+// H200, 2026-11-21, 1080p: 727 us at sigma 6 and 124 us at sigma 2. Before the clamp was part of the fma 763 and 128 us; before
+// neighbours were a ring of registers 820 and 135 us.
 // 3 blocks a multiprocessor, 4 centres and 512 threads: the same at sigma 2, 4 to 6 % more at sigma 6; tiles of half the width
 // or height: 3 % more at sigma 6, 4 to 7 % at sigma 2; 12 centres: 12 % more. It waits for issue slots, not for latency.
 const int BYTE_COLS = 64, BYTE_GROUPS = 4, BYTE_CENTRES = 8;
@@ -30,6 +31,9 @@ const int CHUNK_DY = 37; //!< rows of offsets in a chunk, at most
 const int TILE_REACH = 10; //!< neighbours in shared memory: so many around a block's pixels
 const int SEARCH_COLS = 32;
 const int BYTE_SEARCH_ROWS = 32, BYTE_SEARCH_PIXELS = 4, BYTE_SEARCH_LANES = 16;
+// Lists of fewer pixels are left to lanes: the paper's setting 38 us instead of 50 us, the others 0 to 5 % less; from 64 on
+// sigma 2 takes 70 us.
+const int BYTE_SEARCH_FEW = 16;
 const int BYTE_SEARCH_BLOCKS = 5; //!< blocks that fit a multiprocessor's registers
 const int PLANE_SEARCH_ROWS = 16, PLANE_SEARCH_PIXELS = 2, PLANE_SEARCH_LANES = 4;
 const int FAR_BLOCKS = 1056, FAR_THREADS = 256; //!< warps that share the global list
