@@ -267,8 +267,8 @@ void CascadeClassifierExImpl::detect(const std::vector<CascadeClassifierExImpl*>
     std::vector<Table> tables;
     for (size_t t = 0; t < request.tasks.size(); ++t)
     {
-        outputs.emplace_back(new TableOutputs(objects[t], numDetections[t], levelWeights[t], rows,
-                                              request.tasks[t].settings.maxObjects, device));
+        outputs.push_back(std::make_unique<TableOutputs>(objects[t], numDetections[t], levelWeights[t], rows,
+                                                         request.tasks[t].settings.maxObjects, device));
         tables.push_back(outputs.back()->table());
     }
     if (rows > 0)

@@ -128,7 +128,7 @@ private:
                 pyramidOf_.push_back(same->get());
                 continue;
             }
-            pyramids_.emplace_back(new Pyramid(makePyramid(picture.cols, picture.rows, request.tasks)));
+            pyramids_.push_back(std::make_unique<Pyramid>(makePyramid(picture.cols, picture.rows, request.tasks)));
             pyramidOf_.push_back(pyramids_.back().get());
         }
     }

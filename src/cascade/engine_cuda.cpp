@@ -94,7 +94,7 @@ private:
     void placeModels(const Call& call, const Request& request)
     {
         while (models_.size() < request.tasks.size())
-            models_.emplace_back(new Slot(workspace_));
+            models_.push_back(std::make_unique<Slot>(workspace_));
         packed_.resize(request.tasks.size());
         for (size_t t = 0; t < request.tasks.size(); ++t)
         {

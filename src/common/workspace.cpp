@@ -304,9 +304,9 @@ const void* DeviceTable::put(const Call& call, Uploader& uploader, uint64_t vers
     if (call.capturing())
     {
         // Uploaded by each replay, to memory that nobody else writes.
-        const Block block = workspace_.allocate(call, bytes, purpose);
         GraphUses uses;
         uses.add(call.graph());
+        const Block block = workspace_.allocate(call, bytes, purpose);
         workspace_.release(call, block, std::move(uses));
         uploader.upload(call, block.data, host, bytes);
         return block.data;
@@ -338,7 +338,7 @@ void* Downloads::Batch::begin(const OutputView& output)
     check(output);
     const size_t index = staged_;
     if (index == memory_.buffers_.size())
-        memory_.buffers_.emplace_back(new DeviceBuffer(memory_.workspace_));
+        memory_.buffers_.push_back(std::make_unique<DeviceBuffer>(memory_.workspace_));
     void* const device = memory_.buffers_[index]->reserve(call_, output.rowBytes() * output.rows, output.name);
     pending_.emplace_back(output, device);
     ++staged_;
