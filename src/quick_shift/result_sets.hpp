@@ -36,13 +36,16 @@ public:
     int* parents() const { return at<int>(1); }
     float* distances() const { return at<float>(2); }
     int* labels() const { return at<int>(3); }
-    int* counts() const { return at<int>(4); } //!< of each picture
+    int* counts() const { return labels() + key.extent.total(); } //!< of each picture, right behind the labels
     Trees trees() const { return {parents(), distances()}; }
 
     size_t bytes() const { return 3 * arrayBytes(key.extent) + labelBytes(key.extent); }
     static size_t arrayBytes(const Extent& extent);
     //! Of labels and counts.
-    static size_t labelBytes(const Extent& extent) { return arrayBytes(extent) + sizeof(int) * extent.count; }
+    static size_t labelBytes(const Extent& extent)
+    {
+        return sizeof(int) * (static_cast<size_t>(extent.total()) + extent.count);
+    }
 
     ResultKey key;
     detail::DeviceBuffer memory;

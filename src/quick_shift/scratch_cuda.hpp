@@ -76,10 +76,7 @@ public:
     {
         return static_cast<int*>(labels_.reserve(call, ResultSet::labelBytes(extent), "labels"));
     }
-    static int* countsOf(int* labels, const Extent& extent)
-    {
-        return labels + ResultSet::arrayBytes(extent) / sizeof(int);
-    }
+    static int* countsOf(int* labels, const Extent& extent) { return labels + extent.total(); }
 
     gpu::Links links(const Extent& extent, const Call& call)
     {
