@@ -14,16 +14,16 @@ import cv2
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--engine", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("folder")
-    parser.add_argument("source")
-    parser.add_argument("target")
+    parser.add_argument("--engine", choices=("auto", "cpu", "cuda"), default="auto", help="default: cuda where there is a device")
+    parser.add_argument("folder", help="OpenCV's data folder")
+    parser.add_argument("source", help="picture to look at")
+    parser.add_argument("target", help="picture to write")
     options = parser.parse_args()
     folder, source, target = options.folder, options.source, options.target
     cuda = options.engine == "cuda" or (options.engine == "auto" and cv2.cuda.getCudaEnabledDeviceCount() > 0)
     picture = cv2.imread(source)
     if picture is None:
-        sys.exit(f"cannot read {source}")
+        sys.exit(f"error: cannot read {source}")
     faces = cv2.cuda.CascadeClassifierEx.create(f"{folder}/haarcascades/haarcascade_frontalface_alt.xml")
     eyes = cv2.cuda.CascadeClassifierEx.create(f"{folder}/haarcascades/haarcascade_eye_tree_eyeglasses.xml")
     image = picture
@@ -39,9 +39,12 @@ def main():
         for ex, ey, ew, eh in eyes.detectMultiScale(upper):
             cv2.rectangle(drawn, (x + ex, y + ey, ew, eh), (220, 160, 40), 2)
     if not cv2.imwrite(target, drawn):
-        sys.exit(f"cannot write {target}")
-    print(f"{len(found)} faces, wrote {target}")
+        sys.exit(f"error: cannot write {target}")
+    print(f"{len(found)} faces on the {'CUDA' if cuda else 'CPU'} engine, wrote {target}")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except cv2.error as error:
+        sys.exit(f"error: {error}")
