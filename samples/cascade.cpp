@@ -3,6 +3,7 @@
 
 // Finds objects with cascades in a picture, a folder of pictures, a video or a camera: annotated pictures or video, a table, and
 // how long it took. A thread of its own decodes, so that detection does not wait for it.
+#include "opencv2/core/cuda.hpp"
 #include "opencv2/core/utility.hpp"
 #include "opencv2/core/utils/filesystem.hpp"
 #include "opencv2/cudatracking/cascade.hpp"
@@ -35,7 +36,7 @@ const char* KEYS =
     "{ min-size      | 0   | least width and height of objects in pixels }"
     "{ frames        | 0   | stop after so many frames (0: all) }"
     "{ shard         | 0/1 | i/n: works on frames i, i + n, i + 2n.. }"
-    "{ engine        | auto | cpu, or auto: cpu }"
+    "{ engine        | auto | cpu, cuda, or auto: cuda where there is a device }"
     "{ window        |     | show the frames; ESC ends }"
     "{ output-dir    | .   | folder for pictures, video and CSV; must exist }";
 
@@ -153,7 +154,8 @@ struct Found
 class Detector
 {
 public:
-    Detector(const std::string& files, const std::string& inside, const CommandLineParser& options)
+    Detector(const std::string& files, const std::string& inside, bool cuda, const CommandLineParser& options)
+        : cuda_(cuda)
     {
         for (size_t begin = 0; begin <= files.size();)
         {
@@ -170,6 +172,16 @@ public:
     }
 
     std::vector<Found> detect(const Mat& picture)
+    {
+        if (!cuda_)
+            return detectIn(picture);
+        input_.upload(picture);
+        return detectIn(input_);
+    }
+
+private:
+    //! Tables are wanted on the host, so that the call waits.
+    template <typename Array> std::vector<Found> detectIn(const Array& picture)
     {
         CascadeClassifierEx::detectTogether(cascades_, picture, objects_, counts_, weights_);
         std::vector<Found> found;
@@ -189,8 +201,7 @@ public:
         return found;
     }
 
-private:
-    void addInside(const Mat& picture, const Rect& box, std::vector<Found>& found)
+    template <typename Array> void addInside(const Array& picture, const Rect& box, std::vector<Found>& found)
     {
         std::vector<Rect> boxes;
         std::vector<int> levels;
@@ -200,6 +211,8 @@ private:
             found.push_back({boxes[i] + box.tl(), static_cast<int>(cascades_.size()), 0, weights[i]});
     }
 
+    bool cuda_;
+    cuda::GpuMat input_;
     std::vector<Ptr<CascadeClassifierEx>> cascades_;
     Ptr<CascadeClassifierEx> inside_;
     std::vector<Mat> objects_, counts_, weights_;
@@ -216,13 +229,14 @@ void draw(Mat& picture, const std::vector<Found>& found)
 int run(const CommandLineParser& options)
 {
     int shard = 0, shards = 1;
-    const std::string folder = options.get<std::string>("output-dir");
+    const std::string folder = options.get<std::string>("output-dir"), engine = options.get<std::string>("engine");
     if (std::sscanf(options.get<std::string>("shard").c_str(), "%d/%d", &shard, &shards) != 2 || shards < 1 ||
         shard < 0 || shard >= shards)
         CV_Error(Error::StsBadArg, "--shard: i/n with 0 <= i < n is needed");
-    if (options.get<std::string>("engine") != "cpu" && options.get<std::string>("engine") != "auto")
-        CV_Error(Error::StsBadArg, "--engine: cpu or auto");
-    Detector detector(options.get<std::string>("cascade"), options.get<std::string>("inside"), options);
+    if (engine != "auto" && engine != "cpu" && engine != "cuda")
+        CV_Error(Error::StsBadArg, "--engine: auto, cpu or cuda");
+    const bool cuda = engine == "cuda" || (engine == "auto" && cuda::getCudaEnabledDeviceCount() > 0);
+    Detector detector(options.get<std::string>("cascade"), options.get<std::string>("inside"), cuda, options);
     Reader reader(options.get<std::string>("@input"), shard, shards, options.get<int>("frames"));
     std::ofstream table(folder + "/objects.csv");
     table << "frame,cascade,x,y,width,height,candidates,weight\n";
@@ -261,7 +275,8 @@ int run(const CommandLineParser& options)
     if (frames == 0)
         CV_Error(Error::StsBadArg, "there was no frame to work on");
     std::cout << frames << " frames, " << objects << " objects; detection " << detection.getTimeMilli() / frames
-              << " ms a frame on the CPU engine, all together " << frames / all.getTimeSec() << " frames a second\n"
+              << " ms a frame on the " << (cuda ? "CUDA" : "CPU") << " engine, all together "
+              << frames / all.getTimeSec() << " frames a second\n"
               << "wrote " << folder << "/objects.csv and " << (reader.isVideo() ? "objects.avi" : "pictures")
               << std::endl;
     return 0;

@@ -54,11 +54,9 @@ demo fragment_matcher_loop cudatracking_fragment_matcher_loop --frames=200 "$SAM
 # The paper's parameters, and finer ones on Lab; pieces below 20 pixels are joined.
 demo quick_shift_fruits cudatracking_quick_shift --preset=both --min-size=20 "$SAMPLES_DATA/fruits.jpg"
 demo quick_shift_home cudatracking_quick_shift --preset=both --min-size=20 "$SAMPLES_DATA/home.jpg"
-if [ "$ENGINE" = cpu ]; then # the only engine of cascades
-    cascades=$SOURCES/opencv/data/haarcascades
-    demo cascade_lena cudatracking_cascade "--cascade=$cascades/haarcascade_frontalface_alt.xml" "--inside=$cascades/haarcascade_eye_tree_eyeglasses.xml" "$SAMPLES_DATA/lena.jpg"
-    demo cascade_vtest cudatracking_cascade "--cascade=$cascades/haarcascade_fullbody.xml" --scale-factor=1.05 --frames=100 "$SAMPLES_DATA/vtest.avi"
-fi
+cascades=$SOURCES/opencv/data/haarcascades
+demo cascade_lena cudatracking_cascade "--cascade=$cascades/haarcascade_frontalface_alt.xml" "--inside=$cascades/haarcascade_eye_tree_eyeglasses.xml" "$SAMPLES_DATA/lena.jpg"
+demo cascade_vtest cudatracking_cascade "--cascade=$cascades/haarcascade_fullbody.xml" --scale-factor=1.05 --frames=100 "$SAMPLES_DATA/vtest.avi"
 
 [ ${#DEMOS[@]} -gt 0 ] || die "no sample was built in $BIN_DIR"
 say "made with the $ENGINE engine:"

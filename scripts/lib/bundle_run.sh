@@ -193,6 +193,7 @@ run_demo()
     demo loop cudatracking_fragment_matcher_loop "$data/vtest.avi" || FAILED=$((FAILED + 1))
     demo loop_no_graph cudatracking_fragment_matcher_loop --no-graph "$data/vtest.avi" || FAILED=$((FAILED + 1))
     demo quick_shift cudatracking_quick_shift "$data/fruits.jpg" || FAILED=$((FAILED + 1))
+    demo cascade cudatracking_cascade "--cascade=$CUDATRACKING_CASCADES/haarcascades/haarcascade_frontalface_alt.xml" "$data/lena.jpg" || FAILED=$((FAILED + 1))
 }
 
 say "$(cat "$HERE/VERSION" | head -n 1); $(uname -sr); $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1 || echo 'no nvidia-smi')"

@@ -145,7 +145,8 @@ public:
 
     /** @brief Detects objects in one or many pictures with this object's parameters, without waiting: the results are
     tables of fixed size. Row i belongs to picture i.
-    @param images one picture or a list, each as in detectMultiScale(), of any sizes; all Mat or all GpuMat.
+    @param images one picture or a list, each as in detectMultiScale(), of any sizes; all Mat or all GpuMat. In Python a
+    list even for one: [picture].
     @param objects CV_32SC4, 1 + maxObjects columns: (n, found, candidates, overflow), then n boxes (x, y, width,
     height),
     then zeros. n < found: maxObjects was too small. overflow 1: more candidates than maxCandidates, n and found are 0.

@@ -85,6 +85,24 @@ class SamplesTest(unittest.TestCase):
         self.assert_error(self.run_sample("quick_shift.py", self.path("flat.png"), self.path("nowhere")), "nowhere")
         self.assert_error(self.run_sample("quick_shift.py", self.path("flat.png"), self.path("."), "--sigma=-1"), "sigma")
 
+    def test_cascade(self):
+        cascades, data = os.environ.get("CUDATRACKING_CASCADES"), os.environ.get("CUDATRACKING_SAMPLES_DATA")
+        if not cascades or not data:
+            self.skipTest("CUDATRACKING_CASCADES and CUDATRACKING_SAMPLES_DATA do not name OpenCV's folders")
+        lena = os.path.join(data, "lena.jpg")
+        done = self.run_sample("cascade.py", cascades, lena, self.path("out.png"), "--engine=cpu")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 faces on the CPU engine", done.stdout)
+        frame = (cv2.imread(self.path("out.png")) == (60, 220, 60)).all(axis=2)
+        self.assertFalse((cv2.imread(lena) == (60, 220, 60)).all(axis=2).any())
+        self.assertTrue(frame[200, 213:391].all())  # the upper edge of the face's box
+
+    def test_cascade_errors(self):
+        self.assert_error(self.run_sample("cascade.py", self.path("."), self.path("no.png"), self.path("out.png")), "no.png")
+        cv2.imwrite(self.path("flat.png"), np.zeros((5, 7, 3), np.uint8))
+        self.assert_error(self.run_sample("cascade.py", self.path("."), self.path("flat.png"), self.path("out.png")),
+                          "haarcascade_frontalface_alt.xml")
+
     def test_help(self):
         for name in sorted(os.listdir(SAMPLES)):
             if name.endswith(".py"):
