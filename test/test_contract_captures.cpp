@@ -7,6 +7,9 @@
 #include "scenes_quick_shift.hpp"
 #include <memory>
 
+#include <chrono>
+#include <thread>
+
 namespace opencv_test { namespace {
 
 #ifdef HAVE_CUDA
@@ -272,6 +275,8 @@ TEST_F(Contract_CudaCaptures, againAndAgain)
             });
         if (i % 3)
             replay(*graph);
+        std::this_thread::sleep_for(
+            std::chrono::milliseconds(2)); // for CUDA's own thread, which tells that a graph is gone
         if (i == 50)
         {
             bytes[0] = m.matcher->workspaceBytes(), bytes[1] = q->workspaceBytes();
@@ -279,7 +284,7 @@ TEST_F(Contract_CudaCaptures, againAndAgain)
         }
     }
     stream.waitForCompletion();
-    // CUDA says that a graph is gone when it likes to, so there may be a few blocks more. 150 would be far more.
+    // It tells late when the machine is busy, so there may be a few blocks more. 150 would be far more.
     EXPECT_LT(m.matcher->workspaceBytes(), 2 * bytes[0]);
     EXPECT_LT(q->workspaceBytes(), 2 * bytes[1]);
     EXPECT_GT(freeDeviceMemory() + (4 << 20), free);
