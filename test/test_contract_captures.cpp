@@ -5,9 +5,8 @@
 #include "cuda_scenes_fragment_matcher.hpp"
 #include "cuda_runtime.hpp"
 #include "scenes_quick_shift.hpp"
-#include <memory>
-
 #include <chrono>
+#include <memory>
 #include <thread>
 
 namespace opencv_test { namespace {
