@@ -82,10 +82,7 @@ fi
 
 # --- data ------------------------------------------------------------------------------------------------------------
 for file in aloeL.jpg aloeR.jpg aloeGT.png rubberwhale1.png rubberwhale2.png box.png box_in_scene.png tmpl.png mask.png \
-    lena.jpg lena_tmpl.jpg fruits.jpg building.jpg baboon.jpg; do
-    cp "$SAMPLES_DATA/$file" "$BUNDLE/data/"
-done
-for file in messi5.jpg home.jpg baboon.jpg basketball1.png building.jpg graf1.png stuff.jpg left01.jpg; do # pictures of the cascades
+    lena.jpg lena_tmpl.jpg fruits.jpg building.jpg baboon.jpg messi5.jpg home.jpg basketball1.png graf1.png stuff.jpg left01.jpg; do
     cp "$SAMPLES_DATA/$file" "$BUNDLE/data/"
 done
 # All cascades of the new format, and some of the old one. OpenCV 5 has them in another place.
