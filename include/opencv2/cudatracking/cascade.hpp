@@ -165,9 +165,8 @@ public:
     there were more than maxCandidates candidates. @param stream of GpuMat. Default: the null stream. */
     CV_WRAP virtual int convertDetections(InputArray objects, int row, CV_OUT std::vector<Rect>& boxes,
                                           Stream& stream = cv::cuda::noStream()) const = 0;
-    /** @brief detectAsync() for several cascades on the same pictures: gray values and scaled pictures are made
-    once for
-    all of them. Each keeps its own parameters but for the scale factor, which must be the same.
+    /** @brief detectAsync() for several cascades on the same pictures: gray values are made once for all of them, and on
+    the CPU scaled pictures, too. Each keeps its own parameters but for the scale factor, which must be the same.
     @param cascades objects of this class, none empty; all are in use during the call. The first one's memory is used.
     @param images as in detectAsync().
     @param objects one table as of detectAsync() for each cascade.
