@@ -174,7 +174,7 @@ class CpuTest(unittest.TestCase):
         with self.assertRaisesRegex(cv2.error, "searchAreas"):
             matcher.find(self.frame, areas_array([(0, 0, 50, 50)]))
         for columns in (3, 5):
-            with self.assertRaisesRegex(cv2.error, f"searchAreas: CV_32SC1 of 3 x {columns}"):
+            with self.assertRaisesRegex(cv2.error, f"searchAreas: 3 x {columns} elements of CV_32SC1"):
                 matcher.find(self.frame, np.zeros((3, columns), np.int32))
         with self.assertRaisesRegex(cv2.error, "searchAreas: CV_32FC1 of 3 x 4"):
             matcher.find(self.frame, np.zeros((3, 4), np.float32))
