@@ -176,9 +176,9 @@ class CpuTest(unittest.TestCase):
         for columns in (3, 5):
             with self.assertRaisesRegex(cv2.error, f"searchAreas: 3 x {columns} elements of CV_32SC1"):
                 matcher.find(self.frame, np.zeros((3, columns), np.int32))
-        with self.assertRaisesRegex(cv2.error, "searchAreas: CV_32FC1 of 3 x 4"):
+        with self.assertRaisesRegex(cv2.error, "searchAreas: 3 x 4 elements of CV_32FC1"):
             matcher.find(self.frame, np.zeros((3, 4), np.float32))
-        with self.assertRaisesRegex(cv2.error, "locations: CV_32SC1 of 3 x 3"):
+        with self.assertRaisesRegex(cv2.error, "locations: 3 x 3 elements of CV_32SC1"):
             matcher.predictAreas(np.zeros((3, 3), np.int32), 1, (9, 9))
         with self.assertRaisesRegex(cv2.error, "regions: 0 given"):
             matcher.cutFragments(self.frame, [])
