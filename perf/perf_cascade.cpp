@@ -20,6 +20,9 @@ const Cascade CASCADES[] = {{"alt", "haarcascades/haarcascade_frontalface_alt.xm
                             {"alt2", "haarcascades/haarcascade_frontalface_alt2.xml"},
                             {"default", "haarcascades/haarcascade_frontalface_default.xml"},
                             {"lbp", "lbpcascades/lbpcascade_frontalface.xml"}};
+const auto ALL_CASES =
+    testing::Combine(testing::ValuesIn(CASCADES), testing::Values(Size(640, 360), Size(1280, 720), Size(1920, 1080)),
+                     testing::Values(1.1, 1.2));
 
 void PrintTo(const Cascade& c, std::ostream* os) { *os << c.name; }
 
@@ -123,10 +126,7 @@ TEST_P(Cascade_Cpu, detectMultiScale)
     }
 }
 
-INSTANTIATE_TEST_CASE_P(Perf, Cascade_Cpu,
-                        testing::Combine(testing::ValuesIn(CASCADES),
-                                         testing::Values(Size(640, 360), Size(1280, 720), Size(1920, 1080)),
-                                         testing::Values(1.1, 1.2)));
+INSTANTIATE_TEST_CASE_P(Perf, Cascade_Cpu, ALL_CASES);
 
 TEST(Cascade_CpuBatch, detectAsync)
 {
@@ -208,10 +208,7 @@ TEST_P(Cascade_Cuda, detect)
     EXPECT_EQ(expected, found);
 }
 
-INSTANTIATE_TEST_CASE_P(Perf, Cascade_Cuda,
-                        testing::Combine(testing::ValuesIn(CASCADES),
-                                         testing::Values(Size(640, 360), Size(1280, 720), Size(1920, 1080)),
-                                         testing::Values(1.1, 1.2)));
+INSTANTIATE_TEST_CASE_P(Perf, Cascade_Cuda, ALL_CASES);
 
 TEST(Cascade_CudaBatch, detectAsync)
 {
