@@ -101,6 +101,13 @@ CT_HOST_DEVICE bool isInside(const Point& p, int cols, int rows)
     return p.x >= 0 && p.y >= 0 && p.x < cols * 65536 && p.y < rows * 65536;
 }
 
+//! First pixel of the window around a point, on a level. @param half side of the window.
+CT_HOST_DEVICE Point cornerAt(const Point& p, int level, int half)
+{
+    const int round = level > 0 ? 1 << (level - 1) : 0;
+    return {((p.x + round) >> level) - half, ((p.y + round) >> level) - half};
+}
+
 //! What followPoint() goes through; the same for all points.
 struct Follow
 {
@@ -120,16 +127,18 @@ CT_HOST_DEVICE Follow followOf(const Settings& s, int levels, int cols, int rows
 outer ones. sums.begin(level, corner) blends the window at `corner`, a pixel more on each side for gradients, and gives its
 Normal; sums.against(level, corner) gives the Change of that window against the one at `corner` of the other picture. Corners
 are the window's first pixel.
+@param guess where the search begins: `from` on the way there, and on the way back the point where the way there began.
 @param to out. @return false: the point is lost. */
-template <typename Sums> CT_HOST_DEVICE bool followPoint(const Follow& f, const Point& from, Sums& sums, Point& to)
+template <typename Sums>
+CT_HOST_DEVICE bool followPoint(const Follow& f, const Point& from, const Point& guess, Sums& sums, Point& to)
 {
     const int half = f.window / 2 * 65536;
-    Point at = {0, 0};
+    Point at = cornerAt(guess, f.levels - 1, half);
     for (int level = f.levels - 1; level >= 0; --level)
     {
-        const int round = level > 0 ? 1 << (level - 1) : 0;
-        const Point origin = {((from.x + round) >> level) - half, ((from.y + round) >> level) - half};
-        at = level == f.levels - 1 ? origin : Point{2 * at.x + half, 2 * at.y + half}; // corners: 2 (c + half) - half
+        const Point origin = cornerAt(from, level, half);
+        if (level < f.levels - 1)
+            at = {2 * at.x + half, 2 * at.y + half}; // corners: 2 (c + half) - half
         const Normal normal = sums.begin(level, origin);
         const int64_t determinant = determinantOf(normal);
         if (determinant <= 0)
@@ -180,7 +189,7 @@ CT_HOST_DEVICE Point pointOf(const Box& box, int i)
     return {roundEven(greater(-far, lesser(far, x)) * 65536.), roundEven(greater(-far, lesser(far, y)) * 65536.)};
 }
 
-//! A point that was followed there and back.
+//! A point that was followed there and back. The way back is searched for from where the way there began.
 struct Followed
 {
     Point from, to;

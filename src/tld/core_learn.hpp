@@ -24,7 +24,8 @@ CT_HOST_DEVICE bool recheck(ObjectState& s, const PatchStats& stats, const Simil
         s.valid = 0;
         return false;
     }
-    return settings.learning != 0;
+    s.learned = settings.learning != 0;
+    return s.learned != 0;
 }
 
 /* Windows that ferns learn from: the `updateWindows` ones with the largest overlap to the box, above NEAR_OVERLAP; of equal
@@ -40,6 +41,23 @@ CT_HOST_DEVICE bool addsPositive(const ObjectState& s, const Similarity& similar
 CT_HOST_DEVICE bool addsNegative(const ObjectState& s, const Similarity& similarity)
 {
     return relative(similarity, s.positives, s.negatives) > 0.5;
+}
+
+//! Engine::learn(): another appearance, whatever recheck() and Settings::learning would say.
+CT_HOST_DEVICE void beginLearning(ObjectState& s, const Window& box)
+{
+    ++s.frame;
+    s.box = boxOf(box);
+    s.alive = s.valid = s.learned = 1;
+}
+//! Engine::reset(): the user knows where the object is. The score is that of certainty, until the next frame.
+CT_HOST_DEVICE void placeAt(ObjectState& s, const Box& box)
+{
+    kill(s);
+    s.box = box;
+    s.alive = s.valid = 1;
+    s.score = 1.;
+    s.retries = 0;
 }
 
 /* Where templates lie. Slots 0 to maxPositives - 1 hold positives, the others negatives. `order` lists the slots of positives
