@@ -179,14 +179,14 @@ inline Grid makeGrid(int w, int h, int cols, int rows, const Settings& settings)
 }
 
 //! Columns [i0, i1) and rows [j0, j1) of a scale: all its windows whose overlap with a box can exceed `least`, and some more.
-struct Range
+struct Span
 {
     int i0, i1, j0, j1;
 
     CT_HOST_DEVICE bool empty() const { return i0 >= i1 || j0 >= j1; }
 };
 
-CT_HOST_DEVICE Range rangeNear(const Scale& s, const Box& box, double least)
+CT_HOST_DEVICE Span spanNear(const Scale& s, const Box& box, double least)
 {
     // The intersection is larger than `least` times either area, so neither side of it is shorter than that part of either's.
     const double areas = static_cast<double>(s.w) * s.h, area = box.w * box.h;
@@ -197,7 +197,7 @@ CT_HOST_DEVICE Range rangeNear(const Scale& s, const Box& box, double least)
     const double x0 = floor(box.x + w) - s.w - 1., x1 = ceil(box.x + box.w - w) + 1.;
     const double y0 = floor(box.y + h) - s.h - 1., y1 = ceil(box.y + box.h - h) + 1.;
     const double far = 2. * MAX_SIDE;
-    Range range;
+    Span range;
     range.i0 = firstPlace(static_cast<int>(greater(-far, lesser(far, x0))), s.stepX);
     range.i1 = lesser(s.nx, placesUpTo(static_cast<int>(greater(-far, lesser(far, x1))), s.stepX));
     range.j0 = firstPlace(static_cast<int>(greater(-far, lesser(far, y0))), s.stepY);

@@ -132,6 +132,8 @@ are the window's first pixel.
 template <typename Sums>
 CT_HOST_DEVICE bool followPoint(const Follow& f, const Point& from, const Point& guess, Sums& sums, Point& to)
 {
+    if (!isInside(from, f.cols, f.rows))
+        return false;
     const int half = f.window / 2 * 65536;
     Point at = cornerAt(guess, f.levels - 1, half);
     for (int level = f.levels - 1; level >= 0; --level)

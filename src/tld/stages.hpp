@@ -88,6 +88,8 @@ void select(const Work& work, const ObjectView& object);
 void nearestNeighbours(const Work& work, const ObjectView& object, bool tracking);
 void integrate(const Work& work, const ObjectView& object);
 void learn(const Work& work, const ObjectView& object);
+//! What follows recheck(): state->box is learned.
+void learnBox(const Work& work, const ObjectView& object);
 /** Learns an object from one box: contrast, ferns, templates, thresholds. state->box is the user's; leaves are 0.
 @return false: the box is flat, or no window fits. */
 bool train(const Work& work, const ObjectView& object);

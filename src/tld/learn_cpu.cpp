@@ -1,0 +1,317 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Learning: in a frame, and at first.
+#include "../precomp.hpp"
+#include "cpu.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace tld { namespace cpu {
+
+namespace {
+
+// --- windows ---------------------------------------------------------------------------------------------------------
+
+//! The windows of largest overlap with a box, the largest first.
+void findNear(const Grid& grid, const Box& box, int most, std::vector<Ranked>& near)
+{
+    near.clear();
+    for (int s = 0; s < grid.scales; ++s)
+    {
+        const Scale& scale = grid.scale[s];
+        const auto range = spanNear(scale, box, NEAR_OVERLAP);
+        for (int j = range.j0; j < range.j1; ++j)
+            for (int i = range.i0; i < range.i1; ++i)
+            {
+                const double value = overlap(windowOf(scale, i, j), box);
+                if (value > NEAR_OVERLAP)
+                    near.push_back({value, 0, scale.first + j * scale.nx + i});
+            }
+    }
+    std::sort(near.begin(), near.end(),
+              [](const Ranked& a, const Ranked& b)
+              { return a.overlap != b.overlap ? a.overlap > b.overlap : a.number < b.number; });
+    if (near.size() > static_cast<size_t>(most))
+        near.resize(most);
+}
+
+Window hullOf(const Grid& grid, const std::vector<Ranked>& windows)
+{
+    Window hull = windowOf(grid, windows[0].number);
+    int right = hull.x + hull.w, bottom = hull.y + hull.h;
+    for (const Ranked& r : windows)
+    {
+        const Window w = windowOf(grid, r.number);
+        hull.x = lesser(hull.x, w.x);
+        hull.y = lesser(hull.y, w.y);
+        right = greater(right, w.x + w.w);
+        bottom = greater(bottom, w.y + w.h);
+    }
+    hull.w = right - hull.x;
+    hull.h = bottom - hull.y;
+    return hull;
+}
+
+//! body(scale, window, number) for the windows whose number is wanted(), in no order.
+template <typename Wanted, typename Body> void forWindows(const Grid& grid, const Wanted& wanted, const Body& body)
+{
+    parallel_for_(Range(0, grid.windows),
+                  [&](const Range& range)
+                  {
+                      int s = scaleOf(grid, range.start);
+                      for (int n = range.start; n < range.end; ++n)
+                      {
+                          while (s + 1 < grid.scales && n >= grid.scale[s + 1].first)
+                              ++s;
+                          if (!wanted(n))
+                              continue;
+                          const int place = n - grid.scale[s].first;
+                          const Window window =
+                              windowOf(grid.scale[s], place % grid.scale[s].nx, place / grid.scale[s].nx);
+                          body(s, window, n);
+                      }
+                  },
+                  grid.windows / 2048. + 1.);
+}
+
+// --- ferns -----------------------------------------------------------------------------------------------------------
+
+//! Leaves of all positive examples.
+void makeExamples(const Work& work, const ObjectView& object, const std::vector<Ranked>& near, int warps, double angle,
+                  std::vector<Codes>& examples)
+{
+    const Settings& settings = *work.settings;
+    const Frame& frame = *work.frame;
+    const ObjectState& state = *object.state;
+    const Window hull = hullOf(*object.grid, near);
+    const int windows = static_cast<int>(near.size());
+    const auto at = [&](int x, int y) { return static_cast<int>(frame.blurred.row(y)[x]); };
+    examples.resize(examplesOf(windows, warps, settings.mirror));
+    parallel_for_(Range(0, static_cast<int>(examples.size())),
+                  [&](const Range& range)
+                  {
+                      for (int e = range.start; e < range.end; ++e)
+                      {
+                          const Window window = windowOf(*object.grid, near[e % windows].number);
+                          const int k = e / windows % (warps + 1);
+                          const bool mirror = e / windows > warps;
+                          const Warp warp = makeWarp(settings, state.number, state.frame, k, hull, angle);
+                          for (int t = 0; t < settings.trees; ++t)
+                              examples[e].leaf[t] =
+                                  (static_cast<uint32_t>(t) << settings.features) +
+                                  exampleCode(object.features + t * settings.features, settings.features, t, window,
+                                              mirror, warp, k == 0, settings, state.number, state.frame, e, frame.cols,
+                                              frame.rows, at);
+                      }
+                  });
+}
+
+//! Examples first, first + step, and so on, up to the end: judged with the same posteriors, then counted.
+void learnPositives(const ObjectView& object, const Settings& settings, const std::vector<Codes>& examples,
+                    size_t first, size_t end, size_t step)
+{
+    const auto counts = [&](size_t e)
+    { return sumOf(examples[e], object.posteriors, settings.trees) <= object.state->fernThreshold; };
+    std::vector<uint8_t> judged(examples.size(), 0);
+    for (size_t e = first; e < end; e += step)
+        judged[e] = counts(e);
+    for (size_t e = first; e < end; e += step)
+        for (int t = 0; judged[e] && t < settings.trees; ++t)
+            ++object.leaves[examples[e].leaf[t]].positives;
+    for (size_t e = first; e < end; e += step)
+        for (int t = 0; judged[e] && t < settings.trees; ++t)
+            object.posteriors[examples[e].leaf[t]] = posteriorOf(object.leaves[examples[e].leaf[t]]);
+}
+
+void countNegatives(const ObjectView& object, const std::vector<uint32_t>& touched)
+{
+    for (uint32_t leaf : touched)
+        ++object.leaves[leaf].negatives;
+    for (uint32_t leaf : touched)
+        object.posteriors[leaf] = posteriorOf(object.leaves[leaf]);
+}
+
+void learnFarWindows(const Work& work, const ObjectView& object, const Box& box, Scratch& scratch)
+{
+    const Settings& settings = *work.settings;
+    Mutex mutex;
+    scratch.touched.clear();
+    makeOffsets(object, settings, work.frame->blurred.step, scratch.offsets);
+    forWindows(
+        *object.grid, [&](int n) { return object.sums[n] >= alikeSum(); },
+        [&](int s, const Window& window, int)
+        {
+            if (!isFar(window, box))
+                return;
+            const Codes codes = codesOf(cornerOf(*work.frame, window), scratch.offsets.of(s), settings);
+            if (sumOf(codes, object.posteriors, settings.trees) < negativeSum(settings.trees))
+                return;
+            const AutoLock lock(mutex);
+            scratch.touched.insert(scratch.touched.end(), codes.leaf, codes.leaf + settings.trees);
+        });
+    countNegatives(object, scratch.touched);
+}
+
+// --- templates -------------------------------------------------------------------------------------------------------
+
+void store(const ObjectView& object, int slot, const Patch& patch)
+{
+    std::copy_n(patch.pixels, PATCH_STRIDE, object.templates + static_cast<size_t>(slot) * PATCH_STRIDE);
+    object.stats[slot] = patch.stats;
+}
+
+void learnPositive(const Work& work, const ObjectView& object, const Patch& patch, uint32_t& added)
+{
+    const Similarity similarity = compareTemplates(object, *work.settings, patch);
+    if (addsPositive(*object.state, similarity))
+        store(object, placePositive(*object.state, object.order, similarity.nearest, added++, *work.settings), patch);
+}
+
+void learnNegative(const Work& work, const ObjectView& object, const Patch& patch, uint32_t& added)
+{
+    if (addsNegative(*object.state, compareTemplates(object, *work.settings, patch)))
+        store(object, placeNegative(*object.state, added++, *work.settings), patch);
+}
+
+void learnTemplates(const Work& work, const ObjectView& object, const Box& positive, const Box& box, Scratch& scratch)
+{
+    const ObjectState& state = *object.state;
+    uint32_t added = 0;
+    learnPositive(work, object, patchOf(*work.frame, positive), added);
+    std::vector<Ranked>& far = scratch.ranked;
+    far.clear();
+    for (int i = 0; i < state.detections; ++i)
+    {
+        const int number = object.detections[i].number;
+        if (isFar(object.detections[i].window, box))
+            far.push_back({0.,
+                           randomOf(work.settings->seed, state.number, state.frame, FOR_ORDER,
+                                    static_cast<uint32_t>(number))
+                               .v[0],
+                           number});
+    }
+    std::sort(far.begin(), far.end(),
+              [](const Ranked& a, const Ranked& b) { return a.key != b.key ? a.key < b.key : a.number < b.number; });
+    for (const Ranked& r : far)
+        learnNegative(work, object, patchOf(*work.frame, boxOf(windowOf(*object.grid, r.number))), added);
+}
+
+// --- first training --------------------------------------------------------------------------------------------------
+
+//! Two passes over positive and far windows. @return the largest sum of a window that validates.
+uint32_t trainFerns(const Work& work, const ObjectView& object, const Box& box, Scratch& scratch)
+{
+    const Settings& settings = *work.settings;
+    const ObjectState& state = *object.state;
+    std::vector<Codes> chunks[INIT_CHUNKS], validating;
+    Mutex mutex;
+    forWindows(
+        *object.grid, [](int) { return true; },
+        [&](int s, const Window& window, int n)
+        {
+            if (!isFar(window, box) || contrastOf(work.frame->sums, work.frame->squares, window) <
+                                           leastContrast(state.contrast, 4, window.w, window.h))
+                return;
+            const Random r = randomOf(settings.seed, state.number, state.frame, FOR_SPLIT, static_cast<uint32_t>(n));
+            const Codes codes = codesOf(cornerOf(*work.frame, window), scratch.offsets.of(s), settings);
+            const AutoLock lock(mutex);
+            (r.v[0] % 2 ? validating : chunks[r.v[1] % INIT_CHUNKS]).push_back(codes);
+        });
+    for (int pass = 0; pass < 2; ++pass)
+        for (int k = 0; k < INIT_CHUNKS; ++k)
+        {
+            scratch.touched.clear();
+            for (const Codes& codes : chunks[k])
+                if (sumOf(codes, object.posteriors, settings.trees) >= negativeSum(settings.trees))
+                    scratch.touched.insert(scratch.touched.end(), codes.leaf, codes.leaf + settings.trees);
+            learnPositives(object, settings, scratch.examples, k, scratch.examples.size(), INIT_CHUNKS);
+            countNegatives(object, scratch.touched);
+        }
+    uint32_t worst = 0;
+    for (const Codes& codes : validating)
+        worst = greater(worst, sumOf(codes, object.posteriors, settings.trees));
+    return worst;
+}
+
+//! @return the largest relative similarity of a window that validates.
+double trainTemplates(const Work& work, const ObjectView& object, const Box& box, const Patch& first, Scratch& scratch)
+{
+    const Settings& settings = *work.settings;
+    const Grid& grid = *object.grid;
+    ObjectState& state = *object.state;
+    uint32_t added = 0;
+    learnPositive(work, object, first, added);
+    std::vector<Ranked>& far = scratch.ranked;
+    far.clear();
+    for (int n = 0; n < grid.windows; ++n)
+    {
+        const Window window = windowOf(grid, n);
+        if (isFar(window, box) && contrastOf(work.frame->sums, work.frame->squares, window) >=
+                                      leastContrast(state.contrast, 4, window.w, window.h))
+            far.push_back(
+                {0., randomOf(settings.seed, state.number, state.frame, FOR_SPLIT, static_cast<uint32_t>(n)).v[2], n});
+    }
+    const size_t count = std::min(far.size(), static_cast<size_t>(settings.initNegatives));
+    std::partial_sort(far.begin(), far.begin() + count, far.end(), [](const Ranked& a, const Ranked& b)
+                      { return a.key != b.key ? a.key < b.key : a.number < b.number; });
+    const auto patch = [&](size_t i) { return patchOf(*work.frame, boxOf(windowOf(grid, far[i].number))); };
+    for (size_t i = 0; i < count; i += 2)
+        learnNegative(work, object, patch(i), added);
+    double worst = 0.;
+    for (size_t i = 1; i < count; i += 2)
+        worst = greater(worst, relative(compareTemplates(object, settings, patch(i)), state.positives, state.negatives));
+    return worst;
+}
+
+} // namespace
+
+void learnBox(const Work& work, const ObjectView& object)
+{
+    const Settings& settings = *work.settings;
+    const Box box = object.state->box;
+    const ScratchPool::Lease scratch(*work.scratch);
+    std::vector<Ranked>& near = scratch->ranked;
+    findNear(*object.grid, box, settings.updateWindows, near);
+    const Box positive = near.empty() ? box : boxOf(windowOf(*object.grid, near[0].number));
+    if (!near.empty())
+    {
+        makeExamples(work, object, near, settings.updateWarps, settings.updateAngle, scratch->examples);
+        const size_t count = scratch->examples.size();
+        for (size_t first = 0; first < count; first += POSITIVE_CHUNK)
+            learnPositives(object, settings, scratch->examples, first, std::min(count, first + POSITIVE_CHUNK), 1);
+        learnFarWindows(work, object, box, *scratch);
+    }
+    learnTemplates(work, object, positive, box, *scratch);
+}
+
+void learn(const Work& work, const ObjectView& object)
+{
+    if (!mayLearn(*object.state))
+        return;
+    const Patch patch = patchOf(*work.frame, object.state->box);
+    if (recheck(*object.state, patch.stats, compareTemplates(object, *work.settings, patch), *work.settings))
+        learnBox(work, object);
+}
+
+bool train(const Work& work, const ObjectView& object)
+{
+    const Settings& settings = *work.settings;
+    ObjectState& state = *object.state;
+    const Box box = state.box;
+    const ScratchPool::Lease scratch(*work.scratch);
+    findNear(*object.grid, box, settings.initWindows, scratch->ranked);
+    if (scratch->ranked.empty())
+        return false;
+    const Patch first = patchOf(*work.frame, boxOf(windowOf(*object.grid, scratch->ranked[0].number)));
+    if (first.stats.contrast <= 0)
+        return false;
+    state.contrast = first.stats.contrast;
+    makeOffsets(object, settings, work.frame->blurred.step, scratch->offsets);
+    makeExamples(work, object, scratch->ranked, settings.initWarps, settings.initAngle, scratch->examples);
+    const uint32_t worstSum = trainFerns(work, object, box, *scratch);
+    const double worstRelative = trainTemplates(work, object, box, first, *scratch);
+    endTraining(state, worstSum, worstRelative, compareTemplates(object, settings, patchOf(*work.frame, box)), settings);
+    return true;
+}
+
+}}}} // namespace cv::cuda::tld::cpu
