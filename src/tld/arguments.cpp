@@ -182,6 +182,10 @@ void Objects::learn(InputArray image, const Rect& box, uint32_t number, bool onl
     checkBox(box, picture.size());
     if (!only && !empty())
         checkLike(picture);
+    if (makeGrid(box.width, box.height, picture.size().width, picture.size().height, settings_).windows > MAX_WINDOWS)
+        CV_Error_(Error::StsOutOfRange,
+                  ("%s: box: %d x %d pixels, with these parameters, makes more than %d windows", owner_, box.width,
+                   box.height, MAX_WINDOWS));
     const bool same = engine_ && size_ == picture.size() && device_ == picture.onDevice;
     std::unique_ptr<Engine> fresh;
     if (!same)
@@ -287,7 +291,7 @@ Saved Objects::saved(int index, bool tracking) const
     saved.params = params_;
     saved.params.learning = learning();
     from.read(index, saved.object);
-    if (tracking && from.objects() == 1)
+    if (tracking)
         saved.history = from.history();
     else
         forgetPlace(saved.object.state);

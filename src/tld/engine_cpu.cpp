@@ -278,16 +278,10 @@ public:
 
     History history() CV_OVERRIDE
     {
-        bool wanted[KEPT_FRAMES] = {};
-        for (const std::unique_ptr<Object>& object : objects_)
-        {
-            wanted[0] = wanted[0] || object->state.alive;
-            if (object->state.retries > 0)
-                wanted[object->state.keptAge] = true;
-        }
         History history(KEPT_FRAMES);
         for (int age = 0; age < KEPT_FRAMES; ++age)
-            if (wanted[age])
+            if (std::any_of(objects_.begin(), objects_.end(),
+                            [&](const std::unique_ptr<Object>& o) { return needsFrame(o->state, age); }))
                 history[age] = pictures_.grayOf(age);
         return history;
     }
