@@ -6,6 +6,7 @@
 #include "../common/file_nodes.hpp"
 #include "../common/file_text.hpp"
 #include "arguments.hpp"
+#include "letters.hpp"
 #include <algorithm>
 
 namespace cv { namespace cuda { namespace tld {
@@ -88,41 +89,6 @@ std::vector<double> valuesOf(TLDParams p)
 }
 
 // --- bytes as text ---------------------------------------------------------------------------------------------------
-
-const char LETTERS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
-
-//! Four letters for three bytes. @param count a multiple of 3.
-std::string lettersOf(const uint8_t* bytes, size_t count)
-{
-    std::string text;
-    for (size_t i = 0; i < count; i += 3)
-    {
-        const unsigned all = bytes[i] << 16 | bytes[i + 1] << 8 | bytes[i + 2];
-        for (int shift = 18; shift >= 0; shift -= 6)
-            text += LETTERS[all >> shift & 63];
-    }
-    return text;
-}
-
-void appendBytes(const Item& item, size_t count, std::vector<uint8_t>& bytes)
-{
-    const std::string text = item.string();
-    if (text.size() != count / 3 * 4)
-        item.fail(format("%zu letters, and must have %zu", text.size(), count / 3 * 4).c_str());
-    for (size_t i = 0; i < text.size(); i += 4)
-    {
-        unsigned all = 0;
-        for (size_t k = i; k < i + 4; ++k)
-        {
-            const char* const letter = text[k] ? std::strchr(LETTERS, text[k]) : nullptr;
-            if (!letter)
-                item.fail("is no text that stands for bytes");
-            all = all << 6 | static_cast<unsigned>(letter - LETTERS);
-        }
-        for (int shift = 16; shift >= 0; shift -= 8)
-            bytes.push_back(static_cast<uint8_t>(all >> shift));
-    }
-}
 
 void writeBytes(FileStorage& fs, const std::vector<uint8_t>& bytes, size_t chunk)
 {
@@ -280,8 +246,8 @@ void readLearned(const Item& root, const Settings& settings, Learned& o)
     s.number = static_cast<uint32_t>(root.integerOf("number", 0, INT_MAX));
     s.frame = static_cast<uint32_t>(root.integerOf("frame", 0, INT_MAX - 1));
     s.contrast = root.integerOf("contrast", 1, 1 << 30);
-    s.fernThreshold = static_cast<uint32_t>(
-        root.integerOf("fernThreshold", 0, settings.trees * static_cast<int>(POSTERIOR_ONE)));
+    s.fernThreshold =
+        static_cast<uint32_t>(root.integerOf("fernThreshold", 0, settings.trees * static_cast<int>(POSTERIOR_ONE)));
     s.nnThreshold = readReal(root, "nnThreshold", 0., 1.);
     s.validThreshold = readReal(root, "validThreshold", 0., 1.);
     std::vector<int> features, order;
@@ -390,8 +356,7 @@ Saved readSaved(const FileNode& node, const std::string& name)
         return saved;
     root.with("object", [&](const Item& item) { readLearned(item, settings, saved.object); });
     if (root.has("place"))
-        root.with("place",
-                  [&](const Item& item)
+        root.with("place", [&](const Item& item)
                   { readPlace(item, settings, saved.object, saved.object.state, saved.history); });
     return saved;
 }
