@@ -38,6 +38,13 @@ inline uint32_t sumOf(const Codes& codes, const uint16_t* posteriors, int trees)
     return sum;
 }
 
+//! In no order. Ferns have their codes anyway, and learn from them if the frame turns out to be worth it.
+struct Alike
+{
+    std::vector<int> windows; //!< numbers
+    std::vector<Codes> codes;
+};
+
 //! One row of windows of one scale, as its ferns look at it.
 struct WindowRow
 {
@@ -73,12 +80,13 @@ struct Scratch
     Layout layout;
     std::vector<Ranked> ranked;
     std::vector<Codes> examples;
-    std::vector<uint8_t> judged;
+    std::vector<uint8_t> judged, far;
     std::vector<uint32_t> touched; //!< leaves that negatives are counted in
     std::vector<Cluster> clusters;
     // Of a thread that goes through rows.
     std::vector<uint8_t> wanted;
     std::vector<Codes> codes;
+    Alike alike;
 };
 
 /** body(row, scratch of the thread) for all rows of windows, in no order. scratch.wanted and scratch.codes have room for a row;

@@ -144,6 +144,7 @@ struct Object
     std::vector<uint16_t> order;
     std::vector<uint32_t> sums;
     std::vector<Detection> detections;
+    cpu::Alike alike;
 
     Object(int theWidth, int theHeight, int cols, int rows, const Settings& settings)
         : width(theWidth),
@@ -165,7 +166,8 @@ struct Object
     ObjectView view()
     {
         return {&state,           &grid,        features.data(), leaves.data(), posteriors.data(),
-                templates.data(), stats.data(), order.data(),    sums.data(),   detections.data()};
+                templates.data(), stats.data(), order.data(),    sums.data(),   detections.data(),
+                &alike};
     }
 
     void setTemplate(int slot, const uint8_t* pixels)

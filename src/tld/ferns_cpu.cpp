@@ -5,7 +5,6 @@
 #include "../precomp.hpp"
 #include "cpu.hpp"
 #include <algorithm>
-#include <atomic>
 
 namespace cv { namespace cuda { namespace tld { namespace cpu {
 
@@ -35,13 +34,21 @@ void Layout::make(const ObjectView& object, const Settings& settings, size_t ste
     }
 }
 
+template <typename T> static void append(std::vector<T>& list, const std::vector<T>& part)
+{
+    list.insert(list.end(), part.begin(), part.end());
+}
+
 void ferns(const Work& work, const ObjectView& object)
 {
     const Frame& frame = *work.frame;
     const Grid& grid = *object.grid;
     const ScratchPool::Lease scratch(*work.scratch);
     scratch->layout.make(object, *work.settings, frame.blurred.step);
-    std::atomic<int> withVariance(0);
+    Mutex mutex;
+    int withVariance = 0;
+    object.alike->windows.clear();
+    object.alike->codes.clear();
     forRows(work, object, scratch->layout,
             [&](const WindowRow& row, Scratch& mine)
             {
@@ -56,9 +63,20 @@ void ferns(const Work& work, const ObjectView& object)
                     count += mine.wanted[i];
                 }
                 codesOfRow(row, mine.wanted.data(), mine.codes.data());
+                mine.alike.windows.clear();
+                mine.alike.codes.clear();
                 for (int i = 0; i < row.count; ++i)
-                    object.sums[row.first + i] =
-                        mine.wanted[i] ? sumOf(mine.codes[i], object.posteriors, row.trees) : 0;
+                {
+                    const uint32_t sum = mine.wanted[i] ? sumOf(mine.codes[i], object.posteriors, row.trees) : 0;
+                    object.sums[row.first + i] = sum;
+                    if (sum < alikeSum())
+                        continue;
+                    mine.alike.windows.push_back(row.first + i);
+                    mine.alike.codes.push_back(mine.codes[i]);
+                }
+                const AutoLock lock(mutex);
+                append(object.alike->windows, mine.alike.windows);
+                append(object.alike->codes, mine.alike.codes);
                 withVariance += count;
             });
     object.state->withVariance = withVariance;

@@ -109,34 +109,26 @@ void countNegatives(const ObjectView& object, const std::vector<uint32_t>& touch
         object.posteriors[leaf] = posteriorOf(object.leaves[leaf]);
 }
 
-void learnFarWindows(const Work& work, const ObjectView& object, const Box& box, Scratch& scratch)
+//! Positives in chunks, then far windows; twice.
+void learnFerns(const ObjectView& object, const Settings& settings, const Box& box, Scratch& scratch)
 {
-    const Settings& settings = *work.settings;
-    Mutex mutex;
-    scratch.touched.clear();
-    scratch.layout.make(object, settings, work.frame->blurred.step);
-    forRows(work, object, scratch.layout,
-            [&](const WindowRow& row, Scratch& mine)
-            {
-                const Scale& scale = object.grid->scale[row.scale];
-                int found = 0;
-                for (int i = 0; i < row.count; ++i)
-                {
-                    mine.wanted[i] = object.sums[row.first + i] >= alikeSum() && isFar(windowOf(scale, i, row.j), box);
-                    found += mine.wanted[i];
-                }
-                if (found == 0)
-                    return;
-                codesOfRow(row, mine.wanted.data(), mine.codes.data());
-                mine.touched.clear();
-                for (int i = 0; i < row.count; ++i)
-                    if (mine.wanted[i] &&
-                        sumOf(mine.codes[i], object.posteriors, row.trees) >= negativeSum(row.trees))
-                        mine.touched.insert(mine.touched.end(), mine.codes[i].leaf, mine.codes[i].leaf + row.trees);
-                const AutoLock lock(mutex);
-                scratch.touched.insert(scratch.touched.end(), mine.touched.begin(), mine.touched.end());
-            });
-    countNegatives(object, scratch.touched);
+    const Alike& alike = *object.alike;
+    const size_t examples = scratch.examples.size(), windows = alike.windows.size();
+    scratch.far.resize(windows);
+    for (size_t i = 0; i < windows; ++i)
+        scratch.far[i] = isFar(windowOf(*object.grid, alike.windows[i]), box);
+    for (int pass = 0; pass < 2; ++pass)
+    {
+        for (size_t first = 0; first < examples; first += POSITIVE_CHUNK)
+            learnPositives(object, settings, scratch, first, std::min(examples, first + POSITIVE_CHUNK), 1);
+        scratch.touched.clear();
+        for (size_t i = 0; i < windows; ++i)
+            if (scratch.far[i] &&
+                sumOf(alike.codes[i], object.posteriors, settings.trees) >= negativeSum(settings.trees))
+                scratch.touched.insert(scratch.touched.end(), alike.codes[i].leaf,
+                                       alike.codes[i].leaf + settings.trees);
+        countNegatives(object, scratch.touched);
+    }
 }
 
 // --- templates -------------------------------------------------------------------------------------------------------
@@ -275,10 +267,7 @@ void learnBox(const Work& work, const ObjectView& object)
     if (!near.empty())
     {
         makeExamples(work, object, near, settings.updateWarps, settings.updateAngle, scratch->examples);
-        const size_t count = scratch->examples.size();
-        for (size_t first = 0; first < count; first += POSITIVE_CHUNK)
-            learnPositives(object, settings, *scratch, first, std::min(count, first + POSITIVE_CHUNK), 1);
-        learnFarWindows(work, object, box, *scratch);
+        learnFerns(object, settings, box, *scratch);
     }
     learnTemplates(work, object, positive, box, *scratch);
 }
