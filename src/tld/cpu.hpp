@@ -91,7 +91,8 @@ struct Scratch
 
 /** body(row, scratch of the thread) for all rows of windows, in no order. scratch.wanted and scratch.codes have room for a row;
 body marks which windows are wanted, and codesOfRow() gives their codes. */
-template <typename Body> void forRows(const Work& work, const ObjectView& object, const Layout& layout, const Body& body)
+template <typename Body>
+void forRows(const Work& work, const ObjectView& object, const Layout& layout, const Body& body)
 {
     const Grid& grid = *object.grid;
     const Settings& settings = *work.settings;

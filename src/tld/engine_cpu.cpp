@@ -165,8 +165,16 @@ struct Object
 
     ObjectView view()
     {
-        return {&state,           &grid,        features.data(), leaves.data(), posteriors.data(),
-                templates.data(), stats.data(), order.data(),    sums.data(),   detections.data(),
+        return {&state,
+                &grid,
+                features.data(),
+                leaves.data(),
+                posteriors.data(),
+                templates.data(),
+                stats.data(),
+                order.data(),
+                sums.data(),
+                detections.data(),
                 &alike};
     }
 
