@@ -41,7 +41,8 @@ struct Object
           stats(settings.maxPositives + settings.maxNegatives),
           order(settings.maxPositives, 0),
           sums(grid.windows, 0),
-          detections(MAX_DETECTIONS), nextDetections(MAX_DETECTIONS)
+          detections(MAX_DETECTIONS),
+          nextDetections(MAX_DETECTIONS)
     {
         makeFeatures(settings.seed, features.data());
         features.resize(static_cast<size_t>(settings.trees) * settings.features);
@@ -49,9 +50,17 @@ struct Object
 
     ObjectView view()
     {
-        return {&next,          &grid,           features.data(), leaves.data(),
-                posteriors.data(), templates.data(), stats.data(),    order.data(),
-                sums.data(),    nextDetections.data(), &lesson};
+        return {&next,
+                &grid,
+                features.data(),
+                leaves.data(),
+                posteriors.data(),
+                templates.data(),
+                stats.data(),
+                order.data(),
+                sums.data(),
+                nextDetections.data(),
+                &lesson};
     }
     void begin() { next = state; }
     void commit() noexcept

@@ -121,8 +121,7 @@ void learnFerns(const ObjectView& object, const Settings& settings)
         for (size_t i = 0; i < alike.windows.size(); ++i)
             if (lesson.far[i] &&
                 sumOf(alike.codes[i], object.posteriors, settings.trees) >= negativeSum(settings.trees))
-                lesson.touched.insert(lesson.touched.end(), alike.codes[i].leaf,
-                                      alike.codes[i].leaf + settings.trees);
+                lesson.touched.insert(lesson.touched.end(), alike.codes[i].leaf, alike.codes[i].leaf + settings.trees);
         countNegatives(object, lesson.touched);
     }
 }
@@ -167,8 +166,7 @@ void orderNegatives(const ObjectView& object, const Settings& settings, const Bo
         const Detection& d = object.detections[i];
         const uint32_t index = static_cast<uint32_t>(d.number);
         if (isFar(d.window, box))
-            far.push_back(
-                {0., randomOf(settings.seed, state.number, state.frame, FOR_ORDER, index).v[0], d.number});
+            far.push_back({0., randomOf(settings.seed, state.number, state.frame, FOR_ORDER, index).v[0], d.number});
     }
     std::sort(far.begin(), far.end(),
               [](const Ranked& a, const Ranked& b) { return a.key != b.key ? a.key < b.key : a.number < b.number; });

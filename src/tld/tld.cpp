@@ -104,8 +104,8 @@ void TLDDetector::convertDetections(InputArray objects, std::vector<Rect>& boxes
     }
     const double stored = table.at<double>(0, 0);
     if (!(stored >= 0. && stored <= table.rows - 1.) || stored != std::floor(stored))
-        CV_Error_(Error::StsBadArg, ("TLDDetector: objects: %g of %d rows is no number of detections", stored,
-                                     table.rows - 1));
+        CV_Error_(Error::StsBadArg,
+                  ("TLDDetector: objects: %g of %d rows is no number of detections", stored, table.rows - 1));
     const int count = static_cast<int>(stored);
     boxes.clear();
     scores.clear();
