@@ -268,14 +268,14 @@ TEST(QuickShift_Results, distancesInWords)
     for (int i = 0; i < 20000; ++i)
     {
         const double ratio = std::exp(rng.uniform(std::log(1e-3), std::log(9.419)));
-        const float rate = densityRate(ratio * ratio, 1.);
+        const float rate = densityRate(ratio * ratio, 1., true);
         ASSERT_TRUE(fitsWords(rate)) << ratio;
         for (const int distance : {0, 1, 2, rng.uniform(0, 260101), rng.uniform(0, 1000), 260100})
             ASSERT_EQ(std::max(std::fma(static_cast<float>(distance), -rate, COLOUR_TOP), COLOUR_FLOOR),
                       inWord(rate, distance))
                 << ratio << ", " << distance;
     }
-    const float first = densityRate(9.4194 * 9.4194, 1.);
+    const float first = densityRate(9.4194 * 9.4194, 1., true);
     EXPECT_GT(first, 32.f);
     EXPECT_FALSE(fitsWords(first));
     EXPECT_NE(COLOUR_TOP, inWord(first, 0));

@@ -68,7 +68,7 @@ private:
         bool normalize = false;
     };
 
-    Settings settingsFor(int cols, int rows, int channels);
+    Settings settingsFor(int cols, int rows, int type);
     std::unique_ptr<Engine>& engineOf(bool device);
     //! Pictures and masks of one call, Mat or GpuMat, on the engine for their kind.
     template <typename Array>

@@ -35,10 +35,12 @@ struct Extent
     CT_HOST_DEVICE int total() const { return cols * rows * count; } //!< of all
 };
 
-//! Factors on the channels; not used: features are the pixel values as they are.
+/** Features are pixel values times these powers of two, which is exact; not used: as they are. What the user's scales have besides
+stands in Parameters. Not below 1/2 of the scale, so that OUTSIDE stays as far away; 0 for a channel that does not count. */
 struct Scales
 {
-    float factor[MAX_CHANNELS];
+    float power[MAX_CHANNELS];
+    float whole[MAX_CHANNELS]; //!< the user's scales: which pixels are masked depends on them
     bool used;
 };
 

@@ -33,9 +33,10 @@ ratio, searchRadius -1, STRICT (it adds noise to break ties, which this class ha
 **Ties**: on plateaus of equal density (flat areas) the lower raster index counts as higher, so that a flat area is one
 superpixel. With STRICT only a higher density does, as in VLFeat: each plateau pixel may become a root of its own.
 
-**Precision**: weights have 23 fractional bits and a relative error below 4e-6, sums are exact integers. Densities of
-pictures differ by less than 2e-5 relative from exact real numbers; doc/quick_shift.md says where more is possible. D is
-exact for 8-bit pictures with a common scale of 1.
+**Precision**: weights have 23 fractional bits, sums are exact integers. For any picture, scales and sigma a density is
+2e-5 of itself plus 2^-24 for each other pixel of its window away from the exact real number, at most; in pictures as
+cameras make them 1e-5 of itself. Densities nearer to each other may change their order or become equal. D has a relative
+error below 1e-6; it is exact for 8-bit pictures with a common scale of 1.
 
 Determinism: bit-equal on both engines of a process and from run to run, in every output; also for the whole and its
 tiles. Between machines as far as their C libraries' exp() rounds to the same floats, which it nearly always does.
