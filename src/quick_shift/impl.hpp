@@ -63,7 +63,7 @@ private:
     struct Own
     {
         double sigma = 6., maxDist = 10.;
-        Scalar scales = Scalar::all(1.);
+        Scalar scales = Scalar::all(32. / 255);
         int searchRadius = SEARCH_MAX_DIST, tieRule = INDEX;
         bool normalize = false;
     };

@@ -26,7 +26,7 @@ converted. Sides up to 65,535, fewer than 2^31 pixels. **Mask** (optional, CV_8U
 density and has none, parent -1, distance +inf, label -1. CV_32F pixels with a channel that is NaN or beyond 1e15 are
 masked too; where channels have different scales, or a scale is not in [1/1024, 1024], scaled values count.
 
-**Known recipes** (colorScale, sigma, maxDist): the paper, BGR: 32/255, 6, 10. vl_quickseg(I, ratio, kernelsize, maxdist):
+**Known recipes** (colorScale, sigma, maxDist): the paper, BGR: 32/255, 6, 10, the defaults. vl_quickseg(I, ratio, kernelsize, maxdist):
 Lab of [0,1] RGB times ratio, searchRadius 0, STRICT. scikit-image quickshift(ratio, kernel_size, max_dist): Lab times
 ratio, searchRadius -1, STRICT (it adds noise to break ties, which this class has no need for). See doc/quick_shift.md.
 
@@ -78,10 +78,10 @@ public:
     nearest neighbour of higher density in position and colour, each tree of links is a superpixel.
     @param sigma bandwidth of the Gaussian kernel in pixels and scaled colours; above 0, at most 341. Default 6.
     @param maxDist largest distance to a parent (tau), in the same units; above 0, at most 32,767. Default 10.
-    @param colorScale factor on the values of all channels, 0 to 1e9; see setColorScale(). Default 1.
+    @param colorScale factor on the values of all channels, 0 to 1e9; see setColorScale(). Default 32/255.
     @throws cv::Exception when a parameter is out of its range.
     */
-    CV_WRAP static Ptr<QuickShift> create(double sigma = 6., double maxDist = 10., double colorScale = 1.);
+    CV_WRAP static Ptr<QuickShift> create(double sigma = 6., double maxDist = 10., double colorScale = 32. / 255);
 
     /** @brief Sets the bandwidth of the Gaussian kernel; its window reaches ceil(3 sigma) pixels to each side.
     @param sigma pixels and scaled colours; above 0, at most 341. Counts from the next compute() on.
@@ -100,12 +100,12 @@ public:
     /** @brief Largest distance to a parent. Default 10. */
     CV_WRAP virtual double getMaxDist() const = 0;
     /** @brief Sets one factor for the values of all channels, which weighs colour against position. The larger, the
-    more superpixels: 8-bit values 0..255 count as they are with 1; the paper takes 32/255.
+    more superpixels. 32/255, for values 0..255, is the paper's; for 0..65535 take 32/65535, for 0..1 take 32.
     @param colorScale 0 to 1e9. Counts from the next compute() on.
     @throws cv::Exception otherwise; the old factors stay.
     */
     CV_WRAP virtual void setColorScale(double colorScale) = 0;
-    /** @brief Factor of the first channel: that of all after setColorScale(). Default 1. */
+    /** @brief Factor of the first channel: that of all after setColorScale(). Default 32/255. */
     CV_WRAP virtual double getColorScale() const = 0;
     /** @brief Sets one factor for each channel, for example Lab with a weaker L.
     @param scales four numbers, each 0 to 1e9; those beyond the picture's channels do not matter. A channel that is not
@@ -113,7 +113,7 @@ public:
     @throws cv::Exception otherwise; the old factors stay.
     */
     CV_WRAP virtual void setChannelScales(const Scalar& scales) = 0;
-    /** @brief The factors of the four channels. Default 1, 1, 1, 1. */
+    /** @brief The factors of the four channels. Default 32/255 each. */
     CV_WRAP virtual Scalar getChannelScales() const = 0;
     /** @brief Sets how far a parent is looked for: half the side of the search square.
     @param radius SEARCH_MAX_DIST (0): ceil(maxDist), no parent is missed; SEARCH_WINDOW (-1): ceil(3 sigma), as

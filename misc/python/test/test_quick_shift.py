@@ -69,7 +69,7 @@ class ScikitImageTest(unittest.TestCase):
             with mock.patch("numpy.random.default_rng", lambda *seed: Quiet(np.random.PCG64(0))):
                 _, parents, distances = quickshift(features, ratio=1., kernel_size=kernel_size, max_dist=max_dist, sigma=0,
                                                    convert2lab=False, return_tree=True, rng=0)
-            q = QuickShift.create(kernel_size, max_dist)
+            q = QuickShift.create(kernel_size, max_dist, 1.)
             q.setSearchRadius(cv2.cuda.QuickShift_SEARCH_WINDOW)
             q.setTieRule(cv2.cuda.QuickShift_STRICT)
             q.compute(features.astype(np.float32))
