@@ -143,6 +143,20 @@ inline Mat contoursOf(const Mat& labels, bool thick)
     return mask;
 }
 
+//! Pairs of labels of 4-neighbours, ascending.
+inline Mat pairsOf(const Mat& labels)
+{
+    std::set<std::pair<int, int>> pairs;
+    for (int i = 0; i < static_cast<int>(labels.total()); ++i)
+        for (const int n : scenes::neighbours4(labels.size(), i))
+            if (labels.ptr<int>()[i] >= 0 && labels.ptr<int>()[n] > labels.ptr<int>()[i])
+                pairs.insert(std::make_pair(labels.ptr<int>()[i], labels.ptr<int>()[n]));
+    Mat list;
+    for (const auto& pair : pairs)
+        list.push_back(Vec2i(pair.first, pair.second));
+    return list;
+}
+
 inline Mat areasOf(const Mat& labels, int count)
 {
     Mat areas = Mat::zeros(count, 1, CV_32SC1);
@@ -175,7 +189,10 @@ inline Outputs consequencesOf(const QuickShiftCase& c, const Mat& parents, const
     }
     o.emplace_back("heights", heights);
     o.emplace_back("counts", counts);
+    o.emplace_back("pairs", pairsOf(labels));
+    o.emplace_back("counts of pictures", Mat(1, 1, CV_32S, Scalar(count)));
     o.emplace_back("connected labels", scenes::joinedPieces(labels, c.minSize));
+    o.emplace_back("connected pairs", pairsOf(o.back().second));
     return o;
 }
 

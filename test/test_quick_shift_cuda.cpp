@@ -466,8 +466,15 @@ TEST(CUDA_QuickShift_Sanitize, everything)
     }
     const int before = gpu->getNumberOfSuperpixels();
     EXPECT_GE(gpu->enforceConnectivity(1), before);
-    gpu->computeBatch(std::vector<GpuMat>(3, GpuMat(image)), noArray());
+    gpu->computeBatch(std::vector<GpuMat>(3, GpuMat(image)), noArray(), std::vector<GpuMat>(3, GpuMat(mask)));
     EXPECT_EQ(0, gpu->getNumberOfSuperpixels() % 3);
+    Mat colours;
+    vconcat(std::vector<Mat>(3, floats), colours);
+    gpu->getSuperpixelCounts(out[0]);
+    gpu->getMeanColor(GpuMat(colours), out[1]);
+    gpu->enforceConnectivity(3);
+    gpu->getStatistics(GpuMat(colours), out[0], out[1], out[2], out[3]);
+    gpu->getAdjacency(out[0]);
     gpu->computeTiled(image, Size(30, 20), true);
     q->compute(image);
     expectSame(resultsOf(*q), resultsOf(*gpu));

@@ -204,6 +204,14 @@ __global__ void __launch_bounds__(THREADS)
         left[i] = most - sums[i];
 }
 
+//! Roots of pieces, counted through the stack, to indices in their picture.
+__global__ void __launch_bounds__(THREADS) countInPicture(const Extent extent, int* root)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < extent.total() && root[i] >= 0)
+        root[i] -= i / extent.pixels() * extent.pixels();
+}
+
 /** Calls CUB, which asks for the last error after its launches and for properties of kernels before them. Neither an older error
 nor a capture may come between. */
 template <typename Run> void callCub(const char* name, const Run& run)
@@ -242,7 +250,7 @@ size_t scanBytesFor(const Extent& extent)
         most = bytes > most ? bytes : most;
     };
     take([&](size_t& bytes)
-         { return cub::DeviceScan::ExclusiveSum(nullptr, bytes, numbers, numbers, n); }); // segments: at most n
+         { return cub::DeviceScan::ExclusiveSum(nullptr, bytes, numbers, numbers, n + 1); }); // segments, or pictures and one
     take([&](size_t& bytes) { return cub::DeviceSelect::If(nullptr, bytes, in, out, numbers, n, IsFinite()); });
     take([&](size_t& bytes) { return cub::DeviceRadixSort::SortKeys(nullptr, bytes, in, out, n); });
     take([&](size_t& bytes)
@@ -281,9 +289,21 @@ void label(const Extent& extent, const Trees& trees, float tau, const Ranking& r
               });
 }
 
+void numberThrough(const Extent& extent, const int* counts, int* firsts, const Ranking& ranking, StreamHandle stream)
+{
+    const char* name = "quick shift numbers";
+    detail::cudaCheck(
+        cudaMemcpyAsync(firsts, counts, sizeof(int) * extent.count, cudaMemcpyDeviceToDevice, stream), name);
+    detail::cudaCheck(cudaMemsetAsync(firsts + extent.count, 0, sizeof(int), stream), name); // scanned, too
+    scan(firsts, extent.count + 1, ranking, stream);
+}
+
 void rankPieces(const Extent& extent, const Pieces& pieces, const Ranking& ranking, int* labels, int* count,
                 StreamHandle stream)
 {
+    if (extent.count > 1)
+        detail::launch("quick shift pieces", countInPicture, detail::linearGrid(extent.total(), THREADS), dim3(THREADS),
+                       0, stream, extent, pieces.root);
     label(extent, {pieces.root, nullptr}, INFINITY, ranking, labels, count, stream); // a piece is a tree of one link
 }
 

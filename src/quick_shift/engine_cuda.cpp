@@ -64,6 +64,7 @@ public:
         return n;
     }
 
+    void counts(const OutputView& out, StreamHandle stream) CV_OVERRIDE { give(&ResultSet::counts, out, stream); }
     void labels(const OutputView& out, StreamHandle stream) CV_OVERRIDE { give(&ResultSet::labels, out, stream); }
     void parents(const OutputView& out, StreamHandle stream) CV_OVERRIDE { give(&ResultSet::parents, out, stream); }
     void distances(const OutputView& out, StreamHandle stream) CV_OVERRIDE { give(&ResultSet::distances, out, stream); }
@@ -166,12 +167,13 @@ public:
         call.refuseCapture("getAdjacency()");
         const ResultSet& set = results(call);
         Counters* const counters = scratch_.counters(call);
-        gpu::listBorders(set.extent(), set.labels(), nullptr, &counters->listed, call.stream());
+        const int* const firsts = numberThrough(set, call);
+        gpu::listBorders(set.extent(), set.labels(), firsts, nullptr, &counters->listed, call.stream());
         const int borders = download(&counters->listed, call);
         if (borders == 0)
             return 0;
         const Scratch::Borders work = scratch_.borders(borders, call);
-        gpu::listBorders(set.extent(), set.labels(), work.pairs, &counters->listed, call.stream());
+        gpu::listBorders(set.extent(), set.labels(), firsts, work.pairs, &counters->listed, call.stream());
         gpu::sortBorders(borders, work.pairs, work.sorted, &counters->distinct, work.scratch, work.scratchBytes,
                          call.stream());
         return download(&counters->distinct, call);
@@ -354,12 +356,30 @@ private:
 
     gpu::SumsTable sumUp(const ResultSet& set, const PictureView& image, int capacity, bool places, const Call& call)
     {
-        Counters* const counters = scratch_.counters(call);
         const size_t stride = places ? sizeof(Sums) : gpu::meansStride(image.channels);
-        const gpu::SumsTable table = {scratch_.superpixels(stride * capacity, call), stride, set.counts(), capacity,
-                                      &counters->largest};
+        Sums* const superpixels = scratch_.superpixels(stride * capacity, call);
+        const int pictures = set.extent().count;
+        const int* const firsts = numberThrough(set, call);
+        const gpu::SumsTable table = {superpixels,
+                                      stride,
+                                      firsts ? firsts + pictures : set.counts(),
+                                      firsts,
+                                      pictures,
+                                      capacity,
+                                      scratch_.numbers(set.extent(), call).largest};
         gpu::sums(set.extent(), set.labels(), image, places, table, call.stream());
         return table;
+    }
+
+    //! @return null for one picture, whose labels are its numbers.
+    const int* numberThrough(const ResultSet& set, const Call& call)
+    {
+        const Extent& extent = set.extent();
+        if (extent.count == 1)
+            return nullptr;
+        int* const firsts = scratch_.numbers(extent, call).firsts;
+        gpu::numberThrough(extent, set.counts(), firsts, scratch_.ranking(extent, call), call.stream());
+        return firsts;
     }
 
     static PictureView upload(const PictureView& host, DeviceBuffer& memory, const Call& call)

@@ -276,9 +276,13 @@ static std::vector<detail::Output> outputsOf(OutputArrayOfArrays labels, int cou
 }
 
 template <typename Array>
-void QuickShiftImpl::runBatch(const std::vector<Array>& pictures, OutputArrayOfArrays labels, bool device,
-                              Stream& stream)
+void QuickShiftImpl::runBatch(const std::vector<Array>& pictures, const std::vector<Array>& masks,
+                              OutputArrayOfArrays labels, bool device, Stream& stream)
 {
+    if (!masks.empty() && masks.size() != pictures.size())
+        CV_Error_(Error::StsUnmatchedSizes,
+                  ("QuickShift: %d masks for %d pictures; a batch takes none, or one for each picture",
+                   static_cast<int>(masks.size()), static_cast<int>(pictures.size())));
     for (size_t i = 0; i < pictures.size(); ++i)
     {
         const Array& picture = pictures[i];
@@ -289,31 +293,45 @@ void QuickShiftImpl::runBatch(const std::vector<Array>& pictures, OutputArrayOfA
                  "QuickShift: pictures of a batch must have one size");
         CV_CheckTypeEQ(picture.type(), pictures[0].type(), "QuickShift: pictures of a batch must have one type");
     }
+    for (const Array& mask : masks)
+        checkMask(mask, pictures[0].size());
     checkPixels(pictures[0].size(), pictures.size());
     const std::vector<detail::Output> outputs =
         outputsOf(labels, static_cast<int>(pictures.size()), pictures[0].size(), device);
     std::vector<OutputView> views;
     for (const detail::Output& output : outputs)
         views.push_back(output.view());
-    run(pictures, {}, views, device, stream);
+    run(pictures, masks, views, device, stream);
 }
 
-void QuickShiftImpl::computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels, Stream& stream)
+//! One array would be taken for a list of its rows.
+static bool isList(const _InputArray& array)
 {
-    const int kind = images.kind();
-    if (kind == _InputArray::MAT || kind == _InputArray::UMAT || kind == _InputArray::CUDA_GPU_MAT ||
-        kind == _InputArray::CUDA_HOST_MEM || kind == _InputArray::MATX || kind == _InputArray::STD_VECTOR)
+    const int kind = array.kind();
+    return kind != _InputArray::MAT && kind != _InputArray::UMAT && kind != _InputArray::CUDA_GPU_MAT &&
+           kind != _InputArray::CUDA_HOST_MEM && kind != _InputArray::MATX && kind != _InputArray::STD_VECTOR;
+}
+
+void QuickShiftImpl::computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels, InputArrayOfArrays masks,
+                                  Stream& stream)
+{
+    if (!isList(images))
         CV_Error(Error::StsBadArg, "QuickShift: computeBatch() takes a list of pictures, not one array; compute() "
                                    "takes one picture");
-    if (kind == _InputArray::NONE || images.total() == 0)
+    if (!isList(masks))
+        CV_Error(Error::StsBadArg, "QuickShift: computeBatch() takes a list of masks, one for each picture");
+    if (images.kind() == _InputArray::NONE || images.total() == 0)
     {
         detail::release(labels);
         return clear();
     }
-    if (detail::onDevice(images))
-        runBatch(detail::deviceArrays("images", images), labels, true, stream);
+    const bool device = detail::onDevice(images), masked = masks.kind() != _InputArray::NONE && masks.total() > 0;
+    if (masked && detail::onDevice(masks) != device)
+        CV_Error(Error::StsBadArg, "QuickShift: images and masks must both be on the host or both on the device");
+    if (device)
+        runBatch(detail::deviceArrays("images", images), detail::deviceArrays("masks", masks), labels, true, stream);
     else
-        runBatch(detail::hostArrays("images", images), labels, false, stream);
+        runBatch(detail::hostArrays("images", images), detail::hostArrays("masks", masks), labels, false, stream);
 }
 
 void QuickShiftImpl::computeTiled(InputArray image, Size tile, bool useCuda, InputArray mask)

@@ -31,6 +31,7 @@ struct Extent
 {
     int cols, rows, count;
 
+    Extent one() const { return {cols, rows, 1}; }
     CT_HOST_DEVICE int pixels() const { return cols * rows; }        //!< of one picture; < 2^31, see QuickShift
     CT_HOST_DEVICE int total() const { return cols * rows * count; } //!< of all
 };
@@ -51,6 +52,15 @@ struct Trees
     const float* distances;
 };
 
+//! A picture of a stack, rows high.
+inline PictureView pictureOf(const PictureView& stack, int picture, int rows)
+{
+    PictureView one = stack;
+    one.data = stack ? stack.row<uint8_t>(picture * rows) : nullptr;
+    one.rows = rows;
+    return one;
+}
+
 //! What the pixels of a superpixel add up to. Integers, so that any order gives the same. Means need no more than the beginning.
 struct Sums
 {
@@ -66,6 +76,14 @@ struct Table
     RowsView<int> areas;
     RowsView<float> means, centroids;
     RowsView<int> boxes;
+
+    Table from(int row) const { return {part(areas, row), part(means, row), part(centroids, row), part(boxes, row)}; }
+
+private:
+    template <typename T> static RowsView<T> part(const RowsView<T>& all, int row)
+    {
+        return {all ? all.row(row) : nullptr, all.step};
+    }
 };
 
 namespace cpu {
@@ -94,7 +112,7 @@ void paintMeans(const Extent& extent, const int* labels, const std::vector<Sums>
                 double scale, RowsView<void> dst);
 void tabulate(const std::vector<Sums>& sums, int channels, double scale, const Table& table);
 //! Adjacent labels as adjacentLabels() codes them, ascending, each once.
-void adjacency(const Extent& extent, const int* labels, std::vector<uint64_t>& pairs);
+void adjacency(const Extent& extent, const int* labels, int first, std::vector<uint64_t>& pairs);
 //! @return the new number of labels.
 int connect(const Extent& extent, int minSize, int* labels);
 
@@ -130,13 +148,14 @@ struct Ranking
 
 /** What sums adds up to, for the labels below both `count` and `capacity`.
 @param stride bytes from superpixel to superpixel: sizeof(Sums), or meansStride() for means.
-@param largest bits of the largest magnitude of a float picture. */
+@param largest bits of the largest magnitude of each float picture. */
 struct SumsTable
 {
     Sums* first;
     size_t stride;
     const int* count;
-    int capacity;
+    const int* firsts; //!< see numberThrough(); null: one picture
+    int pictures, capacity;
     uint32_t* largest;
 };
 inline size_t meansStride(int channels) { return sizeof(unsigned long long) * (1 + channels); }
@@ -167,6 +186,9 @@ void countLonger(const Extent& extent, const Trees& trees, float tau, int* count
 void densities(const Extent& extent, const Parameters& parameters, const uint32_t* keys, RowsView<float> out,
                StreamHandle stream);
 void contours(const Extent& extent, const int* labels, bool thick, RowsView<uint8_t> mask, StreamHandle stream);
+/** Superpixels of a stack are numbered through: a label plus the number of superpixels of the pictures before.
+@param firsts out: that number for each picture, and behind them for all. */
+void numberThrough(const Extent& extent, const int* counts, int* firsts, const Ranking& ranking, StreamHandle stream);
 //! @param places also position and box, for which the table must have room.
 void sums(const Extent& extent, const int* labels, const PictureView& image, bool places, const SumsTable& table,
           StreamHandle stream);
@@ -175,7 +197,9 @@ void paintMeans(const Extent& extent, const int* labels, const PictureView& imag
 //! @param rows of the table; those without a superpixel get zeros.
 void tabulate(int rows, const PictureView& image, const SumsTable& sums, const Table& table, StreamHandle stream);
 //! adjacency, first: codes of the labels right of and below each pixel, where they differ, in any order. @param pairs null: counts.
-void listBorders(const Extent& extent, const int* labels, uint64_t* pairs, int* count, StreamHandle stream);
+//! @param firsts see numberThrough(); null: one picture.
+void listBorders(const Extent& extent, const int* labels, const int* firsts, uint64_t* pairs, int* count,
+                 StreamHandle stream);
 //! Then ascending and each once, in `pairs` again. @param distinct out: their number.
 void sortBorders(int count, uint64_t* pairs, uint64_t* sorted, int* distinct, void* scratch, size_t scratchBytes,
                  StreamHandle stream);

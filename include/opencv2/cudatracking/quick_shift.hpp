@@ -1,6 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
+// over budget: Python's help() needs all that a method's caller must know before that method.
 #ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_HPP
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_HPP
 
@@ -153,16 +154,18 @@ public:
                                  Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief compute() for several pictures of one size and type in the launches of one. Afterwards every method works
-    on the stack of pictures, one below the other: outputs have N times the rows, parents and labels count within their
-    picture. Statistics, mean colour and connectivity do not take stacks.
+    on the stack of pictures, one below the other, and no picture has to do with another: arrays of pixels have N times
+    the rows, parents and labels count within their picture. Superpixels as such are numbered through, in the rows of
+    getStatistics() and the pairs of getAdjacency(): label plus getSuperpixelCounts() of the pictures before.
     @param images list of Mat or of GpuMat; an empty list drops the results as in compute().
     @param labels list, one output CV_32SC1 for each picture; noArray() if not wanted.
+    @param masks list, one as in compute() for each picture; of an empty one all pixels count. Default: none.
     @param stream of GpuMat. Default: the null stream.
     @throws cv::Exception when sizes or types differ or are not those of compute(), when a picture is empty, when one
-    array is given in place of a list, or at 2^31 pixels in all.
+    array is given in place of a list, when there are not as many masks as pictures, or at 2^31 pixels in all.
     */
     CV_WRAP virtual void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels,
-                                      Stream& stream = cv::cuda::noStream()) = 0;
+                                      InputArrayOfArrays masks = noArray(), Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief compute() for a picture on the host that is worked on in tiles, each with the border that it needs.
     Results are those of the whole, bit by bit, and are on the host.
@@ -177,6 +180,10 @@ public:
     /** @brief Number of superpixels (a stack: of all pictures together); 0 without results. Waits for the stream of the
     last compute(). */
     CV_WRAP virtual int getNumberOfSuperpixels() const = 0;
+    /** @brief Number of superpixels of each picture. Does not wait for GpuMat.
+    @param counts CV_32SC1, N x 1: a row for each picture of computeBatch(), one after compute().
+    @param stream as in getLabels(). Default: the null stream. */
+    CV_WRAP virtual void getSuperpixelCounts(OutputArray counts, Stream& stream = cv::cuda::noStream()) const = 0;
     /** @brief Label of each pixel: the rank of its superpixel's root in raster order.
     @param labels CV_32SC1, 0 .. number-1, -1 where masked.
     @param stream order of the copy; GpuMat: does not wait. Default: the null stream.
@@ -237,21 +244,23 @@ public:
 
     /** @brief Each pixel replaced by the mean of its superpixel. Does not wait for GpuMat.
     @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, where the picture of the last compute() was and of its size;
-    not necessarily that picture. CV_8U and CV_16U: rounded half up. CV_32F: mean of values rounded to a 2^-30th of the
-    largest magnitude; NaN and infinity count as 0.
+    not necessarily that picture. After computeBatch(): all pictures in one array, one below the other. CV_8U and CV_16U:
+    rounded half up. CV_32F: mean of values rounded to a 2^-30th of their picture's largest magnitude; NaN and infinity
+    count as 0.
     @param dst type and size of image; 0 where masked.
     @param stream of GpuMat. Default: the null stream.
-    @throws cv::Exception on another size or type, and after computeBatch().
+    @throws cv::Exception on another size or type.
     */
     CV_WRAP virtual void getMeanColor(InputArray image, OutputArray dst,
                                       Stream& stream = cv::cuda::noStream()) const = 0;
 
-    /** @brief One row for each superpixel. Waits. Outputs that are not wanted may be noArray().
+    /** @brief One row for each superpixel; a stack: numbered through, see computeBatch(). Waits. Outputs that are not
+    wanted may be noArray().
     @param image as in getMeanColor(); noArray(): means are empty.
     @param areas CV_32SC1, n x 1, pixels.
     @param means CV_32F, n x 1, channels of image.
-    @param centroids CV_32FC2, n x 1, (x, y) in pixels.
-    @param boxes CV_32SC4, n x 1, (x, y, width, height) in pixels.
+    @param centroids CV_32FC2, n x 1, (x, y) in pixels of its picture.
+    @param boxes CV_32SC4, n x 1, (x, y, width, height) in pixels of its picture.
     @param stream of GpuMat. Default: the null stream.
     @throws cv::Exception as getMeanColor().
     */
@@ -259,9 +268,8 @@ public:
                                        OutputArray centroids = noArray(), OutputArray boxes = noArray(),
                                        Stream& stream = cv::cuda::noStream()) const = 0;
 
-    /** @brief Pairs of superpixels that touch: a pixel of one has a 4-neighbour in the other. Waits. Not
-    after computeBatch().
-    @param pairs CV_32SC2, n x 1: labels a < b, ascending by a, then b, each pair once; empty without any.
+    /** @brief Pairs of superpixels that touch: a pixel of one has a 4-neighbour in the other. Waits.
+    @param pairs CV_32SC2, n x 1: labels, of a stack numbered through as in computeBatch(), a < b, ascending by a, then b, each pair once; empty without any.
     @param stream of the device's results. Default: the null stream. */
     CV_WRAP virtual void getAdjacency(OutputArray pairs, Stream& stream = cv::cuda::noStream()) const = 0;
 
@@ -272,8 +280,8 @@ public:
     rise, as splitting makes more pieces than joining removes.
     @param minSize pieces of fewer pixels are joined; at least 1. Default 1: only split.
     @param stream of the device's results. Default: the null stream.
-    @return the new number of superpixels; 0 without results.
-    @throws cv::Exception when minSize is below 1, and after computeBatch().
+    @return the new number of superpixels (a stack: of all pictures together); 0 without results.
+    @throws cv::Exception when minSize is below 1.
     */
     CV_WRAP virtual int enforceConnectivity(int minSize = 1, Stream& stream = cv::cuda::noStream()) = 0;
 
