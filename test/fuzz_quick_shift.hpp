@@ -67,7 +67,7 @@ struct QuickShiftCase
     QuickShiftParams params, before;
     Way way;
     std::vector<Mat> images, masks; //!< of a batch; no masks: none
-    Mat mask, colours, earlier; //!< colours: for means; earlier: what a used instance computed before
+    Mat mask, colours, earlier;     //!< colours: for means; earlier: what a used instance computed before
     Size tile;
     int calls, minSize;
     double tau;
@@ -151,9 +151,8 @@ inline void giveStack(RNG rng, Size size, QuickShiftCase& c)
         return;
     vconcat(c.images, c.colours);
     if (onceIn(rng, 2))
-        c.colours =
-            randomColours(rng, Size(size.width, size.height * static_cast<int>(c.images.size())),
-                          CV_MAKETYPE(oneOf<int>(rng, {CV_8U, CV_16U, CV_32F}), rng.uniform(1, 5)));
+        c.colours = randomColours(rng, Size(size.width, size.height * static_cast<int>(c.images.size())),
+                                  CV_MAKETYPE(oneOf<int>(rng, {CV_8U, CV_16U, CV_32F}), rng.uniform(1, 5)));
     if (!onceIn(rng, 2))
         return;
     for (size_t i = 0; i < c.images.size(); ++i)

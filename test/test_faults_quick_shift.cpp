@@ -179,11 +179,8 @@ std::vector<S> stackGetters()
          [](Picture& p) { p.q->getMeanColor(p.array(p.both, p.bothOnDevice), p.out(0), p.stream()); }},
         {"getStatistics", EAGER,
          [](Picture& p)
-         {
-             p.q->getStatistics(p.array(p.both, p.bothOnDevice), p.out(0), p.out(1), p.out(2), p.out(3), p.stream());
-         }},
-        {"getSuperpixelCounts", EAGER | CAPTURED,
-         [](Picture& p) { p.q->getSuperpixelCounts(p.out(0), p.stream()); }},
+         { p.q->getStatistics(p.array(p.both, p.bothOnDevice), p.out(0), p.out(1), p.out(2), p.out(3), p.stream()); }},
+        {"getSuperpixelCounts", EAGER | CAPTURED, [](Picture& p) { p.q->getSuperpixelCounts(p.out(0), p.stream()); }},
         {"getAdjacency to the host", EAGER, [](Picture& p) { p.q->getAdjacency(p.host[0], p.stream()); }},
         {"enforceConnectivity", EAGER, [](Picture& p) { p.number = p.q->enforceConnectivity(5, p.stream()); }},
         {"applyTau", EAGER | CAPTURED, [](Picture& p) { p.q->applyTau(4., p.stream()); }},

@@ -249,8 +249,10 @@ size_t scanBytesFor(const Extent& extent)
         callCub("quick shift scratch", [&] { return ask(bytes); });
         most = bytes > most ? bytes : most;
     };
-    take([&](size_t& bytes)
-         { return cub::DeviceScan::ExclusiveSum(nullptr, bytes, numbers, numbers, n + 1); }); // segments, or pictures and one
+    take(
+        [&](size_t& bytes) {
+            return cub::DeviceScan::ExclusiveSum(nullptr, bytes, numbers, numbers, n + 1);
+        }); // segments, or pictures and one
     take([&](size_t& bytes) { return cub::DeviceSelect::If(nullptr, bytes, in, out, numbers, n, IsFinite()); });
     take([&](size_t& bytes) { return cub::DeviceRadixSort::SortKeys(nullptr, bytes, in, out, n); });
     take([&](size_t& bytes)
@@ -292,8 +294,8 @@ void label(const Extent& extent, const Trees& trees, float tau, const Ranking& r
 void numberThrough(const Extent& extent, const int* counts, int* firsts, const Ranking& ranking, StreamHandle stream)
 {
     const char* name = "quick shift numbers";
-    detail::cudaCheck(
-        cudaMemcpyAsync(firsts, counts, sizeof(int) * extent.count, cudaMemcpyDeviceToDevice, stream), name);
+    detail::cudaCheck(cudaMemcpyAsync(firsts, counts, sizeof(int) * extent.count, cudaMemcpyDeviceToDevice, stream),
+                      name);
     detail::cudaCheck(cudaMemsetAsync(firsts + extent.count, 0, sizeof(int), stream), name); // scanned, too
     scan(firsts, extent.count + 1, ranking, stream);
 }

@@ -46,8 +46,7 @@ CT_HOST_DEVICE int segmentsOf(const Extent& extent) { return detail::ceilDiv(ext
 //! True when the pixel below pixel i of the stack belongs to the same picture.
 CT_HOST_DEVICE bool hasBelow(const Extent& extent, int i)
 {
-    return i + extent.cols < extent.total() &&
-           (extent.count == 1 || i / extent.cols % extent.rows + 1 < extent.rows);
+    return i + extent.cols < extent.total() && (extent.count == 1 || i / extent.cols % extent.rows + 1 < extent.rows);
 }
 
 //! The offsets of the density window, cut into chunks: a chunk's credits fit 32 bits and its neighbours fit shared memory.

@@ -360,13 +360,8 @@ private:
         Sums* const superpixels = scratch_.superpixels(stride * capacity, call);
         const int pictures = set.extent().count;
         const int* const firsts = numberThrough(set, call);
-        const gpu::SumsTable table = {superpixels,
-                                      stride,
-                                      firsts ? firsts + pictures : set.counts(),
-                                      firsts,
-                                      pictures,
-                                      capacity,
-                                      scratch_.numbers(set.extent(), call).largest};
+        const gpu::SumsTable table = {superpixels, stride,   firsts ? firsts + pictures : set.counts(),   firsts,
+                                      pictures,    capacity, scratch_.numbers(set.extent(), call).largest};
         gpu::sums(set.extent(), set.labels(), image, places, table, call.stream());
         return table;
     }

@@ -218,7 +218,7 @@ void QuickShiftImpl::run(const std::vector<Array>& pictures, const std::vector<A
     for (const Array& picture : pictures)
         pictureViews.push_back(detail::viewOf(picture));
     for (const Array& mask : masks)
-        maskViews.push_back(detail::viewOf(mask));
+        maskViews.push_back(mask.empty() ? PictureView() : detail::viewOf(mask)); // no pixels, but perhaps an address
     const Array& first = pictures[0];
     const Settings settings = settingsFor(first.cols, first.rows, first.type());
     Engine& engine = *engineOf(device);

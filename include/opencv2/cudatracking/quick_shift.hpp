@@ -146,7 +146,7 @@ public:
     such as of a failed imread(), drops the results: empty() is true then, 0 superpixels, and the getters give empty
     arrays.
     @param mask CV_8UC1 of the image's size, where the image is; pixels where it is 0 belong to no superpixel (label
-    -1). Default: none.
+    -1). numpy's bool is refused: mask.astype(np.uint8). Default: none.
     @param stream of GpuMat. Default: the null stream.
     @throws cv::Exception on other types and sizes.
     */
