@@ -7,6 +7,7 @@
 #include "../common/launch.hpp"
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
+#include <cub/warp/warp_scan.cuh>
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
@@ -35,19 +36,16 @@ __global__ void __launch_bounds__(THREADS)
     findBorders(const Extent extent, const int* __restrict__ labels, const int* __restrict__ firsts,
                 unsigned long long* pairs, int* count)
 {
+    typedef cub::WarpScan<int> Scan;
+    __shared__ Scan::TempStorage memory[THREADS / 32];
     const int i = blockIdx.x * THREADS + threadIdx.x, lane = threadIdx.x % 32;
     unsigned long long own[2];
     const int n = i < extent.total() ? bordersOf(extent, labels, firsts, i, own) : 0;
-    int before = n; // sum of the lanes up to this one
-    for (int offset = 1; offset < 32; offset *= 2)
-    {
-        const int other = __shfl_up_sync(0xffffffffu, before, offset);
-        before += lane >= offset ? other : 0;
-    }
-    int first = 0;
-    if (lane == 31 && before > 0)
-        first = atomicAdd(count, before);
-    first = __shfl_sync(0xffffffffu, first, 31) + before - n;
+    int before = 0, all = 0, first = 0;
+    Scan(memory[threadIdx.x / 32]).ExclusiveSum(n, before, all);
+    if (lane == 0 && all > 0)
+        first = atomicAdd(count, all);
+    first = __shfl_sync(0xffffffffu, first, 0) + before;
     for (int k = 0; pairs && k < n; ++k)
         pairs[first + k] = own[k];
 }
