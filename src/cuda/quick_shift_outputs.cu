@@ -281,7 +281,7 @@ static SumsTable partOf(const SumsTable& whole, const Slice& slice)
 }
 static PictureView partOf(const PictureView& whole, const Slice& slice)
 {
-    return pictureOf(whole, slice.picture, slice.extent.rows);
+    return whole.part(slice.picture * slice.extent.rows, slice.extent.rows * slice.extent.count);
 }
 
 template <typename T>

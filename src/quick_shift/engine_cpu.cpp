@@ -116,25 +116,24 @@ public:
         forPictures(
             [&](int i, const int* labels, int)
             {
-                const PictureView part = pictureOf(image, i, one.rows);
+                const PictureView part = image.part(i * one.rows, one.rows);
                 const double scale = cpu::colourScale(part);
                 const std::vector<Sums> all = cpu::sums(one, labels, results_.counts[i], part, scale);
-                cpu::paintMeans(one, labels, all, part, scale, {dst.as<uint8_t>().row(i * one.rows), dst.step});
+                cpu::paintMeans(one, labels, all, part, scale, dst.from<void>(i * one.rows));
             });
     }
 
     void statistics(const PictureView& image, int, const StatisticsViews& out, StreamHandle) CV_OVERRIDE
     {
         const Extent one = results_.extent.one();
-        const Table table = {out.areas.as<int>(), out.means.as<float>(), out.centroids.as<float>(),
-                             out.boxes.as<int>()};
         forPictures(
             [&](int i, const int* labels, int first)
             {
-                const PictureView part = pictureOf(out.means ? image : PictureView(), i, one.rows);
+                const PictureView part = (out.means ? image : PictureView()).part(i * one.rows, one.rows);
                 const double scale = part ? cpu::colourScale(part) : 1.;
                 cpu::tabulate(cpu::sums(one, labels, results_.counts[i], part, scale), image.channels, scale,
-                              table.from(first));
+                              {out.areas.from<int>(first), out.means.from<float>(first),
+                               out.centroids.from<float>(first), out.boxes.from<int>(first)});
             });
     }
 

@@ -10,6 +10,7 @@
 #include "result_sets.hpp"
 #include "scratch_cuda.hpp"
 #include <cfloat>
+#include <numeric>
 
 namespace cv { namespace cuda { namespace quick_shift {
 
@@ -167,7 +168,7 @@ public:
         call.refuseCapture("getAdjacency()");
         const ResultSet& set = results(call);
         Counters* const counters = scratch_.counters(call);
-        const int* const firsts = numberThrough(set, call);
+        const int* const firsts = scratch_.numberThrough(set, call);
         gpu::listBorders(set.extent(), set.labels(), firsts, nullptr, &counters->listed, call.stream());
         const int borders = download(&counters->listed, call);
         if (borders == 0)
@@ -341,10 +342,7 @@ private:
             cudaMemcpyAsync(counts.data(), device, counts.size() * sizeof(int), cudaMemcpyDeviceToHost, call.stream()),
             "quick shift count");
         call.wait("quick shift count");
-        int n = 0;
-        for (int c : counts)
-            n += c;
-        return n;
+        return std::accumulate(counts.begin(), counts.end(), 0);
     }
 
     int countLonger(const ResultSet& set, float tau, const Call& call)
@@ -359,22 +357,11 @@ private:
         const size_t stride = places ? sizeof(Sums) : gpu::meansStride(image.channels);
         Sums* const superpixels = scratch_.superpixels(stride * capacity, call);
         const int pictures = set.extent().count;
-        const int* const firsts = numberThrough(set, call);
+        const int* const firsts = scratch_.numberThrough(set, call);
         const gpu::SumsTable table = {superpixels, stride,   firsts ? firsts + pictures : set.counts(),   firsts,
                                       pictures,    capacity, scratch_.numbers(set.extent(), call).largest};
         gpu::sums(set.extent(), set.labels(), image, places, table, call.stream());
         return table;
-    }
-
-    //! @return null for one picture, whose labels are its numbers.
-    const int* numberThrough(const ResultSet& set, const Call& call)
-    {
-        const Extent& extent = set.extent();
-        if (extent.count == 1)
-            return nullptr;
-        int* const firsts = scratch_.numbers(extent, call).firsts;
-        gpu::numberThrough(extent, set.counts(), firsts, scratch_.ranking(extent, call), call.stream());
-        return firsts;
     }
 
     static PictureView upload(const PictureView& host, DeviceBuffer& memory, const Call& call)

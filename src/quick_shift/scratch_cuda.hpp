@@ -134,6 +134,15 @@ public:
         int* const firsts = numbers_.reserve<int>(call, 2 * static_cast<size_t>(extent.count) + 1, "numbers");
         return {firsts, reinterpret_cast<uint32_t*>(firsts + extent.count + 1)};
     }
+    //! @return null for one picture, whose labels are its numbers.
+    const int* numberThrough(const ResultSet& set, const Call& call)
+    {
+        if (set.extent().count == 1)
+            return nullptr;
+        int* const firsts = numbers(set.extent(), call).firsts;
+        gpu::numberThrough(set.extent(), set.counts(), firsts, ranking(set.extent(), call), call.stream());
+        return firsts;
+    }
     Sums* superpixels(size_t bytes, const Call& call)
     {
         return static_cast<Sums*>(superpixels_.reserve(call, bytes, "superpixels"));

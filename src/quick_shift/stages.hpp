@@ -40,8 +40,7 @@ struct Extent
 stands in Parameters. Not below 1/2 of the scale, so that OUTSIDE stays as far away; 0 for a channel that does not count. */
 struct Scales
 {
-    float power[MAX_CHANNELS];
-    float whole[MAX_CHANNELS]; //!< the user's scales: which pixels are masked depends on them
+    float power[MAX_CHANNELS], whole[MAX_CHANNELS]; //!< whole: the user's scales, which say what pixels are masked
     bool used;
 };
 
@@ -51,15 +50,6 @@ struct Trees
     const int* parents;
     const float* distances;
 };
-
-//! A picture of a stack, rows high.
-inline PictureView pictureOf(const PictureView& stack, int picture, int rows)
-{
-    PictureView one = stack;
-    one.data = stack ? stack.row<uint8_t>(picture * rows) : nullptr;
-    one.rows = rows;
-    return one;
-}
 
 //! What the pixels of a superpixel add up to. Integers, so that any order gives the same. Means need no more than the beginning.
 struct Sums
@@ -76,14 +66,6 @@ struct Table
     RowsView<int> areas;
     RowsView<float> means, centroids;
     RowsView<int> boxes;
-
-    Table from(int row) const { return {part(areas, row), part(means, row), part(centroids, row), part(boxes, row)}; }
-
-private:
-    template <typename T> static RowsView<T> part(const RowsView<T>& all, int row)
-    {
-        return {all ? all.row(row) : nullptr, all.step};
-    }
 };
 
 namespace cpu {
@@ -111,7 +93,7 @@ double colourScale(const PictureView& image);
 void paintMeans(const Extent& extent, const int* labels, const std::vector<Sums>& sums, const PictureView& image,
                 double scale, RowsView<void> dst);
 void tabulate(const std::vector<Sums>& sums, int channels, double scale, const Table& table);
-//! Adjacent labels as adjacentLabels() codes them, ascending, each once.
+//! Appends adjacent labels as adjacentLabels() codes them, ascending, each once. @param first added to the labels.
 void adjacency(const Extent& extent, const int* labels, int first, std::vector<uint64_t>& pairs);
 //! @return the new number of labels.
 int connect(const Extent& extent, int minSize, int* labels);
@@ -153,8 +135,7 @@ struct SumsTable
 {
     Sums* first;
     size_t stride;
-    const int* count;
-    const int* firsts; //!< see numberThrough(); null: one picture
+    const int *count, *firsts; //!< firsts: see numberThrough(); null: one picture
     int pictures, capacity;
     uint32_t* largest;
 };
@@ -196,8 +177,7 @@ void paintMeans(const Extent& extent, const int* labels, const PictureView& imag
                 RowsView<void> dst, StreamHandle stream);
 //! @param rows of the table; those without a superpixel get zeros.
 void tabulate(int rows, const PictureView& image, const SumsTable& sums, const Table& table, StreamHandle stream);
-//! adjacency, first: codes of the labels right of and below each pixel, where they differ, in any order. @param pairs null: counts.
-//! @param firsts see numberThrough(); null: one picture.
+//! adjacency, first: codes of the labels right of and below each pixel, where they differ. @param pairs null: counts.
 void listBorders(const Extent& extent, const int* labels, const int* firsts, uint64_t* pairs, int* count,
                  StreamHandle stream);
 //! Then ascending and each once, in `pairs` again. @param distinct out: their number.

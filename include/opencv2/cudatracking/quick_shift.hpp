@@ -27,8 +27,8 @@ converted. Sides up to 65,535, fewer than 2^31 pixels. **Mask** (optional, CV_8U
 density and has none, parent -1, distance +inf, label -1. CV_32F pixels with a channel that is NaN or beyond 1e15 are
 masked too; where channels have different scales, or a scale is not in [1/1024, 1024], scaled values count.
 
-**Known recipes** (colorScale, sigma, maxDist): the paper, BGR: 32/255, 6, 10, the defaults. vl_quickseg(I, ratio, kernelsize, maxdist):
-Lab of [0,1] RGB times ratio, searchRadius 0, STRICT. scikit-image quickshift(ratio, kernel_size, max_dist): Lab times
+**Known recipes** (colorScale, sigma, maxDist): the paper, BGR: 32/255, 6, 10, the defaults. vl_quickseg(I, ratio,
+kernelsize, maxdist): Lab of [0,1] RGB times ratio, searchRadius 0, STRICT. scikit-image quickshift(ratio, kernel_size, max_dist): Lab times
 ratio, searchRadius -1, STRICT (it adds noise to break ties, which this class has no need for). See doc/quick_shift.md.
 
 **Ties**: on plateaus of equal density (flat areas) the lower raster index counts as higher, so that a flat area is one
@@ -269,7 +269,8 @@ public:
                                        Stream& stream = cv::cuda::noStream()) const = 0;
 
     /** @brief Pairs of superpixels that touch: a pixel of one has a 4-neighbour in the other. Waits.
-    @param pairs CV_32SC2, n x 1: labels, of a stack numbered through as in computeBatch(), a < b, ascending by a, then b, each pair once; empty without any.
+    @param pairs CV_32SC2, n x 1: labels a < b, of a stack numbered through as in computeBatch(), ascending by a, then
+    b, each pair once; empty without any.
     @param stream of the device's results. Default: the null stream. */
     CV_WRAP virtual void getAdjacency(OutputArray pairs, Stream& stream = cv::cuda::noStream()) const = 0;
 
