@@ -73,7 +73,8 @@ Mat energies(const Mat& frame, Size window)
 {
     Mat squares, sums, one;
     frame.convertTo(squares, CV_64F);
-    squares = squares.mul(squares).reshape(1, frame.rows * frame.cols);
+    cv::multiply(squares, squares, squares);
+    squares = squares.reshape(1, frame.rows * frame.cols);
     reduce(squares, one, 1, REDUCE_SUM, CV_64F);
     boxFilter(one.reshape(1, frame.rows), sums, CV_64F, window, Point(0, 0), false, BORDER_CONSTANT);
     return sums(Rect(0, 0, frame.cols - window.width + 1, frame.rows - window.height + 1));
