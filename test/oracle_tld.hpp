@@ -146,22 +146,40 @@ struct Ferns
 
 typedef std::vector<double> Patch; //!< 15 x 15
 
-//! Mean over each cell of 15 x 15, with the parts of pixels that lie in it; 0 outside of the picture.
-inline Patch patchOf(const Mat& gray, const Rect2d& box)
+//! 15 equal cells along one side, in whole 256ths of a pixel; what is left over goes to both ends.
+inline void cellsOf(double begin, double end, double& first, double& size)
+{
+    const int from = cvRound(256 * begin), to = cvRound(256 * end), cell = (to - from) / 15;
+    first = (from + (to - from - 15 * cell) / 2) / 256.;
+    size = cell / 256.;
+}
+
+//! Mean over each cell of 15 x 15, with the parts of pixels that lie in it, of the part of a box that is inside.
+inline Patch patchOf(const Mat& gray, const Rect2d& whole)
 {
     Patch patch(225);
+    const Rect2d box = whole & Rect2d(0, 0, gray.cols, gray.rows);
+    double left, top, width, height;
+    cellsOf(box.x, box.x + box.width, left, width);
+    cellsOf(box.y, box.y + box.height, top, height);
     const auto part = [](double from, double to, int i) { return std::min(to, i + 1.) - std::max(from, double(i)); };
     for (int r = 0; r < 15; ++r)
         for (int c = 0; c < 15; ++c)
         {
-            const double x0 = box.x + box.width * c / 15, x1 = box.x + box.width * (c + 1) / 15;
-            const double y0 = box.y + box.height * r / 15, y1 = box.y + box.height * (r + 1) / 15;
+            const double x0 = left + width * c, x1 = x0 + width, y0 = top + height * r, y1 = y0 + height;
             double sum = 0.;
             for (int y = std::max(0, int(std::floor(y0))); y < std::min<double>(gray.rows, y1); ++y)
                 for (int x = std::max(0, int(std::floor(x0))); x < std::min<double>(gray.cols, x1); ++x)
                     sum += part(x0, x1, x) * part(y0, y1, y) * gray.at<uchar>(y, x);
             patch[r * 15 + c] = sum / ((x1 - x0) * (y1 - y0));
         }
+    return patch;
+}
+
+inline Patch rounded(Patch patch)
+{
+    for (double& v : patch)
+        v = cvRound(v);
     return patch;
 }
 

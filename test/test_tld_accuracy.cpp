@@ -36,7 +36,7 @@ TEST(Tld_Oracle, windows)
 {
     const GridCase cases[] = {{Size(320, 240), Rect(50, 60, 50, 40), 10, 10, 0, 1.2},
                               {Size(320, 240), Rect(50, 60, 36, 21), 10, 10, 0, 1.2},
-                              {Size(320, 240), Rect(50, 60, 21, 36), 10, 10, 24, 1.2},
+                              {Size(320, 240), Rect(50, 60, 25, 36), 10, 10, 24, 1.2},
                               {Size(161, 97), Rect(5, 6, 12, 12), 10, 10, 0, 1.2},
                               {Size(161, 97), Rect(0, 0, 161, 97), 10, 10, 0, 1.2},
                               {Size(161, 97), Rect(1, 0, 160, 31), 3, 17, 0, 1.5},
@@ -70,7 +70,7 @@ TEST(Tld_Oracle, windows)
 }
 
 //! Window of the largest overlap with the box; several may have it.
-std::vector<Rect> nearestTo(const Rect& box, const std::vector<Rect>& windows)
+std::vector<Rect> nearestTo(const Rect2d& box, const std::vector<Rect>& windows)
 {
     double best = 0.;
     std::vector<Rect> all;
@@ -104,7 +104,7 @@ TEST(Tld_Oracle, patchesAndVariance)
         double least = 255.;
         for (const Rect& w : nearestTo(scene.box(0), windows))
             least = std::min(least, oracle::largestDifference(positives[0], oracle::patchOf(picture, w)));
-        EXPECT_LE(least, 0.6) << "in gray values";
+        EXPECT_LE(least, 0.501) << "in gray values";
         EXPECT_LE(negatives.size(), static_cast<size_t>(p.initNegatives / 2));
         EXPECT_GE(negatives.size(), 1u);
         std::vector<oracle::Patch> far;
@@ -116,7 +116,7 @@ TEST(Tld_Oracle, patchesAndVariance)
             double nearest = 255.;
             for (const oracle::Patch& f : far)
                 nearest = std::min(nearest, oracle::largestDifference(negative, f));
-            EXPECT_LE(nearest, 0.6) << "a negative template is no far window";
+            EXPECT_LE(nearest, 0.501) << "a negative template is no far window";
             EXPECT_GE(oracle::varianceOf(negative), 0.24 * oracle::varianceOf(positives[0]));
         }
         // Half the variance of the 15 x 15 template, which has whole gray values.
@@ -163,9 +163,9 @@ TEST(Tld_Oracle, nearestNeighbours)
         for (const oracle::Found& f : oracle::foundIn(detectionsOf(*detector, scene.frame(t))))
         {
             const oracle::Similarity s =
-                oracle::similarityTo(positives, negatives, oracle::patchOf(scene.frame(t), f.box));
-            EXPECT_NEAR(s.relative, f.relative, 0.004) << f.box << " in frame " << t;
-            EXPECT_NEAR(s.conservative, f.conservative, 0.004) << f.box << " in frame " << t;
+                oracle::similarityTo(positives, negatives, oracle::rounded(oracle::patchOf(scene.frame(t), f.box)));
+            EXPECT_NEAR(s.relative, f.relative, 5e-4) << f.box << " in frame " << t;
+            EXPECT_NEAR(s.conservative, f.conservative, 5e-4) << f.box << " in frame " << t;
             EXPECT_GT(f.posterior, p.fernThreshold);
             if (f.accepted)
                 least = std::min(least, f.relative);
@@ -219,6 +219,7 @@ TEST(Tld_Oracle, flowOfKnownShifts)
 {
     const Mat world = texture(44, Size(400, 300));
     const Rect view(60, 50, 240, 180), box(90, 70, 50, 40);
+    std::vector<float> scores;
     for (const Point& d : {Point(0, 0), Point(1, 0), Point(0, -3), Point(7, 5), Point(-19, 14)})
     {
         const Ptr<TrackerTLD> tracker = TrackerTLD::create(flowOnly());
@@ -227,7 +228,8 @@ TEST(Tld_Oracle, flowOfKnownShifts)
         EXPECT_NEAR(box.x + d.x, s.inside.x, 0.05) << d;
         EXPECT_NEAR(box.y + d.y, s.inside.y, 0.05) << d;
         EXPECT_NEAR(box.width, s.inside.width, 0.1) << d;
-        EXPECT_GT(s.score, 0.95f) << d;
+        scores.push_back(s.score);
+        EXPECT_EQ(scores[0], s.score) << d << ": the same patch at another place";
     }
     // Another picture, then the first one again: the kept frame is tried three times.
     for (int gap = 1; gap <= 4; ++gap)
@@ -266,7 +268,7 @@ Decision decide(const TLDParams& p, const Mat& from, const Mat& to, const Step& 
     Rect2d box;
     if (!oracle::follow(p, from, to, before.inside, box))
         return {Decision::OPEN, Rect2d()};
-    const oracle::Patch patch = oracle::patchOf(to, box);
+    const oracle::Patch patch = oracle::rounded(oracle::patchOf(to, box));
     const double own = oracle::similarityTo(positives, negatives, patch).conservative,
                  margin = positives.size() < 5 ? p.firstJumpMargin : p.jumpMargin;
     double near = 0.;
@@ -342,10 +344,10 @@ TEST(Tld_Oracle, integration)
     EXPECT_GT(count[Decision::KEEP], 100);
     EXPECT_GE(count[Decision::APPEAR], 3);
     EXPECT_GT(count[Decision::LOST], 5);
-    EXPECT_LT(count[Decision::OPEN], 100);
+    EXPECT_LT(count[Decision::OPEN], 160);
 }
 
-//! New templates are patches of the frame: of the box, and of windows far from it that the ferns let through.
+//! New templates are patches of the frame: of the window that is nearest to the box, and of windows far from it that the ferns let through.
 TEST(Tld_Oracle, templatesThatAreLearned)
 {
     typedef StandardScene S;
@@ -353,6 +355,7 @@ TEST(Tld_Oracle, templatesThatAreLearned)
     const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU);
     std::vector<oracle::Patch> positives = oracle::patchesOf(templatesOf(*tracker, true)),
                                negatives = oracle::patchesOf(templatesOf(*tracker, false));
+    const std::vector<Rect> windows = oracle::windows(TLDParams(), scene.frame(0).size(), scene.box(0).size());
     int learned = 0;
     const auto isNew = [](const oracle::Patch& p, const std::vector<oracle::Patch>& old)
     { return std::find(old.begin(), old.end(), p) == old.end(); };
@@ -368,7 +371,10 @@ TEST(Tld_Oracle, templatesThatAreLearned)
             if (isNew(p, positives))
             {
                 ++learned;
-                EXPECT_LE(oracle::largestDifference(p, oracle::patchOf(frame, s.inside)), 1.1) << "frame " << t;
+                double nearest = 255.;
+                for (const Rect& w : nearestTo(s.inside, windows))
+                    nearest = std::min(nearest, oracle::largestDifference(p, oracle::patchOf(frame, w)));
+                EXPECT_LE(nearest, 0.501) << "frame " << t;
             }
         for (const oracle::Patch& n : nowNegatives)
             if (isNew(n, negatives))
@@ -378,7 +384,7 @@ TEST(Tld_Oracle, templatesThatAreLearned)
                 for (const oracle::Found& f : oracle::foundIn(s.detections))
                     if (overlap(f.box, s.inside) < 0.2)
                         nearest = std::min(nearest, oracle::largestDifference(n, oracle::patchOf(frame, f.box)));
-                EXPECT_LE(nearest, 0.6) << "frame " << t;
+                EXPECT_LE(nearest, 0.501) << "frame " << t;
             }
         if (s.state != TrackerTLD::TRACKING)
         {
