@@ -13,6 +13,9 @@ bool judged(const TldCase& c, const Outputs& outputs, std::string& wrong)
 {
     if (c.way != TldCase::DETECTOR || c.work > 5e5)
         return false;
+    for (const auto& output : outputs)
+        if (output.first == "refused")
+            return false;
     std::vector<Mat> positives, negatives, tables;
     for (const auto& output : outputs)
         (output.first == "positives" ? positives : output.first == "negatives" ? negatives : tables).push_back(output.second);

@@ -68,7 +68,9 @@ TEST_P(Tld_State, writesWhatItReads)
         EXPECT_EQ(7, copy->getParams().trees);
         EXPECT_EQ(0.25f, copy->getParams().minReplyScore);
         EXPECT_FALSE(copy->getLearning());
-        EXPECT_TRUE(same(look(*tracker), look(*copy)));
+        EXPECT_EQ(tracker->getBox(), copy->getBox());
+        EXPECT_EQ(tracker->getTrackingScore(), copy->getTrackingScore());
+        EXPECT_EQ(tracker->getState(), copy->getState());
     }
     const Ptr<TLDDetector> detector = TLDDetector::create(p), copy = TLDDetector::create();
     detector->init(Picture(engine(), scene.frame(0)).in(), scene.box(0));
@@ -273,9 +275,6 @@ TEST(Tld_Files, otherPictures)
     readText(*copy, textOf(*tracker));
     Rect box;
     EXPECT_THROW(copy->update(texture(1, Size(100, 90)), box), cv::Exception);
-    Mat bgr;
-    cvtColor(scene.frame(5), bgr, COLOR_GRAY2BGR);
-    EXPECT_THROW(copy->update(bgr, box), cv::Exception);
     EXPECT_TRUE(same(advance(*tracker, Engine::CPU, scene.frame(5)), advance(*copy, Engine::CPU, scene.frame(5))));
 }
 
