@@ -38,11 +38,31 @@ inline uint32_t sumOf(const Codes& codes, const uint16_t* posteriors, int trees)
     return sum;
 }
 
-//! In no order. Ferns have their codes anyway, and learn from them if the frame turns out to be worth it.
+//! Windows of alikeSum(), in no order. Ferns have their codes anyway, and learn from them if the frame turns out to be worth it.
 struct Alike
 {
     std::vector<int> windows; //!< numbers
     std::vector<Codes> codes;
+};
+
+//! A window and what it is chosen by.
+struct Ranked
+{
+    double overlap;
+    uint32_t key;
+    int number;
+};
+
+//! What an object learns from in a frame.
+struct Lesson
+{
+    Alike alike;
+    bool wanted = false;
+    Box box = {}, positive = {};      //!< the object, and its next positive template
+    std::vector<Codes> examples;      //!< positive ones for ferns; none: ferns do not learn
+    std::vector<uint8_t> judged, far; //!< of examples; of windows that are alike
+    std::vector<uint32_t> touched;    //!< leaves that negatives are counted in
+    std::vector<Ranked> negatives;    //!< templates, in the order in which they are learned
 };
 
 //! One row of windows of one scale, as its ferns look at it.
@@ -66,22 +86,11 @@ struct Layout
     void make(const ObjectView& object, const Settings& settings, size_t step);
 };
 
-//! A window and what it is chosen by.
-struct Ranked
-{
-    double overlap;
-    uint32_t key;
-    int number;
-};
-
-//! Of one object in one frame.
+//! Of a stage.
 struct Scratch
 {
     Layout layout;
     std::vector<Ranked> ranked;
-    std::vector<Codes> examples;
-    std::vector<uint8_t> judged, far;
-    std::vector<uint32_t> touched; //!< leaves that negatives are counted in
     std::vector<Cluster> clusters;
     // Of a thread that goes through rows.
     std::vector<uint8_t> wanted;
@@ -91,7 +100,8 @@ struct Scratch
 
 /** body(row, scratch of the thread) for all rows of windows, in no order. scratch.wanted and scratch.codes have room for a row;
 body marks which windows are wanted, and codesOfRow() gives their codes. */
-template <typename Body> void forRows(const Work& work, const ObjectView& object, const Layout& layout, const Body& body)
+template <typename Body>
+void forRows(const Work& work, const ObjectView& object, const Layout& layout, const Body& body)
 {
     const Grid& grid = *object.grid;
     const Settings& settings = *work.settings;

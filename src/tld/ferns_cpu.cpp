@@ -47,8 +47,8 @@ void ferns(const Work& work, const ObjectView& object)
     scratch->layout.make(object, *work.settings, frame.blurred.step);
     Mutex mutex;
     int withVariance = 0;
-    object.alike->windows.clear();
-    object.alike->codes.clear();
+    object.lesson->alike.windows.clear();
+    object.lesson->alike.codes.clear();
     forRows(work, object, scratch->layout,
             [&](const WindowRow& row, Scratch& mine)
             {
@@ -75,8 +75,8 @@ void ferns(const Work& work, const ObjectView& object)
                     mine.alike.codes.push_back(mine.codes[i]);
                 }
                 const AutoLock lock(mutex);
-                append(object.alike->windows, mine.alike.windows);
-                append(object.alike->codes, mine.alike.codes);
+                append(object.lesson->alike.windows, mine.alike.windows);
+                append(object.lesson->alike.codes, mine.alike.codes);
                 withVariance += count;
             });
     object.state->withVariance = withVariance;

@@ -85,12 +85,10 @@ void makeExamples(const Work& work, const ObjectView& object, const std::vector<
 }
 
 //! Examples first, first + step, and so on, up to the end: judged with the same posteriors, then counted.
-void learnPositives(const ObjectView& object, const Settings& settings, Scratch& scratch, size_t first, size_t end,
-                    size_t step)
+void learnPositives(const ObjectView& object, const Settings& settings, size_t first, size_t end, size_t step)
 {
-    const std::vector<Codes>& examples = scratch.examples;
-    std::vector<uint8_t>& judged = scratch.judged;
-    judged.resize(examples.size());
+    const std::vector<Codes>& examples = object.lesson->examples;
+    std::vector<uint8_t>& judged = object.lesson->judged;
     for (size_t e = first; e < end; e += step)
         judged[e] = sumOf(examples[e], object.posteriors, settings.trees) <= object.state->fernThreshold;
     for (size_t e = first; e < end; e += step)
@@ -110,24 +108,21 @@ void countNegatives(const ObjectView& object, const std::vector<uint32_t>& touch
 }
 
 //! Positives in chunks, then far windows; twice.
-void learnFerns(const ObjectView& object, const Settings& settings, const Box& box, Scratch& scratch)
+void learnFerns(const ObjectView& object, const Settings& settings)
 {
-    const Alike& alike = *object.alike;
-    const size_t examples = scratch.examples.size(), windows = alike.windows.size();
-    scratch.far.resize(windows);
-    for (size_t i = 0; i < windows; ++i)
-        scratch.far[i] = isFar(windowOf(*object.grid, alike.windows[i]), box);
+    Lesson& lesson = *object.lesson;
+    const Alike& alike = lesson.alike;
+    const size_t examples = lesson.examples.size();
     for (int pass = 0; pass < 2; ++pass)
     {
         for (size_t first = 0; first < examples; first += POSITIVE_CHUNK)
-            learnPositives(object, settings, scratch, first, std::min(examples, first + POSITIVE_CHUNK), 1);
-        scratch.touched.clear();
-        for (size_t i = 0; i < windows; ++i)
-            if (scratch.far[i] &&
+            learnPositives(object, settings, first, std::min(examples, first + POSITIVE_CHUNK), 1);
+        lesson.touched.clear();
+        for (size_t i = 0; i < alike.windows.size(); ++i)
+            if (lesson.far[i] &&
                 sumOf(alike.codes[i], object.posteriors, settings.trees) >= negativeSum(settings.trees))
-                scratch.touched.insert(scratch.touched.end(), alike.codes[i].leaf,
-                                       alike.codes[i].leaf + settings.trees);
-        countNegatives(object, scratch.touched);
+                lesson.touched.insert(lesson.touched.end(), alike.codes[i].leaf, alike.codes[i].leaf + settings.trees);
+        countNegatives(object, lesson.touched);
     }
 }
 
@@ -152,27 +147,29 @@ void learnNegative(const Work& work, const ObjectView& object, const Patch& patc
         store(object, placeNegative(*object.state, added++, *work.settings), patch);
 }
 
-void learnTemplates(const Work& work, const ObjectView& object, const Box& positive, const Box& box, Scratch& scratch)
+void learnTemplates(const Work& work, const ObjectView& object)
+{
+    const Lesson& lesson = *object.lesson;
+    uint32_t added = 0;
+    learnPositive(work, object, patchOf(*work.frame, lesson.positive), added);
+    for (const Ranked& r : lesson.negatives)
+        learnNegative(work, object, patchOf(*work.frame, boxOf(windowOf(*object.grid, r.number))), added);
+}
+
+//! Far detections in the order in which they are learned.
+void orderNegatives(const ObjectView& object, const Settings& settings, const Box& box, std::vector<Ranked>& far)
 {
     const ObjectState& state = *object.state;
-    uint32_t added = 0;
-    learnPositive(work, object, patchOf(*work.frame, positive), added);
-    std::vector<Ranked>& far = scratch.ranked;
     far.clear();
     for (int i = 0; i < state.detections; ++i)
     {
-        const int number = object.detections[i].number;
-        if (isFar(object.detections[i].window, box))
-            far.push_back(
-                {0.,
-                 randomOf(work.settings->seed, state.number, state.frame, FOR_ORDER, static_cast<uint32_t>(number))
-                     .v[0],
-                 number});
+        const Detection& d = object.detections[i];
+        const uint32_t index = static_cast<uint32_t>(d.number);
+        if (isFar(d.window, box))
+            far.push_back({0., randomOf(settings.seed, state.number, state.frame, FOR_ORDER, index).v[0], d.number});
     }
     std::sort(far.begin(), far.end(),
               [](const Ranked& a, const Ranked& b) { return a.key != b.key ? a.key < b.key : a.number < b.number; });
-    for (const Ranked& r : far)
-        learnNegative(work, object, patchOf(*work.frame, boxOf(windowOf(*object.grid, r.number))), added);
 }
 
 // --- first training --------------------------------------------------------------------------------------------------
@@ -183,6 +180,7 @@ uint32_t trainFerns(const Work& work, const ObjectView& object, const Box& box, 
     const Settings& settings = *work.settings;
     const ObjectState& state = *object.state;
     std::vector<Codes> chunks[INIT_CHUNKS], validating;
+    std::vector<uint32_t> touched;
     Mutex mutex;
     forRows(work, object, scratch.layout,
             [&](const WindowRow& row, Scratch& mine)
@@ -209,12 +207,12 @@ uint32_t trainFerns(const Work& work, const ObjectView& object, const Box& box, 
     for (int pass = 0; pass < 2; ++pass)
         for (int k = 0; k < INIT_CHUNKS; ++k)
         {
-            scratch.touched.clear();
+            touched.clear();
             for (const Codes& codes : chunks[k])
                 if (sumOf(codes, object.posteriors, settings.trees) >= negativeSum(settings.trees))
-                    scratch.touched.insert(scratch.touched.end(), codes.leaf, codes.leaf + settings.trees);
-            learnPositives(object, settings, scratch, k, scratch.examples.size(), INIT_CHUNKS);
-            countNegatives(object, scratch.touched);
+                    touched.insert(touched.end(), codes.leaf, codes.leaf + settings.trees);
+            learnPositives(object, settings, k, object.lesson->examples.size(), INIT_CHUNKS);
+            countNegatives(object, touched);
         }
     uint32_t worst = 0;
     for (const Codes& codes : validating)
@@ -256,29 +254,46 @@ double trainTemplates(const Work& work, const ObjectView& object, const Box& box
 
 } // namespace
 
-void learnBox(const Work& work, const ObjectView& object)
+void prepareLessonOf(const Work& work, const ObjectView& object)
 {
     const Settings& settings = *work.settings;
-    const Box box = object.state->box;
+    Lesson& lesson = *object.lesson;
     const ScratchPool::Lease scratch(*work.scratch);
     std::vector<Ranked>& near = scratch->ranked;
-    findNear(*object.grid, box, settings.updateWindows, near);
-    const Box positive = near.empty() ? box : boxOf(windowOf(*object.grid, near[0].number));
+    lesson.box = object.state->box;
+    findNear(*object.grid, lesson.box, settings.updateWindows, near);
+    lesson.positive = near.empty() ? lesson.box : boxOf(windowOf(*object.grid, near[0].number));
+    lesson.examples.clear();
     if (!near.empty())
-    {
-        makeExamples(work, object, near, settings.updateWarps, settings.updateAngle, scratch->examples);
-        learnFerns(object, settings, box, *scratch);
-    }
-    learnTemplates(work, object, positive, box, *scratch);
+        makeExamples(work, object, near, settings.updateWarps, settings.updateAngle, lesson.examples);
+    lesson.judged.resize(lesson.examples.size());
+    const size_t windows = lesson.alike.windows.size();
+    lesson.far.resize(windows);
+    lesson.touched.clear();
+    lesson.touched.reserve(windows * settings.trees);
+    for (size_t i = 0; i < windows; ++i)
+        lesson.far[i] = isFar(windowOf(*object.grid, lesson.alike.windows[i]), lesson.box);
+    orderNegatives(object, settings, lesson.box, lesson.negatives);
+    lesson.wanted = true;
 }
 
-void learn(const Work& work, const ObjectView& object)
+void prepareLesson(const Work& work, const ObjectView& object)
 {
+    object.lesson->wanted = false;
     if (!mayLearn(*object.state))
         return;
     const Patch patch = patchOf(*work.frame, object.state->box);
     if (recheck(*object.state, patch.stats, compareTemplates(object, *work.settings, patch), *work.settings))
-        learnBox(work, object);
+        prepareLessonOf(work, object);
+}
+
+void learn(const Work& work, const ObjectView& object) noexcept
+{
+    if (!object.lesson->wanted)
+        return;
+    if (!object.lesson->examples.empty())
+        learnFerns(object, *work.settings);
+    learnTemplates(work, object);
 }
 
 bool train(const Work& work, const ObjectView& object)
@@ -295,7 +310,8 @@ bool train(const Work& work, const ObjectView& object)
         return false;
     state.contrast = first.stats.contrast;
     scratch->layout.make(object, settings, work.frame->blurred.step);
-    makeExamples(work, object, scratch->ranked, settings.initWarps, settings.initAngle, scratch->examples);
+    makeExamples(work, object, scratch->ranked, settings.initWarps, settings.initAngle, object.lesson->examples);
+    object.lesson->judged.resize(object.lesson->examples.size());
     const uint32_t worstSum = trainFerns(work, object, box, *scratch);
     const double worstRelative = trainTemplates(work, object, box, first, *scratch);
     endTraining(state, worstSum, worstRelative, compareTemplates(object, settings, patchOf(*work.frame, box)),

@@ -102,8 +102,8 @@ void halveRow(const uint8_t* row, int cols, uint16_t* to)
 void halveColumns(const uint16_t* const* rows, int cols, uint8_t* to)
 {
     for (int x = 0; x < cols; ++x)
-        to[x] = static_cast<uint8_t>(
-            halved(rows[0][x] + rows[4][x] + 4u * (rows[1][x] + rows[3][x]) + 6u * rows[2][x]));
+        to[x] =
+            static_cast<uint8_t>(halved(rows[0][x] + rows[4][x] + 4u * (rows[1][x] + rows[3][x]) + 6u * rows[2][x]));
 }
 
 // --- ferns -----------------------------------------------------------------------------------------------------------
