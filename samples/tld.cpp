@@ -32,7 +32,7 @@ const char* KEYS =
     "{ box           |     | first boxes: x,y,width,height, several with semicolons between them; without it and without "
     "--load they are drawn with the mouse }"
     "{ load          |     | files of learned objects, with commas between them }"
-    "{ save          |     | writes learned objects to files of this name with an id and .yml.gz added }"
+    "{ save          |     | writes learned objects to files of this name with an id and .yml added }"
     "{ first-frame   | 0   | where to begin }"
     "{ frames        | 0   | stop after so many frames (0: all) }"
     "{ seed          | 1   | of all random choices }"
@@ -255,7 +255,7 @@ public:
         {
             imwrite(format("%s/templates_%d.png", folder_.c_str(), id), sheetOf(tracker, id));
             if (!save.empty())
-                tracker.saveObject(id, format("%s%d.yml.gz", save.c_str(), id));
+                tracker.saveObject(id, format("%s%d.yml", save.c_str(), id));
         }
     }
     double share() const { return objects_ ? 100. * double(located_) / double(objects_) : 0.; }

@@ -20,13 +20,13 @@ inline int leastSide(const TLDParams& p, Size object)
     return p.minWindow ? p.minWindow : std::min(24, std::max(12, static_cast<int>(std::floor(side / 1.44))));
 }
 
-//! Positions along one side: round(i * step), step a percentage of `side`.
+//! Positions along one side: round(i * step), halves up; step a percentage of `side`, and a pixel at least.
 inline std::vector<int> positions(int picture, int window, int side, int percent)
 {
     std::vector<int> all;
     for (int64 i = 0;; ++i)
     {
-        const int64 at = (2 * i * side * percent + 100) / 200; // halves up
+        const int64 at = (2 * i * std::max(100, side * percent) + 100) / 200;
         if (at + window > picture)
             return all;
         all.push_back(static_cast<int>(at));

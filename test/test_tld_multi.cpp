@@ -189,7 +189,7 @@ TEST_P(Tld_Multi, savedObjects)
         multi->add(picture(crowd.frame(0)).in(), crowd.box(0, i));
     for (int t = 1; t < 6; ++t)
         update(*multi, crowd.frame(t));
-    const std::string file = cv::tempfile(".yml.gz");
+    const std::string file = cv::tempfile(".yml");
     multi->saveObject(1, file);
     // A tracker goes on with it as the object itself does.
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();

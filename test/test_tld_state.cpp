@@ -28,7 +28,7 @@ TEST_P(Tld_State, goesOnAsIfNothingHadHappened)
     const S scene;
     const Ptr<TrackerTLD> whole = trackerOn(scene, engine());
     const std::vector<Step> truth = follow(*whole, scene, engine(), 1, S::FRAMES);
-    const char* const extensions[] = {".yml", ".xml", ".json", ".yml.gz"};
+    const char* const extensions[] = {".yml", ".xml", ".json", ".yaml"};
     int k = 0;
     for (const int cut : {1, 2, 20, 41, 45, 46, 47, 48, 52, 57, 70})
     {
@@ -90,7 +90,7 @@ TEST_P(Tld_State, writesWhatItReads)
 TEST_P(Tld_State, detectorsFiles)
 {
     const S scene;
-    const File file(".xml.gz");
+    const File file(".xml");
     const Ptr<TLDDetector> detector = TLDDetector::create();
     detector->init(Picture(engine(), scene.frame(0)).in(), scene.box(0));
     detector->save(file.name);

@@ -117,8 +117,8 @@ class TLDTest(unittest.TestCase):
         tracker.init(frame(0), box(0))
         for t in range(1, 8):
             tracker.update(frame(t))
-        tracker.save(self.path("object.yml.gz"))
-        second.load(self.path("object.yml.gz"))
+        tracker.save(self.path("object.yml"))
+        second.load(self.path("object.yml"))
         for t in range(8, 14):
             self.assertEqual(tracker.update(frame(t)), second.update(frame(t)))
             self.assertEqual(tracker.getBox(), second.getBox())
