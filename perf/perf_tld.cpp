@@ -68,8 +68,9 @@ struct Video
         RNG rng(7);
         while (boxes.size() < 64)
         {
-            const Rect box(Point(rng.uniform(8, size.width - object.width - 8), rng.uniform(8, size.height - object.height - 8)),
-                           object);
+            const Rect box(
+                Point(rng.uniform(8, size.width - object.width - 8), rng.uniform(8, size.height - object.height - 8)),
+                object);
             Mat mean, deviation;
             meanStdDev(frames[0](box), mean, deviation);
             if (deviation.at<double>(0) > 20.)
@@ -101,7 +102,8 @@ std::vector<Point2f> pointsOf(const Rect& box)
 {
     std::vector<Point2f> points;
     for (int i = 0; i < 100; ++i)
-        points.emplace_back(box.x + 5 + (box.width - 11) * (i % 10) / 9.f, box.y + 5 + (box.height - 11) * (i / 10) / 9.f);
+        points.emplace_back(box.x + 5 + (box.width - 11) * (i % 10) / 9.f,
+                            box.y + 5 + (box.height - 11) * (i / 10) / 9.f);
     return points;
 }
 
@@ -115,11 +117,11 @@ double peerFlowUs(const Video& video, double dx, double dy, double& difference)
     const double us = medianUs(
         [&]
         {
-            calcOpticalFlowPyrLK(video.frames[0], video.frames[1], points, there, status, noArray(), Size(9, 9), 5, criteria,
-                                 0, 0.);
+            calcOpticalFlowPyrLK(video.frames[0], video.frames[1], points, there, status, noArray(), Size(9, 9), 5,
+                                 criteria, 0, 0.);
             back = points;
-            calcOpticalFlowPyrLK(video.frames[1], video.frames[0], there, back, status, noArray(), Size(9, 9), 5, criteria,
-                                 OPTFLOW_USE_INITIAL_FLOW, 0.);
+            calcOpticalFlowPyrLK(video.frames[1], video.frames[0], there, back, status, noArray(), Size(9, 9), 5,
+                                 criteria, OPTFLOW_USE_INITIAL_FLOW, 0.);
         },
         0.5);
     std::vector<double> x, y;
@@ -312,7 +314,8 @@ TEST_P(Tld_Cuda, flow)
                                             tracker->updateAsync(frame, result, stream);
                                     }) /
                       Video::FRAMES;
-    PerfRow(nameOf(size, 1), "cuda", "flow_and_upkeep", us).peer("SparsePyrLKOpticalFlow", cudaPeerFlowUs(video, frames));
+    PerfRow(nameOf(size, 1), "cuda", "flow_and_upkeep", us)
+        .peer("SparsePyrLKOpticalFlow", cudaPeerFlowUs(video, frames));
 }
 
 TEST_P(Tld_Cuda, frame)

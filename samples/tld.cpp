@@ -26,21 +26,21 @@ using cv::cuda::TrackerTLD;
 
 namespace {
 
-const char* KEYS =
-    "{ help h        |     | print this }"
-    "{ @input        |     | video, folder of pictures, or camera index }"
-    "{ box           |     | first boxes: x,y,width,height, several with semicolons between them; without it and without "
-    "--load they are drawn with the mouse }"
-    "{ load          |     | files of learned objects, with commas between them }"
-    "{ save          |     | writes learned objects to files of this name with an id and .yml added }"
-    "{ first-frame   | 0   | where to begin }"
-    "{ frames        | 0   | stop after so many frames (0: all) }"
-    "{ seed          | 1   | of all random choices }"
-    "{ no-learning   |     | keep the detectors as they are }"
-    "{ picture-every | 100 | frames from one saved picture to the next (0: none) }"
-    "{ engine        | auto | cpu, cuda, or auto: cuda where there is a device }"
-    "{ window        |     | show the frames; ESC ends }"
-    "{ output-dir    | .   | folder for video, pictures and CSV; must exist }";
+const char* KEYS = "{ help h        |     | print this }"
+                   "{ @input        |     | video, folder of pictures, or camera index }"
+                   "{ box           |     | first boxes: x,y,width,height, several with semicolons between them; "
+                   "without it and without "
+                   "--load they are drawn with the mouse }"
+                   "{ load          |     | files of learned objects, with commas between them }"
+                   "{ save          |     | writes learned objects to files of this name with an id and .yml added }"
+                   "{ first-frame   | 0   | where to begin }"
+                   "{ frames        | 0   | stop after so many frames (0: all) }"
+                   "{ seed          | 1   | of all random choices }"
+                   "{ no-learning   |     | keep the detectors as they are }"
+                   "{ picture-every | 100 | frames from one saved picture to the next (0: none) }"
+                   "{ engine        | auto | cpu, cuda, or auto: cuda where there is a device }"
+                   "{ window        |     | show the frames; ESC ends }"
+                   "{ output-dir    | .   | folder for video, pictures and CSV; must exist }";
 
 //! Frames of a video, a camera or a folder.
 class Source
@@ -154,7 +154,9 @@ private:
 
 Scalar colourOf(int state)
 {
-    return state == TrackerTLD::TRACKING ? Scalar(60, 220, 60) : state == TrackerTLD::UNCERTAIN ? Scalar(30, 190, 250) : Scalar(90, 90, 250);
+    return state == TrackerTLD::TRACKING    ? Scalar(60, 220, 60)
+           : state == TrackerTLD::UNCERTAIN ? Scalar(30, 190, 250)
+                                            : Scalar(90, 90, 250);
 }
 
 //! Small pictures of the first template and the newest ones, from right to left below the frame's upper border.
@@ -313,9 +315,9 @@ int run(const CommandLineParser& options)
     if (frames == 0)
         CV_Error(Error::StsBadArg, "there was no frame after the first one");
     report.finish(*tracker, options.get<std::string>("save"));
-    std::cout << frames << " frames, " << (*tracker).getIds().size() << " objects, located in " << cvRound(report.share())
-              << " % of the frames; " << meter.getTimeMilli() / frames << " ms a frame on the "
-              << (cuda ? "CUDA" : "CPU") << " engine\n"
+    std::cout << frames << " frames, " << (*tracker).getIds().size() << " objects, located in "
+              << cvRound(report.share()) << " % of the frames; " << meter.getTimeMilli() / frames
+              << " ms a frame on the " << (cuda ? "CUDA" : "CPU") << " engine\n"
               << "wrote " << folder << "/tracks.avi, tracks.csv, pictures and templates" << std::endl;
     return 0;
 }

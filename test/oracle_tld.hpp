@@ -66,7 +66,8 @@ inline bool variesEnough(const Mat& gray, const Rect& w, double least)
             squares += v * v;
         }
     const int64 area = w.area();
-    return static_cast<double>(area * squares - sum * sum) >= least * static_cast<double>(area) * static_cast<double>(area);
+    return static_cast<double>(area * squares - sum * sum) >=
+           least * static_cast<double>(area) * static_cast<double>(area);
 }
 
 // --- second stage ----------------------------------------------------------------------------------------------------

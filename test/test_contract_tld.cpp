@@ -153,12 +153,14 @@ TEST_F(Contract_TldCuda, replaysAreFrames)
         if (t % 10 == 0) // getters see what replays left
         {
             EXPECT_EQ(truth[t - 1].inside, tracker->getBox());
-            EXPECT_TRUE(same(truth[t - 1], [&] {
-                Step s = look(*tracker);
-                s.located = truth[t - 1].located;
-                s.box = truth[t - 1].box;
-                return s;
-            }()));
+            EXPECT_TRUE(same(truth[t - 1],
+                             [&]
+                             {
+                                 Step s = look(*tracker);
+                                 s.located = truth[t - 1].located;
+                                 s.box = truth[t - 1].box;
+                                 return s;
+                             }()));
         }
     }
 }
@@ -329,7 +331,8 @@ TEST_F(Contract_TldCuda, againAndAgain)
         graph.end();
         replay(graph, t);
         expectFrame(t, Mat(result));
-        std::this_thread::sleep_for(std::chrono::milliseconds(2)); // for CUDA's own thread, which tells that a graph is gone
+        std::this_thread::sleep_for(
+            std::chrono::milliseconds(2)); // for CUDA's own thread, which tells that a graph is gone
         if (t == 40)
         {
             bytes = tracker->workspaceBytes();

@@ -71,7 +71,9 @@ public:
     Outputs given()
     {
         wait();
-        return {{"host", hostOut.clone()}, {"device", deviceOut.empty() ? Mat() : Mat(deviceOut)}, {"reply", Mat(Vec4i(reply.x, reply.y, reply.width, reply.height))}};
+        return {{"host", hostOut.clone()},
+                {"device", deviceOut.empty() ? Mat() : Mat(deviceOut)},
+                {"reply", Mat(Vec4i(reply.x, reply.y, reply.width, reply.height))}};
     }
     //! All that there is to know about an instance is what it writes.
     Outputs observe()

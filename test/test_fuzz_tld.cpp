@@ -18,7 +18,10 @@ bool judged(const TldCase& c, const Outputs& outputs, std::string& wrong)
             return false;
     std::vector<Mat> positives, negatives, tables;
     for (const auto& output : outputs)
-        (output.first == "positives" ? positives : output.first == "negatives" ? negatives : tables).push_back(output.second);
+        (output.first == "positives"   ? positives
+         : output.first == "negatives" ? negatives
+                                       : tables)
+            .push_back(output.second);
     const std::vector<Rect> windows = tld::oracle::windows(c.params, c.frames[0].size(), c.boxes[0].size());
     // Values are noted before outputs: the state is the first of `tables`.
     for (size_t t = 0; t < c.frames.size() && wrong.empty(); ++t)
@@ -33,14 +36,15 @@ bool judged(const TldCase& c, const Outputs& outputs, std::string& wrong)
         for (const Rect& w : windows)
             enough += tld::oracle::variesEnough(gray, w, tld::oracle::varianceOf(object[0]) / 2);
         if (static_cast<double>(windows.size()) != table.at<double>(0, tld::WINDOWS))
-            wrong = cv::format("frame %zu: %g windows instead of %zu", t, table.at<double>(0, tld::WINDOWS), windows.size());
+            wrong = cv::format("frame %zu: %g windows instead of %zu", t, table.at<double>(0, tld::WINDOWS),
+                               windows.size());
         else if (static_cast<double>(enough) != table.at<double>(0, tld::WITH_VARIANCE))
             wrong = cv::format("frame %zu: %g windows that vary enough instead of %d", t,
                                table.at<double>(0, tld::WITH_VARIANCE), static_cast<int>(enough));
         for (const tld::oracle::Found& f : tld::oracle::foundIn(table))
         {
-            const auto s = tld::oracle::similarityTo(object, other,
-                                                     tld::oracle::rounded(tld::oracle::patchOf(gray, f.box)));
+            const auto s =
+                tld::oracle::similarityTo(object, other, tld::oracle::rounded(tld::oracle::patchOf(gray, f.box)));
             if (std::abs(s.relative - f.relative) > 2e-3 || std::abs(s.conservative - f.conservative) > 2e-3)
                 wrong = cv::format("frame %zu: similarities %g and %g instead of %g and %g", t, f.relative,
                                    f.conservative, s.relative, s.conservative);

@@ -26,8 +26,8 @@ void expectTable(TLDDetector& detector, const Mat& gray, Size object)
     Mat table;
     detector.detect(gray, table);
     int all = 0;
-    const std::vector<oracle::Passed> passed = oracle::passFerns(
-        model, gray, oracle::windows(p, gray.size(), object), oracle::varianceOf(positives[0]) / 2, all);
+    const std::vector<oracle::Passed> passed = oracle::passFerns(model, gray, oracle::windows(p, gray.size(), object),
+                                                                 oracle::varianceOf(positives[0]) / 2, all);
     const std::vector<oracle::Found> found = oracle::foundIn(table);
     ASSERT_EQ(static_cast<double>(all), table.at<double>(0, PASSED_FERNS));
     ASSERT_EQ(passed.size(), found.size());

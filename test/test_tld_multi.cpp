@@ -27,7 +27,8 @@ struct Crowd
     explicit Crowd(int count, Size cell = Size(64, 60), int columns = 4)
         : cell_(cell),
           columns_(std::min(count, columns)),
-          scene(Size(cell.width * columns_, cell.height * ((count + columns_ - 1) / columns_)), sizes(count), CV_8UC1, 21)
+          scene(Size(cell.width * columns_, cell.height * ((count + columns_ - 1) / columns_)), sizes(count), CV_8UC1,
+                21)
     {}
     std::vector<Placement> at(int t) const
     {

@@ -126,7 +126,7 @@ void write(const std::string& name, const std::string& text)
 //! Flips, drops, doubles and replaces bytes, numbers and lines.
 std::string mutated(std::string text, RNG& rng)
 {
-    static const char* const words[] = {"-1",  "0", "1e308", "nan", ".Inf", "99999999999", "",          "2147483647",
+    static const char* const words[] = {"-1",  "0", "1e308", "nan", ".Inf", "99999999999", "",           "2147483647",
                                         "1e9", "[", "]",     "\"",  "- ",   "{",           "-2147483648"};
     const int edits = rng.uniform(1, 4);
     for (int i = 0; i < edits && !text.empty(); ++i)
