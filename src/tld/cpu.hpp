@@ -25,16 +25,16 @@ Similarity compareTemplates(const ObjectView& object, const Settings& settings, 
 //! Bytes behind the last pixel of each row that vectors read, but do not use.
 const int ROW_SLACK = 64;
 
-//! Leaves of a window, one a tree, as places in ObjectView::posteriors.
+//! Of a window: codeOf() of each tree.
 struct Codes
 {
-    uint32_t leaf[MAX_TREES];
+    uint16_t code[MAX_TREES];
 };
-inline uint32_t sumOf(const Codes& codes, const uint16_t* posteriors, int trees)
+inline uint32_t sumOf(const Codes& codes, const uint16_t* posteriors, const Settings& settings)
 {
     uint32_t sum = 0;
-    for (int t = 0; t < trees; ++t)
-        sum += posteriors[codes.leaf[t]];
+    for (int t = 0; t < settings.trees; ++t, posteriors += static_cast<size_t>(1) << settings.features)
+        sum += posteriors[codes.code[t]];
     return sum;
 }
 
@@ -58,11 +58,10 @@ struct Lesson
 {
     Alike alike;
     bool wanted = false;
-    Box box = {}, positive = {};      //!< the object, and its next positive template
-    std::vector<Codes> examples;      //!< positive ones for ferns; none: ferns do not learn
-    std::vector<uint8_t> judged, far; //!< of examples; of windows that are alike
-    std::vector<uint32_t> touched;    //!< leaves that negatives are counted in
-    std::vector<Ranked> negatives;    //!< templates, in the order in which they are learned
+    Box positive = {};             //!< the next template
+    std::vector<Codes> examples;   //!< positive ones for ferns; none: ferns do not learn
+    std::vector<uint8_t> judged;   //!< room for a mark at each of either
+    std::vector<Ranked> negatives; //!< templates, in the order in which they are learned
 };
 
 //! One row of windows of one scale, as its ferns look at it.

@@ -42,9 +42,10 @@ template <typename T> static void append(std::vector<T>& list, const std::vector
 void ferns(const Work& work, const ObjectView& object)
 {
     const Frame& frame = *work.frame;
+    const Settings& settings = *work.settings;
     const Grid& grid = *object.grid;
     const ScratchPool::Lease scratch(*work.scratch);
-    scratch->layout.make(object, *work.settings, frame.blurred.step);
+    scratch->layout.make(object, settings, frame.blurred.step);
     Mutex mutex;
     int withVariance = 0;
     object.lesson->alike.windows.clear();
@@ -67,7 +68,7 @@ void ferns(const Work& work, const ObjectView& object)
                 mine.alike.codes.clear();
                 for (int i = 0; i < row.count; ++i)
                 {
-                    const uint32_t sum = mine.wanted[i] ? sumOf(mine.codes[i], object.posteriors, row.trees) : 0;
+                    const uint32_t sum = mine.wanted[i] ? sumOf(mine.codes[i], object.posteriors, settings) : 0;
                     object.sums[row.first + i] = sum;
                     if (sum < alikeSum())
                         continue;

@@ -164,7 +164,7 @@ void rowCodes(const WindowRow& row, const uint8_t* wanted, Codes* codes)
                 uint32_t code = planes.upper[t][lane];
                 if (below > 0)
                     code = code << below | planes.lower[t][lane];
-                codes[i].leaf[t] = (static_cast<uint32_t>(t) << row.features) + (code ^ all);
+                codes[i].code[t] = static_cast<uint16_t>(code ^ all);
             }
     }
 }
@@ -181,10 +181,10 @@ void rowCodes(const WindowRow& row, const uint8_t* wanted, Codes* codes)
         const int* offsets = row.offsets;
         for (int t = 0; t < row.trees; ++t)
         {
-            uint32_t code = static_cast<uint32_t>(t);
+            uint32_t code = 0;
             for (int f = 0; f < row.features; ++f, offsets += 2)
                 code = 2 * code + (corner[offsets[0]] > corner[offsets[1]] ? 1u : 0u);
-            codes[i].leaf[t] = code;
+            codes[i].code[t] = static_cast<uint16_t>(code);
         }
     }
 }
