@@ -1,0 +1,325 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What is made of a frame once: toGray and blur, sumTables, pyramid.
+//
+//   look    a tile a block: gray values, blurred pixels (rows by dp4a, columns by runs in registers), and sums over columns
+//           of strips and of groups of strips
+//   table   a strip a block: sums over all rows above come from groups and strips, those along rows from a scan in the block; each
+//           entry is written once
+//   halve   a pixel a thread
+//
+// Cost for each pixel: 1 byte read (3 or 4 of colour), 2 written; then 1 read, 8 written. Bound by these writes.
+#include "tld_objects.hpp"
+#include "../common/launch.hpp"
+
+namespace cv { namespace cuda { namespace tld { namespace gpu {
+
+namespace {
+
+const int TILE = tuning::TILE, REACH = BLUR_REACH, WIDE = TILE + 2 * REACH; // 76
+const int PITCH = 80;                                                       // bytes of a row of a tile with its border
+const int STRIPS = TILE / tuning::STRIP;
+
+struct LookMemory
+{
+    uint32_t gray[WIDE * PITCH / 4];
+    uint16_t rows[WIDE * TILE];
+    int2 strips[STRIPS][TILE];
+};
+
+__device__ __forceinline__ unsigned grayAt(const PictureView& picture, int x, int y)
+{
+    const uint8_t* const pixel = picture.row<uint8_t>(y) + static_cast<size_t>(x) * picture.channels;
+    return picture.channels == 1 ? pixel[0] : grayOf(pixel[0], pixel[1], pixel[2]);
+}
+
+//! A tile with its border; its own pixels go to the pyramid too.
+__device__ __forceinline__ void loadTile(const Batch& batch, const PictureView& picture, LookMemory& m, int x0, int y0,
+                                         uint8_t* gray)
+{
+    uint8_t* const tile = reinterpret_cast<uint8_t*>(m.gray);
+    for (int k = threadIdx.x; k < WIDE * PITCH; k += tuning::LOOK_THREADS)
+    {
+        const int i = k % PITCH, j = k / PITCH;
+        const int px = mirrored(::min(x0 + i - REACH, batch.cols - 1 + REACH), batch.cols);
+        const int py = mirrored(::min(y0 + j - REACH, batch.rows - 1 + REACH), batch.rows);
+        const unsigned value = i < WIDE ? grayAt(picture, px, py) : 0;
+        tile[k] = static_cast<uint8_t>(value);
+        const int x = x0 + i - REACH, y = y0 + j - REACH;
+        if (i >= REACH && i < TILE + REACH && j >= REACH && j < TILE + REACH && x < batch.cols && y < batch.rows)
+            gray[static_cast<size_t>(y) * batch.levels.step[0] + x] = static_cast<uint8_t>(value);
+    }
+}
+
+//! Taps -6 to 6, four a word.
+__device__ __forceinline__ unsigned tapsOf(int word)
+{
+    unsigned taps = 0;
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+    {
+        const int tap = 4 * word + k - REACH;
+        taps |= (tap <= REACH ? static_cast<unsigned>(blurTap(tap < 0 ? -tap : tap)) : 0u) << 8 * k;
+    }
+    return taps;
+}
+
+//! Four neighbours a thread.
+__device__ __forceinline__ void blurRows(LookMemory& m)
+{
+    for (int k = threadIdx.x; k < WIDE * TILE / 4; k += tuning::LOOK_THREADS)
+    {
+        const int j = k / (TILE / 4), i = k % (TILE / 4);
+        const uint32_t* const row = m.gray + j * (PITCH / 4) + i;
+        uint32_t words[5];
+#pragma unroll
+        for (int w = 0; w < 5; ++w)
+            words[w] = i + w < PITCH / 4 ? row[w] : 0;
+#pragma unroll
+        for (int p = 0; p < 4; ++p)
+        {
+            unsigned sum = 0;
+#pragma unroll
+            for (int w = 0; w < 4; ++w)
+                sum = __dp4a(__funnelshift_r(words[w], w + 1 < 5 ? words[w + 1] : 0u, 8 * p), tapsOf(w), sum);
+            m.rows[j * TILE + 4 * i + p] = static_cast<uint16_t>(sum);
+        }
+    }
+}
+
+//! A run of pixels of two columns a thread.
+__device__ __forceinline__ void blurColumns(const Batch& batch, const LookMemory& m, int x0, int y0)
+{
+    const int RUN = TILE * TILE / 2 / tuning::LOOK_THREADS; // 8
+    const int i = 2 * (static_cast<int>(threadIdx.x) % (TILE / 2)), j0 = static_cast<int>(threadIdx.x) / (TILE / 2) * RUN;
+    unsigned a[RUN + 2 * REACH], b[RUN + 2 * REACH];
+#pragma unroll
+    for (int j = 0; j < RUN + 2 * REACH; ++j)
+    {
+        const unsigned both = *reinterpret_cast<const uint32_t*>(m.rows + (j0 + j) * TILE + i);
+        a[j] = both & 0xffffu;
+        b[j] = both >> 16;
+    }
+#pragma unroll
+    for (int j = 0; j < RUN; ++j)
+    {
+        unsigned sumA = a[j + REACH] * static_cast<unsigned>(blurTap(0)), sumB = b[j + REACH] * static_cast<unsigned>(blurTap(0));
+#pragma unroll
+        for (int k = 1; k <= REACH; ++k)
+        {
+            sumA += (a[j + REACH - k] + a[j + REACH + k]) * static_cast<unsigned>(blurTap(k));
+            sumB += (b[j + REACH - k] + b[j + REACH + k]) * static_cast<unsigned>(blurTap(k));
+        }
+        const int x = x0 + i, y = y0 + j0 + j;
+        if (y >= batch.rows || x >= batch.cols)
+            continue;
+        uint8_t* const to = batch.blurred.row(y) + x;
+        to[0] = static_cast<uint8_t>(blurred(sumA));
+        if (x + 1 < batch.cols)
+            to[1] = static_cast<uint8_t>(blurred(sumB));
+    }
+}
+
+//! Pixels outside of the picture count nothing.
+__device__ __forceinline__ void sumColumns(const Batch& batch, LookMemory& m, int x0, int y0)
+{
+    const uint8_t* const tile = reinterpret_cast<const uint8_t*>(m.gray);
+    const int i = static_cast<int>(threadIdx.x) % TILE, x = x0 + i;
+    for (int s = static_cast<int>(threadIdx.x) / TILE; s < STRIPS; s += tuning::LOOK_THREADS / TILE)
+    {
+        int2 sum = make_int2(0, 0);
+#pragma unroll
+        for (int j = 0; j < tuning::STRIP; ++j)
+        {
+            const int y = y0 + s * tuning::STRIP + j;
+            const int value =
+                x < batch.cols && y < batch.rows ? tile[(s * tuning::STRIP + j + REACH) * PITCH + i + REACH] - 128 : 0;
+            sum.x += value;
+            sum.y += value * value;
+        }
+        m.strips[s][i] = sum;
+        const int strip = y0 / tuning::STRIP + s;
+        if (x < batch.stripStep && strip * tuning::STRIP < batch.rows)
+            batch.strips[static_cast<size_t>(strip) * batch.stripStep + x] = sum;
+    }
+    __syncthreads(); // sums of all strips
+    if (threadIdx.x >= TILE || x >= batch.stripStep)
+        return;
+    int2 all = make_int2(0, 0);
+#pragma unroll
+    for (int s = 0; s < STRIPS; ++s)
+    {
+        all.x += m.strips[s][i].x;
+        all.y += m.strips[s][i].y;
+    }
+    batch.groups[static_cast<size_t>(y0 / TILE) * batch.stripStep + x] = all;
+}
+
+__global__ void __launch_bounds__(tuning::LOOK_THREADS)
+    lookAt(const __grid_constant__ Batch batch, const PictureView picture, int tilesAcross)
+{
+    __shared__ LookMemory m;
+    const int block = blockIdx.x, x0 = block % tilesAcross * TILE, y0 = block / tilesAcross * TILE;
+    if (block == 0)
+        for (int o = threadIdx.x; o < batch.count; o += tuning::LOOK_THREADS)
+            batch.objects[o].live->counts = Counts();
+    loadTile(batch, picture, m, x0, y0, batch.level(batch.ring->slot[KEPT_FRAMES], 0));
+    __syncthreads(); // the tile
+    blurRows(m);
+    __syncthreads(); // row sums
+    blurColumns(batch, m, x0, y0);
+    sumColumns(batch, m, x0, y0);
+}
+
+// --- tables ----------------------------------------------------------------------------------------------------------
+
+const int ROWS = tuning::STRIP, WARPS = tuning::TABLE_THREADS / 32;
+
+//! Adds to two columns what is above a strip.
+__device__ __forceinline__ void addAbove(const Batch& batch, int strip, int x, int2 (&base)[2])
+{
+    const int group = strip / STRIPS;
+    const auto add = [&](const int2* row)
+    {
+        const int4 both = *reinterpret_cast<const int4*>(row + x);
+        base[0].x += both.x;
+        base[0].y += both.y;
+        base[1].x += both.z;
+        base[1].y += both.w;
+    };
+#pragma unroll 4
+    for (int g = 0; g < group; ++g)
+        add(batch.groups + static_cast<size_t>(g) * batch.stripStep);
+#pragma unroll 4
+    for (int s = group * STRIPS; s < strip; ++s)
+        add(batch.strips + static_cast<size_t>(s) * batch.stripStep);
+}
+
+//! Sums of the row's pixels before x, for each row of a strip: those of warps before, and those in the warp.
+__device__ __forceinline__ void scanWarp(const int2 (&own)[ROWS], int2 (&before)[ROWS], int2* totals)
+{
+    const int lane = threadIdx.x & 31;
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r)
+    {
+        int2 sum = own[r];
+#pragma unroll
+        for (int d = 1; d < 32; d *= 2)
+        {
+            const int x = __shfl_up_sync(0xffffffffu, sum.x, d), y = __shfl_up_sync(0xffffffffu, sum.y, d);
+            sum.x += lane >= d ? x : 0;
+            sum.y += lane >= d ? y : 0;
+        }
+        before[r] = make_int2(sum.x - own[r].x, sum.y - own[r].y);
+        if (lane == 31)
+            totals[r * WARPS + (threadIdx.x >> 5)] = sum;
+    }
+}
+
+//! A thread has two columns, and their sums down to each row of the strip.
+__global__ void __launch_bounds__(tuning::TABLE_THREADS) table(const __grid_constant__ Batch batch)
+{
+    __shared__ int2 totals[ROWS * WARPS], carry[ROWS];
+    const int strip = blockIdx.x, y0 = strip * ROWS, slot = batch.ring->slot[KEPT_FRAMES];
+    if (threadIdx.x < ROWS)
+        carry[threadIdx.x] = make_int2(0, 0);
+    for (int x0 = 0; x0 <= batch.cols; x0 += 2 * tuning::TABLE_THREADS)
+    {
+        const int x = x0 + 2 * static_cast<int>(threadIdx.x);
+        int2 column[2] = {}, first[ROWS], own[ROWS], before[ROWS];
+        if (x < batch.cols)
+            addAbove(batch, strip, x, column);
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r)
+        {
+            const bool inside = x < batch.cols && y0 + r < batch.rows;
+            const uint8_t* const row = batch.level(slot, 0) + static_cast<size_t>(y0 + r) * batch.levels.step[0];
+            const int a = inside ? row[x] - 128 : 0, b = inside && x + 1 < batch.cols ? row[x + 1] - 128 : 0;
+            column[0].x += a;
+            column[0].y += a * a;
+            column[1].x += b;
+            column[1].y += b * b;
+            first[r] = column[0];
+            own[r] = make_int2(column[0].x + column[1].x, column[0].y + column[1].y);
+        }
+        scanWarp(own, before, totals);
+        __syncthreads(); // totals of warps; carry
+        if (threadIdx.x < ROWS)
+        {
+            int2 sum = carry[threadIdx.x];
+            for (int w = 0; w < WARPS; ++w)
+            {
+                const int2 total = totals[threadIdx.x * WARPS + w];
+                totals[threadIdx.x * WARPS + w] = sum;
+                sum = make_int2(sum.x + total.x, sum.y + total.y);
+            }
+            carry[threadIdx.x] = sum;
+        }
+        __syncthreads(); // sums before each warp
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r)
+        {
+            const int2 warp = totals[r * WARPS + (threadIdx.x >> 5)];
+            const int sum = warp.x + before[r].x, square = warp.y + before[r].y;
+            if (x > batch.cols || y0 + r >= batch.rows)
+                continue;
+            const size_t at = static_cast<size_t>(y0 + r + 1) * batch.tableStep + x;
+            *reinterpret_cast<int2*>(batch.sums + at) = make_int2(sum, sum + first[r].x);
+            *reinterpret_cast<int2*>(batch.squares + at) = make_int2(square, square + first[r].y);
+        }
+        if (strip == 0 && x <= batch.cols)
+            *reinterpret_cast<int2*>(batch.sums + x) = *reinterpret_cast<int2*>(batch.squares + x) = make_int2(0, 0);
+        __syncthreads(); // totals are free again
+    }
+}
+
+// --- pyramid ---------------------------------------------------------------------------------------------------------
+
+__global__ void __launch_bounds__(tuning::HALVE_THREADS)
+    halve(const __grid_constant__ Batch batch, int age, int to, int blocksAcross)
+{
+    const int x = static_cast<int>(blockIdx.x) % blocksAcross * tuning::HALVE_THREADS + static_cast<int>(threadIdx.x);
+    const int y = static_cast<int>(blockIdx.x) / blocksAcross, slot = batch.ring->slot[age], from = to - 1;
+    if (x >= batch.levels.cols[to])
+        return;
+    const int cols = batch.levels.cols[from], rows = batch.levels.rows[from];
+    const uint8_t* const level = batch.level(slot, from);
+    unsigned sum = 0;
+#pragma unroll
+    for (int j = -2; j <= 2; ++j)
+    {
+        const uint8_t* const row = level + static_cast<size_t>(mirrored(2 * y + j, rows)) * batch.levels.step[from];
+        const auto at = [&](int i) { return static_cast<unsigned>(row[mirrored(2 * x + i, cols)]); };
+        const unsigned line = at(-2) + at(2) + 4 * (at(-1) + at(1)) + 6 * at(0);
+        sum += line * (j == 0 ? 6u : (j == -1 || j == 1 ? 4u : 1u));
+    }
+    batch.level(slot, to)[static_cast<size_t>(y) * batch.levels.step[to] + x] = static_cast<uint8_t>(halved(sum));
+}
+
+} // namespace
+
+void look(const Batch& batch, const PictureView& picture, detail::StreamHandle stream)
+{
+    const int across = detail::ceilDiv(batch.cols, TILE);
+    detail::launch("tld look", lookAt, dim3(static_cast<unsigned>(across) * detail::ceilDiv(batch.rows, TILE)),
+                   dim3(tuning::LOOK_THREADS), 0, stream, batch, picture, across);
+}
+
+void sumTables(const Batch& batch, detail::StreamHandle stream)
+{
+    detail::launch("tld sum tables", table, dim3(detail::ceilDiv(batch.rows, ROWS)), dim3(tuning::TABLE_THREADS), 0,
+                   stream, batch);
+}
+
+void pyramid(const Batch& batch, int age, detail::StreamHandle stream)
+{
+    for (int l = 1; l < batch.levels.count; ++l)
+    {
+        const int across = detail::ceilDiv(batch.levels.cols[l], tuning::HALVE_THREADS);
+        detail::launch("tld pyramid", halve, dim3(static_cast<unsigned>(across) * batch.levels.rows[l]),
+                       dim3(tuning::HALVE_THREADS), 0, stream, batch, age, l, across);
+    }
+}
+
+}}}} // namespace cv::cuda::tld::gpu
