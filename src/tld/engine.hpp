@@ -73,6 +73,8 @@ public:
 
 std::unique_ptr<Engine> makeCpuEngine(const Settings& settings);
 std::unique_ptr<Engine> makeCudaEngine(const Settings& settings);
+//! Copies a table on the device to the host. Waits, on this stream only.
+void fetchTable(const OutputView& table, double* to, StreamHandle stream);
 
 }}} // namespace cv::cuda::tld
 

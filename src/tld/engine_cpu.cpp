@@ -223,7 +223,8 @@ public:
                 cpu::nearestNeighbours(work(), view, true);
                 cpu::integrate(work(), view);
                 cpu::learn(work(), view);
-                resultOf(object.state, settings_, results.as<double>().row(index));
+                if (results)
+                    resultOf(object.state, settings_, results.as<double>().row(index));
             });
     }
 
@@ -231,7 +232,7 @@ public:
     {
         search(frame);
         const Object& object = *objects_[0];
-        for (int i = 0; i < objects.rows; ++i)
+        for (int i = 0; objects && i < objects.rows; ++i)
             detectionRowOf(object, i, objects.as<double>().row(i));
     }
 
