@@ -408,6 +408,17 @@ std::unique_ptr<Engine> makeCudaEngine(const Settings& settings)
     return std::unique_ptr<Engine>(new CudaEngine(settings));
 }
 
+void fetchTable(const OutputView& table, double* to, StreamHandle stream)
+{
+    detail::Workspace workspace("TLDDetector");
+    const Call call(workspace, stream);
+    call.refuseCapture("convertDetections()");
+    cudaCheck(cudaMemcpy2DAsync(to, table.rowBytes(), table.data, table.step, table.rowBytes(), table.rows,
+                                cudaMemcpyDeviceToHost, stream),
+              "downloading a table");
+    call.wait("downloading a table");
+}
+
 }}} // namespace cv::cuda::tld
 
 #else
@@ -415,6 +426,7 @@ std::unique_ptr<Engine> makeCudaEngine(const Settings& settings)
 namespace cv { namespace cuda { namespace tld {
 
 std::unique_ptr<Engine> makeCudaEngine(const Settings&) { detail::noCuda(); }
+void fetchTable(const OutputView&, double*, StreamHandle) { detail::noCuda(); }
 
 }}} // namespace cv::cuda::tld
 

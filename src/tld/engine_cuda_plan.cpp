@@ -57,10 +57,10 @@ ObjectPlan planObject(void* block, const Grid& grid, const Settings& s)
     r.models[0] = planModel(parts, s);
     r.models[1] = planModel(parts, s);
     r.touched = parts.take<uint32_t>(wordsOf(gpu::leavesOf(s)));
-    plan.cleared = parts.bytes();
-    r.bits = bitsOf(grid);
     r.detections[0] = parts.take<Detection>(MAX_DETECTIONS);
     r.detections[1] = parts.take<Detection>(MAX_DETECTIONS);
+    plan.cleared = parts.bytes();
+    r.bits = bitsOf(grid);
     r.alike = parts.take<uint32_t>(r.bits.words);
     r.patches = parts.take<uint8_t>(static_cast<size_t>(MAX_DETECTIONS) * PATCH_STRIDE);
     r.stats = parts.take<PatchStats>(MAX_DETECTIONS);
