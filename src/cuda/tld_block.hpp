@@ -57,9 +57,8 @@ __device__ __forceinline__ void makePatch(const Batch& batch, const Box& box, Bl
     const int t = threadIdx.x;
     const PatchPlan plan = planPatch(box, batch.cols, batch.rows);
     if (t < (PATCH + 1) * (PATCH + 1))
-        patch.corners[t] =
-            cornerSum(batch.sumTable(), plan.x + t % (PATCH + 1) * plan.stepX, plan.y + t / (PATCH + 1) * plan.stepY,
-                      batch.cols, batch.rows);
+        patch.corners[t] = cornerSum(batch.sumTable(), plan.x + t % (PATCH + 1) * plan.stepX,
+                                     plan.y + t / (PATCH + 1) * plan.stepY, batch.cols, batch.rows);
     if (t == 0)
         patch.sum = patch.squares = 0;
     __syncthreads(); // corners, zeros
@@ -111,8 +110,8 @@ struct Comparing
 //! The nearest positive is the first one of equals.
 __device__ __forceinline__ void take(Similarity& s, double positive, double early, double negative, int nearest)
 {
-    const bool better = nearest >= 0 && (s.nearest < 0 || positive > s.positive ||
-                                         (positive == s.positive && nearest < s.nearest));
+    const bool better =
+        nearest >= 0 && (s.nearest < 0 || positive > s.positive || (positive == s.positive && nearest < s.nearest));
     s.nearest = better ? nearest : s.nearest;
     s.positive = greater(s.positive, positive);
     s.early = greater(s.early, early);

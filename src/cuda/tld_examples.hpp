@@ -19,8 +19,8 @@ struct ExampleMemory
 static_assert(2 * EXAMPLE_THREADS >= ALL_FEATURES, "a thread for every two comparisons");
 
 //! Codes of positive example e, by one block: exampleCode() of core.hpp, for all trees, two comparisons a thread.
-__device__ __forceinline__ void makeExample(const Batch& batch, const ObjectRecord& object, const ObjectState& state, int e,
-                                            ExampleMemory& m)
+__device__ __forceinline__ void makeExample(const Batch& batch, const ObjectRecord& object, const ObjectState& state,
+                                            int e, ExampleMemory& m)
 {
     const Settings& settings = batch.settings;
     const Lesson& lesson = object.live->lesson;
@@ -49,9 +49,9 @@ __device__ __forceinline__ void makeExample(const Batch& batch, const ObjectReco
                 const int ox = offsetOf(p ? feature.x1 : feature.x0, win.w);
                 const int x = win.x + (mirror ? win.w - 1 - ox : ox);
                 const int y = win.y + offsetOf(p ? feature.y1 : feature.y0, win.h);
-                value[p] = plain ? at(x, y)
-                                 : warpedPixel(m.warp, x, y, batch.cols, batch.rows,
-                                               noiseOf(random.v[2 * c + p], scale), at);
+                value[p] =
+                    plain ? at(x, y)
+                          : warpedPixel(m.warp, x, y, batch.cols, batch.rows, noiseOf(random.v[2 * c + p], scale), at);
             }
             m.bits[first + c] = value[0] > value[1] ? 1 : 0;
         }
@@ -94,18 +94,21 @@ __device__ __forceinline__ void countPositives(const ObjectRecord& object, const
         sums[k] = 0;
     __syncthreads(); // zeros
     for (int k = threadIdx.x; k < tasks; k += tuning::THREADS)
-        atomicAdd(&sums[k / settings.trees],
-                  static_cast<uint32_t>(
-                      model.posteriors[leafOf(object, settings, first + k / settings.trees * step, k % settings.trees)]));
+        atomicAdd(
+            &sums[k / settings.trees],
+            static_cast<uint32_t>(
+                model.posteriors[leafOf(object, settings, first + k / settings.trees * step, k % settings.trees)]));
     __syncthreads(); // sums
     for (int k = threadIdx.x; k < tasks; k += tuning::THREADS)
         if (sums[k / settings.trees] <= threshold)
-            atomicAdd(&model.leaves[leafOf(object, settings, first + k / settings.trees * step, k % settings.trees)].positives, 1);
+            atomicAdd(&model.leaves[leafOf(object, settings, first + k / settings.trees * step, k % settings.trees)]
+                           .positives,
+                      1);
     __syncthreads(); // counts
 }
 //! After countPositives() of the same. Ends with a barrier.
-__device__ __forceinline__ void refreshPositives(const ObjectRecord& object, const Model& model, const Settings& settings,
-                                                 int first, int end, int step)
+__device__ __forceinline__ void refreshPositives(const ObjectRecord& object, const Model& model,
+                                                 const Settings& settings, int first, int end, int step)
 {
     const int tasks = end > first ? (end - first + step - 1) / step * settings.trees : 0;
     for (int k = threadIdx.x; k < tasks; k += tuning::THREADS)
@@ -132,8 +135,8 @@ __device__ __forceinline__ void listWindow(JudgeMemory& m, int scale, int place)
     m.scales[at] = static_cast<uint8_t>(scale);
 }
 
-__device__ __forceinline__ uint32_t leafOfWindow(const Batch& batch, const ObjectRecord& object, int scaleNumber, int place,
-                                                 int tree)
+__device__ __forceinline__ uint32_t leafOfWindow(const Batch& batch, const ObjectRecord& object, int scaleNumber,
+                                                 int place, int tree)
 {
     const Scale& scale = object.grid->scale[scaleNumber];
     const int* offsets = object.offsets + static_cast<size_t>(scaleNumber) * offsetsPerScale(batch.settings) +

@@ -21,7 +21,7 @@ const int MAX_OFFSETS = 2 * ALL_FEATURES + 2 * MAX_TREES;
 
 struct FernMemory
 {
-    int4 offsets[MAX_OFFSETS / 4];
+    uint4 offsets[MAX_OFFSETS / 4];
     int corners[WINDOWS];     //!< of the windows with enough variance, in the blurred picture
     uint16_t places[WINDOWS]; //!< in the tile
     uint32_t alike[WINDOWS / 32];
@@ -59,10 +59,16 @@ __device__ __forceinline__ void keepContrast(const Batch& batch, const ObjectRec
     }
 }
 
+//! One more bit: whether the first pixel is brighter, which is the sign of the difference.
+__device__ __forceinline__ uint32_t shiftIn(uint32_t leaf, int first, int second)
+{
+    return __funnelshift_l(static_cast<unsigned>(second - first), leaf, 1);
+}
+
 /** Sum of posteriors of a window. @tparam FEATURES of a tree; 0: those of the settings. @param known bits of leaves that are
 not zero. */
 template <int FEATURES>
-__device__ __forceinline__ uint32_t sumOfFerns(const Settings& settings, const int4* offsets, const uint8_t* blurred,
+__device__ __forceinline__ uint32_t sumOfFerns(const Settings& settings, const uint4* offsets, const uint8_t* blurred,
                                                int corner, const uint32_t* known, const uint16_t* posteriors)
 {
     const int features = FEATURES ? FEATURES : settings.features, quads = offsetsPerTree(features) / 4;
@@ -75,10 +81,10 @@ __device__ __forceinline__ uint32_t sumOfFerns(const Settings& settings, const i
 #pragma unroll
         for (int q = 0; q < quads; ++q)
         {
-            const int4 at = offsets[t * quads + q];
-            leaf = 2 * leaf + (__ldg(pixels + at.x) > __ldg(pixels + at.y) ? 1u : 0u);
+            const uint4 at = offsets[t * quads + q];
+            leaf = shiftIn(leaf, __ldg(pixels + at.x), __ldg(pixels + at.y));
             if (2 * q + 1 < features)
-                leaf = 2 * leaf + (__ldg(pixels + at.z) > __ldg(pixels + at.w) ? 1u : 0u);
+                leaf = shiftIn(leaf, __ldg(pixels + at.z), __ldg(pixels + at.w));
         }
         if (known[leaf >> 5] >> (leaf & 31u) & 1u)
             sum += posteriors[leaf];
@@ -124,8 +130,8 @@ __global__ void __launch_bounds__(tuning::FERN_THREADS, tuning::FERN_BLOCKS)
     const ObjectRecord& object = batch.objects[tile.object];
     const Scale scale = object.grid->scale[tile.scale];
     const Model& model = object.models[object.live->model];
-    const int4* const offsets =
-        reinterpret_cast<const int4*>(object.offsets + static_cast<size_t>(tile.scale) * offsetsPerScale(batch.settings));
+    const uint4* const offsets = reinterpret_cast<const uint4*>(object.offsets + static_cast<size_t>(tile.scale) *
+                                                                                     offsetsPerScale(batch.settings));
     for (int k = threadIdx.x; k < offsetsPerScale(batch.settings) / 4; k += tuning::FERN_THREADS)
         m.offsets[k] = offsets[k];
     for (int k = threadIdx.x; knownShared && k < leavesOf(batch.settings) / 128; k += tuning::FERN_THREADS)
@@ -137,7 +143,8 @@ __global__ void __launch_bounds__(tuning::FERN_THREADS, tuning::FERN_BLOCKS)
     __syncthreads(); // zeros
     keepContrast(batch, object, scale, tile.first, m);
     __syncthreads(); // kept windows, tables
-    judgeKept<FEATURES>(batch, object, model, knownShared ? reinterpret_cast<const uint32_t*>(sharedKnown) : model.known,
+    judgeKept<FEATURES>(batch, object, model,
+                        knownShared ? reinterpret_cast<const uint32_t*>(sharedKnown) : model.known,
                         scale.first + tile.first, m);
     __syncthreads(); // bits
     const int words = ::min(WINDOWS, scale.nx * scale.ny - tile.first + 31) / 32;

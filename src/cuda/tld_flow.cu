@@ -43,8 +43,7 @@ template <int WINDOW> class WarpSums
 public:
     __device__ WarpSums(const Batch& batch, int from, int to, int16_t* pixels)
         : batch_(batch), from_(from), to_(to), pixels_(pixels)
-    {
-    }
+    {}
 
     __device__ Normal begin(int level, const Point& corner)
     {
@@ -171,8 +170,7 @@ struct MotionMemory
 };
 
 //! Values n / 2 and (n - 1) / 2 in ascending order, to `lower` and `upper`. @param count above 0. Ends with a barrier.
-template <typename T>
-__device__ __forceinline__ void middles(const T* values, int count, T& lower, T& upper)
+template <typename T> __device__ __forceinline__ void middles(const T* values, int count, T& lower, T& upper)
 {
     const int i = threadIdx.x;
     if (i < count)

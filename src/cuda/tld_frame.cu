@@ -92,7 +92,8 @@ __device__ __forceinline__ void blurRows(LookMemory& m)
 __device__ __forceinline__ void blurColumns(const Batch& batch, const LookMemory& m, int x0, int y0)
 {
     const int RUN = TILE * TILE / 2 / tuning::LOOK_THREADS; // 8
-    const int i = 2 * (static_cast<int>(threadIdx.x) % (TILE / 2)), j0 = static_cast<int>(threadIdx.x) / (TILE / 2) * RUN;
+    const int i = 2 * (static_cast<int>(threadIdx.x) % (TILE / 2)),
+              j0 = static_cast<int>(threadIdx.x) / (TILE / 2) * RUN;
     unsigned a[RUN + 2 * REACH], b[RUN + 2 * REACH];
 #pragma unroll
     for (int j = 0; j < RUN + 2 * REACH; ++j)
@@ -104,7 +105,8 @@ __device__ __forceinline__ void blurColumns(const Batch& batch, const LookMemory
 #pragma unroll
     for (int j = 0; j < RUN; ++j)
     {
-        unsigned sumA = a[j + REACH] * static_cast<unsigned>(blurTap(0)), sumB = b[j + REACH] * static_cast<unsigned>(blurTap(0));
+        unsigned sumA = a[j + REACH] * static_cast<unsigned>(blurTap(0)),
+                 sumB = b[j + REACH] * static_cast<unsigned>(blurTap(0));
 #pragma unroll
         for (int k = 1; k <= REACH; ++k)
         {

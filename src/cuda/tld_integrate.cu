@@ -31,7 +31,8 @@ struct DecideMemory
 static_assert(MAX_DETECTIONS <= tuning::THREADS, "a detection a thread");
 
 //! Of a box against all templates; ends with a barrier.
-__device__ __forceinline__ void compareBox(const Batch& batch, const ObjectRecord& object, const Box& box, DecideMemory& m)
+__device__ __forceinline__ void compareBox(const Batch& batch, const ObjectRecord& object, const Box& box,
+                                           DecideMemory& m)
 {
     makePatch(batch, box, m.patch);
     compareTemplates(object.models[object.live->model], batch.settings, m.state.positives, m.state.negatives,
@@ -47,8 +48,8 @@ __device__ __forceinline__ bool isSupported(const ObjectRecord& object, DecideMe
     for (int k = threadIdx.x; k < m.near.first[m.near.scales] && !supported; k += tuning::THREADS)
     {
         const NearWindow w = nearWindow(grid, m.near, k);
-        supported = bitOf(object.alike + object.bits.first[w.scale], w.place) &&
-                    overlap(w.window, m.state.box) > NEAR_OVERLAP;
+        supported =
+            bitOf(object.alike + object.bits.first[w.scale], w.place) && overlap(w.window, m.state.box) > NEAR_OVERLAP;
     }
     return __syncthreads_or(supported);
 }
@@ -64,7 +65,8 @@ __device__ __forceinline__ void cluster(DecideMemory& m)
 #pragma unroll
     for (int word = 0; word < MAX_DETECTIONS / 32; ++word)
         for (int bit = 0; accepted && bit < 32 && 32 * word + bit < count; ++bit)
-            if (m.detections[32 * word + bit].accepted && linked(m.detections[i].window, m.detections[32 * word + bit].window))
+            if (m.detections[32 * word + bit].accepted &&
+                linked(m.detections[i].window, m.detections[32 * word + bit].window))
                 linkedTo[word] |= 1u << bit;
     for (bool changed = true; changed;)
     {

@@ -21,8 +21,8 @@ __device__ __forceinline__ void copyModel(const ObjectRecord& object, int curren
 {
     const uint4* const from = reinterpret_cast<const uint4*>(object.models[current].leaves);
     uint4* const to = reinterpret_cast<uint4*>(object.models[1 - current].leaves);
-    for (size_t k = static_cast<size_t>(blockIdx.x) * EXAMPLE_THREADS + threadIdx.x; k < object.modelBytes / sizeof(uint4);
-         k += static_cast<size_t>(tuning::COPY_BLOCKS) * EXAMPLE_THREADS)
+    for (size_t k = static_cast<size_t>(blockIdx.x) * EXAMPLE_THREADS + threadIdx.x;
+         k < object.modelBytes / sizeof(uint4); k += static_cast<size_t>(tuning::COPY_BLOCKS) * EXAMPLE_THREADS)
         to[k] = from[k];
 }
 
@@ -76,7 +76,8 @@ __device__ __forceinline__ void listFar(const Batch& batch, const ObjectRecord& 
     if (isOne)
     {
         number = detections[i].number;
-        key = randomOf(batch.settings.seed, m.state.number, m.state.frame, FOR_ORDER, static_cast<uint32_t>(number)).v[0];
+        key =
+            randomOf(batch.settings.seed, m.state.number, m.state.frame, FOR_ORDER, static_cast<uint32_t>(number)).v[0];
         const int at = atomicAdd(&far.count, 1);
         far.keys[at] = key;
         far.numbers[at] = number;
@@ -143,8 +144,7 @@ __device__ __forceinline__ void teachPositive(const Batch& batch, const ObjectRe
         if (addsPositive(m.state, m.comparing.result))
         {
             m.far.forgets = m.state.positives == batch.settings.maxPositives;
-            m.far.slot =
-                placePositive(m.state, model.order, m.comparing.result.nearest, m.added++, batch.settings);
+            m.far.slot = placePositive(m.state, model.order, m.comparing.result.nearest, m.added++, batch.settings);
         }
     }
     __syncthreads(); // the slot
@@ -159,8 +159,7 @@ __device__ __forceinline__ void findNext(TeachMemory& m, int from)
         m.far.next = m.far.count;
     __syncthreads(); // the end
     const int k = from + static_cast<int>(threadIdx.x);
-    if (k < m.far.count &&
-        (m.far.unknown[k] || addsNegative(m.state, {m.far.positive[k], 0., m.far.negative[k], -1})))
+    if (k < m.far.count && (m.far.unknown[k] || addsNegative(m.state, {m.far.positive[k], 0., m.far.negative[k], -1})))
         atomicMin(&m.far.next, k);
     __syncthreads(); // the first one
 }
@@ -263,7 +262,8 @@ __global__ void __launch_bounds__(tuning::THREADS) reject(const __grid_constant_
                 listWindow(m, s, place);
         }
     }
-    judgeListed(batch, object, model, m, [&](uint32_t sum, const uint32_t* leaves)
+    judgeListed(batch, object, model, m,
+                [&](uint32_t sum, const uint32_t* leaves)
                 { countNegative(batch.settings, object, model, sum, leaves); });
     if (isLastBlock(live, gridDim.x))
         refreshTouched(batch.settings, object, model);
@@ -278,7 +278,8 @@ void learn(const Batch& batch, detail::StreamHandle stream)
     detail::launch("tld examples", prepare, dim3(tuning::COPY_BLOCKS + examples, batch.count), dim3(EXAMPLE_THREADS), 0,
                    stream, batch);
     detail::launch("tld learn", teach, dim3(2, batch.count), dim3(tuning::THREADS), 0, stream, batch);
-    detail::launch("tld far windows", reject, dim3(detail::ceilDiv(batch.mostWords, tuning::SCAN_WINDOWS / 32), batch.count),
+    detail::launch("tld far windows", reject,
+                   dim3(detail::ceilDiv(batch.mostWords, tuning::SCAN_WINDOWS / 32), batch.count),
                    dim3(tuning::THREADS), 0, stream, batch);
 }
 

@@ -90,10 +90,10 @@ struct ObjectRecord
     const Feature* features;
     const int* offsets; //!< see offsetsPerTree(); from the blurred pixel of a window's corner, for each scale
     Model models[2];
-    size_t modelBytes; //!< of all tables of a model, which begin with its leaves
+    size_t modelBytes;        //!< of all tables of a model, which begin with its leaves
     Detection* detections[2]; //!< MAX_DETECTIONS
     // Of the frame in work.
-    uint32_t* alike;   //!< bits of windows with alikeSum()
+    uint32_t* alike; //!< bits of windows with alikeSum()
     BitLayout bits;
     uint2* passed;     //!< number and sum of windows that passed, in no order
     uint8_t* patches;  //!< of detections, PATCH_STRIDE each
@@ -142,7 +142,8 @@ CT_HOST_DEVICE int templatesOf(const Settings& s) { return s.maxPositives + s.ma
 //! The most positive examples that there can be.
 CT_HOST_DEVICE int mostExamples(const Settings& s)
 {
-    return greater(examplesOf(s.initWindows, s.initWarps, s.mirror), examplesOf(s.updateWindows, s.updateWarps, s.mirror));
+    return greater(examplesOf(s.initWindows, s.initWarps, s.mirror),
+                   examplesOf(s.updateWindows, s.updateWarps, s.mirror));
 }
 
 //! What a frame is for.

@@ -123,12 +123,13 @@ __global__ void __launch_bounds__(tuning::THREADS)
     const Model& model = object.models[0];
     const bool forPositives = blockIdx.x == gridDim.x - 1;
     if (forPositives)
-        countPositives(object, model, batch.settings, live.states[0].fernThreshold, k, live.lesson.examples, INIT_CHUNKS,
-                       sums);
+        countPositives(object, model, batch.settings, live.states[0].fernThreshold, k, live.lesson.examples,
+                       INIT_CHUNKS, sums);
     else
     {
         listKind(object, kinds, static_cast<uint8_t>(k), m);
-        judgeListed(batch, object, model, m, [&](uint32_t sum, const uint32_t* leaves)
+        judgeListed(batch, object, model, m,
+                    [&](uint32_t sum, const uint32_t* leaves)
                     { countNegative(batch.settings, object, model, sum, leaves); });
     }
     if (!isLastBlock(live, gridDim.x))
@@ -236,7 +237,8 @@ __global__ void __launch_bounds__(tuning::THREADS)
         const uint2 own = candidates[k];
         int place = 0;
         for (int other = 0; other < found && place < count; ++other)
-            place += candidates[other].x < own.x || (candidates[other].x == own.x && candidates[other].y < own.y) ? 1 : 0;
+            place +=
+                candidates[other].x < own.x || (candidates[other].x == own.x && candidates[other].y < own.y) ? 1 : 0;
         if (place < count)
             m.windows[place] = static_cast<int>(own.y);
     }

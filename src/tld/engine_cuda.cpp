@@ -228,9 +228,9 @@ private:
 
     void train(const Call& call, const gpu::Batch& batch, const Object& object)
     {
-        Parts parts(training_.reserve(call, static_cast<size_t>(object.grid.windows) + 3 * 256 +
-                                                gpu::TRAIN_BINS * sizeof(uint32_t) +
-                                                gpu::TRAIN_CANDIDATES * sizeof(uint2),
+        Parts parts(training_.reserve(call,
+                                      static_cast<size_t>(object.grid.windows) + 3 * 256 +
+                                          gpu::TRAIN_BINS * sizeof(uint32_t) + gpu::TRAIN_CANDIDATES * sizeof(uint2),
                                       "the first training"));
         uint32_t* const histogram = parts.take<uint32_t>(gpu::TRAIN_BINS);
         uint2* const candidates = parts.take<uint2>(gpu::TRAIN_CANDIDATES);
@@ -289,8 +289,8 @@ private:
         object->memory = takeMemory(bytes);
         uint8_t* const block = static_cast<uint8_t*>(object->memory->reserve(call, bytes, "an object"));
         object->plan = planObject(block, object->grid, settings_);
-        const std::vector<uint8_t> written = objectBytes(object->grid, object->features, state, settings_,
-                                                         static_cast<int>(frame_.batch.blurred.step));
+        const std::vector<uint8_t> written =
+            objectBytes(object->grid, object->features, state, settings_, static_cast<int>(frame_.batch.blurred.step));
         uploader_.upload(call, block, written.data(), written.size());
         cudaCheck(cudaMemsetAsync(block + written.size(), 0, object->plan.cleared - written.size(), call.stream()),
                   "clearing an object");
@@ -367,9 +367,9 @@ private:
     uint8_t* grayOf(const gpu::Ring& ring, int age) const { return frame_.batch.level(ring.slot[age], 0); }
     void copyGray(const Call& call, void* to, size_t toStep, const void* from, size_t fromStep) const
     {
-        cudaCheck(cudaMemcpy2DAsync(to, toStep, from, fromStep, frame_.cols, frame_.rows, cudaMemcpyDefault,
-                                    call.stream()),
-                  "copying a frame");
+        cudaCheck(
+            cudaMemcpy2DAsync(to, toStep, from, fromStep, frame_.cols, frame_.rows, cudaMemcpyDefault, call.stream()),
+            "copying a frame");
     }
 
     //! Pictures, and all that is made of them.
