@@ -244,7 +244,9 @@ class Benchmark
 {
 public:
     Benchmark(const CommandLineParser& options, bool cuda)
-        : cuda_(cuda), seeds_(options.get<int>("seeds")), firstSeed_(options.get<int>("first-seed")),
+        : cuda_(cuda),
+          seeds_(options.get<int>("seeds")),
+          firstSeed_(options.get<int>("first-seed")),
           videos_(options.get<std::string>("video"))
     {
         if (!options.get<std::string>("csv").empty())
@@ -306,10 +308,13 @@ private:
 
 void runPeers(Benchmark& benchmark, const Sequence& s)
 {
-    benchmark.run(s, "MIL", [](int) { return TrackerMIL::create(); }, false);
+    benchmark.run(
+        s, "MIL", [](int) { return TrackerMIL::create(); }, false);
 #ifdef HAVE_OPENCV_TRACKING
-    benchmark.run(s, "CSRT", [](int) { return tracking::TrackerCSRT::create(); }, false);
-    benchmark.run(s, "KCF", [](int) { return tracking::TrackerKCF::create(); }, false);
+    benchmark.run(
+        s, "CSRT", [](int) { return tracking::TrackerCSRT::create(); }, false);
+    benchmark.run(
+        s, "KCF", [](int) { return tracking::TrackerKCF::create(); }, false);
     benchmark.run(
         s, "legacyTLD", [](int) { return legacy::upgradeTrackingAPI(legacy::TrackerTLD::create()); }, false);
     benchmark.run(

@@ -8,12 +8,42 @@
 namespace cv { namespace cuda {
 
 TLDParams::TLDParams()
-    : seed(1), learning(true), mirror(false), minReplyScore(0.f), minWindow(0), scaleFactor(1.2), scales(10),
-      stepPercent(10), trees(10), features(13), fernThreshold(0.5), maxDetections(100), nnThreshold(0.65),
-      validThreshold(0.7), maxPositives(200), maxNegatives(400), initWindows(20), initWarps(19), updateWindows(10),
-      updateWarps(9), initAngle(10.), updateAngle(5.), warpScale(0.01), warpShift(0.01), warpNoise(5.),
-      initNegatives(100), flowWindow(9), flowLevels(5), flowIterations(20), flowEpsilon(0.03), maxFlowError(10.),
-      retryFrames(3), maxUnsupported(3), maxProbation(100), jumpMargin(0.1), firstJumpMargin(0.2)
+    : seed(1),
+      learning(true),
+      mirror(false),
+      minReplyScore(0.f),
+      minWindow(0),
+      scaleFactor(1.2),
+      scales(10),
+      stepPercent(10),
+      trees(10),
+      features(13),
+      fernThreshold(0.5),
+      maxDetections(100),
+      nnThreshold(0.65),
+      validThreshold(0.7),
+      maxPositives(200),
+      maxNegatives(400),
+      initWindows(20),
+      initWarps(19),
+      updateWindows(10),
+      updateWarps(9),
+      initAngle(10.),
+      updateAngle(5.),
+      warpScale(0.01),
+      warpShift(0.01),
+      warpNoise(5.),
+      initNegatives(100),
+      flowWindow(9),
+      flowLevels(5),
+      flowIterations(20),
+      flowEpsilon(0.03),
+      maxFlowError(10.),
+      retryFrames(3),
+      maxUnsupported(3),
+      maxProbation(100),
+      jumpMargin(0.1),
+      firstJumpMargin(0.2)
 {}
 
 namespace tld {
@@ -60,8 +90,8 @@ Settings settingsOf(const TLDParams& p, const char* owner)
     s.trees = in.integer("trees", p.trees, 1, MAX_TREES);
     s.features = in.integer("features", p.features, 1, MAX_FEATURES);
     in.integer("trees * features", p.trees * p.features, 1, ALL_FEATURES);
-    s.fernThreshold = static_cast<uint32_t>(
-        roundEven(in.real("fernThreshold", p.fernThreshold, 0., 1.) * POSTERIOR_ONE * p.trees));
+    s.fernThreshold =
+        static_cast<uint32_t>(roundEven(in.real("fernThreshold", p.fernThreshold, 0., 1.) * POSTERIOR_ONE * p.trees));
     s.maxDetections = in.integer("maxDetections", p.maxDetections, 1, MAX_DETECTIONS);
     s.nnThreshold = in.real("nnThreshold", p.nnThreshold, 0., 1.);
     s.validThreshold = in.real("validThreshold", p.validThreshold, 0., 1.);
@@ -102,8 +132,8 @@ Picture::Picture(const char* owner, InputArray image) : onDevice(detail::onDevic
     if (size().empty())
         CV_Error_(Error::StsBadArg, ("%s: image: is empty", owner));
     if (CV_MAT_DEPTH(type()) != CV_8U || (cn != 1 && cn != 3 && cn != 4))
-        CV_Error_(Error::StsUnsupportedFormat, ("%s: image: takes CV_8U with 1, 3 or 4 channels, this is %s", owner,
-                                                typeToString(type()).c_str()));
+        CV_Error_(Error::StsUnsupportedFormat,
+                  ("%s: image: takes CV_8U with 1, 3 or 4 channels, this is %s", owner, typeToString(type()).c_str()));
     const int least = std::min(size().width, size().height), most = std::max(size().width, size().height);
     if (least < MIN_SIDE || most > MAX_SIDE || static_cast<int64_t>(least) * most > MAX_PIXELS)
         CV_Error_(Error::StsOutOfRange, ("%s: image: %d x %d pixels, sides can have %d to %d, and all of it %d", owner,
@@ -134,8 +164,8 @@ void Objects::checkLike(const Picture& picture) const
         CV_Error_(Error::StsUnmatchedFormats, ("%s: image: is %s, those before were %s", owner_,
                                                typeToString(picture.type()).c_str(), typeToString(type_).c_str()));
     if (settled_ && picture.onDevice != device_)
-        CV_Error_(Error::StsBadArg, ("%s: image: is on the %s, those before were not", owner_,
-                                     picture.onDevice ? "device" : "host"));
+        CV_Error_(Error::StsBadArg,
+                  ("%s: image: is on the %s, those before were not", owner_, picture.onDevice ? "device" : "host"));
 }
 
 std::unique_ptr<Engine> Objects::makeEngine(bool device) const
@@ -182,6 +212,9 @@ void Objects::learn(InputArray image, const Rect& box, uint32_t number, bool onl
     checkBox(box, picture.size());
     if (!only && !empty())
         checkLike(picture);
+    if (makeGrid(box.width, box.height, picture.size().width, picture.size().height, settings_).windows > MAX_WINDOWS)
+        CV_Error_(Error::StsOutOfRange, ("%s: box: %d x %d pixels, with these parameters, makes more than %d windows",
+                                         owner_, box.width, box.height, MAX_WINDOWS));
     const bool same = engine_ && size_ == picture.size() && device_ == picture.onDevice;
     std::unique_ptr<Engine> fresh;
     if (!same)
@@ -213,9 +246,9 @@ void Objects::take(const Saved& saved)
 void Objects::add(const Saved& saved, const Picture& picture, Stream& stream)
 {
     if (picture.size() != Size(saved.object.cols, saved.object.rows))
-        CV_Error_(Error::StsUnmatchedSizes, ("%s: the file's pictures have %d x %d pixels, this one %d x %d", owner_,
-                                             saved.object.cols, saved.object.rows, picture.size().width,
-                                             picture.size().height));
+        CV_Error_(Error::StsUnmatchedSizes,
+                  ("%s: the file's pictures have %d x %d pixels, this one %d x %d", owner_, saved.object.cols,
+                   saved.object.rows, picture.size().width, picture.size().height));
     if (!empty())
     {
         checkLike(picture);
@@ -287,11 +320,12 @@ Saved Objects::saved(int index, bool tracking) const
     saved.params = params_;
     saved.params.learning = learning();
     from.read(index, saved.object);
-    if (tracking && from.objects() == 1)
+    if (tracking)
         saved.history = from.history();
     else
         forgetPlace(saved.object.state);
     return saved;
 }
 
-}}} // namespace cv::cuda::tld
+} // namespace tld
+}} // namespace cv::cuda

@@ -16,6 +16,7 @@ namespace cv { namespace cuda { namespace tld {
 
 const int MIN_SIDE = 16, MAX_SIDE = 16384, MAX_PIXELS = 1 << 24; //!< of pictures
 const int MIN_BOX = 12;                                          //!< least side of the user's boxes, and of windows
+const int MAX_WINDOWS = 1 << 26;                                 //!< of an object
 const int MAX_SCALES = 41, MAX_TREES = 16, MAX_FEATURES = 16, ALL_FEATURES = 164;
 const int MAX_DETECTIONS = 128, MAX_OBJECTS = 1024;
 const int MAX_POSITIVES = 1024, MAX_NEGATIVES = 2048;

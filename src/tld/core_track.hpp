@@ -87,6 +87,12 @@ CT_HOST_DEVICE FlowTask beginFrame(ObjectState& s)
     return {0, 0, Box{}};
 }
 
+//! Whether the flow of a frame to come may begin from the frame `age` frames ago.
+CT_HOST_DEVICE bool needsFrame(const ObjectState& s, int age)
+{
+    return s.alive ? age == 0 : s.retries > 0 && age == s.keptAge;
+}
+
 //! Without a task: call it too.
 CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& motion, const Settings& settings,
                             int cols, int rows)

@@ -140,12 +140,17 @@ struct Object
     std::vector<Detection> detections;
 
     Object(int theWidth, int theHeight, int cols, int rows, const Settings& settings)
-        : width(theWidth), height(theHeight), grid(makeGrid(theWidth, theHeight, cols, rows, settings)),
-          features(ALL_FEATURES), leaves(static_cast<size_t>(settings.trees) << settings.features, Leaf()),
+        : width(theWidth),
+          height(theHeight),
+          grid(makeGrid(theWidth, theHeight, cols, rows, settings)),
+          features(ALL_FEATURES),
+          leaves(static_cast<size_t>(settings.trees) << settings.features, Leaf()),
           posteriors(leaves.size(), 0),
           templates(static_cast<size_t>(settings.maxPositives + settings.maxNegatives) * PATCH_STRIDE, 0),
-          stats(settings.maxPositives + settings.maxNegatives), order(settings.maxPositives, 0),
-          sums(grid.windows, 0), detections(MAX_DETECTIONS)
+          stats(settings.maxPositives + settings.maxNegatives),
+          order(settings.maxPositives, 0),
+          sums(grid.windows, 0),
+          detections(MAX_DETECTIONS)
     {
         makeFeatures(settings.seed, features.data());
         features.resize(static_cast<size_t>(settings.trees) * settings.features);
@@ -153,7 +158,7 @@ struct Object
 
     ObjectView view()
     {
-        return {&state,         &grid,           features.data(), leaves.data(), posteriors.data(),
+        return {&state,           &grid,        features.data(), leaves.data(), posteriors.data(),
                 templates.data(), stats.data(), order.data(),    sums.data(),   detections.data()};
     }
 
@@ -278,16 +283,10 @@ public:
 
     History history() CV_OVERRIDE
     {
-        bool wanted[KEPT_FRAMES] = {};
-        for (const std::unique_ptr<Object>& object : objects_)
-        {
-            wanted[0] = wanted[0] || object->state.alive;
-            if (object->state.retries > 0)
-                wanted[object->state.keptAge] = true;
-        }
         History history(KEPT_FRAMES);
         for (int age = 0; age < KEPT_FRAMES; ++age)
-            if (wanted[age])
+            if (std::any_of(objects_.begin(), objects_.end(),
+                            [&](const std::unique_ptr<Object>& o) { return needsFrame(o->state, age); }))
                 history[age] = pictures_.grayOf(age);
         return history;
     }

@@ -27,8 +27,8 @@ void blendWindow(const Pyramid& pyramid, int level, const Point& corner, int siz
         const uint8_t* const a = pyramid.data[level] + y * pyramid.step[level];
         const uint8_t* const b = pyramid.data[level] + below * pyramid.step[level];
         for (int i = 0; i < size; ++i)
-            out[j * size + i] = static_cast<int16_t>(
-                blended(weights, a[column[i]], a[column[i + 1]], b[column[i]], b[column[i + 1]]));
+            out[j * size + i] =
+                static_cast<int16_t>(blended(weights, a[column[i]], a[column[i + 1]], b[column[i]], b[column[i + 1]]));
     }
 }
 
@@ -180,8 +180,8 @@ void flow(const Work& work, const ObjectView& object)
                 Followed& p = points[i];
                 p.from = pointOf(task.box, i);
                 Point end;
-                p.found = followPoint(follow, p.from, p.from, there, p.to) &&
-                          followPoint(follow, p.to, p.from, back, end);
+                p.found =
+                    followPoint(follow, p.from, p.from, there, p.to) && followPoint(follow, p.to, p.from, back, end);
                 if (!p.found)
                     continue;
                 p.error = squaredDistance(p.from, end);

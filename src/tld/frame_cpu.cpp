@@ -13,7 +13,8 @@ namespace {
 //! body(first row, row behind the last) for bands of rows.
 template <typename Body> void forBands(int rows, const Body& body)
 {
-    parallel_for_(Range(0, rows), [&](const Range& range) { body(range.start, range.end); }, rows / 32. + 1.);
+    parallel_for_(
+        Range(0, rows), [&](const Range& range) { body(range.start, range.end); }, rows / 32. + 1.);
 }
 
 //! A row with its outer pixels mirrored on both sides. @return its first pixel.
@@ -167,7 +168,7 @@ void halve(const PictureView& level, RowsView<uint8_t> next)
                      sumRow(2 * y + 1);
                      sumRow(2 * y + 2);
                      const uint16_t *const a = rowOf(2 * y - 2), *const b = rowOf(2 * y - 1), *const c = rowOf(2 * y),
-                                          *const d = rowOf(2 * y + 1), *const e = rowOf(2 * y + 2);
+                                           *const d = rowOf(2 * y + 1), *const e = rowOf(2 * y + 2);
                      uint8_t* const to = next.row(y);
                      for (int x = 0; x < nextCols; ++x)
                          to[x] = static_cast<uint8_t>(halved(a[x] + e[x] + 4u * (b[x] + d[x]) + 6u * c[x]));

@@ -55,23 +55,23 @@ Window hullOf(const Grid& grid, const std::vector<Ranked>& windows)
 //! body(scale, window, number) for the windows whose number is wanted(), in no order.
 template <typename Wanted, typename Body> void forWindows(const Grid& grid, const Wanted& wanted, const Body& body)
 {
-    parallel_for_(Range(0, grid.windows),
-                  [&](const Range& range)
-                  {
-                      int s = scaleOf(grid, range.start);
-                      for (int n = range.start; n < range.end; ++n)
-                      {
-                          while (s + 1 < grid.scales && n >= grid.scale[s + 1].first)
-                              ++s;
-                          if (!wanted(n))
-                              continue;
-                          const int place = n - grid.scale[s].first;
-                          const Window window =
-                              windowOf(grid.scale[s], place % grid.scale[s].nx, place / grid.scale[s].nx);
-                          body(s, window, n);
-                      }
-                  },
-                  grid.windows / 2048. + 1.);
+    parallel_for_(
+        Range(0, grid.windows),
+        [&](const Range& range)
+        {
+            int s = scaleOf(grid, range.start);
+            for (int n = range.start; n < range.end; ++n)
+            {
+                while (s + 1 < grid.scales && n >= grid.scale[s + 1].first)
+                    ++s;
+                if (!wanted(n))
+                    continue;
+                const int place = n - grid.scale[s].first;
+                const Window window = windowOf(grid.scale[s], place % grid.scale[s].nx, place / grid.scale[s].nx);
+                body(s, window, n);
+            }
+        },
+        grid.windows / 2048. + 1.);
 }
 
 // --- ferns -----------------------------------------------------------------------------------------------------------
@@ -184,11 +184,11 @@ void learnTemplates(const Work& work, const ObjectView& object, const Box& posit
     {
         const int number = object.detections[i].number;
         if (isFar(object.detections[i].window, box))
-            far.push_back({0.,
-                           randomOf(work.settings->seed, state.number, state.frame, FOR_ORDER,
-                                    static_cast<uint32_t>(number))
-                               .v[0],
-                           number});
+            far.push_back(
+                {0.,
+                 randomOf(work.settings->seed, state.number, state.frame, FOR_ORDER, static_cast<uint32_t>(number))
+                     .v[0],
+                 number});
     }
     std::sort(far.begin(), far.end(),
               [](const Ranked& a, const Ranked& b) { return a.key != b.key ? a.key < b.key : a.number < b.number; });
@@ -252,14 +252,16 @@ double trainTemplates(const Work& work, const ObjectView& object, const Box& box
                 {0., randomOf(settings.seed, state.number, state.frame, FOR_SPLIT, static_cast<uint32_t>(n)).v[2], n});
     }
     const size_t count = std::min(far.size(), static_cast<size_t>(settings.initNegatives));
-    std::partial_sort(far.begin(), far.begin() + count, far.end(), [](const Ranked& a, const Ranked& b)
+    std::partial_sort(far.begin(), far.begin() + count, far.end(),
+                      [](const Ranked& a, const Ranked& b)
                       { return a.key != b.key ? a.key < b.key : a.number < b.number; });
     const auto patch = [&](size_t i) { return patchOf(*work.frame, boxOf(windowOf(grid, far[i].number))); };
     for (size_t i = 0; i < count; i += 2)
         learnNegative(work, object, patch(i), added);
     double worst = 0.;
     for (size_t i = 1; i < count; i += 2)
-        worst = greater(worst, relative(compareTemplates(object, settings, patch(i)), state.positives, state.negatives));
+        worst =
+            greater(worst, relative(compareTemplates(object, settings, patch(i)), state.positives, state.negatives));
     return worst;
 }
 
@@ -310,7 +312,8 @@ bool train(const Work& work, const ObjectView& object)
     makeExamples(work, object, scratch->ranked, settings.initWarps, settings.initAngle, scratch->examples);
     const uint32_t worstSum = trainFerns(work, object, box, *scratch);
     const double worstRelative = trainTemplates(work, object, box, first, *scratch);
-    endTraining(state, worstSum, worstRelative, compareTemplates(object, settings, patchOf(*work.frame, box)), settings);
+    endTraining(state, worstSum, worstRelative, compareTemplates(object, settings, patchOf(*work.frame, box)),
+                settings);
     return true;
 }
 

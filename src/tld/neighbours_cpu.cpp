@@ -18,8 +18,7 @@ Patch patchOf(const Frame& frame, const Box& box)
     {
         uint64_t *const upper = corners[(y + 1) % 2], *const lower = corners[y % 2];
         for (int x = 0; x <= PATCH; ++x)
-            lower[x] =
-                cornerSum(frame.sums, plan.x + x * plan.stepX, plan.y + y * plan.stepY, frame.cols, frame.rows);
+            lower[x] = cornerSum(frame.sums, plan.x + x * plan.stepX, plan.y + y * plan.stepY, frame.cols, frame.rows);
         for (int x = 0; y > 0 && x < PATCH; ++x)
         {
             const int value = cellOf(upper[x], upper[x + 1], lower[x], lower[x + 1], plan.inverse);
@@ -77,8 +76,7 @@ void nearestNeighbours(const Work& work, const ObjectView& object, bool tracking
                       for (int i = range.start; i < range.end; ++i)
                       {
                           const bool isBox = i == state.detections;
-                          const Patch patch =
-                              patchOf(frame, isBox ? state.box : boxOf(object.detections[i].window));
+                          const Patch patch = patchOf(frame, isBox ? state.box : boxOf(object.detections[i].window));
                           const Similarity similarity = compareTemplates(object, *work.settings, patch);
                           if (isBox)
                               ofBox = similarity;

@@ -92,8 +92,9 @@ void TLDDetector::convertDetections(InputArray objects, std::vector<Rect>& boxes
         const GpuMat given = detail::deviceArray("objects", objects);
         check(given.type(), given.rows, given.cols);
         table.create(given.size(), CV_64FC1);
-        fetchTable({"objects", given.data, given.step, given.rows, given.cols, given.elemSize(), detail::Memory::DEVICE},
-                   table.ptr<double>(), detail::handleOf(stream));
+        fetchTable(
+            {"objects", given.data, given.step, given.rows, given.cols, given.elemSize(), detail::Memory::DEVICE},
+            table.ptr<double>(), detail::handleOf(stream));
     }
     else
     {

@@ -92,8 +92,8 @@ public:
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     /** @brief Writes parameters, what was learned, and where the object is: a tracker that reads it goes on with the next
-    frame as if nothing had happened, on either engine. Waits. @param filename XML, YAML or JSON, may be compressed
-    (.gz). @throws cv::Exception when it cannot be written, and before init(). */
+    frame as if nothing had happened, on either engine. Waits. @param filename ends with .xml, .yml or .json.
+    @throws cv::Exception when it cannot be written, and before init(). */
     CV_WRAP virtual void save(const String& filename) const = 0;
     /** @brief Reads what save() wrote, or what a TLDDetector saved: such an object is LOST until it is detected.
     @param filename path. @throws cv::Exception naming file and node; the tracker stays as it was. */
