@@ -90,11 +90,11 @@ CT_HOST_DEVICE uint32_t negativeSum(int trees) { return POSTERIOR_ONE * static_c
 a chunk have no order.
 First training, two passes of INIT_CHUNKS chunks: chunk k has the positive examples e with e % INIT_CHUNKS == k, and the far
 windows with a quarter of the object's contrast whose SPLIT numbers say v[0] even, v[1] % INIT_CHUNKS == k.
-In a frame, two passes: chunks of POSITIVE_CHUNK positive examples, in their order; then all far windows of alikeSum() in the
-frame's detection, as NEGATIVE_CHUNKS chunks by their number modulo NEGATIVE_CHUNKS.
+In a frame, two passes, each of chunks of POSITIVE_CHUNK positive examples, in their order, and then one chunk of all far windows
+of alikeSum() in the frame's detection.
 Positive example: positives + 1 in its leaves when its sum is at most the threshold. Negative: negatives + 1 in its leaves
 when its sum is at least negativeSum(). */
-const int INIT_CHUNKS = 32, POSITIVE_CHUNK = 64, NEGATIVE_CHUNKS = 1;
+const int INIT_CHUNKS = 32, POSITIVE_CHUNK = 64;
 
 // --- warped pictures -------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,9 @@
 #ifndef OPENCV_CUDATRACKING_TLD_CPU_HPP
 #define OPENCV_CUDATRACKING_TLD_CPU_HPP
 
+#include "opencv2/core/utility.hpp"
 #include "stages.hpp"
+#include <algorithm>
 #include <vector>
 
 namespace cv { namespace cuda { namespace tld { namespace cpu {
@@ -20,22 +22,14 @@ Patch patchOf(const Frame& frame, const Box& box);
 //! Against all templates.
 Similarity compareTemplates(const ObjectView& object, const Settings& settings, const Patch& patch);
 
-//! What ferns compare: offsets of first and second pixel for each feature, for each scale.
-struct Offsets
-{
-    int perScale;
-    std::vector<int> values;
-
-    const int* of(int scale) const { return values.data() + static_cast<size_t>(scale) * perScale; }
-};
-void makeOffsets(const ObjectView& object, const Settings& settings, size_t step, Offsets& offsets);
+//! Bytes behind the last pixel of each row that vectors read, but do not use.
+const int ROW_SLACK = 64;
 
 //! Leaves of a window, one a tree, as places in ObjectView::posteriors.
 struct Codes
 {
     uint32_t leaf[MAX_TREES];
 };
-Codes codesOf(const uint8_t* corner, const int* offsets, const Settings& settings);
 inline uint32_t sumOf(const Codes& codes, const uint16_t* posteriors, int trees)
 {
     uint32_t sum = 0;
@@ -43,10 +37,34 @@ inline uint32_t sumOf(const Codes& codes, const uint16_t* posteriors, int trees)
         sum += posteriors[codes.leaf[t]];
     return sum;
 }
-inline const uint8_t* cornerOf(const Frame& frame, const Window& window)
+
+//! In no order. Ferns have their codes anyway, and learn from them if the frame turns out to be worth it.
+struct Alike
 {
-    return frame.blurred.row(window.y) + window.x;
-}
+    std::vector<int> windows; //!< numbers
+    std::vector<Codes> codes;
+};
+
+//! One row of windows of one scale, as its ferns look at it.
+struct WindowRow
+{
+    int scale, j, first; //!< number of the first window
+    int count;
+    const uint8_t* pixels; //!< blurred row, at its left border
+    const int* places;     //!< columns of the windows
+    const int* offsets;    //!< of the first and second pixel of each feature
+    int trees, features;
+};
+
+//! What is the same in all rows of a scale. @param step of the blurred picture.
+struct Layout
+{
+    int offsetsPerScale;
+    std::vector<int> offsets, places;
+    int firstPlace[MAX_SCALES], rows;
+
+    void make(const ObjectView& object, const Settings& settings, size_t step);
+};
 
 //! A window and what it is chosen by.
 struct Ranked
@@ -59,12 +77,70 @@ struct Ranked
 //! Of one object in one frame.
 struct Scratch
 {
-    Offsets offsets;
+    Layout layout;
     std::vector<Ranked> ranked;
     std::vector<Codes> examples;
+    std::vector<uint8_t> judged, far;
     std::vector<uint32_t> touched; //!< leaves that negatives are counted in
     std::vector<Cluster> clusters;
+    // Of a thread that goes through rows.
+    std::vector<uint8_t> wanted;
+    std::vector<Codes> codes;
+    Alike alike;
 };
+
+/** body(row, scratch of the thread) for all rows of windows, in no order. scratch.wanted and scratch.codes have room for a row;
+body marks which windows are wanted, and codesOfRow() gives their codes. */
+template <typename Body> void forRows(const Work& work, const ObjectView& object, const Layout& layout, const Body& body)
+{
+    const Grid& grid = *object.grid;
+    const Settings& settings = *work.settings;
+    parallel_for_(Range(0, layout.rows),
+                  [&](const Range& range)
+                  {
+                      const ScratchPool::Lease scratch(*work.scratch);
+                      int s = 0, skipped = 0;
+                      for (int r = range.start; r < range.end; ++r)
+                      {
+                          while (r - skipped >= grid.scale[s].ny)
+                              skipped += grid.scale[s++].ny;
+                          const Scale& scale = grid.scale[s];
+                          const int j = r - skipped;
+                          scratch->wanted.resize(std::max<size_t>(scratch->wanted.size(), scale.nx));
+                          scratch->codes.resize(std::max<size_t>(scratch->codes.size(), scale.nx));
+                          body(WindowRow{s, j, scale.first + j * scale.nx, scale.nx,
+                                         work.frame->blurred.row(placeOf(j, scale.stepY)),
+                                         layout.places.data() + layout.firstPlace[s],
+                                         layout.offsets.data() + static_cast<size_t>(s) * layout.offsetsPerScale,
+                                         settings.trees, settings.features},
+                               *scratch);
+                      }
+                  });
+}
+
+// --- loops of loops.simd.hpp -----------------------------------------------------------------------------------------
+
+//! Gray values of a row of 3 or 4 channels.
+void grayRowOf(const uint8_t* from, int channels, int cols, uint8_t* to);
+//! row += above.
+void columnSumsOf(const uint32_t* above, uint32_t* row, int count);
+//! Row sums; BLUR_REACH pixels before and behind the row can be read.
+void blurRowOf(const uint8_t* row, int cols, uint16_t* to);
+//! @param rows 2 BLUR_REACH + 1 of them.
+void blurColumnsOf(const uint16_t* const* rows, int cols, uint8_t* to);
+//! The same for the pyramid. @param cols of the next level. @param rows five.
+void halveRowOf(const uint8_t* row, int cols, uint16_t* to);
+void halveColumnsOf(const uint16_t* const* rows, int cols, uint8_t* to);
+//! Codes of the windows that are wanted.
+void codesOfRow(const WindowRow& row, const uint8_t* wanted, Codes* codes);
+//! Of a patch with templates PATCH_STRIDE bytes apart.
+void dotsOf(const uint8_t* patch, const uint8_t* templates, int count, int* dots);
+
+//! Pixels in a row of a window of flow, whatever its size; a multiple of vectors.
+const int FLOW_LANES = 16;
+//! blended() for rows of FLOW_LANES pixels; one more pixel, and one more row, are read.
+void blendRowsOf(const uint8_t* pixels, size_t step, const Blend& weights, int rows, int16_t* out);
+Change sumChange(const int16_t* here, const int16_t* there, const int16_t* gx, const int16_t* gy, int count);
 
 }}}} // namespace cv::cuda::tld::cpu
 

@@ -30,7 +30,7 @@ public:
         const int levels = levelsOf(cols, rows, settings);
         for (Slot& slot : other.slots_)
             slot.create(cols, rows, levels);
-        other.blurred_.create(rows, cols, CV_8UC1);
+        other.blurred_ = withSlack(rows, cols);
         other.sums_.create(rows + 1, cols + 1, CV_32SC1);
         other.squares_.create(rows + 1, cols + 1, CV_32SC1);
         std::swap(*this, other);
@@ -80,6 +80,12 @@ public:
 private:
     static const int SPARE = KEPT_FRAMES;
 
+    //! Vectors may read behind rows, the last one too.
+    static Mat withSlack(int rows, int cols)
+    {
+        return Mat(rows, cols + cpu::ROW_SLACK, CV_8UC1, Scalar(0)).colRange(0, cols);
+    }
+
     struct Slot
     {
         std::vector<Mat> level;
@@ -87,7 +93,7 @@ private:
         void create(int cols, int rows, int levels)
         {
             for (int l = 0; l < levels; ++l, cols = (cols + 1) / 2, rows = (rows + 1) / 2)
-                level.emplace_back(rows, cols, CV_8UC1, Scalar(0));
+                level.push_back(withSlack(rows, cols));
         }
     };
 
@@ -138,6 +144,7 @@ struct Object
     std::vector<uint16_t> order;
     std::vector<uint32_t> sums;
     std::vector<Detection> detections;
+    cpu::Alike alike;
 
     Object(int theWidth, int theHeight, int cols, int rows, const Settings& settings)
         : width(theWidth),
@@ -159,7 +166,8 @@ struct Object
     ObjectView view()
     {
         return {&state,           &grid,        features.data(), leaves.data(), posteriors.data(),
-                templates.data(), stats.data(), order.data(),    sums.data(),   detections.data()};
+                templates.data(), stats.data(), order.data(),    sums.data(),   detections.data(),
+                &alike};
     }
 
     void setTemplate(int slot, const uint8_t* pixels)

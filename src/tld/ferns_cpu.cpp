@@ -5,19 +5,21 @@
 #include "../precomp.hpp"
 #include "cpu.hpp"
 #include <algorithm>
-#include <atomic>
 
 namespace cv { namespace cuda { namespace tld { namespace cpu {
 
-void makeOffsets(const ObjectView& object, const Settings& settings, size_t step, Offsets& offsets)
+void Layout::make(const ObjectView& object, const Settings& settings, size_t step)
 {
     const int features = settings.trees * settings.features;
-    offsets.perScale = 2 * features;
-    offsets.values.resize(static_cast<size_t>(object.grid->scales) * offsets.perScale);
-    int* to = offsets.values.data();
-    for (int s = 0; s < object.grid->scales; ++s)
+    const Grid& grid = *object.grid;
+    offsetsPerScale = 2 * features;
+    offsets.resize(static_cast<size_t>(grid.scales) * offsetsPerScale);
+    places.clear();
+    rows = 0;
+    int* to = offsets.data();
+    for (int s = 0; s < grid.scales; ++s)
     {
-        const Scale& scale = object.grid->scale[s];
+        const Scale& scale = grid.scale[s];
         const auto offset = [&](int x, int y)
         { return static_cast<int>(offsetOf(y, scale.h) * step) + offsetOf(x, scale.w); };
         for (int f = 0; f < features; ++f)
@@ -25,58 +27,58 @@ void makeOffsets(const ObjectView& object, const Settings& settings, size_t step
             *to++ = offset(object.features[f].x0, object.features[f].y0);
             *to++ = offset(object.features[f].x1, object.features[f].y1);
         }
+        firstPlace[s] = static_cast<int>(places.size());
+        for (int i = 0; i < scale.nx; ++i)
+            places.push_back(placeOf(i, scale.stepX));
+        rows += scale.ny;
     }
 }
 
-Codes codesOf(const uint8_t* corner, const int* offsets, const Settings& settings)
+template <typename T> static void append(std::vector<T>& list, const std::vector<T>& part)
 {
-    Codes codes;
-    for (int t = 0; t < settings.trees; ++t)
-    {
-        uint32_t code = static_cast<uint32_t>(t);
-        for (int f = 0; f < settings.features; ++f, offsets += 2)
-            code = 2 * code + (corner[offsets[0]] > corner[offsets[1]] ? 1u : 0u);
-        codes.leaf[t] = code;
-    }
-    return codes;
+    list.insert(list.end(), part.begin(), part.end());
 }
 
 void ferns(const Work& work, const ObjectView& object)
 {
     const Frame& frame = *work.frame;
-    const Settings& settings = *work.settings;
     const Grid& grid = *object.grid;
     const ScratchPool::Lease scratch(*work.scratch);
-    makeOffsets(object, settings, frame.blurred.step, scratch->offsets);
-    int rows = 0;
-    for (int s = 0; s < grid.scales; ++s)
-        rows += grid.scale[s].ny;
-    std::atomic<int> withVariance(0);
-    parallel_for_(Range(0, rows),
-                  [&](const Range& range)
-                  {
-                      int s = 0, skipped = 0, counted = 0;
-                      for (int r = range.start; r < range.end; ++r)
-                      {
-                          while (r - skipped >= grid.scale[s].ny)
-                              skipped += grid.scale[s++].ny;
-                          const Scale& scale = grid.scale[s];
-                          const int j = r - skipped;
-                          const int64_t least = leastContrast(object.state->contrast, 2, scale.w, scale.h);
-                          uint32_t* const sums = object.sums + scale.first + static_cast<size_t>(j) * scale.nx;
-                          for (int i = 0; i < scale.nx; ++i)
-                          {
-                              const Window window = windowOf(scale, i, j);
-                              sums[i] = 0;
-                              if (contrastOf(frame.sums, frame.squares, window) < least)
-                                  continue;
-                              ++counted;
-                              const Codes codes = codesOf(cornerOf(frame, window), scratch->offsets.of(s), settings);
-                              sums[i] = sumOf(codes, object.posteriors, settings.trees);
-                          }
-                      }
-                      withVariance += counted;
-                  });
+    scratch->layout.make(object, *work.settings, frame.blurred.step);
+    Mutex mutex;
+    int withVariance = 0;
+    object.alike->windows.clear();
+    object.alike->codes.clear();
+    forRows(work, object, scratch->layout,
+            [&](const WindowRow& row, Scratch& mine)
+            {
+                const Scale& scale = grid.scale[row.scale];
+                const int64_t least = leastContrast(object.state->contrast, 2, scale.w, scale.h);
+                Window window = {0, placeOf(row.j, scale.stepY), scale.w, scale.h};
+                int count = 0;
+                for (int i = 0; i < row.count; ++i)
+                {
+                    window.x = row.places[i];
+                    mine.wanted[i] = contrastOf(frame.sums, frame.squares, window) >= least;
+                    count += mine.wanted[i];
+                }
+                codesOfRow(row, mine.wanted.data(), mine.codes.data());
+                mine.alike.windows.clear();
+                mine.alike.codes.clear();
+                for (int i = 0; i < row.count; ++i)
+                {
+                    const uint32_t sum = mine.wanted[i] ? sumOf(mine.codes[i], object.posteriors, row.trees) : 0;
+                    object.sums[row.first + i] = sum;
+                    if (sum < alikeSum())
+                        continue;
+                    mine.alike.windows.push_back(row.first + i);
+                    mine.alike.codes.push_back(mine.codes[i]);
+                }
+                const AutoLock lock(mutex);
+                append(object.alike->windows, mine.alike.windows);
+                append(object.alike->codes, mine.alike.codes);
+                withVariance += count;
+            });
     object.state->withVariance = withVariance;
 }
 

@@ -11,25 +11,25 @@ namespace cv { namespace cuda { namespace tld { namespace cpu {
 
 namespace {
 
-//! Blends size x size pixels whose first is at `corner`. Pixels outside of a level are its outer ones.
+const int WINDOW_ROWS = MAX_FLOW_WINDOW + 2; //!< with a pixel more on each side, for gradients
+const int WINDOW_PIXELS = WINDOW_ROWS * FLOW_LANES;
+
+//! Blends size x size pixels whose first is at `corner`, in rows of FLOW_LANES. Pixels outside of a level are its outer ones.
 void blendWindow(const Pyramid& pyramid, int level, const Point& corner, int size, int16_t* out)
 {
     const int cols = pyramid.cols[level], rows = pyramid.rows[level];
+    const size_t step = pyramid.step[level];
+    const uint8_t* const data = pyramid.data[level];
     const int x0 = corner.x >> 16, y0 = corner.y >> 16;
     const Blend weights = blendOf(corner.x, corner.y);
-    const bool inside = x0 >= 0 && y0 >= 0 && x0 + size < cols && y0 + size < rows;
-    int column[MAX_FLOW_WINDOW + 3];
-    for (int i = 0; i <= size; ++i)
-        column[i] = inside ? x0 + i : lesser(cols - 1, greater(0, x0 + i));
-    for (int j = 0; j < size; ++j)
-    {
-        const int y = lesser(rows - 1, greater(0, y0 + j)), below = lesser(rows - 1, greater(0, y0 + j + 1));
-        const uint8_t* const a = pyramid.data[level] + y * pyramid.step[level];
-        const uint8_t* const b = pyramid.data[level] + below * pyramid.step[level];
-        for (int i = 0; i < size; ++i)
-            out[j * size + i] =
-                static_cast<int16_t>(blended(weights, a[column[i]], a[column[i + 1]], b[column[i]], b[column[i + 1]]));
-    }
+    if (x0 >= 0 && y0 >= 0 && x0 + size < cols && y0 + size < rows)
+        return blendRowsOf(data + y0 * step + x0, step, weights, size, out);
+    uint8_t copy[(WINDOW_ROWS + 1) * 2 * FLOW_LANES] = {};
+    for (int j = 0; j <= size; ++j)
+        for (int i = 0; i <= size; ++i)
+            copy[j * 2 * FLOW_LANES + i] = data[lesser(rows - 1, greater(0, y0 + j)) * step +
+                                                lesser(cols - 1, greater(0, x0 + i))];
+    blendRowsOf(copy, 2 * FLOW_LANES, weights, size, out);
 }
 
 //! What followPoint() asks for.
@@ -40,9 +40,9 @@ public:
 
     Normal begin(int level, const Point& corner)
     {
-        const int wide = window_ + 2;
-        int16_t pixels[(MAX_FLOW_WINDOW + 2) * (MAX_FLOW_WINDOW + 2)];
-        blendWindow(from_, level, {corner.x - 65536, corner.y - 65536}, wide, pixels);
+        const int wide = FLOW_LANES;
+        int16_t pixels[WINDOW_PIXELS];
+        blendWindow(from_, level, {corner.x - 65536, corner.y - 65536}, window_ + 2, pixels);
         Normal n = {0, 0, 0};
         for (int j = 0; j < window_; ++j)
             for (int i = 0; i < window_; ++i)
@@ -50,7 +50,7 @@ public:
                 const int16_t* const p = pixels + (j + 1) * wide + i + 1;
                 const int gx = gradientOf(p[1 - wide] - p[-1 - wide], p[1] - p[-1], p[1 + wide] - p[wide - 1]);
                 const int gy = gradientOf(p[wide - 1] - p[-1 - wide], p[wide] - p[-wide], p[wide + 1] - p[1 - wide]);
-                const int k = j * window_ + i;
+                const int k = j * FLOW_LANES + i;
                 here_[k] = *p;
                 gx_[k] = static_cast<int16_t>(gx);
                 gy_[k] = static_cast<int16_t>(gy);
@@ -62,33 +62,28 @@ public:
     }
     Change against(int level, const Point& corner)
     {
-        int16_t there[MAX_FLOW_WINDOW * MAX_FLOW_WINDOW];
+        int16_t there[MAX_FLOW_WINDOW * FLOW_LANES];
         blendWindow(to_, level, corner, window_, there);
-        Change c = {0, 0};
-        for (int k = 0; k < window_ * window_; ++k)
-        {
-            const int difference = there[k] - here_[k];
-            c.x += gx_[k] * difference;
-            c.y += gy_[k] * difference;
-        }
-        return c;
+        return sumChange(here_, there, gx_, gy_, window_ * FLOW_LANES);
     }
 
 private:
     int window_;
     const Pyramid &from_, &to_;
-    int16_t here_[MAX_FLOW_WINDOW * MAX_FLOW_WINDOW], gx_[MAX_FLOW_WINDOW * MAX_FLOW_WINDOW],
-        gy_[MAX_FLOW_WINDOW * MAX_FLOW_WINDOW];
+    // Lanes behind the window stay 0 in the gradients, so they do not count.
+    int16_t here_[MAX_FLOW_WINDOW * FLOW_LANES] = {}, gx_[MAX_FLOW_WINDOW * FLOW_LANES] = {},
+                                          gy_[MAX_FLOW_WINDOW * FLOW_LANES] = {};
 };
 
 double compareAt(const Pyramid& before, const Point& from, const Pyramid& now, const Point& to)
 {
-    int16_t a[FLOW_PATCH * FLOW_PATCH], b[FLOW_PATCH * FLOW_PATCH];
+    int16_t a[FLOW_PATCH * FLOW_LANES], b[FLOW_PATCH * FLOW_LANES];
     blendWindow(before, 0, patchCorner(from), FLOW_PATCH, a);
     blendWindow(now, 0, patchCorner(to), FLOW_PATCH, b);
     int sumA = 0, sumB = 0, squaresA = 0, squaresB = 0, products = 0;
-    for (int k = 0; k < FLOW_PATCH * FLOW_PATCH; ++k)
+    for (int pixel = 0; pixel < FLOW_PATCH * FLOW_PATCH; ++pixel)
     {
+        const int k = pixel / FLOW_PATCH * FLOW_LANES + pixel % FLOW_PATCH;
         sumA += a[k];
         sumB += b[k];
         squaresA += a[k] * a[k];

@@ -45,11 +45,7 @@ void toGray(const PictureView& picture, RowsView<uint8_t> gray)
                      if (channels == 1)
                          std::copy_n(from, cols, to);
                      else
-                         for (int x = 0; x < cols; ++x)
-                         {
-                             const uint8_t* const pixel = from + static_cast<size_t>(x) * channels;
-                             to[x] = static_cast<uint8_t>(grayOf(pixel[0], pixel[1], pixel[2]));
-                         }
+                         grayRowOf(from, channels, cols, to);
                  }
              });
 }
@@ -87,19 +83,13 @@ void sumTables(const PictureView& gray, uint32_t* sums, uint32_t* squares, size_
                       const int x0 = range.start * BAND, x1 = std::min(cols + 1, range.end * BAND);
                       for (int y = 1; y < rows; ++y)
                       {
-                          const uint32_t* const s = sums + y * step;
-                          const uint32_t* const q = squares + y * step;
-                          uint32_t* const nextS = sums + (y + 1) * step;
-                          uint32_t* const nextQ = squares + (y + 1) * step;
-                          for (int x = x0; x < x1; ++x)
-                              nextS[x] += s[x];
-                          for (int x = x0; x < x1; ++x)
-                              nextQ[x] += q[x];
+                          columnSumsOf(sums + y * step + x0, sums + (y + 1) * step + x0, x1 - x0);
+                          columnSumsOf(squares + y * step + x0, squares + (y + 1) * step + x0, x1 - x0);
                       }
                   });
 }
 
-void blur(const PictureView& gray, RowsView<uint8_t> blurred_)
+void blur(const PictureView& gray, RowsView<uint8_t> out)
 {
     const int cols = gray.cols, rows = gray.rows, taps = 2 * BLUR_REACH + 1;
     forBands(rows,
@@ -110,17 +100,7 @@ void blur(const PictureView& gray, RowsView<uint8_t> blurred_)
                  std::vector<uint16_t> ring(static_cast<size_t>(taps) * cols);
                  const auto rowOf = [&](int y) { return ring.data() + static_cast<size_t>((y + taps) % taps) * cols; };
                  const auto sumRow = [&](int y)
-                 {
-                     const uint8_t* const row = padded(gray.row<uint8_t>(mirrored(y, rows)), cols, BLUR_REACH, memory);
-                     uint16_t* const to = rowOf(y);
-                     for (int x = 0; x < cols; ++x)
-                     {
-                         unsigned sum = row[x] * static_cast<unsigned>(blurTap(0));
-                         for (int k = 1; k <= BLUR_REACH; ++k)
-                             sum += (row[x - k] + row[x + k]) * static_cast<unsigned>(blurTap(k));
-                         to[x] = static_cast<uint16_t>(sum);
-                     }
-                 };
+                 { blurRowOf(padded(gray.row<uint8_t>(mirrored(y, rows)), cols, BLUR_REACH, memory), cols, rowOf(y)); };
                  for (int y = first - BLUR_REACH; y < first + BLUR_REACH; ++y)
                      sumRow(y);
                  for (int y = first; y < end; ++y)
@@ -129,15 +109,7 @@ void blur(const PictureView& gray, RowsView<uint8_t> blurred_)
                      const uint16_t* line[2 * BLUR_REACH + 1];
                      for (int k = -BLUR_REACH; k <= BLUR_REACH; ++k)
                          line[k + BLUR_REACH] = rowOf(y + k);
-                     uint8_t* const to = blurred_.row(y);
-                     for (int x = 0; x < cols; ++x)
-                     {
-                         unsigned sum = line[BLUR_REACH][x] * static_cast<unsigned>(blurTap(0));
-                         for (int k = 1; k <= BLUR_REACH; ++k)
-                             sum += (static_cast<unsigned>(line[BLUR_REACH - k][x]) + line[BLUR_REACH + k][x]) *
-                                    static_cast<unsigned>(blurTap(k));
-                         to[x] = static_cast<uint8_t>(blurred(sum));
-                     }
+                     blurColumnsOf(line, cols, out.row(y));
                  }
              });
 }
@@ -152,26 +124,16 @@ void halve(const PictureView& level, RowsView<uint8_t> next)
                  std::vector<uint16_t> ring(static_cast<size_t>(5) * nextCols);
                  const auto rowOf = [&](int y) { return ring.data() + static_cast<size_t>((y + 5) % 5) * nextCols; };
                  const auto sumRow = [&](int y)
-                 {
-                     const uint8_t* const row = padded(level.row<uint8_t>(mirrored(y, rows)), cols, 2, memory);
-                     uint16_t* const to = rowOf(y);
-                     for (int x = 0; x < nextCols; ++x)
-                     {
-                         const uint8_t* const p = row + 2 * x;
-                         to[x] = static_cast<uint16_t>(p[-2] + p[2] + 4 * (p[-1] + p[1]) + 6 * p[0]);
-                     }
-                 };
+                 { halveRowOf(padded(level.row<uint8_t>(mirrored(y, rows)), cols, 2, memory), nextCols, rowOf(y)); };
                  for (int y = 2 * first - 2; y < 2 * first + 1; ++y)
                      sumRow(y);
                  for (int y = first; y < end; ++y)
                  {
                      sumRow(2 * y + 1);
                      sumRow(2 * y + 2);
-                     const uint16_t *const a = rowOf(2 * y - 2), *const b = rowOf(2 * y - 1), *const c = rowOf(2 * y),
-                                           *const d = rowOf(2 * y + 1), *const e = rowOf(2 * y + 2);
-                     uint8_t* const to = next.row(y);
-                     for (int x = 0; x < nextCols; ++x)
-                         to[x] = static_cast<uint8_t>(halved(a[x] + e[x] + 4u * (b[x] + d[x]) + 6u * c[x]));
+                     const uint16_t* const line[5] = {rowOf(2 * y - 2), rowOf(2 * y - 1), rowOf(2 * y), rowOf(2 * y + 1),
+                                                      rowOf(2 * y + 2)};
+                     halveColumnsOf(line, nextCols, next.row(y));
                  }
              });
 }

@@ -52,28 +52,6 @@ Window hullOf(const Grid& grid, const std::vector<Ranked>& windows)
     return hull;
 }
 
-//! body(scale, window, number) for the windows whose number is wanted(), in no order.
-template <typename Wanted, typename Body> void forWindows(const Grid& grid, const Wanted& wanted, const Body& body)
-{
-    parallel_for_(
-        Range(0, grid.windows),
-        [&](const Range& range)
-        {
-            int s = scaleOf(grid, range.start);
-            for (int n = range.start; n < range.end; ++n)
-            {
-                while (s + 1 < grid.scales && n >= grid.scale[s + 1].first)
-                    ++s;
-                if (!wanted(n))
-                    continue;
-                const int place = n - grid.scale[s].first;
-                const Window window = windowOf(grid.scale[s], place % grid.scale[s].nx, place / grid.scale[s].nx);
-                body(s, window, n);
-            }
-        },
-        grid.windows / 2048. + 1.);
-}
-
 // --- ferns -----------------------------------------------------------------------------------------------------------
 
 //! Leaves of all positive examples.
@@ -107,14 +85,14 @@ void makeExamples(const Work& work, const ObjectView& object, const std::vector<
 }
 
 //! Examples first, first + step, and so on, up to the end: judged with the same posteriors, then counted.
-void learnPositives(const ObjectView& object, const Settings& settings, const std::vector<Codes>& examples,
-                    size_t first, size_t end, size_t step)
+void learnPositives(const ObjectView& object, const Settings& settings, Scratch& scratch, size_t first, size_t end,
+                    size_t step)
 {
-    const auto counts = [&](size_t e)
-    { return sumOf(examples[e], object.posteriors, settings.trees) <= object.state->fernThreshold; };
-    std::vector<uint8_t> judged(examples.size(), 0);
+    const std::vector<Codes>& examples = scratch.examples;
+    std::vector<uint8_t>& judged = scratch.judged;
+    judged.resize(examples.size());
     for (size_t e = first; e < end; e += step)
-        judged[e] = counts(e);
+        judged[e] = sumOf(examples[e], object.posteriors, settings.trees) <= object.state->fernThreshold;
     for (size_t e = first; e < end; e += step)
         for (int t = 0; judged[e] && t < settings.trees; ++t)
             ++object.leaves[examples[e].leaf[t]].positives;
@@ -131,25 +109,26 @@ void countNegatives(const ObjectView& object, const std::vector<uint32_t>& touch
         object.posteriors[leaf] = posteriorOf(object.leaves[leaf]);
 }
 
-void learnFarWindows(const Work& work, const ObjectView& object, const Box& box, Scratch& scratch)
+//! Positives in chunks, then far windows; twice.
+void learnFerns(const ObjectView& object, const Settings& settings, const Box& box, Scratch& scratch)
 {
-    const Settings& settings = *work.settings;
-    Mutex mutex;
-    scratch.touched.clear();
-    makeOffsets(object, settings, work.frame->blurred.step, scratch.offsets);
-    forWindows(
-        *object.grid, [&](int n) { return object.sums[n] >= alikeSum(); },
-        [&](int s, const Window& window, int)
-        {
-            if (!isFar(window, box))
-                return;
-            const Codes codes = codesOf(cornerOf(*work.frame, window), scratch.offsets.of(s), settings);
-            if (sumOf(codes, object.posteriors, settings.trees) < negativeSum(settings.trees))
-                return;
-            const AutoLock lock(mutex);
-            scratch.touched.insert(scratch.touched.end(), codes.leaf, codes.leaf + settings.trees);
-        });
-    countNegatives(object, scratch.touched);
+    const Alike& alike = *object.alike;
+    const size_t examples = scratch.examples.size(), windows = alike.windows.size();
+    scratch.far.resize(windows);
+    for (size_t i = 0; i < windows; ++i)
+        scratch.far[i] = isFar(windowOf(*object.grid, alike.windows[i]), box);
+    for (int pass = 0; pass < 2; ++pass)
+    {
+        for (size_t first = 0; first < examples; first += POSITIVE_CHUNK)
+            learnPositives(object, settings, scratch, first, std::min(examples, first + POSITIVE_CHUNK), 1);
+        scratch.touched.clear();
+        for (size_t i = 0; i < windows; ++i)
+            if (scratch.far[i] &&
+                sumOf(alike.codes[i], object.posteriors, settings.trees) >= negativeSum(settings.trees))
+                scratch.touched.insert(scratch.touched.end(), alike.codes[i].leaf,
+                                       alike.codes[i].leaf + settings.trees);
+        countNegatives(object, scratch.touched);
+    }
 }
 
 // --- templates -------------------------------------------------------------------------------------------------------
@@ -205,18 +184,28 @@ uint32_t trainFerns(const Work& work, const ObjectView& object, const Box& box, 
     const ObjectState& state = *object.state;
     std::vector<Codes> chunks[INIT_CHUNKS], validating;
     Mutex mutex;
-    forWindows(
-        *object.grid, [](int) { return true; },
-        [&](int s, const Window& window, int n)
-        {
-            if (!isFar(window, box) || contrastOf(work.frame->sums, work.frame->squares, window) <
-                                           leastContrast(state.contrast, 4, window.w, window.h))
-                return;
-            const Random r = randomOf(settings.seed, state.number, state.frame, FOR_SPLIT, static_cast<uint32_t>(n));
-            const Codes codes = codesOf(cornerOf(*work.frame, window), scratch.offsets.of(s), settings);
-            const AutoLock lock(mutex);
-            (r.v[0] % 2 ? validating : chunks[r.v[1] % INIT_CHUNKS]).push_back(codes);
-        });
+    forRows(work, object, scratch.layout,
+            [&](const WindowRow& row, Scratch& mine)
+            {
+                const Scale& scale = object.grid->scale[row.scale];
+                const int64_t least = leastContrast(state.contrast, 4, scale.w, scale.h);
+                for (int i = 0; i < row.count; ++i)
+                {
+                    const Window window = windowOf(scale, i, row.j);
+                    mine.wanted[i] =
+                        isFar(window, box) && contrastOf(work.frame->sums, work.frame->squares, window) >= least;
+                }
+                codesOfRow(row, mine.wanted.data(), mine.codes.data());
+                const AutoLock lock(mutex);
+                for (int i = 0; i < row.count; ++i)
+                {
+                    if (!mine.wanted[i])
+                        continue;
+                    const Random r = randomOf(settings.seed, state.number, state.frame, FOR_SPLIT,
+                                              static_cast<uint32_t>(row.first + i));
+                    (r.v[0] % 2 ? validating : chunks[r.v[1] % INIT_CHUNKS]).push_back(mine.codes[i]);
+                }
+            });
     for (int pass = 0; pass < 2; ++pass)
         for (int k = 0; k < INIT_CHUNKS; ++k)
         {
@@ -224,7 +213,7 @@ uint32_t trainFerns(const Work& work, const ObjectView& object, const Box& box, 
             for (const Codes& codes : chunks[k])
                 if (sumOf(codes, object.posteriors, settings.trees) >= negativeSum(settings.trees))
                     scratch.touched.insert(scratch.touched.end(), codes.leaf, codes.leaf + settings.trees);
-            learnPositives(object, settings, scratch.examples, k, scratch.examples.size(), INIT_CHUNKS);
+            learnPositives(object, settings, scratch, k, scratch.examples.size(), INIT_CHUNKS);
             countNegatives(object, scratch.touched);
         }
     uint32_t worst = 0;
@@ -278,10 +267,7 @@ void learnBox(const Work& work, const ObjectView& object)
     if (!near.empty())
     {
         makeExamples(work, object, near, settings.updateWarps, settings.updateAngle, scratch->examples);
-        const size_t count = scratch->examples.size();
-        for (size_t first = 0; first < count; first += POSITIVE_CHUNK)
-            learnPositives(object, settings, scratch->examples, first, std::min(count, first + POSITIVE_CHUNK), 1);
-        learnFarWindows(work, object, box, *scratch);
+        learnFerns(object, settings, box, *scratch);
     }
     learnTemplates(work, object, positive, box, *scratch);
 }
@@ -308,7 +294,7 @@ bool train(const Work& work, const ObjectView& object)
     if (first.stats.contrast <= 0)
         return false;
     state.contrast = first.stats.contrast;
-    makeOffsets(object, settings, work.frame->blurred.step, scratch->offsets);
+    scratch->layout.make(object, settings, work.frame->blurred.step);
     makeExamples(work, object, scratch->ranked, settings.initWarps, settings.initAngle, scratch->examples);
     const uint32_t worstSum = trainFerns(work, object, box, *scratch);
     const double worstRelative = trainTemplates(work, object, box, first, *scratch);

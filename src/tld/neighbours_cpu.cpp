@@ -31,22 +31,15 @@ Patch patchOf(const Frame& frame, const Box& box)
     return patch;
 }
 
-static int dotOf(const uint8_t* a, const uint8_t* b)
-{
-    int dot = 0;
-    for (int i = 0; i < PATCH_STRIDE; ++i)
-        dot += a[i] * b[i];
-    return dot;
-}
-
 Similarity compareTemplates(const ObjectView& object, const Settings& settings, const Patch& patch)
 {
-    const auto with = [&](int slot)
-    {
-        return similarity(dotOf(patch.pixels, object.templates + static_cast<size_t>(slot) * PATCH_STRIDE), patch.stats,
-                          object.stats[slot]);
-    };
     const ObjectState& state = *object.state;
+    const int firstNegative = settings.maxPositives;
+    int dots[MAX_POSITIVES + MAX_NEGATIVES];
+    dotsOf(patch.pixels, object.templates, state.positives, dots); // their slots are the first ones
+    dotsOf(patch.pixels, object.templates + static_cast<size_t>(firstNegative) * PATCH_STRIDE, state.negatives,
+           dots + firstNegative);
+    const auto with = [&](int slot) { return similarity(dots[slot], patch.stats, object.stats[slot]); };
     Similarity best = {0., 0., 0., -1};
     for (int place = 0; place < state.positives; ++place)
     {
@@ -60,7 +53,7 @@ Similarity compareTemplates(const ObjectView& object, const Settings& settings, 
             best.early = greater(best.early, value);
     }
     for (int n = 0; n < state.negatives; ++n)
-        best.negative = greater(best.negative, with(settings.maxPositives + n));
+        best.negative = greater(best.negative, with(firstNegative + n));
     return best;
 }
 

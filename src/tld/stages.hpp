@@ -45,6 +45,10 @@ struct Frame
     Pyramid pyramids[KEPT_FRAMES]; //!< by age; 0: this frame
 };
 
+namespace cpu {
+struct Alike; //!< windows of alikeSum() in the last frame: cpu.hpp
+}
+
 //! What an object is, where its engine keeps it.
 struct ObjectView
 {
@@ -59,6 +63,7 @@ struct ObjectView
     // Of the last frame.
     uint32_t* sums;        //!< of posteriors, for each window; 0 where the variance is too low
     Detection* detections; //!< MAX_DETECTIONS
+    cpu::Alike* alike;     //!< on the CPU only
 };
 
 namespace cpu {
