@@ -179,17 +179,18 @@ __device__ __forceinline__ void judgeListed(const Batch& batch, const ObjectReco
     }
 }
 
-//! For a window that ferns take for the object: counts, and notes what is to be refreshed.
-__device__ __forceinline__ void countNegative(const Settings& settings, const ObjectRecord& object, const Model& model,
-                                              uint32_t sum, const uint32_t* leaves)
+//! Counts, and notes what is to be refreshed.
+__device__ __forceinline__ void countNegative(const ObjectRecord& object, const Model& model, uint32_t leaf)
 {
-    if (sum < negativeSum(settings.trees))
-        return;
-    for (int t = 0; t < settings.trees; ++t)
-    {
-        atomicAdd(&model.leaves[leaves[t]].negatives, 1);
-        atomicOr(object.touched + (leaves[t] >> 5), 1u << (leaves[t] & 31u));
-    }
+    atomicAdd(&model.leaves[leaf].negatives, 1);
+    atomicOr(object.touched + (leaf >> 5), 1u << (leaf & 31u));
+}
+//! For a window that ferns take for the object.
+__device__ __forceinline__ void countNegatives(const Settings& settings, const ObjectRecord& object, const Model& model,
+                                               uint32_t sum, const uint32_t* leaves)
+{
+    for (int t = 0; sum >= negativeSum(settings.trees) && t < settings.trees; ++t)
+        countNegative(object, model, leaves[t]);
 }
 
 //! True in the last block of a launch; what all others did can be seen then. In all threads.

@@ -25,6 +25,7 @@ struct FernMemory
     int corners[WINDOWS];     //!< of the windows with enough variance, in the blurred picture
     uint16_t places[WINDOWS]; //!< in the tile
     uint32_t alike[WINDOWS / 32];
+    uint16_t codes[MAX_TREES][tuning::FERN_THREADS];
     int kept;
 };
 
@@ -69,7 +70,8 @@ __device__ __forceinline__ uint32_t shiftIn(uint32_t leaf, int first, int second
 not zero. */
 template <int FEATURES>
 __device__ __forceinline__ uint32_t sumOfFerns(const Settings& settings, const uint4* offsets, const uint8_t* blurred,
-                                               int corner, const uint32_t* known, const uint16_t* posteriors)
+                                               int corner, const uint32_t* known, const uint16_t* posteriors,
+                                               uint16_t (*codes)[tuning::FERN_THREADS])
 {
     const int features = FEATURES ? FEATURES : settings.features, quads = offsetsPerTree(features) / 4;
     const uint8_t* const pixels = blurred + corner;
@@ -86,36 +88,56 @@ __device__ __forceinline__ uint32_t sumOfFerns(const Settings& settings, const u
             if (2 * q + 1 < features)
                 leaf = shiftIn(leaf, __ldg(pixels + at.z), __ldg(pixels + at.w));
         }
+        codes[t][threadIdx.x] = static_cast<uint16_t>(leaf & ((1u << features) - 1));
         if (known[leaf >> 5] >> (leaf & 31u) & 1u)
             sum += posteriors[leaf];
     }
     return sum;
 }
 
+//! Places in a list for those lanes that want one.
+__device__ __forceinline__ unsigned placeInList(uint32_t* count, bool wanted)
+{
+    const unsigned lane = threadIdx.x & 31u, all = __ballot_sync(WARP, wanted);
+    unsigned base = 0;
+    if (lane == 0 && all)
+        base = atomicAdd(count, static_cast<unsigned>(__popc(all)));
+    return __shfl_sync(WARP, base, 0) + __popc(all & ((1u << lane) - 1));
+}
+
 template <int FEATURES>
 __device__ __forceinline__ void judgeKept(const Batch& batch, const ObjectRecord& object, const Model& model,
-                                          const uint32_t* known, int number, FernMemory& m)
+                                          const uint32_t* known, const Tile& tile, int number, FernMemory& m)
 {
-    const uint32_t threshold = object.live->states[object.live->current].fernThreshold;
+    Live& live = *object.live;
+    const uint32_t threshold = live.states[live.current].fernThreshold;
     const int lane = threadIdx.x & 31, kept = m.kept;
     for (int first = static_cast<int>(threadIdx.x & ~31u); first < kept; first += tuning::FERN_THREADS)
     {
-        const int k = ::min(first + lane, kept - 1);
-        uint32_t sum =
-            sumOfFerns<FEATURES>(batch.settings, m.offsets, batch.blurred.data, m.corners[k], known, model.posteriors);
+        const int k = ::min(first + lane, kept - 1), place = m.places[k];
+        uint32_t sum = sumOfFerns<FEATURES>(batch.settings, m.offsets, batch.blurred.data, m.corners[k], known,
+                                            model.posteriors, m.codes);
         if (first + lane >= kept)
             sum = 0;
-        if (sum >= alikeSum())
-            atomicOr(&m.alike[m.places[k] >> 5], 1u << (m.places[k] & 31));
-        const unsigned passing = __ballot_sync(WARP, sum > threshold);
-        if (!passing)
-            continue;
-        unsigned base = 0;
-        if (lane == 0)
-            base = atomicAdd(&object.live->counts.passed, static_cast<unsigned>(__popc(passing)));
-        base = __shfl_sync(WARP, base, 0) + __popc(passing & ((1u << lane) - 1));
-        if (sum > threshold)
-            object.passed[base] = make_uint2(static_cast<unsigned>(number + m.places[k]), sum);
+        const bool alike = sum >= alikeSum(), passing = first + lane < kept && sum > threshold;
+        if (__any_sync(WARP, alike))
+        {
+            const unsigned at = placeInList(&live.counts.alike, alike);
+            if (alike)
+                atomicOr(&m.alike[place >> 5], 1u << (place & 31));
+            if (alike && at < static_cast<unsigned>(object.alikeCapacity))
+            {
+                object.alikeWindows[at] = packed(tile.scale, tile.first + place);
+                for (int t = 0; t < batch.settings.trees; ++t)
+                    object.alikeCodes[static_cast<size_t>(t) * object.alikeCapacity + at] = m.codes[t][threadIdx.x];
+            }
+        }
+        if (__any_sync(WARP, passing))
+        {
+            const unsigned at = placeInList(&live.counts.passed, passing);
+            if (passing)
+                object.passed[at] = make_uint2(static_cast<unsigned>(number + place), sum);
+        }
     }
 }
 
@@ -144,7 +166,7 @@ __global__ void __launch_bounds__(tuning::FERN_THREADS, tuning::FERN_BLOCKS)
     keepContrast(batch, object, scale, tile.first, m);
     __syncthreads(); // kept windows, tables
     judgeKept<FEATURES>(batch, object, model,
-                        knownShared ? reinterpret_cast<const uint32_t*>(sharedKnown) : model.known,
+                        knownShared ? reinterpret_cast<const uint32_t*>(sharedKnown) : model.known, tile,
                         scale.first + tile.first, m);
     __syncthreads(); // bits
     const int words = ::min(WINDOWS, scale.nx * scale.ny - tile.first + 31) / 32;

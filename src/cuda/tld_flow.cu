@@ -28,7 +28,7 @@ __device__ __forceinline__ LevelView levelOf(const Batch& batch, int slot, int l
     return {batch.level(slot, level), batch.levels.step[level], batch.levels.cols[level], batch.levels.rows[level]};
 }
 
-//! Pixel (i, j) of the blended window whose first pixel is at `corner`. Pixels outside of a level are its outer ones.
+//! The blended pixel at (x, y) and its neighbours. Pixels outside of a level are its outer ones.
 __device__ __forceinline__ int blendedAt(const LevelView& level, const Blend& weights, int x, int y)
 {
     const int x0 = ::min(::max(x, 0), level.cols - 1), x1 = ::min(::max(x + 1, 0), level.cols - 1);
@@ -36,33 +36,52 @@ __device__ __forceinline__ int blendedAt(const LevelView& level, const Blend& we
     const uint8_t *const a = level.data + y0 * level.step, *const b = level.data + y1 * level.step;
     return blended(weights, a[x0], a[x1], b[x0], b[x1]);
 }
+__device__ __forceinline__ bool isInside(const LevelView& level, int x, int y, int size)
+{
+    return x >= 0 && y >= 0 && x + size < level.cols && y + size < level.rows;
+}
 
 //! What followPoint() asks for. @tparam WINDOW its side; 0: that of the settings.
 template <int WINDOW> class WarpSums
 {
 public:
     __device__ WarpSums(const Batch& batch, int from, int to, int16_t* pixels)
-        : batch_(batch), from_(from), to_(to), pixels_(pixels)
-    {}
+        : batch_(batch), from_(from), to_(to), pixels_(pixels), there_()
+    {
+#pragma unroll
+        for (int n = 0; n < PIXELS; ++n)
+        {
+            // Lanes without a pixel have gradients of 0; they look at the last pixel again.
+            const int k = lesser(static_cast<int>(threadIdx.x & 31) + 32 * n, window() * window() - 1);
+            x_[n] = k % window();
+            y_[n] = k / window();
+        }
+    }
 
     __device__ Normal begin(int level, const Point& corner)
     {
         const LevelView view = levelOf(batch_, from_, level);
+        there_ = levelOf(batch_, to_, level);
         const int wide = window() + 2, x0 = (corner.x >> 16) - 1, y0 = (corner.y >> 16) - 1;
         const Blend weights = blendOf(corner.x, corner.y);
         __syncwarp(); // pixels of the level before were read
-        for (int k = threadIdx.x & 31; k < wide * wide; k += 32)
-            pixels_[k] = static_cast<int16_t>(blendedAt(view, weights, x0 + k % wide, y0 + k / wide));
+#pragma unroll
+        for (int n = 0; n < (LARGEST + 2) * (LARGEST + 2); n += 32)
+        {
+            const int k = n + static_cast<int>(threadIdx.x & 31);
+            if (k < wide * wide)
+                pixels_[k] = static_cast<int16_t>(blendedAt(view, weights, x0 + k % wide, y0 + k / wide));
+        }
         __syncwarp(); // pixels
         int xx = 0, xy = 0, yy = 0;
 #pragma unroll
         for (int n = 0; n < PIXELS; ++n)
         {
-            const int k = (threadIdx.x & 31) + 32 * n;
             here_[n] = gx_[n] = gy_[n] = 0;
-            if (k >= window() * window())
+            offset_[n] = static_cast<unsigned>(y_[n] * there_.step + x_[n]);
+            if (!has(n))
                 continue;
-            const int16_t* const p = pixels_ + (k / window() + 1) * wide + k % window() + 1;
+            const int16_t* const p = pixels_ + (y_[n] + 1) * wide + x_[n] + 1;
             here_[n] = *p;
             gx_[n] = gradientOf(p[1 - wide] - p[-1 - wide], p[1] - p[-1], p[1 + wide] - p[wide - 1]);
             gy_[n] = gradientOf(p[wide - 1] - p[-1 - wide], p[wide] - p[-wide], p[wide + 1] - p[1 - wide]);
@@ -72,21 +91,34 @@ public:
         }
         return {sumOfWarp(xx), sumOfWarp(xy), sumOfWarp(yy)};
     }
-    __device__ Change against(int level, const Point& corner)
+    //! Short, as each step waits for the one before: as a rule all pixels are inside, and addresses need no care.
+    __device__ Change against(int, const Point& corner)
     {
-        const LevelView view = levelOf(batch_, to_, level);
         const int x0 = corner.x >> 16, y0 = corner.y >> 16;
         const Blend weights = blendOf(corner.x, corner.y);
+        int there[PIXELS];
+        if (isInside(there_, x0, y0, window()))
+        {
+            const uint8_t* const first = there_.data + (y0 * there_.step + x0);
+#pragma unroll
+            for (int n = 0; n < PIXELS; ++n)
+            {
+                const uint8_t *const a = first + offset_[n], *const b = a + there_.step;
+                there[n] = blended(weights, a[0], a[1], b[0], b[1]);
+            }
+        }
+        else
+        {
+#pragma unroll
+            for (int n = 0; n < PIXELS; ++n)
+                there[n] = blendedAt(there_, weights, x0 + x_[n], y0 + y_[n]);
+        }
         int x = 0, y = 0;
 #pragma unroll
         for (int n = 0; n < PIXELS; ++n)
         {
-            const int k = (threadIdx.x & 31) + 32 * n;
-            if (k >= window() * window())
-                continue;
-            const int difference = blendedAt(view, weights, x0 + k % window(), y0 + k / window()) - here_[n];
-            x += gx_[n] * difference;
-            y += gy_[n] * difference;
+            x += gx_[n] * (there[n] - here_[n]);
+            y += gy_[n] * (there[n] - here_[n]);
         }
         return {sumOfWarp(x), sumOfWarp(y)};
     }
@@ -95,10 +127,14 @@ private:
     static const int LARGEST = WINDOW ? WINDOW : MAX_FLOW_WINDOW, PIXELS = (LARGEST * LARGEST + 31) / 32;
 
     __device__ int window() const { return WINDOW ? WINDOW : batch_.settings.flowWindow; }
+    __device__ bool has(int n) const { return static_cast<int>(threadIdx.x & 31) + 32 * n < window() * window(); }
 
     const Batch& batch_;
     int from_, to_;
     int16_t* pixels_;
+    LevelView there_;
+    int x_[PIXELS], y_[PIXELS];
+    unsigned offset_[PIXELS]; //!< on the level
     int here_[PIXELS], gx_[PIXELS], gy_[PIXELS];
 };
 

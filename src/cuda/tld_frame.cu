@@ -17,38 +17,70 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
-const int TILE = tuning::TILE, REACH = BLUR_REACH, WIDE = TILE + 2 * REACH; // 76
-const int PITCH = 80;                                                       // bytes of a row of a tile with its border
+const int TILE = tuning::TILE, REACH = BLUR_REACH, HIGH = TILE + 2 * REACH; // 76
+//! Tiles begin 8 pixels left of their own first one, so that words of them are words of the picture.
+const int LEFT = 8, PITCH = 80, WORDS = PITCH / 4;
 const int STRIPS = TILE / tuning::STRIP;
+static_assert(LEFT >= REACH && PITCH >= LEFT + TILE + REACH, "the border of a tile");
 
 struct LookMemory
 {
-    uint32_t gray[WIDE * PITCH / 4];
-    uint16_t rows[WIDE * TILE];
+    uint32_t gray[HIGH * WORDS];
+    uint16_t rows[HIGH * TILE];
     int2 strips[STRIPS][TILE];
 };
 
 __device__ __forceinline__ unsigned grayAt(const PictureView& picture, int x, int y)
 {
     const uint8_t* const pixel = picture.row<uint8_t>(y) + static_cast<size_t>(x) * picture.channels;
-    return picture.channels == 1 ? pixel[0] : grayOf(pixel[0], pixel[1], pixel[2]);
+    return picture.channels == 1 ? __ldg(pixel) : grayOf(__ldg(pixel), __ldg(pixel + 1), __ldg(pixel + 2));
 }
 
-//! A tile with its border; its own pixels go to the pyramid too.
+//! Four gray values from x on. @param inside all of them are in the picture, of which rows are whole words.
+__device__ __forceinline__ uint32_t grayWord(const Batch& batch, const PictureView& picture, int x, int y, bool inside)
+{
+    const int py = mirrored(::min(y, batch.rows - 1 + REACH), batch.rows);
+    if (inside)
+        return __ldg(reinterpret_cast<const uint32_t*>(picture.row<uint8_t>(py) + x));
+    uint32_t word = 0;
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+    {
+        const int px = ::max(::min(x + k, batch.cols - 1 + REACH), -REACH);
+        word |= grayAt(picture, mirrored(px, batch.cols), py) << 8 * k;
+    }
+    return word;
+}
+
+//! A tile with its border; its own pixels go to the pyramid too. Several words a thread are on their way at a time.
 __device__ __forceinline__ void loadTile(const Batch& batch, const PictureView& picture, LookMemory& m, int x0, int y0,
                                          uint8_t* gray)
 {
-    uint8_t* const tile = reinterpret_cast<uint8_t*>(m.gray);
-    for (int k = threadIdx.x; k < WIDE * PITCH; k += tuning::LOOK_THREADS)
+    const int AT_ONCE = 6;
+    const bool aligned = picture.channels == 1 && (reinterpret_cast<size_t>(picture.data) | picture.step) % 4 == 0;
+    const bool inside = aligned && x0 >= LEFT && x0 - LEFT + PITCH <= batch.cols;
+    for (int first = threadIdx.x; first < HIGH * WORDS; first += AT_ONCE * tuning::LOOK_THREADS)
     {
-        const int i = k % PITCH, j = k / PITCH;
-        const int px = mirrored(::min(x0 + i - REACH, batch.cols - 1 + REACH), batch.cols);
-        const int py = mirrored(::min(y0 + j - REACH, batch.rows - 1 + REACH), batch.rows);
-        const unsigned value = i < WIDE ? grayAt(picture, px, py) : 0;
-        tile[k] = static_cast<uint8_t>(value);
-        const int x = x0 + i - REACH, y = y0 + j - REACH;
-        if (i >= REACH && i < TILE + REACH && j >= REACH && j < TILE + REACH && x < batch.cols && y < batch.rows)
-            gray[static_cast<size_t>(y) * batch.levels.step[0] + x] = static_cast<uint8_t>(value);
+        uint32_t words[AT_ONCE];
+#pragma unroll
+        for (int n = 0; n < AT_ONCE; ++n)
+        {
+            const int k = ::min(first + n * tuning::LOOK_THREADS, HIGH * WORDS - 1);
+            words[n] = grayWord(batch, picture, x0 - LEFT + k % WORDS * 4, y0 - REACH + k / WORDS, inside);
+        }
+#pragma unroll
+        for (int n = 0; n < AT_ONCE; ++n)
+        {
+            const int k = first + n * tuning::LOOK_THREADS;
+            if (k >= HIGH * WORDS)
+                continue;
+            m.gray[k] = words[n];
+            const int i = k % WORDS * 4 - LEFT, j = k / WORDS - REACH;
+            if (i < 0 || i >= TILE || j < 0 || j >= TILE || x0 + i >= batch.cols || y0 + j >= batch.rows)
+                continue;
+            // The steps of our own pictures are whole words, and what lies behind a row is never read.
+            *reinterpret_cast<uint32_t*>(gray + static_cast<size_t>(y0 + j) * batch.levels.step[0] + x0 + i) = words[n];
+        }
     }
 }
 
@@ -68,23 +100,26 @@ __device__ __forceinline__ unsigned tapsOf(int word)
 //! Four neighbours a thread.
 __device__ __forceinline__ void blurRows(LookMemory& m)
 {
-    for (int k = threadIdx.x; k < WIDE * TILE / 4; k += tuning::LOOK_THREADS)
+    for (int k = threadIdx.x; k < HIGH * TILE / 4; k += tuning::LOOK_THREADS)
     {
         const int j = k / (TILE / 4), i = k % (TILE / 4);
-        const uint32_t* const row = m.gray + j * (PITCH / 4) + i;
-        uint32_t words[5];
+        uint32_t words[6];
 #pragma unroll
-        for (int w = 0; w < 5; ++w)
-            words[w] = i + w < PITCH / 4 ? row[w] : 0;
+        for (int w = 0; w < 6; ++w)
+            words[w] = i + w < WORDS ? m.gray[j * WORDS + i + w] : 0;
+        unsigned sums[4];
 #pragma unroll
         for (int p = 0; p < 4; ++p)
         {
-            unsigned sum = 0;
+            const int from = LEFT - REACH + p; // of the first tap, from words[0] on
+            sums[p] = 0;
 #pragma unroll
             for (int w = 0; w < 4; ++w)
-                sum = __dp4a(__funnelshift_r(words[w], w + 1 < 5 ? words[w + 1] : 0u, 8 * p), tapsOf(w), sum);
-            m.rows[j * TILE + 4 * i + p] = static_cast<uint16_t>(sum);
+                sums[p] = __dp4a(__funnelshift_r(words[from / 4 + w], words[from / 4 + w + 1], from % 4 * 8), tapsOf(w),
+                                 sums[p]);
         }
+        *reinterpret_cast<uint2*>(m.rows + j * TILE + 4 * i) =
+            make_uint2(sums[0] | sums[1] << 16, sums[2] | sums[3] << 16);
     }
 }
 
@@ -114,12 +149,9 @@ __device__ __forceinline__ void blurColumns(const Batch& batch, const LookMemory
             sumB += (b[j + REACH - k] + b[j + REACH + k]) * static_cast<unsigned>(blurTap(k));
         }
         const int x = x0 + i, y = y0 + j0 + j;
-        if (y >= batch.rows || x >= batch.cols)
-            continue;
-        uint8_t* const to = batch.blurred.row(y) + x;
-        to[0] = static_cast<uint8_t>(blurred(sumA));
-        if (x + 1 < batch.cols)
-            to[1] = static_cast<uint8_t>(blurred(sumB));
+        if (y < batch.rows && x < batch.cols) // pixel pairs: rows of our own pictures are longer than pictures
+            *reinterpret_cast<uint16_t*>(batch.blurred.row(y) + x) =
+                static_cast<uint16_t>(blurred(sumA) | blurred(sumB) << 8);
     }
 }
 
@@ -136,7 +168,7 @@ __device__ __forceinline__ void sumColumns(const Batch& batch, LookMemory& m, in
         {
             const int y = y0 + s * tuning::STRIP + j;
             const int value =
-                x < batch.cols && y < batch.rows ? tile[(s * tuning::STRIP + j + REACH) * PITCH + i + REACH] - 128 : 0;
+                x < batch.cols && y < batch.rows ? tile[(s * tuning::STRIP + j + REACH) * PITCH + i + LEFT] - 128 : 0;
             sum.x += value;
             sum.y += value * value;
         }
@@ -190,10 +222,10 @@ __device__ __forceinline__ void addAbove(const Batch& batch, int strip, int x, i
         base[1].x += both.z;
         base[1].y += both.w;
     };
-#pragma unroll 4
+#pragma unroll 8
     for (int g = 0; g < group; ++g)
         add(batch.groups + static_cast<size_t>(g) * batch.stripStep);
-#pragma unroll 4
+#pragma unroll 7
     for (int s = group * STRIPS; s < strip; ++s)
         add(batch.strips + static_cast<size_t>(s) * batch.stripStep);
 }
@@ -230,14 +262,21 @@ __global__ void __launch_bounds__(tuning::TABLE_THREADS) table(const __grid_cons
     {
         const int x = x0 + 2 * static_cast<int>(threadIdx.x);
         int2 column[2] = {}, first[ROWS], own[ROWS], before[ROWS];
+        unsigned pixels[ROWS];
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r)
+            pixels[r] = x < batch.cols && y0 + r < batch.rows
+                            ? *reinterpret_cast<const uint16_t*>(batch.level(slot, 0) +
+                                                                 static_cast<size_t>(y0 + r) * batch.levels.step[0] + x)
+                            : 0u;
         if (x < batch.cols)
             addAbove(batch, strip, x, column);
 #pragma unroll
         for (int r = 0; r < ROWS; ++r)
         {
             const bool inside = x < batch.cols && y0 + r < batch.rows;
-            const uint8_t* const row = batch.level(slot, 0) + static_cast<size_t>(y0 + r) * batch.levels.step[0];
-            const int a = inside ? row[x] - 128 : 0, b = inside && x + 1 < batch.cols ? row[x + 1] - 128 : 0;
+            const int a = inside ? static_cast<int>(pixels[r] & 255u) - 128 : 0;
+            const int b = inside && x + 1 < batch.cols ? static_cast<int>(pixels[r] >> 8) - 128 : 0;
             column[0].x += a;
             column[0].y += a * a;
             column[1].x += b;
@@ -247,16 +286,24 @@ __global__ void __launch_bounds__(tuning::TABLE_THREADS) table(const __grid_cons
         }
         scanWarp(own, before, totals);
         __syncthreads(); // totals of warps; carry
-        if (threadIdx.x < ROWS)
+        if (threadIdx.x < ROWS * WARPS)
         {
-            int2 sum = carry[threadIdx.x];
-            for (int w = 0; w < WARPS; ++w)
+            // A half warp a row.
+            const int r = static_cast<int>(threadIdx.x) / WARPS, w = static_cast<int>(threadIdx.x) % WARPS;
+            const int2 own = totals[threadIdx.x], base = carry[r];
+            int2 sum = own;
+#pragma unroll
+            for (int d = 1; d < WARPS; d *= 2)
             {
-                const int2 total = totals[threadIdx.x * WARPS + w];
-                totals[threadIdx.x * WARPS + w] = sum;
-                sum = make_int2(sum.x + total.x, sum.y + total.y);
+                const int a = __shfl_up_sync(0xffffffffu, sum.x, d, WARPS),
+                          b = __shfl_up_sync(0xffffffffu, sum.y, d, WARPS);
+                sum.x += w >= d ? a : 0;
+                sum.y += w >= d ? b : 0;
             }
-            carry[threadIdx.x] = sum;
+            totals[threadIdx.x] = make_int2(base.x + sum.x - own.x, base.y + sum.y - own.y);
+            __syncwarp(); // the carry was read
+            if (w == WARPS - 1)
+                carry[r] = make_int2(base.x + sum.x, base.y + sum.y);
         }
         __syncthreads(); // sums before each warp
 #pragma unroll

@@ -78,7 +78,7 @@ __device__ __forceinline__ void cluster(DecideMemory& m)
             for (unsigned bits = linkedTo[word]; bits; bits &= bits - 1)
                 label = ::min(label, m.labels[32 * word + __ffs(bits) - 1]);
         changed = __syncthreads_or(label != before); // and all have read
-        if (i < MAX_DETECTIONS)
+        if (changed && i < MAX_DETECTIONS)
             m.labels[i] = label;
     }
     // Clusters in the order of their first windows.

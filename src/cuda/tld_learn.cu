@@ -6,7 +6,7 @@
 //
 //   prepare   copies the model; codes of positive examples, a block an example
 //   teach     a block for the templates, another one for the ferns' positive examples
-//   reject    far windows that are alike: blocks find them among the bits, and judge them; the last block makes posteriors
+//   reject    far windows that are alike, twice; the last block makes posteriors, and goes on with the second pass's positives
 //
 // Cost: 1 MB copied; 100 examples of 260 interpolated pixels; 600 templates against the far detections, only where one is
 // added. Bound by launches and latency; without a lesson, by launches.
@@ -206,6 +206,20 @@ __device__ __forceinline__ void teachTemplates(const Batch& batch, const ObjectR
     }
 }
 
+//! Positive examples, in chunks. @param sums MOST_POSITIVES entries. Ends with a barrier.
+__device__ __forceinline__ void teachFerns(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                           uint32_t* sums)
+{
+    const Live& live = *object.live;
+    const uint32_t threshold = live.states[live.current].fernThreshold;
+    for (int first = 0; first < live.lesson.examples; first += POSITIVE_CHUNK)
+    {
+        const int end = lesser(live.lesson.examples, first + POSITIVE_CHUNK);
+        countPositives(object, model, batch.settings, threshold, first, end, 1, sums);
+        refreshPositives(object, model, batch.settings, first, end, 1);
+    }
+}
+
 __global__ void __launch_bounds__(tuning::THREADS) teach(const __grid_constant__ Batch batch)
 {
     __shared__ union
@@ -223,50 +237,106 @@ __global__ void __launch_bounds__(tuning::THREADS) teach(const __grid_constant__
         teachTemplates(batch, object, model, m.templates);
         return;
     }
-    const uint32_t threshold = live.states[live.current].fernThreshold;
-    for (int first = 0; first < live.lesson.examples; first += POSITIVE_CHUNK)
-    {
-        const int end = lesser(live.lesson.examples, first + POSITIVE_CHUNK);
-        countPositives(object, model, batch.settings, threshold, first, end, 1, m.sums);
-        refreshPositives(object, model, batch.settings, first, end, 1);
-    }
+    teachFerns(batch, object, model, m.sums);
 }
 
 // --- far windows -----------------------------------------------------------------------------------------------------
 
-static_assert(NEGATIVE_CHUNKS == 1, "far windows are one chunk");
-
-__global__ void __launch_bounds__(tuning::THREADS) reject(const __grid_constant__ Batch batch)
+//! Windows with their codes, from the list that ferns() has made. @param first pass: those that are not far leave the list.
+__device__ __forceinline__ void rejectListed(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                             bool first)
 {
-    __shared__ JudgeMemory m;
+    const Settings& settings = batch.settings;
+    const Box box = object.live->lesson.box;
+    const int count = static_cast<int>(object.live->counts.alike);
+    for (int k = static_cast<int>(blockIdx.x) * tuning::THREADS + static_cast<int>(threadIdx.x); k < count;
+         k += static_cast<int>(gridDim.x) * tuning::THREADS)
+    {
+        const uint32_t window = object.alikeWindows[k];
+        if (window == NO_WINDOW)
+            continue;
+        if (first)
+        {
+            const Scale& scale = object.grid->scale[window >> PLACE_BITS];
+            const int place = static_cast<int>(window & ((1u << PLACE_BITS) - 1));
+            if (!isFar(windowOf(scale, place % scale.nx, place / scale.nx), box))
+            {
+                object.alikeWindows[k] = NO_WINDOW;
+                continue;
+            }
+        }
+        uint32_t leaves[MAX_TREES], sum = 0;
+#pragma unroll
+        for (int t = 0; t < MAX_TREES; ++t)
+            if (t < settings.trees)
+            {
+                leaves[t] = (static_cast<uint32_t>(t) << settings.features) +
+                            object.alikeCodes[static_cast<size_t>(t) * object.alikeCapacity + k];
+                sum += model.posteriors[leaves[t]];
+            }
+        if (sum < negativeSum(settings.trees))
+            continue;
+#pragma unroll
+        for (int t = 0; t < MAX_TREES; ++t)
+            if (t < settings.trees)
+                countNegative(object, model, leaves[t]);
+    }
+}
+
+//! The same from their bits, where the list was too short.
+__device__ __forceinline__ void rejectBits(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                           JudgeMemory& m)
+{
+    const int WORDS = tuning::SCAN_WINDOWS / 32;
+    const Grid& grid = *object.grid;
+    for (int first = static_cast<int>(blockIdx.x) * WORDS; first < object.bits.words;
+         first += static_cast<int>(gridDim.x) * WORDS)
+    {
+        __syncthreads(); // the list is free
+        if (threadIdx.x == 0)
+            m.count = 0;
+        __syncthreads(); // zero
+        const int word = first + static_cast<int>(threadIdx.x);
+        int s = 0;
+        while (s + 1 < grid.scales && word >= object.bits.first[s + 1])
+            ++s;
+        unsigned bits = threadIdx.x < WORDS && word < object.bits.words ? object.alike[word] : 0;
+        for (; bits; bits &= bits - 1)
+        {
+            const int place = 32 * (word - object.bits.first[s]) + __ffs(bits) - 1;
+            if (isFar(windowOf(grid.scale[s], place % grid.scale[s].nx, place / grid.scale[s].nx),
+                      object.live->lesson.box))
+                listWindow(m, s, place);
+        }
+        judgeListed(batch, object, model, m,
+                    [&](uint32_t sum, const uint32_t* leaves)
+                    { countNegatives(batch.settings, object, model, sum, leaves); });
+    }
+}
+
+//! @param pass after the first one, the last block goes on with the positive examples of the second one.
+__global__ void __launch_bounds__(tuning::THREADS) reject(const __grid_constant__ Batch batch, int pass)
+{
+    __shared__ union
+    {
+        JudgeMemory judge;
+        uint32_t sums[MOST_POSITIVES];
+    } m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
     Live& live = *object.live;
     if (!live.lesson.learn || live.lesson.near == 0)
         return;
     const Model& model = object.models[1 - live.model];
-    const int first = static_cast<int>(blockIdx.x) * (tuning::SCAN_WINDOWS / 32);
-    if (threadIdx.x == 0)
-        m.count = 0;
-    __syncthreads(); // zero
-    const int word = first + static_cast<int>(threadIdx.x);
-    if (threadIdx.x < tuning::SCAN_WINDOWS / 32 && word < object.bits.words)
-    {
-        const Grid& grid = *object.grid;
-        int s = 0;
-        while (s + 1 < grid.scales && word >= object.bits.first[s + 1])
-            ++s;
-        for (unsigned bits = object.alike[word]; bits; bits &= bits - 1)
-        {
-            const int place = 32 * (word - object.bits.first[s]) + __ffs(bits) - 1;
-            if (isFar(windowOf(grid.scale[s], place % grid.scale[s].nx, place / grid.scale[s].nx), live.lesson.box))
-                listWindow(m, s, place);
-        }
-    }
-    judgeListed(batch, object, model, m,
-                [&](uint32_t sum, const uint32_t* leaves)
-                { countNegative(batch.settings, object, model, sum, leaves); });
-    if (isLastBlock(live, gridDim.x))
-        refreshTouched(batch.settings, object, model);
+    if (live.counts.alike <= static_cast<unsigned>(object.alikeCapacity))
+        rejectListed(batch, object, model, pass == 0);
+    else
+        rejectBits(batch, object, model, m.judge);
+    if (!isLastBlock(live, gridDim.x))
+        return;
+    refreshTouched(batch.settings, object, model);
+    __syncthreads(); // posteriors
+    if (pass == 0)
+        teachFerns(batch, object, model, m.sums);
 }
 
 } // namespace
@@ -278,9 +348,9 @@ void learn(const Batch& batch, detail::StreamHandle stream)
     detail::launch("tld examples", prepare, dim3(tuning::COPY_BLOCKS + examples, batch.count), dim3(EXAMPLE_THREADS), 0,
                    stream, batch);
     detail::launch("tld learn", teach, dim3(2, batch.count), dim3(tuning::THREADS), 0, stream, batch);
-    detail::launch("tld far windows", reject,
-                   dim3(detail::ceilDiv(batch.mostWords, tuning::SCAN_WINDOWS / 32), batch.count),
-                   dim3(tuning::THREADS), 0, stream, batch);
+    for (int pass = 0; pass < 2; ++pass)
+        detail::launch("tld far windows", reject, dim3(tuning::REJECT_BLOCKS, batch.count), dim3(tuning::THREADS), 0,
+                       stream, batch, pass);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

@@ -42,7 +42,7 @@ struct BitLayout
 //! Of the frame in work; zero when it begins.
 struct Counts
 {
-    uint32_t withVariance, passed, detections, accepted;
+    uint32_t withVariance, passed, detections, accepted, alike;
 };
 
 //! What is to be learned from this frame.
@@ -95,6 +95,10 @@ struct ObjectRecord
     // Of the frame in work.
     uint32_t* alike; //!< bits of windows with alikeSum()
     BitLayout bits;
+    // The first of them, in no order, with their codes, so that learning need not look at pixels again.
+    uint32_t* alikeWindows; //!< packed()
+    uint16_t* alikeCodes;   //!< for each tree `alikeCapacity`
+    int alikeCapacity;
     uint2* passed;     //!< number and sum of windows that passed, in no order
     uint8_t* patches;  //!< of detections, PATCH_STRIDE each
     PatchStats* stats; //!< of these patches
@@ -127,12 +131,17 @@ struct Batch
     int count;
     const Tile* tiles;
     int tileCount;
-    int mostWords; //!< of an object's bits
 
     CT_HOST_DEVICE uint8_t* level(int slot, int l) const { return slots + slot * slotBytes + levels.offset[l]; }
     CT_HOST_DEVICE SumTable sumTable() const { return {sums, tableStep}; }
     CT_HOST_DEVICE SumTable squareTable() const { return {squares, tableStep}; }
 };
+
+//! A window of a grid in 32 bits.
+const int PLACE_BITS = 26;
+const uint32_t NO_WINDOW = 0xffffffffu;
+static_assert(MAX_SCALES < 1 << (32 - PLACE_BITS), "scale and place in 32 bits");
+CT_HOST_DEVICE uint32_t packed(int scale, int place) { return static_cast<uint32_t>(scale) << PLACE_BITS | place; }
 
 //! Offsets of a tree lie in pairs, for first and second pixel; an even number of pairs, as they are read two at a time.
 CT_HOST_DEVICE int offsetsPerTree(int features) { return (2 * features + 3) / 4 * 4; }

@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
         listKind(object, kinds, static_cast<uint8_t>(k), m);
         judgeListed(batch, object, model, m,
                     [&](uint32_t sum, const uint32_t* leaves)
-                    { countNegative(batch.settings, object, model, sum, leaves); });
+                    { countNegatives(batch.settings, object, model, sum, leaves); });
     }
     if (!isLastBlock(live, gridDim.x))
         return;

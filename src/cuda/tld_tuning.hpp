@@ -25,6 +25,8 @@ const int KNOWN_BYTES = 32768;
 const int THREADS = 256;
 const int NEAR_LIST = 1024; //!< windows near a box that are ranked in shared memory; more take longer
 
+//! Windows alike whose codes are kept for learning; if there are more, learning computes them again. And its blocks.
+const int ALIKE_WINDOWS = 65536, REJECT_BLOCKS = 64;
 // Learning: windows that one block looks through, and how many of them it judges at a time.
 const int SCAN_WINDOWS = 4096, JUDGED = 64;
 const int COPY_BLOCKS = 64; //!< an object's tables are copied by so many blocks

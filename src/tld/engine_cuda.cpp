@@ -315,9 +315,6 @@ private:
         gpu::Batch batch = frame_.batch;
         batch.settings = settings_;
         batch.count = count;
-        batch.mostWords = 0;
-        for (int i = 0; i < count; ++i)
-            batch.mostWords = std::max(batch.mostWords, records_[i].bits.words);
         batch.tileCount = count > 0 ? lastTiles_[count - 1] : 0;
         if (count == 0)
             return batch;

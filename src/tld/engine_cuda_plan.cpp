@@ -67,6 +67,9 @@ ObjectPlan planObject(void* block, const Grid& grid, const Settings& s)
     r.followed = parts.take<Followed>(FLOW_POINTS);
     r.codes = parts.take<uint16_t>(static_cast<size_t>(gpu::mostExamples(s)) * s.trees);
     r.passed = parts.take<uint2>(grid.windows);
+    r.alikeCapacity = std::min(grid.windows, gpu::tuning::ALIKE_WINDOWS);
+    r.alikeWindows = parts.take<uint32_t>(r.alikeCapacity);
+    r.alikeCodes = parts.take<uint16_t>(static_cast<size_t>(r.alikeCapacity) * s.trees);
     plan.bytes = parts.bytes();
     return plan;
 }
