@@ -256,7 +256,7 @@ public:
         }
     }
 
-    //! A line for one tracker on one sequence.
+    //! A line for one tracker on one sequence: means over the seeds, the least and the largest F, milliseconds a frame.
     void run(const Sequence& s, const std::string& tracker, const Maker& make, bool seeded)
     {
         Quality mean;
@@ -282,9 +282,10 @@ public:
                 writeVideo(videos_ + "/" + s.name + "_" + tracker + ".avi", s, boxes);
         }
         const std::string absent = format("%.4g/%d", static_cast<double>(mean.replied) / runs, mean.absent / runs);
-        std::cout << format("%-12s %s frames=%zu P=%.3f R=%.3f F=%.3f F50=%.3f absent=%s min=%.3f max=%.3f ms=%.2f",
-                            s.name.c_str(), tracker.c_str(), s.frames.size(), mean.precision, mean.recall, mean.f,
-                            mean.f50, absent.c_str(), least, most, mean.ms)
+        std::cout << (seeded ? s.name : s.name + "/" + tracker)
+                  << format(" frames=%zu P=%.3f R=%.3f F=%.3f F50=%.3f absent=%s min=%.3f ms=%.2f max=%.3f",
+                            s.frames.size(), mean.precision, mean.recall, mean.f, mean.f50, absent.c_str(), least,
+                            mean.ms, most)
                   << std::endl;
     }
 

@@ -38,6 +38,7 @@ public:
         CV_Error_(Error::StsParseError, ("%s: %s: %s", file_.c_str(), place_.text().c_str(), why));
     }
 
+    bool isList() const { return node_.isSeq(); }
     bool has(const char* name) const { return node_.isMap() && !node_[name].empty(); }
     FileNode member(const char* name) const { return node_.isMap() ? node_[name] : FileNode(); }
 

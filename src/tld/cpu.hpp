@@ -25,24 +25,43 @@ Similarity compareTemplates(const ObjectView& object, const Settings& settings, 
 //! Bytes behind the last pixel of each row that vectors read, but do not use.
 const int ROW_SLACK = 64;
 
-//! Leaves of a window, one a tree, as places in ObjectView::posteriors.
+//! Of a window: codeOf() of each tree.
 struct Codes
 {
-    uint32_t leaf[MAX_TREES];
+    uint16_t code[MAX_TREES];
 };
-inline uint32_t sumOf(const Codes& codes, const uint16_t* posteriors, int trees)
+inline uint32_t sumOf(const Codes& codes, const uint16_t* posteriors, const Settings& settings)
 {
     uint32_t sum = 0;
-    for (int t = 0; t < trees; ++t)
-        sum += posteriors[codes.leaf[t]];
+    for (int t = 0; t < settings.trees; ++t, posteriors += static_cast<size_t>(1) << settings.features)
+        sum += posteriors[codes.code[t]];
     return sum;
 }
 
-//! In no order. Ferns have their codes anyway, and learn from them if the frame turns out to be worth it.
+//! Windows of alikeSum(), in no order. Ferns have their codes anyway, and learn from them if the frame turns out to be worth it.
 struct Alike
 {
     std::vector<int> windows; //!< numbers
     std::vector<Codes> codes;
+};
+
+//! A window and what it is chosen by.
+struct Ranked
+{
+    double overlap;
+    uint32_t key;
+    int number;
+};
+
+//! What an object learns from in a frame.
+struct Lesson
+{
+    Alike alike;
+    bool wanted = false;
+    Box positive = {};             //!< the next template
+    std::vector<Codes> examples;   //!< positive ones for ferns; none: ferns do not learn
+    std::vector<uint8_t> judged;   //!< room for a mark at each of either
+    std::vector<Ranked> negatives; //!< templates, in the order in which they are learned
 };
 
 //! One row of windows of one scale, as its ferns look at it.
@@ -66,22 +85,11 @@ struct Layout
     void make(const ObjectView& object, const Settings& settings, size_t step);
 };
 
-//! A window and what it is chosen by.
-struct Ranked
-{
-    double overlap;
-    uint32_t key;
-    int number;
-};
-
-//! Of one object in one frame.
+//! Of a stage.
 struct Scratch
 {
     Layout layout;
     std::vector<Ranked> ranked;
-    std::vector<Codes> examples;
-    std::vector<uint8_t> judged, far;
-    std::vector<uint32_t> touched; //!< leaves that negatives are counted in
     std::vector<Cluster> clusters;
     // Of a thread that goes through rows.
     std::vector<uint8_t> wanted;
@@ -91,7 +99,8 @@ struct Scratch
 
 /** body(row, scratch of the thread) for all rows of windows, in no order. scratch.wanted and scratch.codes have room for a row;
 body marks which windows are wanted, and codesOfRow() gives their codes. */
-template <typename Body> void forRows(const Work& work, const ObjectView& object, const Layout& layout, const Body& body)
+template <typename Body>
+void forRows(const Work& work, const ObjectView& object, const Layout& layout, const Body& body)
 {
     const Grid& grid = *object.grid;
     const Settings& settings = *work.settings;

@@ -4,6 +4,7 @@
 #include "../precomp.hpp"
 #include "cpu.hpp"
 #include "engine.hpp"
+#include "pictures_cpu.hpp"
 #include <algorithm>
 #include <cstring>
 
@@ -11,131 +12,13 @@ namespace cv { namespace cuda { namespace tld {
 
 namespace {
 
-//! What is made of the last frames.
-class Pictures
-{
-public:
-    bool empty() const { return frame_.cols == 0; }
-    bool fits(int cols, int rows) const { return frame_.cols == cols && frame_.rows == rows; }
-    const Frame& frame() const { return frame_; }
-
-    //! Room for all, before any work.
-    void create(int cols, int rows, const Settings& settings)
-    {
-        if (fits(cols, rows))
-            return;
-        Pictures other;
-        other.frame_.cols = cols;
-        other.frame_.rows = rows;
-        const int levels = levelsOf(cols, rows, settings);
-        for (Slot& slot : other.slots_)
-            slot.create(cols, rows, levels);
-        other.blurred_ = withSlack(rows, cols);
-        other.sums_.create(rows + 1, cols + 1, CV_32SC1);
-        other.squares_.create(rows + 1, cols + 1, CV_32SC1);
-        std::swap(*this, other);
-        frame_.blurred = {blurred_.data, blurred_.step};
-        frame_.sums = {sums_.ptr<uint32_t>(), sums_.step1()};
-        frame_.squares = {squares_.ptr<uint32_t>(), squares_.step1()};
-    }
-
-    //! Gray values, tables of sums, and blurred pixels. The pyramids of frames that were kept stay.
-    void look(const PictureView& picture)
-    {
-        Slot& slot = slots_[SPARE];
-        cpu::toGray(picture, {slot.level[0].data, slot.level[0].step});
-        frame_.gray = {slot.level[0].data, slot.level[0].step};
-        const PictureView gray = viewOf(slot.level[0]);
-        cpu::sumTables(gray, sums_.ptr<uint32_t>(), squares_.ptr<uint32_t>(), sums_.step1());
-        cpu::blur(gray, {blurred_.data, blurred_.step});
-    }
-    //! After look(): this is the next frame.
-    void push()
-    {
-        finish(slots_[SPARE]);
-        std::rotate(slots_, slots_ + SPARE, slots_ + SPARE + 1);
-        list();
-    }
-    //! After look(): this is the current frame.
-    void replace()
-    {
-        finish(slots_[SPARE]);
-        std::swap(slots_[0], slots_[SPARE]);
-        list();
-    }
-
-    std::vector<uint8_t> grayOf(int age) const
-    {
-        std::vector<uint8_t> gray(static_cast<size_t>(frame_.cols) * frame_.rows);
-        slots_[age].level[0].copyTo(Mat(frame_.rows, frame_.cols, CV_8UC1, gray.data()));
-        return gray;
-    }
-    void setGray(int age, const std::vector<uint8_t>& gray)
-    {
-        std::copy(gray.begin(), gray.end(), slots_[age].level[0].begin<uint8_t>());
-        finish(slots_[age]);
-        list();
-    }
-
-private:
-    static const int SPARE = KEPT_FRAMES;
-
-    //! Vectors may read behind rows, the last one too.
-    static Mat withSlack(int rows, int cols)
-    {
-        return Mat(rows, cols + cpu::ROW_SLACK, CV_8UC1, Scalar(0)).colRange(0, cols);
-    }
-
-    struct Slot
-    {
-        std::vector<Mat> level;
-
-        void create(int cols, int rows, int levels)
-        {
-            for (int l = 0; l < levels; ++l, cols = (cols + 1) / 2, rows = (rows + 1) / 2)
-                level.push_back(withSlack(rows, cols));
-        }
-    };
-
-    static PictureView viewOf(const Mat& level)
-    {
-        return {level.data, level.step, level.cols, level.rows, detail::DEPTH_8U, 1};
-    }
-    static void finish(const Slot& slot)
-    {
-        for (size_t l = 1; l < slot.level.size(); ++l)
-            cpu::halve(viewOf(slot.level[l - 1]), {slot.level[l].data, slot.level[l].step});
-    }
-    //! Pyramids by age.
-    void list()
-    {
-        for (int age = 0; age < KEPT_FRAMES; ++age)
-        {
-            Pyramid& pyramid = frame_.pyramids[age];
-            pyramid.levels = static_cast<int>(slots_[age].level.size());
-            for (int l = 0; l < pyramid.levels; ++l)
-            {
-                const Mat& level = slots_[age].level[l];
-                pyramid.data[l] = level.data;
-                pyramid.step[l] = level.step;
-                pyramid.cols[l] = level.cols;
-                pyramid.rows[l] = level.rows;
-            }
-        }
-        frame_.gray = {slots_[0].level[0].data, slots_[0].level[0].step};
-    }
-
-    Slot slots_[KEPT_FRAMES + 1]; //!< by age; the last one is spare
-    Mat blurred_, sums_, squares_;
-    Frame frame_ = {};
-};
-
-//! All that belongs to one object.
+/** All that belongs to one object. Stages work on what will be its state and its detections; commit() cannot fail. Leaves and
+templates change behind it. */
 struct Object
 {
     int width, height; //!< when it was learned
     Grid grid;
-    ObjectState state = {};
+    ObjectState state = {}, next = {};
     std::vector<Feature> features;
     std::vector<Leaf> leaves;
     std::vector<uint16_t> posteriors;
@@ -143,8 +26,9 @@ struct Object
     std::vector<PatchStats> stats;
     std::vector<uint16_t> order;
     std::vector<uint32_t> sums;
-    std::vector<Detection> detections;
-    cpu::Alike alike;
+    std::vector<Detection> detections, nextDetections;
+    cpu::Lesson lesson;
+    bool learning = false; //!< this frame is to be learned and committed
 
     Object(int theWidth, int theHeight, int cols, int rows, const Settings& settings)
         : width(theWidth),
@@ -157,7 +41,8 @@ struct Object
           stats(settings.maxPositives + settings.maxNegatives),
           order(settings.maxPositives, 0),
           sums(grid.windows, 0),
-          detections(MAX_DETECTIONS)
+          detections(MAX_DETECTIONS),
+          nextDetections(MAX_DETECTIONS)
     {
         makeFeatures(settings.seed, features.data());
         features.resize(static_cast<size_t>(settings.trees) * settings.features);
@@ -165,9 +50,23 @@ struct Object
 
     ObjectView view()
     {
-        return {&state,           &grid,        features.data(), leaves.data(), posteriors.data(),
-                templates.data(), stats.data(), order.data(),    sums.data(),   detections.data(),
-                &alike};
+        return {&next,
+                &grid,
+                features.data(),
+                leaves.data(),
+                posteriors.data(),
+                templates.data(),
+                stats.data(),
+                order.data(),
+                sums.data(),
+                nextDetections.data(),
+                &lesson};
+    }
+    void begin() { next = state; }
+    void commit() noexcept
+    {
+        state = next;
+        detections.swap(nextDetections);
     }
 
     void setTemplate(int slot, const uint8_t* pixels)
@@ -194,9 +93,10 @@ public:
         std::unique_ptr<Object> object(new Object(box.w, box.h, frame.cols, frame.rows, settings_));
         objects_.reserve(objects_.size() + 1);
         pictures_.look(frame);
-        beginTraining(object->state, box, number, settings_);
+        beginTraining(object->next, box, number, settings_);
         if (!cpu::train(work(), object->view()))
             return false;
+        object->commit();
         pictures_.replace();
         objects_.push_back(std::move(object));
         return true;
@@ -226,25 +126,25 @@ public:
     {
         pictures_.look(frame);
         pictures_.push();
-        forObjects(
-            [&](Object& object, int index)
-            {
-                const ObjectView view = object.view();
-                cpu::flow(work(), view);
-                cpu::ferns(work(), view);
-                cpu::select(work(), view);
-                cpu::nearestNeighbours(work(), view, true);
-                cpu::integrate(work(), view);
-                cpu::learn(work(), view);
-                if (results)
-                    resultOf(object.state, settings_, results.as<double>().row(index));
-            });
+        try
+        {
+            forObjects([&](Object& object, int) { track(object); });
+        }
+        catch (...)
+        {
+            pictures_.pop();
+            throw;
+        }
+        learnAll();
+        for (int i = 0; results && i < objects(); ++i)
+            resultOf(objects_[i]->state, settings_, results.as<double>().row(i));
     }
 
     void detect(const PictureView& frame, const OutputView& objects, StreamHandle) CV_OVERRIDE
     {
         search(frame);
-        const Object& object = *objects_[0];
+        Object& object = *objects_[0];
+        object.commit();
         for (int i = 0; objects && i < objects.rows; ++i)
             detectionRowOf(object, i, objects.as<double>().row(i));
     }
@@ -252,8 +152,11 @@ public:
     void learn(const PictureView& frame, const Window& box, StreamHandle) CV_OVERRIDE
     {
         search(frame);
-        beginLearning(objects_[0]->state, box);
-        cpu::learnBox(work(), objects_[0]->view());
+        Object& object = *objects_[0];
+        beginLearning(object.next, box);
+        cpu::prepareLessonOf(work(), object.view());
+        cpu::learn(work(), object.view());
+        object.commit();
     }
 
     void reset(int index, const Box& box) CV_OVERRIDE { placeAt(objects_[index]->state, box); }
@@ -325,9 +228,47 @@ private:
             parallel_for_(Range(0, count), some, count);
     }
 
+    //! A frame of one object, up to what it will learn.
+    void track(Object& object)
+    {
+        object.begin();
+        const ObjectView view = object.view();
+        cpu::flow(work(), view);
+        cpu::ferns(work(), view);
+        cpu::select(work(), view);
+        cpu::nearestNeighbours(work(), view, true);
+        cpu::integrate(work(), view);
+        cpu::prepareLesson(work(), view);
+    }
+
+    //! Cannot fail; if there is no memory to start threads, this one does it all.
+    void learnAll() noexcept
+    {
+        std::vector<std::unique_ptr<Object>>& all = objects_;
+        const auto learn = [&](Object& object, int)
+        {
+            if (!object.learning)
+                return;
+            cpu::learn(work(), object.view());
+            object.commit();
+            object.learning = false;
+        };
+        for (const std::unique_ptr<Object>& object : all)
+            object->learning = true;
+        try
+        {
+            forObjects(learn);
+        }
+        catch (...)
+        {}
+        for (const std::unique_ptr<Object>& object : all)
+            learn(*object, 0);
+    }
+
     void search(const PictureView& frame)
     {
         pictures_.look(frame);
+        objects_[0]->begin();
         const ObjectView view = objects_[0]->view();
         cpu::ferns(work(), view);
         cpu::select(work(), view);

@@ -42,13 +42,14 @@ template <typename T> static void append(std::vector<T>& list, const std::vector
 void ferns(const Work& work, const ObjectView& object)
 {
     const Frame& frame = *work.frame;
+    const Settings& settings = *work.settings;
     const Grid& grid = *object.grid;
     const ScratchPool::Lease scratch(*work.scratch);
-    scratch->layout.make(object, *work.settings, frame.blurred.step);
+    scratch->layout.make(object, settings, frame.blurred.step);
     Mutex mutex;
     int withVariance = 0;
-    object.alike->windows.clear();
-    object.alike->codes.clear();
+    object.lesson->alike.windows.clear();
+    object.lesson->alike.codes.clear();
     forRows(work, object, scratch->layout,
             [&](const WindowRow& row, Scratch& mine)
             {
@@ -67,7 +68,7 @@ void ferns(const Work& work, const ObjectView& object)
                 mine.alike.codes.clear();
                 for (int i = 0; i < row.count; ++i)
                 {
-                    const uint32_t sum = mine.wanted[i] ? sumOf(mine.codes[i], object.posteriors, row.trees) : 0;
+                    const uint32_t sum = mine.wanted[i] ? sumOf(mine.codes[i], object.posteriors, settings) : 0;
                     object.sums[row.first + i] = sum;
                     if (sum < alikeSum())
                         continue;
@@ -75,8 +76,8 @@ void ferns(const Work& work, const ObjectView& object)
                     mine.alike.codes.push_back(mine.codes[i]);
                 }
                 const AutoLock lock(mutex);
-                append(object.alike->windows, mine.alike.windows);
-                append(object.alike->codes, mine.alike.codes);
+                append(object.lesson->alike.windows, mine.alike.windows);
+                append(object.lesson->alike.codes, mine.alike.codes);
                 withVariance += count;
             });
     object.state->withVariance = withVariance;

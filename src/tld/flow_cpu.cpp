@@ -27,8 +27,8 @@ void blendWindow(const Pyramid& pyramid, int level, const Point& corner, int siz
     uint8_t copy[(WINDOW_ROWS + 1) * 2 * FLOW_LANES] = {};
     for (int j = 0; j <= size; ++j)
         for (int i = 0; i <= size; ++i)
-            copy[j * 2 * FLOW_LANES + i] = data[lesser(rows - 1, greater(0, y0 + j)) * step +
-                                                lesser(cols - 1, greater(0, x0 + i))];
+            copy[j * 2 * FLOW_LANES + i] =
+                data[lesser(rows - 1, greater(0, y0 + j)) * step + lesser(cols - 1, greater(0, x0 + i))];
     blendRowsOf(copy, 2 * FLOW_LANES, weights, size, out);
 }
 
@@ -72,7 +72,7 @@ private:
     const Pyramid &from_, &to_;
     // Lanes behind the window stay 0 in the gradients, so they do not count.
     int16_t here_[MAX_FLOW_WINDOW * FLOW_LANES] = {}, gx_[MAX_FLOW_WINDOW * FLOW_LANES] = {},
-                                          gy_[MAX_FLOW_WINDOW * FLOW_LANES] = {};
+                                    gy_[MAX_FLOW_WINDOW * FLOW_LANES] = {};
 };
 
 double compareAt(const Pyramid& before, const Point& from, const Pyramid& now, const Point& to)

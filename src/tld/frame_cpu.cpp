@@ -131,8 +131,8 @@ void halve(const PictureView& level, RowsView<uint8_t> next)
                  {
                      sumRow(2 * y + 1);
                      sumRow(2 * y + 2);
-                     const uint16_t* const line[5] = {rowOf(2 * y - 2), rowOf(2 * y - 1), rowOf(2 * y), rowOf(2 * y + 1),
-                                                      rowOf(2 * y + 2)};
+                     const uint16_t* const line[5] = {rowOf(2 * y - 2), rowOf(2 * y - 1), rowOf(2 * y),
+                                                      rowOf(2 * y + 1), rowOf(2 * y + 2)};
                      halveColumnsOf(line, nextCols, next.row(y));
                  }
              });

@@ -75,60 +75,77 @@ void makeExamples(const Work& work, const ObjectView& object, const std::vector<
                           const bool mirror = e / windows > warps;
                           const Warp warp = makeWarp(settings, state.number, state.frame, k, hull, angle);
                           for (int t = 0; t < settings.trees; ++t)
-                              examples[e].leaf[t] =
-                                  (static_cast<uint32_t>(t) << settings.features) +
-                                  exampleCode(object.features + t * settings.features, settings.features, t, window,
-                                              mirror, warp, k == 0, settings, state.number, state.frame, e, frame.cols,
-                                              frame.rows, at);
+                              examples[e].code[t] = static_cast<uint16_t>(exampleCode(
+                                  object.features + t * settings.features, settings.features, t, window, mirror, warp,
+                                  k == 0, settings, state.number, state.frame, e, frame.cols, frame.rows, at));
                       }
                   });
 }
 
-//! Examples first, first + step, and so on, up to the end: judged with the same posteriors, then counted.
-void learnPositives(const ObjectView& object, const Settings& settings, Scratch& scratch, size_t first, size_t end,
-                    size_t step)
+//! Examples first, first + step, and so on, up to the end.
+struct Chunk
 {
-    const std::vector<Codes>& examples = scratch.examples;
-    std::vector<uint8_t>& judged = scratch.judged;
-    judged.resize(examples.size());
-    for (size_t e = first; e < end; e += step)
-        judged[e] = sumOf(examples[e], object.posteriors, settings.trees) <= object.state->fernThreshold;
-    for (size_t e = first; e < end; e += step)
-        for (int t = 0; judged[e] && t < settings.trees; ++t)
-            ++object.leaves[examples[e].leaf[t]].positives;
-    for (size_t e = first; e < end; e += step)
-        for (int t = 0; judged[e] && t < settings.trees; ++t)
-            object.posteriors[examples[e].leaf[t]] = posteriorOf(object.leaves[examples[e].leaf[t]]);
+    size_t first, end, step;
+};
+
+//! Marks the examples of a chunk that count, as the posteriors are now.
+void judge(const ObjectView& object, const Settings& settings, const std::vector<Codes>& list, const Chunk& chunk,
+           bool positive, uint8_t* marks)
+{
+    for (size_t e = chunk.first; e < chunk.end; e += chunk.step)
+    {
+        const uint32_t sum = sumOf(list[e], object.posteriors, settings);
+        marks[e] = positive ? sum <= object.state->fernThreshold : sum >= negativeSum(settings.trees);
+    }
 }
 
-void countNegatives(const ObjectView& object, const std::vector<uint32_t>& touched)
+//! Counts those that are marked.
+void count(const ObjectView& object, const Settings& settings, const std::vector<Codes>& list, const Chunk& chunk,
+           bool positive, const uint8_t* marks)
 {
-    for (uint32_t leaf : touched)
-        ++object.leaves[leaf].negatives;
-    for (uint32_t leaf : touched)
-        object.posteriors[leaf] = posteriorOf(object.leaves[leaf]);
+    const auto leafOf = [&](size_t e, int t)
+    { return (static_cast<size_t>(t) << settings.features) + list[e].code[t]; };
+    for (size_t e = chunk.first; e < chunk.end; e += chunk.step)
+        for (int t = 0; marks[e] && t < settings.trees; ++t)
+        {
+            Leaf& leaf = object.leaves[leafOf(e, t)];
+            ++(positive ? leaf.positives : leaf.negatives);
+        }
+    for (size_t e = chunk.first; e < chunk.end; e += chunk.step)
+        for (int t = 0; marks[e] && t < settings.trees; ++t)
+            object.posteriors[leafOf(e, t)] = posteriorOf(object.leaves[leafOf(e, t)]);
 }
 
 //! Positives in chunks, then far windows; twice.
-void learnFerns(const ObjectView& object, const Settings& settings, const Box& box, Scratch& scratch)
+void learnFerns(const ObjectView& object, const Settings& settings)
 {
-    const Alike& alike = *object.alike;
-    const size_t examples = scratch.examples.size(), windows = alike.windows.size();
-    scratch.far.resize(windows);
-    for (size_t i = 0; i < windows; ++i)
-        scratch.far[i] = isFar(windowOf(*object.grid, alike.windows[i]), box);
+    Lesson& lesson = *object.lesson;
+    const auto learnChunk = [&](const std::vector<Codes>& list, const Chunk& chunk, bool positive)
+    {
+        judge(object, settings, list, chunk, positive, lesson.judged.data());
+        count(object, settings, list, chunk, positive, lesson.judged.data());
+    };
+    const size_t examples = lesson.examples.size();
     for (int pass = 0; pass < 2; ++pass)
     {
         for (size_t first = 0; first < examples; first += POSITIVE_CHUNK)
-            learnPositives(object, settings, scratch, first, std::min(examples, first + POSITIVE_CHUNK), 1);
-        scratch.touched.clear();
-        for (size_t i = 0; i < windows; ++i)
-            if (scratch.far[i] &&
-                sumOf(alike.codes[i], object.posteriors, settings.trees) >= negativeSum(settings.trees))
-                scratch.touched.insert(scratch.touched.end(), alike.codes[i].leaf,
-                                       alike.codes[i].leaf + settings.trees);
-        countNegatives(object, scratch.touched);
+            learnChunk(lesson.examples, {first, std::min(examples, first + POSITIVE_CHUNK), 1}, true);
+        learnChunk(lesson.alike.codes, {0, lesson.alike.codes.size(), 1}, false);
     }
+}
+
+//! Leaves only far windows.
+void keepFar(const ObjectView& object, const Box& box, Alike& alike)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < alike.windows.size(); ++i)
+        if (isFar(windowOf(*object.grid, alike.windows[i]), box))
+        {
+            alike.windows[kept] = alike.windows[i];
+            alike.codes[kept++] = alike.codes[i];
+        }
+    alike.windows.resize(kept);
+    alike.codes.resize(kept);
 }
 
 // --- templates -------------------------------------------------------------------------------------------------------
@@ -152,27 +169,29 @@ void learnNegative(const Work& work, const ObjectView& object, const Patch& patc
         store(object, placeNegative(*object.state, added++, *work.settings), patch);
 }
 
-void learnTemplates(const Work& work, const ObjectView& object, const Box& positive, const Box& box, Scratch& scratch)
+void learnTemplates(const Work& work, const ObjectView& object)
+{
+    const Lesson& lesson = *object.lesson;
+    uint32_t added = 0;
+    learnPositive(work, object, patchOf(*work.frame, lesson.positive), added);
+    for (const Ranked& r : lesson.negatives)
+        learnNegative(work, object, patchOf(*work.frame, boxOf(windowOf(*object.grid, r.number))), added);
+}
+
+//! Far detections in the order in which they are learned.
+void orderNegatives(const ObjectView& object, const Settings& settings, const Box& box, std::vector<Ranked>& far)
 {
     const ObjectState& state = *object.state;
-    uint32_t added = 0;
-    learnPositive(work, object, patchOf(*work.frame, positive), added);
-    std::vector<Ranked>& far = scratch.ranked;
     far.clear();
     for (int i = 0; i < state.detections; ++i)
     {
-        const int number = object.detections[i].number;
-        if (isFar(object.detections[i].window, box))
-            far.push_back(
-                {0.,
-                 randomOf(work.settings->seed, state.number, state.frame, FOR_ORDER, static_cast<uint32_t>(number))
-                     .v[0],
-                 number});
+        const Detection& d = object.detections[i];
+        const uint32_t index = static_cast<uint32_t>(d.number);
+        if (isFar(d.window, box))
+            far.push_back({0., randomOf(settings.seed, state.number, state.frame, FOR_ORDER, index).v[0], d.number});
     }
     std::sort(far.begin(), far.end(),
               [](const Ranked& a, const Ranked& b) { return a.key != b.key ? a.key < b.key : a.number < b.number; });
-    for (const Ranked& r : far)
-        learnNegative(work, object, patchOf(*work.frame, boxOf(windowOf(*object.grid, r.number))), added);
 }
 
 // --- first training --------------------------------------------------------------------------------------------------
@@ -206,19 +225,21 @@ uint32_t trainFerns(const Work& work, const ObjectView& object, const Box& box, 
                     (r.v[0] % 2 ? validating : chunks[r.v[1] % INIT_CHUNKS]).push_back(mine.codes[i]);
                 }
             });
+    const std::vector<Codes>& examples = object.lesson->examples;
+    std::vector<uint8_t> positive(examples.size()), negative;
     for (int pass = 0; pass < 2; ++pass)
-        for (int k = 0; k < INIT_CHUNKS; ++k)
+        for (size_t k = 0; k < INIT_CHUNKS; ++k)
         {
-            scratch.touched.clear();
-            for (const Codes& codes : chunks[k])
-                if (sumOf(codes, object.posteriors, settings.trees) >= negativeSum(settings.trees))
-                    scratch.touched.insert(scratch.touched.end(), codes.leaf, codes.leaf + settings.trees);
-            learnPositives(object, settings, scratch, k, scratch.examples.size(), INIT_CHUNKS);
-            countNegatives(object, scratch.touched);
+            const Chunk those = {k, examples.size(), INIT_CHUNKS}, all = {0, chunks[k].size(), 1};
+            negative.resize(all.end);
+            judge(object, settings, examples, those, true, positive.data());
+            judge(object, settings, chunks[k], all, false, negative.data());
+            count(object, settings, examples, those, true, positive.data());
+            count(object, settings, chunks[k], all, false, negative.data());
         }
     uint32_t worst = 0;
     for (const Codes& codes : validating)
-        worst = greater(worst, sumOf(codes, object.posteriors, settings.trees));
+        worst = greater(worst, sumOf(codes, object.posteriors, settings));
     return worst;
 }
 
@@ -256,29 +277,41 @@ double trainTemplates(const Work& work, const ObjectView& object, const Box& box
 
 } // namespace
 
-void learnBox(const Work& work, const ObjectView& object)
+void prepareLessonOf(const Work& work, const ObjectView& object)
 {
     const Settings& settings = *work.settings;
-    const Box box = object.state->box;
+    Lesson& lesson = *object.lesson;
     const ScratchPool::Lease scratch(*work.scratch);
     std::vector<Ranked>& near = scratch->ranked;
+    const Box box = object.state->box;
     findNear(*object.grid, box, settings.updateWindows, near);
-    const Box positive = near.empty() ? box : boxOf(windowOf(*object.grid, near[0].number));
+    lesson.positive = near.empty() ? box : boxOf(windowOf(*object.grid, near[0].number));
+    lesson.examples.clear();
     if (!near.empty())
-    {
-        makeExamples(work, object, near, settings.updateWarps, settings.updateAngle, scratch->examples);
-        learnFerns(object, settings, box, *scratch);
-    }
-    learnTemplates(work, object, positive, box, *scratch);
+        makeExamples(work, object, near, settings.updateWarps, settings.updateAngle, lesson.examples);
+    keepFar(object, box, lesson.alike);
+    lesson.judged.resize(std::max(lesson.examples.size(), lesson.alike.codes.size()));
+    orderNegatives(object, settings, box, lesson.negatives);
+    lesson.wanted = true;
 }
 
-void learn(const Work& work, const ObjectView& object)
+void prepareLesson(const Work& work, const ObjectView& object)
 {
+    object.lesson->wanted = false;
     if (!mayLearn(*object.state))
         return;
     const Patch patch = patchOf(*work.frame, object.state->box);
     if (recheck(*object.state, patch.stats, compareTemplates(object, *work.settings, patch), *work.settings))
-        learnBox(work, object);
+        prepareLessonOf(work, object);
+}
+
+void learn(const Work& work, const ObjectView& object) noexcept
+{
+    if (!object.lesson->wanted)
+        return;
+    if (!object.lesson->examples.empty())
+        learnFerns(object, *work.settings);
+    learnTemplates(work, object);
 }
 
 bool train(const Work& work, const ObjectView& object)
@@ -295,7 +328,7 @@ bool train(const Work& work, const ObjectView& object)
         return false;
     state.contrast = first.stats.contrast;
     scratch->layout.make(object, settings, work.frame->blurred.step);
-    makeExamples(work, object, scratch->ranked, settings.initWarps, settings.initAngle, scratch->examples);
+    makeExamples(work, object, scratch->ranked, settings.initWarps, settings.initAngle, object.lesson->examples);
     const uint32_t worstSum = trainFerns(work, object, box, *scratch);
     const double worstRelative = trainTemplates(work, object, box, first, *scratch);
     endTraining(state, worstSum, worstRelative, compareTemplates(object, settings, patchOf(*work.frame, box)),

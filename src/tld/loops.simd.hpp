@@ -102,8 +102,8 @@ void halveRow(const uint8_t* row, int cols, uint16_t* to)
 void halveColumns(const uint16_t* const* rows, int cols, uint8_t* to)
 {
     for (int x = 0; x < cols; ++x)
-        to[x] = static_cast<uint8_t>(
-            halved(rows[0][x] + rows[4][x] + 4u * (rows[1][x] + rows[3][x]) + 6u * rows[2][x]));
+        to[x] =
+            static_cast<uint8_t>(halved(rows[0][x] + rows[4][x] + 4u * (rows[1][x] + rows[3][x]) + 6u * rows[2][x]));
 }
 
 // --- ferns -----------------------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ void rowCodes(const WindowRow& row, const uint8_t* wanted, Codes* codes)
                 uint32_t code = planes.upper[t][lane];
                 if (below > 0)
                     code = code << below | planes.lower[t][lane];
-                codes[i].leaf[t] = (static_cast<uint32_t>(t) << row.features) + (code ^ all);
+                codes[i].code[t] = static_cast<uint16_t>(code ^ all);
             }
     }
 }
@@ -181,10 +181,10 @@ void rowCodes(const WindowRow& row, const uint8_t* wanted, Codes* codes)
         const int* offsets = row.offsets;
         for (int t = 0; t < row.trees; ++t)
         {
-            uint32_t code = static_cast<uint32_t>(t);
+            uint32_t code = 0;
             for (int f = 0; f < row.features; ++f, offsets += 2)
                 code = 2 * code + (corner[offsets[0]] > corner[offsets[1]] ? 1u : 0u);
-            codes[i].leaf[t] = code;
+            codes[i].code[t] = static_cast<uint16_t>(code);
         }
     }
 }

@@ -155,14 +155,24 @@ void writePlace(FileStorage& fs, const ObjectState& s, const History& history)
 
 // --- reading ---------------------------------------------------------------------------------------------------------
 
-void readNumbers(const Item& root, const char* name, int least, int most, int first, int last, std::vector<int>& out)
+//! visit(Item, index) for the elements of a list; from XML, one of a single element comes as that element, an empty one not at all.
+template <typename Visit> void readList(const Item& root, const char* name, int least, int most, const Visit& visit)
 {
+    if (least == 0 && !root.has(name))
+        return;
     root.with(name,
               [&](const Item& list)
               {
+                  if (least <= 1 && most >= 1 && !list.isList())
+                      return visit(list, 0);
                   list.list(least, most);
-                  list.each([&](const Item& number, int) { out.push_back(number.integer(first, last)); });
+                  list.each(visit);
               });
+}
+
+void readNumbers(const Item& root, const char* name, int least, int most, int first, int last, std::vector<int>& out)
+{
+    readList(root, name, least, most, [&](const Item& number, int) { out.push_back(number.integer(first, last)); });
 }
 
 double readReal(const Item& root, const char* name, double least, double most)
@@ -195,33 +205,24 @@ Box readBox(const Item& root, const char* name, bool real)
 
 void readTemplates(const Item& root, const char* name, int most, std::vector<uint8_t>& out)
 {
-    root.with(name,
-              [&](const Item& list)
-              {
-                  list.list(0, most);
-                  list.each([&](const Item& item, int) { appendBytes(item, PATCH_PIXELS, out); });
-              });
+    readList(root, name, 0, most, [&](const Item& item, int) { appendBytes(item, PATCH_PIXELS, out); });
 }
 
 void readLeaves(const Item& root, std::vector<Leaf>& leaves)
 {
-    root.with("leaves",
-              [&](const Item& list)
-              {
-                  const int count = static_cast<int>(leaves.size());
-                  if (list.list(0, 3 * count) % 3 != 0)
-                      list.fail("each leaf has three numbers");
-                  int leaf = -1;
-                  list.each(
-                      [&](const Item& number, int i)
-                      {
-                          if (i % 3 == 0)
-                              leaf = number.integer(leaf + 1, count - 1); // ascending
-                          else
-                              (i % 3 == 1 ? leaves[leaf].positives : leaves[leaf].negatives) =
-                                  number.integer(0, MAX_COUNT);
-                      });
-              });
+    const int count = static_cast<int>(leaves.size());
+    int leaf = -1, numbers = 0;
+    readList(root, "leaves", 0, 3 * count,
+             [&](const Item& number, int i)
+             {
+                 if (i % 3 == 0)
+                     leaf = number.integer(leaf + 1, count - 1); // ascending
+                 else
+                     (i % 3 == 1 ? leaves[leaf].positives : leaves[leaf].negatives) = number.integer(0, MAX_COUNT);
+                 ++numbers;
+             });
+    if (numbers % 3 != 0)
+        root.fail("leaves: each has three numbers");
 }
 
 void readSizes(const Item& root, const Settings& settings, Learned& o)
@@ -289,20 +290,17 @@ void readPlace(const Item& root, const Settings& settings, const Learned& o, Obj
     history.resize(KEPT_FRAMES);
     for (int age = 0; age < KEPT_FRAMES; ++age)
         if (needsFrame(s, age))
-            root.with("frame",
-                      [&](const Item& list)
-                      {
-                          const size_t bytes = static_cast<size_t>(o.cols) * o.rows, chunk = CHUNK_BYTES;
-                          const int chunks = static_cast<int>((bytes + chunk - 1) / chunk);
-                          list.list(chunks, chunks);
-                          list.each(
-                              [&](const Item& item, int i)
-                              {
-                                  const size_t part = std::min(chunk, bytes - i * chunk);
-                                  appendBytes(item, (part + 2) / 3 * 3, history[age]);
-                              });
-                          history[age].resize(bytes);
-                      });
+        {
+            const size_t bytes = static_cast<size_t>(o.cols) * o.rows, chunk = CHUNK_BYTES;
+            const int chunks = static_cast<int>((bytes + chunk - 1) / chunk);
+            readList(root, "frame", chunks, chunks,
+                     [&](const Item& item, int i)
+                     {
+                         const size_t part = std::min(chunk, bytes - i * chunk);
+                         appendBytes(item, (part + 2) / 3 * 3, history[age]);
+                     });
+            history[age].resize(bytes);
+        }
 }
 
 } // namespace
@@ -363,6 +361,8 @@ Saved readSaved(const FileNode& node, const std::string& name)
 
 void saveFile(const std::string& filename, const Saved& saved)
 {
+    if (filename.size() > 3 && filename.compare(filename.size() - 3, 3, ".gz") == 0)
+        CV_Error_(Error::StsBadArg, ("%s: compressed files are not read, so none is written", filename.c_str()));
     FileStorage storage(filename, FileStorage::WRITE);
     if (!storage.isOpened())
         CV_Error_(Error::StsError, ("%s: cannot be written", filename.c_str()));

@@ -46,7 +46,7 @@ struct Frame
 };
 
 namespace cpu {
-struct Alike; //!< windows of alikeSum() in the last frame: cpu.hpp
+struct Lesson; //!< what an object learns from in a frame: cpu.hpp
 }
 
 //! What an object is, where its engine keeps it.
@@ -63,7 +63,7 @@ struct ObjectView
     // Of the last frame.
     uint32_t* sums;        //!< of posteriors, for each window; 0 where the variance is too low
     Detection* detections; //!< MAX_DETECTIONS
-    cpu::Alike* alike;     //!< on the CPU only
+    cpu::Lesson* lesson;   //!< on the CPU only
 };
 
 namespace cpu {
@@ -92,9 +92,14 @@ void select(const Work& work, const ObjectView& object);
 //! @param tracking also the living box: takeSimilarity().
 void nearestNeighbours(const Work& work, const ObjectView& object, bool tracking);
 void integrate(const Work& work, const ObjectView& object);
-void learn(const Work& work, const ObjectView& object);
-//! What follows recheck(): state->box is learned.
-void learnBox(const Work& work, const ObjectView& object);
+/* On the CPU, learning has two parts, so that all that can fail comes before the first change: none of the stages above changes
+leaves or templates. */
+//! recheck(), and what there is to learn from.
+void prepareLesson(const Work& work, const ObjectView& object);
+//! The same without recheck(): state->box is learned.
+void prepareLessonOf(const Work& work, const ObjectView& object);
+//! Ferns and templates. Takes no memory, uses one thread.
+void learn(const Work& work, const ObjectView& object) noexcept;
 /** Learns an object from one box: contrast, ferns, templates, thresholds. state->box is the user's; leaves are 0.
 @return false: the box is flat, or no window fits. */
 bool train(const Work& work, const ObjectView& object);

@@ -3,6 +3,7 @@
 
 #include "arguments.hpp"
 #include "model.hpp"
+#include <cmath>
 
 namespace cv { namespace cuda {
 
@@ -102,7 +103,10 @@ void TLDDetector::convertDetections(InputArray objects, std::vector<Rect>& boxes
         check(table.type(), table.rows, table.cols);
     }
     const double stored = table.at<double>(0, 0);
-    const int count = stored > 0. ? static_cast<int>(std::min(stored, table.rows - 1.)) : 0;
+    if (!(stored >= 0. && stored <= table.rows - 1.) || stored != std::floor(stored))
+        CV_Error_(Error::StsBadArg,
+                  ("TLDDetector: objects: %g of %d rows is no number of detections", stored, table.rows - 1));
+    const int count = static_cast<int>(stored);
     boxes.clear();
     scores.clear();
     for (int i = 1; i <= count; ++i)

@@ -25,7 +25,8 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW float minReplyScore;
 
     // Windows.
-    CV_PROP_RW int minWindow; //!< least side of a window; 0: min(24, max(12, side / 1.44)) of the object. Default 0.
+    /** Least side of a window, 12 to 16384; 0: min(24, max(12, side / 1.44)), side: the object's shorter one. Default 0. */
+    CV_PROP_RW int minWindow;
     CV_PROP_RW double scaleFactor; //!< from one scale to the next, 1.01 to 2. Default 1.2.
     CV_PROP_RW int scales;         //!< smaller and again larger ones than the object's own, 0 to 20. Default 10.
     CV_PROP_RW int
@@ -111,7 +112,8 @@ public:
 
     /** @brief Learns an object, and forgets an older one. Waits.
     @param image CV_8U, 1, 3 (BGR) or 4 (BGRA) channels, up to 2^24 pixels. Mat: CPU; GpuMat: on the device.
-    @param box of the object, inside of the picture, sides at least 12 (and TLDParams.minWindow), not of one gray value.
+    @param box of the object, inside of the picture, sides at least 12 (and TLDParams.minWindow), not of one gray value;
+    some window must overlap it by more than 0.6.
     @param stream of GpuMat. Default: the null stream.
     @throws cv::Exception on other arguments; what was learned before stays. */
     CV_WRAP virtual void init(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;

@@ -122,7 +122,7 @@ public:
 
     /** @brief Adds an object. Waits.
     @param image the last frame given to update(), or the first frame of a video. All objects go on from this picture.
-    @param box of the object, inside of the picture, sides at least 12, not of one gray value.
+    @param box of the object, as in TLDDetector.init().
     @param stream of GpuMat. Default: the null stream.
     @return its id: 0, 1, 2 and so on; ids are not used again.
     @throws cv::Exception on other arguments; nothing is added then. */
