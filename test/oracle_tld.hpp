@@ -20,13 +20,13 @@ inline int leastSide(const TLDParams& p, Size object)
     return p.minWindow ? p.minWindow : std::min(24, std::max(12, static_cast<int>(std::floor(side / 1.44))));
 }
 
-//! Positions along one side: round(i * step), step a percentage of `side`.
+//! Positions along one side: round(i * step), halves up; step a percentage of `side`, and a pixel at least.
 inline std::vector<int> positions(int picture, int window, int side, int percent)
 {
     std::vector<int> all;
     for (int64 i = 0;; ++i)
     {
-        const int64 at = (2 * i * side * percent + 100) / 200; // halves up
+        const int64 at = (2 * i * std::max(100, side * percent) + 100) / 200;
         if (at + window > picture)
             return all;
         all.push_back(static_cast<int>(at));
@@ -66,7 +66,8 @@ inline bool variesEnough(const Mat& gray, const Rect& w, double least)
             squares += v * v;
         }
     const int64 area = w.area();
-    return static_cast<double>(area * squares - sum * sum) >= least * static_cast<double>(area) * static_cast<double>(area);
+    return static_cast<double>(area * squares - sum * sum) >=
+           least * static_cast<double>(area) * static_cast<double>(area);
 }
 
 // --- second stage ----------------------------------------------------------------------------------------------------
@@ -102,45 +103,103 @@ inline Mat blurred(const Mat& gray)
     return result;
 }
 
-struct Feature
+//! Posteriors are whole 32768ths.
+const int64 ONE = 32768;
+
+//! Positive and negative examples.
+struct Leaf
 {
-    Point2d first, second; //!< parts of the window, 0 to 1
+    int64 positives, negatives;
+
+    int64 posterior() const
+    {
+        const int64 all = positives + negatives;
+        return positives == 0 ? 0 : (positives * ONE + all / 2) / all;
+    }
 };
-struct Ferns
+
+//! What has been learned, as files have it.
+struct Model
 {
-    int trees = 0, features = 0;
-    std::vector<Feature> points;                           //!< tree by tree
-    std::map<std::pair<int, int>, std::pair<int, int>> of; //!< (tree, code): positive and negative examples
+    int trees, features, most;
+    int64 fernThreshold; //!< of the sum of posteriors
+    double nnThreshold, contrast;
+    std::vector<int> points; //!< x0, y0, x1, y1 of each comparison in 32768ths of the side less a pixel, tree by tree
+    std::map<int, Leaf> leaves;
 
     int code(const Mat& blurred, const Rect& w, int tree) const
     {
-        const auto at = [&](const Point2d& p)
+        const auto at = [&](int k)
         {
-            const int x = static_cast<int>(std::floor((w.width - 1) * p.x + 0.5));
-            const int y = static_cast<int>(std::floor((w.height - 1) * p.y + 0.5));
-            return blurred.at<uchar>(w.y + y, w.x + x);
+            const int64 x = (int64(w.width - 1) * points[k] + ONE / 2) / ONE;
+            const int64 y = (int64(w.height - 1) * points[k + 1] + ONE / 2) / ONE;
+            return blurred.at<uchar>(w.y + int(y), w.x + int(x));
         };
         int bits = 0;
         for (int k = 0; k < features; ++k)
         {
-            const Feature& f = points[tree * features + k];
-            bits = 2 * bits + (at(f.first) > at(f.second));
+            const int first = 4 * (tree * features + k);
+            bits = 2 * bits + (at(first) > at(first + 2));
         }
         return bits;
     }
-    //! Sum of the trees' posteriors P / (P + N).
-    double sum(const Mat& blurred, const Rect& w) const
+    int64 sum(const Mat& blurred, const Rect& w) const
     {
-        double total = 0.;
+        int64 total = 0;
         for (int tree = 0; tree < trees; ++tree)
         {
-            const auto leaf = of.find({tree, code(blurred, w, tree)});
-            if (leaf != of.end() && leaf->second.first > 0)
-                total += double(leaf->second.first) / (leaf->second.first + leaf->second.second);
+            const auto leaf = leaves.find((tree << features) + code(blurred, w, tree));
+            total += leaf == leaves.end() ? 0 : leaf->second.posterior();
         }
         return total;
     }
 };
+
+inline Model modelOf(const std::string& text, const TLDParams& p)
+{
+    const FileStorage in(text, FileStorage::READ | FileStorage::MEMORY);
+    const FileNode object = in["object"]["object"];
+    Model m;
+    m.trees = p.trees;
+    m.features = p.features;
+    m.most = p.maxDetections;
+    m.fernThreshold = int(object["fernThreshold"]);
+    m.nnThreshold = double(object["nnThreshold"]);
+    m.contrast = double(object["contrast"]);
+    object["features"] >> m.points;
+    std::vector<int> leaves;
+    object["leaves"] >> leaves;
+    for (size_t i = 0; i + 2 < leaves.size(); i += 3)
+        m.leaves[leaves[i]] = {leaves[i + 1], leaves[i + 2]};
+    return m;
+}
+
+struct Passed
+{
+    Rect box;
+    int64 sum;
+};
+//! Windows that vary enough and that the ferns let through, in their order; the most confident ones where there are too many.
+inline std::vector<Passed> passFerns(const Model& m, const Mat& gray, const std::vector<Rect>& windows, double variance,
+                                     int& all)
+{
+    const Mat smooth = blurred(gray);
+    std::vector<Passed> passed;
+    for (const Rect& w : windows)
+        if (variesEnough(gray, w, variance))
+            if (const int64 sum = m.sum(smooth, w); sum > m.fernThreshold)
+                passed.push_back({w, sum});
+    all = static_cast<int>(passed.size());
+    while (static_cast<int>(passed.size()) > m.most)
+    {
+        size_t worst = 0;
+        for (size_t i = 0; i < passed.size(); ++i)
+            if (passed[i].sum <= passed[worst].sum)
+                worst = i;
+        passed.erase(passed.begin() + static_cast<std::ptrdiff_t>(worst));
+    }
+    return passed;
+}
 
 // --- third stage -----------------------------------------------------------------------------------------------------
 

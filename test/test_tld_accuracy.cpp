@@ -34,15 +34,12 @@ struct GridCase
 //! How many windows there are, and that what is found is among them, in their order.
 TEST(Tld_Oracle, windows)
 {
-    const GridCase cases[] = {{Size(320, 240), Rect(50, 60, 50, 40), 10, 10, 0, 1.2},
-                              {Size(320, 240), Rect(50, 60, 36, 21), 10, 10, 0, 1.2},
-                              {Size(320, 240), Rect(50, 60, 25, 36), 10, 10, 24, 1.2},
-                              {Size(161, 97), Rect(5, 6, 12, 12), 10, 10, 0, 1.2},
-                              {Size(161, 97), Rect(0, 0, 161, 97), 10, 10, 0, 1.2},
-                              {Size(161, 97), Rect(1, 0, 160, 31), 3, 17, 0, 1.5},
-                              {Size(64, 333), Rect(9, 100, 33, 31), 20, 25, 13, 1.05},
-                              {Size(33, 32), Rect(1, 1, 31, 30), 0, 33, 0, 2.},
-                              {Size(16, 16), Rect(2, 2, 12, 13), 1, 100, 0, 1.1}};
+    const GridCase cases[] = {
+        {Size(320, 240), Rect(50, 60, 50, 40), 10, 10, 0, 1.2},  {Size(320, 240), Rect(50, 60, 36, 21), 10, 10, 0, 1.2},
+        {Size(320, 240), Rect(50, 60, 25, 36), 10, 10, 24, 1.2}, {Size(161, 97), Rect(5, 6, 12, 12), 10, 10, 0, 1.2},
+        {Size(161, 97), Rect(0, 0, 161, 97), 10, 10, 0, 1.2},    {Size(161, 97), Rect(1, 0, 160, 31), 3, 17, 0, 1.5},
+        {Size(64, 333), Rect(9, 100, 33, 31), 20, 25, 13, 1.05}, {Size(33, 32), Rect(1, 1, 31, 30), 0, 33, 0, 2.},
+        {Size(16, 16), Rect(2, 2, 12, 13), 1, 100, 0, 1.1}};
     for (const GridCase& c : cases)
     {
         SCOPED_TRACE(cv::format("%d x %d, object %d x %d, step %d", c.picture.width, c.picture.height, c.box.width,
@@ -155,7 +152,8 @@ TEST(Tld_Oracle, nearestNeighbours)
     detector->init(scene.frame(0), scene.box(0));
     for (const int t : {6, 12, 18, 24})
         detector->learn(scene.frame(t), scene.box(t));
-    const std::vector<oracle::Patch> positives = templatesIn(*detector, true), negatives = templatesIn(*detector, false);
+    const std::vector<oracle::Patch> positives = templatesIn(*detector, true),
+                                     negatives = templatesIn(*detector, false);
     EXPECT_GT(positives.size(), 1u);
     int rows = 0;
     double least = 1., most = 0.; // relative similarities of accepted and of other windows
@@ -237,7 +235,8 @@ TEST(Tld_Oracle, flowOfKnownShifts)
         const Ptr<TrackerTLD> tracker = TrackerTLD::create(flowOnly());
         tracker->init(world(view), box);
         for (int i = 0; i < gap; ++i)
-            EXPECT_EQ(TrackerTLD::LOST, advance(*tracker, Engine::CPU, texture(700 + i, view.size(), CV_8UC1, 2)).state);
+            EXPECT_EQ(TrackerTLD::LOST,
+                      advance(*tracker, Engine::CPU, texture(700 + i, view.size(), CV_8UC1, 2)).state);
         const Step s = advance(*tracker, Engine::CPU, world(view));
         EXPECT_EQ(gap <= 3, s.state != TrackerTLD::LOST) << gap << " frames of something else";
         EXPECT_TRUE(gap > 3 || overlap(box, s.inside) > 0.98) << s.inside;
@@ -249,11 +248,11 @@ struct Decision
 {
     enum Kind
     {
-        KEEP,    //!< the box of the flow, averaged with windows or not
-        MOVE,    //!< to the only better cluster
-        APPEAR,  //!< lost before, and one cluster
+        KEEP,   //!< the box of the flow, averaged with windows or not
+        MOVE,   //!< to the only better cluster
+        APPEAR, //!< lost before, and one cluster
         LOST,
-        OPEN     //!< too near to a threshold to be said, or it depends on more than one frame
+        OPEN //!< too near to a threshold to be said, or it depends on more than one frame
     } kind;
     Rect2d box;
 };
@@ -279,8 +278,8 @@ Decision decide(const TLDParams& p, const Mat& from, const Mat& to, const Step& 
     for (const oracle::Cluster& c : clusters)
     {
         const double o = overlap(c.box, box);
-        if (std::abs(o - 0.5) < 0.01 || (o < 0.5 && (std::abs(c.confidence - own - margin) < 0.02 ||
-                                                     std::abs(c.confidence - near) < 1e-9)))
+        if (std::abs(o - 0.5) < 0.01 ||
+            (o < 0.5 && (std::abs(c.confidence - own - margin) < 0.02 || std::abs(c.confidence - near) < 1e-9)))
             return {Decision::OPEN, Rect2d()};
         if (o < 0.5 && c.confidence > own + margin && c.confidence > near)
             better.push_back(c);
@@ -328,8 +327,10 @@ TEST(Tld_Oracle, integration)
             }
             else if (d.kind == Decision::APPEAR || d.kind == Decision::MOVE)
             {
-                EXPECT_NEAR(0., cv::norm(Vec4d(d.box.x, d.box.y, d.box.width, d.box.height) -
-                                     Vec4d(now.inside.x, now.inside.y, now.inside.width, now.inside.height)), 1e-6)
+                EXPECT_NEAR(0.,
+                            cv::norm(Vec4d(d.box.x, d.box.y, d.box.width, d.box.height) -
+                                     Vec4d(now.inside.x, now.inside.y, now.inside.width, now.inside.height)),
+                            1e-6)
                     << d.box << " against " << now.inside;
             }
             else if (d.kind == Decision::KEEP && now.state != TrackerTLD::LOST)

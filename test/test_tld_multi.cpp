@@ -27,7 +27,8 @@ struct Crowd
     explicit Crowd(int count, Size cell = Size(64, 60), int columns = 4)
         : cell_(cell),
           columns_(std::min(count, columns)),
-          scene(Size(cell.width * columns_, cell.height * ((count + columns_ - 1) / columns_)), sizes(count), CV_8UC1, 21)
+          scene(Size(cell.width * columns_, cell.height * ((count + columns_ - 1) / columns_)), sizes(count), CV_8UC1,
+                21)
     {}
     std::vector<Placement> at(int t) const
     {
@@ -189,7 +190,7 @@ TEST_P(Tld_Multi, savedObjects)
         multi->add(picture(crowd.frame(0)).in(), crowd.box(0, i));
     for (int t = 1; t < 6; ++t)
         update(*multi, crowd.frame(t));
-    const std::string file = cv::tempfile(".yml.gz");
+    const std::string file = cv::tempfile(".yml");
     multi->saveObject(1, file);
     // A tracker goes on with it as the object itself does.
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();

@@ -49,15 +49,24 @@ std::vector<BadParameter> badParameters()
         const char* name;
         int P::*member;
         std::vector<int> values;
-    } integers[] = {{"minWindow", &P::minWindow, {-1, 20000}},       {"scales", &P::scales, {-1, 21}},
-                    {"stepPercent", &P::stepPercent, {0, -3, 101}},  {"trees", &P::trees, {0, 17, -1}},
-                    {"features", &P::features, {0, 17}},             {"maxDetections", &P::maxDetections, {0, 129}},
-                    {"maxPositives", &P::maxPositives, {1, 1025}},   {"maxNegatives", &P::maxNegatives, {1, 2049}},
-                    {"initWindows", &P::initWindows, {33, -1}},      {"initWarps", &P::initWarps, {33, -1}},
-                    {"updateWindows", &P::updateWindows, {33, -1}},  {"updateWarps", &P::updateWarps, {33, -1}},
-                    {"initNegatives", &P::initNegatives, {1, 129}},  {"flowWindow", &P::flowWindow, {2, 4, 13, -1}},
-                    {"flowLevels", &P::flowLevels, {-1, 7}},         {"flowIterations", &P::flowIterations, {0, 101}},
-                    {"retryFrames", &P::retryFrames, {-1, 4}},       {"maxUnsupported", &P::maxUnsupported, {-1}},
+    } integers[] = {{"minWindow", &P::minWindow, {-1, 20000}},
+                    {"scales", &P::scales, {-1, 21}},
+                    {"stepPercent", &P::stepPercent, {0, -3, 101}},
+                    {"trees", &P::trees, {0, 17, -1}},
+                    {"features", &P::features, {0, 17}},
+                    {"maxDetections", &P::maxDetections, {0, 129}},
+                    {"maxPositives", &P::maxPositives, {1, 1025}},
+                    {"maxNegatives", &P::maxNegatives, {1, 2049}},
+                    {"initWindows", &P::initWindows, {33, -1}},
+                    {"initWarps", &P::initWarps, {33, -1}},
+                    {"updateWindows", &P::updateWindows, {33, -1}},
+                    {"updateWarps", &P::updateWarps, {33, -1}},
+                    {"initNegatives", &P::initNegatives, {1, 129}},
+                    {"flowWindow", &P::flowWindow, {2, 4, 13, -1}},
+                    {"flowLevels", &P::flowLevels, {-1, 7}},
+                    {"flowIterations", &P::flowIterations, {0, 101}},
+                    {"retryFrames", &P::retryFrames, {-1, 4}},
+                    {"maxUnsupported", &P::maxUnsupported, {-1}},
                     {"maxProbation", &P::maxProbation, {-1}}};
     for (const auto& i : integers)
         for (const int value : i.values)
@@ -67,13 +76,14 @@ std::vector<BadParameter> badParameters()
         const char* name;
         double P::*member;
         std::vector<double> values;
-    } doubles[] = {{"scaleFactor", &P::scaleFactor, {1., 2.1, -1.2}},   {"fernThreshold", &P::fernThreshold, {-0.1, 1.1}},
-                   {"nnThreshold", &P::nnThreshold, {-0.1, 1.1}},       {"validThreshold", &P::validThreshold, {-0.1, 1.1}},
-                   {"initAngle", &P::initAngle, {-1., 46.}},            {"updateAngle", &P::updateAngle, {-1., 46.}},
-                   {"warpScale", &P::warpScale, {-0.1, 0.6}},           {"warpShift", &P::warpShift, {-0.1, 0.6}},
-                   {"warpNoise", &P::warpNoise, {-1., 65.}},            {"flowEpsilon", &P::flowEpsilon, {-0.1}},
-                   {"maxFlowError", &P::maxFlowError, {-1.}},           {"jumpMargin", &P::jumpMargin, {-1.5}},
-                   {"firstJumpMargin", &P::firstJumpMargin, {-1.5}}};
+    } doubles[] = {
+        {"scaleFactor", &P::scaleFactor, {1., 2.1, -1.2}}, {"fernThreshold", &P::fernThreshold, {-0.1, 1.1}},
+        {"nnThreshold", &P::nnThreshold, {-0.1, 1.1}},     {"validThreshold", &P::validThreshold, {-0.1, 1.1}},
+        {"initAngle", &P::initAngle, {-1., 46.}},          {"updateAngle", &P::updateAngle, {-1., 46.}},
+        {"warpScale", &P::warpScale, {-0.1, 0.6}},         {"warpShift", &P::warpShift, {-0.1, 0.6}},
+        {"warpNoise", &P::warpNoise, {-1., 65.}},          {"flowEpsilon", &P::flowEpsilon, {-0.1}},
+        {"maxFlowError", &P::maxFlowError, {-1.}},         {"jumpMargin", &P::jumpMargin, {-1.5}},
+        {"firstJumpMargin", &P::firstJumpMargin, {-1.5}}};
     for (const auto& d : doubles)
     {
         for (const double value : d.values)

@@ -124,7 +124,8 @@ TEST_P(Tld_Tracking, growsAndShrinks)
 
 TEST_P(Tld_Tracking, turns)
 {
-    const Moving scene(Size(240, 180), Size(44, 44), [](int t) { return placed(90 + t, 90, 1., 14. * std::sin(t / 9.)); });
+    const Moving scene(Size(240, 180), Size(44, 44),
+                       [](int t) { return placed(90 + t, 90, 1., 14. * std::sin(t / 9.)); });
     const Ptr<TrackerTLD> tracker = trackerOn(scene, engine());
     expectFollowed(scene, follow(*tracker, scene, engine(), 1, 50), 1, 50, 0.5);
 }
@@ -135,7 +136,8 @@ TEST_P(Tld_Tracking, smallObjects)
     for (const Size size : {Size(24, 24), Size(16, 20), Size(12, 12)})
     {
         SCOPED_TRACE(cv::format("%d x %d", size.width, size.height));
-        const Moving scene(Size(160, 120), size, [](int t) { return placed(50 + 1.3 * t, 60 + 12 * std::sin(t / 8.)); });
+        const Moving scene(Size(160, 120), size,
+                           [](int t) { return placed(50 + 1.3 * t, 60 + 12 * std::sin(t / 8.)); });
         const Ptr<TrackerTLD> tracker = trackerOn(scene, engine());
         expectFollowed(scene, follow(*tracker, scene, engine(), 1, 40), 1, 40, 0.4, 2);
     }
@@ -192,7 +194,9 @@ TEST_P(Tld_Tracking, atTheBorder)
 TEST_P(Tld_Tracking, leavesAndReturns)
 {
     const Moving scene(Size(200, 150), Size(40, 36),
-                       [](int t) { return placed(t < 30 ? 120 + 4. * t : t < 60 ? 300 : 420 - 4. * t + 60, 75); });
+                       [](int t) {
+                           return placed(t < 30 ? 120 + 4. * t : t < 60 ? 300 : 420 - 4. * t + 60, 75);
+                       });
     const Ptr<TrackerTLD> tracker = trackerOn(scene, engine());
     const std::vector<Step> steps = follow(*tracker, scene, engine(), 1, 100);
     expectFollowed(scene, steps, 1, 13, 0.5);
