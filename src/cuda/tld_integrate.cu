@@ -16,10 +16,10 @@ struct DecideMemory
 {
     ObjectState state;
     Detection detections[MAX_DETECTIONS];
-    Detection around[MAX_DETECTIONS]; //!< those that correct the box
+    Detection accepted[MAX_DETECTIONS], around[MAX_DETECTIONS]; //!< around: those that correct the box
     Cluster clusters[MAX_DETECTIONS];
     int labels[MAX_DETECTIONS], numbers[MAX_DETECTIONS];
-    int clusterCount, aroundCount;
+    int acceptedCount, clusterCount, aroundCount;
     BlockPatch patch;
     NearSpans near;
     union
@@ -54,46 +54,64 @@ __device__ __forceinline__ bool isSupported(const ObjectRecord& object, DecideMe
     return __syncthreads_or(supported);
 }
 
+//! Accepted detections, in their order. Ends with a barrier.
+__device__ __forceinline__ void listAccepted(DecideMemory& m)
+{
+    const int i = threadIdx.x, warp = i >> 5;
+    const bool accepted = i < m.state.detections && m.detections[i].accepted;
+    const unsigned all = __ballot_sync(WARP, accepted);
+    if ((i & 31) == 0)
+        m.numbers[warp] = __popc(all);
+    __syncthreads(); // numbers of all warps
+    int before = 0;
+    for (int w = 0; w < warp; ++w)
+        before += m.numbers[w];
+    if (accepted)
+        m.accepted[before + __popc(all & ((1u << (i & 31)) - 1))] = m.detections[i];
+    if (i == tuning::THREADS - 1)
+        m.acceptedCount = before + __popc(all);
+    __syncthreads(); // the list
+}
+
 //! Single linkage: each takes the lowest label of those that it is linked to, until nothing changes. Ends with a barrier.
 __device__ __forceinline__ void cluster(DecideMemory& m)
 {
-    const int i = threadIdx.x, count = m.state.detections;
-    const bool accepted = i < count && m.detections[i].accepted;
+    listAccepted(m);
+    const int i = threadIdx.x, count = m.acceptedCount;
     unsigned linkedTo[MAX_DETECTIONS / 32] = {};
-    if (i < MAX_DETECTIONS)
-        m.labels[i] = accepted ? i : MAX_DETECTIONS;
+    if (i < count)
+        m.labels[i] = i;
 #pragma unroll
     for (int word = 0; word < MAX_DETECTIONS / 32; ++word)
-        for (int bit = 0; accepted && bit < 32 && 32 * word + bit < count; ++bit)
-            if (m.detections[32 * word + bit].accepted &&
-                linked(m.detections[i].window, m.detections[32 * word + bit].window))
+        for (int bit = 0; i < count && bit < 32 && 32 * word + bit < count; ++bit)
+            if (linked(m.accepted[i].window, m.accepted[32 * word + bit].window))
                 linkedTo[word] |= 1u << bit;
     for (bool changed = true; changed;)
     {
         __syncthreads(); // labels
-        int label = i < MAX_DETECTIONS ? m.labels[i] : MAX_DETECTIONS;
+        int label = i < count ? m.labels[i] : 0;
         const int before = label;
 #pragma unroll
         for (int word = 0; word < MAX_DETECTIONS / 32; ++word)
             for (unsigned bits = linkedTo[word]; bits; bits &= bits - 1)
                 label = ::min(label, m.labels[32 * word + __ffs(bits) - 1]);
         changed = __syncthreads_or(label != before); // and all have read
-        if (changed && i < MAX_DETECTIONS)
+        if (changed && i < count)
             m.labels[i] = label;
     }
     // Clusters in the order of their first windows.
     int number = 0;
-    const bool first = accepted && m.labels[i] == i;
+    const bool first = i < count && m.labels[i] == i;
     for (int j = 0; first && j < i; ++j)
         number += m.labels[j] == j ? 1 : 0;
     if (first)
         m.numbers[i] = number;
     const int clusters = __syncthreads_count(first); // and numbers
-    if (accepted)
-        m.detections[i].cluster = m.numbers[m.labels[i]];
+    if (i < count)
+        m.accepted[i].cluster = m.numbers[m.labels[i]];
     __syncthreads(); // numbers of all detections
     if (i < clusters)
-        m.clusters[i] = meanOf(m.detections, count, i);
+        m.clusters[i] = meanOf(m.accepted, count, i);
     if (i == 0)
         m.clusterCount = clusters;
     __syncthreads(); // clusters
