@@ -144,6 +144,7 @@ __device__ __forceinline__ uint32_t leafOfWindow(const Batch& batch, const Objec
     const Window window = windowOf(scale, place % scale.nx, place / scale.nx);
     const uint8_t* const corner = batch.blurred.row(window.y) + window.x;
     uint32_t leaf = static_cast<uint32_t>(tree);
+#pragma unroll 8
     for (int f = 0; f < batch.settings.features; ++f)
     {
         const int2 at = reinterpret_cast<const int2*>(offsets)[f];

@@ -222,7 +222,7 @@ __device__ __forceinline__ void addAbove(const Batch& batch, int strip, int x, i
         base[1].x += both.z;
         base[1].y += both.w;
     };
-#pragma unroll 8
+#pragma unroll 6
     for (int g = 0; g < group; ++g)
         add(batch.groups + static_cast<size_t>(g) * batch.stripStep);
 #pragma unroll 7
@@ -230,14 +230,33 @@ __device__ __forceinline__ void addAbove(const Batch& batch, int strip, int x, i
         add(batch.strips + static_cast<size_t>(s) * batch.stripStep);
 }
 
-//! Sums of the row's pixels before x, for each row of a strip: those of warps before, and those in the warp.
-__device__ __forceinline__ void scanWarp(const int2 (&own)[ROWS], int2 (&before)[ROWS], int2* totals)
+//! A thread's two columns, and their sums down to the rows of a strip.
+struct Columns
+{
+    unsigned pixels[ROWS]; //!< both
+    int2 above[2];
+
+    //! Adds row r of column k.
+    __device__ __forceinline__ void add(int r, int k, int2& sum, bool inside) const
+    {
+        const int value = inside ? static_cast<int>(pixels[r] >> 8 * k & 255u) - 128 : 0;
+        sum.x += value;
+        sum.y += value * value;
+    }
+};
+
+//! Sums over columns left of this thread's in its warp, for each row; and those of the whole warp.
+__device__ __forceinline__ void scanWarp(const Columns& columns, const bool (&inside)[2], int rows,
+                                         int2 (&before)[ROWS], int2* totals)
 {
     const int lane = threadIdx.x & 31;
+    int2 own = make_int2(columns.above[0].x + columns.above[1].x, columns.above[0].y + columns.above[1].y);
 #pragma unroll
     for (int r = 0; r < ROWS; ++r)
     {
-        int2 sum = own[r];
+        columns.add(r, 0, own, inside[0] && r < rows);
+        columns.add(r, 1, own, inside[1] && r < rows);
+        int2 sum = own;
 #pragma unroll
         for (int d = 1; d < 32; d *= 2)
         {
@@ -245,77 +264,71 @@ __device__ __forceinline__ void scanWarp(const int2 (&own)[ROWS], int2 (&before)
             sum.x += lane >= d ? x : 0;
             sum.y += lane >= d ? y : 0;
         }
-        before[r] = make_int2(sum.x - own[r].x, sum.y - own[r].y);
+        before[r] = make_int2(sum.x - own.x, sum.y - own.y);
         if (lane == 31)
             totals[r * WARPS + (threadIdx.x >> 5)] = sum;
     }
 }
 
-//! A thread has two columns, and their sums down to each row of the strip.
-__global__ void __launch_bounds__(tuning::TABLE_THREADS) table(const __grid_constant__ Batch batch)
+//! Totals of warps become sums over all columns before each warp. A half warp a row.
+__device__ __forceinline__ void scanTotals(int2* totals, int2* carry)
+{
+    static_assert(WARPS == 16, "a half warp a row");
+    if (threadIdx.x >= ROWS * WARPS)
+        return;
+    const int r = static_cast<int>(threadIdx.x) / WARPS, w = static_cast<int>(threadIdx.x) % WARPS;
+    const int2 own = totals[threadIdx.x], base = carry[r];
+    int2 sum = own;
+#pragma unroll
+    for (int d = 1; d < WARPS; d *= 2)
+    {
+        const int a = __shfl_up_sync(0xffffffffu, sum.x, d, WARPS), b = __shfl_up_sync(0xffffffffu, sum.y, d, WARPS);
+        sum.x += w >= d ? a : 0;
+        sum.y += w >= d ? b : 0;
+    }
+    totals[threadIdx.x] = make_int2(base.x + sum.x - own.x, base.y + sum.y - own.y);
+    __syncwarp(); // the carry was read
+    if (w == WARPS - 1)
+        carry[r] = make_int2(base.x + sum.x, base.y + sum.y);
+}
+
+//! A thread has two columns of a strip. Few registers, so that all strips are in work at once.
+__global__ void __launch_bounds__(tuning::TABLE_THREADS, 2) table(const __grid_constant__ Batch batch)
 {
     __shared__ int2 totals[ROWS * WARPS], carry[ROWS];
-    const int strip = blockIdx.x, y0 = strip * ROWS, slot = batch.ring->slot[KEPT_FRAMES];
+    const int strip = blockIdx.x, y0 = strip * ROWS, rows = ::min(ROWS, batch.rows - y0);
+    const uint8_t* const gray =
+        batch.level(batch.ring->slot[KEPT_FRAMES], 0) + static_cast<size_t>(y0) * batch.levels.step[0];
     if (threadIdx.x < ROWS)
         carry[threadIdx.x] = make_int2(0, 0);
     for (int x0 = 0; x0 <= batch.cols; x0 += 2 * tuning::TABLE_THREADS)
     {
         const int x = x0 + 2 * static_cast<int>(threadIdx.x);
-        int2 column[2] = {}, first[ROWS], own[ROWS], before[ROWS];
-        unsigned pixels[ROWS];
+        const bool inside[2] = {x < batch.cols, x + 1 < batch.cols};
+        Columns columns = {};
 #pragma unroll
         for (int r = 0; r < ROWS; ++r)
-            pixels[r] = x < batch.cols && y0 + r < batch.rows
-                            ? *reinterpret_cast<const uint16_t*>(batch.level(slot, 0) +
-                                                                 static_cast<size_t>(y0 + r) * batch.levels.step[0] + x)
-                            : 0u;
-        if (x < batch.cols)
-            addAbove(batch, strip, x, column);
-#pragma unroll
-        for (int r = 0; r < ROWS; ++r)
-        {
-            const bool inside = x < batch.cols && y0 + r < batch.rows;
-            const int a = inside ? static_cast<int>(pixels[r] & 255u) - 128 : 0;
-            const int b = inside && x + 1 < batch.cols ? static_cast<int>(pixels[r] >> 8) - 128 : 0;
-            column[0].x += a;
-            column[0].y += a * a;
-            column[1].x += b;
-            column[1].y += b * b;
-            first[r] = column[0];
-            own[r] = make_int2(column[0].x + column[1].x, column[0].y + column[1].y);
-        }
-        scanWarp(own, before, totals);
+            if (inside[0] && r < rows)
+                columns.pixels[r] =
+                    *reinterpret_cast<const uint16_t*>(gray + static_cast<size_t>(r) * batch.levels.step[0] + x);
+        if (inside[0])
+            addAbove(batch, strip, x, columns.above);
+        int2 before[ROWS];
+        scanWarp(columns, inside, rows, before, totals);
         __syncthreads(); // totals of warps; carry
-        if (threadIdx.x < ROWS * WARPS)
-        {
-            // A half warp a row.
-            const int r = static_cast<int>(threadIdx.x) / WARPS, w = static_cast<int>(threadIdx.x) % WARPS;
-            const int2 own = totals[threadIdx.x], base = carry[r];
-            int2 sum = own;
-#pragma unroll
-            for (int d = 1; d < WARPS; d *= 2)
-            {
-                const int a = __shfl_up_sync(0xffffffffu, sum.x, d, WARPS),
-                          b = __shfl_up_sync(0xffffffffu, sum.y, d, WARPS);
-                sum.x += w >= d ? a : 0;
-                sum.y += w >= d ? b : 0;
-            }
-            totals[threadIdx.x] = make_int2(base.x + sum.x - own.x, base.y + sum.y - own.y);
-            __syncwarp(); // the carry was read
-            if (w == WARPS - 1)
-                carry[r] = make_int2(base.x + sum.x, base.y + sum.y);
-        }
+        scanTotals(totals, carry);
         __syncthreads(); // sums before each warp
 #pragma unroll
         for (int r = 0; r < ROWS; ++r)
         {
+            columns.add(r, 0, columns.above[0], inside[0] && r < rows);
             const int2 warp = totals[r * WARPS + (threadIdx.x >> 5)];
             const int sum = warp.x + before[r].x, square = warp.y + before[r].y;
-            if (x > batch.cols || y0 + r >= batch.rows)
+            if (x > batch.cols || r >= rows)
                 continue;
             const size_t at = static_cast<size_t>(y0 + r + 1) * batch.tableStep + x;
-            *reinterpret_cast<int2*>(batch.sums + at) = make_int2(sum, sum + first[r].x);
-            *reinterpret_cast<int2*>(batch.squares + at) = make_int2(square, square + first[r].y);
+            *reinterpret_cast<int2*>(batch.sums + at) = make_int2(sum, sum + columns.above[0].x);
+            *reinterpret_cast<int2*>(batch.squares + at) = make_int2(square, square + columns.above[0].y);
         }
         if (strip == 0 && x <= batch.cols)
             *reinterpret_cast<int2*>(batch.sums + x) = *reinterpret_cast<int2*>(batch.squares + x) = make_int2(0, 0);

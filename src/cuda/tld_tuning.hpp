@@ -17,7 +17,7 @@ const int HALVE_THREADS = 256;
 const int FLOW_WARPS = 4, MOTION_THREADS = 256;
 
 // Ferns: a block has so many windows of one scale, and shares their offsets and a table of leaves that are not zero.
-const int FERN_THREADS = 256, FERN_WINDOWS = 1024, FERN_BLOCKS = 5;
+const int FERN_THREADS = 256, FERN_WINDOWS = 512, FERN_BLOCKS = 5;
 //! Bytes of that table up to which it is kept in shared memory.
 const int KNOWN_BYTES = 32768;
 
@@ -26,9 +26,9 @@ const int THREADS = 256;
 const int NEAR_LIST = 1024; //!< windows near a box that are ranked in shared memory; more take longer
 
 //! Windows alike whose codes are kept for learning; if there are more, learning computes them again. And its blocks.
-const int ALIKE_WINDOWS = 65536, REJECT_BLOCKS = 64;
+const int ALIKE_WINDOWS = 1 << 18, REJECT_BLOCKS = 132;
 // Learning: windows that one block looks through, and how many of them it judges at a time.
-const int SCAN_WINDOWS = 4096, JUDGED = 64;
+const int SCAN_WINDOWS = 4096, JUDGED = 256;
 const int COPY_BLOCKS = 64; //!< an object's tables are copied by so many blocks
 
 }}}}} // namespace cv::cuda::tld::gpu::tuning

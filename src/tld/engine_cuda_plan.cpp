@@ -180,9 +180,10 @@ size_t planFrame(void* block, int cols, int rows, const Settings& s, gpu::Batch&
     return parts.bytes();
 }
 
+//! Large windows first: their pixels lie far from each other, so they take longer.
 void appendTiles(const Grid& grid, int object, std::vector<gpu::Tile>& tiles)
 {
-    for (int s = 0; s < grid.scales; ++s)
+    for (int s = grid.scales - 1; s >= 0; --s)
         for (int first = 0; first < grid.scale[s].nx * grid.scale[s].ny; first += gpu::tuning::FERN_WINDOWS)
             tiles.push_back({object, s, first});
 }
