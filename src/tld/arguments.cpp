@@ -173,6 +173,33 @@ std::unique_ptr<Engine> Objects::makeEngine(bool device) const
     return device ? makeCudaEngine(settings_) : makeCpuEngine(settings_);
 }
 
+void Objects::replaceEngine(std::unique_ptr<Engine> engine)
+{
+    if (engine_ && engine_->captured())
+        former_.push_back(std::move(engine_));
+    engine_ = std::move(engine);
+}
+
+void Objects::become(Objects&& others)
+{
+    former_.reserve(former_.size() + 1);
+    replaceEngine(std::move(others.engine_));
+    params_ = others.params_;
+    settings_ = others.settings_;
+    device_ = others.device_;
+    settled_ = others.settled_;
+    size_ = others.size_;
+    type_ = others.type_;
+}
+
+size_t Objects::workspaceBytes() const
+{
+    size_t bytes = engine_ ? engine_->workspaceBytes() : 0;
+    for (const std::unique_ptr<Engine>& engine : former_)
+        bytes += engine->workspaceBytes();
+    return bytes;
+}
+
 Engine& Objects::engine(const char* what) const
 {
     if (empty())
@@ -198,7 +225,7 @@ Engine& Objects::engineFor(const Picture& picture)
             other->add(object, nullptr);
         }
         other->setHistory(engine_->history());
-        engine_ = std::move(other);
+        replaceEngine(std::move(other));
         device_ = picture.onDevice;
     }
     settled_ = true;
@@ -226,7 +253,7 @@ void Objects::learn(InputArray image, const Rect& box, uint32_t number, bool onl
     while (only && engine.objects() > 1)
         engine.remove(0);
     if (fresh)
-        engine_ = std::move(fresh);
+        replaceEngine(std::move(fresh));
     settled_ = true;
     device_ = picture.onDevice;
     size_ = picture.size();
@@ -238,7 +265,7 @@ void Objects::take(const Saved& saved)
     std::unique_ptr<Engine> fresh = makeEngine(false);
     fresh->add(saved.object, nullptr);
     fresh->setHistory(saved.history);
-    engine_ = std::move(fresh);
+    replaceEngine(std::move(fresh));
     device_ = settled_ = false;
     size_ = Size(saved.object.cols, saved.object.rows);
 }
@@ -257,7 +284,7 @@ void Objects::add(const Saved& saved, const Picture& picture, Stream& stream)
     }
     std::unique_ptr<Engine> fresh = makeEngine(picture.onDevice);
     fresh->add(saved.object, picture.onDevice ? detail::handleOf(stream) : nullptr);
-    engine_ = std::move(fresh);
+    replaceEngine(std::move(fresh));
     device_ = picture.onDevice;
     settled_ = true;
     size_ = picture.size();

@@ -56,6 +56,8 @@ public:
     void learn(InputArray image, const Rect& box, uint32_t number, bool only, Stream& stream);
     //! An object from a file takes the place of all others.
     void take(const Saved& saved);
+    //! All that others are; what graphs refer to stays.
+    void become(Objects&& others);
     //! One more object from a file. @param picture as in learn().
     void add(const Saved& saved, const Picture& picture, Stream& stream);
     void remove(int index) { engine_->remove(index); }
@@ -68,7 +70,7 @@ public:
     std::array<double, RESULT_COLUMNS> result(int index) const;
     void detections(int index, OutputArray objects) const;
     void templates(int index, bool positive, OutputArray pictures) const;
-    size_t workspaceBytes() const { return engine_ && device_ ? engine_->workspaceBytes() : 0; }
+    size_t workspaceBytes() const;
     //! @param tracking also where it is, and the pictures from which it is tracked on.
     Saved saved(int index, bool tracking) const;
 
@@ -77,11 +79,13 @@ private:
     Engine& engine(const char* what) const;
     void checkLike(const Picture& picture) const;
     std::unique_ptr<Engine> makeEngine(bool device) const;
+    void replaceEngine(std::unique_ptr<Engine> engine);
 
     const char* owner_;
     TLDParams params_;
     Settings settings_;
     std::unique_ptr<Engine> engine_;
+    std::vector<std::unique_ptr<Engine>> former_; //!< those that graphs refer to
     bool device_ = false;
     bool settled_ = false; //!< a picture has decided side and type; else objects were read from a file
     Size size_;

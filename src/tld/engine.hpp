@@ -69,6 +69,8 @@ public:
 
     //! Device memory.
     virtual size_t workspaceBytes() const = 0;
+    //! Whether graphs may refer to its memory, so that it has to live on.
+    virtual bool captured() const { return false; }
 };
 
 std::unique_ptr<Engine> makeCpuEngine(const Settings& settings);

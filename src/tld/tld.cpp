@@ -63,7 +63,7 @@ public:
             forgetPlace(saved.object.state);
             other.take(saved);
         }
-        objects_ = std::move(other);
+        objects_.become(std::move(other));
     }
 
 private:

@@ -72,7 +72,7 @@ private:
             CV_Error(Error::StsParseError, "TrackerTLD: there is no object in the file");
         Objects other(NAME, saved.params);
         other.take(saved);
-        objects_ = std::move(other);
+        objects_.become(std::move(other));
     }
 
     Objects objects_;

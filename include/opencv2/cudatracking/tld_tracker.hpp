@@ -56,8 +56,13 @@ public:
     /** @brief The parameters it was made with, or read from a file. */
     CV_WRAP virtual TLDParams getParams() const = 0;
 
-    // init(InputArray image, const Rect& box) and update(InputArray image, Rect& box) of cv::Tracker run on the null
-    // stream. init() may be called again at any time: it forgets the old object.
+    /** @brief Learns an object, and forgets an older one. On the null stream. Waits.
+    @param image,box as in TLDDetector.init(). @throws cv::Exception on others; what was learned before stays. */
+    CV_WRAP virtual void init(InputArray image, const Rect& box) CV_OVERRIDE = 0;
+    /** @brief Tracks in the next frame. On the null stream. Waits.
+    @param image frame, of the size and kind of init()'s. @param box out: where the object is; untouched if it was not
+    located. @return whether it was located. @throws cv::Exception on other arguments and before init(). */
+    CV_WRAP virtual bool update(InputArray image, CV_OUT Rect& box) CV_OVERRIDE = 0;
 
     /** @brief Tracks in the next frame, without waiting.
     @param image frame, of the size and kind of init()'s.
