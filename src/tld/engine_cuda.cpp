@@ -192,6 +192,7 @@ public:
         call.wait("uploading the last frames");
     }
 
+    bool captured() const CV_OVERRIDE { return memory_.usedByGraphs(); }
     size_t workspaceBytes() const CV_OVERRIDE { return workspace_.bytes(); }
 
 private:

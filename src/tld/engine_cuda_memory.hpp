@@ -44,6 +44,8 @@ public:
     void discard(std::unique_ptr<Object> object) noexcept;
     void remove(int index);
 
+    //! Every captured call refers to the pictures.
+    bool usedByGraphs() const { return pictures_.usedByGraphs(); }
     //! For the first `count` objects. Notes what a capture refers to.
     gpu::Batch batchOf(const detail::Call& call, int count, const Settings& settings);
     void upload(const detail::Call& call, void* to, const std::vector<uint8_t>& bytes);
