@@ -3,11 +3,11 @@
 
 // What is made of a frame once: toGray and blur, sumTables, pyramid.
 //
-//   look    a tile a block: gray values, blurred pixels (rows by dp4a, columns by runs in registers), and sums over columns
-//           of strips and of groups of strips
+//   look    a tile a block: gray values, blurred pixels (rows by dp4a, columns by runs in registers), sums over columns
+//           of strips and of groups of strips, and two levels of the pyramid
 //   table   a strip a block: sums over all rows above come from groups and strips, those along rows from a scan in the block; each
 //           entry is written once
-//   halve   a pixel a thread
+//   halve   further levels of the pyramid, a pixel a thread; the last ones in one launch
 //
 // Cost for each pixel: 1 byte read (3 or 4 of colour), 2 written; then 1 read, 8 written. Bound by these writes.
 #include "tld_objects.hpp"
@@ -179,7 +179,7 @@ __device__ __forceinline__ void sumColumns(const Batch& batch, LookMemory& m, in
     }
     __syncthreads(); // sums of all strips
     if (threadIdx.x >= TILE || x >= batch.stripStep)
-        return;
+        return; // the others sum up
     int2 all = make_int2(0, 0);
 #pragma unroll
     for (int s = 0; s < STRIPS; ++s)
@@ -190,20 +190,87 @@ __device__ __forceinline__ void sumColumns(const Batch& batch, LookMemory& m, in
     batch.groups[static_cast<size_t>(y0 / TILE) * batch.stripStep + x] = all;
 }
 
+// --- the first two levels of the pyramid -----------------------------------------------------------------------------
+
+//! Level 1 of a tile, with the border that level 2 needs. It lies where row sums of the blur were.
+const int HALF = TILE / 2, HALF_WIDE = HALF + 3;
+struct HalfMemory
+{
+    uint16_t rows[HIGH][HALF_WIDE + 1];
+    uint8_t level[HALF_WIDE][HALF_WIDE + 1];
+};
+static_assert(sizeof(HalfMemory) <= sizeof(LookMemory::rows), "room for level 1");
+
+//! Pixel (i, j) of it is (x0 / 2 - 2 + i, y0 / 2 - 2 + j) of level 1. Ends with a barrier.
+__device__ __forceinline__ void halveTile(const LookMemory& m, HalfMemory& half)
+{
+    const uint8_t* const tile = reinterpret_cast<const uint8_t*>(m.gray);
+    for (int k = threadIdx.x; k < HIGH * HALF_WIDE; k += tuning::LOOK_THREADS)
+    {
+        const int j = k / HALF_WIDE, i = k % HALF_WIDE;
+        const uint8_t* const p = tile + j * PITCH + 2 * i + LEFT - 4;
+        half.rows[j][i] = static_cast<uint16_t>(p[-2] + p[2] + 4 * (p[-1] + p[1]) + 6 * p[0]);
+    }
+    __syncthreads(); // rows
+    for (int k = threadIdx.x; k < HALF_WIDE * HALF_WIDE; k += tuning::LOOK_THREADS)
+    {
+        const int j = k / HALF_WIDE, i = k % HALF_WIDE, y = 2 * j + REACH - 4;
+        half.level[j][i] =
+            static_cast<uint8_t>(halved(half.rows[y - 2][i] + half.rows[y + 2][i] +
+                                        4u * (half.rows[y - 1][i] + half.rows[y + 1][i]) + 6u * half.rows[y][i]));
+    }
+    __syncthreads(); // level 1
+}
+
+__device__ __forceinline__ void storeHalves(const Batch& batch, int slot, const HalfMemory& half, int x0, int y0)
+{
+    const Levels& levels = batch.levels;
+    uint8_t* const first = batch.level(slot, 1);
+    for (int k = threadIdx.x; k < HALF * HALF; k += tuning::LOOK_THREADS)
+    {
+        const int x = x0 / 2 + k % HALF, y = y0 / 2 + k / HALF;
+        if (x < levels.cols[1] && y < levels.rows[1])
+            first[static_cast<size_t>(y) * levels.step[1] + x] = half.level[k / HALF + 2][k % HALF + 2];
+    }
+    const int x = x0 / 4 + static_cast<int>(threadIdx.x) % (HALF / 2),
+              y = y0 / 4 + static_cast<int>(threadIdx.x) / (HALF / 2);
+    if (levels.count < 3 || x >= levels.cols[2] || y >= levels.rows[2])
+        return;
+    unsigned sum = 0;
+#pragma unroll
+    for (int j = -2; j <= 2; ++j)
+    {
+        const uint8_t* const row = half.level[mirrored(2 * y + j, levels.rows[1]) - y0 / 2 + 2];
+        const auto at = [&](int i)
+        { return static_cast<unsigned>(row[mirrored(2 * x + i, levels.cols[1]) - x0 / 2 + 2]); };
+        sum += (at(-2) + at(2) + 4 * (at(-1) + at(1)) + 6 * at(0)) * (j == 0 ? 6u : (j == -1 || j == 1 ? 4u : 1u));
+    }
+    batch.level(slot, 2)[static_cast<size_t>(y) * levels.step[2] + x] = static_cast<uint8_t>(halved(sum));
+}
+static_assert(HALF / 2 * (HALF / 2) == tuning::LOOK_THREADS, "a pixel of level 2 a thread");
+
+//! @param withPyramid its levels 1 and 2 too.
 __global__ void __launch_bounds__(tuning::LOOK_THREADS)
-    lookAt(const __grid_constant__ Batch batch, const PictureView picture, int tilesAcross)
+    lookAt(const __grid_constant__ Batch batch, const PictureView picture, int tilesAcross, bool withPyramid)
 {
     __shared__ LookMemory m;
     const int block = blockIdx.x, x0 = block % tilesAcross * TILE, y0 = block / tilesAcross * TILE;
+    const int slot = batch.ring->slot[KEPT_FRAMES];
     if (block == 0)
         for (int o = threadIdx.x; o < batch.count; o += tuning::LOOK_THREADS)
             batch.objects[o].live->counts = Counts();
-    loadTile(batch, picture, m, x0, y0, batch.level(batch.ring->slot[KEPT_FRAMES], 0));
+    loadTile(batch, picture, m, x0, y0, batch.level(slot, 0));
     __syncthreads(); // the tile
     blurRows(m);
     __syncthreads(); // row sums
     blurColumns(batch, m, x0, y0);
     sumColumns(batch, m, x0, y0);
+    if (!withPyramid || batch.levels.count < 2)
+        return;
+    __syncthreads(); // row sums were read
+    HalfMemory& half = *reinterpret_cast<HalfMemory*>(m.rows);
+    halveTile(m, half);
+    storeHalves(batch, slot, half, x0, y0);
 }
 
 // --- tables ----------------------------------------------------------------------------------------------------------
@@ -338,14 +405,9 @@ __global__ void __launch_bounds__(tuning::TABLE_THREADS, 2) table(const __grid_c
 
 // --- pyramid ---------------------------------------------------------------------------------------------------------
 
-__global__ void __launch_bounds__(tuning::HALVE_THREADS)
-    halve(const __grid_constant__ Batch batch, int age, int to, int blocksAcross)
+__device__ __forceinline__ void halvePixel(const Batch& batch, int slot, int to, int x, int y)
 {
-    const int x = static_cast<int>(blockIdx.x) % blocksAcross * tuning::HALVE_THREADS + static_cast<int>(threadIdx.x);
-    const int y = static_cast<int>(blockIdx.x) / blocksAcross, slot = batch.ring->slot[age], from = to - 1;
-    if (x >= batch.levels.cols[to])
-        return;
-    const int cols = batch.levels.cols[from], rows = batch.levels.rows[from];
+    const int from = to - 1, cols = batch.levels.cols[from], rows = batch.levels.rows[from];
     const uint8_t* const level = batch.level(slot, from);
     unsigned sum = 0;
 #pragma unroll
@@ -359,13 +421,35 @@ __global__ void __launch_bounds__(tuning::HALVE_THREADS)
     batch.level(slot, to)[static_cast<size_t>(y) * batch.levels.step[to] + x] = static_cast<uint8_t>(halved(sum));
 }
 
+__global__ void __launch_bounds__(tuning::HALVE_THREADS)
+    halve(const __grid_constant__ Batch batch, int age, int to, int blocksAcross)
+{
+    const int x = static_cast<int>(blockIdx.x) % blocksAcross * tuning::HALVE_THREADS + static_cast<int>(threadIdx.x);
+    if (x < batch.levels.cols[to])
+        halvePixel(batch, batch.ring->slot[age], to, x, static_cast<int>(blockIdx.x) / blocksAcross);
+}
+
+//! All levels from one on, by a single block: they are small.
+__global__ void __launch_bounds__(tuning::REST_THREADS)
+    halveRest(const __grid_constant__ Batch batch, int age, int first)
+{
+    const int slot = batch.ring->slot[age];
+    for (int l = first; l < batch.levels.count; ++l)
+    {
+        const int cols = batch.levels.cols[l], pixels = cols * batch.levels.rows[l];
+        for (int k = threadIdx.x; k < pixels; k += tuning::REST_THREADS)
+            halvePixel(batch, slot, l, k % cols, k / cols);
+        __syncthreads(); // the level
+    }
+}
+
 } // namespace
 
-void look(const Batch& batch, const PictureView& picture, detail::StreamHandle stream)
+void look(const Batch& batch, const PictureView& picture, bool withPyramid, detail::StreamHandle stream)
 {
     const int across = detail::ceilDiv(batch.cols, TILE);
     detail::launch("tld look", lookAt, dim3(static_cast<unsigned>(across) * detail::ceilDiv(batch.rows, TILE)),
-                   dim3(tuning::LOOK_THREADS), 0, stream, batch, picture, across);
+                   dim3(tuning::LOOK_THREADS), 0, stream, batch, picture, across, withPyramid);
 }
 
 void sumTables(const Batch& batch, detail::StreamHandle stream)
@@ -374,10 +458,15 @@ void sumTables(const Batch& batch, detail::StreamHandle stream)
                    stream, batch);
 }
 
-void pyramid(const Batch& batch, int age, detail::StreamHandle stream)
+void pyramid(const Batch& batch, int age, int first, detail::StreamHandle stream)
 {
-    for (int l = 1; l < batch.levels.count; ++l)
+    for (int l = first; l < batch.levels.count; ++l)
     {
+        if (batch.levels.cols[l] * batch.levels.rows[l] <= tuning::REST_PIXELS)
+        {
+            detail::launch("tld pyramid", halveRest, dim3(1), dim3(tuning::REST_THREADS), 0, stream, batch, age, l);
+            return;
+        }
         const int across = detail::ceilDiv(batch.levels.cols[l], tuning::HALVE_THREADS);
         detail::launch("tld pyramid", halve, dim3(static_cast<unsigned>(across) * batch.levels.rows[l]),
                        dim3(tuning::HALVE_THREADS), 0, stream, batch, age, l, across);

@@ -165,10 +165,10 @@ enum Purpose
 
 // Beside those of stages.hpp. All are for `batch.count` objects.
 
-//! gray values, blur, sums of strips; and counts begin at 0. Into the spare slot.
-void look(const Batch& batch, const PictureView& picture, detail::StreamHandle stream);
-//! Of a slot by age; KEPT_FRAMES: the spare one.
-void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
+//! gray values, blur, sums of strips; and counts begin at 0. Into the spare slot. @param withPyramid levels 1 and 2 too.
+void look(const Batch& batch, const PictureView& picture, bool withPyramid, detail::StreamHandle stream);
+//! Levels from `first` on, of a slot by age; KEPT_FRAMES: the spare one.
+void pyramid(const Batch& batch, int age, int first, detail::StreamHandle stream);
 /** integrate, recheck and what is to be learned. @param results rows by object; table of detections when DETECTING.
 @param box when LEARNING. */
 void decide(const Batch& batch, Purpose purpose, const Window& box, RowsView<double> results,

@@ -35,8 +35,8 @@ public:
         beginTraining(state, box, number, settings_);
         std::unique_ptr<Object> object = memory_.makeObject(call, box.w, box.h, std::move(features), state, settings_);
         const gpu::Batch batch = memory_.batchOf(call, objects(), settings_);
-        gpu::look(batch, frame, stream);
-        gpu::pyramid(batch, KEPT_FRAMES, stream);
+        gpu::look(batch, frame, true, stream);
+        gpu::pyramid(batch, KEPT_FRAMES, 3, stream);
         gpu::sumTables(batch, stream);
         train(call, batch, *object);
         if (!liveOf(call, *object).trained)
@@ -71,9 +71,9 @@ public:
         detail::Downloads::Batch downloads(downloads_, call);
         const RowsView<double> rows = downloads.view<double>(results);
         const gpu::Batch batch = memory_.batchOf(call, objects(), settings_);
-        gpu::look(batch, frame, stream);
+        gpu::look(batch, frame, true, stream);
         detail::Fork fork(side_, call);
-        gpu::pyramid(batch, KEPT_FRAMES, fork.stream());
+        gpu::pyramid(batch, KEPT_FRAMES, 3, fork.stream());
         gpu::flow(batch, fork.stream());
         search(batch, stream);
         fork.join();
@@ -89,7 +89,7 @@ public:
         detail::Downloads::Batch downloads(downloads_, call);
         const RowsView<double> table = downloads.view<double>(objects);
         const gpu::Batch batch = memory_.batchOf(call, 1, settings_);
-        gpu::look(batch, frame, stream);
+        gpu::look(batch, frame, false, stream);
         search(batch, stream);
         gpu::decide(batch, gpu::DETECTING, {}, table, stream);
         downloads.finish();
@@ -100,7 +100,7 @@ public:
     {
         const Call call(workspace_, stream);
         const gpu::Batch batch = memory_.batchOf(call, 1, settings_);
-        gpu::look(batch, frame, stream);
+        gpu::look(batch, frame, false, stream);
         search(batch, stream);
         gpu::decide(batch, gpu::LEARNING, box, {}, stream);
         gpu::learn(batch, stream);
@@ -187,7 +187,7 @@ public:
             if (history[age].empty())
                 continue;
             copyGray(call, grayOf(ring, age), batch.levels.step[0], history[age].data(), memory_.cols());
-            gpu::pyramid(batch, age, call.stream());
+            gpu::pyramid(batch, age, 1, call.stream());
         }
         call.wait("uploading the last frames");
     }
