@@ -183,7 +183,6 @@ void drawTemplates(Mat& picture, MultiTrackerTLD& tracker, int id, int row, int 
 
 void draw(Mat& picture, MultiTrackerTLD& tracker, const std::vector<int>& ids, const Mat& results)
 {
-    static const char* const names[] = {"lost", "uncertain", ""};
     for (size_t i = 0; i < ids.size(); ++i)
     {
         const double* r = results.ptr<double>(static_cast<int>(i));
@@ -192,8 +191,9 @@ void draw(Mat& picture, MultiTrackerTLD& tracker, const std::vector<int>& ids, c
         if (state != TrackerTLD::LOST)
         {
             rectangle(picture, box, colourOf(state), r[6] > 0. ? 2 : 1);
-            const std::string text = format("%d: %.2f %s", ids[i], r[4], names[state]);
-            putText(picture, text, Point(box.x, std::max(box.y - 6, 12)), FONT_HERSHEY_SIMPLEX, 0.5, colourOf(state), 1,
+            const std::string text = format("%d: %.2f%s", ids[i], r[4], state == TrackerTLD::UNCERTAIN ? "?" : "");
+            const int y = ids[i] % 2 ? box.y + box.height + 14 : box.y - 6; // neighbours' labels on two sides
+            putText(picture, text, Point(box.x, std::max(y, 12)), FONT_HERSHEY_SIMPLEX, 0.5, colourOf(state), 1,
                     LINE_AA);
         }
         drawTemplates(picture, tracker, ids[i], static_cast<int>(i), state);

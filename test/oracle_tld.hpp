@@ -40,8 +40,7 @@ inline std::vector<Rect> windows(const TLDParams& p, Size picture, Size object)
     for (int k = -p.scales; k <= p.scales; ++k)
     {
         const double s = std::pow(p.scaleFactor, k);
-        const Size w(static_cast<int>(std::floor(object.width * s + 0.5)),
-                     static_cast<int>(std::floor(object.height * s + 0.5)));
+        const Size w(cvRound(object.width * s), cvRound(object.height * s));
         if (std::min(w.width, w.height) < leastSide(p, object) || w.width > picture.width || w.height > picture.height)
             continue;
         const std::vector<int> xs = positions(picture.width, w.width, std::min(w.width, w.height), p.stepPercent);

@@ -146,7 +146,7 @@ std::vector<S> all()
     return list;
 }
 
-TEST(Faults_Tld, memory) { failAll(MEMORY, EAGER, Engine::CPU, 2, all()); }
+TEST(Faults_Tld, memory) { failAll(MEMORY, EAGER, Engine::CPU, 1, all()); }
 
 TEST(Faults_Tld, framesOnCuda)
 {
