@@ -160,10 +160,8 @@ public:
         for (int i = 0; i < objects(); ++i)
         {
             const gpu::Live live = liveOf(call, memory_.object(i));
-            const ObjectState& state = live.states[live.current];
-            wanted[0] = wanted[0] || state.alive;
-            if (state.retries > 0)
-                wanted[state.keptAge] = true;
+            for (int age = 0; age < KEPT_FRAMES; ++age)
+                wanted[age] = wanted[age] || needsFrame(live.states[live.current], age);
         }
         History history(KEPT_FRAMES);
         const gpu::Ring ring = ringOf(call);
