@@ -123,6 +123,33 @@ inline void setThreads(StagePlan& plan, int threads)
     plan.expandInverse = inverseOf(plan.units);
 }
 
+// --- matrix instructions (fragment_matcher_bands.hpp) ------------------------------------------------------------------
+
+const int BAND_MARGIN = 2; //!< words of zeros before a template's row
+//! Terms of 255 * 255 that a 32-bit sum holds.
+const int64_t BAND_TERMS = 0xffffffffll / (255 * 255);
+
+//! How a block takes a tile of positions, or a whole window.
+struct BandPlan
+{
+    int cols, rows;          //!< of the largest tile, in positions
+    int width, height;       //!< of the largest fragment
+    int chunks;              //!< of 32 columns of a band that are in registers at a time
+    int depth;               //!< positions below each other that a warp has
+    int colBlocks, rowBands; //!< the 16 rows of an operand: blocks of 8 columns, rows of the picture
+    int units;               //!< of rowBands * depth rows each, which cover a tile
+    int parts;               //!< into which rows of a fragment are divided among warps
+    int pitch, planeWords;   //!< of the picture in shared memory
+    int templatePitch, chunkRows; //!< of a fragment there; chunkRows of them at a time
+    int stagedChannels;           //!< at a time
+    int slabRows, slabPitch;      //!< of box sums
+    int sumsWords, sumsCount;     //!< arrays of sums of all positions
+    int templateOffset, sumsOffset, totalsOffset; //!< in words; box sums and the picture begin at 0
+    bool wide;                                    //!< sums of a whole fragment may exceed 32 bits
+    int threads;                                  //!< a block
+    size_t sharedBytes;                           //!< a block
+};
+
 // --- fused kernel ----------------------------------------------------------------------------------------------------
 
 struct FusedPlan
@@ -135,6 +162,7 @@ struct FusedPlan
     int templateWords;
     int threads;        //!< a block
     size_t sharedBytes; //!< a block
+    BandPlan bands;     //!< SSD and ZNCC: instead of all the others
 };
 
 //! Shared memory of a block besides pictures; the kernel checks it.
@@ -154,6 +182,7 @@ struct TilePlan
     int templateWords;
     bool wide;          //!< sums may exceed 32 bits
     size_t sharedBytes; //!< a block
+    BandPlan bands;     //!< SSD and ZNCC: how a block takes one or more tiles
 };
 
 //! The best of a tile of positions.

@@ -77,7 +77,7 @@ Batch CudaEngine::batchOf(const Call& call, const Fragments& fragments)
 
 MatchCase CudaEngine::caseOf(const ImageView& frame, const Fragments& fragments, int metric) const
 {
-    return {frame, metric, fragments.anyWeighted(), detail::sharedBytesOfBlock()};
+    return {frame, metric, fragments.anyWeighted(), detail::sharedBytesOfBlock(), detail::multiprocessors()};
 }
 
 //! What lies in host_, on the device.
@@ -86,6 +86,14 @@ const uint8_t* CudaEngine::uploadNumbers(const Call& call)
     uint8_t* const device = numbers_.reserve<uint8_t>(call, host_.size(), "search areas");
     uploader_.upload(call, device, host_.data(), host_.size());
     return device;
+}
+
+//! By matrix instructions where the plan says so.
+static void searchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                       const gpu::TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
+{
+    const auto match = plan.bands.threads > 0 ? gpu::matchBandTiles : gpu::matchTiles;
+    match(frame, batch, settings, plan, memory, walked, out, stream);
 }
 
 // --- match -----------------------------------------------------------------------------------------------------------
@@ -150,7 +158,8 @@ void CudaEngine::search(const Call& call, const ImageView& frame, const Batch& a
     {
         if (walks)
             gpu::walk(frame, batch, settings, walked, out, call.stream());
-        gpu::matchFused(frame, batch, settings, plan_.fusedPlan, walked, out, call.stream());
+        const auto match = plan_.fusedPlan.bands.threads > 0 ? gpu::matchBands : gpu::matchFused;
+        match(frame, batch, settings, plan_.fusedPlan, walked, out, call.stream());
     }
     batch.first = batch.count;
     batch.count = static_cast<int>(plan_.tiled.size());
@@ -160,7 +169,7 @@ void CudaEngine::search(const Call& call, const ImageView& frame, const Batch& a
                        {
                            if (walks)
                                gpu::walk(frame, part, settings, walked, out, call.stream());
-                           gpu::matchTiles(frame, part, settings, plan_.tilePlan, memory, walked, out, call.stream());
+                           searchTiles(frame, part, settings, plan_.tilePlan, memory, walked, out, call.stream());
                        });
 }
 
@@ -232,7 +241,7 @@ void CudaEngine::scoreMap(int index, const ImageView& frame, const Fragments& fr
     forTileBatches(call, batch, plan, given,
                    [&](const Batch& part, const gpu::TileMemory& memory)
                    {
-                       gpu::matchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
+                       searchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
                        if (out)
                            gpu::exportMaps(frame, part, settings, plan, memory, depth, out, nullptr, call.stream());
                    });
@@ -268,7 +277,7 @@ void CudaEngine::scoreMaps(const ImageView& frame, const Fragments& fragments, c
     forTileBatches(call, batch, plan, given,
                    [&](const Batch& part, const gpu::TileMemory& memory)
                    {
-                       gpu::matchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
+                       searchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
                        if (out)
                            gpu::exportMaps(frame, part, settings, plan, memory, depth, out, starts, call.stream());
                    });

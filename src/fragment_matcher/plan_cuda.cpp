@@ -11,6 +11,7 @@
 namespace cv { namespace cuda { namespace fragment_matcher {
 
 using detail::ceilDiv;
+using gpu::BandPlan;
 using gpu::FusedPlan;
 using gpu::TilePlan;
 
@@ -20,6 +21,139 @@ Extent windowOf(const ImageView& frame, const Rect4& area, Extent size)
 {
     const SearchWindow window = searchWindow(area, frame.cols, frame.rows, size.width, size.height);
     return {window.cols, window.rows};
+}
+
+// --- matrix instructions ---------------------------------------------------------------------------------------------
+
+//! Products of at most 255 * 255 that make up a sum.
+int64_t termsOf(Extent fragment, const MatchCase& given)
+{
+    return static_cast<int64_t>(fragment.width) * fragment.height * given.frame.channels;
+}
+
+//! How many words of one bank half of an operand asks for at once.
+int bankConflicts(const BandPlan& plan, int pitch)
+{
+    int worst = 0;
+    for (int half = 0; half < 16; half += 8)
+    {
+        std::vector<int> words[32];
+        for (int lane = 0; lane < 32; ++lane)
+        {
+            const int m = half + lane / 4, row = m / plan.colBlocks;
+            const int word = row * plan.depth * pitch + 2 * (m % plan.colBlocks) + lane % 4;
+            std::vector<int>& bank = words[word % 32];
+            if (row < plan.rowBands && std::find(bank.begin(), bank.end(), word) == bank.end())
+                bank.push_back(word);
+            worst = std::max(worst, static_cast<int>(bank.size()));
+        }
+    }
+    return worst;
+}
+
+//! Shared memory for `chunkRows` rows of `channels` channels at a time; the plan's shape is known.
+void layOut(BandPlan& plan, const MatchCase& given, int channels, int chunkRows)
+{
+    const bool zncc = isCorrelation(given.metric);
+    const int planes = given.weighted ? 3 : channels, boxes = zncc ? 1 + (plan.wide ? 1 : given.frame.channels) : 1;
+    const int rows = plan.units * plan.rowBands * plan.depth;
+    plan.stagedChannels = channels;
+    plan.chunkRows = chunkRows;
+    plan.planeWords = (rows + chunkRows - 1) * plan.pitch;
+    plan.templateOffset = planes * plan.planeWords;
+    int words = plan.templateOffset + planes * chunkRows * plan.templatePitch;
+    if (!given.weighted)
+    {
+        plan.slabPitch = (plan.cols + plan.width) | 1;
+        const int slabs = ceilDiv(plan.rows, std::max(words / (boxes * plan.slabPitch), std::min(plan.rows, 4)));
+        plan.slabRows = ceilDiv(plan.rows, slabs);
+        words = std::max(words, boxes * plan.slabRows * plan.slabPitch);
+    }
+    else
+        plan.slabRows = plan.rows;
+    plan.sumsOffset = (words + 1) / 2 * 2;
+    plan.sumsWords = rows * 8 * plan.colBlocks;
+    plan.sumsCount = given.weighted ? 4 + (zncc ? given.frame.channels : 0) : (plan.wide && !zncc ? 2 : 1);
+    plan.totalsOffset = plan.sumsOffset + plan.sumsCount * plan.sumsWords;
+    plan.sharedBytes = 4 * (static_cast<size_t>(plan.totalsOffset) + (plan.wide ? 4 * plan.sumsWords : 0));
+}
+
+/** For tiles of up to `tile` positions and fragments of up to `fragment` pixels. `plan.chunks`, `depth` and `colBlocks` are
+known. @return false when that needs more than `limit` bytes of shared memory. */
+bool planBands(BandPlan& plan, Extent tile, Extent fragment, const MatchCase& given, size_t limit)
+{
+    if (fragment.width > tuning::BAND_WIDTH)
+        return false;
+    plan.cols = tile.width;
+    plan.rows = tile.height;
+    plan.width = fragment.width;
+    plan.height = fragment.height;
+    plan.rowBands = 16 / plan.colBlocks;
+    plan.units = ceilDiv(tile.height, plan.rowBands * plan.depth);
+    plan.wide = termsOf(fragment, given) > gpu::BAND_TERMS;
+    const int words = 8 * plan.chunks * ceilDiv(ceilDiv(fragment.width + 7, 32), plan.chunks);
+    plan.templatePitch = words + gpu::BAND_MARGIN + 1;
+    const int least = 2 * plan.colBlocks - 2 + words;
+    plan.pitch = least;
+    for (int pitch = least; pitch < least + 16 && bankConflicts(plan, plan.pitch) > 1; ++pitch)
+        if (bankConflicts(plan, pitch) < bankConflicts(plan, plan.pitch))
+            plan.pitch = pitch;
+    layOut(plan, given, given.weighted || plan.wide ? 1 : given.frame.channels, fragment.height);
+    if (plan.sharedBytes <= limit)
+        return true;
+    for (int chunks = 1; chunks <= fragment.height; ++chunks)
+    {
+        layOut(plan, given, 1, ceilDiv(fragment.height, chunks));
+        if (plan.sharedBytes <= limit)
+            return true;
+    }
+    return false;
+}
+
+//! Rows of fragments are divided so that all warps have the same number of tasks.
+void divide(BandPlan& plan, int threads)
+{
+    plan.threads = threads;
+    plan.parts = 1;
+    while (plan.units * plan.parts % (threads / 32) != 0)
+        ++plan.parts;
+}
+
+//! False when windows of up to `window` positions of a fragment do not fit; else widens `plan` to them.
+bool planBandsFused(BandPlan& plan, Extent window, Extent fragment, const MatchCase& given)
+{
+    window = larger(window, {plan.cols, plan.rows});
+    fragment = larger(fragment, {plan.width, plan.height});
+    if (window.width > tuning::BAND_FUSED_COLS || window.height > tuning::BAND_FUSED_POSITIONS ||
+        window.width * window.height > tuning::BAND_FUSED_POSITIONS || termsOf(fragment, given) > gpu::BAND_TERMS)
+        return false;
+    BandPlan wider = {};
+    wider.chunks = fragment.width <= 32 - 7 ? 1 : 2;
+    wider.depth = wider.chunks == 1 ? tuning::BAND_FUSED_DEPTH : tuning::BAND_TILE_DEPTH;
+    wider.colBlocks = ceilDiv(window.width, 8);
+    if (!planBands(wider, window, fragment, given, std::min(tuning::FUSED_SHARED_BYTES, given.sharedBytes)))
+        return false;
+    plan = wider;
+    return true;
+}
+
+//! No threads: this is not the way.
+BandPlan planBandTiles(const MatchCase& given, Extent window, Extent fragment)
+{
+    const int bands = ceilDiv(fragment.width + 7, 32);
+    BandPlan plan = {};
+    plan.chunks = 3 * ceilDiv(bands, 3) <= 2 * ceilDiv(bands, 2) ? 3 : 2;
+    plan.depth = tuning::BAND_TILE_DEPTH;
+    Extent tile = {2 * tuning::TILE_COLS, tuning::TILE_ROWS};
+    const int64_t blocks = static_cast<int64_t>(ceilDiv(window.width, tile.width)) * ceilDiv(window.height, tile.height);
+    if (window.width <= tuning::TILE_COLS || blocks < tuning::BAND_FEW * given.multiprocessors)
+        tile.width = tuning::TILE_COLS;
+    plan.colBlocks = tile.width / 8;
+    const size_t limit = std::min(tuning::BAND_SHARED_BYTES, given.sharedBytes - tuning::TILE_STATIC_BYTES);
+    if (given.metric == METRIC_SAD || !planBands(plan, tile, fragment, given, limit))
+        return {};
+    divide(plan, tuning::BAND_TILE_THREADS);
+    return plan;
 }
 
 // --- fused kernel ----------------------------------------------------------------------------------------------------
@@ -35,6 +169,8 @@ int mostThreads(const MatchCase& given)
 finishFused()'s to choose. */
 bool planFused(FusedPlan& plan, Extent window, Extent fragment, const MatchCase& given)
 {
+    if (given.metric != METRIC_SAD)
+        return planBandsFused(plan.bands, window, fragment, given);
     const int stride = given.frame.pixelStride;
     const bool split = isSplit(given.metric, given.weighted);
     const Extent area = {window.width + fragment.width - 1, window.height + fragment.height - 1};
@@ -67,6 +203,9 @@ bool planFused(FusedPlan& plan, Extent window, Extent fragment, const MatchCase&
 
 void finishFused(FusedPlan& plan, int count, const MatchCase& given)
 {
+    if (plan.bands.chunks > 0)
+        return divide(plan.bands, count > tuning::FUSED_FEW ? tuning::BAND_FUSED_BUSY_THREADS
+                                                            : tuning::BAND_FUSED_THREADS);
     plan.slots = 32;
     while (count <= tuning::FUSED_FEW && plan.slots > 4 &&
            fusedThreads(plan.rows, plan.slots / 2) <= mostThreads(given))
@@ -226,6 +365,7 @@ TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment)
     const size_t merging = 4 * static_cast<size_t>(plan.templateWords + plan.stage.rawWords +
                                                    3 * gpu::TILE_POSITIONS * tuning::TILE_POSITION_THREADS);
     plan.sharedBytes = std::max(merging, 4 * static_cast<size_t>(words(plan.chunkRows)));
+    plan.bands = planBandTiles(given, window, fragment);
     return plan;
 }
 
