@@ -346,7 +346,7 @@ __device__ void columnSums(const ImageView& frame, int x, int y, int cols, int r
 
 //! Lines of `cols` sums become what lies before each of them, and behind the last: a box sum is the difference of two. A warp a
 //! line.
-__device__ __forceinline__ void scanLines(uint32_t* sums, int lines, int cols, int pitch)
+static __device__ __forceinline__ void scanLines(uint32_t* sums, int lines, int cols, int pitch)
 {
     const int lane = threadIdx.x % 32, share = detail::ceilDiv(cols + 1, 32) | 1; // odd: no bank conflicts
     const int begin = ::min(lane * share, cols + 1), end = ::min(begin + share, cols + 1);
