@@ -162,7 +162,6 @@ struct FusedPlan
     int templateWords;
     int threads;        //!< a block
     size_t sharedBytes; //!< a block
-    BandPlan bands;     //!< SSD and ZNCC: instead of all the others
 };
 
 //! Shared memory of a block besides pictures; the kernel checks it.

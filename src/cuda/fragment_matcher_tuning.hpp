@@ -35,12 +35,8 @@ const int TILE_CHUNK_PIXELS = 16384;               // bounds 32-bit sums of one 
 
 // Matrix instructions: SSD and ZNCC.
 const int BAND_TILE_THREADS = 256, BAND_TILE_DEPTH = 8;
-const int BAND_FUSED_THREADS = 256, BAND_FUSED_BLOCKS = 4, BAND_FUSED_DEPTH = 6; // 8 blocks of 128 threads an SM
-const int BAND_FUSED_BUSY_THREADS = 128;                                         // when fragments are many
-const int BAND_FUSED_COLS = 64, BAND_FUSED_POSITIONS = 4096;                     // of a window
 const int BAND_WIDTH = 1024; // of a fragment; wider ones go the way of SAD
 const size_t BAND_SHARED_BYTES = 110 * 1024;                                     // two blocks an SM
-const int BAND_FEW = 2; // up to so many blocks an SM, tiles of 64 x 16 in place of 128 x 16
 
 //! Device memory for the values of one launch; more fragments are matched in several. 1080p takes 8 MB a fragment.
 const size_t TILE_VALUES_BUDGET = size_t(256) << 20;

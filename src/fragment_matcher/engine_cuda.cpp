@@ -77,7 +77,7 @@ Batch CudaEngine::batchOf(const Call& call, const Fragments& fragments)
 
 MatchCase CudaEngine::caseOf(const ImageView& frame, const Fragments& fragments, int metric) const
 {
-    return {frame, metric, fragments.anyWeighted(), detail::sharedBytesOfBlock(), detail::multiprocessors()};
+    return {frame, metric, fragments.anyWeighted(), detail::sharedBytesOfBlock()};
 }
 
 //! What lies in host_, on the device.
@@ -158,8 +158,7 @@ void CudaEngine::search(const Call& call, const ImageView& frame, const Batch& a
     {
         if (walks)
             gpu::walk(frame, batch, settings, walked, out, call.stream());
-        const auto match = plan_.fusedPlan.bands.threads > 0 ? gpu::matchBands : gpu::matchFused;
-        match(frame, batch, settings, plan_.fusedPlan, walked, out, call.stream());
+        gpu::matchFused(frame, batch, settings, plan_.fusedPlan, walked, out, call.stream());
     }
     batch.first = batch.count;
     batch.count = static_cast<int>(plan_.tiled.size());

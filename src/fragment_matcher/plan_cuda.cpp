@@ -119,24 +119,6 @@ void divide(BandPlan& plan, int threads)
         ++plan.parts;
 }
 
-//! False when windows of up to `window` positions of a fragment do not fit; else widens `plan` to them.
-bool planBandsFused(BandPlan& plan, Extent window, Extent fragment, const MatchCase& given)
-{
-    window = larger(window, {plan.cols, plan.rows});
-    fragment = larger(fragment, {plan.width, plan.height});
-    if (window.width > tuning::BAND_FUSED_COLS || window.height > tuning::BAND_FUSED_POSITIONS ||
-        window.width * window.height > tuning::BAND_FUSED_POSITIONS || termsOf(fragment, given) > gpu::BAND_TERMS)
-        return false;
-    BandPlan wider = {};
-    wider.chunks = fragment.width <= 32 - 7 ? 1 : 2;
-    wider.depth = wider.chunks == 1 ? tuning::BAND_FUSED_DEPTH : tuning::BAND_TILE_DEPTH;
-    wider.colBlocks = ceilDiv(window.width, 8);
-    if (!planBands(wider, window, fragment, given, std::min(tuning::FUSED_SHARED_BYTES, given.sharedBytes)))
-        return false;
-    plan = wider;
-    return true;
-}
-
 //! No threads: this is not the way.
 BandPlan planBandTiles(const MatchCase& given, Extent window, Extent fragment)
 {
@@ -145,8 +127,7 @@ BandPlan planBandTiles(const MatchCase& given, Extent window, Extent fragment)
     plan.chunks = 3 * ceilDiv(bands, 3) <= 2 * ceilDiv(bands, 2) ? 3 : 2;
     plan.depth = tuning::BAND_TILE_DEPTH;
     Extent tile = {2 * tuning::TILE_COLS, tuning::TILE_ROWS};
-    const int64_t blocks = static_cast<int64_t>(ceilDiv(window.width, tile.width)) * ceilDiv(window.height, tile.height);
-    if (window.width <= tuning::TILE_COLS || blocks < tuning::BAND_FEW * given.multiprocessors)
+    if (window.width <= tuning::TILE_COLS)
         tile.width = tuning::TILE_COLS;
     plan.colBlocks = tile.width / 8;
     const size_t limit = std::min(tuning::BAND_SHARED_BYTES, given.sharedBytes - tuning::TILE_STATIC_BYTES);
@@ -169,8 +150,6 @@ int mostThreads(const MatchCase& given)
 finishFused()'s to choose. */
 bool planFused(FusedPlan& plan, Extent window, Extent fragment, const MatchCase& given)
 {
-    if (given.metric != METRIC_SAD)
-        return planBandsFused(plan.bands, window, fragment, given);
     const int stride = given.frame.pixelStride;
     const bool split = isSplit(given.metric, given.weighted);
     const Extent area = {window.width + fragment.width - 1, window.height + fragment.height - 1};
@@ -203,9 +182,6 @@ bool planFused(FusedPlan& plan, Extent window, Extent fragment, const MatchCase&
 
 void finishFused(FusedPlan& plan, int count, const MatchCase& given)
 {
-    if (plan.bands.chunks > 0)
-        return divide(plan.bands, count > tuning::FUSED_FEW ? tuning::BAND_FUSED_BUSY_THREADS
-                                                            : tuning::BAND_FUSED_THREADS);
     plan.slots = 32;
     while (count <= tuning::FUSED_FEW && plan.slots > 4 &&
            fusedThreads(plan.rows, plan.slots / 2) <= mostThreads(given))

@@ -43,7 +43,6 @@ struct MatchCase
     int metric;
     bool weighted;
     size_t sharedBytes; //!< that a block of the device can have
-    int multiprocessors;
 };
 
 //! Fragments (by index) that go through the fused kernel, and those that go through tiles.

@@ -149,8 +149,6 @@ void matchTiles(const ImageView& frame, const Batch& batch, const Settings& sett
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
 //! The same by matrix instructions, for SSD and ZNCC where the plan has bands.
-void matchBands(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
-                const Best* walked, const Outputs& out, StreamHandle stream);
 void matchBandTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                     const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
