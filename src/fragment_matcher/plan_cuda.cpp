@@ -31,109 +31,87 @@ int64_t termsOf(Extent fragment, const MatchCase& given)
     return static_cast<int64_t>(fragment.width) * fragment.height * given.frame.channels;
 }
 
-//! How many words of one bank half of an operand asks for at once.
-int bankConflicts(const BandPlan& plan, int pitch)
-{
-    int worst = 0;
-    for (int half = 0; half < 16; half += 8)
-    {
-        std::vector<int> words[32];
-        for (int lane = 0; lane < 32; ++lane)
-        {
-            const int m = half + lane / 4, row = m / plan.colBlocks;
-            const int word = row * plan.depth * pitch + 2 * (m % plan.colBlocks) + lane % 4;
-            std::vector<int>& bank = words[word % 32];
-            if (row < plan.rowBands && std::find(bank.begin(), bank.end(), word) == bank.end())
-                bank.push_back(word);
-            worst = std::max(worst, static_cast<int>(bank.size()));
-        }
-    }
-    return worst;
-}
+int roundUp(int a, int b) { return ceilDiv(a, b) * b; }
 
-//! Shared memory for `chunkRows` rows of `channels` channels at a time; the plan's shape is known.
-void layOut(BandPlan& plan, const MatchCase& given, int channels, int chunkRows)
+//! What a block of correlate has in shared memory, for `chunkRows` rows of a fragment at a time.
+void stageBands(BandPlan& plan, int chunkRows)
 {
-    const bool zncc = isCorrelation(given.metric);
-    const int planes = given.weighted ? 3 : channels, boxes = zncc ? 1 + (plan.wide ? 1 : given.frame.channels) : 1;
-    const int rows = plan.units * plan.rowBands * plan.depth;
-    plan.stagedChannels = channels;
     plan.chunkRows = chunkRows;
-    plan.planeWords = (rows + chunkRows - 1) * plan.pitch;
-    plan.templateOffset = planes * plan.planeWords;
-    int words = plan.templateOffset + planes * chunkRows * plan.templatePitch;
-    if (!given.weighted)
-    {
-        plan.slabPitch = (plan.cols + plan.width) | 1;
-        const int slabs = ceilDiv(plan.rows, std::max(words / (boxes * plan.slabPitch), std::min(plan.rows, 4)));
-        plan.slabRows = ceilDiv(plan.rows, slabs);
-        words = std::max(words, boxes * plan.slabRows * plan.slabPitch);
-    }
-    else
-        plan.slabRows = plan.rows;
-    plan.sumsOffset = (words + 1) / 2 * 2;
-    plan.sumsWords = rows * 8 * plan.colBlocks;
-    plan.sumsCount = given.weighted ? 4 + (zncc ? given.frame.channels : 0) : (plan.wide && !zncc ? 2 : 1);
-    plan.totalsOffset = plan.sumsOffset + plan.sumsCount * plan.sumsWords;
-    plan.sharedBytes = 4 * (static_cast<size_t>(plan.totalsOffset) + (plan.wide ? 4 * plan.sumsWords : 0));
+    plan.bandsOffset = (plan.units * gpu::BAND_ROWS + chunkRows - 1) * (gpu::BAND_COLS / 4 + 4 * plan.chunks);
+    const int merging = (plan.parts - 1) * plan.units * gpu::BAND_ROWS * gpu::BAND_COLS;
+    plan.sharedBytes = 4 * static_cast<size_t>(std::max(plan.bandsOffset + chunkRows * plan.chunks * 32, merging));
 }
 
-/** For tiles of up to `tile` positions and fragments of up to `fragment` pixels. `plan.chunks`, `depth` and `colBlocks` are
-known. @return false when that needs more than `limit` bytes of shared memory. */
-bool planBands(BandPlan& plan, Extent tile, Extent fragment, const MatchCase& given, size_t limit)
+//! False when a block's shared memory is too small.
+bool planCorrelate(BandPlan& plan, Extent window, Extent fragment, const MatchCase& given, int count)
 {
-    if (fragment.width > tuning::BAND_WIDTH)
-        return false;
-    plan.cols = tile.width;
-    plan.rows = tile.height;
-    plan.width = fragment.width;
-    plan.height = fragment.height;
-    plan.rowBands = 16 / plan.colBlocks;
-    plan.units = ceilDiv(tile.height, plan.rowBands * plan.depth);
-    plan.wide = termsOf(fragment, given) > gpu::BAND_TERMS;
-    const int words = 8 * plan.chunks * ceilDiv(ceilDiv(fragment.width + 7, 32), plan.chunks);
-    plan.templatePitch = words + gpu::BAND_MARGIN + 1;
-    const int least = 2 * plan.colBlocks - 2 + words;
-    plan.pitch = least;
-    for (int pitch = least; pitch < least + 16 && bankConflicts(plan, plan.pitch) > 1; ++pitch)
-        if (bankConflicts(plan, pitch) < bankConflicts(plan, plan.pitch))
-            plan.pitch = pitch;
-    layOut(plan, given, given.weighted || plan.wide ? 1 : given.frame.channels, fragment.height);
-    if (plan.sharedBytes <= limit)
-        return true;
-    for (int chunks = 1; chunks <= fragment.height; ++chunks)
-    {
-        layOut(plan, given, 1, ceilDiv(fragment.height, chunks));
-        if (plan.sharedBytes <= limit)
-            return true;
-    }
+    const int groups = plan.bandRows / gpu::BAND_ROWS, warps = tuning::BAND_THREADS / 32;
+    const auto blocks = [&](int units)
+    { return static_cast<int64_t>(count) * (plan.sumsPitch / gpu::BAND_COLS) * ceilDiv(window.height, units * gpu::BAND_ROWS); };
+    plan.units = warps;
+    while (plan.units > 1 && (window.height <= plan.units / 2 * gpu::BAND_ROWS ||
+                              (2 * warps / plan.units <= groups && 2 * blocks(plan.units) < 3 * given.multiprocessors)))
+        plan.units /= 2;
+    plan.parts = warps / plan.units;
+    const int most = std::min<int>(plan.bandRows, static_cast<int>(gpu::BAND_TERMS / fragment.width) & ~7);
+    for (const size_t limit : {std::min(tuning::BAND_SHARED_BYTES, given.sharedBytes), given.sharedBytes})
+        for (int chunks = ceilDiv(plan.bandRows, most); chunks <= groups; ++chunks)
+        {
+            stageBands(plan, roundUp(ceilDiv(plan.bandRows, chunks), gpu::BAND_ROWS));
+            if (plan.sharedBytes <= limit)
+                return true;
+        }
     return false;
 }
 
-//! Rows of fragments are divided so that all warps have the same number of tasks.
-void divide(BandPlan& plan, int threads)
+//! False when a block's shared memory is too small.
+bool planValues(BandPlan& plan, Extent window, Extent fragment, const MatchCase& given)
 {
-    plan.threads = threads;
-    plan.parts = 1;
-    while (plan.units * plan.parts % (threads / 32) != 0)
-        ++plan.parts;
+    const size_t position = given.weighted ? 0 : (plan.wide ? 8 : 4) + (isCorrelation(given.metric) ? 4 * given.frame.channels : 0);
+    plan.slabPitch = (gpu::BAND_COLS + fragment.width) | 1;
+    const size_t limit = std::min(tuning::BAND_SHARED_BYTES, given.sharedBytes - tuning::TILE_STATIC_BYTES);
+    const auto bytes = [&](int rows) { return rows * plan.slabPitch * position; };
+    plan.slabRows = tuning::TILE_ROWS;
+    while (plan.slabRows > 1 && bytes(plan.slabRows) > limit)
+        plan.slabRows /= 2;
+    const size_t bests = sizeof(gpu::TileBest) * ceilDiv(window.width, tuning::TILE_COLS) * ceilDiv(window.height, tuning::TILE_ROWS);
+    plan.valueSharedBytes = std::max(bytes(plan.slabRows), std::min(bests, tuning::BAND_BESTS_BYTES));
+    return bytes(plan.slabRows) <= limit;
 }
 
-//! No threads: this is not the way.
-BandPlan planBandTiles(const MatchCase& given, Extent window, Extent fragment)
+//! True when `count` windows are worth three kernels, and blocks have something to do.
+bool worthBands(const MatchCase& given, Extent window, Extent fragment, int count)
 {
-    const int bands = ceilDiv(fragment.width + 7, 32);
+    const int64_t positions = static_cast<int64_t>(window.width) * window.height;
+    const double terms = static_cast<double>(positions) * count * termsOf(fragment, given);
+    const bool dear = given.weighted || isCorrelation(given.metric); // the other way
+    return terms >= (dear ? tuning::BAND_LEAST_TERMS : tuning::BAND_LEAST_SSD_TERMS) &&
+           (positions >= tuning::BAND_LEAST_POSITIONS || fragment.width * fragment.height >= tuning::BAND_LEAST_PIXELS);
+}
+
+//! Group 0: this is not the way.
+BandPlan planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count)
+{
     BandPlan plan = {};
-    plan.chunks = 3 * ceilDiv(bands, 3) <= 2 * ceilDiv(bands, 2) ? 3 : 2;
-    plan.depth = tuning::BAND_TILE_DEPTH;
-    Extent tile = {2 * tuning::TILE_COLS, tuning::TILE_ROWS};
-    if (window.width <= tuning::TILE_COLS)
-        tile.width = tuning::TILE_COLS;
-    plan.colBlocks = tile.width / 8;
-    const size_t limit = std::min(tuning::BAND_SHARED_BYTES, given.sharedBytes - tuning::TILE_STATIC_BYTES);
-    if (given.metric == METRIC_SAD || !planBands(plan, tile, fragment, given, limit))
+    if (given.metric == METRIC_SAD || fragment.width > tuning::BAND_WIDTH || !worthBands(given, window, fragment, count))
+        return plan;
+    plan.region = region;
+    plan.pitch = roundUp(region.width, 16);
+    plan.planeBytes = static_cast<size_t>(plan.pitch) * region.height;
+    const int chunks = ceilDiv(fragment.width + 7, 16);
+    plan.group = 5;
+    for (int group = 4; group >= 2; --group)
+        if (roundUp(chunks, group) < roundUp(chunks, plan.group))
+            plan.group = group;
+    plan.chunks = roundUp(chunks, plan.group);
+    plan.bandRows = roundUp(fragment.height, gpu::BAND_ROWS);
+    plan.bandsEach = static_cast<size_t>(gpu::bandPlanes(given.frame.channels, given.weighted)) * plan.bandRows * plan.chunks * 32;
+    plan.wide = given.weighted || termsOf(fragment, given) > gpu::BAND_TERMS;
+    plan.sumsPitch = roundUp(window.width + 15, gpu::BAND_COLS);
+    plan.sumsRows = window.height;
+    plan.sumsEach = static_cast<size_t>(plan.sumsPitch) * plan.sumsRows * (given.weighted ? 2 : 1);
+    if (!planCorrelate(plan, window, fragment, given, count) || !planValues(plan, window, fragment, given))
         return {};
-    divide(plan, tuning::BAND_TILE_THREADS);
     return plan;
 }
 
@@ -273,6 +251,9 @@ void MatchPlan::make(const MatchCase& given, const FragmentSizes& sizes, const S
     fused.clear();
     tiled.clear();
     Extent window = {0, 0}, fragment = {0, 0};
+    const bool own = areas.list && !areas.onDevice;
+    const Rect4 frame = {0, 0, given.frame.cols, given.frame.rows};
+    Rect4 region = own ? Rect4{0, 0, 0, 0} : frame;
     for (size_t i = 0; i < sizes.of.size(); ++i)
     {
         const Group& group = groups_[sizes.of[i]];
@@ -282,20 +263,26 @@ void MatchPlan::make(const MatchCase& given, const FragmentSizes& sizes, const S
             continue;
         }
         tiled.push_back(static_cast<int>(i));
-        const bool own = areas.list && !areas.onDevice;
-        window =
-            larger(window, own ? windowOf(given.frame, *areas.list.row(static_cast<int>(i)), sizes[i]) : group.window);
+        if (own)
+        {
+            const Rect4& area = *areas.list.row(static_cast<int>(i));
+            window = larger(window, windowOf(given.frame, area, sizes[i]));
+            region = united(region, clipToFrame(area, frame.width, frame.height));
+        }
+        else
+            window = larger(window, group.window);
         fragment = larger(fragment, sizes[i]);
     }
     if (!fused.empty())
         finishFused(fusedPlan, static_cast<int>(fused.size()), given);
     if (!window.empty())
-        tilePlan = planTiles(given, window, fragment);
+        tilePlan = planTiles(given, window, fragment, region, static_cast<int>(tiled.size()));
 }
 
 // --- tiles -----------------------------------------------------------------------------------------------------------
 
-TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment)
+TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region,
+                   int count)
 {
     const int height = fragment.height, stride = given.frame.pixelStride;
     TilePlan plan = {};
@@ -341,13 +328,14 @@ TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment)
     const size_t merging = 4 * static_cast<size_t>(plan.templateWords + plan.stage.rawWords +
                                                    3 * gpu::TILE_POSITIONS * tuning::TILE_POSITION_THREADS);
     plan.sharedBytes = std::max(merging, 4 * static_cast<size_t>(words(plan.chunkRows)));
-    plan.bands = planBandTiles(given, window, fragment);
+    plan.bands = planBands(given, window, fragment, region, count);
     return plan;
 }
 
 int tileBatch(const TilePlan& plan, const MatchCase& given, int count)
 {
-    const size_t each = gpu::tileValuesBytes(plan, given.metric, given.weighted);
+    const size_t each = gpu::tileValuesBytes(plan, given.metric, given.weighted) + gpu::bandSumsBytes(plan.bands) +
+                        plan.bands.bandsEach * sizeof(uint32_t);
     const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY;
     const size_t fitting =
         std::min(std::max<size_t>(tuning::TILE_VALUES_BUDGET / each, 1), std::max<size_t>(0x7ffffffe / tiles, 1));
