@@ -61,8 +61,7 @@ struct TruthTables
             objects.at<Vec4i>(i, 0) = Vec4i(n, found, t.candidates, overflow);
             for (int k = 0; k < n; ++k)
             {
-                objects.at<Vec4i>(i, 1 + k) =
-                    Vec4i(t.boxes[k].x, t.boxes[k].y, t.boxes[k].width, t.boxes[k].height);
+                objects.at<Vec4i>(i, 1 + k) = Vec4i(t.boxes[k].x, t.boxes[k].y, t.boxes[k].width, t.boxes[k].height);
                 counts.at<int>(i, k) = t.counts[k];
                 weights.at<double>(i, k) = t.weights[k];
             }
