@@ -5,13 +5,16 @@
 // could use up the stack: what is nested deeper than any cascade is refused before they see it.
 #include "../precomp.hpp"
 #include "model.hpp"
+#include <cctype>
 #include <cstdio>
+#include <unordered_set>
 
 namespace cv { namespace cuda { namespace cascade {
 
 namespace {
 
 const int MAX_NESTING = 100;
+const size_t MAX_WORDS = 10000; //!< different ones; cascades have some hundred, most of them in comments
 
 //! The deepest nesting of elements. Comments do not count; everything else that begins with '<' is markup to FileStorage.
 int nestingOfXml(const std::string& text)
@@ -84,6 +87,30 @@ int nestingOf(const std::string& text)
     return text[first] == '<' ? nestingOfXml(text) : text[first] == '{' ? nestingOfJson(text) : nestingOfYaml(text);
 }
 
+//! Different words and strings. FileStorage keeps each name, so that 8 MB of them would take seconds.
+bool hasTooManyWords(const std::string& text)
+{
+    const auto inWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80); };
+    std::unordered_set<uint64_t> words;
+    for (size_t i = 0; i < text.size() && words.size() <= MAX_WORDS;)
+    {
+        const size_t begin = i++;
+        if (text[begin] == '"')
+            i = std::min(text.find('"', i), text.size() - 1) + 1;
+        else if (!inWord(text[begin]))
+            continue;
+        else
+            while (i < text.size() && inWord(text[i]))
+                ++i;
+        uint64_t hash = 14695981039346656037u; // FNV-1a
+        for (size_t k = begin; k < i; ++k)
+            hash = (hash ^ static_cast<unsigned char>(text[k])) * 1099511628211u;
+        if (!std::isdigit(static_cast<unsigned char>(text[begin])))
+            words.insert(hash);
+    }
+    return words.size() > MAX_WORDS;
+}
+
 void checkBytes(size_t bytes, const std::string& name)
 {
     if (bytes > MAX_FILE_BYTES)
@@ -101,6 +128,8 @@ ModelPtr parseModel(const char* bytes, size_t count, const std::string& name)
         CV_Error_(Error::StsParseError, ("%s: is empty", name.c_str()));
     if (nestingOf(text) > MAX_NESTING)
         CV_Error_(Error::StsParseError, ("%s: is nested deeper than %d levels", name.c_str(), MAX_NESTING));
+    if (hasTooManyWords(text))
+        CV_Error_(Error::StsParseError, ("%s: has more than %zu different words", name.c_str(), MAX_WORDS));
     FileStorage storage;
     try
     {
