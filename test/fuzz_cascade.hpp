@@ -71,6 +71,12 @@ inline OracleCascade randomCascade(RNG& rng)
                     leaf *= std::pow(10.f, rng.uniform(-20.f, 20.f));
     if (onceIn(rng, 10))
         c.stages[rng.uniform(0, int(c.stages.size()))].threshold = onceIn(rng, 2) ? -1e30f : 1e30f;
+    if (onceIn(rng, 6)) // a sum that is the threshold
+    {
+        OracleStage& stage = c.stages[rng.uniform(0, int(c.stages.size()))];
+        stage.trees.resize(1);
+        stage.trees[0].leaves[0] = stage.threshold - 1e-5f;
+    }
     if (onceIn(rng, 8))
     {
         const int most = 256 / std::max(c.window.width, c.window.height);

@@ -390,6 +390,34 @@ TEST(Cascade_Contract, windowsWithoutContrast)
 #endif
 }
 
+//! Windows whose contrast is the least that is enough. It is that of 5 x 1 pixels, which can be just 2500.
+TEST(Cascade_Contract, contrastAtTheLimit)
+{
+    const auto enough = [](int contrast) { return 5 * float(1. / std::sqrt(double(contrast))) < 1e-1; };
+    ASSERT_TRUE(enough(2500) && !enough(2499));
+    const OracleCascade oracle = simplest(Size(7, 3));
+    RNG rng(10);
+    Mat picture(200, 300, CV_8UC1);
+    rng.fill(picture, RNG::UNIFORM, 100, 135);
+    int atLimit = 0;
+    for (int y = 0; y < 198; y += 2)
+        for (int x = 0; x < 294; x += 2)
+        {
+            int sum = 0, squares = 0;
+            for (int k = 1; k <= 5; ++k)
+            {
+                const int v = picture.at<uchar>(y + 1, x + k);
+                sum += v, squares += v * v;
+            }
+            atLimit += 5 * squares - sum * sum == 2500;
+        }
+    EXPECT_GT(atLimit, 0);
+    const CascadeCase p = {1.5, 1, Size(), Size(7, 3)};
+    const CascadeResults expected = oracleDetect(oracle, picture, p),
+                         actual = detectAll(*cascadeOf(cascadeText(oracle, ".xml")), picture, p);
+    EXPECT_EQ(expected.raw, actual.raw);
+}
+
 //! Candidates of a row of the mask's border pass, others do not: the centre is x + width / 2 and y + height / 2.
 TEST(Cascade_Contract, centreOfTheMask)
 {

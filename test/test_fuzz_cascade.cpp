@@ -138,7 +138,7 @@ bool judged(const CascadeFuzzCase& c, const Outputs& outputs, std::string& wrong
 
 TEST(Fuzz_CascadeClassifierEx, oracle)
 {
-    expectRightOnCpu("Fuzz_CascadeClassifierEx", 400, makeCascadeCase, runCascade, judged);
+    expectRightOnCpu("Fuzz_CascadeClassifierEx", 250, makeCascadeCase, runCascade, judged);
 }
 
 TEST(Fuzz_CascadeClassifierEx, cpuIsCuda)
