@@ -124,14 +124,28 @@ __global__ void __launch_bounds__(PAIR_THREADS) link(const __grid_constant__ Gro
     const int i = p.first + (threadIdx.x & 31);
     if (i >= p.count)
         return;
-    const Box* const boxes = job.memory.boxes + p.base;
-    const Box box = boxes[i];
-    for (int j = threadIdx.x >> 5; j < i; j += tuning::PAIR_WARPS)
+    const int4* const boxes = reinterpret_cast<const int4*>(job.memory.boxes + p.base);
+    const auto boxAt = [&](int at)
     {
-        const int4 words = __ldg(reinterpret_cast<const int4*>(boxes) + j);
-        const Box other = {words.x, words.y, words.z, words.w};
-        if (mayBeSimilar(box, other) && areSimilar(box, other))
-            join(job.memory.parents + p.base, i, j);
+        const int4 words = __ldg(boxes + at);
+        return Box{words.x, words.y, words.z, words.w};
+    };
+    const Box box = boxAt(i);
+    const int last = ::min(p.first + 32, p.count) - 1; // of this block's candidates
+    const int BATCH = 4;                               // loads on their way at a time
+    for (int first = threadIdx.x >> 5; first < last; first += BATCH * tuning::PAIR_WARPS)
+    {
+        Box others[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k)
+            others[k] = boxAt(::min(first + k * tuning::PAIR_WARPS, last));
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k)
+        {
+            const int j = first + k * tuning::PAIR_WARPS;
+            if (j < i && mayBeSimilar(box, others[k]) && areSimilar(box, others[k]))
+                join(job.memory.parents + p.base, i, j);
+        }
     }
 }
 

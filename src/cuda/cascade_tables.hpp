@@ -1,15 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// sumTables: a tile's patch, resized straight from the picture, and its tables. Device code; the whole block takes part.
+// sumTables: the tables of a tile's patch. Device code; the whole block takes part.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_TABLES_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_TABLES_HPP
 
-#include "cascade_classify.hpp"
+#include "cascade_pairs.hpp"
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
-const unsigned ALL_LANES = 0xffffffffu;
 const int WARPS = tuning::THREADS / 32;
 
 //! What a block works on.
@@ -20,35 +19,6 @@ struct Patch
     uint32_t* tilted;
     int cols, rows; //!< pixels that windows of the picture cover; not more than the shape's
 };
-
-__device__ __forceinline__ Tap loadTap(const Tap* taps, int index)
-{
-    const int2 tap = __ldg(reinterpret_cast<const int2*>(taps) + index);
-    return {tap.x, tap.y};
-}
-
-//! Pixels of the layer from (left, top) on. About 16 instructions and 4 loads a pixel.
-__device__ __forceinline__ void resizePatch(const Classification& job, const SourceRecord& source,
-                                            const GridRecord& grid, const Shape& shape, int left, int top,
-                                            const Patch& patch)
-{
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    for (int x = lane; x < patch.cols; x += 32)
-    {
-        const Tap across = loadTap(job.taps, grid.columnTaps + left + x);
-        const int second = across.first + (across.weight != 0 ? 1 : 0);
-#pragma unroll 2
-        for (int y = warp; y < patch.rows; y += WARPS)
-        {
-            const Tap down = loadTap(job.taps, grid.rowTaps + top + y);
-            const uint8_t* const upper = source.gray + static_cast<size_t>(down.first) * source.step;
-            const uint8_t* const lower = down.weight != 0 ? upper + source.step : upper;
-            patch.pixels[y * shape.patchStep + x] = static_cast<uint8_t>(
-                blendRows(blendRow(__ldg(upper + across.first), __ldg(upper + second), across.weight),
-                          blendRow(__ldg(lower + across.first), __ldg(lower + second), across.weight), down.weight));
-        }
-    }
-}
 
 __device__ __forceinline__ uint32_t scanWarp(uint32_t value, int lane)
 {
@@ -163,6 +133,54 @@ __device__ __forceinline__ void sumColumns(const Shape& shape, const Patch& patc
     }
 }
 
+/** The same, and each word gets 2^16 times the sum below it, as far below as windows are apart: see cascade_pairs.hpp. Sums of the last
+rows have none below them; they are corners of upper windows only. */
+__device__ __forceinline__ void sumColumnsOfPairs(const Shape& shape, const Patch& patch, uint32_t* table)
+{
+    const int BATCH = 8; // loads on their way at a time
+    for (int x = threadIdx.x; x <= patch.cols; x += tuning::THREADS)
+    {
+        uint32_t* at = table + shape.place(x, 0); // writes come `shift` + 1 rows behind reads
+        const uint32_t* from = at;
+        uint32_t before = 0, last = 0; // sums two rows and a row before, if windows are two apart; else the last one
+        uint32_t sum = 0;
+        int y = 0;
+        const auto add = [&](uint32_t value)
+        {
+            sum += value;
+            const uint32_t upper = shape.shift ? before : last;
+            if (y > shape.shift)
+            {
+                *at = upper + (sum << 16);
+                at += shape.step;
+            }
+            before = last;
+            last = sum;
+            ++y;
+        };
+#pragma unroll 1
+        while (y + BATCH <= patch.rows + 1)
+        {
+            uint32_t values[BATCH];
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k, from += shape.step)
+                values[k] = *from;
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k)
+                add(values[k]);
+        }
+#pragma unroll 1
+        for (; y <= patch.rows; from += shape.step)
+            add(*from);
+        if (shape.shift)
+        {
+            *at = before;
+            at += shape.step;
+        }
+        *at = last;
+    }
+}
+
 //! The table of sums, or of squares. The caller synchronizes before (patch) and after.
 template <bool SQUARES> __device__ __forceinline__ void makeTable(const Shape& shape, const Patch& patch)
 {
@@ -174,7 +192,7 @@ template <bool SQUARES> __device__ __forceinline__ void makeTable(const Shape& s
 /** The table of rotated sums: (X, Y) holds the pixels (x, y) with y < Y and |x - (X - 1)| <= Y - 1 - y. From one row to the next it
 gains the two diagonals that end in pixel (X - 1, Y - 1), so it is a sum down the columns of sums along diagonals, which threads
 follow from the top to the bottom. */
-__device__ __forceinline__ void makeTilted(const Shape& shape, const Patch& patch)
+template <bool PAIRS> __device__ __forceinline__ void makeTilted(const Shape& shape, const Patch& patch)
 {
     const int diagonals = patch.cols + patch.rows; // of pixels, and of the column left of them
     for (int x = threadIdx.x; x <= patch.cols; x += tuning::THREADS)
@@ -206,7 +224,10 @@ __device__ __forceinline__ void makeTilted(const Shape& shape, const Patch& patc
             }
     }
     __syncthreads(); // both diagonals
-    sumColumns(shape, patch, patch.tilted);
+    if constexpr (PAIRS)
+        sumColumnsOfPairs(shape, patch, patch.tilted);
+    else
+        sumColumns(shape, patch, patch.tilted);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu
