@@ -93,7 +93,8 @@ bool choosePairTile(const Model& model, size_t sharedBytes, PackedModel& packed)
             for (int step : {1, 2})
                 packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
             packed.layout = layoutOf(model, packed.shapes, false);
-            if (static_cast<size_t>(packed.layout.bytes) + 2048 <= (sharedBytes + 1024) / blocks)
+            if (std::max(packed.shapes[0].patchCols, packed.shapes[1].patchCols) <= tuning::PAIR_PIXELS &&
+                static_cast<size_t>(packed.layout.bytes) + 2048 <= (sharedBytes + 1024) / blocks)
                 return true;
         }
     return false;
@@ -610,8 +611,11 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
         }
         if (tiles.size() > static_cast<size_t>(INT_MAX))
             CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the pictures of this call have too many windows");
+        const auto single = std::stable_partition(tiles.begin(), tiles.end(), [&](const gpu::TileRecord& tile)
+                                                  { return grids[tile.grid].step == 2; });
+        const int doubles = static_cast<int>(single - tiles.begin());
         tiling->parts.push_back({tiling->blob.add(grids), tiling->blob.add(tiles), static_cast<int>(tiles.size()),
-                                 static_cast<int>(words)});
+                                 doubles, static_cast<int>(words)});
     }
     return tiling;
 }

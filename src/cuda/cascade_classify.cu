@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_co
     {
         beginTile(job, shared, i);
         __syncthreads(); // the tile's records
-        classifyTile<HAAR_FEATURES>(tileOf(job, shared, bytes, slice));
+        classifyTile<HAAR_FEATURES>(tileOf(job, shared, i, bytes, slice));
         __syncthreads(); // all are done with what they share
     }
 }

@@ -16,76 +16,96 @@ namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
 namespace {
 
-//! Sums and squares of the inner part of a window's rows, added to or taken from what there is. `words` of four pixels at `row`.
-struct RowSums
+/** Sums and squares of the inner part of a window's rows, added to or taken from what there is: pixels [begin, end) of a row.
+@param WORDS of four pixels, as wordsOf(); 0: known later. */
+template <int WORDS> struct RowSums
 {
+    int words;
+    uint32_t first, beforeLast, last; //!< masks of words, as lanes begin at different bytes
     uint32_t sum = 0, squares = 0;
 
-    __device__ __forceinline__ void count(const uint8_t* row, int words, uint32_t firstMask, uint32_t lastMask, bool plus)
+    __device__ __forceinline__ RowSums(int begin, int end)
+        : words(WORDS > 0 ? WORDS : wordsOf(end - begin)), first(0xffffffffu << (8 * (begin & 3))),
+          beforeLast(maskOf(end - begin / 4 * 4 - 4 * (words - 2))), last(maskOf(end - begin / 4 * 4 - 4 * (words - 1)))
     {
-        const uint32_t* const pixels = reinterpret_cast<const uint32_t*>(row);
-        const uint32_t ONES = 0x01010101u;
+    }
+    //! That can hold so many pixels, wherever in a word they begin.
+    static __device__ __forceinline__ int wordsOf(int pixels) { return (pixels + 6) / 4; }
+    //! @param bytes of a word that count.
+    static __device__ __forceinline__ uint32_t maskOf(int bytes)
+    {
+        return bytes >= 4 ? 0xffffffffu : (1u << (8 * ::max(bytes, 0))) - 1u;
+    }
+
+    __device__ __forceinline__ void count(const uint8_t* row, bool plus)
+    {
         uint32_t s = 0, q = 0;
-        const auto add = [&](uint32_t four)
+#pragma unroll(WORDS > 0 ? WORDS : 1)
+        for (int w = 0; w < (WORDS > 0 ? WORDS : words); ++w)
         {
-            s = __dp4a(four, ONES, s);
+            uint32_t four = reinterpret_cast<const uint32_t*>(row)[w];
+            four &= (w == 0 ? first : 0xffffffffu) & (w == words - 2 ? beforeLast : 0xffffffffu) &
+                    (w == words - 1 ? last : 0xffffffffu);
+            s = __dp4a(four, 0x01010101u, s);
             q = __dp4a(four, four, q);
-        };
-        add(pixels[0] & firstMask);
-#pragma unroll 4
-        for (int w = 1; w < words - 1; ++w)
-            add(pixels[w]);
-        add(pixels[words - 1] & lastMask);
+        }
         sum = plus ? sum + s : sum - s;
         squares = plus ? squares + q : squares - q;
     }
 };
 
-//! Contrast of all windows, as norms: each thread goes down a column of some of them.
-__device__ __forceinline__ void measureContrast(const Tile& t)
+/** normOf(), cheaper. The reciprocal square root is within two units of the last of 53 bits, as is what normOf() rounds to 24 bits, so they
+round to the same number unless the middle between two numbers is near. */
+__device__ __forceinline__ float quickNormOf(int64_t contrast)
+{
+    const double norm = ::rsqrt(static_cast<double>(contrast));
+    const int beside = (static_cast<int>(__double_as_longlong(norm)) & 0x1fffffff) - 0x10000000;
+    return beside > 16 || beside < -16 ? static_cast<float>(norm) : normOf(contrast);
+}
+
+/** Contrast of all windows, as norms: each thread goes down a column of some of them. @param WORDS of four pixels that may hold a row of
+a window less its first and last pixel; 0: any number. */
+template <int WORDS> __device__ __forceinline__ void measureContrast(const Tile& t)
 {
     const Shape& shape = t.shape;
     const ModelView& model = t.job.model;
     const int parts = tuning::THREADS >> shape.columnBits, each = detail::ceilDiv(shape.rows, parts);
     const int column = threadIdx.x & (shape.cols - 1), part = threadIdx.x >> shape.columnBits;
-    const int first = part * each, last = ::min(first + each, t.rows);
+    const int first = part * each, last = ::min(first + each, t.rows), shift = shape.shift;
     if (column >= t.cols || first >= last)
         return;
-    // Pixels [begin, end) of rows, which are parts of some words.
-    const int begin = (column << shape.shift) + 1, end = begin + model.width - 2;
-    const int words = (end + 3) / 4 - begin / 4; // 1 and 2 words: see the masks
-    uint32_t firstMask = 0xffffffffu << (8 * (begin & 3)), lastMask = 0xffffffffu >> (8 * ((4 - (end & 3)) & 3));
-    if (words == 1)
-    {
-        firstMask &= lastMask;
-        lastMask = 0; // the word comes twice
-    }
-    const int area = contrastArea(model.width, model.height), inner = model.height - 2, step = shape.patchStep;
-    const uint8_t* top = t.patch.pixels + ((first << shape.shift) + 1) * step + begin / 4 * 4;
-    RowSums rows;
+    const int begin = (column << shift) + 1, area = contrastArea(model.width, model.height);
+    const int inner = model.height - 2, step = shape.patchStep;
+    const int64_t least = model.leastContrast;
+    const uint8_t* top = t.patch.pixels + ((first << shift) + 1) * step + begin / 4 * 4;
+    RowSums<WORDS> rows(begin, begin + model.width - 2);
 #pragma unroll 2
     for (int y = 0; y < inner; ++y)
-        rows.count(top + y * step, words, firstMask, lastMask, true);
+        rows.count(top + y * step, true);
     for (int row = first;; ++row)
     {
         const int64_t contrast = contrastOf(rows.sum, rows.squares, area);
         const int pair = (row >> 1) << shape.columnBits | column;
-        t.norms[2 * pair + (row & 1)] = contrast >= model.leastContrast ? normOf(contrast) : 0.f;
+        t.norms[2 * pair + (row & 1)] = contrast >= least ? quickNormOf(contrast) : 0.f;
         if (row + 1 == last)
             return;
 #pragma unroll 1
-        for (int k = 0; k <= shape.shift; ++k, top += step)
+        for (int k = 0; k <= shift; ++k, top += step)
         {
-            rows.count(top + inner * step, words, firstMask, lastMask, true);
-            rows.count(top, words, firstMask, lastMask, false);
+            rows.count(top + inner * step, true);
+            rows.count(top, false);
         }
     }
 }
-
-//! Records among the parameters.
-template <class Record> __device__ __forceinline__ const Record* earlyNodes(const Early& early, const Shape& shape)
+__device__ __forceinline__ void measureContrast(const Tile& t)
 {
-    return reinterpret_cast<const Record*>(early.nodes[shape.shift]);
+    const int words = RowSums<0>::wordsOf(t.job.model.width - 2);
+    if (words == 6)
+        measureContrast<6>(t);
+    else if (words == 7)
+        measureContrast<7>(t);
+    else
+        measureContrast<0>(t);
 }
 
 //! What a thread knows beside its tile.
@@ -93,7 +113,14 @@ struct Pairs
 {
     const Tile& tile;
     const Early& early;
+    int shift; //!< of the tile's shape
     Tables tables;
+
+    //! Records among the parameters.
+    template <class Record> __device__ __forceinline__ const Record* earlyNodes() const
+    {
+        return reinterpret_cast<const Record*>(early.nodes[shift]);
+    }
 
     __device__ __forceinline__ uint32_t windowAt(int pair) const
     {
@@ -157,7 +184,11 @@ template <class Kind, bool STUMPS, int U> __device__ __forceinline__ void denseR
     for (; s < p.early.dense && __any_sync(ALL_LANES, any); ++s)
     {
         const StageRecord& stage = p.early.stage[s];
-        sums.addEarly(stage, earlyNodes<typename Kind::Record>(p.early, t.shape), p.tables);
+#if V_LDG
+        sums.addShare(stage, static_cast<const typename Kind::Record*>(t.job.model.records[p.shift]), t.job.model.trees, p.tables, 0, 1);
+#else
+        sums.addEarly(stage, p.template earlyNodes<typename Kind::Record>(), p.tables);
+#endif
         uint64_t fails[2] = {}, passes[2] = {};
         any = false;
 #pragma unroll
@@ -224,7 +255,7 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
     const Tile& t = p.tile;
     const ModelView& model = t.job.model;
     typedef typename Kind::Record Record;
-    const Record* const records = static_cast<const Record*>(model.records[t.shape.shift]);
+    const Record* const records = static_cast<const Record*>(model.records[p.shift]);
     const int stages = model.stages;
     for (int s = first; s < stages && count > 0; ++s)
     {
@@ -240,7 +271,7 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
         if (lanes == 1 && s < p.early.stages)
         {
             stage = p.early.stage[s];
-            sums.addEarly(p.early.stage[s], earlyNodes<Record>(p.early, t.shape), p.tables);
+            sums.addEarly(p.early.stage[s], p.template earlyNodes<Record>(), p.tables);
         }
         else
         {
@@ -277,32 +308,34 @@ template <class Kind, bool STUMPS> __device__ __forceinline__ void sparseStages(
         if (lane == 0)
             first = atomicAdd(&t.shared.counts[1], tuning::SPARSE_PAIRS);
         first = __shfl_sync(ALL_LANES, first, 0);
-        if (first >= count)
+        const int taken = __popc(__ballot_sync(ALL_LANES, lane < tuning::SPARSE_PAIRS && first + lane < count));
+        if (taken == 0)
             return;
-        sparsePairs<Kind, STUMPS>(p, p.early.dense, t.lists + first, ::min(count - first, tuning::SPARSE_PAIRS));
+        sparsePairs<Kind, STUMPS>(p, p.early.dense, t.lists + first, taken);
     }
 }
 
 //! A tile, from the pyramid to what is found.
-template <class Kind, bool STUMPS> __device__ __forceinline__ void classifyTile(const Tile& t, const Early& early)
+template <class Kind, bool STUMPS> __device__ __forceinline__ void classifyTile(const Tile& t, const Early& early, int shift)
 {
     const ModelView& model = t.job.model;
     copyPatch<uint4>(t);
     __syncthreads(); // pixels
     if (Kind::NORM)
         measureContrast(t);
-    sumRows<false>(t.shape, t.patch);
+    sumPairsOfRows(t.shape, t.patch);
     __syncthreads(); // rows are whole
-    sumColumnsOfPairs(t.shape, t.patch, t.patch.table);
+    sumColumnsOfPairs<true>(t.shape, t.patch, t.patch.table);
     if (Kind::NORM && model.tilted)
         makeTilted<true>(t.shape, t.patch);
     __syncthreads(); // tables and norms; the patch is spent
-    const Pairs p = {t, early, {model.terms[t.shape.shift], model.subsets}};
-    for (int row = threadIdx.x >> 5; 2 * row < t.rows; row += WARPS)
+    const Pairs p = {t, early, shift, {model.terms[shift], model.subsets}};
+    // Loops and branches depend on parameters and votes alone, so that the compiler may hold offsets in uniform registers.
+    for (int first = 0; 2 * first < t.shape.rows; first += WARPS)
         if (t.shape.cols == 64)
-            denseRow<Kind, STUMPS, 2>(p, row);
+            denseRow<Kind, STUMPS, 2>(p, first + (threadIdx.x >> 5));
         else
-            denseRow<Kind, STUMPS, 1>(p, row);
+            denseRow<Kind, STUMPS, 1>(p, first + (threadIdx.x >> 5));
     __syncthreads(); // the list
     sparseStages<Kind, STUMPS>(p);
 }
@@ -314,9 +347,9 @@ __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
     __shared__ Shared shared;
     beginTile(job, shared, blockIdx.x);
     __syncthreads(); // the tile's records
-    const Tile t = tileOf(job, shared, reinterpret_cast<uint8_t*>(dynamicMemory),
-                          reinterpret_cast<uint8_t*>(dynamicMemory));
-    classifyTile<Kind, STUMPS>(t, early);
+    uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
+    const Tile t = tileOf(job, shared, blockIdx.x, bytes, bytes);
+    classifyTile<Kind, STUMPS>(t, early, blockIdx.x < job.doubleTiles ? 1 : 0);
 }
 
 template <class Kind, bool STUMPS>

@@ -39,6 +39,19 @@ template <class Record> __device__ __forceinline__ Record loadRecord(const Recor
     return copy.value;
 }
 
+template <class Record> __device__ __forceinline__ Record copyRecord(const Record* record)
+{
+    union
+    {
+        uint4 words[4];
+        Record value;
+    } copy;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        copy.words[i] = reinterpret_cast<const uint4*>(record)[i];
+    return copy.value;
+}
+
 //! What a model's features are evaluated with, beside their records.
 struct Tables
 {
@@ -217,10 +230,11 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
     {
         bool left[2 * U];
         Pairs::decide(record, tables, window, norm, left);
+        const int64_t gain = record.leaves[0];
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
             if (left[u])
-                sum[u] += record.leaves[0];
+                sum[u] += gain;
     }
 
     /** A node of a tree. @param at the node where each window is; -1: at a leaf. */
@@ -252,23 +266,24 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
     {
         begin(stage, true);
         const Record* record = records + stage.firstNode;
+        const int count = stage.trees;
         if constexpr (STUMPS)
         {
 #pragma unroll 1
-            for (int t = 0; t < stage.trees; ++t)
-                addStump(record[t], tables);
+            for (int t = 0; t < count; ++t)
+                addStump(copyRecord(record + t), tables);
         }
         else
         {
 #pragma unroll 1
-            for (int t = 0; t < stage.trees; ++t)
+            for (int t = 0; t < count; ++t)
             {
                 const int nodes = record->links >> 24;
                 int at[2 * U] = {};
 #pragma unroll 1
                 for (int n = 0; n < nodes; ++n, ++record)
                     if (__any_sync(ALL_LANES, anyAt(at, n)))
-                        addNode(*record, tables, n, at);
+                        addNode(copyRecord(record), tables, n, at);
             }
         }
     }
@@ -284,7 +299,7 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
         {
             const Record* const all = records + stage.firstNode;
             Record next = loadRecord(all + lane);
-#pragma unroll 1
+#pragma unroll 2
             for (int t = lane; t < stage.trees; t += lanes)
             {
                 const Record record = next;

@@ -133,52 +133,133 @@ __device__ __forceinline__ void sumColumns(const Shape& shape, const Patch& patc
     }
 }
 
-/** The same, and each word gets 2^16 times the sum below it, as far below as windows are apart: see cascade_pairs.hpp. Sums of the last
-rows have none below them; they are corners of upper windows only. */
+// --- tables for pairs of windows: see cascade_pairs.hpp ---------------------------------------------------------------
+
+const int PAIR_EACH = tuning::PAIR_PIXELS / 16; //!< neighbouring pixels of a lane
+
+/** Sums along rows of up to 16 * PAIR_EACH pixels, two rows in a word: the first, and 2^16 times the second. Those of pixels of rows 2 j
+and 2 j + 1 go to row 2 j + 1 of the table. Sixteen lanes take two rows, three words of four pixels each. */
+__device__ __forceinline__ void sumPairsOfRows(const Shape& shape, const Patch& patch)
+{
+    const int lane = threadIdx.x & 15, step = shape.step, pixelStep = shape.patchStep;
+    const int shift = shape.shift, half = shape.half, cols = patch.cols - lane * PAIR_EACH;
+    for (int y = 2 * static_cast<int>(threadIdx.x >> 4); y < ((patch.rows + 3) & ~3); y += tuning::THREADS / 8)
+    {
+        const uint32_t* const upper =
+            reinterpret_cast<const uint32_t*>(patch.pixels + ::min(y, patch.rows - 1) * pixelStep) + 3 * lane;
+        const uint32_t* const lower =
+            reinterpret_cast<const uint32_t*>(patch.pixels + ::min(y + 1, patch.rows - 1) * pixelStep) + 3 * lane;
+        uint32_t a[3], b[3];
+        uint32_t sumA = 0, sumB = 0;
+#pragma unroll
+        for (int k = 0; k < 3; ++k)
+        {
+            a[k] = cols > 4 * k ? upper[k] : 0; // what is beyond the patch in the last word comes after all that counts
+            b[k] = cols > 4 * k ? lower[k] : 0;
+            sumA = __dp4a(a[k], 0x01010101u, sumA);
+            sumB = __dp4a(b[k], 0x01010101u, sumB);
+        }
+        const uint32_t own = sumA + (sumB << 16); // no sum of a row reaches 2^16
+        uint32_t before = own;
+#pragma unroll
+        for (int d = 1; d < 16; d *= 2)
+        {
+            const uint32_t value = __shfl_up_sync(ALL_LANES, before, d, 16);
+            before += lane >= d ? value : 0u;
+        }
+        before -= own;
+        if (y >= patch.rows)
+            continue;
+        sumA = before & 0xffffu;
+        sumB = before >> 16;
+        uint32_t* const row = patch.table + (y + 1) * step;
+        uint32_t* const odd = row + lane * (PAIR_EACH >> shift) + shift * half;    // places of columns 12 l + 1, 12 l + 3 ...
+        uint32_t* const even = row + lane * (PAIR_EACH >> shift) + (shift ? 1 : 0); // of columns 12 l + 2, 12 l + 4 ...
+#pragma unroll
+        for (int k = 0; k < PAIR_EACH; ++k)
+        {
+            const uint32_t ones = 0x01010101u >> (8 * (3 - k % 4));
+            const uint32_t sum = __dp4a(a[k / 4], ones, sumA) + (__dp4a(b[k / 4], ones, sumB) << 16);
+            uint32_t* const at = shift ? (k % 2 ? even : odd) + k / 2 : row + lane * PAIR_EACH + k + 1;
+            if (cols > k)
+                *at = sum;
+            if (k % 4 == 3)
+            {
+                sumA = __dp4a(a[k / 4], ones, sumA);
+                sumB = __dp4a(b[k / 4], ones, sumB);
+            }
+        }
+        if (lane == 0)
+            row[0] = 0;
+    }
+}
+
+/** Sums down the columns. A word gets the sum at its place, and 2^16 times the sum as far below as windows are apart; sums of the last
+rows have none below them, and are corners of upper windows only. @param TWO rows in a word, as above; else one, in rows from 0 on.
+@param SHIFT that of the shape. */
+template <bool TWO, int SHIFT>
 __device__ __forceinline__ void sumColumnsOfPairs(const Shape& shape, const Patch& patch, uint32_t* table)
 {
-    const int BATCH = 8; // loads on their way at a time
+    const int BATCH = 8, EACH = TWO ? 2 : 1; // loads on their way at a time; rows of one
+    const int step = shape.step, count = detail::ceilDiv(patch.rows, EACH);
     for (int x = threadIdx.x; x <= patch.cols; x += tuning::THREADS)
     {
-        uint32_t* at = table + shape.place(x, 0); // writes come `shift` + 1 rows behind reads
-        const uint32_t* from = at;
-        uint32_t before = 0, last = 0; // sums two rows and a row before, if windows are two apart; else the last one
-        uint32_t sum = 0;
-        int y = 0;
+        uint32_t* at = table + shape.place(x, 0); // writes come behind reads
+        const uint32_t* from = at + step;
+        uint32_t before = 0, last = 0, sum = 0; // sums of the last two rows
+        int written = -1 - SHIFT;               // rows
         const auto add = [&](uint32_t value)
         {
             sum += value;
-            const uint32_t upper = shape.shift ? before : last;
-            if (y > shape.shift)
+            if (written >= 0)
             {
-                *at = upper + (sum << 16);
-                at += shape.step;
+                *at = (SHIFT ? before : last) + (sum << 16);
+                at += step;
             }
             before = last;
             last = sum;
-            ++y;
+            ++written;
         };
+        const auto addWord = [&](uint32_t value)
+        {
+            add(TWO ? value & 0xffffu : value);
+            if (TWO)
+                add(value >> 16);
+        };
+        add(0); // row 0
+        int i = 0;
 #pragma unroll 1
-        while (y + BATCH <= patch.rows + 1)
+        for (; i + BATCH <= count; i += BATCH)
         {
             uint32_t values[BATCH];
 #pragma unroll
-            for (int k = 0; k < BATCH; ++k, from += shape.step)
+            for (int k = 0; k < BATCH; ++k, from += EACH * step)
                 values[k] = *from;
 #pragma unroll
             for (int k = 0; k < BATCH; ++k)
-                add(values[k]);
+                addWord(values[k]);
         }
 #pragma unroll 1
-        for (; y <= patch.rows; from += shape.step)
-            add(*from);
-        if (shape.shift)
+        for (; i < count; ++i, from += EACH * step)
+            addWord(*from);
+        // Sums of rows that have none below them. With an odd number of rows there is one too many.
+        const bool odd = TWO && (patch.rows & 1) != 0;
+        if (SHIFT)
         {
             *at = before;
-            at += shape.step;
+            at += step;
         }
-        *at = last;
+        if (!odd)
+            *at = last;
     }
+}
+template <bool TWO>
+__device__ __forceinline__ void sumColumnsOfPairs(const Shape& shape, const Patch& patch, uint32_t* table)
+{
+    if (shape.shift)
+        sumColumnsOfPairs<TWO, 1>(shape, patch, table);
+    else
+        sumColumnsOfPairs<TWO, 0>(shape, patch, table);
 }
 
 //! The table of sums, or of squares. The caller synchronizes before (patch) and after.
@@ -225,7 +306,7 @@ template <bool PAIRS> __device__ __forceinline__ void makeTilted(const Shape& sh
     }
     __syncthreads(); // both diagonals
     if constexpr (PAIRS)
-        sumColumnsOfPairs(shape, patch, patch.tilted);
+        sumColumnsOfPairs<false>(shape, patch, patch.tilted);
     else
         sumColumns(shape, patch, patch.tilted);
 }

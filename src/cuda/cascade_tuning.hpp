@@ -29,6 +29,7 @@ const int RESIZE_COLS = 128, RESIZE_ROWS = 32, RESIZE_WARPS = 8;
 const int THREADS = 256, PAIR_BLOCKS = V_BLOCKS;
 //! Tiles of pairs to choose from, in windows, best first: 64 or 32 columns, even rows.
 const int PAIR_TILES[][2] = {V_TILE, {64, 16}, {32, 16}, {32, 8}};
+const int PAIR_PIXELS = 192; //!< columns of their patches, at most
 const int DENSE_STAGES = V_DENSE;
 const int EARLY_STAGES = V_EARLY, EARLY_NODES = 224; //!< kernels have at most 32,764 bytes of parameters
 const int SPARSE_PAIRS = V_SPARSE; //!< that a warp takes from the list
