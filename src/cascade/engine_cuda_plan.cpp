@@ -274,8 +274,11 @@ gpu::Form formOf(std::vector<Corner> corners, std::vector<Corner>& ordered, int&
     const size_t plus = add(most), minus = add(-most);
     if (plus != minus || !corners.empty())
         return gpu::TERMS;
-    if (plus == 1)
-        ordered.insert(ordered.begin() + 5, Corner());
+    if (plus == 1) // as EIGHT, whose others cancel each other
+    {
+        ordered.insert(ordered.begin() + 5, ordered[4]);
+        ordered.push_back(ordered[4]);
+    }
     return plus == 1 ? gpu::SIX : plus == 2 ? gpu::EIGHT : gpu::TERMS;
 }
 
@@ -329,7 +332,8 @@ struct Records
         record.subset = static_cast<uint32_t>(index) * SUBSET_WORDS;
     }
 
-    template <typename Record> std::vector<Record> all()
+    //! @param stages their forms' ends are noted.
+    template <typename Record> std::vector<Record> all(std::vector<gpu::StageRecord>& stages)
     {
         std::vector<Record> records(model.nodes.size(), Record());
         for (const Tree& tree : model.trees)
@@ -337,6 +341,16 @@ struct Records
             {
                 linkRecord(model, tree, model.nodes[i], records[i]);
                 fill(i, records[i]);
+            }
+        const auto formOf = [](const Record& record) { return static_cast<int>(record.links & 0xff); };
+        for (gpu::StageRecord& stage : stages)
+            if (model.stumps)
+            {
+                const auto first = records.begin() + stage.firstNode, last = first + stage.trees;
+                std::stable_sort(first, last, [&](const Record& a, const Record& b) { return formOf(a) < formOf(b); });
+                for (int form = 0; form < 3; ++form)
+                    stage.ends[form] = static_cast<int>(
+                        std::count_if(first, last, [&](const Record& record) { return formOf(record) <= form; }));
             }
         return records;
     }
@@ -349,32 +363,31 @@ int endOf(const Model& model, const Stage& stage)
 }
 
 //! The first stages, as many as there is room for. @return false: not even the first.
-bool beginEarly(const Model& model, const std::vector<gpu::StageRecord>& stages, gpu::Early& early)
+bool beginEarly(const Model& model, gpu::Early& early)
 {
     early = {};
-    while (early.stages < std::min<int>(tuning::EARLY_STAGES, static_cast<int>(stages.size())) &&
+    while (early.stages < std::min(tuning::EARLY_STAGES, static_cast<int>(model.stages.size())) &&
            endOf(model, model.stages[early.stages]) <= tuning::EARLY_NODES)
-    {
-        early.stage[early.stages] = stages[early.stages];
         ++early.stages;
-    }
     early.dense = std::min(early.stages, tuning::DENSE_STAGES);
     return early.stages > 0;
 }
 
 template <typename Record>
-void addRecords(const Model& model, const std::vector<std::vector<Part>>& parts, PackedModel& packed)
+void addRecords(const Model& model, const std::vector<std::vector<Part>>& parts,
+                std::vector<gpu::StageRecord>& stages, PackedModel& packed)
 {
     const int early = endOf(model, model.stages[packed.early->stages - 1]);
     for (int i = 0; i < 2; ++i)
     {
         Records records = {model, packed.shapes[i], parts, {}};
-        const std::vector<Record> all = records.all<Record>();
+        const std::vector<Record> all = records.all<Record>(stages);
         static_assert(sizeof(Record) == sizeof(packed.early->nodes[0][0]), "records have their room among parameters");
         std::memcpy(packed.early->nodes[i], all.data(), early * sizeof(Record));
         packed.records[i] = packed.blob.add(all);
         packed.terms[i] = packed.blob.add(records.terms);
     }
+    std::copy(stages.begin(), stages.begin() + packed.early->stages, packed.early->stage);
 }
 
 std::vector<gpu::StageRecord> stagesOf(const Model& model)
@@ -382,8 +395,10 @@ std::vector<gpu::StageRecord> stagesOf(const Model& model)
     std::vector<gpu::StageRecord> stages;
     for (const Stage& s : model.stages)
     {
-        stages.push_back({s.firstTree, s.trees, model.trees[s.firstTree].firstNode, s.shift, s.fixedThreshold, 0,
-                          s.threshold, 0});
+        const Tree* const trees = model.trees.data() + s.firstTree;
+        const bool same = std::all_of(trees, trees + s.trees, [&](const Tree& tree) { return tree.nodes == trees[0].nodes; });
+        stages.push_back({s.firstTree, s.trees, trees[0].firstNode, s.shift, s.fixedThreshold, 0, {0, 0, 0},
+                          same ? trees[0].nodes : 0, s.threshold, 0});
         for (int i = model.trees[s.firstTree].firstNode; i < endOf(model, s) && model.stumps && model.fixedPoint; ++i)
             stages.back().rights += model.fixedLeaves[~model.nodes[i].right];
     }
@@ -395,11 +410,11 @@ std::vector<gpu::StageRecord> stagesOf(const Model& model)
 std::shared_ptr<const PackedModel> packModel(const Model& model, size_t sharedBytes)
 {
     const std::shared_ptr<PackedModel> p = std::make_shared<PackedModel>();
-    const std::vector<gpu::StageRecord> stages = stagesOf(model);
+    std::vector<gpu::StageRecord> stages = stagesOf(model);
     std::vector<std::vector<Part>> parts;
     p->version = model.version;
     p->early = std::make_unique<gpu::Early>();
-    if (!beginEarly(model, stages, *p->early) || !canPair(model, parts) || !choosePairTile(model, sharedBytes, *p))
+    if (!beginEarly(model, *p->early) || !canPair(model, parts) || !choosePairTile(model, sharedBytes, *p))
     {
         p->early.reset();
         chooseTile(model, sharedBytes, *p);
@@ -413,15 +428,14 @@ std::shared_ptr<const PackedModel> packModel(const Model& model, size_t sharedBy
     p->view.stumps = model.stumps;
     p->view.tilted = model.tilted;
     p->view.leastContrast = model.leastContrast;
-    p->stages = p->blob.add(stages);
     p->trees = p->blob.add(model.trees);
     p->subsets = p->blob.add(model.subsets);
     if (p->early)
-    {
-        model.kind == HAAR ? addRecords<gpu::HaarRecord>(model, parts, *p)
-                           : addRecords<gpu::LbpRecord>(model, parts, *p);
+        model.kind == HAAR ? addRecords<gpu::HaarRecord>(model, parts, stages, *p)
+                           : addRecords<gpu::LbpRecord>(model, parts, stages, *p);
+    p->stages = p->blob.add(stages);
+    if (p->early)
         return p;
-    }
     p->nodes = p->blob.add(model.nodes);
     p->leaves = p->blob.add(model.leaves);
     p->haar = p->blob.add(model.haar);

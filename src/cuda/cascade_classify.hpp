@@ -103,10 +103,11 @@ struct Resizing
 merged corners come in these three forms; sums of the other factors are terms. */
 enum Form
 {
-    TERMS, //!< offsets[0]: index of the first term; offsets[1]: parts. A part is a number of terms, and the terms
     SIX,   //!< c0 + c1 - c2 - c3 + factor * (c4 - c6)
     EIGHT, //!< c0 + c1 - c2 - c3 + factor * (c4 + c5 - c6 - c7)
-    NINE   //!< factor * (c0 + c1 + c2 + c3 - 2 * (c4 + c5 + c6 + c7 - 2 * ninth))
+    NINE,  //!< factor * (c0 + c1 + c2 + c3 - 2 * (c4 + c5 + c6 + c7 - 2 * ninth))
+    TERMS, //!< offsets[0]: index of the first term; offsets[1]: parts. A part is a number of terms, and the terms
+    FORMS
 };
 
 //! A corner as an offset into the tables in words (low 16 bits) and its factor (high 16, signed).
@@ -140,6 +141,8 @@ struct StageRecord
     int shift;
     int64_t fixedThreshold;
     int64_t rights; //!< stumps: sum of the right leaves
+    int ends[3];   //!< stumps for pairs come in the order of their forms: where SIX, EIGHT and NINE end
+    int nodesEach; //!< of all trees; 0: they differ
     float threshold;
     int unused;
 };

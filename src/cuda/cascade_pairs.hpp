@@ -52,6 +52,8 @@ template <class Record> __device__ __forceinline__ Record copyRecord(const Recor
     return copy.value;
 }
 
+const int SMALL_TREE = 3; //!< nodes
+
 //! What a model's features are evaluated with, beside their records.
 struct Tables
 {
@@ -107,51 +109,59 @@ struct HaarPairs
         }
     }
 
-    //! @param window where the pairs' corners are in shared memory. @param norm,left of the upper and lower windows in turn.
-    template <int U>
+    //! Sums in one of the forms. Records of SIX may be taken for EIGHT.
+    template <Form FORM, int U>
+    static __device__ __forceinline__ void addForm(const Record& r, const uint32_t (&window)[U], float (&value)[2 * U])
+    {
+        uint32_t c[U][9];
+        const auto load = [&](int k, uint32_t offset)
+        {
+#pragma unroll
+            for (int u = 0; u < U; ++u)
+                c[u][k] = sharedWord(window[u] + offset);
+        };
+#pragma unroll
+        for (int k = 0; k < 8; ++k)
+            if (FORM != SIX || (k != 5 && k != 7))
+                load(k, r.offsets[k]);
+        if (FORM == NINE)
+            load(8, r.ninth);
+#pragma unroll
+        for (int u = 0; u < U; ++u)
+        {
+            uint32_t sum;
+            if (FORM == NINE)
+                sum = MIDDLE + r.factor * (c[u][0] + c[u][1] + c[u][2] + c[u][3] -
+                                           2 * (c[u][4] + c[u][5] + c[u][6] + c[u][7] - 2 * c[u][8]));
+            else
+                sum = (MIDDLE + c[u][0] + c[u][1] - c[u][2] - c[u][3]) +
+                      r.factor * (FORM == SIX ? c[u][4] - c[u][6] : c[u][4] + c[u][5] - c[u][6] - c[u][7]);
+            value[2 * u] = valueOf(sum, false);
+            value[2 * u + 1] = valueOf(sum, true);
+        }
+    }
+
+    /** @param FORM that of the record; FORMS: any. @param window where the pairs' corners are in shared memory.
+    @param norm,left of the upper and lower windows in turn. */
+    template <Form FORM, int U>
     static __device__ __forceinline__ void decide(const Record& r, const Tables& tables, const uint32_t (&window)[U],
                                                   const float (&norm)[2 * U], bool (&left)[2 * U])
     {
-        const int form = r.links & 0xff;
         float value[2 * U];
-        if (form == TERMS)
+        if constexpr (FORM == FORMS)
+        {
+            const int form = r.links & 0xff;
+            if (form == SIX || form == EIGHT)
+                addForm<EIGHT>(r, window, value);
+            else if (form == NINE)
+                addForm<NINE>(r, window, value);
+            else
+                addTerms(r, tables, window, value);
+        }
+        else if constexpr (FORM == TERMS)
             addTerms(r, tables, window, value);
         else
-        {
-            uint32_t c[U][9];
-            const auto load = [&](int k, uint32_t offset)
-            {
-#pragma unroll
-                for (int u = 0; u < U; ++u)
-                    c[u][k] = sharedWord(window[u] + offset);
-            };
-            load(0, r.offsets[0]);
-            load(1, r.offsets[1]);
-            load(2, r.offsets[2]);
-            load(3, r.offsets[3]);
-            load(4, r.offsets[4]);
-            load(6, r.offsets[6]);
-            if (form != SIX)
-            {
-                load(5, r.offsets[5]);
-                load(7, r.offsets[7]);
-            }
-            if (form == NINE)
-                load(8, r.ninth);
-#pragma unroll
-            for (int u = 0; u < U; ++u)
-            {
-                uint32_t sum;
-                if (form == NINE)
-                    sum = MIDDLE + r.factor * (c[u][0] + c[u][1] + c[u][2] + c[u][3] -
-                                               2 * (c[u][4] + c[u][5] + c[u][6] + c[u][7] - 2 * c[u][8]));
-                else
-                    sum = (MIDDLE + c[u][0] + c[u][1] - c[u][2] - c[u][3]) +
-                          r.factor * (form == SIX ? c[u][4] - c[u][6] : c[u][4] + c[u][5] - c[u][6] - c[u][7]);
-                value[2 * u] = valueOf(sum, false);
-                value[2 * u + 1] = valueOf(sum, true);
-            }
-        }
+            addForm<FORM>(r, window, value);
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
             left[u] = haarGoesLeft(value[u], norm[u], r.threshold);
@@ -195,7 +205,7 @@ struct LbpPairs
         return codes;
     }
 
-    template <int U>
+    template <Form FORM, int U>
     static __device__ __forceinline__ void decide(const Record& r, const Tables& tables, const uint32_t (&window)[U],
                                                   const float (&)[2 * U], bool (&left)[2 * U])
     {
@@ -226,10 +236,10 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
             sum[u] = STUMPS && first ? stage.rights : 0;
     }
 
-    __device__ __forceinline__ void addStump(const Record& record, const Tables& tables)
+    template <Form FORM> __device__ __forceinline__ void addStump(const Record& record, const Tables& tables)
     {
         bool left[2 * U];
-        Pairs::decide(record, tables, window, norm, left);
+        Pairs::template decide<FORM>(record, tables, window, norm, left);
         const int64_t gain = record.leaves[0];
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
@@ -237,11 +247,11 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
                 sum[u] += gain;
     }
 
-    /** A node of a tree. @param at the node where each window is; -1: at a leaf. */
+    //! A node of a tree. @param at the node where each window is; -1: at a leaf.
     __device__ __forceinline__ void addNode(const Record& record, const Tables& tables, int n, int (&at)[2 * U])
     {
         bool left[2 * U];
-        Pairs::decide(record, tables, window, norm, left);
+        Pairs::template decide<FORMS>(record, tables, window, norm, left);
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
             if (at[u] == n)
@@ -261,18 +271,30 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
         return any;
     }
 
+    template <Form FORM>
+    __device__ __forceinline__ void addEarlyStumps(const Record* records, int begin, int end, const Tables& tables)
+    {
+#pragma unroll 1
+        for (int t = begin; t < end; ++t)
+            addStump<FORM>(copyRecord(records + t), tables);
+    }
+
     //! With records among the kernel's parameters. All threads of a warp come here together.
-    __device__ __forceinline__ void addEarly(const StageRecord& stage, const Record* records, const Tables& tables)
+    __device__ __forceinline__ void addEarly(const StageRecord& stage, const Record* all, const Tables& tables)
     {
         begin(stage, true);
-        const Record* record = records + stage.firstNode;
+        const Record* record = all + stage.firstNode;
         const int count = stage.trees;
-        if constexpr (STUMPS)
+        if constexpr (STUMPS && Pairs::NORM)
         {
-#pragma unroll 1
-            for (int t = 0; t < count; ++t)
-                addStump(copyRecord(record + t), tables);
+            const int six = stage.ends[0], eight = stage.ends[1], nine = stage.ends[2];
+            addEarlyStumps<SIX>(record, 0, six, tables);
+            addEarlyStumps<EIGHT>(record, six, eight, tables);
+            addEarlyStumps<NINE>(record, eight, nine, tables);
+            addEarlyStumps<TERMS>(record, nine, count, tables);
         }
+        else if constexpr (STUMPS)
+            addEarlyStumps<FORMS>(record, 0, count, tables);
         else
         {
 #pragma unroll 1
@@ -295,16 +317,39 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
         begin(stage, lane == 0);
         if (lane >= stage.trees)
             return;
-        if constexpr (STUMPS)
+        const Record* const all = records + stage.firstNode;
+        const int each = stage.nodesEach;
+        if (STUMPS)
         {
-            const Record* const all = records + stage.firstNode;
             Record next = loadRecord(all + lane);
 #pragma unroll 2
             for (int t = lane; t < stage.trees; t += lanes)
             {
                 const Record record = next;
                 next = loadRecord(all + ::min(t + lanes, stage.trees - 1)); // on its way while this one is decided
-                addStump(record, tables);
+                addStump<FORMS>(record, tables);
+            }
+        }
+        else if (each > 0 && each <= SMALL_TREE)
+        {
+            // All nodes of all trees, whether windows get there or not: the next one can be on its way.
+            Record next = loadRecord(all + lane * each);
+            int n = 0, at[2 * U] = {};
+#pragma unroll 1
+            for (int t = lane; t < stage.trees;)
+            {
+                const Record record = next;
+                const int node = n, tree = t;
+                n = n + 1 < each ? n + 1 : 0;
+                t += n == 0 ? lanes : 0;
+                next = loadRecord(all + ::min(t, stage.trees - 1) * each + n);
+                addNode(record, tables, node, at);
+                if (t != tree)
+                {
+#pragma unroll
+                    for (int u = 0; u < 2 * U; ++u)
+                        at[u] = 0;
+                }
             }
         }
         else
