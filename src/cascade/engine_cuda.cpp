@@ -203,7 +203,7 @@ private:
         job.grids = reinterpret_cast<const gpu::GridRecord*>(base + part.grids);
         job.tiles = reinterpret_cast<const gpu::TileRecord*>(base + part.tiles);
         job.tileCount = part.tileCount;
-        job.doubleTiles = part.doubleTiles;
+        job.singleTiles = part.singleTiles;
         job.sources = static_cast<const gpu::SourceRecord*>(sourcesOnDevice_);
         job.pixels = pyramids_;
         job.pictures = static_cast<int>(request.pictures.size());

@@ -625,11 +625,13 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
         }
         if (tiles.size() > static_cast<size_t>(INT_MAX))
             CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the pictures of this call have too many windows");
-        const auto single = std::stable_partition(tiles.begin(), tiles.end(), [&](const gpu::TileRecord& tile)
-                                                  { return grids[tile.grid].step == 2; });
-        const int doubles = static_cast<int>(single - tiles.begin());
+        // Small layers first: where windows go through many stages, a tile takes long, and others fill the device meanwhile.
+        std::stable_sort(tiles.begin(), tiles.end(), [](const gpu::TileRecord& a, const gpu::TileRecord& b)
+                         { return a.scale > b.scale; });
+        const auto isSingle = [&](const gpu::TileRecord& tile) { return grids[tile.grid].step == 1; };
+        const int singles = static_cast<int>(std::stable_partition(tiles.begin(), tiles.end(), isSingle) - tiles.begin());
         tiling->parts.push_back({tiling->blob.add(grids), tiling->blob.add(tiles), static_cast<int>(tiles.size()),
-                                 doubles, static_cast<int>(words)});
+                                 singles, static_cast<int>(words)});
     }
     return tiling;
 }

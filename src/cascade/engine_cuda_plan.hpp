@@ -57,7 +57,7 @@ struct Tiling
     struct Part
     {
         size_t grids, tiles; //!< places in the blob
-        int tileCount, doubleTiles; //!< all; those of a step of 2, which come first
+        int tileCount, singleTiles; //!< all; those of a step of 1, which come first
         int words; //!< of runs
     };
 

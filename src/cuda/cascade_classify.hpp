@@ -208,8 +208,8 @@ struct Classification
     Shape shapes[2]; //!< by step - 1
     Layout layout;
     const GridRecord* grids;
-    const TileRecord* tiles; //!< those of a step of 2 first
-    int tileCount, doubleTiles;
+    const TileRecord* tiles; //!< those of a step of 1 first
+    int tileCount, singleTiles;
     const SourceRecord* sources;
     const uint8_t* pixels; //!< pyramids
     int pictures;

@@ -349,7 +349,7 @@ __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
     __syncthreads(); // the tile's records
     uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
     const Tile t = tileOf(job, shared, blockIdx.x, bytes, bytes);
-    classifyTile<Kind, STUMPS>(t, early, blockIdx.x < job.doubleTiles ? 1 : 0);
+    classifyTile<Kind, STUMPS>(t, early, blockIdx.x < job.singleTiles ? 0 : 1);
 }
 
 template <class Kind, bool STUMPS>

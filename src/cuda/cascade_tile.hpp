@@ -61,7 +61,7 @@ __device__ __forceinline__ void beginTile(const Classification& job, Shared& sha
 __device__ __forceinline__ Tile tileOf(const Classification& job, Shared& shared, int index, uint8_t* bytes,
                                        uint8_t* slice)
 {
-    const Shape& shape = job.shapes[index < job.doubleTiles ? 1 : 0]; // without the record, so that it is uniform
+    const Shape& shape = job.shapes[index < job.singleTiles ? 0 : 1]; // without the record, so that it is uniform
     Tile t = {job, shared, shape, reinterpret_cast<float*>(bytes + job.layout.norms),
               reinterpret_cast<uint16_t*>(bytes + job.layout.lists), {}, 0, 0};
     t.cols = ::min(shape.cols, shared.grid.cols - shared.tile.col);
