@@ -18,7 +18,7 @@ namespace {
 
 const int VERSION = 1;
 //! The largest store of templates and leaves stays far below these.
-const detail::TextLimits LIMITS = {"an object of TLD", static_cast<size_t>(64) << 20, 200000};
+const detail::TextLimits LIMITS = {"an object of TLD", static_cast<size_t>(64) << 20, 1000000};
 const int MAX_COUNT = 1 << 30;  //!< in a leaf
 const int CHUNK_BYTES = 2250;   //!< FileStorage's strings are short: 3000 letters
 const double MAX_PLACE = 65536; //!< coordinates and sides of boxes
