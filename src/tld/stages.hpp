@@ -108,20 +108,16 @@ bool train(const Work& work, const ObjectView& object);
 
 namespace gpu {
 
-// What the following take and how it is laid out: src/cuda/tld_objects.hpp.
+// What the following take and how it is laid out, and the stages that only a device has: src/cuda/tld_objects.hpp.
+// There, toGray and blur are one: look(). integrate has the recheck: decide().
 struct Batch;
 
-void toGray(const PictureView& picture, RowsView<uint8_t> gray, detail::StreamHandle stream);
 void sumTables(const Batch& batch, detail::StreamHandle stream);
-void blur(const Batch& batch, detail::StreamHandle stream);
-void pyramid(const Batch& batch, detail::StreamHandle stream);
 void flow(const Batch& batch, detail::StreamHandle stream);
 void ferns(const Batch& batch, detail::StreamHandle stream);
 void select(const Batch& batch, detail::StreamHandle stream);
-void nearestNeighbours(const Batch& batch, bool tracking, detail::StreamHandle stream);
-void integrate(const Batch& batch, detail::StreamHandle stream);
+void nearestNeighbours(const Batch& batch, detail::StreamHandle stream);
 void learn(const Batch& batch, detail::StreamHandle stream);
-void train(const Batch& batch, detail::StreamHandle stream);
 
 } // namespace gpu
 
