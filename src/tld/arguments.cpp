@@ -213,7 +213,7 @@ void Objects::check(const Picture& picture, const char* what) const
     checkLike(picture);
 }
 
-Engine& Objects::engineFor(const Picture& picture)
+Engine& Objects::engineFor(const Picture& picture, const Stream& stream)
 {
     if (!settled_ && picture.onDevice != device_)
     {
@@ -222,7 +222,7 @@ Engine& Objects::engineFor(const Picture& picture)
         {
             Learned object;
             engine_->read(i, object);
-            other->add(object, nullptr);
+            other->add(object, picture.onDevice ? detail::handleOf(stream) : nullptr); // refuses captures
         }
         other->setHistory(engine_->history());
         replaceEngine(std::move(other));

@@ -49,7 +49,7 @@ public:
     void check(const Picture& picture, const char* what) const;
     void checkBox(const Rect& box, Size picture) const;
     //! For a picture that was checked. Objects that were read from a file move to its side.
-    Engine& engineFor(const Picture& picture);
+    Engine& engineFor(const Picture& picture, const Stream& stream);
     detail::StreamHandle handleOf(const Stream& stream) const { return device_ ? detail::handleOf(stream) : nullptr; }
 
     //! Learns an object. With `only`, it takes the place of all others, and the picture may be of any size and kind.

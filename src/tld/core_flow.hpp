@@ -26,11 +26,12 @@ struct Point
 
 // --- pyramid ---------------------------------------------------------------------------------------------------------
 
-//! Level 0 is the picture. Levels end where a side would be less than 2 windows. @return number of levels.
+//! Level 0 is the picture. Levels end where a side would not be longer than a window, as cv::calcOpticalFlowPyrLK()'s do.
+//! @return number of levels.
 inline int levelsOf(int cols, int rows, const Settings& settings)
 {
     int levels = 1;
-    while (levels <= settings.flowLevels && (lesser(cols, rows) + 1) / 2 >= 2 * settings.flowWindow)
+    while (levels <= settings.flowLevels && (lesser(cols, rows) + 1) / 2 > settings.flowWindow)
     {
         cols = (cols + 1) / 2;
         rows = (rows + 1) / 2;

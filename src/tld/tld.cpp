@@ -28,14 +28,14 @@ public:
         objects_.check(picture, "detect()");
         const detail::Output out("objects", objects, 1 + objects_.settings().maxDetections, RESULT_COLUMNS, CV_64FC1,
                                  picture.onDevice);
-        objects_.engineFor(picture).detect(picture.view(), out.view(), objects_.handleOf(stream));
+        objects_.engineFor(picture, stream).detect(picture.view(), out.view(), objects_.handleOf(stream));
     }
     void learn(InputArray image, const Rect& box, Stream& stream) CV_OVERRIDE
     {
         const Picture picture(NAME, image);
         objects_.check(picture, "learn()");
         objects_.checkBox(box, picture.size());
-        objects_.engineFor(picture).learn(picture.view(), windowOf(box), objects_.handleOf(stream));
+        objects_.engineFor(picture, stream).learn(picture.view(), windowOf(box), objects_.handleOf(stream));
     }
 
     void getTemplates(bool positive, OutputArray pictures) const CV_OVERRIDE

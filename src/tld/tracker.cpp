@@ -24,9 +24,10 @@ public:
         double row[RESULT_COLUMNS];
         const Picture picture(NAME, image);
         objects_.check(picture, "update()");
-        objects_.engineFor(picture).update(
-            picture.view(), {"result", row, sizeof(row), 1, RESULT_COLUMNS, sizeof(double), detail::Memory::HOST},
-            objects_.handleOf(noStream()));
+        objects_.engineFor(picture, noStream())
+            .update(picture.view(),
+                    {"result", row, sizeof(row), 1, RESULT_COLUMNS, sizeof(double), detail::Memory::HOST},
+                    objects_.handleOf(noStream()));
         if (row[6] == 0.)
             return false;
         box = Rect(cvRound(row[0]), cvRound(row[1]), cvRound(row[2]), cvRound(row[3]));
@@ -37,7 +38,7 @@ public:
         const Picture picture(NAME, image);
         objects_.check(picture, "updateAsync()");
         const detail::Output out("result", result, 1, RESULT_COLUMNS, CV_64FC1, picture.onDevice);
-        objects_.engineFor(picture).update(picture.view(), out.view(), objects_.handleOf(stream));
+        objects_.engineFor(picture, stream).update(picture.view(), out.view(), objects_.handleOf(stream));
     }
 
     float getTrackingScore() CV_OVERRIDE { return static_cast<float>(objects_.result(0)[4]); }
@@ -106,7 +107,7 @@ public:
         const detail::Output out("results", results, static_cast<int>(ids_.size()), RESULT_COLUMNS, CV_64FC1,
                                  picture.onDevice);
         if (!ids_.empty())
-            objects_.engineFor(picture).update(picture.view(), out.view(), objects_.handleOf(stream));
+            objects_.engineFor(picture, stream).update(picture.view(), out.view(), objects_.handleOf(stream));
     }
 
     std::vector<int> getIds() const CV_OVERRIDE { return ids_; }
