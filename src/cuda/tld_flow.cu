@@ -65,13 +65,15 @@ public:
         const int wide = window() + 2, x0 = (corner.x >> 16) - 1, y0 = (corner.y >> 16) - 1;
         const Blend weights = blendOf(corner.x, corner.y);
         __syncwarp(); // pixels of the level before were read
-#pragma unroll
-        for (int n = 0; n < (LARGEST + 2) * (LARGEST + 2); n += 32)
-        {
-            const int k = n + static_cast<int>(threadIdx.x & 31);
-            if (k < wide * wide)
-                pixels_[k] = static_cast<int16_t>(blendedAt(view, weights, x0 + k % wide, y0 + k / wide));
-        }
+        if (isInside(view, x0, y0, wide))
+            fill(wide,
+                 [&](int i, int j)
+                 {
+                     const uint8_t *const a = view.data + ((y0 + j) * view.step + x0 + i), *const b = a + view.step;
+                     return blended(weights, a[0], a[1], b[0], b[1]);
+                 });
+        else
+            fill(wide, [&](int i, int j) { return blendedAt(view, weights, x0 + i, y0 + j); });
         __syncwarp(); // pixels
         int xx = 0, xy = 0, yy = 0;
 #pragma unroll
@@ -124,8 +126,27 @@ public:
     }
 
 private:
-    static const int LARGEST = WINDOW ? WINDOW : MAX_FLOW_WINDOW, PIXELS = (LARGEST * LARGEST + 31) / 32;
+    static const int LARGEST = WINDOW ? WINDOW : MAX_FLOW_WINDOW, PIXELS = (LARGEST * LARGEST + 31) / 32,
+                     WIDE_PIXELS = ((LARGEST + 2) * (LARGEST + 2) + 31) / 32;
 
+    //! The window with a pixel more on each side.
+    template <typename At> __device__ __forceinline__ void fill(int wide, const At& at)
+    {
+        int values[WIDE_PIXELS];
+#pragma unroll
+        for (int n = 0; n < WIDE_PIXELS; ++n)
+        {
+            const int k = lesser(static_cast<int>(threadIdx.x & 31) + 32 * n, wide * wide - 1);
+            values[n] = at(k % wide, k / wide);
+        }
+#pragma unroll
+        for (int n = 0; n < WIDE_PIXELS; ++n)
+        {
+            const int k = static_cast<int>(threadIdx.x & 31) + 32 * n;
+            if (k < wide * wide)
+                pixels_[k] = static_cast<int16_t>(values[n]);
+        }
+    }
     __device__ int window() const { return WINDOW ? WINDOW : batch_.settings.flowWindow; }
     __device__ bool has(int n) const { return static_cast<int>(threadIdx.x & 31) + 32 * n < window() * window(); }
 
