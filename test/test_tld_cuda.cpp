@@ -493,7 +493,9 @@ TEST(TLD_Cuda, capturesDoNotGrowMemory)
     requireCuda();
     Captured c(2);
     size_t bytes = 0;
-    for (int t = 1; t < 24; ++t)
+    c.updateEagerly(1); // brings the lists of objects to the device
+    ASSERT_NO_FATAL_FAILURE(c.expectFrame(1));
+    for (int t = 2; t < 24; ++t)
     {
         Graph graph(c.stream);
         c.tracker->update(c.input, c.results, c.stream);
