@@ -195,10 +195,19 @@ inline void noteTracker(const cuda::TrackerTLD& tracker, Arrays& arrays)
     arrays.value("detections", detections);
 }
 
+//! For calls that run on the null stream: the picture has arrived.
+inline const _InputArray& arrived(Arrays& arrays, const Mat& picture)
+{
+    const _InputArray& array = arrays.in(picture);
+    if (arrays.engine() == Engine::CUDA)
+        arrays.stream().waitForCompletion();
+    return array;
+}
+
 inline void runTracker(const TldCase& c, Arrays& arrays)
 {
     Ptr<cuda::TrackerTLD> tracker = cuda::TrackerTLD::create(c.params);
-    tracker->init(arrays.in(c.frames[0]), c.boxes[0]);
+    tracker->init(arrived(arrays, c.frames[0]), c.boxes[0]);
     for (size_t t = 1; t < c.frames.size(); ++t)
     {
         if (t % 2)
@@ -206,7 +215,7 @@ inline void runTracker(const TldCase& c, Arrays& arrays)
         else
         {
             Rect box(-1, -1, -1, -1);
-            arrays.number("located", tracker->update(arrays.in(c.frames[t]), box));
+            arrays.number("located", tracker->update(arrived(arrays, c.frames[t]), box));
             arrays.value("reply", Mat(Vec4i(box.x, box.y, box.width, box.height)));
             noteTracker(*tracker, arrays);
         }
@@ -221,7 +230,7 @@ inline void runTracker(const TldCase& c, Arrays& arrays)
             tld::readText(*tracker, text);
         }
         else if (c.actions[t] == CHANGE)
-            tracker->init(arrays.in(c.frames[0]), c.boxes[0]);
+            tracker->init(arrived(arrays, c.frames[0]), c.boxes[0]);
     }
     arrays.value("file", bytesOf(*tracker));
 }

@@ -164,46 +164,59 @@ __device__ __forceinline__ void compareTemplates(const Model& model, const Setti
 //! Windows that may overlap a box well, of all scales, in the order of their numbers.
 struct NearSpans
 {
+    Grid grid; //!< a copy
     Span spans[MAX_SCALES];
+    int counts[MAX_SCALES];
     int first[MAX_SCALES + 1];
-    int scales;
 };
 
-//! Ends with a barrier.
-__device__ __forceinline__ void makeSpans(const Grid& grid, const Box& box, NearSpans& near)
+//! A block's copy of a grid, which many threads search. A barrier must follow.
+__device__ __forceinline__ void copyGrid(const Grid& grid, NearSpans& near)
+{
+    static_assert(sizeof(Grid) % 4 == 0, "grids are words");
+    for (int k = threadIdx.x; k < static_cast<int>(sizeof(Grid) / 4); k += tuning::THREADS)
+        reinterpret_cast<int*>(&near.grid)[k] = reinterpret_cast<const int*>(&grid)[k];
+}
+
+//! After copyGrid(). Ends with a barrier.
+__device__ __forceinline__ void makeSpans(const Box& box, NearSpans& near)
 {
     __syncthreads(); // older spans are not needed any more
-    const int s = threadIdx.x;
-    if (s < grid.scales)
-        near.spans[s] = spanNear(grid.scale[s], box, NEAR_OVERLAP);
-    __syncthreads(); // spans
-    if (s == 0)
+    const int s = threadIdx.x, scales = near.grid.scales;
+    if (s < scales)
     {
-        near.scales = grid.scales;
-        near.first[0] = 0;
-        for (int k = 0; k < grid.scales; ++k)
-        {
-            const Span& span = near.spans[k];
-            near.first[k + 1] = near.first[k] + (span.empty() ? 0 : (span.i1 - span.i0) * (span.j1 - span.j0));
-        }
+        const Span span = spanNear(near.grid.scale[s], box, NEAR_OVERLAP);
+        near.spans[s] = span;
+        near.counts[s] = span.empty() ? 0 : (span.i1 - span.i0) * (span.j1 - span.j0);
+    }
+    __syncthreads(); // spans
+    if (s <= scales)
+    {
+        int before = 0;
+#pragma unroll 4
+        for (int k = 0; k < s; ++k)
+            before += near.counts[k];
+        near.first[s] = before;
     }
     __syncthreads(); // places
 }
+__device__ __forceinline__ int windowsNear(const NearSpans& near) { return near.first[near.grid.scales]; }
 
 struct NearWindow
 {
     int scale, place, number;
     Window window;
 };
-__device__ __forceinline__ NearWindow nearWindow(const Grid& grid, const NearSpans& near, int index)
+__device__ __forceinline__ NearWindow nearWindow(const NearSpans& near, int index)
 {
     int s = 0;
-    while (index >= near.first[s + 1])
-        ++s;
+#pragma unroll 4
+    for (int k = 1; k < near.grid.scales; ++k)
+        s += index >= near.first[k] ? 1 : 0;
     const Span& span = near.spans[s];
     const int k = index - near.first[s], across = span.i1 - span.i0;
     const int i = span.i0 + k % across, j = span.j0 + k / across;
-    const Scale& scale = grid.scale[s];
+    const Scale& scale = near.grid.scale[s];
     const int place = j * scale.nx + i;
     return {s, place, scale.first + place, windowOf(scale, i, j)};
 }
@@ -212,6 +225,7 @@ struct Ranking
 {
     double overlaps[tuning::NEAR_LIST];
     int numbers[tuning::NEAR_LIST];
+    Window listedWindows[tuning::NEAR_LIST];
     Window windows[MAX_NEAR];
     int listed, count;
 };
@@ -222,8 +236,7 @@ __device__ __forceinline__ bool isNearer(double overlap, int number, double than
 }
 
 //! More windows than the list holds: one after the other.
-__device__ __forceinline__ void rankSlowly(const Grid& grid, const Box& box, int most, const NearSpans& near,
-                                           Ranking& ranking)
+__device__ __forceinline__ void rankSlowly(const Box& box, int most, const NearSpans& near, Ranking& ranking)
 {
     double lastOverlap = 2.;
     int lastNumber = -1;
@@ -231,9 +244,9 @@ __device__ __forceinline__ void rankSlowly(const Grid& grid, const Box& box, int
     {
         double best = 0.;
         int number = -1;
-        for (int k = threadIdx.x; k < near.first[near.scales]; k += tuning::THREADS)
+        for (int k = threadIdx.x; k < windowsNear(near); k += tuning::THREADS)
         {
-            const NearWindow w = nearWindow(grid, near, k);
+            const NearWindow w = nearWindow(near, k);
             const double value = overlap(w.window, box);
             if (value > NEAR_OVERLAP && isNearer(lastOverlap, lastNumber, value, w.number) &&
                 (number < 0 || isNearer(value, w.number, best, number)))
@@ -254,7 +267,7 @@ __device__ __forceinline__ void rankSlowly(const Grid& grid, const Box& box, int
             }
         if (number >= 0 && threadIdx.x == 0)
         {
-            ranking.windows[count] = windowOf(grid, number);
+            ranking.windows[count] = windowOf(near.grid, number);
             ranking.count = count + 1;
         }
         __syncthreads(); // the list is free again
@@ -266,38 +279,40 @@ __device__ __forceinline__ void rankSlowly(const Grid& grid, const Box& box, int
 }
 static_assert(tuning::NEAR_LIST >= tuning::THREADS, "rankSlowly() has an entry a thread");
 
-//! The windows of largest overlap with a box, the largest first. Ends with a barrier.
-__device__ __forceinline__ void findNear(const Grid& grid, const Box& box, int most, NearSpans& near, Ranking& ranking)
+//! The windows of largest overlap with a box, the largest first. After copyGrid(). Ends with a barrier.
+__device__ __forceinline__ void findNear(const Box& box, int most, NearSpans& near, Ranking& ranking)
 {
-    makeSpans(grid, box, near);
+    makeSpans(box, near);
     if (threadIdx.x == 0)
         ranking.listed = ranking.count = 0;
     __syncthreads(); // zeros
-    for (int k = threadIdx.x; k < near.first[near.scales]; k += tuning::THREADS)
+    for (int k = threadIdx.x; k < windowsNear(near); k += tuning::THREADS)
     {
-        const NearWindow w = nearWindow(grid, near, k);
+        const NearWindow w = nearWindow(near, k);
         const double value = overlap(w.window, box);
         const int at = value > NEAR_OVERLAP ? atomicAdd(&ranking.listed, 1) : tuning::NEAR_LIST;
         if (at < tuning::NEAR_LIST)
         {
             ranking.overlaps[at] = value;
             ranking.numbers[at] = w.number;
+            ranking.listedWindows[at] = w.window;
         }
     }
     __syncthreads(); // the list
     const int listed = ranking.listed;
     if (listed > tuning::NEAR_LIST)
     {
-        rankSlowly(grid, box, most, near, ranking);
+        rankSlowly(box, most, near, ranking);
         return;
     }
     for (int k = threadIdx.x; k < listed; k += tuning::THREADS)
     {
         int rank = 0;
+#pragma unroll 4
         for (int other = 0; other < listed; ++other)
             rank += isNearer(ranking.overlaps[other], ranking.numbers[other], ranking.overlaps[k], ranking.numbers[k]);
         if (rank < most)
-            ranking.windows[rank] = windowOf(grid, ranking.numbers[k]);
+            ranking.windows[rank] = ranking.listedWindows[k];
     }
     if (threadIdx.x == 0)
         ranking.count = lesser(listed, most);

@@ -65,13 +65,15 @@ public:
         const int wide = window() + 2, x0 = (corner.x >> 16) - 1, y0 = (corner.y >> 16) - 1;
         const Blend weights = blendOf(corner.x, corner.y);
         __syncwarp(); // pixels of the level before were read
-#pragma unroll
-        for (int n = 0; n < (LARGEST + 2) * (LARGEST + 2); n += 32)
-        {
-            const int k = n + static_cast<int>(threadIdx.x & 31);
-            if (k < wide * wide)
-                pixels_[k] = static_cast<int16_t>(blendedAt(view, weights, x0 + k % wide, y0 + k / wide));
-        }
+        if (isInside(view, x0, y0, wide))
+            fill(wide,
+                 [&](int i, int j)
+                 {
+                     const uint8_t *const a = view.data + ((y0 + j) * view.step + x0 + i), *const b = a + view.step;
+                     return blended(weights, a[0], a[1], b[0], b[1]);
+                 });
+        else
+            fill(wide, [&](int i, int j) { return blendedAt(view, weights, x0 + i, y0 + j); });
         __syncwarp(); // pixels
         int xx = 0, xy = 0, yy = 0;
 #pragma unroll
@@ -124,8 +126,27 @@ public:
     }
 
 private:
-    static const int LARGEST = WINDOW ? WINDOW : MAX_FLOW_WINDOW, PIXELS = (LARGEST * LARGEST + 31) / 32;
+    static const int LARGEST = WINDOW ? WINDOW : MAX_FLOW_WINDOW, PIXELS = (LARGEST * LARGEST + 31) / 32,
+                     WIDE_PIXELS = ((LARGEST + 2) * (LARGEST + 2) + 31) / 32;
 
+    //! The window with a pixel more on each side.
+    template <typename At> __device__ __forceinline__ void fill(int wide, const At& at)
+    {
+        int values[WIDE_PIXELS];
+#pragma unroll
+        for (int n = 0; n < WIDE_PIXELS; ++n)
+        {
+            const int k = lesser(static_cast<int>(threadIdx.x & 31) + 32 * n, wide * wide - 1);
+            values[n] = at(k % wide, k / wide);
+        }
+#pragma unroll
+        for (int n = 0; n < WIDE_PIXELS; ++n)
+        {
+            const int k = static_cast<int>(threadIdx.x & 31) + 32 * n;
+            if (k < wide * wide)
+                pixels_[k] = static_cast<int16_t>(values[n]);
+        }
+    }
     __device__ int window() const { return WINDOW ? WINDOW : batch_.settings.flowWindow; }
     __device__ bool has(int n) const { return static_cast<int>(threadIdx.x & 31) + 32 * n < window() * window(); }
 
@@ -192,35 +213,39 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) follow(const __grid_c
 
 // --- motion ----------------------------------------------------------------------------------------------------------
 
+const int GROUP = 128;
+static_assert(GROUP >= FLOW_POINTS && 2 * GROUP <= tuning::MOTION_THREADS, "a point a thread");
+
 struct MotionMemory
 {
     Followed points[FLOW_POINTS];
     Followed kept[FLOW_POINTS];
-    int64_t values[FLOW_POINTS];
-    int64_t lower, upper;
+    int64_t errors[FLOW_POINTS];
+    double nccs[FLOW_POINTS];
+    int32_t shifts[2][FLOW_POINTS];
+    int64_t lowerError, upperError;
     double lowerNcc, upperNcc;
+    int32_t lowerShift[2], upperShift[2];
     uint32_t keys[FLOW_PAIRS];
     unsigned histogram[256];
     int found, keptCount, pairs;
     uint32_t prefix, rank, lowerKey, upperKey, atMost;
 };
 
-//! Values n / 2 and (n - 1) / 2 in ascending order, to `lower` and `upper`. @param count above 0. Ends with a barrier.
-template <typename T> __device__ __forceinline__ void middles(const T* values, int count, T& lower, T& upper)
+//! Values n / 2 and (n - 1) / 2 in ascending order, to `lower` and `upper`, by threads i of a group. @param count above 0.
+template <typename T> __device__ __forceinline__ void middles(const T* values, int count, int i, T& lower, T& upper)
 {
-    const int i = threadIdx.x;
-    if (i < count)
-    {
-        const T own = values[i];
-        int less = 0;
-        for (int j = 0; j < count; ++j)
-            less += values[j] < own || (values[j] == own && j < i) ? 1 : 0;
-        if (less == count / 2)
-            upper = own;
-        if (less == (count - 1) / 2)
-            lower = own;
-    }
-    __syncthreads(); // both
+    if (i >= count)
+        return;
+    const T own = values[i];
+    int less = 0;
+#pragma unroll 4
+    for (int j = 0; j < count; ++j)
+        less += values[j] < own || (values[j] == own && j < i) ? 1 : 0;
+    if (less == count / 2)
+        upper = own;
+    if (less == (count - 1) / 2)
+        lower = own;
 }
 
 //! Key of a rank, by digits of 8 bits. Ends with a barrier.
@@ -301,45 +326,46 @@ __device__ __forceinline__ double scaleOfPairs(MotionMemory& m)
     return scaleOfKeys(lower, upper);
 }
 
+//! Two groups of threads find two medians at a time.
 __device__ __forceinline__ Motion motionOf(MotionMemory& m)
 {
     Motion motion = {0, 0., 0., 0., 1.};
-    const int t = threadIdx.x;
+    const int t = threadIdx.x, group = t / GROUP, i = t % GROUP;
     // Found points move up; their order has no meaning.
-    __shared__ double nccs[FLOW_POINTS];
     if (t < FLOW_POINTS && m.points[t].found)
     {
         const int at = atomicAdd(&m.found, 1);
-        m.values[at] = m.points[t].error;
-        nccs[at] = m.points[t].ncc;
+        m.errors[at] = m.points[t].error;
+        m.nccs[at] = m.points[t].ncc;
     }
     __syncthreads(); // found points
     if (m.found == 0)
         return motion;
-    middles(m.values, m.found, m.lower, m.upper);
-    middles(nccs, m.found, m.lowerNcc, m.upperNcc);
-    motion.error = medianError(m.lower, m.upper);
+    if (group == 0)
+        middles(m.errors, m.found, i, m.lowerError, m.upperError);
+    else if (group == 1)
+        middles(m.nccs, m.found, i, m.lowerNcc, m.upperNcc);
+    __syncthreads(); // both medians
+    motion.error = medianError(m.lowerError, m.upperError);
     const double ncc = (m.lowerNcc + m.upperNcc) * 0.5;
     if (t < FLOW_POINTS && isKept(m.points[t], motion.error, ncc))
-        m.kept[atomicAdd(&m.keptCount, 1)] = m.points[t];
+    {
+        const Followed& p = m.points[t];
+        const int at = atomicAdd(&m.keptCount, 1);
+        m.kept[at] = p;
+        m.shifts[0][at] = p.to.x - p.from.x;
+        m.shifts[1][at] = p.to.y - p.from.y;
+    }
     __syncthreads(); // kept points
     motion.kept = m.keptCount;
     if (motion.kept == 0)
         return motion;
-    double shifts[2];
-#pragma unroll
-    for (int axis = 0; axis < 2; ++axis)
-    {
-        if (t < motion.kept)
-            m.values[t] = axis == 0 ? m.kept[t].to.x - m.kept[t].from.x : m.kept[t].to.y - m.kept[t].from.y;
-        __syncthreads(); // values
-        middles(m.values, motion.kept, m.lower, m.upper);
-        shifts[axis] = shiftOf(static_cast<int32_t>(m.lower), static_cast<int32_t>(m.upper));
-        __syncthreads(); // values are free again
-    }
-    motion.dx = shifts[0];
-    motion.dy = shifts[1];
-    motion.scale = scaleOfPairs(m);
+    if (group < 2)
+        middles(m.shifts[group], motion.kept, i, m.lowerShift[group], m.upperShift[group]);
+    motion.scale = scaleOfPairs(m); // with barriers
+    __syncthreads();                // shifts, if there are no pairs
+    motion.dx = shiftOf(m.lowerShift[0], m.upperShift[0]);
+    motion.dy = shiftOf(m.lowerShift[1], m.upperShift[1]);
     return motion;
 }
 

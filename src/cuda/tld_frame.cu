@@ -7,7 +7,7 @@
 //           of strips and of groups of strips, and two levels of the pyramid
 //   table   a strip a block: sums over all rows above come from groups and strips, those along rows from a scan in the block; each
 //           entry is written once
-//   halve   further levels of the pyramid, a pixel a thread; the last ones in one launch
+//   halve   further levels of the pyramid, a pixel a thread
 //
 // Cost for each pixel: 1 byte read (3 or 4 of colour), 2 written; then 1 read, 8 written. Bound by these writes.
 #include "tld_objects.hpp"
@@ -405,9 +405,14 @@ __global__ void __launch_bounds__(tuning::TABLE_THREADS, 2) table(const __grid_c
 
 // --- pyramid ---------------------------------------------------------------------------------------------------------
 
-__device__ __forceinline__ void halvePixel(const Batch& batch, int slot, int to, int x, int y)
+__global__ void __launch_bounds__(tuning::HALVE_THREADS)
+    halve(const __grid_constant__ Batch batch, int age, int to, int blocksAcross)
 {
-    const int from = to - 1, cols = batch.levels.cols[from], rows = batch.levels.rows[from];
+    const int x = static_cast<int>(blockIdx.x) % blocksAcross * tuning::HALVE_THREADS + static_cast<int>(threadIdx.x);
+    const int y = static_cast<int>(blockIdx.x) / blocksAcross, slot = batch.ring->slot[age], from = to - 1;
+    if (x >= batch.levels.cols[to])
+        return;
+    const int cols = batch.levels.cols[from], rows = batch.levels.rows[from];
     const uint8_t* const level = batch.level(slot, from);
     unsigned sum = 0;
 #pragma unroll
@@ -419,28 +424,6 @@ __device__ __forceinline__ void halvePixel(const Batch& batch, int slot, int to,
         sum += line * (j == 0 ? 6u : (j == -1 || j == 1 ? 4u : 1u));
     }
     batch.level(slot, to)[static_cast<size_t>(y) * batch.levels.step[to] + x] = static_cast<uint8_t>(halved(sum));
-}
-
-__global__ void __launch_bounds__(tuning::HALVE_THREADS)
-    halve(const __grid_constant__ Batch batch, int age, int to, int blocksAcross)
-{
-    const int x = static_cast<int>(blockIdx.x) % blocksAcross * tuning::HALVE_THREADS + static_cast<int>(threadIdx.x);
-    if (x < batch.levels.cols[to])
-        halvePixel(batch, batch.ring->slot[age], to, x, static_cast<int>(blockIdx.x) / blocksAcross);
-}
-
-//! All levels from one on, by a single block: they are small.
-__global__ void __launch_bounds__(tuning::REST_THREADS)
-    halveRest(const __grid_constant__ Batch batch, int age, int first)
-{
-    const int slot = batch.ring->slot[age];
-    for (int l = first; l < batch.levels.count; ++l)
-    {
-        const int cols = batch.levels.cols[l], pixels = cols * batch.levels.rows[l];
-        for (int k = threadIdx.x; k < pixels; k += tuning::REST_THREADS)
-            halvePixel(batch, slot, l, k % cols, k / cols);
-        __syncthreads(); // the level
-    }
 }
 
 } // namespace
@@ -462,11 +445,6 @@ void pyramid(const Batch& batch, int age, int first, detail::StreamHandle stream
 {
     for (int l = first; l < batch.levels.count; ++l)
     {
-        if (batch.levels.cols[l] * batch.levels.rows[l] <= tuning::REST_PIXELS)
-        {
-            detail::launch("tld pyramid", halveRest, dim3(1), dim3(tuning::REST_THREADS), 0, stream, batch, age, l);
-            return;
-        }
         const int across = detail::ceilDiv(batch.levels.cols[l], tuning::HALVE_THREADS);
         detail::launch("tld pyramid", halve, dim3(static_cast<unsigned>(across) * batch.levels.rows[l]),
                        dim3(tuning::HALVE_THREADS), 0, stream, batch, age, l, across);

@@ -42,12 +42,11 @@ __device__ __forceinline__ void compareBox(const Batch& batch, const ObjectRecor
 //! Whether a window at the box's place is like the object. In all threads.
 __device__ __forceinline__ bool isSupported(const ObjectRecord& object, DecideMemory& m)
 {
-    const Grid& grid = *object.grid;
-    makeSpans(grid, m.state.box, m.near);
+    makeSpans(m.state.box, m.near);
     bool supported = false;
-    for (int k = threadIdx.x; k < m.near.first[m.near.scales] && !supported; k += tuning::THREADS)
+    for (int k = threadIdx.x; k < windowsNear(m.near) && !supported; k += tuning::THREADS)
     {
-        const NearWindow w = nearWindow(grid, m.near, k);
+        const NearWindow w = nearWindow(m.near, k);
         supported =
             bitOf(object.alike + object.bits.first[w.scale], w.place) && overlap(w.window, m.state.box) > NEAR_OVERLAP;
     }
@@ -207,7 +206,8 @@ __global__ void __launch_bounds__(tuning::THREADS)
     }
     for (int i = threadIdx.x; i < static_cast<int>(live.counts.detections); i += tuning::THREADS)
         m.detections[i] = object.detections[other][i];
-    __syncthreads(); // state and detections
+    copyGrid(*object.grid, m.near);
+    __syncthreads(); // state, detections, grid
     if (purpose == UPDATING)
         track(batch, object, lesson, m);
     else if (purpose == LEARNING)
@@ -224,7 +224,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
     if (lesson.learn)
     {
         __syncthreads(); // the comparison makes room
-        findNear(*object.grid, m.state.box, batch.settings.updateWindows, m.near, m.ranking);
+        findNear(m.state.box, batch.settings.updateWindows, m.near, m.ranking);
         if (threadIdx.x == 0)
             makeLesson(lesson, m.state.box, m.ranking.windows, m.ranking.count, batch.settings.updateWarps,
                        batch.settings.updateAngle, batch.settings);

@@ -33,7 +33,9 @@ __global__ void __launch_bounds__(tuning::THREADS)
     __shared__ BeginMemory m;
     Live& live = *object.live;
     const Box box = live.states[0].box;
-    findNear(*object.grid, box, batch.settings.initWindows, m.near, m.ranking);
+    copyGrid(*object.grid, m.near);
+    __syncthreads(); // the grid
+    findNear(box, batch.settings.initWindows, m.near, m.ranking);
     if (m.ranking.count == 0)
     {
         if (threadIdx.x == 0)

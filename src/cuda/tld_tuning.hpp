@@ -12,11 +12,9 @@ const int TILE = 64, LOOK_THREADS = 256;
 //! Rows that one block makes tables of: 135 blocks for 1080 rows. Base sums come in groups of TILE rows and in strips.
 const int STRIP = 8, TABLE_THREADS = 512;
 const int HALVE_THREADS = 256;
-//! Levels of the pyramid that a single block makes, and its threads.
-const int REST_PIXELS = 16384, REST_THREADS = 1024;
 
 // Flow: a warp a point; few warps a block spread the latency of one object over the device.
-const int FLOW_WARPS = 4, MOTION_THREADS = 256;
+const int FLOW_WARPS = 4, MOTION_THREADS = 512;
 
 // Ferns: a block has so many windows of one scale, and shares their offsets and a table of leaves that are not zero.
 const int FERN_THREADS = 256, FERN_WINDOWS = 512, FERN_BLOCKS = 5;
