@@ -57,6 +57,9 @@ demo quick_shift_home cudatracking_quick_shift --preset=both --min-size=20 "$SAM
 cascades=$SOURCES/opencv/data/haarcascades
 demo cascade_lena cudatracking_cascade "--cascade=$cascades/haarcascade_frontalface_alt.xml" "--inside=$cascades/haarcascade_eye_tree_eyeglasses.xml" "$SAMPLES_DATA/lena.jpg"
 demo cascade_vtest cudatracking_cascade "--cascade=$cascades/haarcascade_fullbody.xml" --scale-factor=1.05 --frames=100 "$SAMPLES_DATA/vtest.avi"
+# Three people, two of whom leave; then a face that cuts take away and bring back.
+demo tld_vtest cudatracking_tld --first-frame=300 "--box=580,157,34,80;616,157,32,78;312,205,38,92" --frames=90 --picture-every=20 "$SAMPLES_DATA/vtest.avi"
+demo tld_megamind cudatracking_tld --first-frame=60 --box=213,168,150,195 --picture-every=25 "$SAMPLES_DATA/Megamind.avi"
 
 [ ${#DEMOS[@]} -gt 0 ] || die "no sample was built in $BIN_DIR"
 say "made with the $ENGINE engine:"

@@ -29,5 +29,7 @@ Supported: CUDA 12.4 to 13.x, compute capability 7.5 and newer (tuned on 9.0); O
 #include "opencv2/cudatracking/fragment_matcher.hpp"
 #include "opencv2/cudatracking/quick_shift.hpp"
 #include "opencv2/cudatracking/cascade.hpp"
+#include "opencv2/cudatracking/tld.hpp"
+#include "opencv2/cudatracking/tld_tracker.hpp"
 
 #endif // OPENCV_CUDATRACKING_HPP

@@ -194,6 +194,7 @@ run_demo()
     demo loop cudatracking_fragment_matcher_loop "$data/vtest.avi" || FAILED=$((FAILED + 1))
     demo loop_no_graph cudatracking_fragment_matcher_loop --no-graph "$data/vtest.avi" || FAILED=$((FAILED + 1))
     demo quick_shift cudatracking_quick_shift "$data/fruits.jpg" || FAILED=$((FAILED + 1))
+    demo tld cudatracking_tld "--box=253,219,30,90;498,155,34,78;638,238,50,84" "$data/vtest.avi" || FAILED=$((FAILED + 1))
     demo cascade cudatracking_cascade "--cascade=$CUDATRACKING_CASCADES/haarcascades/haarcascade_frontalface_alt.xml" "$data/lena.jpg" || FAILED=$((FAILED + 1))
 }
 

@@ -4,7 +4,8 @@ import unittest
 
 import cv2
 
-CLASSES = (cv2.cuda.FragmentMatcher, cv2.cuda.QuickShift, cv2.cuda.CascadeClassifierEx)
+CLASSES = (cv2.cuda.FragmentMatcher, cv2.cuda.QuickShift, cv2.cuda.CascadeClassifierEx, cv2.cuda.TLDDetector, cv2.cuda.TrackerTLD,
+           cv2.cuda.MultiTrackerTLD)
 
 
 def methods(cls):
@@ -39,7 +40,7 @@ class HelpTest(unittest.TestCase):
     def test_every_method_has_text(self):
         for cls in CLASSES:
             all_methods = list(methods(cls))
-            self.assertGreater(len(all_methods), 15)
+            self.assertGreater(len(all_methods), 10)
             for name, prototype, text in all_methods:
                 with self.subTest(method=f"{cls.__name__}.{name}"):
                     self.assertTrue(prototype.startswith(name + "("), prototype)
@@ -68,7 +69,8 @@ class HelpTest(unittest.TestCase):
         said = entries(dict((name, text) for name, _, text in methods(cv2.cuda.QuickShift))["create"])
         for parameter, value in (("sigma", quick_shift.getSigma()), ("maxDist", quick_shift.getMaxDist()),
                                  ("colorScale", quick_shift.getChannelScales()[0])):
-            self.assertEqual(float(re.search(r"Default ([\d./e-]+?)\.?\s*$", said[parameter]).group(1)), value, parameter)
+            numerator, _, denominator = re.search(r"Default ([\d./e-]+?)\.?\s*$", said[parameter]).group(1).partition("/")
+            self.assertEqual(float(numerator) / float(denominator or 1), value, parameter)
         said = entries(dict((name, text) for name, _, text in methods(cv2.cuda.FragmentMatcher))["create"])["params"]
         members = [name for name in dir(matcher.getParams()) if not name.startswith("_")]
         self.assertEqual(len(members), 7)
@@ -86,7 +88,7 @@ class HelpTest(unittest.TestCase):
             prefix = cls.__name__ + "_"
             constants = {name[len(prefix):]: value for name, value in vars(cv2.cuda).items()
                          if name.startswith(prefix) and isinstance(value, int)}
-            self.assertGreaterEqual(len(constants), 2)
+            self.assertGreaterEqual(len(constants), 0 if cls in (cv2.cuda.TLDDetector, cv2.cuda.MultiTrackerTLD) else 2)
             for name, value in constants.items():
                 self.assertRegex(text, rf"\b{name} \({value}[,)]", f"{prefix}{name}")
 

@@ -103,6 +103,29 @@ class SamplesTest(unittest.TestCase):
         self.assert_error(self.run_sample("cascade.py", self.path("."), self.path("flat.png"), self.path("out.png")),
                           "haarcascade_frontalface_alt.xml")
 
+    def test_tld(self):
+        noise = np.random.RandomState(5).randint(0, 256, (144, 192, 3), dtype=np.uint8)
+        ground = cv2.normalize(cv2.GaussianBlur(noise, (0, 0), 4.), None, 0, 255, cv2.NORM_MINMAX)
+        thing = cv2.normalize(cv2.GaussianBlur(noise[::-1, :40], (0, 0), 2.), None, 0, 255, cv2.NORM_MINMAX)[:40]
+        writer = cv2.VideoWriter(self.path("in.avi"), cv2.CAP_OPENCV_MJPEG, cv2.VideoWriter_fourcc(*"MJPG"), 10, (192, 144))
+        for t in range(8):
+            frame = ground.copy()
+            frame[50:90, 30 + 3 * t:70 + 3 * t] = thing
+            writer.write(frame)
+        writer.release()
+        done = self.run_sample("tld.py", self.path("in.avi"), self.path("out.avi"), "30,50,40,40", "--engine=cpu")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("7 frames on the CPU engine, objects located 7 of 7 times", done.stdout)
+        video, count = cv2.VideoCapture(self.path("out.avi"), cv2.CAP_OPENCV_MJPEG), 0
+        while video.read()[0]:
+            count += 1
+        self.assertEqual(count, 7)
+
+    def test_tld_errors(self):
+        self.assert_error(self.run_sample("tld.py", self.path("no.avi"), self.path("out.avi"), "1,2,30,40"), "no.avi")
+        self.write_video(self.path("in.avi"))
+        self.assert_error(self.run_sample("tld.py", self.path("in.avi"), self.path("out.avi"), "190,2,30,40"), "box")
+
     def test_help(self):
         for name in sorted(os.listdir(SAMPLES)):
             if name.endswith(".py"):

@@ -1,0 +1,175 @@
+"""TLDDetector, TrackerTLD and MultiTrackerTLD through cv2, on videos made here."""
+import os
+import tempfile
+import unittest
+
+import cv2
+import numpy as np
+
+TLDDetector, TrackerTLD, MultiTrackerTLD = cv2.cuda.TLDDetector, cv2.cuda.TrackerTLD, cv2.cuda.MultiTrackerTLD
+LOST, UNCERTAIN, TRACKING = cv2.cuda.TrackerTLD_LOST, cv2.cuda.TrackerTLD_UNCERTAIN, cv2.cuda.TrackerTLD_TRACKING
+
+
+def texture(seed, width, height, sigma):
+    noise = np.random.RandomState(seed).randint(0, 256, (height, width)).astype(np.float32)
+    smooth = cv2.GaussianBlur(noise, (0, 0), sigma) + 2 * cv2.GaussianBlur(noise[::-1], (0, 0), 3 * sigma)
+    return cv2.normalize(smooth, None, 0, 255, cv2.NORM_MINMAX).astype(np.uint8)
+
+
+BACKGROUND, OBJECTS = texture(1, 240, 180, 3.), [texture(2, 40, 34, 2.), texture(3, 32, 32, 2.)]
+
+
+def box(t, which=0):
+    return (50 + 2 * t, 60 + t, 40, 34) if which == 0 else (180 - t, 110, 32, 32)
+
+
+def frame(t, objects=(0, 1)):
+    picture = BACKGROUND.copy()
+    for which in objects:
+        x, y, w, h = box(t, which)
+        picture[y:y + h, x:x + w] = OBJECTS[which]
+    return picture
+
+
+def overlap(a, b):
+    w = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
+    h = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
+    both = max(w, 0) * max(h, 0)
+    return both / (a[2] * a[3] + b[2] * b[3] - both)
+
+
+class TLDTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = lambda name: os.path.join(folder.name, name)
+
+    def test_parameters(self):
+        params = cv2.cuda.TLDParams()
+        self.assertEqual((params.seed, params.trees, params.features, params.flowWindow), (1, 10, 13, 9))
+        params.seed, params.learning, params.minReplyScore = 7, False, 0.5
+        for made in (TLDDetector.create(params), TrackerTLD.create(params), MultiTrackerTLD.create(params)):
+            kept = made.getParams()
+            self.assertEqual((kept.seed, kept.learning, kept.minReplyScore), (7, False, 0.5))
+        params.trees = 99
+        with self.assertRaisesRegex(cv2.error, "trees"):
+            TrackerTLD.create(params)
+
+    def test_tracker(self):
+        tracker = TrackerTLD.create()
+        self.assertEqual(tracker.getState(), LOST)
+        tracker.init(frame(0), box(0))
+        for t in range(1, 15):
+            located, found = tracker.update(frame(t))
+            self.assertTrue(located)
+            self.assertGreater(overlap(found, box(t)), 0.5)
+            self.assertGreater(overlap(tracker.getBox(), box(t)), 0.5)
+            self.assertTrue(0. <= tracker.getTrackingScore() <= 1.)
+        self.assertEqual(tracker.getState(), TRACKING)
+        for t in range(15, 25):
+            located, _ = tracker.update(frame(t, (1,)))
+        self.assertFalse(located)
+        self.assertEqual(tracker.getState(), LOST)
+        for t in range(20, 26):
+            located, found = tracker.update(frame(t))
+        self.assertTrue(located)
+        self.assertGreater(overlap(found, box(25)), 0.5)
+
+    def test_results_and_templates(self):
+        tracker, same = TrackerTLD.create(), TrackerTLD.create()
+        tracker.init(frame(0), box(0))
+        same.init(frame(0), box(0))
+        for t in range(1, 6):
+            result = tracker.updateAsync(frame(t))
+            self.assertEqual((result.shape, result.dtype), ((1, 8), np.float64))
+            located, found = same.update(frame(t))
+            self.assertEqual(bool(result[0, 6]), located)
+            self.assertEqual(tuple(result[0, :4]), same.getBox())
+        for positive in (True, False):
+            templates = tracker.getTemplates(positive)
+            self.assertEqual((templates.shape[1], templates.dtype), (15, np.uint8))
+            self.assertEqual(templates.shape[0] % 15, 0)
+        boxes, scores = TLDDetector.convertDetections(tracker.getDetections())
+        self.assertEqual(len(boxes), len(scores))
+        self.assertGreater(max(overlap(found, box(5)) for found in boxes), 0.5)
+        tracker.setLearning(False)
+        self.assertFalse(tracker.getLearning())
+        tracker.resetTo(box(5))
+        self.assertEqual(tracker.getBox(), tuple(float(v) for v in box(5)))
+
+    def test_detector(self):
+        detector = TLDDetector.create()
+        self.assertTrue(detector.empty())
+        detector.init(frame(0), box(0))
+        self.assertFalse(detector.empty())
+        self.assertEqual(detector.getDefaultName(), "TLDDetector")
+        table = detector.detect(frame(0))
+        self.assertEqual(table.shape, (101, 8))
+        self.assertTrue(table[0, 1] >= table[0, 2] >= table[0, 3] >= table[0, 4] > 0)
+        accepted, _ = TLDDetector.convertDetections(table)
+        every, _ = TLDDetector.convertDetections(table, True)
+        self.assertEqual((len(accepted), len(every)), (table[0, 4], table[0, 0]))
+        detector.learn(frame(3), box(3))
+        self.assertFalse(np.array_equal(table, detector.detect(frame(0))))
+
+    def test_saved_in_the_middle(self):
+        tracker, second = TrackerTLD.create(), TrackerTLD.create()
+        tracker.init(frame(0), box(0))
+        for t in range(1, 8):
+            tracker.update(frame(t))
+        tracker.save(self.path("object.yml"))
+        second.load(self.path("object.yml"))
+        for t in range(8, 14):
+            self.assertEqual(tracker.update(frame(t)), second.update(frame(t)))
+            self.assertEqual(tracker.getBox(), second.getBox())
+        with self.assertRaisesRegex(cv2.error, "nowhere.yml"):
+            tracker.load(self.path("nowhere.yml"))
+
+    def test_several_objects(self):
+        tracker = MultiTrackerTLD.create()
+        self.assertTrue(tracker.empty())
+        ids = [tracker.add(frame(0), box(0, which)) for which in (0, 1)]
+        self.assertEqual(ids, [0, 1])
+        for t in range(1, 10):
+            results = tracker.update(frame(t))
+            self.assertEqual(results.shape, (2, 8))
+            for which in (0, 1):
+                self.assertGreater(overlap(results[which, :4], box(t, which)), 0.5)
+        tracker.saveObject(1, self.path("second.yml"))
+        tracker.remove(0)
+        self.assertEqual(tracker.addFromFile(frame(9), self.path("second.yml")), 2)
+        self.assertEqual(list(tracker.getIds()), [1, 2])
+        with self.assertRaisesRegex(cv2.error, "id"):
+            tracker.getDetections(0)
+
+    def test_errors(self):
+        tracker = TrackerTLD.create()
+        with self.assertRaises(cv2.error):
+            tracker.update(frame(0))
+        with self.assertRaisesRegex(cv2.error, "box"):
+            tracker.init(frame(0), (230, 10, 40, 40))
+        with self.assertRaisesRegex(cv2.error, "box"):
+            tracker.init(np.full((100, 100), 7, np.uint8), (10, 10, 40, 40))
+        with self.assertRaisesRegex(cv2.error, "image"):
+            tracker.init(frame(0).astype(np.float32), box(0))
+        tracker.init(frame(0), box(0))
+        with self.assertRaisesRegex(cv2.error, "image"):
+            tracker.update(frame(0)[:100])
+        self.assertTrue(tracker.update(frame(1))[0])
+
+    def test_cuda_is_cpu(self):
+        if cv2.cuda.getCudaEnabledDeviceCount() <= 0:
+            self.skipTest("no CUDA device")
+        cpu, gpu = MultiTrackerTLD.create(), MultiTrackerTLD.create()
+        device = cv2.cuda.GpuMat()
+        for which in (0, 1):
+            device.upload(frame(0))
+            cpu.add(frame(0), box(0, which))
+            gpu.add(device, box(0, which))
+        for t in range(1, 10):
+            device.upload(frame(t))
+            np.testing.assert_array_equal(cpu.update(frame(t)), gpu.update(device).download())
+
+
+if __name__ == "__main__":
+    unittest.main()

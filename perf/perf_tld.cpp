@@ -1,0 +1,371 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// TLDDetector and the trackers on a view that wanders over real pictures: detector by stage, flow, whole frames with learning, for
+// 1, 8 and 64 objects. `windows` are those of one object; `passed` go through the ferns. Lines with [ PERFROW ] go to
+// scripts/perf_report.py.
+#include "perf_precomp.hpp"
+#include "opencv2/cudatracking/tld_tracker.hpp"
+#include "opencv2/imgcodecs.hpp"
+#include "opencv2/video/tracking.hpp"
+#include <set>
+#ifdef HAVE_OPENCV_CUDAOPTFLOW
+#include "opencv2/cudaoptflow.hpp"
+#endif
+#ifdef HAVE_OPENCV_TRACKING
+#include "opencv2/tracking/tracking_legacy.hpp"
+#endif
+
+namespace opencv_test { namespace {
+
+using cuda::MultiTrackerTLD;
+using cuda::TLDDetector;
+using cuda::TLDParams;
+using cuda::TrackerTLD;
+
+const Size SIZES[] = {Size(320, 240), Size(480, 270), Size(960, 540), Size(1920, 1080), Size(3840, 2160)};
+const int OBJECTS[] = {1, 8, 64};
+
+//! Real pictures side by side.
+Mat collage(Size size)
+{
+    const char* const names[] = {"lena.jpg",        "messi5.jpg", "home.jpg",         "baboon.jpg",
+                                 "basketball1.png", "fruits.jpg", "aloeL.jpg",        "building.jpg",
+                                 "graf1.png",       "stuff.jpg",  "rubberwhale1.png", "left01.jpg"};
+    const char* const folder = std::getenv("CUDATRACKING_SAMPLES_DATA");
+    if (!folder || !*folder)
+        throw SkipTestException("the environment variable CUDATRACKING_SAMPLES_DATA names no folder");
+    Mat full(size, CV_8UC1, Scalar(128));
+    const Size one(size.width / 4, size.height / 3);
+    for (int i = 0; i < 12; ++i)
+    {
+        const Mat picture = imread(std::string(folder) + "/" + names[i], IMREAD_GRAYSCALE);
+        if (picture.empty())
+            throw SkipTestException(cv::format("cannot read %s/%s", folder, names[i]));
+        cv::resize(picture, full(Rect(Point(i % 4 * one.width, i / 4 * one.height), one)), one, 0, 0, INTER_AREA);
+    }
+    return full;
+}
+
+//! Frames that go round in a small circle, so that the last one is followed by the first one; objects that move with them.
+struct Video
+{
+    enum
+    {
+        FRAMES = 8
+    };
+
+    explicit Video(Size size)
+    {
+        const Mat world = collage(size + Size(16, 16));
+        for (int t = 0; t < FRAMES; ++t)
+        {
+            const double angle = 2 * CV_PI * t / FRAMES;
+            const Point at(cvRound(8 + 7 * std::cos(angle)), cvRound(8 + 7 * std::sin(angle)));
+            frames.push_back(world(Rect(at, size)).clone());
+            places.push_back(at);
+        }
+        // 15 to 30 thousand windows in 320 x 240 pixels, half a million in 1920 x 1080.
+        const Size object(std::max(48, size.width / 20), std::max(54, size.width / 16));
+        RNG rng(7);
+        while (boxes.size() < 64)
+        {
+            const Rect box(
+                Point(rng.uniform(8, size.width - object.width - 8), rng.uniform(8, size.height - object.height - 8)),
+                object);
+            Mat mean, deviation;
+            meanStdDev(frames[0](box), mean, deviation);
+            if (deviation.at<double>(0) > 20.)
+                boxes.push_back(box);
+        }
+    }
+
+    std::vector<Mat> frames;
+    //! Of the first object.
+    Rect boxIn(int t) const { return boxes[0] + places[0] - places[t]; }
+
+    std::vector<Point> places; //!< of frames in the world
+    std::vector<Rect> boxes;   //!< in the first frame
+};
+
+std::string nameOf(Size size, int objects) { return cv::format("tld_%dp_%d", size.height, objects); }
+
+//! The grid has one window, so that flow and upkeep are all that is left.
+TLDParams flowOnly()
+{
+    TLDParams p;
+    p.learning = false;
+    p.scales = 0;
+    p.stepPercent = 100;
+    p.fernThreshold = 1.;
+    p.maxUnsupported = 0;
+    p.maxProbation = 0;
+    return p;
+}
+
+//! The points that the tracker follows: 10 x 10 on its box.
+std::vector<Point2f> pointsOf(const Rect& box)
+{
+    std::vector<Point2f> points;
+    for (int i = 0; i < 100; ++i)
+        points.emplace_back(box.x + 5 + (box.width - 11) * (i % 10) / 9.f,
+                            box.y + 5 + (box.height - 11) * (i / 10) / 9.f);
+    return points;
+}
+
+//! cv::calcOpticalFlowPyrLK there and back, and how far the median of its motion is from (dx, dy).
+double peerFlowUs(const Video& video, double dx, double dy, double& difference)
+{
+    const std::vector<Point2f> points = pointsOf(video.boxes[0]);
+    std::vector<Point2f> there, back;
+    std::vector<uchar> status;
+    const TermCriteria criteria(TermCriteria::COUNT + TermCriteria::EPS, 20, 0.03);
+    const double us = medianUs(
+        [&]
+        {
+            calcOpticalFlowPyrLK(video.frames[0], video.frames[1], points, there, status, noArray(), Size(9, 9), 5,
+                                 criteria, 0, 0.);
+            back = points;
+            calcOpticalFlowPyrLK(video.frames[1], video.frames[0], there, back, status, noArray(), Size(9, 9), 5,
+                                 criteria, OPTFLOW_USE_INITIAL_FLOW, 0.);
+        },
+        0.5);
+    std::vector<double> x, y;
+    for (size_t i = 0; i < points.size(); ++i)
+        x.push_back(there[i].x - points[i].x), y.push_back(there[i].y - points[i].y);
+    difference = std::hypot(medianOf(x) - dx, medianOf(y) - dy);
+    return us;
+}
+
+//! OpenCV's own tracker of this name, where contrib's module tracking is built; 0: not.
+double legacyUs(const Video& video)
+{
+#ifdef HAVE_OPENCV_TRACKING
+    const Ptr<legacy::TrackerTLD> peer = legacy::TrackerTLD::create();
+    peer->init(video.frames[0], Rect2d(video.boxes[0]));
+    int t = 0;
+    Rect2d box;
+    return medianUs([&] { peer->update(video.frames[++t % Video::FRAMES], box); }, 2., 10);
+#else
+    (void)video;
+    return 0.;
+#endif
+}
+
+typedef ::testing::TestWithParam<Size> Tld_Cpu;
+
+TEST_P(Tld_Cpu, detector)
+{
+    const Size size = GetParam();
+    const Video video(size);
+    Mat table;
+    const Mat flat(size, CV_8UC1, Scalar(100));
+    TLDParams closed;
+    closed.fernThreshold = 1.;
+    const Ptr<TLDDetector> detector = TLDDetector::create(), ferns = TLDDetector::create(closed);
+    detector->init(video.frames[0], video.boxes[0]);
+    ferns->init(video.frames[0], video.boxes[0]);
+    for (int t = 2; t < Video::FRAMES; ++t)
+        detector->learn(video.frames[t], video.boxIn(t));
+    const std::string threads = cv::format("threads_%d", getNumThreads());
+    const auto row = [&](const char* part, double us)
+    {
+        PerfRow(nameOf(size, 1), "cpu", std::string(part) + "_" + threads, us)
+            .set("windows", table.at<double>(0, 1))
+            .set("varying", table.at<double>(0, 2))
+            .set("passed", table.at<double>(0, 3));
+    };
+    row("detect_flat", medianUs([&] { detector->detect(flat, table); }));
+    row("detect_ferns", medianUs([&] { ferns->detect(video.frames[1], table); }));
+    row("detect", medianUs([&] { detector->detect(video.frames[1], table); }));
+    EXPECT_GT(table.at<double>(0, 4), 0.) << "the object is not detected";
+}
+
+TEST_P(Tld_Cpu, flow)
+{
+    const Size size = GetParam();
+    const Video video(size);
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create(flowOnly());
+    tracker->init(video.frames[0], video.boxes[0]);
+    Rect box;
+    tracker->update(video.frames[1], box);
+    const Rect2d moved = tracker->getBox(), start = video.boxes[0];
+    double difference = 0.;
+    const double peer = peerFlowUs(video, moved.x + moved.width / 2 - start.x - start.width / 2,
+                                   moved.y + moved.height / 2 - start.y - start.height / 2, difference);
+    int t = 1;
+    const double us = medianUs([&] { tracker->update(video.frames[++t % Video::FRAMES], box); });
+    PerfRow(nameOf(size, 1), "cpu", cv::format("flow_and_upkeep_threads_%d", getNumThreads()), us)
+        .peer("calcOpticalFlowPyrLK", peer)
+        .set("difference_px", difference);
+    EXPECT_LT(difference, 0.1);
+}
+
+TEST_P(Tld_Cpu, frame)
+{
+    const Size size = GetParam();
+    const Video video(size);
+    const int all = getNumThreads();
+    for (const int objects : OBJECTS)
+        for (const int threads : std::set<int>{1, std::min(2, all), all})
+        {
+            if ((objects > 1 && threads != all) || (objects == 64 && size.width >= 1920)) // seconds a frame
+                continue;
+            setNumThreads(threads);
+            const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create();
+            for (int i = 0; i < objects; ++i)
+                tracker->add(video.frames[0], video.boxes[i]);
+            Mat results;
+            int t = 0;
+            const double us = medianUs([&] { tracker->update(video.frames[++t % Video::FRAMES], results); }, 2., 60);
+            setNumThreads(all);
+            PerfRow(nameOf(size, objects), "cpu", cv::format("frame_threads_%d", threads), us)
+                .peer("legacy_TrackerTLD", objects == 1 && threads == all ? legacyUs(video) : 0.)
+                .set("located", countNonZero(results.col(6)));
+            EXPECT_GE(countNonZero(results.col(6)), objects / 2);
+        }
+}
+
+INSTANTIATE_TEST_CASE_P(Perf, Tld_Cpu, testing::ValuesIn(SIZES));
+
+// --- CUDA ------------------------------------------------------------------------------------------------------------
+
+#ifdef HAVE_CUDA
+
+void requireDevice()
+{
+    if (cuda::getCudaEnabledDeviceCount() <= 0)
+        throw SkipTestException("no CUDA device");
+}
+
+std::vector<cuda::GpuMat> uploaded(const std::vector<Mat>& frames)
+{
+    std::vector<cuda::GpuMat> all;
+    for (const Mat& frame : frames)
+        all.emplace_back(frame);
+    return all;
+}
+
+typedef ::testing::TestWithParam<Size> Tld_Cuda;
+
+TEST_P(Tld_Cuda, detector)
+{
+    requireDevice();
+    const Size size = GetParam();
+    const Video video(size);
+    const std::vector<cuda::GpuMat> frames = uploaded(video.frames);
+    const cuda::GpuMat flat(Mat(size, CV_8UC1, Scalar(100)));
+    cuda::GpuMat device;
+    cuda::Stream stream;
+    Mat table;
+    TLDParams closed;
+    closed.fernThreshold = 1.;
+    const Ptr<TLDDetector> detector = TLDDetector::create(), ferns = TLDDetector::create(closed);
+    detector->init(frames[0], video.boxes[0], stream);
+    ferns->init(frames[0], video.boxes[0], stream);
+    for (int t = 2; t < Video::FRAMES; ++t)
+        detector->learn(frames[t], video.boxIn(t), stream);
+    const auto row = [&](TLDDetector& d, const cuda::GpuMat& frame, const char* part)
+    {
+        const double us = graphMedianUs(stream, [&] { d.detect(frame, device, stream); });
+        device.download(table);
+        PerfRow(nameOf(size, 1), "cuda", part, us)
+            .set("windows", table.at<double>(0, 1))
+            .set("varying", table.at<double>(0, 2))
+            .set("passed", table.at<double>(0, 3));
+    };
+    row(*detector, flat, "detect_flat");
+    row(*ferns, frames[1], "detect_ferns");
+    row(*detector, frames[1], "detect");
+    const Ptr<TLDDetector> cpu = TLDDetector::create();
+    Mat expected;
+    cpu->init(video.frames[0], video.boxes[0]);
+    for (int t = 2; t < Video::FRAMES; ++t)
+        cpu->learn(video.frames[t], video.boxIn(t));
+    cpu->detect(video.frames[1], expected);
+    EXPECT_EQ(0, cv::norm(expected, table, NORM_INF));
+}
+
+//! Flow there and back of OpenCV's CUDA class, where it is built; 0: not.
+double cudaPeerFlowUs(const Video& video, const std::vector<cuda::GpuMat>& frames)
+{
+#ifdef HAVE_OPENCV_CUDAOPTFLOW
+    const Ptr<cuda::SparsePyrLKOpticalFlow> flow = cuda::SparsePyrLKOpticalFlow::create(Size(9, 9), 5, 20);
+    const std::vector<Point2f> list = pointsOf(video.boxes[0]);
+    const cuda::GpuMat points(Mat(list).reshape(2, 1));
+    cuda::GpuMat there, back, status;
+    cuda::Stream stream;
+    return medianUs(
+        [&]
+        {
+            flow->calc(frames[0], frames[1], points, there, status, noArray(), stream);
+            flow->calc(frames[1], frames[0], there, back, status, noArray(), stream);
+            stream.waitForCompletion();
+        });
+#else
+    (void)video, (void)frames;
+    return 0.;
+#endif
+}
+
+TEST_P(Tld_Cuda, flow)
+{
+    requireDevice();
+    const Size size = GetParam();
+    const Video video(size);
+    const std::vector<cuda::GpuMat> frames = uploaded(video.frames);
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create(flowOnly());
+    tracker->init(frames[0], video.boxes[0]);
+    cuda::Stream stream;
+    cuda::GpuMat result;
+    const double us = graphMedianUs(stream,
+                                    [&]
+                                    {
+                                        for (const cuda::GpuMat& frame : frames)
+                                            tracker->updateAsync(frame, result, stream);
+                                    }) /
+                      Video::FRAMES;
+    PerfRow(nameOf(size, 1), "cuda", "flow_and_upkeep", us)
+        .peer("SparsePyrLKOpticalFlow", cudaPeerFlowUs(video, frames));
+}
+
+TEST_P(Tld_Cuda, frame)
+{
+    requireDevice();
+    const Size size = GetParam();
+    const Video video(size);
+    const std::vector<cuda::GpuMat> frames = uploaded(video.frames);
+    for (const int objects : OBJECTS)
+    {
+        const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create();
+        cuda::Stream stream;
+        for (int i = 0; i < objects; ++i)
+            tracker->add(frames[0], video.boxes[i], stream);
+        cuda::GpuMat results, input;
+        Mat host;
+        int t = 0;
+        const auto round = [&]
+        {
+            for (const cuda::GpuMat& frame : frames)
+                tracker->update(frame, results, stream);
+        };
+        round(), round(); // templates of the first frames are learned
+        stream.waitForCompletion();
+        PerfRow(nameOf(size, objects), "cuda", "frame", graphMedianUs(stream, round) / Video::FRAMES);
+        const double us = medianUs([&] { tracker->update(frames[++t % Video::FRAMES], host, stream); });
+        PerfRow(nameOf(size, objects), "cuda", "call", us)
+            .peer("legacy_TrackerTLD", objects == 1 ? legacyUs(video) : 0.)
+            .set("located", countNonZero(host.col(6)));
+        if (objects == 1)
+            PerfRow(nameOf(size, objects), "cuda", "upload",
+                    medianUs([&] { input.upload(video.frames[0], stream), stream.waitForCompletion(); }))
+                .set("bytes", double(size.area()));
+        EXPECT_GE(countNonZero(host.col(6)), objects / 2);
+    }
+}
+
+INSTANTIATE_TEST_CASE_P(Perf, Tld_Cuda, testing::ValuesIn(SIZES));
+
+#endif // HAVE_CUDA
+
+}} // namespace opencv_test

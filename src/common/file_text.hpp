@@ -1,0 +1,27 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// From bytes to FileNodes, of files that may be hostile.
+#ifndef OPENCV_CUDATRACKING_COMMON_FILE_TEXT_HPP
+#define OPENCV_CUDATRACKING_COMMON_FILE_TEXT_HPP
+
+#include "opencv2/core.hpp"
+#include <string>
+
+namespace cv { namespace cuda { namespace detail {
+
+//! What a kind of files never exceeds.
+struct TextLimits
+{
+    const char* what; //!< "a cascade", for messages
+    size_t bytes;
+    size_t words; //!< different ones: FileStorage keeps each name, so that millions of them would take seconds
+};
+
+std::string readText(const std::string& filename, const TextLimits& limits);
+//! XML, YAML or JSON. @param name of the file, for messages. @throws cv::Exception naming it.
+FileStorage parseText(const char* bytes, size_t count, const std::string& name, const TextLimits& limits);
+
+}}} // namespace cv::cuda::detail
+
+#endif // OPENCV_CUDATRACKING_COMMON_FILE_TEXT_HPP

@@ -1,0 +1,76 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "../precomp.hpp"
+
+#ifdef HAVE_CUDA
+
+#include "side_stream.hpp"
+
+namespace cv { namespace cuda { namespace detail {
+
+SideStream::~SideStream()
+{
+    const OutsideOfCapture outside;
+    // Work that is still on a stream goes on; errors here are the context's end.
+    for (const std::unique_ptr<Lane>& lane : lanes_)
+    {
+        if (lane->stream)
+            cudaStreamDestroy(lane->stream);
+        if (lane->forked)
+            cudaEventDestroy(lane->forked);
+        if (lane->joined)
+            cudaEventDestroy(lane->joined);
+    }
+    forgetOlderError();
+}
+
+SideStream::Lane& SideStream::take(unsigned long long capture)
+{
+    const OutsideOfCapture outside;
+    for (const std::unique_ptr<Lane>& lane : lanes_)
+        if (lane->joined && ((capture && lane->capture == capture) || !isCapturing(lane->stream)))
+            return *lane;
+    if (lanes_.empty() || lanes_.back()->joined)
+        lanes_.push_back(std::make_unique<Lane>());
+    Lane& lane = *lanes_.back(); // if something fails here, the next call goes on with it
+    if (!lane.stream)
+        cudaCheck(cudaStreamCreateWithFlags(&lane.stream, cudaStreamNonBlocking), "creating a stream");
+    if (!lane.forked)
+        cudaCheck(cudaEventCreateWithFlags(&lane.forked, cudaEventDisableTiming), "creating an event");
+    if (!lane.joined)
+        cudaCheck(cudaEventCreateWithFlags(&lane.joined, cudaEventDisableTiming), "creating an event");
+    return lane;
+}
+
+Fork::Fork(SideStream& side, const Call& call) : lane_(side.take(call.capture())), call_(call)
+{
+    lane_.capture = call.capture();
+    cudaCheck(cudaEventRecord(lane_.forked, call_.stream()), "forking a stream");
+    cudaCheck(cudaStreamWaitEvent(lane_.stream, lane_.forked, 0), "forking a stream");
+    open_ = true;
+}
+
+void Fork::join()
+{
+    cudaCheck(cudaEventRecord(lane_.joined, lane_.stream), "joining a stream");
+    cudaCheck(cudaStreamWaitEvent(call_.stream(), lane_.joined, 0), "joining a stream");
+    open_ = false;
+}
+
+Fork::~Fork()
+{
+    if (!open_)
+        return;
+    const bool joined = cudaEventRecord(lane_.joined, lane_.stream) == cudaSuccess &&
+                        cudaStreamWaitEvent(call_.stream(), lane_.joined, 0) == cudaSuccess;
+    if (joined)
+        return;
+    if (!call_.capturing()) // a capture fails in its end
+        cudaStreamSynchronize(lane_.stream);
+    forgetOlderError();
+}
+
+}}} // namespace cv::cuda::detail
+
+#endif // HAVE_CUDA

@@ -1,0 +1,298 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// integrate, recheck, and what is to be learned: a block an object.
+//
+// Cost: two patches against all templates, windows near two boxes, 100 detections with each other. Bound by latency: each of
+// these waits for the one before.
+#include "tld_block.hpp"
+#include "../common/launch.hpp"
+
+namespace cv { namespace cuda { namespace tld { namespace gpu {
+
+namespace {
+
+struct DecideMemory
+{
+    ObjectState state;
+    Detection detections[MAX_DETECTIONS];
+    Detection accepted[MAX_DETECTIONS], around[MAX_DETECTIONS]; //!< around: those that correct the box
+    Cluster clusters[MAX_DETECTIONS];
+    int labels[MAX_DETECTIONS], numbers[MAX_DETECTIONS];
+    int acceptedCount, clusterCount, aroundCount;
+    BlockPatch patch;
+    NearSpans near;
+    union
+    {
+        Comparing comparing;
+        Ranking ranking;
+    };
+};
+static_assert(MAX_DETECTIONS <= tuning::THREADS, "a detection a thread");
+
+//! Of a box against all templates; ends with a barrier.
+__device__ __forceinline__ void compareBox(const Batch& batch, const ObjectRecord& object, const Box& box,
+                                           DecideMemory& m)
+{
+    makePatch(batch, box, m.patch);
+    compareTemplates(object.models[object.live->model], batch.settings, m.state.positives, m.state.negatives,
+                     m.patch.pixels, m.patch.stats, m.comparing);
+}
+
+//! Whether a window at the box's place is like the object. In all threads.
+__device__ __forceinline__ bool isSupported(const ObjectRecord& object, DecideMemory& m)
+{
+    const Grid& grid = *object.grid;
+    makeSpans(grid, m.state.box, m.near);
+    bool supported = false;
+    for (int k = threadIdx.x; k < m.near.first[m.near.scales] && !supported; k += tuning::THREADS)
+    {
+        const NearWindow w = nearWindow(grid, m.near, k);
+        supported =
+            bitOf(object.alike + object.bits.first[w.scale], w.place) && overlap(w.window, m.state.box) > NEAR_OVERLAP;
+    }
+    return __syncthreads_or(supported);
+}
+
+//! Accepted detections, in their order. Ends with a barrier.
+__device__ __forceinline__ void listAccepted(DecideMemory& m)
+{
+    const int i = threadIdx.x, warp = i >> 5;
+    const bool accepted = i < m.state.detections && m.detections[i].accepted;
+    const unsigned all = __ballot_sync(WARP, accepted);
+    if ((i & 31) == 0)
+        m.numbers[warp] = __popc(all);
+    __syncthreads(); // numbers of all warps
+    int before = 0;
+    for (int w = 0; w < warp; ++w)
+        before += m.numbers[w];
+    if (accepted)
+        m.accepted[before + __popc(all & ((1u << (i & 31)) - 1))] = m.detections[i];
+    if (i == tuning::THREADS - 1)
+        m.acceptedCount = before + __popc(all);
+    __syncthreads(); // the list
+}
+
+//! Single linkage: each takes the lowest label of those that it is linked to, until nothing changes. Ends with a barrier.
+__device__ __forceinline__ void cluster(DecideMemory& m)
+{
+    listAccepted(m);
+    const int i = threadIdx.x, count = m.acceptedCount;
+    unsigned linkedTo[MAX_DETECTIONS / 32] = {};
+    if (i < count)
+        m.labels[i] = i;
+#pragma unroll
+    for (int word = 0; word < MAX_DETECTIONS / 32; ++word)
+        for (int bit = 0; i < count && bit < 32 && 32 * word + bit < count; ++bit)
+            if (linked(m.accepted[i].window, m.accepted[32 * word + bit].window))
+                linkedTo[word] |= 1u << bit;
+    for (bool changed = true; changed;)
+    {
+        __syncthreads(); // labels
+        int label = i < count ? m.labels[i] : 0;
+        const int before = label;
+#pragma unroll
+        for (int word = 0; word < MAX_DETECTIONS / 32; ++word)
+            for (unsigned bits = linkedTo[word]; bits; bits &= bits - 1)
+                label = ::min(label, m.labels[32 * word + __ffs(bits) - 1]);
+        changed = __syncthreads_or(label != before); // and all have read
+        if (changed && i < count)
+            m.labels[i] = label;
+    }
+    // Clusters in the order of their first windows.
+    int number = 0;
+    const bool first = i < count && m.labels[i] == i;
+    for (int j = 0; first && j < i; ++j)
+        number += m.labels[j] == j ? 1 : 0;
+    if (first)
+        m.numbers[i] = number;
+    const int clusters = __syncthreads_count(first); // and numbers
+    if (i < count)
+        m.accepted[i].cluster = m.numbers[m.labels[i]];
+    __syncthreads(); // numbers of all detections
+    if (i < clusters)
+        m.clusters[i] = meanOf(m.accepted, count, i);
+    if (i == 0)
+        m.clusterCount = clusters;
+    __syncthreads(); // clusters
+}
+
+//! Ends with a barrier.
+__device__ __forceinline__ void integrateAll(const Batch& batch, const ObjectRecord& object, DecideMemory& m)
+{
+    const bool supported = m.state.alive && isSupported(object, m);
+    cluster(m);
+    const int i = threadIdx.x;
+    if (m.clusterCount > 0 && i < m.state.detections && overlap(m.detections[i].window, m.state.box) > AVERAGE_OVERLAP)
+        m.around[atomicAdd(&m.aroundCount, 1)] = m.detections[i];
+    __syncthreads(); // those around
+    if (i == 0)
+    {
+        ObjectState& state = m.state;
+        support(state, supported, batch.settings);
+        const Comparison comparison = compare(state, m.clusters, m.clusterCount, batch.settings);
+        probation(state, comparison, batch.settings);
+        integrate(state, comparison, m.clusters, m.clusterCount, m.around, m.aroundCount);
+    }
+    __syncthreads(); // the state
+}
+
+__device__ __forceinline__ bool isSame(const Box& a, const Box& b)
+{
+    return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
+}
+
+//! After the flow. Ends with a barrier.
+__device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& object, Lesson& lesson, DecideMemory& m)
+{
+    const bool looked = m.state.alive;
+    const Box before = m.state.box;
+    __syncthreads(); // all know the box
+    if (looked)
+    {
+        compareBox(batch, object, before, m);
+        if (threadIdx.x == 0)
+            takeSimilarity(m.state, m.comparing.result);
+    }
+    integrateAll(batch, object, m);
+    const bool may = mayLearn(m.state);
+    const Box after = m.state.box;
+    __syncthreads(); // all know
+    if (!may)
+        return;
+    if (!looked || !isSame(before, after))
+        compareBox(batch, object, after, m);
+    if (threadIdx.x == 0)
+        lesson.learn = recheck(m.state, m.patch.stats, m.comparing.result, batch.settings);
+    __syncthreads(); // the lesson
+}
+
+//! The table of detections: a row a thread.
+__device__ __forceinline__ void writeTable(const Batch& batch, const ObjectRecord& object, const DecideMemory& m,
+                                           const RowsView<double>& table)
+{
+    if (!table)
+        return;
+    for (int i = threadIdx.x; i <= batch.settings.maxDetections; i += tuning::THREADS)
+    {
+        double row[RESULT_COLUMNS] = {};
+        if (i == 0)
+            detectionHead(m.state, object.grid->windows, row);
+        else if (i <= m.state.detections)
+            detectionRow(m.detections[i - 1], batch.settings.trees, row);
+#pragma unroll
+        for (int k = 0; k < RESULT_COLUMNS; ++k)
+            table.row(i)[k] = row[k];
+    }
+}
+
+__global__ void __launch_bounds__(tuning::THREADS)
+    conclude(const __grid_constant__ Batch batch, Purpose purpose, Window box, RowsView<double> results)
+{
+    extern __shared__ uint4 memory[];
+    DecideMemory& m = *reinterpret_cast<DecideMemory*>(memory);
+    const ObjectRecord& object = batch.objects[blockIdx.x];
+    Live& live = *object.live;
+    Lesson& lesson = live.lesson;
+    const int other = 1 - live.current;
+    if (threadIdx.x == 0)
+    {
+        m.state = live.states[purpose == UPDATING ? other : live.current];
+        m.state.withVariance = static_cast<int32_t>(live.counts.withVariance);
+        m.state.passed = static_cast<int32_t>(live.counts.passed);
+        m.state.accepted = static_cast<int32_t>(live.counts.accepted);
+        m.state.detections = static_cast<int32_t>(live.counts.detections);
+        m.aroundCount = 0;
+        lesson.learn = 0;
+    }
+    for (int i = threadIdx.x; i < static_cast<int>(live.counts.detections); i += tuning::THREADS)
+        m.detections[i] = object.detections[other][i];
+    __syncthreads(); // state and detections
+    if (purpose == UPDATING)
+        track(batch, object, lesson, m);
+    else if (purpose == LEARNING)
+    {
+        if (threadIdx.x == 0)
+        {
+            beginLearning(m.state, box);
+            lesson.learn = 1;
+        }
+        __syncthreads(); // the lesson
+    }
+    else
+        writeTable(batch, object, m, results);
+    if (lesson.learn)
+    {
+        __syncthreads(); // the comparison makes room
+        findNear(*object.grid, m.state.box, batch.settings.updateWindows, m.near, m.ranking);
+        if (threadIdx.x == 0)
+            makeLesson(lesson, m.state.box, m.ranking.windows, m.ranking.count, batch.settings.updateWarps,
+                       batch.settings.updateAngle, batch.settings);
+    }
+    if (threadIdx.x != 0)
+        return;
+    live.states[other] = m.state;
+    if (purpose == UPDATING && results)
+    {
+        double row[RESULT_COLUMNS];
+        resultOf(m.state, batch.settings, row);
+#pragma unroll
+        for (int k = 0; k < RESULT_COLUMNS; ++k)
+            results.row(blockIdx.x)[k] = row[k];
+    }
+}
+
+// --- what becomes current --------------------------------------------------------------------------------------------
+
+__global__ void __launch_bounds__(tuning::THREADS) accept(const __grid_constant__ Batch batch, Purpose purpose)
+{
+    for (int o = threadIdx.x; o < batch.count; o += tuning::THREADS)
+    {
+        Live& live = *batch.objects[o].live;
+        live.current = 1 - live.current;
+        if (live.lesson.learn)
+            live.model = 1 - live.model;
+        live.lesson.learn = 0;
+    }
+    if (purpose != UPDATING || threadIdx.x != 0)
+        return;
+    const int spare = batch.ring->slot[KEPT_FRAMES];
+    for (int age = KEPT_FRAMES; age > 0; --age)
+        batch.ring->slot[age] = batch.ring->slot[age - 1];
+    batch.ring->slot[0] = spare;
+}
+
+__global__ void exchange(Ring* ring)
+{
+    const int spare = ring->slot[KEPT_FRAMES];
+    ring->slot[KEPT_FRAMES] = ring->slot[0];
+    ring->slot[0] = spare;
+}
+
+__global__ void put(Live* live, Box box) { placeAt(live->states[live->current], box); }
+
+} // namespace
+
+void decide(const Batch& batch, Purpose purpose, const Window& box, RowsView<double> results,
+            detail::StreamHandle stream)
+{
+    detail::launch("tld integrate", conclude, dim3(batch.count), dim3(tuning::THREADS), sizeof(DecideMemory), stream,
+                   batch, purpose, box, results);
+}
+
+void commit(const Batch& batch, Purpose purpose, detail::StreamHandle stream)
+{
+    detail::launch("tld commit", accept, dim3(1), dim3(tuning::THREADS), 0, stream, batch, purpose);
+}
+
+void replace(const Batch& batch, detail::StreamHandle stream)
+{
+    detail::launch("tld replace", exchange, dim3(1), dim3(1), 0, stream, batch.ring);
+}
+
+void place(Live* live, const Box& box, detail::StreamHandle stream)
+{
+    detail::launch("tld place", put, dim3(1), dim3(1), 0, stream, live, box);
+}
+
+}}}} // namespace cv::cuda::tld::gpu

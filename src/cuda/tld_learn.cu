@@ -1,0 +1,356 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// learn: what gpu::decide() has written into the lessons. The model that is not current becomes a copy of the current one, and
+// learns; gpu::commit() makes it the current one.
+//
+//   prepare   copies the model; codes of positive examples, a block an example
+//   teach     a block for the templates, another one for the ferns' positive examples
+//   reject    far windows that are alike, twice; the last block makes posteriors, and goes on with the second pass's positives
+//
+// Cost: 1 MB copied; 100 examples of 260 interpolated pixels; 600 templates against the far detections, only where one is
+// added. Bound by launches and latency; without a lesson, by launches.
+#include "tld_examples.hpp"
+#include "../common/launch.hpp"
+
+namespace cv { namespace cuda { namespace tld { namespace gpu {
+
+namespace {
+
+__device__ __forceinline__ void copyModel(const ObjectRecord& object, int current)
+{
+    const uint4* const from = reinterpret_cast<const uint4*>(object.models[current].leaves);
+    uint4* const to = reinterpret_cast<uint4*>(object.models[1 - current].leaves);
+    for (size_t k = static_cast<size_t>(blockIdx.x) * EXAMPLE_THREADS + threadIdx.x;
+         k < object.modelBytes / sizeof(uint4); k += static_cast<size_t>(tuning::COPY_BLOCKS) * EXAMPLE_THREADS)
+        to[k] = from[k];
+}
+
+__global__ void __launch_bounds__(EXAMPLE_THREADS) prepare(const __grid_constant__ Batch batch)
+{
+    __shared__ ExampleMemory m;
+    const ObjectRecord& object = batch.objects[blockIdx.y];
+    const Live& live = *object.live;
+    const int e = static_cast<int>(blockIdx.x) - tuning::COPY_BLOCKS;
+    if (!live.lesson.learn)
+        return;
+    if (e < 0)
+        copyModel(object, live.model);
+    else if (e < live.lesson.examples)
+        makeExample(batch, object, live.states[1 - live.current], e, m);
+}
+
+// --- templates -------------------------------------------------------------------------------------------------------
+
+//! Far detections, in their order, with the largest similarities to templates as they are now.
+struct FarMemory
+{
+    int count;
+    int detections[MAX_DETECTIONS];
+    double positive[MAX_DETECTIONS], negative[MAX_DETECTIONS];
+    int unknown[MAX_DETECTIONS]; //!< the template that was the most similar one may be gone
+    uint32_t keys[MAX_DETECTIONS];
+    int numbers[MAX_DETECTIONS];
+    int next, slot, forgets;
+};
+
+struct TeachMemory
+{
+    ObjectState state;
+    uint32_t added;
+    FarMemory far;
+    BlockPatch patch;
+    Comparing comparing;
+};
+
+//! Ends with a barrier.
+__device__ __forceinline__ void listFar(const Batch& batch, const ObjectRecord& object, TeachMemory& m)
+{
+    FarMemory& far = m.far;
+    const Live& live = *object.live;
+    const int i = threadIdx.x;
+    const Detection* const detections = object.detections[1 - live.current];
+    const bool isOne = i < m.state.detections && isFar(detections[i].window, live.lesson.box);
+    uint32_t key = 0;
+    int number = 0;
+    if (isOne)
+    {
+        number = detections[i].number;
+        key =
+            randomOf(batch.settings.seed, m.state.number, m.state.frame, FOR_ORDER, static_cast<uint32_t>(number)).v[0];
+        const int at = atomicAdd(&far.count, 1);
+        far.keys[at] = key;
+        far.numbers[at] = number;
+    }
+    __syncthreads(); // keys
+    if (isOne)
+    {
+        int place = 0;
+        for (int k = 0; k < far.count; ++k)
+            place += far.keys[k] < key || (far.keys[k] == key && far.numbers[k] < number) ? 1 : 0;
+        far.detections[place] = i;
+        far.positive[place] = detections[i].similarity.positive;
+        far.negative[place] = detections[i].similarity.negative;
+        far.unknown[place] = 0;
+    }
+    __syncthreads(); // the list
+}
+
+__device__ __forceinline__ const uint2* patchOf(const ObjectRecord& object, int detection)
+{
+    return reinterpret_cast<const uint2*>(object.patches + static_cast<size_t>(detection) * PATCH_STRIDE);
+}
+
+/** A template takes the place of whatever is in its slot: largest similarities of the far detections follow. Ends with a
+barrier. @param forgets something is in the slot. */
+__device__ __forceinline__ void storeTemplate(const ObjectRecord& object, const Model& model, TeachMemory& m, int from,
+                                              const uint2* pixels, const PatchStats& stats, int slot, bool forgets,
+                                              bool positive)
+{
+    const int lane = threadIdx.x & 31;
+    const uint2 own = partOf(pixels), old = forgets ? partOfTemplate(model.templates, slot) : make_uint2(0, 0);
+    const PatchStats oldStats = model.stats[slot];
+    double* const most = positive ? m.far.positive : m.far.negative;
+    for (int k = from + static_cast<int>(threadIdx.x >> 5); k < m.far.count; k += BLOCK_WARPS)
+    {
+        const int detection = m.far.detections[k];
+        const uint2 theirs = partOf(patchOf(object, detection));
+        const int dot = dotOf(theirs, own), oldDot = dotOf(theirs, old);
+        if (lane != 0)
+            continue;
+        if (forgets && similarity(oldDot, object.stats[detection], oldStats) >= most[k])
+            m.far.unknown[k] = 1;
+        most[k] = greater(most[k], similarity(dot, object.stats[detection], stats));
+    }
+    __syncthreads(); // the old template was read
+    if (threadIdx.x < PATCH_STRIDE / 8)
+        reinterpret_cast<uint2*>(model.templates + static_cast<size_t>(slot) * PATCH_STRIDE)[threadIdx.x] =
+            pixels[threadIdx.x];
+    if (threadIdx.x == 0)
+        model.stats[slot] = stats;
+    __syncthreads(); // the template
+}
+
+//! Ends with a barrier.
+__device__ __forceinline__ void teachPositive(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                              TeachMemory& m)
+{
+    makePatch(batch, object.live->lesson.positive, m.patch);
+    compareTemplates(model, batch.settings, m.state.positives, m.state.negatives, m.patch.pixels, m.patch.stats,
+                     m.comparing);
+    if (threadIdx.x == 0)
+    {
+        m.far.slot = -1;
+        if (addsPositive(m.state, m.comparing.result))
+        {
+            m.far.forgets = m.state.positives == batch.settings.maxPositives;
+            m.far.slot = placePositive(m.state, model.order, m.comparing.result.nearest, m.added++, batch.settings);
+        }
+    }
+    __syncthreads(); // the slot
+    if (m.far.slot >= 0)
+        storeTemplate(object, model, m, 0, m.patch.pixels, m.patch.stats, m.far.slot, m.far.forgets, true);
+}
+
+//! The first far detection from `from` on that is to be added, or has to be looked at again. In `next`; ends with a barrier.
+__device__ __forceinline__ void findNext(TeachMemory& m, int from)
+{
+    if (threadIdx.x == 0)
+        m.far.next = m.far.count;
+    __syncthreads(); // the end
+    const int k = from + static_cast<int>(threadIdx.x);
+    if (k < m.far.count && (m.far.unknown[k] || addsNegative(m.state, {m.far.positive[k], 0., m.far.negative[k], -1})))
+        atomicMin(&m.far.next, k);
+    __syncthreads(); // the first one
+}
+
+__device__ __forceinline__ void teachTemplates(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                               TeachMemory& m)
+{
+    if (threadIdx.x == 0)
+    {
+        m.state = object.live->states[1 - object.live->current];
+        m.added = 0;
+        m.far.count = 0;
+    }
+    __syncthreads(); // the state
+    listFar(batch, object, m);
+    teachPositive(batch, object, model, m);
+    for (int k = 0; findNext(m, k), (k = m.far.next) < m.far.count; ++k)
+    {
+        const int detection = m.far.detections[k];
+        const uint2* const pixels = patchOf(object, detection);
+        const PatchStats stats = object.stats[detection];
+        const bool unknown = m.far.unknown[k] != 0;
+        if (unknown)
+            compareTemplates(model, batch.settings, m.state.positives, m.state.negatives, pixels, stats, m.comparing);
+        if (threadIdx.x == 0)
+        {
+            m.far.slot = -1;
+            if (!unknown || addsNegative(m.state, m.comparing.result))
+            {
+                m.far.forgets = m.state.negatives == batch.settings.maxNegatives;
+                m.far.slot = placeNegative(m.state, m.added++, batch.settings);
+            }
+        }
+        __syncthreads(); // the slot
+        if (m.far.slot >= 0)
+            storeTemplate(object, model, m, k + 1, pixels, stats, m.far.slot, m.far.forgets, false);
+        __syncthreads(); // the slot was read
+    }
+    if (threadIdx.x == 0)
+    {
+        ObjectState& state = object.live->states[1 - object.live->current];
+        state.positives = m.state.positives;
+        state.negatives = m.state.negatives;
+    }
+}
+
+//! Positive examples, in chunks. @param sums MOST_POSITIVES entries. Ends with a barrier.
+__device__ __forceinline__ void teachFerns(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                           uint32_t* sums)
+{
+    const Live& live = *object.live;
+    const uint32_t threshold = live.states[live.current].fernThreshold;
+    for (int first = 0; first < live.lesson.examples; first += POSITIVE_CHUNK)
+    {
+        const int end = lesser(live.lesson.examples, first + POSITIVE_CHUNK);
+        countPositives(object, model, batch.settings, threshold, first, end, 1, sums);
+        refreshPositives(object, model, batch.settings, first, end, 1);
+    }
+}
+
+__global__ void __launch_bounds__(tuning::THREADS) teach(const __grid_constant__ Batch batch)
+{
+    __shared__ union
+    {
+        TeachMemory templates;
+        uint32_t sums[MOST_POSITIVES];
+    } m;
+    const ObjectRecord& object = batch.objects[blockIdx.y];
+    const Live& live = *object.live;
+    if (!live.lesson.learn)
+        return;
+    const Model& model = object.models[1 - live.model];
+    if (blockIdx.x == 0)
+    {
+        teachTemplates(batch, object, model, m.templates);
+        return;
+    }
+    teachFerns(batch, object, model, m.sums);
+}
+
+// --- far windows -----------------------------------------------------------------------------------------------------
+
+//! Windows with their codes, from the list that ferns() has made. @param first pass: those that are not far leave the list.
+__device__ __forceinline__ void rejectListed(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                             bool first)
+{
+    const Settings& settings = batch.settings;
+    const Box box = object.live->lesson.box;
+    const int count = static_cast<int>(object.live->counts.alike);
+    for (int k = static_cast<int>(blockIdx.x) * tuning::THREADS + static_cast<int>(threadIdx.x); k < count;
+         k += static_cast<int>(gridDim.x) * tuning::THREADS)
+    {
+        const uint32_t window = object.alikeWindows[k];
+        if (window == NO_WINDOW)
+            continue;
+        if (first)
+        {
+            const Scale& scale = object.grid->scale[window >> PLACE_BITS];
+            const int place = static_cast<int>(window & ((1u << PLACE_BITS) - 1));
+            if (!isFar(windowOf(scale, place % scale.nx, place / scale.nx), box))
+            {
+                object.alikeWindows[k] = NO_WINDOW;
+                continue;
+            }
+        }
+        uint32_t leaves[MAX_TREES], sum = 0;
+#pragma unroll
+        for (int t = 0; t < MAX_TREES; ++t)
+            if (t < settings.trees)
+            {
+                leaves[t] = (static_cast<uint32_t>(t) << settings.features) +
+                            object.alikeCodes[static_cast<size_t>(t) * object.alikeCapacity + k];
+                sum += model.posteriors[leaves[t]];
+            }
+        if (sum < negativeSum(settings.trees))
+            continue;
+#pragma unroll
+        for (int t = 0; t < MAX_TREES; ++t)
+            if (t < settings.trees)
+                countNegative(object, model, leaves[t]);
+    }
+}
+
+//! The same from their bits, where the list was too short.
+__device__ __forceinline__ void rejectBits(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                           JudgeMemory& m)
+{
+    const int WORDS = tuning::SCAN_WINDOWS / 32;
+    const Grid& grid = *object.grid;
+    for (int first = static_cast<int>(blockIdx.x) * WORDS; first < object.bits.words;
+         first += static_cast<int>(gridDim.x) * WORDS)
+    {
+        __syncthreads(); // the list is free
+        if (threadIdx.x == 0)
+            m.count = 0;
+        __syncthreads(); // zero
+        const int word = first + static_cast<int>(threadIdx.x);
+        int s = 0;
+        while (s + 1 < grid.scales && word >= object.bits.first[s + 1])
+            ++s;
+        unsigned bits = threadIdx.x < WORDS && word < object.bits.words ? object.alike[word] : 0;
+        for (; bits; bits &= bits - 1)
+        {
+            const int place = 32 * (word - object.bits.first[s]) + __ffs(bits) - 1;
+            if (isFar(windowOf(grid.scale[s], place % grid.scale[s].nx, place / grid.scale[s].nx),
+                      object.live->lesson.box))
+                listWindow(m, s, place);
+        }
+        judgeListed(batch, object, model, m,
+                    [&](uint32_t sum, const uint32_t* leaves)
+                    { countNegatives(batch.settings, object, model, sum, leaves); });
+    }
+}
+
+//! @param pass after the first one, the last block goes on with the positive examples of the second one.
+__global__ void __launch_bounds__(tuning::THREADS) reject(const __grid_constant__ Batch batch, int pass)
+{
+    __shared__ union
+    {
+        JudgeMemory judge;
+        uint32_t sums[MOST_POSITIVES];
+    } m;
+    const ObjectRecord& object = batch.objects[blockIdx.y];
+    Live& live = *object.live;
+    if (!live.lesson.learn || live.lesson.near == 0)
+        return;
+    const Model& model = object.models[1 - live.model];
+    if (live.counts.alike <= static_cast<unsigned>(object.alikeCapacity))
+        rejectListed(batch, object, model, pass == 0);
+    else
+        rejectBits(batch, object, model, m.judge);
+    if (!isLastBlock(live, gridDim.x))
+        return;
+    refreshTouched(batch.settings, object, model);
+    __syncthreads(); // posteriors
+    if (pass == 0)
+        teachFerns(batch, object, model, m.sums);
+}
+
+} // namespace
+
+void learn(const Batch& batch, detail::StreamHandle stream)
+{
+    const Settings& s = batch.settings;
+    const int examples = examplesOf(s.updateWindows, s.updateWarps, s.mirror);
+    detail::launch("tld examples", prepare, dim3(tuning::COPY_BLOCKS + examples, batch.count), dim3(EXAMPLE_THREADS), 0,
+                   stream, batch);
+    detail::launch("tld learn", teach, dim3(2, batch.count), dim3(tuning::THREADS), 0, stream, batch);
+    for (int pass = 0; pass < 2; ++pass)
+        detail::launch("tld far windows", reject, dim3(tuning::REJECT_BLOCKS, batch.count), dim3(tuning::THREADS), 0,
+                       stream, batch, pass);
+}
+
+}}}} // namespace cv::cuda::tld::gpu

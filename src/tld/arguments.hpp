@@ -1,0 +1,97 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// From what users give to what engines take, with all checks; and what the three classes have in common.
+#ifndef OPENCV_CUDATRACKING_TLD_ARGUMENTS_HPP
+#define OPENCV_CUDATRACKING_TLD_ARGUMENTS_HPP
+
+#include "../precomp.hpp"
+#include "../common/arrays.hpp"
+#include "engine.hpp"
+#include <array>
+
+namespace cv { namespace cuda { namespace tld {
+
+//! @throws cv::Exception naming the class and the member that is out of range.
+Settings settingsOf(const TLDParams& params, const char* owner);
+
+//! A picture of a call, which owns what its view looks at.
+struct Picture
+{
+    Mat host;
+    GpuMat device;
+    bool onDevice;
+
+    Picture(const char* owner, InputArray image);
+    Size size() const { return onDevice ? device.size() : host.size(); }
+    int type() const { return onDevice ? device.type() : host.type(); }
+    PictureView view() const { return onDevice ? detail::viewOf(device) : detail::viewOf(host); }
+};
+
+Window windowOf(const Rect& box);
+
+struct Saved; //!< model.hpp
+
+/** The objects of one instance: an engine on the side of the first picture, and what all pictures have to be like. */
+class Objects
+{
+public:
+    //! @param owner the class, for messages.
+    Objects(const char* owner, const TLDParams& params)
+        : owner_(owner), params_(params), settings_(settingsOf(params, owner))
+    {}
+
+    const TLDParams& params() const { return params_; }
+    const Settings& settings() const { return settings_; }
+    bool empty() const { return !engine_ || engine_->objects() == 0; }
+
+    //! Whether there is an object for one more picture, and the picture is as those before. @param what the method.
+    void check(const Picture& picture, const char* what) const;
+    void checkBox(const Rect& box, Size picture) const;
+    //! For a picture that was checked. Objects that were read from a file move to its side.
+    Engine& engineFor(const Picture& picture, const Stream& stream);
+    detail::StreamHandle handleOf(const Stream& stream) const { return device_ ? detail::handleOf(stream) : nullptr; }
+
+    //! Learns an object. With `only`, it takes the place of all others, and the picture may be of any size and kind.
+    void learn(InputArray image, const Rect& box, uint32_t number, bool only, Stream& stream);
+    //! An object from a file takes the place of all others.
+    void take(const Saved& saved);
+    //! All that others are; what graphs refer to stays.
+    void become(Objects&& others);
+    //! One more object from a file. @param picture as in learn().
+    void add(const Saved& saved, const Picture& picture, Stream& stream);
+    void remove(int index) { engine_->remove(index); }
+    void reset(int index, const Rect& box);
+    void clear();
+
+    bool learning() const { return settings_.learning != 0; }
+    void setLearning(bool learning);
+
+    std::array<double, RESULT_COLUMNS> result(int index) const;
+    void detections(int index, OutputArray objects) const;
+    void templates(int index, bool positive, OutputArray pictures) const;
+    size_t workspaceBytes() const;
+    //! @param tracking also where it is, and the pictures from which it is tracked on.
+    Saved saved(int index, bool tracking) const;
+
+private:
+    //! The engine; throws without objects.
+    Engine& engine(const char* what) const;
+    void checkLike(const Picture& picture) const;
+    std::unique_ptr<Engine> makeEngine(bool device) const;
+    void replaceEngine(std::unique_ptr<Engine> engine);
+
+    const char* owner_;
+    TLDParams params_;
+    Settings settings_;
+    std::unique_ptr<Engine> engine_;
+    std::vector<std::unique_ptr<Engine>> former_; //!< those that graphs refer to
+    bool device_ = false;
+    bool settled_ = false; //!< a picture has decided side and type; else objects were read from a file
+    Size size_;
+    int type_ = 0;
+};
+
+}}} // namespace cv::cuda::tld
+
+#endif // OPENCV_CUDATRACKING_TLD_ARGUMENTS_HPP

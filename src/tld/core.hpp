@@ -1,0 +1,16 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The arithmetic of TLD, for both engines. Everything that decides a result is in these headers, and only in these. Compiled
+// without contraction; what is summed over many is summed in integers, so that no order of threads can be seen.
+#ifndef OPENCV_CUDATRACKING_TLD_CORE_HPP
+#define OPENCV_CUDATRACKING_TLD_CORE_HPP
+
+#include "core_base.hpp"    // settings, boxes, windows, random numbers, blur, variance
+#include "core_ferns.hpp"   // features, posteriors, how ferns learn, warped pictures
+#include "core_flow.hpp"    // pyramid, Lucas-Kanade, how points move a box
+#include "core_patches.hpp" // patches and their similarity to templates
+#include "core_track.hpp"   // the state of an object, and each step of a frame
+#include "core_learn.hpp"   // templates, the first training, what is learned in a frame
+
+#endif // OPENCV_CUDATRACKING_TLD_CORE_HPP

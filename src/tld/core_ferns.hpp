@@ -1,0 +1,213 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The part of core.hpp on ferns and on the warped pictures that they learn from.
+#ifndef OPENCV_CUDATRACKING_TLD_CORE_FERNS_HPP
+#define OPENCV_CUDATRACKING_TLD_CORE_FERNS_HPP
+
+#include "core_base.hpp"
+
+namespace cv { namespace cuda { namespace tld {
+
+// --- ferns -----------------------------------------------------------------------------------------------------------
+
+const int FEATURE_UNIT = 1 << 15; //!< a window's side less one pixel
+
+//! A comparison of two pixels: 1 when the first is brighter. Coordinates in FEATURE_UNIT, 0 to FEATURE_UNIT.
+struct Feature
+{
+    uint16_t x0, y0, x1, y1;
+};
+
+//! Pixel of a window that a coordinate means.
+CT_HOST_DEVICE int offsetOf(int coordinate, int side)
+{
+    return ((side - 1) * coordinate + FEATURE_UNIT / 2) / FEATURE_UNIT;
+}
+
+/** Comparisons of all trees, one tree after the other: pairs of near points of two lattices, shuffled. @param features room for
+ALL_FEATURES. */
+inline void makeFeatures(uint64_t seed, Feature* features)
+{
+    int count = 0;
+    for (int lattice = 0; lattice < 2; ++lattice) // in tenths
+        for (int y = 2 - lattice; y < 10; y += 2) // strictly inside only
+            for (int x = 2 - lattice; x < 10; x += 2)
+                for (int side = 0; side < 4; ++side, ++count)
+                {
+                    const double far = 0.2 + unitOf(randomOf(seed, 0, 0, FOR_FEATURES, count).v[0]);
+                    const double dx = side == 0 ? far : (side == 1 ? -far : 0.);
+                    const double dy = side == 2 ? -far : (side == 3 ? far : 0.);
+                    const double x1 = lesser(1., greater(0., x * 0.1 + dx)), y1 = lesser(1., greater(0., y * 0.1 + dy));
+                    features[count] = {static_cast<uint16_t>(roundEven(x * 0.1 * FEATURE_UNIT)),
+                                       static_cast<uint16_t>(roundEven(y * 0.1 * FEATURE_UNIT)),
+                                       static_cast<uint16_t>(roundEven(x1 * FEATURE_UNIT)),
+                                       static_cast<uint16_t>(roundEven(y1 * FEATURE_UNIT))};
+                }
+    for (int i = count - 1; i > 0; --i)
+    {
+        const int other = below(randomOf(seed, 0, 0, FOR_FEATURES, i).v[1], i + 1);
+        const Feature kept = features[i];
+        features[i] = features[other];
+        features[other] = kept;
+    }
+}
+
+/** Code of one tree: its first feature is the highest bit. @param at at(x, y): blurred pixel of the window, from its corner.
+@param features of this tree. */
+template <typename At> CT_HOST_DEVICE int codeOf(const Feature* features, int count, int w, int h, const At& at)
+{
+    int code = 0;
+    for (int f = 0; f < count; ++f)
+    {
+        const int first = at(offsetOf(features[f].x0, w), offsetOf(features[f].y0, h));
+        const int second = at(offsetOf(features[f].x1, w), offsetOf(features[f].y1, h));
+        code = 2 * code + (first > second ? 1 : 0);
+    }
+    return code;
+}
+
+//! Posteriors are fractions of it; sums over all trees are compared.
+const uint32_t POSTERIOR_ONE = 1u << 15;
+
+struct Leaf
+{
+    int32_t positives, negatives;
+};
+CT_HOST_DEVICE uint16_t posteriorOf(const Leaf& leaf)
+{
+    const int64_t all = static_cast<int64_t>(leaf.positives) + leaf.negatives;
+    return leaf.positives == 0
+               ? 0
+               : static_cast<uint16_t>((static_cast<int64_t>(leaf.positives) * POSTERIOR_ONE + all / 2) / all);
+}
+//! Windows from here on are alike enough to support a box, and to be learned as negatives.
+CT_HOST_DEVICE uint32_t alikeSum() { return POSTERIOR_ONE; }
+//! Negatives from here on count.
+CT_HOST_DEVICE uint32_t negativeSum(int trees) { return POSTERIOR_ONE * static_cast<uint32_t>(trees) / 2; }
+
+/* How ferns learn. Examples are judged in chunks, each against the posteriors that the chunk before has left; the counts of
+a chunk have no order.
+First training, two passes of INIT_CHUNKS chunks: chunk k has the positive examples e with e % INIT_CHUNKS == k, and the far
+windows with a quarter of the object's contrast whose SPLIT numbers say v[0] even, v[1] % INIT_CHUNKS == k.
+In a frame, two passes, each of chunks of POSITIVE_CHUNK positive examples, in their order, and then one chunk of all far windows
+of alikeSum() in the frame's detection.
+Positive example: positives + 1 in its leaves when its sum is at most the threshold. Negative: negatives + 1 in its leaves
+when its sum is at least negativeSum(). */
+const int INIT_CHUNKS = 32, POSITIVE_CHUNK = 64;
+
+// --- warped pictures -------------------------------------------------------------------------------------------------
+
+/** Where pixels of a warped picture come from: (x, y) from ((ax * (x - cx) + bx * (y - cy)) / 65536 + tx, ...); centre and
+shift in 65536ths of a pixel. */
+struct Warp
+{
+    int64_t xx, xy, yx, yy; //!< 65536ths
+    int64_t cx, cy, tx, ty;
+};
+
+//! Sine and cosine of |a| <= pi / 4, written out: libraries differ.
+CT_HOST_DEVICE void sineOf(double a, double& sine, double& cosine)
+{
+    const double s = a * a;
+    sine = a * (1. - s / 6. * (1. - s / 20. * (1. - s / 42. * (1. - s / 72. * (1. - s / 110. * (1. - s / 156.))))));
+    cosine = 1. - s / 2. * (1. - s / 12. * (1. - s / 30. * (1. - s / 56. * (1. - s / 90. * (1. - s / 132.)))));
+}
+
+//! Warp k of the hull of some windows; 0 leaves the picture as it is. @param angle largest one, radians.
+CT_HOST_DEVICE Warp makeWarp(const Settings& settings, uint32_t object, uint32_t frame, int k, const Window& hull,
+                             double angle)
+{
+    Warp warp = {65536, 0, 0, 65536, 0, 0, 0, 0};
+    if (k == 0)
+        return warp;
+    const Random r = randomOf(settings.seed, object, frame, FOR_WARP, static_cast<uint32_t>(k));
+    double sine, cosine;
+    sineOf(angle * (2. * unitOf(r.v[0]) - 1.), sine, cosine);
+    const double scale = (1. + settings.warpScale * (2. * unitOf(r.v[1]) - 1.)) * 65536.;
+    warp.xx = warp.yy = roundEven(scale * cosine);
+    warp.yx = roundEven(scale * sine);
+    warp.xy = -warp.yx;
+    warp.cx = (2 * static_cast<int64_t>(hull.x) + hull.w - 1) * 32768;
+    warp.cy = (2 * static_cast<int64_t>(hull.y) + hull.h - 1) * 32768;
+    warp.tx = roundEven(settings.warpShift * (2. * unitOf(r.v[2]) - 1.) * hull.w * 65536.);
+    warp.ty = roundEven(settings.warpShift * (2. * unitOf(r.v[3]) - 1.) * hull.h * 65536.);
+    return warp;
+}
+
+/** Pixel (x, y) of a warped picture. Outside of the picture its outer pixels go on.
+@param at at(x, y): the blurred picture. @param noise of noiseOf(), 65536ths. */
+template <typename At>
+CT_HOST_DEVICE int warpedPixel(const Warp& warp, int x, int y, int cols, int rows, int noise, const At& at)
+{
+    const int64_t dx = static_cast<int64_t>(x) * 65536 - warp.cx, dy = static_cast<int64_t>(y) * 65536 - warp.cy;
+    const int64_t sx = ((warp.xx * dx + warp.xy * dy + 32768) >> 16) + warp.cx + warp.tx;
+    const int64_t sy = ((warp.yx * dx + warp.yy * dy + 32768) >> 16) + warp.cy + warp.ty;
+    const int64_t lastX = static_cast<int64_t>(cols - 1) * 65536, lastY = static_cast<int64_t>(rows - 1) * 65536;
+    const int px = static_cast<int>(lesser(lastX, greater<int64_t>(0, sx)));
+    const int py = static_cast<int>(lesser(lastY, greater<int64_t>(0, sy)));
+    const int ix = px >> 16, iy = py >> 16, jx = lesser(ix + 1, cols - 1), jy = lesser(iy + 1, rows - 1);
+    const int fx = (px & 65535) >> 8, fy = (py & 65535) >> 8;
+    const int upper = at(ix, iy) * (256 - fx) + at(jx, iy) * fx;
+    const int lower = at(ix, jy) * (256 - fx) + at(jx, jy) * fx;
+    const int value = (upper * (256 - fy) + lower * fy + noise + 32768) >> 16;
+    return lesser(255, greater(0, value));
+}
+
+//! What the sum of four random bytes is multiplied with to have a standard deviation in 65536ths of a gray value.
+CT_HOST_DEVICE int noiseScale(double deviation) { return roundEven(deviation * 65536. / 147.79941); }
+
+/** Noise of point p (twice the feature's number, plus one for its second pixel) of example e, 65536ths of a gray value.
+Four points share one call of randomOf(). @param scale of noiseScale(). */
+CT_HOST_DEVICE int noiseOf(uint32_t number, int scale)
+{
+    const int sum = static_cast<int>((number & 255u) + (number >> 8 & 255u) + (number >> 16 & 255u) + (number >> 24));
+    return (sum - 510) * scale;
+}
+CT_HOST_DEVICE uint32_t noiseIndex(int example, int point) { return static_cast<uint32_t>(example * 128 + point / 4); }
+
+/* Positive examples of `near` windows and `warps` warps each: example e = (m * (warps + 1) + k) * near + i is window i in warp k,
+mirrored left to right when m is 1 (only with Settings::mirror: the pixels are those of the window's other half). Examples of
+warp 0 have no noise. */
+CT_HOST_DEVICE int examplesOf(int near, int warps, int mirror) { return near * (warps + 1) * (mirror ? 2 : 1); }
+
+/** Code of one tree for a positive example. @param features of this tree. @param tree its number.
+@param win the example's window. @param mirror of this example. */
+template <typename At>
+CT_HOST_DEVICE int exampleCode(const Feature* features, int count, int tree, const Window& win, bool mirror,
+                               const Warp& warp, bool plain, const Settings& settings, uint32_t object, uint32_t frame,
+                               int example, int cols, int rows, const At& at)
+{
+    const int scale = noiseScale(settings.warpNoise);
+    int code = 0;
+    uint32_t index = 0xffffffffu;
+    Random random = {};
+    for (int f = 0; f < count; ++f)
+    {
+        int value[2];
+        for (int k = 0; k < 2; ++k)
+        {
+            const int ox = offsetOf(k ? features[f].x1 : features[f].x0, win.w);
+            const int x = win.x + (mirror ? win.w - 1 - ox : ox);
+            const int y = win.y + offsetOf(k ? features[f].y1 : features[f].y0, win.h);
+            if (plain)
+            {
+                value[k] = at(x, y);
+                continue;
+            }
+            const int point = 2 * (tree * count + f) + k;
+            if (index != noiseIndex(example, point))
+            {
+                index = noiseIndex(example, point);
+                random = randomOf(settings.seed, object, frame, FOR_NOISE, index);
+            }
+            value[k] = warpedPixel(warp, x, y, cols, rows, noiseOf(random.v[point & 3], scale), at);
+        }
+        code = 2 * code + (value[0] > value[1] ? 1 : 0);
+    }
+    return code;
+}
+
+}}} // namespace cv::cuda::tld
+
+#endif // OPENCV_CUDATRACKING_TLD_CORE_FERNS_HPP

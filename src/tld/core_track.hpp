@@ -1,0 +1,328 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The part of core.hpp on what happens to an object in a frame, step by step. All of it is serial and short: a
+// thread of the device runs it. The steps, in this order:
+//
+//   beginFrame()      which flow is to run
+//   endFlow()         the box moves, or is lost
+//   [ferns, nearest neighbours for all windows that passed and for the box]
+//   takeSimilarity()  how sure the box is
+//   support()         dead after some frames without any window alike
+//   [clusters of accepted windows]
+//   probation()       dead after many frames without confirmation
+//   integrate()       the box stays, is corrected, jumps to a cluster, or begins anew
+//   recheck()         whether the detector may learn from it
+//   [learning]
+//   resultOf()
+#ifndef OPENCV_CUDATRACKING_TLD_CORE_TRACK_HPP
+#define OPENCV_CUDATRACKING_TLD_CORE_TRACK_HPP
+
+#include "core_base.hpp"
+#include "core_ferns.hpp"
+#include "core_flow.hpp"
+#include "core_patches.hpp"
+
+namespace cv { namespace cuda { namespace tld {
+
+enum State
+{
+    LOST = 0,
+    UNCERTAIN = 1,
+    TRACKING = 2
+};
+
+//! All that an object carries from frame to frame, but for leaves and templates.
+struct ObjectState
+{
+    Box box;
+    double score;                     //!< conservative similarity of the box
+    int32_t alive;                    //!< there is a box
+    int32_t valid;                    //!< the detector may learn from it
+    int32_t learned;                  //!< in this frame
+    uint32_t number;                  //!< of the object, for random numbers
+    uint32_t frame;                   //!< frames since it was learned
+    int32_t unsupported, onProbation; //!< frames in a row
+    // Where failed flow is tried again from.
+    Box keptBox;
+    int32_t retries; //!< left
+    int32_t keptAge; //!< frames since the kept one
+    int32_t keptValid;
+    // What the detector has learned, beside leaves and templates.
+    int32_t contrast;       //!< of the object's first patch
+    uint32_t fernThreshold; //!< windows with a larger sum of posteriors go on
+    double nnThreshold, validThreshold;
+    int32_t positives, negatives; //!< templates
+    // Of the last frame.
+    int32_t withVariance, passed, accepted, detections; //!< windows; detections: those that are kept of the passed ones
+};
+
+CT_HOST_DEVICE void kill(ObjectState& s)
+{
+    s.alive = s.valid = s.unsupported = s.onProbation = 0;
+    s.score = 0.;
+}
+
+// --- flow ------------------------------------------------------------------------------------------------------------
+
+//! Flow from the frame `age` frames ago, and the box in it. age 0: no flow in this frame.
+struct FlowTask
+{
+    int32_t age;
+    int32_t retry;
+    Box box;
+};
+
+CT_HOST_DEVICE FlowTask beginFrame(ObjectState& s)
+{
+    ++s.frame;
+    s.learned = 0;
+    if (s.alive)
+        return {1, 0, s.box};
+    if (s.retries > 0)
+    {
+        ++s.keptAge;
+        return {s.keptAge, 1, s.keptBox};
+    }
+    return {0, 0, Box{}};
+}
+
+//! Whether the flow of a frame to come may begin from the frame `age` frames ago.
+CT_HOST_DEVICE bool needsFrame(const ObjectState& s, int age)
+{
+    return s.alive ? age == 0 : s.retries > 0 && age == s.keptAge;
+}
+
+//! Without a task: call it too.
+CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& motion, const Settings& settings,
+                            int cols, int rows)
+{
+    if (task.age == 0)
+        return;
+    const bool failed = flowFailed(motion, settings.maxFlowError);
+    if (task.retry)
+        --s.retries;
+    if (failed)
+    {
+        if (!task.retry)
+        {
+            s.retries = settings.retryFrames;
+            s.keptAge = 1;
+            s.keptBox = s.box;
+            s.keptValid = s.valid;
+        }
+        kill(s);
+        return;
+    }
+    const int32_t valid = task.retry ? s.keptValid : s.valid;
+    s.box = moved(task.box, motion);
+    s.retries = 0;
+    if (isOutside(s.box, cols, rows))
+        return kill(s);
+    s.alive = 1;
+    s.valid = valid;
+}
+
+//! Of the living box's patch.
+CT_HOST_DEVICE void takeSimilarity(ObjectState& s, const Similarity& similarity)
+{
+    if (!s.alive)
+        return;
+    s.score = conservative(similarity, s.positives, s.negatives);
+    if (s.score > s.validThreshold)
+        s.valid = 1;
+}
+
+// --- detections ------------------------------------------------------------------------------------------------------
+
+//! A window that the ferns let through.
+struct Detection
+{
+    Window window;
+    int32_t number; //!< of the window
+    uint32_t sum;   //!< of posteriors
+    Similarity similarity;
+    double relative, conservative;
+    int32_t accepted;
+    int32_t cluster; //!< of accepted ones
+};
+
+CT_HOST_DEVICE void judge(const ObjectState& s, Detection& d)
+{
+    d.relative = relative(d.similarity, s.positives, s.negatives);
+    d.conservative = conservative(d.similarity, s.positives, s.negatives);
+    d.accepted = d.relative > s.nnThreshold ? 1 : 0;
+    d.cluster = -1;
+}
+
+/** Accepted windows that are linked(), directly or through others. Clusters are in the order of their first windows; sums over
+their windows are taken in the order of windows. */
+struct Cluster
+{
+    Box box;
+    double score; //!< mean of conservative
+};
+
+//! Cluster number c of detections whose clusters are known.
+CT_HOST_DEVICE Cluster meanOf(const Detection* detections, int count, int c)
+{
+    int64_t x = 0, y = 0, w = 0, h = 0;
+    int n = 0;
+    double score = 0.;
+    for (int i = 0; i < count; ++i)
+        if (detections[i].cluster == c)
+        {
+            const Window& win = detections[i].window;
+            x += win.x;
+            y += win.y;
+            w += win.w;
+            h += win.h;
+            score += detections[i].conservative;
+            ++n;
+        }
+    const double all = n;
+    return {{static_cast<double>(x) / all, static_cast<double>(y) / all, static_cast<double>(w) / all,
+             static_cast<double>(h) / all},
+            score / all};
+}
+
+// --- support and probation -------------------------------------------------------------------------------------------
+
+//! @param supported some window with an overlap above NEAR_OVERLAP to the box has enough variance and alikeSum().
+CT_HOST_DEVICE void support(ObjectState& s, bool supported, const Settings& settings)
+{
+    s.unsupported = s.alive && !supported ? s.unsupported + 1 : 0;
+    if (settings.maxUnsupported > 0 && s.unsupported >= settings.maxUnsupported)
+        kill(s);
+}
+
+//! How clusters lie to the box; places are those in the list, -1: none.
+struct Comparison
+{
+    int32_t near;    //!< clusters with an overlap of a half or more
+    double bestNear; //!< largest score among them; 0 without
+    int32_t better;  //!< clusters elsewhere that are better than the box by the margin, and than all near ones
+    int32_t place;   //!< of the last one of them
+};
+
+CT_HOST_DEVICE Comparison compare(const ObjectState& s, const Cluster* clusters, int count, const Settings& settings)
+{
+    Comparison c = {0, 0., 0, -1};
+    if (!s.alive)
+        return c;
+    for (int i = 0; i < count; ++i)
+        if (overlap(clusters[i].box, s.box) >= 0.5)
+        {
+            ++c.near;
+            c.bestNear = greater(c.bestNear, clusters[i].score);
+        }
+    const double margin = s.positives < FEW_POSITIVES ? settings.firstJumpMargin : settings.jumpMargin;
+    for (int i = 0; i < count; ++i)
+        if (!(overlap(clusters[i].box, s.box) >= 0.5) && clusters[i].score > s.score + margin &&
+            (c.near == 0 || clusters[i].score > c.bestNear))
+        {
+            ++c.better;
+            c.place = i;
+        }
+    return c;
+}
+
+CT_HOST_DEVICE void probation(ObjectState& s, const Comparison& c, const Settings& settings)
+{
+    const bool confirmed = !s.alive || s.valid || s.score > s.validThreshold || c.near > 0;
+    s.onProbation = confirmed ? 0 : s.onProbation + 1;
+    if (settings.maxProbation > 0 && s.onProbation >= settings.maxProbation)
+        kill(s);
+}
+
+// --- integration -----------------------------------------------------------------------------------------------------
+
+CT_HOST_DEVICE void beginAt(ObjectState& s, const Cluster& cluster)
+{
+    kill(s);
+    s.alive = 1;
+    s.box = cluster.box;
+    s.score = cluster.score;
+    s.retries = 0;
+}
+
+//! Mean of the box, ten times, and all windows that overlap it well.
+CT_HOST_DEVICE Box corrected(const Box& box, const Detection* detections, int count)
+{
+    int64_t x = 0, y = 0, w = 0, h = 0;
+    int n = AVERAGE_WEIGHT;
+    for (int i = 0; i < count; ++i)
+        if (overlap(detections[i].window, box) > AVERAGE_OVERLAP)
+        {
+            x += detections[i].window.x;
+            y += detections[i].window.y;
+            w += detections[i].window.w;
+            h += detections[i].window.h;
+            ++n;
+        }
+    const double t = AVERAGE_WEIGHT, all = n;
+    return {(t * box.x + static_cast<double>(x)) / all, (t * box.y + static_cast<double>(y)) / all,
+            (t * box.w + static_cast<double>(w)) / all, (t * box.h + static_cast<double>(h)) / all};
+}
+
+//! @param c of compare() with these clusters.
+CT_HOST_DEVICE void integrate(ObjectState& s, const Comparison& c, const Cluster* clusters, int count,
+                              const Detection* detections, int detectionCount)
+{
+    if (!s.alive)
+    {
+        if (count == 1)
+            beginAt(s, clusters[0]);
+        return;
+    }
+    if (c.near > 0 && c.bestNear > s.validThreshold)
+        s.valid = 1;
+    if (c.better == 1)
+        beginAt(s, clusters[c.place]);
+    else if (count > 0)
+        s.box = corrected(s.box, detections, detectionCount);
+}
+
+// --- results ---------------------------------------------------------------------------------------------------------
+
+const int RESULT_COLUMNS = 8;
+
+//! A row of the table of results.
+CT_HOST_DEVICE void resultOf(const ObjectState& s, const Settings& settings, double* row)
+{
+    const int state = !s.alive ? LOST : (s.valid && s.unsupported == 0 ? TRACKING : UNCERTAIN);
+    row[0] = s.alive ? s.box.x : 0.;
+    row[1] = s.alive ? s.box.y : 0.;
+    row[2] = s.alive ? s.box.w : 0.;
+    row[3] = s.alive ? s.box.h : 0.;
+    row[4] = s.alive ? s.score : 0.;
+    row[5] = state;
+    row[6] = s.alive && s.unsupported == 0 && s.score >= settings.minReplyScore ? 1. : 0.;
+    row[7] = s.learned;
+}
+
+//! Row 0 of the table of detections, and the rows after it.
+CT_HOST_DEVICE void detectionHead(const ObjectState& s, int windows, double* row)
+{
+    row[0] = s.detections;
+    row[1] = windows;
+    row[2] = s.withVariance;
+    row[3] = s.passed;
+    row[4] = s.accepted;
+    row[5] = row[6] = row[7] = 0.;
+}
+CT_HOST_DEVICE void detectionRow(const Detection& d, int trees, double* row)
+{
+    row[0] = d.window.x;
+    row[1] = d.window.y;
+    row[2] = d.window.w;
+    row[3] = d.window.h;
+    row[4] = d.conservative;
+    row[5] = d.relative;
+    row[6] = static_cast<double>(d.sum) / (static_cast<double>(POSTERIOR_ONE) * trees);
+    row[7] = d.accepted;
+}
+
+}}} // namespace cv::cuda::tld
+
+#endif // OPENCV_CUDATRACKING_TLD_CORE_TRACK_HPP

@@ -1,0 +1,286 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "../precomp.hpp"
+#include "../common/arrays.hpp"
+#include "engine.hpp"
+
+#ifdef HAVE_CUDA
+
+#include "../common/side_stream.hpp"
+#include "engine_cuda_memory.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace tld {
+
+namespace {
+
+using detail::Call;
+using detail::cudaCheck;
+
+class CudaEngine CV_FINAL : public Engine
+{
+public:
+    explicit CudaEngine(const Settings& settings) : settings_(settings) {}
+
+    bool add(const PictureView& frame, const Window& box, uint32_t number, StreamHandle stream) CV_OVERRIDE
+    {
+        const Call call(workspace_, stream);
+        call.refuseCapture("learning an object");
+        memory_.placeFrame(call, frame.cols, frame.rows, settings_);
+        std::vector<Feature> features(ALL_FEATURES);
+        makeFeatures(settings_.seed, features.data());
+        features.resize(static_cast<size_t>(settings_.trees) * settings_.features);
+        ObjectState state;
+        beginTraining(state, box, number, settings_);
+        std::unique_ptr<Object> object = memory_.makeObject(call, box.w, box.h, std::move(features), state, settings_);
+        const gpu::Batch batch = memory_.batchOf(call, objects(), settings_);
+        gpu::look(batch, frame, true, stream);
+        gpu::pyramid(batch, KEPT_FRAMES, 3, stream);
+        gpu::sumTables(batch, stream);
+        train(call, batch, *object);
+        if (!liveOf(call, *object).trained)
+        {
+            memory_.discard(std::move(object));
+            return false;
+        }
+        gpu::replace(batch, stream);
+        memory_.append(std::move(object));
+        return true;
+    }
+
+    void add(const Learned& learned, StreamHandle stream) CV_OVERRIDE
+    {
+        const Call call(workspace_, stream);
+        call.refuseCapture("reading an object");
+        memory_.placeFrame(call, learned.cols, learned.rows, settings_);
+        std::unique_ptr<Object> object =
+            memory_.makeObject(call, learned.width, learned.height, learned.features, learned.state, settings_);
+        memory_.upload(call, object->plan.record.models[0].leaves, modelBytes(learned, settings_));
+        memory_.append(std::move(object));
+    }
+
+    void remove(int index) CV_OVERRIDE { memory_.remove(index); }
+    int objects() const CV_OVERRIDE { return memory_.count(); }
+
+    void update(const PictureView& frame, const OutputView& results, StreamHandle stream) CV_OVERRIDE
+    {
+        if (memory_.cols() == 0)
+            return;
+        const Call call(workspace_, stream);
+        detail::Downloads::Batch downloads(downloads_, call);
+        const RowsView<double> rows = downloads.view<double>(results);
+        const gpu::Batch batch = memory_.batchOf(call, objects(), settings_);
+        gpu::look(batch, frame, true, stream);
+        detail::Fork fork(side_, call);
+        gpu::pyramid(batch, KEPT_FRAMES, 3, fork.stream());
+        gpu::flow(batch, fork.stream());
+        search(batch, stream);
+        fork.join();
+        gpu::decide(batch, gpu::UPDATING, {}, rows, stream);
+        gpu::learn(batch, stream);
+        downloads.finish();
+        gpu::commit(batch, gpu::UPDATING, stream);
+    }
+
+    void detect(const PictureView& frame, const OutputView& objects, StreamHandle stream) CV_OVERRIDE
+    {
+        const Call call(workspace_, stream);
+        detail::Downloads::Batch downloads(downloads_, call);
+        const RowsView<double> table = downloads.view<double>(objects);
+        const gpu::Batch batch = memory_.batchOf(call, 1, settings_);
+        gpu::look(batch, frame, false, stream);
+        search(batch, stream);
+        gpu::decide(batch, gpu::DETECTING, {}, table, stream);
+        downloads.finish();
+        gpu::commit(batch, gpu::DETECTING, stream);
+    }
+
+    void learn(const PictureView& frame, const Window& box, StreamHandle stream) CV_OVERRIDE
+    {
+        const Call call(workspace_, stream);
+        const gpu::Batch batch = memory_.batchOf(call, 1, settings_);
+        gpu::look(batch, frame, false, stream);
+        search(batch, stream);
+        gpu::decide(batch, gpu::LEARNING, box, {}, stream);
+        gpu::learn(batch, stream);
+        gpu::commit(batch, gpu::LEARNING, stream);
+    }
+
+    void reset(int index, const Box& box) CV_OVERRIDE
+    {
+        const Call call(workspace_, side_.handle());
+        gpu::place(memory_.object(index).plan.record.live, box, call.stream());
+    }
+    void setLearning(bool learning) CV_OVERRIDE { settings_.learning = learning; }
+
+    void read(int index, Learned& learned) CV_OVERRIDE
+    {
+        const Call call(workspace_, side_.handle());
+        const Object& object = memory_.object(index);
+        const gpu::ObjectRecord& record = object.plan.record;
+        const gpu::Live live = liveOf(call, object);
+        std::vector<uint8_t> model(record.modelBytes);
+        download(call, model.data(), record.models[live.model].leaves, model.size());
+        call.wait("downloading what was learned");
+        learned.width = object.width;
+        learned.height = object.height;
+        learned.cols = memory_.cols();
+        learned.rows = memory_.rows();
+        learned.state = live.states[live.current];
+        learned.features = object.features;
+        readModel(model, settings_, learned);
+    }
+    void readResult(int index, double* row) CV_OVERRIDE
+    {
+        const Call call(workspace_, side_.handle());
+        const gpu::Live live = liveOf(call, memory_.object(index));
+        resultOf(live.states[live.current], settings_, row);
+    }
+    void readDetections(int index, double* table) CV_OVERRIDE
+    {
+        const Call call(workspace_, side_.handle());
+        const Object& object = memory_.object(index);
+        const gpu::Live live = liveOf(call, object);
+        const ObjectState& state = live.states[live.current];
+        std::vector<Detection> detections(MAX_DETECTIONS);
+        download(call, detections.data(), object.plan.record.detections[live.current],
+                 state.detections * sizeof(Detection));
+        call.wait("downloading detections");
+        std::fill_n(table, static_cast<size_t>(1 + settings_.maxDetections) * RESULT_COLUMNS, 0.);
+        detectionHead(state, object.grid.windows, table);
+        for (int i = 0; i < state.detections; ++i)
+            detectionRow(detections[i], settings_.trees, table + static_cast<ptrdiff_t>(i + 1) * RESULT_COLUMNS);
+    }
+
+    History history() CV_OVERRIDE
+    {
+        const Call call(workspace_, side_.handle());
+        bool wanted[KEPT_FRAMES] = {};
+        for (int i = 0; i < objects(); ++i)
+        {
+            const gpu::Live live = liveOf(call, memory_.object(i));
+            for (int age = 0; age < KEPT_FRAMES; ++age)
+                wanted[age] = wanted[age] || needsFrame(live.states[live.current], age);
+        }
+        History history(KEPT_FRAMES);
+        const gpu::Ring ring = ringOf(call);
+        for (int age = 0; age < KEPT_FRAMES; ++age)
+        {
+            if (!wanted[age])
+                continue;
+            history[age].resize(static_cast<size_t>(memory_.cols()) * memory_.rows());
+            copyGray(call, history[age].data(), memory_.cols(), grayOf(ring, age), memory_.frame().levels.step[0]);
+        }
+        call.wait("downloading the last frames");
+        return history;
+    }
+    void setHistory(const History& history) CV_OVERRIDE
+    {
+        const Call call(workspace_, side_.handle());
+        const gpu::Batch batch = memory_.batchOf(call, objects(), settings_);
+        const gpu::Ring ring = ringOf(call);
+        for (int age = 0; age < static_cast<int>(history.size()); ++age)
+        {
+            if (history[age].empty())
+                continue;
+            copyGray(call, grayOf(ring, age), batch.levels.step[0], history[age].data(), memory_.cols());
+            gpu::pyramid(batch, age, 1, call.stream());
+        }
+        call.wait("uploading the last frames");
+    }
+
+    bool captured() const CV_OVERRIDE { return memory_.usedByGraphs(); }
+    size_t workspaceBytes() const CV_OVERRIDE { return workspace_.bytes(); }
+
+private:
+    //! The detector, for all objects.
+    static void search(const gpu::Batch& batch, StreamHandle stream)
+    {
+        gpu::sumTables(batch, stream);
+        gpu::ferns(batch, stream);
+        gpu::select(batch, stream);
+        gpu::nearestNeighbours(batch, stream);
+    }
+
+    void train(const Call& call, const gpu::Batch& batch, const Object& object)
+    {
+        Parts parts(training_.reserve(call,
+                                      static_cast<size_t>(object.grid.windows) + 3 * 256 +
+                                          gpu::TRAIN_BINS * sizeof(uint32_t) + gpu::TRAIN_CANDIDATES * sizeof(uint2),
+                                      "the first training"));
+        uint32_t* const histogram = parts.take<uint32_t>(gpu::TRAIN_BINS);
+        uint2* const candidates = parts.take<uint2>(gpu::TRAIN_CANDIDATES);
+        uint8_t* const kinds = parts.take<uint8_t>(object.grid.windows);
+        cudaCheck(cudaMemsetAsync(histogram, 0, gpu::TRAIN_BINS * sizeof(uint32_t), call.stream()),
+                  "the first training");
+        gpu::train(batch, object.plan.record, object.grid.windows, kinds, histogram, candidates, call.stream());
+    }
+
+    // --- to and from the device -----------------------------------------------------------------------------------------
+
+    static void download(const Call& call, void* to, const void* from, size_t bytes)
+    {
+        if (bytes > 0)
+            cudaCheck(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, call.stream()), "downloading an object");
+    }
+    static gpu::Live liveOf(const Call& call, const Object& object)
+    {
+        gpu::Live live;
+        download(call, &live, object.plan.record.live, sizeof(live));
+        call.wait("downloading an object's state");
+        return live;
+    }
+    gpu::Ring ringOf(const Call& call) const
+    {
+        gpu::Ring ring;
+        download(call, &ring, memory_.frame().ring, sizeof(ring));
+        call.wait("downloading the list of frames");
+        return ring;
+    }
+    uint8_t* grayOf(const gpu::Ring& ring, int age) const { return memory_.frame().level(ring.slot[age], 0); }
+    void copyGray(const Call& call, void* to, size_t toStep, const void* from, size_t fromStep) const
+    {
+        cudaCheck(cudaMemcpy2DAsync(to, toStep, from, fromStep, memory_.cols(), memory_.rows(), cudaMemcpyDefault,
+                                    call.stream()),
+                  "copying a frame");
+    }
+
+    Settings settings_;
+    detail::Workspace workspace_{"TLD"}; // outlives the others
+    detail::Downloads downloads_{workspace_};
+    detail::DeviceBuffer training_{workspace_};
+    detail::SideStream side_;
+    DeviceMemory memory_{workspace_};
+};
+
+} // namespace
+
+std::unique_ptr<Engine> makeCudaEngine(const Settings& settings)
+{
+    return std::unique_ptr<Engine>(new CudaEngine(settings));
+}
+
+void fetchTable(const OutputView& table, double* to, StreamHandle stream)
+{
+    detail::Workspace workspace("TLDDetector");
+    const Call call(workspace, stream);
+    call.refuseCapture("convertDetections()");
+    cudaCheck(cudaMemcpy2DAsync(to, table.rowBytes(), table.data, table.step, table.rowBytes(), table.rows,
+                                cudaMemcpyDeviceToHost, stream),
+              "downloading a table");
+    call.wait("downloading a table");
+}
+
+}}} // namespace cv::cuda::tld
+
+#else
+
+namespace cv { namespace cuda { namespace tld {
+
+std::unique_ptr<Engine> makeCudaEngine(const Settings&) { detail::noCuda(); }
+void fetchTable(const OutputView&, double*, StreamHandle) { detail::noCuda(); }
+
+}}} // namespace cv::cuda::tld
+
+#endif // HAVE_CUDA

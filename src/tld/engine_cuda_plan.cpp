@@ -1,0 +1,193 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "../precomp.hpp"
+
+#ifdef HAVE_CUDA
+
+#include "engine_cuda_plan.hpp"
+#include <algorithm>
+#include <cstring>
+
+namespace cv { namespace cuda { namespace tld {
+
+static size_t wordsOf(int bits) { return (static_cast<size_t>(bits) + 31) / 32; }
+
+static gpu::Model planModel(Parts& parts, const Settings& s)
+{
+    gpu::Model model;
+    model.leaves = parts.take<Leaf>(gpu::leavesOf(s));
+    model.posteriors = parts.take<uint16_t>(gpu::leavesOf(s));
+    model.known = parts.take<uint32_t>(wordsOf(gpu::leavesOf(s)));
+    model.templates = parts.take<uint8_t>(static_cast<size_t>(gpu::templatesOf(s)) * PATCH_STRIDE);
+    model.stats = parts.take<PatchStats>(gpu::templatesOf(s));
+    model.order = parts.take<uint16_t>(s.maxPositives);
+    return model;
+}
+
+static size_t bytesOfModel(const Settings& s)
+{
+    Parts parts(nullptr);
+    planModel(parts, s);
+    return (parts.bytes() + 255) / 256 * 256;
+}
+
+static gpu::BitLayout bitsOf(const Grid& grid)
+{
+    gpu::BitLayout bits = {};
+    for (int s = 0; s < grid.scales; ++s)
+    {
+        bits.first[s] = bits.words;
+        bits.words += static_cast<int>(wordsOf(grid.scale[s].nx * grid.scale[s].ny));
+    }
+    return bits;
+}
+
+ObjectPlan planObject(void* block, const Grid& grid, const Settings& s)
+{
+    ObjectPlan plan = {};
+    gpu::ObjectRecord& r = plan.record;
+    Parts parts(block);
+    r.live = parts.take<gpu::Live>(1);
+    r.grid = parts.take<Grid>(1);
+    r.features = parts.take<Feature>(static_cast<size_t>(s.trees) * s.features);
+    r.offsets = parts.take<int>(static_cast<size_t>(grid.scales) * gpu::offsetsPerScale(s));
+    plan.written = parts.bytes();
+    r.modelBytes = bytesOfModel(s);
+    r.models[0] = planModel(parts, s);
+    r.models[1] = planModel(parts, s);
+    r.touched = parts.take<uint32_t>(wordsOf(gpu::leavesOf(s)));
+    r.detections[0] = parts.take<Detection>(MAX_DETECTIONS);
+    r.detections[1] = parts.take<Detection>(MAX_DETECTIONS);
+    plan.cleared = parts.bytes();
+    r.bits = bitsOf(grid);
+    r.alike = parts.take<uint32_t>(r.bits.words);
+    r.patches = parts.take<uint8_t>(static_cast<size_t>(MAX_DETECTIONS) * PATCH_STRIDE);
+    r.stats = parts.take<PatchStats>(MAX_DETECTIONS);
+    r.followed = parts.take<Followed>(FLOW_POINTS);
+    r.codes = parts.take<uint16_t>(static_cast<size_t>(gpu::mostExamples(s)) * s.trees);
+    r.passed = parts.take<uint2>(grid.windows);
+    r.alikeCapacity = std::min(grid.windows, gpu::tuning::ALIKE_WINDOWS);
+    r.alikeWindows = parts.take<uint32_t>(r.alikeCapacity);
+    r.alikeCodes = parts.take<uint16_t>(static_cast<size_t>(r.alikeCapacity) * s.trees);
+    plan.bytes = parts.bytes();
+    return plan;
+}
+
+std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& features, const ObjectState& state,
+                                 const Settings& s, int step)
+{
+    std::vector<uint8_t> bytes(planObject(nullptr, grid, s).written, 0);
+    const gpu::ObjectRecord r = planObject(bytes.data(), grid, s).record;
+    r.live->states[0] = r.live->states[1] = state;
+    std::memcpy(const_cast<Grid*>(r.grid), &grid, sizeof(grid));
+    std::copy(features.begin(), features.end(), const_cast<Feature*>(r.features));
+    for (int k = 0; k < grid.scales; ++k)
+    {
+        const Scale& scale = grid.scale[k];
+        const auto offset = [&](int x, int y) { return offsetOf(y, scale.h) * step + offsetOf(x, scale.w); };
+        for (int f = 0; f < s.trees * s.features; ++f)
+        {
+            int* const to = const_cast<int*>(r.offsets) + static_cast<size_t>(k) * gpu::offsetsPerScale(s) +
+                            f / s.features * gpu::offsetsPerTree(s.features) + f % s.features * 2;
+            to[0] = offset(features[f].x0, features[f].y0);
+            to[1] = offset(features[f].x1, features[f].y1);
+        }
+    }
+    return bytes;
+}
+
+static void setTemplate(const gpu::Model& model, int slot, const uint8_t* pixels)
+{
+    std::copy_n(pixels, PATCH_PIXELS, model.templates + static_cast<size_t>(slot) * PATCH_STRIDE);
+    int sum = 0, squares = 0;
+    for (int i = 0; i < PATCH_PIXELS; ++i)
+    {
+        sum += pixels[i];
+        squares += pixels[i] * pixels[i];
+    }
+    model.stats[slot] = statsOf(sum, squares);
+}
+
+std::vector<uint8_t> modelBytes(const Learned& learned, const Settings& s)
+{
+    std::vector<uint8_t> bytes(bytesOfModel(s), 0);
+    Parts parts(bytes.data());
+    const gpu::Model model = planModel(parts, s);
+    std::copy(learned.leaves.begin(), learned.leaves.end(), model.leaves);
+    for (size_t k = 0; k < learned.leaves.size(); ++k)
+    {
+        model.posteriors[k] = posteriorOf(learned.leaves[k]);
+        if (model.posteriors[k])
+            model.known[k / 32] |= 1u << k % 32;
+    }
+    std::copy(learned.order.begin(), learned.order.end(), model.order);
+    for (int i = 0; i < learned.state.positives; ++i)
+        setTemplate(model, learned.order[i], &learned.positives[static_cast<size_t>(i) * PATCH_PIXELS]);
+    for (int i = 0; i < learned.state.negatives; ++i)
+        setTemplate(model, s.maxPositives + i, &learned.negatives[static_cast<size_t>(i) * PATCH_PIXELS]);
+    return bytes;
+}
+
+void readModel(const std::vector<uint8_t>& bytes, const Settings& s, Learned& learned)
+{
+    Parts parts(const_cast<uint8_t*>(bytes.data()));
+    const gpu::Model model = planModel(parts, s);
+    learned.leaves.assign(model.leaves, model.leaves + gpu::leavesOf(s));
+    learned.order.assign(model.order, model.order + learned.state.positives);
+    learned.positives.clear();
+    learned.negatives.clear();
+    const auto append = [&](std::vector<uint8_t>& list, int slot)
+    {
+        const uint8_t* const pixels = model.templates + static_cast<size_t>(slot) * PATCH_STRIDE;
+        list.insert(list.end(), pixels, pixels + PATCH_PIXELS);
+    };
+    for (uint16_t slot : learned.order)
+        append(learned.positives, slot);
+    for (int i = 0; i < learned.state.negatives; ++i)
+        append(learned.negatives, s.maxPositives + i);
+}
+
+static int roundUp(int value, int unit) { return (value + unit - 1) / unit * unit; }
+
+size_t planFrame(void* block, int cols, int rows, const Settings& s, gpu::Batch& batch)
+{
+    batch.cols = cols;
+    batch.rows = rows;
+    batch.levels = gpu::Levels();
+    batch.levels.count = levelsOf(cols, rows, s);
+    size_t slotBytes = 0;
+    for (int l = 0, w = cols, h = rows; l < batch.levels.count; ++l, w = (w + 1) / 2, h = (h + 1) / 2)
+    {
+        batch.levels.offset[l] = static_cast<uint32_t>(slotBytes);
+        batch.levels.step[l] = roundUp(w, 128);
+        batch.levels.cols[l] = w;
+        batch.levels.rows[l] = h;
+        slotBytes += static_cast<size_t>(batch.levels.step[l]) * h;
+    }
+    batch.slotBytes = slotBytes;
+    batch.blurred.step = static_cast<size_t>(roundUp(cols, 128));
+    batch.tableStep = static_cast<size_t>(roundUp(cols + 2, 32));
+    batch.stripStep = roundUp(cols, gpu::tuning::TILE);
+    Parts parts(block);
+    batch.ring = parts.take<gpu::Ring>(1);
+    batch.slots = parts.take<uint8_t>(slotBytes * gpu::SLOTS);
+    batch.blurred.data = parts.take<uint8_t>(batch.blurred.step * rows);
+    batch.sums = parts.take<uint32_t>(batch.tableStep * (rows + 1));
+    batch.squares = parts.take<uint32_t>(batch.tableStep * (rows + 1));
+    batch.strips = parts.take<int2>(static_cast<size_t>(batch.stripStep) * (rows / gpu::tuning::STRIP + 1));
+    batch.groups = parts.take<int2>(static_cast<size_t>(batch.stripStep) * (rows / gpu::tuning::TILE + 1));
+    return parts.bytes();
+}
+
+//! Large windows first: their pixels lie far from each other, so they take longer.
+void appendTiles(const Grid& grid, int object, std::vector<gpu::Tile>& tiles)
+{
+    for (int s = grid.scales - 1; s >= 0; --s)
+        for (int first = 0; first < grid.scale[s].nx * grid.scale[s].ny; first += gpu::tuning::FERN_WINDOWS)
+            tiles.push_back({object, s, first});
+}
+
+}}} // namespace cv::cuda::tld
+
+#endif // HAVE_CUDA

@@ -1,0 +1,53 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Bytes as text, for FileStorage.
+#ifndef OPENCV_CUDATRACKING_TLD_LETTERS_HPP
+#define OPENCV_CUDATRACKING_TLD_LETTERS_HPP
+
+#include "../common/file_nodes.hpp"
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace cv { namespace cuda { namespace tld {
+
+static const char LETTERS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
+
+//! Four letters for three bytes. @param count a multiple of 3.
+inline std::string lettersOf(const uint8_t* bytes, size_t count)
+{
+    std::string text;
+    for (size_t i = 0; i < count; i += 3)
+    {
+        const unsigned all = bytes[i] << 16 | bytes[i + 1] << 8 | bytes[i + 2];
+        for (int shift = 18; shift >= 0; shift -= 6)
+            text += LETTERS[all >> shift & 63];
+    }
+    return text;
+}
+
+inline void appendBytes(const detail::Item& item, size_t count, std::vector<uint8_t>& bytes)
+{
+    const std::string text = item.string();
+    if (text.size() != count / 3 * 4)
+        item.fail(format("%zu letters, and must have %zu", text.size(), count / 3 * 4).c_str());
+    for (size_t i = 0; i < text.size(); i += 4)
+    {
+        unsigned all = 0;
+        for (size_t k = i; k < i + 4; ++k)
+        {
+            const char* const letter = text[k] ? std::strchr(LETTERS, text[k]) : nullptr;
+            if (!letter)
+                item.fail("is no text that stands for bytes");
+            all = all << 6 | static_cast<unsigned>(letter - LETTERS);
+        }
+        for (int shift = 16; shift >= 0; shift -= 8)
+            bytes.push_back(static_cast<uint8_t>(all >> shift));
+    }
+}
+
+}}} // namespace cv::cuda::tld
+
+#endif // OPENCV_CUDATRACKING_TLD_LETTERS_HPP

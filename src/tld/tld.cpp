@@ -1,0 +1,122 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "arguments.hpp"
+#include "model.hpp"
+#include <cmath>
+
+namespace cv { namespace cuda {
+
+using namespace tld;
+
+namespace {
+
+class TLDDetectorImpl CV_FINAL : public TLDDetector
+{
+public:
+    explicit TLDDetectorImpl(const TLDParams& params) : objects_(NAME, params) {}
+
+    TLDParams getParams() const CV_OVERRIDE { return objects_.params(); }
+
+    void init(InputArray image, const Rect& box, Stream& stream) CV_OVERRIDE
+    {
+        objects_.learn(image, box, 0, true, stream);
+    }
+    void detect(InputArray image, OutputArray objects, Stream& stream) CV_OVERRIDE
+    {
+        const Picture picture(NAME, image);
+        objects_.check(picture, "detect()");
+        const detail::Output out("objects", objects, 1 + objects_.settings().maxDetections, RESULT_COLUMNS, CV_64FC1,
+                                 picture.onDevice);
+        objects_.engineFor(picture, stream).detect(picture.view(), out.view(), objects_.handleOf(stream));
+    }
+    void learn(InputArray image, const Rect& box, Stream& stream) CV_OVERRIDE
+    {
+        const Picture picture(NAME, image);
+        objects_.check(picture, "learn()");
+        objects_.checkBox(box, picture.size());
+        objects_.engineFor(picture, stream).learn(picture.view(), windowOf(box), objects_.handleOf(stream));
+    }
+
+    void getTemplates(bool positive, OutputArray pictures) const CV_OVERRIDE
+    {
+        objects_.templates(0, positive, pictures);
+    }
+    size_t workspaceBytes() const CV_OVERRIDE { return objects_.workspaceBytes(); }
+
+    void clear() CV_OVERRIDE { objects_.clear(); }
+    bool empty() const CV_OVERRIDE { return objects_.empty(); }
+    void write(FileStorage& fs) const CV_OVERRIDE
+    {
+        writeFormat(fs);
+        if (objects_.empty())
+            writeParams(fs, objects_.params());
+        else
+            writeSaved(fs, objects_.saved(0, false));
+    }
+    void read(const FileNode& fn) CV_OVERRIDE
+    {
+        Saved saved = readSaved(fn, NAME);
+        Objects other(NAME, saved.params);
+        if (saved.hasObject)
+        {
+            forgetPlace(saved.object.state);
+            other.take(saved);
+        }
+        objects_.become(std::move(other));
+    }
+
+private:
+    static constexpr const char* NAME = "TLDDetector";
+
+    Objects objects_;
+};
+
+} // namespace
+
+Ptr<TLDDetector> TLDDetector::create(const TLDParams& params) { return makePtr<TLDDetectorImpl>(params); }
+
+String TLDDetector::getDefaultName() const { return "TLDDetector"; }
+
+void TLDDetector::convertDetections(InputArray objects, std::vector<Rect>& boxes, std::vector<float>& scores, bool all,
+                                    Stream& stream)
+{
+    const auto check = [](int type, int rows, int cols)
+    {
+        if (type != CV_64FC1 || rows < 1 || cols != RESULT_COLUMNS)
+            CV_Error_(Error::StsBadArg, ("TLDDetector: objects: %d x %d of %s is no table of detect()", rows, cols,
+                                         typeToString(type).c_str()));
+    };
+    Mat table;
+    if (detail::onDevice(objects))
+    {
+        const GpuMat given = detail::deviceArray("objects", objects);
+        check(given.type(), given.rows, given.cols);
+        table.create(given.size(), CV_64FC1);
+        fetchTable(
+            {"objects", given.data, given.step, given.rows, given.cols, given.elemSize(), detail::Memory::DEVICE},
+            table.ptr<double>(), detail::handleOf(stream));
+    }
+    else
+    {
+        table = detail::hostArray("objects", objects);
+        check(table.type(), table.rows, table.cols);
+    }
+    const double stored = table.at<double>(0, 0);
+    if (!(stored >= 0. && stored <= table.rows - 1.) || stored != std::floor(stored))
+        CV_Error_(Error::StsBadArg,
+                  ("TLDDetector: objects: %g of %d rows is no number of detections", stored, table.rows - 1));
+    const int count = static_cast<int>(stored);
+    boxes.clear();
+    scores.clear();
+    for (int i = 1; i <= count; ++i)
+    {
+        const double* const row = table.ptr<double>(i);
+        if (!all && row[7] == 0.)
+            continue;
+        boxes.emplace_back(cvRound(row[0]), cvRound(row[1]), cvRound(row[2]), cvRound(row[3]));
+        scores.push_back(static_cast<float>(row[4]));
+    }
+}
+
+}} // namespace cv::cuda

@@ -1,0 +1,184 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "arguments.hpp"
+#include "model.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda {
+
+using namespace tld;
+
+namespace {
+
+class TrackerTLDImpl CV_FINAL : public TrackerTLD
+{
+public:
+    explicit TrackerTLDImpl(const TLDParams& params) : objects_(NAME, params) {}
+
+    TLDParams getParams() const CV_OVERRIDE { return objects_.params(); }
+
+    void init(InputArray image, const Rect& box) CV_OVERRIDE { objects_.learn(image, box, 0, true, noStream()); }
+    bool update(InputArray image, Rect& box) CV_OVERRIDE
+    {
+        double row[RESULT_COLUMNS];
+        const Picture picture(NAME, image);
+        objects_.check(picture, "update()");
+        objects_.engineFor(picture, noStream())
+            .update(picture.view(),
+                    {"result", row, sizeof(row), 1, RESULT_COLUMNS, sizeof(double), detail::Memory::HOST},
+                    objects_.handleOf(noStream()));
+        if (row[6] == 0.)
+            return false;
+        box = Rect(cvRound(row[0]), cvRound(row[1]), cvRound(row[2]), cvRound(row[3]));
+        return true;
+    }
+    void updateAsync(InputArray image, OutputArray result, Stream& stream) CV_OVERRIDE
+    {
+        const Picture picture(NAME, image);
+        objects_.check(picture, "updateAsync()");
+        const detail::Output out("result", result, 1, RESULT_COLUMNS, CV_64FC1, picture.onDevice);
+        objects_.engineFor(picture, stream).update(picture.view(), out.view(), objects_.handleOf(stream));
+    }
+
+    float getTrackingScore() CV_OVERRIDE { return static_cast<float>(objects_.result(0)[4]); }
+    int getState() const CV_OVERRIDE { return static_cast<int>(objects_.result(0)[5]); }
+    Rect2d getBox() const CV_OVERRIDE
+    {
+        const auto row = objects_.result(0);
+        return Rect2d(row[0], row[1], row[2], row[3]);
+    }
+    void getDetections(OutputArray objects) const CV_OVERRIDE { objects_.detections(0, objects); }
+    void getTemplates(bool positive, OutputArray pictures) const CV_OVERRIDE
+    {
+        objects_.templates(0, positive, pictures);
+    }
+
+    void setLearning(bool learning) CV_OVERRIDE { objects_.setLearning(learning); }
+    bool getLearning() const CV_OVERRIDE { return objects_.learning(); }
+    void resetTo(const Rect& box) CV_OVERRIDE { objects_.reset(0, box); }
+    size_t workspaceBytes() const CV_OVERRIDE { return objects_.workspaceBytes(); }
+
+    void save(const String& filename) const CV_OVERRIDE { saveFile(filename, objects_.saved(0, true)); }
+    void load(const String& filename) CV_OVERRIDE { take(loadFile(filename)); }
+    void write(FileStorage& fs) const CV_OVERRIDE { writeSaved(fs, objects_.saved(0, true)); }
+    void read(const FileNode& fn) CV_OVERRIDE { take(readSaved(fn, NAME)); }
+
+private:
+    static constexpr const char* NAME = "TrackerTLD";
+
+    void take(const Saved& saved)
+    {
+        if (!saved.hasObject)
+            CV_Error(Error::StsParseError, "TrackerTLD: there is no object in the file");
+        Objects other(NAME, saved.params);
+        other.take(saved);
+        objects_.become(std::move(other));
+    }
+
+    Objects objects_;
+};
+
+class MultiTrackerTLDImpl CV_FINAL : public MultiTrackerTLD
+{
+public:
+    explicit MultiTrackerTLDImpl(const TLDParams& params) : objects_(NAME, params) {}
+
+    TLDParams getParams() const CV_OVERRIDE { return objects_.params(); }
+
+    int add(InputArray image, const Rect& box, Stream& stream) CV_OVERRIDE
+    {
+        makeRoom();
+        objects_.learn(image, box, static_cast<uint32_t>(next_), false, stream);
+        ids_.push_back(next_);
+        return next_++;
+    }
+    void remove(int id) CV_OVERRIDE
+    {
+        const int index = indexOf(id);
+        objects_.remove(index);
+        ids_.erase(ids_.begin() + index);
+    }
+    void update(InputArray image, OutputArray results, Stream& stream) CV_OVERRIDE
+    {
+        const Picture picture(NAME, image);
+        if (!ids_.empty())
+            objects_.check(picture, "update()");
+        const detail::Output out("results", results, static_cast<int>(ids_.size()), RESULT_COLUMNS, CV_64FC1,
+                                 picture.onDevice);
+        if (!ids_.empty())
+            objects_.engineFor(picture, stream).update(picture.view(), out.view(), objects_.handleOf(stream));
+    }
+
+    std::vector<int> getIds() const CV_OVERRIDE { return ids_; }
+    void getDetections(int id, OutputArray objects) const CV_OVERRIDE { objects_.detections(indexOf(id), objects); }
+    void getTemplates(int id, bool positive, OutputArray pictures) const CV_OVERRIDE
+    {
+        objects_.templates(indexOf(id), positive, pictures);
+    }
+    void setLearning(bool learning) CV_OVERRIDE { objects_.setLearning(learning); }
+    bool getLearning() const CV_OVERRIDE { return objects_.learning(); }
+    void resetTo(int id, const Rect& box) CV_OVERRIDE { objects_.reset(indexOf(id), box); }
+    void saveObject(int id, const String& filename) const CV_OVERRIDE
+    {
+        saveFile(filename, objects_.saved(indexOf(id), true));
+    }
+    int addFromFile(InputArray image, const String& filename, Stream& stream) CV_OVERRIDE
+    {
+        makeRoom();
+        const Picture picture(NAME, image);
+        Saved saved = loadFile(filename);
+        if (!saved.hasObject || !sameLearning(saved.params, objects_.params()))
+            CV_Error_(Error::StsUnmatchedFormats,
+                      ("%s: %s: %s", NAME, filename.c_str(),
+                       saved.hasObject ? "its parameters are others than this tracker's" : "there is no object in it"));
+        forgetPlace(saved.object.state);
+        saved.history.clear();
+        saved.object.state.number = static_cast<uint32_t>(next_);
+        objects_.add(saved, picture, stream);
+        ids_.push_back(next_);
+        return next_++;
+    }
+    size_t workspaceBytes() const CV_OVERRIDE { return objects_.workspaceBytes(); }
+    void clear() CV_OVERRIDE
+    {
+        objects_.clear();
+        ids_.clear();
+    }
+    bool empty() const CV_OVERRIDE { return ids_.empty(); }
+
+private:
+    static constexpr const char* NAME = "MultiTrackerTLD";
+
+    //! Before an object is added, so that nothing can fail behind it.
+    void makeRoom()
+    {
+        if (ids_.size() >= static_cast<size_t>(MAX_OBJECTS))
+            CV_Error_(Error::StsOutOfRange, ("%s: %d objects are the most", NAME, MAX_OBJECTS));
+        ids_.reserve(ids_.size() + 1);
+    }
+    int indexOf(int id) const
+    {
+        const auto place = std::lower_bound(ids_.begin(), ids_.end(), id);
+        if (place == ids_.end() || *place != id)
+            CV_Error_(Error::StsBadArg, ("%s: id: there is no object %d", NAME, id));
+        return static_cast<int>(place - ids_.begin());
+    }
+
+    Objects objects_;
+    std::vector<int> ids_;
+    int next_ = 0;
+};
+
+} // namespace
+
+TrackerTLD::TrackerTLD() {}
+TrackerTLD::~TrackerTLD() {}
+
+Ptr<TrackerTLD> TrackerTLD::create(const TLDParams& params) { return makePtr<TrackerTLDImpl>(params); }
+
+Ptr<MultiTrackerTLD> MultiTrackerTLD::create(const TLDParams& params) { return makePtr<MultiTrackerTLDImpl>(params); }
+
+String MultiTrackerTLD::getDefaultName() const { return "MultiTrackerTLD"; }
+
+}} // namespace cv::cuda

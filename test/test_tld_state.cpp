@@ -1,0 +1,281 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What trackers and detectors write, they read back and go on as if nothing had happened. Hostile files are refused.
+#include "scenes_tld.hpp"
+#include <cstdio>
+#include <fstream>
+
+namespace opencv_test { namespace {
+
+using namespace tld;
+
+typedef OnEngine Tld_State;
+typedef StandardScene S;
+
+//! A file that goes with the test.
+struct File
+{
+    explicit File(const std::string& extension) : name(cv::tempfile(extension.c_str())) {}
+    ~File() { std::remove(name.c_str()); }
+
+    const std::string name;
+};
+
+//! Cut at frames in which the object is seen, half hidden, just lost, absent, and back.
+TEST_P(Tld_State, goesOnAsIfNothingHadHappened)
+{
+    const S scene;
+    const Ptr<TrackerTLD> whole = trackerOn(scene, engine());
+    const std::vector<Step> truth = follow(*whole, scene, engine(), 1, S::FRAMES);
+    const char* const extensions[] = {".yml", ".xml", ".json", ".yaml"};
+    int k = 0;
+    for (const int cut : {1, 2, 20, 41, 45, 46, 47, 48, 52, 57, 70})
+    {
+        SCOPED_TRACE(cv::format("saved after frame %d", cut - 1));
+        const File file(extensions[k++ % 4]);
+        {
+            const Ptr<TrackerTLD> first = trackerOn(scene, engine());
+            follow(*first, scene, engine(), 1, cut);
+            first->save(file.name);
+        }
+        const Ptr<TrackerTLD> second = TrackerTLD::create();
+        second->load(file.name);
+        const std::vector<Step> rest = follow(*second, scene, engine(), cut, std::min(cut + 25, int(S::FRAMES)));
+        for (size_t i = 0; i < rest.size(); ++i)
+            ASSERT_TRUE(same(truth[cut - 1 + i], rest[i])) << "frame " << cut + i;
+    }
+}
+
+//! What has been read is written again byte by byte; parameters and the switch of learning are part of it.
+TEST_P(Tld_State, writesWhatItReads)
+{
+    TLDParams p;
+    p.seed = 5;
+    p.trees = 7;
+    p.minReplyScore = 0.25f;
+    p.mirror = true;
+    const S scene;
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, engine(), p);
+    follow(*tracker, scene, engine(), 1, 20);
+    tracker->setLearning(false);
+    for (const char* extension : {".yml", ".xml", ".json"})
+    {
+        const std::string text = textOf(*tracker, extension);
+        const Ptr<TrackerTLD> copy = TrackerTLD::create();
+        readText(*copy, text);
+        EXPECT_EQ(text, textOf(*copy, extension));
+        EXPECT_EQ(7, copy->getParams().trees);
+        EXPECT_EQ(0.25f, copy->getParams().minReplyScore);
+        EXPECT_FALSE(copy->getLearning());
+        EXPECT_EQ(tracker->getBox(), copy->getBox());
+        EXPECT_EQ(tracker->getTrackingScore(), copy->getTrackingScore());
+        EXPECT_EQ(tracker->getState(), copy->getState());
+    }
+    const Ptr<TLDDetector> detector = TLDDetector::create(p), copy = TLDDetector::create();
+    detector->init(Picture(engine(), scene.frame(0)).in(), scene.box(0));
+    detector->learn(Picture(engine(), scene.frame(20)).in(), scene.box(20));
+    readText(*copy, textOf(*detector));
+    EXPECT_EQ(textOf(*detector), textOf(*copy));
+    Mat expected, actual;
+    detector->detect(Picture(engine(), scene.frame(21)).in(), expected);
+    copy->detect(Picture(engine(), scene.frame(21)).in(), actual);
+    EXPECT_TRUE(sameBits(expected, actual));
+    // Learning goes on from the same state of the random numbers.
+    for (TLDDetector* d : {detector.get(), copy.get()})
+        d->learn(Picture(engine(), scene.frame(25)).in(), scene.box(25));
+    EXPECT_EQ(textOf(*detector), textOf(*copy));
+}
+
+TEST_P(Tld_State, detectorsFiles)
+{
+    const S scene;
+    const File file(".xml");
+    const Ptr<TLDDetector> detector = TLDDetector::create();
+    detector->init(Picture(engine(), scene.frame(0)).in(), scene.box(0));
+    detector->save(file.name);
+    const Ptr<TLDDetector> loaded = Algorithm::load<TLDDetector>(file.name);
+    EXPECT_EQ(textOf(*detector), textOf(*loaded));
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+    tracker->load(file.name);
+    EXPECT_EQ(TrackerTLD::LOST, tracker->getState());
+    EXPECT_TRUE(advance(*tracker, engine(), scene.frame(0)).state != TrackerTLD::LOST);
+}
+
+CUDATRACKING_ON_ENGINES(Tld_State);
+
+// --- hostile files ---------------------------------------------------------------------------------------------------
+
+std::string stateOf(const std::string& extension, int frames)
+{
+    const S scene(CV_8UC1, Size(24, 24));
+    TLDParams p;
+    p.trees = 3;
+    p.features = 4;
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU, p);
+    follow(*tracker, scene, Engine::CPU, 1, frames);
+    return textOf(*tracker, extension);
+}
+
+void write(const std::string& name, const std::string& text)
+{
+    std::ofstream out(name, std::ios::binary);
+    out << text;
+}
+
+//! Flips, drops, doubles and replaces bytes, numbers and lines.
+std::string mutated(std::string text, RNG& rng)
+{
+    static const char* const words[] = {"-1",  "0", "1e308", "nan", ".Inf", "99999999999", "",           "2147483647",
+                                        "1e9", "[", "]",     "\"",  "- ",   "{",           "-2147483648"};
+    const int edits = rng.uniform(1, 4);
+    for (int i = 0; i < edits && !text.empty(); ++i)
+    {
+        // Half of the edits in the head, where parameters and sizes are.
+        const int reach = static_cast<int>(rng.uniform(0, 2) ? std::min<size_t>(text.size(), 2500) : text.size());
+        const size_t at = rng.uniform(0, reach), length = std::min<size_t>(rng.uniform(1, 60), text.size() - at);
+        const size_t digit = std::min(text.find_first_of("0123456789", at), text.size() - 1);
+        switch (rng.uniform(0, 9))
+        {
+        case 0:
+            text[at] = static_cast<char>(rng.uniform(0, 256));
+            break;
+        case 1:
+            text.erase(at, length);
+            break;
+        case 2:
+            text.insert(at, text.substr(at, length));
+            break;
+        case 3:
+            if (fuzz::onceIn(rng, 3))
+                text.resize(at);
+            break;
+        case 4:
+        case 5:
+        {
+            const size_t end = std::min(text.find_first_not_of("0123456789.e+-", digit), text.size());
+            text.replace(digit, end - digit, words[rng.uniform(0, 15)]);
+            break;
+        }
+        default:
+            text[digit] = static_cast<char>('0' + rng.uniform(0, 10));
+        }
+    }
+    return text;
+}
+
+//! Each mutation is refused with cv::Exception and changes nothing, or gives a tracker that can be used. None takes long.
+TEST(Tld_Files, thousandMutations)
+{
+    RNG rng(20240711);
+    const S scene(CV_8UC1, Size(24, 24));
+    std::vector<std::string> states;
+    for (const char* extension : {".yml", ".xml", ".json"})
+        for (const int frames : {3, 47})
+            states.push_back(stateOf(extension, frames));
+    const char* const extensions[] = {".yml", ".yml", ".xml", ".xml", ".json", ".json"};
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU);
+    const std::string before = textOf(*tracker);
+    int taken = 0;
+    double longest = 0.;
+    for (int i = 0; i < 1000; ++i)
+    {
+        SCOPED_TRACE(i);
+        const File file(extensions[i % 6]);
+        write(file.name, mutated(states[i % 6], rng));
+        TickMeter meter;
+        meter.start();
+        try
+        {
+            const Ptr<TrackerTLD> other = TrackerTLD::create();
+            other->load(file.name);
+            ++taken;
+            Rect box;
+            other->update(scene.frame(4), box);
+            other->save(file.name);
+        }
+        catch (const cv::Exception& e)
+        {
+            EXPECT_FALSE(e.err.empty());
+        }
+        meter.stop();
+        longest = std::max(longest, meter.getTimeSec());
+        if (i % 10 != 0)
+            continue;
+        write(file.name, mutated(states[i % 6], rng));
+        try
+        {
+            tracker->load(file.name);
+            readText(*tracker, before);
+        }
+        catch (const cv::Exception&)
+        {
+            ASSERT_EQ(before, textOf(*tracker)) << "a refused file has changed the tracker";
+        }
+    }
+    std::cout << taken << " of 1000 mutated files were taken, the longest one took " << longest << " s" << std::endl;
+    EXPECT_GT(taken, 10);
+    EXPECT_LT(taken, 900);
+    EXPECT_LT(longest, 2.);
+}
+
+struct BadFile
+{
+    const char* name;
+    std::string text;
+};
+
+TEST(Tld_Files, otherFilesAreRefused)
+{
+    const S scene;
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU);
+    const Ptr<TLDDetector> detector = TLDDetector::create();
+    detector->init(scene.frame(0), scene.box(0));
+    const std::string before = textOf(*tracker), learned = textOf(*detector);
+    const BadFile files[] = {{"empty", ""},
+                             {"blank", "  \n"},
+                             {"no storage", "hello"},
+                             {"another thing", "%YAML:1.0\n---\nmatrix:\n   rows: 3\n"},
+                             {"an empty map", "%YAML:1.0\n---\nobject: {}\n"},
+                             {"cut off", before.substr(0, before.size() / 2)},
+                             {"nested", "%YAML:1.0\n---\nobject: " + std::string(100000, '[')}};
+    for (const BadFile& bad : files)
+    {
+        SCOPED_TRACE(bad.name);
+        const File file(".yml");
+        write(file.name, bad.text);
+        try
+        {
+            tracker->load(file.name);
+            ADD_FAILURE() << "was taken";
+        }
+        catch (const cv::Exception& e)
+        {
+            const std::string shortName = file.name.substr(file.name.find_last_of('/') + 1);
+            EXPECT_NE(std::string::npos, e.err.find(shortName)) << e.err;
+        }
+        EXPECT_EQ(before, textOf(*tracker));
+    }
+    EXPECT_THROW(tracker->load("/nonexistent/object.yml"), cv::Exception);
+    EXPECT_THROW(tracker->save("/nonexistent/object.yml"), cv::Exception);
+    EXPECT_THROW(TrackerTLD::create()->save(File(".yml").name), cv::Exception) << "before init()";
+    EXPECT_THROW(readText(*detector, "%YAML:1.0\n---\nobject: 3\n"), cv::Exception);
+    EXPECT_THROW(detector->read(FileNode()), cv::Exception);
+    EXPECT_THROW(tracker->read(FileNode()), cv::Exception);
+    EXPECT_EQ(before, textOf(*tracker));
+    EXPECT_EQ(learned, textOf(*detector));
+}
+
+//! A frame of another size than the file's.
+TEST(Tld_Files, otherPictures)
+{
+    const S scene;
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU), copy = TrackerTLD::create();
+    follow(*tracker, scene, Engine::CPU, 1, 5);
+    readText(*copy, textOf(*tracker));
+    Rect box;
+    EXPECT_THROW(copy->update(texture(1, Size(100, 90)), box), cv::Exception);
+    EXPECT_TRUE(same(advance(*tracker, Engine::CPU, scene.frame(5)), advance(*copy, Engine::CPU, scene.frame(5))));
+}
+
+}} // namespace opencv_test
