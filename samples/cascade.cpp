@@ -201,7 +201,8 @@ private:
         return found;
     }
 
-    template <typename Array> void addInside(const Array& picture, const Rect& box, std::vector<Found>& found)
+    //! @param box a copy: `found` grows.
+    template <typename Array> void addInside(const Array& picture, Rect box, std::vector<Found>& found)
     {
         std::vector<Rect> boxes;
         std::vector<int> levels;

@@ -438,6 +438,25 @@ TEST(Cascade_Contract, centreOfTheMask)
     }
 }
 
+//! Python hands a bare picture over as a list of its rows.
+TEST(Cascade_Contract, rowsOfOnePictureAreNoList)
+{
+    const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 8)), ".xml"));
+    for (const int channels : {1, 3, 4})
+    {
+        Mat picture = noise(11, Size(50, 40), CV_8UC(channels));
+        std::vector<Mat> rows, tables;
+        for (int y = 0; y < picture.rows; ++y)
+            rows.emplace_back(picture.cols, channels, CV_8UC1, picture.ptr(y));
+        Mat table;
+        expectRefused([&] { c->detectAsync(rows, table); }, {"images", "[picture]"});
+        expectRefused([&] { CascadeClassifierEx::detectTogether({c}, rows, tables); }, {"images", "[picture]"});
+        rows[20] = rows[20].clone(); // a list of its own
+        EXPECT_NO_THROW(c->detectAsync(rows, table));
+        EXPECT_EQ(40, table.rows);
+    }
+}
+
 TEST(Cascade_Contract, oneObjectTwiceInACall)
 {
     const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 8)), ".xml"));

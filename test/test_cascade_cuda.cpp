@@ -333,6 +333,9 @@ TEST(CUDA_CascadeClassifierEx, countPasses)
     cascade->countPasses(picture, expected);
     cascade->countPasses(uploadAsRoi(picture), actual);
     EXPECT_TRUE(sameBits(expected, actual));
+    GpuMat onDevice;
+    cascade->countPasses(uploadAsRoi(picture), onDevice);
+    EXPECT_TRUE(sameBits(expected, Mat(onDevice)));
 }
 
 TEST(CUDA_CascadeClassifierEx, refusesOutputsAndMasksOnTheOtherSide)

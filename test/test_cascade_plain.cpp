@@ -41,24 +41,25 @@ using namespace cv::cuda::cascade;
     extern "C" RESULT __wrap_##NAME PARAMETERS                                                                         \
     {                                                                                                                  \
         return cpu::plain::takeover() ? cpu::plain::PLAIN ARGUMENTS : __real_##NAME ARGUMENTS;                         \
-    }
+    }                                                                                                                  \
+    static_assert(true, "for the semicolon")
 
-CT_WRAPPED(int, _ZN2cv4cuda7cascade3cpu7lanesOfEv, (), (), lanes)
+CT_WRAPPED(int, _ZN2cv4cuda7cascade3cpu7lanesOfEv, (), (), lanes);
 CT_WRAPPED(void, _ZN2cv4cuda7cascade3cpu7blendOfEPKhPKiPKsiPi,
            (const uint8_t* row, const int* index, const int16_t* weights, int count, int* out),
-           (row, index, weights, count, out), blendRows)
+           (row, index, weights, count, out), blendRows);
 CT_WRAPPED(void, _ZN2cv4cuda7cascade3cpu5mixOfEPKiS4_iiPh,
            (const int* upper, const int* lower, int weight, int count, uint8_t* out),
-           (upper, lower, weight, count, out), mixRows)
+           (upper, lower, weight, count, out), mixRows);
 CT_WRAPPED(void, _ZN2cv4cuda7cascade3cpu13contrastOfRowEPKiS4_S4_iliPfPm,
            (const int* sums, const int* squares, const int* corners, int area, int64_t least, int vectors, float* norms,
             uint64_t* with),
-           (sums, squares, corners, area, least, vectors, norms, with), contrastRow)
+           (sums, squares, corners, area, least, vectors, norms, with), contrastRow);
 CT_WRAPPED(void, _ZN2cv4cuda7cascade3cpu13evaluateStageERKNS2_7WindowsERKNS1_5StageE,
-           (const cpu::Windows& windows, const Stage& stage), (windows, stage), evaluate)
+           (const cpu::Windows& windows, const Stage& stage), (windows, stage), evaluate);
 CT_WRAPPED(void, _ZN2cv4cuda7cascade3cpu8failedOfEPKdidPm,
            (const double* sums, int vectors, double threshold, uint64_t* failed), (sums, vectors, threshold, failed),
-           failedBits)
+           failedBits);
 
 #endif // CUDATRACKING_WRAPS_LOOPS
 

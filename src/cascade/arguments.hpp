@@ -85,11 +85,29 @@ private:
     std::vector<Picture> pictures_, masks_;
 };
 
+//! True for the rows of one array, each a picture of its own: what Python makes of a picture where a list is wanted.
+inline bool areRowsOfOne(const std::vector<Mat>& mats)
+{
+    if (mats.size() < 3 || mats[0].empty() || mats[0].cols == 2 || mats[0].cols > 4 || mats[1].data <= mats[0].data)
+        return false;
+    const size_t step = mats[1].data - mats[0].data;
+    for (size_t i = 0; i < mats.size(); ++i)
+        if (mats[i].size() != mats[0].size() || mats[i].type() != CV_8UC1 || mats[i].data != mats[0].data + i * step)
+            return false;
+    return step >= mats[0].total();
+}
+
 inline Inputs<Mat> hostInputs(InputArrayOfArrays images, InputArrayOfArrays masks)
 {
     if (detail::onDevice(masks))
         CV_Error(Error::StsBadArg, "CascadeClassifierEx: the mask is on the device, but the picture is on the host");
-    return Inputs<Mat>(detail::hostArrays("image", images), detail::hostArrays("mask", masks));
+    std::vector<Mat> pictures = detail::hostArrays("image", images);
+    if (areRowsOfOne(pictures))
+        CV_Error_(Error::StsBadArg,
+                  ("CascadeClassifierEx: images: a list of pictures is needed, these are %zu rows of one "
+                   "array; in Python one picture is given as [picture]",
+                   pictures.size()));
+    return Inputs<Mat>(std::move(pictures), detail::hostArrays("mask", masks));
 }
 
 inline Inputs<GpuMat> deviceInputs(InputArrayOfArrays images, InputArrayOfArrays masks)

@@ -155,7 +155,11 @@ public:
         if (!request.pictures.empty() && request.pictures[0])
             counts = cascade::countPasses(request);
         const int stages = getNumberOfStages();
-        const detail::Output out("passes", passes, static_cast<int>(counts.size()), 3 + stages, CV_32SC1, false);
+        // Python's overload for a GpuMat wants its output there, too.
+        const bool upload = detail::onDevice(image) && passes.isGpuMat();
+        Mat onHost;
+        const detail::Output out("passes", upload ? _OutputArray(onHost) : passes, static_cast<int>(counts.size()),
+                                 3 + stages, CV_32SC1, false);
         for (int i = 0; out && i < out.view().rows; ++i)
         {
             int* const row = out.as<int>().row(i);
@@ -165,6 +169,10 @@ public:
             for (int s = 0; s < stages; ++s)
                 row[3 + s] = static_cast<int>(counts[i].stages[s]);
         }
+        if (upload && !onHost.empty())
+            passes.getGpuMatRef().upload(onHost, stream);
+        else if (upload)
+            passes.release();
     }
 
     size_t workspaceBytes() const CV_OVERRIDE { return cuda_ ? cuda_->workspaceBytes() : 0; }

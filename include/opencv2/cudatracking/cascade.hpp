@@ -147,9 +147,8 @@ public:
     /** @brief Detects objects in one or many pictures with this object's parameters, without waiting: the results are
     tables of fixed size. Row i belongs to picture i.
     @param images one picture or a list of up to 2^20, each as in detectMultiScale(), of any sizes; all Mat or all
-    GpuMat. In Python a list even for one: [picture].
-    @param objects CV_32SC4, 1 + maxObjects columns: (n, found, candidates, overflow), then n boxes (x, y, width,
-    height),
+    GpuMat. In Python a list even for one, [picture]: the rows of one array are refused.
+    @param objects CV_32SC4, 1 + maxObjects columns: (n, found, candidates, overflow), then n boxes (x, y, width, height),
     then zeros. n < found: maxObjects was too small. overflow 1: more candidates than maxCandidates, n and found are 0.
     @param numDetections CV_32SC1, maxObjects columns: candidates of each object. Default: not wanted.
     @param levelWeights CV_64FC1, maxObjects columns: largest sum of the last stage of each object. Default: not wanted.
@@ -225,12 +224,11 @@ public:
     CV_WRAP virtual void getScales(Size imageSize, CV_OUT std::vector<double>& scales,
                                    CV_OUT std::vector<Size>& layerSizes) const = 0;
     /** @brief Counts what the cascade does on a picture, with this object's parameters, for tuning. Slower than
-    detection;
-    waits; counts on the CPU also for a GpuMat, as both do the same.
+    detection; waits; counts on the CPU also for a GpuMat, as both do the same.
     @param image as in detectMultiScale().
     @param passes CV_32SC1, one row a scale, 3 + stages columns: windows on the grid, those not skipped, those of them
     with enough contrast, and how many passed each stage. A window is skipped when the one before it in its row failed
-    stage 0.
+    stage 0. On the host, or where the image is.
     @param stream of GpuMat. Default: the null stream.
     @throws cv::Exception on other arguments and on an empty object.
     */

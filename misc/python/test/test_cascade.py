@@ -100,6 +100,37 @@ class CascadeTest(unittest.TestCase):
             made.loadBuffer(np.frombuffer(CASCADE[:150], np.uint8))
         self.assertFalse(made.empty())
 
+    def test_bare_picture_where_a_list_is_wanted(self):
+        made, image = cascade(), picture()
+        colour = cv2.cvtColor(image, cv2.COLOR_GRAY2BGR)
+        for one in (image, image[:50, :60], colour, colour[5:, 5:], cv2.cvtColor(image, cv2.COLOR_GRAY2BGRA)):
+            with self.assertRaisesRegex(cv2.error, r"\[picture\]"):
+                made.detectAsync(one)
+            with self.assertRaisesRegex(cv2.error, r"\[picture\]"):
+                CascadeClassifierEx.detectTogether([made], one)
+            self.assertEqual(len(made.detectAsync([one])[0]), 1)
+
+    def test_gpu_arrays(self):
+        if cv2.cuda.getCudaEnabledDeviceCount() <= 0:
+            self.skipTest("no CUDA device")
+        made, image = cascade(), picture()
+        made.setMinNeighbors(1)
+        frame = cv2.cuda.GpuMat()
+        frame.upload(image)
+        np.testing.assert_array_equal(made.detectMultiScale(frame, 1.1, 1), made.detectMultiScale(image, 1.1, 1))
+        on_host = made.detectAsync([image, image[:50, :60].copy()])
+        part = cv2.cuda.GpuMat(frame, (0, 0, 60, 50))
+        stream = cv2.cuda.Stream()
+        on_device = made.detectAsync([frame, part], stream=stream)
+        stream.waitForCompletion()
+        for expected, actual in zip(on_host, on_device):
+            np.testing.assert_array_equal(expected, actual.download())
+        for row in range(2):
+            expected, actual = made.convertDetections(on_host[0], row), made.convertDetections(on_device[0], row)
+            self.assertEqual(expected[0], actual[0])
+            np.testing.assert_array_equal(expected[1], actual[1])
+        np.testing.assert_array_equal(made.countPasses(frame).download(), made.countPasses(image))
+
     def test_faces(self):
         cascades, data = os.environ.get("CUDATRACKING_CASCADES"), os.environ.get("CUDATRACKING_SAMPLES_DATA")
         if not cascades or not data:
