@@ -369,7 +369,7 @@ bool beginEarly(const Model& model, gpu::Early& early)
     while (early.stages < std::min(tuning::EARLY_STAGES, static_cast<int>(model.stages.size())) &&
            endOf(model, model.stages[early.stages]) <= tuning::EARLY_NODES)
         ++early.stages;
-    early.dense = std::min(early.stages, tuning::DENSE_STAGES);
+    early.dense = std::min(early.stages, model.kind == HAAR ? tuning::DENSE_STAGES_HAAR : tuning::DENSE_STAGES_LBP);
     return early.stages > 0;
 }
 

@@ -184,11 +184,7 @@ template <class Kind, bool STUMPS, int U> __device__ __forceinline__ void denseR
     for (; s < p.early.dense && __any_sync(ALL_LANES, any); ++s)
     {
         const StageRecord& stage = p.early.stage[s];
-#if V_LDG
-        sums.addShare(stage, static_cast<const typename Kind::Record*>(t.job.model.records[p.shift]), t.job.model.trees, p.tables, 0, 1);
-#else
         sums.addEarly(stage, p.template earlyNodes<typename Kind::Record>(), p.tables);
-#endif
         uint64_t fails[2] = {}, passes[2] = {};
         any = false;
 #pragma unroll
@@ -351,6 +347,8 @@ __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
     const Tile t = tileOf(job, shared, blockIdx.x, bytes, bytes);
     classifyTile<Kind, STUMPS>(t, early, blockIdx.x < job.singleTiles ? 0 : 1);
 }
+
+static_assert(sizeof(Classification) + sizeof(Early) <= 32764, "parameters of a kernel");
 
 template <class Kind, bool STUMPS>
 void launchTiles(const Classification& job, const Early& early, cudaStream_t stream)
