@@ -293,7 +293,8 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
             addEarlyStumps<FORMS>(record, 0, count, tables);
         else
         {
-            const bool small = stage.nodesEach > 0 && stage.nodesEach <= SMALL_TREE; // some window gets to nearly all nodes
+            const bool small =
+                stage.nodesEach > 0 && stage.nodesEach <= SMALL_TREE; // some window gets to nearly all nodes
 #pragma unroll 1
             for (int t = 0; t < count; ++t)
             {
