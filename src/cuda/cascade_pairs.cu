@@ -182,6 +182,7 @@ __device__ __forceinline__ void skipInRow(const Tile& t, int row, const bool (&p
         for (int u = 0; u < U; ++u)
             looked[2 * u + k] = left >> (lane + 32 * u) & 1;
     }
+    __syncwarp(); // the notes, for what is found at once
 }
 
 //! What is left of a row of pairs goes to the tile's list.
@@ -299,7 +300,8 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
                 if (s == stages - 1)
                     p.report(pair, k, sums.sum[k], stage);
             }
-        const uint32_t some = __ballot_sync(ALL_LANES, left != 0); // all have read the list
+        const uint32_t some = __ballot_sync(ALL_LANES, left != 0);
+        __syncwarp(); // all have read the list
         if (left != 0)
             list[__popc(some & ((1u << thread) - 1u))] = static_cast<uint16_t>(pair | left);
         __syncwarp(); // the list

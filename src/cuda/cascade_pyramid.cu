@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(32 * tuning::RESIZE_WARPS) resizeLayers(const 
         across[k] = loadTap(job.taps, layer.columnTaps + ::min(x + 32 * k, layer.cols - 1));
     uint8_t* const out = job.pixels + source.pixels + layer.pixels + x;
     const int last = ::min(at.row + tuning::RESIZE_ROWS, layer.rows);
-#pragma unroll 4
+#pragma unroll 2
     for (int y = at.row + static_cast<int>(threadIdx.x >> 5); y < last; y += tuning::RESIZE_WARPS)
     {
         const Tap down = loadTap(job.taps, layer.rowTaps + y);
