@@ -308,8 +308,8 @@ private:
     detail::Downloads downloads_{workspace_};
     std::vector<std::unique_ptr<Slot>> models_; //!< by task; never fewer, as graphs may use them
     DeviceTable tilingTable_{workspace_}, sourcesTable_{workspace_};
-    DeviceBuffer gray_{workspace_}, pixels_{workspace_}, candidates_{workspace_}, counts_{workspace_}, pending_{workspace_},
-        runs_{workspace_}, slices_{workspace_}, groups_{workspace_}, found_{workspace_};
+    DeviceBuffer gray_{workspace_}, pixels_{workspace_}, candidates_{workspace_}, counts_{workspace_},
+        pending_{workspace_}, runs_{workspace_}, slices_{workspace_}, groups_{workspace_}, found_{workspace_};
 
     std::vector<std::shared_ptr<const PackedModel>> packed_; //!< of this call's tasks
     std::shared_ptr<const Tiling> tiling_;

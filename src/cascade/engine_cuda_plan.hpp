@@ -32,6 +32,18 @@ private:
     std::vector<uint8_t> bytes_;
 };
 
+//! Up to the multiple of 16 bytes.
+inline int aligned(int bytes) { return (bytes + 15) / 16 * 16; }
+
+//! Corners of one sum.
+typedef std::vector<Corner> Part;
+
+//! Whether windows can go in pairs. @param parts of each Haar feature, whose sums fit 16 bits.
+bool canPair(const Model& model, std::vector<std::vector<Part>>& parts);
+
+//! Corners in the order of a form. @return TERMS: none fits.
+gpu::Form formOf(Part corners, Part& ordered, int& factor);
+
 //! A model as kernels read it.
 struct PackedModel
 {
@@ -56,15 +68,15 @@ struct Tiling
 {
     struct Part
     {
-        size_t grids, tiles; //!< places in the blob
+        size_t grids, tiles;        //!< places in the blob
         int tileCount, singleTiles; //!< all; those of a step of 1, which come first
-        int words; //!< of runs
+        int words;                  //!< of runs
     };
 
-    std::vector<Part> parts;     //!< of tasks
-    std::vector<int> firstGrids; //!< of pictures
-    std::vector<int64_t> pixels; //!< where their pyramids begin
-    int64_t pixelBytes;          //!< of all pyramids
+    std::vector<Part> parts;      //!< of tasks
+    std::vector<int> firstGrids;  //!< of pictures
+    std::vector<int64_t> pixels;  //!< where their pyramids begin
+    int64_t pixelBytes;           //!< of all pyramids
     size_t taps, layers, resizes; //!< places in the blob
     int resizeCount;
     Blob blob;

@@ -44,7 +44,7 @@ struct GridRecord
 {
     float factor;
     int step;
-    int cols, rows;          //!< windows; 0: the cascade does not look at this layer
+    int cols, rows; //!< windows; 0: the cascade does not look at this layer
     int boxWidth, boxHeight;
     int rowWords;   //!< tiles side by side: words of runs in a row of windows
     int pixelStep;  //!< of the layer
@@ -141,8 +141,8 @@ struct StageRecord
     int shift;
     int64_t fixedThreshold;
     int64_t rights; //!< stumps: sum of the right leaves
-    int ends[3];   //!< stumps for pairs come in the order of their forms: where SIX, EIGHT and NINE end
-    int nodesEach; //!< of all trees; 0: they differ
+    int ends[3];    //!< stumps for pairs come in the order of their forms: where SIX, EIGHT and NINE end
+    int nodesEach;  //!< of all trees; 0: they differ
     float threshold;
     int unused;
 };

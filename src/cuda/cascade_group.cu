@@ -145,7 +145,8 @@ __global__ void __launch_bounds__(PAIR_THREADS) link(const __grid_constant__ Gro
                 others[n] = boxAt(::min(first + (k + n) * tuning::PAIR_WARPS, last));
 #pragma unroll
             for (int n = 0; n < BATCH; ++n)
-                if (first + (k + n) * tuning::PAIR_WARPS < i && mayBeSimilar(box, others[n]) && areSimilar(box, others[n]))
+                if (first + (k + n) * tuning::PAIR_WARPS < i && mayBeSimilar(box, others[n]) &&
+                    areSimilar(box, others[n]))
                     similar |= static_cast<uint64_t>(1) << (k + n);
         }
         for (; similar; similar &= similar - 1)

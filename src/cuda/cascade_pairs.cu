@@ -25,10 +25,11 @@ template <int WORDS> struct RowSums
     uint32_t sum = 0, squares = 0;
 
     __device__ __forceinline__ RowSums(int begin, int end)
-        : words(WORDS > 0 ? WORDS : wordsOf(end - begin)), first(0xffffffffu << (8 * (begin & 3))),
-          beforeLast(maskOf(end - begin / 4 * 4 - 4 * (words - 2))), last(maskOf(end - begin / 4 * 4 - 4 * (words - 1)))
-    {
-    }
+        : words(WORDS > 0 ? WORDS : wordsOf(end - begin)),
+          first(0xffffffffu << (8 * (begin & 3))),
+          beforeLast(maskOf(end - begin / 4 * 4 - 4 * (words - 2))),
+          last(maskOf(end - begin / 4 * 4 - 4 * (words - 1)))
+    {}
     //! That can hold so many pixels, wherever in a word they begin.
     static __device__ __forceinline__ int wordsOf(int pixels) { return (pixels + 6) / 4; }
     //! @param bytes of a word that count.
@@ -157,20 +158,66 @@ __device__ __forceinline__ void noteFails(const Tile& t, int row, uint64_t fails
         t.job.lists.runs[t.shared.tile.word + row * t.shared.grid.rowWords] = fails;
 }
 
+/** The skip rule after the first stage, for a row of pairs. @param looked in: windows with contrast; out: those of them that passed
+and are not surely skipped. Of the upper and lower windows in turn, as `pass`. */
+template <int U>
+__device__ __forceinline__ void skipInRow(const Tile& t, int row, const bool (&pass)[2 * U], bool (&looked)[2 * U])
+{
+    const int lane = threadIdx.x & 31;
+#pragma unroll
+    for (int k = 0; k < 2; ++k)
+    {
+        uint64_t fails = 0, passes = 0;
+#pragma unroll
+        for (int u = 0; u < U; ++u)
+        {
+            const bool window = looked[2 * u + k], passed = pass[2 * u + k];
+            fails |= static_cast<uint64_t>(__ballot_sync(ALL_LANES, window && !passed)) << (32 * u);
+            passes |= static_cast<uint64_t>(__ballot_sync(ALL_LANES, window && passed)) << (32 * u);
+        }
+        if (lane == 0)
+            noteFails(t, 2 * row + k, fails);
+        const uint64_t left = lookedAt(fails, passes, t.shared.tile.col > 0);
+#pragma unroll
+        for (int u = 0; u < U; ++u)
+            looked[2 * u + k] = left >> (lane + 32 * u) & 1;
+    }
+    __syncwarp(); // the notes, for what is found at once
+}
+
+//! What is left of a row of pairs goes to the tile's list.
+template <int U> __device__ __forceinline__ void listRow(const Tile& t, int row, const bool (&alive)[2 * U])
+{
+    const int lane = threadIdx.x & 31;
+#pragma unroll
+    for (int u = 0; u < U; ++u)
+    {
+        const int pair = (row << t.shape.columnBits) + lane + 32 * u;
+        const bool left = alive[2 * u] || alive[2 * u + 1];
+        const uint32_t some = __ballot_sync(ALL_LANES, left);
+        int first = 0;
+        if (lane == 0 && some)
+            first = atomicAdd(&t.shared.counts[0], __popc(some));
+        first = __shfl_sync(ALL_LANES, first, 0);
+        if (left)
+            t.lists[first + __popc(some & ((1u << lane) - 1u))] =
+                static_cast<uint16_t>(pair | alive[2 * u] << 14 | alive[2 * u + 1] << 15);
+    }
+}
+
 //! A row of pairs, U a lane, through the first stages; those left go to the list.
 template <class Kind, bool STUMPS, int U> __device__ __forceinline__ void denseRow(const Pairs& p, int row)
 {
     const Tile& t = p.tile;
-    const int lane = threadIdx.x & 31, stages = t.job.model.stages;
+    const int lane = threadIdx.x & 31, first = row << t.shape.columnBits;
     PairSums<Kind, STUMPS, U> sums;
-    bool alive[2 * U];
-    bool any = false;
+    bool alive[2 * U], any = false;
 #pragma unroll
     for (int u = 0; u < U; ++u)
     {
-        const int column = lane + 32 * u, pair = (row << t.shape.columnBits) + column;
-        sums.window[u] = p.windowAt(row << t.shape.columnBits) + 4 * column;
-        const float2 norms = Kind::NORM ? p.normsOf(pair) : float2{1.f, 1.f};
+        const int column = lane + 32 * u;
+        const float2 norms = Kind::NORM ? p.normsOf(first + column) : float2{1.f, 1.f};
+        sums.window[u] = p.windowAt(first) + 4 * column;
         sums.norm[2 * u] = norms.x;
         sums.norm[2 * u + 1] = norms.y;
 #pragma unroll
@@ -184,67 +231,30 @@ template <class Kind, bool STUMPS, int U> __device__ __forceinline__ void denseR
     for (; s < p.early.dense && __any_sync(ALL_LANES, any); ++s)
     {
         const StageRecord& stage = p.early.stage[s];
-#if V_LDG
-        sums.addShare(stage, static_cast<const typename Kind::Record*>(t.job.model.records[p.shift]), t.job.model.trees, p.tables, 0, 1);
-#else
         sums.addEarly(stage, p.template earlyNodes<typename Kind::Record>(), p.tables);
-#endif
-        uint64_t fails[2] = {}, passes[2] = {};
+        bool pass[2 * U];
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+            pass[u] = sums.sum[u] >= stage.fixedThreshold;
+        if (s == 0)
+            skipInRow<U>(t, row, pass, alive);
         any = false;
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
         {
-            const bool pass = sums.sum[u] >= stage.fixedThreshold;
-            if (s == 0)
-            {
-                fails[u & 1] |= static_cast<uint64_t>(__ballot_sync(ALL_LANES, alive[u] && !pass)) << (u / 2 * 32);
-                passes[u & 1] |= static_cast<uint64_t>(__ballot_sync(ALL_LANES, alive[u] && pass)) << (u / 2 * 32);
-            }
-            alive[u] = alive[u] && pass;
-        }
-        if (s == 0)
-        {
-#pragma unroll
-            for (int k = 0; k < 2; ++k)
-            {
-                const uint64_t left = lookedAt(fails[k], passes[k], t.shared.tile.col > 0);
-                if (lane == 0)
-                    noteFails(t, 2 * row + k, fails[k]);
-#pragma unroll
-                for (int u = 0; u < U; ++u)
-                    alive[2 * u + k] = left >> (lane + 32 * u) & 1;
-            }
-        }
-#pragma unroll
-        for (int u = 0; u < 2 * U; ++u)
+            alive[u] = alive[u] && pass[u];
             any = any || alive[u];
+        }
     }
-    if (s == 0 && lane == 0) // no window has contrast
-        for (int k = 0; k < 2; ++k)
-            noteFails(t, 2 * row + k, 0);
+    for (int k = 0; k < 2 && s == 0 && lane == 0; ++k) // no window has contrast
+        noteFails(t, 2 * row + k, 0);
     if (!__any_sync(ALL_LANES, any))
         return;
-#pragma unroll
-    for (int u = 0; u < U; ++u)
-    {
-        const int pair = (row << t.shape.columnBits) + lane + 32 * u;
-        if (s == stages)
-        {
-            for (int k = 0; k < 2; ++k)
-                if (alive[2 * u + k])
-                    p.report(pair, k, sums.sum[2 * u + k], p.early.stage[s - 1]);
-            continue;
-        }
-        const bool left = alive[2 * u] || alive[2 * u + 1];
-        const uint32_t some = __ballot_sync(ALL_LANES, left);
-        int first = 0;
-        if (lane == 0 && some)
-            first = atomicAdd(&t.shared.counts[0], __popc(some));
-        first = __shfl_sync(ALL_LANES, first, 0);
-        if (left)
-            t.lists[first + __popc(some & ((1u << lane) - 1u))] =
-                static_cast<uint16_t>(pair | alive[2 * u] << 14 | alive[2 * u + 1] << 15);
-    }
+    if (s < t.job.model.stages)
+        return listRow<U>(t, row, alive);
+    for (int u = 0; u < 2 * U; ++u)
+        if (alive[u])
+            p.report(first + lane + u / 2 * 32, u & 1, sums.sum[u], p.early.stage[s - 1]);
 }
 
 /** Up to 32 pairs of this warp, in `list`, through all stages from `first` on. Pairs that are left are put to the front of the list
@@ -290,7 +300,8 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
                 if (s == stages - 1)
                     p.report(pair, k, sums.sum[k], stage);
             }
-        const uint32_t some = __ballot_sync(ALL_LANES, left != 0); // all have read the list
+        const uint32_t some = __ballot_sync(ALL_LANES, left != 0);
+        __syncwarp(); // all have read the list
         if (left != 0)
             list[__popc(some & ((1u << thread) - 1u))] = static_cast<uint16_t>(pair | left);
         __syncwarp(); // the list
@@ -316,7 +327,8 @@ template <class Kind, bool STUMPS> __device__ __forceinline__ void sparseStages(
 }
 
 //! A tile, from the pyramid to what is found.
-template <class Kind, bool STUMPS> __device__ __forceinline__ void classifyTile(const Tile& t, const Early& early, int shift)
+template <class Kind, bool STUMPS>
+__device__ __forceinline__ void classifyTile(const Tile& t, const Early& early, int shift)
 {
     const ModelView& model = t.job.model;
     copyPatch<uint4>(t);
@@ -352,8 +364,9 @@ __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
     classifyTile<Kind, STUMPS>(t, early, blockIdx.x < job.singleTiles ? 0 : 1);
 }
 
-template <class Kind, bool STUMPS>
-void launchTiles(const Classification& job, const Early& early, cudaStream_t stream)
+static_assert(sizeof(Classification) + sizeof(Early) <= 32764, "parameters of a kernel");
+
+template <class Kind, bool STUMPS> void launchTiles(const Classification& job, const Early& early, cudaStream_t stream)
 {
     detail::launch("cascade classify", classifyPairTiles<Kind, STUMPS>, dim3(job.tileCount), dim3(tuning::THREADS),
                    job.layout.bytes, stream, job, early);

@@ -22,9 +22,6 @@ __device__ __forceinline__ uint32_t sharedWord(uint32_t offset)
     return *reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(dynamicMemory) + offset);
 }
 
-//! A child's index in the tree; 0: a leaf.
-__device__ __forceinline__ int childOf(uint32_t links, bool left) { return (links >> (left ? 8 : 16)) & 0xff; }
-
 //! A record of device memory in registers.
 template <class Record> __device__ __forceinline__ Record loadRecord(const Record* record)
 {
@@ -247,19 +244,18 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
                 sum[u] += gain;
     }
 
-    //! A node of a tree. @param at the node where each window is; -1: at a leaf.
+    //! A node of a tree. @param at the node where each window is; after a leaf none that is still to come.
     __device__ __forceinline__ void addNode(const Record& record, const Tables& tables, int n, int (&at)[2 * U])
     {
         bool left[2 * U];
         Pairs::template decide<FORMS>(record, tables, window, norm, left);
+        const int leftChild = record.links >> 8 & 0xff, rightChild = record.links >> 16 & 0xff;
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
             if (at[u] == n)
             {
-                const int child = childOf(record.links, left[u]);
-                if (child == 0)
-                    sum[u] += left[u] ? record.leaves[0] : record.leaves[1];
-                at[u] = child == 0 ? -1 : child;
+                sum[u] += left[u] ? record.leaves[0] : record.leaves[1]; // 0 where there is a child
+                at[u] = left[u] ? leftChild : rightChild;
             }
     }
     static __device__ __forceinline__ bool anyAt(const int (&at)[2 * U], int n)
@@ -274,7 +270,7 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
     template <Form FORM>
     __device__ __forceinline__ void addEarlyStumps(const Record* records, int begin, int end, const Tables& tables)
     {
-#pragma unroll 1
+#pragma unroll(U == 1 && FORM != TERMS ? 2 : 1)
         for (int t = begin; t < end; ++t)
             addStump<FORM>(copyRecord(records + t), tables);
     }
@@ -297,6 +293,8 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
             addEarlyStumps<FORMS>(record, 0, count, tables);
         else
         {
+            const bool small =
+                stage.nodesEach > 0 && stage.nodesEach <= SMALL_TREE; // some window gets to nearly all nodes
 #pragma unroll 1
             for (int t = 0; t < count; ++t)
             {
@@ -304,7 +302,7 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
                 int at[2 * U] = {};
 #pragma unroll 1
                 for (int n = 0; n < nodes; ++n, ++record)
-                    if (__any_sync(ALL_LANES, anyAt(at, n)))
+                    if (small || __any_sync(ALL_LANES, anyAt(at, n)))
                         addNode(copyRecord(record), tables, n, at);
             }
         }

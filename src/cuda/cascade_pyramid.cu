@@ -58,7 +58,8 @@ __global__ void __launch_bounds__(32 * tuning::RESIZE_WARPS) resizeLayers(const 
 
 void makeLayers(const Resizing& job, detail::StreamHandle stream)
 {
-    detail::launch("cascade resize", resizeLayers, dim3(job.tileCount), dim3(32 * tuning::RESIZE_WARPS), 0, stream, job);
+    detail::launch("cascade resize", resizeLayers, dim3(job.tileCount), dim3(32 * tuning::RESIZE_WARPS), 0, stream,
+                   job);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

@@ -173,7 +173,8 @@ __device__ __forceinline__ void sumPairsOfRows(const Shape& shape, const Patch& 
         sumA = before & 0xffffu;
         sumB = before >> 16;
         uint32_t* const row = patch.table + (y + 1) * step;
-        uint32_t* const odd = row + lane * (PAIR_EACH >> shift) + shift * half;    // places of columns 12 l + 1, 12 l + 3 ...
+        uint32_t* const odd =
+            row + lane * (PAIR_EACH >> shift) + shift * half; // places of columns 12 l + 1, 12 l + 3 ...
         uint32_t* const even = row + lane * (PAIR_EACH >> shift) + (shift ? 1 : 0); // of columns 12 l + 2, 12 l + 4 ...
 #pragma unroll
         for (int k = 0; k < PAIR_EACH; ++k)

@@ -62,13 +62,19 @@ __device__ __forceinline__ Tile tileOf(const Classification& job, Shared& shared
                                        uint8_t* slice)
 {
     const Shape& shape = job.shapes[index < job.singleTiles ? 0 : 1]; // without the record, so that it is uniform
-    Tile t = {job, shared, shape, reinterpret_cast<float*>(bytes + job.layout.norms),
-              reinterpret_cast<uint16_t*>(bytes + job.layout.lists), {}, 0, 0};
+    Tile t = {job,
+              shared,
+              shape,
+              reinterpret_cast<float*>(bytes + job.layout.norms),
+              reinterpret_cast<uint16_t*>(bytes + job.layout.lists),
+              {},
+              0,
+              0};
     t.cols = ::min(shape.cols, shared.grid.cols - shared.tile.col);
     t.rows = ::min(shape.rows, shared.grid.rows - shared.tile.row);
     uint32_t* const table = reinterpret_cast<uint32_t*>(slice + job.layout.tables);
-    t.patch = {slice + job.layout.patch, table, table + shape.words,
-               (t.cols - 1) * shared.grid.step + job.model.width, (t.rows - 1) * shared.grid.step + job.model.height};
+    t.patch = {slice + job.layout.patch, table, table + shape.words, (t.cols - 1) * shared.grid.step + job.model.width,
+               (t.rows - 1) * shared.grid.step + job.model.height};
     return t;
 }
 

@@ -1,0 +1,310 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Tiles that fit a device, and models packed for them.
+#include "../precomp.hpp"
+
+#ifdef HAVE_CUDA
+
+#include "engine_cuda_plan.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace cascade {
+
+namespace {
+
+using gpu::Layout;
+using gpu::Shape;
+namespace tuning = gpu::tuning;
+
+// --- tiles that fit --------------------------------------------------------------------------------------------------
+
+Shape shapeOf(const Model& model, int step, int cols, int rows)
+{
+    Shape shape = {};
+    shape.shift = step - 1;
+    shape.cols = cols;
+    shape.rows = rows;
+    while ((1 << shape.columnBits) < cols)
+        ++shape.columnBits;
+    shape.patchCols = (cols - 1) * step + model.width;
+    shape.patchRows = (rows - 1) * step + model.height;
+    shape.patchStep = aligned(shape.patchCols);
+    shape.half = step == 2 ? shape.patchCols / 2 + 1 : 0;
+    shape.step = step == 2 ? 2 * shape.half : shape.patchCols + 1;
+    shape.words = shape.step * (shape.patchRows + 1);
+    return shape;
+}
+
+//! For both steps, with patch and tables in shared memory or not.
+Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool global)
+{
+    int patch = 0, tables = 0;
+    for (const Shape& shape : shapes)
+    {
+        patch = std::max(patch, shape.patchStep * shape.patchRows);
+        tables = std::max(tables, shape.words * 4 * (model.tilted ? 2 : 1));
+    }
+    const int windows = shapes[0].cols * shapes[0].rows, lists = 2 * windows * static_cast<int>(sizeof(uint16_t));
+    Layout layout = {};
+    layout.global = global;
+    layout.lists = model.kind == HAAR ? aligned(windows * 4) : 0; // behind the norms
+    if (global)
+    {
+        layout.bytes = layout.lists + aligned(lists);
+        layout.tables = aligned(patch);
+        layout.sliceBytes = layout.tables + aligned(tables);
+        return layout;
+    }
+    layout.patch = layout.lists;
+    layout.tables = layout.patch + aligned(std::max(patch, lists));
+    layout.bytes = layout.tables + aligned(tables);
+    return layout;
+}
+
+//! A window a thread.
+void chooseTile(const Model& model, size_t sharedBytes, PackedModel& packed)
+{
+    const auto tryTile = [&](const int(&tile)[2], bool global)
+    {
+        for (int step : {1, 2})
+            packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
+        packed.layout = layoutOf(model, packed.shapes, global);
+        return static_cast<size_t>(packed.layout.bytes);
+    };
+    // Each block also takes 1 KB for the system, and what the kernel shares beside the tables.
+    for (const auto& tile : tuning::TILES)
+        if (tryTile(tile, false) + 1024 <= sharedBytes)
+            return;
+    tryTile(tuning::GLOBAL_TILE, true);
+}
+
+//! @return whether there is a tile.
+bool choosePairTile(const Model& model, size_t sharedBytes, PackedModel& packed)
+{
+    for (int blocks = tuning::PAIR_BLOCKS; blocks > 0; --blocks)
+        for (const auto& tile : tuning::PAIR_TILES)
+        {
+            for (int step : {1, 2})
+                packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
+            packed.layout = layoutOf(model, packed.shapes, false);
+            if (std::max(packed.shapes[0].patchCols, packed.shapes[1].patchCols) <= tuning::PAIR_PIXELS &&
+                static_cast<size_t>(packed.layout.bytes) + 2048 <= (sharedBytes + 1024) / blocks)
+                return true;
+        }
+    return false;
+}
+
+// --- records ---------------------------------------------------------------------------------------------------------
+
+//! Links and leaves, which both kinds have.
+template <typename Record> void linkRecord(const Model& model, const Tree& tree, const Node& node, Record& record)
+{
+    int shift = 8;
+    for (int child : {node.left, node.right})
+    {
+        if (child < 0)
+            record.leaves[shift / 8 - 1] = model.fixedLeaves[~child];
+        else
+            record.links |= static_cast<uint32_t>(child - tree.firstNode) << shift;
+        shift += 8;
+    }
+    record.links |= static_cast<uint32_t>(tree.nodes) << 24;
+    if (model.stumps)
+        record.leaves[0] -= record.leaves[1];
+}
+
+//! Records of one step.
+struct Records
+{
+    const Model& model;
+    const Shape& shape;
+    const std::vector<std::vector<Part>>& parts; //!< of Haar features
+    std::vector<gpu::Term> terms;
+
+    int wordOf(const Corner& corner, bool tilted) const
+    {
+        return shape.place(corner.x, corner.y) + (tilted ? shape.words : 0);
+    }
+
+    void fill(int index, gpu::HaarRecord& record)
+    {
+        const Node& node = model.nodes[index];
+        const bool tilted = model.haar[node.feature].tilted != 0;
+        const std::vector<Part>& cut = parts[node.feature];
+        record.threshold = node.threshold;
+        std::vector<Corner> ordered;
+        const gpu::Form form = cut.size() == 1 ? formOf(cut[0], ordered, record.factor) : gpu::TERMS;
+        record.links |= form;
+        if (form != gpu::TERMS)
+        {
+            for (size_t k = 0; k < ordered.size(); ++k)
+                (k < 8 ? record.offsets[k] : record.ninth) = 4 * wordOf(ordered[k], tilted);
+            return;
+        }
+        record.offsets[0] = static_cast<uint32_t>(terms.size());
+        record.offsets[1] = static_cast<uint32_t>(cut.size());
+        for (const Part& part : cut)
+        {
+            terms.push_back(static_cast<gpu::Term>(part.size()));
+            for (const Corner& corner : part)
+                terms.push_back(static_cast<uint32_t>(wordOf(corner, tilted)) | static_cast<uint32_t>(corner.weight)
+                                                                                    << 16);
+        }
+    }
+
+    void fill(int index, gpu::LbpRecord& record)
+    {
+        const LbpFeature& f = model.lbp[model.nodes[index].feature];
+        for (int k = 0; k < 4; ++k)
+        {
+            record.rows[k] = 4 * shape.place(0, f.y + k * f.height);
+            record.columns[k] = 4 * shape.place(f.x + k * f.width, 0);
+        }
+        record.subset = static_cast<uint32_t>(index) * SUBSET_WORDS;
+    }
+
+    //! @param stages their forms' ends are noted.
+    template <typename Record> std::vector<Record> all(std::vector<gpu::StageRecord>& stages)
+    {
+        std::vector<Record> records(model.nodes.size(), Record());
+        for (const Tree& tree : model.trees)
+            for (int i = tree.firstNode; i < tree.firstNode + tree.nodes; ++i)
+            {
+                linkRecord(model, tree, model.nodes[i], records[i]);
+                fill(i, records[i]);
+            }
+        const auto formOf = [](const Record& record) { return static_cast<int>(record.links & 0xff); };
+        for (gpu::StageRecord& stage : stages)
+            if (model.stumps)
+            {
+                const auto first = records.begin() + stage.firstNode, last = first + stage.trees;
+                std::stable_sort(first, last, [&](const Record& a, const Record& b) { return formOf(a) < formOf(b); });
+                for (int form = 0; form < 3; ++form)
+                    stage.ends[form] = static_cast<int>(
+                        std::count_if(first, last, [&](const Record& record) { return formOf(record) <= form; }));
+            }
+        return records;
+    }
+};
+
+int endOf(const Model& model, const Stage& stage)
+{
+    const Tree& last = model.trees[stage.firstTree + stage.trees - 1];
+    return last.firstNode + last.nodes;
+}
+
+//! The first stages, as many as there is room for. @return false: not even the first.
+bool beginEarly(const Model& model, gpu::Early& early)
+{
+    early = {};
+    while (early.stages < std::min(tuning::EARLY_STAGES, static_cast<int>(model.stages.size())) &&
+           endOf(model, model.stages[early.stages]) <= tuning::EARLY_NODES)
+        ++early.stages;
+    early.dense = std::min(early.stages, model.kind == HAAR ? tuning::DENSE_STAGES_HAAR : tuning::DENSE_STAGES_LBP);
+    return early.stages > 0;
+}
+
+template <typename Record>
+void addRecords(const Model& model, const std::vector<std::vector<Part>>& parts, std::vector<gpu::StageRecord>& stages,
+                PackedModel& packed)
+{
+    const int early = endOf(model, model.stages[packed.early->stages - 1]);
+    for (int i = 0; i < 2; ++i)
+    {
+        Records records = {model, packed.shapes[i], parts, {}};
+        const std::vector<Record> all = records.all<Record>(stages);
+        static_assert(sizeof(Record) == sizeof(packed.early->nodes[0][0]), "records have their room among parameters");
+        std::memcpy(packed.early->nodes[i], all.data(), early * sizeof(Record));
+        packed.records[i] = packed.blob.add(all);
+        packed.terms[i] = packed.blob.add(records.terms);
+    }
+    std::copy(stages.begin(), stages.begin() + packed.early->stages, packed.early->stage);
+}
+
+std::vector<gpu::StageRecord> stagesOf(const Model& model)
+{
+    std::vector<gpu::StageRecord> stages;
+    for (const Stage& s : model.stages)
+    {
+        const Tree* const trees = model.trees.data() + s.firstTree;
+        const bool same =
+            std::all_of(trees, trees + s.trees, [&](const Tree& tree) { return tree.nodes == trees[0].nodes; });
+        stages.push_back({s.firstTree,
+                          s.trees,
+                          trees[0].firstNode,
+                          s.shift,
+                          s.fixedThreshold,
+                          0,
+                          {0, 0, 0},
+                          same ? trees[0].nodes : 0,
+                          s.threshold,
+                          0});
+        for (int i = model.trees[s.firstTree].firstNode; i < endOf(model, s) && model.stumps && model.fixedPoint; ++i)
+            stages.back().rights += model.fixedLeaves[~model.nodes[i].right];
+    }
+    return stages;
+}
+
+} // namespace
+
+std::shared_ptr<const PackedModel> packModel(const Model& model, size_t sharedBytes)
+{
+    const std::shared_ptr<PackedModel> p = std::make_shared<PackedModel>();
+    std::vector<gpu::StageRecord> stages = stagesOf(model);
+    std::vector<std::vector<Part>> parts;
+    p->version = model.version;
+    p->early = std::make_unique<gpu::Early>();
+    if (!beginEarly(model, *p->early) || !canPair(model, parts) || !choosePairTile(model, sharedBytes, *p))
+    {
+        p->early.reset();
+        chooseTile(model, sharedBytes, *p);
+    }
+    p->view = {};
+    p->view.kind = model.kind;
+    p->view.width = model.width;
+    p->view.height = model.height;
+    p->view.stages = static_cast<int>(model.stages.size());
+    p->view.pairs = p->early != nullptr;
+    p->view.stumps = model.stumps;
+    p->view.tilted = model.tilted;
+    p->view.leastContrast = model.leastContrast;
+    p->trees = p->blob.add(model.trees);
+    p->subsets = p->blob.add(model.subsets);
+    if (p->early)
+        model.kind == HAAR ? addRecords<gpu::HaarRecord>(model, parts, stages, *p)
+                           : addRecords<gpu::LbpRecord>(model, parts, stages, *p);
+    p->stages = p->blob.add(stages);
+    if (p->early)
+        return p;
+    p->nodes = p->blob.add(model.nodes);
+    p->leaves = p->blob.add(model.leaves);
+    p->haar = p->blob.add(model.haar);
+    p->lbp = p->blob.add(model.lbp);
+    return p;
+}
+
+gpu::ModelView PackedModel::at(const void* device) const
+{
+    const uint8_t* const base = static_cast<const uint8_t*>(device);
+    gpu::ModelView v = view;
+    v.stage = reinterpret_cast<const gpu::StageRecord*>(base + stages);
+    v.trees = reinterpret_cast<const Tree*>(base + trees);
+    v.subsets = reinterpret_cast<const uint32_t*>(base + subsets);
+    for (int i = 0; i < 2 && v.pairs; ++i)
+    {
+        v.records[i] = base + records[i];
+        v.terms[i] = reinterpret_cast<const gpu::Term*>(base + terms[i]);
+    }
+    if (v.pairs)
+        return v;
+    v.nodes = reinterpret_cast<const Node*>(base + nodes);
+    v.leaves = reinterpret_cast<const float*>(base + leaves);
+    v.haar = reinterpret_cast<const HaarFeature*>(base + haar);
+    v.lbp = reinterpret_cast<const LbpFeature*>(base + lbp);
+    return v;
+}
+
+}}} // namespace cv::cuda::cascade
+
+#endif // HAVE_CUDA
