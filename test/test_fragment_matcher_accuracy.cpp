@@ -341,16 +341,18 @@ TEST(FragmentMatcher_Large, sums)
         Size frame, fragment;
         int type, low, high; //!< values are one of both, or all between when high < low
     };
-    const Case cases[] = {{Size(300, 290), Size(232, 232), CV_8UC3, 255, 255}, {Size(530, 470), Size(232, 232), CV_8UC3, 0, 255},
-                          {Size(700, 400), Size(150, 100), CV_8UC1, 1, 0},     {Size(640, 360), Size(97, 203), CV_8UC4, 1, 0},
+    const Case cases[] = {{Size(300, 290), Size(232, 232), CV_8UC3, 255, 255},
+                          {Size(530, 470), Size(232, 232), CV_8UC3, 0, 255},
+                          {Size(700, 400), Size(150, 100), CV_8UC1, 1, 0},
+                          {Size(640, 360), Size(97, 203), CV_8UC4, 1, 0},
                           {Size(32767, 140), Size(120, 110), CV_8UC1, 254, 255}};
     RNG rng(0x7FEB352Du);
     for (const Case& c : cases)
         for (const int metric : {FM::SSD, FM::ZNCC})
             for (const bool weighted : {false, true})
             {
-                SCOPED_TRACE(cv::format("%d x %d in %d x %d, metric %d, weighted %d", c.fragment.width, c.fragment.height,
-                                        c.frame.width, c.frame.height, metric, weighted));
+                SCOPED_TRACE(cv::format("%d x %d in %d x %d, metric %d, weighted %d", c.fragment.width,
+                                        c.fragment.height, c.frame.width, c.frame.height, metric, weighted));
                 Mat frame(c.frame, c.type), templ(c.fragment, c.type);
                 for (Mat* picture : {&frame, &templ})
                 {
@@ -368,8 +370,12 @@ TEST(FragmentMatcher_Large, sums)
                 matcher->scoreMap(0, frame, Rect(), map, metric == FM::ZNCC ? CV_32F : CV_64F);
                 for (int i = 0; i < 24; ++i)
                 {
-                    const Point at(i % 4 == 0 ? 0 : i % 4 == 1 ? map.cols - 1 : rng.uniform(0, map.cols),
-                                   i % 3 == 0 ? 0 : i % 3 == 1 ? map.rows - 1 : rng.uniform(0, map.rows));
+                    const Point at(i % 4 == 0   ? 0
+                                   : i % 4 == 1 ? map.cols - 1
+                                                : rng.uniform(0, map.cols),
+                                   i % 3 == 0   ? 0
+                                   : i % 3 == 1 ? map.rows - 1
+                                                : rng.uniform(0, map.rows));
                     const oracle::Map truth = oracle::scoreMap(frame, templ, weights, Rect(at, c.fragment), metric);
                     if (metric == FM::ZNCC)
                         ASSERT_EQ(truth.score(Point()), map.at<float>(at)) << at;

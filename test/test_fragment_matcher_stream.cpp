@@ -108,11 +108,12 @@ TEST_F(FragmentMatcher_CudaStream, steadyStateAllocatesNothing)
             Loaded loaded(scene);
             launch(*loaded.matcher, loaded.frame, scene.areas, loaded.result, loaded.stream);
             loaded.stream.waitForCompletion(); // CUDA loads a kernel when it is first launched, and waits
-            // All in flight at once: each takes pinned memory of its own until its copy is done.
+            // All in flight at once, no more than CUDA's queue holds: each takes pinned memory of its own until its copy is
+            // done.
             const auto manyCalls = [&]
             {
                 Gate gate(loaded.stream);
-                for (int again = 0; again < 50; ++again)
+                for (int again = 0; again < 20; ++again)
                 {
                     launch(*loaded.matcher, loaded.frame, loaded.areas, loaded.result, loaded.stream);
                     launch(*loaded.matcher, loaded.frame, scene.areas, loaded.result, loaded.stream);
@@ -358,7 +359,7 @@ TEST_F(FragmentMatcher_CudaStream, instancesOnThreads)
               {
                   int wrong = 0;
                   Loaded loaded(list[i]);
-                  for (int again = 0; again < 50; ++again)
+                  for (int again = 0; again < 20; ++again)
                   {
                       launch(*loaded.matcher, loaded.frame, loaded.areas, loaded.result, loaded.stream);
                       loaded.stream.waitForCompletion();

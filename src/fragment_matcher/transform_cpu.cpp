@@ -69,8 +69,7 @@ Tiling tilingOf(const Plan& plan, const SearchWindow& window)
             const double tiles = static_cast<double>(detail::ceilDiv(window.cols, cols - plan.width + 1)) *
                                  detail::ceilDiv(window.rows, rows - plan.height + 1);
             const double numbers = static_cast<double>(cols) * rows;
-            const double cost = numbers * std::log2(numbers) *
-                                (tiles * (of.planes + of.sums) + of.templates);
+            const double cost = numbers * std::log2(numbers) * (tiles * (of.planes + of.sums) + of.templates);
             if (cost < best.cost)
                 best = {cols, rows, cost};
         }
@@ -88,6 +87,25 @@ void transform(const uint8_t* bytes, size_t step, int width, int height, uint8_t
             row[x] = static_cast<uint8_t>(bytes[y * step + x] ^ bias);
     }
     dft(tile, tile, 0, height);
+}
+
+//! By term and plane.
+std::vector<std::vector<Mat>> transformedTemplates(const Plan& plan, const Tiling& tiling)
+{
+    std::vector<std::vector<Mat>> templates(plan.termCount);
+    for (int k = 0; k < plan.termCount; ++k)
+    {
+        const Term& term = plan.terms[k];
+        const size_t step = static_cast<size_t>(term.blocks) * sizeof(uint32_t);
+        const uint8_t* const taps = reinterpret_cast<const uint8_t*>(term.taps.data());
+        templates[k].resize(planesOf(plan, term));
+        for (size_t p = 0; p < templates[k].size(); ++p)
+        {
+            templates[k][p].create(tiling.rows, tiling.cols, CV_64FC1);
+            transform(taps + p * plan.height * step, step, plan.width, plan.height, 0, templates[k][p]);
+        }
+    }
+    return templates;
 }
 
 } // namespace
@@ -122,19 +140,7 @@ TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& w
     const size_t stride = window.cols, termStride = stride * window.rows;
     uint64_t* const sums = memory.get<uint64_t>(termStride * plan.termCount);
     const int count = transformsOf(plan).planes;
-    std::vector<std::vector<Mat>> templates(plan.termCount); // by term and plane
-    for (int k = 0; k < plan.termCount; ++k)
-    {
-        const Term& term = plan.terms[k];
-        const size_t step = static_cast<size_t>(term.blocks) * sizeof(uint32_t);
-        const uint8_t* const taps = reinterpret_cast<const uint8_t*>(term.taps.data());
-        templates[k].resize(planesOf(plan, term));
-        for (size_t p = 0; p < templates[k].size(); ++p)
-        {
-            templates[k][p].create(tiling.rows, tiling.cols, CV_64FC1);
-            transform(taps + p * plan.height * step, step, plan.width, plan.height, 0, templates[k][p]);
-        }
-    }
+    const std::vector<std::vector<Mat>> templates = transformedTemplates(plan, tiling);
     const int cols = tiling.cols - plan.width + 1, rows = tiling.rows - plan.height + 1;
     const int tilesX = detail::ceilDiv(window.cols, cols), tiles = tilesX * detail::ceilDiv(window.rows, rows);
     const auto correlateTiles = [&](const Range& range)
@@ -148,8 +154,8 @@ TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& w
             const int x = tile % tilesX * cols, y = tile / tilesX * rows;
             const int width = std::min(cols, window.cols - x), height = std::min(rows, window.rows - y);
             for (int p = 0; p < count; ++p)
-                transform(planes.pixel(p, x, y), planes.step, width + plan.width - 1, height + plan.height - 1, planes.bias,
-                          pictures[p]);
+                transform(planes.pixel(p, x, y), planes.step, width + plan.width - 1, height + plan.height - 1,
+                          planes.bias, pictures[p]);
             for (int k = 0; k < plan.termCount; ++k)
             {
                 const int first = plan.terms[k].segments[0].plane;
@@ -165,7 +171,8 @@ TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& w
                     const double* const from = total.ptr<double>(r);
                     uint64_t* const to = sums + k * termStride + (y + r) * stride + x;
                     for (int i = 0; i < width; ++i)
-                        to[i] = static_cast<uint64_t>(static_cast<int64_t>(from[i] + .5)); // an integer and no less than 0
+                        to[i] =
+                            static_cast<uint64_t>(static_cast<int64_t>(from[i] + .5)); // an integer and no less than 0
                 }
             }
         }
