@@ -54,8 +54,8 @@ std::vector<Case> plotCases()
     std::vector<Case> cases;
     for (const int metric : {FragmentMatcher::SAD, FragmentMatcher::SSD, FragmentMatcher::ZNCC})
         for (const int side : {8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 200, 232})
-            cases.push_back({cv::format("%s_%d", metrics[metric], side), Size(1920, 1080), Size(side, side), CV_8UC3, 1, 0,
-                             metric, false, 0});
+            cases.push_back({cv::format("%s_%d", metrics[metric], side), Size(1920, 1080), Size(side, side), CV_8UC3, 1,
+                             0, metric, false, 0});
     return cases;
 }
 
@@ -191,7 +191,10 @@ protected:
 };
 typedef FragmentMatcher_Cpu FragmentMatcher_CpuPlots;
 
-PERF_TEST_P(FragmentMatcher_Cpu, match, testing::Combine(testing::ValuesIn(CASES), testing::Values(1, 0))) { measure(); }
+PERF_TEST_P(FragmentMatcher_Cpu, match, testing::Combine(testing::ValuesIn(CASES), testing::Values(1, 0)))
+{
+    measure();
+}
 PERF_TEST_P(FragmentMatcher_CpuPlots, match, testing::Combine(testing::ValuesIn(plotCases()), testing::Values(1)))
 {
     measure();
@@ -271,7 +274,6 @@ protected:
         };
         upload(), match(), download();
         input.checkLocations(hostLocations.createMatHeader());
-
         const double kernelUs = graphMedianUs(stream, match);
         locations.setTo(Scalar::all(-7), stream);
         TEST_CYCLE()

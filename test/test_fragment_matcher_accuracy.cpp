@@ -332,4 +332,57 @@ TEST(FragmentMatcher_Accuracy, walkOfLargeFragments)
             }
 }
 
+//! Products of large fragments may come from Fourier transforms, which must not round a single sum wrongly. Extremes, noise,
+//! and rows of 32,767 pixels; positions at borders of the window and of tiles, and anywhere, against plain loops.
+TEST(FragmentMatcher_Large, sums)
+{
+    struct Case
+    {
+        Size frame, fragment;
+        int type, low, high; //!< values are one of both, or all between when high < low
+    };
+    const Case cases[] = {{Size(300, 290), Size(232, 232), CV_8UC3, 255, 255},
+                          {Size(530, 470), Size(232, 232), CV_8UC3, 0, 255},
+                          {Size(700, 400), Size(150, 100), CV_8UC1, 1, 0},
+                          {Size(640, 360), Size(97, 203), CV_8UC4, 1, 0},
+                          {Size(32767, 140), Size(120, 110), CV_8UC1, 254, 255}};
+    RNG rng(0x7FEB352Du);
+    for (const Case& c : cases)
+        for (const int metric : {FM::SSD, FM::ZNCC})
+            for (const bool weighted : {false, true})
+            {
+                SCOPED_TRACE(cv::format("%d x %d in %d x %d, metric %d, weighted %d", c.fragment.width,
+                                        c.fragment.height, c.frame.width, c.frame.height, metric, weighted));
+                Mat frame(c.frame, c.type), templ(c.fragment, c.type);
+                for (Mat* picture : {&frame, &templ})
+                {
+                    rng.fill(*picture, RNG::UNIFORM, 0, 256);
+                    if (c.low <= c.high)
+                        Mat(*picture & Scalar::all(1)).convertTo(*picture, -1, c.high - c.low, c.low);
+                }
+                const Mat weights = weighted ? randomWeights(rng, c.fragment, CV_8UC1) : Mat();
+                const Ptr<FM> matcher = FM::create(makeParams(metric));
+                if (weighted)
+                    matcher->setFragments(std::vector<Mat>(1, templ), std::vector<Mat>(1, weights));
+                else
+                    matcher->setFragments(std::vector<Mat>(1, templ));
+                Mat map;
+                matcher->scoreMap(0, frame, Rect(), map, metric == FM::ZNCC ? CV_32F : CV_64F);
+                for (int i = 0; i < 24; ++i)
+                {
+                    const Point at(i % 4 == 0   ? 0
+                                   : i % 4 == 1 ? map.cols - 1
+                                                : rng.uniform(0, map.cols),
+                                   i % 3 == 0   ? 0
+                                   : i % 3 == 1 ? map.rows - 1
+                                                : rng.uniform(0, map.rows));
+                    const oracle::Map truth = oracle::scoreMap(frame, templ, weights, Rect(at, c.fragment), metric);
+                    if (metric == FM::ZNCC)
+                        ASSERT_EQ(truth.score(Point()), map.at<float>(at)) << at;
+                    else
+                        ASSERT_EQ(truth.cost(Point()), map.at<double>(at)) << at;
+                }
+            }
+}
+
 }} // namespace opencv_test

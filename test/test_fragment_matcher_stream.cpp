@@ -106,8 +106,10 @@ TEST_F(FragmentMatcher_CudaStream, steadyStateAllocatesNothing)
         {
             const Scene scene = sceneFor(rng, metric, round);
             Loaded loaded(scene);
-            // All in flight at once: each takes pinned memory of its own until its copy is done. No more than CUDA's
-            // queue holds, or a call waits for the gate.
+            launch(*loaded.matcher, loaded.frame, scene.areas, loaded.result, loaded.stream);
+            loaded.stream.waitForCompletion(); // CUDA loads a kernel when it is first launched, and waits
+            // All in flight at once, no more than CUDA's queue holds: each takes pinned memory of its own until its copy is
+            // done.
             const auto manyCalls = [&]
             {
                 Gate gate(loaded.stream);

@@ -27,7 +27,8 @@ namespace gpu {
 
 void prepareBands(const ImageView& frame, const Batch& batch, const BandPlan& plan, const BandMemory& memory,
                   StreamHandle stream);
-void correlateBands(const Batch& batch, int metric, const BandPlan& plan, const BandMemory& memory, StreamHandle stream);
+void correlateBands(const Batch& batch, int metric, const BandPlan& plan, const BandMemory& memory,
+                    StreamHandle stream);
 
 } // namespace gpu
 
@@ -70,7 +71,10 @@ __device__ __forceinline__ void loadEntry(const BandMemory& memory, int e, gpu::
 }
 
 //! Pixels by which a window begins behind a multiple of 16 of the planes; its sums begin as much behind.
-__device__ __forceinline__ int beforeWindow(const BandPlan& plan, int windowX) { return (windowX - plan.region.x) & 15; }
+__device__ __forceinline__ int beforeWindow(const BandPlan& plan, int windowX)
+{
+    return (windowX - plan.region.x) & 15;
+}
 
 } // namespace device
 

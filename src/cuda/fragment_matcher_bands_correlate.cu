@@ -189,6 +189,39 @@ template <int KC> __device__ __forceinline__ void mergeParts(BandSums<KC>& sums,
             sums.sums[k / 4][k % 4] += mine[(other * plan.units + unit) * 128 * ROWS + 32 * k];
 }
 
+/** A warp's sums, of `rows` rows at most, to device memory from index `at` on, or to what is there unless this `begins`.
+@param group of products that they are of. */
+template <int METRIC, bool WEIGHTED, bool WIDE, int KC>
+__device__ __forceinline__ void storeSums(const BandSums<KC>& sums, const BandPlan& plan, void* target, size_t at,
+                                          int rows, int group, const TemplateSums& templ, bool begins)
+{
+#pragma unroll
+    for (int k = 0; k < 2 * ROWS; ++k)
+    {
+        if (k / 2 >= rows)
+            break;
+        const size_t to = at + static_cast<size_t>(k / 2) * plan.sumsPitch + COLS / 2 * (k % 2);
+        const uint32_t first = sums.sums[k / 2][k % 2 * 2], second = sums.sums[k / 2][k % 2 * 2 + 1];
+        if (!WIDE)
+        {
+            *reinterpret_cast<uint2*>(static_cast<uint32_t*>(target) + to) = make_uint2(first, second);
+            continue;
+        }
+        uint64_t* const covariance = static_cast<uint64_t*>(target) + to;
+        ulonglong2* const pair = reinterpret_cast<ulonglong2*>(covariance);
+        if (WEIGHTED)
+        {
+            addMoments<METRIC>(pair, reinterpret_cast<ulonglong2*>(covariance + plan.sumsEach / 2), first, second,
+                               group, templ, begins);
+            continue;
+        }
+        ulonglong2 total = {first, second};
+        if (!begins)
+            total.x += pair->x, total.y += pair->y;
+        *pair = total;
+    }
+}
+
 template <int KC, int METRIC, bool WEIGHTED, bool WIDE>
 __global__ void __launch_bounds__(THREADS, 2)
     correlateBandsKernel(const int channels, const BandPlan plan, const BandMemory memory)
@@ -211,9 +244,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     const int pictureX = entry.window.x - before - plan.region.x + tileX, pictureY = entry.window.y - plan.region.y + y;
     const uint32_t* const bands = memory.bands + e * plan.bandsEach;
     const int rowChunks = detail::ceilDiv(height, plan.chunkRows);
-    const int products = WEIGHTED ? (METRIC == METRIC_ZNCC ? 3 : 2) * channels + 3 : channels;
-    const int steps = products * rowChunks;
-
+    const int steps = rowChunks * (WEIGHTED ? (METRIC == METRIC_ZNCC ? 3 : 2) * channels + 3 : channels);
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const int warp = threadIdx.x / 32, part = warp / plan.units, unit = warp - part * plan.units;
     const size_t at = e * plan.sumsEach + static_cast<size_t>(y + unit * ROWS) * plan.sumsPitch + tileX + 8 * g + 2 * t;
@@ -229,11 +260,13 @@ __global__ void __launch_bounds__(THREADS, 2)
         const int rows = ::min(plan.chunkRows, detail::ceilDiv(height - row, ROWS) * ROWS);
         if (step > 0)
             __syncthreads(); // what was staged before has been read
-        stage(memory.planes + product.plane * plan.planeBytes, tileRows + rows - 1, plan, pictureX, pictureY + row, chunks,
-              bands + (static_cast<size_t>(product.band) * plan.bandRows + row) * plan.chunks * 32, rows, shared);
+        stage(memory.planes + product.plane * plan.planeBytes, tileRows + rows - 1, plan, pictureX, pictureY + row,
+              chunks, bands + (static_cast<size_t>(product.band) * plan.bandRows + row) * plan.chunks * 32, rows,
+              shared);
         __pipeline_wait_prior(0);
         __syncthreads(); // picture and bands are complete
-        const int begin = part * (rows / ROWS) / plan.parts * ROWS, end = (part + 1) * (rows / ROWS) / plan.parts * ROWS;
+        const int begin = part * (rows / ROWS) / plan.parts * ROWS,
+                  end = (part + 1) * (rows / ROWS) / plan.parts * ROWS;
         const bool works = end > begin && y + unit * ROWS < entry.window.rows;
         const int pitch = COLS / 4 + 4 * chunks;
         const uint32_t* picture = shared + (unit * ROWS + begin) * pitch + 2 * g + t;
@@ -249,61 +282,29 @@ __global__ void __launch_bounds__(THREADS, 2)
             (!WIDE || terms + width * ::min(plan.chunkRows, height - nextRow) <= gpu::BAND_TERMS))
             continue;
         mergeParts(sums, plan, shared);
+        const bool ofCovariance = product.group < 2 || product.group >= 5;
         if (part == 0)
-        {
-#pragma unroll
-            for (int j = 0; j < ROWS; ++j)
-            {
-                if (y + unit * ROWS + j >= entry.window.rows)
-                    break;
-#pragma unroll
-                for (int half = 0; half < 2; ++half)
-                {
-                    const size_t to = at + static_cast<size_t>(j) * plan.sumsPitch + COLS / 2 * half;
-                    const uint32_t first = sums.sums[j][2 * half], second = sums.sums[j][2 * half + 1];
-                    if (!WIDE)
-                        *reinterpret_cast<uint2*>(static_cast<uint32_t*>(memory.sums) + to) = make_uint2(first, second);
-                    else
-                    {
-                        uint64_t* const covariance = static_cast<uint64_t*>(memory.sums) + to;
-                        if (WEIGHTED)
-                            addMoments<METRIC>(reinterpret_cast<ulonglong2*>(covariance),
-                                               reinterpret_cast<ulonglong2*>(covariance + plan.sumsEach / 2), first,
-                                               second, product.group, entry.fragment.sums,
-                                               product.group < 2 || product.group >= 5 ? !covariances : !variances);
-                        else
-                        {
-                            ulonglong2* const pair = reinterpret_cast<ulonglong2*>(covariance);
-                            ulonglong2 total = {first, second};
-                            if (covariances)
-                                total.x += pair->x, total.y += pair->y;
-                            *pair = total;
-                        }
-                    }
-                }
-            }
-        }
-        if (product.group < 2)
-            covariances = true;
-        else
-            variances = true;
+            storeSums<METRIC, WEIGHTED, WIDE>(sums, plan, memory.sums, at, entry.window.rows - y - unit * ROWS,
+                                              product.group, entry.fragment.sums,
+                                              ofCovariance ? !covariances : !variances);
+        covariances |= product.group < 2;
+        variances |= product.group >= 2;
         sums.clear();
         terms = 0;
     }
 }
 
 template <int METRIC, bool WEIGHTED, bool WIDE>
-void launchCorrelate(const Batch& batch, const BandPlan& plan, const BandMemory& memory,
-                     cudaStream_t stream)
+void launchCorrelate(const Batch& batch, const BandPlan& plan, const BandMemory& memory, cudaStream_t stream)
 {
     const auto kernel = plan.group == 2   ? correlateBandsKernel<2, METRIC, WEIGHTED, WIDE>
                         : plan.group == 3 ? correlateBandsKernel<3, METRIC, WEIGHTED, WIDE>
                         : plan.group == 4 ? correlateBandsKernel<4, METRIC, WEIGHTED, WIDE>
                                           : correlateBandsKernel<5, METRIC, WEIGHTED, WIDE>;
-    const int64_t tiles = static_cast<int64_t>(plan.sumsPitch / COLS) *
-                          detail::ceilDiv(plan.sumsRows, plan.units * ROWS);
-    detail::launch("correlateBands", kernel, detail::linearGrid(tiles * batch.count, 1), dim3(THREADS), plan.sharedBytes,
-                   stream, batch.channels, plan, memory);
+    const int64_t tiles =
+        static_cast<int64_t>(plan.sumsPitch / COLS) * detail::ceilDiv(plan.sumsRows, plan.units * ROWS);
+    detail::launch("correlateBands", kernel, detail::linearGrid(tiles * batch.count, 1), dim3(THREADS),
+                   plan.sharedBytes, stream, batch.channels, plan, memory);
 }
 
 } // namespace

@@ -18,7 +18,8 @@ const int THREADS = tuning::BAND_PREPARE_THREADS;
 
 //! The words that hold four pixels, from the aligned one of the first byte on. @return bits before the first pixel.
 template <int STRIDE>
-__device__ __forceinline__ uint32_t loadPixels(const uint8_t* row, int first, int rowBytes, uint32_t (&words)[STRIDE + 1])
+__device__ __forceinline__ uint32_t loadPixels(const uint8_t* row, int first, int rowBytes,
+                                               uint32_t (&words)[STRIDE + 1])
 {
     const int before = static_cast<int>(reinterpret_cast<uintptr_t>(row + first) & 3), offset = first - before;
     const bool inside = offset >= 0 && offset + 4 * (STRIDE + 1) <= rowBytes;
@@ -104,14 +105,16 @@ __device__ __forceinline__ uint32_t templateWord(const uint32_t* arena, const De
 
 //! What a lane holds of 16 rows of a band: column lane / 4 of rows 4 (lane % 4) and on.
 template <bool WEIGHTED>
-__device__ __forceinline__ uint32_t bandWord(const Batch& batch, const DeviceFragment& fragment, const BandPlan& plan, int item)
+__device__ __forceinline__ uint32_t bandWord(const Batch& batch, const DeviceFragment& fragment, const BandPlan& plan,
+                                             int item)
 {
     const int lane = item % 32, row = item / 32 / plan.chunks, chunk = item / 32 - row * plan.chunks;
     const int plane = row / plan.bandRows, v = row - plane * plan.bandRows;
-    const int first = 16 * chunk + 4 * (lane % 4) - lane / 4, k = first >> 2, shift = 8 * (first & 3); // of the template
-    return __funnelshift_r(
-        templateWord<WEIGHTED>(batch.arena, fragment, batch.channels, plane, v, k),
-        shift ? templateWord<WEIGHTED>(batch.arena, fragment, batch.channels, plane, v, k + 1) : 0, shift);
+    const int first = 16 * chunk + 4 * (lane % 4) - lane / 4, k = first >> 2,
+              shift = 8 * (first & 3); // of the template
+    return __funnelshift_r(templateWord<WEIGHTED>(batch.arena, fragment, batch.channels, plane, v, k),
+                           shift ? templateWord<WEIGHTED>(batch.arena, fragment, batch.channels, plane, v, k + 1) : 0,
+                           shift);
 }
 
 //! The first `pictureBlocks` blocks take the picture, four pixels a thread, the others the templates.
@@ -130,7 +133,8 @@ __global__ void __launch_bounds__(THREADS)
     }
     const int block = blockIdx.x - pictureBlocks, e = block / blocksEach, first = block - e * blocksEach;
     const DeviceFragment& fragment = batch.fragments[batch.slots[fragmentOf(batch, e)]];
-    for (int item = first * THREADS + threadIdx.x; item < static_cast<int>(plan.bandsEach); item += blocksEach * THREADS)
+    for (int item = first * THREADS + threadIdx.x; item < static_cast<int>(plan.bandsEach);
+         item += blocksEach * THREADS)
         memory.bands[e * plan.bandsEach + item] = bandWord<WEIGHTED>(batch, fragment, plan, item);
     if (first == 0 && threadIdx.x == 0)
     {
@@ -147,11 +151,10 @@ namespace gpu {
 void prepareBands(const ImageView& frame, const Batch& batch, const BandPlan& plan, const BandMemory& memory,
                   StreamHandle stream)
 {
-    const auto kernel = frame.pixelStride == 1
-                            ? (batch.weighted ? prepareBandsKernel<1, true> : prepareBandsKernel<1, false>)
-                        : frame.pixelStride == 3
-                            ? (batch.weighted ? prepareBandsKernel<3, true> : prepareBandsKernel<3, false>)
-                            : (batch.weighted ? prepareBandsKernel<4, true> : prepareBandsKernel<4, false>);
+    const auto kernel =
+        frame.pixelStride == 1   ? (batch.weighted ? prepareBandsKernel<1, true> : prepareBandsKernel<1, false>)
+        : frame.pixelStride == 3 ? (batch.weighted ? prepareBandsKernel<3, true> : prepareBandsKernel<3, false>)
+                                 : (batch.weighted ? prepareBandsKernel<4, true> : prepareBandsKernel<4, false>);
     const int64_t words = static_cast<int64_t>(plan.pitch / 4) * plan.region.height;
     const int pictureBlocks = static_cast<int>(detail::ceilDiv<int64_t>(words, THREADS));
     const int each = tuning::BAND_PREPARE_WORDS * THREADS;

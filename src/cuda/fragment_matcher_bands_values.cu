@@ -21,11 +21,10 @@ using namespace device;
 using gpu::TileMemory;
 using gpu::TilePlan;
 
-
 const int THREADS = tuning::BAND_THREADS, WARPS = THREADS / 32;
-const int COLS = gpu::BAND_COLS, ROWS = tuning::TILE_ROWS;    // of positions of a block
-const int GROUPS = WARPS * tuning::TILE_COLS / COLS;      // warps that share 64 x 16 positions
-const int EACH = ROWS / GROUPS * tuning::TILE_COLS / 32; // positions of a thread
+const int COLS = gpu::BAND_COLS, ROWS = tuning::TILE_ROWS; // of positions of a block
+const int GROUPS = WARPS * tuning::TILE_COLS / COLS;       // warps that share 64 x 16 positions
+const int EACH = ROWS / GROUPS * tuning::TILE_COLS / 32;   // positions of a thread
 
 /** Box sums of a block's rows of positions in shared memory: of I^2 over all channels, and with IMAGE of each of them. Lines
 have what lies before each column. */
@@ -159,12 +158,31 @@ template <typename Sum> __device__ __forceinline__ void scanLines(Sum* sums, int
     }
 }
 
+/** Box sums of `rows` rows of positions from (x, y) of the planes on. @param cols of pixels. Begins and ends with a barrier. */
+template <bool IMAGE, int CHANNELS, typename Square>
+__device__ void boxSums(const BandPlan& plan, const BandMemory& memory, int x, int y, int cols, int rows, int height,
+                        const Boxes<Square>& boxes)
+{
+    const size_t first = static_cast<size_t>(y) * plan.pitch + x;
+    __syncthreads(); // what was there has been read
+    if constexpr (CHANNELS == 1)
+        columnSums<IMAGE>(memory.planes + first, plan.pitch, cols, rows, height, boxes);
+    else
+        columnSums<IMAGE>(memory.pixels + first, plan.pitch, cols, rows, height, boxes);
+    __syncthreads(); // columns are complete
+    scanLines(boxes.squares, rows, cols, plan.slabPitch);
+#pragma unroll 1
+    for (int c = 0; IMAGE && c < CHANNELS; ++c)
+        scanLines(boxes.image + c * boxes.channelStep, rows, cols, plan.slabPitch);
+    __syncthreads(); // lines are complete
+}
+
 //! What values of a fragment are made with.
 struct ValueTerms
 {
-    uint64_t templ;     //!< SSD: S(qT^2), without weights S(T^2)
+    uint64_t templ;            //!< SSD: S(qT^2), without weights S(T^2)
     uint32_t pixels, image[3]; //!< ZNCC without weights: their number, S(T) of each channel
-    double deviation; //!< ZNCC
+    double deviation;          //!< ZNCC
 };
 
 template <int METRIC, bool WEIGHTED> __device__ __forceinline__ ValueTerms termsOf(const DeviceFragment& fragment)
@@ -211,6 +229,24 @@ __device__ __forceinline__ uint64_t valueOf(uint64_t cross, uint64_t squares, co
     return znccToValue(znccScoreOf(static_cast<int64_t>(cross), static_cast<int64_t>(squares), terms.deviation));
 }
 
+//! What a thread has of a block's positions from (x, y) of the window: every 32nd column of 64, in every GROUPS-th row.
+struct ThreadPositions
+{
+    int cols, rows; //!< of the block
+    int firstColumn, firstRow;
+
+    __device__ __forceinline__ ThreadPositions(const SearchWindow& window, int x, int y)
+        : cols(::min(COLS, window.cols - x)), rows(::min(ROWS, window.rows - y))
+    {
+        const int warp = threadIdx.x / 32;
+        firstRow = warp % GROUPS;
+        firstColumn = warp / GROUPS * tuning::TILE_COLS + threadIdx.x % 32;
+    }
+    __device__ __forceinline__ int row(int k) const { return firstRow + k / 2 * GROUPS; }
+    __device__ __forceinline__ int column(int k) const { return firstColumn + k % 2 * 32; }
+    __device__ __forceinline__ bool any(int k) const { return row(k) < rows && column(k) < cols; }
+};
+
 //! The best of each 64 x 16 positions, from those of their warps, to device memory.
 template <typename Value>
 __device__ void storeBests(const SearchWindow& window, int x, int y, Best best, TileBest* bests, Best* scratch)
@@ -234,10 +270,8 @@ __global__ void __launch_bounds__(THREADS, tuning::BAND_VALUE_BLOCKS)
     bandValuesKernel(const Settings settings, const TilePlan plan, const TileMemory memory, const Best* walked,
                      const Outputs out)
 {
-    constexpr bool IMAGE = METRIC == METRIC_ZNCC;
     using Value = std::conditional_t<METRIC == METRIC_SSD && WIDE, uint64_t, uint32_t>;
     using Sum = std::conditional_t<WIDE, uint64_t, uint32_t>;
-    using Pixel = std::conditional_t<CHANNELS == 1, uint8_t, uint32_t>;
     extern __shared__ __align__(16) uint32_t shared[];
     __shared__ PeakScratch<THREADS> scratch;
     __shared__ gpu::OpenEntry entry;
@@ -254,26 +288,20 @@ __global__ void __launch_bounds__(THREADS, tuning::BAND_VALUE_BLOCKS)
     if (entry.status != STATUS_FOUND || x >= window.cols || y >= window.rows)
         return;
 
-    // A thread has every 32nd column of 64, in every GROUPS-th row.
-    const int cols = ::min(COLS, window.cols - x), rows = ::min(ROWS, window.rows - y), warp = threadIdx.x / 32;
-    const int firstRow = warp % GROUPS, column = warp / GROUPS * tuning::TILE_COLS + threadIdx.x % 32;
-    const auto rowOf = [&](int k) { return firstRow + k / 2 * GROUPS; };
-    const auto columnOf = [&](int k) { return column + k % 2 * 32; };
-    const Sum* const sums = static_cast<const Sum*>(memory.bands.sums) + e * bands.sumsEach +
-                            static_cast<size_t>(y) * bands.sumsPitch + x + beforeWindow(bands, window.x);
+    const ThreadPositions mine(window, x, y);
     Sum cross[EACH], squares[WEIGHTED ? EACH : 1];
 #pragma unroll
-    for (int k = 0; k < EACH; ++k)
+    for (int k = 0; k < EACH; ++k) // on their way while box sums are made
     {
-        const int at = rowOf(k) * bands.sumsPitch + columnOf(k);
-        const bool inside = rowOf(k) < rows && columnOf(k) < cols;
-        cross[k] = inside ? sums[at] : 0;
+        const size_t at = e * bands.sumsEach + static_cast<size_t>(y + mine.row(k)) * bands.sumsPitch + x +
+                          mine.column(k) + beforeWindow(bands, window.x);
+        cross[k] = mine.any(k) ? static_cast<const Sum*>(memory.bands.sums)[at] : 0;
         if (WEIGHTED)
-            squares[WEIGHTED ? k : 0] = inside ? sums[at + bands.sumsEach / 2] : 0;
+            squares[WEIGHTED ? k : 0] =
+                mine.any(k) ? static_cast<const Sum*>(memory.bands.sums)[at + bands.sumsEach / 2] : 0;
     }
 
-    const int width = entry.fragment.width, height = entry.fragment.height, boxCols = cols + width - 1;
-    const int slabWords = bands.slabRows * bands.slabPitch;
+    const int width = entry.fragment.width, slabWords = bands.slabRows * bands.slabPitch;
     const Boxes<Sum> boxes = {reinterpret_cast<Sum*>(shared), shared + slabWords * (sizeof(Sum) / 4), bands.slabPitch,
                               slabWords};
     const ValueTerms terms = termsOf<METRIC, WEIGHTED>(entry.fragment);
@@ -281,41 +309,25 @@ __global__ void __launch_bounds__(THREADS, tuning::BAND_VALUE_BLOCKS)
     Value least = static_cast<Value>(~static_cast<Value>(0));
     int leastIndex = Best::NONE; // a thread's indices ascend
 #pragma unroll 1
-    for (int slab = 0; slab < rows; slab += bands.slabRows)
+    for (int slab = 0; slab < mine.rows; slab += bands.slabRows)
     {
-        const int slabRows = ::min(bands.slabRows, rows - slab);
+        const int slabRows = ::min(bands.slabRows, mine.rows - slab);
         if (!WEIGHTED)
-        {
-            const size_t first = static_cast<size_t>(window.y - bands.region.y + y + slab) * bands.pitch +
-                                 (window.x - bands.region.x + x);
-            if (slab > 0)
-                __syncthreads(); // the last slab has been read
-            const Pixel* const pixels = CHANNELS == 1 ? reinterpret_cast<const Pixel*>(memory.bands.planes) + first
-                                                      : reinterpret_cast<const Pixel*>(memory.bands.pixels) + first;
-            columnSums<IMAGE>(pixels, bands.pitch, boxCols, slabRows, height, boxes);
-            __syncthreads(); // columns are complete
-            scanLines(boxes.squares, slabRows, boxCols, bands.slabPitch);
-            if (IMAGE)
-#pragma unroll 1
-                for (int c = 0; c < CHANNELS; ++c)
-                    scanLines(boxes.image + c * boxes.channelStep, slabRows, boxCols, bands.slabPitch);
-            __syncthreads(); // lines are complete
-        }
+            boxSums<METRIC == METRIC_ZNCC, CHANNELS>(bands, memory.bands, window.x - bands.region.x + x,
+                                                     window.y - bands.region.y + y + slab, mine.cols + width - 1,
+                                                     slabRows, entry.fragment.height, boxes);
 #pragma unroll
         for (int k = 0; k < EACH; ++k)
         {
-            const int row = rowOf(k) - slab;
-            if (row < 0 || row >= slabRows || columnOf(k) >= cols)
+            const int row = mine.row(k) - slab;
+            if (row < 0 || row >= slabRows || !mine.any(k))
                 continue;
             const Value value = static_cast<Value>(valueOf<METRIC, WEIGHTED, WIDE, CHANNELS>(
-                cross[k], squares[WEIGHTED ? k : 0], terms, boxes, row * bands.slabPitch + columnOf(k), width));
-            const int index = (y + rowOf(k)) * window.cols + x + columnOf(k);
+                cross[k], squares[WEIGHTED ? k : 0], terms, boxes, row * bands.slabPitch + mine.column(k), width));
+            const int index = (y + mine.row(k)) * window.cols + x + mine.column(k);
             values[index] = value;
             if (value < least || leastIndex == Best::NONE)
-            {
-                least = value;
-                leastIndex = index;
-            }
+                least = value, leastIndex = index;
         }
     }
     TileBest* const bests = memory.bests + static_cast<size_t>(e) * plan.tilesX * plan.tilesY;
@@ -336,8 +348,8 @@ template <int METRIC, bool WEIGHTED, bool WIDE>
 void launchValues(const Batch& batch, const Settings& settings, const TilePlan& plan, const TileMemory& memory,
                   const Best* walked, const Outputs& out, cudaStream_t stream)
 {
-    const auto kernel = batch.channels == 1 ? bandValuesKernel<METRIC, WEIGHTED, WIDE, 1>
-                                            : bandValuesKernel<METRIC, WEIGHTED, WIDE, 3>;
+    const auto kernel =
+        batch.channels == 1 ? bandValuesKernel<METRIC, WEIGHTED, WIDE, 1> : bandValuesKernel<METRIC, WEIGHTED, WIDE, 3>;
     const int64_t blocks = static_cast<int64_t>(detail::ceilDiv(plan.cols, COLS)) * plan.tilesY * batch.count;
     detail::launch("bandValues", kernel, detail::linearGrid(blocks, 1), dim3(THREADS), plan.bands.valueSharedBytes,
                    stream, settings, plan, memory, walked, out);
@@ -353,13 +365,12 @@ void matchBands(const ImageView& frame, const Batch& batch, const Settings& sett
     prepareBands(frame, batch, plan.bands, memory.bands, stream);
     correlateBands(batch, settings.metric, plan.bands, memory.bands, stream);
     const bool wide = plan.bands.wide;
-    const auto launch = isCorrelation(settings.metric)
-                            ? (batch.weighted ? launchValues<METRIC_ZNCC, true, true>
-                               : wide         ? launchValues<METRIC_ZNCC, false, true>
-                                              : launchValues<METRIC_ZNCC, false, false>)
-                        : batch.weighted ? launchValues<METRIC_SSD, true, true>
-                        : wide           ? launchValues<METRIC_SSD, false, true>
-                                         : launchValues<METRIC_SSD, false, false>;
+    const auto launch = isCorrelation(settings.metric) ? (batch.weighted ? launchValues<METRIC_ZNCC, true, true>
+                                                          : wide         ? launchValues<METRIC_ZNCC, false, true>
+                                                                         : launchValues<METRIC_ZNCC, false, false>)
+                        : batch.weighted               ? launchValues<METRIC_SSD, true, true>
+                        : wide                         ? launchValues<METRIC_SSD, false, true>
+                                                       : launchValues<METRIC_SSD, false, false>;
     launch(batch, settings, plan, memory, walked, out, stream);
 }
 

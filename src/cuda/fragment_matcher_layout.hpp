@@ -148,10 +148,10 @@ struct BandPlan
     int chunkRows;     //!< of a fragment in shared memory at a time, a multiple of BAND_ROWS
     int bandsOffset;   //!< of the bands there, in words
     size_t sharedBytes;
-    bool wide;              //!< sums, or squares of the picture, may exceed 32 bits; moments of weighted ones always do
-    int sumsPitch;          //!< columns, a multiple of BAND_COLS: from up to 15 before the window's on
-    int sumsRows;           //!< a fragment
-    size_t sumsEach;        //!< a fragment, of both moments when weighted
+    bool wide;       //!< sums, or squares of the picture, may exceed 32 bits; moments of weighted ones always do
+    int sumsPitch;   //!< columns, a multiple of BAND_COLS: from up to 15 before the window's on
+    int sumsRows;    //!< a fragment
+    size_t sumsEach; //!< a fragment, of both moments when weighted
     int slabRows, slabPitch; //!< of box sums in shared memory at a time
     size_t valueSharedBytes;
 };

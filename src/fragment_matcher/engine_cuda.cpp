@@ -62,8 +62,7 @@ private:
     detail::Downloads downloads_{workspace_};
     DeviceFragments fragments_{workspace_, uploader_};
     detail::DeviceBuffer numbers_{workspace_}, walked_{workspace_}, values_{workspace_}, bests_{workspace_},
-        finished_{workspace_}, planes_{workspace_}, bands_{workspace_}, sums_{workspace_},
-        entries_{workspace_};
+        finished_{workspace_}, planes_{workspace_}, bands_{workspace_}, sums_{workspace_}, entries_{workspace_};
     bool finishedIsZero_ = false; //!< counters of finished tiles, as an eager call left them
     // Of the call; kept for their memory.
     MatchPlan plan_;

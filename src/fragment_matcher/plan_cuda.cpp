@@ -47,7 +47,10 @@ bool planCorrelate(BandPlan& plan, Extent window, Extent fragment, const MatchCa
 {
     const int groups = plan.bandRows / gpu::BAND_ROWS, warps = tuning::BAND_THREADS / 32;
     const auto blocks = [&](int units)
-    { return static_cast<int64_t>(count) * (plan.sumsPitch / gpu::BAND_COLS) * ceilDiv(window.height, units * gpu::BAND_ROWS); };
+    {
+        return static_cast<int64_t>(count) * (plan.sumsPitch / gpu::BAND_COLS) *
+               ceilDiv(window.height, units * gpu::BAND_ROWS);
+    };
     plan.units = warps;
     while (plan.units > 1 && (window.height <= plan.units / 2 * gpu::BAND_ROWS ||
                               (2 * warps / plan.units <= groups && 2 * blocks(plan.units) < 3 * given.multiprocessors)))
@@ -67,14 +70,16 @@ bool planCorrelate(BandPlan& plan, Extent window, Extent fragment, const MatchCa
 //! False when a block's shared memory is too small.
 bool planValues(BandPlan& plan, Extent window, Extent fragment, const MatchCase& given)
 {
-    const size_t position = given.weighted ? 0 : (plan.wide ? 8 : 4) + (isCorrelation(given.metric) ? 4 * given.frame.channels : 0);
+    const size_t position =
+        given.weighted ? 0 : (plan.wide ? 8 : 4) + (isCorrelation(given.metric) ? 4 * given.frame.channels : 0);
     plan.slabPitch = (gpu::BAND_COLS + fragment.width) | 1;
     const size_t limit = std::min(tuning::BAND_SHARED_BYTES, given.sharedBytes - tuning::TILE_STATIC_BYTES);
     const auto bytes = [&](int rows) { return rows * plan.slabPitch * position; };
     plan.slabRows = tuning::TILE_ROWS;
     while (plan.slabRows > 1 && bytes(plan.slabRows) > limit)
         plan.slabRows /= 2;
-    const size_t bests = sizeof(gpu::TileBest) * ceilDiv(window.width, tuning::TILE_COLS) * ceilDiv(window.height, tuning::TILE_ROWS);
+    const size_t bests =
+        sizeof(gpu::TileBest) * ceilDiv(window.width, tuning::TILE_COLS) * ceilDiv(window.height, tuning::TILE_ROWS);
     plan.valueSharedBytes = std::max(bytes(plan.slabRows), std::min(bests, tuning::BAND_BESTS_BYTES));
     return bytes(plan.slabRows) <= limit;
 }
@@ -93,7 +98,8 @@ bool worthBands(const MatchCase& given, Extent window, Extent fragment, int coun
 BandPlan planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count)
 {
     BandPlan plan = {};
-    if (given.metric == METRIC_SAD || fragment.width > tuning::BAND_WIDTH || !worthBands(given, window, fragment, count))
+    if (given.metric == METRIC_SAD || fragment.width > tuning::BAND_WIDTH ||
+        !worthBands(given, window, fragment, count))
         return plan;
     plan.region = region;
     plan.pitch = roundUp(region.width, 16);
@@ -105,7 +111,8 @@ BandPlan planBands(const MatchCase& given, Extent window, Extent fragment, const
             plan.group = group;
     plan.chunks = roundUp(chunks, plan.group);
     plan.bandRows = roundUp(fragment.height, gpu::BAND_ROWS);
-    plan.bandsEach = static_cast<size_t>(gpu::bandPlanes(given.frame.channels, given.weighted)) * plan.bandRows * plan.chunks * 32;
+    plan.bandsEach =
+        static_cast<size_t>(gpu::bandPlanes(given.frame.channels, given.weighted)) * plan.bandRows * plan.chunks * 32;
     plan.wide = given.weighted || termsOf(fragment, given) > gpu::BAND_TERMS;
     plan.sumsPitch = roundUp(window.width + 15, gpu::BAND_COLS);
     plan.sumsRows = window.height;
@@ -281,8 +288,7 @@ void MatchPlan::make(const MatchCase& given, const FragmentSizes& sizes, const S
 
 // --- tiles -----------------------------------------------------------------------------------------------------------
 
-TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region,
-                   int count)
+TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count)
 {
     const int height = fragment.height, stride = given.frame.pixelStride;
     TilePlan plan = {};

@@ -21,21 +21,44 @@ namespace {
 
 const int LARGEST_TILE = 1 << 22;
 
-//! Transforms of tiles of `cols` x `rows` numbers, positions (cols - width + 1) x (rows - height + 1) of each.
+//! Tiles of `cols` x `rows` numbers, (cols - width + 1) x (rows - height + 1) positions of each.
 struct Tiling
 {
     int cols, rows;
-    double cost; //!< a position of one transform
+    double cost; //!< of all transforms
 };
 
-//! Least even sizes that cv::dft() is quick at, 2 to 8 times the fragment, or the whole area if that is less.
+int planesOf(const Plan& plan, const Term& term)
+{
+    return static_cast<int>(term.taps.size() / (static_cast<size_t>(term.blocks) * plan.height));
+}
+
+//! What is transformed: planes of the picture and sums, a tile; planes of templates, once.
+struct Transforms
+{
+    int planes, sums, templates;
+};
+
+Transforms transformsOf(const Plan& plan)
+{
+    Transforms of = {0, plan.termCount, 0};
+    for (int k = 0; k < plan.termCount; ++k)
+    {
+        of.planes = std::max(of.planes, plan.terms[k].segments[0].plane + planesOf(plan, plan.terms[k]));
+        of.templates += planesOf(plan, plan.terms[k]);
+    }
+    return of;
+}
+
+//! The cheapest of tiles 2 to 8 times as large as the fragment, of sizes that cv::dft() is quick at.
 Tiling tilingOf(const Plan& plan, const SearchWindow& window)
 {
+    const Transforms of = transformsOf(plan);
     Tiling best = {0, 0, DBL_MAX};
     const auto sizeOf = [](int fragment, int positions, int times)
     {
-        return getOptimalDFTSize(
-            static_cast<int>(std::min<int64_t>(static_cast<int64_t>(fragment) * times, int64_t(fragment) + positions - 1)));
+        return getOptimalDFTSize(static_cast<int>(
+            std::min<int64_t>(static_cast<int64_t>(fragment) * times, int64_t(fragment) + positions - 1)));
     };
     for (int timesX = 2; timesX <= 8; ++timesX)
         for (int timesY = 2; timesY <= 8; ++timesY)
@@ -43,19 +66,14 @@ Tiling tilingOf(const Plan& plan, const SearchWindow& window)
             const int cols = sizeOf(plan.width, window.cols, timesX), rows = sizeOf(plan.height, window.rows, timesY);
             if (cols < 0 || rows < 0 || static_cast<int64_t>(cols) * rows > LARGEST_TILE)
                 continue;
-            const int tilesX = detail::ceilDiv(window.cols, cols - plan.width + 1);
-            const int tilesY = detail::ceilDiv(window.rows, rows - plan.height + 1);
+            const double tiles = static_cast<double>(detail::ceilDiv(window.cols, cols - plan.width + 1)) *
+                                 detail::ceilDiv(window.rows, rows - plan.height + 1);
             const double numbers = static_cast<double>(cols) * rows;
-            const double cost = numbers * std::log2(numbers) * tilesX * tilesY / window.cols / window.rows;
+            const double cost = numbers * std::log2(numbers) * (tiles * (of.planes + of.sums) + of.templates);
             if (cost < best.cost)
                 best = {cols, rows, cost};
         }
     return best;
-}
-
-int planesOf(const Plan& plan, const Term& term)
-{
-    return static_cast<int>(term.taps.size() / (static_cast<size_t>(term.blocks) * plan.height));
 }
 
 //! Bytes, as they are, in a corner of a tile of zeros, transformed.
@@ -71,44 +89,15 @@ void transform(const uint8_t* bytes, size_t step, int width, int height, uint8_t
     dft(tile, tile, 0, height);
 }
 
-} // namespace
-
-// Measured on a Xeon with AVX-512 VNNI and, with OPENCV_CPU_DISABLE, without, one thread, sides of 48 to 232 px in 1080p BGR:
-// a product takes this much of the time that a transform takes for one unit of numbers * log2(numbers).
-static double costOfProduct(const KernelTraits& traits) { return traits.bias ? .016 : .03; }
-
-bool transforms(const Plan& plan, const SearchWindow& window)
+//! By term and plane.
+std::vector<std::vector<Mat>> transformedTemplates(const Plan& plan, const Tiling& tiling)
 {
-    if (plan.metric == METRIC_SAD || plan.width < 16 || plan.height < 16)
-        return false;
-    const Tiling tiling = tilingOf(plan, window);
-    double products = 0, count = 0;
-    int planes = plan.channels;
-    for (int k = 0; k < plan.termCount; ++k)
-    {
-        const Term& term = plan.terms[k];
-        if (term.kind != DOT_TERM || std::sqrt(static_cast<double>(plan.width) * plan.height) * planesOf(plan, term) >= 32000)
-            return false;
-        products += static_cast<double>(plan.width) * plan.height * planesOf(plan, term);
-        planes = std::max(planes, term.segments[0].plane + planesOf(plan, term));
-        ++count;
-    }
-    return tiling.cost * (planes + count) < products * costOfProduct(kernelTraitsHere());
-}
-
-TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& window, Buffer& memory, bool parallel)
-{
-    const Tiling tiling = tilingOf(plan, window);
-    const size_t stride = window.cols, termStride = stride * window.rows;
-    uint64_t* const sums = memory.get<uint64_t>(termStride * plan.termCount);
-    int count = 0; // of planes
-    std::vector<std::vector<Mat>> templates(plan.termCount); // by term and plane
+    std::vector<std::vector<Mat>> templates(plan.termCount);
     for (int k = 0; k < plan.termCount; ++k)
     {
         const Term& term = plan.terms[k];
         const size_t step = static_cast<size_t>(term.blocks) * sizeof(uint32_t);
         const uint8_t* const taps = reinterpret_cast<const uint8_t*>(term.taps.data());
-        count = std::max(count, term.segments[0].plane + planesOf(plan, term));
         templates[k].resize(planesOf(plan, term));
         for (size_t p = 0; p < templates[k].size(); ++p)
         {
@@ -116,6 +105,42 @@ TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& w
             transform(taps + p * plan.height * step, step, plan.width, plan.height, 0, templates[k][p]);
         }
     }
+    return templates;
+}
+
+} // namespace
+
+/* A product takes this much of the time that transforms take for one unit of numbers * log2(numbers). Measured on an Intel Xeon
+with AVX-512 VNNI, and with OPENCV_CPU_DISABLE=AVX512-SKX without, one thread, 1920 x 1080 BGR: transforms take 96 to 110 ms for
+SSD of sides of 32 to 64 px, products 29 ms at 32 and 110 ms at 64 px, without VNNI about 140 ms at 32. */
+static double costOfProduct(const KernelTraits& traits) { return traits.bias ? .0055 : .04; }
+
+bool transforms(const Plan& plan, const SearchWindow& window)
+{
+    if (plan.metric == METRIC_SAD || plan.width < 16 || plan.height < 16)
+        return false;
+    double products = 0;
+    for (int k = 0; k < plan.termCount; ++k)
+    {
+        const int planes = planesOf(plan, plan.terms[k]);
+        if (std::sqrt(static_cast<double>(plan.width) * plan.height) * planes >= 32000)
+            return false;
+        products += static_cast<double>(plan.width) * plan.height * planes;
+    }
+    const double cost = products * costOfProduct(kernelTraitsHere()); // of a position
+    const Transforms of = transformsOf(plan);
+    if (cost < 10 * (of.planes + of.sums)) // tiles have more than 2^10 numbers, and these more than there are positions
+        return false;
+    return tilingOf(plan, window).cost < cost * window.cols * window.rows;
+}
+
+TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& window, Buffer& memory, bool parallel)
+{
+    const Tiling tiling = tilingOf(plan, window);
+    const size_t stride = window.cols, termStride = stride * window.rows;
+    uint64_t* const sums = memory.get<uint64_t>(termStride * plan.termCount);
+    const int count = transformsOf(plan).planes;
+    const std::vector<std::vector<Mat>> templates = transformedTemplates(plan, tiling);
     const int cols = tiling.cols - plan.width + 1, rows = tiling.rows - plan.height + 1;
     const int tilesX = detail::ceilDiv(window.cols, cols), tiles = tilesX * detail::ceilDiv(window.rows, rows);
     const auto correlateTiles = [&](const Range& range)
@@ -129,8 +154,8 @@ TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& w
             const int x = tile % tilesX * cols, y = tile / tilesX * rows;
             const int width = std::min(cols, window.cols - x), height = std::min(rows, window.rows - y);
             for (int p = 0; p < count; ++p)
-                transform(planes.pixel(p, x, y), planes.step, width + plan.width - 1, height + plan.height - 1, planes.bias,
-                          pictures[p]);
+                transform(planes.pixel(p, x, y), planes.step, width + plan.width - 1, height + plan.height - 1,
+                          planes.bias, pictures[p]);
             for (int k = 0; k < plan.termCount; ++k)
             {
                 const int first = plan.terms[k].segments[0].plane;
@@ -146,7 +171,8 @@ TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& w
                     const double* const from = total.ptr<double>(r);
                     uint64_t* const to = sums + k * termStride + (y + r) * stride + x;
                     for (int i = 0; i < width; ++i)
-                        to[i] = static_cast<uint64_t>(static_cast<int64_t>(from[i] + .5)); // an integer and no less than 0
+                        to[i] =
+                            static_cast<uint64_t>(static_cast<int64_t>(from[i] + .5)); // an integer and no less than 0
                 }
             }
         }
