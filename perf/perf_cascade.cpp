@@ -13,13 +13,15 @@ using cuda::CascadeClassifierEx;
 
 struct Cascade
 {
-    const char *name, *file;
+    const char *name, *file, *cudaPeer; //!< the file that cv::cuda::CascadeClassifier reads
 };
 
-const Cascade CASCADES[] = {{"alt", "haarcascades/haarcascade_frontalface_alt.xml"},
-                            {"alt2", "haarcascades/haarcascade_frontalface_alt2.xml"},
-                            {"default", "haarcascades/haarcascade_frontalface_default.xml"},
-                            {"lbp", "lbpcascades/lbpcascade_frontalface.xml"}};
+const Cascade CASCADES[] = {
+    {"alt", "haarcascades/haarcascade_frontalface_alt.xml", "haarcascades_cuda/haarcascade_frontalface_alt.xml"},
+    {"alt2", "haarcascades/haarcascade_frontalface_alt2.xml", "haarcascades_cuda/haarcascade_frontalface_alt2.xml"},
+    {"default", "haarcascades/haarcascade_frontalface_default.xml",
+     "haarcascades_cuda/haarcascade_frontalface_default.xml"},
+    {"lbp", "lbpcascades/lbpcascade_frontalface.xml", "lbpcascades/lbpcascade_frontalface.xml"}};
 const auto ALL_CASES =
     testing::Combine(testing::ValuesIn(CASCADES), testing::Values(Size(640, 360), Size(1280, 720), Size(1920, 1080)),
                      testing::Values(1.1, 1.2));
@@ -171,6 +173,29 @@ TEST(Cascade_CpuTogether, detectTogether)
 
 #ifdef HAVE_CUDA
 
+/** cv::cuda::CascadeClassifier on the same picture and factor, until it has its objects. It works on whole factors only, so on far
+fewer windows, and waits for itself. 0: not built, or it fails. */
+double cudaPeerUs(const std::string& file, const cuda::GpuMat& frame, double factor)
+{
+#if CUDATRACKING_CASCADE_CUDA_PEER
+    try
+    {
+        const Ptr<cuda::CascadeClassifier> peer = cuda::CascadeClassifier::create(file);
+        peer->setScaleFactor(factor);
+        peer->setMinNeighbors(3);
+        cuda::GpuMat objects;
+        return medianUs([&] { peer->detectMultiScale(frame, objects); });
+    }
+    catch (const cv::Exception& e)
+    {
+        printf("cv::cuda::CascadeClassifier is left out: %s\n", e.what());
+    }
+#else
+    (void)file, (void)frame, (void)factor;
+#endif
+    return 0.;
+}
+
 //! H200: loads from shared memory at 132 x 32 a clock of 1.98 GHz; 7.5 for a Haar feature, 16 for LBP.
 double floorUs(double nodes, bool lbp) { return nodes * (lbp ? 16. : 7.5) / 8.36e12 * 1e6; }
 
@@ -200,7 +225,9 @@ TEST_P(Cascade_Cuda, detect)
         .set("Mnodes", std::round(nodes / 1e6));
     PerfRow(name, "cuda", "upload", medianUs(upload)).set("bytes", double(picture.total()));
     PerfRow(name, "cuda", "download", medianUs([&] { cascade->convertDetections(objects, 0, found, stream); }));
-    PerfRow(name, "cuda", "call", medianUs([&] { detect(), stream.waitForCompletion(); }));
+    PerfRow(name, "cuda", "call", medianUs([&] { detect(), stream.waitForCompletion(); }))
+        .peer("cuda::CascadeClassifier",
+              cudaPeerUs(folderOf("CUDATRACKING_CASCADES") + "/" + c.cudaPeer, frame, factor));
     const auto whole = [&]
     { cascade->detectMultiScale(frame, found, factor, 3, 0, Size(), Size(), noArray(), stream); };
     PerfRow(name, "cuda", "detectMultiScale", medianUs(whole)).peer("CascadeClassifier", peerUs(file, picture, factor));

@@ -19,7 +19,7 @@ using cuda::GpuMat;
 
 struct Case
 {
-    const char* name;
+    std::string name;
     Size frame, fragment;
     int type, count, reach; //!< reach: how far the area goes beyond the fragment on each side; 0: whole frame
     int metric;
@@ -46,6 +46,18 @@ const Case CASES[] = {
     {"C_SSD", Size(1920, 1080), Size(64, 64), CV_8UC3, 1, 0, FragmentMatcher::SSD, false, 0},
     {"C_ZNCC", Size(1920, 1080), Size(64, 64), CV_8UC3, 1, 0, FragmentMatcher::ZNCC, false, 0},
 };
+
+//! A BGR fragment of each side in 1080p, for curves (scripts/fragment_matcher_plots.sh).
+std::vector<Case> plotCases()
+{
+    const char* const metrics[] = {"SAD", "SSD", "ZNCC"};
+    std::vector<Case> cases;
+    for (const int metric : {FragmentMatcher::SAD, FragmentMatcher::SSD, FragmentMatcher::ZNCC})
+        for (const int side : {8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 200, 232})
+            cases.push_back({cv::format("%s_%d", metrics[metric], side), Size(1920, 1080), Size(side, side), CV_8UC3, 1, 0,
+                             metric, false, 0});
+    return cases;
+}
 
 void PrintTo(const Case& c, std::ostream* os) { *os << c.name; }
 
@@ -152,28 +164,37 @@ double matchTemplateUs(const Case& c, const Input& input)
         });
 }
 
-typedef perf::TestBaseWithParam<tuple<Case, int>> FragmentMatcher_Cpu; // case, threads (0: all)
-
-PERF_TEST_P(FragmentMatcher_Cpu, match, testing::Combine(testing::ValuesIn(CASES), testing::Values(1, 0)))
+class FragmentMatcher_Cpu : public perf::TestBaseWithParam<tuple<Case, int>> // case, threads (0: all)
 {
-    struct Threads
+protected:
+    void measure()
     {
-        explicit Threads(int count) { setNumThreads(count > 0 ? count : -1); }
-        ~Threads() { setNumThreads(-1); }
-    };
-    const Case c = get<0>(GetParam());
-    const Input input(c);
-    const Threads threads(get<1>(GetParam()));
-    const Ptr<FragmentMatcher> matcher = makeMatcher(c, input);
-    Mat locations, scores, confidence;
-    declare.in(input.frame).time(5);
-    TEST_CYCLE() { matcher->match(input.frame, input.areas, locations, scores, confidence); }
-    input.checkLocations(locations);
+        struct Threads
+        {
+            explicit Threads(int count) { setNumThreads(count > 0 ? count : -1); }
+            ~Threads() { setNumThreads(-1); }
+        };
+        const Case c = get<0>(GetParam());
+        const Input input(c);
+        const Threads threads(get<1>(GetParam()));
+        const Ptr<FragmentMatcher> matcher = makeMatcher(c, input);
+        Mat locations, scores, confidence;
+        declare.in(input.frame).time(5);
+        TEST_CYCLE() { matcher->match(input.frame, input.areas, locations, scores, confidence); }
+        input.checkLocations(locations);
 
-    PerfRow row(c.name, "cpu", "call", calcMetrics().median / getTickFrequency() * 1e6);
-    row.set("positions", input.positions).set("bytes", input.bytes);
-    row.peer(peerName(c, "matchTemplate"), matchTemplateUs(c, input)).set("threads", getNumThreads());
-    SANITY_CHECK_NOTHING();
+        PerfRow row(c.name, "cpu", "call", calcMetrics().median / getTickFrequency() * 1e6);
+        row.set("positions", input.positions).set("bytes", input.bytes);
+        row.peer(peerName(c, "matchTemplate"), matchTemplateUs(c, input)).set("threads", getNumThreads());
+        SANITY_CHECK_NOTHING();
+    }
+};
+typedef FragmentMatcher_Cpu FragmentMatcher_CpuPlots;
+
+PERF_TEST_P(FragmentMatcher_Cpu, match, testing::Combine(testing::ValuesIn(CASES), testing::Values(1, 0))) { measure(); }
+PERF_TEST_P(FragmentMatcher_CpuPlots, match, testing::Combine(testing::ValuesIn(plotCases()), testing::Values(1)))
+{
+    measure();
 }
 
 #ifdef HAVE_CUDA
@@ -217,67 +238,73 @@ double cudaTemplateMatchingUs(const Case& c, const Input& input, const GpuMat& f
 
 #endif
 
-typedef perf::TestBaseWithParam<Case> FragmentMatcher_Cuda;
-
-PERF_TEST_P(FragmentMatcher_Cuda, match, testing::ValuesIn(CASES))
+class FragmentMatcher_Cuda : public perf::TestBaseWithParam<Case>
 {
-    if (cuda::getCudaEnabledDeviceCount() <= 0)
-        throw SkipTestException("no CUDA device on this machine");
+protected:
+    void measure()
+    {
+        if (cuda::getCudaEnabledDeviceCount() <= 0)
+            throw SkipTestException("no CUDA device on this machine");
 #ifdef HAVE_CUDA
-    const Case c = GetParam();
-    const Input input(c);
-    const Ptr<FragmentMatcher> matcher = makeMatcher(c, input);
-    cuda::Stream stream;
-    cuda::HostMem pinned(input.frame), hostAreas(Mat(input.areas, true));
-    const int n = c.count, k = c.peaks;
-    cuda::HostMem hostLocations(n, k, CV_32SC2), hostScores(n, k, CV_32FC1), hostConfidence(n, 1, CV_32FC1);
-    GpuMat frame, areas, locations, scores, confidence;
-    const auto upload = [&]
-    {
-        frame.upload(pinned, stream);
-        areas.upload(hostAreas, stream);
-        stream.waitForCompletion();
-    };
-    const auto match = [&]
-    { matcher->match(frame, areas, locations, scores, confidence, noArray(), noArray(), stream); };
-    const auto download = [&]
-    {
-        locations.download(hostLocations, stream);
-        scores.download(hostScores, stream);
-        confidence.download(hostConfidence, stream);
-        stream.waitForCompletion();
-    };
-    upload(), match(), download();
-    input.checkLocations(hostLocations.createMatHeader());
+        const Case c = GetParam();
+        const Input input(c);
+        const Ptr<FragmentMatcher> matcher = makeMatcher(c, input);
+        cuda::Stream stream;
+        cuda::HostMem pinned(input.frame), hostAreas(Mat(input.areas, true));
+        const int n = c.count, k = c.peaks;
+        cuda::HostMem hostLocations(n, k, CV_32SC2), hostScores(n, k, CV_32FC1), hostConfidence(n, 1, CV_32FC1);
+        GpuMat frame, areas, locations, scores, confidence;
+        const auto upload = [&]
+        {
+            frame.upload(pinned, stream);
+            areas.upload(hostAreas, stream);
+            stream.waitForCompletion();
+        };
+        const auto match = [&]
+        { matcher->match(frame, areas, locations, scores, confidence, noArray(), noArray(), stream); };
+        const auto download = [&]
+        {
+            locations.download(hostLocations, stream);
+            scores.download(hostScores, stream);
+            confidence.download(hostConfidence, stream);
+            stream.waitForCompletion();
+        };
+        upload(), match(), download();
+        input.checkLocations(hostLocations.createMatHeader());
 
-    const double kernelUs = graphMedianUs(stream, match);
-    locations.setTo(Scalar::all(-7), stream);
-    TEST_CYCLE()
-    {
-        match();
-        stream.waitForCompletion();
-    }
-    download();
-    input.checkLocations(hostLocations.createMatHeader());
+        const double kernelUs = graphMedianUs(stream, match);
+        locations.setTo(Scalar::all(-7), stream);
+        TEST_CYCLE()
+        {
+            match();
+            stream.waitForCompletion();
+        }
+        download();
+        input.checkLocations(hostLocations.createMatHeader());
 
-    const double callUs = calcMetrics().median / getTickFrequency() * 1e6,
-                 peerUs = cudaTemplateMatchingUs(c, input, frame);
-    const std::string peer = peerName(c, "cuda::TemplateMatching");
-    PerfRow(c.name, "cuda", "kernel", kernelUs)
-        .set("floor_us", c.floorUs)
-        .set("positions", input.positions)
-        .set("bytes", input.bytes)
-        .peer(peer, peerUs);
-    PerfRow(c.name, "cuda", "call", callUs).set("positions", input.positions).peer(peer, peerUs);
-    // What the peer's time stands for: up to the results on the host.
-    PerfRow(c.name, "cuda", "whole", medianUs([&] { match(), download(); }))
-        .set("positions", input.positions)
-        .peer(peer, peerUs);
-    PerfRow(c.name, "cuda", "upload", medianUs(upload))
-        .set("bytes", static_cast<double>(input.frame.total() * input.frame.elemSize() + 16. * n));
-    PerfRow(c.name, "cuda", "download", medianUs(download)).set("bytes", (12. * k + 4) * n);
-    SANITY_CHECK_NOTHING();
+        const double callUs = calcMetrics().median / getTickFrequency() * 1e6,
+                     peerUs = cudaTemplateMatchingUs(c, input, frame);
+        const std::string peer = peerName(c, "cuda::TemplateMatching");
+        PerfRow(c.name, "cuda", "kernel", kernelUs)
+            .set("floor_us", c.floorUs)
+            .set("positions", input.positions)
+            .set("bytes", input.bytes)
+            .peer(peer, peerUs);
+        PerfRow(c.name, "cuda", "call", callUs).set("positions", input.positions).peer(peer, peerUs);
+        // What the peer's time stands for: up to the results on the host.
+        PerfRow(c.name, "cuda", "whole", medianUs([&] { match(), download(); }))
+            .set("positions", input.positions)
+            .peer(peer, peerUs);
+        PerfRow(c.name, "cuda", "upload", medianUs(upload))
+            .set("bytes", static_cast<double>(input.frame.total() * input.frame.elemSize() + 16. * n));
+        PerfRow(c.name, "cuda", "download", medianUs(download)).set("bytes", (12. * k + 4) * n);
+        SANITY_CHECK_NOTHING();
 #endif
-}
+    }
+};
+typedef FragmentMatcher_Cuda FragmentMatcher_CudaPlots;
+
+PERF_TEST_P(FragmentMatcher_Cuda, match, testing::ValuesIn(CASES)) { measure(); }
+PERF_TEST_P(FragmentMatcher_CudaPlots, match, testing::ValuesIn(plotCases())) { measure(); }
 
 }} // namespace opencv_test

@@ -4,7 +4,7 @@
 #
 #   scripts/bundle.sh [--peers] [--output=FOLDER] [options of scripts/build.sh, such as --cuda-arch=9.0]
 #
-#   --peers           with the contrib CUDA modules that the perf tests compare with: carries NPP, takes cuFFT from the
+#   --peers           with the contrib CUDA modules that tests and perf tests compare with: carries NPP, takes cuFFT from the
 #                     target. Without the samples
 #   --output=FOLDER   another folder than build/bundle; what is in it is deleted
 #   --help
@@ -90,7 +90,9 @@ for folder in haarcascades lbpcascades; do
     [ ! -d "$SOURCES/opencv/data/$folder" ] || cp -r "$SOURCES/opencv/data/$folder" "$BUNDLE/data/"
 done
 mkdir "$BUNDLE/data/haarcascades_cuda"
-for file in eye frontalface_alt2 profileface; do
+old=(eye frontalface_alt2 profileface)
+[ "$PEERS" = 0 ] || old+=(frontalface_alt frontalface_default) # those that the peer is measured with
+for file in "${old[@]}"; do
     [ ! -d "$SOURCES/opencv/data/haarcascades_cuda" ] ||
         cp "$SOURCES/opencv/data/haarcascades_cuda/haarcascade_$file.xml" "$BUNDLE/data/haarcascades_cuda/"
 done

@@ -33,6 +33,7 @@ cd "$REPO_ROOT"
 mapfile -t sources < <(find include src test perf samples misc -type f \( -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' \) | sort)
 mapfile -t public_headers < <(find include -name '*.hpp' | sort)
 mapfile -t core_headers < <(find src -mindepth 2 -name core.hpp | sort)
+mapfile -t fuzz_sources < <(find test/fuzz -name '*.cc' | sort)
 mapfile -t shell_scripts < <(find scripts .ci -type f \( -name '*.sh' -o -path '*/.ci/run' \) | sort)
 
 include_flags=(-I "$REPO_ROOT/include" -I "$BUILD_DIR")
@@ -78,6 +79,18 @@ alone()
     return $status
 }
 
+# fuzzers FILE...: as programs that run files, and for libFuzzer.
+fuzzers()
+{
+    local file status=0 define
+    for file in "$@"; do
+        for define in CUDATRACKING_FUZZ_MAIN=1 CUDATRACKING_LIBFUZZER=1; do
+            c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only "-D$define" "${include_flags[@]}" "$REPO_ROOT/$file" || status=1
+        done
+    done
+    return $status
+}
+
 each_bash_n() { local script status=0; for script in "$@"; do bash -n "$script" || status=1; done; return $status; }
 
 [ "$FIX" = 0 ] || "$BUILD_ROOT/venv/bin/clang-format" -i --style=file "${sources[@]}"
@@ -97,6 +110,7 @@ check "OpenCV's binding parser reads ${#public_headers[@]} public headers" \
     "$PYTHON" scripts/lib/parse_headers.py "$SOURCES/opencv/modules/python/src2" "${public_headers[@]}"
 check "${#public_headers[@]} public headers compile alone" alone "${public_headers[@]}"
 check "${#core_headers[@]} core.hpp compile alone, without CUDA" alone "${core_headers[@]}"
+check "${#fuzz_sources[@]} fuzz targets compile" fuzzers "${fuzz_sources[@]}"
 check "bash reads ${#shell_scripts[@]} scripts" each_bash_n "${shell_scripts[@]}"
 if [ -x "$BUILD_ROOT/venv/bin/shellcheck" ]; then
     check "shellcheck" "$BUILD_ROOT/venv/bin/shellcheck" -x -P SCRIPTDIR -S warning "${shell_scripts[@]}"

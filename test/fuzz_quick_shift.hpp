@@ -59,13 +59,15 @@ struct QuickShiftCase
         MEAN = 128,
         STATISTICS = 256,
         CONNECT = 512,
-        USED = 1024 //!< the instance has computed something else before
+        USED = 1024, //!< the instance has computed something else before
+        ADJACENCY = 2048,
+        COUNTS = 4096
     };
 
     QuickShiftParams params, before;
     Way way;
-    std::vector<Mat> images;
-    Mat mask, colours, earlier; //!< colours: for means; earlier: what a used instance computed before
+    std::vector<Mat> images, masks; //!< of a batch; no masks: none
+    Mat mask, colours, earlier;     //!< colours: for means; earlier: what a used instance computed before
     Size tile;
     int calls, minSize;
     double tau;
@@ -141,6 +143,22 @@ inline Mat randomMask(RNG& rng, Size size)
     return mask;
 }
 
+//! What came to be drawn later has its own numbers, so that the cases stay what they were.
+inline void giveStack(RNG rng, Size size, QuickShiftCase& c)
+{
+    c.calls |= rng.uniform(0, 4) * QuickShiftCase::ADJACENCY;
+    if (c.way != QuickShiftCase::BATCH)
+        return;
+    vconcat(c.images, c.colours);
+    if (onceIn(rng, 2))
+        c.colours = randomColours(rng, Size(size.width, size.height * static_cast<int>(c.images.size())),
+                                  CV_MAKETYPE(oneOf<int>(rng, {CV_8U, CV_16U, CV_32F}), rng.uniform(1, 5)));
+    if (!onceIn(rng, 2))
+        return;
+    for (size_t i = 0; i < c.images.size(); ++i)
+        c.masks.push_back(onceIn(rng, 3) ? Mat() : randomMask(rng, size));
+}
+
 inline QuickShiftCase makeQuickShiftCase(int64 seed, int64 number)
 {
     RNG rng = rngOf(seed + 1000003, number);
@@ -177,6 +195,7 @@ inline QuickShiftCase makeQuickShiftCase(int64 seed, int64 number)
     if (c.calls & QuickShiftCase::USED)
         c.earlier = randomColours(rng, earlier, CV_MAKETYPE(CV_8U, rng.uniform(1, 5)));
     c.work = pairsOf(size, c.params);
+    giveStack(rngOf(seed + 2000003, number), size, c);
     const char* ways[] = {"picture", "batch", "tiles", "tiles by CUDA"};
     c.what =
         cv::format("%zu x %d x %d %s, %s, sigma %.17g, maxDist %.17g, scales %.9g %.9g %.9g %.9g, radius %d, "
@@ -239,8 +258,17 @@ public:
         }
         if (c.calls & QuickShiftCase::CONTOURS)
             q->getLabelContourMask(a.out("contours", size, CV_8UC1), c.thick, a.stream());
-        if (c.way != QuickShiftCase::BATCH)
-            ofOnePicture(size);
+        if (c.calls & QuickShiftCase::COUNTS)
+            q->getSuperpixelCounts(a.out("counts of pictures", Size(1, static_cast<int>(c.images.size())), CV_32SC1),
+                                   a.stream());
+        if (c.calls & QuickShiftCase::MEAN)
+            q->getMeanColor(a.in(c.colours), a.out("mean", size, c.colours.type()), a.stream());
+        ofSuperpixels("");
+        if ((c.calls & QuickShiftCase::CONNECT) == 0)
+            return;
+        a.number("connected", q->enforceConnectivity(c.minSize, a.stream()));
+        q->getLabels(a.out("connected labels", size, CV_32SC1), a.stream());
+        ofSuperpixels("connected ");
     }
 
     const QuickShiftCase& c;
@@ -253,29 +281,25 @@ private:
         std::vector<GpuMat> onDevice;
         std::vector<Mat> onHost;
         const _InputArray& images = a.list(c.images, a.engine() == Engine::CUDA);
+        const _InputArray& masks = c.masks.empty() ? noArray() : a.list(c.masks, a.engine() == Engine::CUDA);
         const bool device = a.engine() == Engine::CUDA && !c.labelsOnHost;
         if (device)
-            q->computeBatch(images, onDevice, a.stream());
+            q->computeBatch(images, onDevice, masks, a.stream());
         else
-            q->computeBatch(images, onHost, a.stream());
+            q->computeBatch(images, onHost, masks, a.stream());
         if (device)
             a.stream().waitForCompletion();
         for (size_t i = 0; i < c.images.size(); ++i)
             a.value(cv::format("labels %zu", i), device ? Mat(onDevice[i]) : onHost[i]);
     }
 
-    void ofOnePicture(Size size)
+    //! What speaks of the present labels.
+    void ofSuperpixels(const std::string& name)
     {
-        if (c.calls & QuickShiftCase::MEAN)
-            q->getMeanColor(a.in(c.colours), a.out("mean", size, c.colours.type()), a.stream());
         if (c.calls & QuickShiftCase::STATISTICS)
-            statistics("");
-        if ((c.calls & QuickShiftCase::CONNECT) == 0)
-            return;
-        a.number("connected", q->enforceConnectivity(c.minSize, a.stream()));
-        q->getLabels(a.out("connected labels", size, CV_32SC1), a.stream());
-        if (c.calls & QuickShiftCase::STATISTICS)
-            statistics("connected ");
+            statistics(name);
+        if (c.calls & QuickShiftCase::ADJACENCY)
+            q->getAdjacency(a.out(name + "pairs", Size(1, 0), CV_32SC2), a.stream());
     }
 
     void statistics(const std::string& name)

@@ -17,26 +17,16 @@ class QuickShiftTruth
 public:
     explicit QuickShiftTruth(const QuickShiftCase& c) : options_(optionsOf(c)), points_(c.images[0], options_), c_(c)
     {
-        const double sigma = c.params.sigma, R = c.params.radius();
-        double largest = 0; // scaled colour
-        for (int y = 0; y < c.images[0].rows; ++y)
-            for (int x = 0; x < c.images[0].cols; ++x)
-                for (int k = 0; points_.valid(x, y) && k < points_.K; ++k)
-                    largest = std::max(largest, std::abs(c.params.scales[k] * at(x, y)[k]));
-        hopeless_ = largest > 1e6;
-        // Weights have 23 fractional bits; scaled colours are floats before they are subtracted.
-        densityError_ = 2e-5 + 6e-8 * std::min((2 * R + 1) * (2 * R + 1), static_cast<double>(c.images[0].total())) +
-                        2e-6 * largest / sigma;
-        distanceError_ = 5e-7 * largest;
+        const double R = c.params.radius();
+        // As the header says: of the density itself, and of each other pixel of the window; a density is at least 1.
+        densityError_ =
+            2e-5 + std::ldexp(1., -24) * std::min((2 * R + 1) * (2 * R + 1), static_cast<double>(c.images[0].total()));
         density_ = Mat::zeros(c.images[0].size(), CV_64F);
         for (int y = 0; y < density_.rows; ++y)
             for (int x = 0; x < density_.cols; ++x)
                 if (points_.valid(x, y))
                     density_.at<double>(y, x) = oracle::densityAt(points_, x, y);
     }
-
-    //! Colours so far apart that the bounds would say nothing.
-    bool hopeless() const { return hopeless_; }
 
     std::string checkDensity(const Mat& density) const
     {
@@ -84,8 +74,6 @@ private:
         return o;
     }
 
-    const double* at(int x, int y) const { return points_.f.ptr<double>(y) + x * points_.K; }
-
     std::string checkParent(int x, int y, int parent, float distance) const
     {
         const float inf = std::numeric_limits<float>::infinity();
@@ -102,9 +90,9 @@ private:
         if (parent != i)
         {
             nearest = std::sqrt(points_.squared(x, y, px, py));
-            if (std::abs(nearest - distance) > 1e-6 * nearest + distanceError_)
+            if (std::abs(nearest - distance) > 1e-6 * nearest)
                 return cv::format("distance %.9g instead of %.9g", distance, nearest);
-            if (nearest > options_.maxDist * (1 + 1e-6) + distanceError_ ||
+            if (nearest > options_.maxDist * (1 + 1e-6) ||
                 std::max(std::abs(px - x), std::abs(py - y)) > c_.params.search())
                 return "the parent is too far away";
             if (density_.at<double>(py, px) < mine * (1 - slack))
@@ -114,9 +102,8 @@ private:
         points_.visit(x, y, c_.params.search(),
                       [&](int u, int v)
                       {
-                          nearer = nearer ||
-                                   (density_.at<double>(v, u) > mine * (1 + slack) &&
-                                    std::sqrt(points_.squared(x, y, u, v)) < nearest * (1 - 1e-6) - 2 * distanceError_);
+                          nearer = nearer || (density_.at<double>(v, u) > mine * (1 + slack) &&
+                                              std::sqrt(points_.squared(x, y, u, v)) < nearest * (1 - 1e-6));
                       });
         return nearer ? "another pixel of higher density is nearer" : "";
     }
@@ -125,8 +112,7 @@ private:
     const oracle::QuickShiftPoints points_;
     const QuickShiftCase& c_;
     Mat density_;
-    double densityError_, distanceError_;
-    bool hopeless_;
+    double densityError_;
 };
 
 //! Labels when links longer than tau are cut; `count`: how many.
@@ -155,6 +141,20 @@ inline Mat contoursOf(const Mat& labels, bool thick)
             mask.at<uchar>(y, x) = (thick ? count > 1 : thin) ? 255 : 0;
         }
     return mask;
+}
+
+//! Pairs of labels of 4-neighbours, ascending.
+inline Mat pairsOf(const Mat& labels)
+{
+    std::set<std::pair<int, int>> pairs;
+    for (int i = 0; i < static_cast<int>(labels.total()); ++i)
+        for (const int n : scenes::neighbours4(labels.size(), i))
+            if (labels.ptr<int>()[i] >= 0 && labels.ptr<int>()[n] > labels.ptr<int>()[i])
+                pairs.insert(std::make_pair(labels.ptr<int>()[i], labels.ptr<int>()[n]));
+    Mat list;
+    for (const auto& pair : pairs)
+        list.push_back(Vec2i(pair.first, pair.second));
+    return list;
 }
 
 inline Mat areasOf(const Mat& labels, int count)
@@ -189,7 +189,10 @@ inline Outputs consequencesOf(const QuickShiftCase& c, const Mat& parents, const
     }
     o.emplace_back("heights", heights);
     o.emplace_back("counts", counts);
+    o.emplace_back("pairs", pairsOf(labels));
+    o.emplace_back("counts of pictures", Mat(1, 1, CV_32S, Scalar(count)));
     o.emplace_back("connected labels", scenes::joinedPieces(labels, c.minSize));
+    o.emplace_back("connected pairs", pairsOf(o.back().second));
     return o;
 }
 

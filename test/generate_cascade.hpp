@@ -14,11 +14,14 @@ class CascadeGenerator
 public:
     CascadeGenerator(uint64 seed, const Mat& picture) : rng_(seed), gray_(oracleGray(picture)) {}
 
-    OracleCascade make()
+    //! @param window empty: any.
+    OracleCascade make(Size window = Size())
     {
         OracleCascade c;
         c.haar = rng_.uniform(0, 3) > 0;
         c.window = Size(rng_.uniform(6, 30), rng_.uniform(6, 30));
+        if (!window.empty())
+            c.window = window;
         const bool odd = rng_.uniform(0, 3) == 0; // weights that are no integers
         const int features = rng_.uniform(3, 25), stages = rng_.uniform(0, 4) == 0 ? 1 : rng_.uniform(1, 7);
         for (int i = 0; i < features; ++i)
@@ -104,6 +107,16 @@ private:
     RNG rng_;
     Mat gray_;
 };
+
+//! The same cascade for larger windows.
+inline OracleCascade enlarged(OracleCascade c, int times)
+{
+    c.window *= times;
+    for (OracleFeature& feature : c.features)
+        for (Rect& r : feature.rects)
+            r = Rect(r.tl() * times, r.size() * times);
+    return c;
+}
 
 //! Of the new format.
 inline void writeFeature(FileStorage& fs, const OracleFeature& f, bool haar)

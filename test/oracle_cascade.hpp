@@ -231,10 +231,12 @@ inline std::vector<float> oracleScales(Size window, Size picture, const CascadeC
     return kept;
 }
 
-//! Candidates in the order of a single thread. @param stripes of the first layer.
+//! Candidates in the order of a single thread. @param stripes of the first layer. @param passes windows of the grid, those not
+//! skipped, those with contrast, and those that passed each stage.
 inline void oracleScan(const OracleCascade& c, const Mat& gray, float s, int& stripes, std::vector<Rect>& boxes,
-                       std::vector<double>& weights)
+                       std::vector<double>& weights, std::vector<int>& passes)
 {
+    passes.assign(3 + c.stages.size(), 0);
     OracleLayer layer(c, gray, Size(cvRound(gray.cols / s), cvRound(gray.rows / s)));
     const int step = s >= 2 ? 1 : 2;
     const int columns = std::max(layer.size().width + 1 - c.window.width, 0);
@@ -245,12 +247,17 @@ inline void oracleScan(const OracleCascade& c, const Mat& gray, float s, int& st
         return;
     const int stripe = std::max((rows / step + stripes - 1) / stripes, 1) * step;
     for (int y = 0; y < std::min(rows, stripes * stripe); y += step)
+    {
+        passes[0] += (columns + step - 1) / step;
         for (int x = 0; x < columns; x += step)
         {
+            ++passes[1];
             if (!layer.setWindow(Point(x, y)))
                 continue;
             double weight = 0.;
             const int failed = layer.failedStage(weight);
+            for (int k = 0; k <= (failed < 0 ? int(c.stages.size()) : failed); ++k)
+                ++passes[2 + k];
             if (failed < 0)
             {
                 boxes.emplace_back(cvRound(x * s), cvRound(y * s), cvRound(c.window.width * s),
@@ -260,6 +267,7 @@ inline void oracleScan(const OracleCascade& c, const Mat& gray, float s, int& st
             else if (failed == 0)
                 x += step;
         }
+    }
 }
 
 inline bool oracleSimilar(const Rect& a, const Rect& b)
@@ -335,16 +343,41 @@ inline void oracleObjects(CascadeResults& r, int minNeighbors, int stages, Size 
     }
 }
 
-//! @param p minNeighbors above 0.
-inline CascadeResults oracleDetect(const OracleCascade& c, const Mat& picture, const CascadeCase& p)
+//! Drops candidates whose centre the mask has at 0.
+inline void oracleMask(const Mat& mask, std::vector<Rect>& boxes, std::vector<double>& weights)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < boxes.size(); ++i)
+    {
+        const Rect b = boxes[i];
+        if (mask.at<uchar>(std::min(b.y + b.height / 2, mask.rows - 1), std::min(b.x + b.width / 2, mask.cols - 1)))
+        {
+            boxes[kept] = b;
+            weights[kept++] = weights[i];
+        }
+    }
+    boxes.resize(kept);
+    weights.resize(kept);
+}
+
+//! @param p minNeighbors above 0. @param passes one row a scale.
+inline CascadeResults oracleDetect(const OracleCascade& c, const Mat& picture, const CascadeCase& p,
+                                   const Mat& mask = Mat(), std::vector<std::vector<int>>* passes = nullptr)
 {
     CascadeResults r;
     const Mat gray = oracleGray(picture);
     int stripes = -1;
     std::vector<Rect> boxes;
     std::vector<double> weights;
+    std::vector<int> counts;
     for (float s : oracleScales(c.window, gray.size(), p))
-        oracleScan(c, gray, s, stripes, boxes, weights);
+    {
+        oracleScan(c, gray, s, stripes, boxes, weights, counts);
+        if (passes)
+            passes->push_back(counts);
+    }
+    if (!mask.empty())
+        oracleMask(mask, boxes, weights);
     r.raw = boxes;
     r.rawWeights = weights;
     oracleObjects(r, p.minNeighbors, int(c.stages.size()), gray.size());

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// cv::CascadeClassifier, where this build has it.
+// cv::CascadeClassifier and cv::cuda::CascadeClassifier, where this build has them.
 #ifndef OPENCV_CUDATRACKING_TEST_PEER_CASCADE_HPP
 #define OPENCV_CUDATRACKING_TEST_PEER_CASCADE_HPP
 
@@ -16,6 +16,14 @@
 #define CUDATRACKING_CASCADE_PEER 1
 #else
 #define CUDATRACKING_CASCADE_PEER 0
+#endif
+
+// Its Haar cascades are cudalegacy's.
+#if defined HAVE_CUDA && defined HAVE_OPENCV_CUDAOBJDETECT && defined HAVE_OPENCV_CUDALEGACY
+#include "opencv2/cudaobjdetect.hpp"
+#define CUDATRACKING_CASCADE_CUDA_PEER 1
+#else
+#define CUDATRACKING_CASCADE_CUDA_PEER 0
 #endif
 
 #endif // OPENCV_CUDATRACKING_TEST_PEER_CASCADE_HPP

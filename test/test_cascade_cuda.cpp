@@ -93,16 +93,6 @@ std::vector<Mat> mixedPictures(RNG& rng)
             randomPicture(rng, Size(301, 77), CV_8UC1)};
 }
 
-//! The same cascade for larger windows.
-OracleCascade enlarged(OracleCascade c, int times)
-{
-    c.window *= times;
-    for (OracleFeature& feature : c.features)
-        for (Rect& r : feature.rects)
-            r = Rect(r.tl() * times, r.size() * times);
-    return c;
-}
-
 // --- cascades --------------------------------------------------------------------------------------------------------
 
 class CUDA_CascadeShipped : public ::testing::TestWithParam<std::string>

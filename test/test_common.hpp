@@ -94,6 +94,29 @@ template <typename T> Mat columnOf(const std::vector<T>& values)
     return Mat(static_cast<int>(values.size()), 1, type, const_cast<T*>(values.data())).clone();
 }
 
+//! The call throws, and the message has all of these words.
+template <typename Call> void expectRefused(const Call& call, const std::vector<std::string>& words)
+{
+    try
+    {
+        call();
+        ADD_FAILURE() << "was accepted; '" << words[0] << "' was to be refused";
+    }
+    catch (const cv::Exception& e)
+    {
+        for (const std::string& word : words)
+            EXPECT_NE(std::string::npos, std::string(e.what()).find(word))
+                << "'" << word << "' is not in: " << e.what();
+    }
+}
+
+//! An array of three dimensions, as a channels-first picture is.
+inline Mat cube(int type = CV_8UC1)
+{
+    const int sizes[] = {3, 48, 64};
+    return Mat(3, sizes, type, Scalar::all(1));
+}
+
 } // namespace opencv_test
 
 #endif // OPENCV_CUDATRACKING_TEST_COMMON_HPP

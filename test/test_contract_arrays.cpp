@@ -11,29 +11,6 @@ namespace opencv_test { namespace {
 
 using namespace scenes;
 
-//! The call throws, and the message has all of these words.
-template <typename Call> void expectRefused(const Call& call, const std::vector<std::string>& words)
-{
-    try
-    {
-        call();
-        ADD_FAILURE() << "was accepted; '" << words[0] << "' was to be refused";
-    }
-    catch (const cv::Exception& e)
-    {
-        for (const std::string& word : words)
-            EXPECT_NE(std::string::npos, std::string(e.what()).find(word))
-                << "'" << word << "' is not in: " << e.what();
-    }
-}
-
-//! An array of three dimensions, as a channels-first picture is.
-Mat cube(int type = CV_8UC1)
-{
-    const int sizes[] = {3, 48, 64};
-    return Mat(3, sizes, type, Scalar::all(1));
-}
-
 Scene smallScene(int count, int peaks)
 {
     RNG rng(9400);

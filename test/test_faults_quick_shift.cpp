@@ -19,6 +19,7 @@ public:
     static const int EMPTY = 1; //!< without results
     static const int SMALL =
         2; //!< the results are of a smaller picture: memory has to grow. Not with the getters of both
+    static const int STACK = 4; //!< the results are of two pictures
 
     Picture(Engine engine, int variant) : cuda(engine == Engine::CUDA), q(QuickShift::create(2., 20., 0.3))
     {
@@ -28,17 +29,25 @@ public:
         second = randomPicture(rng, size, CV_8UC3, 5);
         mask = Mat(size, CV_8UC1);
         rng.fill(mask, RNG::UNIFORM, 0, 5);
+        vconcat(second, second, both);
         if (cuda)
         {
             stream_ = cv::cuda::Stream();
             firstOnDevice.upload(first);
             secondOnDevice.upload(second);
             maskOnDevice.upload(mask);
+            bothOnDevice.upload(both);
             pictures = _InputArray(onDevice = {secondOnDevice, secondOnDevice});
+            masks = _InputArray(masksOnDevice = {maskOnDevice, GpuMat()});
         }
         else
+        {
             pictures = _InputArray(onHost = {second, second});
-        if ((variant & EMPTY) == 0)
+            masks = _InputArray(masksOnHost = {mask, Mat()});
+        }
+        if (variant & STACK)
+            computeBatch();
+        else if ((variant & EMPTY) == 0)
             q->compute(array(first, firstOnDevice), noArray(), stream());
         wait();
     }
@@ -56,6 +65,7 @@ public:
     _InputArray colours() const { return array(first, firstOnDevice); }
     _OutputArray out(int i) { return cuda ? _OutputArray(device[i]) : _OutputArray(host[i]); }
     void compute() { q->compute(array(second, secondOnDevice), array(mask, maskOnDevice), stream()); }
+    void computeBatch() { q->computeBatch(pictures, noArray(), masks, stream()); }
 
     Outputs given()
     {
@@ -75,9 +85,11 @@ public:
         const Results r = resultsOf(*q);
         Mat cut;
         q->segment(5., cut);
-        Mat heights, counts;
+        Mat heights, counts, ofPictures;
         q->getMergeHeights(heights, counts);
+        q->getSuperpixelCounts(ofPictures);
         return {{"labels", r.labels},
+                {"superpixels of each picture", ofPictures},
                 {"density", r.density},
                 {"parents", r.parents},
                 {"distances", r.distances},
@@ -90,11 +102,11 @@ public:
 
     const bool cuda;
     const Ptr<QuickShift> q;
-    Mat first, second, mask, host[4];
-    GpuMat firstOnDevice, secondOnDevice, maskOnDevice, device[4];
-    std::vector<Mat> onHost;
-    std::vector<GpuMat> onDevice;
-    _InputArray pictures;
+    Mat first, second, mask, both, host[4]; //!< both: pictures of the stack
+    GpuMat firstOnDevice, secondOnDevice, maskOnDevice, bothOnDevice, device[4];
+    std::vector<Mat> onHost, masksOnHost;
+    std::vector<GpuMat> onDevice, masksOnDevice;
+    _InputArray pictures, masks;
     int number = 0;
 
 private:
@@ -109,7 +121,8 @@ std::vector<S> computations()
         {"compute", EAGER, [](Picture& p) { p.compute(); }},
         {"compute, no mask", EAGER,
          [](Picture& p) { p.q->compute(p.array(p.second, p.secondOnDevice), noArray(), p.stream()); }},
-        {"computeBatch", EAGER, [](Picture& p) { p.q->computeBatch(p.pictures, noArray(), p.stream()); }},
+        {"computeBatch", EAGER, [](Picture& p) { p.q->computeBatch(p.pictures, noArray(), noArray(), p.stream()); }},
+        {"computeBatch with masks", EAGER, [](Picture& p) { p.computeBatch(); }},
         {"computeTiled", EAGER, [](Picture& p) { p.q->computeTiled(p.second, Size(20, 31), p.cuda, p.mask); }},
         {"clear", EAGER, [](Picture& p) { p.q->clear(); }},
         {"compute and all that does not wait", CAPTURED,
@@ -120,6 +133,13 @@ std::vector<S> computations()
              p.q->segment(4., p.out(1), p.stream());
              p.q->getLabelContourMask(p.out(2), true, p.stream());
              p.q->getDistances(p.out(3), p.stream());
+         }},
+        {"computeBatch and all that goes by numbers of the stack", CAPTURED,
+         [](Picture& p)
+         {
+             p.computeBatch();
+             p.q->getSuperpixelCounts(p.out(0), p.stream());
+             p.q->getMeanColor(p.array(p.both, p.bothOnDevice), p.out(1), p.stream());
          }},
     };
 }
@@ -145,6 +165,25 @@ std::vector<S> getters()
         {"getStatistics to the host", EAGER,
          [](Picture& p) { p.q->getStatistics(p.colours(), p.host[0], p.host[1], p.host[2], p.host[3], p.stream()); }},
         {"enforceConnectivity", EAGER, [](Picture& p) { p.number = p.q->enforceConnectivity(5, p.stream()); }},
+        {"getSuperpixelCounts", both, [](Picture& p) { p.q->getSuperpixelCounts(p.out(0), p.stream()); }},
+        {"getAdjacency", EAGER, [](Picture& p) { p.q->getAdjacency(p.out(0), p.stream()); }},
+        {"applyTau", both, [](Picture& p) { p.q->applyTau(4., p.stream()); }},
+    };
+}
+
+//! Of a stack; only what differs from one picture.
+std::vector<S> stackGetters()
+{
+    return {
+        {"getMeanColor", EAGER | CAPTURED,
+         [](Picture& p) { p.q->getMeanColor(p.array(p.both, p.bothOnDevice), p.out(0), p.stream()); }},
+        {"getStatistics", EAGER,
+         [](Picture& p)
+         { p.q->getStatistics(p.array(p.both, p.bothOnDevice), p.out(0), p.out(1), p.out(2), p.out(3), p.stream()); }},
+        {"getSuperpixelCounts", EAGER | CAPTURED, [](Picture& p) { p.q->getSuperpixelCounts(p.out(0), p.stream()); }},
+        {"getAdjacency to the host", EAGER, [](Picture& p) { p.q->getAdjacency(p.host[0], p.stream()); }},
+        {"enforceConnectivity", EAGER, [](Picture& p) { p.number = p.q->enforceConnectivity(5, p.stream()); }},
+        {"applyTau", EAGER | CAPTURED, [](Picture& p) { p.q->applyTau(4., p.stream()); }},
     };
 }
 
@@ -152,6 +191,7 @@ TEST(Faults_QuickShift, memory)
 {
     failAll(MEMORY, EAGER, Engine::CPU, 4, computations());
     failAll(MEMORY, EAGER, Engine::CPU, 2, getters());
+    failAll(MEMORY, EAGER, Engine::CPU, 1, stackGetters(), Picture::STACK);
 }
 
 TEST(Faults_QuickShift, computationsOnCuda)
@@ -164,6 +204,7 @@ TEST(Faults_QuickShift, gettersOnCuda)
 {
     requireCuda();
     failAll(faults::CUDA, EAGER, Engine::CUDA, 2, getters());
+    failAll(faults::CUDA, EAGER, Engine::CUDA, 1, stackGetters(), Picture::STACK);
 }
 
 TEST(Faults_QuickShift, capturesOnCuda)
@@ -171,6 +212,7 @@ TEST(Faults_QuickShift, capturesOnCuda)
     requireCuda();
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 4, computations());
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 1, getters());
+    failAll(faults::CUDA, CAPTURED, Engine::CUDA, 1, stackGetters(), Picture::STACK);
 }
 
 TEST(Faults_QuickShift, memoryOnCuda)
@@ -178,6 +220,7 @@ TEST(Faults_QuickShift, memoryOnCuda)
     requireCuda();
     failAll(MEMORY, EAGER, Engine::CUDA, 2, computations());
     failAll(MEMORY, EAGER, Engine::CUDA, 1, getters());
+    failAll(MEMORY, EAGER, Engine::CUDA, 1, stackGetters(), Picture::STACK);
     failAll(MEMORY, CAPTURED, Engine::CUDA, 2, computations());
 }
 

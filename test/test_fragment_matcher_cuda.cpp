@@ -50,6 +50,31 @@ TEST_P(FragmentMatcher_CudaOptions, largeWindows)
             }
 }
 
+//! Work enough for matrix instructions: fragments of all widths of bands, sums beyond 32 bits, batches of mixed sizes.
+TEST_P(FragmentMatcher_CudaOptions, manyProducts)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0x3B8F4898u + metric * 131 + weightKind * 17 + type);
+    int round = 0;
+    for (const Size size : {Size(57, 60), Size(130, 25), Size(17, 139), Size(74, 74), Size(41, 97), Size(161, 153)})
+    {
+        SCOPED_TRACE(cv::format("%d x %d", size.width, size.height));
+        const FM::Params params = makeParams(metric, 1 + round % 3, FM::SQUARE, 0, FM::FULL, true);
+        Scene scene = randomScene(rng, params, type, weightKind, Size(487 + 5 * round, 433 + round), 40, 3);
+        const Point at(rng.uniform(0, 300), rng.uniform(0, 200));
+        scene.templates[1] = asRoi(scene.frame(Rect(at, size)));
+        if (!scene.weights.empty())
+            scene.weights[1] = asRoi(weightsOf(rng, size, weightKind, 1));
+        for (Rect& area : scene.areas)
+            area = Rect(Point(), scene.frame.size());
+        scene.areas[1] = Rect(round, 2 * round, 480, 430); // begins anywhere in a word
+        ++round;
+        expectEnginesAgree(scene);
+        if (HasFailure())
+            return;
+    }
+}
+
 TEST_P(FragmentMatcher_CudaOptions, maps)
 {
     const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());

@@ -19,18 +19,21 @@ using cuda::Stream;
 struct ResultSet
 {
     Size size;
-    int type;
+    int type, pictures;
     double sigma; //!< stands for all parameters
     Results results;
 
-    bool hasKey(const Mat& image, double s) const { return image.size() == size && image.type() == type && s == sigma; }
+    bool hasKey(const Mat& image, int count, double s) const
+    {
+        return image.size() == size && image.type() == type && count == pictures && s == sigma;
+    }
 };
 
 struct CapturedCompute
 {
     std::unique_ptr<Graph> graph;
     std::shared_ptr<ResultSet> set;
-    GpuMat input, labels, distances, cut;
+    GpuMat input, labels, distances, cut, counts, mean;
 };
 
 class QuickShiftModel
@@ -91,27 +94,43 @@ private:
         gpu_->setSigma(sigma_ = 1. + 0.01 * ++keys_);
     }
 
+    //! One picture, or two of half its height.
     Mat picture()
     {
-        const Size sizes[] = {Size(60, 45), Size(60, 45), Size(60, 45), Size(31, 70), Size(110, 80)};
+        const Size sizes[] = {Size(60, 46), Size(60, 46), Size(60, 46), Size(31, 70), Size(110, 80)};
+        pictures_ = rng_.uniform(0, 3) == 0 ? 2 : 1;
         return randomPicture(rng_, sizes[rng_.uniform(0, 5)], rng_.uniform(0, 4) ? CV_8UC3 : CV_8UC1, 5);
     }
 
-    static Results onCpu(const Mat& image, double sigma)
+    template <typename Array> static std::vector<Array> halves(const Array& stack)
+    {
+        return {stack.rowRange(0, stack.rows / 2), stack.rowRange(stack.rows / 2, stack.rows)};
+    }
+
+    template <typename Array> static void compute(QuickShift& q, const Array& image, int pictures, Stream& stream)
+    {
+        if (pictures == 1)
+            q.compute(image, noArray(), stream);
+        else
+            q.computeBatch(halves(image), noArray(), noArray(), stream);
+    }
+
+    static Results onCpu(const Mat& image, int pictures, double sigma)
     {
         const Ptr<QuickShift> q = QuickShift::create(sigma, 15., 0.3);
-        q->compute(image);
+        compute(*q, image, pictures, cuda::noStream());
         return resultsOf(*q);
     }
 
     //! The set that compute() works on: the present one where the key is equal, else another.
     std::shared_ptr<ResultSet> setFor(const Mat& image)
     {
-        if (current_ && current_->hasKey(image, sigma_))
+        if (current_ && current_->hasKey(image, pictures_, sigma_))
             return current_;
         auto set = std::make_shared<ResultSet>();
         set->size = image.size();
         set->type = image.type();
+        set->pictures = pictures_;
         set->sigma = sigma_;
         return set;
     }
@@ -120,7 +139,7 @@ private:
     bool ownedByGraph(const Mat& image) const
     {
         for (const CapturedCompute& c : graphs_)
-            if (c.set != current_ && c.set->hasKey(image, sigma_))
+            if (c.set != current_ && c.set->hasKey(image, pictures_, sigma_))
                 return true;
         return false;
     }
@@ -130,26 +149,30 @@ private:
         const Mat image = picture();
         if (ownedByGraph(image))
             newKey();
-        log(cv::format("compute %d x %d", image.cols, image.rows));
+        log(cv::format("compute %d x %d, %d", image.cols, image.rows, pictures_));
         const GpuMat input(image);
-        gpu_->compute(input, noArray(), stream_);
+        compute(*gpu_, input, pictures_, stream_);
         stream_.waitForCompletion();
         current_ = setFor(image);
-        current_->results = onCpu(image, sigma_);
+        current_->results = onCpu(image, pictures_, sigma_);
     }
 
     void capture()
     {
         const Mat image = picture();
         const bool dropped = rng_.uniform(0, 3) == 0;
-        log(cv::format("capture %d x %d%s", image.cols, image.rows, dropped ? " and drop" : ""));
+        log(cv::format("capture %d x %d, %d%s", image.cols, image.rows, pictures_, dropped ? " and drop" : ""));
         CapturedCompute c;
         c.input.upload(image);
         c.labels.create(image.size(), CV_32SC1);
         c.distances.create(image.size(), CV_32FC1);
         c.cut.create(image.size(), CV_32SC1);
+        c.counts.create(pictures_, 1, CV_32SC1);
+        c.mean.create(image.size(), image.type());
         c.graph.reset(new Graph(stream_));
-        gpu_->compute(c.input, noArray(), stream_);
+        compute(*gpu_, c.input, pictures_, stream_);
+        gpu_->getSuperpixelCounts(c.counts, stream_);
+        gpu_->getMeanColor(c.input, c.mean, stream_);
         gpu_->getLabels(c.labels, stream_);
         gpu_->getDistances(c.distances, stream_);
         gpu_->segment(4., c.cut, stream_);
@@ -172,14 +195,18 @@ private:
         c.input.upload(image, stream_);
         c.graph->launch();
         stream_.waitForCompletion();
-        c.set->results = onCpu(image, c.set->sigma);
+        c.set->results = onCpu(image, c.set->pictures, c.set->sigma);
         EXPECT_TRUE(sameBits(c.set->results.labels, Mat(c.labels))) << "after: " << history_;
         EXPECT_TRUE(sameBits(c.set->results.distances, Mat(c.distances))) << "after: " << history_;
         const Ptr<QuickShift> q = QuickShift::create(c.set->sigma, 15., 0.3);
-        Mat cut;
-        q->compute(image);
+        Mat cut, counts, mean;
+        compute(*q, image, c.set->pictures, cuda::noStream());
         q->segment(4., cut);
+        q->getSuperpixelCounts(counts);
+        q->getMeanColor(image, mean);
         EXPECT_TRUE(sameBits(cut, Mat(c.cut))) << "after: " << history_;
+        EXPECT_TRUE(sameBits(counts, Mat(c.counts))) << "after: " << history_;
+        EXPECT_TRUE(sameBits(mean, Mat(c.mean))) << "after: " << history_;
     }
 
     void forget()
@@ -199,12 +226,17 @@ private:
     void checkStatistics(const Results& truth)
     {
         const Mat image = randomPicture(rng_, truth.labels.size(), CV_8UC3);
-        Mat areas;
+        Mat areas, counts;
+        gpu_->getSuperpixelCounts(counts, stream_);
         gpu_->getStatistics(GpuMat(image), areas, noArray(), noArray(), noArray(), stream_);
         Mat expected = Mat::zeros(truth.count, 1, CV_32SC1);
+        ASSERT_EQ(current_->pictures, counts.rows) << "after: " << history_;
         for (int y = 0; y < truth.labels.rows; ++y)
             for (int x = 0; x < truth.labels.cols; ++x)
-                ++expected.at<int>(truth.labels.at<int>(y, x));
+            {
+                const int before = y < truth.labels.rows / current_->pictures ? 0 : counts.at<int>(0); // of its picture
+                ++expected.at<int>(before + truth.labels.at<int>(y, x));
+            }
         EXPECT_TRUE(sameBits(expected, areas)) << "after: " << history_;
     }
 
@@ -212,7 +244,7 @@ private:
     Stream stream_;
     const Ptr<QuickShift> gpu_;
     double sigma_;
-    int keys_ = 0;
+    int keys_ = 0, pictures_ = 1; //!< of the last picture()
     std::shared_ptr<ResultSet> current_;
     std::list<CapturedCompute> graphs_;
     std::string history_;

@@ -350,7 +350,7 @@ TEST(CUDA_QuickShift, edges)
         for (const double reach : {1., 0.99, 1.5, 3.})
             for (const int rule : {int(QuickShift::INDEX), int(QuickShift::STRICT)})
             {
-                const Ptr<QuickShift> q = QuickShift::create(0.3, reach * spacing);
+                const Ptr<QuickShift> q = QuickShift::create(0.3, reach * spacing, 1.);
                 q->setTieRule(rule);
                 if (reach == 3.)
                     q->setSearchRadius(spacing);
@@ -363,14 +363,14 @@ TEST(CUDA_QuickShift, edges)
             for (const Point at : {Point(40, 40), Point(47, 47), Point(43, 36)})
             {
                 const RingTie tie(r, above, at);
-                expectSameOnBoth(QuickShift::create(0.3, r), tie.image, tie.mask, cv::format("tie at %d", r));
+                expectSameOnBoth(QuickShift::create(0.3, r, 1.), tie.image, tie.mask, cv::format("tie at %d", r));
                 Mat floats;
                 tie.image.convertTo(floats, CV_32F);
-                expectSameOnBoth(QuickShift::create(0.3, 60.), floats, tie.mask, cv::format("float tie at %d", r));
+                expectSameOnBoth(QuickShift::create(0.3, 60., 1.), floats, tie.mask, cv::format("float tie at %d", r));
             }
     for (const Size size : {Size(1400, 1), Size(1, 1400), Size(200, 40)})
         for (const int type : {CV_8UC2, CV_32FC2})
-            expectSameOnBoth(QuickShift::create(341., 2.), Mat(size, type, Scalar(3, 4)), Mat(), "widest window");
+            expectSameOnBoth(QuickShift::create(341., 2., 1.), Mat(size, type, Scalar(3, 4)), Mat(), "widest window");
     RNG rng(432);
     for (const Size size : {Size(1, 40), Size(2, 40), Size(40, 1), Size(40, 2)})
     {
@@ -381,7 +381,7 @@ TEST(CUDA_QuickShift, edges)
     Mat large(1, 4, CV_32FC2, Scalar(1, 1));
     large.at<Vec2f>(1)[1] = 9.9e14f;
     large.at<Vec2f>(2)[0] = -1.01e15f;
-    const Ptr<QuickShift> q = QuickShift::create(1., 5.);
+    const Ptr<QuickShift> q = QuickShift::create(1., 5., 1.);
     expectSameOnBoth(q, large, Mat(), "largest floats");
     q->setChannelScales(Scalar(0.5, 2.));
     expectSameOnBoth(q, large, Mat(), "largest floats, scaled");
@@ -391,7 +391,7 @@ TEST(CUDA_QuickShift, edges)
 TEST(CUDA_QuickShift, means)
 {
     requireCuda();
-    const Ptr<QuickShift> cpu = QuickShift::create(1., 5.), gpu = QuickShift::create(1., 5.);
+    const Ptr<QuickShift> cpu = QuickShift::create(1., 5., 1.), gpu = QuickShift::create(1., 5., 1.);
     const Mat flat(1, 5, CV_8U, Scalar(9)), mask = (Mat_<uchar>(1, 5) << 1, 1, 1, 1, 0);
     cpu->compute(flat, mask);
     gpu->compute(GpuMat(flat), GpuMat(mask));
@@ -418,7 +418,7 @@ TEST(CUDA_QuickShift, means)
 TEST(CUDA_QuickShift, negative)
 {
     requireCuda();
-    const Ptr<QuickShift> q = QuickShift::create(1., 5.);
+    const Ptr<QuickShift> q = QuickShift::create(1., 5., 1.);
     const Mat host(20, 20, CV_8UC3, Scalar(1, 2, 3));
     const GpuMat device(host);
     GpuMat out;
@@ -466,8 +466,15 @@ TEST(CUDA_QuickShift_Sanitize, everything)
     }
     const int before = gpu->getNumberOfSuperpixels();
     EXPECT_GE(gpu->enforceConnectivity(1), before);
-    gpu->computeBatch(std::vector<GpuMat>(3, GpuMat(image)), noArray());
+    gpu->computeBatch(std::vector<GpuMat>(3, GpuMat(image)), noArray(), std::vector<GpuMat>(3, GpuMat(mask)));
     EXPECT_EQ(0, gpu->getNumberOfSuperpixels() % 3);
+    Mat colours;
+    vconcat(std::vector<Mat>(3, floats), colours);
+    gpu->getSuperpixelCounts(out[0]);
+    gpu->getMeanColor(GpuMat(colours), out[1]);
+    gpu->enforceConnectivity(3);
+    gpu->getStatistics(GpuMat(colours), out[0], out[1], out[2], out[3]);
+    gpu->getAdjacency(out[0]);
     gpu->computeTiled(image, Size(30, 20), true);
     q->compute(image);
     expectSame(resultsOf(*q), resultsOf(*gpu));

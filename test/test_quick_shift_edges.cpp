@@ -26,7 +26,7 @@ TEST(QuickShift_Edges, lastBitOfTheDensity)
 {
     for (double sigma = 0.4; sigma < 60; sigma *= 1.1)
     {
-        const Ptr<QuickShift> q = QuickShift::create(sigma, 5.);
+        const Ptr<QuickShift> q = QuickShift::create(sigma, 5., 1.);
         q->compute(Mat(1, 2, CV_8U, Scalar(7)));
         Mat density;
         q->getDensity(density);
@@ -45,7 +45,7 @@ TEST(QuickShift_Edges, widestWindow)
     const double sigma = 341.;
     for (const Size size : {Size(1400, 1), Size(1, 1400), Size(700, 3)})
     {
-        const Ptr<QuickShift> q = QuickShift::create(sigma, 2.);
+        const Ptr<QuickShift> q = QuickShift::create(sigma, 2., 1.);
         q->compute(Mat(size, CV_8UC2, Scalar(3, 4)));
         Mat density;
         q->getDensity(density);
@@ -97,7 +97,7 @@ TEST(QuickShift_Edges, tiesAtAnyDistance)
                     o.maxDist = limits[0];
                     o.searchRadius = static_cast<int>(limits[1]);
                     o.strict = strict;
-                    const Ptr<QuickShift> q = QuickShift::create(o.sigma, o.maxDist);
+                    const Ptr<QuickShift> q = QuickShift::create(o.sigma, o.maxDist, 1.);
                     q->setSearchRadius(o.searchRadius);
                     q->setTieRule(strict ? QuickShift::STRICT : QuickShift::INDEX);
                     q->compute(image, o.mask);
@@ -120,7 +120,7 @@ TEST(QuickShift_Edges, tiesOfColourAndPlace)
                 const RingTie tie(r, above, at);
                 for (const double maxDist : {double(r), 60.})
                 {
-                    const Ptr<QuickShift> q = QuickShift::create(0.3, maxDist);
+                    const Ptr<QuickShift> q = QuickShift::create(0.3, maxDist, 1.);
                     q->compute(tie.image, tie.mask);
                     const Results found = resultsOf(*q);
                     EXPECT_EQ(tie.parent, found.parents.at<int>(at))
@@ -249,7 +249,7 @@ TEST(QuickShift_Edges, largestFloat)
     Mat image(1, 4, CV_32FC2, Scalar(1, 1));
     image.at<Vec2f>(1)[1] = 9.9e14f;
     image.at<Vec2f>(2)[0] = -1.01e15f;
-    const Ptr<QuickShift> q = QuickShift::create(1., 5.);
+    const Ptr<QuickShift> q = QuickShift::create(1., 5., 1.);
     Mat labels;
     q->compute(image);
     q->getLabels(labels);
@@ -263,7 +263,7 @@ TEST(QuickShift_Edges, largestFloat)
 //! Halves go up; what is not finite counts as 0; masked pixels are painted 0.
 TEST(QuickShift_Edges, means)
 {
-    const Ptr<QuickShift> q = QuickShift::create(1., 5.);
+    const Ptr<QuickShift> q = QuickShift::create(1., 5., 1.);
     const Mat mask = (Mat_<uchar>(1, 5) << 1, 1, 1, 1, 0);
     const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
     q->compute(Mat(1, 5, CV_8U, Scalar(9)), mask);
@@ -294,7 +294,7 @@ TEST(QuickShift_Edges, means)
 
 TEST(QuickShift_Edges, contoursWithMask)
 {
-    const Ptr<QuickShift> q = QuickShift::create(1., 5.);
+    const Ptr<QuickShift> q = QuickShift::create(1., 5., 1.);
     Mat mask(4, 6, CV_8U, Scalar(1)), thin, thick;
     mask.col(3).setTo(0); // two flat halves that the search crosses: one superpixel, and masked pixels between
     q->compute(Mat(4, 6, CV_8U, Scalar(9)), mask);
@@ -332,7 +332,7 @@ TEST(QuickShift_Edges, tilesNeedAllOfTheirBorder)
 {
     const Mat image(60, 70, CV_8U, Scalar(9));
     const Mat mask = gridMask(image.size(), 3, Point(1, 2));
-    const Ptr<QuickShift> q = QuickShift::create(1., 20.); // R = 3
+    const Ptr<QuickShift> q = QuickShift::create(1., 20., 1.); // R = 3
     q->setSearchRadius(3);
     q->compute(image, mask);
     const Results whole = resultsOf(*q);
@@ -382,7 +382,7 @@ TEST(QuickShift_Edges, instancesOnThreads)
 //! The largest values that the contract takes, and the first that it does not.
 TEST(QuickShift_Edges, limits)
 {
-    const Ptr<QuickShift> q = QuickShift::create(341., 32767.);
+    const Ptr<QuickShift> q = QuickShift::create(341., 32767., 1.);
     EXPECT_THROW(q->setSigma(341.01), cv::Exception);
     EXPECT_THROW(q->setMaxDist(32767.01), cv::Exception);
     q->setSearchRadius(32767);

@@ -1,9 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Instances on many threads, streams and devices at once: sizes, parameters and both classes mixed. What one gives does not
+// Instances on many threads, streams and devices at once: sizes, parameters and all classes mixed. What one gives does not
 // depend on the others.
 #include "cuda_scenes_fragment_matcher.hpp"
+#include "fuzz_cascade.hpp"
 #include "fuzz_fragment_matcher.hpp"
 #include "fuzz_quick_shift.hpp"
 #include "threads.hpp"
@@ -29,7 +30,7 @@ template <typename Make> std::vector<int64> smallCases(const Make& make, int i, 
     return numbers;
 }
 
-//! Random cases of both rooms on all threads; `outputs` of the CPU engine are made before, on one thread.
+//! Random cases of a room on all threads; `outputs` of the CPU engine are made before, on one thread.
 template <typename Make, typename Run>
 void expectSameOnThreads(const Make& make, const Run& run, Engine engine, int count)
 {
@@ -62,6 +63,8 @@ TEST(Threads_Cases, fragmentMatcher)
 
 TEST(Threads_Cases, quickShift) { expectSameOnThreads(makeQuickShiftCase, runQuickShift, Engine::CPU, 15); }
 
+TEST(Threads_Cases, cascade) { expectSameOnThreads(makeCascadeCase, runCascade, Engine::CPU, 15); }
+
 TEST(Threads_Cases, fragmentMatcherOnCuda)
 {
     requireCuda();
@@ -72,6 +75,12 @@ TEST(Threads_Cases, quickShiftOnCuda)
 {
     requireCuda();
     expectSameOnThreads(makeQuickShiftCase, runQuickShift, Engine::CUDA, 15);
+}
+
+TEST(Threads_Cases, cascadeOnCuda)
+{
+    requireCuda();
+    expectSameOnThreads(makeCascadeCase, runCascade, Engine::CUDA, 15);
 }
 
 //! One instance of one class with its stream, its input and what it has to give.
@@ -142,17 +151,56 @@ struct ShiftWorker : Worker
     Mat truth;
 };
 
-//! CALLS calls of a thread on STREAMS instances in turn; each is looked at. `kinds` 0: matchers, 1: quick shift, 2: both.
+struct CascadeWorker : Worker
+{
+    //! Instances of all threads share few cascades.
+    explicit CascadeWorker(int k) : cascade(shared(k % 5)->clone())
+    {
+        RNG rng(9400 + k);
+        const Mat picture =
+            randomPicture(rng, Size(60 + 11 * (k % 17), 50 + 7 * (k % 13)), k % 3 ? CV_8UC3 : CV_8UC1, 5);
+        cascade->setScaleFactor(1.15 + 0.05 * (k % 4));
+        cascade->setMinNeighbors(k % 3);
+        cascade->detectAsync(picture, truth);
+        frame = GpuMat(picture);
+    }
+    void call() override { cascade->detectAsync(frame, table, noArray(), noArray(), noArray(), stream); }
+    bool right() override { return static_cast<bool>(sameBits(truth, Mat(table))); }
+
+    static Ptr<CascadeClassifierEx> shared(int k)
+    {
+        static const std::vector<Ptr<CascadeClassifierEx>> cascades = []
+        {
+            std::vector<Ptr<CascadeClassifierEx>> made;
+            RNG rng(9500);
+            const Mat picture = randomPicture(rng, Size(60, 50), CV_8UC1, 5);
+            for (uint64 seed = 1; seed <= 5; ++seed)
+                made.push_back(cascadeOf(cascadeText(CascadeGenerator(seed, picture).make(), ".yml")));
+            return made;
+        }();
+        return cascades[k];
+    }
+
+    Ptr<CascadeClassifierEx> cascade;
+    GpuMat frame, table;
+    Mat truth;
+};
+
+//! CALLS calls of a thread on STREAMS instances in turn; each is looked at. `kinds` 0: matchers, 1: quick shift, 2: cascades,
+//! 3: all.
 std::string work(int thread, int kinds)
 {
     std::vector<std::unique_ptr<Worker>> workers;
     for (int s = 0; s < STREAMS; ++s)
     {
         const int k = thread * STREAMS + s;
-        if (kinds == 0 || (kinds == 2 && k % 2))
+        const int kind = kinds == 3 ? k % 3 : kinds;
+        if (kind == 0)
             workers.emplace_back(new MatcherWorker(k));
-        else
+        else if (kind == 1)
             workers.emplace_back(new ShiftWorker(k));
+        else
+            workers.emplace_back(new CascadeWorker(k));
     }
     for (int i = 0; i < CALLS / STREAMS; ++i)
     {
@@ -181,13 +229,19 @@ TEST(Threads_Streams, quickShiftOnCuda)
     onThreads(THREADS, [](int i) { return work(i, 1); });
 }
 
-TEST(Threads_Streams, bothOnCuda)
+TEST(Threads_Streams, cascadeOnCuda)
 {
     requireCuda();
     onThreads(THREADS, [](int i) { return work(i, 2); });
 }
 
-TEST(Threads_Devices, bothOnCuda)
+TEST(Threads_Streams, allOnCuda)
+{
+    requireCuda();
+    onThreads(THREADS, [](int i) { return work(i, 3); });
+}
+
+TEST(Threads_Devices, allOnCuda)
 {
     requireCuda();
     if (cuda::getCudaEnabledDeviceCount() < 2)
@@ -196,7 +250,7 @@ TEST(Threads_Devices, bothOnCuda)
               [](int i)
               {
                   cuda::setDevice(i % 2);
-                  return work(i, 2);
+                  return work(i, 3);
               });
 }
 
@@ -211,13 +265,19 @@ TEST(Threads_Devices, otherDeviceOnCuda)
               {
                   ShiftWorker shift(1);
                   MatcherWorker matcher(1);
+                  CascadeWorker cascade(1);
                   shift.call();
                   matcher.call();
+                  cascade.call();
                   cuda::setDevice(1 - cuda::getDevice());
                   GpuMat labels;
                   Mat host;
                   EXPECT_THROW(shift.call(), cv::Exception);
                   EXPECT_THROW(matcher.call(), cv::Exception);
+                  EXPECT_THROW(cascade.call(), cv::Exception);
+                  std::vector<Rect> boxes;
+                  EXPECT_THROW(cascade.cascade->detectMultiScale(cascade.frame, boxes), cv::Exception);
+                  EXPECT_THROW(cascade.cascade->convertDetections(cascade.table, 0, boxes), cv::Exception);
                   EXPECT_THROW(shift.q->getLabels(labels), cv::Exception);
                   EXPECT_THROW(shift.q->getLabels(host), cv::Exception);
                   EXPECT_THROW(shift.q->segment(4., labels), cv::Exception);
@@ -228,7 +288,9 @@ TEST(Threads_Devices, otherDeviceOnCuda)
                   cuda::setDevice(1 - cuda::getDevice());
                   shift.stream.waitForCompletion();
                   matcher.stream.waitForCompletion();
-                  return shift.right() && matcher.right() ? "" : "a refused call changed the results";
+                  cascade.stream.waitForCompletion();
+                  return shift.right() && matcher.right() && cascade.right() ? ""
+                                                                             : "a refused call changed the results";
               });
 }
 

@@ -99,15 +99,16 @@ run_devices()
     run_tests tests.device1 --cuda_device=1
 }
 
-# run_fuzz SECONDS: both rooms have half of the time each.
+# run_fuzz SECONDS: all rooms have the same part of the time.
 run_fuzz()
 {
-    local seconds=$1 seed=${FUZZ_SEED:-$(date +%s)} cores i code pids=()
+    local seconds=$1 seed=${FUZZ_SEED:-$(date +%s)} cores rooms i code pids=()
     rm -f "$OUT"/fuzz.*
     cores=$(nproc)
+    rooms=$("$HERE/bin/opencv_test_cudatracking" --gtest_list_tests '--gtest_filter=Fuzz_*.cpuIsCuda' | grep -c '^  cpuIsCuda')
     for i in 1 2 3 4; do
         CUDATRACKING_FUZZ_SEED=$((seed + i)) CUDATRACKING_FUZZ_CASES=1000000000 \
-            CUDATRACKING_FUZZ_SECONDS=$(((seconds + 1) / 2)) CUDATRACKING_FUZZ_HASHES=$OUT/fuzz.$i.hashes \
+            CUDATRACKING_FUZZ_SECONDS=$(((seconds + rooms) / (rooms + (rooms == 0)))) CUDATRACKING_FUZZ_HASHES=$OUT/fuzz.$i.hashes \
             OPENCV_FOR_THREADS_NUM=$(((cores + 3) / 4)) timeout $((seconds + 300)) \
             "$HERE/bin/opencv_test_cudatracking" '--gtest_filter=Fuzz_*.cpuIsCuda' "${EXTRA[@]}" >"$OUT/fuzz.$i.log" 2>&1 &
         pids+=($!)

@@ -4,6 +4,7 @@
 #include "../precomp.hpp"
 #include "arguments.hpp"
 #include "engine.hpp"
+#include "model_builder.hpp"
 #include <algorithm>
 
 namespace cv { namespace cuda {
@@ -25,9 +26,13 @@ public:
     }
     void loadBuffer(InputArray buffer) CV_OVERRIDE
     {
-        const Mat bytes = detail::hostArray("buffer", buffer);
-        if (bytes.empty() || bytes.depth() != CV_8U || !bytes.isContinuous())
-            CV_Error(Error::StsBadArg, "CascadeClassifierEx: buffer: bytes of a file in one piece are needed");
+        Mat bytes = detail::hostArray("buffer", buffer);
+        if (bytes.empty() || bytes.type() != CV_8UC1 || (bytes.rows != 1 && bytes.cols != 1))
+            CV_Error_(Error::StsBadArg, ("CascadeClassifierEx: buffer: a row or column of bytes is needed, these are "
+                                         "%d x %d of %s",
+                                         bytes.rows, bytes.cols, typeToString(bytes.type()).c_str()));
+        if (!bytes.isContinuous())
+            bytes = bytes.clone();
         model_ = parseModel(bytes.ptr<char>(), bytes.total() * bytes.elemSize(), "buffer");
     }
     Ptr<CascadeClassifierEx> clone() const CV_OVERRIDE { return makePtr<CascadeClassifierExImpl>(model_, settings_); }
@@ -286,26 +291,39 @@ void CascadeClassifierExImpl::write(FileStorage& fs) const
     fs << "maxObjects" << settings_.maxObjects << "maxCandidates" << settings_.maxCandidates;
 }
 
+//! What a member of a map has to say, or nothing when it is not there.
+template <typename Take> static void takeMember(const Item& map, const char* name, const Take& take)
+{
+    if (map.has(name))
+        map.with(name, take);
+}
+
+static Size sizeOf(const Item& item)
+{
+    item.list(2, 2);
+    int sides[2] = {};
+    item.each([&](const Item& side, int i) { sides[i] = side.integer(INT_MIN, INT_MAX); });
+    return Size(sides[0], sides[1]);
+}
+
 //! All members are checked before any is taken.
 void CascadeClassifierExImpl::read(const FileNode& fn)
 {
-    const bool own = fn.isMap() && !fn["maxCandidates"].empty();
+    const std::string name = "FileNode";
+    const Place place = {nullptr, "cascade", -1};
+    const Item root(fn, name, place);
     CascadeClassifierExImpl other(nullptr, settings_);
-    if (!own || !fn["stageType"].empty() || !fn["stages"].empty()) // else written by an object without a cascade
-        other.model_ = readModel(fn, "FileNode");
-    if (own)
-    {
-        Size least, most;
-        fn["minObjectSize"] >> least;
-        fn["maxObjectSize"] >> most;
-        other.setScaleFactor(static_cast<double>(fn["scaleFactor"]));
-        other.setMinNeighbors(static_cast<int>(fn["minNeighbors"]));
-        other.setMinObjectSize(least);
-        other.setMaxObjectSize(most);
-        other.setFindLargestObject(static_cast<int>(fn["findLargestObject"]) != 0);
-        other.setMaxObjects(static_cast<int>(fn["maxObjects"]));
-        other.setMaxCandidates(static_cast<int>(fn["maxCandidates"]));
-    }
+    // maxCandidates alone: written by an object without a cascade.
+    if (!root.has("maxCandidates") || root.has("stageType") || root.has("stages"))
+        other.model_ = readModel(fn, name);
+    const auto count = [](const Item& item) { return item.integer(INT_MIN, INT_MAX); };
+    takeMember(root, "scaleFactor", [&](const Item& item) { other.setScaleFactor(item.real()); });
+    takeMember(root, "minNeighbors", [&](const Item& item) { other.setMinNeighbors(count(item)); });
+    takeMember(root, "minObjectSize", [&](const Item& item) { other.setMinObjectSize(sizeOf(item)); });
+    takeMember(root, "maxObjectSize", [&](const Item& item) { other.setMaxObjectSize(sizeOf(item)); });
+    takeMember(root, "findLargestObject", [&](const Item& item) { other.setFindLargestObject(count(item) != 0); });
+    takeMember(root, "maxObjects", [&](const Item& item) { other.setMaxObjects(count(item)); });
+    takeMember(root, "maxCandidates", [&](const Item& item) { other.setMaxCandidates(count(item)); });
     model_ = other.model_;
     settings_ = other.settings_;
 }

@@ -215,9 +215,18 @@ template <typename At> CT_HOST_DEVICE int lbpCode(const LbpFeature& f, const At&
     const auto cell = [&](int i, int j)
     { return static_cast<int32_t>(p[j][i] - p[j][i + 1] - p[j + 1][i] + p[j + 1][i + 1]); };
     const int32_t centre = cell(1, 1);
-    return (cell(0, 0) >= centre ? 128 : 0) | (cell(1, 0) >= centre ? 64 : 0) | (cell(2, 0) >= centre ? 32 : 0) |
-           (cell(2, 1) >= centre ? 16 : 0) | (cell(2, 2) >= centre ? 8 : 0) | (cell(1, 2) >= centre ? 4 : 0) |
-           (cell(0, 2) >= centre ? 2 : 0) | (cell(0, 1) >= centre ? 1 : 0);
+    // Signs of differences, which fit 32 bits: an addition and a shift each.
+    uint32_t darker = 0;
+    const auto add = [&](int i, int j) { darker = darker << 1 | static_cast<uint32_t>(cell(i, j) - centre) >> 31; };
+    add(0, 0);
+    add(1, 0);
+    add(2, 0);
+    add(2, 1);
+    add(2, 2);
+    add(1, 2);
+    add(0, 2);
+    add(0, 1);
+    return static_cast<int>(darker ^ 255u);
 }
 const int SUBSET_WORDS = 8;
 //! @param subset SUBSET_WORDS words: codes that go left.

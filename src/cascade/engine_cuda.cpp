@@ -40,7 +40,7 @@ public:
         {
             const Settings& settings = request.tasks[t].settings;
             const gpu::Classification job = classificationOf(call, request, t, settings.maxCandidates);
-            gpu::classify(job, stream);
+            gpu::classify(job, packed_[t]->early.get(), stream);
             gpu::group(groupingOf(call, job, settings, settings.maxObjects, views[t]), stream);
         }
         batch.finish();
@@ -83,12 +83,24 @@ private:
 
     // --- from the request to what is on the device --------------------------------------------------------------------
 
-    //! makePyramid and toGray, and all that stays from call to call: models, tiles, where pictures are.
+    //! makePyramid, toGray and makeLayers, and all that stays from call to call: models, tiles, where pictures are.
     void begin(const Call& call, const Request& request)
     {
         placeModels(call, request);
         placeTiling(call, request);
         placeSources(call, request);
+        makePyramids(call);
+    }
+
+    void makePyramids(const Call& call)
+    {
+        const uint8_t* const base = static_cast<const uint8_t*>(tiles_);
+        pyramids_ = pixels_.reserve<uint8_t>(call, static_cast<size_t>(tiling_->pixelBytes), "pyramids");
+        gpu::makeLayers({reinterpret_cast<const gpu::LayerRecord*>(base + tiling_->layers),
+                         reinterpret_cast<const gpu::ResizeRecord*>(base + tiling_->resizes), tiling_->resizeCount,
+                         reinterpret_cast<const Tap*>(base + tiling_->taps),
+                         static_cast<const gpu::SourceRecord*>(sourcesOnDevice_), pyramids_},
+                        call.stream());
     }
 
     void placeModels(const Call& call, const Request& request)
@@ -130,7 +142,7 @@ private:
             const PictureView& picture = request.pictures[i];
             const PictureView mask = request.masks.empty() ? PictureView() : request.masks[i];
             sources.push_back({grays[i].data, grays[i].step, static_cast<const uint8_t*>(mask.data), mask.step,
-                               picture.cols, picture.rows, tiling_->firstGrids[i], 0});
+                               picture.cols, picture.rows, tiling_->firstGrids[i], 0, tiling_->pixels[i]});
         }
         const size_t bytes = sources.size() * sizeof(gpu::SourceRecord);
         if (sources.size() != sources_.size() || std::memcmp(sources.data(), sources_.data(), bytes) != 0)
@@ -191,8 +203,9 @@ private:
         job.grids = reinterpret_cast<const gpu::GridRecord*>(base + part.grids);
         job.tiles = reinterpret_cast<const gpu::TileRecord*>(base + part.tiles);
         job.tileCount = part.tileCount;
-        job.taps = reinterpret_cast<const Tap*>(base + tiling_->taps);
+        job.singleTiles = part.singleTiles;
         job.sources = static_cast<const gpu::SourceRecord*>(sourcesOnDevice_);
+        job.pixels = pyramids_;
         job.pictures = static_cast<int>(request.pictures.size());
         if (model.layout.global)
             job.slices = slices_.reserve<uint8_t>(
@@ -230,7 +243,7 @@ private:
         double* const weights = reinterpret_cast<double*>(table + 4 * (n + 1));
         int* const counts = reinterpret_cast<int*>(weights + n);
         const gpu::Classification job = classificationOf(call, request, 0, capacity);
-        gpu::classify(job, call.stream());
+        gpu::classify(job, packed_[0]->early.get(), call.stream());
         gpu::group(groupingOf(call, job, request.tasks[0].settings, capacity, {{table, 0}, {counts, 0}, {weights, 0}}),
                    call.stream());
         Objects all;
@@ -266,7 +279,7 @@ private:
     void findOnHost(const Call& call, const Request& request, int candidates, Objects& objects)
     {
         const gpu::Classification job = classificationOf(call, request, 0, candidates);
-        gpu::classify(job, call.stream());
+        gpu::classify(job, packed_[0]->early.get(), call.stream());
         std::vector<Key> keys(candidates);
         std::vector<double> weights(candidates);
         download(call, keys.data(), job.lists.keys, keys.size() * sizeof(Key));
@@ -295,7 +308,7 @@ private:
     detail::Downloads downloads_{workspace_};
     std::vector<std::unique_ptr<Slot>> models_; //!< by task; never fewer, as graphs may use them
     DeviceTable tilingTable_{workspace_}, sourcesTable_{workspace_};
-    DeviceBuffer gray_{workspace_}, candidates_{workspace_}, counts_{workspace_}, pending_{workspace_},
+    DeviceBuffer gray_{workspace_}, pixels_{workspace_}, candidates_{workspace_}, counts_{workspace_}, pending_{workspace_},
         runs_{workspace_}, slices_{workspace_}, groups_{workspace_}, found_{workspace_};
 
     std::vector<std::shared_ptr<const PackedModel>> packed_; //!< of this call's tasks
@@ -304,6 +317,7 @@ private:
     std::vector<gpu::SourceRecord> sources_;
     uint64_t tilingVersion_ = 0, sourcesVersion_ = 0;
     const void *tiles_ = nullptr, *sourcesOnDevice_ = nullptr; //!< of this call
+    uint8_t* pyramids_ = nullptr;                              //!< of this call
 };
 
 } // namespace

@@ -20,6 +20,7 @@ using gpu::Shape;
 namespace tuning = gpu::tuning;
 
 int aligned(int bytes) { return (bytes + 15) / 16 * 16; }
+const int PIXELS_BEHIND = 1024; //!< room behind pyramids: tiles are copied in whole words
 
 // --- tiles that fit --------------------------------------------------------------------------------------------------
 
@@ -33,7 +34,7 @@ Shape shapeOf(const Model& model, int step, int cols, int rows)
         ++shape.columnBits;
     shape.patchCols = (cols - 1) * step + model.width;
     shape.patchRows = (rows - 1) * step + model.height;
-    shape.patchStep = (shape.patchCols + 3) / 4 * 4;
+    shape.patchStep = aligned(shape.patchCols);
     shape.half = step == 2 ? shape.patchCols / 2 + 1 : 0;
     shape.step = step == 2 ? 2 * shape.half : shape.patchCols + 1;
     shape.words = shape.step * (shape.patchRows + 1);
@@ -66,6 +67,7 @@ Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool global)
     return layout;
 }
 
+//! A window a thread.
 void chooseTile(const Model& model, size_t sharedBytes, PackedModel& packed)
 {
     const auto tryTile = [&](const int(&tile)[2], bool global)
@@ -76,29 +78,147 @@ void chooseTile(const Model& model, size_t sharedBytes, PackedModel& packed)
         return static_cast<size_t>(packed.layout.bytes);
     };
     // Each block also takes 1 KB for the system, and what the kernel shares beside the tables.
-    for (int blocks = tuning::BLOCKS; blocks > 1; --blocks)
-        for (int i = 0; i < tuning::LARGE_TILES; ++i)
-            if (tryTile(tuning::TILES[i], false) + 2048 <= (sharedBytes + 1024) / blocks)
-                return;
     for (const auto& tile : tuning::TILES)
         if (tryTile(tile, false) + 1024 <= sharedBytes)
             return;
     tryTile(tuning::GLOBAL_TILE, true);
 }
 
+//! @return whether there is a tile.
+bool choosePairTile(const Model& model, size_t sharedBytes, PackedModel& packed)
+{
+    for (int blocks = tuning::PAIR_BLOCKS; blocks > 0; --blocks)
+        for (const auto& tile : tuning::PAIR_TILES)
+        {
+            for (int step : {1, 2})
+                packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
+            packed.layout = layoutOf(model, packed.shapes, false);
+            if (std::max(packed.shapes[0].patchCols, packed.shapes[1].patchCols) <= tuning::PAIR_PIXELS &&
+                static_cast<size_t>(packed.layout.bytes) + 2048 <= (sharedBytes + 1024) / blocks)
+                return true;
+        }
+    return false;
+}
+
 // --- records ---------------------------------------------------------------------------------------------------------
 
-//! Whether corners fit their records and lanes may add up leaves in any order.
-bool canPack(const Model& model)
+//! Corners of one sum.
+struct Part
 {
-    bool can = model.fixedPoint && (model.kind == LBP || model.exact);
-    for (size_t i = 0; can && model.kind == HAAR && i < model.haar.size(); ++i)
-        for (int k = 0; k < model.haar[i].corners; ++k)
+    std::vector<Corner> corners;
+};
+
+struct Rectangle
+{
+    int x, y, width, height, weight;
+};
+
+//! Corners of weighted rectangles, those in the same place as one.
+std::vector<Corner> cornersOf(const std::vector<Rectangle>& rectangles, bool tilted)
+{
+    std::map<std::pair<int, int>, int> weights;
+    for (const Rectangle& r : rectangles)
+        for (int k = 0; k < 4; ++k)
         {
-            const int weight = model.haar[i].corner[k].weight;
-            can = can && weight >= SHRT_MIN && weight <= SHRT_MAX;
+            const int16_t sides[4] = {static_cast<int16_t>(r.x), static_cast<int16_t>(r.y),
+                                      static_cast<int16_t>(r.width), static_cast<int16_t>(r.height)};
+            int x, y;
+            cornerOf(sides, tilted, k, x, y);
+            weights[{y, x}] += cornerSign(k) * r.weight;
         }
-    return can;
+    std::vector<Corner> corners;
+    for (const auto& at : weights)
+        if (at.second != 0)
+            corners.push_back({static_cast<int16_t>(at.first.second), static_cast<int16_t>(at.first.first), at.second});
+    return corners;
+}
+
+//! Whether a sum keeps within 16 bits whatever the pixels are: 2^15 on either side.
+bool fits(const Model& model, const std::vector<Corner>& corners, bool tilted)
+{
+    const int BEYOND = 2, cols = model.width + 2 * BEYOND; // rotated rectangles reach beyond their corners
+    std::vector<int64_t> pixels(static_cast<size_t>(cols) * model.height);
+    for (const Corner& corner : corners)
+    {
+        if (corner.weight < SHRT_MIN || corner.weight > SHRT_MAX)
+            return false;
+        for (int y = 0; y < std::min<int>(corner.y, model.height); ++y)
+        {
+            // The table holds the pixels above and left of a corner, or in the cone above it.
+            const int reach = corner.y - y, x = corner.x + BEYOND;
+            const int begin = tilted ? std::max(x - reach, 0) : 0, end = std::min(tilted ? x - 1 + reach : x, cols);
+            for (int i = begin; i < end; ++i)
+                pixels[static_cast<size_t>(y) * cols + i] += corner.weight;
+        }
+    }
+    int64_t plus = 0, minus = 0;
+    for (int64_t pixel : pixels)
+        (pixel > 0 ? plus : minus) += pixel;
+    return plus * 255 <= SHRT_MAX && minus * 255 >= -SHRT_MAX;
+}
+
+/** Cuts a feature into parts whose sums fit 16 bits. @return false: it has parts that do not. */
+bool cutIntoParts(const Model& model, const std::vector<Rectangle>& rectangles, bool tilted, std::vector<Part>& parts)
+{
+    const std::vector<Corner> corners = cornersOf(rectangles, tilted);
+    if (fits(model, corners, tilted))
+    {
+        parts.push_back({corners});
+        return true;
+    }
+    // Upright: through the middle of all, so that what overlaps stays together. Rotated: each through its own middle.
+    int left = INT_MAX, right = 0, top = INT_MAX, bottom = 0;
+    for (const Rectangle& r : rectangles)
+    {
+        left = std::min(left, r.x);
+        right = std::max(right, r.x + r.width);
+        top = std::min(top, r.y);
+        bottom = std::max(bottom, r.y + r.height);
+    }
+    const bool across = right - left >= bottom - top;
+    const int middle = across ? (left + right) / 2 : (top + bottom) / 2;
+    std::vector<Rectangle> halves[2];
+    for (Rectangle r : rectangles)
+    {
+        const bool along = tilted ? r.width >= r.height : across; // cut its width
+        const int side = along ? r.width : r.height;
+        const int cut = tilted ? side / 2 : std::min(std::max(middle - (across ? r.x : r.y), 0), side);
+        (along ? r.width : r.height) = cut;
+        if (cut > 0)
+            halves[0].push_back(r);
+        r.x += along ? cut : tilted ? -cut : 0;
+        r.y += !along || tilted ? cut : 0;
+        (along ? r.width : r.height) = side - cut;
+        if (cut < side)
+            halves[1].push_back(r);
+    }
+    return !halves[0].empty() && !halves[1].empty() && cutIntoParts(model, halves[0], tilted, parts) &&
+           cutIntoParts(model, halves[1], tilted, parts);
+}
+
+bool partsOf(const Model& model, const HaarFeature& f, std::vector<Part>& parts)
+{
+    std::vector<Rectangle> rectangles;
+    for (int i = 0; i < f.rectangles; ++i)
+        if (f.rectangle[i][2] > 0 && f.rectangle[i][3] > 0)
+            rectangles.push_back({f.rectangle[i][0], f.rectangle[i][1], f.rectangle[i][2], f.rectangle[i][3],
+                                  static_cast<int>(f.weight[i])});
+    return cutIntoParts(model, rectangles, f.tilted != 0, parts);
+}
+
+//! Whether windows can go in pairs, and the parts of features.
+bool canPair(const Model& model, std::vector<std::vector<Part>>& parts)
+{
+    if (!model.fixedPoint || (model.kind == HAAR && !model.exact))
+        return false;
+    for (const LbpFeature& f : model.lbp)
+        if (f.width * f.height * 255 > SHRT_MAX)
+            return false;
+    parts.resize(model.haar.size());
+    for (size_t i = 0; i < model.haar.size(); ++i)
+        if (!partsOf(model, model.haar[i], parts[i]))
+            return false;
+    return true;
 }
 
 //! Links and leaves, which both kinds have.
@@ -113,45 +233,176 @@ template <typename Record> void linkRecord(const Model& model, const Tree& tree,
             record.links |= static_cast<uint32_t>(child - tree.firstNode) << shift;
         shift += 8;
     }
+    record.links |= static_cast<uint32_t>(tree.nodes) << 24;
+    if (model.stumps)
+        record.leaves[0] -= record.leaves[1];
 }
 
-void fillRecord(const Model& model, const Shape& shape, int index, gpu::HaarRecord& record)
+//! Corners of a weight; the others are taken away.
+std::vector<Corner> takeCorners(std::vector<Corner>& corners, int weight)
 {
-    const Node& node = model.nodes[index];
-    const HaarFeature& feature = model.haar[node.feature];
-    gpu::PackedCorner corners[MAX_CORNERS] = {};
-    for (int k = 0; k < feature.corners; ++k)
+    std::vector<Corner> taken;
+    const auto end = std::stable_partition(corners.begin(), corners.end(),
+                                           [&](const Corner& corner) { return corner.weight != weight; });
+    taken.assign(end, corners.end());
+    corners.erase(end, corners.end());
+    return taken;
+}
+
+/** Corners in the order of a form. @return TERMS: none fits. */
+gpu::Form formOf(std::vector<Corner> corners, std::vector<Corner>& ordered, int& factor)
+{
+    const auto add = [&](int weight)
     {
-        const Corner& corner = feature.corner[k];
-        const int offset = shape.place(corner.x, corner.y) + (feature.tilted ? shape.words : 0);
-        corners[k] = static_cast<uint32_t>(offset) | static_cast<uint32_t>(corner.weight) << 16;
+        const std::vector<Corner> taken = takeCorners(corners, weight);
+        ordered.insert(ordered.end(), taken.begin(), taken.end());
+        return taken.size();
+    };
+    int most = 0;
+    for (const Corner& corner : corners)
+        most = std::max(most, std::abs(corner.weight));
+    if (corners.size() == 9)
+    {
+        const bool plus = corners.end() != std::find_if(corners.begin(), corners.end(),
+                                                        [](const Corner& corner) { return corner.weight == 4; });
+        factor = plus ? 1 : -1;
+        return add(factor) == 4 && add(-2 * factor) == 4 && add(4 * factor) == 1 ? gpu::NINE : gpu::TERMS;
     }
-    record.threshold = node.threshold;
-    record.links |= feature.corners;
-    std::copy(corners, corners + 8, record.first);
-    std::copy(corners + 8, corners + 10, record.third);
-    std::copy(corners + 10, corners + 12, record.fourth);
+    factor = most;
+    if (most < 2 || add(1) != 2 || add(-1) != 2)
+        return gpu::TERMS;
+    const size_t plus = add(most), minus = add(-most);
+    if (plus != minus || !corners.empty())
+        return gpu::TERMS;
+    if (plus == 1) // as EIGHT, whose others cancel each other
+    {
+        ordered.insert(ordered.begin() + 5, ordered[4]);
+        ordered.push_back(ordered[4]);
+    }
+    return plus == 1 ? gpu::SIX : plus == 2 ? gpu::EIGHT : gpu::TERMS;
 }
 
-void fillRecord(const Model& model, const Shape& shape, int index, gpu::LbpRecord& record)
+//! Records of one step.
+struct Records
 {
-    const LbpFeature& f = model.lbp[model.nodes[index].feature];
-    for (int k = 0; k < 16; ++k)
-        record.points[k] = static_cast<uint16_t>(shape.place(f.x + k % 4 * f.width, f.y + k / 4 * f.height));
-    const uint32_t* const subset = model.subsets.data() + static_cast<size_t>(index) * SUBSET_WORDS;
-    std::copy(subset, subset + SUBSET_WORDS, record.subset);
-}
+    const Model& model;
+    const Shape& shape;
+    const std::vector<std::vector<Part>>& parts; //!< of Haar features
+    std::vector<gpu::Term> terms;
 
-template <typename Record> size_t addRecords(const Model& model, const Shape& shape, Blob& blob)
-{
-    std::vector<Record> records(model.nodes.size(), Record());
-    for (const Tree& tree : model.trees)
-        for (int i = tree.firstNode; i < tree.firstNode + tree.nodes; ++i)
+    int wordOf(const Corner& corner, bool tilted) const
+    {
+        return shape.place(corner.x, corner.y) + (tilted ? shape.words : 0);
+    }
+
+    void fill(int index, gpu::HaarRecord& record)
+    {
+        const Node& node = model.nodes[index];
+        const bool tilted = model.haar[node.feature].tilted != 0;
+        const std::vector<Part>& cut = parts[node.feature];
+        record.threshold = node.threshold;
+        std::vector<Corner> ordered;
+        const gpu::Form form = cut.size() == 1 ? formOf(cut[0].corners, ordered, record.factor) : gpu::TERMS;
+        record.links |= form;
+        if (form != gpu::TERMS)
         {
-            linkRecord(model, tree, model.nodes[i], records[i]);
-            fillRecord(model, shape, i, records[i]);
+            for (size_t k = 0; k < ordered.size(); ++k)
+                (k < 8 ? record.offsets[k] : record.ninth) = 4 * wordOf(ordered[k], tilted);
+            return;
         }
-    return blob.add(records);
+        record.offsets[0] = static_cast<uint32_t>(terms.size());
+        record.offsets[1] = static_cast<uint32_t>(cut.size());
+        for (const Part& part : cut)
+        {
+            terms.push_back(static_cast<gpu::Term>(part.corners.size()));
+            for (const Corner& corner : part.corners)
+                terms.push_back(static_cast<uint32_t>(wordOf(corner, tilted)) |
+                                static_cast<uint32_t>(corner.weight) << 16);
+        }
+    }
+
+    void fill(int index, gpu::LbpRecord& record)
+    {
+        const LbpFeature& f = model.lbp[model.nodes[index].feature];
+        for (int k = 0; k < 4; ++k)
+        {
+            record.rows[k] = 4 * shape.place(0, f.y + k * f.height);
+            record.columns[k] = 4 * shape.place(f.x + k * f.width, 0);
+        }
+        record.subset = static_cast<uint32_t>(index) * SUBSET_WORDS;
+    }
+
+    //! @param stages their forms' ends are noted.
+    template <typename Record> std::vector<Record> all(std::vector<gpu::StageRecord>& stages)
+    {
+        std::vector<Record> records(model.nodes.size(), Record());
+        for (const Tree& tree : model.trees)
+            for (int i = tree.firstNode; i < tree.firstNode + tree.nodes; ++i)
+            {
+                linkRecord(model, tree, model.nodes[i], records[i]);
+                fill(i, records[i]);
+            }
+        const auto formOf = [](const Record& record) { return static_cast<int>(record.links & 0xff); };
+        for (gpu::StageRecord& stage : stages)
+            if (model.stumps)
+            {
+                const auto first = records.begin() + stage.firstNode, last = first + stage.trees;
+                std::stable_sort(first, last, [&](const Record& a, const Record& b) { return formOf(a) < formOf(b); });
+                for (int form = 0; form < 3; ++form)
+                    stage.ends[form] = static_cast<int>(
+                        std::count_if(first, last, [&](const Record& record) { return formOf(record) <= form; }));
+            }
+        return records;
+    }
+};
+
+int endOf(const Model& model, const Stage& stage)
+{
+    const Tree& last = model.trees[stage.firstTree + stage.trees - 1];
+    return last.firstNode + last.nodes;
+}
+
+//! The first stages, as many as there is room for. @return false: not even the first.
+bool beginEarly(const Model& model, gpu::Early& early)
+{
+    early = {};
+    while (early.stages < std::min(tuning::EARLY_STAGES, static_cast<int>(model.stages.size())) &&
+           endOf(model, model.stages[early.stages]) <= tuning::EARLY_NODES)
+        ++early.stages;
+    early.dense = std::min(early.stages, tuning::DENSE_STAGES);
+    return early.stages > 0;
+}
+
+template <typename Record>
+void addRecords(const Model& model, const std::vector<std::vector<Part>>& parts,
+                std::vector<gpu::StageRecord>& stages, PackedModel& packed)
+{
+    const int early = endOf(model, model.stages[packed.early->stages - 1]);
+    for (int i = 0; i < 2; ++i)
+    {
+        Records records = {model, packed.shapes[i], parts, {}};
+        const std::vector<Record> all = records.all<Record>(stages);
+        static_assert(sizeof(Record) == sizeof(packed.early->nodes[0][0]), "records have their room among parameters");
+        std::memcpy(packed.early->nodes[i], all.data(), early * sizeof(Record));
+        packed.records[i] = packed.blob.add(all);
+        packed.terms[i] = packed.blob.add(records.terms);
+    }
+    std::copy(stages.begin(), stages.begin() + packed.early->stages, packed.early->stage);
+}
+
+std::vector<gpu::StageRecord> stagesOf(const Model& model)
+{
+    std::vector<gpu::StageRecord> stages;
+    for (const Stage& s : model.stages)
+    {
+        const Tree* const trees = model.trees.data() + s.firstTree;
+        const bool same = std::all_of(trees, trees + s.trees, [&](const Tree& tree) { return tree.nodes == trees[0].nodes; });
+        stages.push_back({s.firstTree, s.trees, trees[0].firstNode, s.shift, s.fixedThreshold, 0, {0, 0, 0},
+                          same ? trees[0].nodes : 0, s.threshold, 0});
+        for (int i = model.trees[s.firstTree].firstNode; i < endOf(model, s) && model.stumps && model.fixedPoint; ++i)
+            stages.back().rights += model.fixedLeaves[~model.nodes[i].right];
+    }
+    return stages;
 }
 
 } // namespace
@@ -159,35 +410,36 @@ template <typename Record> size_t addRecords(const Model& model, const Shape& sh
 std::shared_ptr<const PackedModel> packModel(const Model& model, size_t sharedBytes)
 {
     const std::shared_ptr<PackedModel> p = std::make_shared<PackedModel>();
+    std::vector<gpu::StageRecord> stages = stagesOf(model);
+    std::vector<std::vector<Part>> parts;
     p->version = model.version;
-    chooseTile(model, sharedBytes, *p);
+    p->early = std::make_unique<gpu::Early>();
+    if (!beginEarly(model, *p->early) || !canPair(model, parts) || !choosePairTile(model, sharedBytes, *p))
+    {
+        p->early.reset();
+        chooseTile(model, sharedBytes, *p);
+    }
     p->view = {};
     p->view.kind = model.kind;
     p->view.width = model.width;
     p->view.height = model.height;
     p->view.stages = static_cast<int>(model.stages.size());
-    p->view.packed = !p->layout.global && canPack(model);
+    p->view.pairs = p->early != nullptr;
     p->view.stumps = model.stumps;
     p->view.tilted = model.tilted;
     p->view.leastContrast = model.leastContrast;
-    std::vector<gpu::StageRecord> stages;
-    for (const Stage& s : model.stages)
-        stages.push_back(
-            {s.firstTree, s.trees, model.trees[s.firstTree].firstNode, s.shift, s.fixedThreshold, s.threshold, 0});
-    p->stages = p->blob.add(stages);
     p->trees = p->blob.add(model.trees);
-    if (p->view.packed)
-    {
-        for (int i = 0; i < 2; ++i)
-            p->records[i] = model.kind == HAAR ? addRecords<gpu::HaarRecord>(model, p->shapes[i], p->blob)
-                                               : addRecords<gpu::LbpRecord>(model, p->shapes[i], p->blob);
+    p->subsets = p->blob.add(model.subsets);
+    if (p->early)
+        model.kind == HAAR ? addRecords<gpu::HaarRecord>(model, parts, stages, *p)
+                           : addRecords<gpu::LbpRecord>(model, parts, stages, *p);
+    p->stages = p->blob.add(stages);
+    if (p->early)
         return p;
-    }
     p->nodes = p->blob.add(model.nodes);
     p->leaves = p->blob.add(model.leaves);
     p->haar = p->blob.add(model.haar);
     p->lbp = p->blob.add(model.lbp);
-    p->subsets = p->blob.add(model.subsets);
     return p;
 }
 
@@ -197,15 +449,18 @@ gpu::ModelView PackedModel::at(const void* device) const
     gpu::ModelView v = view;
     v.stage = reinterpret_cast<const gpu::StageRecord*>(base + stages);
     v.trees = reinterpret_cast<const Tree*>(base + trees);
-    for (int i = 0; i < 2 && v.packed; ++i)
+    v.subsets = reinterpret_cast<const uint32_t*>(base + subsets);
+    for (int i = 0; i < 2 && v.pairs; ++i)
+    {
         v.records[i] = base + records[i];
-    if (v.packed)
+        v.terms[i] = reinterpret_cast<const gpu::Term*>(base + terms[i]);
+    }
+    if (v.pairs)
         return v;
     v.nodes = reinterpret_cast<const Node*>(base + nodes);
     v.leaves = reinterpret_cast<const float*>(base + leaves);
     v.haar = reinterpret_cast<const HaarFeature*>(base + haar);
     v.lbp = reinterpret_cast<const LbpFeature*>(base + lbp);
-    v.subsets = reinterpret_cast<const uint32_t*>(base + subsets);
     return v;
 }
 
@@ -239,6 +494,8 @@ struct Sizes
     {
         Pyramid pyramid;
         int firstTap, firstGrid;
+        std::vector<int64_t> pixels; //!< where its layers begin
+        int64_t bytes;
     };
     std::vector<Place> places;
     std::vector<int> placeOf; //!< of each picture
@@ -256,7 +513,12 @@ Sizes makeSizes(const Request& request)
         sizes.placeOf.push_back(inserted.first->second);
         if (!inserted.second)
             continue;
-        sizes.places.push_back({makePyramid(picture.cols, picture.rows, request.tasks), taps, grids});
+        sizes.places.push_back({makePyramid(picture.cols, picture.rows, request.tasks), taps, grids, {}, 0});
+        for (const Layer& layer : sizes.places.back().pyramid.layers)
+        {
+            sizes.places.back().pixels.push_back(sizes.places.back().bytes);
+            sizes.places.back().bytes += static_cast<int64_t>(aligned(layer.cols)) * layer.rows;
+        }
         const Pyramid& pyramid = sizes.places.back().pyramid;
         if (pyramid.taps.size() > static_cast<size_t>(INT_MAX - taps))
             CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the pictures of this call have too many scales");
@@ -272,8 +534,8 @@ std::vector<gpu::GridRecord> gridsOf(const Sizes& sizes, size_t task, const Shap
     for (const Sizes::Place& place : sizes.places)
     {
         for (const Layer& layer : place.pyramid.layers)
-            records.push_back({layer.factor, layer.step, 0, 0, place.firstTap + layer.columnTaps,
-                               place.firstTap + layer.rowTaps, 0, 0, 0});
+            records.push_back({layer.factor, layer.step, 0, 0, 0, 0, 0, aligned(layer.cols),
+                               place.pixels[&layer - place.pyramid.layers.data()]});
         for (const Grid& grid : place.pyramid.grids[task])
         {
             gpu::GridRecord& record = records[place.firstGrid + grid.layer];
@@ -285,6 +547,30 @@ std::vector<gpu::GridRecord> gridsOf(const Sizes& sizes, size_t task, const Shap
         }
     }
     return records;
+}
+
+std::vector<gpu::LayerRecord> layersOf(const Sizes& sizes)
+{
+    std::vector<gpu::LayerRecord> records;
+    for (const Sizes::Place& place : sizes.places)
+        for (size_t i = 0; i < place.pyramid.layers.size(); ++i)
+        {
+            const Layer& layer = place.pyramid.layers[i];
+            records.push_back({layer.cols, layer.rows, place.firstTap + layer.columnTaps, place.firstTap + layer.rowTaps,
+                               aligned(layer.cols), 0, place.pixels[i]});
+        }
+    return records;
+}
+
+void addResizes(const Sizes::Place& place, int picture, std::vector<gpu::ResizeRecord>& tiles)
+{
+    for (size_t i = 0; i < place.pyramid.layers.size(); ++i)
+    {
+        const Layer& layer = place.pyramid.layers[i];
+        for (int row = 0; row < layer.rows; row += tuning::RESIZE_ROWS)
+            for (int col = 0; col < layer.cols; col += tuning::RESIZE_COLS)
+                tiles.push_back({picture, place.firstGrid + static_cast<int>(i), col, row});
+    }
 }
 
 //! @param words counted up: words of runs.
@@ -311,8 +597,19 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
     for (const Sizes::Place& place : sizes.places)
         taps.insert(taps.end(), place.pyramid.taps.begin(), place.pyramid.taps.end());
     tiling->taps = tiling->blob.add(taps);
-    for (int place : sizes.placeOf)
-        tiling->firstGrids.push_back(sizes.places[place].firstGrid);
+    tiling->layers = tiling->blob.add(layersOf(sizes));
+    std::vector<gpu::ResizeRecord> resizes;
+    tiling->pixelBytes = PIXELS_BEHIND;
+    for (size_t i = 0; i < request.pictures.size(); ++i)
+    {
+        const Sizes::Place& place = sizes.places[sizes.placeOf[i]];
+        tiling->firstGrids.push_back(place.firstGrid);
+        tiling->pixels.push_back(tiling->pixelBytes - PIXELS_BEHIND);
+        tiling->pixelBytes += place.bytes;
+        addResizes(place, static_cast<int>(i), resizes);
+    }
+    tiling->resizes = tiling->blob.add(resizes);
+    tiling->resizeCount = static_cast<int>(resizes.size());
     for (size_t t = 0; t < request.tasks.size(); ++t)
     {
         const Shape& shape = models[t]->shapes[0];
@@ -328,8 +625,13 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
         }
         if (tiles.size() > static_cast<size_t>(INT_MAX))
             CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the pictures of this call have too many windows");
+        // Small layers first: where windows go through many stages, a tile takes long, and others fill the device meanwhile.
+        std::stable_sort(tiles.begin(), tiles.end(), [](const gpu::TileRecord& a, const gpu::TileRecord& b)
+                         { return a.scale > b.scale; });
+        const auto isSingle = [&](const gpu::TileRecord& tile) { return grids[tile.grid].step == 1; };
+        const int singles = static_cast<int>(std::stable_partition(tiles.begin(), tiles.end(), isSingle) - tiles.begin());
         tiling->parts.push_back({tiling->blob.add(grids), tiling->blob.add(tiles), static_cast<int>(tiles.size()),
-                                 static_cast<int>(words)});
+                                 singles, static_cast<int>(words)});
     }
     return tiling;
 }

@@ -44,25 +44,29 @@ struct PackedModel
     gpu::ModelView at(const void* device) const;
 
     gpu::ModelView view; //!< without the pointers, for which there are places in the blob:
-    size_t stages, trees, records[2], nodes, leaves, haar, lbp, subsets;
+    size_t stages, trees, records[2], terms[2], nodes, leaves, haar, lbp, subsets;
+    std::unique_ptr<gpu::Early> early; //!< null: not for pairs
 };
 
 //! @param sharedBytes of a block, at most.
 std::shared_ptr<const PackedModel> packModel(const Model& model, size_t sharedBytes);
 
-//! The tiles of all pictures, for each task.
+//! The pyramids and tiles of all pictures, for each task.
 struct Tiling
 {
     struct Part
     {
         size_t grids, tiles; //!< places in the blob
-        int tileCount;
+        int tileCount, singleTiles; //!< all; those of a step of 1, which come first
         int words; //!< of runs
     };
 
     std::vector<Part> parts;     //!< of tasks
     std::vector<int> firstGrids; //!< of pictures
-    size_t taps;
+    std::vector<int64_t> pixels; //!< where their pyramids begin
+    int64_t pixelBytes;          //!< of all pyramids
+    size_t taps, layers, resizes; //!< places in the blob
+    int resizeCount;
     Blob blob;
 };
 

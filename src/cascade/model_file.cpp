@@ -7,15 +7,22 @@
 
 namespace cv { namespace cuda { namespace cascade {
 
+namespace {
+
+//! Cascades have some hundred different words, most of them in comments.
+const detail::TextLimits LIMITS = {"a cascade", MAX_FILE_BYTES, 10000};
+
+} // namespace
+
 ModelPtr parseModel(const char* bytes, size_t count, const std::string& name)
 {
-    const FileStorage storage = detail::parseText(bytes, count, name, MAX_FILE_BYTES, "a cascade");
+    const FileStorage storage = detail::parseText(bytes, count, name, LIMITS);
     return readModel(storage.getFirstTopLevelNode(), name);
 }
 
 ModelPtr loadModel(const std::string& filename)
 {
-    const std::string text = detail::readText(filename, MAX_FILE_BYTES, "a cascade");
+    const std::string text = detail::readText(filename, LIMITS);
     return parseModel(text.data(), text.size(), filename);
 }
 

@@ -144,12 +144,19 @@ namespace gpu {
 void toGray(const PictureView& picture, RowsView<uint8_t> gray, detail::StreamHandle stream);
 
 // What the following take and how it is laid out: src/cuda/cascade_classify.hpp.
+struct Resizing;
 struct Classification;
+struct Early;
 struct Grouping;
 
+//! All layers of all pictures, for all cascades.
+void makeLayers(const Resizing& job, detail::StreamHandle stream);
+
 /** sumTables and classify, for all tiles of all layers and pictures of one cascade. Candidates come in any order, and their numbers
-are true also where lists are too short. */
-void classify(const Classification& job, detail::StreamHandle stream);
+are true also where lists are too short. @param early null: not by pairs. */
+void classify(const Classification& job, const Early* early, detail::StreamHandle stream);
+//! Without `resolve`: what classify() does for pairs.
+void classifyPairs(const Classification& job, const Early& early, detail::StreamHandle stream);
 
 //! One row of tables a picture.
 void group(const Grouping& job, detail::StreamHandle stream);

@@ -5,7 +5,9 @@
 // is nested deeper than any file of ours is refused before they see it.
 #include "../precomp.hpp"
 #include "file_text.hpp"
+#include <cctype>
 #include <cstdio>
+#include <unordered_set>
 
 namespace cv { namespace cuda { namespace detail {
 
@@ -84,22 +86,48 @@ int nestingOf(const std::string& text)
     return text[first] == '<' ? nestingOfXml(text) : text[first] == '{' ? nestingOfJson(text) : nestingOfYaml(text);
 }
 
-void checkBytes(size_t bytes, const std::string& name, size_t most, const char* what)
+//! Different words and strings. FileStorage keeps each name, so that 8 MB of them would take seconds.
+bool hasTooManyWords(const std::string& text, size_t most)
 {
-    if (bytes > most)
-        CV_Error_(Error::StsOutOfRange, ("%s: %zu bytes, %s has at most %zu", name.c_str(), bytes, what, most));
+    const auto inWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80); };
+    std::unordered_set<uint64_t> words;
+    for (size_t i = 0; i < text.size() && words.size() <= most;)
+    {
+        const size_t begin = i++;
+        if (text[begin] == '"')
+            i = std::min(text.find('"', i), text.size() - 1) + 1;
+        else if (!inWord(text[begin]))
+            continue;
+        else
+            while (i < text.size() && inWord(text[i]))
+                ++i;
+        uint64_t hash = 14695981039346656037u; // FNV-1a
+        for (size_t k = begin; k < i; ++k)
+            hash = (hash ^ static_cast<unsigned char>(text[k])) * 1099511628211u;
+        if (!std::isdigit(static_cast<unsigned char>(text[begin])))
+            words.insert(hash);
+    }
+    return words.size() > most;
+}
+
+void checkBytes(size_t bytes, const std::string& name, const TextLimits& limits)
+{
+    if (bytes > limits.bytes)
+        CV_Error_(Error::StsOutOfRange, ("%s: %zu bytes, %s has at most %zu", name.c_str(), bytes, limits.what, limits.bytes));
 }
 
 } // namespace
 
-FileStorage parseText(const char* bytes, size_t count, const std::string& name, size_t most, const char* what)
+FileStorage parseText(const char* bytes, size_t count, const std::string& name, const TextLimits& limits)
 {
-    checkBytes(count, name, most, what);
+    checkBytes(count, name, limits);
     const std::string text(bytes, count); // ends with a 0, which FileStorage needs
     if (text.find_first_not_of(" \t\r\n") == std::string::npos)
         CV_Error_(Error::StsParseError, ("%s: is empty", name.c_str()));
     if (nestingOf(text) > MAX_NESTING)
         CV_Error_(Error::StsParseError, ("%s: is nested deeper than %d levels", name.c_str(), MAX_NESTING));
+    if (hasTooManyWords(text, limits.words))
+        CV_Error_(Error::StsParseError, ("%s: has more than %zu different words", name.c_str(), limits.words));
     FileStorage storage;
     try
     {
@@ -114,7 +142,7 @@ FileStorage parseText(const char* bytes, size_t count, const std::string& name, 
     return storage;
 }
 
-std::string readText(const std::string& filename, size_t most, const char* what)
+std::string readText(const std::string& filename, const TextLimits& limits)
 {
     std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(filename.c_str(), "rb"), std::fclose);
     if (!file)
@@ -124,7 +152,7 @@ std::string readText(const std::string& filename, size_t most, const char* what)
     while (const size_t count = std::fread(part.data(), 1, part.size(), file.get()))
     {
         text.append(part.data(), count);
-        checkBytes(text.size(), filename, most, what);
+        checkBytes(text.size(), filename, limits);
     }
     if (std::ferror(file.get()))
         CV_Error_(Error::StsError, ("%s: cannot be read", filename.c_str()));

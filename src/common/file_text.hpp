@@ -10,10 +10,17 @@
 
 namespace cv { namespace cuda { namespace detail {
 
-//! @param most bytes. @param what "a cascade", for messages.
-std::string readText(const std::string& filename, size_t most, const char* what);
+//! What a kind of files never exceeds.
+struct TextLimits
+{
+    const char* what; //!< "a cascade", for messages
+    size_t bytes;
+    size_t words; //!< different ones: FileStorage keeps each name, so that millions of them would take seconds
+};
+
+std::string readText(const std::string& filename, const TextLimits& limits);
 //! XML, YAML or JSON. @param name of the file, for messages. @throws cv::Exception naming it.
-FileStorage parseText(const char* bytes, size_t count, const std::string& name, size_t most, const char* what);
+FileStorage parseText(const char* bytes, size_t count, const std::string& name, const TextLimits& limits);
 
 }}} // namespace cv::cuda::detail
 

@@ -35,6 +35,11 @@ struct PictureView
     {
         return reinterpret_cast<const T*>(static_cast<const uint8_t*>(data) + static_cast<size_t>(y) * step);
     }
+    //! Some of its rows.
+    PictureView part(int first, int count) const
+    {
+        return {data ? row<uint8_t>(first) : nullptr, step, cols, count, depth, channels};
+    }
 };
 
 //! An 8-bit picture with interleaved channels. `channels` (1 or 3) count, pixels are `pixelStride` bytes apart (1, 3, 4).
@@ -97,6 +102,8 @@ struct OutputView
     explicit operator bool() const { return data != nullptr; }
     size_t rowBytes() const { return elemSize * static_cast<size_t>(cols); }
     template <typename T> RowsView<T> as() const { return {static_cast<T*>(data), step}; }
+    //! From a row on.
+    template <typename T> RowsView<T> from(int row) const { return {data ? as<T>().row(row) : nullptr, step}; }
 };
 
 }}} // namespace cv::cuda::detail

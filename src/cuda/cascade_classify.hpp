@@ -8,6 +8,7 @@
 #include "../common/views.hpp"
 #include "../cascade/core.hpp"
 #include "cascade_tuning.hpp"
+#include <vector_types.h>
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
@@ -44,9 +45,10 @@ struct GridRecord
     float factor;
     int step;
     int cols, rows;          //!< windows; 0: the cascade does not look at this layer
-    int columnTaps, rowTaps; //!< index of the first
     int boxWidth, boxHeight;
-    int rowWords; //!< tiles side by side: words of runs in a row of windows
+    int rowWords;   //!< tiles side by side: words of runs in a row of windows
+    int pixelStep;  //!< of the layer
+    int64_t pixels; //!< where the layer begins in the pyramid of a picture
 };
 
 struct TileRecord
@@ -66,55 +68,105 @@ struct SourceRecord
     int cols, rows;
     int firstGrid; //!< index of the record of scale 0
     int unused;
+    int64_t pixels; //!< where its pyramid begins
+};
+
+//! A layer of a size of pictures, for all cascades. Rows have multiples of 16 bytes.
+struct LayerRecord
+{
+    int cols, rows;
+    int columnTaps, rowTaps; //!< index of the first
+    int step, unused;
+    int64_t pixels; //!< where it begins in the pyramid of a picture
+};
+
+struct ResizeRecord
+{
+    int picture, layer; //!< layer: index into all records
+    int col, row;       //!< of its first pixel
+};
+
+//! All that the pyramid needs.
+struct Resizing
+{
+    const LayerRecord* layers;
+    const ResizeRecord* tiles;
+    int tileCount;
+    const Tap* taps;
+    const SourceRecord* sources;
+    uint8_t* pixels;
 };
 
 // --- models ----------------------------------------------------------------------------------------------------------
 
-//! A corner as an offset into the tables (low 16 bits) and its factor (high 16, signed).
-typedef uint32_t PackedCorner;
+/** How the corners of a Haar feature are added up. Nearly all features of files have rectangles of weights -1 and 2 or 3, whose
+merged corners come in these three forms; sums of the other factors are terms. */
+enum Form
+{
+    SIX,   //!< c0 + c1 - c2 - c3 + factor * (c4 - c6)
+    EIGHT, //!< c0 + c1 - c2 - c3 + factor * (c4 + c5 - c6 - c7)
+    NINE,  //!< factor * (c0 + c1 + c2 + c3 - 2 * (c4 + c5 + c6 + c7 - 2 * ninth))
+    TERMS, //!< offsets[0]: index of the first term; offsets[1]: parts. A part is a number of terms, and the terms
+    FORMS
+};
 
-//! A node with a Haar feature whose corners may be added in any order. Corners come in the order in which they are loaded.
+//! A corner as an offset into the tables in words (low 16 bits) and its factor (high 16, signed).
+typedef uint32_t Term;
+
+//! A node with a Haar feature for pairs of windows.
 struct HaarRecord
 {
+    uint32_t offsets[8]; //!< of corners, in bytes
+    uint32_t ninth;
     float threshold;
-    uint32_t links;        //!< corners, left and right child within the tree (0: leaf), a byte each
-    PackedCorner third[2]; //!< 9th and 10th corner
-    int64_t leaves[2];     //!< left, right; in fixed point
-    PackedCorner first[8];
-    PackedCorner fourth[2]; //!< 11th and 12th
-    uint32_t unused[2];
+    int factor;
+    uint32_t links;    //!< form, left and right child within the tree (0: leaf), nodes of the tree; a byte each
+    int64_t leaves[2]; //!< left, right; in fixed point. Stumps: left less right, 0
 };
 
 struct LbpRecord
 {
-    uint32_t subset[SUBSET_WORDS];
-    uint16_t points[16]; //!< offsets into the table, row by row
+    uint32_t rows[4], columns[4]; //!< of points: offsets into the table, in bytes
+    uint32_t subset;              //!< index of its first word
+    uint32_t unused[2];
+    uint32_t links; //!< as above, without a form
     int64_t leaves[2];
-    uint32_t links; //!< as above, without corners
-    uint32_t unused[3];
 };
 
-static_assert(sizeof(HaarRecord) % 16 == 0 && sizeof(LbpRecord) % 16 == 0, "records are loaded 16 bytes at a time");
+static_assert(sizeof(HaarRecord) == 64 && sizeof(LbpRecord) == 64, "records are loaded 16 bytes at a time");
 
 struct StageRecord
 {
     int firstTree, trees, firstNode;
     int shift;
     int64_t fixedThreshold;
+    int64_t rights; //!< stumps: sum of the right leaves
+    int ends[3];   //!< stumps for pairs come in the order of their forms: where SIX, EIGHT and NINE end
+    int nodesEach; //!< of all trees; 0: they differ
     float threshold;
     int unused;
 };
 
-/** A model on the device. Packed: records with offsets, sums in fixed point, lanes may share a window. Else the model's own
-arrays, features from core.hpp, and sums in double precision in the order of the file. */
+//! The first stages of a model for pairs, which kernels have among their parameters: all threads read the same.
+struct Early
+{
+    int stages; //!< that are here
+    int dense;  //!< those that all windows of a tile go through, side by side
+    StageRecord stage[tuning::EARLY_STAGES];
+    uint4 nodes[2][tuning::EARLY_NODES][4]; //!< by step - 1
+};
+
+/** A model on the device. Pairs: records with offsets, sums in fixed point. Else the model's own arrays, features from core.hpp, and
+sums in double precision in the order of the file. */
 struct ModelView
 {
     int kind, width, height, stages;
-    bool packed, stumps, tilted;
+    bool pairs, stumps, tilted;
     int64_t leastContrast;
     const StageRecord* stage;
     const Tree* trees;
     const void* records[2]; //!< of nodes, by step - 1
+    const Term* terms[2];   //!< by step - 1
     const Node* nodes;
     const float* leaves;
     const HaarFeature* haar;
@@ -156,10 +208,10 @@ struct Classification
     Shape shapes[2]; //!< by step - 1
     Layout layout;
     const GridRecord* grids;
-    const TileRecord* tiles;
-    int tileCount;
-    const Tap* taps;
+    const TileRecord* tiles; //!< those of a step of 1 first
+    int tileCount, singleTiles;
     const SourceRecord* sources;
+    const uint8_t* pixels; //!< pyramids
     int pictures;
     uint8_t* slices; //!< device memory of blocks, where layout.global
     Lists lists;

@@ -124,14 +124,33 @@ __global__ void __launch_bounds__(PAIR_THREADS) link(const __grid_constant__ Gro
     const int i = p.first + (threadIdx.x & 31);
     if (i >= p.count)
         return;
-    const Box* const boxes = job.memory.boxes + p.base;
-    const Box box = boxes[i];
-    for (int j = threadIdx.x >> 5; j < i; j += tuning::PAIR_WARPS)
+    const int4* const boxes = reinterpret_cast<const int4*>(job.memory.boxes + p.base);
+    const auto boxAt = [&](int at)
     {
-        const int4 words = __ldg(reinterpret_cast<const int4*>(boxes) + j);
-        const Box other = {words.x, words.y, words.z, words.w};
-        if (mayBeSimilar(box, other) && areSimilar(box, other))
-            join(job.memory.parents + p.base, i, j);
+        const int4 words = __ldg(boxes + at);
+        return Box{words.x, words.y, words.z, words.w};
+    };
+    const Box box = boxAt(i);
+    const int last = ::min(p.first + 32, p.count) - 1; // of this block's candidates
+    const int warp = threadIdx.x >> 5, BATCH = 4;      // loads on their way at a time
+    // Similar ones are noted first, so that lanes join theirs at the same time: it takes loads that wait for each other.
+    for (int first = warp; first < last; first += 64 * tuning::PAIR_WARPS)
+    {
+        uint64_t similar = 0; // bit k: to candidate first + k * PAIR_WARPS
+        for (int k = 0; k < 64 && first + k * tuning::PAIR_WARPS < last; k += BATCH)
+        {
+            Box others[BATCH];
+#pragma unroll
+            for (int n = 0; n < BATCH; ++n)
+                others[n] = boxAt(::min(first + (k + n) * tuning::PAIR_WARPS, last));
+#pragma unroll
+            for (int n = 0; n < BATCH; ++n)
+                if (first + (k + n) * tuning::PAIR_WARPS < i && mayBeSimilar(box, others[n]) && areSimilar(box, others[n]))
+                    similar |= static_cast<uint64_t>(1) << (k + n);
+        }
+        for (; similar; similar &= similar - 1)
+            join(job.memory.parents + p.base, i,
+                 first + (__ffsll(static_cast<long long>(similar)) - 1) * tuning::PAIR_WARPS);
     }
 }
 

@@ -1,15 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// sumTables: a tile's patch, resized straight from the picture, and its tables. Device code; the whole block takes part.
+// sumTables: the tables of a tile's patch. Device code; the whole block takes part.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_TABLES_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_TABLES_HPP
 
-#include "cascade_classify.hpp"
+#include "cascade_pairs.hpp"
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
-const unsigned ALL_LANES = 0xffffffffu;
 const int WARPS = tuning::THREADS / 32;
 
 //! What a block works on.
@@ -20,35 +19,6 @@ struct Patch
     uint32_t* tilted;
     int cols, rows; //!< pixels that windows of the picture cover; not more than the shape's
 };
-
-__device__ __forceinline__ Tap loadTap(const Tap* taps, int index)
-{
-    const int2 tap = __ldg(reinterpret_cast<const int2*>(taps) + index);
-    return {tap.x, tap.y};
-}
-
-//! Pixels of the layer from (left, top) on. About 16 instructions and 4 loads a pixel.
-__device__ __forceinline__ void resizePatch(const Classification& job, const SourceRecord& source,
-                                            const GridRecord& grid, const Shape& shape, int left, int top,
-                                            const Patch& patch)
-{
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    for (int x = lane; x < patch.cols; x += 32)
-    {
-        const Tap across = loadTap(job.taps, grid.columnTaps + left + x);
-        const int second = across.first + (across.weight != 0 ? 1 : 0);
-#pragma unroll 2
-        for (int y = warp; y < patch.rows; y += WARPS)
-        {
-            const Tap down = loadTap(job.taps, grid.rowTaps + top + y);
-            const uint8_t* const upper = source.gray + static_cast<size_t>(down.first) * source.step;
-            const uint8_t* const lower = down.weight != 0 ? upper + source.step : upper;
-            patch.pixels[y * shape.patchStep + x] = static_cast<uint8_t>(
-                blendRows(blendRow(__ldg(upper + across.first), __ldg(upper + second), across.weight),
-                          blendRow(__ldg(lower + across.first), __ldg(lower + second), across.weight), down.weight));
-        }
-    }
-}
 
 __device__ __forceinline__ uint32_t scanWarp(uint32_t value, int lane)
 {
@@ -163,6 +133,135 @@ __device__ __forceinline__ void sumColumns(const Shape& shape, const Patch& patc
     }
 }
 
+// --- tables for pairs of windows: see cascade_pairs.hpp ---------------------------------------------------------------
+
+const int PAIR_EACH = tuning::PAIR_PIXELS / 16; //!< neighbouring pixels of a lane
+
+/** Sums along rows of up to 16 * PAIR_EACH pixels, two rows in a word: the first, and 2^16 times the second. Those of pixels of rows 2 j
+and 2 j + 1 go to row 2 j + 1 of the table. Sixteen lanes take two rows, three words of four pixels each. */
+__device__ __forceinline__ void sumPairsOfRows(const Shape& shape, const Patch& patch)
+{
+    const int lane = threadIdx.x & 15, step = shape.step, pixelStep = shape.patchStep;
+    const int shift = shape.shift, half = shape.half, cols = patch.cols - lane * PAIR_EACH;
+    for (int y = 2 * static_cast<int>(threadIdx.x >> 4); y < ((patch.rows + 3) & ~3); y += tuning::THREADS / 8)
+    {
+        const uint32_t* const upper =
+            reinterpret_cast<const uint32_t*>(patch.pixels + ::min(y, patch.rows - 1) * pixelStep) + 3 * lane;
+        const uint32_t* const lower =
+            reinterpret_cast<const uint32_t*>(patch.pixels + ::min(y + 1, patch.rows - 1) * pixelStep) + 3 * lane;
+        uint32_t a[3], b[3];
+        uint32_t sumA = 0, sumB = 0;
+#pragma unroll
+        for (int k = 0; k < 3; ++k)
+        {
+            a[k] = cols > 4 * k ? upper[k] : 0; // what is beyond the patch in the last word comes after all that counts
+            b[k] = cols > 4 * k ? lower[k] : 0;
+            sumA = __dp4a(a[k], 0x01010101u, sumA);
+            sumB = __dp4a(b[k], 0x01010101u, sumB);
+        }
+        const uint32_t own = sumA + (sumB << 16); // no sum of a row reaches 2^16
+        uint32_t before = own;
+#pragma unroll
+        for (int d = 1; d < 16; d *= 2)
+        {
+            const uint32_t value = __shfl_up_sync(ALL_LANES, before, d, 16);
+            before += lane >= d ? value : 0u;
+        }
+        before -= own;
+        if (y >= patch.rows)
+            continue;
+        sumA = before & 0xffffu;
+        sumB = before >> 16;
+        uint32_t* const row = patch.table + (y + 1) * step;
+        uint32_t* const odd = row + lane * (PAIR_EACH >> shift) + shift * half;    // places of columns 12 l + 1, 12 l + 3 ...
+        uint32_t* const even = row + lane * (PAIR_EACH >> shift) + (shift ? 1 : 0); // of columns 12 l + 2, 12 l + 4 ...
+#pragma unroll
+        for (int k = 0; k < PAIR_EACH; ++k)
+        {
+            const uint32_t ones = 0x01010101u >> (8 * (3 - k % 4));
+            const uint32_t sum = __dp4a(a[k / 4], ones, sumA) + (__dp4a(b[k / 4], ones, sumB) << 16);
+            uint32_t* const at = shift ? (k % 2 ? even : odd) + k / 2 : row + lane * PAIR_EACH + k + 1;
+            if (cols > k)
+                *at = sum;
+            if (k % 4 == 3)
+            {
+                sumA = __dp4a(a[k / 4], ones, sumA);
+                sumB = __dp4a(b[k / 4], ones, sumB);
+            }
+        }
+        if (lane == 0)
+            row[0] = 0;
+    }
+}
+
+/** Sums down the columns. A word gets the sum at its place, and 2^16 times the sum as far below as windows are apart; sums of the last
+rows have none below them, and are corners of upper windows only. @param TWO rows in a word, as above; else one, in rows from 0 on.
+@param SHIFT that of the shape. */
+template <bool TWO, int SHIFT>
+__device__ __forceinline__ void sumColumnsOfPairs(const Shape& shape, const Patch& patch, uint32_t* table)
+{
+    const int BATCH = 8, EACH = TWO ? 2 : 1; // loads on their way at a time; rows of one
+    const int step = shape.step, count = detail::ceilDiv(patch.rows, EACH);
+    for (int x = threadIdx.x; x <= patch.cols; x += tuning::THREADS)
+    {
+        uint32_t* at = table + shape.place(x, 0); // writes come behind reads
+        const uint32_t* from = at + step;
+        uint32_t before = 0, last = 0, sum = 0; // sums of the last two rows
+        int written = -1 - SHIFT;               // rows
+        const auto add = [&](uint32_t value)
+        {
+            sum += value;
+            if (written >= 0)
+            {
+                *at = (SHIFT ? before : last) + (sum << 16);
+                at += step;
+            }
+            before = last;
+            last = sum;
+            ++written;
+        };
+        const auto addWord = [&](uint32_t value)
+        {
+            add(TWO ? value & 0xffffu : value);
+            if (TWO)
+                add(value >> 16);
+        };
+        add(0); // row 0
+        int i = 0;
+#pragma unroll 1
+        for (; i + BATCH <= count; i += BATCH)
+        {
+            uint32_t values[BATCH];
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k, from += EACH * step)
+                values[k] = *from;
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k)
+                addWord(values[k]);
+        }
+#pragma unroll 1
+        for (; i < count; ++i, from += EACH * step)
+            addWord(*from);
+        // Sums of rows that have none below them. With an odd number of rows there is one too many.
+        const bool odd = TWO && (patch.rows & 1) != 0;
+        if (SHIFT)
+        {
+            *at = before;
+            at += step;
+        }
+        if (!odd)
+            *at = last;
+    }
+}
+template <bool TWO>
+__device__ __forceinline__ void sumColumnsOfPairs(const Shape& shape, const Patch& patch, uint32_t* table)
+{
+    if (shape.shift)
+        sumColumnsOfPairs<TWO, 1>(shape, patch, table);
+    else
+        sumColumnsOfPairs<TWO, 0>(shape, patch, table);
+}
+
 //! The table of sums, or of squares. The caller synchronizes before (patch) and after.
 template <bool SQUARES> __device__ __forceinline__ void makeTable(const Shape& shape, const Patch& patch)
 {
@@ -174,7 +273,7 @@ template <bool SQUARES> __device__ __forceinline__ void makeTable(const Shape& s
 /** The table of rotated sums: (X, Y) holds the pixels (x, y) with y < Y and |x - (X - 1)| <= Y - 1 - y. From one row to the next it
 gains the two diagonals that end in pixel (X - 1, Y - 1), so it is a sum down the columns of sums along diagonals, which threads
 follow from the top to the bottom. */
-__device__ __forceinline__ void makeTilted(const Shape& shape, const Patch& patch)
+template <bool PAIRS> __device__ __forceinline__ void makeTilted(const Shape& shape, const Patch& patch)
 {
     const int diagonals = patch.cols + patch.rows; // of pixels, and of the column left of them
     for (int x = threadIdx.x; x <= patch.cols; x += tuning::THREADS)
@@ -206,7 +305,10 @@ __device__ __forceinline__ void makeTilted(const Shape& shape, const Patch& patc
             }
     }
     __syncthreads(); // both diagonals
-    sumColumns(shape, patch, patch.tilted);
+    if constexpr (PAIRS)
+        sumColumnsOfPairs<false>(shape, patch, patch.tilted);
+    else
+        sumColumns(shape, patch, patch.tilted);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

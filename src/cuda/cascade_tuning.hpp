@@ -7,12 +7,34 @@
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu { namespace tuning {
 
-// Classify. 3 blocks of 256 threads leave 80 registers a thread and 75 KB a block on compute capability 9.0: what a tile
-// of 64 x 32 windows of 24 x 24 pixels takes.
-const int THREADS = 256, BLOCKS = 3;
-//! Tiles to choose from, in windows, best first; columns are powers of two up to 64 (a row's windows are bits of a word).
+// The pyramid: a block's rectangle.
+const int RESIZE_COLS = 128, RESIZE_ROWS = 32, RESIZE_WARPS = 8;
+
+// Classify. 3 blocks of 256 threads leave 80 registers a thread and 75 KB a block on compute capability 9.0.
+#ifndef V_BLOCKS
+#define V_BLOCKS 3
+#endif
+#ifndef V_TILE
+#define V_TILE {64, 32}
+#endif
+#ifndef V_DENSE
+#define V_DENSE 3
+#endif
+#ifndef V_SPARSE
+#define V_SPARSE 32
+#endif
+#ifndef V_EARLY
+#define V_EARLY 8
+#endif
+const int THREADS = 256, PAIR_BLOCKS = V_BLOCKS;
+//! Tiles of pairs to choose from, in windows, best first: 64 or 32 columns, even rows.
+const int PAIR_TILES[][2] = {V_TILE, {64, 16}, {32, 16}, {32, 8}};
+const int PAIR_PIXELS = 192; //!< columns of their patches, at most
+const int DENSE_STAGES = V_DENSE;
+const int EARLY_STAGES = V_EARLY, EARLY_NODES = 224; //!< kernels have at most 32,764 bytes of parameters
+const int SPARSE_PAIRS = V_SPARSE; //!< that a warp takes from the list
+//! Tiles for a window a thread; columns are powers of two up to 64 (a row's windows are bits of a word).
 const int TILES[][2] = {{64, 32}, {64, 16}, {32, 16}, {32, 8}, {16, 8}, {16, 4}, {8, 4}, {8, 2}, {8, 1}};
-const int LARGE_TILES = 3; //!< those worth having more blocks a multiprocessor for
 const int MAX_WINDOWS = 2048;
 //! Blocks and tile where tables are too large for shared memory (windows of some 200 pixels), and lie in device memory.
 const int GLOBAL_BLOCKS = 132, GLOBAL_TILE[2] = {32, 8};
@@ -20,7 +42,7 @@ const int GLOBAL_BLOCKS = 132, GLOBAL_TILE[2] = {32, 8};
 const int GRAY_THREADS = 256;
 const int RESOLVE_BLOCKS = 64, RESOLVE_THREADS = 256;
 // Group: a block ranks or links 32 candidates against all others, which its warps share.
-const int PAIR_WARPS = 8;
+const int PAIR_WARPS = 16;
 const int FINISH_THREADS = 512;
 
 }}}}} // namespace cv::cuda::cascade::gpu::tuning

@@ -10,6 +10,8 @@
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
 // --- reductions ------------------------------------------------------------------------------------------
+// Not cub::WarpReduce: all lanes want the result, which it gives to lane 0 only, and the least value with its index takes the
+// hardware's reductions of 32 bits, which it has for single numbers.
 
 //! The least value, and of equal ones the least index, of a warp. Value: what values fit into.
 template <typename Value> __device__ __forceinline__ Best warpBest(Best best)

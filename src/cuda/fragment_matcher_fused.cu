@@ -58,7 +58,7 @@ struct Item
     }
 };
 
-//! Adds up what the lanes of one item have.
+//! Adds up what the lanes of one item have: every 32 >> partsShift-th of a warp, which cub::WarpReduce has no form for.
 template <int METRIC, bool WEIGHTED, int P>
 __device__ __forceinline__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, int partsShift)
 {

@@ -123,6 +123,58 @@ inline void setThreads(StagePlan& plan, int threads)
     plan.expandInverse = inverseOf(plan.units);
 }
 
+// --- matrix instructions (fragment_matcher_bands.hpp) ------------------------------------------------------------------
+
+const int BAND_COLS = 128; //!< columns of positions that an instruction has
+const int BAND_ROWS = 8;   //!< positions below each other that a warp has
+//! Terms of 255 * 255 that a 32-bit sum holds.
+const int64_t BAND_TERMS = 0xffffffffll / (255 * 255);
+
+//! Planes of the picture: its channels and, with weights, the high, middle and low bytes of the sums of their squares.
+CT_HOST_DEVICE constexpr int picturePlanes(int channels, bool weighted) { return weighted ? channels + 3 : channels; }
+//! Bands of a fragment: of its channels; with weights, the high bytes of their products with q, the low ones, and q.
+CT_HOST_DEVICE constexpr int bandPlanes(int channels, bool weighted) { return weighted ? 2 * channels + 1 : channels; }
+
+//! How blocks share a search window, for SSD and ZNCC; group 0: not this way.
+struct BandPlan
+{
+    Rect4 region;      //!< of the frame: all that is searched
+    int pitch;         //!< bytes from row to row of its planes, a multiple of 16
+    size_t planeBytes; //!< from plane to plane
+    int chunks, group; //!< of 16 rows of a band, a multiple of `group`: that many are in registers at a time
+    int bandRows;      //!< rows of a template with a band, a multiple of BAND_ROWS
+    size_t bandsEach;  //!< words of all bands of a fragment
+    int units, parts;  //!< warps of a block: units of BAND_ROWS rows of positions, parts of the rows of a fragment
+    int chunkRows;     //!< of a fragment in shared memory at a time, a multiple of BAND_ROWS
+    int bandsOffset;   //!< of the bands there, in words
+    size_t sharedBytes;
+    bool wide;              //!< sums, or squares of the picture, may exceed 32 bits; moments of weighted ones always do
+    int sumsPitch;          //!< columns, a multiple of BAND_COLS: from up to 15 before the window's on
+    int sumsRows;           //!< a fragment
+    size_t sumsEach;        //!< a fragment, of both moments when weighted
+    int slabRows, slabPitch; //!< of box sums in shared memory at a time
+    size_t valueSharedBytes;
+};
+
+//! What a block works on, and the status to report when there is nothing to search.
+struct OpenEntry
+{
+    int i; //!< fragment
+    int status;
+    SearchWindow window;
+    DeviceFragment fragment;
+};
+
+//! Device memory for that.
+struct BandMemory
+{
+    uint8_t* planes;
+    uint32_t* pixels; //!< of three channels without weights: a word each
+    uint32_t* bands;  //!< by entry, plane, row, chunk, lane
+    void* sums;       //!< by entry: 32 bits a position, or 64 when wide
+    OpenEntry* entries;
+};
+
 // --- fused kernel ----------------------------------------------------------------------------------------------------
 
 struct FusedPlan
@@ -154,6 +206,7 @@ struct TilePlan
     int templateWords;
     bool wide;          //!< sums may exceed 32 bits
     size_t sharedBytes; //!< a block
+    BandPlan bands;     //!< SSD and ZNCC: instead of the above but for tiles
 };
 
 //! The best of a tile of positions.
@@ -168,12 +221,16 @@ struct TileMemory
     void* values;       //!< of each entry: tileValuesBytes()
     TileBest* bests;    //!< of each entry: tilesX * tilesY
     unsigned* finished; //!< of each entry: one counter, 0 before and after a launch
+    BandMemory bands;
 };
 
 inline size_t tileValuesBytes(const TilePlan& plan, int metric, bool weighted)
 {
     return static_cast<size_t>(plan.cols) * plan.rows * (wideValues(metric, weighted, plan.wide) ? 8 : 4);
 }
+
+//! Bytes of sums of an entry.
+inline size_t bandSumsBytes(const BandPlan& plan) { return plan.sumsEach * (plan.wide ? 8 : 4); }
 
 }}}} // namespace cv::cuda::fragment_matcher::gpu
 

@@ -10,6 +10,7 @@
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_PEAKS_HPP
 
 #include "fragment_matcher_device.hpp"
+#include <cuda/atomic>
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
@@ -178,6 +179,23 @@ __device__ void findPeaks(const Entry& entry, const Settings& settings, const Va
     }
     report(out, entry.i, settings, fragment, entry.window, scale, scratch->peaks, count,
            [from](int x, int y) { return static_cast<uint64_t>(__ldcg(from.values + y * from.cols + x)); });
+}
+
+//! True in the block that stored the last tile of a window. The counter is 0 again then, ready for the next launch.
+__device__ __forceinline__ bool lastOfEntry(int tiles, unsigned* finished)
+{
+    __shared__ bool last;
+    __syncthreads(); // all threads have stored
+    if (threadIdx.x == 0)
+    {
+        // Release what the block stored, acquire what the others did: for all threads, by the barriers around.
+        ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> counter(*finished);
+        last = counter.fetch_add(1, ::cuda::memory_order_acq_rel) == static_cast<unsigned>(tiles - 1);
+        if (last)
+            counter.store(0, ::cuda::memory_order_relaxed);
+    }
+    __syncthreads(); // last is known
+    return last;
 }
 
 }}}} // namespace cv::cuda::fragment_matcher::device

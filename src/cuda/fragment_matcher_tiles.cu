@@ -9,7 +9,6 @@
 // mostly from cache, and 4 or 8 written a position.
 
 #include "fragment_matcher_peaks.hpp"
-#include <cuda/atomic>
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
@@ -176,23 +175,6 @@ __device__ void storeTile(const Entry& entry, const Tile& tile, const Sums<METRI
     best = blockBest<Value, POSITION_THREADS * PARTS<METRIC, WEIGHTED>>(best, scratch);
     if (threadIdx.x == 0)
         *tileBest = {best.value, best.index, best.index / entry.window.cols};
-}
-
-//! True in the block that stored the last tile of a window. The counter is 0 again then, ready for the next launch.
-__device__ __forceinline__ bool lastOfEntry(int tiles, unsigned* finished)
-{
-    __shared__ bool last;
-    __syncthreads(); // all threads have stored
-    if (threadIdx.x == 0)
-    {
-        // Release what the block stored, acquire what the others did: for all threads, by the barriers around.
-        ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> counter(*finished);
-        last = counter.fetch_add(1, ::cuda::memory_order_acq_rel) == static_cast<unsigned>(tiles - 1);
-        if (last)
-            counter.store(0, ::cuda::memory_order_relaxed);
-    }
-    __syncthreads(); // last is known
-    return last;
 }
 
 //! scores: adds up the tile's sums, chunk by chunk. The picture of the first chunk is on its way.

@@ -33,6 +33,20 @@ const size_t TILE_STATIC_BYTES = 4 * 1024;         // more than a block has besi
 const int TILE_CHUNK_COLS = 256;                   // columns of a fragment in shared memory at a time
 const int TILE_CHUNK_PIXELS = 16384;               // bounds 32-bit sums of one chunk: 16384 * 765 * 255 < 2^32
 
+// Matrix instructions: SSD and ZNCC of large windows, by three kernels. Against byte sums in tiles (SSD / ZNCC, us): B 33.8 / 52.2
+// -> 25.9 / 29.2, B' 82.3 / 131 -> 38.2 / 43.8, C 532 / 921 -> 119 / 139, weighted 1696 / 2099 -> 278 / 382; 128 x 128 BGR in
+// 1080p 1851 / 3195 -> 319 / 342. Bands in steps of 32 rows, not 16: C 142 / 168, 128 x 128 438 / 472. Bands made from the
+// template by shifts at every use, and values in the same kernel: C 247 / 288.
+const int BAND_THREADS = 256, BAND_VALUE_BLOCKS = 3;
+const int BAND_PREPARE_THREADS = 256, BAND_PREPARE_WORDS = 4; // words of bands a thread
+const int BAND_WIDTH = 1024;                                  // of a fragment; wider ones go the way of SAD
+const size_t BAND_SHARED_BYTES = 110 * 1024;                  // two blocks an SM
+const size_t BAND_BESTS_BYTES = 32 * 1024;                    // of tiles, which the last block looks through
+// Byte sums stay where they are quicker: 24 x 24 BGR in 104 x 104 16.5 / 22.0 us against 20.9 / 24.1, 8 x 8 gray in 640 x 480
+// 11.7 / 19.9 against 18.5 / 21.6; 1000 fragments of 16 x 16 in 76 x 76 141 us (SSD), 359 us (weighted ZNCC) against 168, 594.
+const double BAND_LEAST_TERMS = 80e6, BAND_LEAST_SSD_TERMS = 400e6; // of a call: ZNCC or weighted, others
+const int BAND_LEAST_POSITIONS = 128 * 128, BAND_LEAST_PIXELS = 24 * 24;
+
 //! Device memory for the values of one launch; more fragments are matched in several. 1080p takes 8 MB a fragment.
 const size_t TILE_VALUES_BUDGET = size_t(256) << 20;
 

@@ -7,6 +7,7 @@
 #include "../common/launch.hpp"
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
+#include <cub/warp/warp_scan.cuh>
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
@@ -15,36 +16,36 @@ namespace {
 const int THREADS = 256;
 
 //! Codes of the labels right of and below pixel i, where they differ from its own. @return how many.
-__device__ __forceinline__ int bordersOf(const Extent& extent, const int* labels, int i, unsigned long long (&pairs)[2])
+__device__ __forceinline__ int bordersOf(const Extent& extent, const int* labels, const int* firsts, int i,
+                                         unsigned long long (&pairs)[2])
 {
     int n = 0;
     const int own = labels[i];
     const int right = i % extent.cols + 1 < extent.cols ? labels[i + 1] : -1;
-    const int below = i + extent.cols < extent.total() ? labels[i + extent.cols] : -1;
+    const int below = hasBelow(extent, i) ? labels[i + extent.cols] : -1;
+    const int first = firsts ? firsts[i / extent.pixels()] : 0;
     if (own >= 0 && right >= 0 && right != own)
-        pairs[n++] = adjacentLabels(own, right);
+        pairs[n++] = adjacentLabels(first + own, first + right);
     if (own >= 0 && below >= 0 && below != own)
-        pairs[n++] = adjacentLabels(own, below);
+        pairs[n++] = adjacentLabels(first + own, first + below);
     return n;
 }
 
 //! @param pairs null: only counts.
 __global__ void __launch_bounds__(THREADS)
-    findBorders(const Extent extent, const int* __restrict__ labels, unsigned long long* pairs, int* count)
+    findBorders(const Extent extent, const int* __restrict__ labels, const int* __restrict__ firsts,
+                unsigned long long* pairs, int* count)
 {
+    typedef cub::WarpScan<int> Scan;
+    __shared__ Scan::TempStorage memory[THREADS / 32];
     const int i = blockIdx.x * THREADS + threadIdx.x, lane = threadIdx.x % 32;
     unsigned long long own[2];
-    const int n = i < extent.total() ? bordersOf(extent, labels, i, own) : 0;
-    int before = n; // sum of the lanes up to this one
-    for (int offset = 1; offset < 32; offset *= 2)
-    {
-        const int other = __shfl_up_sync(0xffffffffu, before, offset);
-        before += lane >= offset ? other : 0;
-    }
-    int first = 0;
-    if (lane == 31 && before > 0)
-        first = atomicAdd(count, before);
-    first = __shfl_sync(0xffffffffu, first, 31) + before - n;
+    const int n = i < extent.total() ? bordersOf(extent, labels, firsts, i, own) : 0;
+    int before = 0, all = 0, first = 0;
+    Scan(memory[threadIdx.x / 32]).ExclusiveSum(n, before, all);
+    if (lane == 0 && all > 0)
+        first = atomicAdd(count, all);
+    first = __shfl_sync(0xffffffffu, first, 0) + before;
     for (int k = 0; pairs && k < n; ++k)
         pairs[first + k] = own[k];
 }
@@ -61,11 +62,12 @@ __global__ void __launch_bounds__(THREADS)
 
 } // namespace
 
-void listBorders(const Extent& extent, const int* labels, uint64_t* pairs, int* count, StreamHandle stream)
+void listBorders(const Extent& extent, const int* labels, const int* firsts, uint64_t* pairs, int* count,
+                 StreamHandle stream)
 {
     detail::cudaCheck(cudaMemsetAsync(count, 0, sizeof(int), stream), "quick shift adjacency");
     detail::launch("quick shift adjacency", findBorders, detail::linearGrid(extent.total(), THREADS), dim3(THREADS), 0,
-                   stream, extent, labels, reinterpret_cast<unsigned long long*>(pairs), count);
+                   stream, extent, labels, firsts, reinterpret_cast<unsigned long long*>(pairs), count);
 }
 
 size_t sortBytesFor(int count)

@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(THREADS) uniteEqual(const Extent extent, const
     const int x = i % extent.cols;
     if (x + 1 < extent.cols && labels[i + 1] == labels[i])
         unite(pieces.root, i, i + 1);
-    if (i + extent.cols < extent.total() && labels[i + extent.cols] == labels[i])
+    if (hasBelow(extent, i) && labels[i + extent.cols] == labels[i])
         unite(pieces.root, i, i + extent.cols);
 }
 
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(THREADS) chooseTargets(const Extent extent, in
         return;
     const int own = pieces.root[i];
     const int right = i % extent.cols + 1 < extent.cols ? pieces.root[i + 1] : -1;
-    const int below = i + extent.cols < extent.total() ? pieces.root[i + extent.cols] : -1;
+    const int below = hasBelow(extent, i) ? pieces.root[i + extent.cols] : -1;
     for (int other : {right, below})
         if (other >= 0 && other != own)
         {

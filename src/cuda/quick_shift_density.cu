@@ -158,8 +158,8 @@ __device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<B
     {
         const int c = i / dyCount, r = i % dyCount, skipped = place.firstDy(place.dxBegin + c) - place.dyBegin;
         if (r >= skipped)
-            spatial[c * padded + r - skipped] =
-                task.spatial[(place.dxBegin + c) * (2 * task.radius + 1) + place.dyBegin + r + task.radius];
+            spatial[c * padded + r - skipped] = task.spatial[(place.dxBegin + c) * (2 * task.parameters.radius + 1) +
+                                                             place.dyBegin + r + task.parameters.radius];
     }
 }
 
@@ -176,7 +176,7 @@ __device__ __forceinline__ void weighByteTile(const DensityTask& task, const Pla
     const int column = threadIdx.x % ByteShape::COLS, row = threadIdx.x / ByteShape::COLS * P;
     const int x = place.tileX + column, y = place.tileY + row;
     Walk walk;
-    walk.rate = task.minusRate * (-1.f / 32.f);
+    walk.rate = task.parameters.minusRate * (-1.f / 32.f);
     walk.base[0] = Walk::baseOf(walk.rate);
 #pragma unroll
     for (int p = 0; p < P; ++p)
@@ -219,8 +219,8 @@ __global__ void __launch_bounds__(ByteShape::THREADS, tuning::BYTE_BLOCKS) weigh
 
 // --- floats: planes -----------------------------------------------------------------------------------------------------
 
-//! Floats. Pixels outside hold OUTSIDE.
-template <int CHANNELS> struct Planes
+//! Floats. Pixels outside hold OUTSIDE. WEIGHTED: channels count differently, which takes a product more for each.
+template <int CHANNELS, bool WEIGHTED> struct Planes
 {
     static const int WORDS = CHANNELS;
     struct Pixel
@@ -256,9 +256,10 @@ template <int CHANNELS> struct Planes
             pixel.value[k] = __uint_as_float(words[k * pitch]);
         return pixel;
     }
-    static __device__ __forceinline__ float exponent(const Pixel& a, const Pixel& b, float minusRate)
+    static __device__ __forceinline__ float exponent(const Pixel& a, const Pixel& b, const DensityTask& task)
     {
-        return fmaf(colourDistance(a.value, b.value, CHANNELS), minusRate, COLOUR_TOP);
+        return fmaf(colourDistance(a.value, b.value, CHANNELS, WEIGHTED ? task.parameters.factors : nullptr),
+                    task.parameters.minusRate, COLOUR_TOP);
     }
 };
 
@@ -277,7 +278,7 @@ template <typename Policy, int P> struct Sight
 //! STEPS rows down: at step u centre p meets row p+u. What is left of the sight moves up.
 template <int STEPS, typename Policy, int P>
 __device__ __forceinline__ void walk(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P],
-                                     Sight<Policy, P>& sight, float minusRate)
+                                     Sight<Policy, P>& sight, const DensityTask& task)
 {
 #pragma unroll
     for (int u = 0; u < STEPS; ++u)
@@ -292,7 +293,7 @@ __device__ __forceinline__ void walk(const typename Policy::Pixel (&centre)[P], 
 #pragma unroll
         for (int p = 0; p < P; ++p)
         {
-            const float y = Policy::exponent(centre[p], sight.pixel[p + u], minusRate);
+            const float y = Policy::exponent(centre[p], sight.pixel[p + u], task);
             const uint32_t weight = weightBitsOf(fmaxf(y, COLOUR_FLOOR), s);
             own[p] += weight;
             sight.credit[p + u] += weight;
@@ -313,7 +314,7 @@ __device__ __forceinline__ void walk(const typename Policy::Pixel (&centre)[P], 
 //! The P centres of a thread against rows dy = 0 .. steps-1 of one column of neighbours. Credits: see ByteWalk::column().
 template <typename Policy, int P>
 __device__ __forceinline__ void walkColumn(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P],
-                                           Sight<Policy, P>& sight, int steps, float minusRate)
+                                           Sight<Policy, P>& sight, int steps, const DensityTask& task)
 {
     static_assert(P % 4 == 0, "the bias of a whole credit must vanish");
 #pragma unroll
@@ -323,9 +324,9 @@ __device__ __forceinline__ void walkColumn(const typename Policy::Pixel (&centre
         sight.credit[k] = 0u - (static_cast<uint32_t>(k + 1) << 30);
     }
     for (; steps >= 4; steps -= 4)
-        walk<4>(centre, own, sight, minusRate);
+        walk<4>(centre, own, sight, task);
     for (; steps > 0; --steps)
-        walk<1>(centre, own, sight, minusRate);
+        walk<1>(centre, own, sight, task);
 #pragma unroll
     for (int k = 0; k < P - 1; ++k)
         atomicAdd(sight.credits + k * sight.pitch, sight.credit[k] - (static_cast<uint32_t>(P - 1 - k) << 30));
@@ -342,7 +343,7 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, const Place<S
     uint32_t* credits = shared;
     uint32_t* words = credits + plane;
     float* spatial = reinterpret_cast<float*>(words + plane * Policy::WORDS);
-    const int dyCount = dyEnd - dyBegin, side = 2 * task.radius + 1;
+    const int dyCount = dyEnd - dyBegin, side = 2 * task.parameters.radius + 1;
     forWindow<Shape>(window,
                      [&](int x, int y)
                      {
@@ -353,7 +354,7 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, const Place<S
     for (int i = threadIdx.x; i < (dxEnd - dxBegin) * dyCount; i += Shape::THREADS)
     {
         const int dx = dxBegin + i / dyCount, dy = dyBegin + i % dyCount;
-        spatial[i] = task.spatial[dx * side + dy + task.radius];
+        spatial[i] = task.spatial[dx * side + dy + task.parameters.radius];
     }
     __syncthreads(); // the walk reads other threads' words and adds to other threads' credits
 
@@ -380,7 +381,7 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, const Place<S
         sight.spatial = spatial + (dx - dxBegin) * dyCount + dy - dyBegin;
         sight.pitch = pitch;
         sight.plane = plane;
-        walkColumn<Policy, P>(centre, own, sight, dyEnd - dy, task.minusRate);
+        walkColumn<Policy, P>(centre, own, sight, dyEnd - dy, task);
         pairs += dyEnd - dy;
     }
     addOwn(task, x, y, own, pairs);
@@ -388,10 +389,11 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, const Place<S
     addCredits<Shape>(task, window, credits, pitch);
 }
 
-template <int CHANNELS> __global__ void __launch_bounds__(PlaneShape::THREADS) weighPlanes(const DensityTask task)
+template <int CHANNELS, bool WEIGHTED>
+__global__ void __launch_bounds__(PlaneShape::THREADS) weighPlanes(const DensityTask task)
 {
     extern __shared__ uint32_t shared[];
-    weighTile<Planes<CHANNELS>, PlaneShape>(task, Place<PlaneShape>(task), shared);
+    weighTile<Planes<CHANNELS, WEIGHTED>, PlaneShape>(task, Place<PlaneShape>(task), shared);
 }
 
 // --- keys, launches -----------------------------------------------------------------------------------------------------
@@ -420,6 +422,7 @@ __global__ void __launch_bounds__(256)
         keys[at] = key;
         best = ::max(best, key);
     }
+    // cub::WarpReduce of CELL lanes makes 47 instructions more of it (CUDA 13.0, sm_90).
     for (int offset = CELL / 2; offset > 0; offset /= 2)
         best = ::max(best, __shfl_xor_sync(0xffffffffu, best, offset, CELL));
     if (x % CELL == 0 && x < extent.cols)
@@ -455,33 +458,34 @@ Chunks cutForBytes(const Extent& extent, int radius)
 void weighWords(DensityTask task, cudaStream_t stream)
 {
     typedef ByteWalk<true> Walk;
-    task.chunks = cutForBytes(task.extent, task.radius);
+    task.chunks = cutForBytes(task.extent, task.parameters.radius);
     const size_t rows = ByteShape::ROWS + task.chunks.dyStep - 1;
     const size_t factors = static_cast<size_t>(tuning::BYTE_DX) * paddedFactors(task.chunks.dyStep);
     weigh<ByteShape>(weighBytes, task, sizeof(float) * factors + sizeof(uint32_t) * rows * Walk::STRIDE, stream);
 }
 
-template <int CHANNELS> void weighFloats(DensityTask task, cudaStream_t stream)
+template <int CHANNELS, bool WEIGHTED = false> void weighFloats(DensityTask task, cudaStream_t stream)
 {
-    task.chunks = cutOffsets(task.radius, tuning::PLANE_DX);
+    task.chunks = cutOffsets(task.parameters.radius, tuning::PLANE_DX);
     const Chunks& c = task.chunks;
     const size_t window = static_cast<size_t>(PlaneShape::COLS + c.dxStep - 1) * (PlaneShape::ROWS + c.dyStep - 1);
     const size_t words = window * (1 + CHANNELS) + static_cast<size_t>(c.dxStep) * c.dyStep;
-    weigh<PlaneShape>(weighPlanes<CHANNELS>, task, sizeof(uint32_t) * words, stream);
+    weigh<PlaneShape>(weighPlanes<CHANNELS, WEIGHTED>, task, sizeof(uint32_t) * words, stream);
 }
 
 void weighAs(const DensityTask& task, cudaStream_t stream)
 {
     if (task.features.words)
         weighWords(task, stream);
-    else if (task.features.channels == 1)
-        weighFloats<1>(task, stream);
-    else if (task.features.channels == 2)
-        weighFloats<2>(task, stream);
-    else if (task.features.channels == 3)
-        weighFloats<3>(task, stream);
+    else if (task.parameters.weighted)
+        task.features.channels == 2   ? weighFloats<2, true>(task, stream)
+        : task.features.channels == 3 ? weighFloats<3, true>(task, stream)
+                                      : weighFloats<4, true>(task, stream);
     else
-        weighFloats<4>(task, stream);
+        task.features.channels == 1   ? weighFloats<1>(task, stream)
+        : task.features.channels == 2 ? weighFloats<2>(task, stream)
+        : task.features.channels == 3 ? weighFloats<3>(task, stream)
+                                      : weighFloats<4>(task, stream);
 }
 
 } // namespace
@@ -499,9 +503,7 @@ void density(const Features& features, const Extent& extent, const Parameters& p
               {
                   const Features part = partOf(features, slice);
                   const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.picture});
-                  weighAs(
-                      {part, slice.extent, spatial, total + slice.pixel, parameters.radius, parameters.minusRate, {}},
-                      stream);
+                  weighAs({part, slice.extent, spatial, total + slice.pixel, {}, parameters}, stream);
                   detail::launch(
                       "quick shift keys", finish,
                       dim3(detail::ceilDiv(extent.cols, 256), detail::ceilDiv(extent.rows, CELL), slice.extent.count),

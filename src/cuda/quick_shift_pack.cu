@@ -36,9 +36,9 @@ __global__ void __launch_bounds__(256) packPicture(const PictureView source, con
         if (k >= source.channels)
             break;
         value[k] = static_cast<float>(pixel[k]);
+        counts = counts && fabsf(scales.used ? value[k] * scales.whole[k] : value[k]) < LARGEST_FEATURE;
         if (scales.used)
-            value[k] *= scales.factor[k];
-        counts = counts && fabsf(value[k]) < LARGEST_FEATURE;
+            value[k] *= scales.power[k];
     }
 #pragma unroll
     for (int k = 0; k < MAX_CHANNELS; ++k)

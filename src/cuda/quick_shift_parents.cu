@@ -26,13 +26,14 @@ struct ParentTask
 {
     Features features;
     Extent extent;
-    Parameters parameters;
+    SearchParameters parameters;
     const uint32_t* keys;
     const uint32_t* cells;
     Worklist far;
     int* parents;
     float* distances; //!< on the worklist: D of the best so far, not its root
 };
+static_assert(sizeof(ParentTask) <= 128, "beyond that the compiler makes more instructions of searchNear (CUDA 13.0)");
 
 __device__ __forceinline__ void writeParent(const ParentTask& task, size_t at, int index, const Candidate& best)
 {
@@ -89,7 +90,7 @@ template <typename Colours> struct Searcher
     __device__ __forceinline__ bool done(int ds) const { return ds * Colours::UNIT > distance(); }
 
     __device__ __forceinline__ void look(const Neighbour<typename Colours::Colour>& other, uint32_t code, float ds,
-                                         float weight, bool within = true)
+                                         typename Colours::Weight weight, bool within = true)
     {
         const float d = Colours::joint(colour, other.colour, weight, ds);
         const unsigned long long candidate = static_cast<unsigned long long>(__float_as_uint(d)) << 32 | code;
@@ -106,7 +107,7 @@ template <typename Colours, typename Shape> struct NearSearch
     SearchTile<Colours, Shape>& tile;
     size_t base;
     int left, top; //!< of the block's pixels; an id is a pixel's number among them
-    float weight;
+    typename Colours::Weight weight;
 
     __device__ __forceinline__ const Pixel* pixelOf(int id) const
     {
@@ -359,7 +360,7 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) searchNear(cons
                                                static_cast<size_t>(blockIdx.z) * task.extent.pixels(),
                                                static_cast<int>(blockIdx.x) * Shape::COLS,
                                                static_cast<int>(blockIdx.y) * Shape::ROWS,
-                                               task.parameters.colorWeight * Colours::WEIGHT};
+                                               Colours::weightOf(task.parameters)};
     search.fill();
     __syncthreads(); // the tile is complete, the lists are empty
     search.start();
@@ -390,6 +391,8 @@ __device__ __forceinline__ int2 ringCell(int r, int i)
 //! Distance from v to the interval [low, low + CELL - 1].
 __device__ __forceinline__ int gapTo(int v, int low) { return ::max(::max(low - v, v - (low + CELL - 1)), 0); }
 
+// Reductions here and in bestOfGroup() are written out: the least distance is wanted by all lanes, where cub::WarpReduce gives it to
+// lane 0 only; bestOfWarp() by cub::WarpReduce makes searchFar 4 to 9 % longer (CUDA 13.0, sm_90).
 __device__ __forceinline__ float leastOfWarp(float d)
 {
     for (int offset = 16; offset > 0; offset /= 2)
@@ -423,7 +426,7 @@ template <typename Colours>
 __device__ __forceinline__ void lookAtCell(const ParentTask& task, const Colours& colours, size_t base, int cellX,
                                            int cellY, Seeker<typename Colours::Colour>& s)
 {
-    const Parameters& p = task.parameters;
+    const SearchParameters& p = task.parameters;
     for (int i = threadIdx.x % 32; i < CELL * CELL; i += 32)
     {
         const int x = cellX * CELL + i % CELL, y = cellY * CELL + i / CELL, dx = x - s.x, dy = y - s.y;
@@ -432,7 +435,8 @@ __device__ __forceinline__ void lookAtCell(const ParentTask& task, const Colours
         const int j = y * task.extent.cols + x;
         if (!isHigher(task.keys[base + j], j, s.key, s.index, p.strict))
             continue;
-        const float d = squaredDistance(Colours::distance(s.colour, colours.load(j)), p.colorWeight, dx * dx + dy * dy);
+        const float d =
+            squaredDistance(Colours::distance(s.colour, colours.load(j), p), p.colorWeight, dx * dx + dy * dy);
         if (isBetter(d, j, s.best))
             s.best = {d, j};
     }
@@ -441,7 +445,7 @@ __device__ __forceinline__ void lookAtCell(const ParentTask& task, const Colours
 template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREADS) searchFar(const ParentTask task)
 {
     const Extent& e = task.extent;
-    const Parameters& p = task.parameters;
+    const SearchParameters& p = task.parameters;
     const int cellCols = detail::ceilDiv(e.cols, CELL), cellRows = detail::ceilDiv(e.rows, CELL);
     const int lane = threadIdx.x % 32, warps = gridDim.x * (tuning::FAR_THREADS / 32), count = *task.far.count;
     for (int entry = (blockIdx.x * tuning::FAR_THREADS + threadIdx.x) / 32; entry < count; entry += warps)
@@ -507,23 +511,24 @@ template <typename Colours, typename Shape, int... PASSES> void search(const Par
                        dim3(tuning::FAR_THREADS), 0, stream, task);
 }
 
-template <int CHANNELS> void searchPlanes(const ParentTask& task, cudaStream_t stream)
+template <int CHANNELS, bool WEIGHTED = false> void searchPlanes(const ParentTask& task, cudaStream_t stream)
 {
-    search<PlaneColours<CHANNELS>, PlaneSearch, 36, 60>(task, stream);
+    search<PlaneColours<CHANNELS, WEIGHTED>, PlaneSearch, 36, 60>(task, stream);
 }
 
-void searchAs(const ParentTask& task, cudaStream_t stream)
+void searchAs(const ParentTask& task, bool weighted, cudaStream_t stream)
 {
     if (task.features.words)
         search<ByteColours, ByteSearch, 44, 100, 196>(task, stream);
-    else if (task.features.channels == 1)
-        searchPlanes<1>(task, stream);
-    else if (task.features.channels == 2)
-        searchPlanes<2>(task, stream);
-    else if (task.features.channels == 3)
-        searchPlanes<3>(task, stream);
+    else if (weighted)
+        task.features.channels == 2   ? searchPlanes<2, true>(task, stream)
+        : task.features.channels == 3 ? searchPlanes<3, true>(task, stream)
+                                      : searchPlanes<4, true>(task, stream);
     else
-        searchPlanes<4>(task, stream);
+        task.features.channels == 1   ? searchPlanes<1>(task, stream)
+        : task.features.channels == 2 ? searchPlanes<2>(task, stream)
+        : task.features.channels == 3 ? searchPlanes<3>(task, stream)
+                                      : searchPlanes<4>(task, stream);
 }
 
 } // namespace
@@ -531,13 +536,16 @@ void searchAs(const ParentTask& task, cudaStream_t stream)
 void parents(const Features& features, const Extent& extent, const Parameters& parameters, const uint32_t* keys,
              const uint32_t* cells, const Worklist& far, int* parents, float* distances, StreamHandle stream)
 {
+    SearchParameters p = {parameters.searchRadius, parameters.colorWeight, parameters.reach, parameters.strict, {}};
+    for (int k = 0; k < MAX_CHANNELS; ++k)
+        p.factors[k] = parameters.factors[k];
     forSlices(extent, MOST_BLOCKS,
               [&](const Slice& slice)
               {
                   const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.picture});
-                  searchAs({partOf(features, slice), slice.extent, parameters, keys + slice.pixel, cells + cellsBefore,
-                            far, parents + slice.pixel, distances + slice.pixel},
-                           stream);
+                  searchAs({partOf(features, slice), slice.extent, p, keys + slice.pixel, cells + cellsBefore, far,
+                            parents + slice.pixel, distances + slice.pixel},
+                           parameters.weighted, stream);
               });
 }
 

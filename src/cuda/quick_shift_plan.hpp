@@ -41,7 +41,13 @@ struct Pieces
 };
 
 //! Roots are counted in segments of 32 pixels of a row. @return those of one picture.
-CT_HOST_DEVICE int segmentsOf(const Extent& extent) { return (extent.cols + 31) / 32 * extent.rows; }
+CT_HOST_DEVICE int segmentsOf(const Extent& extent) { return detail::ceilDiv(extent.cols, 32) * extent.rows; }
+
+//! True when the pixel below pixel i of the stack belongs to the same picture.
+CT_HOST_DEVICE bool hasBelow(const Extent& extent, int i)
+{
+    return i + extent.cols < extent.total() && (extent.count == 1 || i / extent.cols % extent.rows + 1 < extent.rows);
+}
 
 //! The offsets of the density window, cut into chunks: a chunk's credits fit 32 bits and its neighbours fit shared memory.
 struct Chunks

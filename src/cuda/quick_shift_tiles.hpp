@@ -16,9 +16,8 @@ struct DensityTask
     Extent extent;
     const float* spatial;
     unsigned long long* sums;
-    int radius;
-    float minusRate;
     Chunks chunks;
+    Parameters parameters;
 };
 
 //! Pixels of a block's neighbours: a window of the picture, its top left corner and its size.
@@ -48,9 +47,9 @@ template <typename Shape> struct Place
         tileY = static_cast<int>(blockIdx.x) / tilesX * Shape::ROWS;
         const Chunks& c = task.chunks;
         dxBegin = static_cast<int>(blockIdx.y) % c.dxCount * c.dxStep;
-        dyBegin = static_cast<int>(blockIdx.y) / c.dxCount * c.dyStep - task.radius;
-        dxEnd = ::min(dxBegin + c.dxStep, task.radius + 1);
-        dyEnd = ::min(dyBegin + c.dyStep, task.radius + 1);
+        dyBegin = static_cast<int>(blockIdx.y) / c.dxCount * c.dyStep - task.parameters.radius;
+        dxEnd = ::min(dxBegin + c.dxStep, task.parameters.radius + 1);
+        dyEnd = ::min(dyBegin + c.dyStep, task.parameters.radius + 1);
         window = {tileX + dxBegin, tileY + dyBegin, Shape::COLS + dxEnd - dxBegin - 1,
                   Shape::ROWS + dyEnd - dyBegin - 1};
     }

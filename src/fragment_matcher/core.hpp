@@ -192,14 +192,20 @@ CT_HOST_DEVICE int64_t templateVariance(const TemplateSums& sums)
     return static_cast<int64_t>(sums.W * sums.qT2 - squares);
 }
 
+//! What znccScore() needs of the template; 0 for a flat fragment.
+CT_HOST_DEVICE double templateDeviation(int64_t t) { return t > 0 ? sqrt(static_cast<double>(t)) : 0.; }
+
 //! Weighted Pearson correlation from its exact integer parts. Never NaN. -0 becomes +0, so that equal scores tie.
-CT_HOST_DEVICE float znccScore(int64_t n, int64_t v, int64_t t)
+//! @param deviation templateDeviation()
+CT_HOST_DEVICE float znccScoreOf(int64_t n, int64_t v, double deviation)
 {
-    if (v <= 0 || t <= 0 || n == 0)
+    if (v <= 0 || deviation <= 0. || n == 0)
         return 0.f;
-    const double score = static_cast<double>(n) / (sqrt(static_cast<double>(v)) * sqrt(static_cast<double>(t)));
+    const double score = static_cast<double>(n) / (sqrt(static_cast<double>(v)) * deviation);
     return static_cast<float>(score > 1. ? 1. : (score < -1. ? -1. : score));
 }
+
+CT_HOST_DEVICE float znccScore(int64_t n, int64_t v, int64_t t) { return znccScoreOf(n, v, templateDeviation(t)); }
 
 //! The score that the caller sees.
 CT_HOST_DEVICE float scoreOf(uint64_t value, int metric, uint64_t W)

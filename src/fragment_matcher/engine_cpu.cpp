@@ -100,6 +100,7 @@ void CpuEngine::trim()
             trimmed(scratch.planes);
             trimmed(scratch.map);
             trimmed(scratch.best);
+            trimmed(scratch.terms);
             for (Buffer* buffer : {&scratch.rows.parts, &scratch.rows.partial, &scratch.rows.pairs,
                                    &scratch.rows.columns, &scratch.rows.zeros, &scratch.rows.numerators})
                 trimmed(*buffer);

@@ -52,6 +52,7 @@ private:
     void uploadAreas(const Call& call, const SearchAreas& areas, Batch& batch);
     void search(const Call& call, const ImageView& frame, const Batch& batch, const Settings& settings,
                 const MatchCase& given, const Outputs& out);
+    gpu::BandMemory reserveBands(const Call& call, const gpu::BandPlan& plan, const MatchCase& given, int batch);
     gpu::TileMemory reserveTiles(const Call& call, const TilePlan& plan, const MatchCase& given, int batch);
     template <class Body>
     void forTileBatches(const Call& call, Batch batch, const TilePlan& plan, const MatchCase& given, const Body& body);
@@ -61,7 +62,8 @@ private:
     detail::Downloads downloads_{workspace_};
     DeviceFragments fragments_{workspace_, uploader_};
     detail::DeviceBuffer numbers_{workspace_}, walked_{workspace_}, values_{workspace_}, bests_{workspace_},
-        finished_{workspace_};
+        finished_{workspace_}, planes_{workspace_}, bands_{workspace_}, sums_{workspace_},
+        entries_{workspace_};
     bool finishedIsZero_ = false; //!< counters of finished tiles, as an eager call left them
     // Of the call; kept for their memory.
     MatchPlan plan_;
@@ -77,7 +79,7 @@ Batch CudaEngine::batchOf(const Call& call, const Fragments& fragments)
 
 MatchCase CudaEngine::caseOf(const ImageView& frame, const Fragments& fragments, int metric) const
 {
-    return {frame, metric, fragments.anyWeighted(), detail::sharedBytesOfBlock()};
+    return {frame, metric, fragments.anyWeighted(), detail::sharedBytesOfBlock(), detail::multiprocessors()};
 }
 
 //! What lies in host_, on the device.
@@ -86,6 +88,14 @@ const uint8_t* CudaEngine::uploadNumbers(const Call& call)
     uint8_t* const device = numbers_.reserve<uint8_t>(call, host_.size(), "search areas");
     uploader_.upload(call, device, host_.data(), host_.size());
     return device;
+}
+
+//! By matrix instructions where the plan says so.
+static void searchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                        const gpu::TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
+{
+    const auto match = plan.bands.group > 0 ? gpu::matchBands : gpu::matchTiles;
+    match(frame, batch, settings, plan, memory, walked, out, stream);
 }
 
 // --- match -----------------------------------------------------------------------------------------------------------
@@ -160,8 +170,21 @@ void CudaEngine::search(const Call& call, const ImageView& frame, const Batch& a
                        {
                            if (walks)
                                gpu::walk(frame, part, settings, walked, out, call.stream());
-                           gpu::matchTiles(frame, part, settings, plan_.tilePlan, memory, walked, out, call.stream());
+                           searchTiles(frame, part, settings, plan_.tilePlan, memory, walked, out, call.stream());
                        });
+}
+
+gpu::BandMemory CudaEngine::reserveBands(const Call& call, const gpu::BandPlan& plan, const MatchCase& given, int batch)
+{
+    const int channels = given.frame.channels, planes = gpu::picturePlanes(channels, given.weighted);
+    const size_t planesBytes = planes * plan.planeBytes, pixelsAt = (planesBytes + 15) / 16 * 16;
+    const bool pixels = channels > 1 && !given.weighted;
+    uint8_t* const picture = planes_.reserve<uint8_t>(
+        call, pixelsAt + (pixels ? plan.planeBytes * sizeof(uint32_t) : 0), "the planes of the picture");
+    return {picture, reinterpret_cast<uint32_t*>(picture + pixelsAt),
+            bands_.reserve<uint32_t>(call, plan.bandsEach * batch, "the bands of fragments"),
+            sums_.reserve(call, gpu::bandSumsBytes(plan) * batch, "sums of products"),
+            entries_.reserve<gpu::OpenEntry>(call, batch, "what is to be searched")};
 }
 
 //! Memory for the values of so many entries. Counters are 0 when kernels begin.
@@ -169,9 +192,12 @@ gpu::TileMemory CudaEngine::reserveTiles(const Call& call, const TilePlan& plan,
 {
     const size_t each = gpu::tileValuesBytes(plan, given.metric, given.weighted);
     const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY, before = finished_.bytes();
-    const gpu::TileMemory memory = {values_.reserve(call, each * batch, "the scores of all positions"),
-                                    bests_.reserve<gpu::TileBest>(call, tiles * batch, "the best of each tile"),
-                                    finished_.reserve<unsigned>(call, batch, "counters of finished tiles")};
+    gpu::TileMemory memory = {values_.reserve(call, each * batch, "the scores of all positions"),
+                              bests_.reserve<gpu::TileBest>(call, tiles * batch, "the best of each tile"),
+                              finished_.reserve<unsigned>(call, batch, "counters of finished tiles"),
+                              {}};
+    if (plan.bands.group > 0)
+        memory.bands = reserveBands(call, plan.bands, given, batch);
     finishedIsZero_ = finishedIsZero_ && finished_.bytes() == before;
     if (!finishedIsZero_)
         cudaCheck(cudaMemsetAsync(memory.finished, 0, finished_.bytes(), call.stream()), "counters of finished tiles");
@@ -227,12 +253,12 @@ void CudaEngine::scoreMap(int index, const ImageView& frame, const Fragments& fr
     batch.first = index;
     batch.count = 1;
     const MatchCase given = caseOf(frame, fragments, metric);
-    const TilePlan plan = planTiles(given, {window.cols, window.rows}, fragments_.sizes()[index]);
+    const TilePlan plan = planTiles(given, {window.cols, window.rows}, fragments_.sizes()[index], area, 1);
     const Settings settings = scoresOnly(metric);
     forTileBatches(call, batch, plan, given,
                    [&](const Batch& part, const gpu::TileMemory& memory)
                    {
-                       gpu::matchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
+                       searchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
                        if (out)
                            gpu::exportMaps(frame, part, settings, plan, memory, depth, out, nullptr, call.stream());
                    });
@@ -249,12 +275,14 @@ void CudaEngine::scoreMaps(const ImageView& frame, const Fragments& fragments, c
     Batch batch = batchOf(call, fragments);
     const size_t areasBytes = batch.count * sizeof(Rect4), offsetsBytes = offsets.size() * sizeof(int);
     Extent largestWindow = {0, 0}, largestFragment = {0, 0};
+    Rect4 region = {0, 0, 0, 0};
     host_.resize(areasBytes + offsetsBytes);
     for (int i = 0; i < batch.count; ++i)
     {
         const Fragment& fragment = fragments.list[i];
         const Rect4 area = areaOf(windows[i], fragment);
         std::memcpy(&host_[i * sizeof(Rect4)], &area, sizeof(Rect4));
+        region = united(region, area);
         largestWindow = larger(largestWindow, {windows[i].cols, windows[i].rows});
         largestFragment = larger(largestFragment, {fragment.width, fragment.height});
     }
@@ -263,12 +291,12 @@ void CudaEngine::scoreMaps(const ImageView& frame, const Fragments& fragments, c
     batch.areas = {reinterpret_cast<const Rect4*>(device), sizeof(Rect4)};
     const int* const starts = reinterpret_cast<const int*>(device + areasBytes);
     const MatchCase given = caseOf(frame, fragments, metric);
-    const TilePlan plan = planTiles(given, largestWindow, largestFragment);
+    const TilePlan plan = planTiles(given, largestWindow, largestFragment, region, batch.count);
     const Settings settings = scoresOnly(metric);
     forTileBatches(call, batch, plan, given,
                    [&](const Batch& part, const gpu::TileMemory& memory)
                    {
-                       gpu::matchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
+                       searchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
                        if (out)
                            gpu::exportMaps(frame, part, settings, plan, memory, depth, out, starts, call.stream());
                    });

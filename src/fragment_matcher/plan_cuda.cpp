@@ -11,6 +11,7 @@
 namespace cv { namespace cuda { namespace fragment_matcher {
 
 using detail::ceilDiv;
+using gpu::BandPlan;
 using gpu::FusedPlan;
 using gpu::TilePlan;
 
@@ -20,6 +21,98 @@ Extent windowOf(const ImageView& frame, const Rect4& area, Extent size)
 {
     const SearchWindow window = searchWindow(area, frame.cols, frame.rows, size.width, size.height);
     return {window.cols, window.rows};
+}
+
+// --- matrix instructions ---------------------------------------------------------------------------------------------
+
+//! Products of at most 255 * 255 that make up a sum.
+int64_t termsOf(Extent fragment, const MatchCase& given)
+{
+    return static_cast<int64_t>(fragment.width) * fragment.height * given.frame.channels;
+}
+
+int roundUp(int a, int b) { return ceilDiv(a, b) * b; }
+
+//! What a block of correlate has in shared memory, for `chunkRows` rows of a fragment at a time.
+void stageBands(BandPlan& plan, int chunkRows)
+{
+    plan.chunkRows = chunkRows;
+    plan.bandsOffset = (plan.units * gpu::BAND_ROWS + chunkRows - 1) * (gpu::BAND_COLS / 4 + 4 * plan.chunks);
+    const int merging = (plan.parts - 1) * plan.units * gpu::BAND_ROWS * gpu::BAND_COLS;
+    plan.sharedBytes = 4 * static_cast<size_t>(std::max(plan.bandsOffset + chunkRows * plan.chunks * 32, merging));
+}
+
+//! False when a block's shared memory is too small.
+bool planCorrelate(BandPlan& plan, Extent window, Extent fragment, const MatchCase& given, int count)
+{
+    const int groups = plan.bandRows / gpu::BAND_ROWS, warps = tuning::BAND_THREADS / 32;
+    const auto blocks = [&](int units)
+    { return static_cast<int64_t>(count) * (plan.sumsPitch / gpu::BAND_COLS) * ceilDiv(window.height, units * gpu::BAND_ROWS); };
+    plan.units = warps;
+    while (plan.units > 1 && (window.height <= plan.units / 2 * gpu::BAND_ROWS ||
+                              (2 * warps / plan.units <= groups && 2 * blocks(plan.units) < 3 * given.multiprocessors)))
+        plan.units /= 2;
+    plan.parts = warps / plan.units;
+    const int most = std::min<int>(plan.bandRows, static_cast<int>(gpu::BAND_TERMS / fragment.width) & ~7);
+    for (const size_t limit : {std::min(tuning::BAND_SHARED_BYTES, given.sharedBytes), given.sharedBytes})
+        for (int chunks = ceilDiv(plan.bandRows, most); chunks <= groups; ++chunks)
+        {
+            stageBands(plan, roundUp(ceilDiv(plan.bandRows, chunks), gpu::BAND_ROWS));
+            if (plan.sharedBytes <= limit)
+                return true;
+        }
+    return false;
+}
+
+//! False when a block's shared memory is too small.
+bool planValues(BandPlan& plan, Extent window, Extent fragment, const MatchCase& given)
+{
+    const size_t position = given.weighted ? 0 : (plan.wide ? 8 : 4) + (isCorrelation(given.metric) ? 4 * given.frame.channels : 0);
+    plan.slabPitch = (gpu::BAND_COLS + fragment.width) | 1;
+    const size_t limit = std::min(tuning::BAND_SHARED_BYTES, given.sharedBytes - tuning::TILE_STATIC_BYTES);
+    const auto bytes = [&](int rows) { return rows * plan.slabPitch * position; };
+    plan.slabRows = tuning::TILE_ROWS;
+    while (plan.slabRows > 1 && bytes(plan.slabRows) > limit)
+        plan.slabRows /= 2;
+    const size_t bests = sizeof(gpu::TileBest) * ceilDiv(window.width, tuning::TILE_COLS) * ceilDiv(window.height, tuning::TILE_ROWS);
+    plan.valueSharedBytes = std::max(bytes(plan.slabRows), std::min(bests, tuning::BAND_BESTS_BYTES));
+    return bytes(plan.slabRows) <= limit;
+}
+
+//! True when `count` windows are worth three kernels, and blocks have something to do.
+bool worthBands(const MatchCase& given, Extent window, Extent fragment, int count)
+{
+    const int64_t positions = static_cast<int64_t>(window.width) * window.height;
+    const double terms = static_cast<double>(positions) * count * termsOf(fragment, given);
+    const bool dear = given.weighted || isCorrelation(given.metric); // the other way
+    return terms >= (dear ? tuning::BAND_LEAST_TERMS : tuning::BAND_LEAST_SSD_TERMS) &&
+           (positions >= tuning::BAND_LEAST_POSITIONS || fragment.width * fragment.height >= tuning::BAND_LEAST_PIXELS);
+}
+
+//! Group 0: this is not the way.
+BandPlan planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count)
+{
+    BandPlan plan = {};
+    if (given.metric == METRIC_SAD || fragment.width > tuning::BAND_WIDTH || !worthBands(given, window, fragment, count))
+        return plan;
+    plan.region = region;
+    plan.pitch = roundUp(region.width, 16);
+    plan.planeBytes = static_cast<size_t>(plan.pitch) * region.height;
+    const int chunks = ceilDiv(fragment.width + 7, 16);
+    plan.group = 5;
+    for (int group = 4; group >= 2; --group)
+        if (roundUp(chunks, group) < roundUp(chunks, plan.group))
+            plan.group = group;
+    plan.chunks = roundUp(chunks, plan.group);
+    plan.bandRows = roundUp(fragment.height, gpu::BAND_ROWS);
+    plan.bandsEach = static_cast<size_t>(gpu::bandPlanes(given.frame.channels, given.weighted)) * plan.bandRows * plan.chunks * 32;
+    plan.wide = given.weighted || termsOf(fragment, given) > gpu::BAND_TERMS;
+    plan.sumsPitch = roundUp(window.width + 15, gpu::BAND_COLS);
+    plan.sumsRows = window.height;
+    plan.sumsEach = static_cast<size_t>(plan.sumsPitch) * plan.sumsRows * (given.weighted ? 2 : 1);
+    if (!planCorrelate(plan, window, fragment, given, count) || !planValues(plan, window, fragment, given))
+        return {};
+    return plan;
 }
 
 // --- fused kernel ----------------------------------------------------------------------------------------------------
@@ -158,6 +251,9 @@ void MatchPlan::make(const MatchCase& given, const FragmentSizes& sizes, const S
     fused.clear();
     tiled.clear();
     Extent window = {0, 0}, fragment = {0, 0};
+    const bool own = areas.list && !areas.onDevice;
+    const Rect4 frame = {0, 0, given.frame.cols, given.frame.rows};
+    Rect4 region = own ? Rect4{0, 0, 0, 0} : frame;
     for (size_t i = 0; i < sizes.of.size(); ++i)
     {
         const Group& group = groups_[sizes.of[i]];
@@ -167,20 +263,26 @@ void MatchPlan::make(const MatchCase& given, const FragmentSizes& sizes, const S
             continue;
         }
         tiled.push_back(static_cast<int>(i));
-        const bool own = areas.list && !areas.onDevice;
-        window =
-            larger(window, own ? windowOf(given.frame, *areas.list.row(static_cast<int>(i)), sizes[i]) : group.window);
+        if (own)
+        {
+            const Rect4& area = *areas.list.row(static_cast<int>(i));
+            window = larger(window, windowOf(given.frame, area, sizes[i]));
+            region = united(region, clipToFrame(area, frame.width, frame.height));
+        }
+        else
+            window = larger(window, group.window);
         fragment = larger(fragment, sizes[i]);
     }
     if (!fused.empty())
         finishFused(fusedPlan, static_cast<int>(fused.size()), given);
     if (!window.empty())
-        tilePlan = planTiles(given, window, fragment);
+        tilePlan = planTiles(given, window, fragment, region, static_cast<int>(tiled.size()));
 }
 
 // --- tiles -----------------------------------------------------------------------------------------------------------
 
-TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment)
+TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region,
+                   int count)
 {
     const int height = fragment.height, stride = given.frame.pixelStride;
     TilePlan plan = {};
@@ -226,12 +328,14 @@ TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment)
     const size_t merging = 4 * static_cast<size_t>(plan.templateWords + plan.stage.rawWords +
                                                    3 * gpu::TILE_POSITIONS * tuning::TILE_POSITION_THREADS);
     plan.sharedBytes = std::max(merging, 4 * static_cast<size_t>(words(plan.chunkRows)));
+    plan.bands = planBands(given, window, fragment, region, count);
     return plan;
 }
 
 int tileBatch(const TilePlan& plan, const MatchCase& given, int count)
 {
-    const size_t each = gpu::tileValuesBytes(plan, given.metric, given.weighted);
+    const size_t each = gpu::tileValuesBytes(plan, given.metric, given.weighted) + gpu::bandSumsBytes(plan.bands) +
+                        plan.bands.bandsEach * sizeof(uint32_t);
     const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY;
     const size_t fitting =
         std::min(std::max<size_t>(tuning::TILE_VALUES_BUDGET / each, 1), std::max<size_t>(0x7ffffffe / tiles, 1));

@@ -27,6 +27,16 @@ inline Extent larger(Extent a, Extent b)
     return {a.width > b.width ? a.width : b.width, a.height > b.height ? a.height : b.height};
 }
 
+//! The least rectangle around both; an empty one counts for nothing.
+inline Rect4 united(const Rect4& a, const Rect4& b)
+{
+    if (a.width <= 0 || b.width <= 0)
+        return a.width > 0 ? a : b;
+    const int x = a.x < b.x ? a.x : b.x, y = a.y < b.y ? a.y : b.y;
+    const Extent end = larger({a.x + a.width, a.y + a.height}, {b.x + b.width, b.y + b.height});
+    return {x, y, end.width - x, end.height - y};
+}
+
 //! The sizes of all fragments.
 struct FragmentSizes
 {
@@ -43,6 +53,7 @@ struct MatchCase
     int metric;
     bool weighted;
     size_t sharedBytes; //!< that a block of the device can have
+    int multiprocessors;
 };
 
 //! Fragments (by index) that go through the fused kernel, and those that go through tiles.
@@ -71,8 +82,9 @@ private:
     std::vector<char> alone_;   //!< by fragment, in split groups: its own window fits
 };
 
-//! For windows of up to `window` positions and fragments of up to `fragment` pixels.
-gpu::TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment);
+//! For `count` windows of up to `window` positions and fragments of up to `fragment` pixels. @param region of the frame: all
+//! areas.
+gpu::TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count);
 //! How many of `count` entries go into one launch.
 int tileBatch(const gpu::TilePlan& plan, const MatchCase& given, int count);
 

@@ -17,11 +17,11 @@ KernelTraits kernelTraits();
 //! Rows of the picture to rows of planes (with the planes of squares when asked for) from `data` on.
 void unpackRows(const ImageView& part, bool squares, const Planes& planes, uint8_t* data);
 
-//! The map of `rows` x `cols` positions and the best of each row.
+//! The map of `rows` x `cols` positions and the best of each row. @param given sums of the terms, where they are known.
 void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map,
-                RowScratch& scratch);
+                const TermSums& given, RowScratch& scratch);
 void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map,
-                RowScratch& scratch);
+                const TermSums& given, RowScratch& scratch);
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 
@@ -106,7 +106,8 @@ template <typename P> void clearTails(P* sums, size_t stride, int rows, int cols
 
 //! V: type of the map, P: type of the sums. ZNCC has V = uint32_t with either P.
 template <typename V, typename P>
-void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<V>& map, RowScratch& scratch)
+void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<V>& map, const TermSums& given,
+               RowScratch& scratch)
 {
     const size_t stride = alignRow(cols), termStride = BAND * stride;
     P* const terms = scratch.parts.get<P>(7 * termStride + 4 * stride);
@@ -131,7 +132,11 @@ void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const
         for (int k = 0; k < plan.termCount; ++k)
         {
             P* const term = terms + k * termStride;
-            sumRows(plan, plan.terms[k], planes.at(0, y), count, cols, term, stride, scratch);
+            if (given.sums)
+                for (int r = 0; r < count; ++r)
+                    std::copy_n(given.sums + k * given.termStride + (y + r) * given.stride, cols, term + r * stride);
+            else
+                sumRows(plan, plan.terms[k], planes.at(0, y), count, cols, term, stride, scratch);
             clearTails(term, stride, count, cols);
         }
         for (int r = 0; r < count; ++r)
@@ -181,18 +186,18 @@ void unpackRows(const ImageView& part, bool squares, const Planes& planes, uint8
 }
 
 void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map,
-                RowScratch& scratch)
+                const TermSums& given, RowScratch& scratch)
 {
     if (plan.wide)
-        scoreRows<uint32_t, uint64_t>(plan, planes, rows, cols, map, scratch); // ZNCC
+        scoreRows<uint32_t, uint64_t>(plan, planes, rows, cols, map, given, scratch); // ZNCC
     else
-        scoreRows<uint32_t, uint32_t>(plan, planes, rows, cols, map, scratch);
+        scoreRows<uint32_t, uint32_t>(plan, planes, rows, cols, map, given, scratch);
 }
 
 void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map,
-                RowScratch& scratch)
+                const TermSums& given, RowScratch& scratch)
 {
-    scoreRows<uint64_t, uint64_t>(plan, planes, rows, cols, map, scratch);
+    scoreRows<uint64_t, uint64_t>(plan, planes, rows, cols, map, given, scratch);
 }
 
 #endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY

@@ -169,6 +169,21 @@ template <typename V> struct MapView
     RowBest<V>* best; //!< one for each row, or null
 };
 
+//! Sums of all terms of a plan, term by term; null: there are none yet.
+struct TermSums
+{
+    const uint64_t* sums;
+    size_t stride, termStride; //!< elements from row to row, and from term to term
+
+    TermSums at(int y) const { return {sums ? sums + y * stride : nullptr, stride, termStride}; }
+};
+
+// DOT terms of large fragments by Fourier transforms (transform_cpu.cpp), exact as well:
+//! True when that is quicker than row by row.
+bool transforms(const Plan& plan, const SearchWindow& window);
+//! @param planes with their origin at the window's first position.
+TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& window, Buffer& memory, bool parallel);
+
 //! Memory of the row kernels, for one thread.
 struct RowScratch
 {
@@ -179,7 +194,7 @@ struct RowScratch
 struct Scratch
 {
     Plan plan;
-    Buffer planes, map, best;
+    Buffer planes, map, best, terms;
     RowScratch rows;
 };
 typedef detail::ScratchPool<Scratch> ScratchPool;

@@ -148,6 +148,10 @@ void matchFused(const ImageView& frame, const Batch& batch, const Settings& sett
 void matchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
+//! The same by matrix instructions, for SSD and ZNCC where the plan has bands.
+void matchBands(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
+
 //! maps, from the values of matchTiles(); depth as in FragmentMatcher::scoreMap(). With offsets (by fragment) a map starts
 //! there in map's only row and has no gaps; without, the batch is one fragment and map its picture.
 void exportMaps(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,

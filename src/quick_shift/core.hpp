@@ -83,32 +83,37 @@ CT_HOST_DEVICE uint32_t weightBits(float dc, float minusRate, float spatial)
 }
 
 /** Squared distance of two pixels' features, always in this order. The vector loops of the CPU spell the same: a subtraction, a
-product, then a subtraction and a fused multiply-add for each further channel. 8-bit CUDA has integers, which are exact. */
-CT_HOST_DEVICE float colourDistance(const float* a, const float* b, int channels)
+product, then a subtraction and a fused multiply-add for each further channel. 8-bit CUDA has integers, which are exact.
+Differences are scaled, not features: those of large values would have lost what tells them apart.
+@param factors on the channels; null: none. */
+CT_HOST_DEVICE float colourDistance(const float* a, const float* b, int channels, const float* factors)
 {
-    float d = a[0] - b[0];
-    float dc = d * d;
-    for (int k = 1; k < channels; ++k)
+    float dc = 0.f;
+    for (int k = 0; k < channels; ++k)
     {
-        d = a[k] - b[k];
-        dc = fmaf(d, d, dc);
+        float d = a[k] - b[k];
+        if (factors)
+            d = d * factors[k];
+        dc = k == 0 ? d * d : fmaf(d, d, dc);
     }
     return dc;
 }
 
-/** The colour factor's slope: lambda^2 log2(e)/(2 sigma^2), halved. Rounded so that 16 - 2^23 rate is a float as long as
-fitsWords() says so: then the CUDA kernel may add an 8-bit distance in the mantissa of 2^23 and gets 48 - y, which is all of y in
-another order, from one fma. */
-inline float densityRate(double colorWeight, double sigma)
+/** The colour factor's slope: lambda^2 log2(e)/(2 sigma^2), halved. For 8-bit pictures it is rounded so that 16 - 2^23 rate is a
+float as long as fitsWords() says so: then the CUDA kernel may add an 8-bit distance in the mantissa of 2^23 and gets 48 - y, which is
+all of y in another order, from one fma. Their distances are below 2^18, so multiples of 2^-41 are as good as any; others' are not. */
+inline float densityRate(double colorWeight, double sigma, bool bytes)
 {
     const double rate = colorWeight * 1.4426950408889634 / (4. * sigma * sigma);
+    if (!bytes)
+        return static_cast<float>(rate < 1e30 ? rate : 1e30); // no infinity, as equal colours would make it NaN
     float rounded = bitsFloat(floatBits(static_cast<float>(rate)) & ~1u);
     if (rate * 8388608. < 32.)
         rounded = static_cast<float>(std::nearbyint(rate * 2199023255552.) / 2199023255552.); // multiples of 2^-41
     return rounded;
 }
 
-/** True when 16 - v, v = 2^23 rate, is a float for a rate of densityRate(). v < 32: both are multiples of 2^-18, and so are floats
+/** True when 16 - v, v = 2^23 rate, is a float for an 8-bit picture's rate of densityRate(). v < 32: both are multiples of 2^-18, and so are floats
 in [-16,16]. Else let 2^e <= v < 2^(e+1). The last bit of v is clear, so v is a multiple of 2^(e-22); so is 16 for e <= 26, and so
 are floats up to 2^(e+1). For e = 27 the difference is a multiple of 16 below 2^28, as floats there are, or smaller. From
 v = 2^28 on they are multiples of 32, and the 16 would be lost: colours count so much more than places there
@@ -134,14 +139,16 @@ inline int keyShift(int radius)
 //! Everything the stages need to know besides the picture. Plain numbers, made by the host, passed by value.
 struct Parameters
 {
-    int radius;        //!< R of the density window
-    int searchRadius;  //!< tR of the parent search
-    int shift;         //!< keyShift(radius)
-    float minusRate;   //!< -densityRate()
-    float colorWeight; //!< lambda^2; 1 when the features already are multiplied by their scales
-    float reach;       //!< largest D whose square root is <= tau
-    bool strict;       //!< equal densities: nobody's parent (instead of: the lower raster index is higher)
-    bool normalize;    //!< divide by the clipped (w-1)(h-1)
+    int radius;                  //!< R of the density window
+    int searchRadius;            //!< tR of the parent search
+    int shift;                   //!< keyShift(radius)
+    float minusRate;             //!< -densityRate()
+    float colorWeight;           //!< lambda^2, or of lambda what neither Scales nor `factors` have
+    float reach;                 //!< largest D whose square root is <= tau
+    bool strict;                 //!< equal densities: nobody's parent (instead of: the lower raster index is higher)
+    bool normalize;              //!< divide by the clipped (w-1)(h-1)
+    bool weighted;               //!< channels count differently:
+    float factors[MAX_CHANNELS]; //!< on differences of features, in [1,2]
 };
 
 //! What pixels are compared by: the sum in as many bits as fit, or the normalised density. 0 is kept for masked pixels.

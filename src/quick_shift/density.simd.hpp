@@ -9,12 +9,13 @@ namespace cv { namespace cuda { namespace quick_shift {
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
 /** Credits every pair (x, x+dx), dx in [dxBegin, dxEnd), to both of its ends.
+@param factors on differences of features, see Parameters; null: none.
 @param a,b features of the upper and the lower row, one pointer a channel. Readable from min(dxBegin, 0) to cols + ROW_PADDING;
 beyond the border the first feature is OUTSIDE, so that such pairs get weight 0 and whole vectors may be worked on.
 @param creditA,creditB weights are added here modulo 2^32; writable as far as the features are readable.
 @param spatial spatial factors from dxBegin on. */
-void creditRows(const float* const* a, const float* const* b, int channels, uint32_t* creditA, uint32_t* creditB,
-                int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate);
+void creditRows(const float* const* a, const float* const* b, int channels, const float* factors, uint32_t* creditA,
+                uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate);
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 
@@ -25,9 +26,9 @@ const int BLOCK_COLS = 512;
 
 #if (CV_SIMD || CV_SIMD_SCALABLE) && (CV_FMA3 || CV_AVX512_SKX || CV_NEON_AARCH64 || defined(__aarch64__))
 
-template <int CHANNELS>
-void creditOffset(const float* const* a, const float* const* b, uint32_t* creditA, uint32_t* creditB, int begin,
-                  int end, int dx, float spatial, float minusRate)
+template <int CHANNELS, bool WEIGHTED>
+void creditOffset(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
+                  uint32_t* creditB, int begin, int end, int dx, float spatial, float minusRate)
 {
     const float c[5] = {CT_QUICK_SHIFT_EXP2};
     const v_float32 c0 = vx_setall_f32(c[0]), c1 = vx_setall_f32(c[1]), c2 = vx_setall_f32(c[2]);
@@ -37,15 +38,19 @@ void creditOffset(const float* const* a, const float* const* b, uint32_t* credit
     const v_float32 s = vx_setall_f32(spatial), two = vx_setall_f32(2.f);
     const v_uint32 fraction = vx_setall_u32(0x007fffffu), one = vx_setall_u32(0x3f800000u),
                    bias = vx_setall_u32(WEIGHT_BIAS);
+    v_float32 factor[CHANNELS];
+    for (int k = 0; k < CHANNELS; ++k)
+        factor[k] = vx_setall_f32(WEIGHTED ? factors[k] : 1.f);
     const int lanes = VTraits<v_float32>::vlanes();
     for (int x = begin; x < end; x += lanes)
     {
-        v_float32 d = v_sub(vx_load(a[0] + x), vx_load(b[0] + x + dx));
-        v_float32 dc = v_mul(d, d);
-        for (int k = 1; k < CHANNELS; ++k)
+        v_float32 dc = vx_setzero_f32();
+        for (int k = 0; k < CHANNELS; ++k)
         {
-            d = v_sub(vx_load(a[k] + x), vx_load(b[k] + x + dx));
-            dc = v_fma(d, d, dc);
+            v_float32 d = v_sub(vx_load(a[k] + x), vx_load(b[k] + x + dx));
+            if (WEIGHTED)
+                d = v_mul(d, factor[k]);
+            dc = k == 0 ? v_mul(d, d) : v_fma(d, d, dc);
         }
         const v_float32 y = v_max(v_fma(dc, rate, top), floor);
         const v_uint32 shifted = v_shl<5>(v_reinterpret_as_u32(y));
@@ -62,9 +67,9 @@ void creditOffset(const float* const* a, const float* const* b, uint32_t* credit
 #else
 
 // No hardware fused multiply-add: fmaf() is slow here, and right.
-template <int CHANNELS>
-void creditOffset(const float* const* a, const float* const* b, uint32_t* creditA, uint32_t* creditB, int begin,
-                  int end, int dx, float spatial, float minusRate)
+template <int CHANNELS, bool WEIGHTED>
+void creditOffset(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
+                  uint32_t* creditB, int begin, int end, int dx, float spatial, float minusRate)
 {
     for (int x = begin; x < end; ++x)
     {
@@ -74,7 +79,9 @@ void creditOffset(const float* const* a, const float* const* b, uint32_t* credit
             upper[k] = a[k][x];
             lower[k] = b[k][x + dx];
         }
-        const uint32_t w = weightBits(colourDistance(upper, lower, CHANNELS), minusRate, spatial) - WEIGHT_BIAS;
+        const uint32_t w =
+            weightBits(colourDistance(upper, lower, CHANNELS, WEIGHTED ? factors : nullptr), minusRate, spatial) -
+            WEIGHT_BIAS;
         creditA[x] += w;
         creditB[x + dx] += w;
     }
@@ -82,9 +89,9 @@ void creditOffset(const float* const* a, const float* const* b, uint32_t* credit
 
 #endif
 
-template <int CHANNELS>
-void creditBlocks(const float* const* a, const float* const* b, uint32_t* creditA, uint32_t* creditB, int cols,
-                  int dxBegin, int dxEnd, const float* spatial, float minusRate)
+template <int CHANNELS, bool WEIGHTED = false>
+void creditBlocks(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
+                  uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate)
 {
     for (int block = 0; block < cols; block += BLOCK_COLS)
     {
@@ -93,26 +100,35 @@ void creditBlocks(const float* const* a, const float* const* b, uint32_t* credit
         {
             // Starting every block at its first column keeps whole vectors from reaching into the next block.
             const int end = dx > 0 && cols - dx < blockEnd ? cols - dx : blockEnd;
-            creditOffset<CHANNELS>(a, b, creditA, creditB, block, end, dx, spatial[dx - dxBegin], minusRate);
+            creditOffset<CHANNELS, WEIGHTED>(a, b, factors, creditA, creditB, block, end, dx, spatial[dx - dxBegin],
+                                             minusRate);
         }
     }
 }
 
 } // namespace
 
-void creditRows(const float* const* a, const float* const* b, int channels, uint32_t* creditA, uint32_t* creditB,
-                int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate)
+void creditRows(const float* const* a, const float* const* b, int channels, const float* factors, uint32_t* creditA,
+                uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate)
 {
-    switch (channels)
+    const auto credit = [&](auto blocks)
+    { blocks(a, b, factors, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate); };
+    switch (factors ? 4 + channels : channels)
     {
     case 1:
-        return creditBlocks<1>(a, b, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate);
+        return credit(creditBlocks<1>);
     case 2:
-        return creditBlocks<2>(a, b, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate);
+        return credit(creditBlocks<2>);
     case 3:
-        return creditBlocks<3>(a, b, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate);
+        return credit(creditBlocks<3>);
+    case 4:
+        return credit(creditBlocks<4>);
+    case 6:
+        return credit(creditBlocks<2, true>);
+    case 7:
+        return credit(creditBlocks<3, true>);
     default:
-        return creditBlocks<4>(a, b, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate);
+        return credit(creditBlocks<4, true>);
     }
 }
 

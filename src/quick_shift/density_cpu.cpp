@@ -34,8 +34,8 @@ void packRow(const PictureView& picture, const PictureView& mask, const Scales& 
         for (int k = 0; k < channels; ++k)
         {
             const float value = static_cast<float>(pixel[k]);
-            rows[k][x] = scales.used ? value * scales.factor[k] : value;
-            counts = counts && fabsf(rows[k][x]) < LARGEST_FEATURE;
+            rows[k][x] = scales.used ? value * scales.power[k] : value;
+            counts = counts && fabsf(scales.used ? value * scales.whole[k] : value) < LARGEST_FEATURE;
         }
         if (!counts)
             for (int k = 0; k < channels; ++k)
@@ -95,8 +95,8 @@ private:
         const int radius = p_.radius;
         const float* spatial = spatial_ + static_cast<size_t>(dy) * (2 * radius + 1) + radius + dxBegin;
         CV_CPU_DISPATCH(creditRows,
-                        (a, b, features_.channels, creditRow(y), creditRow(y + dy), features_.cols, dxBegin, dxEnd,
-                         spatial, p_.minusRate),
+                        (a, b, features_.channels, p_.weighted ? p_.factors : nullptr, creditRow(y), creditRow(y + dy),
+                         features_.cols, dxBegin, dxEnd, spatial, p_.minusRate),
                         CV_CPU_DISPATCH_MODES_ALL);
     }
 

@@ -64,7 +64,7 @@ public:
     virtual ~Engine() = default;
 
     /** pack, density, parents, label. All pictures have one size and type.
-    @param masks none, or one for each picture. @param labels none, or one output for each picture.
+    @param masks none, or one for each picture; data null: all of its pixels count. @param labels none, or one output for each picture.
     @return false when the results have not become the present ones, as the stream is being captured. */
     virtual bool compute(const std::vector<PictureView>& pictures, const std::vector<PictureView>& masks,
                          const Settings& settings, const std::vector<OutputView>& labels, StreamHandle stream) = 0;
@@ -72,6 +72,8 @@ public:
     virtual bool hasCaptured(StreamHandle stream) = 0;
     virtual Shape shape(StreamHandle stream) = 0;
     virtual int count(StreamHandle stream) = 0;
+    //! Of each picture.
+    virtual void counts(const OutputView& out, StreamHandle stream) = 0;
 
     virtual void labels(const OutputView& out, StreamHandle stream) = 0;
     virtual void density(const OutputView& out, StreamHandle stream) = 0;
@@ -88,7 +90,7 @@ public:
 
     virtual void contours(bool thick, const OutputView& mask, StreamHandle stream) = 0;
     virtual void meanColor(const PictureView& image, const OutputView& dst, StreamHandle stream) = 0;
-    //! @param image data null: no means. @param count of rows.
+    //! Rows are superpixels, of a stack numbered through. @param image data null: no means. @param count of rows.
     virtual void statistics(const PictureView& image, int count, const StatisticsViews& outputs,
                             StreamHandle stream) = 0;
     //! Number of adjacent pairs, which the next call of adjacency() gives.
@@ -129,7 +131,7 @@ struct HostResults
     std::vector<uint32_t> keys;
     std::vector<int> parents, labels;
     std::vector<float> distances;
-    int count = 0;
+    std::vector<int> counts; //!< superpixels of each picture
 
     Trees trees() const { return {parents.data(), distances.data()}; }
 };

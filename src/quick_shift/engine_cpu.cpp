@@ -6,6 +6,7 @@
 #include "scratch_cpu.hpp"
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace cv { namespace cuda { namespace quick_shift {
 
@@ -28,8 +29,8 @@ public:
     explicit CpuEngine(HostResults&& results) : results_(std::move(results))
     {
         results_.labels.resize(results_.extent.total());
-        results_.count =
-            cpu::label(results_.extent.pixels(), results_.trees(), INFINITY, scratch_, results_.labels.data());
+        results_.counts = {
+            cpu::label(results_.extent.pixels(), results_.trees(), INFINITY, scratch_, results_.labels.data())};
     }
 
     bool compute(const std::vector<PictureView>& pictures, const std::vector<PictureView>& masks,
@@ -46,7 +47,8 @@ public:
             cpu::pack(pictures[i], masks.empty() ? PictureView() : masks[i], parameters, settings.scales, scratch_);
             cpu::density(parameters, settings.spatial->rows.data(), scratch_, to.keys.data() + at);
             cpu::parents(parameters, to.keys.data() + at, scratch_, parents, distances);
-            to.count += cpu::label(to.extent.pixels(), {parents, distances}, INFINITY, scratch_, to.labels.data() + at);
+            to.counts[i] =
+                cpu::label(to.extent.pixels(), {parents, distances}, INFINITY, scratch_, to.labels.data() + at);
             if (!labels.empty())
                 copyRows(to.labels.data() + at, labels[i]);
         }
@@ -56,7 +58,8 @@ public:
 
     bool hasCaptured(StreamHandle) CV_OVERRIDE { return false; }
     Shape shape(StreamHandle) CV_OVERRIDE { return {results_.extent, results_.settings.maxDist}; }
-    int count(StreamHandle) CV_OVERRIDE { return results_.count; }
+    int count(StreamHandle) CV_OVERRIDE { return sum(results_.counts); }
+    void counts(const OutputView& out, StreamHandle) CV_OVERRIDE { copyRows(results_.counts.data(), out); }
 
     void labels(const OutputView& out, StreamHandle) CV_OVERRIDE { copyRows(results_.labels.data(), out); }
     void parents(const OutputView& out, StreamHandle) CV_OVERRIDE { copyRows(results_.parents.data(), out); }
@@ -109,23 +112,36 @@ public:
 
     void meanColor(const PictureView& image, const OutputView& dst, StreamHandle) CV_OVERRIDE
     {
-        const double scale = cpu::colourScale(image);
-        const std::vector<Sums> all = cpu::sums(results_.extent, results_.labels.data(), results_.count, image, scale);
-        cpu::paintMeans(results_.extent, results_.labels.data(), all, image, scale, dst.as<void>());
+        const Extent one = results_.extent.one();
+        forPictures(
+            [&](int i, const int* labels, int)
+            {
+                const PictureView part = image.part(i * one.rows, one.rows);
+                const double scale = cpu::colourScale(part);
+                const std::vector<Sums> all = cpu::sums(one, labels, results_.counts[i], part, scale);
+                cpu::paintMeans(one, labels, all, part, scale, dst.from<void>(i * one.rows));
+            });
     }
 
-    void statistics(const PictureView& image, int count, const StatisticsViews& out, StreamHandle) CV_OVERRIDE
+    void statistics(const PictureView& image, int, const StatisticsViews& out, StreamHandle) CV_OVERRIDE
     {
-        const double scale = image ? cpu::colourScale(image) : 1.;
-        const std::vector<Sums> all =
-            cpu::sums(results_.extent, results_.labels.data(), count, out.means ? image : PictureView(), scale);
-        cpu::tabulate(all, image.channels, scale,
-                      {out.areas.as<int>(), out.means.as<float>(), out.centroids.as<float>(), out.boxes.as<int>()});
+        const Extent one = results_.extent.one();
+        forPictures(
+            [&](int i, const int* labels, int first)
+            {
+                const PictureView part = (out.means ? image : PictureView()).part(i * one.rows, one.rows);
+                const double scale = part ? cpu::colourScale(part) : 1.;
+                cpu::tabulate(cpu::sums(one, labels, results_.counts[i], part, scale), image.channels, scale,
+                              {out.areas.from<int>(first), out.means.from<float>(first),
+                               out.centroids.from<float>(first), out.boxes.from<int>(first)});
+            });
     }
 
     int findAdjacency(StreamHandle) CV_OVERRIDE
     {
-        cpu::adjacency(results_.extent, results_.labels.data(), pairs_);
+        pairs_.clear();
+        forPictures([&](int, const int* labels, int first)
+                    { cpu::adjacency(results_.extent.one(), labels, first, pairs_); });
         return static_cast<int>(pairs_.size());
     }
     void adjacency(const OutputView& out, StreamHandle) CV_OVERRIDE
@@ -139,16 +155,19 @@ public:
 
     void apply(float tau, StreamHandle) CV_OVERRIDE
     {
-        results_.count = cutLabels(tau);
-        std::swap(results_.labels, next_.labels);
+        cutLabels(tau);
+        useNextLabels();
     }
 
     int connect(int minSize, StreamHandle) CV_OVERRIDE
     {
         next_.labels = results_.labels;
-        results_.count = cpu::connect(results_.extent, minSize, next_.labels.data());
-        std::swap(results_.labels, next_.labels);
-        return results_.count;
+        next_.counts = results_.counts;
+        for (int i = 0; i < results_.extent.count; ++i)
+            next_.counts[i] = cpu::connect(results_.extent.one(), minSize,
+                                           next_.labels.data() + static_cast<size_t>(i) * results_.extent.pixels());
+        useNextLabels();
+        return sum(results_.counts);
     }
 
     size_t workspaceBytes() const CV_OVERRIDE { return 0; }
@@ -180,26 +199,41 @@ private:
         const size_t n = extent.total();
         next_.extent = extent;
         next_.settings = settings;
-        next_.count = 0;
+        next_.counts.resize(extent.count);
         next_.keys.resize(n);
         next_.parents.resize(n);
         next_.distances.resize(n);
         next_.labels.resize(n);
     }
 
-    //! Labels of the trees without links longer than tau, to next_.labels. @return their number.
-    int cutLabels(float tau)
+    static int sum(const std::vector<int>& counts) { return std::accumulate(counts.begin(), counts.end(), 0); }
+
+    //! visit(picture, its labels, number of superpixels before it).
+    template <typename Visit> void forPictures(const Visit& visit) const
+    {
+        const int* labels = results_.labels.data();
+        for (int i = 0, first = 0; i < results_.extent.count; first += results_.counts[i++])
+            visit(i, labels + static_cast<size_t>(i) * results_.extent.pixels(), first);
+    }
+
+    void useNextLabels()
+    {
+        std::swap(results_.labels, next_.labels);
+        std::swap(results_.counts, next_.counts);
+    }
+
+    //! Labels of the trees without links longer than tau, and their numbers, to next_.
+    void cutLabels(float tau)
     {
         const int pixels = results_.extent.pixels();
         next_.labels.resize(results_.extent.total());
-        int count = 0;
+        next_.counts.resize(results_.extent.count);
         for (int i = 0; i < results_.extent.count; ++i)
         {
             const size_t at = static_cast<size_t>(i) * pixels;
             const Trees trees = {results_.parents.data() + at, results_.distances.data() + at};
-            count += cpu::label(pixels, trees, tau, scratch_, next_.labels.data() + at);
+            next_.counts[i] = cpu::label(pixels, trees, tau, scratch_, next_.labels.data() + at);
         }
-        return count;
     }
 
     HostResults results_, next_; //!< next_: memory for the next compute()

@@ -10,6 +10,7 @@
 #include "result_sets.hpp"
 #include "scratch_cuda.hpp"
 #include <cfloat>
+#include <numeric>
 
 namespace cv { namespace cuda { namespace quick_shift {
 
@@ -64,6 +65,7 @@ public:
         return n;
     }
 
+    void counts(const OutputView& out, StreamHandle stream) CV_OVERRIDE { give(&ResultSet::counts, out, stream); }
     void labels(const OutputView& out, StreamHandle stream) CV_OVERRIDE { give(&ResultSet::labels, out, stream); }
     void parents(const OutputView& out, StreamHandle stream) CV_OVERRIDE { give(&ResultSet::parents, out, stream); }
     void distances(const OutputView& out, StreamHandle stream) CV_OVERRIDE { give(&ResultSet::distances, out, stream); }
@@ -166,12 +168,13 @@ public:
         call.refuseCapture("getAdjacency()");
         const ResultSet& set = results(call);
         Counters* const counters = scratch_.counters(call);
-        gpu::listBorders(set.extent(), set.labels(), nullptr, &counters->listed, call.stream());
+        const int* const firsts = scratch_.numberThrough(set, call);
+        gpu::listBorders(set.extent(), set.labels(), firsts, nullptr, &counters->listed, call.stream());
         const int borders = download(&counters->listed, call);
         if (borders == 0)
             return 0;
         const Scratch::Borders work = scratch_.borders(borders, call);
-        gpu::listBorders(set.extent(), set.labels(), work.pairs, &counters->listed, call.stream());
+        gpu::listBorders(set.extent(), set.labels(), firsts, work.pairs, &counters->listed, call.stream());
         gpu::sortBorders(borders, work.pairs, work.sorted, &counters->distinct, work.scratch, work.scratchBytes,
                          call.stream());
         return download(&counters->distinct, call);
@@ -339,10 +342,7 @@ private:
             cudaMemcpyAsync(counts.data(), device, counts.size() * sizeof(int), cudaMemcpyDeviceToHost, call.stream()),
             "quick shift count");
         call.wait("quick shift count");
-        int n = 0;
-        for (int c : counts)
-            n += c;
-        return n;
+        return std::accumulate(counts.begin(), counts.end(), 0);
     }
 
     int countLonger(const ResultSet& set, float tau, const Call& call)
@@ -354,10 +354,12 @@ private:
 
     gpu::SumsTable sumUp(const ResultSet& set, const PictureView& image, int capacity, bool places, const Call& call)
     {
-        Counters* const counters = scratch_.counters(call);
         const size_t stride = places ? sizeof(Sums) : gpu::meansStride(image.channels);
-        const gpu::SumsTable table = {scratch_.superpixels(stride * capacity, call), stride, set.counts(), capacity,
-                                      &counters->largest};
+        Sums* const superpixels = scratch_.superpixels(stride * capacity, call);
+        const int pictures = set.extent().count;
+        const int* const firsts = scratch_.numberThrough(set, call);
+        const gpu::SumsTable table = {superpixels, stride,   firsts ? firsts + pictures : set.counts(),   firsts,
+                                      pictures,    capacity, scratch_.numbers(set.extent(), call).largest};
         gpu::sums(set.extent(), set.labels(), image, places, table, call.stream());
         return table;
     }

@@ -32,10 +32,12 @@ public:
     bool getNormalizeDensity() const CV_OVERRIDE { return own_.normalize; }
 
     void compute(InputArray image, InputArray mask, Stream& stream) CV_OVERRIDE;
-    void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels, Stream& stream) CV_OVERRIDE;
+    void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels, InputArrayOfArrays masks,
+                      Stream& stream) CV_OVERRIDE;
     void computeTiled(InputArray image, Size tile, bool useCuda, InputArray mask) CV_OVERRIDE;
 
     int getNumberOfSuperpixels() const CV_OVERRIDE;
+    void getSuperpixelCounts(OutputArray counts, Stream& stream) const CV_OVERRIDE;
     void getLabels(OutputArray labels, Stream& stream) const CV_OVERRIDE;
     void getDensity(OutputArray density, Stream& stream) const CV_OVERRIDE;
     void getParents(OutputArray parents, Stream& stream) const CV_OVERRIDE;
@@ -63,25 +65,25 @@ private:
     struct Own
     {
         double sigma = 6., maxDist = 10.;
-        Scalar scales = Scalar::all(1.);
+        Scalar scales = Scalar::all(32. / 255);
         int searchRadius = SEARCH_MAX_DIST, tieRule = INDEX;
         bool normalize = false;
     };
 
-    Settings settingsFor(int cols, int rows, int channels);
+    Settings settingsFor(int cols, int rows, int type);
     std::unique_ptr<Engine>& engineOf(bool device);
     //! Pictures and masks of one call, Mat or GpuMat, on the engine for their kind.
     template <typename Array>
     void run(const std::vector<Array>& pictures, const std::vector<Array>& masks, const std::vector<OutputView>& labels,
              bool device, Stream& stream);
     template <typename Array>
-    void runBatch(const std::vector<Array>& pictures, OutputArrayOfArrays labels, bool device, Stream& stream);
+    void runBatch(const std::vector<Array>& pictures, const std::vector<Array>& masks, OutputArrayOfArrays labels,
+                  bool device, Stream& stream);
 
     //! Whose results a call on the stream gives; null: there are none.
     Engine* results(const Stream& stream) const;
     void checkTau(Engine& engine, double tau, const Stream& stream) const;
-    void checkNoStack(Engine& engine, const Stream& stream, const char* what) const;
-    //! The picture for means, where the results are and of their size.
+    //! The picture for means, where the results are and of their size; a stack for a stack.
     PictureView second(Engine& engine, const Mat& host, const GpuMat& device, const Stream& stream) const;
     //! One output for each pixel. give(engine, view).
     template <typename Give>

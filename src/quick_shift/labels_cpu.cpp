@@ -137,20 +137,20 @@ int countLonger(int pixels, const Trees& trees, float tau)
     return n;
 }
 
-void adjacency(const Extent& extent, const int* labels, std::vector<uint64_t>& pairs)
+void adjacency(const Extent& extent, const int* labels, int first, std::vector<uint64_t>& pairs)
 {
-    pairs.clear();
+    const size_t begin = pairs.size();
     forNeighbours(extent.cols, extent.rows,
                   [&](int i, int j)
                   {
                       if (labels[i] < 0 || labels[j] < 0 || labels[i] == labels[j])
                           return;
-                      const uint64_t pair = adjacentLabels(labels[i], labels[j]);
-                      if (pairs.empty() || pairs.back() != pair)
+                      const uint64_t pair = adjacentLabels(first + labels[i], first + labels[j]);
+                      if (pairs.size() == begin || pairs.back() != pair)
                           pairs.push_back(pair);
                   });
-    std::sort(pairs.begin(), pairs.end());
-    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+    std::sort(pairs.begin() + begin, pairs.end());
+    pairs.erase(std::unique(pairs.begin() + begin, pairs.end()), pairs.end());
 }
 
 int connect(const Extent& extent, int minSize, int* labels)

@@ -21,6 +21,7 @@ struct RingSearch
     size_t stride;
     int channels, cols, rows, y, rings;
     float colorWeight, reach;
+    const float* factors; //!< see Parameters; null: none
     bool strict;
     float* d;  //!< out: D of each pixel's best, `reach` if none
     int* code; //!< out: its code, NO_PARENT if none
@@ -39,14 +40,17 @@ int searchRings(const RingSearch& s);
 
 namespace {
 
-template <int CHANNELS> void searchVector(const RingSearch& s, int x)
+template <int CHANNELS, bool WEIGHTED = false> void searchVector(const RingSearch& s, int x)
 {
     const int* ownKeys = s.keys + s.y * s.keyStride + x;
     const v_int32 own = vx_load(ownKeys), none = vx_setall_s32(static_cast<int>(0x80000000u));
     const v_float32 weight = vx_setall_f32(s.colorWeight);
-    v_float32 colour[CHANNELS];
+    v_float32 colour[CHANNELS], factor[CHANNELS];
     for (int k = 0; k < CHANNELS; ++k)
+    {
         colour[k] = vx_load(s.planes[k] + s.y * s.stride + x);
+        factor[k] = vx_setall_f32(WEIGHTED ? s.factors[k] : 1.f);
+    }
     // Masked pixels and lanes beyond the border never ask for another ring.
     v_float32 best = v_select(v_reinterpret_as_f32(v_eq(own, none)), vx_setall_f32(-1.f), vx_setall_f32(s.reach));
     v_int32 bestCode = vx_setall_s32(NO_PARENT);
@@ -62,14 +66,15 @@ template <int CHANNELS> void searchVector(const RingSearch& s, int x)
                 const bool equalToo = !s.strict && (dy < 0 || (dy == 0 && dx < 0));
                 const v_float32 higher = v_reinterpret_as_f32(equalToo ? v_ge(key, own) : v_gt(key, own));
                 const ptrdiff_t at = (s.y + dy) * static_cast<ptrdiff_t>(s.stride) + x + dx;
-                v_float32 d = v_sub(colour[0], vx_load(s.planes[0] + at));
-                v_float32 dc = v_mul(d, d);
-                for (int k = 1; k < CHANNELS; ++k)
+                v_float32 dc = vx_setzero_f32();
+                for (int k = 0; k < CHANNELS; ++k)
                 {
-                    d = v_sub(colour[k], vx_load(s.planes[k] + at));
-                    dc = v_fma(d, d, dc);
+                    v_float32 d = v_sub(colour[k], vx_load(s.planes[k] + at));
+                    if (WEIGHTED)
+                        d = v_mul(d, factor[k]);
+                    dc = k == 0 ? v_mul(d, d) : v_fma(d, d, dc);
                 }
-                d = v_fma(weight, dc, vx_setall_f32(static_cast<float>(dx * dx + dy * dy)));
+                const v_float32 d = v_fma(weight, dc, vx_setall_f32(static_cast<float>(dx * dx + dy * dy)));
                 const v_int32 code = vx_setall_s32(dy * RING_CODE_ROW + dx);
                 const v_float32 first = v_and(v_eq(d, best), v_reinterpret_as_f32(v_lt(code, bestCode)));
                 const v_float32 take = v_and(higher, v_or(v_lt(d, best), first));
@@ -86,7 +91,7 @@ template <int CHANNELS> void searchVector(const RingSearch& s, int x)
 int searchRings(const RingSearch& s)
 {
     for (int x = 0; x < s.cols; x += VTraits<v_float32>::vlanes())
-        switch (s.channels)
+        switch (s.factors ? 4 + s.channels : s.channels)
         {
         case 1:
             searchVector<1>(s, x);
@@ -97,8 +102,17 @@ int searchRings(const RingSearch& s)
         case 3:
             searchVector<3>(s, x);
             break;
-        default:
+        case 4:
             searchVector<4>(s, x);
+            break;
+        case 6:
+            searchVector<2, true>(s, x);
+            break;
+        case 7:
+            searchVector<3, true>(s, x);
+            break;
+        default:
+            searchVector<4, true>(s, x);
             break;
         }
     return s.rings;

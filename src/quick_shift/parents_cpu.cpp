@@ -85,8 +85,9 @@ private:
         float colour[MAX_CHANNELS] = {};
         for (int k = 0; k < features_.channels; ++k)
             colour[k] = features_.row(k, y)[x];
-        const float d = squaredDistance(colourDistance(s.colour, colour, features_.channels), p_.colorWeight,
-                                        (x - s.x) * (x - s.x) + (y - s.y) * (y - s.y));
+        const float d =
+            squaredDistance(colourDistance(s.colour, colour, features_.channels, p_.weighted ? p_.factors : nullptr),
+                            p_.colorWeight, (x - s.x) * (x - s.x) + (y - s.y) * (y - s.y));
         if (isBetter(d, index, s.best))
             s.best = {d, index};
     }
@@ -195,6 +196,7 @@ void parents(const Parameters& parameters, const uint32_t* keys, Scratch& scratc
     common.rings = std::min(parameters.searchRadius, MOST_RINGS);
     common.colorWeight = parameters.colorWeight;
     common.reach = parameters.reach;
+    common.factors = parameters.weighted ? parameters.factors : nullptr;
     common.strict = parameters.strict;
     const auto searchRow = [&](RingSearch& rings, int y)
     {

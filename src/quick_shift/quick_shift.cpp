@@ -15,8 +15,11 @@ namespace quick_shift {
 namespace {
 
 const int MAX_SIDE = 65535;
-// Below and above these a common scale goes into the features: densityRate() holds 8-bit distances exactly in between.
+// A scale of all channels between these goes into weights alone: OUTSIDE is far enough there. Beyond them its power of two goes into
+// the features.
 const double MIN_COMMON_SCALE = 1. / 1024, MAX_COMMON_SCALE = 1024.;
+const double LEAST_SCALE =
+    1e-30; //!< below it a channel's differences vanish beside those of places, whatever the values
 
 bool isSupported(int type)
 {
@@ -141,12 +144,44 @@ void QuickShiftImpl::read(const FileNode& fn)
 
 // --- compute -----------------------------------------------------------------------------------------------------------
 
-Settings QuickShiftImpl::settingsFor(int cols, int rows, int channels)
+/** Scales go where nothing is rounded that counts: powers of two into the features, and the rest, in [1,2], into the weight of all
+colours, or, if it is not the same in all channels, into their differences. @return the weight of all colours. */
+static double splitScales(const Scalar& given, int channels, Settings& settings)
 {
-    const Scalar& scales = own_.scales;
-    bool common = scales[0] >= MIN_COMMON_SCALE && scales[0] <= MAX_COMMON_SCALE;
-    for (int k = 1; k < channels; ++k)
-        common = common && scales[k] == scales[0];
+    Scales& scales = settings.scales;
+    Parameters& p = settings.parameters;
+    bool same = true;
+    for (int k = 0; k < MAX_CHANNELS; ++k)
+    {
+        scales.power[k] = scales.whole[k] = p.factors[k] = 1.f;
+        same = same && (k >= channels || given[k] == given[0]);
+    }
+    if (same && given[0] >= MIN_COMMON_SCALE && given[0] <= MAX_COMMON_SCALE)
+        return given[0] * given[0];
+
+    scales.used = true;
+    double first = 0.; // rest of the first channel that counts
+    for (int k = 0; k < channels; ++k)
+    {
+        int exponent = 0;
+        const double rest = 2. * std::frexp(given[k], &exponent);
+        const bool counts = given[k] >= LEAST_SCALE;
+        scales.whole[k] = static_cast<float>(given[k]);
+        scales.power[k] = counts ? static_cast<float>(std::ldexp(1., exponent - 1)) : 0.f;
+        if (!counts)
+            continue;
+        p.factors[k] = static_cast<float>(rest);
+        p.weighted = p.weighted || (first != 0. && rest != first);
+        first = first == 0. ? rest : first;
+    }
+    if (p.weighted)
+        return 1.;
+    std::fill(p.factors, p.factors + MAX_CHANNELS, 1.f);
+    return first == 0. ? 1. : first * first;
+}
+
+Settings QuickShiftImpl::settingsFor(int cols, int rows, int type)
+{
     if (!spatial_ || spatial_->sigma != own_.sigma)
         spatial_ = std::make_shared<const Spatial>(own_.sigma);
 
@@ -156,14 +191,12 @@ Settings QuickShiftImpl::settingsFor(int cols, int rows, int channels)
     const int wanted = own_.searchRadius == SEARCH_WINDOW ? p.radius : static_cast<int>(std::ceil(own_.maxDist));
     p.searchRadius = std::min(own_.searchRadius > 0 ? own_.searchRadius : wanted, std::max(cols, rows));
     p.shift = keyShift(p.radius);
-    p.colorWeight = common ? static_cast<float>(scales[0] * scales[0]) : 1.f;
-    p.minusRate = -densityRate(common ? scales[0] * scales[0] : 1., own_.sigma);
+    const double colorWeight = splitScales(own_.scales, CV_MAT_CN(type), settings);
+    p.colorWeight = static_cast<float>(colorWeight);
+    p.minusRate = -densityRate(colorWeight, own_.sigma, CV_MAT_DEPTH(type) == CV_8U);
     p.reach = reachOf(static_cast<float>(own_.maxDist));
     p.strict = own_.tieRule == STRICT;
     p.normalize = own_.normalize;
-    settings.scales.used = !common;
-    for (int k = 0; k < MAX_CHANNELS; ++k)
-        settings.scales.factor[k] = common ? 1.f : static_cast<float>(scales[k]);
     settings.spatial = spatial_;
     settings.maxDist = own_.maxDist;
     return settings;
@@ -185,9 +218,9 @@ void QuickShiftImpl::run(const std::vector<Array>& pictures, const std::vector<A
     for (const Array& picture : pictures)
         pictureViews.push_back(detail::viewOf(picture));
     for (const Array& mask : masks)
-        maskViews.push_back(detail::viewOf(mask));
+        maskViews.push_back(mask.empty() ? PictureView() : detail::viewOf(mask)); // no pixels, but perhaps an address
     const Array& first = pictures[0];
-    const Settings settings = settingsFor(first.cols, first.rows, first.channels());
+    const Settings settings = settingsFor(first.cols, first.rows, first.type());
     Engine& engine = *engineOf(device);
     if (engine.compute(pictureViews, maskViews, settings, labels, detail::handleOf(stream)))
         engine_ = &engine;
@@ -243,9 +276,13 @@ static std::vector<detail::Output> outputsOf(OutputArrayOfArrays labels, int cou
 }
 
 template <typename Array>
-void QuickShiftImpl::runBatch(const std::vector<Array>& pictures, OutputArrayOfArrays labels, bool device,
-                              Stream& stream)
+void QuickShiftImpl::runBatch(const std::vector<Array>& pictures, const std::vector<Array>& masks,
+                              OutputArrayOfArrays labels, bool device, Stream& stream)
 {
+    if (!masks.empty() && masks.size() != pictures.size())
+        CV_Error_(Error::StsUnmatchedSizes,
+                  ("QuickShift: %d masks for %d pictures; a batch takes none, or one for each picture",
+                   static_cast<int>(masks.size()), static_cast<int>(pictures.size())));
     for (size_t i = 0; i < pictures.size(); ++i)
     {
         const Array& picture = pictures[i];
@@ -256,31 +293,45 @@ void QuickShiftImpl::runBatch(const std::vector<Array>& pictures, OutputArrayOfA
                  "QuickShift: pictures of a batch must have one size");
         CV_CheckTypeEQ(picture.type(), pictures[0].type(), "QuickShift: pictures of a batch must have one type");
     }
+    for (const Array& mask : masks)
+        checkMask(mask, pictures[0].size());
     checkPixels(pictures[0].size(), pictures.size());
     const std::vector<detail::Output> outputs =
         outputsOf(labels, static_cast<int>(pictures.size()), pictures[0].size(), device);
     std::vector<OutputView> views;
     for (const detail::Output& output : outputs)
         views.push_back(output.view());
-    run(pictures, {}, views, device, stream);
+    run(pictures, masks, views, device, stream);
 }
 
-void QuickShiftImpl::computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels, Stream& stream)
+//! One array would be taken for a list of its rows.
+static bool isList(const _InputArray& array)
 {
-    const int kind = images.kind();
-    if (kind == _InputArray::MAT || kind == _InputArray::UMAT || kind == _InputArray::CUDA_GPU_MAT ||
-        kind == _InputArray::CUDA_HOST_MEM || kind == _InputArray::MATX || kind == _InputArray::STD_VECTOR)
+    const int kind = array.kind();
+    return kind != _InputArray::MAT && kind != _InputArray::UMAT && kind != _InputArray::CUDA_GPU_MAT &&
+           kind != _InputArray::CUDA_HOST_MEM && kind != _InputArray::MATX && kind != _InputArray::STD_VECTOR;
+}
+
+void QuickShiftImpl::computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels, InputArrayOfArrays masks,
+                                  Stream& stream)
+{
+    if (!isList(images))
         CV_Error(Error::StsBadArg, "QuickShift: computeBatch() takes a list of pictures, not one array; compute() "
                                    "takes one picture");
-    if (kind == _InputArray::NONE || images.total() == 0)
+    if (!isList(masks))
+        CV_Error(Error::StsBadArg, "QuickShift: computeBatch() takes a list of masks, one for each picture");
+    if (images.kind() == _InputArray::NONE || images.total() == 0)
     {
         detail::release(labels);
         return clear();
     }
-    if (detail::onDevice(images))
-        runBatch(detail::deviceArrays("images", images), labels, true, stream);
+    const bool device = detail::onDevice(images), masked = masks.kind() != _InputArray::NONE && masks.total() > 0;
+    if (masked && detail::onDevice(masks) != device)
+        CV_Error(Error::StsBadArg, "QuickShift: images and masks must both be on the host or both on the device");
+    if (device)
+        runBatch(detail::deviceArrays("images", images), detail::deviceArrays("masks", masks), labels, true, stream);
     else
-        runBatch(detail::hostArrays("images", images), labels, false, stream);
+        runBatch(detail::hostArrays("images", images), detail::hostArrays("masks", masks), labels, false, stream);
 }
 
 void QuickShiftImpl::computeTiled(InputArray image, Size tile, bool useCuda, InputArray mask)
@@ -294,7 +345,7 @@ void QuickShiftImpl::computeTiled(InputArray image, Size tile, bool useCuda, Inp
     checkMask(valid, picture.size());
     checkPixels(picture.size(), 1);
     CV_Check(tile, tile.width > 0 && tile.height > 0, "QuickShift: tile");
-    const Settings settings = settingsFor(picture.cols, picture.rows, picture.channels());
+    const Settings settings = settingsFor(picture.cols, picture.rows, picture.type());
     const std::unique_ptr<Engine> worker = useCuda ? makeCudaEngine() : makeCpuEngine();
     tiled_ = quick_shift::computeTiled(detail::viewOf(picture), detail::viewOf(valid), tile.width, tile.height,
                                        settings, *worker);

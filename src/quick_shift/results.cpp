@@ -31,6 +31,17 @@ void QuickShiftImpl::pixels(const char* name, int type, const _OutputArray& out,
 
 int QuickShiftImpl::getNumberOfSuperpixels() const { return engine_ ? engine_->count(handleOf(stream_)) : 0; }
 
+void QuickShiftImpl::getSuperpixelCounts(OutputArray counts, Stream& stream) const
+{
+    Engine* const engine = results(stream);
+    if (!engine)
+        return detail::release(counts);
+    if (!counts.needed())
+        return;
+    const Output output("counts", counts, engine->shape(handleOf(stream)).extent.count, 1, CV_32S, onCuda(*engine));
+    engine->counts(output.view(), handleOf(stream));
+}
+
 void QuickShiftImpl::getLabels(OutputArray labels, Stream& stream) const
 {
     pixels("labels", CV_32S, labels, stream,
@@ -128,14 +139,6 @@ void QuickShiftImpl::getMergeHeights(OutputArray heights, OutputArray counts, St
 
 // --- superpixels -------------------------------------------------------------------------------------------------------
 
-void QuickShiftImpl::checkNoStack(Engine& engine, const Stream& stream, const char* what) const
-{
-    const int pictures = engine.shape(handleOf(stream)).extent.count;
-    if (pictures != 1)
-        CV_Error_(Error::StsBadArg,
-                  ("QuickShift: %s is for one picture, but computeBatch() was given %d", what, pictures));
-}
-
 PictureView QuickShiftImpl::second(Engine& engine, const Mat& host, const GpuMat& device, const Stream& stream) const
 {
     const PictureView image = onCuda(engine) ? detail::viewOf(device) : detail::viewOf(host);
@@ -147,9 +150,11 @@ PictureView QuickShiftImpl::second(Engine& engine, const Mat& host, const GpuMat
         CV_Error_(Error::StsUnsupportedFormat,
                   ("QuickShift: image is %s, but CV_8U, CV_16U or CV_32F with 1 to 4 channels is needed",
                    typeToString(CV_MAKETYPE(image.depth, image.channels)).c_str()));
-    if (image.cols != extent.cols || image.rows != extent.rows)
-        CV_Error_(Error::StsUnmatchedSizes, ("QuickShift: image is %d x %d, but that of the last compute() was %d x %d",
-                                             image.cols, image.rows, extent.cols, extent.rows));
+    if (image.cols != extent.cols || image.rows != extent.rows * extent.count)
+        CV_Error_(Error::StsUnmatchedSizes,
+                  ("QuickShift: image is %d x %d, but that of the last compute() was %d x %d%s", image.cols, image.rows,
+                   extent.cols, extent.rows * extent.count,
+                   extent.count > 1 ? ", all pictures of computeBatch() one below the other" : ""));
     return image;
 }
 
@@ -165,7 +170,6 @@ void QuickShiftImpl::getMeanColor(InputArray image, OutputArray dst, Stream& str
     Engine* const engine = results(stream);
     if (!engine)
         return detail::release(dst);
-    checkNoStack(*engine, stream, "getMeanColor()");
     const Mat host = hostOf(image);
     const GpuMat device = deviceOf(image);
     const PictureView view = second(*engine, host, device, stream);
@@ -184,7 +188,6 @@ void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputAr
             detail::release(*out);
         return;
     }
-    checkNoStack(*engine, stream, "getStatistics()");
     const bool given = image.kind() != _InputArray::NONE && !image.empty();
     const Mat host = hostOf(image);
     const GpuMat device = deviceOf(image);
@@ -205,7 +208,6 @@ void QuickShiftImpl::getAdjacency(OutputArray pairs, Stream& stream) const
     Engine* const engine = results(stream);
     if (!engine)
         return detail::release(pairs);
-    checkNoStack(*engine, stream, "getAdjacency()");
     const int n = engine->findAdjacency(handleOf(stream));
     const Output output("pairs", pairs, n, 1, CV_32SC2, onCuda(*engine));
     engine->adjacency(output.view(), handleOf(stream));
@@ -217,7 +219,6 @@ int QuickShiftImpl::enforceConnectivity(int minSize, Stream& stream)
     Engine* const engine = results(stream);
     if (!engine)
         return 0;
-    checkNoStack(*engine, stream, "enforceConnectivity()");
     const int n = engine->connect(minSize, handleOf(stream));
     stream_ = stream;
     return n;

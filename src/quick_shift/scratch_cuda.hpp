@@ -18,7 +18,6 @@ struct Counters
 {
     int listed; //!< pixels whose search goes on, links, pieces that joined: of the stage at work
     int distinct;
-    uint32_t largest;
 };
 
 class Scratch
@@ -36,7 +35,8 @@ public:
           labels_(workspace),
           work_(workspace),
           superpixels_(workspace),
-          borders_(workspace)
+          borders_(workspace),
+          numbers_(workspace)
     {}
 
     gpu::Features features(const Extent& extent, int channels, bool words, bool masked, const Call& call)
@@ -123,6 +123,26 @@ public:
     {
         return cells_.reserve<uint32_t>(call, gpu::cellsOf(extent), "cells");
     }
+    //! Of each picture: superpixels before it, see numberThrough(), and the largest magnitude.
+    struct Numbers
+    {
+        int* firsts;
+        uint32_t* largest;
+    };
+    Numbers numbers(const Extent& extent, const Call& call)
+    {
+        int* const firsts = numbers_.reserve<int>(call, 2 * static_cast<size_t>(extent.count) + 1, "numbers");
+        return {firsts, reinterpret_cast<uint32_t*>(firsts + extent.count + 1)};
+    }
+    //! @return null for one picture, whose labels are its numbers.
+    const int* numberThrough(const ResultSet& set, const Call& call)
+    {
+        if (set.extent().count == 1)
+            return nullptr;
+        int* const firsts = numbers(set.extent(), call).firsts;
+        gpu::numberThrough(set.extent(), set.counts(), firsts, ranking(set.extent(), call), call.stream());
+        return firsts;
+    }
     Sums* superpixels(size_t bytes, const Call& call)
     {
         return static_cast<Sums*>(superpixels_.reserve(call, bytes, "superpixels"));
@@ -144,7 +164,7 @@ private:
     detail::Uploader uploader_;
     detail::DeviceTable spatial_;
     DeviceBuffer pixels_, valid_, sums_, cells_, counters_, scans_;
-    DeviceBuffer labels_, work_, superpixels_, borders_;
+    DeviceBuffer labels_, work_, superpixels_, borders_, numbers_;
     size_t scanBytes_ = 0;
     int scansFor_ = 0; //!< pixels that scanBytes_ is enough for
 };

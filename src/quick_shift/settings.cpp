@@ -31,8 +31,9 @@ bool operator==(const Settings& a, const Settings& b)
     return a.spatial && b.spatial && a.spatial->version() == b.spatial->version() && a.maxDist == b.maxDist &&
            p.radius == q.radius && p.searchRadius == q.searchRadius && p.shift == q.shift &&
            p.minusRate == q.minusRate && p.colorWeight == q.colorWeight && p.reach == q.reach && p.strict == q.strict &&
-           p.normalize == q.normalize && a.scales.used == b.scales.used &&
-           std::equal(a.scales.factor, a.scales.factor + MAX_CHANNELS, b.scales.factor);
+           p.normalize == q.normalize && p.weighted == q.weighted && a.scales.used == b.scales.used &&
+           std::equal(p.factors, p.factors + MAX_CHANNELS, q.factors) &&
+           std::equal(a.scales.whole, a.scales.whole + MAX_CHANNELS, b.scales.whole);
 }
 
 }}} // namespace cv::cuda::quick_shift

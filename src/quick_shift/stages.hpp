@@ -31,14 +31,16 @@ struct Extent
 {
     int cols, rows, count;
 
+    Extent one() const { return {cols, rows, 1}; }
     CT_HOST_DEVICE int pixels() const { return cols * rows; }        //!< of one picture; < 2^31, see QuickShift
     CT_HOST_DEVICE int total() const { return cols * rows * count; } //!< of all
 };
 
-//! Factors on the channels; not used: features are the pixel values as they are.
+/** Features are pixel values times these powers of two, which is exact; not used: as they are. What the user's scales have besides
+stands in Parameters. Not below 1/2 of the scale, so that OUTSIDE stays as far away; 0 for a channel that does not count. */
 struct Scales
 {
-    float factor[MAX_CHANNELS];
+    float power[MAX_CHANNELS], whole[MAX_CHANNELS]; //!< whole: the user's scales, which say what pixels are masked
     bool used;
 };
 
@@ -91,8 +93,8 @@ double colourScale(const PictureView& image);
 void paintMeans(const Extent& extent, const int* labels, const std::vector<Sums>& sums, const PictureView& image,
                 double scale, RowsView<void> dst);
 void tabulate(const std::vector<Sums>& sums, int channels, double scale, const Table& table);
-//! Adjacent labels as adjacentLabels() codes them, ascending, each once.
-void adjacency(const Extent& extent, const int* labels, std::vector<uint64_t>& pairs);
+//! Appends adjacent labels as adjacentLabels() codes them, ascending, each once. @param first added to the labels.
+void adjacency(const Extent& extent, const int* labels, int first, std::vector<uint64_t>& pairs);
 //! @return the new number of labels.
 int connect(const Extent& extent, int minSize, int* labels);
 
@@ -128,13 +130,13 @@ struct Ranking
 
 /** What sums adds up to, for the labels below both `count` and `capacity`.
 @param stride bytes from superpixel to superpixel: sizeof(Sums), or meansStride() for means.
-@param largest bits of the largest magnitude of a float picture. */
+@param largest bits of the largest magnitude of each float picture. */
 struct SumsTable
 {
     Sums* first;
     size_t stride;
-    const int* count;
-    int capacity;
+    const int *count, *firsts; //!< firsts: see numberThrough(); null: one picture
+    int pictures, capacity;
     uint32_t* largest;
 };
 inline size_t meansStride(int channels) { return sizeof(unsigned long long) * (1 + channels); }
@@ -165,6 +167,9 @@ void countLonger(const Extent& extent, const Trees& trees, float tau, int* count
 void densities(const Extent& extent, const Parameters& parameters, const uint32_t* keys, RowsView<float> out,
                StreamHandle stream);
 void contours(const Extent& extent, const int* labels, bool thick, RowsView<uint8_t> mask, StreamHandle stream);
+/** Superpixels of a stack are numbered through: a label plus the number of superpixels of the pictures before.
+@param firsts out: that number for each picture, and behind them for all. */
+void numberThrough(const Extent& extent, const int* counts, int* firsts, const Ranking& ranking, StreamHandle stream);
 //! @param places also position and box, for which the table must have room.
 void sums(const Extent& extent, const int* labels, const PictureView& image, bool places, const SumsTable& table,
           StreamHandle stream);
@@ -172,8 +177,9 @@ void paintMeans(const Extent& extent, const int* labels, const PictureView& imag
                 RowsView<void> dst, StreamHandle stream);
 //! @param rows of the table; those without a superpixel get zeros.
 void tabulate(int rows, const PictureView& image, const SumsTable& sums, const Table& table, StreamHandle stream);
-//! adjacency, first: codes of the labels right of and below each pixel, where they differ, in any order. @param pairs null: counts.
-void listBorders(const Extent& extent, const int* labels, uint64_t* pairs, int* count, StreamHandle stream);
+//! adjacency, first: codes of the labels right of and below each pixel, where they differ. @param pairs null: counts.
+void listBorders(const Extent& extent, const int* labels, const int* firsts, uint64_t* pairs, int* count,
+                 StreamHandle stream);
 //! Then ascending and each once, in `pairs` again. @param distinct out: their number.
 void sortBorders(int count, uint64_t* pairs, uint64_t* sorted, int* distinct, void* scratch, size_t scratchBytes,
                  StreamHandle stream);

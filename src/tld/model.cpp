@@ -17,7 +17,8 @@ using detail::Place;
 namespace {
 
 const int VERSION = 1;
-const size_t MAX_FILE_BYTES = static_cast<size_t>(64) << 20;
+//! The largest store of templates and leaves stays far below these.
+const detail::TextLimits LIMITS = {"an object of TLD", static_cast<size_t>(64) << 20, 1000000};
 const int MAX_COUNT = 1 << 30;  //!< in a leaf
 const int CHUNK_BYTES = 2250;   //!< FileStorage's strings are short: 3000 letters
 const double MAX_PLACE = 65536; //!< coordinates and sides of boxes
@@ -374,9 +375,8 @@ void saveFile(const std::string& filename, const Saved& saved)
 
 Saved loadFile(const std::string& filename)
 {
-    const std::string text = detail::readText(filename, MAX_FILE_BYTES, "an object of TLD");
-    const FileStorage storage =
-        detail::parseText(text.data(), text.size(), filename, MAX_FILE_BYTES, "an object of TLD");
+    const std::string text = detail::readText(filename, LIMITS);
+    const FileStorage storage = detail::parseText(text.data(), text.size(), filename, LIMITS);
     return readSaved(storage.getFirstTopLevelNode(), filename);
 }
 

@@ -24,8 +24,9 @@ window; this class does not report them.
 **Files**: XML, YAML and JSON (also what FileStorage keeps in memory), new format (BOOST with HAAR or LBP features;
 trees of any shape, tilted features) and the old format of haartraining, which is converted when read. HOG cascades
 are refused.
-Limits: 8 MB, window sides 3 to 256, up to 65,536 features, 2^20 nodes, 4,096 stages, 255 nodes a tree; a feature,
-rotated ones too, lies in the window; a child of a node comes after it; all numbers are finite.
+Limits: 8 MB, 10,000 different words (names, comments), window sides 3 to 256, up to 65,536 features, 2^20 nodes, 4,096
+stages, 255 nodes a tree; a feature, rotated ones too, lies in the window; a child of a node comes after it; all numbers
+are finite.
 
 **Pictures**: CV_8U, 1 channel (gray), 3 (BGR) or 4 (BGRA), sides up to 65,535. A region of interest is a picture of
 its own.
@@ -145,8 +146,8 @@ public:
 
     /** @brief Detects objects in one or many pictures with this object's parameters, without waiting: the results are
     tables of fixed size. Row i belongs to picture i.
-    @param images one picture or a list, each as in detectMultiScale(), of any sizes; all Mat or all GpuMat. In Python a
-    list even for one: [picture].
+    @param images one picture or a list of up to 2^20, each as in detectMultiScale(), of any sizes; all Mat or all
+    GpuMat. In Python a list even for one: [picture].
     @param objects CV_32SC4, 1 + maxObjects columns: (n, found, candidates, overflow), then n boxes (x, y, width,
     height),
     then zeros. n < found: maxObjects was too small. overflow 1: more candidates than maxCandidates, n and found are 0.

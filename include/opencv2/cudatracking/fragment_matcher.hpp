@@ -1,6 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
+// over budget: Python's help() needs all that a method's caller must know before that method.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_HPP
 
@@ -134,12 +135,21 @@ public:
     /** @brief A copy of the parameters; for their meaning see create(). */
     CV_WRAP virtual FragmentMatcher::Params getParams() const = 0;
 
+    /** @brief Replaces all fragments by one. In Python this is setFragments() of a picture, not a list.
+    @param templ,weights,stream one of each, as in setFragments(). Default: no weights, the null stream.
+    @throws cv::Exception as setFragments(). */
+    CV_WRAP_AS(setFragments)
+    void setFragment(InputArray templ, InputArray weights = noArray(), Stream& stream = cv::cuda::noStream())
+    {
+        setFragments(templ, weights, stream);
+    }
+
     /** @brief Replaces all fragments. Those given as Mat serve both engines (they are uploaded by the first match() of
     a GpuMat); those given as GpuMat serve GpuMat frames only.
     @param templates list of 1 to 100,000 Mat or GpuMat, all CV_8UC1, CV_8UC3 or CV_8UC4 (fourth channel ignored); sides
-    1..32767 may differ. Copied. In Python a list even for one: [picture].
+    1..32767 may differ. Copied.
     @param weights default: none, each pixel counts 255; or one for each template, of its size and kind (an empty one:
-    none): CV_8UC1, or CV_32FC1 in [0,1], which becomes 0..255.
+    none): CV_8UC1, or CV_32FC1 in [0,1], which becomes 0..255. numpy's bool is refused: 255 * mask.astype(np.uint8).
     @param stream of GpuMat; the call does not wait. Default: the null stream. While it is being captured, contents are
     replaced at each replay, and number, sizes, type and presence of weights must stay. Weights in device memory cannot
     be checked by the host: NaN and values outside [0,1] are taken as 0, and a fragment whose weights sum to 0 gives

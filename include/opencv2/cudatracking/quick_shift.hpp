@@ -1,6 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
+// over budget: Python's help() needs all that a method's caller must know before that method.
 #ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_HPP
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_HPP
 
@@ -26,16 +27,17 @@ converted. Sides up to 65,535, fewer than 2^31 pixels. **Mask** (optional, CV_8U
 density and has none, parent -1, distance +inf, label -1. CV_32F pixels with a channel that is NaN or beyond 1e15 are
 masked too; where channels have different scales, or a scale is not in [1/1024, 1024], scaled values count.
 
-**Known recipes** (colorScale, sigma, maxDist): the paper, BGR: 32/255, 6, 10. vl_quickseg(I, ratio, kernelsize, maxdist):
-Lab of [0,1] RGB times ratio, searchRadius 0, STRICT. scikit-image quickshift(ratio, kernel_size, max_dist): Lab times
+**Known recipes** (colorScale, sigma, maxDist): the paper, BGR: 32/255, 6, 10, the defaults. vl_quickseg(I, ratio,
+kernelsize, maxdist): Lab of [0,1] RGB times ratio, searchRadius 0, STRICT. scikit-image quickshift(ratio, kernel_size, max_dist): Lab times
 ratio, searchRadius -1, STRICT (it adds noise to break ties, which this class has no need for). See doc/quick_shift.md.
 
 **Ties**: on plateaus of equal density (flat areas) the lower raster index counts as higher, so that a flat area is one
 superpixel. With STRICT only a higher density does, as in VLFeat: each plateau pixel may become a root of its own.
 
-**Precision**: weights have 23 fractional bits and a relative error below 4e-6, sums are exact integers. Densities of
-pictures differ by less than 2e-5 relative from exact real numbers; doc/quick_shift.md says where more is possible. D is
-exact for 8-bit pictures with a common scale of 1.
+**Precision**: weights have 23 fractional bits, sums are exact integers. For any picture, scales and sigma a density is
+2e-5 of itself plus 2^-24 for each other pixel of its window away from the exact real number, at most; in pictures as
+cameras make them 1e-5 of itself. Densities nearer to each other may change their order or become equal. D has a relative
+error below 1e-6; it is exact for 8-bit pictures with a common scale of 1.
 
 Determinism: bit-equal on both engines of a process and from run to run, in every output; also for the whole and its
 tiles. Between machines as far as their C libraries' exp() rounds to the same floats, which it nearly always does.
@@ -77,10 +79,10 @@ public:
     nearest neighbour of higher density in position and colour, each tree of links is a superpixel.
     @param sigma bandwidth of the Gaussian kernel in pixels and scaled colours; above 0, at most 341. Default 6.
     @param maxDist largest distance to a parent (tau), in the same units; above 0, at most 32,767. Default 10.
-    @param colorScale factor on the values of all channels, 0 to 1e9; see setColorScale(). Default 1.
+    @param colorScale factor on the values of all channels, 0 to 1e9; see setColorScale(). Default 32/255.
     @throws cv::Exception when a parameter is out of its range.
     */
-    CV_WRAP static Ptr<QuickShift> create(double sigma = 6., double maxDist = 10., double colorScale = 1.);
+    CV_WRAP static Ptr<QuickShift> create(double sigma = 6., double maxDist = 10., double colorScale = 32. / 255);
 
     /** @brief Sets the bandwidth of the Gaussian kernel; its window reaches ceil(3 sigma) pixels to each side.
     @param sigma pixels and scaled colours; above 0, at most 341. Counts from the next compute() on.
@@ -99,12 +101,12 @@ public:
     /** @brief Largest distance to a parent. Default 10. */
     CV_WRAP virtual double getMaxDist() const = 0;
     /** @brief Sets one factor for the values of all channels, which weighs colour against position. The larger, the
-    more superpixels: 8-bit values 0..255 count as they are with 1; the paper takes 32/255.
+    more superpixels. 32/255, for values 0..255, is the paper's; for 0..65535 take 32/65535, for 0..1 take 32.
     @param colorScale 0 to 1e9. Counts from the next compute() on.
     @throws cv::Exception otherwise; the old factors stay.
     */
     CV_WRAP virtual void setColorScale(double colorScale) = 0;
-    /** @brief Factor of the first channel: that of all after setColorScale(). Default 1. */
+    /** @brief Factor of the first channel: that of all after setColorScale(). Default 32/255. */
     CV_WRAP virtual double getColorScale() const = 0;
     /** @brief Sets one factor for each channel, for example Lab with a weaker L.
     @param scales four numbers, each 0 to 1e9; those beyond the picture's channels do not matter. A channel that is not
@@ -112,7 +114,7 @@ public:
     @throws cv::Exception otherwise; the old factors stay.
     */
     CV_WRAP virtual void setChannelScales(const Scalar& scales) = 0;
-    /** @brief The factors of the four channels. Default 1, 1, 1, 1. */
+    /** @brief The factors of the four channels. Default 32/255 each. */
     CV_WRAP virtual Scalar getChannelScales() const = 0;
     /** @brief Sets how far a parent is looked for: half the side of the search square.
     @param radius SEARCH_MAX_DIST (0): ceil(maxDist), no parent is missed; SEARCH_WINDOW (-1): ceil(3 sigma), as
@@ -144,7 +146,7 @@ public:
     such as of a failed imread(), drops the results: empty() is true then, 0 superpixels, and the getters give empty
     arrays.
     @param mask CV_8UC1 of the image's size, where the image is; pixels where it is 0 belong to no superpixel (label
-    -1). Default: none.
+    -1). numpy's bool is refused: mask.astype(np.uint8). Default: none.
     @param stream of GpuMat. Default: the null stream.
     @throws cv::Exception on other types and sizes.
     */
@@ -152,16 +154,18 @@ public:
                                  Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief compute() for several pictures of one size and type in the launches of one. Afterwards every method works
-    on the stack of pictures, one below the other: outputs have N times the rows, parents and labels count within their
-    picture. Statistics, mean colour and connectivity do not take stacks.
+    on the stack of pictures, one below the other, and no picture has to do with another: arrays of pixels have N times
+    the rows, parents and labels count within their picture. Superpixels as such are numbered through, in the rows of
+    getStatistics() and the pairs of getAdjacency(): label plus getSuperpixelCounts() of the pictures before.
     @param images list of Mat or of GpuMat; an empty list drops the results as in compute().
     @param labels list, one output CV_32SC1 for each picture; noArray() if not wanted.
+    @param masks list, one as in compute() for each picture; of an empty one all pixels count. Default: none.
     @param stream of GpuMat. Default: the null stream.
     @throws cv::Exception when sizes or types differ or are not those of compute(), when a picture is empty, when one
-    array is given in place of a list, or at 2^31 pixels in all.
+    array is given in place of a list, when there are not as many masks as pictures, or at 2^31 pixels in all.
     */
     CV_WRAP virtual void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels,
-                                      Stream& stream = cv::cuda::noStream()) = 0;
+                                      InputArrayOfArrays masks = noArray(), Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief compute() for a picture on the host that is worked on in tiles, each with the border that it needs.
     Results are those of the whole, bit by bit, and are on the host.
@@ -176,6 +180,10 @@ public:
     /** @brief Number of superpixels (a stack: of all pictures together); 0 without results. Waits for the stream of the
     last compute(). */
     CV_WRAP virtual int getNumberOfSuperpixels() const = 0;
+    /** @brief Number of superpixels of each picture. Does not wait for GpuMat.
+    @param counts CV_32SC1, N x 1: a row for each picture of computeBatch(), one after compute().
+    @param stream as in getLabels(). Default: the null stream. */
+    CV_WRAP virtual void getSuperpixelCounts(OutputArray counts, Stream& stream = cv::cuda::noStream()) const = 0;
     /** @brief Label of each pixel: the rank of its superpixel's root in raster order.
     @param labels CV_32SC1, 0 .. number-1, -1 where masked.
     @param stream order of the copy; GpuMat: does not wait. Default: the null stream.
@@ -236,21 +244,23 @@ public:
 
     /** @brief Each pixel replaced by the mean of its superpixel. Does not wait for GpuMat.
     @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, where the picture of the last compute() was and of its size;
-    not necessarily that picture. CV_8U and CV_16U: rounded half up. CV_32F: mean of values rounded to a 2^-30th of the
-    largest magnitude; NaN and infinity count as 0.
+    not necessarily that picture. After computeBatch(): all pictures in one array, one below the other. CV_8U and CV_16U:
+    rounded half up. CV_32F: mean of values rounded to a 2^-30th of their picture's largest magnitude; NaN and infinity
+    count as 0.
     @param dst type and size of image; 0 where masked.
     @param stream of GpuMat. Default: the null stream.
-    @throws cv::Exception on another size or type, and after computeBatch().
+    @throws cv::Exception on another size or type.
     */
     CV_WRAP virtual void getMeanColor(InputArray image, OutputArray dst,
                                       Stream& stream = cv::cuda::noStream()) const = 0;
 
-    /** @brief One row for each superpixel. Waits. Outputs that are not wanted may be noArray().
+    /** @brief One row for each superpixel; a stack: numbered through, see computeBatch(). Waits. Outputs that are not
+    wanted may be noArray().
     @param image as in getMeanColor(); noArray(): means are empty.
     @param areas CV_32SC1, n x 1, pixels.
     @param means CV_32F, n x 1, channels of image.
-    @param centroids CV_32FC2, n x 1, (x, y) in pixels.
-    @param boxes CV_32SC4, n x 1, (x, y, width, height) in pixels.
+    @param centroids CV_32FC2, n x 1, (x, y) in pixels of its picture.
+    @param boxes CV_32SC4, n x 1, (x, y, width, height) in pixels of its picture.
     @param stream of GpuMat. Default: the null stream.
     @throws cv::Exception as getMeanColor().
     */
@@ -258,9 +268,9 @@ public:
                                        OutputArray centroids = noArray(), OutputArray boxes = noArray(),
                                        Stream& stream = cv::cuda::noStream()) const = 0;
 
-    /** @brief Pairs of superpixels that touch: a pixel of one has a 4-neighbour in the other. Waits. Not
-    after computeBatch().
-    @param pairs CV_32SC2, n x 1: labels a < b, ascending by a, then b, each pair once; empty without any.
+    /** @brief Pairs of superpixels that touch: a pixel of one has a 4-neighbour in the other. Waits.
+    @param pairs CV_32SC2, n x 1: labels a < b, of a stack numbered through as in computeBatch(), ascending by a, then
+    b, each pair once; empty without any.
     @param stream of the device's results. Default: the null stream. */
     CV_WRAP virtual void getAdjacency(OutputArray pairs, Stream& stream = cv::cuda::noStream()) const = 0;
 
@@ -271,8 +281,8 @@ public:
     rise, as splitting makes more pieces than joining removes.
     @param minSize pieces of fewer pixels are joined; at least 1. Default 1: only split.
     @param stream of the device's results. Default: the null stream.
-    @return the new number of superpixels; 0 without results.
-    @throws cv::Exception when minSize is below 1, and after computeBatch().
+    @return the new number of superpixels (a stack: of all pictures together); 0 without results.
+    @throws cv::Exception when minSize is below 1.
     */
     CV_WRAP virtual int enforceConnectivity(int minSize = 1, Stream& stream = cv::cuda::noStream()) = 0;
 

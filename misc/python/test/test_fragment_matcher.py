@@ -160,6 +160,39 @@ class CpuTest(unittest.TestCase):
         self.assertLessEqual(np.abs(warped.astype(int) - np.rot90(template).astype(int)).max(), 1)
         self.assertGreaterEqual(weights.min(), 254)
 
+    def test_one_picture_is_one_fragment(self):
+        """Not as many as it has rows, which a picture as a sequence would be."""
+        for template in (self.templates[0], np.ascontiguousarray(self.templates[0][:, :, 0])):
+            frame = self.frame if template.ndim == 3 else np.ascontiguousarray(self.frame[:, :, 0])
+            matcher = FragmentMatcher.create()
+            matcher.setFragments(template, np.full(template.shape[:2], 255, np.uint8))
+            self.assertEqual(matcher.getFragmentCount(), 1)
+            self.assertEqual(tuple(matcher.find(frame, None)[0].locations[0]), self.places[0][:2])
+        matcher.setFragments([self.templates[0]])
+        self.assertEqual(matcher.getFragmentCount(), 1)
+
+    def test_poses_of_warped_fragments(self):
+        """Fragments are found in the order in which they were set, so a list beside them says how each was warped."""
+        (x, y, width, height), angle, scale = self.places[1], 20., 1.25
+        template, centre = self.templates[1], (x + (width - 1) / 2, y + (height - 1) / 2)
+        frame = cv2.warpAffine(self.frame, cv2.getRotationMatrix2D(centre, angle, scale), (120, 90))
+        poses = [(a, s) for a in (0., 10., 20., 30.) for s in (0.8, 1., 1.25)]
+        copies = [FragmentMatcher.warpFragment(template, None, a, s) for a, s in poses]
+        matcher = FragmentMatcher.create(params(metric=cv2.cuda.FragmentMatcher_ZNCC))
+        matcher.setFragments([copy for copy, _ in copies], [weights for _, weights in copies])
+        matches = matcher.find(frame, None)
+        best = max(range(len(poses)), key=lambda i: matches[i].scores[0])
+        self.assertEqual(poses[best], (angle, scale))
+        (x, y), (height, width) = matches[best].locations[0], copies[best][0].shape[:2]
+        self.assertLessEqual(abs(x + (width - 1) / 2 - centre[0]), 1.)
+        self.assertLessEqual(abs(y + (height - 1) / 2 - centre[1]), 1.)
+
+    def test_bool_weights(self):
+        """OpenCV's converter says so itself; 255 * weights.astype(np.uint8) is meant."""
+        matcher = FragmentMatcher.create()
+        with self.assertRaisesRegex(cv2.error, "weights data type = bool is not supported|weights.*[Bb]ool"):
+            matcher.setFragments(self.templates[0], np.ones((12, 16), bool))
+
     def test_bad_arguments(self):
         matcher = FragmentMatcher.create()
         with self.assertRaisesRegex(cv2.error, "peaks"):

@@ -69,7 +69,8 @@ class HelpTest(unittest.TestCase):
         said = entries(dict((name, text) for name, _, text in methods(cv2.cuda.QuickShift))["create"])
         for parameter, value in (("sigma", quick_shift.getSigma()), ("maxDist", quick_shift.getMaxDist()),
                                  ("colorScale", quick_shift.getChannelScales()[0])):
-            self.assertEqual(float(re.search(r"Default ([\d./e-]+?)\.?\s*$", said[parameter]).group(1)), value, parameter)
+            numerator, _, denominator = re.search(r"Default ([\d./e-]+?)\.?\s*$", said[parameter]).group(1).partition("/")
+            self.assertEqual(float(numerator) / float(denominator or 1), value, parameter)
         said = entries(dict((name, text) for name, _, text in methods(cv2.cuda.FragmentMatcher))["create"])["params"]
         members = [name for name in dir(matcher.getParams()) if not name.startswith("_")]
         self.assertEqual(len(members), 7)

@@ -45,10 +45,36 @@ class CpuTest(unittest.TestCase):
         q = QuickShift.create(2., 8., 0.5)
         q.compute(image, mask)
         np.testing.assert_array_equal(q.getLabels() == -1, mask == 0)
+        with self.assertRaisesRegex(cv2.error, "mask data type = bool is not supported|mask.*[Bb]ool"):
+            q.compute(image, mask == 1)
         with self.assertRaises(cv2.error):
             QuickShift.create(-1.)
         with self.assertRaises(cv2.error):
             q.compute(image.astype(np.float64))
+
+
+    def test_batch(self):
+        images = [picture(seed=seed) for seed in (1, 2, 3)]
+        mask = np.ones((60, 80), np.uint8)
+        mask[20:30, 10:70] = 0
+        q, single = QuickShift.create(2., 8., 0.5), QuickShift.create(2., 8., 0.5)
+        labels = q.computeBatch(images, masks=[mask, mask, np.array([])])
+        q.enforceConnectivity(6)
+        counts, pairs = q.getSuperpixelCounts().ravel(), q.getAdjacency().reshape(-1, 2)
+        areas = q.getStatistics(None)[0].ravel()
+        colours = q.getMeanColor(np.vstack(images))
+        first = 0
+        for i, image in enumerate(images):
+            single.compute(image, mask if i < 2 else None)
+            np.testing.assert_array_equal(labels[i], single.getLabels())
+            self.assertEqual(single.enforceConnectivity(6), counts[i])
+            np.testing.assert_array_equal(q.getLabels()[60 * i:60 * i + 60], single.getLabels())
+            np.testing.assert_array_equal(colours[60 * i:60 * i + 60], single.getMeanColor(image))
+            np.testing.assert_array_equal(areas[first:first + counts[i]], single.getStatistics(None)[0].ravel())
+            own = pairs[(pairs[:, 0] >= first) & (pairs[:, 0] < first + counts[i])]
+            np.testing.assert_array_equal(own - first, single.getAdjacency().reshape(-1, 2))
+            first += counts[i]
+        self.assertEqual(first, q.getNumberOfSuperpixels())
 
 
 class ScikitImageTest(unittest.TestCase):
@@ -69,7 +95,7 @@ class ScikitImageTest(unittest.TestCase):
             with mock.patch("numpy.random.default_rng", lambda *seed: Quiet(np.random.PCG64(0))):
                 _, parents, distances = quickshift(features, ratio=1., kernel_size=kernel_size, max_dist=max_dist, sigma=0,
                                                    convert2lab=False, return_tree=True, rng=0)
-            q = QuickShift.create(kernel_size, max_dist)
+            q = QuickShift.create(kernel_size, max_dist, 1.)
             q.setSearchRadius(cv2.cuda.QuickShift_SEARCH_WINDOW)
             q.setTieRule(cv2.cuda.QuickShift_STRICT)
             q.compute(features.astype(np.float32))

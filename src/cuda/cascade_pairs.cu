@@ -1,0 +1,374 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// classify for pairs of windows: see cascade_pairs.hpp. A block copies a tile's pixels from the pyramid, measures contrast, and makes a
+// table for pairs. Then warps go their own ways. Dense: a warp takes a row of pairs, its lanes neighbouring columns, through the
+// first stages, whose records are kernel parameters: loads meet no bank conflicts, and offsets are operands. What is
+// left goes to a list of the tile. Sparse: a warp takes up to 32 pairs from the list through all other stages; as they get
+// fewer, 2 to 32 lanes share a pair, each with other trees: sums are integers, so they have no order.
+#include "cascade_pairs.hpp"
+#include "cascade_tables.hpp"
+#include "cascade_tile.hpp"
+#include "../common/launch.hpp"
+#include "../cascade/stages.hpp"
+
+namespace cv { namespace cuda { namespace cascade { namespace gpu {
+
+namespace {
+
+/** Sums and squares of the inner part of a window's rows, added to or taken from what there is: pixels [begin, end) of a row.
+@param WORDS of four pixels, as wordsOf(); 0: known later. */
+template <int WORDS> struct RowSums
+{
+    int words;
+    uint32_t first, beforeLast, last; //!< masks of words, as lanes begin at different bytes
+    uint32_t sum = 0, squares = 0;
+
+    __device__ __forceinline__ RowSums(int begin, int end)
+        : words(WORDS > 0 ? WORDS : wordsOf(end - begin)), first(0xffffffffu << (8 * (begin & 3))),
+          beforeLast(maskOf(end - begin / 4 * 4 - 4 * (words - 2))), last(maskOf(end - begin / 4 * 4 - 4 * (words - 1)))
+    {
+    }
+    //! That can hold so many pixels, wherever in a word they begin.
+    static __device__ __forceinline__ int wordsOf(int pixels) { return (pixels + 6) / 4; }
+    //! @param bytes of a word that count.
+    static __device__ __forceinline__ uint32_t maskOf(int bytes)
+    {
+        return bytes >= 4 ? 0xffffffffu : (1u << (8 * ::max(bytes, 0))) - 1u;
+    }
+
+    __device__ __forceinline__ void count(const uint8_t* row, bool plus)
+    {
+        uint32_t s = 0, q = 0;
+#pragma unroll(WORDS > 0 ? WORDS : 1)
+        for (int w = 0; w < (WORDS > 0 ? WORDS : words); ++w)
+        {
+            uint32_t four = reinterpret_cast<const uint32_t*>(row)[w];
+            four &= (w == 0 ? first : 0xffffffffu) & (w == words - 2 ? beforeLast : 0xffffffffu) &
+                    (w == words - 1 ? last : 0xffffffffu);
+            s = __dp4a(four, 0x01010101u, s);
+            q = __dp4a(four, four, q);
+        }
+        sum = plus ? sum + s : sum - s;
+        squares = plus ? squares + q : squares - q;
+    }
+};
+
+/** normOf(), cheaper. The reciprocal square root is within two units of the last of 53 bits, as is what normOf() rounds to 24 bits, so they
+round to the same number unless the middle between two numbers is near. */
+__device__ __forceinline__ float quickNormOf(int64_t contrast)
+{
+    const double norm = ::rsqrt(static_cast<double>(contrast));
+    const int beside = (static_cast<int>(__double_as_longlong(norm)) & 0x1fffffff) - 0x10000000;
+    return beside > 16 || beside < -16 ? static_cast<float>(norm) : normOf(contrast);
+}
+
+/** Contrast of all windows, as norms: each thread goes down a column of some of them. @param WORDS of four pixels that may hold a row of
+a window less its first and last pixel; 0: any number. */
+template <int WORDS> __device__ __forceinline__ void measureContrast(const Tile& t)
+{
+    const Shape& shape = t.shape;
+    const ModelView& model = t.job.model;
+    const int parts = tuning::THREADS >> shape.columnBits, each = detail::ceilDiv(shape.rows, parts);
+    const int column = threadIdx.x & (shape.cols - 1), part = threadIdx.x >> shape.columnBits;
+    const int first = part * each, last = ::min(first + each, t.rows), shift = shape.shift;
+    if (column >= t.cols || first >= last)
+        return;
+    const int begin = (column << shift) + 1, area = contrastArea(model.width, model.height);
+    const int inner = model.height - 2, step = shape.patchStep;
+    const int64_t least = model.leastContrast;
+    const uint8_t* top = t.patch.pixels + ((first << shift) + 1) * step + begin / 4 * 4;
+    RowSums<WORDS> rows(begin, begin + model.width - 2);
+#pragma unroll 2
+    for (int y = 0; y < inner; ++y)
+        rows.count(top + y * step, true);
+    for (int row = first;; ++row)
+    {
+        const int64_t contrast = contrastOf(rows.sum, rows.squares, area);
+        const int pair = (row >> 1) << shape.columnBits | column;
+        t.norms[2 * pair + (row & 1)] = contrast >= least ? quickNormOf(contrast) : 0.f;
+        if (row + 1 == last)
+            return;
+#pragma unroll 1
+        for (int k = 0; k <= shift; ++k, top += step)
+        {
+            rows.count(top + inner * step, true);
+            rows.count(top, false);
+        }
+    }
+}
+__device__ __forceinline__ void measureContrast(const Tile& t)
+{
+    const int words = RowSums<0>::wordsOf(t.job.model.width - 2);
+    if (words == 6)
+        measureContrast<6>(t);
+    else if (words == 7)
+        measureContrast<7>(t);
+    else
+        measureContrast<0>(t);
+}
+
+//! What a thread knows beside its tile.
+struct Pairs
+{
+    const Tile& tile;
+    const Early& early;
+    int shift; //!< of the tile's shape
+    Tables tables;
+
+    //! Records among the parameters.
+    template <class Record> __device__ __forceinline__ const Record* earlyNodes() const
+    {
+        return reinterpret_cast<const Record*>(early.nodes[shift]);
+    }
+
+    __device__ __forceinline__ uint32_t windowAt(int pair) const
+    {
+        const Shape& shape = tile.shape;
+        const int row = pair >> shape.columnBits, column = pair & (shape.cols - 1);
+        return tile.job.layout.tables + 4 * (2 * row * shape.windowStep() + column);
+    }
+    __device__ __forceinline__ int windowOf(int pair, int lower) const
+    {
+        const Shape& shape = tile.shape;
+        return (2 * (pair >> shape.columnBits) + lower) << shape.columnBits | (pair & (shape.cols - 1));
+    }
+    __device__ __forceinline__ float2 normsOf(int pair) const
+    {
+        return reinterpret_cast<const float2*>(tile.norms)[pair];
+    }
+    __device__ __forceinline__ void report(int pair, int lower, int64_t sum, const StageRecord& stage) const
+    {
+        found(tile, windowOf(pair, lower), weightOf(sum, stage.shift));
+    }
+};
+
+//! Notes which windows of a row failed the first stage. For one lane.
+__device__ __forceinline__ void noteFails(const Tile& t, int row, uint64_t fails)
+{
+    if (t.shape.cols == 64)
+    {
+        t.shared.fails[2 * row] = static_cast<uint32_t>(fails);
+        t.shared.fails[2 * row + 1] = static_cast<uint32_t>(fails >> 32);
+    }
+    else
+        t.shared.fails[row] = static_cast<uint32_t>(fails);
+    if (row < t.rows)
+        t.job.lists.runs[t.shared.tile.word + row * t.shared.grid.rowWords] = fails;
+}
+
+//! A row of pairs, U a lane, through the first stages; those left go to the list.
+template <class Kind, bool STUMPS, int U> __device__ __forceinline__ void denseRow(const Pairs& p, int row)
+{
+    const Tile& t = p.tile;
+    const int lane = threadIdx.x & 31, stages = t.job.model.stages;
+    PairSums<Kind, STUMPS, U> sums;
+    bool alive[2 * U];
+    bool any = false;
+#pragma unroll
+    for (int u = 0; u < U; ++u)
+    {
+        const int column = lane + 32 * u, pair = (row << t.shape.columnBits) + column;
+        sums.window[u] = p.windowAt(row << t.shape.columnBits) + 4 * column;
+        const float2 norms = Kind::NORM ? p.normsOf(pair) : float2{1.f, 1.f};
+        sums.norm[2 * u] = norms.x;
+        sums.norm[2 * u + 1] = norms.y;
+#pragma unroll
+        for (int k = 0; k < 2; ++k)
+        {
+            alive[2 * u + k] = column < t.cols && 2 * row + k < t.rows && (!Kind::NORM || sums.norm[2 * u + k] != 0.f);
+            any = any || alive[2 * u + k];
+        }
+    }
+    int s = 0;
+    for (; s < p.early.dense && __any_sync(ALL_LANES, any); ++s)
+    {
+        const StageRecord& stage = p.early.stage[s];
+#if V_LDG
+        sums.addShare(stage, static_cast<const typename Kind::Record*>(t.job.model.records[p.shift]), t.job.model.trees, p.tables, 0, 1);
+#else
+        sums.addEarly(stage, p.template earlyNodes<typename Kind::Record>(), p.tables);
+#endif
+        uint64_t fails[2] = {}, passes[2] = {};
+        any = false;
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+        {
+            const bool pass = sums.sum[u] >= stage.fixedThreshold;
+            if (s == 0)
+            {
+                fails[u & 1] |= static_cast<uint64_t>(__ballot_sync(ALL_LANES, alive[u] && !pass)) << (u / 2 * 32);
+                passes[u & 1] |= static_cast<uint64_t>(__ballot_sync(ALL_LANES, alive[u] && pass)) << (u / 2 * 32);
+            }
+            alive[u] = alive[u] && pass;
+        }
+        if (s == 0)
+        {
+#pragma unroll
+            for (int k = 0; k < 2; ++k)
+            {
+                const uint64_t left = lookedAt(fails[k], passes[k], t.shared.tile.col > 0);
+                if (lane == 0)
+                    noteFails(t, 2 * row + k, fails[k]);
+#pragma unroll
+                for (int u = 0; u < U; ++u)
+                    alive[2 * u + k] = left >> (lane + 32 * u) & 1;
+            }
+        }
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+            any = any || alive[u];
+    }
+    if (s == 0 && lane == 0) // no window has contrast
+        for (int k = 0; k < 2; ++k)
+            noteFails(t, 2 * row + k, 0);
+    if (!__any_sync(ALL_LANES, any))
+        return;
+#pragma unroll
+    for (int u = 0; u < U; ++u)
+    {
+        const int pair = (row << t.shape.columnBits) + lane + 32 * u;
+        if (s == stages)
+        {
+            for (int k = 0; k < 2; ++k)
+                if (alive[2 * u + k])
+                    p.report(pair, k, sums.sum[2 * u + k], p.early.stage[s - 1]);
+            continue;
+        }
+        const bool left = alive[2 * u] || alive[2 * u + 1];
+        const uint32_t some = __ballot_sync(ALL_LANES, left);
+        int first = 0;
+        if (lane == 0 && some)
+            first = atomicAdd(&t.shared.counts[0], __popc(some));
+        first = __shfl_sync(ALL_LANES, first, 0);
+        if (left)
+            t.lists[first + __popc(some & ((1u << lane) - 1u))] =
+                static_cast<uint16_t>(pair | alive[2 * u] << 14 | alive[2 * u + 1] << 15);
+    }
+}
+
+/** Up to 32 pairs of this warp, in `list`, through all stages from `first` on. Pairs that are left are put to the front of the list
+after each stage. */
+template <class Kind, bool STUMPS>
+__device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile uint16_t* list, int count)
+{
+    const Tile& t = p.tile;
+    const ModelView& model = t.job.model;
+    typedef typename Kind::Record Record;
+    const Record* const records = static_cast<const Record*>(model.records[p.shift]);
+    const int stages = model.stages;
+    for (int s = first; s < stages && count > 0; ++s)
+    {
+        const int bits = ::min(__clz(count - 1) - 27, 5), lanes = 1 << bits; // so many lanes a pair
+        const int thread = threadIdx.x & 31, lane = thread & (lanes - 1), slot = thread >> bits;
+        const uint32_t entry = list[::min(slot, count - 1)], pair = entry & 0x3fff;
+        PairSums<Kind, STUMPS, 1> sums;
+        sums.window[0] = p.windowAt(pair);
+        const float2 norms = Kind::NORM ? p.normsOf(pair) : float2{1.f, 1.f};
+        sums.norm[0] = norms.x;
+        sums.norm[1] = norms.y;
+        StageRecord stage;
+        if (lanes == 1 && s < p.early.stages)
+        {
+            stage = p.early.stage[s];
+            sums.addEarly(p.early.stage[s], p.template earlyNodes<Record>(), p.tables);
+        }
+        else
+        {
+            stage = model.stage[s];
+            sums.addShare(stage, records, model.trees, p.tables, lane, lanes);
+        }
+        for (int d = lanes / 2; d > 0; d /= 2)
+            for (int k = 0; k < 2; ++k)
+                sums.sum[k] += __shfl_xor_sync(ALL_LANES, sums.sum[k], d);
+        const bool mine = lane == 0 && slot < count;
+        uint32_t left = 0;
+        for (int k = 0; k < 2; ++k)
+            if (mine && (entry >> (14 + k) & 1) && sums.sum[k] >= stage.fixedThreshold)
+            {
+                left |= 1u << (14 + k);
+                if (s == stages - 1)
+                    p.report(pair, k, sums.sum[k], stage);
+            }
+        const uint32_t some = __ballot_sync(ALL_LANES, left != 0); // all have read the list
+        if (left != 0)
+            list[__popc(some & ((1u << thread) - 1u))] = static_cast<uint16_t>(pair | left);
+        __syncwarp(); // the list
+        count = __popc(some);
+    }
+}
+
+template <class Kind, bool STUMPS> __device__ __forceinline__ void sparseStages(const Pairs& p)
+{
+    const Tile& t = p.tile;
+    const int lane = threadIdx.x & 31, count = t.shared.counts[0];
+    for (;;)
+    {
+        int first = 0;
+        if (lane == 0)
+            first = atomicAdd(&t.shared.counts[1], tuning::SPARSE_PAIRS);
+        first = __shfl_sync(ALL_LANES, first, 0);
+        const int taken = __popc(__ballot_sync(ALL_LANES, lane < tuning::SPARSE_PAIRS && first + lane < count));
+        if (taken == 0)
+            return;
+        sparsePairs<Kind, STUMPS>(p, p.early.dense, t.lists + first, taken);
+    }
+}
+
+//! A tile, from the pyramid to what is found.
+template <class Kind, bool STUMPS> __device__ __forceinline__ void classifyTile(const Tile& t, const Early& early, int shift)
+{
+    const ModelView& model = t.job.model;
+    copyPatch<uint4>(t);
+    __syncthreads(); // pixels
+    if (Kind::NORM)
+        measureContrast(t);
+    sumPairsOfRows(t.shape, t.patch);
+    __syncthreads(); // rows are whole
+    sumColumnsOfPairs<true>(t.shape, t.patch, t.patch.table);
+    if (Kind::NORM && model.tilted)
+        makeTilted<true>(t.shape, t.patch);
+    __syncthreads(); // tables and norms; the patch is spent
+    const Pairs p = {t, early, shift, {model.terms[shift], model.subsets}};
+    // Loops and branches depend on parameters and votes alone, so that the compiler may hold offsets in uniform registers.
+    for (int first = 0; 2 * first < t.shape.rows; first += WARPS)
+        if (t.shape.cols == 64)
+            denseRow<Kind, STUMPS, 2>(p, first + (threadIdx.x >> 5));
+        else
+            denseRow<Kind, STUMPS, 1>(p, first + (threadIdx.x >> 5));
+    __syncthreads(); // the list
+    sparseStages<Kind, STUMPS>(p);
+}
+
+template <class Kind, bool STUMPS>
+__global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
+    classifyPairTiles(const __grid_constant__ Classification job, const __grid_constant__ Early early)
+{
+    __shared__ Shared shared;
+    beginTile(job, shared, blockIdx.x);
+    __syncthreads(); // the tile's records
+    uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
+    const Tile t = tileOf(job, shared, blockIdx.x, bytes, bytes);
+    classifyTile<Kind, STUMPS>(t, early, blockIdx.x < job.singleTiles ? 0 : 1);
+}
+
+template <class Kind, bool STUMPS>
+void launchTiles(const Classification& job, const Early& early, cudaStream_t stream)
+{
+    detail::launch("cascade classify", classifyPairTiles<Kind, STUMPS>, dim3(job.tileCount), dim3(tuning::THREADS),
+                   job.layout.bytes, stream, job, early);
+}
+
+} // namespace
+
+void classifyPairs(const Classification& job, const Early& early, detail::StreamHandle stream)
+{
+    if (job.model.kind == HAAR)
+        job.model.stumps ? launchTiles<HaarPairs, true>(job, early, stream)
+                         : launchTiles<HaarPairs, false>(job, early, stream);
+    else
+        job.model.stumps ? launchTiles<LbpPairs, true>(job, early, stream)
+                         : launchTiles<LbpPairs, false>(job, early, stream);
+}
+
+}}}} // namespace cv::cuda::cascade::gpu
