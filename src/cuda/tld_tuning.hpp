@@ -1,7 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Block sizes and tiles of TLD's kernels. What has no date was reasoned, not measured.
+// Block sizes and tiles of TLD's kernels. Measured on an H200 on 2026-11-21, 1920 x 1080, one object with 488 k windows of which
+// 292 k have enough variance: look 16 us, tables 16, pyramid 9, flow 57 to 90, medians 11, ferns 62, selection 5, nearest
+// neighbours 7, deciding 18, learning 50. What has no figure was reasoned, not measured.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_TUNING_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_TUNING_HPP
 
@@ -9,7 +11,7 @@ namespace cv { namespace cuda { namespace tld { namespace gpu { namespace tuning
 
 // Gray values, blur and sums of strips: tiles of 64 x 64 pixels, 510 of them in 1920 x 1080.
 const int TILE = 64, LOOK_THREADS = 256;
-//! Rows that one block makes tables of: 135 blocks for 1080 rows. Base sums come in groups of TILE rows and in strips.
+//! Rows that one block makes tables of: 135 blocks for 1080 rows. Sums above come in groups of TILE rows and in strips.
 const int STRIP = 8, TABLE_THREADS = 512;
 const int HALVE_THREADS = 256;
 
@@ -25,7 +27,8 @@ const int KNOWN_BYTES = 32768;
 const int THREADS = 256;
 const int NEAR_LIST = 1024; //!< windows near a box that are ranked in shared memory; more take longer
 
-//! Windows alike whose codes are kept for learning; if there are more, learning computes them again. And its blocks.
+//! Windows alike whose codes are kept for learning, and its blocks. If there are more windows, codes are computed again: a pass
+//! of learning took 310 us so (with half as many blocks), and takes 15 with codes.
 const int ALIKE_WINDOWS = 1 << 18, REJECT_BLOCKS = 132;
 // Learning: windows that one block looks through, and how many of them it judges at a time.
 const int SCAN_WINDOWS = 4096, JUDGED = 256;
