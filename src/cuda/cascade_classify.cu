@@ -155,13 +155,14 @@ template <bool HAAR_FEATURES> __device__ __forceinline__ void classifyTile(const
     laterStages<HAAR_FEATURES>(t);
 }
 
-template <bool HAAR_FEATURES>
+/** @param GLOBAL patch and tables lie in device memory. Known to the compiler, as it takes a pointer to one of two kinds of memory for one
+to shared memory. */
+template <bool HAAR_FEATURES, bool GLOBAL>
 __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_constant__ Classification job)
 {
     __shared__ Shared shared;
     uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
-    uint8_t* const slice =
-        job.layout.global ? job.slices + static_cast<size_t>(blockIdx.x) * job.layout.sliceBytes : bytes;
+    uint8_t* const slice = GLOBAL ? job.slices + static_cast<size_t>(blockIdx.x) * job.layout.sliceBytes : bytes;
     for (int i = blockIdx.x; i < job.tileCount; i += gridDim.x)
     {
         beginTile(job, shared, i);
@@ -200,8 +201,10 @@ void classify(const Classification& job, const Early* early, detail::StreamHandl
     else
     {
         const int blocks = job.layout.global ? std::min(job.tileCount, tuning::GLOBAL_BLOCKS) : job.tileCount;
-        detail::launch("cascade classify", job.model.kind == HAAR ? classifyTiles<true> : classifyTiles<false>,
-                       dim3(blocks), dim3(tuning::THREADS), job.layout.bytes, stream, job);
+        const bool haar = job.model.kind == HAAR;
+        const auto kernel = job.layout.global ? (haar ? classifyTiles<true, true> : classifyTiles<false, true>)
+                                              : (haar ? classifyTiles<true, false> : classifyTiles<false, false>);
+        detail::launch("cascade classify", kernel, dim3(blocks), dim3(tuning::THREADS), job.layout.bytes, stream, job);
     }
     detail::launch("cascade resolve", resolve, dim3(tuning::RESOLVE_BLOCKS), dim3(tuning::RESOLVE_THREADS), 0, stream,
                    job.lists, job.pictures, job.shapes[0].columnBits);

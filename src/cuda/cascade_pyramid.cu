@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(32 * tuning::RESIZE_WARPS) resizeLayers(const 
             const unsigned pixel =
                 blendRows(blendRow(__ldg(upper + first), __ldg(upper + second), across[k].weight),
                           blendRow(__ldg(lower + first), __ldg(lower + second), across[k].weight), down.weight);
-            if (x + 32 * k < layer.cols)
+            if (x + 32 * k < layer.step) // up to the end of the row, so that tiles read nothing that was not written
                 row[32 * k] = static_cast<uint8_t>(pixel);
         }
     }
