@@ -113,7 +113,8 @@ bool hasTooManyWords(const std::string& text, size_t most)
 void checkBytes(size_t bytes, const std::string& name, const TextLimits& limits)
 {
     if (bytes > limits.bytes)
-        CV_Error_(Error::StsOutOfRange, ("%s: %zu bytes, %s has at most %zu", name.c_str(), bytes, limits.what, limits.bytes));
+        CV_Error_(Error::StsOutOfRange,
+                  ("%s: %zu bytes, %s has at most %zu", name.c_str(), bytes, limits.what, limits.bytes));
 }
 
 } // namespace
