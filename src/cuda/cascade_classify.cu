@@ -155,8 +155,7 @@ template <bool HAAR_FEATURES> __device__ __forceinline__ void classifyTile(const
     laterStages<HAAR_FEATURES>(t);
 }
 
-/** @param GLOBAL patch and tables lie in device memory. Known to the compiler, as it takes a pointer to one of two kinds of memory for one
-to shared memory. */
+//! @param GLOBAL patch and tables lie in device memory.
 template <bool HAAR_FEATURES, bool GLOBAL>
 __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_constant__ Classification job)
 {
@@ -167,7 +166,10 @@ __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_co
     {
         beginTile(job, shared, i);
         __syncthreads(); // the tile's records
-        classifyTile<HAAR_FEATURES>(tileOf(job, shared, i, bytes, slice));
+        Tile t = tileOf(job, shared, i, bytes, slice);
+        if (GLOBAL) // the compiler of CUDA 13.0 takes this table for shared memory; now it cannot know
+            asm volatile("" : "+l"(t.patch.pixels), "+l"(t.patch.table), "+l"(t.patch.tilted));
+        classifyTile<HAAR_FEATURES>(t);
         __syncthreads(); // all are done with what they share
     }
 }
