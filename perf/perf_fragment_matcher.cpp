@@ -169,11 +169,6 @@ class FragmentMatcher_Cpu : public perf::TestBaseWithParam<tuple<Case, int>> // 
 protected:
     void measure()
     {
-        struct Threads
-        {
-            explicit Threads(int count) { setNumThreads(count > 0 ? count : -1); }
-            ~Threads() { setNumThreads(-1); }
-        };
         const Case c = get<0>(GetParam());
         const Input input(c);
         const Threads threads(get<1>(GetParam()));

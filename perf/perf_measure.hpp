@@ -24,6 +24,16 @@ inline double medianOf(std::vector<double> values)
     return values[values.size() / 2];
 }
 
+//! OpenCV's threads while it lives; 0: all.
+class Threads
+{
+public:
+    explicit Threads(int count) { setNumThreads(count > 0 ? count : -1); }
+    ~Threads() { setNumThreads(-1); }
+    Threads(const Threads&) = delete;
+    Threads& operator=(const Threads&) = delete;
+};
+
 //! Host time of `work` in microseconds: median of at least 3 and at most `samples` runs in about `seconds`, after one run.
 template <typename Work> double medianUs(Work work, double seconds = 1., int samples = 200)
 {

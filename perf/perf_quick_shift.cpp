@@ -143,11 +143,6 @@ class CpuTest : public perf::TestBaseWithParam<tuple<Case, int>> // case, thread
 protected:
     void measure()
     {
-        struct Threads
-        {
-            explicit Threads(int count) { setNumThreads(count > 0 ? count : -1); }
-            ~Threads() { setNumThreads(-1); }
-        };
         const Case c = get<0>(GetParam());
         const Mat image = pictureOf(c);
         const Threads threads(get<1>(GetParam()));

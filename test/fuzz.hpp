@@ -199,6 +199,17 @@ private:
 
 inline std::string hex(uint64 hash) { return cv::format("%016llx", static_cast<unsigned long long>(hash)); }
 
+//! What of the expected outputs, those that were made at all, is not as it should be: the last one that differs; else empty.
+inline std::string differenceFrom(const Outputs& expected, const Outputs& outputs)
+{
+    std::string wrong;
+    for (const auto& truth : expected)
+        for (const auto& output : outputs)
+            if (const auto result = sameBits(truth.second, output.second); output.first == truth.first && !result)
+                wrong = truth.first + ": " + result.message();
+    return wrong;
+}
+
 //! Arrays of all kinds against plain ones on the CPU engine, and cases for which `judge` returns true against an oracle: it
 //! says in its last argument what is wrong.
 template <typename Make, typename Run, typename Judge>

@@ -4,6 +4,7 @@
 // CascadeClassifierEx refuses bad arguments and bad files, says why, and works on as before.
 #include "test_precomp.hpp"
 #include "generate_cascade.hpp"
+#include "mutated_text.hpp"
 
 namespace opencv_test { namespace {
 
@@ -182,44 +183,6 @@ TEST(Cascade_Negative, badArgumentsAreRefused)
     EXPECT_EQ(8192, c->getMaxCandidates());
 }
 
-//! Flips, drops, doubles and replaces bytes and numbers of a file.
-std::string mutated(std::string text, RNG& rng)
-{
-    static const char* const words[] = {"-1",   "0", "1e308", "nan", ".Inf", "99999999999", "",          "<_>",
-                                        "</_>", "[", "]",     "\"",  "- ",   "{",           "2147483647"};
-    const int edits = rng.uniform(1, 4);
-    for (int i = 0; i < edits && !text.empty(); ++i)
-    {
-        const size_t at = rng.uniform(0, static_cast<int>(text.size()));
-        const size_t length = std::min<size_t>(rng.uniform(1, 40), text.size() - at);
-        const size_t digit = std::min(text.find_first_of("0123456789", at), text.size() - 1);
-        switch (rng.uniform(0, 9))
-        {
-        case 0:
-            text[at] = static_cast<char>(rng.uniform(0, 256));
-            break;
-        case 1:
-            text.erase(at, length);
-            break;
-        case 2:
-            text.insert(at, text.substr(at, length));
-            break;
-        case 3:
-            text.resize(at);
-            break;
-        case 4:
-        {
-            const size_t end = std::min(text.find_first_not_of("0123456789.e+-", digit), text.size());
-            text.replace(digit, end - digit, words[rng.uniform(0, 15)]);
-            break;
-        }
-        default:
-            text[digit] = static_cast<char>('0' + rng.uniform(0, 10));
-        }
-    }
-    return text;
-}
-
 //! Each mutation is refused with cv::Exception, or gives a cascade that can be used. None takes long.
 TEST(Cascade_Negative, thousandMutatedFiles)
 {
@@ -237,7 +200,7 @@ TEST(Cascade_Negative, thousandMutatedFiles)
     const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create();
     for (int i = 0; i < 1000; ++i)
     {
-        const std::string text = mutated(files[i % files.size()], rng);
+        const std::string text = mutatedText(files[i % files.size()], rng);
         TickMeter meter;
         meter.start();
         try

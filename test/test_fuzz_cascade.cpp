@@ -129,10 +129,7 @@ bool judged(const CascadeFuzzCase& c, const Outputs& outputs, std::string& wrong
     addTables("first ", TruthTables(truthsOf(c, c.cascade, c.params, false), c.params), expected);
     if (c.calls & CascadeFuzzCase::TOGETHER)
         addTables("second ", TruthTables(truthsOf(c, c.second, second, false), second), expected);
-    for (const auto& truth : expected)
-        for (const auto& output : outputs)
-            if (const auto result = sameBits(truth.second, output.second); output.first == truth.first && !result)
-                wrong = truth.first + ": " + result.message();
+    wrong = differenceFrom(expected, outputs);
     return true;
 }
 

@@ -13,10 +13,7 @@ bool judged(const FragmentMatcherCase& c, const Outputs& outputs, std::string& w
 {
     if (c.work > 2.5e6)
         return false;
-    for (const auto& truth : oracleOf(c))
-        for (const auto& output : outputs)
-            if (const auto result = sameBits(truth.second, output.second); output.first == truth.first && !result)
-                wrong = truth.first + ": " + result.message();
+    wrong = differenceFrom(oracleOf(c), outputs);
     return true;
 }
 

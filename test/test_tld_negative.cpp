@@ -10,22 +10,6 @@ namespace opencv_test { namespace {
 
 using namespace tld;
 
-//! The call throws, and the message has all of these words.
-template <typename Call> void expectRefused(const Call& call, const std::vector<std::string>& words)
-{
-    try
-    {
-        call();
-        ADD_FAILURE() << "was accepted; '" << words[0] << "' was to be refused";
-    }
-    catch (const cv::Exception& e)
-    {
-        for (const std::string& word : words)
-            EXPECT_NE(std::string::npos, std::string(e.what()).find(word))
-                << "'" << word << "' is not in: " << e.what();
-    }
-}
-
 struct BadParameter
 {
     const char *name, *value;

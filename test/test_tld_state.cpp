@@ -2,6 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // What trackers and detectors write, they read back and go on as if nothing had happened. Hostile files are refused.
+#include "mutated_text.hpp"
 #include "scenes_tld.hpp"
 #include <cstdio>
 #include <fstream>
@@ -123,47 +124,6 @@ void write(const std::string& name, const std::string& text)
     out << text;
 }
 
-//! Flips, drops, doubles and replaces bytes, numbers and lines.
-std::string mutated(std::string text, RNG& rng)
-{
-    static const char* const words[] = {"-1",  "0", "1e308", "nan", ".Inf", "99999999999", "",           "2147483647",
-                                        "1e9", "[", "]",     "\"",  "- ",   "{",           "-2147483648"};
-    const int edits = rng.uniform(1, 4);
-    for (int i = 0; i < edits && !text.empty(); ++i)
-    {
-        // Half of the edits in the head, where parameters and sizes are.
-        const int reach = static_cast<int>(rng.uniform(0, 2) ? std::min<size_t>(text.size(), 2500) : text.size());
-        const size_t at = rng.uniform(0, reach), length = std::min<size_t>(rng.uniform(1, 60), text.size() - at);
-        const size_t digit = std::min(text.find_first_of("0123456789", at), text.size() - 1);
-        switch (rng.uniform(0, 9))
-        {
-        case 0:
-            text[at] = static_cast<char>(rng.uniform(0, 256));
-            break;
-        case 1:
-            text.erase(at, length);
-            break;
-        case 2:
-            text.insert(at, text.substr(at, length));
-            break;
-        case 3:
-            if (fuzz::onceIn(rng, 3))
-                text.resize(at);
-            break;
-        case 4:
-        case 5:
-        {
-            const size_t end = std::min(text.find_first_not_of("0123456789.e+-", digit), text.size());
-            text.replace(digit, end - digit, words[rng.uniform(0, 15)]);
-            break;
-        }
-        default:
-            text[digit] = static_cast<char>('0' + rng.uniform(0, 10));
-        }
-    }
-    return text;
-}
-
 //! Each mutation is refused with cv::Exception and changes nothing, or gives a tracker that can be used. None takes long.
 TEST(Tld_Files, thousandMutations)
 {
@@ -182,7 +142,7 @@ TEST(Tld_Files, thousandMutations)
     {
         SCOPED_TRACE(i);
         const File file(extensions[i % 6]);
-        write(file.name, mutated(states[i % 6], rng));
+        write(file.name, mutatedText(states[i % 6], rng, 2500, 3));
         TickMeter meter;
         meter.start();
         try
@@ -202,7 +162,7 @@ TEST(Tld_Files, thousandMutations)
         longest = std::max(longest, meter.getTimeSec());
         if (i % 10 != 0)
             continue;
-        write(file.name, mutated(states[i % 6], rng));
+        write(file.name, mutatedText(states[i % 6], rng, 2500, 3));
         try
         {
             tracker->load(file.name);

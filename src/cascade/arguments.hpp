@@ -77,7 +77,7 @@ public:
         for (const Picture& picture : pictures_)
             request.pictures.push_back(detail::viewOf(picture));
         for (const Picture& mask : masks_)
-            request.masks.push_back(mask.empty() ? PictureView() : detail::viewOf(mask));
+            request.masks.push_back(detail::viewOf(mask));
         return request;
     }
 

@@ -102,7 +102,9 @@ Mat keptArray(const char* name, const _InputArray& array)
 
 template <typename Picture> static PictureView pictureView(const Picture& picture)
 {
-    return {picture.data, picture.step, picture.cols, picture.rows, picture.depth(), picture.channels()};
+    const bool empty = picture.size().empty(); // GpuMat::empty() asks for an address
+    return {
+        empty ? nullptr : picture.data, picture.step, picture.cols, picture.rows, picture.depth(), picture.channels()};
 }
 
 PictureView viewOf(const Mat& picture) { return pictureView(picture); }

@@ -31,6 +31,7 @@ std::vector<GpuMat> deviceArrays(const char* name, const _InputArray& arrays);
 //! An array that is kept beyond the call: the user's own Mat, but a copy of what has no owner, such as a std::vector.
 Mat keptArray(const char* name, const _InputArray& array);
 
+//! Without pixels: no address, even if the array has one.
 PictureView viewOf(const Mat& picture);
 PictureView viewOf(const GpuMat& picture);
 

@@ -65,7 +65,7 @@ __device__ __forceinline__ bool passes(const Tile& t, const StageRecord& stage, 
 template <bool HAAR_FEATURES> __device__ __forceinline__ void firstStage(const Tile& t)
 {
     const StageRecord stage = t.job.model.stage[0];
-    const int lane = threadIdx.x & 31, chunks = (t.windows() + 31) / 32;
+    const int lane = threadIdx.x & 31, chunks = detail::ceilDiv(t.windows(), 32);
     for (int chunk = threadIdx.x >> 5; chunk < chunks; chunk += WARPS)
     {
         const int window = chunk * 32 + lane;

@@ -22,30 +22,18 @@ __device__ __forceinline__ uint32_t sharedWord(uint32_t offset)
     return *reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(dynamicMemory) + offset);
 }
 
-//! A record of device memory in registers.
-template <class Record> __device__ __forceinline__ Record loadRecord(const Record* record)
+//! A record in registers. @param DEVICE it lies in device memory; else among the kernel's parameters.
+template <bool DEVICE, class Record> __device__ __forceinline__ Record copyRecord(const Record* record)
 {
     union
     {
         uint4 words[4];
         Record value;
     } copy;
+    const uint4* const from = reinterpret_cast<const uint4*>(record);
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-        copy.words[i] = __ldg(reinterpret_cast<const uint4*>(record) + i);
-    return copy.value;
-}
-
-template <class Record> __device__ __forceinline__ Record copyRecord(const Record* record)
-{
-    union
-    {
-        uint4 words[4];
-        Record value;
-    } copy;
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-        copy.words[i] = reinterpret_cast<const uint4*>(record)[i];
+        copy.words[i] = DEVICE ? __ldg(from + i) : from[i];
     return copy.value;
 }
 
@@ -272,7 +260,7 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
     {
 #pragma unroll(U == 1 && FORM != TERMS ? 2 : 1)
         for (int t = begin; t < end; ++t)
-            addStump<FORM>(copyRecord(records + t), tables);
+            addStump<FORM>(copyRecord<false>(records + t), tables);
     }
 
     //! With records among the kernel's parameters. All threads of a warp come here together.
@@ -303,7 +291,7 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
 #pragma unroll 1
                 for (int n = 0; n < nodes; ++n, ++record)
                     if (small || __any_sync(ALL_LANES, anyAt(at, n)))
-                        addNode(copyRecord(record), tables, n, at);
+                        addNode(copyRecord<false>(record), tables, n, at);
             }
         }
     }
@@ -319,19 +307,20 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
         const int each = stage.nodesEach;
         if (STUMPS)
         {
-            Record next = loadRecord(all + lane);
+            Record next = copyRecord<true>(all + lane);
 #pragma unroll 2
             for (int t = lane; t < stage.trees; t += lanes)
             {
                 const Record record = next;
-                next = loadRecord(all + ::min(t + lanes, stage.trees - 1)); // on its way while this one is decided
+                next =
+                    copyRecord<true>(all + ::min(t + lanes, stage.trees - 1)); // on its way while this one is decided
                 addStump<FORMS>(record, tables);
             }
         }
         else if (each > 0 && each <= SMALL_TREE)
         {
             // All nodes of all trees, whether windows get there or not: the next one can be on its way.
-            Record next = loadRecord(all + lane * each);
+            Record next = copyRecord<true>(all + lane * each);
             int n = 0, at[2 * U] = {};
 #pragma unroll 1
             for (int t = lane; t < stage.trees;)
@@ -340,7 +329,7 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
                 const int node = n, tree = t;
                 n = n + 1 < each ? n + 1 : 0;
                 t += n == 0 ? lanes : 0;
-                next = loadRecord(all + ::min(t, stage.trees - 1) * each + n);
+                next = copyRecord<true>(all + ::min(t, stage.trees - 1) * each + n);
                 addNode(record, tables, node, at);
                 if (t != tree)
                 {
@@ -360,7 +349,7 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
 #pragma unroll 1
                 for (int n = 0; n < tree.y; ++n)
                     if (anyAt(at, n))
-                        addNode(loadRecord(records + tree.x + n), tables, n, at);
+                        addNode(copyRecord<true>(records + tree.x + n), tables, n, at);
             }
         }
     }

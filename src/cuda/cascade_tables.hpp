@@ -67,7 +67,7 @@ template <bool SQUARES, int EACH> __device__ __forceinline__ void sumRowsOf(cons
 //! Patches of any width: pixels are read twice.
 template <bool SQUARES> __device__ __forceinline__ void sumWideRows(const Shape& shape, const Patch& patch)
 {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, each = (patch.cols + 31) / 32;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, each = detail::ceilDiv(patch.cols, 32);
     for (int y = warp; y < patch.rows; y += WARPS)
     {
         const uint8_t* const row = patch.pixels + y * shape.patchStep;

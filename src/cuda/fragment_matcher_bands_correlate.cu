@@ -146,12 +146,6 @@ __device__ __forceinline__ void addMoments(ulonglong2* covariances, ulonglong2* 
     *to = change;
 }
 
-//! What a block works on: rows of positions from `y` of the window; columns of sums from `x`.
-struct BandTile
-{
-    int e, x, y;
-};
-
 //! Starts to copy `rows` rows of a plane of the picture, and of bands, to shared memory.
 __device__ __forceinline__ void stage(const uint8_t* picture, int pictureRows, const BandPlan& plan, int x, int y,
                                       int chunks, const uint32_t* bands, int rows, uint32_t* shared)

@@ -209,7 +209,7 @@ __device__ __forceinline__ bool isLastBlock(Live& live, unsigned blocks)
 //! Posteriors of all leaves that were counted in, by one block.
 __device__ __forceinline__ void refreshTouched(const Settings& settings, const ObjectRecord& object, const Model& model)
 {
-    for (int k = threadIdx.x; k < (leavesOf(settings) + 31) / 32; k += tuning::THREADS)
+    for (int k = threadIdx.x; k < detail::ceilDiv(leavesOf(settings), 32); k += tuning::THREADS)
     {
         unsigned bits = __ldcg(object.touched + k);
         if (bits)

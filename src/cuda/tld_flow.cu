@@ -126,8 +126,8 @@ public:
     }
 
 private:
-    static const int LARGEST = WINDOW ? WINDOW : MAX_FLOW_WINDOW, PIXELS = (LARGEST * LARGEST + 31) / 32,
-                     WIDE_PIXELS = ((LARGEST + 2) * (LARGEST + 2) + 31) / 32;
+    static const int LARGEST = WINDOW ? WINDOW : MAX_FLOW_WINDOW, PIXELS = detail::ceilDiv(LARGEST * LARGEST, 32),
+                     WIDE_PIXELS = detail::ceilDiv((LARGEST + 2) * (LARGEST + 2), 32);
 
     //! The window with a pixel more on each side.
     template <typename At> __device__ __forceinline__ void fill(int wide, const At& at)

@@ -37,12 +37,9 @@ template <typename Array> void checkPicture(const Array& image)
     CV_CheckLE(image.rows, MAX_SIDE, "QuickShift: image too high");
 }
 
-//! GpuMat::empty() asks for an address, which arrays without pixels may have.
-template <typename Array> bool hasPixels(const Array& array) { return array.rows > 0 && array.cols > 0; }
-
 template <typename Array> void checkMask(const Array& mask, Size size)
 {
-    if (!hasPixels(mask))
+    if (mask.size().empty())
         return;
     CV_CheckTypeEQ(mask.type(), CV_8UC1, "QuickShift: mask");
     CV_Check(mask.size(), mask.size() == size, "QuickShift: mask must have the image's size");
@@ -221,7 +218,7 @@ void QuickShiftImpl::run(const std::vector<Array>& pictures, const std::vector<A
     for (const Array& picture : pictures)
         pictureViews.push_back(detail::viewOf(picture));
     for (const Array& mask : masks)
-        maskViews.push_back(hasPixels(mask) ? detail::viewOf(mask) : PictureView());
+        maskViews.push_back(detail::viewOf(mask));
     const Array& first = pictures[0];
     const Settings settings = settingsFor(first.cols, first.rows, first.type());
     Engine& engine = *engineOf(device);
@@ -232,7 +229,7 @@ void QuickShiftImpl::run(const std::vector<Array>& pictures, const std::vector<A
 
 template <typename Array> static std::vector<Array> listOfOne(const Array& mask)
 {
-    return hasPixels(mask) ? std::vector<Array>{mask} : std::vector<Array>();
+    return mask.size().empty() ? std::vector<Array>() : std::vector<Array>{mask};
 }
 
 void QuickShiftImpl::compute(InputArray image, InputArray mask, Stream& stream)
@@ -289,7 +286,7 @@ void QuickShiftImpl::runBatch(const std::vector<Array>& pictures, const std::vec
     for (size_t i = 0; i < pictures.size(); ++i)
     {
         const Array& picture = pictures[i];
-        if (!hasPixels(picture))
+        if (picture.size().empty())
             CV_Error_(Error::StsBadSize, ("QuickShift: picture %d of the batch is empty", static_cast<int>(i)));
         checkPicture(picture);
         CV_Check(picture.size(), picture.size() == pictures[0].size(),

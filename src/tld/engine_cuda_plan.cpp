@@ -11,7 +11,7 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-static size_t wordsOf(int bits) { return (static_cast<size_t>(bits) + 31) / 32; }
+static size_t wordsOf(int bits) { return static_cast<size_t>(detail::ceilDiv(bits, 32)); }
 
 static gpu::Model planModel(Parts& parts, const Settings& s)
 {

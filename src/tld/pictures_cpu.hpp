@@ -5,6 +5,7 @@
 #ifndef OPENCV_CUDATRACKING_TLD_PICTURES_CPU_HPP
 #define OPENCV_CUDATRACKING_TLD_PICTURES_CPU_HPP
 
+#include "../common/arrays.hpp"
 #include "cpu.hpp"
 #include <algorithm>
 
@@ -44,7 +45,7 @@ public:
         Slot& slot = slots_[SPARE];
         cpu::toGray(picture, {slot.level[0].data, slot.level[0].step});
         frame_.gray = {slot.level[0].data, slot.level[0].step};
-        const PictureView gray = viewOf(slot.level[0]);
+        const PictureView gray = detail::viewOf(slot.level[0]);
         cpu::sumTables(gray, sums_.ptr<uint32_t>(), squares_.ptr<uint32_t>(), sums_.step1());
         cpu::blur(gray, {blurred_.data, blurred_.step});
     }
@@ -102,14 +103,10 @@ private:
         }
     };
 
-    static PictureView viewOf(const Mat& level)
-    {
-        return {level.data, level.step, level.cols, level.rows, detail::DEPTH_8U, 1};
-    }
     static void finish(const Slot& slot)
     {
         for (size_t l = 1; l < slot.level.size(); ++l)
-            cpu::halve(viewOf(slot.level[l - 1]), {slot.level[l].data, slot.level[l].step});
+            cpu::halve(detail::viewOf(slot.level[l - 1]), {slot.level[l].data, slot.level[l].step});
     }
     //! Pyramids by age.
     void list()
