@@ -6,6 +6,8 @@
 #include "perf_precomp.hpp"
 #include "../test/peer_cascade.hpp"
 #include "opencv2/imgcodecs.hpp"
+#include <atomic>
+#include <thread>
 
 namespace opencv_test { namespace {
 
@@ -284,6 +286,54 @@ TEST(Cascade_CudaTogether, detectTogether)
     PerfRow("four_720p_1.1", "cuda", "kernel", us).peer("one_after_another", apartUs);
     for (size_t i = 0; i < cascades.size(); ++i)
         EXPECT_EQ(0, cv::norm(Mat(together[i]), Mat(apart[i]), NORM_INF));
+}
+
+//! A copy of one cascade on each device, each with a thread and batches of its own.
+TEST(Cascade_CudaDevices, detectAsync)
+{
+    requireDevice();
+    const int all = cuda::getCudaEnabledDeviceCount(), perBatch = 32, batches = 40;
+    const Mat picture = collage(Size(640, 360));
+    const Ptr<CascadeClassifierEx> cascade =
+        CascadeClassifierEx::create(folderOf("CUDATRACKING_CASCADES") + "/" + CASCADES[0].file);
+    std::vector<Mat> tables(all);
+    for (int devices = 1; devices <= all; devices *= 2)
+    {
+        std::atomic<int> ready(0);
+        std::vector<std::thread> threads;
+        std::vector<double> us(devices);
+        for (int device = 0; device < devices; ++device)
+            threads.emplace_back(
+                [&, device]
+                {
+                    cuda::setDevice(device);
+                    const Ptr<CascadeClassifierEx> own = cascade->clone();
+                    const std::vector<cuda::GpuMat> pictures(perBatch, cuda::GpuMat(picture));
+                    cuda::Stream stream;
+                    cuda::GpuMat objects;
+                    const auto run = [&](int count)
+                    {
+                        for (int i = 0; i < count; ++i)
+                            own->detectAsync(pictures, objects, noArray(), noArray(), noArray(), stream);
+                        stream.waitForCompletion();
+                    };
+                    run(3);
+                    ++ready;
+                    while (ready < devices)
+                        std::this_thread::yield();
+                    const int64 begin = getTickCount();
+                    run(batches);
+                    us[device] = (getTickCount() - begin) / getTickFrequency() * 1e6;
+                    objects.download(tables[device]);
+                });
+        for (std::thread& thread : threads)
+            thread.join();
+        const double longest = *std::max_element(us.begin(), us.end());
+        PerfRow(cv::format("alt_360p_1.1_batch_%d_devices_%d", perBatch, devices), "cuda", "call", longest / batches)
+            .set("pictures_a_s", std::round(devices * batches * perBatch * 1e6 / longest));
+        for (int device = 1; device < devices; ++device)
+            EXPECT_EQ(0, cv::norm(tables[0], tables[device], NORM_INF));
+    }
 }
 
 #endif // HAVE_CUDA
