@@ -240,7 +240,7 @@ int run(const CommandLineParser& options)
     const int devices = cuda::getCudaEnabledDeviceCount(), device = options.get<int>("device");
     const bool cuda = engine == "cuda" || (engine == "auto" && devices > 0);
     if (cuda && device >= std::max(devices, 1)) // without a device, detection says so
-        CV_Error_(Error::StsBadArg, ("--device: %d, but there are %d CUDA devices", device, devices));
+        CV_Error_(Error::StsBadArg, ("--device: %d, but there are %d CUDA devices", device, std::max(devices, 0)));
     if (cuda && devices > 0) // on the thread that detects
         cuda::setDevice(device >= 0 ? device : shard % devices);
     Detector detector(options.get<std::string>("cascade"), options.get<std::string>("inside"), cuda, options);
