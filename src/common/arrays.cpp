@@ -73,10 +73,21 @@ Mat hostArray(const char* name, const _InputArray& array)
     return array.kind() == _InputArray::NONE ? Mat() : array.getMat();
 }
 
+//! A kernel that reads or writes a number at another address fails, and with it everything after it in the process.
+static const GpuMat& checkAligned(const char* name, const GpuMat& array)
+{
+    const size_t bytes = array.elemSize1();
+    if (!array.empty() && (reinterpret_cast<size_t>(array.data) % bytes || (array.rows > 1 && array.step % bytes)))
+        CV_Error_(Error::BadAlign, ("%s: a GpuMat of %s at %p with rows %zu bytes apart; both must be multiples of %zu",
+                                    name, typeToString(array.type()).c_str(), static_cast<const void*>(array.data),
+                                    static_cast<size_t>(array.step), bytes));
+    return array;
+}
+
 GpuMat deviceArray(const char* name, const _InputArray& array)
 {
     checkIsOne(name, array);
-    return array.kind() == _InputArray::NONE ? GpuMat() : array.getGpuMat();
+    return array.kind() == _InputArray::NONE ? GpuMat() : checkAligned(name, array.getGpuMat());
 }
 
 std::vector<Mat> hostArrays(const char* name, const _InputArray& arrays)
@@ -90,13 +101,15 @@ std::vector<Mat> hostArrays(const char* name, const _InputArray& arrays)
     return mats;
 }
 
-std::vector<GpuMat> deviceArrays(const char*, const _InputArray& arrays)
+std::vector<GpuMat> deviceArrays(const char* name, const _InputArray& arrays)
 {
     std::vector<GpuMat> mats;
     if (arrays.isGpuMatVector())
         arrays.getGpuMatVector(mats);
     else if (arrays.kind() != _InputArray::NONE)
         mats.push_back(arrays.getGpuMat());
+    for (const GpuMat& mat : mats)
+        checkAligned(name, mat);
     return mats;
 }
 
@@ -186,7 +199,7 @@ Output::Output(const char* name, const _OutputArray& target, int rows, int cols,
     createTarget(target, rows, cols, type);
     if (target.isGpuMat())
     {
-        device_ = target.getGpuMat();
+        device_ = checkAligned(name, target.getGpuMat());
         view_ = {name, device_.data, device_.step, rows, cols, device_.elemSize(), Memory::DEVICE};
         return;
     }
