@@ -93,9 +93,9 @@ inline void cudaRequire(cudaError_t error)
 
 //! Device time of what `work` puts on the stream, in microseconds: captured into a graph once, 20 replays between two
 //! events, median of 50 such batches after some to warm up. No launch or host cost of single kernels is left in it.
-template <typename Work> double graphMedianUs(cuda::Stream& stream, Work work)
+template <typename Work>
+double graphMedianUs(cuda::Stream& stream, Work work, int replays = 20, int warmUps = 10, int batches = 50)
 {
-    const int replays = 20, warmUps = 10, batches = 50;
     const cudaStream_t raw = cuda::StreamAccessor::getStream(stream);
     work(); // may allocate
     stream.waitForCompletion();

@@ -66,19 +66,30 @@ struct Video
             frames.push_back(world(Rect(at, size)).clone());
             places.push_back(at);
         }
-        // 15 to 30 thousand windows in 320 x 240 pixels, half a million in 1920 x 1080.
-        const Size object(std::max(48, size.width / 20), std::max(54, size.width / 16));
+        boxes = boxesOf([](int) { return 1.; });
+    }
+
+    //! 64 of them, where the picture varies. @param scaleOf of a box
+    template <typename ScaleOf> std::vector<Rect> boxesOf(const ScaleOf& scaleOf) const
+    {
+        const Size size = frames[0].size();
+        std::vector<Rect> all;
         RNG rng(7);
-        while (boxes.size() < 64)
+        while (all.size() < 64)
         {
+            // 15 to 30 thousand windows in 320 x 240 pixels, half a million in 1920 x 1080.
+            const double scale = scaleOf(static_cast<int>(all.size()));
+            const Size object(cvRound(std::max(48, size.width / 20) * scale),
+                              cvRound(std::max(54, size.width / 16) * scale));
             const Rect box(
                 Point(rng.uniform(8, size.width - object.width - 8), rng.uniform(8, size.height - object.height - 8)),
                 object);
             Mat mean, deviation;
             meanStdDev(frames[0](box), mean, deviation);
             if (deviation.at<double>(0) > 20.)
-                boxes.push_back(box);
+                all.push_back(box);
         }
+        return all;
     }
 
     std::vector<Mat> frames;
@@ -91,13 +102,13 @@ struct Video
 
 std::string nameOf(Size size, int objects) { return cv::format("tld_%dp_%d", size.height, objects); }
 
-//! The grid has one window, so that flow and upkeep are all that is left.
+//! The grid has few windows, so that flow and upkeep are all that is left.
 TLDParams flowOnly()
 {
     TLDParams p;
     p.learning = false;
     p.scales = 0;
-    p.stepPercent = 100;
+    p.stepPercent = 20;
     p.fernThreshold = 1.;
     p.maxUnsupported = 0;
     p.maxProbation = 0;
@@ -287,8 +298,9 @@ TEST_P(Tld_Cuda, detector)
     EXPECT_EQ(0, cv::norm(expected, table, NORM_INF));
 }
 
-//! Flow there and back of OpenCV's CUDA class, where it is built; 0: not.
-double cudaPeerFlowUs(const Video& video, const std::vector<cuda::GpuMat>& frames)
+//! Flow there and back of OpenCV's CUDA class, where it is built, and how far the median of its motion is from `moved`; 0: not.
+double cudaPeerFlowUs(const Video& video, const std::vector<cuda::GpuMat>& frames, const Point2d& moved,
+                      double& difference)
 {
 #ifdef HAVE_OPENCV_CUDAOPTFLOW
     const Ptr<cuda::SparsePyrLKOpticalFlow> flow = cuda::SparsePyrLKOpticalFlow::create(Size(9, 9), 5, 20);
@@ -296,15 +308,24 @@ double cudaPeerFlowUs(const Video& video, const std::vector<cuda::GpuMat>& frame
     const cuda::GpuMat points(Mat(list).reshape(2, 1));
     cuda::GpuMat there, back, status;
     cuda::Stream stream;
-    return medianUs(
+    const double us = medianUs(
         [&]
         {
             flow->calc(frames[0], frames[1], points, there, status, noArray(), stream);
             flow->calc(frames[1], frames[0], there, back, status, noArray(), stream);
             stream.waitForCompletion();
         });
+    const Mat found(there);
+    std::vector<double> x, y;
+    for (int i = 0; i < found.cols; ++i)
+    {
+        const Point2f motion = found.at<Point2f>(i) - list[i];
+        x.push_back(motion.x), y.push_back(motion.y);
+    }
+    difference = std::hypot(medianOf(x) - moved.x, medianOf(y) - moved.y);
+    return us;
 #else
-    (void)video, (void)frames;
+    (void)video, (void)frames, (void)moved, (void)difference;
     return 0.;
 #endif
 }
@@ -317,6 +338,14 @@ TEST_P(Tld_Cuda, flow)
     const std::vector<cuda::GpuMat> frames = uploaded(video.frames);
     const Ptr<TrackerTLD> tracker = TrackerTLD::create(flowOnly());
     tracker->init(frames[0], video.boxes[0]);
+    Rect box;
+    tracker->update(frames[1], box);
+    const Rect2d moved = tracker->getBox(), start = video.boxes[0];
+    double difference = 0.;
+    const double peer = cudaPeerFlowUs(video, frames,
+                                       Point2d(moved.x + moved.width / 2 - start.x - start.width / 2,
+                                               moved.y + moved.height / 2 - start.y - start.height / 2),
+                                       difference);
     cuda::Stream stream;
     cuda::GpuMat result;
     const double us = graphMedianUs(stream,
@@ -327,7 +356,8 @@ TEST_P(Tld_Cuda, flow)
                                     }) /
                       Video::FRAMES;
     PerfRow(nameOf(size, 1), "cuda", "flow_and_upkeep", us)
-        .peer("SparsePyrLKOpticalFlow", cudaPeerFlowUs(video, frames));
+        .peer("SparsePyrLKOpticalFlow", peer)
+        .set("difference_px", difference);
 }
 
 TEST_P(Tld_Cuda, frame)
@@ -336,12 +366,12 @@ TEST_P(Tld_Cuda, frame)
     const Size size = GetParam();
     const Video video(size);
     const std::vector<cuda::GpuMat> frames = uploaded(video.frames);
-    for (const int objects : OBJECTS)
+    const auto measure = [&](const std::vector<Rect>& boxes, int objects, const std::string& part)
     {
         const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create();
         cuda::Stream stream;
         for (int i = 0; i < objects; ++i)
-            tracker->add(frames[0], video.boxes[i], stream);
+            tracker->add(frames[0], boxes[i], stream);
         cuda::GpuMat results, input;
         Mat host;
         int t = 0;
@@ -352,17 +382,22 @@ TEST_P(Tld_Cuda, frame)
         };
         round(), round(); // templates of the first frames are learned
         stream.waitForCompletion();
-        PerfRow(nameOf(size, objects), "cuda", "frame", graphMedianUs(stream, round) / Video::FRAMES);
-        const double us = medianUs([&] { tracker->update(frames[++t % Video::FRAMES], host, stream); });
-        PerfRow(nameOf(size, objects), "cuda", "call", us)
+        // 36 rounds of 8 frames: enough for a median, and some milliseconds a frame do not add up to minutes.
+        PerfRow(nameOf(size, objects), "cuda", "frame" + part, graphMedianUs(stream, round, 2, 3, 15) / Video::FRAMES);
+        const double us = medianUs([&] { tracker->update(frames[++t % Video::FRAMES], host, stream); }, 0.5);
+        PerfRow(nameOf(size, objects), "cuda", "call" + part, us)
             .peer("legacy_TrackerTLD", objects == 1 ? legacyUs(video) : 0.)
             .set("located", countNonZero(host.col(6)));
         if (objects == 1)
             PerfRow(nameOf(size, objects), "cuda", "upload",
-                    medianUs([&] { input.upload(video.frames[0], stream), stream.waitForCompletion(); }))
+                    medianUs([&] { input.upload(video.frames[0], stream), stream.waitForCompletion(); }, 0.2))
                 .set("bytes", double(size.area()));
         EXPECT_GE(countNonZero(host.col(6)), objects / 2);
-    }
+    };
+    for (const int objects : OBJECTS)
+        measure(video.boxes, objects, "");
+    // Objects of one size share their codes; these do not.
+    measure(video.boxesOf([](int i) { return 1. + 0.01 * i; }), 64, "_of_64_sizes");
 }
 
 INSTANTIATE_TEST_CASE_P(Perf, Tld_Cuda, testing::ValuesIn(SIZES));

@@ -264,6 +264,17 @@ template <typename Object> void readText(Object& object, const std::string& text
     object.read(in["object"]);
 }
 
+//! Only flow: the ferns let nothing through, and nothing is learned.
+inline TLDParams flowOnly()
+{
+    TLDParams p;
+    p.learning = false;
+    p.fernThreshold = 1.;
+    p.maxUnsupported = 0;
+    p.maxProbation = 0;
+    return p;
+}
+
 //! Tests that run on both engines, visibly skipped on CUDA without a device.
 class OnEngine : public testing::TestWithParam<Engine>
 {

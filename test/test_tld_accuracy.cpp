@@ -176,17 +176,6 @@ TEST(Tld_Oracle, nearestNeighbours)
     EXPECT_LE(most, least) << "one threshold divides them";
 }
 
-//! Only flow: the ferns let nothing through, and nothing is learned.
-TLDParams flowOnly()
-{
-    TLDParams p;
-    p.learning = false;
-    p.fernThreshold = 1.;
-    p.maxUnsupported = 0;
-    p.maxProbation = 0;
-    return p;
-}
-
 //! Against cv::calcOpticalFlowPyrLK on the same points: a tenth of a pixel, and a hundredth of the size.
 TEST(Tld_Oracle, flow)
 {

@@ -10,8 +10,10 @@
 #include "scenes_tld.hpp"
 #include "opencv2/videoio.hpp"
 
+#include <cstdio>
 #include <fstream>
 #include <memory>
+#include <sstream>
 
 namespace opencv_test { namespace {
 
@@ -319,6 +321,61 @@ TEST(TLD_Cuda, severalObjectsComeAndGo)
             pair.cpu->setLearning(t == 55);
             pair.cuda->setLearning(t == 55);
         }
+    }
+}
+
+//! Other comparisons in a saved object, no two of which begin or end at one point.
+void changeFeatures(const std::string& file)
+{
+    std::stringstream text, numbers;
+    text << std::ifstream(file).rdbuf();
+    std::string all = text.str();
+    const size_t from = all.find("features: [ ") + 12, to = all.find(']', from);
+    ASSERT_LT(to, all.size());
+    for (int i = 0; i < 4 * 130; ++i)
+        numbers << (i ? ", " : "") << 7919 * i % 32769 << (i % 8 == 7 ? "\n          " : "");
+    all.replace(from, to - from, numbers.str());
+    std::ofstream(file) << all;
+}
+
+//! Objects of one size share their codes, unless they compare other pixels; each asks for a variance of its own.
+TEST(TLD_Cuda, objectsOfOneSize)
+{
+    requireCuda();
+    const Crowd crowd(Size(320, 240), 7);
+    Pair pair;
+    const auto boxOf = [&](int t, int i) // 1, 3, and 4 are of other sizes
+    {
+        return Rect(crowd.box(t, i).tl(), i == 1 ? Size(36, 30) : i == 3 || i == 4 ? Size(30, 36) : Size(36, 36));
+    };
+    for (int i = 0; i < 6; ++i)
+        pair.add(crowd.frame(0), boxOf(0, i));
+    for (int t = 1; t < 40; ++t)
+    {
+        SCOPED_TRACE(t);
+        ASSERT_NO_FATAL_FAILURE(pair.update(crowd.frame(t)));
+        if (t == 8) // the first one of its group, and the second last one of the other
+        {
+            pair.remove(0);
+            pair.remove(3);
+        }
+        if (t == 12)
+            pair.add(crowd.frame(t), boxOf(t, 6));
+        if (t == 16 || t == 20)
+        {
+            const std::string file = cv::tempfile(".yml");
+            pair.cpu->saveObject(2, file);
+            if (t == 20)
+            {
+                ASSERT_NO_FATAL_FAILURE(changeFeatures(file));
+            }
+            EXPECT_EQ(pair.cpu->addFromFile(crowd.frame(t), file),
+                      pair.cuda->addFromFile(uploadAsRoi(crowd.frame(t)), file));
+            std::remove(file.c_str());
+        }
+        if (t == 30)
+            for (int id : {5, 6, 7})
+                pair.remove(id);
     }
 }
 

@@ -39,6 +39,15 @@ __device__ __forceinline__ int sumOfBlock(int value, int* storage)
     return sum;
 }
 
+//! By all threads, as a struct that one thread copies is a chain of loads, each of which waits for the store before it.
+template <typename T> __device__ __forceinline__ void copyWords(T* to, const T* from, int count)
+{
+    static_assert(sizeof(T) % sizeof(uint32_t) == 0, "whole words");
+    for (int k = threadIdx.x; k < count * static_cast<int>(sizeof(T) / sizeof(uint32_t));
+         k += static_cast<int>(blockDim.x))
+        reinterpret_cast<uint32_t*>(to)[k] = reinterpret_cast<const uint32_t*>(from)[k];
+}
+
 // --- patches ---------------------------------------------------------------------------------------------------------
 
 //! A patch in shared memory.
@@ -164,21 +173,13 @@ __device__ __forceinline__ void compareTemplates(const Model& model, const Setti
 //! Windows that may overlap a box well, of all scales, in the order of their numbers.
 struct NearSpans
 {
-    Grid grid; //!< a copy
+    Grid grid; //!< a copy, as many threads search it
     Span spans[MAX_SCALES];
     int counts[MAX_SCALES];
     int first[MAX_SCALES + 1];
 };
 
-//! A block's copy of a grid, which many threads search. A barrier must follow.
-__device__ __forceinline__ void copyGrid(const Grid& grid, NearSpans& near)
-{
-    static_assert(sizeof(Grid) % 4 == 0, "grids are words");
-    for (int k = threadIdx.x; k < static_cast<int>(sizeof(Grid) / 4); k += tuning::THREADS)
-        reinterpret_cast<int*>(&near.grid)[k] = reinterpret_cast<const int*>(&grid)[k];
-}
-
-//! After copyGrid(). Ends with a barrier.
+//! After the grid was copied. Ends with a barrier.
 __device__ __forceinline__ void makeSpans(const Box& box, NearSpans& near)
 {
     __syncthreads(); // older spans are not needed any more
@@ -279,7 +280,7 @@ __device__ __forceinline__ void rankSlowly(const Box& box, int most, const NearS
 }
 static_assert(tuning::NEAR_LIST >= tuning::THREADS, "rankSlowly() has an entry a thread");
 
-//! The windows of largest overlap with a box, the largest first. After copyGrid(). Ends with a barrier.
+//! The windows of largest overlap with a box, the largest first. After the grid was copied. Ends with a barrier.
 __device__ __forceinline__ void findNear(const Box& box, int most, NearSpans& near, Ranking& ranking)
 {
     makeSpans(box, near);

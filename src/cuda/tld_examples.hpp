@@ -78,8 +78,6 @@ __device__ __forceinline__ void refresh(const Model& model, uint32_t leaf)
     const Leaf now = {__ldcg(&model.leaves[leaf].positives), __ldcg(&model.leaves[leaf].negatives)};
     const uint16_t posterior = posteriorOf(now);
     model.posteriors[leaf] = posterior;
-    if (posterior)
-        atomicOr(model.known + (leaf >> 5), 1u << (leaf & 31u));
 }
 
 const int MOST_POSITIVES = 4 * POSITIVE_CHUNK; //!< of a chunk
@@ -90,16 +88,16 @@ __device__ __forceinline__ void countPositives(const ObjectRecord& object, const
                                                uint32_t threshold, int first, int end, int step, uint32_t* sums)
 {
     const int count = end > first ? (end - first + step - 1) / step : 0, tasks = count * settings.trees;
-    for (int k = threadIdx.x; k < count; k += tuning::THREADS)
+    for (int k = threadIdx.x; k < count; k += static_cast<int>(blockDim.x))
         sums[k] = 0;
     __syncthreads(); // zeros
-    for (int k = threadIdx.x; k < tasks; k += tuning::THREADS)
+    for (int k = threadIdx.x; k < tasks; k += static_cast<int>(blockDim.x))
         atomicAdd(
             &sums[k / settings.trees],
             static_cast<uint32_t>(
                 model.posteriors[leafOf(object, settings, first + k / settings.trees * step, k % settings.trees)]));
     __syncthreads(); // sums
-    for (int k = threadIdx.x; k < tasks; k += tuning::THREADS)
+    for (int k = threadIdx.x; k < tasks; k += static_cast<int>(blockDim.x))
         if (sums[k / settings.trees] <= threshold)
             atomicAdd(&model.leaves[leafOf(object, settings, first + k / settings.trees * step, k % settings.trees)]
                            .positives,
@@ -111,7 +109,7 @@ __device__ __forceinline__ void refreshPositives(const ObjectRecord& object, con
                                                  const Settings& settings, int first, int end, int step)
 {
     const int tasks = end > first ? (end - first + step - 1) / step * settings.trees : 0;
-    for (int k = threadIdx.x; k < tasks; k += tuning::THREADS)
+    for (int k = threadIdx.x; k < tasks; k += static_cast<int>(blockDim.x))
         refresh(model, leafOf(object, settings, first + k / settings.trees * step, k % settings.trees));
     __syncthreads(); // posteriors
 }
@@ -139,16 +137,16 @@ __device__ __forceinline__ uint32_t leafOfWindow(const Batch& batch, const Objec
                                                  int place, int tree)
 {
     const Scale& scale = object.grid->scale[scaleNumber];
-    const int* offsets = object.offsets + static_cast<size_t>(scaleNumber) * offsetsPerScale(batch.settings) +
-                         tree * offsetsPerTree(batch.settings.features);
+    const int* const points = object.points + static_cast<size_t>(scaleNumber) * pointStep(batch.settings);
+    const uint32_t* const pairs = object.pairs + tree * batch.settings.features;
     const Window window = windowOf(scale, place % scale.nx, place / scale.nx);
     const uint8_t* const corner = batch.blurred.row(window.y) + window.x;
     uint32_t leaf = static_cast<uint32_t>(tree);
 #pragma unroll 8
     for (int f = 0; f < batch.settings.features; ++f)
     {
-        const int2 at = reinterpret_cast<const int2*>(offsets)[f];
-        leaf = 2 * leaf + (__ldg(corner + at.x) > __ldg(corner + at.y) ? 1u : 0u);
+        const uint32_t pair = pairs[f];
+        leaf = 2 * leaf + (__ldg(corner + points[pair & 0xffffu]) > __ldg(corner + points[pair >> 16]) ? 1u : 0u);
     }
     return leaf;
 }
@@ -206,16 +204,42 @@ __device__ __forceinline__ bool isLastBlock(Live& live, unsigned blocks)
     return true;
 }
 
-//! Posteriors of all leaves that were counted in, by one block.
-__device__ __forceinline__ void refreshTouched(const Settings& settings, const ObjectRecord& object, const Model& model)
+const int TOUCHED_LIST = 1024;
+struct TouchedMemory
 {
-    for (int k = threadIdx.x; k < detail::ceilDiv(leavesOf(settings), 32); k += tuning::THREADS)
+    int count;
+    uint32_t leaves[TOUCHED_LIST];
+};
+
+//! Posteriors of all leaves that were counted in, by one block: first they are listed, as few words have most of the bits.
+__device__ __forceinline__ void refreshTouched(const Settings& settings, const ObjectRecord& object, const Model& model,
+                                               TouchedMemory& m)
+{
+    const int words = detail::ceilDiv(leavesOf(settings), 32);
+    for (int first = 0; first < words; first += static_cast<int>(blockDim.x))
     {
-        unsigned bits = __ldcg(object.touched + k);
+        const int k = first + static_cast<int>(threadIdx.x);
+        unsigned bits = k < words ? __ldcg(object.touched + k) : 0;
+        if (threadIdx.x == 0)
+            m.count = 0;
+        __syncthreads(); // zero
         if (bits)
+        {
             object.touched[k] = 0;
-        for (; bits; bits &= bits - 1)
-            refresh(model, static_cast<uint32_t>(32 * k + __ffs(bits) - 1));
+            int at = atomicAdd(&m.count, __popc(bits));
+            for (; bits; bits &= bits - 1, ++at)
+            {
+                const uint32_t leaf = static_cast<uint32_t>(32 * k + __ffs(bits) - 1);
+                if (at < TOUCHED_LIST)
+                    m.leaves[at] = leaf;
+                else
+                    refresh(model, leaf);
+            }
+        }
+        __syncthreads(); // the list
+        for (int i = threadIdx.x; i < ::min(m.count, TOUCHED_LIST); i += static_cast<int>(blockDim.x))
+            refresh(model, m.leaves[i]);
+        __syncthreads(); // the list was read; posteriors
     }
 }
 

@@ -259,6 +259,9 @@ __global__ void __launch_bounds__(tuning::LOOK_THREADS)
     if (block == 0)
         for (int o = threadIdx.x; o < batch.count; o += tuning::LOOK_THREADS)
             batch.objects[o].live->counts = Counts();
+    if (block == 0)
+        for (int k = threadIdx.x; k < batch.groupCount * MAX_SCALES; k += tuning::LOOK_THREADS)
+            batch.codeList(batch.objectGroups[k / MAX_SCALES]).counts[k % MAX_SCALES] = 0;
     loadTile(batch, picture, m, x0, y0, batch.level(slot, 0));
     __syncthreads(); // the tile
     blurRows(m);

@@ -16,10 +16,12 @@ struct DecideMemory
 {
     ObjectState state;
     Detection detections[MAX_DETECTIONS];
-    Detection accepted[MAX_DETECTIONS], around[MAX_DETECTIONS]; //!< around: those that correct the box
+    Detection accepted[MAX_DETECTIONS];
+    WindowSums around;
     Cluster clusters[MAX_DETECTIONS];
+    uint32_t links[MAX_DETECTIONS][MAX_DETECTIONS / 32];
     int labels[MAX_DETECTIONS], numbers[MAX_DETECTIONS];
-    int acceptedCount, clusterCount, aroundCount;
+    int acceptedCount, clusterCount;
     BlockPatch patch;
     NearSpans near;
     union
@@ -30,9 +32,9 @@ struct DecideMemory
 };
 static_assert(MAX_DETECTIONS <= tuning::THREADS, "a detection a thread");
 
-//! Of a box against all templates; ends with a barrier.
-__device__ __forceinline__ void compareBox(const Batch& batch, const ObjectRecord& object, const Box& box,
-                                           DecideMemory& m)
+//! Of a box against all templates; ends with a barrier. Not inlined: it is called twice, and code that runs once a frame has to
+//! come from memory.
+__device__ __noinline__ void compareBox(const Batch& batch, const ObjectRecord& object, const Box& box, DecideMemory& m)
 {
     makePatch(batch, box, m.patch);
     compareTemplates(object.models[object.live->model], batch.settings, m.state.positives, m.state.negatives,
@@ -72,19 +74,57 @@ __device__ __forceinline__ void listAccepted(DecideMemory& m)
     __syncthreads(); // the list
 }
 
+//! Which detections are linked: a warp a detection. Ends with a barrier.
+__device__ __forceinline__ void link(DecideMemory& m)
+{
+    const int count = m.acceptedCount, lane = threadIdx.x & 31;
+    for (int i = threadIdx.x >> 5; i < count; i += BLOCK_WARPS)
+#pragma unroll
+        for (int word = 0; word < MAX_DETECTIONS / 32; ++word)
+        {
+            const int k = 32 * word + lane;
+            const unsigned bits = __ballot_sync(WARP, k < count && linked(m.accepted[i].window, m.accepted[k].window));
+            if (lane == 0)
+                m.links[i][word] = bits;
+        }
+    __syncthreads(); // links
+}
+
+//! Cluster c, by one thread: the sum of scores has an order.
+__device__ __forceinline__ Cluster clusterOf(const DecideMemory& m, int c)
+{
+    WindowSums windows = {};
+    double score = 0.;
+#pragma unroll 4
+    for (int k = 0; k < m.acceptedCount; ++k)
+    {
+        const Detection& d = m.accepted[k];
+        const bool own = d.cluster == c;
+        windows.x += own ? d.window.x : 0;
+        windows.y += own ? d.window.y : 0;
+        windows.w += own ? d.window.w : 0;
+        windows.h += own ? d.window.h : 0;
+        windows.count += own;
+        const double sum = score + d.conservative;
+        score = own ? sum : score;
+    }
+    return meanOf(windows, score);
+}
+
 //! Single linkage: each takes the lowest label of those that it is linked to, until nothing changes. Ends with a barrier.
 __device__ __forceinline__ void cluster(DecideMemory& m)
 {
     listAccepted(m);
+    link(m);
     const int i = threadIdx.x, count = m.acceptedCount;
     unsigned linkedTo[MAX_DETECTIONS / 32] = {};
     if (i < count)
+    {
         m.labels[i] = i;
 #pragma unroll
-    for (int word = 0; word < MAX_DETECTIONS / 32; ++word)
-        for (int bit = 0; i < count && bit < 32 && 32 * word + bit < count; ++bit)
-            if (linked(m.accepted[i].window, m.accepted[32 * word + bit].window))
-                linkedTo[word] |= 1u << bit;
+        for (int word = 0; word < MAX_DETECTIONS / 32; ++word)
+            linkedTo[word] = m.links[i][word];
+    }
     for (bool changed = true; changed;)
     {
         __syncthreads(); // labels
@@ -110,10 +150,19 @@ __device__ __forceinline__ void cluster(DecideMemory& m)
         m.accepted[i].cluster = m.numbers[m.labels[i]];
     __syncthreads(); // numbers of all detections
     if (i < clusters)
-        m.clusters[i] = meanOf(m.accepted, count, i);
+        m.clusters[i] = clusterOf(m, i);
     if (i == 0)
         m.clusterCount = clusters;
     __syncthreads(); // clusters
+}
+
+__device__ __forceinline__ void addTo(WindowSums& sums, const Window& window)
+{
+    atomicAdd(&sums.x, window.x);
+    atomicAdd(&sums.y, window.y);
+    atomicAdd(&sums.w, window.w);
+    atomicAdd(&sums.h, window.h);
+    atomicAdd(&sums.count, 1);
 }
 
 //! Ends with a barrier.
@@ -122,8 +171,8 @@ __device__ __forceinline__ void integrateAll(const Batch& batch, const ObjectRec
     const bool supported = m.state.alive && isSupported(object, m);
     cluster(m);
     const int i = threadIdx.x;
-    if (m.clusterCount > 0 && i < m.state.detections && overlap(m.detections[i].window, m.state.box) > AVERAGE_OVERLAP)
-        m.around[atomicAdd(&m.aroundCount, 1)] = m.detections[i];
+    if (m.clusterCount > 0 && m.state.alive && i < m.state.detections && isAround(m.detections[i], m.state.box))
+        addTo(m.around, m.detections[i].window);
     __syncthreads(); // those around
     if (i == 0)
     {
@@ -131,7 +180,7 @@ __device__ __forceinline__ void integrateAll(const Batch& batch, const ObjectRec
         support(state, supported, batch.settings);
         const Comparison comparison = compare(state, m.clusters, m.clusterCount, batch.settings);
         probation(state, comparison, batch.settings);
-        integrate(state, comparison, m.clusters, m.clusterCount, m.around, m.aroundCount);
+        integrate(state, comparison, m.clusters, m.clusterCount, m.around);
     }
     __syncthreads(); // the state
 }
@@ -194,20 +243,20 @@ __global__ void __launch_bounds__(tuning::THREADS)
     Live& live = *object.live;
     Lesson& lesson = live.lesson;
     const int other = 1 - live.current;
+    copyWords(&m.state, &live.states[purpose == UPDATING ? other : live.current], 1);
+    copyWords(m.detections, object.detections[other], static_cast<int>(live.counts.detections));
+    copyWords(&m.near.grid, object.grid, 1);
+    __syncthreads(); // state, detections, grid
     if (threadIdx.x == 0)
     {
-        m.state = live.states[purpose == UPDATING ? other : live.current];
         m.state.withVariance = static_cast<int32_t>(live.counts.withVariance);
         m.state.passed = static_cast<int32_t>(live.counts.passed);
         m.state.accepted = static_cast<int32_t>(live.counts.accepted);
         m.state.detections = static_cast<int32_t>(live.counts.detections);
-        m.aroundCount = 0;
+        m.around = WindowSums();
         lesson.learn = 0;
     }
-    for (int i = threadIdx.x; i < static_cast<int>(live.counts.detections); i += tuning::THREADS)
-        m.detections[i] = object.detections[other][i];
-    copyGrid(*object.grid, m.near);
-    __syncthreads(); // state, detections, grid
+    __syncthreads(); // numbers
     if (purpose == UPDATING)
         track(batch, object, lesson, m);
     else if (purpose == LEARNING)
@@ -229,10 +278,8 @@ __global__ void __launch_bounds__(tuning::THREADS)
             makeLesson(lesson, m.state.box, m.ranking.windows, m.ranking.count, batch.settings.updateWarps,
                        batch.settings.updateAngle, batch.settings);
     }
-    if (threadIdx.x != 0)
-        return;
-    live.states[other] = m.state;
-    if (purpose == UPDATING && results)
+    copyWords(&live.states[other], &m.state, 1);
+    if (threadIdx.x == 0 && purpose == UPDATING && results)
     {
         double row[RESULT_COLUMNS];
         resultOf(m.state, batch.settings, row);

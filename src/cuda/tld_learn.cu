@@ -10,6 +10,7 @@
 //
 // Cost: 1 MB copied; 100 examples of 260 interpolated pixels; 600 templates against the far detections, only where one is
 // added. Bound by launches and latency; without a lesson, by launches.
+#include "tld_codes.hpp"
 #include "tld_examples.hpp"
 #include "../common/launch.hpp"
 
@@ -167,12 +168,9 @@ __device__ __forceinline__ void findNext(TeachMemory& m, int from)
 __device__ __forceinline__ void teachTemplates(const Batch& batch, const ObjectRecord& object, const Model& model,
                                                TeachMemory& m)
 {
+    copyWords(&m.state, &object.live->states[1 - object.live->current], 1);
     if (threadIdx.x == 0)
-    {
-        m.state = object.live->states[1 - object.live->current];
-        m.added = 0;
-        m.far.count = 0;
-    }
+        m.added = m.far.count = 0;
     __syncthreads(); // the state
     listFar(batch, object, m);
     teachPositive(batch, object, model, m);
@@ -242,99 +240,61 @@ __global__ void __launch_bounds__(tuning::THREADS) teach(const __grid_constant__
 
 // --- far windows -----------------------------------------------------------------------------------------------------
 
-//! Windows with their codes, from the list that ferns() has made. @param first pass: those that are not far leave the list.
-__device__ __forceinline__ void rejectListed(const Batch& batch, const ObjectRecord& object, const Model& model,
-                                             bool first)
+//! Windows alike that ferns take for the object, and that are far from it.
+template <int TREES, int FEATURES>
+__device__ __forceinline__ void rejectAlike(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                            const uint16_t* posteriors)
 {
     const Settings& settings = batch.settings;
+    const Grid& grid = *object.grid;
+    const CodeList list = batch.codeList(batch.objectGroups[object.group]);
     const Box box = object.live->lesson.box;
     const int count = static_cast<int>(object.live->counts.alike);
-    for (int k = static_cast<int>(blockIdx.x) * tuning::THREADS + static_cast<int>(threadIdx.x); k < count;
-         k += static_cast<int>(gridDim.x) * tuning::THREADS)
+    for (int k = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); k < count;
+         k += static_cast<int>(gridDim.x * blockDim.x))
     {
-        const uint32_t window = object.alikeWindows[k];
-        if (window == NO_WINDOW)
+        const int at = static_cast<int>(object.alikeList[k]);
+        PackedCodes<TREES, FEATURES> codes;
+        codes.load(settings, list, at);
+        if (codes.sum(settings, posteriors) < negativeSum(settings.trees))
             continue;
-        if (first)
-        {
-            const Scale& scale = object.grid->scale[window >> PLACE_BITS];
-            const int place = static_cast<int>(window & ((1u << PLACE_BITS) - 1));
-            if (!isFar(windowOf(scale, place % scale.nx, place / scale.nx), box))
-            {
-                object.alikeWindows[k] = NO_WINDOW;
-                continue;
-            }
-        }
-        uint32_t leaves[MAX_TREES], sum = 0;
-#pragma unroll
-        for (int t = 0; t < MAX_TREES; ++t)
-            if (t < settings.trees)
-            {
-                leaves[t] = (static_cast<uint32_t>(t) << settings.features) +
-                            object.alikeCodes[static_cast<size_t>(t) * object.alikeCapacity + k];
-                sum += model.posteriors[leaves[t]];
-            }
-        if (sum < negativeSum(settings.trees))
+        const Scale& scale = grid.scale[scaleOf(grid, at)];
+        const int place = static_cast<int>(list.places[at]);
+        if (!isFar(windowOf(scale, place % scale.nx, place / scale.nx), box))
             continue;
-#pragma unroll
-        for (int t = 0; t < MAX_TREES; ++t)
-            if (t < settings.trees)
-                countNegative(object, model, leaves[t]);
+        for (int t = 0; t < settings.trees; ++t)
+            countNegative(object, model, codes.leafOf(settings, t));
     }
 }
 
-//! The same from their bits, where the list was too short.
-__device__ __forceinline__ void rejectBits(const Batch& batch, const ObjectRecord& object, const Model& model,
-                                           JudgeMemory& m)
+struct RejectMemory
 {
-    const int WORDS = tuning::SCAN_WINDOWS / 32;
-    const Grid& grid = *object.grid;
-    for (int first = static_cast<int>(blockIdx.x) * WORDS; first < object.bits.words;
-         first += static_cast<int>(gridDim.x) * WORDS)
-    {
-        __syncthreads(); // the list is free
-        if (threadIdx.x == 0)
-            m.count = 0;
-        __syncthreads(); // zero
-        const int word = first + static_cast<int>(threadIdx.x);
-        int s = 0;
-        while (s + 1 < grid.scales && word >= object.bits.first[s + 1])
-            ++s;
-        unsigned bits = threadIdx.x < WORDS && word < object.bits.words ? object.alike[word] : 0;
-        for (; bits; bits &= bits - 1)
-        {
-            const int place = 32 * (word - object.bits.first[s]) + __ffs(bits) - 1;
-            if (isFar(windowOf(grid.scale[s], place % grid.scale[s].nx, place / grid.scale[s].nx),
-                      object.live->lesson.box))
-                listWindow(m, s, place);
-        }
-        judgeListed(batch, object, model, m,
-                    [&](uint32_t sum, const uint32_t* leaves)
-                    { countNegatives(batch.settings, object, model, sum, leaves); });
-    }
-}
+    TouchedMemory touched;
+    uint32_t sums[MOST_POSITIVES];
+};
 
 //! @param pass after the first one, the last block goes on with the positive examples of the second one.
-__global__ void __launch_bounds__(tuning::THREADS) reject(const __grid_constant__ Batch batch, int pass)
+//! @tparam SHARED there is shared memory for an object's posteriors.
+template <int TREES, int FEATURES, bool SHARED>
+__global__ void __launch_bounds__(tuning::LOOK_UP_THREADS, 1) reject(const __grid_constant__ Batch batch, int pass)
 {
-    __shared__ union
-    {
-        JudgeMemory judge;
-        uint32_t sums[MOST_POSITIVES];
-    } m;
+    extern __shared__ uint4 memory[];
+    __shared__ RejectMemory m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
     Live& live = *object.live;
     if (!live.lesson.learn || live.lesson.near == 0)
         return;
     const Model& model = object.models[1 - live.model];
-    if (live.counts.alike <= static_cast<unsigned>(object.alikeCapacity))
-        rejectListed(batch, object, model, pass == 0);
+    if (SHARED)
+        loadPosteriors(batch.settings, model, memory);
+    __syncthreads(); // posteriors
+    if (SHARED)
+        rejectAlike<TREES, FEATURES>(batch, object, model, reinterpret_cast<const uint16_t*>(memory));
     else
-        rejectBits(batch, object, model, m.judge);
+        rejectAlike<TREES, FEATURES>(batch, object, model, model.posteriors);
     if (!isLastBlock(live, gridDim.x))
         return;
-    refreshTouched(batch.settings, object, model);
-    __syncthreads(); // posteriors
+    refreshTouched(batch.settings, object, model, m.touched);
     if (pass == 0)
         teachFerns(batch, object, model, m.sums);
 }
@@ -348,9 +308,13 @@ void learn(const Batch& batch, detail::StreamHandle stream)
     detail::launch("tld examples", prepare, dim3(tuning::COPY_BLOCKS + examples, batch.count), dim3(EXAMPLE_THREADS), 0,
                    stream, batch);
     detail::launch("tld learn", teach, dim3(2, batch.count), dim3(tuning::THREADS), 0, stream, batch);
+    const size_t posteriors = posteriorBytes(s, sizeof(RejectMemory));
+    const auto kernel = posteriors == 0                     ? reject<0, 0, false>
+                        : s.trees == 10 && s.features == 13 ? reject<10, 13, true>
+                                                            : reject<0, 0, true>;
     for (int pass = 0; pass < 2; ++pass)
-        detail::launch("tld far windows", reject, dim3(tuning::REJECT_BLOCKS, batch.count), dim3(tuning::THREADS), 0,
-                       stream, batch, pass);
+        detail::launch("tld far windows", kernel, dim3(partsOf(batch.count), batch.count),
+                       dim3(tuning::LOOK_UP_THREADS), posteriors, stream, batch, pass);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

@@ -76,7 +76,6 @@ struct Model
 {
     Leaf* leaves;
     uint16_t* posteriors;
-    uint32_t* known; //!< a bit for each leaf whose posterior is not 0
     uint8_t* templates;
     PatchStats* stats;
     uint16_t* order;
@@ -86,32 +85,80 @@ struct Model
 struct ObjectRecord
 {
     Live* live;
+    int group;
     const Grid* grid;
     const Feature* features;
-    const int* offsets; //!< see offsetsPerTree(); from the blurred pixel of a window's corner, for each scale
+    const int* points; //!< of a scale pointStep(): pixels that ferns look at, from that of a window's corner, by rows
+    const uint32_t* pairs; //!< for each comparison its two points: first | second << 16
+    int pointCount;
     Model models[2];
     size_t modelBytes;        //!< of all tables of a model, which begin with its leaves
     Detection* detections[2]; //!< MAX_DETECTIONS
     // Of the frame in work.
     uint32_t* alike; //!< bits of windows with alikeSum()
     BitLayout bits;
-    // The first of them, in no order, with their codes, so that learning need not look at pixels again.
-    uint32_t* alikeWindows; //!< packed()
-    uint16_t* alikeCodes;   //!< for each tree `alikeCapacity`
-    int alikeCapacity;
-    uint2* passed;     //!< number and sum of windows that passed, in no order
-    uint8_t* patches;  //!< of detections, PATCH_STRIDE each
-    PatchStats* stats; //!< of these patches
+    uint32_t* alikeList; //!< their places in the code list, in no order
+    uint2* passed;       //!< number and sum of windows that passed, in no order
+    uint8_t* patches;    //!< of detections, PATCH_STRIDE each
+    PatchStats* stats;   //!< of these patches
     Followed* followed;
     uint16_t* codes;   //!< of the positive examples, one a tree
     uint32_t* touched; //!< bits of leaves that were counted in; 0 between launches
 };
 
-//! Some windows of one scale of one object.
+//! Objects of one size, and with the same comparisons: their windows have the same codes.
+struct Group
+{
+    int32_t first, count; //!< of Batch::members
+    int32_t windows;      //!< of the grid
+    size_t list;          //!< where its CodeList begins in Batch::lists
+};
+struct Member
+{
+    int32_t object, group;
+};
+
+//! Some windows of one scale of a group, with all that kernels need for them: a block has no time to look for it.
 struct Tile
 {
-    int32_t object, scale, first; //!< first: place in the scale
+    Scale scale;
+    int32_t group, number, first; //!< number: of the scale; first: place in the scale
+    int32_t pointCount;
+    const int* points; //!< of the scale
+    const uint32_t* pairs;
+    int64_t least; //!< contrast of the object that needs the least
+    size_t list;   //!< of the group
+    int32_t windows;
 };
+
+/** Windows of a group with enough variance for one of its objects, and what ferns say of them. Those of a scale lie from
+Scale::first on, in no order. */
+struct CodeList
+{
+    uint32_t* counts;   //!< of each scale
+    uint32_t* places;   //!< in the scale
+    uint32_t* codes;    //!< two trees a word, `step` words apart; from the highest bits of a half word on
+    int64_t* contrasts; //!< for groups of two or more
+    int step;
+
+    //! Code of tree t in a word of codes.
+    CT_HOST_DEVICE static uint32_t codeOf(uint32_t word, int t, int features)
+    {
+        return (t % 2 ? word >> 16 : word & 0xffffu) >> (16 - features);
+    }
+};
+const size_t CODE_LIST_COUNTS = 256;
+static_assert(CODE_LIST_COUNTS >= MAX_SCALES * sizeof(uint32_t), "room for a count a scale");
+//! Words of places and codes of so many windows; whole numbers of contrasts.
+CT_HOST_DEVICE size_t codeListWords(int windows, int trees)
+{
+    return (static_cast<size_t>(windows) * (1 + (trees + 1) / 2) + 63) / 64 * 64;
+}
+CT_HOST_DEVICE size_t codeListBytes(int windows, int trees, int objects)
+{
+    return CODE_LIST_COUNTS + codeListWords(windows, trees) * sizeof(uint32_t) +
+           (objects > 1 ? (static_cast<size_t>(windows) * sizeof(int64_t) + 255) / 256 * 256 : 0);
+}
 
 /** What all stages take. */
 struct Batch
@@ -129,23 +176,29 @@ struct Batch
     int stripStep;
     const ObjectRecord* objects;
     int count;
+    const Group* objectGroups;
+    const Member* members;
     const Tile* tiles;
-    int tileCount;
+    int groupCount, memberCount, tileCount;
+    int mostPoints; //!< of an object
+    uint8_t* lists;
 
     CT_HOST_DEVICE uint8_t* level(int slot, int l) const { return slots + slot * slotBytes + levels.offset[l]; }
+    //! @param windows of the group's grid.
+    CT_HOST_DEVICE CodeList codeList(size_t list, int windows) const
+    {
+        uint32_t* const words = reinterpret_cast<uint32_t*>(lists + list + CODE_LIST_COUNTS);
+        return {reinterpret_cast<uint32_t*>(lists + list), words, words + windows,
+                reinterpret_cast<int64_t*>(words + codeListWords(windows, settings.trees)), windows};
+    }
+    CT_HOST_DEVICE CodeList codeList(const Group& group) const { return codeList(group.list, group.windows); }
     CT_HOST_DEVICE SumTable sumTable() const { return {sums, tableStep}; }
     CT_HOST_DEVICE SumTable squareTable() const { return {squares, tableStep}; }
 };
 
-//! A window of a grid in 32 bits.
-const int PLACE_BITS = 26;
-const uint32_t NO_WINDOW = 0xffffffffu;
-static_assert(MAX_SCALES < 1 << (32 - PLACE_BITS), "scale and place in 32 bits");
-CT_HOST_DEVICE uint32_t packed(int scale, int place) { return static_cast<uint32_t>(scale) << PLACE_BITS | place; }
-
-//! Offsets of a tree lie in pairs, for first and second pixel; an even number of pairs, as they are read two at a time.
-CT_HOST_DEVICE int offsetsPerTree(int features) { return (2 * features + 3) / 4 * 4; }
-CT_HOST_DEVICE int offsetsPerScale(const Settings& s) { return s.trees * offsetsPerTree(s.features); }
+const int MAX_POINTS = 2 * ALL_FEATURES;
+//! Room for the points of a scale, which are read four at a time.
+CT_HOST_DEVICE int pointStep(const Settings& s) { return (2 * s.trees * s.features + 3) / 4 * 4; }
 CT_HOST_DEVICE int leavesOf(const Settings& s) { return s.trees << s.features; }
 CT_HOST_DEVICE int templatesOf(const Settings& s) { return s.maxPositives + s.maxNegatives; }
 //! The most positive examples that there can be.

@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
     __shared__ BeginMemory m;
     Live& live = *object.live;
     const Box box = live.states[0].box;
-    copyGrid(*object.grid, m.near);
+    copyWords(&m.near.grid, object.grid, 1);
     __syncthreads(); // the grid
     findNear(box, batch.settings.initWindows, m.near, m.ranking);
     if (m.ranking.count == 0)
@@ -118,6 +118,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
     chunk(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint8_t* kinds, int k)
 {
     __shared__ JudgeMemory m;
+    __shared__ TouchedMemory touched;
     __shared__ uint32_t sums[MOST_POSITIVES];
     Live& live = *object.live;
     if (!live.trained)
@@ -137,7 +138,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
     if (!isLastBlock(live, gridDim.x))
         return;
     refreshPositives(object, model, batch.settings, k, live.lesson.examples, INIT_CHUNKS);
-    refreshTouched(batch.settings, object, model);
+    refreshTouched(batch.settings, object, model, touched);
 }
 
 __global__ void __launch_bounds__(tuning::THREADS)

@@ -1,11 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Block sizes and tiles of TLD's kernels. Measured on an H200 on 2026-11-21, 1920 x 1080, one object with 488 k windows of which
-// 292 k have enough variance: look 16 us, tables 16, pyramid 9, flow 57 to 90, medians 11, ferns 62, selection 5, nearest
-// neighbours 7, deciding 18, learning 50. What has no figure was reasoned, not measured.
+// Block sizes and tiles of TLD's kernels. By Nsight Compute on an H200 on 2026-11-21, at its lower clock, 1920 x 1080, one object with
+// 704 k windows of which 350 k have enough variance: look 20 us, tables 20, pyramid 11, flow 35, medians 15, variance 19,
+// codes 45, posteriors 18, selection 7, nearest neighbours 10, deciding 28, learning 84. What has no figure was reasoned, not
+// measured.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_TUNING_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_TUNING_HPP
+
+#include <cstddef>
 
 namespace cv { namespace cuda { namespace tld { namespace gpu { namespace tuning {
 
@@ -18,18 +21,18 @@ const int HALVE_THREADS = 256;
 // Flow: a warp a point; few warps a block spread the latency of one object over the device.
 const int FLOW_WARPS = 4, MOTION_THREADS = 512;
 
-// Ferns: a block has so many windows of one scale, and shares their offsets and a table of leaves that are not zero.
-const int FERN_THREADS = 256, FERN_WINDOWS = 512, FERN_BLOCKS = 5;
-//! Bytes of that table up to which it is kept in shared memory.
-const int KNOWN_BYTES = 32768;
+// Ferns: windows of one scale that a block has. A multiprocessor holds the pixels of so many warps; the registers that this leaves
+// them let 32 reads of a thread be on their way at a time: 45 us. One kernel for variance, codes and posteriors took 116: a block
+// waited for its last warp, with the memory of all.
+const int FERN_WINDOWS = 256, ENCODE_WARPS = 14;
+const size_t ENCODE_BYTES = 45056; //!< of pixels of a block; every device has so much
+//! A block has an object's posteriors in shared memory, and goes through a part of the windows: 18 us, 64 objects of one size 600.
+const int LOOK_UP_THREADS = 1024;
 
 //! One block an object or a patch: selection, patches, deciding, templates.
 const int THREADS = 256;
 const int NEAR_LIST = 1024; //!< windows near a box that are ranked in shared memory; more take longer
 
-//! Windows alike whose codes are kept for learning, and its blocks. If there are more windows, codes are computed again: a pass
-//! of learning took 310 us so (with half as many blocks), and takes 15 with codes.
-const int ALIKE_WINDOWS = 1 << 18, REJECT_BLOCKS = 132;
 // Learning: windows that one block looks through, and how many of them it judges at a time.
 const int SCAN_WINDOWS = 4096, JUDGED = 256;
 const int COPY_BLOCKS = 64; //!< an object's tables are copied by so many blocks

@@ -57,6 +57,15 @@ const double LEAST_SIDE = 10;        //!< the tracker's box does not shrink belo
 template <typename T> CT_HOST_DEVICE T lesser(T a, T b) { return b < a ? b : a; }
 template <typename T> CT_HOST_DEVICE T greater(T a, T b) { return a < b ? b : a; }
 CT_HOST_DEVICE int roundEven(double value) { return static_cast<int>(rint(value)); }
+//! The nearest integer within +-limit. Not for NaN.
+CT_HOST_DEVICE int roundWithin(double value, int limit)
+{
+#ifdef __CUDA_ARCH__
+    return lesser(limit, greater(-limit, __double2int_rn(value))); // large values become the largest int
+#else
+    return roundEven(lesser<double>(limit, greater<double>(-limit, value)));
+#endif
+}
 
 struct Box
 {
@@ -287,7 +296,11 @@ CT_HOST_DEVICE uint32_t sumOver(const SumTable& t, int x, int y, int w, int h)
     return t.at(x + w, y + h) - t.at(x, y + h) - t.at(x + w, y) + t.at(x, y);
 }
 //! As a square is at most 2^14, the sum of squares of a strip of so many rows fits into 32 bits.
-CT_HOST_DEVICE int stripRows(int w, int h) { return lesser(h, ((1 << 18) - 1) / w); }
+CT_HOST_DEVICE int stripRows(int w, int h)
+{
+    const int pixels = (1 << 18) - 1;
+    return static_cast<int64_t>(w) * h <= pixels ? h : pixels / w;
+}
 
 //! Area times sum of squares less the square of the sum: area^2 times the variance (N form). Exact, up to 2^62.
 CT_HOST_DEVICE int64_t contrastOf(const SumTable& sums, const SumTable& squares, const Window& win)

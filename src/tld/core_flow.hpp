@@ -86,14 +86,15 @@ CT_HOST_DEVICE int64_t determinantOf(const Normal& n)
 {
     return static_cast<int64_t>(n.xx) * n.yy - static_cast<int64_t>(n.xy) * n.xy;
 }
-//! The step that would make the change zero. @param determinant above 0.
-CT_HOST_DEVICE Point stepOf(const Normal& n, int64_t determinant, const Change& c)
+//! What stepOf() needs of it. @param determinant above 0.
+CT_HOST_DEVICE double stepScale(int64_t determinant) { return 2. * 65536. / static_cast<double>(determinant); }
+//! The step that would make the change zero, at most 64 pixels.
+CT_HOST_DEVICE Point stepOf(const Normal& n, double scale, const Change& c)
 {
     const int64_t x = static_cast<int64_t>(n.xy) * c.y - static_cast<int64_t>(n.yy) * c.x;
     const int64_t y = static_cast<int64_t>(n.xy) * c.x - static_cast<int64_t>(n.xx) * c.y;
-    const double scale = 2. * 65536. / static_cast<double>(determinant), limit = 64. * 65536.;
-    const double dx = static_cast<double>(x) * scale, dy = static_cast<double>(y) * scale;
-    return {roundEven(greater(-limit, lesser(limit, dx))), roundEven(greater(-limit, lesser(limit, dy)))};
+    return {roundWithin(static_cast<double>(x) * scale, 64 * 65536),
+            roundWithin(static_cast<double>(y) * scale, 64 * 65536)};
 }
 
 //! Points outside of the picture are not found.
@@ -150,6 +151,7 @@ CT_HOST_DEVICE bool followPoint(const Follow& f, const Point& from, const Point&
                 return false;
             continue;
         }
+        const double scale = stepScale(determinant);
         const int farX = (f.cols >> level) * 65536, farY = (f.rows >> level) * 65536;
         Point before = {0, 0};
         for (int i = 0; i < f.iterations; ++i)
@@ -160,7 +162,7 @@ CT_HOST_DEVICE bool followPoint(const Follow& f, const Point& from, const Point&
                     return false;
                 break;
             }
-            const Point step = stepOf(normal, determinant, sums.against(level, at));
+            const Point step = stepOf(normal, scale, sums.against(level, at));
             at.x += step.x;
             at.y += step.y;
             if (static_cast<int64_t>(step.x) * step.x + static_cast<int64_t>(step.y) * step.y <=

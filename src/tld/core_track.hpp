@@ -163,27 +163,18 @@ struct Cluster
     double score; //!< mean of conservative
 };
 
-//! Cluster number c of detections whose clusters are known.
-CT_HOST_DEVICE Cluster meanOf(const Detection* detections, int count, int c)
+//! Sums over windows.
+struct WindowSums
 {
-    int64_t x = 0, y = 0, w = 0, h = 0;
-    int n = 0;
-    double score = 0.;
-    for (int i = 0; i < count; ++i)
-        if (detections[i].cluster == c)
-        {
-            const Window& win = detections[i].window;
-            x += win.x;
-            y += win.y;
-            w += win.w;
-            h += win.h;
-            score += detections[i].conservative;
-            ++n;
-        }
-    const double all = n;
-    return {{static_cast<double>(x) / all, static_cast<double>(y) / all, static_cast<double>(w) / all,
-             static_cast<double>(h) / all},
-            score / all};
+    int32_t x, y, w, h; //!< of at most MAX_DETECTIONS windows
+    int32_t count;
+};
+
+//! @param score sum of conservative.
+CT_HOST_DEVICE Cluster meanOf(const WindowSums& windows, double score)
+{
+    const double all = windows.count;
+    return {{windows.x / all, windows.y / all, windows.w / all, windows.h / all}, score / all};
 }
 
 // --- support and probation -------------------------------------------------------------------------------------------
@@ -246,28 +237,20 @@ CT_HOST_DEVICE void beginAt(ObjectState& s, const Cluster& cluster)
     s.retries = 0;
 }
 
-//! Mean of the box, ten times, and all windows that overlap it well.
-CT_HOST_DEVICE Box corrected(const Box& box, const Detection* detections, int count)
+//! Detections that correct the box.
+CT_HOST_DEVICE bool isAround(const Detection& d, const Box& box) { return overlap(d.window, box) > AVERAGE_OVERLAP; }
+
+//! Mean of the box, ten times, and all windows that are around it.
+CT_HOST_DEVICE Box corrected(const Box& box, const WindowSums& around)
 {
-    int64_t x = 0, y = 0, w = 0, h = 0;
-    int n = AVERAGE_WEIGHT;
-    for (int i = 0; i < count; ++i)
-        if (overlap(detections[i].window, box) > AVERAGE_OVERLAP)
-        {
-            x += detections[i].window.x;
-            y += detections[i].window.y;
-            w += detections[i].window.w;
-            h += detections[i].window.h;
-            ++n;
-        }
-    const double t = AVERAGE_WEIGHT, all = n;
-    return {(t * box.x + static_cast<double>(x)) / all, (t * box.y + static_cast<double>(y)) / all,
-            (t * box.w + static_cast<double>(w)) / all, (t * box.h + static_cast<double>(h)) / all};
+    const double t = AVERAGE_WEIGHT, all = AVERAGE_WEIGHT + around.count;
+    return {(t * box.x + around.x) / all, (t * box.y + around.y) / all, (t * box.w + around.w) / all,
+            (t * box.h + around.h) / all};
 }
 
-//! @param c of compare() with these clusters.
+//! @param c of compare() with these clusters. @param around those that are around s.box.
 CT_HOST_DEVICE void integrate(ObjectState& s, const Comparison& c, const Cluster* clusters, int count,
-                              const Detection* detections, int detectionCount)
+                              const WindowSums& around)
 {
     if (!s.alive)
     {
@@ -280,7 +263,7 @@ CT_HOST_DEVICE void integrate(ObjectState& s, const Comparison& c, const Cluster
     if (c.better == 1)
         beginAt(s, clusters[c.place]);
     else if (count > 0)
-        s.box = corrected(s.box, detections, detectionCount);
+        s.box = corrected(s.box, around);
 }
 
 // --- results ---------------------------------------------------------------------------------------------------------

@@ -34,16 +34,18 @@ public:
         ObjectState state;
         beginTraining(state, box, number, settings_);
         std::unique_ptr<Object> object = memory_.makeObject(call, box.w, box.h, std::move(features), state, settings_);
-        const gpu::Batch batch = memory_.batchOf(call, objects(), settings_);
+        const gpu::Batch batch = memory_.batchOf(call, settings_);
         gpu::look(batch, frame, true, stream);
         gpu::pyramid(batch, KEPT_FRAMES, 3, stream);
         gpu::sumTables(batch, stream);
         train(call, batch, *object);
-        if (!liveOf(call, *object).trained)
+        const gpu::Live live = liveOf(call, *object);
+        if (!live.trained)
         {
             memory_.discard(std::move(object));
             return false;
         }
+        object->contrast = live.states[0].contrast;
         gpu::replace(batch, stream);
         memory_.append(std::move(object));
         return true;
@@ -70,7 +72,7 @@ public:
         const Call call(workspace_, stream);
         detail::Downloads::Batch downloads(downloads_, call);
         const RowsView<double> rows = downloads.view<double>(results);
-        const gpu::Batch batch = memory_.batchOf(call, objects(), settings_);
+        const gpu::Batch batch = memory_.batchOf(call, settings_);
         gpu::look(batch, frame, true, stream);
         detail::Fork fork(side_, call);
         gpu::pyramid(batch, KEPT_FRAMES, 3, fork.stream());
@@ -88,7 +90,7 @@ public:
         const Call call(workspace_, stream);
         detail::Downloads::Batch downloads(downloads_, call);
         const RowsView<double> table = downloads.view<double>(objects);
-        const gpu::Batch batch = memory_.batchOf(call, 1, settings_);
+        const gpu::Batch batch = memory_.batchOf(call, settings_);
         gpu::look(batch, frame, false, stream);
         search(batch, stream);
         gpu::decide(batch, gpu::DETECTING, {}, table, stream);
@@ -99,7 +101,7 @@ public:
     void learn(const PictureView& frame, const Window& box, StreamHandle stream) CV_OVERRIDE
     {
         const Call call(workspace_, stream);
-        const gpu::Batch batch = memory_.batchOf(call, 1, settings_);
+        const gpu::Batch batch = memory_.batchOf(call, settings_);
         gpu::look(batch, frame, false, stream);
         search(batch, stream);
         gpu::decide(batch, gpu::LEARNING, box, {}, stream);
@@ -178,7 +180,7 @@ public:
     void setHistory(const History& history) CV_OVERRIDE
     {
         const Call call(workspace_, side_.handle());
-        const gpu::Batch batch = memory_.batchOf(call, objects(), settings_);
+        const gpu::Batch batch = memory_.batchOf(call, settings_);
         const gpu::Ring ring = ringOf(call);
         for (int age = 0; age < static_cast<int>(history.size()); ++age)
         {

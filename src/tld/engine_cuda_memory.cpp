@@ -14,8 +14,23 @@ using detail::Call;
 using detail::cudaCheck;
 using detail::DeviceBuffer;
 
+static bool haveSameCodes(const Object& a, const Object& b)
+{
+    return a.width == b.width && a.height == b.height &&
+           std::equal(a.features.begin(), a.features.end(), b.features.begin(), b.features.end(),
+                      [](const Feature& f, const Feature& g)
+                      { return f.x0 == g.x0 && f.y0 == g.y0 && f.x1 == g.x1 && f.y1 == g.y1; });
+}
+
 DeviceMemory::DeviceMemory(detail::Workspace& workspace)
-    : workspace_(workspace), uploader_(workspace), pictures_(workspace), recordTable_(workspace), tileTable_(workspace)
+    : workspace_(workspace),
+      uploader_(workspace),
+      pictures_(workspace),
+      lists_(workspace),
+      recordTable_(workspace),
+      tileTable_(workspace),
+      groupTable_(workspace),
+      memberTable_(workspace)
 {}
 
 void DeviceMemory::placeFrame(const Call& call, int cols, int rows, const Settings& settings)
@@ -59,6 +74,7 @@ std::unique_ptr<Object> DeviceMemory::makeObject(const Call& call, int width, in
     std::unique_ptr<Object> object(new Object());
     object->width = width;
     object->height = height;
+    object->contrast = state.contrast;
     object->grid = makeGrid(width, height, cols_, rows_, settings);
     object->features = std::move(features);
     const size_t bytes = planObject(nullptr, object->grid, settings).bytes;
@@ -67,6 +83,7 @@ std::unique_ptr<Object> DeviceMemory::makeObject(const Call& call, int width, in
     object->memory = takeMemory(bytes);
     uint8_t* const block = static_cast<uint8_t*>(object->memory->reserve(call, bytes, "an object"));
     object->plan = planObject(block, object->grid, settings);
+    object->plan.record.pointCount = static_cast<int>(pointsOf(object->features).points.size());
     upload(call, block, written);
     cudaCheck(cudaMemsetAsync(block + written.size(), 0, object->plan.cleared - written.size(), call.stream()),
               "clearing an object");
@@ -94,40 +111,79 @@ void DeviceMemory::upload(const Call& call, void* to, const std::vector<uint8_t>
     uploader_.upload(call, to, bytes.data(), bytes.size());
 }
 
-gpu::Batch DeviceMemory::batchOf(const Call& call, int count, const Settings& settings)
+gpu::Batch DeviceMemory::batchOf(const Call& call, const Settings& settings)
 {
     if (listedVersion_ != version_)
-        list();
+        list(settings);
     pictures_.reserve(call, frameBytes_, "pictures");
-    for (int i = 0; i < count; ++i)
-        objects_[i]->memory->reserve(call, objects_[i]->plan.bytes, "an object");
+    for (const std::unique_ptr<Object>& object : objects_)
+        object->memory->reserve(call, object->plan.bytes, "an object");
     gpu::Batch batch = frame_;
     batch.settings = settings;
-    batch.count = count;
-    batch.tileCount = count > 0 ? lastTiles_[count - 1] : 0;
-    if (count == 0)
+    batch.count = count();
+    if (batch.count == 0)
         return batch;
-    batch.objects = static_cast<const gpu::ObjectRecord*>(
-        recordTable_.put(call, uploader_, listedVersion_, records_.data(), records_.size() * sizeof(gpu::ObjectRecord),
-                         "the list of objects"));
-    batch.tiles = static_cast<const gpu::Tile*>(tileTable_.put(
-        call, uploader_, listedVersion_, tiles_.data(), tiles_.size() * sizeof(gpu::Tile), "the list of windows"));
+    const auto put = [&](detail::DeviceTable& table, const auto& list, const char* purpose)
+    {
+        typedef typename std::decay<decltype(list)>::type::value_type Entry;
+        return list.empty() ? nullptr
+                            : static_cast<const Entry*>(table.put(call, uploader_, listedVersion_, list.data(),
+                                                                  list.size() * sizeof(Entry), purpose));
+    };
+    batch.objects = put(recordTable_, records_, "the list of objects");
+    batch.tiles = put(tileTable_, tiles_, "the list of windows");
+    batch.tileCount = static_cast<int>(tiles_.size());
+    batch.mostPoints = mostPoints_;
+    batch.objectGroups = put(groupTable_, groups_, "the list of groups");
+    batch.groupCount = static_cast<int>(groups_.size());
+    batch.members = put(memberTable_, members_, "the list of groups");
+    batch.memberCount = static_cast<int>(members_.size());
+    batch.lists = lists_.reserve<uint8_t>(call, listBytes_, "codes");
     return batch;
 }
 
-void DeviceMemory::list()
+void DeviceMemory::list(const Settings& settings)
 {
     listedVersion_ = 0; // until all are listed
     records_.clear();
-    tiles_.clear();
-    lastTiles_.clear();
+    mostPoints_ = 0;
     for (const std::unique_ptr<Object>& object : objects_)
     {
-        appendTiles(object->grid, static_cast<int>(records_.size()), tiles_);
         records_.push_back(object->plan.record);
-        lastTiles_.push_back(static_cast<int>(tiles_.size()));
+        mostPoints_ = std::max(mostPoints_, object->plan.record.pointCount);
     }
+    listGroups(settings);
     listedVersion_ = version_;
+}
+
+//! Objects of one size have the same windows; with the same comparisons, also the same codes.
+void DeviceMemory::listGroups(const Settings& settings)
+{
+    groups_.clear();
+    members_.clear();
+    tiles_.clear();
+    listBytes_ = 0;
+    std::vector<bool> done(objects_.size());
+    for (int i = 0; i < count(); ++i)
+    {
+        if (done[i])
+            continue;
+        const Object& first = *objects_[i];
+        gpu::Group group = {static_cast<int>(members_.size()), 0, first.grid.windows, listBytes_};
+        int contrast = first.contrast;
+        for (int k = i; k < count(); ++k)
+            if (!done[k] && haveSameCodes(first, *objects_[k]))
+            {
+                records_[k].group = static_cast<int>(groups_.size());
+                members_.push_back({k, records_[k].group});
+                done[k] = true;
+                contrast = std::min(contrast, objects_[k]->contrast);
+                ++group.count;
+            }
+        appendTiles(first.grid, first.plan.record, static_cast<int>(groups_.size()), group, contrast, settings, tiles_);
+        groups_.push_back(group);
+        listBytes_ += gpu::codeListBytes(group.windows, settings.trees, group.count);
+    }
 }
 
 }}} // namespace cv::cuda::tld

@@ -16,6 +16,7 @@ namespace cv { namespace cuda { namespace tld {
 struct Object
 {
     int width, height; //!< when it was learned
+    int contrast;      //!< of its first patch; set by training
     Grid grid;
     std::vector<Feature> features;
     std::unique_ptr<detail::DeviceBuffer> memory;
@@ -46,18 +47,20 @@ public:
 
     //! Every captured call refers to the pictures.
     bool usedByGraphs() const { return pictures_.usedByGraphs(); }
-    //! For the first `count` objects. Notes what a capture refers to.
-    gpu::Batch batchOf(const detail::Call& call, int count, const Settings& settings);
+    //! For all objects. Notes what a capture refers to.
+    gpu::Batch batchOf(const detail::Call& call, const Settings& settings);
     void upload(const detail::Call& call, void* to, const std::vector<uint8_t>& bytes);
 
 private:
     std::unique_ptr<detail::DeviceBuffer> takeMemory(size_t bytes);
-    void list();
+    void list(const Settings& settings);
+    void listGroups(const Settings& settings);
 
     detail::Workspace& workspace_;
     detail::Uploader uploader_;
     detail::DeviceBuffer pictures_;
-    detail::DeviceTable recordTable_, tileTable_;
+    detail::DeviceBuffer lists_; //!< codes of groups
+    detail::DeviceTable recordTable_, tileTable_, groupTable_, memberTable_;
     gpu::Batch frame_ = {};
     size_t frameBytes_ = 0;
     int cols_ = 0, rows_ = 0;
@@ -67,7 +70,10 @@ private:
     uint64_t version_ = 1, listedVersion_ = 0; //!< of the lists
     std::vector<gpu::ObjectRecord> records_;
     std::vector<gpu::Tile> tiles_;
-    std::vector<int> lastTiles_; //!< number of tiles up to and with each object
+    std::vector<gpu::Group> groups_;
+    std::vector<gpu::Member> members_;
+    size_t listBytes_ = 0;
+    int mostPoints_ = 0;
 };
 
 }}} // namespace cv::cuda::tld

@@ -18,7 +18,6 @@ static gpu::Model planModel(Parts& parts, const Settings& s)
     gpu::Model model;
     model.leaves = parts.take<Leaf>(gpu::leavesOf(s));
     model.posteriors = parts.take<uint16_t>(gpu::leavesOf(s));
-    model.known = parts.take<uint32_t>(wordsOf(gpu::leavesOf(s)));
     model.templates = parts.take<uint8_t>(static_cast<size_t>(gpu::templatesOf(s)) * PATCH_STRIDE);
     model.stats = parts.take<PatchStats>(gpu::templatesOf(s));
     model.order = parts.take<uint16_t>(s.maxPositives);
@@ -51,7 +50,8 @@ ObjectPlan planObject(void* block, const Grid& grid, const Settings& s)
     r.live = parts.take<gpu::Live>(1);
     r.grid = parts.take<Grid>(1);
     r.features = parts.take<Feature>(static_cast<size_t>(s.trees) * s.features);
-    r.offsets = parts.take<int>(static_cast<size_t>(grid.scales) * gpu::offsetsPerScale(s));
+    r.points = parts.take<int>(static_cast<size_t>(grid.scales) * gpu::pointStep(s));
+    r.pairs = parts.take<uint32_t>(static_cast<size_t>(s.trees) * s.features);
     plan.written = parts.bytes();
     r.modelBytes = bytesOfModel(s);
     r.models[0] = planModel(parts, s);
@@ -67,11 +67,29 @@ ObjectPlan planObject(void* block, const Grid& grid, const Settings& s)
     r.followed = parts.take<Followed>(FLOW_POINTS);
     r.codes = parts.take<uint16_t>(static_cast<size_t>(gpu::mostExamples(s)) * s.trees);
     r.passed = parts.take<uint2>(grid.windows);
-    r.alikeCapacity = std::min(grid.windows, gpu::tuning::ALIKE_WINDOWS);
-    r.alikeWindows = parts.take<uint32_t>(r.alikeCapacity);
-    r.alikeCodes = parts.take<uint16_t>(static_cast<size_t>(r.alikeCapacity) * s.trees);
+    r.alikeList = parts.take<uint32_t>(grid.windows);
     plan.bytes = parts.bytes();
     return plan;
+}
+
+FernPoints pointsOf(const std::vector<Feature>& features)
+{
+    FernPoints all;
+    for (const Feature& f : features)
+    {
+        all.points.emplace_back(f.y0, f.x0);
+        all.points.emplace_back(f.y1, f.x1);
+    }
+    std::sort(all.points.begin(), all.points.end());
+    all.points.erase(std::unique(all.points.begin(), all.points.end()), all.points.end());
+    const auto numberOf = [&](int y, int x)
+    {
+        const auto at = std::lower_bound(all.points.begin(), all.points.end(), std::make_pair(y, x));
+        return static_cast<uint32_t>(at - all.points.begin());
+    };
+    for (const Feature& f : features)
+        all.pairs.push_back(numberOf(f.y0, f.x0) | numberOf(f.y1, f.x1) << 16);
+    return all;
 }
 
 std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& features, const ObjectState& state,
@@ -82,18 +100,13 @@ std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& f
     r.live->states[0] = r.live->states[1] = state;
     std::memcpy(const_cast<Grid*>(r.grid), &grid, sizeof(grid));
     std::copy(features.begin(), features.end(), const_cast<Feature*>(r.features));
-    for (int k = 0; k < grid.scales; ++k)
-    {
-        const Scale& scale = grid.scale[k];
-        const auto offset = [&](int x, int y) { return offsetOf(y, scale.h) * step + offsetOf(x, scale.w); };
-        for (int f = 0; f < s.trees * s.features; ++f)
-        {
-            int* const to = const_cast<int*>(r.offsets) + static_cast<size_t>(k) * gpu::offsetsPerScale(s) +
-                            f / s.features * gpu::offsetsPerTree(s.features) + f % s.features * 2;
-            to[0] = offset(features[f].x0, features[f].y0);
-            to[1] = offset(features[f].x1, features[f].y1);
-        }
-    }
+    const FernPoints all = pointsOf(features);
+    std::copy(all.pairs.begin(), all.pairs.end(), const_cast<uint32_t*>(r.pairs));
+    int* to = const_cast<int*>(r.points);
+    for (int k = 0; k < grid.scales; ++k, to += gpu::pointStep(s))
+        for (size_t p = 0; p < all.points.size(); ++p)
+            to[p] =
+                offsetOf(all.points[p].first, grid.scale[k].h) * step + offsetOf(all.points[p].second, grid.scale[k].w);
     return bytes;
 }
 
@@ -116,11 +129,7 @@ std::vector<uint8_t> modelBytes(const Learned& learned, const Settings& s)
     const gpu::Model model = planModel(parts, s);
     std::copy(learned.leaves.begin(), learned.leaves.end(), model.leaves);
     for (size_t k = 0; k < learned.leaves.size(); ++k)
-    {
         model.posteriors[k] = posteriorOf(learned.leaves[k]);
-        if (model.posteriors[k])
-            model.known[k / 32] |= 1u << k % 32;
-    }
     std::copy(learned.order.begin(), learned.order.end(), model.order);
     for (int i = 0; i < learned.state.positives; ++i)
         setTemplate(model, learned.order[i], &learned.positives[static_cast<size_t>(i) * PATCH_PIXELS]);
@@ -181,11 +190,24 @@ size_t planFrame(void* block, int cols, int rows, const Settings& s, gpu::Batch&
 }
 
 //! Large windows first: their pixels lie far from each other, so they take longer.
-void appendTiles(const Grid& grid, int object, std::vector<gpu::Tile>& tiles)
+void appendTiles(const Grid& grid, const gpu::ObjectRecord& first, int number, const gpu::Group& group, int contrast,
+                 const Settings& settings, std::vector<gpu::Tile>& tiles)
 {
     for (int s = grid.scales - 1; s >= 0; --s)
-        for (int first = 0; first < grid.scale[s].nx * grid.scale[s].ny; first += gpu::tuning::FERN_WINDOWS)
-            tiles.push_back({object, s, first});
+    {
+        gpu::Tile tile = {};
+        tile.scale = grid.scale[s];
+        tile.number = s;
+        tile.group = number;
+        tile.least = leastContrast(contrast, 2, tile.scale.w, tile.scale.h);
+        tile.points = first.points + static_cast<size_t>(s) * gpu::pointStep(settings);
+        tile.pairs = first.pairs;
+        tile.pointCount = first.pointCount;
+        tile.list = group.list;
+        tile.windows = group.windows;
+        for (; tile.first < tile.scale.nx * tile.scale.ny; tile.first += gpu::tuning::FERN_WINDOWS)
+            tiles.push_back(tile);
+    }
 }
 
 }}} // namespace cv::cuda::tld

@@ -39,6 +39,14 @@ struct ObjectPlan
 };
 ObjectPlan planObject(void* block, const Grid& grid, const Settings& settings);
 
+//! The pixels that ferns look at; no two are the same.
+struct FernPoints
+{
+    std::vector<std::pair<int, int>> points; //!< y, x in FEATURE_UNIT, by rows
+    std::vector<uint32_t> pairs;             //!< ObjectRecord::pairs
+};
+FernPoints pointsOf(const std::vector<Feature>& features);
+
 //! What the host writes: the bytes up to ObjectPlan::written. @param step of the blurred picture.
 std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& features, const ObjectState& state,
                                  const Settings& settings, int step);
@@ -50,8 +58,10 @@ void readModel(const std::vector<uint8_t>& bytes, const Settings& settings, Lear
 //! Fills what belongs to pictures. @return bytes.
 size_t planFrame(void* block, int cols, int rows, const Settings& settings, gpu::Batch& batch);
 
-//! Windows of all objects, in tiles.
-void appendTiles(const Grid& grid, int object, std::vector<gpu::Tile>& tiles);
+//! Windows of a group, in tiles. @param first object of it. @param number of the group. @param contrast of the object that needs
+//! the least.
+void appendTiles(const Grid& grid, const gpu::ObjectRecord& first, int number, const gpu::Group& group, int contrast,
+                 const Settings& settings, std::vector<gpu::Tile>& tiles);
 
 }}} // namespace cv::cuda::tld
 

@@ -103,6 +103,11 @@ static bool isSupported(const ObjectView& object)
     return false;
 }
 
+static void addTo(WindowSums& sums, const Window& window)
+{
+    sums = {sums.x + window.x, sums.y + window.y, sums.w + window.w, sums.h + window.h, sums.count + 1};
+}
+
 //! Single linkage.
 static void cluster(const ObjectView& object, std::vector<Cluster>& clusters)
 {
@@ -124,7 +129,15 @@ static void cluster(const ObjectView& object, std::vector<Cluster>& clusters)
                 if (d[i].accepted && d[i].cluster < 0 && linked(window, d[i].window))
                     d[open[waiting++] = i].cluster = number;
         }
-        clusters.push_back(meanOf(d, count, number));
+        WindowSums windows = {};
+        double score = 0.;
+        for (int i = 0; i < count; ++i)
+            if (d[i].cluster == number)
+            {
+                addTo(windows, d[i].window);
+                score += d[i].conservative;
+            }
+        clusters.push_back(meanOf(windows, score));
     }
 }
 
@@ -139,7 +152,11 @@ void integrate(const Work& work, const ObjectView& object)
     const int count = static_cast<int>(clusters.size());
     const Comparison comparison = compare(state, clusters.data(), count, settings);
     probation(state, comparison, settings);
-    integrate(state, comparison, clusters.data(), count, object.detections, state.detections);
+    WindowSums around = {};
+    for (int i = 0; i < state.detections && state.alive; ++i)
+        if (isAround(object.detections[i], state.box))
+            addTo(around, object.detections[i].window);
+    integrate(state, comparison, clusters.data(), count, around);
 }
 
 }}}} // namespace cv::cuda::tld::cpu

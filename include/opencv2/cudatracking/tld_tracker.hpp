@@ -110,7 +110,8 @@ public:
 };
 
 /** @brief TrackerTLD for several objects in one video: each frame's work (gray values, blur, sums, pyramid) is done once,
-and all objects go through each stage together.
+and all objects go through each stage together. With GpuMat, objects whose boxes had one size when they were added also
+share their windows' codes: sixty-four of one size take a fraction of the time of sixty-four of different sizes.
 
 Each object gives the results that a TrackerTLD of its own would give: the first one with the same seed; the one
 of id k with the seed's k-th series of random numbers. Up to 1,024 objects. What TrackerTLD says on pictures, results,

@@ -1,0 +1,63 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Windows of a code list against the posteriors of an object, which a block has in shared memory where the device has so much.
+#ifndef OPENCV_CUDATRACKING_CUDA_TLD_CODES_HPP
+#define OPENCV_CUDATRACKING_CUDA_TLD_CODES_HPP
+
+#include "../common/shared_memory.hpp"
+#include "tld_block.hpp"
+
+namespace cv { namespace cuda { namespace tld { namespace gpu {
+
+//! Bytes of shared memory for an object's posteriors; 0 where the device has not got so much. @param besides static memory
+inline size_t posteriorBytes(const Settings& settings, size_t besides)
+{
+    const size_t bytes = static_cast<size_t>(leavesOf(settings)) * sizeof(uint16_t);
+    return bytes + besides <= detail::sharedBytesOfBlock() && leavesOf(settings) % 8 == 0 ? bytes : 0;
+}
+//! Blocks that share the windows of one object, so that those of all objects fill the device once.
+inline int partsOf(int objects) { return ::max(1, detail::multiprocessors() / ::max(1, objects)); }
+//! A barrier must follow.
+__device__ __forceinline__ void loadPosteriors(const Settings& settings, const Model& model, uint4* memory)
+{
+#pragma unroll 10
+    for (int k = threadIdx.x; k < leavesOf(settings) / 8; k += tuning::LOOK_UP_THREADS)
+        memory[k] = __ldcg(reinterpret_cast<const uint4*>(model.posteriors) + k);
+}
+
+//! Codes of a window of a list. @tparam TREES,FEATURES of the settings; 0: known later.
+template <int TREES, int FEATURES> class PackedCodes
+{
+public:
+    __device__ void load(const Settings& settings, const CodeList& list, int at)
+    {
+        const uint32_t* from = list.codes + at;
+#pragma unroll
+        for (int k = 0; k < WORDS; ++k, from += list.step)
+            words_[k] = TREES || 2 * k < settings.trees ? __ldg(from) : 0;
+    }
+    __device__ uint32_t leafOf(const Settings& settings, int t) const
+    {
+        const int features = FEATURES ? FEATURES : settings.features;
+        return (static_cast<uint32_t>(t) << features) + CodeList::codeOf(words_[t / 2], t, features);
+    }
+    __device__ uint32_t sum(const Settings& settings, const uint16_t* posteriors) const
+    {
+        uint32_t sum = 0;
+#pragma unroll
+        for (int t = 0; t < MOST; ++t)
+            if (TREES || t < settings.trees)
+                sum += posteriors[leafOf(settings, t)];
+        return sum;
+    }
+
+private:
+    static const int MOST = TREES ? TREES : MAX_TREES, WORDS = (MOST + 1) / 2;
+
+    uint32_t words_[WORDS];
+};
+
+}}}} // namespace cv::cuda::tld::gpu
+
+#endif // OPENCV_CUDATRACKING_CUDA_TLD_CODES_HPP
