@@ -165,10 +165,9 @@ gpu::Form formOf(Part corners, Part& ordered, int& factor)
     if (plus != minus || !corners.empty())
         return gpu::TERMS;
     if (plus == 1) // as EIGHT, whose others cancel each other
-    {
-        ordered.insert(ordered.begin() + 5, ordered[4]);
-        ordered.push_back(ordered[4]);
-    }
+        ordered.insert(ordered.end(), 2, ordered[4]);
+    else if (plus == 2)
+        std::swap(ordered[5], ordered[6]);
     return plus == 1 ? gpu::SIX : plus == 2 ? gpu::EIGHT : gpu::TERMS;
 }
 

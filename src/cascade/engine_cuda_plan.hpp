@@ -56,7 +56,7 @@ struct PackedModel
     gpu::ModelView at(const void* device) const;
 
     gpu::ModelView view; //!< without the pointers, for which there are places in the blob:
-    size_t stages, trees, records[2], terms[2], nodes, leaves, haar, lbp, subsets;
+    size_t stages, trees, records[2], terms[2], fixedLeaves, nodes, leaves, haar, lbp, subsets;
     std::unique_ptr<gpu::Early> early; //!< null: not for pairs
 };
 

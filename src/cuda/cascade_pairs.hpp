@@ -22,19 +22,23 @@ __device__ __forceinline__ uint32_t sharedWord(uint32_t offset)
     return *reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(dynamicMemory) + offset);
 }
 
-//! A record in registers. @param DEVICE it lies in device memory; else among the kernel's parameters.
-template <bool DEVICE, class Record> __device__ __forceinline__ Record copyRecord(const Record* record)
+//! A record in registers. @param from its first 16 bytes. @param step to the next 16 bytes.
+template <class Record> __device__ __forceinline__ Record copyRecord(const uint4* from, int step)
 {
     union
     {
         uint4 words[4];
         Record value;
     } copy;
-    const uint4* const from = reinterpret_cast<const uint4*>(record);
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-        copy.words[i] = DEVICE ? __ldg(from + i) : from[i];
+        copy.words[i] = __ldg(from + i * step);
     return copy.value;
+}
+//! From the kernel's parameters, where records lie whole.
+template <class Record> __device__ __forceinline__ Record copyEarly(const Record* record)
+{
+    return *record;
 }
 
 const int SMALL_TREE = 3; //!< nodes
@@ -107,10 +111,10 @@ struct HaarPairs
         };
 #pragma unroll
         for (int k = 0; k < 8; ++k)
-            if (FORM != SIX || (k != 5 && k != 7))
+            if (FORM != SIX || k < 6)
                 load(k, r.offsets[k]);
         if (FORM == NINE)
-            load(8, r.ninth);
+            load(8, ninthOf(r.kind));
 #pragma unroll
         for (int u = 0; u < U; ++u)
         {
@@ -120,23 +124,25 @@ struct HaarPairs
                                            2 * (c[u][4] + c[u][5] + c[u][6] + c[u][7] - 2 * c[u][8]));
             else
                 sum = (MIDDLE + c[u][0] + c[u][1] - c[u][2] - c[u][3]) +
-                      r.factor * (FORM == SIX ? c[u][4] - c[u][6] : c[u][4] + c[u][5] - c[u][6] - c[u][7]);
+                      r.factor * (FORM == SIX ? c[u][4] - c[u][5] : c[u][4] - c[u][5] + c[u][6] - c[u][7]);
             value[2 * u] = valueOf(sum, false);
             value[2 * u + 1] = valueOf(sum, true);
         }
     }
 
-    /** @param FORM that of the record; FORMS: any. @param window where the pairs' corners are in shared memory.
+    /** @param FORM that of the record; FORMS, SAME: any. @param window where the pairs' corners are in shared memory.
     @param norm,left of the upper and lower windows in turn. */
     template <Form FORM, int U>
     static __device__ __forceinline__ void decide(const Record& r, const Tables& tables, const uint32_t (&window)[U],
                                                   const float (&norm)[2 * U], bool (&left)[2 * U])
     {
         float value[2 * U];
-        if constexpr (FORM == FORMS)
+        if constexpr (FORM == FORMS || FORM == SAME)
         {
-            const int form = r.links & 0xff;
-            if (form == SIX || form == EIGHT)
+            const Form form = formOf(r.kind);
+            if (FORM == SAME && form == SIX)
+                addForm<SIX>(r, window, value);
+            else if (form == SIX || form == EIGHT)
                 addForm<EIGHT>(r, window, value);
             else if (form == NINE)
                 addForm<NINE>(r, window, value);
@@ -205,31 +211,51 @@ struct LbpPairs
     }
 };
 
-//! Sums of a stage for U pairs of a thread.
-template <class Pairs, bool STUMPS, int U> struct PairSums
+//! Coarse sums of a stage for U pairs of a thread.
+template <class Pairs, Trees TREES, int U> struct PairSums
 {
     typedef typename Pairs::Record Record;
 
     uint32_t window[U];
     float norm[2 * U];
-    int64_t sum[2 * U];
+    int sum[2 * U];
 
-    __device__ __forceinline__ void begin(const StageRecord& stage, bool first)
+    __device__ __forceinline__ void begin(int base)
     {
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
-            sum[u] = STUMPS && first ? stage.rights : 0;
+            sum[u] = base;
     }
 
     template <Form FORM> __device__ __forceinline__ void addStump(const Record& record, const Tables& tables)
     {
         bool left[2 * U];
         Pairs::template decide<FORM>(record, tables, window, norm, left);
-        const int64_t gain = record.leaves[0];
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
             if (left[u])
-                sum[u] += gain;
+                sum[u] += record.gain;
+    }
+
+    //! A tree of two nodes. Both are looked at, whatever the root says.
+    template <Form FORM>
+    __device__ __forceinline__ void addTwoNodes(const Record& root, const Record& node, const Tables& tables)
+    {
+        const bool onTheRight = (root.kind & LEAF_ON_THE_RIGHT) != 0;
+        bool leaf[2 * U], left[2 * U];
+        Pairs::template decide<FORM>(root, tables, window, norm, leaf);
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+        {
+            leaf[u] = leaf[u] != onTheRight;
+            if (leaf[u])
+                sum[u] += root.gain;
+        }
+        Pairs::template decide<FORM>(node, tables, window, norm, left);
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+            if (left[u] && !leaf[u])
+                sum[u] += node.gain;
     }
 
     //! A node of a tree. @param at the node where each window is; after a leaf none that is still to come.
@@ -242,7 +268,7 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
         for (int u = 0; u < 2 * U; ++u)
             if (at[u] == n)
             {
-                sum[u] += left[u] ? record.leaves[0] : record.leaves[1]; // 0 where there is a child
+                sum[u] += left[u] ? record.leaves[0] : record.leaves[1];
                 at[u] = left[u] ? leftChild : rightChild;
             }
     }
@@ -260,16 +286,16 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
     {
 #pragma unroll(U == 1 && FORM != TERMS ? 2 : 1)
         for (int t = begin; t < end; ++t)
-            addStump<FORM>(copyRecord<false>(records + t), tables);
+            addStump<FORM>(copyEarly(records + t), tables);
     }
 
     //! With records among the kernel's parameters. All threads of a warp come here together.
     __device__ __forceinline__ void addEarly(const StageRecord& stage, const Record* all, const Tables& tables)
     {
-        begin(stage, true);
+        begin(stage.coarse.base);
         const Record* record = all + stage.firstNode;
         const int count = stage.trees;
-        if constexpr (STUMPS && Pairs::NORM)
+        if constexpr (TREES == STUMPS && Pairs::NORM)
         {
             const int six = stage.ends[0], eight = stage.ends[1], nine = stage.ends[2];
             addEarlyStumps<SIX>(record, 0, six, tables);
@@ -277,8 +303,14 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
             addEarlyStumps<NINE>(record, eight, nine, tables);
             addEarlyStumps<TERMS>(record, nine, count, tables);
         }
-        else if constexpr (STUMPS)
-            addEarlyStumps<FORMS>(record, 0, count, tables);
+        else if constexpr (TREES == STUMPS)
+            addEarlyStumps<SAME>(record, 0, count, tables);
+        else if constexpr (TREES == TWO_NODES)
+        {
+#pragma unroll 1
+            for (int t = 0; t < count; ++t)
+                addTwoNodes<SAME>(copyEarly(record + 2 * t), copyEarly(record + 2 * t + 1), tables);
+        }
         else
         {
             const bool small =
@@ -291,36 +323,47 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
 #pragma unroll 1
                 for (int n = 0; n < nodes; ++n, ++record)
                     if (small || __any_sync(ALL_LANES, anyAt(at, n)))
-                        addNode(copyRecord<false>(record), tables, n, at);
+                        addNode(copyEarly(record), tables, n, at);
             }
         }
     }
 
     //! Every `lanes`th tree from `lane` on, with records in device memory.
-    __device__ __forceinline__ void addShare(const StageRecord& stage, const Record* records, const Tree* trees,
+    __device__ __forceinline__ void addShare(const StageRecord& stage, const RecordsView& records, const Tree* trees,
                                              const Tables& tables, int lane, int lanes)
     {
-        begin(stage, lane == 0);
+        begin(lane == 0 ? stage.coarse.base : 0);
         if (lane >= stage.trees)
             return;
-        const Record* const all = records + stage.firstNode;
+        const auto nodeAt = [&](int node) { return copyRecord<Record>(records.quads + node, records.count); };
         const int each = stage.nodesEach;
-        if (STUMPS)
+        if constexpr (TREES == STUMPS)
         {
-            Record next = copyRecord<true>(all + lane);
+            Record next = nodeAt(stage.firstNode + lane);
 #pragma unroll 2
             for (int t = lane; t < stage.trees; t += lanes)
             {
                 const Record record = next;
                 next =
-                    copyRecord<true>(all + ::min(t + lanes, stage.trees - 1)); // on its way while this one is decided
+                    nodeAt(stage.firstNode + ::min(t + lanes, stage.trees - 1)); // on its way while this one is decided
                 addStump<FORMS>(record, tables);
+            }
+        }
+        else if constexpr (TREES == TWO_NODES)
+        {
+            Record next = nodeAt(stage.firstNode + 2 * lane);
+#pragma unroll 1
+            for (int t = lane; t < stage.trees; t += lanes)
+            {
+                const Record root = next, node = nodeAt(stage.firstNode + 2 * t + 1);
+                next = nodeAt(stage.firstNode + 2 * ::min(t + lanes, stage.trees - 1));
+                addTwoNodes<FORMS>(root, node, tables);
             }
         }
         else if (each > 0 && each <= SMALL_TREE)
         {
             // All nodes of all trees, whether windows get there or not: the next one can be on its way.
-            Record next = copyRecord<true>(all + lane * each);
+            Record next = nodeAt(stage.firstNode + lane * each);
             int n = 0, at[2 * U] = {};
 #pragma unroll 1
             for (int t = lane; t < stage.trees;)
@@ -329,7 +372,7 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
                 const int node = n, tree = t;
                 n = n + 1 < each ? n + 1 : 0;
                 t += n == 0 ? lanes : 0;
-                next = copyRecord<true>(all + ::min(t, stage.trees - 1) * each + n);
+                next = nodeAt(stage.firstNode + ::min(t, stage.trees - 1) * each + n);
                 addNode(record, tables, node, at);
                 if (t != tree)
                 {
@@ -349,11 +392,53 @@ template <class Pairs, bool STUMPS, int U> struct PairSums
 #pragma unroll 1
                 for (int n = 0; n < tree.y; ++n)
                     if (anyAt(at, n))
-                        addNode(copyRecord<true>(records + tree.x + n), tables, n, at);
+                        addNode(nodeAt(tree.x + n), tables, n, at);
             }
         }
     }
 };
+
+//! Sums of an upper and a lower window in fixed point.
+struct FullSums
+{
+    int64_t sum[2];
+};
+
+/** Every `lanes`th tree of a stage from `lane` on, with the leaves in full, whatever the trees are. Hardly ever needed, so that it is kept
+out of the way. */
+template <class Pairs>
+__device__ __noinline__ FullSums fullShare(const ModelView& model, int shift, int stage, uint32_t window, float2 norms,
+                                           int lane, int lanes)
+{
+    const StageRecord& s = model.stage[stage];
+    const RecordsView& records = model.records[shift];
+    const Tables tables = {model.terms[shift], model.subsets};
+    const uint32_t windows[1] = {window};
+    const float norm[2] = {norms.x, norms.y};
+    FullSums full = {{0, 0}};
+#pragma unroll 1
+    for (int t = lane; t < s.trees; t += lanes)
+    {
+        const int2 tree = __ldg(reinterpret_cast<const int2*>(model.trees + s.firstTree + t));
+        int at[2] = {0, 0};
+#pragma unroll 1
+        for (int n = 0; n < tree.y; ++n)
+        {
+            const typename Pairs::Record record = copyRecord<typename Pairs::Record>(records.quads + tree.x + n, records.count);
+            const longlong2 leaves = __ldg(reinterpret_cast<const longlong2*>(model.fixedLeaves) + tree.x + n);
+            bool left[2];
+            Pairs::template decide<FORMS>(record, tables, windows, norm, left);
+#pragma unroll
+            for (int k = 0; k < 2; ++k)
+                if (at[k] == n)
+                {
+                    full.sum[k] += left[k] ? leaves.x : leaves.y; // 0 where there is a child
+                    at[k] = record.links >> (left[k] ? 8 : 16) & 0xff;
+                }
+        }
+    }
+    return full;
+}
 
 }}}} // namespace cv::cuda::cascade::gpu
 
