@@ -41,6 +41,16 @@ template <class Record> __device__ __forceinline__ Record copyEarly(const Record
     return *record;
 }
 
+//! Adds for some threads, in one instruction: the compiler would select between the gain and 0, and add that.
+__device__ __forceinline__ void addIf(bool condition, int gain, int& sum)
+{
+#ifdef __CUDA_ARCH__
+    asm("{ .reg .pred p; setp.ne.s32 p, %1, 0; @p add.s32 %0, %0, %2; }" : "+r"(sum) : "r"(static_cast<int>(condition)), "r"(gain));
+#else
+    sum += condition ? gain : 0;
+#endif
+}
+
 const int SMALL_TREE = 3; //!< nodes
 
 //! What a model's features are evaluated with, beside their records.
@@ -233,8 +243,7 @@ template <class Pairs, Trees TREES, int U> struct PairSums
         Pairs::template decide<FORM>(record, tables, window, norm, left);
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
-            if (left[u])
-                sum[u] += record.gain;
+            addIf(left[u], record.gain, sum[u]);
     }
 
     //! A tree of two nodes. Both are looked at, whatever the root says.
@@ -248,14 +257,12 @@ template <class Pairs, Trees TREES, int U> struct PairSums
         for (int u = 0; u < 2 * U; ++u)
         {
             leaf[u] = leaf[u] != onTheRight;
-            if (leaf[u])
-                sum[u] += root.gain;
+            addIf(leaf[u], root.gain, sum[u]);
         }
         Pairs::template decide<FORM>(node, tables, window, norm, left);
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
-            if (left[u] && !leaf[u])
-                sum[u] += node.gain;
+            addIf(left[u] && !leaf[u], node.gain, sum[u]);
     }
 
     //! A node of a tree. @param at the node where each window is; after a leaf none that is still to come.
@@ -284,7 +291,7 @@ template <class Pairs, Trees TREES, int U> struct PairSums
     template <Form FORM>
     __device__ __forceinline__ void addEarlyStumps(const Record* records, int begin, int end, const Tables& tables)
     {
-#pragma unroll(U == 1 && FORM != TERMS ? 2 : 1)
+#pragma unroll(FORM != TERMS ? 2 : 1)
         for (int t = begin; t < end; ++t)
             addStump<FORM>(copyEarly(records + t), tables);
     }
