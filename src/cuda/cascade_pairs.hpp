@@ -291,7 +291,7 @@ template <class Pairs, Trees TREES, int U> struct PairSums
     template <Form FORM>
     __device__ __forceinline__ void addEarlyStumps(const Record* records, int begin, int end, const Tables& tables)
     {
-#pragma unroll(FORM != TERMS ? 2 : 1)
+#pragma unroll((U == 1 || !Pairs::NORM) && FORM != TERMS ? 2 : 1)
         for (int t = begin; t < end; ++t)
             addStump<FORM>(copyEarly(records + t), tables);
     }
@@ -300,7 +300,8 @@ template <class Pairs, Trees TREES, int U> struct PairSums
     __device__ __forceinline__ void addEarly(const StageRecord& stage, const Record* all, const Tables& tables)
     {
         begin(stage.coarse.base);
-        const Record* record = all + stage.firstNode;
+        // The sign of a norm is a zero that the compiler does not know: loads by uniform registers go through a cache that is too small.
+        const Record* record = all + (stage.firstNode + (__float_as_uint(norm[0]) >> 31));
         const int count = stage.trees;
         if constexpr (TREES == STUMPS && Pairs::NORM)
         {

@@ -8,7 +8,7 @@
 namespace cv { namespace cuda { namespace cascade { namespace gpu { namespace tuning {
 
 // The pyramid: a block's rectangle. 27 us at 1080p and a factor of 1.1; four rows of a thread at a time instead of two: 34.
-const int RESIZE_COLS = 128, RESIZE_ROWS = 32, RESIZE_WARPS = 8;
+const int RESIZE_COLS = 128, RESIZE_ROWS = 32, RESIZE_WARPS = 4;
 
 // Classify. 3 blocks of 256 threads leave 80 registers a thread and 75 KB a block on compute capability 9.0. Times are of an H200,
 // 1080p, factor 1.1, 2026-11-21.
