@@ -129,6 +129,7 @@ struct Pairs
         const int row = pair >> shape.columnBits, column = pair & (shape.cols - 1);
         return tile.job.layout.tables + 4 * (2 * row * shape.windowStep() + column);
     }
+    __device__ __forceinline__ int bankOf(int pair) const { return windowAt(pair) >> 2 & 31; }
     __device__ __forceinline__ int windowOf(int pair, int lower) const
     {
         const Shape& shape = tile.shape;
@@ -185,25 +186,65 @@ __device__ __forceinline__ void skipInRow(const Tile& t, int row, const bool (&p
     __syncwarp(); // the notes, for what is found at once
 }
 
-//! What is left of a row of pairs goes to the tile's list.
-template <int U> __device__ __forceinline__ void listRow(const Tile& t, int row, const bool (&alive)[2 * U])
+/** What is left of a row of pairs goes to the tile's list. It has a column for each bank of shared memory, so that warps can take pairs whose
+loads meet no conflict; neighbouring pairs are in neighbouring banks. */
+template <int U> __device__ __forceinline__ void listRow(const Pairs& p, int row, const bool (&alive)[2 * U])
 {
-    const int lane = threadIdx.x & 31;
+    const Tile& t = p.tile;
+    const int pair = (row << t.shape.columnBits) + static_cast<int>(threadIdx.x & 31), bank = p.bankOf(pair);
+    int count = 0;
 #pragma unroll
     for (int u = 0; u < U; ++u)
-    {
-        const int pair = (row << t.shape.columnBits) + lane + 32 * u;
-        const bool left = alive[2 * u] || alive[2 * u + 1];
-        const uint32_t some = __ballot_sync(ALL_LANES, left);
-        int first = 0;
-        if (lane == 0 && some)
-            first = atomicAdd(&t.shared.counts[0], __popc(some));
-        first = __shfl_sync(ALL_LANES, first, 0);
-        if (left)
-            t.lists[first + __popc(some & ((1u << lane) - 1u))] =
-                static_cast<uint16_t>(pair | alive[2 * u] << 14 | alive[2 * u + 1] << 15);
-    }
+        count += alive[2 * u] || alive[2 * u + 1] ? 1 : 0;
+    if (count == 0)
+        return;
+    uint16_t* to = t.lists + 32 * atomicAdd(&t.shared.banks[bank], count) + bank;
+#pragma unroll
+    for (int u = 0; u < U; ++u)
+        if (alive[2 * u] || alive[2 * u + 1])
+        {
+            *to = static_cast<uint16_t>((pair + 32 * u) | alive[2 * u] << 14 | alive[2 * u + 1] << 15);
+            to += 32;
+        }
 }
+
+/** A tile's list in the order in which warps take it: row by row, without the gaps. A lane knows a row. */
+struct Rows
+{
+    uint32_t banks; //!< that have a pair in this lane's row
+    int end;        //!< pairs up to the row's end
+
+    __device__ __forceinline__ explicit Rows(const Shared& shared) : banks(0)
+    {
+        const int lane = threadIdx.x & 31, count = shared.banks[lane];
+#pragma unroll 8
+        for (int row = 0; row < 32; ++row)
+        {
+            const uint32_t some = __ballot_sync(ALL_LANES, count > row);
+            banks = lane == row ? some : banks;
+        }
+        end = static_cast<int>(scanWarp(__popc(banks), lane));
+    }
+    __device__ __forceinline__ int count() const { return __shfl_sync(ALL_LANES, end, 31); }
+    //! Where pair `index` of the order is in the list. All lanes of a warp come here together.
+    __device__ __forceinline__ int placeOf(int index) const
+    {
+        int row = 0, bank = 0;
+#pragma unroll
+        for (int d = 16; d > 0; d /= 2)
+            row += __shfl_sync(ALL_LANES, end, row + d - 1) <= index ? d : 0;
+        const uint32_t some = __shfl_sync(ALL_LANES, banks, row);
+        int left = index - __shfl_sync(ALL_LANES, end, row) + __popc(some); // pairs before it in the row
+#pragma unroll
+        for (int d = 16; d > 0; d /= 2)
+        {
+            const int below = __popc(some >> bank & ((1u << d) - 1u));
+            bank += left >= below ? d : 0;
+            left -= left >= below ? below : 0;
+        }
+        return 32 * row + (bank & 31);
+    }
+};
 
 //! Sums of a stage in full, of a pair that `lanes` lanes share. All lanes of a warp come here together.
 template <class Kind>
@@ -288,7 +329,7 @@ template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseR
     for (int k = 0; k < 2 && s == 0 && lane == 0; ++k) // no window has contrast
         noteFails(t, 2 * row + k, 0);
     if (__any_sync(ALL_LANES, any))
-        listRow<U>(t, row, alive);
+        listRow<U>(p, row, alive);
 }
 
 /** Up to 32 pairs of this warp, in `list`, through all stages from `first` on. Pairs that are left are put to the front of the list
@@ -358,17 +399,22 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
 template <class Kind, Trees TREES> __device__ __forceinline__ void sparseStages(const Pairs& p)
 {
     const Tile& t = p.tile;
-    const int lane = threadIdx.x & 31, count = t.shared.counts[0];
+    const int lane = threadIdx.x & 31;
+    const Rows rows(t.shared);
+    const int count = rows.count();
+    volatile uint16_t* const list = t.listOf(1) + (threadIdx.x & ~31); // this warp's
     for (;;)
     {
         int first = 0;
         if (lane == 0)
             first = atomicAdd(&t.shared.counts[1], tuning::SPARSE_PAIRS);
         first = __shfl_sync(ALL_LANES, first, 0);
-        const int taken = __popc(__ballot_sync(ALL_LANES, lane < tuning::SPARSE_PAIRS && first + lane < count));
-        if (taken == 0)
+        if (first >= count)
             return;
-        sparsePairs<Kind, TREES>(p, p.early.dense, t.lists + first, taken);
+        const int taken = ::min(count - first, tuning::SPARSE_PAIRS);
+        list[lane] = t.lists[rows.placeOf(first + ::min(lane, taken - 1))];
+        __syncwarp(); // the list
+        sparsePairs<Kind, TREES>(p, p.early.dense, list, taken);
     }
 }
 
