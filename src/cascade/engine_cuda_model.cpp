@@ -284,6 +284,8 @@ bool beginEarly(const Model& model, gpu::Early& early)
            endOf(model, model.stages[early.stages]) <= tuning::EARLY_NODES)
         ++early.stages;
     early.dense = std::min(early.stages, model.kind == HAAR ? tuning::DENSE_STAGES_HAAR : tuning::DENSE_STAGES_LBP);
+    early.rounds = model.kind == HAAR ? tuning::ROUNDS_HAAR : tuning::ROUNDS_LBP;
+    early.roundStages = model.kind == HAAR ? tuning::ROUND_STAGES_HAAR : tuning::ROUND_STAGES_LBP;
     return early.stages > 0;
 }
 

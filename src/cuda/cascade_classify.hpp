@@ -184,6 +184,7 @@ struct Early
 {
     int stages; //!< that are here
     int dense;  //!< those that all windows of a tile go through, side by side
+    int rounds, roundStages; //!< after the dense stages, so many times so many, with what is left dealt out anew; then all others
     StageRecord stage[tuning::EARLY_STAGES];
     uint4 nodes[2][tuning::EARLY_NODES][4]; //!< by step - 1
 };

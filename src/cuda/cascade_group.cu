@@ -153,15 +153,15 @@ __global__ void __launch_bounds__(PAIR_THREADS) link(const __grid_constant__ Gro
         {
             int others[BATCH], above[BATCH];
 #pragma unroll
-            for (int n = 0; n < BATCH; ++n) // fewer in the end: the last one again
+            for (int n = 0; n < BATCH; ++n)
             {
-                others[n] = similar ? first + (__ffsll(static_cast<long long>(similar)) - 1) * tuning::PAIR_WARPS : others[::max(n - 1, 0)];
-                above[n] = __ldcg(parents + others[n]);
+                others[n] = similar ? first + (__ffsll(static_cast<long long>(similar)) - 1) * tuning::PAIR_WARPS : -1;
+                above[n] = __ldcg(parents + ::max(others[n], 0));
                 similar &= similar - 1;
             }
 #pragma unroll
             for (int n = 0; n < BATCH; ++n)
-                if (above[n] != root)
+                if (others[n] >= 0 && above[n] != root)
                     root = join(parents, root, others[n]);
         }
     }

@@ -198,7 +198,7 @@ template <int U> __device__ __forceinline__ void listRow(const Pairs& p, int row
         count += alive[2 * u] || alive[2 * u + 1] ? 1 : 0;
     if (count == 0)
         return;
-    uint16_t* to = t.lists + 32 * atomicAdd(&t.shared.banks[bank], count) + bank;
+    uint16_t* to = t.lists + 32 * atomicAdd(&t.shared.banks[0][bank], count) + bank;
 #pragma unroll
     for (int u = 0; u < U; ++u)
         if (alive[2 * u] || alive[2 * u + 1])
@@ -214,9 +214,10 @@ struct Rows
     uint32_t banks; //!< that have a pair in this lane's row
     int end;        //!< pairs up to the row's end
 
-    __device__ __forceinline__ explicit Rows(const Shared& shared) : banks(0)
+    //! @param counts of pairs, by banks
+    __device__ __forceinline__ explicit Rows(const int (&counts)[32]) : banks(0)
     {
-        const int lane = threadIdx.x & 31, count = shared.banks[lane];
+        const int lane = threadIdx.x & 31, count = counts[lane];
 #pragma unroll 8
         for (int row = 0; row < 32; ++row)
         {
@@ -288,12 +289,13 @@ template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseR
         const int column = lane + 32 * u;
         const float2 norms = Kind::NORM ? p.normsOf(first + column) : float2{1.f, 1.f};
         sums.window[u] = p.windowAt(first) + 4 * column;
-        sums.norm[2 * u] = norms.x;
-        sums.norm[2 * u + 1] = norms.y;
 #pragma unroll
         for (int k = 0; k < 2; ++k)
         {
-            alive[2 * u + k] = column < t.cols && 2 * row + k < t.rows && (!Kind::NORM || sums.norm[2 * u + k] != 0.f);
+            const float norm = k == 0 ? norms.x : norms.y;
+            const bool has = column < t.cols && 2 * row + k < t.rows; // else norms were not written
+            sums.norm[2 * u + k] = has ? norm : 0.f;
+            alive[2 * u + k] = has && sums.norm[2 * u + k] != 0.f;
             any = any || alive[2 * u + k];
         }
     }
@@ -332,15 +334,15 @@ template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseR
         listRow<U>(p, row, alive);
 }
 
-/** Up to 32 pairs of this warp, in `list`, through all stages from `first` on. Pairs that are left are put to the front of the list
-after each stage. */
+/** Up to 32 pairs of this warp, in `list`, through stages from `first` to before `end`. Pairs that are left are put to the front of the
+list after each stage. @return how many. */
 template <class Kind, Trees TREES>
-__device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile uint16_t* list, int count)
+__device__ __forceinline__ int sparsePairs(const Pairs& p, int first, int end, volatile uint16_t* list, int count)
 {
     const Tile& t = p.tile;
     const ModelView& model = t.job.model;
     const int stages = model.stages;
-    for (int s = first; s < stages && count > 0; ++s)
+    for (int s = first; s < end && count > 0; ++s)
     {
         const int bits = ::min(__clz(count - 1) - 27, 5), lanes = 1 << bits; // so many lanes a pair
         const int thread = threadIdx.x & 31, lane = thread & (lanes - 1), slot = thread >> bits;
@@ -394,27 +396,55 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
         __syncwarp(); // the list
         count = __popc(some);
     }
+    return count;
 }
 
+/** All stages after the dense ones, in rounds: warps deal the list among themselves, as evenly as they can, and what is left of it goes to
+the next round's list. */
 template <class Kind, Trees TREES> __device__ __forceinline__ void sparseStages(const Pairs& p)
 {
     const Tile& t = p.tile;
-    const int lane = threadIdx.x & 31;
-    const Rows rows(t.shared);
-    const int count = rows.count();
-    volatile uint16_t* const list = t.listOf(1) + (threadIdx.x & ~31); // this warp's
-    for (;;)
+    const int lane = threadIdx.x & 31, stages = t.job.model.stages;
+    volatile uint16_t* const own = t.lists + t.windows() + (threadIdx.x & ~31); // of this warp
+    int s = p.early.dense;
+    for (int round = 0;; ++round)
     {
-        int first = 0;
-        if (lane == 0)
-            first = atomicAdd(&t.shared.counts[1], tuning::SPARSE_PAIRS);
-        first = __shfl_sync(ALL_LANES, first, 0);
-        if (first >= count)
+        const int turn = round % 3, next = (round + 1) % 3, spent = (round + 2) % 3;
+        const int end = round < p.early.rounds ? ::min(s + p.early.roundStages, stages) : stages;
+        const uint16_t* const list = t.lists + (round & 1) * (t.windows() / 2);
+        uint16_t* const left = t.lists + (~round & 1) * (t.windows() / 2);
+        const Rows rows(t.shared.banks[turn]);
+        const int count = rows.count();
+        if (count == 0)
             return;
-        const int taken = ::min(count - first, tuning::SPARSE_PAIRS);
-        list[lane] = t.lists[rows.placeOf(first + ::min(lane, taken - 1))];
-        __syncwarp(); // the list
-        sparsePairs<Kind, TREES>(p, p.early.dense, list, taken);
+        int each = tuning::LEAST_PAIRS;
+        while (each < 32 && each * WARPS < count)
+            each *= 2;
+        for (;;)
+        {
+            int first = 0;
+            if (lane == 0)
+                first = atomicAdd(&t.shared.counts[turn], each);
+            first = __shfl_sync(ALL_LANES, first, 0);
+            if (first >= count)
+                break;
+            int taken = ::min(count - first, each);
+            own[lane] = list[rows.placeOf(first + ::min(lane, taken - 1))];
+            __syncwarp(); // the list
+            taken = sparsePairs<Kind, TREES>(p, s, end, own, taken);
+            if (end < stages && lane < taken)
+            {
+                const uint16_t entry = own[lane];
+                const int bank = p.bankOf(entry & 0x3fff);
+                left[32 * atomicAdd(&t.shared.banks[next][bank], 1) + bank] = entry;
+            }
+        }
+        if (end == stages)
+            return;
+        s = end;
+        if (threadIdx.x < 32)
+            t.shared.banks[spent][lane] = t.shared.counts[spent] = 0; // read before the last barrier
+        __syncthreads(); // the next list
     }
 }
 

@@ -300,7 +300,8 @@ template <class Pairs, Trees TREES, int U> struct PairSums
     __device__ __forceinline__ void addEarly(const StageRecord& stage, const Record* all, const Tables& tables)
     {
         begin(stage.coarse.base);
-        // The sign of a norm is a zero that the compiler does not know: loads by uniform registers go through a cache that is too small.
+        // The sign of a norm is a zero that the compiler does not know: loads by uniform registers go through a cache that is too
+        // small (alt: 682 us instead of 661).
         const Record* record = all + (stage.firstNode + (__float_as_uint(norm[0]) >> 31));
         const int count = stage.trees;
         if constexpr (TREES == STUMPS && Pairs::NORM)

@@ -19,7 +19,8 @@ const int PAIR_PIXELS = 192; //!< columns of their patches, at most
 //! Stages that all windows of a tile go through, side by side. Two for alt: 828 us instead of 759; three for LBP: 305 instead of 293.
 const int DENSE_STAGES_HAAR = 3, DENSE_STAGES_LBP = 2;
 const int EARLY_STAGES = 8, EARLY_NODES = 224; //!< kernels have at most 32,764 bytes of parameters
-const int SPARSE_PAIRS = 32;                   //!< that a warp takes from the list; 16: 906 us instead of 759 (alt)
+const int ROUNDS_HAAR = 5, ROUNDS_LBP = 1, ROUND_STAGES_HAAR = 1, ROUND_STAGES_LBP = 3;
+const int LEAST_PAIRS = 4; //!< that a warp takes from a list at a time
 //! Tiles for a window a thread; columns are powers of two up to 64 (a row's windows are bits of a word).
 const int TILES[][2] = {{64, 32}, {64, 16}, {32, 16}, {32, 8}, {16, 8}, {16, 4}, {8, 4}, {8, 2}, {8, 1}};
 const int MAX_WINDOWS = 2048;
