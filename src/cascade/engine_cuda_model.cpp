@@ -17,8 +17,6 @@ using gpu::Layout;
 using gpu::Shape;
 namespace tuning = gpu::tuning;
 
-const int64_t COARSE_LIMIT = 1 << 30; //!< that coarse sums keep below
-
 // --- tiles that fit --------------------------------------------------------------------------------------------------
 
 Shape shapeOf(const Model& model, int step, int cols, int rows)
@@ -105,34 +103,6 @@ gpu::Trees treesOf(const Model& model)
         return gpu::STUMPS;
     const bool two = std::all_of(model.trees.begin(), model.trees.end(), [](const Tree& t) { return t.nodes == 2; });
     return two && model.kind == HAAR ? gpu::TWO_NODES : gpu::ANY_TREES;
-}
-
-//! Bits that leaves of a stage lose, so that sums fit 32 bits.
-int lostBits(const Model& model, const Stage& stage)
-{
-    for (int bits = 0;; ++bits)
-    {
-        int64_t most = 0;
-        for (int t = stage.firstTree; t < stage.firstTree + stage.trees; ++t)
-        {
-            const int64_t* const leaves = model.fixedLeaves.data() + model.trees[t].firstNode + t;
-            int64_t largest = 0;
-            for (int k = 0; k <= model.trees[t].nodes; ++k)
-                largest = std::max(largest, std::abs(leaves[k] >> bits));
-            most += largest;
-        }
-        if (most < COARSE_LIMIT)
-            return bits;
-    }
-}
-
-/** The full sum is 2^bits times the coarse one, plus 0 to 2^bits - 1 for each tree. */
-gpu::Coarse coarseOf(const Stage& stage, int bits)
-{
-    const int64_t lost = ((static_cast<int64_t>(1) << bits) - 1), limit = COARSE_LIMIT;
-    const auto roundUp = [&](int64_t sum) { return std::max(-limit, std::min((sum + lost) >> bits, limit)); };
-    const int64_t passes = roundUp(stage.fixedThreshold), low = roundUp(stage.fixedThreshold - stage.trees * lost);
-    return {0, static_cast<int>(low), static_cast<uint32_t>(passes - low)};
 }
 
 //! Records of a model's nodes, tree by tree, and the leaves in full: left and right.
@@ -247,7 +217,8 @@ struct Records
         const auto form = [](const Packed& tree)
         { return gpu::formOf(tree.records[0].kind) * 256 + gpu::formOf(tree.records.back().kind); };
         if (trees != gpu::ANY_TREES)
-            std::stable_sort(all.begin(), all.end(), [&](const Packed& a, const Packed& b) { return form(a) < form(b); });
+            std::stable_sort(all.begin(), all.end(),
+                             [&](const Packed& a, const Packed& b) { return form(a) < form(b); });
         for (const Packed& tree : all)
         {
             to.records.insert(to.records.end(), tree.records.begin(), tree.records.end());
@@ -284,8 +255,6 @@ bool beginEarly(const Model& model, gpu::Early& early)
            endOf(model, model.stages[early.stages]) <= tuning::EARLY_NODES)
         ++early.stages;
     early.dense = std::min(early.stages, model.kind == HAAR ? tuning::DENSE_STAGES_HAAR : tuning::DENSE_STAGES_LBP);
-    early.rounds = model.kind == HAAR ? tuning::ROUNDS_HAAR : tuning::ROUNDS_LBP;
-    early.roundStages = model.kind == HAAR ? tuning::ROUND_STAGES_HAAR : tuning::ROUND_STAGES_LBP;
     return early.stages > 0;
 }
 

@@ -44,6 +44,11 @@ bool canPair(const Model& model, std::vector<std::vector<Part>>& parts);
 //! Corners in the order of a form. @return TERMS: none fits.
 gpu::Form formOf(Part corners, Part& ordered, int& factor);
 
+//! Bits that the leaves of a stage lose, so that sums fit 32 bits.
+int lostBits(const Model& model, const Stage& stage);
+//! What coarse sums tell: the full one is 2^bits times that, plus 0 to 2^bits - 1 for each tree.
+gpu::Coarse coarseOf(const Stage& stage, int bits);
+
 //! A model as kernels read it.
 struct PackedModel
 {

@@ -173,8 +173,8 @@ struct StageRecord
     int shift;
     int64_t fixedThreshold;
     Coarse coarse;
-    int ends[3];    //!< stumps for pairs come in the order of their forms: where SIX, EIGHT and NINE end
-    int nodesEach;  //!< of all trees; 0: they differ
+    int ends[3];   //!< stumps for pairs come in the order of their forms: where SIX, EIGHT and NINE end
+    int nodesEach; //!< of all trees; 0: they differ
     float threshold;
     int unused;
 };
@@ -184,7 +184,6 @@ struct Early
 {
     int stages; //!< that are here
     int dense;  //!< those that all windows of a tile go through, side by side
-    int rounds, roundStages; //!< after the dense stages, so many times so many, with what is left dealt out anew; then all others
     StageRecord stage[tuning::EARLY_STAGES];
     uint4 nodes[2][tuning::EARLY_NODES][4]; //!< by step - 1
 };
@@ -208,7 +207,7 @@ struct ModelView
     const Tree* trees;
     RecordsView records[2];     //!< of nodes, by step - 1
     const int64_t* fixedLeaves; //!< left and right of each record
-    const Term* terms[2];   //!< by step - 1
+    const Term* terms[2];       //!< by step - 1
     const Node* nodes;
     const float* leaves;
     const HaarFeature* haar;

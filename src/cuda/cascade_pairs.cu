@@ -6,7 +6,7 @@
 // first stages, whose records are kernel parameters: loads meet no bank conflicts, and offsets are operands. What is
 // left goes to a list of the tile. Sparse: a warp takes up to 32 pairs from the list through all other stages; as they get
 // fewer, 2 to 32 lanes share a pair, each with other trees: sums are integers, so they have no order.
-#include "cascade_pairs.hpp"
+#include "cascade_pair_sums.hpp"
 #include "cascade_tables.hpp"
 #include "cascade_tile.hpp"
 #include "../common/launch.hpp"
@@ -186,34 +186,39 @@ __device__ __forceinline__ void skipInRow(const Tile& t, int row, const bool (&p
     __syncwarp(); // the notes, for what is found at once
 }
 
-/** What is left of a row of pairs goes to the tile's list. It has a column for each bank of shared memory, so that warps can take pairs whose
-loads meet no conflict; neighbouring pairs are in neighbouring banks. */
-template <int U> __device__ __forceinline__ void listRow(const Pairs& p, int row, const bool (&alive)[2 * U])
+/** What is left of a row of pairs goes to the tile's list. @param BANKS the list has a column for each bank of shared memory, so that warps can
+take pairs whose loads meet no conflict; neighbouring pairs are in neighbouring banks. */
+template <bool BANKS, int U>
+__device__ __forceinline__ void listRow(const Pairs& p, int row, const bool (&alive)[2 * U])
 {
     const Tile& t = p.tile;
-    const int pair = (row << t.shape.columnBits) + static_cast<int>(threadIdx.x & 31), bank = p.bankOf(pair);
-    int count = 0;
+    const int lane = threadIdx.x & 31, first = (row << t.shape.columnBits) + lane, bank = p.bankOf(first);
 #pragma unroll
     for (int u = 0; u < U; ++u)
-        count += alive[2 * u] || alive[2 * u + 1] ? 1 : 0;
-    if (count == 0)
-        return;
-    uint16_t* to = t.lists + 32 * atomicAdd(&t.shared.banks[0][bank], count) + bank;
-#pragma unroll
-    for (int u = 0; u < U; ++u)
-        if (alive[2 * u] || alive[2 * u + 1])
+    {
+        const bool left = alive[2 * u] || alive[2 * u + 1];
+        int place = 0;
+        if (BANKS && left)
+            place = 32 * atomicAdd(&t.shared.banks[bank], 1) + bank;
+        if (!BANKS)
         {
-            *to = static_cast<uint16_t>((pair + 32 * u) | alive[2 * u] << 14 | alive[2 * u + 1] << 15);
-            to += 32;
+            const uint32_t some = __ballot_sync(ALL_LANES, left);
+            if (lane == 0 && some)
+                place = atomicAdd(&t.shared.counts[0], __popc(some));
+            place = __shfl_sync(ALL_LANES, place, 0) + __popc(some & ((1u << lane) - 1u));
         }
+        if (left)
+            t.lists[place] = static_cast<uint16_t>((first + 32 * u) | alive[2 * u] << 14 | alive[2 * u + 1] << 15);
+    }
 }
 
-/** A tile's list in the order in which warps take it: row by row, without the gaps. A lane knows a row. */
+//! A list with banks in the order in which warps take it: row by row, without the gaps. A lane knows a row.
 struct Rows
 {
     uint32_t banks; //!< that have a pair in this lane's row
     int end;        //!< pairs up to the row's end
 
+    __device__ __forceinline__ Rows() : banks(0), end(0) {}
     //! @param counts of pairs, by banks
     __device__ __forceinline__ explicit Rows(const int (&counts)[32]) : banks(0)
     {
@@ -331,18 +336,18 @@ template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseR
     for (int k = 0; k < 2 && s == 0 && lane == 0; ++k) // no window has contrast
         noteFails(t, 2 * row + k, 0);
     if (__any_sync(ALL_LANES, any))
-        listRow<U>(p, row, alive);
+        listRow<Kind::BANKS, U>(p, row, alive);
 }
 
-/** Up to 32 pairs of this warp, in `list`, through stages from `first` to before `end`. Pairs that are left are put to the front of the
-list after each stage. @return how many. */
+/** Up to 32 pairs of this warp, in `list`, through all stages from `first` on. Pairs that are left are put to the front of the list
+after each stage. */
 template <class Kind, Trees TREES>
-__device__ __forceinline__ int sparsePairs(const Pairs& p, int first, int end, volatile uint16_t* list, int count)
+__device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile uint16_t* list, int count)
 {
     const Tile& t = p.tile;
     const ModelView& model = t.job.model;
     const int stages = model.stages;
-    for (int s = first; s < end && count > 0; ++s)
+    for (int s = first; s < stages && count > 0; ++s)
     {
         const int bits = ::min(__clz(count - 1) - 27, 5), lanes = 1 << bits; // so many lanes a pair
         const int thread = threadIdx.x & 31, lane = thread & (lanes - 1), slot = thread >> bits;
@@ -367,12 +372,8 @@ __device__ __forceinline__ int sparsePairs(const Pairs& p, int first, int end, v
                 for (int k = 0; k < 2; ++k)
                     sums.sum[k] += __shfl_xor_sync(ALL_LANES, sums.sum[k], d);
         }
-        bool pass[2], open = false;
-        for (int k = 0; k < 2; ++k)
-        {
-            pass[k] = coarse.passes(sums.sum[k]);
-            open = open || coarse.isOpen(sums.sum[k]);
-        }
+        bool pass[2] = {coarse.passes(sums.sum[0]), coarse.passes(sums.sum[1])};
+        const bool open = coarse.isOpen(sums.sum[0]) || coarse.isOpen(sums.sum[1]);
         const bool last = s == stages - 1, mine = lane == 0 && slot < count;
         FullSums full;
         if (last || __any_sync(ALL_LANES, open && slot < count))
@@ -396,55 +397,27 @@ __device__ __forceinline__ int sparsePairs(const Pairs& p, int first, int end, v
         __syncwarp(); // the list
         count = __popc(some);
     }
-    return count;
 }
 
-/** All stages after the dense ones, in rounds: warps deal the list among themselves, as evenly as they can, and what is left of it goes to
-the next round's list. */
 template <class Kind, Trees TREES> __device__ __forceinline__ void sparseStages(const Pairs& p)
 {
     const Tile& t = p.tile;
-    const int lane = threadIdx.x & 31, stages = t.job.model.stages;
-    volatile uint16_t* const own = t.lists + t.windows() + (threadIdx.x & ~31); // of this warp
-    int s = p.early.dense;
-    for (int round = 0;; ++round)
+    const int lane = threadIdx.x & 31;
+    const Rows rows = Kind::BANKS ? Rows(t.shared.banks) : Rows();
+    const int count = Kind::BANKS ? rows.count() : t.shared.counts[0];
+    volatile uint16_t* const own = t.listOf(1) + (threadIdx.x & ~31); // of this warp
+    for (;;)
     {
-        const int turn = round % 3, next = (round + 1) % 3, spent = (round + 2) % 3;
-        const int end = round < p.early.rounds ? ::min(s + p.early.roundStages, stages) : stages;
-        const uint16_t* const list = t.lists + (round & 1) * (t.windows() / 2);
-        uint16_t* const left = t.lists + (~round & 1) * (t.windows() / 2);
-        const Rows rows(t.shared.banks[turn]);
-        const int count = rows.count();
-        if (count == 0)
+        int first = 0;
+        if (lane == 0)
+            first = atomicAdd(&t.shared.counts[1], tuning::SPARSE_PAIRS);
+        first = __shfl_sync(ALL_LANES, first, 0);
+        if (first >= count)
             return;
-        int each = tuning::LEAST_PAIRS;
-        while (each < 32 && each * WARPS < count)
-            each *= 2;
-        for (;;)
-        {
-            int first = 0;
-            if (lane == 0)
-                first = atomicAdd(&t.shared.counts[turn], each);
-            first = __shfl_sync(ALL_LANES, first, 0);
-            if (first >= count)
-                break;
-            int taken = ::min(count - first, each);
-            own[lane] = list[rows.placeOf(first + ::min(lane, taken - 1))];
-            __syncwarp(); // the list
-            taken = sparsePairs<Kind, TREES>(p, s, end, own, taken);
-            if (end < stages && lane < taken)
-            {
-                const uint16_t entry = own[lane];
-                const int bank = p.bankOf(entry & 0x3fff);
-                left[32 * atomicAdd(&t.shared.banks[next][bank], 1) + bank] = entry;
-            }
-        }
-        if (end == stages)
-            return;
-        s = end;
-        if (threadIdx.x < 32)
-            t.shared.banks[spent][lane] = t.shared.counts[spent] = 0; // read before the last barrier
-        __syncthreads(); // the next list
+        const int taken = ::min(count - first, tuning::SPARSE_PAIRS), index = first + ::min(lane, taken - 1);
+        own[lane] = t.lists[Kind::BANKS ? rows.placeOf(index) : index];
+        __syncwarp(); // the list
+        sparsePairs<Kind, TREES>(p, p.early.dense, own, taken);
     }
 }
 
@@ -498,11 +471,12 @@ template <class Kind, Trees TREES> void launchTiles(const Classification& job, c
 
 void classifyPairs(const Classification& job, const Early& early, detail::StreamHandle stream)
 {
-    const auto launch = job.model.kind == LBP        ? (job.model.form == STUMPS ? launchTiles<LbpPairs, STUMPS>
-                                                                                 : launchTiles<LbpPairs, ANY_TREES>)
-                        : job.model.form == STUMPS    ? launchTiles<HaarPairs, STUMPS>
-                        : job.model.form == TWO_NODES ? launchTiles<HaarPairs, TWO_NODES>
-                                                      : launchTiles<HaarPairs, ANY_TREES>;
+    const auto launch =
+        job.model.kind == LBP
+            ? (job.model.form == STUMPS ? launchTiles<LbpPairs, STUMPS> : launchTiles<LbpPairs, ANY_TREES>)
+        : job.model.form == STUMPS    ? launchTiles<HaarPairs, STUMPS>
+        : job.model.form == TWO_NODES ? launchTiles<HaarPairs, TWO_NODES>
+                                      : launchTiles<HaarPairs, ANY_TREES>;
     launch(job, early, stream);
 }
 

@@ -53,7 +53,9 @@ struct Words
         return bytes.taps[EACH - 1].first - bytes.taps[0].first <= 6;
     }
     __device__ __forceinline__ Words(const Bytes& bytes, int cols)
-        : first(bytes.taps[0].first & ~3), second(first + 4 < cols), third(first + 8 < cols),
+        : first(bytes.taps[0].first & ~3),
+          second(first + 4 < cols),
+          third(first + 8 < cols),
           shift(8 * (bytes.taps[0].first & 3))
     {
 #pragma unroll
@@ -91,7 +93,8 @@ __device__ __forceinline__ void resizeRows(const Across& across, const uint8_t* 
         across.loadRow(row + (down.weight != 0 ? step : 0), lower);
 #pragma unroll
         for (int k = 0; k < EACH; ++k)
-            sums[k] = upper[k] * static_cast<unsigned>(256 - down.weight) + lower[k] * static_cast<unsigned>(down.weight) + 32768u;
+            sums[k] = upper[k] * static_cast<unsigned>(256 - down.weight) +
+                      lower[k] * static_cast<unsigned>(down.weight) + 32768u;
         if (out) // blendRows() is byte 2 of each
             *reinterpret_cast<unsigned*>(out + static_cast<unsigned>(y * outStep)) =
                 __byte_perm(__byte_perm(sums[0], sums[1], 0x0062), __byte_perm(sums[2], sums[3], 0x0062), 0x5410);
@@ -108,12 +111,15 @@ __global__ void __launch_bounds__(32 * tuning::RESIZE_WARPS) resizeLayers(const 
     const int cols = source.cols;
     uint8_t* const pixels = job.pixels + source.pixels + layer.pixels;
     const int x = at.col + EACH * static_cast<int>(threadIdx.x & 31);
-    const int first = at.row + static_cast<int>(threadIdx.x >> 5), last = ::min(at.row + tuning::RESIZE_ROWS, layer.rows);
+    const int first = at.row + static_cast<int>(threadIdx.x >> 5),
+              last = ::min(at.row + tuning::RESIZE_ROWS, layer.rows);
     Bytes bytes;
 #pragma unroll
     for (int k = 0; k < EACH; ++k)
         bytes.taps[k] = loadTap(job.taps, layer.columnTaps + ::min(x + k, layer.cols - 1));
-    uint8_t* const out = x < layer.step ? pixels + x : nullptr; // up to the end of the row, so that tiles read nothing that was not written
+    uint8_t* const out = x < layer.step
+                             ? pixels + x
+                             : nullptr; // up to the end of the row, so that tiles read nothing that was not written
     const bool whole = ((reinterpret_cast<size_t>(gray) | step | cols) & 3) == 0;
     if (whole && __all_sync(0xffffffffu, Words::canTake(bytes)))
         resizeRows(Words(bytes, cols), gray, step, job.taps + layer.rowTaps, out, layer.step, first, last);
