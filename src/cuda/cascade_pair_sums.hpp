@@ -23,7 +23,7 @@ template <class Record> __device__ __forceinline__ Record copyRecord(const uint4
         copy.words[i] = __ldg(from + i * step);
     return copy.value;
 }
-//! From the kernel's parameters, where records lie whole.
+//! From the kernel's parameters, where records lie whole: loads of a node can begin before any is used.
 template <class Record> __device__ __forceinline__ Record copyEarly(const Record* record) { return *record; }
 
 //! Adds for some threads, in one instruction: the compiler would select between the gain and 0, and add that.

@@ -437,7 +437,7 @@ __device__ __forceinline__ void classifyTile(const Tile& t, const Early& early, 
         makeTilted<true>(t.shape, t.patch);
     __syncthreads(); // tables and norms; the patch is spent
     const Pairs p = {t, early, shift, {model.terms[shift], model.subsets}};
-    // Loops and branches depend on parameters and votes alone, so that the compiler may hold offsets in uniform registers.
+    // Loops and branches depend on parameters and votes alone, so that warps stay together.
     for (int first = 0; 2 * first < t.shape.rows; first += WARPS)
         if (t.shape.cols == 64)
             denseRow<Kind, TREES, 2>(p, first + (threadIdx.x >> 5));
