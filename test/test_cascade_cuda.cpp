@@ -180,6 +180,63 @@ TEST(CUDA_CascadeClassifierEx, skipRule)
     EXPECT_GT(candidates, 1000u);
 }
 
+//! Every tree of two nodes, with the root's leaf on either side.
+OracleCascade withTwoNodes(RNG& rng, OracleCascade c)
+{
+    for (OracleStage& stage : c.stages)
+        for (OracleTree& tree : stage.trees)
+        {
+            const int node = rng.uniform(0, 2);
+            tree.nodes.resize(2, tree.nodes[0]);
+            tree.nodes[0].left = node;
+            tree.nodes[0].right = 1 - node;
+            tree.nodes[1].left = -1;
+            tree.nodes[1].right = -2;
+            tree.leaves.resize(3);
+        }
+    return c;
+}
+
+//! Leaves of 1 and -1, and one tree whose leaves are a few units of the last place beside the threshold: where the others cancel each
+//! other, sums of 32 bits do not tell which windows pass.
+OracleCascade withCloseSums(RNG& rng, OracleCascade c)
+{
+    const float close = 0.f - 1e-5f; // what a threshold of 0 becomes
+    for (OracleStage& stage : c.stages)
+    {
+        if (stage.trees.size() % 2 == 0)
+            stage.trees.pop_back();
+        stage.threshold = 0.f;
+        for (size_t t = 0; t < stage.trees.size(); ++t)
+            for (float& leaf : stage.trees[t].leaves)
+                leaf = t == 0              ? close * (1.f + float(rng.uniform(-9, 10)) * FLT_EPSILON)
+                       : rng.uniform(0, 2) ? 1.f
+                                           : -1.f;
+    }
+    return c;
+}
+
+TEST(CUDA_CascadeClassifierEx, sumsBesideThresholds)
+{
+    requireCuda();
+    RNG rng(20251125);
+    size_t candidates = 0;
+    for (int i = 0; i < 40; ++i)
+    {
+        SCOPED_TRACE(i);
+        const Mat picture = randomPicture(rng, Size(rng.uniform(60, 200), rng.uniform(60, 120)), CV_8UC1, 5);
+        OracleCascade c = CascadeGenerator(6007 + i, picture).make();
+        c = withCloseSums(rng, i % 3 == 1 ? withTwoNodes(rng, c) : c);
+        c.stages.resize(std::min<size_t>(c.stages.size(), 1 + i % 4));
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
+        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, picture, {1.3, 1, Size(), Size()}));
+        std::vector<Rect> raw;
+        cascade->detectMultiScale(picture, raw, 1.3, 0);
+        candidates += raw.size();
+    }
+    EXPECT_GT(candidates, 1000u);
+}
+
 //! Window and tile, more or less a pixel.
 TEST(CUDA_CascadeClassifierEx, sizes)
 {

@@ -97,22 +97,20 @@ bool choosePairTile(const Model& model, size_t sharedBytes, PackedModel& packed)
 
 // --- records ---------------------------------------------------------------------------------------------------------
 
-//! Links and leaves, which both kinds have.
-template <typename Record> void linkRecord(const Model& model, const Tree& tree, const Node& node, Record& record)
+gpu::Trees treesOf(const Model& model)
 {
-    int shift = 8;
-    for (int child : {node.left, node.right})
-    {
-        if (child < 0)
-            record.leaves[shift / 8 - 1] = model.fixedLeaves[~child];
-        else
-            record.links |= static_cast<uint32_t>(child - tree.firstNode) << shift;
-        shift += 8;
-    }
-    record.links |= static_cast<uint32_t>(tree.nodes) << 24;
     if (model.stumps)
-        record.leaves[0] -= record.leaves[1];
+        return gpu::STUMPS;
+    const bool two = std::all_of(model.trees.begin(), model.trees.end(), [](const Tree& t) { return t.nodes == 2; });
+    return two && model.kind == HAAR ? gpu::TWO_NODES : gpu::ANY_TREES;
 }
+
+//! Records of a model's nodes, tree by tree, and the leaves in full: left and right.
+template <typename Record> struct PackedNodes
+{
+    std::vector<Record> records;
+    std::vector<int64_t> leaves;
+};
 
 //! Records of one step.
 struct Records
@@ -135,11 +133,11 @@ struct Records
         record.threshold = node.threshold;
         std::vector<Corner> ordered;
         const gpu::Form form = cut.size() == 1 ? formOf(cut[0], ordered, record.factor) : gpu::TERMS;
-        record.links |= form;
+        record.kind = gpu::kindOf(form, 0);
         if (form != gpu::TERMS)
         {
             for (size_t k = 0; k < ordered.size(); ++k)
-                (k < 8 ? record.offsets[k] : record.ninth) = 4 * wordOf(ordered[k], tilted);
+                (k < 8 ? record.offsets[k] : record.kind) += 4 * wordOf(ordered[k], tilted);
             return;
         }
         record.offsets[0] = static_cast<uint32_t>(terms.size());
@@ -164,27 +162,82 @@ struct Records
         record.subset = static_cast<uint32_t>(index) * SUBSET_WORDS;
     }
 
-    //! @param stages their forms' ends are noted.
-    template <typename Record> std::vector<Record> all(std::vector<gpu::StageRecord>& stages)
+    //! Links and leaves, which both kinds have.
+    template <typename Record> void link(const Tree& tree, int index, int bits, Record& record, int64_t* leaves)
     {
-        std::vector<Record> records(model.nodes.size(), Record());
-        for (const Tree& tree : model.trees)
-            for (int i = tree.firstNode; i < tree.firstNode + tree.nodes; ++i)
+        const int children[2] = {model.nodes[index].left, model.nodes[index].right};
+        for (int k = 0; k < 2; ++k)
+        {
+            leaves[k] = children[k] < 0 ? model.fixedLeaves[~children[k]] : 0;
+            record.leaves[k] = static_cast<int>(leaves[k] >> bits);
+            if (children[k] >= 0)
+                record.links |= static_cast<uint32_t>(children[k] - tree.firstNode) << (8 * (k + 1));
+        }
+        record.links |= static_cast<uint32_t>(tree.nodes) << 24;
+    }
+
+    //! Gains of a tree, whose sums begin with the last node's right leaf. @return that leaf.
+    template <typename Record> int gain(Record* nodes, int count)
+    {
+        const int right = nodes[count - 1].leaves[1];
+        nodes[count - 1].gain = nodes[count - 1].leaves[0] - right;
+        if (count == 2)
+        {
+            const bool onTheRight = (nodes[0].links >> 8 & 0xff) != 0; // the left child is a node
+            nodes[0].gain = nodes[0].leaves[onTheRight ? 1 : 0] - right;
+            nodes[0].kind |= onTheRight ? gpu::LEAF_ON_THE_RIGHT : 0;
+        }
+        return right;
+    }
+
+    //! Trees of a stage, in the order of their forms where all have as many nodes. @param stage its coarse base and ends are noted.
+    template <typename Record>
+    void addStage(const Stage& from, gpu::Trees trees, gpu::StageRecord& stage, PackedNodes<Record>& to)
+    {
+        struct Packed
+        {
+            std::vector<Record> records;
+            std::vector<int64_t> leaves;
+        };
+        std::vector<Packed> all(from.trees);
+        const int bits = lostBits(model, from);
+        stage.coarse = coarseOf(from, bits);
+        for (int t = 0; t < from.trees; ++t)
+        {
+            const Tree& tree = model.trees[from.firstTree + t];
+            all[t] = {std::vector<Record>(tree.nodes, Record()), std::vector<int64_t>(2 * tree.nodes)};
+            for (int n = 0; n < tree.nodes; ++n)
             {
-                linkRecord(model, tree, model.nodes[i], records[i]);
-                fill(i, records[i]);
+                fill(tree.firstNode + n, all[t].records[n]);
+                link(tree, tree.firstNode + n, bits, all[t].records[n], all[t].leaves.data() + 2 * n);
             }
-        const auto formOf = [](const Record& record) { return static_cast<int>(record.links & 0xff); };
-        for (gpu::StageRecord& stage : stages)
-            if (model.stumps)
-            {
-                const auto first = records.begin() + stage.firstNode, last = first + stage.trees;
-                std::stable_sort(first, last, [&](const Record& a, const Record& b) { return formOf(a) < formOf(b); });
-                for (int form = 0; form < 3; ++form)
-                    stage.ends[form] = static_cast<int>(
-                        std::count_if(first, last, [&](const Record& record) { return formOf(record) <= form; }));
-            }
-        return records;
+            if (trees != gpu::ANY_TREES)
+                stage.coarse.base += gain(all[t].records.data(), tree.nodes);
+        }
+        const auto form = [](const Packed& tree)
+        { return gpu::formOf(tree.records[0].kind) * 256 + gpu::formOf(tree.records.back().kind); };
+        if (trees != gpu::ANY_TREES)
+            std::stable_sort(all.begin(), all.end(),
+                             [&](const Packed& a, const Packed& b) { return form(a) < form(b); });
+        for (const Packed& tree : all)
+        {
+            to.records.insert(to.records.end(), tree.records.begin(), tree.records.end());
+            to.leaves.insert(to.leaves.end(), tree.leaves.begin(), tree.leaves.end());
+            for (int end = gpu::formOf(tree.records[0].kind); end < 3; ++end)
+                ++stage.ends[end];
+        }
+    }
+
+    //! @param stages what is said of them here is noted.
+    template <typename Record> PackedNodes<Record> all(gpu::Trees trees, std::vector<gpu::StageRecord>& stages)
+    {
+        PackedNodes<Record> nodes;
+        for (size_t s = 0; s < stages.size(); ++s)
+        {
+            std::fill(stages[s].ends, stages[s].ends + 3, 0);
+            addStage(model.stages[s], trees, stages[s], nodes);
+        }
+        return nodes;
     }
 };
 
@@ -205,6 +258,17 @@ bool beginEarly(const Model& model, gpu::Early& early)
     return early.stages > 0;
 }
 
+//! As RecordsView has them, so that neighbouring threads load neighbouring words.
+template <typename Record> std::vector<uint4> inQuads(const std::vector<Record>& records)
+{
+    const size_t quads = sizeof(Record) / sizeof(uint4);
+    std::vector<uint4> words(records.size() * quads);
+    for (size_t i = 0; i < records.size(); ++i)
+        for (size_t k = 0; k < quads; ++k)
+            std::memcpy(&words[k * records.size() + i], reinterpret_cast<const uint4*>(&records[i]) + k, sizeof(uint4));
+    return words;
+}
+
 template <typename Record>
 void addRecords(const Model& model, const std::vector<std::vector<Part>>& parts, std::vector<gpu::StageRecord>& stages,
                 PackedModel& packed)
@@ -213,11 +277,13 @@ void addRecords(const Model& model, const std::vector<std::vector<Part>>& parts,
     for (int i = 0; i < 2; ++i)
     {
         Records records = {model, packed.shapes[i], parts, {}};
-        const std::vector<Record> all = records.all<Record>(stages);
+        const PackedNodes<Record> all = records.all<Record>(packed.view.form, stages);
         static_assert(sizeof(Record) == sizeof(packed.early->nodes[0][0]), "records have their room among parameters");
-        std::memcpy(packed.early->nodes[i], all.data(), early * sizeof(Record));
-        packed.records[i] = packed.blob.add(all);
+        std::memcpy(packed.early->nodes[i], all.records.data(), early * sizeof(Record));
+        packed.records[i] = packed.blob.add(inQuads(all.records));
         packed.terms[i] = packed.blob.add(records.terms);
+        if (i == 0) // the same for both steps
+            packed.fixedLeaves = packed.blob.add(all.leaves);
     }
     std::copy(stages.begin(), stages.begin() + packed.early->stages, packed.early->stage);
 }
@@ -235,13 +301,11 @@ std::vector<gpu::StageRecord> stagesOf(const Model& model)
                           trees[0].firstNode,
                           s.shift,
                           s.fixedThreshold,
-                          0,
+                          {},
                           {0, 0, 0},
                           same ? trees[0].nodes : 0,
                           s.threshold,
                           0});
-        for (int i = model.trees[s.firstTree].firstNode; i < endOf(model, s) && model.stumps && model.fixedPoint; ++i)
-            stages.back().rights += model.fixedLeaves[~model.nodes[i].right];
     }
     return stages;
 }
@@ -266,9 +330,10 @@ std::shared_ptr<const PackedModel> packModel(const Model& model, size_t sharedBy
     p->view.height = model.height;
     p->view.stages = static_cast<int>(model.stages.size());
     p->view.pairs = p->early != nullptr;
-    p->view.stumps = model.stumps;
+    p->view.form = treesOf(model);
     p->view.tilted = model.tilted;
     p->view.leastContrast = model.leastContrast;
+    p->view.records[0].count = p->view.records[1].count = static_cast<int>(model.nodes.size());
     p->trees = p->blob.add(model.trees);
     p->subsets = p->blob.add(model.subsets);
     if (p->early)
@@ -293,11 +358,14 @@ gpu::ModelView PackedModel::at(const void* device) const
     v.subsets = reinterpret_cast<const uint32_t*>(base + subsets);
     for (int i = 0; i < 2 && v.pairs; ++i)
     {
-        v.records[i] = base + records[i];
+        v.records[i].quads = reinterpret_cast<const uint4*>(base + records[i]);
         v.terms[i] = reinterpret_cast<const gpu::Term*>(base + terms[i]);
     }
     if (v.pairs)
+    {
+        v.fixedLeaves = reinterpret_cast<const int64_t*>(base + fixedLeaves);
         return v;
+    }
     v.nodes = reinterpret_cast<const Node*>(base + nodes);
     v.leaves = reinterpret_cast<const float*>(base + leaves);
     v.haar = reinterpret_cast<const HaarFeature*>(base + haar);

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Haar features for pairs of windows: cut into parts that fit 16 bits, and their corners in the order of a form.
+// What pairs of windows need: Haar features cut into parts that fit 16 bits, their corners in the order of a form, and leaves without their
+// last bits.
 #include "../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -165,11 +166,40 @@ gpu::Form formOf(Part corners, Part& ordered, int& factor)
     if (plus != minus || !corners.empty())
         return gpu::TERMS;
     if (plus == 1) // as EIGHT, whose others cancel each other
-    {
-        ordered.insert(ordered.begin() + 5, ordered[4]);
-        ordered.push_back(ordered[4]);
-    }
+        ordered.insert(ordered.end(), 2, ordered[4]);
+    else if (plus == 2)
+        std::swap(ordered[5], ordered[6]);
     return plus == 1 ? gpu::SIX : plus == 2 ? gpu::EIGHT : gpu::TERMS;
+}
+
+// --- coarse sums --------------------------------------------------------------------------------------------------------
+
+static const int64_t COARSE_LIMIT = 1 << 30; //!< that they keep below
+
+int lostBits(const Model& model, const Stage& stage)
+{
+    for (int bits = 0;; ++bits)
+    {
+        int64_t most = 0;
+        for (int t = stage.firstTree; t < stage.firstTree + stage.trees; ++t)
+        {
+            const int64_t* const leaves = model.fixedLeaves.data() + model.trees[t].firstNode + t;
+            int64_t largest = 0;
+            for (int k = 0; k <= model.trees[t].nodes; ++k)
+                largest = std::max(largest, std::abs(leaves[k] >> bits));
+            most += largest;
+        }
+        if (most < COARSE_LIMIT)
+            return bits;
+    }
+}
+
+gpu::Coarse coarseOf(const Stage& stage, int bits)
+{
+    const int64_t lost = ((static_cast<int64_t>(1) << bits) - 1), limit = COARSE_LIMIT;
+    const auto roundUp = [&](int64_t sum) { return std::max(-limit, std::min((sum + lost) >> bits, limit)); };
+    const int64_t passes = roundUp(stage.fixedThreshold), low = roundUp(stage.fixedThreshold - stage.trees * lost);
+    return {0, static_cast<int>(low), static_cast<uint32_t>(passes - low)};
 }
 
 }}} // namespace cv::cuda::cascade

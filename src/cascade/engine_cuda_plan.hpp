@@ -44,6 +44,11 @@ bool canPair(const Model& model, std::vector<std::vector<Part>>& parts);
 //! Corners in the order of a form. @return TERMS: none fits.
 gpu::Form formOf(Part corners, Part& ordered, int& factor);
 
+//! Bits that the leaves of a stage lose, so that sums fit 32 bits.
+int lostBits(const Model& model, const Stage& stage);
+//! What coarse sums tell: the full one is 2^bits times that, plus 0 to 2^bits - 1 for each tree.
+gpu::Coarse coarseOf(const Stage& stage, int bits);
+
 //! A model as kernels read it.
 struct PackedModel
 {
@@ -56,7 +61,7 @@ struct PackedModel
     gpu::ModelView at(const void* device) const;
 
     gpu::ModelView view; //!< without the pointers, for which there are places in the blob:
-    size_t stages, trees, records[2], terms[2], nodes, leaves, haar, lbp, subsets;
+    size_t stages, trees, records[2], terms[2], fixedLeaves, nodes, leaves, haar, lbp, subsets;
     std::unique_ptr<gpu::Early> early; //!< null: not for pairs
 };
 

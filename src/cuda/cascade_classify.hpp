@@ -103,46 +103,78 @@ struct Resizing
 merged corners come in these three forms; sums of the other factors are terms. */
 enum Form
 {
-    SIX,   //!< c0 + c1 - c2 - c3 + factor * (c4 - c6)
-    EIGHT, //!< c0 + c1 - c2 - c3 + factor * (c4 + c5 - c6 - c7)
+    SIX,   //!< c0 + c1 - c2 - c3 + factor * (c4 - c5)
+    EIGHT, //!< c0 + c1 - c2 - c3 + factor * (c4 - c5 + c6 - c7)
     NINE,  //!< factor * (c0 + c1 + c2 + c3 - 2 * (c4 + c5 + c6 + c7 - 2 * ninth))
     TERMS, //!< offsets[0]: index of the first term; offsets[1]: parts. A part is a number of terms, and the terms
-    FORMS
+    FORMS, //!< any of them; neighbouring threads may have others
+    SAME   //!< any of them, the same in all threads of a warp
+};
+
+//! What the trees of a model are.
+enum Trees
+{
+    STUMPS,    //!< one node
+    TWO_NODES, //!< two: the root has a leaf and a node
+    ANY_TREES
 };
 
 //! A corner as an offset into the tables in words (low 16 bits) and its factor (high 16, signed).
 typedef uint32_t Term;
 
-//! A node with a Haar feature for pairs of windows.
+//! A record's form, the offset of its ninth corner, and whether the leaf of a root of TWO_NODES is on the right.
+CT_HOST_DEVICE uint32_t kindOf(Form form, uint32_t ninth) { return static_cast<uint32_t>(form) << 24 | ninth; }
+const uint32_t LEAF_ON_THE_RIGHT = 1u << 31;
+CT_HOST_DEVICE Form formOf(uint32_t kind) { return static_cast<Form>(kind >> 24 & 0x7f); }
+CT_HOST_DEVICE uint32_t ninthOf(uint32_t kind) { return kind & 0xffffff; }
+
+/** A node with a Haar feature for pairs of windows. Gains: stages begin with the sum of the right leaves (of TWO_NODES: of their second node),
+and a node that has a leaf adds how much that leaf is more, if it is a window's leaf. Leaves and gains are coarse. */
 struct HaarRecord
 {
     uint32_t offsets[8]; //!< of corners, in bytes
-    uint32_t ninth;
     float threshold;
     int factor;
-    uint32_t links;    //!< form, left and right child within the tree (0: leaf), nodes of the tree; a byte each
-    int64_t leaves[2]; //!< left, right; in fixed point. Stumps: left less right, 0
+    int gain;       //!< STUMPS, TWO_NODES
+    uint32_t kind;  //!< see kindOf()
+    uint32_t links; //!< a byte each: unused, left and right child within the tree (0: leaf), nodes of the tree
+    int leaves[2];  //!< left, right; 0 where there is a child
+    uint32_t unused;
 };
 
 struct LbpRecord
 {
     uint32_t rows[4], columns[4]; //!< of points: offsets into the table, in bytes
     uint32_t subset;              //!< index of its first word
-    uint32_t unused[2];
-    uint32_t links; //!< as above, without a form
-    int64_t leaves[2];
+    uint32_t unused;
+    int gain; //!< this and all below: as above, without a form
+    uint32_t kind, links;
+    int leaves[2];
+    uint32_t unused2;
 };
 
 static_assert(sizeof(HaarRecord) == 64 && sizeof(LbpRecord) == 64, "records are loaded 16 bytes at a time");
+
+/** Sums of a stage in 32 bits: leaves without their last bits, rounded down. Windows with sums from `low` to below low + open may pass or
+not, and the others are known: those from there on pass. */
+struct Coarse
+{
+    int base; //!< of sums: what gains are added to
+    int low;
+    uint32_t open; //!< 0: sums are exact
+
+    CT_HOST_DEVICE bool isOpen(int sum) const { return static_cast<uint32_t>(sum) - static_cast<uint32_t>(low) < open; }
+    CT_HOST_DEVICE bool passes(int sum) const { return sum >= low + static_cast<int>(open); }
+};
 
 struct StageRecord
 {
     int firstTree, trees, firstNode;
     int shift;
     int64_t fixedThreshold;
-    int64_t rights; //!< stumps: sum of the right leaves
-    int ends[3];    //!< stumps for pairs come in the order of their forms: where SIX, EIGHT and NINE end
-    int nodesEach;  //!< of all trees; 0: they differ
+    Coarse coarse;
+    int ends[3];   //!< stumps for pairs come in the order of their forms: where SIX, EIGHT and NINE end
+    int nodesEach; //!< of all trees; 0: they differ
     float threshold;
     int unused;
 };
@@ -156,17 +188,26 @@ struct Early
     uint4 nodes[2][tuning::EARLY_NODES][4]; //!< by step - 1
 };
 
+//! Records in device memory: first their first 16 bytes, one after the other, then their next.
+struct RecordsView
+{
+    const uint4* quads;
+    int count;
+};
+
 /** A model on the device. Pairs: records with offsets, sums in fixed point. Else the model's own arrays, features from core.hpp, and
 sums in double precision in the order of the file. */
 struct ModelView
 {
     int kind, width, height, stages;
-    bool pairs, stumps, tilted;
+    bool pairs, tilted;
+    Trees form; //!< of its trees
     int64_t leastContrast;
     const StageRecord* stage;
     const Tree* trees;
-    const void* records[2]; //!< of nodes, by step - 1
-    const Term* terms[2];   //!< by step - 1
+    RecordsView records[2];     //!< of nodes, by step - 1
+    const int64_t* fixedLeaves; //!< left and right of each record
+    const Term* terms[2];       //!< by step - 1
     const Node* nodes;
     const float* leaves;
     const HaarFeature* haar;

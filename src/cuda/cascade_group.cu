@@ -97,18 +97,16 @@ __device__ __forceinline__ int rootOf(const int* parents, int i)
     return i;
 }
 
-//! The higher root gets the lower one as its parent, so the root of a class is its first candidate.
-__device__ __forceinline__ void join(int* parents, int a, int b)
+//! The higher root gets the lower one as its parent, so the root of a class is its first candidate. @return the root.
+__device__ __forceinline__ int join(int* parents, int a, int b)
 {
     for (;;)
     {
         a = rootOf(parents, a);
         b = rootOf(parents, b);
-        if (a == b)
-            return;
         const int high = ::max(a, b), low = ::min(a, b);
-        if (atomicCAS(parents + high, high, low) == high)
-            return;
+        if (a == b || atomicCAS(parents + high, high, low) == high)
+            return low;
     }
 }
 
@@ -133,6 +131,8 @@ __global__ void __launch_bounds__(PAIR_THREADS) link(const __grid_constant__ Gro
     const Box box = boxAt(i);
     const int last = ::min(p.first + 32, p.count) - 1; // of this block's candidates
     const int warp = threadIdx.x >> 5, BATCH = 4;      // loads on their way at a time
+    int* const parents = job.memory.parents + p.base;
+    int root = i; // or what was its root a while ago
     // Similar ones are noted first, so that lanes join theirs at the same time: it takes loads that wait for each other.
     for (int first = warp; first < last; first += 64 * tuning::PAIR_WARPS)
     {
@@ -149,9 +149,21 @@ __global__ void __launch_bounds__(PAIR_THREADS) link(const __grid_constant__ Gro
                     areSimilar(box, others[n]))
                     similar |= static_cast<uint64_t>(1) << (k + n);
         }
-        for (; similar; similar &= similar - 1)
-            join(job.memory.parents + p.base, i,
-                 first + (__ffsll(static_cast<long long>(similar)) - 1) * tuning::PAIR_WARPS);
+        while (similar)
+        {
+            int others[BATCH], above[BATCH];
+#pragma unroll
+            for (int n = 0; n < BATCH; ++n)
+            {
+                others[n] = similar ? first + (__ffsll(static_cast<long long>(similar)) - 1) * tuning::PAIR_WARPS : -1;
+                above[n] = __ldcg(parents + ::max(others[n], 0));
+                similar &= similar - 1;
+            }
+#pragma unroll
+            for (int n = 0; n < BATCH; ++n)
+                if (others[n] >= 0 && above[n] != root)
+                    root = join(parents, root, others[n]);
+        }
     }
 }
 

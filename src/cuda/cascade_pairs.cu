@@ -6,7 +6,7 @@
 // first stages, whose records are kernel parameters: loads meet no bank conflicts, and offsets are operands. What is
 // left goes to a list of the tile. Sparse: a warp takes up to 32 pairs from the list through all other stages; as they get
 // fewer, 2 to 32 lanes share a pair, each with other trees: sums are integers, so they have no order.
-#include "cascade_pairs.hpp"
+#include "cascade_pair_sums.hpp"
 #include "cascade_tables.hpp"
 #include "cascade_tile.hpp"
 #include "../common/launch.hpp"
@@ -129,6 +129,7 @@ struct Pairs
         const int row = pair >> shape.columnBits, column = pair & (shape.cols - 1);
         return tile.job.layout.tables + 4 * (2 * row * shape.windowStep() + column);
     }
+    __device__ __forceinline__ int bankOf(int pair) const { return windowAt(pair) >> 2 & 31; }
     __device__ __forceinline__ int windowOf(int pair, int lower) const
     {
         const Shape& shape = tile.shape;
@@ -185,32 +186,107 @@ __device__ __forceinline__ void skipInRow(const Tile& t, int row, const bool (&p
     __syncwarp(); // the notes, for what is found at once
 }
 
-//! What is left of a row of pairs goes to the tile's list.
-template <int U> __device__ __forceinline__ void listRow(const Tile& t, int row, const bool (&alive)[2 * U])
+/** What is left of a row of pairs goes to the tile's list. @param BANKS the list has a column for each bank of shared memory, so that warps can
+take pairs whose loads meet no conflict; neighbouring pairs are in neighbouring banks. */
+template <bool BANKS, int U>
+__device__ __forceinline__ void listRow(const Pairs& p, int row, const bool (&alive)[2 * U])
+{
+    const Tile& t = p.tile;
+    const int lane = threadIdx.x & 31, first = (row << t.shape.columnBits) + lane, bank = p.bankOf(first);
+#pragma unroll
+    for (int u = 0; u < U; ++u)
+    {
+        const bool left = alive[2 * u] || alive[2 * u + 1];
+        int place = 0;
+        if (BANKS && left)
+            place = 32 * atomicAdd(&t.shared.banks[bank], 1) + bank;
+        if (!BANKS)
+        {
+            const uint32_t some = __ballot_sync(ALL_LANES, left);
+            if (lane == 0 && some)
+                place = atomicAdd(&t.shared.counts[0], __popc(some));
+            place = __shfl_sync(ALL_LANES, place, 0) + __popc(some & ((1u << lane) - 1u));
+        }
+        if (left)
+            t.lists[place] = static_cast<uint16_t>((first + 32 * u) | alive[2 * u] << 14 | alive[2 * u + 1] << 15);
+    }
+}
+
+//! A list with banks in the order in which warps take it: row by row, without the gaps. A lane knows a row.
+struct Rows
+{
+    uint32_t banks; //!< that have a pair in this lane's row
+    int end;        //!< pairs up to the row's end
+
+    __device__ __forceinline__ Rows() : banks(0), end(0) {}
+    //! @param counts of pairs, by banks
+    __device__ __forceinline__ explicit Rows(const int (&counts)[32]) : banks(0)
+    {
+        const int lane = threadIdx.x & 31, count = counts[lane];
+#pragma unroll 8
+        for (int row = 0; row < 32; ++row)
+        {
+            const uint32_t some = __ballot_sync(ALL_LANES, count > row);
+            banks = lane == row ? some : banks;
+        }
+        end = static_cast<int>(scanWarp(__popc(banks), lane));
+    }
+    __device__ __forceinline__ int count() const { return __shfl_sync(ALL_LANES, end, 31); }
+    //! Where pair `index` of the order is in the list. All lanes of a warp come here together.
+    __device__ __forceinline__ int placeOf(int index) const
+    {
+        int row = 0, bank = 0;
+#pragma unroll
+        for (int d = 16; d > 0; d /= 2)
+            row += __shfl_sync(ALL_LANES, end, row + d - 1) <= index ? d : 0;
+        const uint32_t some = __shfl_sync(ALL_LANES, banks, row);
+        int left = index - __shfl_sync(ALL_LANES, end, row) + __popc(some); // pairs before it in the row
+#pragma unroll
+        for (int d = 16; d > 0; d /= 2)
+        {
+            const int below = __popc(some >> bank & ((1u << d) - 1u));
+            bank += left >= below ? d : 0;
+            left -= left >= below ? below : 0;
+        }
+        return 32 * row + (bank & 31);
+    }
+};
+
+//! Sums of a stage in full, of a pair that `lanes` lanes share. All lanes of a warp come here together.
+template <class Kind>
+__device__ __forceinline__ FullSums fullSums(const Pairs& p, int stage, int pair, float upper, float lower, int lane,
+                                             int lanes)
+{
+    FullSums full =
+        fullShare<Kind>(p.tile.job.model, p.shift, stage, p.windowAt(pair), float2{upper, lower}, lane, lanes);
+    for (int d = lanes / 2; d > 0; d /= 2)
+        for (int k = 0; k < 2; ++k)
+            full.sum[k] += __shfl_xor_sync(ALL_LANES, full.sum[k], d);
+    return full;
+}
+
+/** Which of a row's windows pass a stage, where coarse sums do not tell, or the sums are wanted, as it is the last stage.
+@param first the row's first pair. */
+template <class Kind, int U>
+__device__ __forceinline__ void passInFull(const Pairs& p, int stage, int first, const float (&norm)[2 * U],
+                                           bool (&pass)[2 * U], FullSums (&full)[U])
 {
     const int lane = threadIdx.x & 31;
 #pragma unroll
     for (int u = 0; u < U; ++u)
     {
-        const int pair = (row << t.shape.columnBits) + lane + 32 * u;
-        const bool left = alive[2 * u] || alive[2 * u + 1];
-        const uint32_t some = __ballot_sync(ALL_LANES, left);
-        int first = 0;
-        if (lane == 0 && some)
-            first = atomicAdd(&t.shared.counts[0], __popc(some));
-        first = __shfl_sync(ALL_LANES, first, 0);
-        if (left)
-            t.lists[first + __popc(some & ((1u << lane) - 1u))] =
-                static_cast<uint16_t>(pair | alive[2 * u] << 14 | alive[2 * u + 1] << 15);
+        full[u] = fullSums<Kind>(p, stage, first + lane + 32 * u, norm[2 * u], norm[2 * u + 1], 0, 1);
+        for (int k = 0; k < 2; ++k)
+            pass[2 * u + k] = full[u].sum[k] >= p.tile.job.model.stage[stage].fixedThreshold;
     }
 }
 
 //! A row of pairs, U a lane, through the first stages; those left go to the list.
-template <class Kind, bool STUMPS, int U> __device__ __forceinline__ void denseRow(const Pairs& p, int row)
+template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseRow(const Pairs& p, int row)
 {
     const Tile& t = p.tile;
     const int lane = threadIdx.x & 31, first = row << t.shape.columnBits;
-    PairSums<Kind, STUMPS, U> sums;
+    PairSums<Kind, TREES, U> sums;
     bool alive[2 * U], any = false;
 #pragma unroll
     for (int u = 0; u < U; ++u)
@@ -218,12 +294,13 @@ template <class Kind, bool STUMPS, int U> __device__ __forceinline__ void denseR
         const int column = lane + 32 * u;
         const float2 norms = Kind::NORM ? p.normsOf(first + column) : float2{1.f, 1.f};
         sums.window[u] = p.windowAt(first) + 4 * column;
-        sums.norm[2 * u] = norms.x;
-        sums.norm[2 * u + 1] = norms.y;
 #pragma unroll
         for (int k = 0; k < 2; ++k)
         {
-            alive[2 * u + k] = column < t.cols && 2 * row + k < t.rows && (!Kind::NORM || sums.norm[2 * u + k] != 0.f);
+            const float norm = k == 0 ? norms.x : norms.y;
+            const bool has = column < t.cols && 2 * row + k < t.rows; // else norms were not written
+            sums.norm[2 * u + k] = has ? norm : 0.f;
+            alive[2 * u + k] = has && sums.norm[2 * u + k] != 0.f;
             any = any || alive[2 * u + k];
         }
     }
@@ -232,10 +309,17 @@ template <class Kind, bool STUMPS, int U> __device__ __forceinline__ void denseR
     {
         const StageRecord& stage = p.early.stage[s];
         sums.addEarly(stage, p.template earlyNodes<typename Kind::Record>(), p.tables);
-        bool pass[2 * U];
+        const bool last = s == t.job.model.stages - 1;
+        bool pass[2 * U], open = false;
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
-            pass[u] = sums.sum[u] >= stage.fixedThreshold;
+        {
+            pass[u] = stage.coarse.passes(sums.sum[u]);
+            open = open || (alive[u] && stage.coarse.isOpen(sums.sum[u]));
+        }
+        FullSums full[U];
+        if (__any_sync(ALL_LANES, open || last))
+            passInFull<Kind, U>(p, s, first, sums.norm, pass, full);
         if (s == 0)
             skipInRow<U>(t, row, pass, alive);
         any = false;
@@ -244,61 +328,67 @@ template <class Kind, bool STUMPS, int U> __device__ __forceinline__ void denseR
         {
             alive[u] = alive[u] && pass[u];
             any = any || alive[u];
+            if (last && alive[u])
+                p.report(first + lane + u / 2 * 32, u & 1, full[u / 2].sum[u & 1], stage);
         }
+        any = any && !last;
     }
     for (int k = 0; k < 2 && s == 0 && lane == 0; ++k) // no window has contrast
         noteFails(t, 2 * row + k, 0);
-    if (!__any_sync(ALL_LANES, any))
-        return;
-    if (s < t.job.model.stages)
-        return listRow<U>(t, row, alive);
-    for (int u = 0; u < 2 * U; ++u)
-        if (alive[u])
-            p.report(first + lane + u / 2 * 32, u & 1, sums.sum[u], p.early.stage[s - 1]);
+    if (__any_sync(ALL_LANES, any))
+        listRow<Kind::BANKS, U>(p, row, alive);
 }
 
 /** Up to 32 pairs of this warp, in `list`, through all stages from `first` on. Pairs that are left are put to the front of the list
 after each stage. */
-template <class Kind, bool STUMPS>
+template <class Kind, Trees TREES>
 __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile uint16_t* list, int count)
 {
     const Tile& t = p.tile;
     const ModelView& model = t.job.model;
-    typedef typename Kind::Record Record;
-    const Record* const records = static_cast<const Record*>(model.records[p.shift]);
     const int stages = model.stages;
     for (int s = first; s < stages && count > 0; ++s)
     {
         const int bits = ::min(__clz(count - 1) - 27, 5), lanes = 1 << bits; // so many lanes a pair
         const int thread = threadIdx.x & 31, lane = thread & (lanes - 1), slot = thread >> bits;
         const uint32_t entry = list[::min(slot, count - 1)], pair = entry & 0x3fff;
-        PairSums<Kind, STUMPS, 1> sums;
+        PairSums<Kind, TREES, 1> sums;
         sums.window[0] = p.windowAt(pair);
         const float2 norms = Kind::NORM ? p.normsOf(pair) : float2{1.f, 1.f};
         sums.norm[0] = norms.x;
         sums.norm[1] = norms.y;
-        StageRecord stage;
+        Coarse coarse;
         if (lanes == 1 && s < p.early.stages)
         {
-            stage = p.early.stage[s];
-            sums.addEarly(p.early.stage[s], p.template earlyNodes<Record>(), p.tables);
+            coarse = p.early.stage[s].coarse;
+            sums.addEarly(p.early.stage[s], p.template earlyNodes<typename Kind::Record>(), p.tables);
         }
         else
         {
-            stage = model.stage[s];
-            sums.addShare(stage, records, model.trees, p.tables, lane, lanes);
+            const StageRecord stage = model.stage[s];
+            coarse = stage.coarse;
+            sums.addShare(stage, model.records[p.shift], model.trees, p.tables, lane, lanes);
+            for (int d = lanes / 2; d > 0; d /= 2)
+                for (int k = 0; k < 2; ++k)
+                    sums.sum[k] += __shfl_xor_sync(ALL_LANES, sums.sum[k], d);
         }
-        for (int d = lanes / 2; d > 0; d /= 2)
+        bool pass[2] = {coarse.passes(sums.sum[0]), coarse.passes(sums.sum[1])};
+        const bool open = coarse.isOpen(sums.sum[0]) || coarse.isOpen(sums.sum[1]);
+        const bool last = s == stages - 1, mine = lane == 0 && slot < count;
+        FullSums full;
+        if (last || __any_sync(ALL_LANES, open && slot < count))
+        {
+            full = fullSums<Kind>(p, s, pair, norms.x, norms.y, lane, lanes);
             for (int k = 0; k < 2; ++k)
-                sums.sum[k] += __shfl_xor_sync(ALL_LANES, sums.sum[k], d);
-        const bool mine = lane == 0 && slot < count;
+                pass[k] = full.sum[k] >= model.stage[s].fixedThreshold;
+        }
         uint32_t left = 0;
         for (int k = 0; k < 2; ++k)
-            if (mine && (entry >> (14 + k) & 1) && sums.sum[k] >= stage.fixedThreshold)
+            if (mine && (entry >> (14 + k) & 1) && pass[k])
             {
                 left |= 1u << (14 + k);
-                if (s == stages - 1)
-                    p.report(pair, k, sums.sum[k], stage);
+                if (last)
+                    p.report(pair, k, full.sum[k], model.stage[s]);
             }
         const uint32_t some = __ballot_sync(ALL_LANES, left != 0);
         __syncwarp(); // all have read the list
@@ -309,25 +399,30 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
     }
 }
 
-template <class Kind, bool STUMPS> __device__ __forceinline__ void sparseStages(const Pairs& p)
+template <class Kind, Trees TREES> __device__ __forceinline__ void sparseStages(const Pairs& p)
 {
     const Tile& t = p.tile;
-    const int lane = threadIdx.x & 31, count = t.shared.counts[0];
+    const int lane = threadIdx.x & 31;
+    const Rows rows = Kind::BANKS ? Rows(t.shared.banks) : Rows();
+    const int count = Kind::BANKS ? rows.count() : t.shared.counts[0];
+    volatile uint16_t* const own = t.listOf(1) + (threadIdx.x & ~31); // of this warp
     for (;;)
     {
         int first = 0;
         if (lane == 0)
             first = atomicAdd(&t.shared.counts[1], tuning::SPARSE_PAIRS);
         first = __shfl_sync(ALL_LANES, first, 0);
-        const int taken = __popc(__ballot_sync(ALL_LANES, lane < tuning::SPARSE_PAIRS && first + lane < count));
-        if (taken == 0)
+        if (first >= count)
             return;
-        sparsePairs<Kind, STUMPS>(p, p.early.dense, t.lists + first, taken);
+        const int taken = ::min(count - first, tuning::SPARSE_PAIRS), index = first + ::min(lane, taken - 1);
+        own[lane] = t.lists[Kind::BANKS ? rows.placeOf(index) : index];
+        __syncwarp(); // the list
+        sparsePairs<Kind, TREES>(p, p.early.dense, own, taken);
     }
 }
 
 //! A tile, from the pyramid to what is found.
-template <class Kind, bool STUMPS>
+template <class Kind, Trees TREES>
 __device__ __forceinline__ void classifyTile(const Tile& t, const Early& early, int shift)
 {
     const ModelView& model = t.job.model;
@@ -342,17 +437,17 @@ __device__ __forceinline__ void classifyTile(const Tile& t, const Early& early, 
         makeTilted<true>(t.shape, t.patch);
     __syncthreads(); // tables and norms; the patch is spent
     const Pairs p = {t, early, shift, {model.terms[shift], model.subsets}};
-    // Loops and branches depend on parameters and votes alone, so that the compiler may hold offsets in uniform registers.
+    // Loops and branches depend on parameters and votes alone, so that warps stay together.
     for (int first = 0; 2 * first < t.shape.rows; first += WARPS)
         if (t.shape.cols == 64)
-            denseRow<Kind, STUMPS, 2>(p, first + (threadIdx.x >> 5));
+            denseRow<Kind, TREES, 2>(p, first + (threadIdx.x >> 5));
         else
-            denseRow<Kind, STUMPS, 1>(p, first + (threadIdx.x >> 5));
+            denseRow<Kind, TREES, 1>(p, first + (threadIdx.x >> 5));
     __syncthreads(); // the list
-    sparseStages<Kind, STUMPS>(p);
+    sparseStages<Kind, TREES>(p);
 }
 
-template <class Kind, bool STUMPS>
+template <class Kind, Trees TREES>
 __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
     classifyPairTiles(const __grid_constant__ Classification job, const __grid_constant__ Early early)
 {
@@ -361,14 +456,14 @@ __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
     __syncthreads(); // the tile's records
     uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
     const Tile t = tileOf(job, shared, blockIdx.x, bytes, bytes);
-    classifyTile<Kind, STUMPS>(t, early, blockIdx.x < job.singleTiles ? 0 : 1);
+    classifyTile<Kind, TREES>(t, early, blockIdx.x < job.singleTiles ? 0 : 1);
 }
 
 static_assert(sizeof(Classification) + sizeof(Early) <= 32764, "parameters of a kernel");
 
-template <class Kind, bool STUMPS> void launchTiles(const Classification& job, const Early& early, cudaStream_t stream)
+template <class Kind, Trees TREES> void launchTiles(const Classification& job, const Early& early, cudaStream_t stream)
 {
-    detail::launch("cascade classify", classifyPairTiles<Kind, STUMPS>, dim3(job.tileCount), dim3(tuning::THREADS),
+    detail::launch("cascade classify", classifyPairTiles<Kind, TREES>, dim3(job.tileCount), dim3(tuning::THREADS),
                    job.layout.bytes, stream, job, early);
 }
 
@@ -376,12 +471,13 @@ template <class Kind, bool STUMPS> void launchTiles(const Classification& job, c
 
 void classifyPairs(const Classification& job, const Early& early, detail::StreamHandle stream)
 {
-    if (job.model.kind == HAAR)
-        job.model.stumps ? launchTiles<HaarPairs, true>(job, early, stream)
-                         : launchTiles<HaarPairs, false>(job, early, stream);
-    else
-        job.model.stumps ? launchTiles<LbpPairs, true>(job, early, stream)
-                         : launchTiles<LbpPairs, false>(job, early, stream);
+    const auto launch =
+        job.model.kind == LBP
+            ? (job.model.form == STUMPS ? launchTiles<LbpPairs, STUMPS> : launchTiles<LbpPairs, ANY_TREES>)
+        : job.model.form == STUMPS    ? launchTiles<HaarPairs, STUMPS>
+        : job.model.form == TWO_NODES ? launchTiles<HaarPairs, TWO_NODES>
+                                      : launchTiles<HaarPairs, ANY_TREES>;
+    launch(job, early, stream);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Features, trees and stages for pairs of windows, one above the other. A word of a table holds the sums at a corner of both windows:
+// Features for pairs of windows, one above the other. A word of a table holds the sums at a corner of both windows:
 // the upper one's plus 2^16 times the lower one's, modulo 2^32. What features add up is linear, so the same additions serve
 // both, and the two values come apart at the end, as each fits 16 bits: packModel() cuts features for which that is not so.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_PAIRS_HPP
@@ -22,23 +22,6 @@ __device__ __forceinline__ uint32_t sharedWord(uint32_t offset)
     return *reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(dynamicMemory) + offset);
 }
 
-//! A record in registers. @param DEVICE it lies in device memory; else among the kernel's parameters.
-template <bool DEVICE, class Record> __device__ __forceinline__ Record copyRecord(const Record* record)
-{
-    union
-    {
-        uint4 words[4];
-        Record value;
-    } copy;
-    const uint4* const from = reinterpret_cast<const uint4*>(record);
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-        copy.words[i] = DEVICE ? __ldg(from + i) : from[i];
-    return copy.value;
-}
-
-const int SMALL_TREE = 3; //!< nodes
-
 //! What a model's features are evaluated with, beside their records.
 struct Tables
 {
@@ -50,6 +33,7 @@ struct HaarPairs
 {
     typedef HaarRecord Record;
     static const bool NORM = true;
+    static const bool BANKS = true; //!< lists by banks: alt 645 us instead of 661
 
     //! Values of both windows, between -2^15 and 2^15, plus 2^15.
     static const uint32_t MIDDLE = 0x80008000u;
@@ -107,10 +91,10 @@ struct HaarPairs
         };
 #pragma unroll
         for (int k = 0; k < 8; ++k)
-            if (FORM != SIX || (k != 5 && k != 7))
+            if (FORM != SIX || k < 6)
                 load(k, r.offsets[k]);
         if (FORM == NINE)
-            load(8, r.ninth);
+            load(8, ninthOf(r.kind));
 #pragma unroll
         for (int u = 0; u < U; ++u)
         {
@@ -120,23 +104,25 @@ struct HaarPairs
                                            2 * (c[u][4] + c[u][5] + c[u][6] + c[u][7] - 2 * c[u][8]));
             else
                 sum = (MIDDLE + c[u][0] + c[u][1] - c[u][2] - c[u][3]) +
-                      r.factor * (FORM == SIX ? c[u][4] - c[u][6] : c[u][4] + c[u][5] - c[u][6] - c[u][7]);
+                      r.factor * (FORM == SIX ? c[u][4] - c[u][5] : c[u][4] - c[u][5] + c[u][6] - c[u][7]);
             value[2 * u] = valueOf(sum, false);
             value[2 * u + 1] = valueOf(sum, true);
         }
     }
 
-    /** @param FORM that of the record; FORMS: any. @param window where the pairs' corners are in shared memory.
+    /** @param FORM that of the record; FORMS, SAME: any. @param window where the pairs' corners are in shared memory.
     @param norm,left of the upper and lower windows in turn. */
     template <Form FORM, int U>
     static __device__ __forceinline__ void decide(const Record& r, const Tables& tables, const uint32_t (&window)[U],
                                                   const float (&norm)[2 * U], bool (&left)[2 * U])
     {
         float value[2 * U];
-        if constexpr (FORM == FORMS)
+        if constexpr (FORM == FORMS || FORM == SAME)
         {
-            const int form = r.links & 0xff;
-            if (form == SIX || form == EIGHT)
+            const Form form = formOf(r.kind);
+            if (FORM == SAME && form == SIX)
+                addForm<SIX>(r, window, value);
+            else if (form == SIX || form == EIGHT)
                 addForm<EIGHT>(r, window, value);
             else if (form == NINE)
                 addForm<NINE>(r, window, value);
@@ -157,6 +143,7 @@ struct LbpPairs
 {
     typedef LbpRecord Record;
     static const bool NORM = false;
+    static const bool BANKS = false; //!< stages are too short for that
 
     //! Codes of both windows, in the low byte of each half. Cells have less than 2^15, so halves do not disturb each other.
     static __device__ __forceinline__ uint32_t codesOf(const Record& r, uint32_t window)
@@ -201,156 +188,6 @@ struct LbpPairs
             const uint32_t codes = codesOf(r, window[u]), upper = codes & 255u, lower = codes >> 16;
             left[2 * u] = __funnelshift_r(__ldg(subset + (upper >> 5)), 0u, upper) & 1u;
             left[2 * u + 1] = __funnelshift_r(__ldg(subset + (lower >> 5)), 0u, lower) & 1u;
-        }
-    }
-};
-
-//! Sums of a stage for U pairs of a thread.
-template <class Pairs, bool STUMPS, int U> struct PairSums
-{
-    typedef typename Pairs::Record Record;
-
-    uint32_t window[U];
-    float norm[2 * U];
-    int64_t sum[2 * U];
-
-    __device__ __forceinline__ void begin(const StageRecord& stage, bool first)
-    {
-#pragma unroll
-        for (int u = 0; u < 2 * U; ++u)
-            sum[u] = STUMPS && first ? stage.rights : 0;
-    }
-
-    template <Form FORM> __device__ __forceinline__ void addStump(const Record& record, const Tables& tables)
-    {
-        bool left[2 * U];
-        Pairs::template decide<FORM>(record, tables, window, norm, left);
-        const int64_t gain = record.leaves[0];
-#pragma unroll
-        for (int u = 0; u < 2 * U; ++u)
-            if (left[u])
-                sum[u] += gain;
-    }
-
-    //! A node of a tree. @param at the node where each window is; after a leaf none that is still to come.
-    __device__ __forceinline__ void addNode(const Record& record, const Tables& tables, int n, int (&at)[2 * U])
-    {
-        bool left[2 * U];
-        Pairs::template decide<FORMS>(record, tables, window, norm, left);
-        const int leftChild = record.links >> 8 & 0xff, rightChild = record.links >> 16 & 0xff;
-#pragma unroll
-        for (int u = 0; u < 2 * U; ++u)
-            if (at[u] == n)
-            {
-                sum[u] += left[u] ? record.leaves[0] : record.leaves[1]; // 0 where there is a child
-                at[u] = left[u] ? leftChild : rightChild;
-            }
-    }
-    static __device__ __forceinline__ bool anyAt(const int (&at)[2 * U], int n)
-    {
-        bool any = false;
-#pragma unroll
-        for (int u = 0; u < 2 * U; ++u)
-            any = any || at[u] == n;
-        return any;
-    }
-
-    template <Form FORM>
-    __device__ __forceinline__ void addEarlyStumps(const Record* records, int begin, int end, const Tables& tables)
-    {
-#pragma unroll(U == 1 && FORM != TERMS ? 2 : 1)
-        for (int t = begin; t < end; ++t)
-            addStump<FORM>(copyRecord<false>(records + t), tables);
-    }
-
-    //! With records among the kernel's parameters. All threads of a warp come here together.
-    __device__ __forceinline__ void addEarly(const StageRecord& stage, const Record* all, const Tables& tables)
-    {
-        begin(stage, true);
-        const Record* record = all + stage.firstNode;
-        const int count = stage.trees;
-        if constexpr (STUMPS && Pairs::NORM)
-        {
-            const int six = stage.ends[0], eight = stage.ends[1], nine = stage.ends[2];
-            addEarlyStumps<SIX>(record, 0, six, tables);
-            addEarlyStumps<EIGHT>(record, six, eight, tables);
-            addEarlyStumps<NINE>(record, eight, nine, tables);
-            addEarlyStumps<TERMS>(record, nine, count, tables);
-        }
-        else if constexpr (STUMPS)
-            addEarlyStumps<FORMS>(record, 0, count, tables);
-        else
-        {
-            const bool small =
-                stage.nodesEach > 0 && stage.nodesEach <= SMALL_TREE; // some window gets to nearly all nodes
-#pragma unroll 1
-            for (int t = 0; t < count; ++t)
-            {
-                const int nodes = record->links >> 24;
-                int at[2 * U] = {};
-#pragma unroll 1
-                for (int n = 0; n < nodes; ++n, ++record)
-                    if (small || __any_sync(ALL_LANES, anyAt(at, n)))
-                        addNode(copyRecord<false>(record), tables, n, at);
-            }
-        }
-    }
-
-    //! Every `lanes`th tree from `lane` on, with records in device memory.
-    __device__ __forceinline__ void addShare(const StageRecord& stage, const Record* records, const Tree* trees,
-                                             const Tables& tables, int lane, int lanes)
-    {
-        begin(stage, lane == 0);
-        if (lane >= stage.trees)
-            return;
-        const Record* const all = records + stage.firstNode;
-        const int each = stage.nodesEach;
-        if (STUMPS)
-        {
-            Record next = copyRecord<true>(all + lane);
-#pragma unroll 2
-            for (int t = lane; t < stage.trees; t += lanes)
-            {
-                const Record record = next;
-                next =
-                    copyRecord<true>(all + ::min(t + lanes, stage.trees - 1)); // on its way while this one is decided
-                addStump<FORMS>(record, tables);
-            }
-        }
-        else if (each > 0 && each <= SMALL_TREE)
-        {
-            // All nodes of all trees, whether windows get there or not: the next one can be on its way.
-            Record next = copyRecord<true>(all + lane * each);
-            int n = 0, at[2 * U] = {};
-#pragma unroll 1
-            for (int t = lane; t < stage.trees;)
-            {
-                const Record record = next;
-                const int node = n, tree = t;
-                n = n + 1 < each ? n + 1 : 0;
-                t += n == 0 ? lanes : 0;
-                next = copyRecord<true>(all + ::min(t, stage.trees - 1) * each + n);
-                addNode(record, tables, node, at);
-                if (t != tree)
-                {
-#pragma unroll
-                    for (int u = 0; u < 2 * U; ++u)
-                        at[u] = 0;
-                }
-            }
-        }
-        else
-        {
-#pragma unroll 1
-            for (int t = lane; t < stage.trees; t += lanes)
-            {
-                const int2 tree = __ldg(reinterpret_cast<const int2*>(trees + stage.firstTree + t));
-                int at[2 * U] = {};
-#pragma unroll 1
-                for (int n = 0; n < tree.y; ++n)
-                    if (anyAt(at, n))
-                        addNode(copyRecord<true>(records + tree.x + n), tables, n, at);
-            }
         }
     }
 };

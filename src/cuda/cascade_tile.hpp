@@ -17,6 +17,7 @@ struct Shared
 {
     uint32_t fails[WORDS32], passes[WORDS32]; //!< of the first stage, a bit a window
     int counts[3];                            //!< lengths of lists, in turn
+    int banks[32];                            //!< pairs in the list, by the bank of shared memory where they begin
     TileRecord tile;
     GridRecord grid;
     SourceRecord source;
@@ -48,6 +49,8 @@ struct Tile
 //! The records of tile `index`; the caller synchronizes.
 __device__ __forceinline__ void beginTile(const Classification& job, Shared& shared, int index)
 {
+    if (threadIdx.x < 32)
+        shared.banks[threadIdx.x] = 0;
     if (threadIdx.x == 0)
     {
         shared.tile = job.tiles[index];

@@ -7,8 +7,8 @@
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu { namespace tuning {
 
-// The pyramid: a block's rectangle. 27 us at 1080p and a factor of 1.1; four rows of a thread at a time instead of two: 34.
-const int RESIZE_COLS = 128, RESIZE_ROWS = 32, RESIZE_WARPS = 8;
+// The pyramid: a block's rectangle. With its launch and five empty kernels behind it 29 us at 1080p and a factor of 1.1; byte by byte 33.
+const int RESIZE_COLS = 128, RESIZE_ROWS = 32, RESIZE_WARPS = 4;
 
 // Classify. 3 blocks of 256 threads leave 80 registers a thread and 75 KB a block on compute capability 9.0. Times are of an H200,
 // 1080p, factor 1.1, 2026-11-21.
@@ -19,7 +19,9 @@ const int PAIR_PIXELS = 192; //!< columns of their patches, at most
 //! Stages that all windows of a tile go through, side by side. Two for alt: 828 us instead of 759; three for LBP: 305 instead of 293.
 const int DENSE_STAGES_HAAR = 3, DENSE_STAGES_LBP = 2;
 const int EARLY_STAGES = 8, EARLY_NODES = 224; //!< kernels have at most 32,764 bytes of parameters
-const int SPARSE_PAIRS = 32;                   //!< that a warp takes from the list; 16: 906 us instead of 759 (alt)
+/** That a warp takes from the list, for all other stages; 16: 906 us instead of 759 (alt). Whatever is left dealt out anew among the warps
+after each of the next three, five or seven stages: 630, 640 and 664 us instead of 628. */
+const int SPARSE_PAIRS = 32;
 //! Tiles for a window a thread; columns are powers of two up to 64 (a row's windows are bits of a word).
 const int TILES[][2] = {{64, 32}, {64, 16}, {32, 16}, {32, 8}, {16, 8}, {16, 4}, {8, 4}, {8, 2}, {8, 1}};
 const int MAX_WINDOWS = 2048;
