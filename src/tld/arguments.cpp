@@ -188,6 +188,7 @@ void Objects::become(Objects&& others)
     settings_ = others.settings_;
     device_ = others.device_;
     settled_ = others.settled_;
+    framed_ = others.framed_;
     size_ = others.size_;
     type_ = others.type_;
 }
@@ -222,13 +223,13 @@ Engine& Objects::engineFor(const Picture& picture, const Stream& stream)
         {
             Learned object;
             engine_->read(i, object);
-            other->add(object, picture.onDevice ? detail::handleOf(stream) : nullptr); // refuses captures
+            other->add(object, nullptr, picture.onDevice ? detail::handleOf(stream) : nullptr); // refuses captures
         }
         other->setHistory(engine_->history());
         replaceEngine(std::move(other));
         device_ = picture.onDevice;
     }
-    settled_ = true;
+    settled_ = framed_ = true;
     type_ = picture.type();
     return *engine_;
 }
@@ -254,7 +255,12 @@ void Objects::learn(InputArray image, const Rect& box, uint32_t number, bool onl
         engine.remove(0);
     if (fresh)
         replaceEngine(std::move(fresh));
-    settled_ = true;
+    settle(picture);
+}
+
+void Objects::settle(const Picture& picture)
+{
+    settled_ = framed_ = true;
     device_ = picture.onDevice;
     size_ = picture.size();
     type_ = picture.type();
@@ -263,10 +269,12 @@ void Objects::learn(InputArray image, const Rect& box, uint32_t number, bool onl
 void Objects::take(const Saved& saved)
 {
     std::unique_ptr<Engine> fresh = makeEngine(false);
-    fresh->add(saved.object, nullptr);
+    fresh->add(saved.object, nullptr, nullptr);
     fresh->setHistory(saved.history);
     replaceEngine(std::move(fresh));
     device_ = settled_ = false;
+    framed_ = std::any_of(saved.history.begin(), saved.history.end(),
+                          [](const std::vector<uint8_t>& frame) { return !frame.empty(); });
     size_ = Size(saved.object.cols, saved.object.rows);
 }
 
@@ -276,24 +284,24 @@ void Objects::add(const Saved& saved, const Picture& picture, Stream& stream)
         CV_Error_(Error::StsUnmatchedSizes,
                   ("%s: the file's pictures have %d x %d pixels, this one %d x %d", owner_, saved.object.cols,
                    saved.object.rows, picture.size().width, picture.size().height));
+    const PictureView frame = picture.view();
     if (!empty())
     {
         checkLike(picture);
-        engine_->add(saved.object, handleOf(stream));
+        engine_->add(saved.object, &frame, handleOf(stream));
         return;
     }
     std::unique_ptr<Engine> fresh = makeEngine(picture.onDevice);
-    fresh->add(saved.object, picture.onDevice ? detail::handleOf(stream) : nullptr);
+    fresh->add(saved.object, &frame, picture.onDevice ? detail::handleOf(stream) : nullptr);
     replaceEngine(std::move(fresh));
-    device_ = picture.onDevice;
-    settled_ = true;
-    size_ = picture.size();
-    type_ = picture.type();
+    settle(picture);
 }
 
 void Objects::reset(int index, const Rect& box)
 {
     engine("resetTo()");
+    if (!framed_)
+        CV_Error_(Error::StsError, ("%s: resetTo(): there is no last frame yet", owner_));
     checkBox(box, size_);
     engine_->reset(index, boxOf(windowOf(box)));
 }

@@ -79,6 +79,7 @@ private:
     Engine& engine(const char* what) const;
     void checkLike(const Picture& picture) const;
     std::unique_ptr<Engine> makeEngine(bool device) const;
+    void settle(const Picture& picture);
     void replaceEngine(std::unique_ptr<Engine> engine);
 
     const char* owner_;
@@ -88,6 +89,7 @@ private:
     std::vector<std::unique_ptr<Engine>> former_; //!< those that graphs refer to
     bool device_ = false;
     bool settled_ = false; //!< a picture has decided side and type; else objects were read from a file
+    bool framed_ = false;  //!< there is a last frame
     Size size_;
     int type_ = 0;
 };

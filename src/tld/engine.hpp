@@ -41,8 +41,9 @@ public:
     /** Learns an object from a frame, which becomes the current frame of all objects. Waits.
     @param number for its random numbers. @return false: flat, or no window fits; nothing has changed. */
     virtual bool add(const PictureView& frame, const Window& box, uint32_t number, StreamHandle stream) = 0;
-    //! An object that was read before; it has no flow before setHistory() or the next frame. Waits.
-    virtual void add(const Learned& object, StreamHandle stream) = 0;
+    //! An object that was read before. @param frame becomes the current frame of all; nullptr: no flow before setHistory() or the
+    //! next frame. Waits.
+    virtual void add(const Learned& object, const PictureView* frame, StreamHandle stream) = 0;
     //! Object `index`; those after it move up. No work is lost: earlier calls are done in their order.
     virtual void remove(int index) = 0;
     virtual int objects() const = 0;

@@ -102,9 +102,10 @@ public:
         return true;
     }
 
-    void add(const Learned& learned, StreamHandle) CV_OVERRIDE
+    void add(const Learned& learned, const PictureView* frame, StreamHandle) CV_OVERRIDE
     {
         pictures_.create(learned.cols, learned.rows, settings_);
+        objects_.reserve(objects_.size() + 1);
         std::unique_ptr<Object> object(
             new Object(learned.width, learned.height, learned.cols, learned.rows, settings_));
         object->state = learned.state;
@@ -116,6 +117,11 @@ public:
             object->setTemplate(learned.order[i], &learned.positives[static_cast<size_t>(i) * PATCH_PIXELS]);
         for (int i = 0; i < learned.state.negatives; ++i)
             object->setTemplate(settings_.maxPositives + i, &learned.negatives[static_cast<size_t>(i) * PATCH_PIXELS]);
+        if (frame)
+        {
+            pictures_.look(*frame);
+            pictures_.replace();
+        }
         objects_.push_back(std::move(object));
     }
 

@@ -46,12 +46,11 @@ public:
             return false;
         }
         object->contrast = live.states[0].contrast;
-        gpu::replace(batch, stream);
-        memory_.append(std::move(object));
+        append(call, std::move(object), &batch);
         return true;
     }
 
-    void add(const Learned& learned, StreamHandle stream) CV_OVERRIDE
+    void add(const Learned& learned, const PictureView* frame, StreamHandle stream) CV_OVERRIDE
     {
         const Call call(workspace_, stream);
         call.refuseCapture("reading an object");
@@ -59,7 +58,13 @@ public:
         std::unique_ptr<Object> object =
             memory_.makeObject(call, learned.width, learned.height, learned.features, learned.state, settings_);
         memory_.upload(call, object->plan.record.models[0].leaves, modelBytes(learned, settings_));
-        memory_.append(std::move(object));
+        const gpu::Batch batch = memory_.batchOf(call, settings_);
+        if (frame)
+        {
+            gpu::look(batch, *frame, true, stream);
+            gpu::pyramid(batch, KEPT_FRAMES, 3, stream);
+        }
+        append(call, std::move(object), frame ? &batch : nullptr);
     }
 
     void remove(int index) CV_OVERRIDE { memory_.remove(index); }
@@ -196,6 +201,23 @@ public:
     size_t workspaceBytes() const CV_OVERRIDE { return workspace_.bytes(); }
 
 private:
+    //! With the memory that the next frame needs, as that one may not wait. @param frame becomes the current one; nullptr: none.
+    void append(const Call& call, std::unique_ptr<Object> object, const gpu::Batch* frame)
+    {
+        memory_.append(std::move(object));
+        try
+        {
+            memory_.batchOf(call, settings_);
+            if (frame)
+                gpu::replace(*frame, call.stream());
+        }
+        catch (...)
+        {
+            memory_.remove(memory_.count() - 1);
+            throw;
+        }
+    }
+
     //! The detector, for all objects.
     static void search(const gpu::Batch& batch, StreamHandle stream)
     {

@@ -362,8 +362,10 @@ Saved readSaved(const FileNode& node, const std::string& name)
 
 void saveFile(const std::string& filename, const Saved& saved)
 {
-    if (filename.size() > 3 && filename.compare(filename.size() - 3, 3, ".gz") == 0)
-        CV_Error_(Error::StsBadArg, ("%s: compressed files are not read, so none is written", filename.c_str()));
+    const size_t point = filename.find_last_of('.');
+    const std::string ending = point == std::string::npos ? "" : toLowerCase(filename.substr(point));
+    if (ending != ".xml" && ending != ".yml" && ending != ".yaml" && ending != ".json")
+        CV_Error_(Error::StsBadArg, ("filename: %s must end with .xml, .yml, .yaml or .json", filename.c_str()));
     FileStorage storage(filename, FileStorage::WRITE);
     if (!storage.isOpened())
         CV_Error_(Error::StsError, ("%s: cannot be written", filename.c_str()));

@@ -107,16 +107,21 @@ void TLDDetector::convertDetections(InputArray objects, std::vector<Rect>& boxes
         CV_Error_(Error::StsBadArg,
                   ("TLDDetector: objects: %g of %d rows is no number of detections", stored, table.rows - 1));
     const int count = static_cast<int>(stored);
-    boxes.clear();
-    scores.clear();
+    std::vector<Rect> found;
+    std::vector<float> similarities;
     for (int i = 1; i <= count; ++i)
     {
         const double* const row = table.ptr<double>(i);
+        for (int k = 0; k < 4; ++k)
+            if (!(std::abs(row[k]) <= MAX_SIDE))
+                CV_Error_(Error::StsBadArg, ("TLDDetector: objects: row %d, column %d is %g", i, k, row[k]));
         if (!all && row[7] == 0.)
             continue;
-        boxes.emplace_back(cvRound(row[0]), cvRound(row[1]), cvRound(row[2]), cvRound(row[3]));
-        scores.push_back(static_cast<float>(row[4]));
+        found.emplace_back(cvRound(row[0]), cvRound(row[1]), cvRound(row[2]), cvRound(row[3]));
+        similarities.push_back(static_cast<float>(row[4]));
     }
+    boxes.swap(found);
+    scores.swap(similarities);
 }
 
 }} // namespace cv::cuda
