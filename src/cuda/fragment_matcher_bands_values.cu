@@ -283,24 +283,16 @@ __global__ void __launch_bounds__(THREADS, tuning::BAND_VALUE_BLOCKS)
     loadEntry(memory.bands, e, &entry);
     __syncthreads(); // the entry is complete
     const SearchWindow& window = entry.window;
-    if (entry.status != STATUS_FOUND && gridTile == 0 && threadIdx.x == 0)
-        reportNothing(out, entry.i, settings.peaks, entry.status);
     if (entry.status != STATUS_FOUND || x >= window.cols || y >= window.rows)
+    {
+        detail::waitForKernelBefore();
+        if (entry.status != STATUS_FOUND && gridTile == 0 && threadIdx.x == 0)
+            reportNothing(out, entry.i, settings.peaks, entry.status);
         return;
+    }
 
     const ThreadPositions mine(window, x, y);
     Sum cross[EACH], squares[WEIGHTED ? EACH : 1];
-#pragma unroll
-    for (int k = 0; k < EACH; ++k) // on their way while box sums are made
-    {
-        const size_t at = e * bands.sumsEach + static_cast<size_t>(y + mine.row(k)) * bands.sumsPitch + x +
-                          mine.column(k) + beforeWindow(bands, window.x);
-        cross[k] = mine.any(k) ? static_cast<const Sum*>(memory.bands.sums)[at] : 0;
-        if (WEIGHTED)
-            squares[WEIGHTED ? k : 0] =
-                mine.any(k) ? static_cast<const Sum*>(memory.bands.sums)[at + bands.sumsEach / 2] : 0;
-    }
-
     const int width = entry.fragment.width, slabWords = bands.slabRows * bands.slabPitch;
     const Boxes<Sum> boxes = {reinterpret_cast<Sum*>(shared), shared + slabWords * (sizeof(Sum) / 4), bands.slabPitch,
                               slabWords};
@@ -316,6 +308,20 @@ __global__ void __launch_bounds__(THREADS, tuning::BAND_VALUE_BLOCKS)
             boxSums<METRIC == METRIC_ZNCC, CHANNELS>(bands, memory.bands, window.x - bands.region.x + x,
                                                      window.y - bands.region.y + y + slab, mine.cols + width - 1,
                                                      slabRows, entry.fragment.height, boxes);
+        if (slab == 0)
+        {
+            detail::waitForKernelBefore(); // box sums need nothing of correlate
+#pragma unroll
+            for (int k = 0; k < EACH; ++k)
+            {
+                const size_t at = e * bands.sumsEach + static_cast<size_t>(y + mine.row(k)) * bands.sumsPitch + x +
+                                  mine.column(k) + beforeWindow(bands, window.x);
+                cross[k] = mine.any(k) ? static_cast<const Sum*>(memory.bands.sums)[at] : 0;
+                if (WEIGHTED)
+                    squares[WEIGHTED ? k : 0] =
+                        mine.any(k) ? static_cast<const Sum*>(memory.bands.sums)[at + bands.sumsEach / 2] : 0;
+            }
+        }
 #pragma unroll
         for (int k = 0; k < EACH; ++k)
         {
@@ -351,7 +357,7 @@ void launchValues(const Batch& batch, const Settings& settings, const TilePlan& 
     const auto kernel =
         batch.channels == 1 ? bandValuesKernel<METRIC, WEIGHTED, WIDE, 1> : bandValuesKernel<METRIC, WEIGHTED, WIDE, 3>;
     const int64_t blocks = static_cast<int64_t>(detail::ceilDiv(plan.cols, COLS)) * plan.tilesY * batch.count;
-    detail::launch("bandValues", kernel, detail::linearGrid(blocks, 1), dim3(THREADS), plan.bands.valueSharedBytes,
+    detail::launchEarly("bandValues", kernel, detail::linearGrid(blocks, 1), dim3(THREADS), plan.bands.valueSharedBytes,
                    stream, settings, plan, memory, walked, out);
 }
 

@@ -22,6 +22,21 @@ const int FUSED_MOMENTS_THREADS = 192, FUSED_MOMENTS_BLOCKS = 2;        // sums 
 const size_t FUSED_SHARED_BYTES = 100 * 1024;                           // two blocks an SM; larger windows go to tiles
 const int FUSED_FEW = 264; // up to so many fragments, two an SM, get more threads each
 
+#ifndef FBT
+#define FBT 256
+#endif
+#ifndef SSDB
+#define SSDB 3
+#endif
+#ifndef ZNCCB
+#define ZNCCB 2
+#endif
+#ifndef WB
+#define WB 1
+#endif
+const int FUSED_BAND_THREADS = FBT, FUSED_BAND_SSD_BLOCKS = SSDB, FUSED_BAND_ZNCC_BLOCKS = ZNCCB, FUSED_BAND_WEIGHTED_BLOCKS = WB;
+const int FUSED_BAND_LEAST = 1; // fragments
+
 // Tile kernel: 4 warps of 8 rows x 32 columns of positions, twice: each half of a block sums up half of the fragment's
 // rows, which doubles the warps that hide latency. Moments of weighted sums have no registers for that. B 42.9 -> 31.6 us,
 // B' 103 -> 74 us, C 574 -> 462 us against a picture read from the frame anew for each channel, rows walked 16 columns at

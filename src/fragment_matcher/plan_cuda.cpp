@@ -131,6 +131,42 @@ int mostThreads(const MatchCase& given)
     return hasMoments(given.metric, given.weighted) ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
 }
 
+//! The same by matrix instructions: false when windows of up to `window` positions of a fragment do not go this way.
+bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const MatchCase& given)
+{
+    const int rows = gpu::FUSED_BAND_ROWS, stride = given.frame.pixelStride, channels = given.frame.channels;
+    if (given.metric == METRIC_SAD || window.width > gpu::BAND_COLS || fragment.height < rows ||
+        termsOf(fragment, given) > gpu::BAND_TERMS)
+        return false;
+    const int blocks = ceilDiv(window.width, 8), chunks = ceilDiv(fragment.width + 7, 32);
+    const int bandRows = roundUp(fragment.height, rows);
+    gpu::FusedBands wider = plan;
+    wider.stage.units = 1; // nothing is expanded
+    wider.warps = std::max(plan.warps, ceilDiv(window.height, 16 / blocks * rows));
+    wider.areaWidth = std::max(plan.areaWidth, window.width + fragment.width - 1);
+    wider.areaHeight = std::max(plan.areaHeight, window.height + fragment.height - 1);
+    // Neighbouring groups of rows begin half of the banks apart: no conflicts.
+    wider.pitch = (ceilDiv(wider.areaWidth, 4) + 3) / 8 * 8 + 4;
+    wider.planeWords = (wider.areaHeight + 2 * rows) * wider.pitch + roundUp(wider.areaWidth / 2 + 24, 4);
+    wider.stage.rawPitch = gpu::rawPitch(wider.areaWidth, stride);
+    const bool split = isSplit(given.metric, given.weighted);
+    wider.rawWords = std::max({plan.rawWords, wider.areaHeight * wider.stage.rawPitch + 8,
+                               (channels * (split ? 2 : 1) + (split ? 1 : 0)) * bandRows * chunks * 64});
+    wider.templateWords = std::max(plan.templateWords, (channels * templatePlanes(split) + 1) * fragment.height *
+                                                           gpu::pitchOf(fragment.width));
+    const int planes = channels + (channels == 1 ? 2 : 3);
+    const int mapWords = window.width * window.height * (wideValues(given.metric, given.weighted, false) ? 2 : 1) +
+                         (isCorrelation(given.metric) ? 16 * rows * 32 * wider.warps : 0);
+    const int words = wider.rawWords + wider.templateWords + planes * wider.planeWords;
+    wider.sharedBytes =
+        std::max(plan.sharedBytes, gpu::FUSED_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(words, mapWords)));
+    if (32 * wider.warps > tuning::FUSED_BAND_THREADS ||
+        wider.sharedBytes > std::min(tuning::FUSED_SHARED_BYTES, given.sharedBytes))
+        return false;
+    plan = wider;
+    return true;
+}
+
 /** False when windows of up to `window` positions of a fragment do not fit; else widens `plan` to them. Slots and threads are
 finishFused()'s to choose. */
 bool planFused(FusedPlan& plan, Extent window, Extent fragment, const MatchCase& given)
@@ -173,6 +209,8 @@ void finishFused(FusedPlan& plan, int count, const MatchCase& given)
         plan.slots /= 2; // few blocks: more threads for each
     plan.threads = fusedThreads(plan.rows, plan.slots);
     gpu::setThreads(plan.stage, plan.threads);
+    if (plan.bands.warps > 0)
+        gpu::setThreads(plan.bands.stage, 32 * plan.bands.warps);
 }
 
 } // namespace
@@ -280,6 +318,13 @@ void MatchPlan::make(const MatchCase& given, const FragmentSizes& sizes, const S
             window = larger(window, group.window);
         fragment = larger(fragment, sizes[i]);
     }
+    for (size_t g = 0; g < groups_.size() && static_cast<int>(fused.size()) >= tuning::FUSED_BAND_LEAST; ++g)
+        if (groups_[g].fits && !groups_[g].window.empty() &&
+            !planFusedBands(fusedPlan.bands, groups_[g].window, sizes.distinct[g], given))
+        {
+            fusedPlan.bands = {};
+            break;
+        }
     if (!fused.empty())
         finishFused(fusedPlan, static_cast<int>(fused.size()), given);
     if (!window.empty())
