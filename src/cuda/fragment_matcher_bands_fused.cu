@@ -22,12 +22,12 @@ namespace {
 using namespace device;
 using gpu::FusedBands;
 
-const int R = gpu::FUSED_BAND_ROWS, THREADS = tuning::FUSED_BAND_THREADS;
+const int R = gpu::FUSED_BAND_ROWS, MOST_WARPS = tuning::FUSED_BAND_WARPS;
 
 struct alignas(16) Scratch
 {
-    Best warps[2][THREADS / 32]; //!< of this peak and of the last
-    uint32_t most[2][THREADS / 32];
+    Best warps[2][MOST_WARPS]; //!< of this peak and of the last
+    uint32_t most[2][MOST_WARPS];
     Peak<uint64_t> peaks[MAX_PEAKS];
     Entry entry;
     int status;
@@ -48,6 +48,7 @@ __device__ __forceinline__ void clear(Tile& tile)
 struct LanePositions
 {
     int x[2], y[2]; //!< first of each half
+    int line[2];    //!< the same row, or one that the window has
     int at[2];      //!< words from the start of a plane to what the picture's operand takes there
     uint32_t inside; //!< bits 4j + q: positions of the window
 
@@ -61,7 +62,8 @@ struct LanePositions
             const int p = g + 8 * half, group = p / blocks, block = p - group * blocks;
             x[half] = 8 * block + 2 * t;
             y[half] = (static_cast<int>(threadIdx.x) / 32 * groups + group) * R;
-            at[half] = ::min(y[half], lastRow) * pitch + 2 * block + 2 * t;
+            line[half] = ::min(y[half], lastRow);
+            at[half] = line[half] * pitch + 2 * block + 2 * t;
             const uint32_t columns = (x[half] < window.cols) | (x[half] + 1 < window.cols) << 1;
             const int rows = group < groups ? ::min(::max(window.rows - y[half], 0), R) : 0;
             inside |= (columns * 0x1111 & ((1u << 4 * rows) - 1)) << 2 * half;
@@ -154,41 +156,57 @@ __device__ __forceinline__ void makePlanes(const ImageView& frame, const Rect4& 
     }
 }
 
-/** Rows of the template's planes to bands: ((chunk * rows + row) * PLANES + plane) * 64 words, of which lane (g, t) has pixels
-8t - g .. 8t + 7 - g. Rows behind the template are 0. */
-template <int PLANES>
-__device__ __forceinline__ void makeBands(const uint32_t* __restrict__ templ, int height, int pitch, int rows,
-                                          int chunks, uint32_t* __restrict__ bands)
+//! Words from row to row of a template in shared memory: four of zeros, then the pixels, then zeros.
+__device__ __forceinline__ int templateStep(int chunks) { return 8 * chunks + 8; }
+
+/** Stages the planes of a template (bandPlanes()), plane after plane. What is not weighted comes by asynchronous copies, as in
+fetchRaw(). */
+template <bool WEIGHTED, int CHANNELS>
+__device__ __forceinline__ void stageRows(const uint32_t* __restrict__ arena, int height, int pitch, int step,
+                                          uint32_t* __restrict__ templ)
 {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    const int first = 8 * (lane % 4) - lane / 4, shift = 8 * (first & 3);
-    for (int chunk = 0; chunk < chunks; ++chunk)
+    const int planeWords = height * pitch;
+    for (Steps at(step / 4); at.row < (WEIGHTED ? height : CHANNELS * height); at.next())
     {
-        const int k = (first >> 2) + 8 * chunk;
-        const bool any0 = k >= 0 && k < pitch, any1 = k >= -1 && k + 1 < pitch, any2 = k >= -2 && k + 2 < pitch;
-        uint2* to = reinterpret_cast<uint2*>(bands) + (chunk * rows + warp) * PLANES * 32 + lane;
-        const uint32_t* row = templ + warp * pitch + k;
-        for (int v = warp; v < rows; v += warps, to += warps * PLANES * 32, row += warps * pitch)
+        const int k = 4 * at.col - 4, from = at.row * pitch + k;
+        uint4* const to = reinterpret_cast<uint4*>(templ + at.row * step) + at.col;
+        const bool inside = k >= 0 && k < pitch;
+        if (!WEIGHTED)
         {
-            const bool inside = v < height;
-#pragma unroll
-            for (int plane = 0; plane < PLANES; ++plane)
-            {
-                const uint32_t* const words = row + plane * height * pitch;
-                const uint32_t a = inside && any0 ? words[0] : 0, b = inside && any1 ? words[1] : 0,
-                               c = inside && any2 ? words[2] : 0;
-                to[32 * plane] = make_uint2(__funnelshift_r(a, b, shift), __funnelshift_r(b, c, shift));
-            }
+            if (inside)
+                __pipeline_memcpy_async(to, arena + from, 16);
+            else
+                *to = make_uint4(0, 0, 0, 0);
+            continue;
         }
+        const uint4 zero = {0, 0, 0, 0};
+        const uint4 weight = inside ? __ldg(reinterpret_cast<const uint4*>(arena + CHANNELS * planeWords + from)) : zero;
+#pragma unroll
+        for (int c = 0; c < CHANNELS; ++c)
+        {
+            const uint4 value = inside ? __ldg(reinterpret_cast<const uint4*>(arena + c * planeWords + from)) : zero;
+            uint4 high, low;
+            multiply4(value.x, weight.x, high.x, low.x);
+            multiply4(value.y, weight.y, high.y, low.y);
+            multiply4(value.z, weight.z, high.z, low.z);
+            multiply4(value.w, weight.w, high.w, low.w);
+            to[2 * c * height * (step / 4)] = high;
+            to[(2 * c + 1) * height * (step / 4)] = low;
+        }
+        to[2 * CHANNELS * height * (step / 4)] = weight;
     }
+    __pipeline_commit();
 }
 
-//! What a warp multiplies: the lane's words of the picture, of bands, and of a band of ones.
+/** What a warp multiplies: the lane's words of the picture, of rows of templates, and of a band of ones. Lane (g, t) has pixels
+8t - g .. 8t + 7 - g of a row of a template as its share of a band. */
 struct Operands
 {
     const uint32_t *first, *second; //!< of the picture, for both halves
-    const uint32_t* bands;
-    int pitch, height;
+    const uint32_t* rows[3];
+    int pitch, step; //!< from row to row of the picture, of templates
+    int height;
+    uint32_t shift; //!< bits from the words of templates to the lane's first pixel
     uint32_t ones[2];
 };
 
@@ -196,14 +214,14 @@ enum Part
 {
     FIRST, //!< no template rows before
     MIDDLE,
-    END,  //!< the same, where the template may end
-    LAST, //!< none left
+    END, //!< the same, where the template may end
+    LAST //!< none left
 };
 
 /** R rows of the picture, each of which meets as many rows of BANDS bands, and with BOX a band of ones: rows that count for all
 positions go to `common`. @param left END, LAST: rows of the template. */
-template <Part PART, int PLANES, int BANDS, int OTHER, bool BOX>
-__device__ __forceinline__ void addRows(Operands& from, int left, uint32_t (&held)[BANDS + 1][R][2], Tile& sums0,
+template <Part PART, int BANDS, bool BOX>
+__device__ __forceinline__ void addRows(Operands& from, int left, uint32_t (&held)[BANDS][R][2], Tile& sums0,
                                         Tile& sums1, Tile& sums2, Tile& box, uint32_t (&common)[4])
 {
 #pragma unroll
@@ -214,11 +232,14 @@ __device__ __forceinline__ void addRows(Operands& from, int left, uint32_t (&hel
 #pragma unroll
         for (int k = 0; k < BANDS; ++k)
         {
-            if (PART != LAST)
+            if (PART == END && i >= left)
+                held[k][i][0] = held[k][i][1] = 0;
+            else if (PART != LAST)
             {
-                const uint2 band =
-                    *reinterpret_cast<const uint2*>(from.bands + (i * PLANES + (k == 2 ? OTHER : k)) * 64);
-                held[k][i][0] = band.x, held[k][i][1] = band.y;
+                const uint32_t* const row = from.rows[k];
+                held[k][i][0] = __funnelshift_r(row[0], row[1], from.shift);
+                held[k][i][1] = __funnelshift_r(row[1], row[2], from.shift);
+                from.rows[k] += from.step;
             }
             Tile& sums = k == 0 ? sums0 : (k == 1 ? sums1 : sums2);
 #pragma unroll
@@ -236,25 +257,24 @@ __device__ __forceinline__ void addRows(Operands& from, int left, uint32_t (&hel
                 if (PART == FIRST ? j <= i : j > i - left)
                     multiplyAdd(box[j], picture, from.ones);
     }
-    from.bands += R * PLANES * 64;
 }
 
 //! Adds what a plane of the picture gives.
-template <int PLANES, int BANDS, int OTHER, bool BOX>
+template <int BANDS, bool BOX>
 __device__ __forceinline__ void addPlane(Operands from, Tile& sums0, Tile& sums1, Tile& sums2, Tile& box)
 {
-    uint32_t held[BANDS + 1][R][2], common[4] = {};
-    addRows<FIRST, PLANES, BANDS, OTHER, BOX>(from, 0, held, sums0, sums1, sums2, box, common);
+    uint32_t held[BANDS][R][2], common[4] = {};
+    addRows<FIRST, BANDS, BOX>(from, 0, held, sums0, sums1, sums2, box, common);
     int left = from.height - R;
 #pragma unroll 1
     for (; left >= R; left -= R)
-        addRows<MIDDLE, PLANES, BANDS, OTHER, BOX>(from, 0, held, sums0, sums1, sums2, box, common);
+        addRows<MIDDLE, BANDS, BOX>(from, 0, held, sums0, sums1, sums2, box, common);
     if (left > 0)
     {
-        addRows<END, PLANES, BANDS, OTHER, BOX>(from, left, held, sums0, sums1, sums2, box, common);
+        addRows<END, BANDS, BOX>(from, left, held, sums0, sums1, sums2, box, common);
         left -= R;
     }
-    addRows<LAST, PLANES, BANDS, OTHER, BOX>(from, left, held, sums0, sums1, sums2, box, common);
+    addRows<LAST, BANDS, BOX>(from, left, held, sums0, sums1, sums2, box, common);
     if (BOX)
 #pragma unroll
         for (int j = 0; j < R; ++j)
@@ -274,6 +294,47 @@ __device__ __forceinline__ void makeOnes(int width, int chunk, uint32_t (&ones)[
             ones[k / 4] |= 1u << (8 * (k % 4));
 }
 
+/** Sums of squares over as many columns as the fragment has, from each of the first columns of each row of the area on: products of their
+bytes with a band of ones, a row of an instruction for each 8 columns. */
+template <int SQUARES>
+__device__ __forceinline__ void makeLines(const uint32_t* __restrict__ planes, const FusedBands& plan, int cols, int rows,
+                                          int width, uint32_t* __restrict__ lines)
+{
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const int blocks = (cols + 7) / 8, groups = 16 / blocks, chunks = (width + 7 + 31) / 32;
+    const int group0 = g / blocks, group1 = (g + 8) / blocks;
+    const int block0 = g - group0 * blocks, block1 = g + 8 - group1 * blocks;
+    uint32_t ones[2];
+    makeOnes(width, 0, ones);
+    for (int row = threadIdx.x / 32 * groups; row < rows; row += blockDim.x / 32 * groups)
+    {
+        const uint32_t* first = planes + ::min(row + group0, rows - 1) * plan.pitch + 2 * (block0 + t);
+        const uint32_t* second = planes + ::min(row + group1, rows - 1) * plan.pitch + 2 * (block1 + t);
+        uint32_t sums[4] = {};
+#pragma unroll
+        for (int b = 0; b < SQUARES; ++b, first += plan.planeWords, second += plan.planeWords)
+        {
+#pragma unroll
+            for (int q = 0; q < 4; ++q)
+                sums[q] <<= 8;
+#pragma unroll 1
+            for (int chunk = 0; chunk < chunks; ++chunk)
+            {
+                const uint32_t picture[4] = {first[8 * chunk], second[8 * chunk], first[8 * chunk + 1],
+                                             second[8 * chunk + 1]};
+                if (chunks > 1)
+                    makeOnes(width, chunk, ones);
+                multiplyAdd(sums, picture, ones);
+            }
+        }
+        const int pitch = 8 * blocks;
+        if (group0 < groups && row + group0 < rows)
+            *reinterpret_cast<uint2*>(lines + (row + group0) * pitch + 8 * block0 + 2 * t) = make_uint2(sums[0], sums[1]);
+        if (group1 < groups && row + group1 < rows)
+            *reinterpret_cast<uint2*>(lines + (row + group1) * pitch + 8 * block1 + 2 * t) = make_uint2(sums[2], sums[3]);
+    }
+}
+
 //! Moments of a lane's positions. Weighted: q T and the squares of I by their high and low bytes.
 template <int METRIC, bool WEIGHTED, int CHANNELS> struct Moments
 {
@@ -282,19 +343,22 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct Moments
     Tile cross, crossLow, squares, squaresLow, image[CHANNELS];
 
     __device__ __forceinline__ void sum(const FusedBands& plan, int width, int height, const LanePositions& mine,
-                                        const uint32_t* planes, const uint32_t* bands)
+                                        const uint32_t* planes, const uint32_t* templ)
     {
-        clear(cross), clear(crossLow);
+        clear(cross), clear(crossLow), clear(squares), clear(squaresLow);
 #pragma unroll
         for (int c = 0; c < CHANNELS; ++c)
             clear(image[c]);
-        const int chunks = (width + 7 + 31) / 32, chunkWords = (height + R - 1) / R * R * PLANES * 64;
+        const int chunks = (width + 7 + 31) / 32, lane = threadIdx.x % 32, before = 8 * (lane % 4) - lane / 4;
         Operands from;
         from.pitch = plan.pitch;
+        from.step = templateStep(chunks);
         from.height = height;
-        bands += threadIdx.x % 32 * 2;
+        from.shift = 8 * (before & 3);
+        const int planeWords = height * from.step;
+        templ += 4 + (before >> 2);
 #pragma unroll 1
-        for (int chunk = 0; chunk < chunks; ++chunk, planes += 8, bands += chunkWords)
+        for (int chunk = 0; chunk < chunks; ++chunk, planes += 8, templ += 8)
         {
             if (!WEIGHTED)
                 makeOnes(width, chunk, from.ones);
@@ -303,53 +367,69 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct Moments
             {
                 from.first = planes + c * plan.planeWords + mine.at[0];
                 from.second = planes + c * plan.planeWords + mine.at[1];
-                from.bands = bands + (WEIGHTED ? 2 * c : c) * 64;
+                from.rows[0] = templ + (WEIGHTED ? 2 * c : c) * planeWords;
+                from.rows[1] = from.rows[0] + planeWords;
+                from.rows[2] = templ + 2 * CHANNELS * planeWords;
                 if (!WEIGHTED)
-                    addPlane<PLANES, 1, 0, IMAGE>(from, cross, cross, cross, image[c]);
-                else if (!IMAGE)
-                    addPlane<PLANES, 2, 0, false>(from, cross, crossLow, cross, cross);
+                    addPlane<1, IMAGE>(from, cross, cross, cross, image[c]);
                 else
-                    addOne(from, c, image[c]);
+                    addPlane<IMAGE ? 3 : 2, false>(from, cross, crossLow, image[c], cross);
             }
+            if (WEIGHTED)
+                sumSquares(plan, mine, planes + CHANNELS * plan.planeWords, templ + 2 * CHANNELS * planeWords, from);
         }
     }
 
-    //! High bytes first.
-    __device__ __forceinline__ void sumSquares(const FusedBands& plan, int width, int height, const LanePositions& mine,
-                                               const uint32_t* planes, const uint32_t* bands)
+    //! Of weighted ones: the low bytes apart, as 32 bits do not hold them together with the others.
+    __device__ __forceinline__ void sumSquares(const FusedBands& plan, const LanePositions& mine,
+                                               const uint32_t* planes, const uint32_t* weights, Operands& from)
     {
-        const int chunks = (width + 7 + 31) / 32, chunkWords = (height + R - 1) / R * R * PLANES * 64;
-        planes += CHANNELS * plan.planeWords;
-        bands += threadIdx.x % 32 * 2 + 2 * CHANNELS * 64;
-        Operands from;
-        from.pitch = plan.pitch;
-        from.height = height;
-        clear(squares), clear(squaresLow);
-#pragma unroll 1
-        for (int b = 0; b < SQUARES; ++b, planes += plan.planeWords)
+        Tile part;
+        clear(part);
+#pragma unroll
+        for (int b = 0; b < SQUARES; ++b)
         {
-            Tile part;
-            clear(part);
-#pragma unroll 1
-            for (int chunk = 0; chunk < chunks; ++chunk)
-            {
-                if (!WEIGHTED)
-                    makeOnes(width, chunk, from.ones);
-                from.first = planes + 8 * chunk + mine.at[0];
-                from.second = planes + 8 * chunk + mine.at[1];
-                from.bands = bands + chunk * chunkWords;
-                addPlane<PLANES, WEIGHTED ? 1 : 0, 0, !WEIGHTED>(from, part, part, part, part);
-            }
-            // Weighted sums of the low bytes stay apart: 32 bits do not hold them together with the others.
-            const bool apart = WEIGHTED && b == SQUARES - 1;
+            from.first = planes + b * plan.planeWords + mine.at[0];
+            from.second = planes + b * plan.planeWords + mine.at[1];
+            from.rows[0] = weights;
+            Tile& to = b == SQUARES - 1 ? squaresLow : part;
+            addPlane<1, false>(from, to, to, to, to);
 #pragma unroll
             for (int j = 0; j < R; ++j)
 #pragma unroll
                 for (int q = 0; q < 4; ++q)
-                    if (apart)
-                        squaresLow[j][q] = part[j][q];
-                    else
-                        squares[j][q] = (squares[j][q] << 8) + part[j][q];
+                    if (b < SQUARES - 2)
+                        part[j][q] <<= 8;
+                    else if (b == SQUARES - 2)
+                        squares[j][q] += part[j][q];
+        }
+    }
+
+    //! Without weights, from makeLines(): columns of sums.
+    __device__ __forceinline__ void sumLines(const LanePositions& mine, const uint32_t* lines, int pitch, int height)
+    {
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+        {
+            const uint2* line = reinterpret_cast<const uint2*>(lines + mine.line[half] * pitch + mine.x[half]);
+            const int step = pitch / 2;
+            uint2 first[R - 1], total = {0, 0};
+#pragma unroll
+            for (int i = 0; i < R - 1; ++i, line += step)
+            {
+                first[i] = *line;
+                total.x += first[i].x, total.y += first[i].y;
+            }
+#pragma unroll 4
+            for (int v = R - 1; v < height; ++v, line += step)
+                total.x += line->x, total.y += line->y;
+            squares[0][2 * half] = total.x, squares[0][2 * half + 1] = total.y;
+#pragma unroll
+            for (int j = 1; j < R; ++j, line += step)
+            {
+                total.x += line->x - first[j - 1].x, total.y += line->y - first[j - 1].y;
+                squares[j][2 * half] = total.x, squares[j][2 * half + 1] = total.y;
+            }
         }
     }
 
@@ -377,17 +457,6 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct Moments
         const uint32_t W = static_cast<uint32_t>(WEIGHTED ? templ.W : templ.W / 255);
         product = W * product - products;
         power = W * power - powers;
-    }
-
-private:
-    __device__ __forceinline__ void addOne(const Operands& from, int c, Tile& of)
-    {
-        if (c == 0)
-            addPlane<PLANES, 3, 2 * CHANNELS, false>(from, cross, crossLow, of, cross);
-        else if (c == 1)
-            addPlane<PLANES, 3, 2 * CHANNELS - 2, false>(from, cross, crossLow, of, cross);
-        else
-            addPlane<PLANES, 3, 2 * CHANNELS - 4, false>(from, cross, crossLow, of, cross);
     }
 };
 
@@ -492,7 +561,7 @@ template <bool WEIGHTED, int CHANNELS> struct Choice<METRIC_ZNCC, WEIGHTED, CHAN
           margin(static_cast<float>(WEIGHTED ? deviation : deviation / 255) * (1.f / (1 << 18)))
     {
         const TemplateSums sums = fragment.sums;
-        __syncthreads(); // planes and bands have been read
+        __syncthreads(); // planes and templates have been read
 #pragma unroll
         for (int j = 0; j < R; ++j)
 #pragma unroll
@@ -586,35 +655,45 @@ __device__ __forceinline__ int findPeaksOfLanes(const Settings& settings, const 
     return count;
 }
 
-//! The values beside peaks to `map`, for sub-pixel offsets. Begins and ends with a barrier.
-template <class Choice>
-__device__ void storeNeighbours(const LanePositions& mine, int count, const Choice& choice, const Scratch* scratch,
-                                typename Choice::Value* map)
+//! Positions of a lane beside one of the peaks.
+__device__ __forceinline__ uint32_t besidePeaks(const LanePositions& mine, const Peak<uint64_t>* peaks, int count)
 {
-    __syncthreads(); // the peaks are complete, planes and bands have been read: the map takes their place
     uint32_t which = 0;
 #pragma unroll 1
     for (int i = 0; i < count; ++i)
 #pragma unroll
         for (int k = 0; k < 4 * R; ++k)
-            if (::abs(mine.xOf(k % 4) - scratch->peaks[i].x) + ::abs(mine.yOf(k % 4) + k / 4 - scratch->peaks[i].y) == 1)
-                which |= mine.inside & 1u << k;
+            if (::abs(mine.xOf(k % 4) - peaks[i].x) + ::abs(mine.yOf(k % 4) + k / 4 - peaks[i].y) == 1)
+                which |= 1u << k;
+    return which & mine.inside;
+}
+
+//! Some of a lane's values to `map`, for sub-pixel offsets. Begins and ends with a barrier.
+template <class Choice>
+__device__ __forceinline__ void storeValues(const LanePositions& mine, uint32_t which, const Choice& choice, int cols,
+                                            typename Choice::Value* map)
+{
+    __syncthreads(); // what was there has been read
     choice.forEach(which,
                    [&](int k, typename Choice::Value value)
                    {
                        const int index = mine.indexOf(k);
-                       map[(index >> 16) * scratch->entry.window.cols + (index & 0xffff)] = value;
+                       map[(index >> 16) * cols + (index & 0xffff)] = value;
                    });
     __syncthreads(); // the map is complete
 }
 
-template <int METRIC, bool WEIGHTED>
-constexpr int BLOCKS = WEIGHTED                ? tuning::FUSED_BAND_WEIGHTED_BLOCKS
-                       : METRIC == METRIC_ZNCC ? tuning::FUSED_BAND_ZNCC_BLOCKS
-                                               : tuning::FUSED_BAND_SSD_BLOCKS;
+//! Blocks of `warps` warps an SM must have room for, as far as registers go.
+constexpr int blocksOf(int metric, bool weighted, int warps)
+{
+    const int few = weighted                ? tuning::FUSED_BAND_WEIGHTED_BLOCKS
+                    : isCorrelation(metric) ? tuning::FUSED_BAND_ZNCC_BLOCKS
+                                            : tuning::FUSED_BAND_SSD_BLOCKS;
+    return warps == tuning::FUSED_BAND_FEW_WARPS ? few : few / 2;
+}
 
-template <int METRIC, bool WEIGHTED, int CHANNELS>
-__global__ void __launch_bounds__(THREADS, BLOCKS<METRIC, WEIGHTED>)
+template <int METRIC, bool WEIGHTED, int CHANNELS, int WARPS>
+__global__ void __launch_bounds__(32 * WARPS, blocksOf(METRIC, WEIGHTED, WARPS))
     matchFusedBandsKernel(const ImageView frame, const Batch batch, const Settings settings, const FusedBands plan,
                           const Best* walked, const Outputs out)
 {
@@ -623,7 +702,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<METRIC, WEIGHTED>)
     extern __shared__ __align__(16) unsigned char shared[];
     Scratch* const scratch = reinterpret_cast<Scratch*>(shared);
     uint32_t* const raw = reinterpret_cast<uint32_t*>(shared + gpu::FUSED_SCRATCH_BYTES);
-    uint32_t* const templ = raw + plan.rawWords; // bands take the place of the raw picture
+    uint32_t* const templ = raw + plan.rawWords; // sums of squares take the place of the raw picture
     uint32_t* const planes = templ + plan.templateWords;
 
     const int e = blockIdx.x, i = fragmentOf(batch, e);
@@ -640,8 +719,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<METRIC, WEIGHTED>)
             reportNothing(out, i, settings.peaks, scratch->status);
         return;
     }
-    const int width = entry.fragment.width, height = entry.fragment.height, pitch = entry.fragment.pitch;
-    stageFragment<WEIGHTED, CHANNELS>(batch.arena + entry.fragment.words, entry.fragment, templ);
+    const int width = entry.fragment.width, height = entry.fragment.height;
+    stageRows<WEIGHTED, CHANNELS>(batch.arena + entry.fragment.words, height, entry.fragment.pitch,
+                                  templateStep((width + 7 + 31) / 32), templ);
     __pipeline_wait_prior(1);
     __syncthreads(); // the raw picture is complete
     if (CHANNELS == 1)
@@ -651,20 +731,25 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<METRIC, WEIGHTED>)
     else
         makePlanes<4>(frame, area, plan, raw, planes);
     __pipeline_wait_prior(0);
-    __syncthreads(); // the template is complete, the raw picture has been read
-    makeBands<TheMoments::PLANES>(templ, height, pitch, (height + R - 1) / R * R, (width + 7 + 31) / 32, raw);
-    __syncthreads(); // planes and bands are complete
+    __syncthreads(); // planes and template are complete, the raw picture has been read
+    const int cols = entry.window.cols;
+    if (!WEIGHTED)
+        makeLines<TheMoments::SQUARES>(planes + CHANNELS * plan.planeWords, plan, cols, area.height, width, raw);
 
     const LanePositions mine(entry.window, plan.pitch);
     TheMoments moments;
 #ifdef CUT_SUM
         clear(moments.cross), clear(moments.squares);clear(moments.crossLow), clear(moments.squaresLow);for (int c = 0; c < CHANNELS; ++c) clear(moments.image[c]);
-        moments.cross[0][0]=planes[mine.at[0]]; moments.squares[1][0] = raw[mine.at[1]];
+        moments.cross[0][0]=planes[mine.at[0]]; moments.squares[1][0] = raw[mine.at[1]]+templ[mine.at[0]];
 #else
-    if (LanePositions::warpWorks(entry.window))
+    const bool works = LanePositions::warpWorks(entry.window);
+    if (works)
+        moments.sum(plan, width, height, mine, planes, templ);
+    if (!WEIGHTED)
     {
-        moments.sum(plan, width, height, mine, planes, raw);
-        moments.sumSquares(plan, width, height, mine, planes, raw);
+        __syncthreads(); // lines are complete
+        if (works)
+            moments.sumLines(mine, raw, (cols + 7) / 8 * 8, height);
     }
 #endif
     TheChoice choice(moments, entry.fragment, mine, raw);
@@ -674,11 +759,16 @@ __global__ void __launch_bounds__(THREADS, BLOCKS<METRIC, WEIGHTED>)
     if (s == 12345) out.scores.row(i)[0] = 1;
     return;
 #endif
-    const int count = findPeaksOfLanes(settings, mine, walked ? walked + e : nullptr, choice, scratch);
     typename TheChoice::Value* const map = reinterpret_cast<typename TheChoice::Value*>(
         raw + (METRIC == METRIC_ZNCC ? 16 * R * blockDim.x : 0)); // behind n and v
-    if (settings.subpixel)
-        storeNeighbours(mine, count, choice, scratch, map);
+    if (METRIC == METRIC_SSD && settings.subpixel)
+        storeValues(mine, mine.inside, choice, cols, map); // before zones take some away
+    const int count = findPeaksOfLanes(settings, mine, walked ? walked + e : nullptr, choice, scratch);
+    if (METRIC == METRIC_ZNCC && settings.subpixel)
+    {
+        __syncthreads(); // all threads see the peaks
+        storeValues(mine, besidePeaks(mine, scratch->peaks, count), choice, cols, map);
+    }
     if (threadIdx.x >= 32)
         return;
     __syncwarp(); // the first warp sees the peaks
@@ -690,8 +780,12 @@ template <int METRIC, bool WEIGHTED>
 void launchFusedBands(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedBands& plan,
                       const Best* walked, const Outputs& out, cudaStream_t stream)
 {
-    const auto kernel =
-        batch.channels == 1 ? matchFusedBandsKernel<METRIC, WEIGHTED, 1> : matchFusedBandsKernel<METRIC, WEIGHTED, 3>;
+    const bool few = plan.warps <= tuning::FUSED_BAND_FEW_WARPS;
+    const auto kernel = batch.channels == 1
+                            ? (few ? matchFusedBandsKernel<METRIC, WEIGHTED, 1, tuning::FUSED_BAND_FEW_WARPS>
+                                   : matchFusedBandsKernel<METRIC, WEIGHTED, 1, MOST_WARPS>)
+                            : (few ? matchFusedBandsKernel<METRIC, WEIGHTED, 3, tuning::FUSED_BAND_FEW_WARPS>
+                                   : matchFusedBandsKernel<METRIC, WEIGHTED, 3, MOST_WARPS>);
     detail::launch("matchFusedBands", kernel, dim3(batch.count), dim3(32 * plan.warps), plan.sharedBytes, stream, frame,
                    batch, settings, plan, walked, out);
 }

@@ -186,7 +186,8 @@ struct FusedBands
     int areaWidth, areaHeight; //!< largest area
     int pitch, planeWords;     //!< of a plane of the picture
     StagePlan stage;
-    int rawWords; //!< of the raw picture, and later of bands
+    int blocks;   //!< of 8 columns of positions, at most
+    int rawWords; //!< of the raw picture, and later of sums of squares
     int templateWords;
     size_t sharedBytes; //!< a block
 };

@@ -22,19 +22,20 @@ const int FUSED_MOMENTS_THREADS = 192, FUSED_MOMENTS_BLOCKS = 2;        // sums 
 const size_t FUSED_SHARED_BYTES = 100 * 1024;                           // two blocks an SM; larger windows go to tiles
 const int FUSED_FEW = 264; // up to so many fragments, two an SM, get more threads each
 
-#ifndef FBT
-#define FBT 256
-#endif
 #ifndef SSDB
-#define SSDB 3
+#define SSDB 6
 #endif
 #ifndef ZNCCB
-#define ZNCCB 2
+#define ZNCCB 4
 #endif
 #ifndef WB
-#define WB 1
+#define WB 3
 #endif
-const int FUSED_BAND_THREADS = FBT, FUSED_BAND_SSD_BLOCKS = SSDB, FUSED_BAND_ZNCC_BLOCKS = ZNCCB, FUSED_BAND_WEIGHTED_BLOCKS = WB;
+#ifndef BVB
+#define BVB 3
+#endif
+const int FUSED_BAND_FEW_WARPS = 4, FUSED_BAND_WARPS = 8;
+const int FUSED_BAND_SSD_BLOCKS = SSDB, FUSED_BAND_ZNCC_BLOCKS = ZNCCB, FUSED_BAND_WEIGHTED_BLOCKS = WB;
 const int FUSED_BAND_LEAST = 1; // fragments
 
 // Tile kernel: 4 warps of 8 rows x 32 columns of positions, twice: each half of a block sums up half of the fragment's
@@ -52,7 +53,7 @@ const int TILE_CHUNK_PIXELS = 16384;               // bounds 32-bit sums of one 
 // -> 25.9 / 29.2, B' 82.3 / 131 -> 38.2 / 43.8, C 532 / 921 -> 119 / 139, weighted 1696 / 2099 -> 278 / 382; 128 x 128 BGR in
 // 1080p 1851 / 3195 -> 319 / 342. Bands in steps of 32 rows, not 16: C 142 / 168, 128 x 128 438 / 472. Bands made from the
 // template by shifts at every use, and values in the same kernel: C 247 / 288.
-const int BAND_THREADS = 256, BAND_VALUE_BLOCKS = 3;
+const int BAND_THREADS = 256, BAND_VALUE_BLOCKS = BVB;
 const int BAND_PREPARE_THREADS = 256, BAND_PREPARE_WORDS = 4; // words of bands a thread
 const int BAND_WIDTH = 1024;                                  // of a fragment; wider ones go the way of SAD
 const size_t BAND_SHARED_BYTES = 110 * 1024;                  // two blocks an SM

@@ -139,7 +139,6 @@ bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const
         termsOf(fragment, given) > gpu::BAND_TERMS)
         return false;
     const int blocks = ceilDiv(window.width, 8), chunks = ceilDiv(fragment.width + 7, 32);
-    const int bandRows = roundUp(fragment.height, rows);
     gpu::FusedBands wider = plan;
     wider.stage.units = 1; // nothing is expanded
     wider.warps = std::max(plan.warps, ceilDiv(window.height, 16 / blocks * rows));
@@ -148,19 +147,19 @@ bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const
     // Neighbouring groups of rows begin half of the banks apart: no conflicts.
     wider.pitch = (ceilDiv(wider.areaWidth, 4) + 3) / 8 * 8 + 4;
     wider.planeWords = (wider.areaHeight + 2 * rows) * wider.pitch + roundUp(wider.areaWidth / 2 + 24, 4);
-    wider.stage.rawPitch = gpu::rawPitch(wider.areaWidth, stride);
-    const bool split = isSplit(given.metric, given.weighted);
-    wider.rawWords = std::max({plan.rawWords, wider.areaHeight * wider.stage.rawPitch + 8,
-                               (channels * (split ? 2 : 1) + (split ? 1 : 0)) * bandRows * chunks * 64});
-    wider.templateWords = std::max(plan.templateWords, (channels * templatePlanes(split) + 1) * fragment.height *
-                                                           gpu::pitchOf(fragment.width));
+    wider.stage.rawPitch = (wider.areaWidth * stride + 30) / 16 * 4; // rows begin up to 15 bytes behind a unit's start
+    wider.blocks = std::max(plan.blocks, blocks);
+    wider.rawWords = std::max(wider.areaHeight * wider.stage.rawPitch + 8,
+                              given.weighted ? 0 : (wider.areaHeight + 2 * rows) * 8 * wider.blocks);
+    wider.templateWords =
+        std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) * fragment.height * (8 * chunks + 8));
     const int planes = channels + (channels == 1 ? 2 : 3);
     const int mapWords = window.width * window.height * (wideValues(given.metric, given.weighted, false) ? 2 : 1) +
                          (isCorrelation(given.metric) ? 16 * rows * 32 * wider.warps : 0);
     const int words = wider.rawWords + wider.templateWords + planes * wider.planeWords;
     wider.sharedBytes =
         std::max(plan.sharedBytes, gpu::FUSED_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(words, mapWords)));
-    if (32 * wider.warps > tuning::FUSED_BAND_THREADS ||
+    if (wider.warps > tuning::FUSED_BAND_WARPS ||
         wider.sharedBytes > std::min(tuning::FUSED_SHARED_BYTES, given.sharedBytes))
         return false;
     plan = wider;
