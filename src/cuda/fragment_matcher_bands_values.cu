@@ -72,7 +72,7 @@ template <bool IMAGE, int CHANNELS> struct ColumnSums
 template <bool IMAGE, typename Pixel, typename Square>
 __device__ void columnSums(const Pixel* pixels, int pitch, int cols, int rows, int height, const Boxes<Square>& boxes)
 {
-    constexpr int CHANNELS = sizeof(Pixel) == 1 ? 1 : 3, N = 16;
+    constexpr int CHANNELS = sizeof(Pixel) == 1 ? 1 : 3, N = tuning::BAND_VALUE_LOADS;
     const int groups = ::max(THREADS / cols, 1), share = detail::ceilDiv(rows, groups);
     for (Steps at(cols); at.row < groups; at.next())
     {
@@ -117,42 +117,55 @@ __device__ void columnSums(const Pixel* pixels, int pitch, int cols, int rows, i
     }
 }
 
-//! Lines of `cols` sums become what lies before each of them, and behind the last: a box sum is the difference of two. A warp a
-//! line.
+/** Lines of `cols` sums become what lies before each of them, and behind the last: a box sum is the difference of two. A warp two
+lines at a time, so that one's steps run while the other's wait. */
 template <typename Sum> __device__ __forceinline__ void scanLines(Sum* sums, int lines, int cols, int pitch)
 {
-    constexpr int SHARE = 7; // of a lane; odd: no bank conflicts
+    constexpr int SHARE = 7, TWO = 2; // SHARE: of a lane; odd: no bank conflicts
     const int lane = threadIdx.x % 32;
-    for (int line = threadIdx.x / 32; line < lines; line += WARPS)
+    for (int line = threadIdx.x / 32; line < lines; line += TWO * WARPS)
     {
-        Sum carry = 0;
+        Sum carry[TWO] = {};
 #pragma unroll 1
         for (int first = SHARE * lane; first - SHARE * lane <= cols; first += 32 * SHARE)
         {
-            Sum* const mine = sums + line * pitch + first;
-            Sum values[SHARE], total = 0;
+            Sum values[TWO][SHARE], total[TWO], before[TWO];
 #pragma unroll
-            for (int k = 0; k < SHARE; ++k)
+            for (int i = 0; i < TWO; ++i)
             {
-                values[k] = first + k < cols ? mine[k] : 0;
-                total += values[k];
+                total[i] = 0;
+                const bool any = line + i * WARPS < lines;
+                const Sum* const mine = sums + (line + i * WARPS) * pitch + first;
+#pragma unroll
+                for (int k = 0; k < SHARE; ++k)
+                {
+                    values[i][k] = any && first + k < cols ? mine[k] : 0;
+                    total[i] += values[i][k];
+                }
+                before[i] = total[i];
             }
-            Sum before = total;
 #pragma unroll
             for (int distance = 1; distance < 32; distance *= 2)
-            {
-                const Sum other = __shfl_up_sync(~0u, before, distance);
-                before += lane >= distance ? other : 0;
-            }
-            const Sum all = __shfl_sync(~0u, before, 31);
-            before += carry - total;
-            carry += all;
 #pragma unroll
-            for (int k = 0; k < SHARE; ++k)
+                for (int i = 0; i < TWO; ++i)
+                {
+                    const Sum other = __shfl_up_sync(~0u, before[i], distance);
+                    before[i] += lane >= distance ? other : 0;
+                }
+#pragma unroll
+            for (int i = 0; i < TWO; ++i)
             {
-                if (first + k <= cols)
-                    mine[k] = before;
-                before += values[k];
+                const Sum all = __shfl_sync(~0u, before[i], 31);
+                before[i] += carry[i] - total[i];
+                carry[i] += all;
+                Sum* const mine = sums + (line + i * WARPS) * pitch + first;
+#pragma unroll
+                for (int k = 0; k < SHARE; ++k)
+                {
+                    if (line + i * WARPS < lines && first + k <= cols)
+                        mine[k] = before[i];
+                    before[i] += values[i][k];
+                }
             }
         }
     }

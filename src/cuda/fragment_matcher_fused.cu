@@ -85,6 +85,28 @@ __device__ __forceinline__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, int 
     }
 }
 
+//! The planes of a fragment and its weights lie in the arena as they are wanted here, unless they are split.
+template <int METRIC, bool WEIGHTED, int CHANNELS>
+__device__ void stageFragment(const uint32_t* arena, const DeviceFragment& fragment, uint32_t* target)
+{
+    const int planeWords = fragment.pitch * fragment.height;
+    if constexpr (Traits<METRIC, WEIGHTED>::SPLIT)
+    {
+        for (int c = 0; c < CHANNELS; ++c)
+        {
+            uint32_t* t = target + 2 * c * planeWords;
+            stageTemplate<true>(arena + c * planeWords, arena + CHANNELS * planeWords, fragment.pitch, fragment.height,
+                                fragment.pitch, t, t + planeWords, target + 2 * CHANNELS * planeWords);
+        }
+    }
+    else
+    {
+        for (int u = 4 * threadIdx.x; u < (CHANNELS + 1) * planeWords; u += 4 * blockDim.x)
+            __pipeline_memcpy_async(target + u, arena + u, 16);
+        __pipeline_commit();
+    }
+}
+
 //! scores: the values of an item's positions, channel after channel; ~0 for those outside of the window.
 template <int METRIC, bool WEIGHTED, int CHANNELS, int P, typename Value>
 __device__ __forceinline__ void itemValues(const ImageView& frame, const Rect4& area, const Entry& entry,
@@ -240,7 +262,7 @@ __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, Fus
             reportNothing(out, i, settings.peaks, scratch->status);
         return;
     }
-    stageFragment<Traits<METRIC, WEIGHTED>::SPLIT, CHANNELS>(batch.arena + entry.fragment.words, entry.fragment, templ);
+    stageFragment<METRIC, WEIGHTED, CHANNELS>(batch.arena + entry.fragment.words, entry.fragment, templ);
 
     const Item item(entry.window, plan.slots);
     Value values[P];

@@ -184,6 +184,7 @@ struct FusedBands
 {
     int warps;                 //!< a block
     int areaWidth, areaHeight; //!< largest area
+    int rows, columns;         //!< words of a row, and rows, that positions read, those behind their window included
     int pitch, planeWords;     //!< of a plane of the picture
     StagePlan stage;
     int blocks;   //!< of 8 columns of positions, at most

@@ -203,28 +203,6 @@ __device__ __forceinline__ void stageTemplate(const uint32_t* templ, const uint3
     __pipeline_commit();
 }
 
-//! The planes of a fragment and its weights lie in the arena as they are wanted here, unless they are split.
-template <bool SPLIT, int CHANNELS>
-__device__ void stageFragment(const uint32_t* arena, const DeviceFragment& fragment, uint32_t* target)
-{
-    const int planeWords = fragment.pitch * fragment.height;
-    if constexpr (SPLIT)
-    {
-        for (int c = 0; c < CHANNELS; ++c)
-        {
-            uint32_t* t = target + 2 * c * planeWords;
-            stageTemplate<true>(arena + c * planeWords, arena + CHANNELS * planeWords, fragment.pitch, fragment.height,
-                                fragment.pitch, t, t + planeWords, target + 2 * CHANNELS * planeWords);
-        }
-    }
-    else
-    {
-        for (int u = 4 * threadIdx.x; u < (CHANNELS + 1) * planeWords; u += 4 * blockDim.x)
-            __pipeline_memcpy_async(target + u, arena + u, 16);
-        __pipeline_commit();
-    }
-}
-
 }}}} // namespace cv::cuda::fragment_matcher::device
 
 #endif // OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_STAGING_HPP

@@ -31,6 +31,9 @@ const int FUSED_FEW = 264; // up to so many fragments, two an SM, get more threa
 #ifndef WB
 #define WB 3
 #endif
+#ifndef BVN
+#define BVN 16
+#endif
 #ifndef BVB
 #define BVB 3
 #endif
@@ -53,7 +56,7 @@ const int TILE_CHUNK_PIXELS = 16384;               // bounds 32-bit sums of one 
 // -> 25.9 / 29.2, B' 82.3 / 131 -> 38.2 / 43.8, C 532 / 921 -> 119 / 139, weighted 1696 / 2099 -> 278 / 382; 128 x 128 BGR in
 // 1080p 1851 / 3195 -> 319 / 342. Bands in steps of 32 rows, not 16: C 142 / 168, 128 x 128 438 / 472. Bands made from the
 // template by shifts at every use, and values in the same kernel: C 247 / 288.
-const int BAND_THREADS = 256, BAND_VALUE_BLOCKS = BVB;
+const int BAND_THREADS = 256, BAND_VALUE_BLOCKS = BVB, BAND_VALUE_LOADS = BVN;
 const int BAND_PREPARE_THREADS = 256, BAND_PREPARE_WORDS = 4; // words of bands a thread
 const int BAND_WIDTH = 1024;                                  // of a fragment; wider ones go the way of SAD
 const size_t BAND_SHARED_BYTES = 110 * 1024;                  // two blocks an SM

@@ -140,17 +140,21 @@ bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const
         return false;
     const int blocks = ceilDiv(window.width, 8), chunks = ceilDiv(fragment.width + 7, 32);
     gpu::FusedBands wider = plan;
-    wider.stage.units = 1; // nothing is expanded
     wider.warps = std::max(plan.warps, ceilDiv(window.height, 16 / blocks * rows));
     wider.areaWidth = std::max(plan.areaWidth, window.width + fragment.width - 1);
     wider.areaHeight = std::max(plan.areaHeight, window.height + fragment.height - 1);
+    // What the last rows and columns of positions read, and ignore, behind the area.
+    wider.rows = std::max({plan.rows, wider.areaHeight,
+                           (window.height - 1) / rows * rows + roundUp(fragment.height, rows) + rows - 1});
+    wider.columns = std::max(plan.columns, 2 * blocks + 8 * chunks);
     // Neighbouring groups of rows begin half of the banks apart: no conflicts.
     wider.pitch = (ceilDiv(wider.areaWidth, 4) + 3) / 8 * 8 + 4;
-    wider.planeWords = (wider.areaHeight + 2 * rows) * wider.pitch + roundUp(wider.areaWidth / 2 + 24, 4);
+    wider.planeWords = wider.rows * wider.pitch + roundUp(std::max(wider.columns - wider.pitch, 0), 4);
+    wider.stage.units = 1; // nothing is expanded
     wider.stage.rawPitch = (wider.areaWidth * stride + 30) / 16 * 4; // rows begin up to 15 bytes behind a unit's start
     wider.blocks = std::max(plan.blocks, blocks);
     wider.rawWords = std::max(wider.areaHeight * wider.stage.rawPitch + 8,
-                              given.weighted ? 0 : (wider.areaHeight + 2 * rows) * 8 * wider.blocks);
+                              given.weighted ? 0 : wider.rows * 8 * wider.blocks);
     wider.templateWords =
         std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) * fragment.height * (8 * chunks + 8));
     const int planes = channels + (channels == 1 ? 2 : 3);
@@ -284,6 +288,25 @@ bool MatchPlan::splitGroups(const MatchCase& given, const FragmentSizes& sizes, 
     return any;
 }
 
+//! By matrix instructions when all groups of the fused kernel can go that way, and it is worth it.
+void MatchPlan::planFusedGroups(const MatchCase& given, const FragmentSizes& sizes)
+{
+    double terms = 0;
+    for (const int i : fused)
+    {
+        const Extent window = groups_[sizes.of[i]].window;
+        terms += static_cast<double>(window.width) * window.height * termsOf(sizes[i], given);
+    }
+    if (!given.weighted && !isCorrelation(given.metric) && terms < tuning::BAND_LEAST_SSD_TERMS)
+        return;
+    gpu::FusedBands bands = {};
+    for (size_t g = 0; g < groups_.size(); ++g)
+        if (groups_[g].fits && !groups_[g].window.empty() &&
+            !planFusedBands(bands, groups_[g].window, sizes.distinct[g], given))
+            return;
+    fusedPlan.bands = bands;
+}
+
 void MatchPlan::make(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas)
 {
     const auto fits = [](const Group& group) { return group.fits; };
@@ -317,13 +340,7 @@ void MatchPlan::make(const MatchCase& given, const FragmentSizes& sizes, const S
             window = larger(window, group.window);
         fragment = larger(fragment, sizes[i]);
     }
-    for (size_t g = 0; g < groups_.size() && static_cast<int>(fused.size()) >= tuning::FUSED_BAND_LEAST; ++g)
-        if (groups_[g].fits && !groups_[g].window.empty() &&
-            !planFusedBands(fusedPlan.bands, groups_[g].window, sizes.distinct[g], given))
-        {
-            fusedPlan.bands = {};
-            break;
-        }
+    planFusedGroups(given, sizes);
     if (!fused.empty())
         finishFused(fusedPlan, static_cast<int>(fused.size()), given);
     if (!window.empty())
