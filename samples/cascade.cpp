@@ -37,6 +37,7 @@ const char* KEYS =
     "{ frames        | 0   | stop after so many frames (0: all) }"
     "{ shard         | 0/1 | i/n: works on frames i, i + n, i + 2n.. }"
     "{ engine        | auto | cpu, cuda, or auto: cuda where there is a device }"
+    "{ device        | -1  | CUDA device (-1: the shard's number, over the devices in turn) }"
     "{ window        |     | show the frames; ESC ends }"
     "{ output-dir    | .   | folder for pictures, video and CSV; must exist }";
 
@@ -236,7 +237,12 @@ int run(const CommandLineParser& options)
         CV_Error(Error::StsBadArg, "--shard: i/n with 0 <= i < n is needed");
     if (engine != "auto" && engine != "cpu" && engine != "cuda")
         CV_Error(Error::StsBadArg, "--engine: auto, cpu or cuda");
-    const bool cuda = engine == "cuda" || (engine == "auto" && cuda::getCudaEnabledDeviceCount() > 0);
+    const int devices = cuda::getCudaEnabledDeviceCount(), device = options.get<int>("device");
+    const bool cuda = engine == "cuda" || (engine == "auto" && devices > 0);
+    if (cuda && device >= std::max(devices, 1)) // without a device, detection says so
+        CV_Error_(Error::StsBadArg, ("--device: %d, but there are %d CUDA devices", device, std::max(devices, 0)));
+    if (cuda && devices > 0) // on the thread that detects
+        cuda::setDevice(device >= 0 ? device : shard % devices);
     Detector detector(options.get<std::string>("cascade"), options.get<std::string>("inside"), cuda, options);
     Reader reader(options.get<std::string>("@input"), shard, shards, options.get<int>("frames"));
     std::ofstream table(folder + "/objects.csv");

@@ -8,7 +8,7 @@
 #                        (default: those of the GPUs of this machine; 9.0 when there is none)
 #   --cuda-ptx=LIST      also embed PTX for these, for GPUs that are newer (default: none)
 #   --opencv=VERSION     4.14.0 (default) or 5.0.0
-#   --peers              also build the contrib CUDA modules that tests and perf tests compare with (needs CUDA)
+#   --peers              also build the contrib modules that tests and perf tests compare with (needs CUDA)
 #   --shared             shared libraries (default: static, so that programs can be copied)
 #   --no-python          do not build the cv2 module
 #   --target=NAME        build only this target and FFmpeg's plugin (may be repeated; default: tests, perf tests, samples, cv2)
@@ -158,9 +158,10 @@ lock "$BUILD_DIR.lock"
 modules=core,imgproc,video,imgcodecs,videoio,highgui,ts,cudatracking
 [ "$CUDA" = off ] || modules+=,cudev
 if [ "$PEERS" = 1 ]; then
-    modules+=,cudaarithm,cudaimgproc
+    peers=(cudaarithm cudaimgproc cudaoptflow tracking)
     # cv::cuda::CascadeClassifier: LBP is cudaobjdetect's, Haar cudalegacy's.
-    [ "$VERSION" = 5.0.0 ] || modules+=,cudaobjdetect,cudalegacy
+    [ "$VERSION" = 5.0.0 ] || peers+=(cudaobjdetect cudalegacy)
+    modules+=$(printf ',%s' "${peers[@]}")
 fi
 
 # gpu_capabilities: those of this machine's GPUs as a list for CUDA_ARCH_BIN, or 9.0.
@@ -246,8 +247,7 @@ if [ ! -f "$BUILD_DIR/build.ninja" ] || [ "$(cat "$BUILD_DIR/.configured" 2>/dev
         { tail -n 40 "$BUILD_DIR/configure.log" >&2; die "cmake failed; all of it: $BUILD_DIR/configure.log"; }
     wanted=(cudatracking)
     [ "$HAVE_PYTHON" = 0 ] || wanted+=(python3)
-    [ "$PEERS" = 0 ] || wanted+=(cudaarithm cudaimgproc)
-    [[ "$modules" != *cudaobjdetect* ]] || wanted+=(cudaobjdetect cudalegacy)
+    [ "$PEERS" = 0 ] || wanted+=("${peers[@]}")
     for module in "${wanted[@]}"; do
         grep -qE "To be built:.* $module( |\$)" "$BUILD_DIR/configure.log" ||
             { grep -A12 'OpenCV modules:' "$BUILD_DIR/configure.log" >&2; die "OpenCV did not take the module $module; see $BUILD_DIR/configure.log"; }

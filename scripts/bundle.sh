@@ -127,7 +127,8 @@ chmod +x "$BUNDLE/run.sh"
 
 # --- what came out ---------------------------------------------------------------------------------------------------
 glibc=$(find "$BUNDLE/bin" "$BUNDLE/lib" -type f -exec readelf -V {} + | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
-(cd "$BUNDLE" && tar -c --owner=0 --group=0 bin lib | gzip -9 >programs.tar.gz && rm -r bin lib)
+# The programs hold the same libraries: with a dictionary larger than one of them, xz stores these once.
+(cd "$BUNDLE" && tar -c --owner=0 --group=0 bin lib | xz --threads=1 --lzma2=preset=1,dict=192MiB >programs.tar.xz && rm -r bin lib)
 size=$(du -sm --apparent-size "$BUNDLE" | cut -f 1)
 say "$BUNDLE: $size MiB, needs ${glibc/_/ } and an NVIDIA driver${TARGET_NEEDS[*]:+ and ${TARGET_NEEDS[*]}}"
 (cd "$BUNDLE" && find . -type f -printf '%10s  %P\n' | sort -k2)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs what this folder holds on a machine with a GPU. Needs glibc, a driver and bash; Python only for the perf table.
+# Runs what this folder holds on a machine with a GPU. Needs glibc, a driver, bash, and xz or Python. Python
+# makes the perf table.
 #
 #   ./run.sh [tests|devices|fuzz|perf|sanitize|demo|all] [FILTER] [-- program options]
 #
@@ -44,9 +45,12 @@ say() { printf '== %s\n' "$*" | tee -a "$OUT/summary.txt"; }
 : >"$OUT/summary.txt"
 
 if [ ! -d "$HERE/bin" ]; then
-    { mkdir -p "$HERE/unpacked" && tar -xzf "$HERE/programs.tar.gz" -C "$HERE/unpacked" &&
+    unxz=(xz --decompress --stdout)
+    command -v xz >/dev/null ||
+        unxz=(python3 -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.argv[1]), sys.stdout.buffer)')
+    { mkdir -p "$HERE/unpacked" && "${unxz[@]}" "$HERE/programs.tar.xz" | tar -x -C "$HERE/unpacked" &&
         mv "$HERE"/unpacked/* "$HERE/" && rmdir "$HERE/unpacked"; } ||
-        { echo "error: $HERE/programs.tar.gz could not be unpacked" >&2; exit 2; }
+        { echo "error: $HERE/programs.tar.xz could not be unpacked (by xz, or by Python where that is missing)" >&2; exit 2; }
 fi
 
 # cuFFT is too large to carry. When a program lacks it, it is looked for where CUDA and Python's packages keep it.
