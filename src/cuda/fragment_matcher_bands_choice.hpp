@@ -49,7 +49,7 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneChoice
     Value values[LANE_ROWS][4]; //!< ~0: not to be chosen
 
     __device__ __forceinline__ LaneChoice(const LaneMoments<METRIC, WEIGHTED, CHANNELS>& moments,
-                                      const DeviceFragment& fragment, const LanePositions& mine, uint32_t*)
+                                          const DeviceFragment& fragment, const LanePositions& mine, uint32_t*)
     {
         const Value templ = static_cast<Value>(WEIGHTED ? fragment.sums.qT2 : fragment.sums.qT2 / 255);
 #pragma unroll
@@ -116,8 +116,9 @@ template <bool WEIGHTED, int CHANNELS> struct LaneChoice<METRIC_ZNCC, WEIGHTED, 
 
     //! @param shared takes n and v
     __device__ __forceinline__ LaneChoice(const LaneMoments<METRIC_ZNCC, WEIGHTED, CHANNELS>& moments,
-                                      const DeviceFragment& fragment, const LanePositions& mine, uint32_t* shared)
-        : parts(reinterpret_cast<ulonglong2*>(shared) + threadIdx.x), deviation(templateDeviation(fragment.variance)),
+                                          const DeviceFragment& fragment, const LanePositions& mine, uint32_t* shared)
+        : parts(reinterpret_cast<ulonglong2*>(shared) + threadIdx.x),
+          deviation(templateDeviation(fragment.variance)),
           margin(static_cast<float>(WEIGHTED ? deviation : deviation / 255) * (1.f / (1 << 18)))
     {
         const TemplateSums sums = fragment.sums;
@@ -130,8 +131,8 @@ template <bool WEIGHTED, int CHANNELS> struct LaneChoice<METRIC_ZNCC, WEIGHTED, 
                 uint64_t n, v;
                 moments.fold(sums, j, q, n, v);
                 parts[(4 * j + q) * blockDim.x] = make_ulonglong2(n, v);
-                const float estimate = static_cast<float>(static_cast<int64_t>(n)) *
-                                       rsqrtf(static_cast<float>(static_cast<int64_t>(v)));
+                const float estimate =
+                    static_cast<float>(static_cast<int64_t>(n)) * rsqrtf(static_cast<float>(static_cast<int64_t>(v)));
                 estimates[j][q] = !(mine.inside >> (4 * j + q) & 1) ? NONE : (v == 0 ? 0.f : estimate);
             }
     }

@@ -300,7 +300,7 @@ void launchCorrelate(const Batch& batch, const BandPlan& plan, const BandMemory&
     const int64_t tiles =
         static_cast<int64_t>(plan.sumsPitch / COLS) * detail::ceilDiv(plan.sumsRows, plan.units * ROWS);
     detail::launchEarly("correlateBands", kernel, detail::linearGrid(tiles * batch.count, 1), dim3(THREADS),
-                   plan.sharedBytes, stream, batch.channels, plan, memory);
+                        plan.sharedBytes, stream, batch.channels, plan, memory);
 }
 
 } // namespace

@@ -92,7 +92,7 @@ constexpr int blocksOf(int metric, bool weighted, int warps)
     const int few = weighted                ? tuning::FUSED_BAND_WEIGHTED_BLOCKS
                     : isCorrelation(metric) ? tuning::FUSED_BAND_ZNCC_BLOCKS
                                             : tuning::FUSED_BAND_SSD_BLOCKS;
-    return warps == tuning::FUSED_BAND_FEW_WARPS ? few : few / 2;
+    return warps == tuning::FUSED_BAND_FEW_WARPS ? few : weighted ? 1 : (few + 1) / 2;
 }
 
 template <int METRIC, bool WEIGHTED, int CHANNELS, int WARPS>
@@ -189,9 +189,10 @@ namespace gpu {
 void matchFusedBands(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                      const Best* walked, const Outputs& out, StreamHandle stream)
 {
-    const auto launch = isCorrelation(settings.metric)
-                            ? (batch.weighted ? launchFusedBands<METRIC_ZNCC, true> : launchFusedBands<METRIC_ZNCC, false>)
-                            : (batch.weighted ? launchFusedBands<METRIC_SSD, true> : launchFusedBands<METRIC_SSD, false>);
+    const auto launch =
+        isCorrelation(settings.metric)
+            ? (batch.weighted ? launchFusedBands<METRIC_ZNCC, true> : launchFusedBands<METRIC_ZNCC, false>)
+            : (batch.weighted ? launchFusedBands<METRIC_SSD, true> : launchFusedBands<METRIC_SSD, false>);
     launch(frame, batch, settings, plan.bands, walked, out, stream);
 }
 

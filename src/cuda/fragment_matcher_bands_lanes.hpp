@@ -20,15 +20,16 @@ __device__ __forceinline__ int bandChunks(int width) { return (width + 7 + 31) /
 /** What a lane has of a window: two neighbouring columns in LANE_ROWS rows below each other, twice. */
 struct LanePositions
 {
-    int x[2], y[2]; //!< first of each half
-    int line[2];    //!< the same row, or one that the window has
-    int at[2];      //!< words from the start of a plane to what the picture's operand takes there
+    int x[2], y[2];  //!< first of each half
+    int line[2];     //!< the same row, or one that the window has
+    int at[2];       //!< words from the start of a plane to what the picture's operand takes there
     uint32_t inside; //!< bits 4j + q: positions of the window
 
     __device__ __forceinline__ LanePositions(const SearchWindow& window, int pitch) : inside(0)
     {
         const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-        const int blocks = (window.cols + 7) / 8, groups = 16 / blocks, lastRow = (window.rows - 1) / LANE_ROWS * LANE_ROWS;
+        const int blocks = (window.cols + 7) / 8, groups = 16 / blocks,
+                  lastRow = (window.rows - 1) / LANE_ROWS * LANE_ROWS;
 #pragma unroll
         for (int half = 0; half < 2; ++half)
         {
@@ -153,7 +154,8 @@ __device__ __forceinline__ void stageRows(const uint32_t* __restrict__ arena, in
             continue;
         }
         const uint4 zero = {0, 0, 0, 0};
-        const uint4 weight = inside ? __ldg(reinterpret_cast<const uint4*>(arena + CHANNELS * planeWords + from)) : zero;
+        const uint4 weight =
+            inside ? __ldg(reinterpret_cast<const uint4*>(arena + CHANNELS * planeWords + from)) : zero;
 #pragma unroll
         for (int c = 0; c < CHANNELS; ++c)
         {
@@ -185,8 +187,8 @@ __device__ __forceinline__ void makeOnes(int width, int chunk, uint32_t (&ones)[
 /** Sums of squares over as many columns as the fragment has, from each of the first columns of each row of the area on: products of their
 bytes with a band of ones, a row of an instruction for each 8 columns. */
 template <int SQUARES>
-__device__ __forceinline__ void makeLines(const uint32_t* __restrict__ planes, const FusedBands& plan, int cols, int rows,
-                                          int width, uint32_t* __restrict__ lines)
+__device__ __forceinline__ void makeLines(const uint32_t* __restrict__ planes, const FusedBands& plan, int cols,
+                                          int rows, int width, uint32_t* __restrict__ lines)
 {
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const int blocks = (cols + 7) / 8, groups = 16 / blocks, chunks = bandChunks(width);
@@ -217,9 +219,11 @@ __device__ __forceinline__ void makeLines(const uint32_t* __restrict__ planes, c
         }
         const int pitch = 8 * blocks;
         if (group0 < groups && row + group0 < rows)
-            *reinterpret_cast<uint2*>(lines + (row + group0) * pitch + 8 * block0 + 2 * t) = make_uint2(sums[0], sums[1]);
+            *reinterpret_cast<uint2*>(lines + (row + group0) * pitch + 8 * block0 + 2 * t) =
+                make_uint2(sums[0], sums[1]);
         if (group1 < groups && row + group1 < rows)
-            *reinterpret_cast<uint2*>(lines + (row + group1) * pitch + 8 * block1 + 2 * t) = make_uint2(sums[2], sums[3]);
+            *reinterpret_cast<uint2*>(lines + (row + group1) * pitch + 8 * block1 + 2 * t) =
+                make_uint2(sums[2], sums[3]);
     }
 }
 

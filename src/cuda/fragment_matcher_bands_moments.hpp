@@ -42,8 +42,9 @@ enum Part
 /** LANE_ROWS rows of the picture, each of which meets as many rows of BANDS bands, and with BOX a band of ones: rows that count for all
 positions go to `common`. @param left END, LAST: rows of the template. */
 template <Part PART, int BANDS, bool BOX>
-__device__ __forceinline__ void addRows(BandOperands& from, int left, uint32_t (&held)[BANDS][LANE_ROWS][2], LaneSums& sums0,
-                                        LaneSums& sums1, LaneSums& sums2, LaneSums& box, uint32_t (&common)[4])
+__device__ __forceinline__ void addRows(BandOperands& from, int left, uint32_t (&held)[BANDS][LANE_ROWS][2],
+                                        LaneSums& sums0, LaneSums& sums1, LaneSums& sums2, LaneSums& box,
+                                        uint32_t (&common)[4])
 {
 #pragma unroll
     for (int i = 0; i < (PART == LAST ? LANE_ROWS - 1 : LANE_ROWS); ++i)
@@ -82,7 +83,8 @@ __device__ __forceinline__ void addRows(BandOperands& from, int left, uint32_t (
 
 //! Adds what a plane of the picture gives.
 template <int BANDS, bool BOX>
-__device__ __forceinline__ void addPlane(BandOperands from, LaneSums& sums0, LaneSums& sums1, LaneSums& sums2, LaneSums& box)
+__device__ __forceinline__ void addPlane(BandOperands from, LaneSums& sums0, LaneSums& sums1, LaneSums& sums2,
+                                         LaneSums& box)
 {
     uint32_t held[BANDS][LANE_ROWS][2], common[4] = {};
     addRows<FIRST, BANDS, BOX>(from, 0, held, sums0, sums1, sums2, box, common);

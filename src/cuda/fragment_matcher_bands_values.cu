@@ -72,7 +72,7 @@ template <bool IMAGE, int CHANNELS> struct ColumnSums
 template <bool IMAGE, typename Pixel, typename Square>
 __device__ void columnSums(const Pixel* pixels, int pitch, int cols, int rows, int height, const Boxes<Square>& boxes)
 {
-    constexpr int CHANNELS = sizeof(Pixel) == 1 ? 1 : 3, N = tuning::BAND_VALUE_LOADS;
+    constexpr int CHANNELS = sizeof(Pixel) == 1 ? 1 : 3, N = 16;
     const int groups = ::max(THREADS / cols, 1), share = detail::ceilDiv(rows, groups);
     for (Steps at(cols); at.row < groups; at.next())
     {
@@ -260,6 +260,21 @@ struct ThreadPositions
     __device__ __forceinline__ bool any(int k) const { return row(k) < rows && column(k) < cols; }
 };
 
+//! What correlate made for a thread's positions. @param sums of the block's first position.
+template <bool WEIGHTED, typename Sum>
+__device__ __forceinline__ void loadMoments(const Sum* sums, const BandPlan& bands, const ThreadPositions& mine,
+                                            Sum (&cross)[EACH], Sum (&squares)[WEIGHTED ? EACH : 1])
+{
+#pragma unroll
+    for (int k = 0; k < EACH; ++k)
+    {
+        const size_t at = static_cast<size_t>(mine.row(k)) * bands.sumsPitch + mine.column(k);
+        cross[k] = mine.any(k) ? sums[at] : 0;
+        if (WEIGHTED)
+            squares[WEIGHTED ? k : 0] = mine.any(k) ? sums[at + bands.sumsEach / 2] : 0;
+    }
+}
+
 //! The best of each 64 x 16 positions, from those of their warps, to device memory.
 template <typename Value>
 __device__ void storeBests(const SearchWindow& window, int x, int y, Best best, TileBest* bests, Best* scratch)
@@ -278,8 +293,8 @@ __device__ void storeBests(const SearchWindow& window, int x, int y, Best best, 
     bests[y / tuning::TILE_ROWS * tilesX + x / tuning::TILE_COLS] = {best.value, best.index, best.index / window.cols};
 }
 
-template <int METRIC, bool WEIGHTED, bool WIDE, int CHANNELS>
-__global__ void __launch_bounds__(THREADS, tuning::BAND_VALUE_BLOCKS)
+template <int METRIC, bool WEIGHTED, bool WIDE, int CHANNELS, int BLOCKS = tuning::BAND_VALUE_BLOCKS>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
     bandValuesKernel(const Settings settings, const TilePlan plan, const TileMemory memory, const Best* walked,
                      const Outputs out)
 {
@@ -305,6 +320,8 @@ __global__ void __launch_bounds__(THREADS, tuning::BAND_VALUE_BLOCKS)
     }
 
     const ThreadPositions mine(window, x, y);
+    const size_t first =
+        e * bands.sumsEach + static_cast<size_t>(y) * bands.sumsPitch + x + beforeWindow(bands, window.x);
     Sum cross[EACH], squares[WEIGHTED ? EACH : 1];
     const int width = entry.fragment.width, slabWords = bands.slabRows * bands.slabPitch;
     const Boxes<Sum> boxes = {reinterpret_cast<Sum*>(shared), shared + slabWords * (sizeof(Sum) / 4), bands.slabPitch,
@@ -324,16 +341,7 @@ __global__ void __launch_bounds__(THREADS, tuning::BAND_VALUE_BLOCKS)
         if (slab == 0)
         {
             detail::waitForKernelBefore(); // box sums need nothing of correlate
-#pragma unroll
-            for (int k = 0; k < EACH; ++k)
-            {
-                const size_t at = e * bands.sumsEach + static_cast<size_t>(y + mine.row(k)) * bands.sumsPitch + x +
-                                  mine.column(k) + beforeWindow(bands, window.x);
-                cross[k] = mine.any(k) ? static_cast<const Sum*>(memory.bands.sums)[at] : 0;
-                if (WEIGHTED)
-                    squares[WEIGHTED ? k : 0] =
-                        mine.any(k) ? static_cast<const Sum*>(memory.bands.sums)[at + bands.sumsEach / 2] : 0;
-            }
+            loadMoments<WEIGHTED>(static_cast<const Sum*>(memory.bands.sums) + first, bands, mine, cross, squares);
         }
 #pragma unroll
         for (int k = 0; k < EACH; ++k)
@@ -367,11 +375,14 @@ template <int METRIC, bool WEIGHTED, bool WIDE>
 void launchValues(const Batch& batch, const Settings& settings, const TilePlan& plan, const TileMemory& memory,
                   const Best* walked, const Outputs& out, cudaStream_t stream)
 {
-    const auto kernel =
-        batch.channels == 1 ? bandValuesKernel<METRIC, WEIGHTED, WIDE, 1> : bandValuesKernel<METRIC, WEIGHTED, WIDE, 3>;
     const int64_t blocks = static_cast<int64_t>(detail::ceilDiv(plan.cols, COLS)) * plan.tilesY * batch.count;
+    auto kernel =
+        batch.channels == 1 ? bandValuesKernel<METRIC, WEIGHTED, WIDE, 1> : bandValuesKernel<METRIC, WEIGHTED, WIDE, 3>;
+    constexpr bool many = METRIC == METRIC_ZNCC && !WEIGHTED && !WIDE; // sums for a position
+    if (many && batch.channels == 3 && blocks <= 2 * detail::multiprocessors())
+        kernel = bandValuesKernel < METRIC, WEIGHTED, WIDE, 3, many ? 2 : tuning::BAND_VALUE_BLOCKS > ;
     detail::launchEarly("bandValues", kernel, detail::linearGrid(blocks, 1), dim3(THREADS), plan.bands.valueSharedBytes,
-                   stream, settings, plan, memory, walked, out);
+                        stream, settings, plan, memory, walked, out);
 }
 
 } // namespace

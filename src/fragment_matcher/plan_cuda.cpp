@@ -1,6 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
+// over budget: which kernel, tile or batch a size gets is decided in one place
 #include "../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -144,17 +145,17 @@ bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const
     wider.areaWidth = std::max(plan.areaWidth, window.width + fragment.width - 1);
     wider.areaHeight = std::max(plan.areaHeight, window.height + fragment.height - 1);
     // What the last rows and columns of positions read, and ignore, behind the area.
-    wider.rows = std::max({plan.rows, wider.areaHeight,
-                           (window.height - 1) / rows * rows + roundUp(fragment.height, rows) + rows - 1});
+    wider.rows = std::max(
+        {plan.rows, wider.areaHeight, (window.height - 1) / rows * rows + roundUp(fragment.height, rows) + rows - 1});
     wider.columns = std::max(plan.columns, 2 * blocks + 8 * chunks);
     // Neighbouring groups of rows begin half of the banks apart: no conflicts.
     wider.pitch = (ceilDiv(wider.areaWidth, 4) + 3) / 8 * 8 + 4;
     wider.planeWords = wider.rows * wider.pitch + roundUp(std::max(wider.columns - wider.pitch, 0), 4);
-    wider.stage.units = 1; // nothing is expanded
+    wider.stage.units = 1;                                           // nothing is expanded
     wider.stage.rawPitch = (wider.areaWidth * stride + 30) / 16 * 4; // rows begin up to 15 bytes behind a unit's start
     wider.blocks = std::max(plan.blocks, blocks);
-    wider.rawWords = std::max(wider.areaHeight * wider.stage.rawPitch + 8,
-                              given.weighted ? 0 : wider.rows * 8 * wider.blocks);
+    wider.rawWords =
+        std::max(wider.areaHeight * wider.stage.rawPitch + 8, given.weighted ? 0 : wider.rows * 8 * wider.blocks);
     wider.templateWords =
         std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) * fragment.height * (8 * chunks + 8));
     const int planes = channels + (channels == 1 ? 2 : 3);
