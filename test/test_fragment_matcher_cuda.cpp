@@ -75,6 +75,33 @@ TEST_P(FragmentMatcher_CudaOptions, manyProducts)
     }
 }
 
+//! Many small windows, work enough for matrix instructions: fragments of several sizes, windows from single rows and columns on.
+TEST_P(FragmentMatcher_CudaOptions, manySmallWindows)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0x9216D5D9u + metric * 131 + weightKind * 17 + type);
+    const Size sizes[] = {Size(16, 16), Size(21, 23), Size(33, 30), Size(50, 17), Size(25, 41)};
+    for (const int exclusion : {FM::SQUARE, FM::CROSS})
+    {
+        const int count = type == CV_8UC1 ? 700 : 300;
+        const FM::Params params = makeParams(metric, 3, exclusion, exclusion == FM::CROSS ? 5 : 0, FM::FULL, true);
+        Scene scene = randomScene(rng, params, type, weightKind, Size(321, 243), 12, count);
+        for (int i = 0; i < count; ++i)
+        {
+            const Size size = sizes[rng.uniform(0, 5)];
+            const Point at(rng.uniform(0, 320 - size.width), rng.uniform(0, 242 - size.height));
+            scene.templates[i] = scene.frame(Rect(at, size)).clone();
+            if (!scene.weights.empty() && !scene.weights[i].empty())
+                scene.weights[i] = weightsOf(rng, size, weightKind, 1);
+            const Size more(i % 7 == 0 ? rng.uniform(0, 40) : 40, i % 11 == 0 ? rng.uniform(0, 40) : 35);
+            scene.areas[i] = Rect(at - Point(rng.uniform(0, 40), rng.uniform(0, 35)), size + more);
+        }
+        expectEnginesAgree(scene);
+        if (HasFailure())
+            return;
+    }
+}
+
 TEST_P(FragmentMatcher_CudaOptions, maps)
 {
     const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());

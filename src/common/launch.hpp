@@ -20,10 +20,11 @@ namespace cv { namespace cuda { namespace detail {
 inline dim3 linearGrid(int64_t n, int threads) { return dim3(static_cast<unsigned>(ceilDiv<int64_t>(n, threads))); }
 
 /** Launches `kernel` on `stream`. An empty grid or block does nothing.
-@param name for the error message. An error that stood before is neither reported nor taken away, unless this launch fails. */
+@param name for the error message. An error that stood before is neither reported nor taken away, unless this launch fails.
+@param early see launchEarly() */
 template <typename... Params, typename... Args>
-void launch(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, size_t sharedBytes, cudaStream_t stream,
-            Args... args)
+void launchAs(bool early, const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, size_t sharedBytes,
+              cudaStream_t stream, Args... args)
 {
     if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0)
         return;
@@ -37,11 +38,55 @@ void launch(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, 
     config.blockDim = block;
     config.dynamicSmemBytes = sharedBytes;
     config.stream = stream;
+    cudaLaunchAttribute attribute = {};
+    if (early && canBeginEarly(reinterpret_cast<const void*>(kernel), name))
+    {
+        attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attribute.val.programmaticStreamSerializationAllowed = 1;
+        config.attrs = &attribute;
+        config.numAttrs = 1;
+    }
     cudaCheck(cudaLaunchKernelEx(&config, kernel, static_cast<Params>(args)...), name);
 #if CUDATRACKING_DEBUG_SYNC
     cudaCheck(cudaStreamSynchronize(stream), name);
 #endif
 }
+
+template <typename... Params, typename... Args>
+void launch(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, size_t sharedBytes, cudaStream_t stream,
+            Args... args)
+{
+    launchAs(false, name, kernel, grid, block, sharedBytes, stream, args...);
+}
+
+/** The same for a kernel that may begin while the one before it on the stream still runs, as soon as all blocks of that one
+have called letNextKernelBegin() or ended. All its blocks must call waitForKernelBefore(), and before that touch nothing that
+the one before writes or reads for writing. Where the device cannot do that, kernels follow each other as always. */
+template <typename... Params, typename... Args>
+void launchEarly(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, size_t sharedBytes,
+                 cudaStream_t stream, Args... args)
+{
+    launchAs(true, name, kernel, grid, block, sharedBytes, stream, args...);
+}
+
+#ifdef __CUDACC__
+
+//! Waits until the kernel before has ended and all that it wrote can be seen.
+__device__ __forceinline__ void waitForKernelBefore()
+{
+#if __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+#endif
+}
+
+__device__ __forceinline__ void letNextKernelBegin()
+{
+#if __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+#endif // __CUDACC__
 
 }}} // namespace cv::cuda::detail
 

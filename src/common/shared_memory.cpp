@@ -7,6 +7,7 @@
 
 #include "cuda_check.hpp"
 #include "shared_memory.hpp"
+#include <map>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -43,6 +44,29 @@ void allowAllSharedMemory(const void* kernel, const char* name)
     const size_t most = sharedBytesOfBlock() - attributes.sharedSizeBytes;
     cudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)), name);
     allowed.insert(key);
+}
+
+bool canBeginEarly(const void* kernel, const char* name)
+{
+#if CUDART_VERSION >= 12030 // captures know it from then on
+    static std::mutex mutex;
+    static std::map<std::pair<const void*, int>, bool> known; // kernel and device
+    const std::pair<const void*, int> key(kernel, currentDevice());
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto found = known.find(key);
+    if (found != known.end())
+        return found->second;
+    const OutsideOfCapture outside; // asking loads the kernel
+    cudaFuncAttributes attributes;
+    cudaCheck(cudaFuncGetAttributes(&attributes, kernel), name);
+    int major = 0;
+    cudaCheck(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, key.second), name);
+    // Older code, translated for this device, does not wait for the kernel before.
+    return known[key] = major >= 9 && attributes.ptxVersion >= 90;
+#else
+    (void)kernel, (void)name;
+    return false;
+#endif
 }
 
 }}} // namespace cv::cuda::detail

@@ -20,6 +20,9 @@ the process: were they set to what one launch needs, a launch of another thread 
 set once for each kernel and device, and always to the most. @param name for the error message. */
 void allowAllSharedMemory(const void* kernel, const char* name);
 
+//! True when a kernel may begin while the one before it still runs: on 9.0 and newer, when it was compiled for that.
+bool canBeginEarly(const void* kernel, const char* name);
+
 }}} // namespace cv::cuda::detail
 
 #endif // OPENCV_CUDATRACKING_COMMON_SHARED_MEMORY_HPP

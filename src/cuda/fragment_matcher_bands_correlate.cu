@@ -226,6 +226,8 @@ __global__ void __launch_bounds__(THREADS, 2)
     const int tile = blockIdx.x - e * tiles, tileY = tile / tilesX;
     const int tileX = COLS * (tile - tileY * tilesX), y = tileY * tileRows;
     __shared__ gpu::OpenEntry entry;
+    detail::waitForKernelBefore();
+    detail::letNextKernelBegin(); // which finds all that prepare made
     loadEntry(memory, e, &entry);
     __syncthreads(); // the entry is complete
     if (entry.status != STATUS_FOUND)
@@ -297,8 +299,8 @@ void launchCorrelate(const Batch& batch, const BandPlan& plan, const BandMemory&
                                           : correlateBandsKernel<5, METRIC, WEIGHTED, WIDE>;
     const int64_t tiles =
         static_cast<int64_t>(plan.sumsPitch / COLS) * detail::ceilDiv(plan.sumsRows, plan.units * ROWS);
-    detail::launch("correlateBands", kernel, detail::linearGrid(tiles * batch.count, 1), dim3(THREADS),
-                   plan.sharedBytes, stream, batch.channels, plan, memory);
+    detail::launchEarly("correlateBands", kernel, detail::linearGrid(tiles * batch.count, 1), dim3(THREADS),
+                        plan.sharedBytes, stream, batch.channels, plan, memory);
 }
 
 } // namespace

@@ -123,6 +123,7 @@ __global__ void __launch_bounds__(THREADS)
     prepareBandsKernel(const ImageView frame, const Batch batch, const BandPlan plan, const BandMemory memory,
                        const int pictureBlocks, const int blocksEach)
 {
+    detail::letNextKernelBegin();
     if (static_cast<int>(blockIdx.x) < pictureBlocks)
     {
         const int64_t item = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;

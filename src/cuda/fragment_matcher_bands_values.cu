@@ -117,42 +117,55 @@ __device__ void columnSums(const Pixel* pixels, int pitch, int cols, int rows, i
     }
 }
 
-//! Lines of `cols` sums become what lies before each of them, and behind the last: a box sum is the difference of two. A warp a
-//! line.
+/** Lines of `cols` sums become what lies before each of them, and behind the last: a box sum is the difference of two. A warp two
+lines at a time, so that one's steps run while the other's wait. */
 template <typename Sum> __device__ __forceinline__ void scanLines(Sum* sums, int lines, int cols, int pitch)
 {
-    constexpr int SHARE = 7; // of a lane; odd: no bank conflicts
+    constexpr int SHARE = 7, TWO = 2; // SHARE: of a lane; odd: no bank conflicts
     const int lane = threadIdx.x % 32;
-    for (int line = threadIdx.x / 32; line < lines; line += WARPS)
+    for (int line = threadIdx.x / 32; line < lines; line += TWO * WARPS)
     {
-        Sum carry = 0;
+        Sum carry[TWO] = {};
 #pragma unroll 1
         for (int first = SHARE * lane; first - SHARE * lane <= cols; first += 32 * SHARE)
         {
-            Sum* const mine = sums + line * pitch + first;
-            Sum values[SHARE], total = 0;
+            Sum values[TWO][SHARE], total[TWO], before[TWO];
 #pragma unroll
-            for (int k = 0; k < SHARE; ++k)
+            for (int i = 0; i < TWO; ++i)
             {
-                values[k] = first + k < cols ? mine[k] : 0;
-                total += values[k];
+                total[i] = 0;
+                const bool any = line + i * WARPS < lines;
+                const Sum* const mine = sums + (line + i * WARPS) * pitch + first;
+#pragma unroll
+                for (int k = 0; k < SHARE; ++k)
+                {
+                    values[i][k] = any && first + k < cols ? mine[k] : 0;
+                    total[i] += values[i][k];
+                }
+                before[i] = total[i];
             }
-            Sum before = total;
 #pragma unroll
             for (int distance = 1; distance < 32; distance *= 2)
-            {
-                const Sum other = __shfl_up_sync(~0u, before, distance);
-                before += lane >= distance ? other : 0;
-            }
-            const Sum all = __shfl_sync(~0u, before, 31);
-            before += carry - total;
-            carry += all;
 #pragma unroll
-            for (int k = 0; k < SHARE; ++k)
+                for (int i = 0; i < TWO; ++i)
+                {
+                    const Sum other = __shfl_up_sync(~0u, before[i], distance);
+                    before[i] += lane >= distance ? other : 0;
+                }
+#pragma unroll
+            for (int i = 0; i < TWO; ++i)
             {
-                if (first + k <= cols)
-                    mine[k] = before;
-                before += values[k];
+                const Sum all = __shfl_sync(~0u, before[i], 31);
+                before[i] += carry[i] - total[i];
+                carry[i] += all;
+                Sum* const mine = sums + (line + i * WARPS) * pitch + first;
+#pragma unroll
+                for (int k = 0; k < SHARE; ++k)
+                {
+                    if (line + i * WARPS < lines && first + k <= cols)
+                        mine[k] = before[i];
+                    before[i] += values[i][k];
+                }
             }
         }
     }
@@ -247,6 +260,21 @@ struct ThreadPositions
     __device__ __forceinline__ bool any(int k) const { return row(k) < rows && column(k) < cols; }
 };
 
+//! What correlate made for a thread's positions. @param sums of the block's first position.
+template <bool WEIGHTED, typename Sum>
+__device__ __forceinline__ void loadMoments(const Sum* sums, const BandPlan& bands, const ThreadPositions& mine,
+                                            Sum (&cross)[EACH], Sum (&squares)[WEIGHTED ? EACH : 1])
+{
+#pragma unroll
+    for (int k = 0; k < EACH; ++k)
+    {
+        const size_t at = static_cast<size_t>(mine.row(k)) * bands.sumsPitch + mine.column(k);
+        cross[k] = mine.any(k) ? sums[at] : 0;
+        if (WEIGHTED)
+            squares[WEIGHTED ? k : 0] = mine.any(k) ? sums[at + bands.sumsEach / 2] : 0;
+    }
+}
+
 //! The best of each 64 x 16 positions, from those of their warps, to device memory.
 template <typename Value>
 __device__ void storeBests(const SearchWindow& window, int x, int y, Best best, TileBest* bests, Best* scratch)
@@ -265,8 +293,8 @@ __device__ void storeBests(const SearchWindow& window, int x, int y, Best best, 
     bests[y / tuning::TILE_ROWS * tilesX + x / tuning::TILE_COLS] = {best.value, best.index, best.index / window.cols};
 }
 
-template <int METRIC, bool WEIGHTED, bool WIDE, int CHANNELS>
-__global__ void __launch_bounds__(THREADS, tuning::BAND_VALUE_BLOCKS)
+template <int METRIC, bool WEIGHTED, bool WIDE, int CHANNELS, int BLOCKS = tuning::BAND_VALUE_BLOCKS>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
     bandValuesKernel(const Settings settings, const TilePlan plan, const TileMemory memory, const Best* walked,
                      const Outputs out)
 {
@@ -283,24 +311,18 @@ __global__ void __launch_bounds__(THREADS, tuning::BAND_VALUE_BLOCKS)
     loadEntry(memory.bands, e, &entry);
     __syncthreads(); // the entry is complete
     const SearchWindow& window = entry.window;
-    if (entry.status != STATUS_FOUND && gridTile == 0 && threadIdx.x == 0)
-        reportNothing(out, entry.i, settings.peaks, entry.status);
     if (entry.status != STATUS_FOUND || x >= window.cols || y >= window.rows)
-        return;
-
-    const ThreadPositions mine(window, x, y);
-    Sum cross[EACH], squares[WEIGHTED ? EACH : 1];
-#pragma unroll
-    for (int k = 0; k < EACH; ++k) // on their way while box sums are made
     {
-        const size_t at = e * bands.sumsEach + static_cast<size_t>(y + mine.row(k)) * bands.sumsPitch + x +
-                          mine.column(k) + beforeWindow(bands, window.x);
-        cross[k] = mine.any(k) ? static_cast<const Sum*>(memory.bands.sums)[at] : 0;
-        if (WEIGHTED)
-            squares[WEIGHTED ? k : 0] =
-                mine.any(k) ? static_cast<const Sum*>(memory.bands.sums)[at + bands.sumsEach / 2] : 0;
+        detail::waitForKernelBefore();
+        if (entry.status != STATUS_FOUND && gridTile == 0 && threadIdx.x == 0)
+            reportNothing(out, entry.i, settings.peaks, entry.status);
+        return;
     }
 
+    const ThreadPositions mine(window, x, y);
+    const size_t first =
+        e * bands.sumsEach + static_cast<size_t>(y) * bands.sumsPitch + x + beforeWindow(bands, window.x);
+    Sum cross[EACH], squares[WEIGHTED ? EACH : 1];
     const int width = entry.fragment.width, slabWords = bands.slabRows * bands.slabPitch;
     const Boxes<Sum> boxes = {reinterpret_cast<Sum*>(shared), shared + slabWords * (sizeof(Sum) / 4), bands.slabPitch,
                               slabWords};
@@ -316,6 +338,11 @@ __global__ void __launch_bounds__(THREADS, tuning::BAND_VALUE_BLOCKS)
             boxSums<METRIC == METRIC_ZNCC, CHANNELS>(bands, memory.bands, window.x - bands.region.x + x,
                                                      window.y - bands.region.y + y + slab, mine.cols + width - 1,
                                                      slabRows, entry.fragment.height, boxes);
+        if (slab == 0)
+        {
+            detail::waitForKernelBefore(); // box sums need nothing of correlate
+            loadMoments<WEIGHTED>(static_cast<const Sum*>(memory.bands.sums) + first, bands, mine, cross, squares);
+        }
 #pragma unroll
         for (int k = 0; k < EACH; ++k)
         {
@@ -348,11 +375,14 @@ template <int METRIC, bool WEIGHTED, bool WIDE>
 void launchValues(const Batch& batch, const Settings& settings, const TilePlan& plan, const TileMemory& memory,
                   const Best* walked, const Outputs& out, cudaStream_t stream)
 {
-    const auto kernel =
-        batch.channels == 1 ? bandValuesKernel<METRIC, WEIGHTED, WIDE, 1> : bandValuesKernel<METRIC, WEIGHTED, WIDE, 3>;
     const int64_t blocks = static_cast<int64_t>(detail::ceilDiv(plan.cols, COLS)) * plan.tilesY * batch.count;
-    detail::launch("bandValues", kernel, detail::linearGrid(blocks, 1), dim3(THREADS), plan.bands.valueSharedBytes,
-                   stream, settings, plan, memory, walked, out);
+    auto kernel =
+        batch.channels == 1 ? bandValuesKernel<METRIC, WEIGHTED, WIDE, 1> : bandValuesKernel<METRIC, WEIGHTED, WIDE, 3>;
+    constexpr bool many = METRIC == METRIC_ZNCC && !WEIGHTED && !WIDE; // sums for a position
+    if (many && batch.channels == 3 && blocks <= 2 * detail::multiprocessors())
+        kernel = bandValuesKernel < METRIC, WEIGHTED, WIDE, 3, many ? 2 : tuning::BAND_VALUE_BLOCKS > ;
+    detail::launchEarly("bandValues", kernel, detail::linearGrid(blocks, 1), dim3(THREADS), plan.bands.valueSharedBytes,
+                        stream, settings, plan, memory, walked, out);
 }
 
 } // namespace

@@ -177,6 +177,22 @@ struct BandMemory
 
 // --- fused kernel ----------------------------------------------------------------------------------------------------
 
+const int FUSED_BAND_ROWS = 4; //!< positions below each other that a lane has
+
+//! Small windows by matrix instructions; warps 0: not this way.
+struct FusedBands
+{
+    int warps;                 //!< a block
+    int areaWidth, areaHeight; //!< largest area
+    int rows, columns;         //!< words of a row, and rows, that positions read, those behind their window included
+    int pitch, planeWords;     //!< of a plane of the picture
+    StagePlan stage;
+    int blocks;   //!< of 8 columns of positions, at most
+    int rawWords; //!< of the raw picture, and later of sums of squares
+    int templateWords;
+    size_t sharedBytes; //!< a block
+};
+
 struct FusedPlan
 {
     int positions; //!< positions a thread, 5, 9 or 13: windows up to 4 times as wide
@@ -187,6 +203,7 @@ struct FusedPlan
     int templateWords;
     int threads;        //!< a block
     size_t sharedBytes; //!< a block
+    FusedBands bands;   //!< SSD and ZNCC: instead of the above
 };
 
 //! Shared memory of a block besides pictures; the kernel checks it.

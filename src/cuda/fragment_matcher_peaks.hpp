@@ -69,10 +69,15 @@ __device__ void searchTile(const Candidates<Value>& from, int tile, int half, co
 #pragma unroll
     for (int r = 0; r < tuning::TILE_ROWS; ++r)
         values[r] = excluded >> r & 1 ? static_cast<Value>(~static_cast<Value>(0)) : __ldcg(column + r * from.cols);
+    // Rows that are excluded have the largest value, which no other row is taken for: there may be none.
+    Value least = static_cast<Value>(~static_cast<Value>(0));
+    int row = -1;
 #pragma unroll
-    for (int r = 0; r < tuning::TILE_ROWS; ++r)
-        if (!(excluded >> r & 1))
-            best.take(values[r], (y0 + r) * from.cols + x);
+    for (int r = tuning::TILE_ROWS - 1; r >= 0; --r)
+        if (values[r] <= least && !(excluded >> r & 1))
+            least = values[r], row = r; // the first of equal values
+    if (row >= 0)
+        best.take(least, (y0 + row) * from.cols + x);
 }
 
 template <int THREADS> struct PeakScratch

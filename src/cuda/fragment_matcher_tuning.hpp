@@ -22,6 +22,14 @@ const int FUSED_MOMENTS_THREADS = 192, FUSED_MOMENTS_BLOCKS = 2;        // sums 
 const size_t FUSED_SHARED_BYTES = 100 * 1024;                           // two blocks an SM; larger windows go to tiles
 const int FUSED_FEW = 264; // up to so many fragments, two an SM, get more threads each
 
+// The same by matrix instructions, SSD and ZNCC. Against byte sums, us: A 29.3 -> 20.9, ZNCC 60.8 -> 31.1, weighted SSD 96.1 -> 35.2,
+// weighted ZNCC 128 -> 44.5; 21 x 21 BGR in 41 x 41 46.1 -> 18.4, ZNCC 75.6 -> 23.1. Four warps have 33 x 33 positions; eight blocks
+// of three warps fit an SM (SSD, 80 registers), so that A's fragments are resident at once: with seven 26.8 us. ZNCC with 128
+// registers and five blocks 33.2 us, all scores in double precision 56.9 us; bands made ahead in shared memory, and squares
+// multiplied like channels, 26.1 us (SSD), 34.2 us.
+const int FUSED_BAND_FEW_WARPS = 4, FUSED_BAND_WARPS = 8;
+const int FUSED_BAND_SSD_BLOCKS = 6, FUSED_BAND_ZNCC_BLOCKS = 3, FUSED_BAND_WEIGHTED_BLOCKS = 3; // of four warps
+
 // Tile kernel: 4 warps of 8 rows x 32 columns of positions, twice: each half of a block sums up half of the fragment's
 // rows, which doubles the warps that hide latency. Moments of weighted sums have no registers for that. B 42.9 -> 31.6 us,
 // B' 103 -> 74 us, C 574 -> 462 us against a picture read from the frame anew for each channel, rows walked 16 columns at
@@ -36,13 +44,16 @@ const int TILE_CHUNK_PIXELS = 16384;               // bounds 32-bit sums of one 
 // Matrix instructions: SSD and ZNCC of large windows, by three kernels. Against byte sums in tiles (SSD / ZNCC, us): B 33.8 / 52.2
 // -> 25.9 / 29.2, B' 82.3 / 131 -> 38.2 / 43.8, C 532 / 921 -> 119 / 139, weighted 1696 / 2099 -> 278 / 382; 128 x 128 BGR in
 // 1080p 1851 / 3195 -> 319 / 342. Bands in steps of 32 rows, not 16: C 142 / 168, 128 x 128 438 / 472. Bands made from the
-// template by shifts at every use, and values in the same kernel: C 247 / 288.
+// template by shifts at every use, and values in the same kernel: C 247 / 288. Each kernel begins while the one before still runs: B
+// 25.8 / 29.6 -> 21.7 / 25.9, B' 38.1 / 44.4 -> 33.1 / 40.0, there with two blocks of values an SM for ZNCC (with three 44.7, and in
+// C, where more blocks follow, 138 against 143).
 const int BAND_THREADS = 256, BAND_VALUE_BLOCKS = 3;
 const int BAND_PREPARE_THREADS = 256, BAND_PREPARE_WORDS = 4; // words of bands a thread
 const int BAND_WIDTH = 1024;                                  // of a fragment; wider ones go the way of SAD
 const size_t BAND_SHARED_BYTES = 110 * 1024;                  // two blocks an SM
 const size_t BAND_BESTS_BYTES = 32 * 1024;                    // of tiles, which the last block looks through
-// Byte sums stay where they are quicker: 24 x 24 BGR in 104 x 104 16.5 / 22.0 us against 20.9 / 24.1, 8 x 8 gray in 640 x 480
+// Byte sums stay where they are quicker: 1000 fragments of 16 x 16 gray in 48 x 48 13.2 us against 14.6, 100 of BGR 8.3 against 9.9 (SSD);
+// 24 x 24 BGR in 104 x 104 16.5 / 22.0 us against 20.9 / 24.1, 8 x 8 gray in 640 x 480
 // 11.7 / 19.9 against 18.5 / 21.6; 1000 fragments of 16 x 16 in 76 x 76 141 us (SSD), 359 us (weighted ZNCC) against 168, 594.
 const double BAND_LEAST_TERMS = 80e6, BAND_LEAST_SSD_TERMS = 400e6; // of a call: ZNCC or weighted, others
 const int BAND_LEAST_POSITIONS = 128 * 128, BAND_LEAST_PIXELS = 24 * 24;

@@ -159,7 +159,8 @@ void CudaEngine::search(const Call& call, const ImageView& frame, const Batch& a
     {
         if (walks)
             gpu::walk(frame, batch, settings, walked, out, call.stream());
-        gpu::matchFused(frame, batch, settings, plan_.fusedPlan, walked, out, call.stream());
+        const auto match = plan_.fusedPlan.bands.warps > 0 ? gpu::matchFusedBands : gpu::matchFused;
+        match(frame, batch, settings, plan_.fusedPlan, walked, out, call.stream());
     }
     batch.first = batch.count;
     batch.count = static_cast<int>(plan_.tiled.size());

@@ -1,6 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
+// over budget: which kernel, tile or batch a size gets is decided in one place
 #include "../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -131,6 +132,45 @@ int mostThreads(const MatchCase& given)
     return hasMoments(given.metric, given.weighted) ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
 }
 
+//! The same by matrix instructions: false when windows of up to `window` positions of a fragment do not go this way.
+bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const MatchCase& given)
+{
+    const int rows = gpu::FUSED_BAND_ROWS, stride = given.frame.pixelStride, channels = given.frame.channels;
+    if (given.metric == METRIC_SAD || window.width > gpu::BAND_COLS || fragment.height < rows ||
+        termsOf(fragment, given) > gpu::BAND_TERMS)
+        return false;
+    const int blocks = ceilDiv(window.width, 8), chunks = ceilDiv(fragment.width + 7, 32);
+    gpu::FusedBands wider = plan;
+    wider.warps = std::max(plan.warps, ceilDiv(window.height, 16 / blocks * rows));
+    wider.areaWidth = std::max(plan.areaWidth, window.width + fragment.width - 1);
+    wider.areaHeight = std::max(plan.areaHeight, window.height + fragment.height - 1);
+    // What the last rows and columns of positions read, and ignore, behind the area.
+    wider.rows = std::max(
+        {plan.rows, wider.areaHeight, (window.height - 1) / rows * rows + roundUp(fragment.height, rows) + rows - 1});
+    wider.columns = std::max(plan.columns, 2 * blocks + 8 * chunks);
+    // Neighbouring groups of rows begin half of the banks apart: no conflicts.
+    wider.pitch = (ceilDiv(wider.areaWidth, 4) + 3) / 8 * 8 + 4;
+    wider.planeWords = wider.rows * wider.pitch + roundUp(std::max(wider.columns - wider.pitch, 0), 4);
+    wider.stage.units = 1;                                           // nothing is expanded
+    wider.stage.rawPitch = (wider.areaWidth * stride + 30) / 16 * 4; // rows begin up to 15 bytes behind a unit's start
+    wider.blocks = std::max(plan.blocks, blocks);
+    wider.rawWords =
+        std::max(wider.areaHeight * wider.stage.rawPitch + 8, given.weighted ? 0 : wider.rows * 8 * wider.blocks);
+    wider.templateWords =
+        std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) * fragment.height * (8 * chunks + 8));
+    const int planes = channels + (channels == 1 ? 2 : 3);
+    const int mapWords = window.width * window.height * (wideValues(given.metric, given.weighted, false) ? 2 : 1) +
+                         (isCorrelation(given.metric) ? 16 * rows * 32 * wider.warps : 0);
+    const int words = wider.rawWords + wider.templateWords + planes * wider.planeWords;
+    wider.sharedBytes =
+        std::max(plan.sharedBytes, gpu::FUSED_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(words, mapWords)));
+    if (wider.warps > tuning::FUSED_BAND_WARPS ||
+        wider.sharedBytes > std::min(tuning::FUSED_SHARED_BYTES, given.sharedBytes))
+        return false;
+    plan = wider;
+    return true;
+}
+
 /** False when windows of up to `window` positions of a fragment do not fit; else widens `plan` to them. Slots and threads are
 finishFused()'s to choose. */
 bool planFused(FusedPlan& plan, Extent window, Extent fragment, const MatchCase& given)
@@ -173,6 +213,8 @@ void finishFused(FusedPlan& plan, int count, const MatchCase& given)
         plan.slots /= 2; // few blocks: more threads for each
     plan.threads = fusedThreads(plan.rows, plan.slots);
     gpu::setThreads(plan.stage, plan.threads);
+    if (plan.bands.warps > 0)
+        gpu::setThreads(plan.bands.stage, 32 * plan.bands.warps);
 }
 
 } // namespace
@@ -247,6 +289,25 @@ bool MatchPlan::splitGroups(const MatchCase& given, const FragmentSizes& sizes, 
     return any;
 }
 
+//! By matrix instructions when all groups of the fused kernel can go that way, and it is worth it.
+void MatchPlan::planFusedGroups(const MatchCase& given, const FragmentSizes& sizes)
+{
+    double terms = 0;
+    for (const int i : fused)
+    {
+        const Extent window = groups_[sizes.of[i]].window;
+        terms += static_cast<double>(window.width) * window.height * termsOf(sizes[i], given);
+    }
+    if (!given.weighted && !isCorrelation(given.metric) && terms < tuning::BAND_LEAST_SSD_TERMS)
+        return;
+    gpu::FusedBands bands = {};
+    for (size_t g = 0; g < groups_.size(); ++g)
+        if (groups_[g].fits && !groups_[g].window.empty() &&
+            !planFusedBands(bands, groups_[g].window, sizes.distinct[g], given))
+            return;
+    fusedPlan.bands = bands;
+}
+
 void MatchPlan::make(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas)
 {
     const auto fits = [](const Group& group) { return group.fits; };
@@ -280,6 +341,7 @@ void MatchPlan::make(const MatchCase& given, const FragmentSizes& sizes, const S
             window = larger(window, group.window);
         fragment = larger(fragment, sizes[i]);
     }
+    planFusedGroups(given, sizes);
     if (!fused.empty())
         finishFused(fusedPlan, static_cast<int>(fused.size()), given);
     if (!window.empty())

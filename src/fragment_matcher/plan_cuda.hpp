@@ -77,6 +77,7 @@ private:
     void widen(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas);
     void planGroups(const MatchCase& given, const FragmentSizes& sizes);
     bool splitGroups(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas);
+    void planFusedGroups(const MatchCase& given, const FragmentSizes& sizes);
 
     std::vector<Group> groups_; //!< by distinct size
     std::vector<char> alone_;   //!< by fragment, in split groups: its own window fits

@@ -144,6 +144,10 @@ void walk(const ImageView& frame, const Batch& batch, const Settings& settings, 
 void matchFused(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                 const Best* walked, const Outputs& out, StreamHandle stream);
 
+//! The same by matrix instructions, for SSD and ZNCC where the plan has bands.
+void matchFusedBands(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
+                     const Best* walked, const Outputs& out, StreamHandle stream);
+
 //! scores, peaks and report for windows of any size, over device memory. settings.peaks == 0: scores only.
 void matchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);

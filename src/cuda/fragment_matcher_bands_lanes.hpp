@@ -1,0 +1,232 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// FragmentMatcher, small windows by matrix instructions: what lanes have of a window, and pictures and templates in shared memory.
+#ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_LANES_HPP
+#define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_LANES_HPP
+
+#include "fragment_matcher_bands.hpp"
+#include "fragment_matcher_mma.hpp"
+
+namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
+
+using gpu::FusedBands;
+
+const int LANE_ROWS = gpu::FUSED_BAND_ROWS;
+
+//! Of 32 rows of a band.
+__device__ __forceinline__ int bandChunks(int width) { return (width + 7 + 31) / 32; }
+
+/** What a lane has of a window: two neighbouring columns in LANE_ROWS rows below each other, twice. */
+struct LanePositions
+{
+    int x[2], y[2];  //!< first of each half
+    int line[2];     //!< the same row, or one that the window has
+    int at[2];       //!< words from the start of a plane to what the picture's operand takes there
+    uint32_t inside; //!< bits 4j + q: positions of the window
+
+    __device__ __forceinline__ LanePositions(const SearchWindow& window, int pitch) : inside(0)
+    {
+        const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+        const int blocks = (window.cols + 7) / 8, groups = 16 / blocks,
+                  lastRow = (window.rows - 1) / LANE_ROWS * LANE_ROWS;
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+        {
+            const int p = g + 8 * half, group = p / blocks, block = p - group * blocks;
+            x[half] = 8 * block + 2 * t;
+            y[half] = (static_cast<int>(threadIdx.x) / 32 * groups + group) * LANE_ROWS;
+            line[half] = ::min(y[half], lastRow);
+            at[half] = line[half] * pitch + 2 * block + 2 * t;
+            const uint32_t columns = (x[half] < window.cols) | (x[half] + 1 < window.cols) << 1;
+            const int rows = group < groups ? ::min(::max(window.rows - y[half], 0), LANE_ROWS) : 0;
+            inside |= (columns * 0x1111 & ((1u << 4 * rows) - 1)) << 2 * half;
+        }
+    }
+    __device__ __forceinline__ int xOf(int q) const { return (q < 2 ? x[0] : x[1]) + q % 2; }
+    __device__ __forceinline__ int yOf(int q) const { return q < 2 ? y[0] : y[1]; }
+    //! Of bit k.
+    __device__ __forceinline__ int indexOf(int k) const { return (yOf(k % 4) + k / 4) << 16 | xOf(k % 4); }
+    //! Warps behind the last row of the window have nothing to do.
+    static __device__ __forceinline__ bool warpWorks(const SearchWindow& window)
+    {
+        return static_cast<int>(threadIdx.x) / 32 * (16 / ((window.cols + 7) / 8)) * LANE_ROWS < window.rows;
+    }
+};
+
+//! Rows begin at multiples of 16 bytes.
+__device__ __forceinline__ bool inUnits(const ImageView& frame)
+{
+    return ((reinterpret_cast<uintptr_t>(frame.data) | frame.step) & 15) == 0;
+}
+
+/** Starts to copy the rows of an area, as fetchRaw() does, in units of 16 bytes where the frame's rows begin at such. */
+__device__ __forceinline__ void fetchArea(const ImageView& frame, const Rect4& area, const FusedBands& plan,
+                                          uint32_t* __restrict__ raw)
+{
+    if (!inUnits(frame))
+        return fetchRaw(frame, area.x, area.y, area.width, area.height, plan.stage, raw);
+    const int begin = area.x * frame.pixelStride & ~15, rowBytes = frame.cols * frame.pixelStride;
+    const int units = plan.stage.rawPitch / 4, end = (area.x + area.width) * frame.pixelStride;
+    for (Steps at(units); at.row < area.height; at.next())
+    {
+        const int offset = begin + 16 * at.col;
+        const uint8_t* const row = frame.data + static_cast<size_t>(area.y + at.row) * frame.step;
+        uint32_t* const target = raw + at.row * plan.stage.rawPitch + 4 * at.col;
+        if (offset + 16 <= rowBytes)
+            __pipeline_memcpy_async(target, row + offset, 16);
+        else if (offset < end)
+#pragma unroll 1
+            for (int k = 0; k < 4; ++k)
+                target[k] = wordAtEdge(row, offset + 4 * k, rowBytes);
+    }
+    __pipeline_commit();
+}
+
+//! Raw rows to planes of bytes: channels, then the bytes of the sums of their squares, high ones first.
+template <int STRIDE>
+__device__ __forceinline__ void makePlanes(const ImageView& frame, const Rect4& area, const FusedBands& plan,
+                                           const uint32_t* __restrict__ raw, uint32_t* __restrict__ planes)
+{
+    constexpr int CHANNELS = STRIDE == 1 ? 1 : 3, SQUARES = STRIDE == 1 ? 2 : 3;
+    const bool units = inUnits(frame);
+    const uint32_t start =
+        static_cast<uint32_t>(reinterpret_cast<uintptr_t>(frame.pixel(area.x, area.y))) & (units ? 15 : 3);
+    const int planeWords = plan.planeWords;
+    for (Steps at((area.width + 3) / 4); at.row < area.height; at.next())
+    {
+        const uint32_t skew = units ? start : (start + at.row * static_cast<uint32_t>(frame.step)) & 3;
+        const uint32_t* const words = raw + at.row * plan.stage.rawPitch + skew / 4 + STRIDE * at.col;
+        uint32_t held[STRIDE + 1], channels[3], squares[4];
+#pragma unroll
+        for (int k = 0; k <= STRIDE; ++k)
+            held[k] = words[k];
+#pragma unroll
+        for (int c = 0; c < 3; ++c)
+            channels[c] = c < CHANNELS ? planeWord<STRIDE>(held, 0, 8 * (skew & 3), c) : 0;
+        const uint32_t low = __byte_perm(channels[0], channels[1], 0x5140), // two pixels of two channels
+            high = __byte_perm(channels[0], channels[1], 0x7362);
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+        {
+            const uint32_t pixel =
+                CHANNELS == 1 ? channels[0] & 0xffu << (8 * k)
+                              : __byte_perm(k < 2 ? low : high, channels[2] & 0xffu << (8 * k),
+                                            (k % 2 == 0 ? 0x10 : 0x32) | (4 + k) << 8 | (k == 0 ? 5 : 4) << 12);
+            squares[k] = dot4(pixel, pixel, 0);
+        }
+        uint32_t* const to = planes + at.row * plan.pitch + at.col;
+#pragma unroll
+        for (int c = 0; c < CHANNELS; ++c)
+            to[c * planeWords] = channels[c];
+        const uint32_t first = __byte_perm(squares[0], squares[1], 0x5140);
+        const uint32_t second = __byte_perm(squares[2], squares[3], 0x5140);
+        uint32_t* const bytes = to + CHANNELS * planeWords;
+        if (SQUARES == 3)
+            bytes[0] = __byte_perm(__byte_perm(squares[0], squares[1], 0x0062),
+                                   __byte_perm(squares[2], squares[3], 0x0062), 0x5410);
+        bytes[(SQUARES - 2) * planeWords] = __byte_perm(first, second, 0x7632);
+        bytes[(SQUARES - 1) * planeWords] = __byte_perm(first, second, 0x5410);
+    }
+}
+
+//! Words from row to row of a template in shared memory: four of zeros, then the pixels, then zeros.
+__device__ __forceinline__ int templateStep(int chunks) { return 8 * chunks + 8; }
+
+/** Stages the planes of a template (bandPlanes()), plane after plane. What is not weighted comes by asynchronous copies, as in
+fetchRaw(). */
+template <bool WEIGHTED, int CHANNELS>
+__device__ __forceinline__ void stageRows(const uint32_t* __restrict__ arena, int height, int pitch, int step,
+                                          uint32_t* __restrict__ templ)
+{
+    const int planeWords = height * pitch;
+    for (Steps at(step / 4); at.row < (WEIGHTED ? height : CHANNELS * height); at.next())
+    {
+        const int k = 4 * at.col - 4, from = at.row * pitch + k;
+        uint4* const to = reinterpret_cast<uint4*>(templ + at.row * step) + at.col;
+        const bool inside = k >= 0 && k < pitch;
+        if (!WEIGHTED)
+        {
+            if (inside)
+                __pipeline_memcpy_async(to, arena + from, 16);
+            else
+                *to = make_uint4(0, 0, 0, 0);
+            continue;
+        }
+        const uint4 zero = {0, 0, 0, 0};
+        const uint4 weight =
+            inside ? __ldg(reinterpret_cast<const uint4*>(arena + CHANNELS * planeWords + from)) : zero;
+#pragma unroll
+        for (int c = 0; c < CHANNELS; ++c)
+        {
+            const uint4 value = inside ? __ldg(reinterpret_cast<const uint4*>(arena + c * planeWords + from)) : zero;
+            uint4 high, low;
+            multiply4(value.x, weight.x, high.x, low.x);
+            multiply4(value.y, weight.y, high.y, low.y);
+            multiply4(value.z, weight.z, high.z, low.z);
+            multiply4(value.w, weight.w, high.w, low.w);
+            to[2 * c * height * (step / 4)] = high;
+            to[(2 * c + 1) * height * (step / 4)] = low;
+        }
+        to[2 * CHANNELS * height * (step / 4)] = weight;
+    }
+    __pipeline_commit();
+}
+
+//! A band of ones, as wide as the fragment; lanes as in makeBands().
+__device__ __forceinline__ void makeOnes(int width, int chunk, uint32_t (&ones)[2])
+{
+    const int lane = threadIdx.x % 32, first = 32 * chunk + 8 * (lane % 4) - lane / 4;
+    ones[0] = ones[1] = 0;
+#pragma unroll
+    for (int k = 0; k < 8; ++k)
+        if (first + k >= 0 && first + k < width)
+            ones[k / 4] |= 1u << (8 * (k % 4));
+}
+
+/** Sums of squares over as many columns as the fragment has, from each of the first columns of each row of the area on: products of their
+bytes with a band of ones, a row of an instruction for each 8 columns. */
+template <int SQUARES>
+__device__ __forceinline__ void makeLines(const uint32_t* __restrict__ planes, const FusedBands& plan, int cols,
+                                          int rows, int width, uint32_t* __restrict__ lines)
+{
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const int blocks = (cols + 7) / 8, groups = 16 / blocks, chunks = bandChunks(width);
+    const int group0 = g / blocks, group1 = (g + 8) / blocks;
+    const int block0 = g - group0 * blocks, block1 = g + 8 - group1 * blocks;
+    uint32_t ones[2];
+    makeOnes(width, 0, ones);
+    for (int row = threadIdx.x / 32 * groups; row < rows; row += blockDim.x / 32 * groups)
+    {
+        const uint32_t* first = planes + ::min(row + group0, rows - 1) * plan.pitch + 2 * (block0 + t);
+        const uint32_t* second = planes + ::min(row + group1, rows - 1) * plan.pitch + 2 * (block1 + t);
+        uint32_t sums[4] = {};
+#pragma unroll
+        for (int b = 0; b < SQUARES; ++b, first += plan.planeWords, second += plan.planeWords)
+        {
+#pragma unroll
+            for (int q = 0; q < 4; ++q)
+                sums[q] <<= 8;
+#pragma unroll 1
+            for (int chunk = 0; chunk < chunks; ++chunk)
+            {
+                const uint32_t picture[4] = {first[8 * chunk], second[8 * chunk], first[8 * chunk + 1],
+                                             second[8 * chunk + 1]};
+                if (chunks > 1)
+                    makeOnes(width, chunk, ones);
+                multiplyAdd(sums, picture, ones);
+            }
+        }
+        const int pitch = 8 * blocks;
+        if (group0 < groups && row + group0 < rows)
+            *reinterpret_cast<uint2*>(lines + (row + group0) * pitch + 8 * block0 + 2 * t) =
+                make_uint2(sums[0], sums[1]);
+        if (group1 < groups && row + group1 < rows)
+            *reinterpret_cast<uint2*>(lines + (row + group1) * pitch + 8 * block1 + 2 * t) =
+                make_uint2(sums[2], sums[3]);
+    }
+}
+
+}}}} // namespace cv::cuda::fragment_matcher::device
+
+#endif // OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_LANES_HPP
