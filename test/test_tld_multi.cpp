@@ -219,6 +219,34 @@ TEST_P(Tld_Multi, savedObjects)
     }
 }
 
+//! addFromFile() takes over its picture as add() does: for the new object, whether it is the first one or not, and for the others.
+TEST_P(Tld_Multi, filesComeWithAPicture)
+{
+    const Crowd crowd(2);
+    const std::string file = cv::tempfile(".yml");
+    {
+        const Ptr<MultiTrackerTLD> source = MultiTrackerTLD::create();
+        source->add(picture(crowd.frame(0)).in(), crowd.box(0, 1));
+        source->saveObject(0, file);
+    }
+    const Ptr<MultiTrackerTLD> alone = MultiTrackerTLD::create(), behind = MultiTrackerTLD::create(),
+                               added = MultiTrackerTLD::create();
+    for (const Ptr<MultiTrackerTLD>& multi : {behind, added})
+    {
+        multi->add(picture(crowd.frame(0)).in(), crowd.box(0, 0));
+        update(*multi, crowd.frame(1));
+    }
+    alone->resetTo(alone->addFromFile(picture(crowd.frame(3)).in(), file), crowd.box(3, 1));
+    behind->resetTo(behind->addFromFile(picture(crowd.frame(3)).in(), file), crowd.box(3, 1));
+    added->add(picture(crowd.frame(3)).in(), crowd.box(3, 1));
+    std::remove(file.c_str());
+    const Mat one = update(*alone, crowd.frame(4)), two = update(*behind, crowd.frame(4)),
+              three = update(*added, crowd.frame(4));
+    EXPECT_GT(overlap(crowd.truth(4, 1), boxOf(one, 0)), 0.5);
+    EXPECT_TRUE(sameBits(one.row(0).clone(), two.row(1).clone())) << one << two;
+    EXPECT_TRUE(sameBits(three.row(0).clone(), two.row(0).clone())) << three << two;
+}
+
 TEST_P(Tld_Multi, resetAndLearning)
 {
     const Crowd crowd(2);

@@ -199,6 +199,36 @@ TEST_P(Tld_Arguments, pictures)
     advance(*tracker, engine(), scene.frame(5));
 }
 
+TEST_P(Tld_Arguments, endingsOfFiles)
+{
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+    tracker->init(picture(scene.frame(0)).in(), scene.box(0));
+    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
+    const int id = multi->add(picture(scene.frame(0)).in(), scene.box(0));
+    for (const char* name : {"object", "object.txt", "object.yml.gz", "object.yml?memory", ".", ""})
+    {
+        expectRefused([&] { tracker->save(name); }, {"filename", ".json"});
+        expectRefused([&] { multi->saveObject(id, name); }, {"filename", ".json"});
+    }
+}
+
+//! What a detector wrote has no picture to put the object into.
+TEST_P(Tld_Arguments, noLastFrame)
+{
+    const Ptr<TLDDetector> detector = TLDDetector::create();
+    detector->init(picture(scene.frame(0)).in(), scene.box(0));
+    const std::string file = cv::tempfile(".yml");
+    detector->save(file);
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+    tracker->load(file);
+    std::remove(file.c_str());
+    expectRefused([&] { tracker->resetTo(scene.box(0)); }, {"resetTo()", "last frame"});
+    Rect box;
+    tracker->update(picture(scene.frame(1)).in(), box);
+    tracker->resetTo(scene.box(1));
+    EXPECT_EQ(Rect2d(scene.box(1)), tracker->getBox());
+}
+
 TEST_P(Tld_Arguments, beforeInit)
 {
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();

@@ -13,13 +13,15 @@ What every class of this module promises:
   otherwise (determinism: `gpu_to_gpu`, and CPU = GPU).
 - **Outputs live where the input lives.** A Mat or std::vector given as output of a CUDA call is downloaded, and only then
   the call waits, on its own stream and on nothing else.
-- **Honest streams.** The Stream is the last parameter and everything runs on it. No call synchronises the device. The
-  first call of one size may allocate; later calls of the same size do not, and can be captured into a CUDA graph.
+- **Honest streams.** The Stream is the last parameter and everything runs on it. No call synchronises the device, but
+  where memory is given back: by destructors, and by a first call of a larger size. Such a call may allocate; later calls
+  of the same size do not, and can be captured into a CUDA graph.
   The CPU engines ignore the stream. Its default, noStream(), is the null stream.
 - **Independent instances.** Any number of instances on any number of threads, streams and devices. One instance serves
   one stream at a time, and remembers the device of its first CUDA call.
 - **Inputs** may be regions of interest with any step and are never written. Outputs may be reused; they are reallocated
-  only when size or type differ. Empty inputs give empty outputs.
+  only when size or type differ. Empty inputs give empty outputs, but for the pictures of trackers, of
+  which each must be a frame.
 - **Errors** are cv::Exception naming the argument and its value; the object keeps its state and stays usable.
 
 Supported: CUDA 12.4 to 13.x, compute capability 7.5 and newer (tuned on 9.0); OpenCV 4.14 and 5.0.

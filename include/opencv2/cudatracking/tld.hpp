@@ -21,7 +21,7 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW int seed;      //!< of all random choices, 0 or more. Equal seeds, equal runs. Default 1.
     CV_PROP_RW bool learning; //!< whether the detector goes on learning. Default true.
     CV_PROP_RW bool mirror;   //!< also train on mirrored pictures of the object. Default false.
-    /** update() returns false while the score is less than this, though tracking goes on inside. Default 0: off. */
+    /** update() returns false while the score is less than this, though tracking goes on inside. 0 to 1. Default 0: off. */
     CV_PROP_RW float minReplyScore;
 
     // Windows.
@@ -40,15 +40,15 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW int maxDetections; //!< the most windows that go on; the most confident ones. 1 to 128. Default 100.
 
     // Nearest neighbour.
-    CV_PROP_RW double nnThreshold;    //!< least threshold of relative similarity. Default 0.65.
-    CV_PROP_RW double validThreshold; //!< least threshold of conservative similarity for learning. Default 0.7.
+    CV_PROP_RW double nnThreshold;    //!< least threshold of relative similarity, 0 to 1. Default 0.65.
+    CV_PROP_RW double validThreshold; //!< least conservative similarity to learn from, 0 to 1. Default 0.7.
     CV_PROP_RW int maxPositives; //!< templates of the object; others are forgotten at random. 2 to 1024. Default 200.
     CV_PROP_RW int maxNegatives; //!< templates of all else. 2 to 2048. Default 400.
 
     // Learning.
     CV_PROP_RW int initWindows,
-        initWarps; //!< best windows and warped pictures of each, at first. Up to 32. Default 20, 19.
-    CV_PROP_RW int updateWindows, updateWarps; //!< in each frame. Up to 32. Default 10, 9.
+        initWarps; //!< best windows, 1 to 32, and warped pictures of each, 0 to 32, at first. Default 20, 19.
+    CV_PROP_RW int updateWindows, updateWarps; //!< in each frame, with these ranges. Default 10, 9.
     CV_PROP_RW double initAngle, updateAngle;  //!< of warps, +- degrees, 0 to 45. Default 10, 5.
     CV_PROP_RW double warpScale, warpShift;    //!< of warps, +- parts of the size, 0 to 0.5. Default 0.01.
     CV_PROP_RW double warpNoise;               //!< standard deviation in gray values, 0 to 64. Default 5.
@@ -59,15 +59,15 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW int flowWindow;     //!< side, odd, 3 to 11. Default 9.
     CV_PROP_RW int flowLevels;     //!< above the picture itself, as its size allows, 0 to 6. Default 5.
     CV_PROP_RW int flowIterations; //!< on each level, 1 to 100. Default 20.
-    CV_PROP_RW double flowEpsilon; //!< a shorter step is the last one, pixels. Default 0.03.
+    CV_PROP_RW double flowEpsilon; //!< a shorter step is the last one, pixels, 0 to 16. Default 0.03.
     CV_PROP_RW double
-        maxFlowError;           //!< median forward-backward error from which the flow has failed, pixels. Default 10.
+        maxFlowError; //!< median forward-backward error from which flow has failed, pixels, 0 to 16384. Default 10.
     CV_PROP_RW int retryFrames; //!< frames in which failed flow is tried again, 0 to 3. Default 3.
 
     // Deciding.
     CV_PROP_RW int maxUnsupported; //!< frames without any window like the object at its place; 0: no limit. Default 3.
     CV_PROP_RW int maxProbation;   //!< frames in which nothing confirms the box; 0: no limit. Default 100.
-    CV_PROP_RW double jumpMargin;  //!< how much better another place must be. Default 0.1.
+    CV_PROP_RW double jumpMargin;  //!< how much better another place must be, 0 to 1. Default 0.1.
     CV_PROP_RW double firstJumpMargin; //!< the same while there are fewer than five positive templates. Default 0.2.
 };
 
@@ -82,7 +82,7 @@ and kind of the first one. Mat (UMat, HostMem): CPU engine; GpuMat: CUDA engine.
 its init(); a saved one is free to choose again.
 **Boxes** are half-open: x, y, width, height in pixels; the overlap of two is intersection by union of their areas.
 **Windows**: powers of scaleFactor of the object's size, as far as they fit and are not too small, in all of
-the picture.
+the picture; at most 2^26.
 **Table of detections**: CV_64FC1, 1 + maxDetections rows, 8 columns. Row 0 is (n, windows, windows with enough
 variance, windows passed by the ferns, windows accepted, 0, 0, 0). n rows follow, in the order of windows (by scale, then
 y, then x): x, y, width, height, conservative similarity, relative similarity, mean posterior of the ferns, and 1 if the
@@ -91,7 +91,9 @@ nearest neighbours accept the window, else 0. Further rows are 0. convertDetecti
 Determinism: bit-equal on both engines, from run to run and for any number of threads.
 Waiting: detect() with GpuMat or HostMem outputs does not wait and can be captured into a CUDA graph, with learn()
 and updates of the trackers: each replay reads the picture anew and goes on from the state that the last work on that
-stream has left. All others wait, and cannot be captured.
+stream has left. All others wait, and cannot be captured. A graph keeps the objects, the picture's size and address and
+the switch of learning that it was captured with, while the instance lives: capture anew after init(), load(), add(),
+remove() and setLearning().
 Errors: cv::Exception naming argument and value; the object stays as it was.
 
 Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection, PAMI 2012.
@@ -112,8 +114,8 @@ public:
 
     /** @brief Learns an object, and forgets an older one. Waits.
     @param image CV_8U, 1, 3 (BGR) or 4 (BGRA) channels, up to 2^24 pixels. Mat: CPU; GpuMat: on the device.
-    @param box of the object, inside of the picture, sides at least 12 (and TLDParams.minWindow), not of one gray value;
-    some window must overlap it by more than 0.6.
+    @param box of the object, inside of the picture, sides at least 12 (and TLDParams.minWindow); some window must overlap
+    it by more than 0.6, and the one that does most must not be of one gray value.
     @param stream of GpuMat. Default: the null stream.
     @throws cv::Exception on other arguments; what was learned before stays. */
     CV_WRAP virtual void init(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;
@@ -133,8 +135,9 @@ public:
     CV_WRAP static void convertDetections(InputArray objects, CV_OUT std::vector<Rect>& boxes,
                                           CV_OUT std::vector<float>& scores, bool all = false,
                                           Stream& stream = cv::cuda::noStream());
-    /** @brief Learns one more appearance: as TrackerTLD does in each frame, but whatever it looks like.
-    @param image as in detect(). @param box of the object in it, inside of the picture, sides at least 12.
+    /** @brief Learns one more appearance: as TrackerTLD does in each frame, but whatever it looks like, and also
+    where TLDParams.learning is false.
+    @param image as in detect(). @param box of the object in it, inside of the picture, sides as in init().
     @param stream of GpuMat. Does not wait; can be captured. Default: the null stream.
     @throws cv::Exception on other arguments and before init(). */
     CV_WRAP virtual void learn(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;

@@ -77,7 +77,7 @@ public:
     CV_WRAP virtual int getState() const = 0;
     /** @brief The box inside, sub-pixel, also while update() returns false; empty when lost. Waits. */
     CV_WRAP virtual Rect2d getBox() const = 0;
-    /** @brief What the detector found in the last frame. Waits.
+    /** @brief What the detector found in the last frame; nothing before the first one, also after load(). Waits.
     @param objects table of detections, for TLDDetector.convertDetections(): CV_64FC1, 1 + maxDetections rows, 8
     columns. Mat. */
     CV_WRAP virtual void getDetections(OutputArray objects) const = 0;
@@ -86,18 +86,20 @@ public:
     @param pictures CV_8UC1, 15 columns, 15 rows for each. Mat. */
     CV_WRAP virtual void getTemplates(bool positive, OutputArray pictures) const = 0;
 
-    /** @brief Switches learning. @param learning false: the detector stays as it is. Default: TLDParams.learning. */
+    /** @brief Switches learning, from the next call on; graphs that were captured before keep the switch they had. It
+    outlives init() and is saved. @param learning false: the detector stays as it is. Default: TLDParams.learning. */
     CV_WRAP virtual void setLearning(bool learning) = 0;
     /** @brief Whether the detector goes on learning. */
     CV_WRAP virtual bool getLearning() const = 0;
     /** @brief Puts the tracker on a box in the last frame; what was learned stays.
-    @param box inside of the picture, sides at least 12. @throws cv::Exception on others and before init(). */
+    @param box inside of the picture, sides as in init(). @throws cv::Exception on others, before init(), and when there
+    was no frame since load() of what a TLDDetector saved. */
     CV_WRAP virtual void resetTo(const Rect& box) = 0;
     /** @brief Device memory held by this instance, in bytes; 0 as long as only the CPU engine ran. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     /** @brief Writes parameters, what was learned, and where the object is: a tracker that reads it goes on with the next
-    frame as if nothing had happened, on either engine. Waits. @param filename ends with .xml, .yml or .json.
+    frame as if nothing had happened, on either engine. Waits. @param filename ends with .xml, .yml, .yaml or .json.
     @throws cv::Exception when it cannot be written, and before init(). */
     CV_WRAP virtual void save(const String& filename) const = 0;
     /** @brief Reads what save() wrote, or what a TLDDetector saved: such an object is LOST until it is detected.
@@ -161,9 +163,11 @@ public:
     CV_WRAP virtual void resetTo(int id, const Rect& box) = 0;
     /** @brief Writes what TrackerTLD.save() writes, for one object. Waits. @param id of add(). @param filename path. */
     CV_WRAP virtual void saveObject(int id, const String& filename) const = 0;
-    /** @brief Adds an object from a file of TLDDetector or TrackerTLD; it is LOST until it is detected.
-    @param image as in add(). @param filename path. @param stream of GpuMat. Default: the null stream.
-    @return its id. @throws cv::Exception naming file and node, or when its parameters or pictures are others. */
+    /** @brief Adds an object from a file of TLDDetector or TrackerTLD; it is LOST until it is detected, or resetTo().
+    @param image as in add(), of the size of the file's pictures. @param filename path.
+    @param stream of GpuMat. Default: the null stream.
+    @return its id. @throws cv::Exception naming file and node, or when its parameters are others than this tracker's, but
+    for seed, learning and minReplyScore, which are this tracker's. */
     CV_WRAP virtual int addFromFile(InputArray image, const String& filename,
                                     Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Device memory held by this instance, in bytes; 0 as long as only the CPU engine ran. */
