@@ -113,12 +113,13 @@ Quality mean(const std::string& name, int limit, int seeds)
     return all;
 }
 
-TEST(Tld_Sequences, jumping) { EXPECT_GE(mean("jumping", 10000, 2).f, 0.85); }
+TEST(Tld_Sequences, jumping) { EXPECT_GE(mean("jumping", 10000, 8).f, 0.85); }
 
 TEST(Tld_Sequences, pedestrian1) { EXPECT_GE(mean("pedestrian1", 10000, 4).f, 0.85); }
 
-//! Some seeds stay on a part of the face; two are few.
-TEST(Tld_Sequences, david) { EXPECT_GE(mean("david", 10000, 2).f, 0.60); }
+//! Some seeds stay on a part of the face: runs differ, and a rounding anywhere makes other runs, so that only a mean over many
+//! says something.
+TEST(Tld_Sequences, david) { EXPECT_GE(mean("david", 10000, 10).f, 0.75); }
 
 TEST(Tld_Sequences, car)
 {

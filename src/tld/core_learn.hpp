@@ -14,7 +14,7 @@ namespace cv { namespace cuda { namespace tld {
 CT_HOST_DEVICE bool mayLearn(const ObjectState& s) { return s.alive && s.valid; }
 
 /** Of the final box's patch; for objects that mayLearn(). A box that does not look like the object any more, or like something
-else, ends validity; where nothing is like the object, nothing is learned. @return whether to learn. */
+else, ends validity. @return whether to learn. */
 CT_HOST_DEVICE bool recheck(ObjectState& s, const PatchStats& stats, const Similarity& similarity,
                             const Settings& settings)
 {
@@ -24,7 +24,7 @@ CT_HOST_DEVICE bool recheck(ObjectState& s, const PatchStats& stats, const Simil
         s.valid = 0;
         return false;
     }
-    s.learned = settings.learning != 0 && s.unsupported == 0;
+    s.learned = settings.learning != 0;
     return s.learned != 0;
 }
 

@@ -19,7 +19,8 @@ learns from what the two agree on. A lost object is found again when it comes ba
 
 update() returns true with a box when the object was located. It returns false, and leaves the caller's box alone, when
 - the object is lost (LOST), or
-- nothing like the object is at the place where the flow says it is (UNCERTAIN; getBox() has that place), or
+- the detector finds nothing like the object at the place where the flow says it is (UNCERTAIN; getBox() has that place;
+  it still learns from a box that was valid, as after a sudden blur), or
 - the score is less than TLDParams::minReplyScore.
 The first call of update() takes the frame after that of init().
 
@@ -45,8 +46,8 @@ public:
     enum State
     {
         LOST = 0,      //!< there is no box
-        UNCERTAIN = 1, //!< there is a box, but the detector does not learn from it; update() may return false
-        TRACKING = 2   //!< there is a box that the detector trusts
+        UNCERTAIN = 1, //!< there is a box that the detector does not trust, or finds nothing at; update() may return false
+        TRACKING = 2   //!< there is a box that the detector trusts and learns from
     };
 
     /** @brief Makes a tracker; init() gives it an object.
