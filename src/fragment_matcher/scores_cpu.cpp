@@ -74,8 +74,8 @@ template <typename V> void Scores<V>::fill(Scratch& memory, ScratchPool* pool)
         std::fill(map_.best, map_.best + window_.rows, RowBest<V>{flat, 0});
         return;
     }
-    const TermSums given = transforms(plan_, window_)
-                               ? correlate(plan_, planes_, window_, memory.terms, pool != nullptr)
+    const TermSums given = transforms(plan_, window_, pool != nullptr)
+                               ? correlate(plan_, planes_, window_, memory, pool)
                                : TermSums{nullptr, 0, 0};
     const auto band = [&](int begin, int end, RowScratch& rows)
     {

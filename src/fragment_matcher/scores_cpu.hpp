@@ -178,12 +178,6 @@ struct TermSums
     TermSums at(int y) const { return {sums ? sums + y * stride : nullptr, stride, termStride}; }
 };
 
-// DOT terms of large fragments by Fourier transforms (transform_cpu.cpp), exact as well:
-//! True when that is quicker than row by row.
-bool transforms(const Plan& plan, const SearchWindow& window);
-//! @param planes with their origin at the window's first position.
-TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& window, Buffer& memory, bool parallel);
-
 //! Memory of the row kernels, for one thread.
 struct RowScratch
 {
@@ -194,10 +188,17 @@ struct RowScratch
 struct Scratch
 {
     Plan plan;
-    Buffer planes, map, best, terms;
+    Buffer planes, map, best, terms, spectra, tiles;
     RowScratch rows;
 };
 typedef detail::ScratchPool<Scratch> ScratchPool;
+
+// DOT terms of large fragments by Fourier transforms (transform_cpu.cpp), exact as well:
+//! True when that is quicker than row by row.
+bool transforms(const Plan& plan, const SearchWindow& window, bool parallel);
+//! @param planes with their origin at the window's first position. @param pool as in Scores::fill().
+TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& window, Scratch& memory,
+                   ScratchPool* pool);
 
 /** scores: the values of one fragment's positions. All of them after fill(); before, value() computes the one it is asked for.
 V: what the values of the plan fit into. */
