@@ -37,7 +37,7 @@ struct Dft
 //! Rows that are transformed before their numbers go to strips, and the other way round, so that these are met in longer runs.
 const int ROWS_AT_ONCE = 8;
 
-//! Lengths of tiles; `cols` is a multiple of lanes * lanes.
+//! Lengths of tiles; `cols` is a multiple of lanes * lanes and of 2.
 struct Tile
 {
     Tile(int cols, int rows, int vector)
@@ -69,8 +69,8 @@ struct TileBytes
 //! Where sums go.
 struct TileSums
 {
-    uint64_t* sums;
-    size_t stride;
+    TermSums sums; //!< with their origin at the tile's first position
+    bool wide;
     int width, height;
 };
 

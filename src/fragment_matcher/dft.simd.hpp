@@ -178,20 +178,27 @@ void loadRow(const TileBytes& from, int y, int cols, double* parts)
         v_store(parts + 2 * x, splat(0.));
 }
 
-void storeRow(const double* parts, int y, const TileSums& sums)
+template <typename P> void storeRow(const double* parts, P* sums, int width)
 {
-    if (y >= sums.height)
-        return;
-    uint64_t* const to = sums.sums + y * sums.stride;
     int x = 0;
-    for (; x + LANES <= sums.width; x += LANES)
-        roundNumbers(parts + 2 * x, to + x);
-    if (x < sums.width)
+    for (; x + UNIT <= width; x += UNIT)
+        roundNumbers(parts + 2 * x, sums + x);
+    if (x < width)
     {
-        uint64_t tail[LANES];
+        P tail[UNIT];
         roundNumbers(parts + 2 * x, tail);
-        std::copy_n(tail, sums.width - x, to + x);
+        std::copy_n(tail, width - x, sums + x);
     }
+}
+
+void storeRow(const double* parts, int y, const TileSums& to)
+{
+    if (y >= to.height)
+        return;
+    if (to.wide)
+        storeRow(parts, to.sums.row<uint64_t>(y), to.width);
+    else
+        storeRow(parts, to.sums.row<uint32_t>(y), to.width);
 }
 
 } // namespace

@@ -40,11 +40,21 @@ inline void expandBytes(const uint8_t* bytes, uint8_t bias, double* parts)
     v_store(parts + 2 * LANES, v_cvt_f64_high(wide));
 }
 
-//! To the nearest integers, which are no less than 0 and below 2^51: 2^52 + 2^51 leaves no bits for fractions.
-inline void roundNumbers(const double* parts, uint64_t* to)
+//! A vector of parts to the nearest integers, which are no less than 0 and below 2^51: 2^52 + 2^51 leaves no bits for fractions.
+inline v_uint64 roundNumbers(const double* parts)
 {
     const v_uint64 sum = v_reinterpret_as_u64(v_add(load(parts), splat(6755399441055744.)));
-    v_store(to, v_and(sum, vx_setall_u64((uint64_t(1) << 51) - 1)));
+    return v_and(sum, vx_setall_u64((uint64_t(1) << 51) - 1));
+}
+//! The parts of two vectors.
+inline void roundNumbers(const double* parts, uint64_t* to)
+{
+    v_store(to, roundNumbers(parts));
+    v_store(to + LANES, roundNumbers(parts + 2 * LANES));
+}
+inline void roundNumbers(const double* parts, uint32_t* to)
+{
+    v_store(to, v_pack(roundNumbers(parts), roundNumbers(parts + 2 * LANES)));
 }
 
 #else
@@ -65,7 +75,11 @@ inline void expandBytes(const uint8_t* bytes, uint8_t bias, double* parts)
     parts[0] = static_cast<uint8_t>(bytes[0] ^ bias);
     parts[2] = static_cast<uint8_t>(bytes[1] ^ bias);
 }
-inline void roundNumbers(const double* parts, uint64_t* to) { *to = static_cast<uint64_t>(*parts + .5); }
+template <typename P> void roundNumbers(const double* parts, P* to)
+{
+    to[0] = static_cast<P>(parts[0] + .5);
+    to[1] = static_cast<P>(parts[2] + .5);
+}
 
 #endif
 

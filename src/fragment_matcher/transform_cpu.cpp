@@ -143,7 +143,7 @@ Tiling tilingOf(const Plan& plan, const SearchWindow& window, int threads)
     const std::vector<int> rowLengths = lengthsFor(plan.height, window.rows, 1);
     const auto shared = [&](int64_t count) { return static_cast<double>((count + threads - 1) / threads * threads); };
     Tiling best = {0, 0, DBL_MAX};
-    for (const int cols : lengthsFor(plan.width, window.cols, lanes * lanes))
+    for (const int cols : lengthsFor(plan.width, window.cols, std::max(2, lanes * lanes)))
         for (const int rows : rowLengths)
         {
             if (static_cast<int64_t>(cols) * rows > LARGEST_TILE)
@@ -237,8 +237,11 @@ TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& w
 {
     const Tiling tiling = tilingOf(plan, window, pool ? std::max(1, getNumThreads()) : 1);
     const Tile tile(tiling.cols, tiling.rows, lanesHere());
-    const size_t stride = window.cols, termStride = stride * window.rows;
-    uint64_t* const sums = memory.terms.get<uint64_t>(termStride * plan.termCount);
+    TermSums sums;
+    sums.stride = alignRow(window.cols);
+    sums.termStride = sums.stride * window.rows;
+    const size_t number = plan.wide ? sizeof(uint64_t) : sizeof(uint32_t);
+    sums.sums = memory.terms.get<uint8_t>(number * sums.termStride * plan.termCount);
     const std::vector<Product> products = productsOf(plan, tile, memory.spectra, memory, pool);
     const int count = transformsOf(plan).planes;
     const int cols = tiling.cols - plan.width + 1, rows = tiling.rows - plan.height + 1;
@@ -255,8 +258,10 @@ TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& w
         return {planes.pixel(plane, part.x, part.y), planes.step, part.width + plan.width - 1,
                 part.height + plan.height - 1, planes.bias};
     };
-    const auto sumsOf = [&](int term, const Rect& part) -> TileSums {
-        return {sums + term * termStride + part.y * stride + part.x, stride, part.width, part.height};
+    const auto sumsOf = [&](int term, const Rect& part) -> TileSums
+    {
+        const size_t at = term * sums.termStride + part.y * sums.stride + part.x;
+        return {{static_cast<uint8_t*>(sums.sums) + number * at, sums.stride, 0}, plan.wide, part.width, part.height};
     };
 
     forParts((tiles + 1) / 2, memory, pool,
@@ -276,7 +281,7 @@ TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& w
                          inverse(tile, numbers + k * tile.numbers(), row, sumsOf(k, a), sumsOf(k, b));
                  }
              });
-    return {sums, stride, termStride};
+    return sums;
 }
 
 }}}} // namespace cv::cuda::fragment_matcher::cpu
