@@ -15,12 +15,13 @@ using cuda::CascadeClassifierEx;
 
 struct Cascade
 {
-    const char *name, *file, *cudaPeer; //!< the file that cv::cuda::CascadeClassifier reads
+    const char *name, *file, *cudaPeer; //!< the file that cv::cuda::CascadeClassifier reads; nullptr: none
 };
 
 const Cascade CASCADES[] = {
     {"alt", "haarcascades/haarcascade_frontalface_alt.xml", "haarcascades_cuda/haarcascade_frontalface_alt.xml"},
-    {"alt2", "haarcascades/haarcascade_frontalface_alt2.xml", "haarcascades_cuda/haarcascade_frontalface_alt2.xml"},
+    // With a cascade of trees cv::cuda::CascadeClassifier does not come back (OpenCV 4.14, H200).
+    {"alt2", "haarcascades/haarcascade_frontalface_alt2.xml", nullptr},
     {"default", "haarcascades/haarcascade_frontalface_default.xml",
      "haarcascades_cuda/haarcascade_frontalface_default.xml"},
     {"lbp", "lbpcascades/lbpcascade_frontalface.xml", "lbpcascades/lbpcascade_frontalface.xml"}};
@@ -177,12 +178,15 @@ TEST(Cascade_CpuTogether, detectTogether)
 
 /** cv::cuda::CascadeClassifier on the same picture and factor, until it has its objects. It works on whole factors only, so on far
 fewer windows, and waits for itself. 0: not built, or it fails. */
-double cudaPeerUs(const std::string& file, const cuda::GpuMat& frame, double factor)
+double cudaPeerUs(const char* file, const cuda::GpuMat& frame, double factor)
 {
 #if CUDATRACKING_CASCADE_CUDA_PEER
+    if (!file)
+        return 0.;
     try
     {
-        const Ptr<cuda::CascadeClassifier> peer = cuda::CascadeClassifier::create(file);
+        const Ptr<cuda::CascadeClassifier> peer =
+            cuda::CascadeClassifier::create(folderOf("CUDATRACKING_CASCADES") + "/" + file);
         peer->setScaleFactor(factor);
         peer->setMinNeighbors(3);
         cuda::GpuMat objects;
@@ -228,8 +232,7 @@ TEST_P(Cascade_Cuda, detect)
     PerfRow(name, "cuda", "upload", medianUs(upload)).set("bytes", double(picture.total()));
     PerfRow(name, "cuda", "download", medianUs([&] { cascade->convertDetections(objects, 0, found, stream); }));
     PerfRow(name, "cuda", "call", medianUs([&] { detect(), stream.waitForCompletion(); }))
-        .peer("cuda::CascadeClassifier",
-              cudaPeerUs(folderOf("CUDATRACKING_CASCADES") + "/" + c.cudaPeer, frame, factor));
+        .peer("cuda::CascadeClassifier", cudaPeerUs(c.cudaPeer, frame, factor));
     const auto whole = [&]
     { cascade->detectMultiScale(frame, found, factor, 3, 0, Size(), Size(), noArray(), stream); };
     PerfRow(name, "cuda", "detectMultiScale", medianUs(whole)).peer("CascadeClassifier", peerUs(file, picture, factor));

@@ -13,6 +13,7 @@
 #include "opencv2/cudaoptflow.hpp"
 #endif
 #ifdef HAVE_OPENCV_TRACKING
+#include "opencv2/tracking.hpp" // which the next one needs
 #include "opencv2/tracking/tracking_legacy.hpp"
 #endif
 

@@ -48,6 +48,10 @@ TEST(Contract_Inputs, dimensionsOfFragmentMatcher)
     expectRefused([&] { matcher->convert(cube(CV_32SC2), noArray(), noArray(), noArray(), noArray(), matches); },
                   {"locations", "48"});
     expectRefused([&] { FM::warpFragment(cube(), noArray(), 10, 1, out, noArray()); }, {"48"});
+    // A list where one array is wanted.
+    expectRefused([&] { matcher->match(std::vector<Mat>(2, scene.frame), noArray(), out); }, {"frame", "list"});
+    expectRefused([&] { matcher->match(std::vector<cuda::GpuMat>(2), noArray(), out); }, {"frame", "list"});
+    expectRefused([&] { matcher->addFragment(std::vector<UMat>(1)); }, {"templ", "list"});
     expectSame(truth, run(*matcher, scene));
 }
 
@@ -69,6 +73,9 @@ TEST(Contract_Inputs, dimensionsOfQuickShift)
     expectRefused([&] { q->computeBatch(std::vector<Mat>{image, four}, noArray()); }, {"48"});
     expectRefused([&] { q->getMeanColor(cube(), out); }, {"image", "48"});
     expectRefused([&] { q->getStatistics(cube(), out); }, {"image", "48"});
+    expectRefused([&] { q->compute(std::vector<Mat>(2, image)); }, {"image", "list"});
+    expectRefused([&] { q->compute(std::vector<cuda::GpuMat>(2)); }, {"image", "list"});
+    expectRefused([&] { q->compute(image, std::vector<Mat>(2, Mat(image.size(), CV_8UC1))); }, {"mask", "list"});
     expectSame(truth, resultsOf(*q));
 }
 

@@ -84,6 +84,7 @@ TEST(Contract_Inputs, dimensionsOfCascadeClassifierEx)
     expectRefused([&] { s.cascade->detectMultiScale(cube(), boxes); }, {"image", "48"});
     expectRefused([&] { s.cascade->countPasses(cube(), table); }, {"image", "48"});
     expectRefused([&] { s.cascade->convertDetections(cube(CV_32SC4), 0, boxes); }, {"objects", "48"});
+    expectRefused([&] { s.cascade->detectMultiScale(s.pictures, boxes); }, {"image", "list"});
     expectRefused([&] { CascadeClassifierEx::detectTogether({s.cascade}, cube(), tables); }, {"image", "48"});
     expectRefused([&] { s.cascade->detectAsync(s.pictures, table, noArray(), noArray(), s.mask); }, {"mask"});
     EXPECT_TRUE(sameBits(truth, s.truth()));

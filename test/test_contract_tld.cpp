@@ -89,12 +89,20 @@ TEST(Contract_TldInputs, dimensions)
     const std::string before = textOf(*all.tracker);
     Mat out;
     Rect box;
-    EXPECT_THROW(all.tracker->update(cube, box), cv::Exception);
-    EXPECT_THROW(all.tracker->init(cube, Rect(1, 1, 20, 20)), cv::Exception);
-    EXPECT_THROW(all.detector->detect(cube, out), cv::Exception);
-    EXPECT_THROW(all.detector->learn(cube, Rect(1, 1, 20, 20)), cv::Exception);
-    EXPECT_THROW(all.several->update(cube, out), cv::Exception);
-    EXPECT_THROW(all.several->add(cube, Rect(1, 1, 20, 20)), cv::Exception);
+    const std::vector<Mat> list(2, scene.frame(1));
+    const std::vector<UMat> none;
+    const std::vector<std::pair<_InputArray, std::string>> wrong = {{cube, "48"}, {list, "list"}, {none, "list"}};
+    for (const auto& one : wrong)
+    {
+        const _InputArray& image = one.first;
+        const std::vector<std::string> text = {"image", one.second};
+        expectRefused([&] { all.tracker->update(image, box); }, text);
+        expectRefused([&] { all.tracker->init(image, Rect(1, 1, 20, 20)); }, text);
+        expectRefused([&] { all.detector->detect(image, out); }, text);
+        expectRefused([&] { all.detector->learn(image, Rect(1, 1, 20, 20)); }, text);
+        expectRefused([&] { all.several->update(image, out); }, text);
+        expectRefused([&] { all.several->add(image, Rect(1, 1, 20, 20)); }, text);
+    }
     EXPECT_EQ(before, textOf(*all.tracker));
 }
 

@@ -60,14 +60,22 @@ void checkDims(const char* name, const _InputArray& array)
         checkDimsOf(name, array.sizend(sizes, i), sizes);
 }
 
+static void checkIsOne(const char* name, const _InputArray& array)
+{
+    if (isArrayOfArrays(array))
+        CV_Error_(Error::StsBadArg, ("%s: a list of arrays, but one array is needed", name));
+}
+
 Mat hostArray(const char* name, const _InputArray& array)
 {
+    checkIsOne(name, array);
     checkDims(name, array);
     return array.kind() == _InputArray::NONE ? Mat() : array.getMat();
 }
 
-GpuMat deviceArray(const char*, const _InputArray& array)
+GpuMat deviceArray(const char* name, const _InputArray& array)
 {
+    checkIsOne(name, array);
     return array.kind() == _InputArray::NONE ? GpuMat() : array.getGpuMat();
 }
 
