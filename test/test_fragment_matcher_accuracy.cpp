@@ -341,11 +341,11 @@ TEST(FragmentMatcher_Large, sums)
         Size frame, fragment;
         int type, low, high; //!< values are one of both, or all between when high < low
     };
-    const Case cases[] = {{Size(300, 290), Size(232, 232), CV_8UC3, 255, 255},
-                          {Size(530, 470), Size(232, 232), CV_8UC3, 0, 255},
-                          {Size(700, 400), Size(150, 100), CV_8UC1, 1, 0},
-                          {Size(640, 360), Size(97, 203), CV_8UC4, 1, 0},
-                          {Size(32767, 140), Size(120, 110), CV_8UC1, 254, 255}};
+    const Case cases[] = {
+        {Size(300, 290), Size(232, 232), CV_8UC3, 255, 255},  {Size(530, 470), Size(232, 232), CV_8UC3, 0, 255},
+        {Size(700, 400), Size(150, 100), CV_8UC1, 1, 0},      {Size(640, 360), Size(97, 203), CV_8UC4, 1, 0},
+        {Size(1290, 611), Size(64, 49), CV_8UC3, 0, 255},     {Size(803, 607), Size(41, 80), CV_8UC1, 254, 255},
+        {Size(32767, 140), Size(120, 110), CV_8UC1, 254, 255}};
     RNG rng(0x7FEB352Du);
     for (const Case& c : cases)
         for (const int metric : {FM::SSD, FM::ZNCC})
@@ -368,7 +368,8 @@ TEST(FragmentMatcher_Large, sums)
                     matcher->setFragments(std::vector<Mat>(1, templ));
                 Mat map;
                 matcher->scoreMap(0, frame, Rect(), map, metric == FM::ZNCC ? CV_32F : CV_64F);
-                for (int i = 0; i < 24; ++i)
+                const int count = std::max(24, 1000000 / c.fragment.area());
+                for (int i = 0; i < count; ++i)
                 {
                     const Point at(i % 4 == 0   ? 0
                                    : i % 4 == 1 ? map.cols - 1

@@ -2,7 +2,7 @@
 """Draws time against the fragment's side from what the perf program printed.
 
 Called by scripts/fragment_matcher_plots.sh, whose --help says more. Rows are those of scripts/perf_report.py whose name is
-SAD_N, SSD_N or ZNCC_N; CPU: the call; CUDA: the whole call, up to the results on the host, as OpenCV's waits for them too.
+SAD_N, SSD_N or ZNCC_N; CPU: the call on one thread; CUDA: the whole call, up to the results on the host, as OpenCV's waits for them too.
 """
 import argparse
 import os
@@ -22,6 +22,8 @@ def curves(rows):
     for row in rows:
         match = re.fullmatch(r"(SAD|SSD|ZNCC)_(\d+)", row["name"])
         if not match or row["engine"] not in PARTS or row["part"] != PARTS[row["engine"]][0]:
+            continue
+        if row["engine"] == "cpu" and int(row.get("threads", 1)) != 1:
             continue
         metric, side = match.group(1), int(match.group(2))
         lines = drawn[row["engine"]]

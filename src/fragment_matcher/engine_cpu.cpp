@@ -101,6 +101,8 @@ void CpuEngine::trim()
             trimmed(scratch.map);
             trimmed(scratch.best);
             trimmed(scratch.terms);
+            trimmed(scratch.spectra);
+            trimmed(scratch.tiles);
             for (Buffer* buffer : {&scratch.rows.parts, &scratch.rows.partial, &scratch.rows.pairs,
                                    &scratch.rows.columns, &scratch.rows.zeros, &scratch.rows.numerators})
                 trimmed(*buffer);

@@ -17,11 +17,12 @@ KernelTraits kernelTraits();
 //! Rows of the picture to rows of planes (with the planes of squares when asked for) from `data` on.
 void unpackRows(const ImageView& part, bool squares, const Planes& planes, uint8_t* data);
 
-//! The map of `rows` x `cols` positions and the best of each row. @param given sums of the terms, where they are known.
+//! The map of `rows` x `cols` positions and the best of each row. @param given sums of the terms, where they are known, whose row
+//! `first` belongs to the first of these.
 void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map,
-                const TermSums& given, RowScratch& scratch);
+                const TermSums& given, int first, RowScratch& scratch);
 void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map,
-                const TermSums& given, RowScratch& scratch);
+                const TermSums& given, int first, RowScratch& scratch);
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 
@@ -107,11 +108,11 @@ template <typename P> void clearTails(P* sums, size_t stride, int rows, int cols
 //! V: type of the map, P: type of the sums. ZNCC has V = uint32_t with either P.
 template <typename V, typename P>
 void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<V>& map, const TermSums& given,
-               RowScratch& scratch)
+               int first, RowScratch& scratch)
 {
-    const size_t stride = alignRow(cols), termStride = BAND * stride;
-    P* const terms = scratch.parts.get<P>(7 * termStride + 4 * stride);
-    P* const windowRows = terms + 7 * termStride;
+    const size_t stride = alignRow(cols), termStride = given.sums ? given.termStride : BAND * stride;
+    P* const windowRows = scratch.parts.get<P>((4 + 7 * BAND) * stride);
+    P* const band = windowRows + 4 * stride; // of terms
     WindowSums<P> windows[4];
     int widest = 0;
     for (int w = 0; w < plan.windowCount; ++w)
@@ -129,13 +130,11 @@ void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const
     for (int y = 0; y < rows; y += BAND)
     {
         const int count = std::min(BAND, rows - y);
+        P* const terms = given.sums ? given.row<P>(first + y) : band;
         for (int k = 0; k < plan.termCount; ++k)
         {
             P* const term = terms + k * termStride;
-            if (given.sums)
-                for (int r = 0; r < count; ++r)
-                    std::copy_n(given.sums + k * given.termStride + (y + r) * given.stride, cols, term + r * stride);
-            else
+            if (!given.sums)
                 sumRows(plan, plan.terms[k], planes.at(0, y), count, cols, term, stride, scratch);
             clearTails(term, stride, count, cols);
         }
@@ -186,18 +185,18 @@ void unpackRows(const ImageView& part, bool squares, const Planes& planes, uint8
 }
 
 void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map,
-                const TermSums& given, RowScratch& scratch)
+                const TermSums& given, int first, RowScratch& scratch)
 {
     if (plan.wide)
-        scoreRows<uint32_t, uint64_t>(plan, planes, rows, cols, map, given, scratch); // ZNCC
+        scoreRows<uint32_t, uint64_t>(plan, planes, rows, cols, map, given, first, scratch); // ZNCC
     else
-        scoreRows<uint32_t, uint32_t>(plan, planes, rows, cols, map, given, scratch);
+        scoreRows<uint32_t, uint32_t>(plan, planes, rows, cols, map, given, first, scratch);
 }
 
 void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map,
-                const TermSums& given, RowScratch& scratch)
+                const TermSums& given, int first, RowScratch& scratch)
 {
-    scoreRows<uint64_t, uint64_t>(plan, planes, rows, cols, map, given, scratch);
+    scoreRows<uint64_t, uint64_t>(plan, planes, rows, cols, map, given, first, scratch);
 }
 
 #endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY

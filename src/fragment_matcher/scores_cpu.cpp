@@ -16,18 +16,16 @@ void unpackBest(const ImageView& part, bool squares, const Planes& planes, uint8
 }
 
 void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map,
-              const TermSums& given, RowScratch& scratch)
+              const TermSums& given, int first, RowScratch& scratch)
 {
-    CV_CPU_DISPATCH(scoreMap32, (plan, planes, rows, cols, map, given, scratch), CV_CPU_DISPATCH_MODES_ALL);
+    CV_CPU_DISPATCH(scoreMap32, (plan, planes, rows, cols, map, given, first, scratch), CV_CPU_DISPATCH_MODES_ALL);
 }
 
 void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map,
-              const TermSums& given, RowScratch& scratch)
+              const TermSums& given, int first, RowScratch& scratch)
 {
-    CV_CPU_DISPATCH(scoreMap64, (plan, planes, rows, cols, map, given, scratch), CV_CPU_DISPATCH_MODES_ALL);
+    CV_CPU_DISPATCH(scoreMap64, (plan, planes, rows, cols, map, given, first, scratch), CV_CPU_DISPATCH_MODES_ALL);
 }
-
-size_t paddedRow(int cols) { return detail::ceilDiv(static_cast<size_t>(cols), size_t(ROW_UNIT)) * ROW_UNIT; }
 
 } // namespace
 
@@ -63,7 +61,7 @@ Planes unpack(const ImageView& frame, const Rect4& part, bool squares, uint8_t b
 
 template <typename V> void Scores<V>::fill(Scratch& memory, ScratchPool* pool)
 {
-    const size_t stride = paddedRow(window_.cols);
+    const size_t stride = alignRow(window_.cols);
     map_.values = memory.map.get<V>(stride * window_.rows);
     map_.stride = stride;
     map_.best = memory.best.get<RowBest<V>>(window_.rows);
@@ -74,13 +72,13 @@ template <typename V> void Scores<V>::fill(Scratch& memory, ScratchPool* pool)
         std::fill(map_.best, map_.best + window_.rows, RowBest<V>{flat, 0});
         return;
     }
-    const TermSums given = transforms(plan_, window_)
-                               ? correlate(plan_, planes_, window_, memory.terms, pool != nullptr)
+    const TermSums given = transforms(plan_, window_, pool != nullptr)
+                               ? correlate(plan_, planes_, window_, memory, pool)
                                : TermSums{nullptr, 0, 0};
     const auto band = [&](int begin, int end, RowScratch& rows)
     {
         const MapView<V> part = {map_.values + begin * stride, stride, map_.best + begin};
-        scoreMap(plan_, planes_.at(0, begin), end - begin, window_.cols, part, given.at(begin), rows);
+        scoreMap(plan_, planes_.at(0, begin), end - begin, window_.cols, part, given, begin, rows);
     };
     if (!pool)
         return band(0, window_.rows, memory.rows);

@@ -160,6 +160,7 @@ template <typename V> struct RowBest
 
 //! Rows of sums and values are written up to the next multiple of so many elements.
 const int ROW_UNIT = 64;
+CV_ALWAYS_INLINE size_t alignRow(size_t count) { return (count + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT; }
 
 //! Values of positions, row by row; the stride is a multiple of ROW_UNIT.
 template <typename V> struct MapView
@@ -172,17 +173,11 @@ template <typename V> struct MapView
 //! Sums of all terms of a plan, term by term; null: there are none yet.
 struct TermSums
 {
-    const uint64_t* sums;
-    size_t stride, termStride; //!< elements from row to row, and from term to term
+    void* sums;                //!< uint64_t where the plan is wide, else uint32_t
+    size_t stride, termStride; //!< elements from row to row (a multiple of ROW_UNIT), and from term to term
 
-    TermSums at(int y) const { return {sums ? sums + y * stride : nullptr, stride, termStride}; }
+    template <typename P> P* row(int y) const { return static_cast<P*>(sums) + y * stride; }
 };
-
-// DOT terms of large fragments by Fourier transforms (transform_cpu.cpp), exact as well:
-//! True when that is quicker than row by row.
-bool transforms(const Plan& plan, const SearchWindow& window);
-//! @param planes with their origin at the window's first position.
-TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& window, Buffer& memory, bool parallel);
 
 //! Memory of the row kernels, for one thread.
 struct RowScratch
@@ -194,10 +189,17 @@ struct RowScratch
 struct Scratch
 {
     Plan plan;
-    Buffer planes, map, best, terms;
+    Buffer planes, map, best, terms, spectra, tiles;
     RowScratch rows;
 };
 typedef detail::ScratchPool<Scratch> ScratchPool;
+
+// DOT terms of large fragments by Fourier transforms (transform_cpu.cpp), exact as well:
+//! True when that is quicker than row by row.
+bool transforms(const Plan& plan, const SearchWindow& window, bool parallel);
+//! @param planes with their origin at the window's first position. @param pool as in Scores::fill().
+TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& window, Scratch& memory,
+                   ScratchPool* pool);
 
 /** scores: the values of one fragment's positions. All of them after fill(); before, value() computes the one it is asked for.
 V: what the values of the plan fit into. */

@@ -14,39 +14,94 @@ namespace {
 
 // --- a row of positions ----------------------------------------------------------------------------------------------
 
-//! Numerators and variances to values: the operations of znccScore(), each rounded alike, a vector at a time.
-inline void znccRow(const int64_t* n, const int64_t* v, int64_t t, int cols, double* scratch, uint32_t* values)
+#if CV_SIMD_64F
+
+//! The operations of znccScore(), each rounded alike: of two vectors.
+struct ZnccScorer
+{
+    explicit ZnccScorer(int64_t t) : root(vx_setall_f64(std::sqrt(static_cast<double>(t)))) {}
+
+    v_float64 correlation(const v_float64& n, const v_float64& v) const
+    {
+        const v_float64 one = vx_setall_f64(1.), minusOne = vx_setall_f64(-1.);
+        const v_float64 above = v_and(n, v_gt(v, vx_setzero_f64())); // v is an integer: above 0 is 1 or more
+        const v_float64 norm = v_mul(v_sqrt(v_max(v, one)), root);
+        return v_max(v_min(v_div(above, norm), one), minusOne);
+    }
+
+    v_float64 root;
+};
+
+//! Integers below 2^52.
+inline v_float64 loadNumbers(const uint64_t* from)
+{
+    const v_uint64 exponent = vx_setall_u64(uint64_t(0x433) << 52); // of 2^52, the lowest bit of whose mantissa is 1
+    return v_sub(v_reinterpret_as_f64(v_or(vx_load(from), exponent)), vx_setall_f64(4503599627370496.));
+}
+inline v_float64 loadNumbers(const uint32_t* from)
+{
+    const v_uint64 exponent = vx_setall_u64(uint64_t(0x433) << 52);
+    return v_sub(v_reinterpret_as_f64(v_or(vx_load_expand(from), exponent)), vx_setall_f64(4503599627370496.));
+}
+
+/** ZNCC with equal weights or none: ka divides numerators and variances, and what is left, with all that it is made of, are integers
+below 2^51, as ZNCC takes fragments of less than 2^16 pixels. So doubles hold them exactly, and their product with
+ka is rounded as the integer that it stands for. @param scores alignVector(cols) of them. */
+template <typename P>
+void znccUniformRow(const Plan& plan, const P* terms, const P* windows, size_t stride, int cols, float* scores)
+{
+    const int step = VTraits<v_float64>::max_nlanes;
+    const v_float64 unit = vx_setall_f64(static_cast<double>(plan.ka));
+    const v_float64 area = vx_setall_f64(static_cast<double>(plan.kn / plan.ka));
+    v_float64 sums[3];
+    for (int c = 0; c < plan.channels; ++c)
+        sums[c] = vx_setall_f64(static_cast<double>(plan.kc[c] / plan.ka));
+    const ZnccScorer scorer(plan.variance);
+    for (size_t x = 0; x < alignVector(cols); x += 2 * step)
+    {
+        v_float64 part[2];
+        for (int k = 0; k < 2; ++k)
+        {
+            const size_t at = x + k * step;
+            v_float64 n = v_mul(area, loadNumbers(terms + at)), v = v_mul(area, loadNumbers(windows + at));
+            for (int c = 0; c < plan.channels; ++c)
+            {
+                const v_float64 a = loadNumbers(windows + (1 + c) * stride + at);
+                n = v_sub(n, v_mul(sums[c], a));
+                v = v_sub(v, v_mul(a, a));
+            }
+            part[k] = scorer.correlation(v_mul(n, unit), v_mul(v, unit));
+        }
+        v_store(scores + x, v_cvt_f32(part[0], part[1]));
+    }
+}
+
+#endif
+
+//! Numerators and variances to scores. @param scratch 2 alignVector(cols) numbers, which the scores may overwrite.
+inline void znccRow(const int64_t* n, const int64_t* v, int64_t t, int cols, double* scratch, float* scores)
 {
 #if CV_SIMD_64F
     const size_t count = alignVector(cols);
     double *const numerator = scratch, *const variance = scratch + count;
-    float* const scores = reinterpret_cast<float*>(scratch); // overwrites numerators that were read
     for (size_t x = 0; x < count; ++x)
     {
         numerator[x] = static_cast<double>(n[x]);
         variance[x] = static_cast<double>(v[x]);
     }
     const int step = VTraits<v_float64>::max_nlanes;
-    const v_float64 root = vx_setall_f64(std::sqrt(static_cast<double>(t)));
-    const v_float64 one = vx_setall_f64(1.), minusOne = vx_setall_f64(-1.);
+    const ZnccScorer scorer(t);
     for (size_t x = 0; x < count; x += 2 * step)
     {
         v_float64 part[2];
         for (int k = 0; k < 2; ++k)
-        {
-            const v_float64 spread = vx_load(variance + x + k * step); // an integer: above 0 is 1 or more
-            const v_float64 above = v_and(vx_load(numerator + x + k * step), v_gt(spread, vx_setzero_f64()));
-            const v_float64 norm = v_mul(v_sqrt(v_max(spread, one)), root);
-            part[k] = v_max(v_min(v_div(above, norm), one), minusOne);
-        }
+            part[k] = scorer.correlation(vx_load(numerator + x + k * step), vx_load(variance + x + k * step));
         v_store(scores + x, v_cvt_f32(part[0], part[1]));
     }
-    for (size_t x = 0; x < count; ++x)
-        values[x] = znccToValue(scores[x]);
 #else
     CV_UNUSED(scratch);
     for (int x = 0; x < cols; ++x)
-        values[x] = znccToValue(znccScore(n[x], v[x], t));
+        scores[x] = znccScore(n[x], v[x], t);
 #endif
 }
 
@@ -94,11 +149,20 @@ void finishRow(const Plan& plan, const P* terms, size_t termStride, const P* win
                                        terms[x + 2 * termStride] + 256 * terms[x + 3 * termStride]);
     else
     {
-        uint64_t* const n = memory.get<uint64_t>(4 * stride);
-        uint64_t* const v = n + stride;
-        znccParts(plan, terms, termStride, windows, stride, count, n, v);
-        znccRow(reinterpret_cast<int64_t*>(n), reinterpret_cast<int64_t*>(v), plan.variance, cols,
-                reinterpret_cast<double*>(v + stride), reinterpret_cast<uint32_t*>(values));
+        float* const scores = memory.get<float>(9 * stride);
+#if CV_SIMD_64F
+        if (!plan.weighted)
+            znccUniformRow(plan, terms, windows, stride, cols, scores);
+        else
+#endif
+        {
+            uint64_t *const n = reinterpret_cast<uint64_t*>(scores + stride), *const v = n + stride;
+            znccParts(plan, terms, termStride, windows, stride, count, n, v);
+            znccRow(reinterpret_cast<int64_t*>(n), reinterpret_cast<int64_t*>(v), plan.variance, cols,
+                    reinterpret_cast<double*>(v + stride), scores);
+        }
+        for (int x = 0; x < cols; ++x)
+            values[x] = znccToValue(scores[x]);
     }
 }
 

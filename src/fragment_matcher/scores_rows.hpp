@@ -15,8 +15,6 @@ namespace {
 //! Elements that a loop over a row handles: vectors of any width divide it.
 inline size_t alignVector(size_t count) { return (count + 15) / 16 * 16; }
 
-inline size_t alignRow(size_t count) { return (count + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT; }
-
 //! sums[i] += f(added[i]) - f(removed[i]) over a row of bytes that are stored as value ^ bias; f is the square or nothing.
 template <bool SQUARED, typename P>
 void moveColumns(P* sums, const uint8_t* added, const uint8_t* removed, int count, uint8_t bias)
