@@ -73,14 +73,16 @@ TEST_F(Contract_CudaAlignmentOfResults, fragmentMatcher)
 TEST_F(Contract_CudaAlignmentOfResults, tld)
 {
     const Mat picture = tld::texture(9702, Size(120, 90));
-    const Ptr<tld::TLDDetector> detector = tld::TLDDetector::create();
-    detector->learn(picture, Rect(30, 20, 30, 30));
+    const GpuMat frame(picture);
+    const Ptr<tld::TLDDetector> host = tld::TLDDetector::create(), device = tld::TLDDetector::create();
+    host->init(picture, Rect(30, 20, 30, 30));
+    device->init(frame, Rect(30, 20, 30, 30));
     Mat expected;
-    detector->detect(picture, expected);
+    host->detect(picture, expected);
     GpuMat wrong = at(expected.rows, expected.cols, expected.type(), 4);
-    expectRefused([&] { detector->detect(GpuMat(picture), wrong); }, {"objects", "multiples of 8"});
+    expectRefused([&] { device->detect(frame, wrong); }, {"objects", "multiples of 8"});
     GpuMat right = at(expected.rows, expected.cols, expected.type(), 8);
-    detector->detect(GpuMat(picture), right);
+    device->detect(frame, right);
     EXPECT_EQ(memory.data + 8, right.data);
     EXPECT_EQ(0, cv::norm(expected, Mat(right), NORM_INF));
 }
