@@ -45,9 +45,10 @@ public:
 
     enum State
     {
-        LOST = 0,      //!< there is no box
-        UNCERTAIN = 1, //!< there is a box that the detector does not trust, or finds nothing at; update() may return false
-        TRACKING = 2   //!< there is a box that the detector trusts and learns from
+        LOST = 0, //!< there is no box
+        UNCERTAIN =
+            1, //!< there is a box that the detector does not trust, or finds nothing at; update() may return false
+        TRACKING = 2 //!< there is a box that the detector trusts and learns from
     };
 
     /** @brief Makes a tracker; init() gives it an object.
