@@ -272,6 +272,26 @@ TEST_P(Tld_Arguments, outputs)
         liar.at<double>(0, 0) = count; // more rows than there are
         expectRefused([&] { TLDDetector::convertDetections(liar, boxes, scores); }, {"objects"});
     }
+    liar.at<double>(0, 0) = 2.;
+    boxes = {Rect(1, 2, 3, 4)};
+    for (const double side :
+         {3e9, -1e300, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
+    {
+        liar.at<double>(2, 3) = side;
+        expectRefused([&] { TLDDetector::convertDetections(liar, boxes, scores, true); },
+                      {"objects", "row 2", "column 3"});
+        EXPECT_EQ(std::vector<Rect>{Rect(1, 2, 3, 4)}, boxes);
+    }
+}
+
+TEST(Tld_Negative, severalObjectsAreNotSavedAtOnce)
+{
+    const StandardScene scene;
+    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
+    multi->add(scene.frame(0), scene.box(0));
+    const std::string file = cv::tempfile(".yml");
+    expectRefused([&] { multi->save(file); }, {"saveObject()"});
+    std::remove(file.c_str());
 }
 
 TEST_P(Tld_Arguments, objectsOfAMultiTracker)

@@ -246,7 +246,7 @@ void readLearned(const Item& root, const Settings& settings, Learned& o)
     ObjectState& s = o.state;
     readSizes(root, settings, o);
     s.number = static_cast<uint32_t>(root.integerOf("number", 0, INT_MAX));
-    s.frame = static_cast<uint32_t>(root.integerOf("frame", 0, INT_MAX - 1));
+    s.frame = static_cast<uint32_t>(root.integerOf("frame", 0, INT_MAX / 2));
     s.contrast = root.integerOf("contrast", 1, 1 << 30);
     s.fernThreshold =
         static_cast<uint32_t>(root.integerOf("fernThreshold", 0, settings.trees * static_cast<int>(POSTERIOR_ONE)));

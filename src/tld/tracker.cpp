@@ -146,6 +146,10 @@ public:
         ids_.clear();
     }
     bool empty() const CV_OVERRIDE { return ids_.empty(); }
+    void write(FileStorage&) const CV_OVERRIDE
+    {
+        CV_Error(Error::StsNotImplemented, "MultiTrackerTLD: save() writes no objects; use saveObject() for each");
+    }
 
 private:
     static constexpr const char* NAME = "MultiTrackerTLD";

@@ -178,6 +178,8 @@ public:
     CV_WRAP virtual void clear() CV_OVERRIDE = 0;
     /** @brief True without objects. */
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
+    //! Throws, as objects go into files of their own: saveObject().
+    virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
     /** @brief Name of the class: "MultiTrackerTLD". */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
 };
