@@ -4,8 +4,8 @@
 // CascadeClassifierEx beside cv::CascadeClassifier on the same picture and the same threads. `nodes` is the number of weak
 // classifiers that windows come by, in millions. Lines with [ PERFROW ] go to scripts/perf_report.py.
 #include "perf_precomp.hpp"
+#include "pictures.hpp"
 #include "../test/peer_cascade.hpp"
-#include "opencv2/imgcodecs.hpp"
 #include <atomic>
 #include <thread>
 
@@ -31,37 +31,13 @@ const auto ALL_CASES =
 
 void PrintTo(const Cascade& c, std::ostream* os) { *os << c.name; }
 
-std::string folderOf(const char* variable)
-{
-    const char* folder = std::getenv(variable);
-    if (!folder || !*folder)
-        throw SkipTestException(cv::format("the environment variable %s names no folder", variable));
-    return folder;
-}
+std::string cascadeFile(const std::string& name) { return folderOf("CUDATRACKING_CASCADES") + "/" + name; }
 
-#ifdef HAVE_CUDA
-void requireDevice()
+//! The same in all sizes.
+Mat pictureOf(Size size)
 {
-    if (cuda::getCudaEnabledDeviceCount() <= 0)
-        throw SkipTestException("no CUDA device");
-}
-#endif
-
-//! Real pictures side by side, with faces and without.
-Mat collage(Size size)
-{
-    const char* const names[] = {"lena.jpg",        "messi5.jpg", "home.jpg",         "baboon.jpg",
-                                 "basketball1.png", "fruits.jpg", "aloeL.jpg",        "building.jpg",
-                                 "graf1.png",       "stuff.jpg",  "rubberwhale1.png", "left01.jpg"};
-    const std::string folder = folderOf("CUDATRACKING_SAMPLES_DATA");
-    Mat full(1080, 1920, CV_8UC1, Scalar(128)), picture;
-    for (int i = 0; i < 12; ++i)
-    {
-        const Mat one = imread(folder + "/" + names[i], IMREAD_GRAYSCALE);
-        if (one.empty())
-            throw SkipTestException("cannot read " + folder + "/" + names[i]);
-        cv::resize(one, full(Rect(i % 4 * 480, i / 4 * 360, 480, 360)), Size(480, 360), 0, 0, INTER_AREA);
-    }
+    const Mat full = collage(Size(1920, 1080));
+    Mat picture;
     if (size == full.size())
         return full;
     cv::resize(full, picture, size, 0, 0, INTER_AREA);
@@ -106,8 +82,8 @@ TEST_P(Cascade_Cpu, detectMultiScale)
     const Cascade c = std::get<0>(GetParam());
     const Size size = std::get<1>(GetParam());
     const double factor = std::get<2>(GetParam());
-    const std::string file = folderOf("CUDATRACKING_CASCADES") + "/" + c.file;
-    const Mat picture = collage(size);
+    const std::string file = cascadeFile(c.file);
+    const Mat picture = pictureOf(size);
     const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create(file);
     cascade->setScaleFactor(factor);
     FileStorage storage(file, FileStorage::READ);
@@ -118,10 +94,9 @@ TEST_P(Cascade_Cpu, detectMultiScale)
     {
         if (threads == all && all == 1)
             continue;
-        setNumThreads(threads);
+        const Threads used(threads);
         const double us = medianUs([&] { cascade->detectMultiScale(picture, objects, factor, 3); }, 1., 20);
         const double peer = peerUs(file, picture, factor);
-        setNumThreads(all);
         PerfRow(cv::format("%s_%dp_%g", c.name, size.height, factor), "cpu", cv::format("threads_%d", threads), us)
             .peer("CascadeClassifier", peer)
             .set("Mnodes", std::round(nodes / 1e6));
@@ -135,9 +110,9 @@ INSTANTIATE_TEST_CASE_P(Perf, Cascade_Cpu, ALL_CASES);
 
 TEST(Cascade_CpuBatch, detectAsync)
 {
-    const std::string file = folderOf("CUDATRACKING_CASCADES") + "/" + CASCADES[0].file;
+    const std::string file = cascadeFile(CASCADES[0].file);
     const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create(file);
-    const Mat picture = collage(Size(640, 360));
+    const Mat picture = pictureOf(Size(640, 360));
     for (int count : {1, 8, 32})
     {
         const std::vector<Mat> pictures(count, picture);
@@ -155,9 +130,9 @@ TEST(Cascade_CpuTogether, detectTogether)
     const char* const names[] = {"frontalface_alt2", "profileface", "eye", "upperbody"};
     std::vector<Ptr<CascadeClassifierEx>> cascades;
     for (const char* name : names)
-        cascades.push_back(CascadeClassifierEx::create(folderOf("CUDATRACKING_CASCADES") +
-                                                       "/haarcascades/haarcascade_" + name + ".xml"));
-    const Mat picture = collage(Size(1280, 720));
+        cascades.push_back(
+            CascadeClassifierEx::create(cascadeFile(std::string("haarcascades/haarcascade_") + name + ".xml")));
+    const Mat picture = pictureOf(Size(1280, 720));
     std::vector<Mat> together, apart(cascades.size());
     const double us = medianUs([&] { CascadeClassifierEx::detectTogether(cascades, picture, together); }, 1., 10);
     const double apartUs = medianUs(
@@ -185,8 +160,7 @@ double cudaPeerUs(const char* file, const cuda::GpuMat& frame, double factor)
         return 0.;
     try
     {
-        const Ptr<cuda::CascadeClassifier> peer =
-            cuda::CascadeClassifier::create(folderOf("CUDATRACKING_CASCADES") + "/" + file);
+        const Ptr<cuda::CascadeClassifier> peer = cuda::CascadeClassifier::create(cascadeFile(file));
         peer->setScaleFactor(factor);
         peer->setMinNeighbors(3);
         cuda::GpuMat objects;
@@ -213,9 +187,8 @@ TEST_P(Cascade_Cuda, detect)
     const Cascade c = std::get<0>(GetParam());
     const Size size = std::get<1>(GetParam());
     const double factor = std::get<2>(GetParam());
-    const std::string file = folderOf("CUDATRACKING_CASCADES") + "/" + c.file,
-                      name = cv::format("%s_%dp_%g", c.name, size.height, factor);
-    const Mat picture = collage(size);
+    const std::string file = cascadeFile(c.file), name = cv::format("%s_%dp_%g", c.name, size.height, factor);
+    const Mat picture = pictureOf(size);
     const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create(file);
     cascade->setScaleFactor(factor);
     FileStorage storage(file, FileStorage::READ);
@@ -245,11 +218,10 @@ INSTANTIATE_TEST_CASE_P(Perf, Cascade_Cuda, ALL_CASES);
 TEST(Cascade_CudaBatch, detectAsync)
 {
     requireDevice();
-    const Mat picture = collage(Size(640, 360));
+    const Mat picture = pictureOf(Size(640, 360));
     for (const Cascade& c : CASCADES)
     {
-        const Ptr<CascadeClassifierEx> cascade =
-            CascadeClassifierEx::create(folderOf("CUDATRACKING_CASCADES") + "/" + c.file);
+        const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create(cascadeFile(c.file));
         for (int count : {1, 8, 32})
         {
             const std::vector<cuda::GpuMat> pictures(count, cuda::GpuMat(picture));
@@ -271,9 +243,9 @@ TEST(Cascade_CudaTogether, detectTogether)
     const char* const names[] = {"frontalface_alt2", "profileface", "eye", "upperbody"};
     std::vector<Ptr<CascadeClassifierEx>> cascades;
     for (const char* name : names)
-        cascades.push_back(CascadeClassifierEx::create(folderOf("CUDATRACKING_CASCADES") +
-                                                       "/haarcascades/haarcascade_" + name + ".xml"));
-    const cuda::GpuMat picture(collage(Size(1280, 720)));
+        cascades.push_back(
+            CascadeClassifierEx::create(cascadeFile(std::string("haarcascades/haarcascade_") + name + ".xml")));
+    const cuda::GpuMat picture(pictureOf(Size(1280, 720)));
     std::vector<cuda::GpuMat> together, apart(cascades.size());
     cuda::Stream stream;
     const double us = graphMedianUs(
@@ -296,9 +268,8 @@ TEST(Cascade_CudaDevices, detectAsync)
 {
     requireDevice();
     const int all = cuda::getCudaEnabledDeviceCount(), perBatch = 32, batches = 40;
-    const Mat picture = collage(Size(640, 360));
-    const Ptr<CascadeClassifierEx> cascade =
-        CascadeClassifierEx::create(folderOf("CUDATRACKING_CASCADES") + "/" + CASCADES[0].file);
+    const Mat picture = pictureOf(Size(640, 360));
+    const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create(cascadeFile(CASCADES[0].file));
     std::vector<Mat> tables(all);
     for (int devices = 1; devices <= all; devices *= 2)
     {

@@ -251,8 +251,7 @@ class FragmentMatcher_Cuda : public perf::TestBaseWithParam<Case>
 protected:
     void measure()
     {
-        if (cuda::getCudaEnabledDeviceCount() <= 0)
-            throw SkipTestException("no CUDA device on this machine");
+        requireDevice();
 #ifdef HAVE_CUDA
         const Case c = GetParam();
         const Input input(c);

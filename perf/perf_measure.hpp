@@ -18,6 +18,12 @@
 
 namespace opencv_test {
 
+inline void requireDevice()
+{
+    if (cuda::getCudaEnabledDeviceCount() <= 0)
+        throw SkipTestException("no CUDA device on this machine");
+}
+
 inline double medianOf(std::vector<double> values)
 {
     std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());

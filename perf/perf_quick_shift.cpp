@@ -170,8 +170,7 @@ class CudaTest : public perf::TestBaseWithParam<Case>
 protected:
     void measure(bool kernelOnly = false)
     {
-        if (cuda::getCudaEnabledDeviceCount() <= 0)
-            throw SkipTestException("no CUDA device on this machine");
+        requireDevice();
 #ifdef HAVE_CUDA
         const Case c = GetParam();
         const Mat image = pictureOf(c);

@@ -5,8 +5,8 @@
 // 1, 8 and 64 objects. `windows` are those of one object; `passed` go through the ferns. Lines with [ PERFROW ] go to
 // scripts/perf_report.py.
 #include "perf_precomp.hpp"
+#include "pictures.hpp"
 #include "opencv2/cudatracking/tld_tracker.hpp"
-#include "opencv2/imgcodecs.hpp"
 #include "opencv2/video/tracking.hpp"
 #include <set>
 #ifdef HAVE_OPENCV_CUDAOPTFLOW
@@ -26,27 +26,6 @@ using cuda::TrackerTLD;
 
 const Size SIZES[] = {Size(320, 240), Size(480, 270), Size(960, 540), Size(1920, 1080), Size(3840, 2160)};
 const int OBJECTS[] = {1, 8, 64};
-
-//! Real pictures side by side.
-Mat collage(Size size)
-{
-    const char* const names[] = {"lena.jpg",        "messi5.jpg", "home.jpg",         "baboon.jpg",
-                                 "basketball1.png", "fruits.jpg", "aloeL.jpg",        "building.jpg",
-                                 "graf1.png",       "stuff.jpg",  "rubberwhale1.png", "left01.jpg"};
-    const char* const folder = std::getenv("CUDATRACKING_SAMPLES_DATA");
-    if (!folder || !*folder)
-        throw SkipTestException("the environment variable CUDATRACKING_SAMPLES_DATA names no folder");
-    Mat full(size, CV_8UC1, Scalar(128));
-    const Size one(size.width / 4, size.height / 3);
-    for (int i = 0; i < 12; ++i)
-    {
-        const Mat picture = imread(std::string(folder) + "/" + names[i], IMREAD_GRAYSCALE);
-        if (picture.empty())
-            throw SkipTestException(cv::format("cannot read %s/%s", folder, names[i]));
-        cv::resize(picture, full(Rect(Point(i % 4 * one.width, i / 4 * one.height), one)), one, 0, 0, INTER_AREA);
-    }
-    return full;
-}
 
 //! Frames that go round in a small circle, so that the last one is followed by the first one; objects that move with them.
 struct Video
@@ -77,7 +56,7 @@ struct Video
         RNG rng(7);
         while (all.size() < 64)
         {
-            // 15 to 30 thousand windows in 320 x 240 pixels, half a million in 1920 x 1080.
+            // 20 thousand windows of the first one in 320 x 240 pixels, 704 thousand in 1920 x 1080.
             const double scale = scaleOf(static_cast<int>(all.size()));
             const Size object(cvRound(std::max(48, size.width / 20) * scale),
                               cvRound(std::max(54, size.width / 16) * scale));
@@ -92,10 +71,10 @@ struct Video
         return all;
     }
 
-    std::vector<Mat> frames;
     //! Of the first object.
     Rect boxIn(int t) const { return boxes[0] + places[0] - places[t]; }
 
+    std::vector<Mat> frames;
     std::vector<Point> places; //!< of frames in the world
     std::vector<Rect> boxes;   //!< in the first frame
 };
@@ -125,8 +104,23 @@ std::vector<Point2f> pointsOf(const Rect& box)
     return points;
 }
 
-//! cv::calcOpticalFlowPyrLK there and back, and how far the median of its motion is from (dx, dy).
-double peerFlowUs(const Video& video, double dx, double dy, double& difference)
+//! Of a box's centre.
+Point2d motionOf(const Rect2d& from, const Rect2d& to)
+{
+    return to.tl() - from.tl() + Point2d(to.width - from.width, to.height - from.height) * 0.5;
+}
+
+//! How far the median of points' motion is from `motion`.
+double distanceOf(const std::vector<Point2f>& from, const std::vector<Point2f>& to, const Point2d& motion)
+{
+    std::vector<double> x, y;
+    for (size_t i = 0; i < from.size(); ++i)
+        x.push_back(to[i].x - from[i].x), y.push_back(to[i].y - from[i].y);
+    return std::hypot(medianOf(x) - motion.x, medianOf(y) - motion.y);
+}
+
+//! cv::calcOpticalFlowPyrLK there and back. @param difference its distanceOf() what the tracker's box did.
+double peerFlowUs(const Video& video, const Point2d& motion, double& difference)
 {
     const std::vector<Point2f> points = pointsOf(video.boxes[0]);
     std::vector<Point2f> there, back;
@@ -142,10 +136,7 @@ double peerFlowUs(const Video& video, double dx, double dy, double& difference)
                                  criteria, OPTFLOW_USE_INITIAL_FLOW, 0.);
         },
         0.5);
-    std::vector<double> x, y;
-    for (size_t i = 0; i < points.size(); ++i)
-        x.push_back(there[i].x - points[i].x), y.push_back(there[i].y - points[i].y);
-    difference = std::hypot(medianOf(x) - dx, medianOf(y) - dy);
+    difference = distanceOf(points, there, motion);
     return us;
 }
 
@@ -164,6 +155,37 @@ double legacyUs(const Video& video)
 #endif
 }
 
+//! Of the first object, with what was learned in all frames but the second.
+template <typename Picture>
+Ptr<TLDDetector> trained(const Video& video, const std::vector<Picture>& frames,
+                         cuda::Stream& stream = cuda::noStream())
+{
+    const Ptr<TLDDetector> detector = TLDDetector::create();
+    detector->init(frames[0], video.boxes[0], stream);
+    for (int t = 2; t < Video::FRAMES; ++t)
+        detector->learn(frames[t], video.boxIn(t), stream);
+    return detector;
+}
+
+//! Its ferns let nothing through.
+template <typename Picture>
+Ptr<TLDDetector> closed(const Video& video, const std::vector<Picture>& frames, cuda::Stream& stream = cuda::noStream())
+{
+    TLDParams p;
+    p.fernThreshold = 1.;
+    const Ptr<TLDDetector> detector = TLDDetector::create(p);
+    detector->init(frames[0], video.boxes[0], stream);
+    return detector;
+}
+
+void detectorRow(const Mat& table, Size size, const char* engine, const std::string& part, double us)
+{
+    PerfRow(nameOf(size, 1), engine, part, us)
+        .set("windows", table.at<double>(0, 1))
+        .set("varying", table.at<double>(0, 2))
+        .set("passed", table.at<double>(0, 3));
+}
+
 typedef ::testing::TestWithParam<Size> Tld_Cpu;
 
 TEST_P(Tld_Cpu, detector)
@@ -172,24 +194,15 @@ TEST_P(Tld_Cpu, detector)
     const Video video(size);
     Mat table;
     const Mat flat(size, CV_8UC1, Scalar(100));
-    TLDParams closed;
-    closed.fernThreshold = 1.;
-    const Ptr<TLDDetector> detector = TLDDetector::create(), ferns = TLDDetector::create(closed);
-    detector->init(video.frames[0], video.boxes[0]);
-    ferns->init(video.frames[0], video.boxes[0]);
-    for (int t = 2; t < Video::FRAMES; ++t)
-        detector->learn(video.frames[t], video.boxIn(t));
-    const std::string threads = cv::format("threads_%d", getNumThreads());
-    const auto row = [&](const char* part, double us)
+    const Ptr<TLDDetector> detector = trained(video, video.frames), ferns = closed(video, video.frames);
+    const auto row = [&](TLDDetector& d, const Mat& frame, const char* part)
     {
-        PerfRow(nameOf(size, 1), "cpu", std::string(part) + "_" + threads, us)
-            .set("windows", table.at<double>(0, 1))
-            .set("varying", table.at<double>(0, 2))
-            .set("passed", table.at<double>(0, 3));
+        const double us = medianUs([&] { d.detect(frame, table); });
+        detectorRow(table, size, "cpu", cv::format("%s_threads_%d", part, getNumThreads()), us);
     };
-    row("detect_flat", medianUs([&] { detector->detect(flat, table); }));
-    row("detect_ferns", medianUs([&] { ferns->detect(video.frames[1], table); }));
-    row("detect", medianUs([&] { detector->detect(video.frames[1], table); }));
+    row(*detector, flat, "detect_flat");
+    row(*ferns, video.frames[1], "detect_ferns");
+    row(*detector, video.frames[1], "detect");
     EXPECT_GT(table.at<double>(0, 4), 0.) << "the object is not detected";
 }
 
@@ -201,10 +214,8 @@ TEST_P(Tld_Cpu, flow)
     tracker->init(video.frames[0], video.boxes[0]);
     Rect box;
     tracker->update(video.frames[1], box);
-    const Rect2d moved = tracker->getBox(), start = video.boxes[0];
     double difference = 0.;
-    const double peer = peerFlowUs(video, moved.x + moved.width / 2 - start.x - start.width / 2,
-                                   moved.y + moved.height / 2 - start.y - start.height / 2, difference);
+    const double peer = peerFlowUs(video, motionOf(video.boxes[0], tracker->getBox()), difference);
     int t = 1;
     const double us = medianUs([&] { tracker->update(video.frames[++t % Video::FRAMES], box); });
     PerfRow(nameOf(size, 1), "cpu", cv::format("flow_and_upkeep_threads_%d", getNumThreads()), us)
@@ -223,14 +234,13 @@ TEST_P(Tld_Cpu, frame)
         {
             if ((objects > 1 && threads != all) || (objects == 64 && size.width >= 1920)) // seconds a frame
                 continue;
-            setNumThreads(threads);
+            const Threads used(threads);
             const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create();
             for (int i = 0; i < objects; ++i)
                 tracker->add(video.frames[0], video.boxes[i]);
             Mat results;
             int t = 0;
             const double us = medianUs([&] { tracker->update(video.frames[++t % Video::FRAMES], results); }, 2., 60);
-            setNumThreads(all);
             PerfRow(nameOf(size, objects), "cpu", cv::format("frame_threads_%d", threads), us)
                 .peer("legacy_TrackerTLD", objects == 1 && threads == all ? legacyUs(video) : 0.)
                 .set("located", countNonZero(results.col(6)));
@@ -243,12 +253,6 @@ INSTANTIATE_TEST_CASE_P(Perf, Tld_Cpu, testing::ValuesIn(SIZES));
 // --- CUDA ------------------------------------------------------------------------------------------------------------
 
 #ifdef HAVE_CUDA
-
-void requireDevice()
-{
-    if (cuda::getCudaEnabledDeviceCount() <= 0)
-        throw SkipTestException("no CUDA device");
-}
 
 std::vector<cuda::GpuMat> uploaded(const std::vector<Mat>& frames)
 {
@@ -270,36 +274,23 @@ TEST_P(Tld_Cuda, detector)
     cuda::GpuMat device;
     cuda::Stream stream;
     Mat table;
-    TLDParams closed;
-    closed.fernThreshold = 1.;
-    const Ptr<TLDDetector> detector = TLDDetector::create(), ferns = TLDDetector::create(closed);
-    detector->init(frames[0], video.boxes[0], stream);
-    ferns->init(frames[0], video.boxes[0], stream);
-    for (int t = 2; t < Video::FRAMES; ++t)
-        detector->learn(frames[t], video.boxIn(t), stream);
+    const Ptr<TLDDetector> detector = trained(video, frames, stream), ferns = closed(video, frames, stream);
     const auto row = [&](TLDDetector& d, const cuda::GpuMat& frame, const char* part)
     {
         const double us = graphMedianUs(stream, [&] { d.detect(frame, device, stream); });
         device.download(table);
-        PerfRow(nameOf(size, 1), "cuda", part, us)
-            .set("windows", table.at<double>(0, 1))
-            .set("varying", table.at<double>(0, 2))
-            .set("passed", table.at<double>(0, 3));
+        detectorRow(table, size, "cuda", part, us);
     };
     row(*detector, flat, "detect_flat");
     row(*ferns, frames[1], "detect_ferns");
     row(*detector, frames[1], "detect");
-    const Ptr<TLDDetector> cpu = TLDDetector::create();
     Mat expected;
-    cpu->init(video.frames[0], video.boxes[0]);
-    for (int t = 2; t < Video::FRAMES; ++t)
-        cpu->learn(video.frames[t], video.boxIn(t));
-    cpu->detect(video.frames[1], expected);
+    trained(video, video.frames)->detect(video.frames[1], expected);
     EXPECT_EQ(0, cv::norm(expected, table, NORM_INF));
 }
 
-//! Flow there and back of OpenCV's CUDA class, where it is built, and how far the median of its motion is from `moved`; 0: not.
-double cudaPeerFlowUs(const Video& video, const std::vector<cuda::GpuMat>& frames, const Point2d& moved,
+//! As peerFlowUs() by OpenCV's CUDA class, where it is built; 0: not.
+double cudaPeerFlowUs(const Video& video, const std::vector<cuda::GpuMat>& frames, const Point2d& motion,
                       double& difference)
 {
 #ifdef HAVE_OPENCV_CUDAOPTFLOW
@@ -315,17 +306,10 @@ double cudaPeerFlowUs(const Video& video, const std::vector<cuda::GpuMat>& frame
             flow->calc(frames[1], frames[0], there, back, status, noArray(), stream);
             stream.waitForCompletion();
         });
-    const Mat found(there);
-    std::vector<double> x, y;
-    for (int i = 0; i < found.cols; ++i)
-    {
-        const Point2f motion = found.at<Point2f>(i) - list[i];
-        x.push_back(motion.x), y.push_back(motion.y);
-    }
-    difference = std::hypot(medianOf(x) - moved.x, medianOf(y) - moved.y);
+    difference = distanceOf(list, static_cast<std::vector<Point2f>>(Mat(there)), motion);
     return us;
 #else
-    (void)video, (void)frames, (void)moved, (void)difference;
+    (void)video, (void)frames, (void)motion, (void)difference;
     return 0.;
 #endif
 }
@@ -340,12 +324,8 @@ TEST_P(Tld_Cuda, flow)
     tracker->init(frames[0], video.boxes[0]);
     Rect box;
     tracker->update(frames[1], box);
-    const Rect2d moved = tracker->getBox(), start = video.boxes[0];
     double difference = 0.;
-    const double peer = cudaPeerFlowUs(video, frames,
-                                       Point2d(moved.x + moved.width / 2 - start.x - start.width / 2,
-                                               moved.y + moved.height / 2 - start.y - start.height / 2),
-                                       difference);
+    const double peer = cudaPeerFlowUs(video, frames, motionOf(video.boxes[0], tracker->getBox()), difference);
     cuda::Stream stream;
     cuda::GpuMat result;
     const double us = graphMedianUs(stream,

@@ -1,0 +1,45 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Real pictures for performance tests, from a folder that the environment names.
+#ifndef OPENCV_CUDATRACKING_PERF_PICTURES_HPP
+#define OPENCV_CUDATRACKING_PERF_PICTURES_HPP
+
+#include "opencv2/ts.hpp"
+#include "opencv2/imgcodecs.hpp"
+#include "opencv2/imgproc.hpp"
+#include <cstdlib>
+#include <string>
+
+namespace opencv_test {
+
+inline std::string folderOf(const char* variable)
+{
+    const char* const folder = std::getenv(variable);
+    if (!folder || !*folder)
+        throw SkipTestException(cv::format("the environment variable %s names no folder", variable));
+    return folder;
+}
+
+//! Twelve pictures side by side, with faces and without, gray.
+inline Mat collage(Size size)
+{
+    const char* const names[] = {"lena.jpg",        "messi5.jpg", "home.jpg",         "baboon.jpg",
+                                 "basketball1.png", "fruits.jpg", "aloeL.jpg",        "building.jpg",
+                                 "graf1.png",       "stuff.jpg",  "rubberwhale1.png", "left01.jpg"};
+    const std::string folder = folderOf("CUDATRACKING_SAMPLES_DATA");
+    Mat full(size, CV_8UC1, Scalar(128));
+    const Size one(size.width / 4, size.height / 3);
+    for (int i = 0; i < 12; ++i)
+    {
+        const Mat picture = imread(folder + "/" + names[i], IMREAD_GRAYSCALE);
+        if (picture.empty())
+            throw SkipTestException("cannot read " + folder + "/" + names[i]);
+        cv::resize(picture, full(Rect(Point(i % 4 * one.width, i / 4 * one.height), one)), one, 0, 0, INTER_AREA);
+    }
+    return full;
+}
+
+} // namespace opencv_test
+
+#endif // OPENCV_CUDATRACKING_PERF_PICTURES_HPP
