@@ -227,10 +227,8 @@ Engine& Objects::engineFor(const Picture& picture, const Stream& stream)
         }
         other->setHistory(engine_->history());
         replaceEngine(std::move(other));
-        device_ = picture.onDevice;
     }
-    settled_ = framed_ = true;
-    type_ = picture.type();
+    settle(picture);
     return *engine_;
 }
 

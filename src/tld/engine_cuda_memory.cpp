@@ -78,12 +78,13 @@ std::unique_ptr<Object> DeviceMemory::makeObject(const Call& call, int width, in
     object->grid = makeGrid(width, height, cols_, rows_, settings);
     object->features = std::move(features);
     const size_t bytes = planObject(nullptr, object->grid, settings).bytes;
+    const FernPoints points = pointsOf(object->features);
     const std::vector<uint8_t> written =
-        objectBytes(object->grid, object->features, state, settings, static_cast<int>(frame_.blurred.step));
+        objectBytes(object->grid, object->features, points, state, settings, static_cast<int>(frame_.blurred.step));
     object->memory = takeMemory(bytes);
     uint8_t* const block = static_cast<uint8_t*>(object->memory->reserve(call, bytes, "an object"));
     object->plan = planObject(block, object->grid, settings);
-    object->plan.record.pointCount = static_cast<int>(pointsOf(object->features).points.size());
+    object->plan.record.pointCount = static_cast<int>(points.points.size());
     upload(call, block, written);
     cudaCheck(cudaMemsetAsync(block + written.size(), 0, object->plan.cleared - written.size(), call.stream()),
               "clearing an object");

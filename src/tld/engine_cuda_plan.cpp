@@ -92,15 +92,14 @@ FernPoints pointsOf(const std::vector<Feature>& features)
     return all;
 }
 
-std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& features, const ObjectState& state,
-                                 const Settings& s, int step)
+std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& features, const FernPoints& all,
+                                 const ObjectState& state, const Settings& s, int step)
 {
     std::vector<uint8_t> bytes(planObject(nullptr, grid, s).written, 0);
     const gpu::ObjectRecord r = planObject(bytes.data(), grid, s).record;
     r.live->states[0] = r.live->states[1] = state;
     std::memcpy(const_cast<Grid*>(r.grid), &grid, sizeof(grid));
     std::copy(features.begin(), features.end(), const_cast<Feature*>(r.features));
-    const FernPoints all = pointsOf(features);
     std::copy(all.pairs.begin(), all.pairs.end(), const_cast<uint32_t*>(r.pairs));
     int* to = const_cast<int*>(r.points);
     for (int k = 0; k < grid.scales; ++k, to += gpu::pointStep(s))

@@ -48,8 +48,8 @@ struct FernPoints
 FernPoints pointsOf(const std::vector<Feature>& features);
 
 //! What the host writes: the bytes up to ObjectPlan::written. @param step of the blurred picture.
-std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& features, const ObjectState& state,
-                                 const Settings& settings, int step);
+std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& features, const FernPoints& all,
+                                 const ObjectState& state, const Settings& settings, int step);
 //! Tables of a model, as they lie behind ObjectRecord::models[].leaves.
 std::vector<uint8_t> modelBytes(const Learned& learned, const Settings& settings);
 //! The same from such bytes; all but sizes and state, which are set before.
