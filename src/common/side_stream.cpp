@@ -28,11 +28,16 @@ SideStream::~SideStream()
 SideStream::Lane& SideStream::take(unsigned long long capture)
 {
     const OutsideOfCapture outside;
+    const int device = currentDevice();
     for (const std::unique_ptr<Lane>& lane : lanes_)
-        if (lane->joined && ((capture && lane->capture == capture) || !isCapturing(lane->stream)))
+        if (lane->joined && lane->device == device &&
+            ((capture && lane->capture == capture) || !isCapturing(lane->stream)))
             return *lane;
-    if (lanes_.empty() || lanes_.back()->joined)
+    if (lanes_.empty() || lanes_.back()->joined || lanes_.back()->device != device)
+    {
         lanes_.push_back(std::make_unique<Lane>());
+        lanes_.back()->device = device;
+    }
     Lane& lane = *lanes_.back(); // if something fails here, the next call goes on with it
     if (!lane.stream)
         cudaCheck(cudaStreamCreateWithFlags(&lane.stream, cudaStreamNonBlocking), "creating a stream");

@@ -23,9 +23,11 @@ public:
 private:
     friend class Fork;
 
-    //! A stream that has joined a capture belongs to it until that ends, so there may be several.
+    //! A stream that has joined a capture belongs to it until that ends, so there may be several. One made by a call that is
+    //! then refused, because another device is current than the instance's, serves no call of the instance.
     struct Lane
     {
+        int device = -1;
         cudaStream_t stream = nullptr;
         cudaEvent_t forked = nullptr, joined = nullptr;
         unsigned long long capture = 0; //!< the last one that it was part of
