@@ -21,6 +21,7 @@ struct Countdown
 };
 thread_local Countdown countdowns[2];
 
+#ifdef CUDATRACKING_WRAPS_MEMORY // as in every build where something is wrapped
 //! Counts a call; true when it is the one that fails.
 bool strikes(Kind kind, const char* name)
 {
@@ -30,6 +31,7 @@ bool strikes(Kind kind, const char* name)
     c.struck = name;
     return true;
 }
+#endif
 
 std::atomic<int64> deviceBlocks, pinnedBlocks, events, asked;
 

@@ -94,7 +94,9 @@ void expectEnginesAgree(const StandardScene& scene, const TLDParams& params, int
         }
         ASSERT_TRUE(sameStep(steps[0], steps[1])) << "frame " << t;
         if (t % textEvery == 0 || t == frames - 1)
+        {
             ASSERT_TRUE(sameText(textOf(*cpu), textOf(*cuda))) << "frame " << t;
+        }
     }
 }
 
@@ -176,7 +178,7 @@ TEST_P(TLD_CudaVariants, equalTheCpuInEveryFrame)
 }
 
 INSTANTIATE_TEST_CASE_P(All, TLD_CudaVariants, testing::ValuesIn(VARIANTS),
-                        [](const testing::TestParamInfo<Variant>& info) { return std::string(info.param.name); });
+                        [](const testing::TestParamInfo<Variant>& variant) { return std::string(variant.param.name); });
 
 //! All frames of sequences with real objects, where CUDATRACKING_TLD_DATA names their folder.
 class TLD_CudaSequences : public testing::TestWithParam<const char*>
@@ -214,7 +216,9 @@ TEST_P(TLD_CudaSequences, equalTheCpuInEveryFrame)
         }
         ASSERT_TRUE(sameStep(steps[0], steps[1])) << "frame " << t;
         if (t % 50 == 0)
+        {
             ASSERT_TRUE(sameText(textOf(*cpu), textOf(*cuda))) << "frame " << t;
+        }
         located += steps[0].located;
     }
     EXPECT_TRUE(sameText(textOf(*cpu), textOf(*cuda)));
