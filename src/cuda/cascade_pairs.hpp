@@ -163,17 +163,14 @@ struct LbpPairs
             }
         }
         const uint32_t centre = d[1][1] - d[2][1], TOP = 0x80008000u, other = TOP - centre;
+        const int cells[8][2] = {{0, 1}, {0, 2}, {1, 2}, {2, 2}, {2, 1}, {2, 0}, {1, 0}, {0, 0}}; // x and y of bits 0 to 7
         uint32_t codes = 0;
-        const auto add = [&](int x, int y, int bit)
-        { codes |= (d[y][x] - d[y + 1][x] + other) >> (15 - bit) & (0x00010001u << bit); };
-        add(0, 0, 7);
-        add(1, 0, 6);
-        add(2, 0, 5);
-        add(2, 1, 4);
-        add(2, 2, 3);
-        add(1, 2, 2);
-        add(0, 2, 1);
-        add(0, 1, 0);
+#pragma unroll
+        for (int bit = 0; bit < 8; ++bit)
+        {
+            const int x = cells[bit][0], y = cells[bit][1];
+            codes |= (d[y][x] - d[y + 1][x] + other) >> (15 - bit) & (0x00010001u << bit);
+        }
         return codes;
     }
 

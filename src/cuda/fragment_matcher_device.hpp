@@ -16,7 +16,8 @@ namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 //! The least value, and of equal ones the least index, of a warp. Value: what values fit into.
 template <typename Value> __device__ __forceinline__ Best warpBest(Best best)
 {
-#if __CUDA_ARCH__ >= 800
+    // CUDA 12.4's ptxas compares with a register that nothing wrote where a reduction is the upper half of 64 bits.
+#if __CUDA_ARCH__ >= 800 && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1205
     uint32_t leastHigh = 0, low = static_cast<uint32_t>(best.value);
     if (sizeof(Value) > 4)
     {
