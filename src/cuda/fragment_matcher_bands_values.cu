@@ -11,6 +11,7 @@
 // cache; bound by latency and, for ZNCC, by four scans a row.
 
 #include "fragment_matcher_bands.hpp"
+#include "fragment_matcher_bands_value.hpp"
 #include "fragment_matcher_peaks.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher {
@@ -190,56 +191,18 @@ __device__ void boxSums(const BandPlan& plan, const BandMemory& memory, int x, i
     __syncthreads(); // lines are complete
 }
 
-//! What values of a fragment are made with.
-struct ValueTerms
+//! Box sums of the position whose first column is `box` of the lines.
+template <bool IMAGE, int CHANNELS, typename Square>
+__device__ __forceinline__ void boxAt(const Boxes<Square>& boxes, int box, int width, Square& squares,
+                                      uint32_t (&image)[CHANNELS])
 {
-    uint64_t templ;            //!< SSD: S(qT^2), without weights S(T^2)
-    uint32_t pixels, image[3]; //!< ZNCC without weights: their number, S(T) of each channel
-    double deviation;          //!< ZNCC
-};
-
-template <int METRIC, bool WEIGHTED> __device__ __forceinline__ ValueTerms termsOf(const DeviceFragment& fragment)
-{
-    ValueTerms terms = {};
-    terms.templ = WEIGHTED ? fragment.sums.qT2 : fragment.sums.qT2 / 255;
-    terms.deviation = METRIC == METRIC_ZNCC ? templateDeviation(fragment.variance) : 0.;
-    if (METRIC == METRIC_ZNCC && !WEIGHTED)
-    {
-        terms.pixels = static_cast<uint32_t>(fragment.sums.W / 255);
+    squares = boxes.squares[box + width] - boxes.squares[box];
 #pragma unroll
-        for (int c = 0; c < 3; ++c)
-            terms.image[c] = static_cast<uint32_t>(fragment.sums.qT[c] / 255);
-    }
-    return terms;
-}
-
-//! @param cross sum of products, or with weights the first moment, and `squares` the second. @param box of the position's
-//! first column in the lines of box sums.
-template <int METRIC, bool WEIGHTED, bool WIDE, int CHANNELS, typename Square>
-__device__ __forceinline__ uint64_t valueOf(uint64_t cross, uint64_t squares, const ValueTerms& terms,
-                                            const Boxes<Square>& boxes, int box, int width)
-{
-    if (!WEIGHTED)
-        squares = boxes.squares[box + width] - boxes.squares[box];
-    if (METRIC == METRIC_SSD)
-        return terms.templ - 2 * cross + squares;
-    if (!WEIGHTED)
+    for (int c = 0; IMAGE && c < CHANNELS; ++c)
     {
-        // n_c and v_c, whose weights are all 255.
-        cross = WIDE ? terms.pixels * cross : static_cast<uint64_t>(terms.pixels) * static_cast<uint32_t>(cross);
-        squares *= terms.pixels;
-#pragma unroll
-        for (int c = 0; c < CHANNELS; ++c)
-        {
-            const uint32_t* const line = boxes.image + c * boxes.channelStep + box;
-            const uint32_t image = line[width] - line[0];
-            cross -= static_cast<uint64_t>(image) * terms.image[c];
-            squares -= static_cast<uint64_t>(image) * image;
-        }
-        cross *= 255 * 255;
-        squares *= 255 * 255;
+        const uint32_t* const line = boxes.image + c * boxes.channelStep + box;
+        image[c] = line[width] - line[0];
     }
-    return znccToValue(znccScoreOf(static_cast<int64_t>(cross), static_cast<int64_t>(squares), terms.deviation));
 }
 
 //! What a thread has of a block's positions from (x, y) of the window: every 32nd column of 64, in every GROUPS-th row.
@@ -349,8 +312,11 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
             const int row = mine.row(k) - slab;
             if (row < 0 || row >= slabRows || !mine.any(k))
                 continue;
-            const Value value = static_cast<Value>(valueOf<METRIC, WEIGHTED, WIDE, CHANNELS>(
-                cross[k], squares[WEIGHTED ? k : 0], terms, boxes, row * bands.slabPitch + mine.column(k), width));
+            uint32_t image[CHANNELS] = {};
+            if (!WEIGHTED)
+                boxAt<METRIC == METRIC_ZNCC>(boxes, row * bands.slabPitch + mine.column(k), width, squares[0], image);
+            const Value value =
+                static_cast<Value>(valueOf<METRIC, WEIGHTED, WIDE>(cross[k], squares[WEIGHTED ? k : 0], image, terms));
             const int index = (y + mine.row(k)) * window.cols + x + mine.column(k);
             values[index] = value;
             if (value < least || leastIndex == Best::NONE)
@@ -365,9 +331,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     {
         const int tilesX = detail::ceilDiv(window.cols, tuning::TILE_COLS);
         const Entry whole = {entry.i, entry.fragment, entry.window};
-        findPeaks<THREADS>(whole, settings, values, bests, tilesX, tilesX * rowsOfTiles, walked ? walked + e : nullptr,
-                           valueScale(METRIC, WEIGHTED), out, &scratch, reinterpret_cast<TileBest*>(shared),
-                           bands.valueSharedBytes);
+        findPeaks<THREADS>(whole, settings, values, bests, TileGrid{tilesX, tilesX * rowsOfTiles, ROWS, 0},
+                           walked ? walked + e : nullptr, valueScale(METRIC, WEIGHTED), out, &scratch,
+                           reinterpret_cast<TileBest*>(shared), bands.valueSharedBytes);
     }
 }
 

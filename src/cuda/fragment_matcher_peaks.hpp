@@ -16,14 +16,30 @@ namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
 using gpu::TileBest;
 
+//! Tiles of a window, TILE_COLS columns wide.
+struct TileGrid
+{
+    int tilesX, tiles;
+    int rows;   //!< of a tile
+    int before; //!< columns by which the first tiles begin before the window
+};
+
+//! a / b from 1 / b, for a below 2^21: shorter than a division.
+__device__ __forceinline__ int quotientOf(int a, float inverse)
+{
+    return static_cast<int>((static_cast<float>(a) + 0.5f) * inverse);
+}
+
 //! What peaks of one fragment are chosen from.
 template <typename Value> struct Candidates
 {
     const Value* values;
     const TileBest* bests;
     bool bestsInShared; //!< else in device memory, written by other blocks of this launch: read past the L1 cache
-    int tilesX, tiles;  //!< of the window
-    int cols, rows;
+    TileGrid grid;
+    float perTilesX, perLooks; //!< 1 / grid.tilesX, 1 / looks
+    int looks;                 //!< that a tile takes
+    int cols, rows;            //!< of the window
     int distance, exclusion;
 };
 
@@ -38,13 +54,17 @@ template <typename Value> __device__ __forceinline__ TileBest bestOf(const Candi
     return from.bestsInShared ? from.bests[tile] : loadBest(from.bests + tile);
 }
 
-//! Bit r of the result: position (x, y0 + r) lies outside of the window or in the zone of a peak.
+const int LOOK_ROWS = 16; //!< of a warp's look at 32 columns
+
+//! Bit r of the result: position (x, y0 + r) lies outside of the window or tile, or in the zone of a peak. @param end first row
+//! behind both.
 template <typename Value>
-__device__ uint32_t excludedRows(const Candidates<Value>& from, int x, int y0, const Peak<uint64_t>* peaks, int count)
+__device__ uint32_t excludedRows(const Candidates<Value>& from, int x, int y0, int end, const Peak<uint64_t>* peaks,
+                                 int count)
 {
-    static_assert(tuning::TILE_ROWS < 32, "a bit a row");
-    const auto firstRows = [](int n) { return (1u << ::min(::max(n, 0), tuning::TILE_ROWS)) - 1; };
-    uint32_t excluded = x < from.cols ? ~firstRows(from.rows - y0) : ~0u;
+    static_assert(LOOK_ROWS < 32, "a bit a row");
+    const auto firstRows = [](int n) { return (1u << ::min(::max(n, 0), LOOK_ROWS)) - 1; };
+    uint32_t excluded = x >= 0 && x < from.cols ? ~firstRows(end - y0) : ~0u;
 #pragma unroll 1
     for (int j = 0; j < count; ++j)
     {
@@ -56,24 +76,26 @@ __device__ uint32_t excludedRows(const Candidates<Value>& from, int x, int y0, c
     return excluded;
 }
 
-//! A warp's look at 32 columns of a tile, position by position, all loads on their way before the first is used.
+//! A warp's look at a part of a tile, position by position, all loads on their way before the first is used.
 template <typename Value>
-__device__ void searchTile(const Candidates<Value>& from, int tile, int half, const Peak<uint64_t>* peaks, int count,
+__device__ void searchTile(const Candidates<Value>& from, int tile, int part, const Peak<uint64_t>* peaks, int count,
                            Best& best)
 {
-    const int tileY = tile / from.tilesX, y0 = tileY * tuning::TILE_ROWS;
-    const int x = (tile - tileY * from.tilesX) * tuning::TILE_COLS + 32 * half + threadIdx.x % 32;
-    const uint32_t excluded = excludedRows(from, x, y0, peaks, count);
+    const int tileY = quotientOf(tile, from.perTilesX), end = ::min((tileY + 1) * from.grid.rows, from.rows);
+    const int y0 = tileY * from.grid.rows + part / 2 * LOOK_ROWS;
+    const int x = (tile - tileY * from.grid.tilesX) * tuning::TILE_COLS - from.grid.before + part % 2 * 32 +
+                  static_cast<int>(threadIdx.x % 32);
+    const uint32_t excluded = excludedRows(from, x, y0, end, peaks, count);
     const Value* column = from.values + y0 * from.cols + x;
-    Value values[tuning::TILE_ROWS];
+    Value values[LOOK_ROWS];
 #pragma unroll
-    for (int r = 0; r < tuning::TILE_ROWS; ++r)
+    for (int r = 0; r < LOOK_ROWS; ++r)
         values[r] = excluded >> r & 1 ? static_cast<Value>(~static_cast<Value>(0)) : __ldcg(column + r * from.cols);
     // Rows that are excluded have the largest value, which no other row is taken for: there may be none.
     Value least = static_cast<Value>(~static_cast<Value>(0));
     int row = -1;
 #pragma unroll
-    for (int r = tuning::TILE_ROWS - 1; r >= 0; --r)
+    for (int r = LOOK_ROWS - 1; r >= 0; --r)
         if (values[r] <= least && !(excluded >> r & 1))
             least = values[r], row = r; // the first of equal values
     if (row >= 0)
@@ -82,13 +104,14 @@ __device__ void searchTile(const Candidates<Value>& from, int tile, int half, co
 
 template <int THREADS> struct PeakScratch
 {
+    static constexpr int SPAN = 2 * THREADS; //!< tiles that a list has room for
     Best warps[2][THREADS / 32];
     Peak<uint64_t> peaks[MAX_PEAKS];
-    int suspects[THREADS];
-    int suspectCount;
+    uint16_t suspects[SPAN];
+    int suspectCount[2]; //!< peaks take turns
 };
 
-//! The block's best, in all threads; one barrier inside. Take turns with two scratches.
+//! The block's best, in all threads; one barrier inside.
 template <typename Value, int THREADS> __device__ __forceinline__ Best blockBest(Best best, Best* scratch)
 {
     best = warpBest<Value>(best);
@@ -98,107 +121,152 @@ template <typename Value, int THREADS> __device__ __forceinline__ Best blockBest
     return warpBestOf<Value>(scratch, THREADS / 32);
 }
 
-//! The best position outside the zones of the first `count` peaks. First over tile bests that are allowed themselves; then
-//! into tiles whose best is excluded, but only where that best, a bound for the others, is better than what was found.
+//! Into the tiles of the list, from tile `first` on, whose best, a bound for the others, is better than what was found.
 template <int THREADS, typename Value>
-__device__ Best nextPeak(const Candidates<Value>& from, int count, PeakScratch<THREADS>* scratch)
+__device__ __forceinline__ void searchSuspects(const Candidates<Value>& from, int first, int suspects,
+                                               const Best& found, int count, const PeakScratch<THREADS>* scratch,
+                                               Best& best)
 {
+    const int looks = suspects * from.looks;
+#pragma unroll 1
+    for (int look = threadIdx.x / 32; look < looks; look += THREADS / 32)
+    {
+        const int suspect = quotientOf(look, from.perLooks), tile = first + scratch->suspects[suspect];
+        const TileBest bound = bestOf(from, tile);
+        if (found.beatenBy(bound.value, bound.index))
+            searchTile(from, tile, look - suspect * from.looks, scratch->peaks, count, best);
+    }
+}
+
+/** The best position outside the zones of `last` and the peaks before it, `count` together. First over tile bests that are allowed
+themselves; then into tiles whose best is excluded, but only where that best, a bound for the others, is better than what was
+found. A thread looks at the same tiles each time. Two barriers. */
+template <int THREADS, typename Value>
+__device__ Best nextPeak(const Candidates<Value>& from, const Peak<uint64_t>& last, int count,
+                         PeakScratch<THREADS>* scratch)
+{
+    constexpr int SPAN = PeakScratch<THREADS>::SPAN, WARPS = THREADS / 32;
     const auto bestAllowed = [&](const TileBest& candidate)
     {
-        return allowed(candidate.index - candidate.y * from.cols, candidate.y, scratch->peaks, count, from.distance,
-                       from.exclusion);
+        const int x = candidate.index - candidate.y * from.cols;
+        return outsideZone(x - last.x, candidate.y - last.y, from.distance, from.exclusion) &&
+               allowed(x, candidate.y, scratch->peaks, count - 1, from.distance, from.exclusion);
     };
+    const int tiles = from.grid.tiles, warp = threadIdx.x / 32;
+    int* const listed = scratch->suspectCount + count % 2;
+    const auto list = [&](int tile, int first) // in any order: the least is what counts
+    { scratch->suspects[atomicAdd(listed, 1)] = static_cast<uint16_t>(tile - first); };
     Best best = Best::none();
 #pragma unroll 1
-    for (int tile = threadIdx.x; tile < from.tiles; tile += THREADS)
+    for (int tile = threadIdx.x; tile < tiles; tile += THREADS)
     {
         const TileBest candidate = bestOf(from, tile);
-        if (best.beatenBy(candidate.value, candidate.index) && bestAllowed(candidate))
-            best = {candidate.value, candidate.index};
+        if (bestAllowed(candidate))
+            best.take(candidate.value, candidate.index);
+        else if (tile < SPAN)
+            list(tile, 0);
     }
+    best = warpBest<Value>(best);
+    if (threadIdx.x % 32 == 0)
+        scratch->warps[0][warp] = best;
+    __syncthreads(); // list and warps' bests are complete
     if (threadIdx.x == 0)
-        scratch->suspectCount = 0;
-    const Best found = blockBest<Value, THREADS>(best, scratch->warps[0]);
-    best = found;
+        scratch->suspectCount[(count + 1) % 2] = 0; // for the next peak, behind the block's best
+    const Best found = warpBestOf<Value>(scratch->warps[0], WARPS);
 #pragma unroll 1
-    for (int first = 0; count > 0 && first < from.tiles; first += THREADS)
+    for (int first = 0;;)
     {
-        const int tile = first + threadIdx.x;
-        if (tile < from.tiles)
+        searchSuspects(from, first, *listed, found, count, scratch, best);
+        first += SPAN;
+        if (first >= tiles)
+            break;
+        __syncthreads(); // the list has been read
+        if (threadIdx.x == 0)
+            *listed = 0;
+        __syncthreads(); // it is empty
+#pragma unroll 1
+        for (int tile = first + threadIdx.x; tile < ::min(first + SPAN, tiles); tile += THREADS)
         {
             const TileBest bound = bestOf(from, tile);
             if (found.beatenBy(bound.value, bound.index) && !bestAllowed(bound))
-                scratch->suspects[atomicAdd(&scratch->suspectCount, 1)] = tile; // any order: the least is what counts
+                list(tile, first);
         }
-        __syncthreads(); // the list is complete
-        const int looks = 2 * scratch->suspectCount;
-#pragma unroll 1
-        for (int look = threadIdx.x / 32; look < looks; look += THREADS / 32)
-            searchTile(from, scratch->suspects[look / 2], look % 2, scratch->peaks, count, best);
-        __syncthreads(); // the list has been read
-        if (threadIdx.x == 0)
-            scratch->suspectCount = 0;
-        if (first + THREADS < from.tiles)
-            __syncthreads(); // it is empty
+        __syncthreads(); // it is complete
     }
-    return count > 0 ? blockBest<Value, THREADS>(best, scratch->warps[1]) : found;
+    return blockBest<Value, THREADS>(best, scratch->warps[1]);
 }
 
-//! peaks and report of one fragment by one block, from the values and tile bests of all its tiles.
+/** peaks and report of one fragment by one block, from the values and tile bests of all its tiles. Bound by latency: a barrier for
+the first peak, two for each other. */
 template <int THREADS, typename Value>
 __device__ void findPeaks(const Entry& entry, const Settings& settings, const Value* values, const TileBest* bests,
-                          int tilesX, int tiles, const Best* walked, int scale, const Outputs& out,
+                          const TileGrid& grid, const Best* walked, int scale, const Outputs& out,
                           PeakScratch<THREADS>* scratch, TileBest* shared, size_t sharedBytes)
 {
     const DeviceFragment& fragment = entry.fragment;
-    const bool fits = tiles * sizeof(TileBest) <= sharedBytes; // every peak looks at them twice
+    const int looks = 2 * detail::ceilDiv(grid.rows, LOOK_ROWS);
+    const bool fits = grid.tiles * sizeof(TileBest) <= sharedBytes;
     const Candidates<Value> from = {values,
                                     fits ? shared : bests,
                                     fits,
-                                    tilesX,
-                                    tiles,
+                                    grid,
+                                    1.f / grid.tilesX,
+                                    1.f / looks,
+                                    looks,
                                     entry.window.cols,
                                     entry.window.rows,
                                     exclusionDistance(settings.exclusionDistance, fragment.width, fragment.height),
                                     settings.exclusion};
-    if (fits)
-    {
+    Best best = Best::none();
 #pragma unroll 2
-        for (int tile = threadIdx.x; tile < tiles; tile += THREADS)
-            shared[tile] = loadBest(bests + tile);
-        __syncthreads(); // the copy is complete
+    for (int tile = threadIdx.x; tile < grid.tiles; tile += THREADS)
+    {
+        const TileBest of = loadBest(bests + tile);
+        if (fits)
+            shared[tile] = of;
+        best.take(of.value, of.index);
     }
+    if (threadIdx.x == 0)
+        scratch->suspectCount[1] = 0;
+    best = blockBest<Value, THREADS>(best, scratch->warps[1]);
+    if (walked)
+        best = *walked;
     int count = 0;
 #pragma unroll 1
-    for (; count < settings.peaks; ++count)
+    while (best.index != Best::NONE)
     {
-        const Best best = count == 0 && walked ? *walked : nextPeak<THREADS>(from, count, scratch);
-        if (best.index == Best::NONE)
-            break;
+        const int y = best.index / from.cols;
+        const Peak<uint64_t> peak = {best.value, best.index - y * from.cols, y};
         if (threadIdx.x == 0)
-        {
-            const int y = best.index / from.cols;
-            scratch->peaks[count] = {best.value, best.index - y * from.cols, y};
-        }
-        __syncthreads(); // all threads see the peak
+            scratch->peaks[count] = peak; // for the others behind the next barrier
+        if (++count == settings.peaks)
+            break;
+        best = nextPeak<THREADS>(from, peak, count, scratch);
     }
+    __syncwarp(); // the first warp sees the peaks
     report(out, entry.i, settings, fragment, entry.window, scale, scratch->peaks, count,
            [from](int x, int y) { return static_cast<uint64_t>(__ldcg(from.values + y * from.cols + x)); });
 }
 
-//! True in the block that stored the last tile of a window. The counter is 0 again then, ready for the next launch.
+/** By one thread, when all threads of its block have stored, and a barrier has passed: true in the last of `count` blocks. The counter
+is 0 again then, ready for the next launch. */
+__device__ __forceinline__ bool isLast(int count, unsigned* finished)
+{
+    // Release what the block stored, acquire what the others did: for all threads, by the barriers around.
+    ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> counter(*finished);
+    const bool last = counter.fetch_add(1, ::cuda::memory_order_acq_rel) == static_cast<unsigned>(count - 1);
+    if (last)
+        counter.store(0, ::cuda::memory_order_relaxed);
+    return last;
+}
+
+//! True in the block that stored the last tile of a window.
 __device__ __forceinline__ bool lastOfEntry(int tiles, unsigned* finished)
 {
     __shared__ bool last;
     __syncthreads(); // all threads have stored
     if (threadIdx.x == 0)
-    {
-        // Release what the block stored, acquire what the others did: for all threads, by the barriers around.
-        ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> counter(*finished);
-        last = counter.fetch_add(1, ::cuda::memory_order_acq_rel) == static_cast<unsigned>(tiles - 1);
-        if (last)
-            counter.store(0, ::cuda::memory_order_relaxed);
-    }
+        last = isLast(tiles, finished);
     __syncthreads(); // last is known
     return last;
 }

@@ -254,9 +254,9 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
     storeTile<METRIC, WEIGHTED, WIDE>(entry, tile, sums, totals, values,
                                       bests + tileY * tilesX + tile.x / tuning::TILE_COLS, scratch.warps[0]);
     if (settings.peaks > 0 && lastOfEntry(tiles, memory.finished + e))
-        findPeaks<THREADS>(entry, settings, values, bests, tilesX, tiles, walked ? walked + e : nullptr,
-                           valueScale(METRIC, WEIGHTED), out, &scratch, reinterpret_cast<TileBest*>(shared),
-                           plan.sharedBytes);
+        findPeaks<THREADS>(entry, settings, values, bests, TileGrid{tilesX, tiles, tuning::TILE_ROWS, 0},
+                           walked ? walked + e : nullptr, valueScale(METRIC, WEIGHTED), out, &scratch,
+                           reinterpret_cast<TileBest*>(shared), plan.sharedBytes);
 }
 
 template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
