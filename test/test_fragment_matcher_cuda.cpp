@@ -75,6 +75,39 @@ TEST_P(FragmentMatcher_CudaOptions, manyProducts)
     }
 }
 
+//! One fragment, work enough for matrix instructions, windows for blocks of 8 to 48 rows of positions in one kernel, and of more
+//! than that. Fragments as wide and high as they can be by that kernel, and one more.
+TEST_P(FragmentMatcher_CudaOptions, oneWindow)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0x7C0FFEE1u + metric * 131 + weightKind * 17 + type);
+    const Size frames[] = {Size(400, 330),  Size(529, 403),  Size(768, 576), Size(801, 699),
+                           Size(1000, 701), Size(1100, 960), Size(612, 601), Size(613, 611)};
+    const Size sizes[] = {Size(90, 71), Size(60, 56), Size(52, 52),  Size(49, 41),
+                          Size(58, 40), Size(26, 25), Size(25, 256), Size(57, 257)};
+    for (int round = 0; round < 8; ++round)
+    {
+        if (weightKind != 0 && round > 0)
+            break; // goes another way
+        const Size size = sizes[round];
+        SCOPED_TRACE(cv::format("%d x %d", size.width, size.height));
+        const int exclusion = round % 3 == 1 ? FM::CROSS : FM::SQUARE;
+        const FM::Params params = makeParams(metric, 1 + round % 4, exclusion, 0, FM::FULL, round % 2 == 0);
+        Scene scene = randomScene(rng, params, type, weightKind, frames[round], 20, 1);
+        const Point at(rng.uniform(0, frames[round].width - size.width),
+                       rng.uniform(0, frames[round].height - size.height));
+        scene.templates[0] = scene.frame(Rect(at, size)).clone();
+        if (!scene.weights.empty())
+            scene.weights[0] = weightsOf(rng, size, weightKind, 1);
+        scene.areas.clear();
+        expectEnginesAgree(scene);
+        scene.areas = {Rect(round, 1 + round, frames[round].width - 2 * round, frames[round].height - round - 2)};
+        expectEnginesAgree(scene);
+        if (HasFailure())
+            return;
+    }
+}
+
 //! Many small windows, work enough for matrix instructions: fragments of several sizes, windows from single rows and columns on.
 TEST_P(FragmentMatcher_CudaOptions, manySmallWindows)
 {

@@ -48,6 +48,22 @@ TEST_P(FragmentMatcher_CudaSanitize, largeFragment)
     expectEnginesAgree(scene);
 }
 
+//! The same for a fragment that one kernel takes as a whole.
+TEST_P(FragmentMatcher_CudaSanitize, oneWindow)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0xA4093822u + metric * 131 + weightKind * 17 + type);
+    if (metric == FM::SAD || weightKind != 0)
+        return; // go other ways
+    Scene scene;
+    scene.params = makeParams(metric, 3, FM::SQUARE, 0, FM::FULL, true);
+    scene.frame = randomPicture(rng, Size(301, 297), type);
+    scene.templates.push_back(scene.frame(Rect(9, 4, 90, 91)).clone());
+    expectEnginesAgree(scene);
+    scene.areas = {Rect(5, 3, 293, 290)};
+    expectEnginesAgree(scene);
+}
+
 //! Rows that no word is aligned with, in memory that ends with the last pixel.
 TEST_P(FragmentMatcher_CudaSanitize, oddSteps)
 {

@@ -70,6 +70,12 @@ __device__ __forceinline__ void loadEntry(const BandMemory& memory, int e, gpu::
             __ldg(reinterpret_cast<const uint32_t*>(memory.entries + e) + threadIdx.x);
 }
 
+//! Of 32 rows of a band, where it is shifted out of a template's row.
+__device__ __forceinline__ int bandChunks(int width) { return (width + 7 + 31) / 32; }
+
+//! Words from row to row of a template in shared memory: four of zeros, then the pixels, then zeros.
+__device__ __forceinline__ int templateStep(int chunks) { return 8 * chunks + 8; }
+
 //! Pixels by which a window begins behind a multiple of 16 of the planes; its sums begin as much behind.
 __device__ __forceinline__ int beforeWindow(const BandPlan& plan, int windowX)
 {

@@ -14,9 +14,6 @@ using gpu::FusedBands;
 
 const int LANE_ROWS = gpu::FUSED_BAND_ROWS;
 
-//! Of 32 rows of a band.
-__device__ __forceinline__ int bandChunks(int width) { return (width + 7 + 31) / 32; }
-
 /** What a lane has of a window: two neighbouring columns in LANE_ROWS rows below each other, twice. */
 struct LanePositions
 {
@@ -129,9 +126,6 @@ __device__ __forceinline__ void makePlanes(const ImageView& frame, const Rect4& 
         bytes[(SQUARES - 1) * planeWords] = __byte_perm(first, second, 0x5410);
     }
 }
-
-//! Words from row to row of a template in shared memory: four of zeros, then the pixels, then zeros.
-__device__ __forceinline__ int templateStep(int chunks) { return 8 * chunks + 8; }
 
 /** Stages the planes of a template (bandPlanes()), plane after plane. What is not weighted comes by asynchronous copies, as in
 fetchRaw(). */

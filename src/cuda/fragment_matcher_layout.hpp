@@ -135,6 +135,23 @@ CT_HOST_DEVICE constexpr int picturePlanes(int channels, bool weighted) { return
 //! Bands of a fragment: of its channels; with weights, the high bytes of their products with q, the low ones, and q.
 CT_HOST_DEVICE constexpr int bandPlanes(int channels, bool weighted) { return weighted ? 2 * channels + 1 : channels; }
 
+//! In one kernel: bytes of sums of squares over all channels down columns, and of those of each channel, of BAND_TILE_HEIGHT rows at
+//! most.
+CT_HOST_DEVICE constexpr int squareBytes(int channels) { return channels == 1 ? 3 : 4; }
+const int IMAGE_BYTES = 2;
+
+//! How one kernel does it all, for SSD and ZNCC without weights in windows whose blocks are all resident at once; units 0: not this way.
+struct BandTiles
+{
+    int units, parts;    //!< warps of a block: units of BAND_ROWS rows of positions, parts of the rows of a fragment
+    int blocksX, blocks; //!< of a window
+    int pictureRows;     //!< of a block
+    int pitch;           //!< words from row to row of a plane of the picture, a multiple of 4
+    int rawPitch;        //!< of the picture as it is in the frame; 0: there is one channel, which needs no plane
+    int planesAt, boxesAt, mergeAt; //!< words in shared memory, behind templates
+    size_t sharedBytes;
+};
+
 //! How blocks share a search window, for SSD and ZNCC; group 0: not this way.
 struct BandPlan
 {
@@ -154,6 +171,7 @@ struct BandPlan
     size_t sumsEach; //!< a fragment, of both moments when weighted
     int slabRows, slabPitch; //!< of box sums in shared memory at a time
     size_t valueSharedBytes;
+    BandTiles tiles; //!< instead of the above but for `region`
 };
 
 //! What a block works on, and the status to report when there is nothing to search.

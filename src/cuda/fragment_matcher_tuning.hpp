@@ -58,6 +58,11 @@ const size_t BAND_BESTS_BYTES = 32 * 1024;                    // of tiles, which
 const double BAND_LEAST_TERMS = 80e6, BAND_LEAST_SSD_TERMS = 400e6; // of a call: ZNCC or weighted, others
 const int BAND_LEAST_POSITIONS = 128 * 128, BAND_LEAST_PIXELS = 24 * 24;
 
+// The same in one kernel, where its blocks are all resident at once.
+const int BAND_TILE_THREADS = 512, BAND_TILE_WARPS = 12; // that multiply
+const int BAND_TILE_HEIGHT = 256;                        // of a fragment: sums down columns of bytes fit 16 bits
+const size_t BAND_TILE_STATIC_BYTES = 4 * 1024;          // more than a block has besides
+
 //! Device memory for the values of one launch; more fragments are matched in several. 1080p takes 8 MB a fragment.
 const size_t TILE_VALUES_BUDGET = size_t(256) << 20;
 

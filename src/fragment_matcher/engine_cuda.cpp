@@ -93,7 +93,9 @@ const uint8_t* CudaEngine::uploadNumbers(const Call& call)
 static void searchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                         const gpu::TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
 {
-    const auto match = plan.bands.group > 0 ? gpu::matchBands : gpu::matchTiles;
+    const auto match = plan.bands.tiles.units > 0 ? gpu::matchBandTiles
+                       : plan.bands.group > 0     ? gpu::matchBands
+                                                  : gpu::matchTiles;
     match(frame, batch, settings, plan, memory, walked, out, stream);
 }
 
@@ -196,7 +198,7 @@ gpu::TileMemory CudaEngine::reserveTiles(const Call& call, const TilePlan& plan,
                               bests_.reserve<gpu::TileBest>(call, tiles * batch, "the best of each tile"),
                               finished_.reserve<unsigned>(call, batch, "counters of finished tiles"),
                               {}};
-    if (plan.bands.group > 0)
+    if (plan.bands.group > 0 && plan.bands.tiles.units == 0)
         memory.bands = reserveBands(call, plan.bands, given, batch);
     finishedIsZero_ = finishedIsZero_ && finished_.bytes() == before;
     if (!finishedIsZero_)

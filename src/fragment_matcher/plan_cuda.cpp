@@ -85,6 +85,39 @@ bool planValues(BandPlan& plan, Extent window, Extent fragment, const MatchCase&
     return bytes(plan.slabRows) <= limit;
 }
 
+//! One kernel for all, where its blocks are all resident at once, so the fewer rows a block, the better.
+gpu::BandTiles planBandTiles(const BandPlan& bands, Extent window, Extent fragment, const MatchCase& given, int count)
+{
+    const int stride = given.frame.pixelStride, channels = given.frame.channels;
+    const bool image = isCorrelation(given.metric);
+    gpu::BandTiles plan = {};
+    if (given.weighted || bands.wide || fragment.height > tuning::BAND_TILE_HEIGHT || given.frame.step % 16 != 0)
+        return plan;
+    plan.blocksX = ceilDiv(window.width + (stride == 1 ? 15 : 0), gpu::BAND_COLS); // from a unit of 16 bytes on
+    for (const int units : {1, 2, 3, 4, 6})
+    {
+        const int64_t blocks = static_cast<int64_t>(plan.blocksX) * ceilDiv(window.height, units * gpu::BAND_ROWS);
+        if (blocks * count > given.multiprocessors)
+            continue;
+        const int rows = units * gpu::BAND_ROWS, chunks = ceilDiv(fragment.width + 7, 32);
+        plan.parts = tuning::BAND_TILE_WARPS / units;
+        plan.blocks = static_cast<int>(blocks);
+        plan.pictureRows = rows + fragment.height - 1;
+        plan.pitch = gpu::BAND_COLS / 4 + 8 * chunks;
+        plan.rawPitch = stride == 1 ? 0 : stride * plan.pitch + 4;
+        plan.planesAt = (channels * fragment.height + 1) * (8 * chunks + 8);
+        plan.boxesAt = plan.planesAt + channels * plan.pictureRows * plan.pitch;
+        const int boxWords =
+            (gpu::squareBytes(channels) + (image ? gpu::IMAGE_BYTES * channels : 0)) * rows * plan.pitch;
+        plan.mergeAt = plan.boxesAt + std::max(boxWords, plan.pictureRows * plan.rawPitch);
+        plan.sharedBytes = 4 * static_cast<size_t>(plan.mergeAt + plan.parts * rows * gpu::BAND_COLS);
+        if (plan.sharedBytes + tuning::BAND_TILE_STATIC_BYTES <= given.sharedBytes)
+            plan.units = units;
+        break;
+    }
+    return plan;
+}
+
 //! True when `count` windows are worth three kernels, and blocks have something to do.
 bool worthBands(const MatchCase& given, Extent window, Extent fragment, int count)
 {
@@ -118,6 +151,7 @@ BandPlan planBands(const MatchCase& given, Extent window, Extent fragment, const
     plan.sumsPitch = roundUp(window.width + 15, gpu::BAND_COLS);
     plan.sumsRows = window.height;
     plan.sumsEach = static_cast<size_t>(plan.sumsPitch) * plan.sumsRows * (given.weighted ? 2 : 1);
+    plan.tiles = planBandTiles(plan, window, fragment, given, count);
     if (!planCorrelate(plan, window, fragment, given, count) || !planValues(plan, window, fragment, given))
         return {};
     return plan;
@@ -397,6 +431,11 @@ TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const
                                                    3 * gpu::TILE_POSITIONS * tuning::TILE_POSITION_THREADS);
     plan.sharedBytes = std::max(merging, 4 * static_cast<size_t>(words(plan.chunkRows)));
     plan.bands = planBands(given, window, fragment, region, count);
+    if (plan.bands.tiles.units > 0)
+    {
+        plan.tilesX = plan.bands.tiles.blocksX * (gpu::BAND_COLS / tuning::TILE_COLS);
+        plan.tilesY = ceilDiv(plan.rows, plan.bands.tiles.units * gpu::BAND_ROWS);
+    }
     return plan;
 }
 

@@ -156,6 +156,10 @@ void matchTiles(const ImageView& frame, const Batch& batch, const Settings& sett
 void matchBands(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
+//! The same in one kernel, where the plan has tiles for it.
+void matchBandTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                    const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
+
 //! maps, from the values of matchTiles(); depth as in FragmentMatcher::scoreMap(). With offsets (by fragment) a map starts
 //! there in map's only row and has no gaps; without, the batch is one fragment and map its picture.
 void exportMaps(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
