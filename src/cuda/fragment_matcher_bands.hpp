@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, SSD and ZNCC by matrix instructions: what the three kernels of this way share.
+// FragmentMatcher, SSD and ZNCC by matrix instructions: what the kernels of this way share.
 //
 // All sums that these metrics need besides box sums are correlations of bytes. With x = 8m + n, row v of a template T adds
 //
@@ -16,6 +16,9 @@
 //   correlate   sums of products of all positions; with weights, where factors of 16 bits take several planes of bytes, all
 //               moments
 //   values      without weights, box sums of I and I^2; values, the best of each tile; peaks and report by the last block
+//
+// Small grids without weights do all that in one kernel (fragment_matcher_bands_tiles.cu), small windows in another
+// (fragment_matcher_bands_fused.cu).
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_HPP
 

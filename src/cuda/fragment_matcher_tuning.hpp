@@ -58,7 +58,9 @@ const size_t BAND_BESTS_BYTES = 32 * 1024;                    // of tiles, which
 const double BAND_LEAST_TERMS = 80e6, BAND_LEAST_SSD_TERMS = 400e6; // of a call: ZNCC or weighted, others
 const int BAND_LEAST_POSITIONS = 128 * 128, BAND_LEAST_PIXELS = 24 * 24;
 
-// The same in one kernel, where its blocks are all resident at once.
+// The same in one kernel, where its blocks are all resident at once, against three (SSD / ZNCC, us): B 22.9 / 27.4 -> 15.0 / 16.5, B'
+// 34.4 / 42.4 -> 24.2 / 27.4 (2026-11-22). Four warps add up columns beside those that multiply, with 128 registers a thread; blocks of
+// 24 rows are one for each SM (B with blocks of 16 rows in two waves 21.3, of 32 rows 15.8, of 48 rows 18.7 us).
 const int BAND_TILE_THREADS = 512, BAND_TILE_WARPS = 12; // that multiply
 const int BAND_TILE_HEIGHT = 256;                        // of a fragment: sums down columns of bytes fit 16 bits
 const size_t BAND_TILE_STATIC_BYTES = 4 * 1024;          // more than a block has besides
