@@ -163,8 +163,7 @@ struct LbpPairs
             }
         }
         const uint32_t centre = d[1][1] - d[2][1], TOP = 0x80008000u, other = TOP - centre;
-        const int cells[8][2] = {{0, 1}, {0, 2}, {1, 2}, {2, 2},
-                                 {2, 1}, {2, 0}, {1, 0}, {0, 0}}; // x and y of bits 0 to 7
+        const int cells[8][2] = {{0, 1}, {0, 2}, {1, 2}, {2, 2}, {2, 1}, {2, 0}, {1, 0}, {0, 0}}; // x and y of bits 0 to 7
         uint32_t codes = 0;
 #pragma unroll
         for (int bit = 0; bit < 8; ++bit)

@@ -307,10 +307,10 @@ __device__ __forceinline__ void sumColumns(const BandTiles& plan, int width, int
 
 // --- values ----------------------------------------------------------------------------------------------------------
 
-const int ROWS_AT_ONCE =
-    2; //!< of positions, whose values a warp makes together: one's steps run while the other's wait
+//! Rows of positions whose values a warp makes together: one's steps run while the other's wait.
+const int ROWS_AT_ONCE = 2;
 
-//! Sums over boxes of ROWS_AT_ONCE rows of positions, from the bytes of their columns.
+//! Sums over boxes of these rows, from the bytes of their columns.
 template <int BYTES, int KC>
 __device__ __forceinline__ void addBoxes(uint32_t (&sums)[ROWS_AT_ONCE][BYTES][4], const uint32_t* boxes, int pitch,
                                          int planeWords, const uint32_t* ones)
