@@ -175,6 +175,27 @@ __device__ __forceinline__ void openEntry(const Batch& batch, int i, const Rect4
     }
 }
 
+/** What blocks of fused kernels begin with: entry blockIdx.x, which is fragment i, to scratch->entry, while fetch(area) starts to
+copy the picture. Has a barrier. @param plan has the largest area. @return false when there is nothing to search: that is reported. */
+template <class Plan, class Scratch, class Fetch>
+__device__ __forceinline__ bool openBlock(const ImageView& frame, const Batch& batch, const Settings& settings,
+                                          const Plan& plan, const Outputs& out, Scratch* scratch, int& i, Rect4& area,
+                                          const Fetch& fetch)
+{
+    i = fragmentOf(batch, blockIdx.x);
+    const uint32_t fragmentWord = loadFragment(batch, i);
+    area = areaOf(frame, batch, i);
+    if (area.width <= plan.areaWidth && area.height <= plan.areaHeight) // larger ones are not found in any case
+        fetch(area);
+    openEntry(batch, i, area, fragmentWord, &scratch->entry, &scratch->status);
+    __syncthreads(); // the entry is complete
+    if (scratch->status == STATUS_FOUND)
+        return true;
+    if (threadIdx.x == 0)
+        reportNothing(out, i, settings.peaks, scratch->status);
+    return false;
+}
+
 }}}} // namespace cv::cuda::fragment_matcher::device
 
 #endif // OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_DEVICE_HPP

@@ -248,20 +248,13 @@ __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, Fus
     uint32_t* templ = raw + plan.stage.rawWords;
     uint32_t* expanded = templ + plan.templateWords;
 
-    const int e = blockIdx.x, i = fragmentOf(batch, e);
-    const uint32_t fragmentWord = loadFragment(batch, i);
-    const Rect4 area = areaOf(frame, batch, i);
-    if (area.width <= plan.areaWidth && area.height <= plan.areaHeight) // larger ones are not found in any case
-        fetchRaw(frame, area.x, area.y, area.width, area.height, plan.stage, raw);
-    const Entry& entry = scratch->entry;
-    openEntry(batch, i, area, fragmentWord, &scratch->entry, &scratch->status);
-    __syncthreads(); // the entry is complete
-    if (scratch->status != STATUS_FOUND)
-    {
-        if (threadIdx.x == 0)
-            reportNothing(out, i, settings.peaks, scratch->status);
+    int i;
+    Rect4 area;
+    if (!openBlock(frame, batch, settings, plan, out, scratch, i, area,
+                   [&](const Rect4& from)
+                   { fetchRaw(frame, from.x, from.y, from.width, from.height, plan.stage, raw); }))
         return;
-    }
+    const Entry& entry = scratch->entry;
     stageFragment<METRIC, WEIGHTED, CHANNELS>(batch.arena + entry.fragment.words, entry.fragment, templ);
 
     const Item item(entry.window, plan.slots);
@@ -276,7 +269,7 @@ __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, Fus
             if (item.any && item.x + 4 * k < entry.window.cols)
                 map[item.y * entry.window.cols + item.x + 4 * k] = values[k];
     }
-    const int count = findPeaksOfItems(entry, settings, item, walked ? walked + e : nullptr, values, scratch);
+    const int count = findPeaksOfItems(entry, settings, item, walked ? walked + blockIdx.x : nullptr, values, scratch);
     if (threadIdx.x < 32)
         report(out, i, settings, entry.fragment, entry.window, valueScale(METRIC, WEIGHTED), scratch->peaks, count,
                [map, cols = entry.window.cols](int x, int y) { return static_cast<uint64_t>(map[y * cols + x]); });
