@@ -109,6 +109,12 @@ __device__ __forceinline__ uint32_t planeWord(const uint32_t* raw, int h, uint32
     return __byte_perm(__byte_perm(w[0], w[1 % STRIDE], both), __byte_perm(w[2 % STRIDE], w[3 % STRIDE], both), 0x5410);
 }
 
+/** The same from words b g r b | g r b g | r b g r without shifts, when the first pixel's byte is the first = 0 .. 5 of them: bytes to
+take of the first two words, of these and the third, of these and the fourth. */
+__constant__ const uint32_t PICKS_OF_THREE[6][3] = {{0x0630, 0x5210, 0x3210}, {0x0741, 0x6210, 0x3210},
+                                                    {0x0052, 0x7410, 0x3210}, {0x0063, 0x3510, 0x4210},
+                                                    {0x0074, 0x3610, 0x5210}, {0x0005, 0x3740, 0x6210}};
+
 //! Expands channel `plane` of raw rows; SPLIT: and its squares, plane after plane. (x, y): where the raw picture starts.
 template <int STRIDE, bool SPLIT>
 __device__ __forceinline__ void expandPlane(const ImageView& frame, int x, int y, int rows, int plane,
@@ -130,9 +136,18 @@ __device__ __forceinline__ void expandPlane(const ImageView& frame, int x, int y
             w[4 * k] = four.x, w[4 * k + 1] = four.y, w[4 * k + 2] = four.z, w[4 * k + 3] = four.w;
         }
         const uint32_t shift = 8 * ((start + r * static_cast<uint32_t>(frame.step)) & 3);
+        if constexpr (STRIDE == 3)
+        {
+            const uint32_t* const picks = PICKS_OF_THREE[shift / 8 + plane];
 #pragma unroll
-        for (int h = 0; h < 5; ++h)
-            p[h] = planeWord<STRIDE>(w, h, shift, plane);
+            for (int h = 0; h < 5; ++h)
+                p[h] = __byte_perm(__byte_perm(__byte_perm(w[3 * h], w[3 * h + 1], picks[0]), w[3 * h + 2], picks[1]),
+                                   w[3 * h + 3], picks[2]);
+        }
+        else
+#pragma unroll
+            for (int h = 0; h < 5; ++h)
+                p[h] = planeWord<STRIDE>(w, h, shift, plane);
         uint4* target = reinterpret_cast<uint4*>(expanded) + 4 * r * units + u;
 #pragma unroll
         for (int phase = 0; phase < 4; ++phase)
