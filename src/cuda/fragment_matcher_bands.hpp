@@ -47,9 +47,9 @@ struct Steps
 
     __device__ __forceinline__ explicit Steps(int theCols) : cols(theCols)
     {
-        row = static_cast<int>(threadIdx.x) / cols;
+        row = threadIdx.x / static_cast<unsigned>(cols);
         col = threadIdx.x - row * cols;
-        rowStep = static_cast<int>(blockDim.x) / cols;
+        rowStep = blockDim.x / static_cast<unsigned>(cols);
         colStep = blockDim.x - rowStep * cols;
     }
     __device__ __forceinline__ void next()

@@ -32,6 +32,14 @@ __device__ __forceinline__ uint32_t warpMax(uint32_t value)
 #endif
 }
 
+//! 1 / sqrt(x), good to 2^-22, of what is neither negative nor denormal, which rsqrtf() looks for.
+__device__ __forceinline__ float reciprocalRoot(float x)
+{
+    float y;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 //! The block's best, in all threads; one barrier inside. Takes turns with two scratches.
 template <typename Value> __device__ __forceinline__ Best bestOfWarps(Best best, Best* bests)
 {
@@ -49,7 +57,8 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneChoice
     Value values[LANE_ROWS][4]; //!< ~0: not to be chosen
 
     __device__ __forceinline__ LaneChoice(const LaneMoments<METRIC, WEIGHTED, CHANNELS>& moments,
-                                          const DeviceFragment& fragment, const LanePositions& mine, uint32_t*)
+                                          const DeviceFragment& fragment, const LanePositions& mine, const FusedBands&,
+                                          const uint32_t*, uint32_t*)
     {
         const Value templ = static_cast<Value>(WEIGHTED ? fragment.sums.qT2 : fragment.sums.qT2 / 255);
 #pragma unroll
@@ -58,7 +67,7 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneChoice
             for (int q = 0; q < 4; ++q)
             {
                 uint64_t product, power;
-                moments.fold(fragment.sums, j, q, product, power);
+                moments.fold(j, q, product, power);
                 values[j][q] = mine.inside >> (4 * j + q) & 1
                                    ? templ - 2 * static_cast<Value>(product) + static_cast<Value>(power)
                                    : static_cast<Value>(~static_cast<Value>(0));
@@ -108,33 +117,95 @@ their rounding to float, 2^-24, and the deviation of the template is the most th
 template <bool WEIGHTED, int CHANNELS> struct LaneChoice<METRIC_ZNCC, WEIGHTED, CHANNELS>
 {
     using Value = uint32_t;
-    ulonglong2* const parts; //!< n and v of the lane's positions, a block's threads apart
+    uint32_t* const parts; //!< n and v of the lane's positions, a block's threads apart
     const double deviation;
     const float margin;
     float estimates[LANE_ROWS][4]; //!< NONE: not to be chosen
     static constexpr float NONE = -3e38f;
 
-    //! @param shared takes n and v
+    //! @param planes channels of the picture. @param shared takes n and v
     __device__ __forceinline__ LaneChoice(const LaneMoments<METRIC_ZNCC, WEIGHTED, CHANNELS>& moments,
-                                          const DeviceFragment& fragment, const LanePositions& mine, uint32_t* shared)
-        : parts(reinterpret_cast<ulonglong2*>(shared) + threadIdx.x),
+                                          const DeviceFragment& fragment, const LanePositions& mine,
+                                          const FusedBands& plan, const uint32_t* planes, uint32_t* shared)
+        : parts(shared + (WEIGHTED ? 4 : 1) * threadIdx.x),
           deviation(templateDeviation(fragment.variance)),
           margin(static_cast<float>(WEIGHTED ? deviation : deviation / 255) * (1.f / (1 << 18)))
     {
-        const TemplateSums sums = fragment.sums;
-        __syncthreads(); // planes and templates have been read
+        using TheMoments = LaneMoments<METRIC_ZNCC, WEIGHTED, CHANNELS>;
+        __syncthreads(); // all that makes room for n and v has been read
+        if constexpr (WEIGHTED)
+        {
+            const TemplateSums templ = fragment.sums;
 #pragma unroll
-        for (int j = 0; j < LANE_ROWS; ++j)
+            for (int j = 0; j < LANE_ROWS; ++j)
 #pragma unroll
-            for (int q = 0; q < 4; ++q)
+                for (int q = 0; q < 4; ++q)
+                {
+                    uint32_t sums[CHANNELS];
+#pragma unroll
+                    for (int c = 0; c < CHANNELS; ++c)
+                        sums[c] = moments.image[c][j][q];
+                    uint64_t n, v;
+                    moments.fold(j, q, n, v);
+                    TheMoments::correlate(templ, sums, n, v);
+                    take(mine, j, q, n, v);
+                }
+        }
+        else
+        {
+            LaneBoxes<CHANNELS> boxes(plan, fragment.width, fragment.height, mine, planes);
+            const TemplateSums templ = fragment.sums;
+#pragma unroll
+            for (int j = 0; j < LANE_ROWS; ++j)
             {
-                uint64_t n, v;
-                moments.fold(sums, j, q, n, v);
-                parts[(4 * j + q) * blockDim.x] = make_ulonglong2(n, v);
-                const float estimate =
-                    static_cast<float>(static_cast<int64_t>(n)) * rsqrtf(static_cast<float>(static_cast<int64_t>(v)));
-                estimates[j][q] = !(mine.inside >> (4 * j + q) & 1) ? NONE : (v == 0 ? 0.f : estimate);
+                if (j > 0)
+                    boxes.next();
+#pragma unroll
+                for (int q = 0; q < 4; ++q)
+                {
+                    uint32_t sums[CHANNELS];
+#pragma unroll
+                    for (int c = 0; c < CHANNELS; ++c)
+                        sums[c] = boxes.sums[c][q];
+                    uint64_t n, v;
+                    moments.fold(j, q, n, v);
+                    TheMoments::correlate(templ, sums, n, v);
+                    take(mine, j, q, n, v);
+                }
             }
+        }
+    }
+
+    //! Position q of row j.
+    __device__ __forceinline__ void take(const LanePositions& mine, int j, int q, uint64_t n, uint64_t v)
+    {
+        const int k = 4 * j + q;
+        if (WEIGHTED)
+            reinterpret_cast<ulonglong2*>(parts)[k * blockDim.x] = make_ulonglong2(n, v);
+        else // both are below 2^47: at most 66,051 terms
+        {
+            parts[3 * k * blockDim.x] = static_cast<uint32_t>(n);
+            parts[(3 * k + 1) * blockDim.x] = static_cast<uint32_t>(v);
+            parts[(3 * k + 2) * blockDim.x] =
+                __byte_perm(static_cast<uint32_t>(n >> 32), static_cast<uint32_t>(v >> 32), 0x5410);
+        }
+        const float variance = static_cast<float>(static_cast<int64_t>(v));
+        const float estimate = static_cast<float>(static_cast<int64_t>(n)) * reciprocalRoot(variance);
+        estimates[j][q] = !(mine.inside >> k & 1) ? NONE : (variance == 0.f ? 0.f : estimate);
+    }
+
+    __device__ __forceinline__ void load(int k, int64_t& n, int64_t& v) const
+    {
+        if (WEIGHTED)
+        {
+            const ulonglong2 part = reinterpret_cast<const ulonglong2*>(parts)[k * blockDim.x];
+            n = static_cast<int64_t>(part.x), v = static_cast<int64_t>(part.y);
+            return;
+        }
+        const uint32_t high = parts[(3 * k + 2) * blockDim.x];
+        const int64_t highN = static_cast<int16_t>(high & 0xffff), highV = high >> 16;
+        n = highN * (int64_t(1) << 32) + parts[3 * k * blockDim.x];
+        v = highV * (int64_t(1) << 32) + parts[(3 * k + 1) * blockDim.x];
     }
 
     __device__ __forceinline__ void remove(int j, int q) { estimates[j][q] = NONE; }
@@ -172,10 +243,10 @@ template <bool WEIGHTED, int CHANNELS> struct LaneChoice<METRIC_ZNCC, WEIGHTED, 
         for (; which; which &= which - 1)
         {
             const int k = __ffs(which) - 1;
-            const ulonglong2 part = parts[k * blockDim.x];
-            const uint64_t scale = WEIGHTED ? 1 : 255 * 255;
-            body(k, znccToValue(znccScoreOf(static_cast<int64_t>(scale * part.x), static_cast<int64_t>(scale * part.y),
-                                            deviation)));
+            int64_t n, v;
+            load(k, n, v);
+            const int64_t scale = WEIGHTED ? 1 : 255 * 255;
+            body(k, znccToValue(znccScoreOf(scale * n, scale * v, deviation)));
         }
     }
 };

@@ -5,8 +5,9 @@
 // block, which keeps all moments of all positions in registers.
 //
 // The 16 rows of an instruction are column blocks of 8 positions times groups of LANE_ROWS rows: with row j of every group an
-// operand of the picture serves LANE_ROWS rows of positions. Box sums of unweighted fragments are products with a band of ones, the
-// rows that all LANE_ROWS positions share only once.
+// operand of the picture serves LANE_ROWS rows of positions. Box sums of unweighted fragments are products with a band of ones. Those
+// of the picture, which ZNCC needs of each channel, come after all other moments, and for one row of positions after the other:
+// so 80 registers a thread do.
 //
 // Cost for N fragments of w x h pixels, C channels, M positions each: C N M h 32 ceil((w + 7) / 32) products of bytes, ZNCC
 // about twice that, when weighted 2 C + 3 (ZNCC 3 C + 3) in place of C; bytes: each area and fragment once. Bound by latency,
@@ -87,16 +88,14 @@ __device__ __forceinline__ void storeValues(const LanePositions& mine, uint32_t 
 }
 
 //! Blocks of `warps` warps an SM must have room for, as far as registers go.
-constexpr int blocksOf(int metric, bool weighted, int warps)
+constexpr int blocksOf(bool weighted, int warps)
 {
-    const int few = weighted                ? tuning::FUSED_BAND_WEIGHTED_BLOCKS
-                    : isCorrelation(metric) ? tuning::FUSED_BAND_ZNCC_BLOCKS
-                                            : tuning::FUSED_BAND_SSD_BLOCKS;
+    const int few = weighted ? tuning::FUSED_BAND_WEIGHTED_BLOCKS : tuning::FUSED_BAND_BLOCKS;
     return warps == tuning::FUSED_BAND_FEW_WARPS ? few : weighted ? 1 : (few + 1) / 2;
 }
 
 template <int METRIC, bool WEIGHTED, int CHANNELS, int WARPS>
-__global__ void __launch_bounds__(32 * WARPS, blocksOf(METRIC, WEIGHTED, WARPS))
+__global__ void __launch_bounds__(32 * WARPS, blocksOf(WEIGHTED, WARPS))
     matchFusedBandsKernel(const ImageView frame, const Batch batch, const Settings settings, const FusedBands plan,
                           const Best* walked, const Outputs out)
 {
@@ -105,57 +104,51 @@ __global__ void __launch_bounds__(32 * WARPS, blocksOf(METRIC, WEIGHTED, WARPS))
     extern __shared__ __align__(16) unsigned char shared[];
     LaneScratch* const scratch = reinterpret_cast<LaneScratch*>(shared);
     uint32_t* const raw = reinterpret_cast<uint32_t*>(shared + gpu::FUSED_SCRATCH_BYTES);
-    uint32_t* const templ = raw + plan.rawWords; // sums of squares take the place of the raw picture
-    uint32_t* const planes = templ + plan.templateWords;
+    uint32_t* const templ = raw + plan.rawWords;          // sums of squares take the place of the raw picture
+    uint32_t* const squares = templ + plan.templateWords; // planes of bytes
+    uint32_t* const planes = raw + plan.planesAt;
 
-    const int e = blockIdx.x, i = fragmentOf(batch, e);
-    const uint32_t fragmentWord = loadFragment(batch, i);
-    const Rect4 area = areaOf(frame, batch, i);
-    if (area.width <= plan.areaWidth && area.height <= plan.areaHeight) // larger ones are not found in any case
-        fetchArea(frame, area, plan, raw);
-    const Entry& entry = scratch->entry;
-    openEntry(batch, i, area, fragmentWord, &scratch->entry, &scratch->status);
-    __syncthreads(); // the entry is complete
-    if (scratch->status != STATUS_FOUND)
-    {
-        if (threadIdx.x == 0)
-            reportNothing(out, i, settings.peaks, scratch->status);
+    int i;
+    Rect4 area;
+    if (!openBlock(frame, batch, settings, plan, out, scratch, i, area,
+                   [&](const Rect4& from) { fetchArea(frame, from, plan, raw); }))
         return;
-    }
+    const Entry& entry = scratch->entry;
     const int width = entry.fragment.width, height = entry.fragment.height;
     stageRows<WEIGHTED, CHANNELS>(batch.arena + entry.fragment.words, height, entry.fragment.pitch,
                                   templateStep(bandChunks(width)), templ);
     __pipeline_wait_prior(1);
     __syncthreads(); // the raw picture is complete
     if (CHANNELS == 1)
-        makePlanes<1>(frame, area, plan, raw, planes);
+        makePlanes<1>(frame, area, plan, raw, planes, squares);
     else if (frame.pixelStride == 3)
-        makePlanes<3>(frame, area, plan, raw, planes);
+        makePlanes<3>(frame, area, plan, raw, planes, squares);
     else
-        makePlanes<4>(frame, area, plan, raw, planes);
+        makePlanes<4>(frame, area, plan, raw, planes, squares);
     __pipeline_wait_prior(0);
     __syncthreads(); // planes and template are complete, the raw picture has been read
     const int cols = entry.window.cols;
+    const LaneBlocks lane(cols);
     if (!WEIGHTED)
-        makeLines<TheMoments::SQUARES>(planes + CHANNELS * plan.planeWords, plan, cols, area.height, width, raw);
+        makeLines<TheMoments::SQUARES>(squares, plan, lane, area.height, width, raw);
 
-    const LanePositions mine(entry.window, plan.pitch);
+    const LanePositions mine(entry.window, lane, plan.pitch);
     TheMoments moments;
-    const bool works = LanePositions::warpWorks(entry.window);
+    const bool works = static_cast<int>(threadIdx.x / 32) * lane.groups * LANE_ROWS < entry.window.rows;
     if (works)
-        moments.sum(plan, width, height, mine, planes, templ);
+        moments.sum(plan, width, height, mine, planes, squares, templ);
     if (!WEIGHTED)
     {
         __syncthreads(); // lines are complete
         if (works)
-            moments.sumLines(mine, raw, (cols + 7) / 8 * 8, height);
+            moments.sumLines(mine, raw, 8 * lane.blocks, height);
     }
-    TheChoice choice(moments, entry.fragment, mine, raw);
+    TheChoice choice(moments, entry.fragment, mine, plan, planes, raw);
     typename TheChoice::Value* const map = reinterpret_cast<typename TheChoice::Value*>(
-        raw + (METRIC == METRIC_ZNCC ? 16 * LANE_ROWS * blockDim.x : 0)); // behind n and v
+        raw + (METRIC == METRIC_ZNCC ? gpu::bandPartWords(WEIGHTED, blockDim.x) : 0)); // behind n and v
     if (METRIC == METRIC_SSD && settings.subpixel)
         storeValues(mine, mine.inside, choice, cols, map); // before zones take some away
-    const int count = findPeaksOfLanes(settings, mine, walked ? walked + e : nullptr, choice, scratch);
+    const int count = findPeaksOfLanes(settings, mine, walked ? walked + blockIdx.x : nullptr, choice, scratch);
     if (METRIC == METRIC_ZNCC && settings.subpixel)
     {
         __syncthreads(); // all threads see the peaks

@@ -14,6 +14,29 @@ using gpu::FusedBands;
 
 const int LANE_ROWS = gpu::FUSED_BAND_ROWS;
 
+//! The two rows of an instruction that a lane has, 8 apart: which group of rows of the picture, and which block of 8 columns.
+struct LaneBlocks
+{
+    int blocks, groups; //!< of an instruction, blocks * groups <= 16
+    int group[2], block[2];
+
+    __device__ __forceinline__ explicit LaneBlocks(int cols)
+    {
+        blocks = (cols + 7) >> 3;
+        const int inverse = static_cast<int>(1024u / static_cast<unsigned>(blocks)) + 1; // the only division
+        groups = 16 * inverse >> 10;
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+        {
+            const int p = threadIdx.x % 32 / 4 + 8 * half;
+            group[half] = p * inverse >> 10;
+            block[half] = p - group[half] * blocks;
+        }
+    }
+    //! The last rows may belong to no group.
+    __device__ __forceinline__ bool any(int half) const { return group[half] < groups; }
+};
+
 /** What a lane has of a window: two neighbouring columns in LANE_ROWS rows below each other, twice. */
 struct LanePositions
 {
@@ -22,21 +45,21 @@ struct LanePositions
     int at[2];       //!< words from the start of a plane to what the picture's operand takes there
     uint32_t inside; //!< bits 4j + q: positions of the window
 
-    __device__ __forceinline__ LanePositions(const SearchWindow& window, int pitch) : inside(0)
+    __device__ __forceinline__ LanePositions(const SearchWindow& window, const LaneBlocks& lane, int pitch) : inside(0)
     {
-        const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-        const int blocks = (window.cols + 7) / 8, groups = 16 / blocks,
-                  lastRow = (window.rows - 1) / LANE_ROWS * LANE_ROWS;
+        const int t = threadIdx.x % 4, lastRow = (window.rows - 1) & -LANE_ROWS;
 #pragma unroll
         for (int half = 0; half < 2; ++half)
         {
-            const int p = g + 8 * half, group = p / blocks, block = p - group * blocks;
+            // Lanes of no group read what others do: no bank conflicts.
+            const int group = lane.any(half) ? lane.group[half] : lane.groups - 1;
+            const int block = lane.any(half) ? lane.block[half] : lane.blocks - 1;
             x[half] = 8 * block + 2 * t;
-            y[half] = (static_cast<int>(threadIdx.x) / 32 * groups + group) * LANE_ROWS;
+            y[half] = (static_cast<int>(threadIdx.x / 32) * lane.groups + group) * LANE_ROWS;
             line[half] = ::min(y[half], lastRow);
             at[half] = line[half] * pitch + 2 * block + 2 * t;
             const uint32_t columns = (x[half] < window.cols) | (x[half] + 1 < window.cols) << 1;
-            const int rows = group < groups ? ::min(::max(window.rows - y[half], 0), LANE_ROWS) : 0;
+            const int rows = lane.any(half) ? ::min(::max(window.rows - y[half], 0), LANE_ROWS) : 0;
             inside |= (columns * 0x1111 & ((1u << 4 * rows) - 1)) << 2 * half;
         }
     }
@@ -44,11 +67,6 @@ struct LanePositions
     __device__ __forceinline__ int yOf(int q) const { return q < 2 ? y[0] : y[1]; }
     //! Of bit k.
     __device__ __forceinline__ int indexOf(int k) const { return (yOf(k % 4) + k / 4) << 16 | xOf(k % 4); }
-    //! Warps behind the last row of the window have nothing to do.
-    static __device__ __forceinline__ bool warpWorks(const SearchWindow& window)
-    {
-        return static_cast<int>(threadIdx.x) / 32 * (16 / ((window.cols + 7) / 8)) * LANE_ROWS < window.rows;
-    }
 };
 
 //! Rows begin at multiples of 16 bytes.
@@ -64,15 +82,25 @@ __device__ __forceinline__ void fetchArea(const ImageView& frame, const Rect4& a
     if (!inUnits(frame))
         return fetchRaw(frame, area.x, area.y, area.width, area.height, plan.stage, raw);
     const int begin = area.x * frame.pixelStride & ~15, rowBytes = frame.cols * frame.pixelStride;
-    const int units = plan.stage.rawPitch / 4, end = (area.x + area.width) * frame.pixelStride;
-    for (Steps at(units); at.row < area.height; at.next())
+    const int end = (area.x + area.width) * frame.pixelStride, firstRow = quotient(threadIdx.x, plan.unitInverse);
+    const int rows = firstRow < plan.unitStep ? area.height : 0, targetStep = plan.unitStep * plan.stage.rawPitch;
+    const size_t step = plan.unitStep * frame.step;
+#pragma unroll 1
+    for (int u = threadIdx.x - firstRow * plan.unitThreads; begin + 16 * u < end; u += plan.unitThreads)
     {
-        const int offset = begin + 16 * at.col;
-        const uint8_t* const row = frame.data + static_cast<size_t>(area.y + at.row) * frame.step;
-        uint32_t* const target = raw + at.row * plan.stage.rawPitch + 4 * at.col;
+        const int offset = begin + 16 * u;
+        const uint8_t* row = frame.data + static_cast<size_t>(area.y + firstRow) * frame.step;
+        uint32_t* target = raw + firstRow * plan.stage.rawPitch + 4 * u;
         if (offset + 16 <= rowBytes)
-            __pipeline_memcpy_async(target, row + offset, 16);
-        else if (offset < end)
+        {
+            const uint8_t* source = row + offset;
+#pragma unroll 4
+            for (int r = firstRow; r < rows; r += plan.unitStep, source += step, target += targetStep)
+                __pipeline_memcpy_async(target, source, 16);
+            continue;
+        }
+#pragma unroll 1
+        for (int r = firstRow; r < rows; r += plan.unitStep, row += step, target += targetStep)
 #pragma unroll 1
             for (int k = 0; k < 4; ++k)
                 target[k] = wordAtEdge(row, offset + 4 * k, rowBytes);
@@ -80,10 +108,11 @@ __device__ __forceinline__ void fetchArea(const ImageView& frame, const Rect4& a
     __pipeline_commit();
 }
 
-//! Raw rows to planes of bytes: channels, then the bytes of the sums of their squares, high ones first.
+//! Raw rows to planes of bytes: channels, and the bytes of the sums of their squares, high ones first.
 template <int STRIDE>
 __device__ __forceinline__ void makePlanes(const ImageView& frame, const Rect4& area, const FusedBands& plan,
-                                           const uint32_t* __restrict__ raw, uint32_t* __restrict__ planes)
+                                           const uint32_t* __restrict__ raw, uint32_t* __restrict__ planes,
+                                           uint32_t* __restrict__ squarePlanes)
 {
     constexpr int CHANNELS = STRIDE == 1 ? 1 : 3, SQUARES = STRIDE == 1 ? 2 : 3;
     const bool units = inUnits(frame);
@@ -112,18 +141,19 @@ __device__ __forceinline__ void makePlanes(const ImageView& frame, const Rect4& 
                                             (k % 2 == 0 ? 0x10 : 0x32) | (4 + k) << 8 | (k == 0 ? 5 : 4) << 12);
             squares[k] = dot4(pixel, pixel, 0);
         }
-        uint32_t* const to = planes + at.row * plan.pitch + at.col;
+        const int target = at.row * plan.pitch + at.col;
+        uint32_t* const to = planes + target;
 #pragma unroll
         for (int c = 0; c < CHANNELS; ++c)
             to[c * planeWords] = channels[c];
         const uint32_t first = __byte_perm(squares[0], squares[1], 0x5140);
         const uint32_t second = __byte_perm(squares[2], squares[3], 0x5140);
-        uint32_t* const bytes = to + CHANNELS * planeWords;
+        uint32_t* const bytes = squarePlanes + target;
         if (SQUARES == 3)
             bytes[0] = __byte_perm(__byte_perm(squares[0], squares[1], 0x0062),
                                    __byte_perm(squares[2], squares[3], 0x0062), 0x5410);
-        bytes[(SQUARES - 2) * planeWords] = __byte_perm(first, second, 0x7632);
-        bytes[(SQUARES - 1) * planeWords] = __byte_perm(first, second, 0x5410);
+        bytes[(SQUARES - 2) * plan.squareWords] = __byte_perm(first, second, 0x7632);
+        bytes[(SQUARES - 1) * plan.squareWords] = __byte_perm(first, second, 0x5410);
     }
 }
 
@@ -171,53 +201,68 @@ __device__ __forceinline__ void stageRows(const uint32_t* __restrict__ arena, in
 __device__ __forceinline__ void makeOnes(int width, int chunk, uint32_t (&ones)[2])
 {
     const int lane = threadIdx.x % 32, first = 32 * chunk + 8 * (lane % 4) - lane / 4;
-    ones[0] = ones[1] = 0;
-#pragma unroll
-    for (int k = 0; k < 8; ++k)
-        if (first + k >= 0 && first + k < width)
-            ones[k / 4] |= 1u << (8 * (k % 4));
+    const int before = ::max(-first, 0), end = ::min(::max(width - first, 0), 8); // of eight, before <= 7
+    const uint64_t bytes = (end == 8 ? ~0ull : (1ull << 8 * end) - 1) & ~0ull << 8 * before & 0x0101010101010101;
+    ones[0] = static_cast<uint32_t>(bytes), ones[1] = static_cast<uint32_t>(bytes >> 32);
 }
 
 /** Sums of squares over as many columns as the fragment has, from each of the first columns of each row of the area on: products of their
-bytes with a band of ones, a row of an instruction for each 8 columns. */
+bytes with a band of ones, a row of an instruction for each 8 columns. @param planes of these bytes, as in makePlanes() */
 template <int SQUARES>
-__device__ __forceinline__ void makeLines(const uint32_t* __restrict__ planes, const FusedBands& plan, int cols,
-                                          int rows, int width, uint32_t* __restrict__ lines)
+__device__ __forceinline__ void makeLines(const uint32_t* __restrict__ planes, const FusedBands& plan,
+                                          const LaneBlocks& lane, int rows, int width, uint32_t* lines)
 {
-    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    const int blocks = (cols + 7) / 8, groups = 16 / blocks, chunks = bandChunks(width);
-    const int group0 = g / blocks, group1 = (g + 8) / blocks;
-    const int block0 = g - group0 * blocks, block1 = g + 8 - group1 * blocks;
-    uint32_t ones[2];
-    makeOnes(width, 0, ones);
-    for (int row = threadIdx.x / 32 * groups; row < rows; row += blockDim.x / 32 * groups)
-    {
-        const uint32_t* first = planes + ::min(row + group0, rows - 1) * plan.pitch + 2 * (block0 + t);
-        const uint32_t* second = planes + ::min(row + group1, rows - 1) * plan.pitch + 2 * (block1 + t);
-        uint32_t sums[4] = {};
+    const int chunks = bandChunks(width), t = threadIdx.x % 4, start = static_cast<int>(threadIdx.x / 32) * lane.groups;
+    const int pitch = 8 * lane.blocks, step = static_cast<int>(blockDim.x / 32) * lane.groups, none = 1 << 20;
+    int row[2], from[2], to[2]; // of both halves
 #pragma unroll
-        for (int b = 0; b < SQUARES; ++b, first += plan.planeWords, second += plan.planeWords)
+    for (int half = 0; half < 2; ++half)
+    {
+        row[half] = lane.any(half) ? start + lane.group[half] : none;
+        from[half] = row[half] * plan.pitch + 2 * (lane.block[half] + t);
+        to[half] = row[half] * pitch + 8 * lane.block[half] + 2 * t;
+    }
+#pragma unroll 1
+    for (int chunk = 0; chunk < chunks; ++chunk)
+    {
+        uint32_t ones[2];
+        makeOnes(width, chunk, ones);
+        const uint32_t *first = planes + from[0] + 8 * chunk, *second = planes + from[1] + 8 * chunk;
+        uint32_t *line0 = lines + to[0], *line1 = lines + to[1];
+        const int planeStep = step * plan.pitch, lineStep = step * pitch;
+#pragma unroll 1
+        for (int r = 0; start + r < rows; r += step)
         {
+            const bool any0 = row[0] + r < rows, any1 = row[1] + r < rows;
+            uint32_t bytes[SQUARES][4];
+#pragma unroll
+            for (int b = 0; b < SQUARES; ++b)
+            {
+                const uint32_t *x = first + b * plan.squareWords, *y = second + b * plan.squareWords;
+                const uint32_t picture[4] = {any0 ? x[0] : 0, any1 ? y[0] : 0, any0 ? x[1] : 0, any1 ? y[1] : 0};
+                bytes[b][0] = bytes[b][1] = bytes[b][2] = bytes[b][3] = 0;
+                multiplyAdd(bytes[b], picture, ones);
+            }
+            uint32_t sums[4];
 #pragma unroll
             for (int q = 0; q < 4; ++q)
-                sums[q] <<= 8;
-#pragma unroll 1
-            for (int chunk = 0; chunk < chunks; ++chunk)
             {
-                const uint32_t picture[4] = {first[8 * chunk], second[8 * chunk], first[8 * chunk + 1],
-                                             second[8 * chunk + 1]};
-                if (chunks > 1)
-                    makeOnes(width, chunk, ones);
-                multiplyAdd(sums, picture, ones);
+                sums[q] = (bytes[0][q] << 8) + bytes[1][q];
+                if (SQUARES == 3)
+                    sums[q] = (sums[q] << 8) + bytes[SQUARES - 1][q];
             }
+            const auto store = [chunk](uint32_t* line, uint32_t x, uint32_t y)
+            {
+                uint2* const both = reinterpret_cast<uint2*>(line);
+                const uint2 before = chunk > 0 ? *both : make_uint2(0, 0);
+                *both = make_uint2(before.x + x, before.y + y);
+            };
+            if (any0)
+                store(line0, sums[0], sums[1]);
+            if (any1)
+                store(line1, sums[2], sums[3]);
+            first += planeStep, second += planeStep, line0 += lineStep, line1 += lineStep;
         }
-        const int pitch = 8 * blocks;
-        if (group0 < groups && row + group0 < rows)
-            *reinterpret_cast<uint2*>(lines + (row + group0) * pitch + 8 * block0 + 2 * t) =
-                make_uint2(sums[0], sums[1]);
-        if (group1 < groups && row + group1 < rows)
-            *reinterpret_cast<uint2*>(lines + (row + group1) * pitch + 8 * block1 + 2 * t) =
-                make_uint2(sums[2], sums[3]);
     }
 }
 

@@ -19,7 +19,7 @@ __device__ __forceinline__ void clear(LaneSums& tile)
         tile[j][0] = tile[j][1] = tile[j][2] = tile[j][3] = 0;
 }
 
-/** What a warp multiplies: the lane's words of the picture, of rows of templates, and of a band of ones. Lane (g, t) has pixels
+/** What a warp multiplies: the lane's words of the picture and of rows of templates. Lane (g, t) has pixels
 8t - g .. 8t + 7 - g of a row of a template as its share of a band. */
 struct BandOperands
 {
@@ -28,7 +28,6 @@ struct BandOperands
     int pitch, step; //!< from row to row of the picture, of templates
     int height;
     uint32_t shift; //!< bits from the words of templates to the lane's first pixel
-    uint32_t ones[2];
 };
 
 enum Part
@@ -39,17 +38,22 @@ enum Part
     LAST //!< none left
 };
 
-/** LANE_ROWS rows of the picture, each of which meets as many rows of BANDS bands, and with BOX a band of ones: rows that count for all
-positions go to `common`. @param left END, LAST: rows of the template. */
-template <Part PART, int BANDS, bool BOX>
+//! The operand of a row of the picture, from words of both halves.
+__device__ __forceinline__ void loadRow(const uint32_t* first, const uint32_t* second, uint32_t (&picture)[4])
+{
+    picture[0] = first[0], picture[1] = second[0], picture[2] = first[1], picture[3] = second[1];
+}
+
+/** LANE_ROWS rows of the picture, each of which meets as many rows of BANDS bands. @param left END: rows of the template. */
+template <Part PART, int BANDS>
 __device__ __forceinline__ void addRows(BandOperands& from, int left, uint32_t (&held)[BANDS][LANE_ROWS][2],
-                                        LaneSums& sums0, LaneSums& sums1, LaneSums& sums2, LaneSums& box,
-                                        uint32_t (&common)[4])
+                                        LaneSums& sums0, LaneSums& sums1, LaneSums& sums2)
 {
 #pragma unroll
     for (int i = 0; i < (PART == LAST ? LANE_ROWS - 1 : LANE_ROWS); ++i)
     {
-        const uint32_t picture[4] = {from.first[0], from.second[0], from.first[1], from.second[1]};
+        uint32_t picture[4];
+        loadRow(from.first, from.second, picture);
         from.first += from.pitch, from.second += from.pitch;
 #pragma unroll
         for (int k = 0; k < BANDS; ++k)
@@ -69,41 +73,22 @@ __device__ __forceinline__ void addRows(BandOperands& from, int left, uint32_t (
                 if (!(PART == FIRST && j > i) && !(PART == LAST && j <= i))
                     multiplyAdd(sums[j], picture, held[k][(i - j + LANE_ROWS) % LANE_ROWS]);
         }
-        if (!BOX)
-            continue;
-        if (PART == FIRST ? i == LANE_ROWS - 1 : PART == MIDDLE || (PART == END && i < left))
-            multiplyAdd(common, picture, from.ones);
-        else
-#pragma unroll
-            for (int j = 0; j < LANE_ROWS; ++j)
-                if (PART == FIRST ? j <= i : j > i - left)
-                    multiplyAdd(box[j], picture, from.ones);
     }
 }
 
 //! Adds what a plane of the picture gives.
-template <int BANDS, bool BOX>
-__device__ __forceinline__ void addPlane(BandOperands from, LaneSums& sums0, LaneSums& sums1, LaneSums& sums2,
-                                         LaneSums& box)
+template <int BANDS>
+__device__ __forceinline__ void addPlane(BandOperands from, LaneSums& sums0, LaneSums& sums1, LaneSums& sums2)
 {
-    uint32_t held[BANDS][LANE_ROWS][2], common[4] = {};
-    addRows<FIRST, BANDS, BOX>(from, 0, held, sums0, sums1, sums2, box, common);
+    uint32_t held[BANDS][LANE_ROWS][2];
+    addRows<FIRST>(from, 0, held, sums0, sums1, sums2);
     int left = from.height - LANE_ROWS;
 #pragma unroll 1
     for (; left >= LANE_ROWS; left -= LANE_ROWS)
-        addRows<MIDDLE, BANDS, BOX>(from, 0, held, sums0, sums1, sums2, box, common);
+        addRows<MIDDLE>(from, 0, held, sums0, sums1, sums2);
     if (left > 0)
-    {
-        addRows<END, BANDS, BOX>(from, left, held, sums0, sums1, sums2, box, common);
-        left -= LANE_ROWS;
-    }
-    addRows<LAST, BANDS, BOX>(from, left, held, sums0, sums1, sums2, box, common);
-    if (BOX)
-#pragma unroll
-        for (int j = 0; j < LANE_ROWS; ++j)
-#pragma unroll
-            for (int q = 0; q < 4; ++q)
-                box[j][q] += common[q];
+        addRows<END>(from, left, held, sums0, sums1, sums2);
+    addRows<LAST>(from, 0, held, sums0, sums1, sums2);
 }
 
 //! LaneMoments of a lane's positions. Weighted: q T and the squares of I by their high and low bytes.
@@ -111,10 +96,10 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
 {
     static constexpr bool IMAGE = isCorrelation(METRIC);
     static constexpr int SQUARES = CHANNELS == 1 ? 2 : 3, PLANES = gpu::bandPlanes(CHANNELS, WEIGHTED);
-    LaneSums cross, crossLow, squares, squaresLow, image[CHANNELS];
+    LaneSums cross, crossLow, squares, squaresLow, image[CHANNELS]; //!< image: of weighted ones
 
     __device__ __forceinline__ void sum(const FusedBands& plan, int width, int height, const LanePositions& mine,
-                                        const uint32_t* planes, const uint32_t* templ)
+                                        const uint32_t* planes, const uint32_t* squarePlanes, const uint32_t* templ)
     {
         clear(cross), clear(crossLow), clear(squares), clear(squaresLow);
 #pragma unroll
@@ -129,10 +114,8 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
         const int planeWords = height * from.step;
         templ += 4 + (before >> 2);
 #pragma unroll 1
-        for (int chunk = 0; chunk < chunks; ++chunk, planes += 8, templ += 8)
+        for (int chunk = 0; chunk < chunks; ++chunk, planes += 8, squarePlanes += 8, templ += 8)
         {
-            if (!WEIGHTED)
-                makeOnes(width, chunk, from.ones);
 #pragma unroll
             for (int c = 0; c < CHANNELS; ++c)
             {
@@ -142,12 +125,12 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
                 from.rows[1] = from.rows[0] + planeWords;
                 from.rows[2] = templ + 2 * CHANNELS * planeWords;
                 if (!WEIGHTED)
-                    addPlane<1, IMAGE>(from, cross, cross, cross, image[c]);
+                    addPlane<1>(from, cross, cross, cross);
                 else
-                    addPlane<IMAGE ? 3 : 2, false>(from, cross, crossLow, image[c], cross);
+                    addPlane<IMAGE ? 3 : 2>(from, cross, crossLow, image[c]);
             }
             if (WEIGHTED)
-                sumSquares(plan, mine, planes + CHANNELS * plan.planeWords, templ + 2 * CHANNELS * planeWords, from);
+                sumSquares(plan, mine, squarePlanes, templ + 2 * CHANNELS * planeWords, from);
         }
     }
 
@@ -160,11 +143,11 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
 #pragma unroll
         for (int b = 0; b < SQUARES; ++b)
         {
-            from.first = planes + b * plan.planeWords + mine.at[0];
-            from.second = planes + b * plan.planeWords + mine.at[1];
+            from.first = planes + b * plan.squareWords + mine.at[0];
+            from.second = planes + b * plan.squareWords + mine.at[1];
             from.rows[0] = weights;
             LaneSums& to = b == SQUARES - 1 ? squaresLow : part;
-            addPlane<1, false>(from, to, to, to, to);
+            addPlane<1>(from, to, to, to);
 #pragma unroll
             for (int j = 0; j < LANE_ROWS; ++j)
 #pragma unroll
@@ -204,10 +187,8 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
         }
     }
 
-    //! First and second moment of position q of row j: SSD: S(qIT) and S(qI^2); ZNCC: n and v; without weights less 255 or its
-    //! square.
-    __device__ __forceinline__ void fold(const TemplateSums& templ, int j, int q, uint64_t& product,
-                                         uint64_t& power) const
+    //! S(qIT) and S(qI^2) of position q of row j; without weights less 255.
+    __device__ __forceinline__ void fold(int j, int q, uint64_t& product, uint64_t& power) const
     {
         product = cross[j][q], power = squares[j][q];
         if (WEIGHTED)
@@ -215,19 +196,91 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
             product = (product << 8) + crossLow[j][q];
             power = (power << 8) + squaresLow[j][q];
         }
-        if (!IMAGE)
-            return;
-        uint64_t products = 0, powers = 0;
+    }
+
+    //! From these and S(qI) of each channel to n and v; without weights less 255^2.
+    static __device__ __forceinline__ void correlate(const TemplateSums& templ, const uint32_t (&sums)[CHANNELS],
+                                                     uint64_t& product, uint64_t& power)
+    {
+        const auto plain = [](uint64_t sum) { return static_cast<uint32_t>(sum) / (WEIGHTED ? 1 : 255); };
+        product *= plain(templ.W);
+        uint64_t powers = 0;
 #pragma unroll
         for (int c = 0; c < CHANNELS; ++c)
         {
-            const uint32_t sum = image[c][j][q], of = static_cast<uint32_t>(WEIGHTED ? templ.qT[c] : templ.qT[c] / 255);
-            products += static_cast<uint64_t>(sum) * of;
-            powers += static_cast<uint64_t>(sum) * sum;
+            const uint32_t of = plain(templ.qT[c]);
+            if (WEIGHTED)
+                product -= static_cast<uint64_t>(sums[c]) * of;
+            else // both fit 31 bits: one instruction
+                asm("mad.wide.s32 %0, %1, %2, %0;" : "+l"(product) : "r"(sums[c]), "r"(0 - of));
+            powers += static_cast<uint64_t>(sums[c]) * sums[c];
         }
-        const uint32_t W = static_cast<uint32_t>(WEIGHTED ? templ.W : templ.W / 255);
-        product = W * product - products;
-        power = W * power - powers;
+        power = plain(templ.W) * power - powers;
+    }
+};
+
+/** Without weights, S(I) of each channel for one row of a lane's positions after the other: products with a band of ones,
+less the row above and with the row below for the next. */
+template <int CHANNELS> struct LaneBoxes
+{
+    uint32_t sums[CHANNELS][4];
+    const uint32_t *first, *second; //!< of both halves: the row of the picture
+    uint32_t ones[2];
+    const FusedBands& plan;
+    int width, height;
+
+    __device__ __forceinline__ LaneBoxes(const FusedBands& thePlan, int theWidth, int theHeight,
+                                         const LanePositions& mine, const uint32_t* planes)
+        : sums{},
+          first(planes + mine.at[0]),
+          second(planes + mine.at[1]),
+          plan(thePlan),
+          width(theWidth),
+          height(theHeight)
+    {
+        const int chunks = bandChunks(width);
+#pragma unroll 1
+        for (int chunk = 0; chunk < chunks; ++chunk)
+        {
+            makeOnes(width, chunk, ones);
+            const uint32_t *a = first + 8 * chunk, *b = second + 8 * chunk;
+            int left = height;
+#pragma unroll 1
+            for (; left >= LANE_ROWS; left -= LANE_ROWS)
+#pragma unroll
+                for (int v = 0; v < LANE_ROWS; ++v, a += plan.pitch, b += plan.pitch)
+                    addRow(a, b, ones);
+#pragma unroll 1
+            for (; left > 0; --left, a += plan.pitch, b += plan.pitch)
+                addRow(a, b, ones);
+        }
+    }
+
+    __device__ __forceinline__ void next()
+    {
+        const int chunks = bandChunks(width), below = height * plan.pitch;
+#pragma unroll 1
+        for (int chunk = 0; chunk < chunks; ++chunk)
+        {
+            if (chunks > 1)
+                makeOnes(width, chunk, ones);
+            addRow(first + below + 8 * chunk, second + below + 8 * chunk, ones);
+            const uint32_t less[2] = {255 * ones[0], 255 * ones[1]}; // bytes of -1
+            addRow(first + 8 * chunk, second + 8 * chunk, less);
+        }
+        first += plan.pitch, second += plan.pitch;
+    }
+
+private:
+    __device__ __forceinline__ void addRow(const uint32_t* a, const uint32_t* b, const uint32_t (&factors)[2])
+    {
+#pragma unroll
+        for (int c = 0; c < CHANNELS; ++c, a += plan.planeWords, b += plan.planeWords)
+        {
+            uint32_t picture[4];
+            loadRow(a, b, picture);
+            multiplyAddSigned(sums[c], picture, factors);
+        }
     }
 };
 

@@ -204,12 +204,31 @@ struct FusedBands
     int areaWidth, areaHeight; //!< largest area
     int rows, columns;         //!< words of a row, and rows, that positions read, those behind their window included
     int pitch, planeWords;     //!< of a plane of the picture
+    int squareWords;           //!< of one of its squares: without weights no row behind the area is read there
     StagePlan stage;
+    int unitThreads, unitStep; //!< of 16 bytes of a row: as fetchThreads and fetchStep of words
+    uint32_t unitInverse;
     int blocks;   //!< of 8 columns of positions, at most
     int rawWords; //!< of the raw picture, and later of sums of squares
     int templateWords;
+    int planesAt;       //!< of the channels, behind the raw picture, templates and planes of squares
     size_t sharedBytes; //!< a block
 };
+
+inline void setThreads(FusedBands& plan, int threads)
+{
+    const int units = plan.stage.rawPitch / 4;
+    setThreads(plan.stage, threads);
+    plan.unitThreads = units < threads ? units : threads;
+    plan.unitStep = threads / plan.unitThreads;
+    plan.unitInverse = inverseOf(plan.unitThreads);
+}
+
+//! Words that n and v of all positions of a block take.
+CT_HOST_DEVICE constexpr int bandPartWords(bool weighted, int threads)
+{
+    return (weighted ? 4 : 3) * 4 * FUSED_BAND_ROWS * threads;
+}
 
 struct FusedPlan
 {

@@ -29,6 +29,24 @@ __device__ __forceinline__ void multiplyAdd(uint32_t (&sums)[4], const uint32_t 
 #endif
 }
 
+//! The same where the bytes of b have signs.
+__device__ __forceinline__ void multiplyAddSigned(uint32_t (&sums)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+        for (int k = 0; k < 2; ++k)
+            asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.u8.s8.s32 {%0,%1}, {%2}, {%3}, {%0,%1};"
+                         : "+r"(sums[2 * half]), "+r"(sums[2 * half + 1])
+                         : "r"(a[half + 2 * k]), "r"(b[k]));
+#endif
+}
+
 //! The same for a of 16 x 16 and b of 16 x 8 bytes.
 __device__ __forceinline__ void multiplyAdd(uint32_t (&sums)[4], const uint32_t (&a)[2], uint32_t b)
 {

@@ -22,13 +22,13 @@ const int FUSED_MOMENTS_THREADS = 192, FUSED_MOMENTS_BLOCKS = 2;        // sums 
 const size_t FUSED_SHARED_BYTES = 100 * 1024;                           // two blocks an SM; larger windows go to tiles
 const int FUSED_FEW = 264; // up to so many fragments, two an SM, get more threads each
 
-// The same by matrix instructions, SSD and ZNCC. Against byte sums, us: A 29.3 -> 20.9, ZNCC 60.8 -> 31.1, weighted SSD 96.1 -> 35.2,
-// weighted ZNCC 128 -> 44.5; 21 x 21 BGR in 41 x 41 46.1 -> 18.4, ZNCC 75.6 -> 23.1. Four warps have 33 x 33 positions; eight blocks
-// of three warps fit an SM (SSD, 80 registers), so that A's fragments are resident at once: with seven 26.8 us. ZNCC with 128
-// registers and five blocks 33.2 us, all scores in double precision 56.9 us; bands made ahead in shared memory, and squares
-// multiplied like channels, 26.1 us (SSD), 34.2 us.
+// The same by matrix instructions, SSD and ZNCC. Against byte sums, us: A 29.3 -> 20.5, ZNCC 60.8 -> 27.9, weighted SSD 96.1 -> 35.0,
+// weighted ZNCC 128 -> 45.2; 21 x 21 BGR in 41 x 41 46.1 -> 18.7, ZNCC 75.6 -> 25.0 (2026-11-22). Three of four warps have 33 x 33
+// positions; eight blocks of three warps fit an SM (80 registers), so that A's fragments are resident at once: with seven 26.8 us
+// (SSD). ZNCC with S(I) of all channels in 154 registers, four blocks an SM, 31.7 us, with 128 and five blocks 33.2 us, all scores in
+// double precision 56.9 us; bands made ahead in shared memory, and squares multiplied like channels, 26.1 us (SSD), 34.2 us.
 const int FUSED_BAND_FEW_WARPS = 4, FUSED_BAND_WARPS = 8;
-const int FUSED_BAND_SSD_BLOCKS = 6, FUSED_BAND_ZNCC_BLOCKS = 3, FUSED_BAND_WEIGHTED_BLOCKS = 3; // of four warps
+const int FUSED_BAND_BLOCKS = 6, FUSED_BAND_WEIGHTED_BLOCKS = 3; // of four warps
 
 // Tile kernel: 4 warps of 8 rows x 32 columns of positions, twice: each half of a block sums up half of the fragment's
 // rows, which doubles the warps that hide latency. Moments of weighted sums have no registers for that. B 42.9 -> 31.6 us,

@@ -185,6 +185,7 @@ bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const
     // Neighbouring groups of rows begin half of the banks apart: no conflicts.
     wider.pitch = (ceilDiv(wider.areaWidth, 4) + 3) / 8 * 8 + 4;
     wider.planeWords = wider.rows * wider.pitch + roundUp(std::max(wider.columns - wider.pitch, 0), 4);
+    wider.squareWords = given.weighted ? wider.planeWords : wider.areaHeight * wider.pitch;
     wider.stage.units = 1;                                           // nothing is expanded
     wider.stage.rawPitch = (wider.areaWidth * stride + 30) / 16 * 4; // rows begin up to 15 bytes behind a unit's start
     wider.blocks = std::max(plan.blocks, blocks);
@@ -192,10 +193,13 @@ bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const
         std::max(wider.areaHeight * wider.stage.rawPitch + 8, given.weighted ? 0 : wider.rows * 8 * wider.blocks);
     wider.templateWords =
         std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) * fragment.height * (8 * chunks + 8));
-    const int planes = channels + (channels == 1 ? 2 : 3);
-    const int mapWords = window.width * window.height * (wideValues(given.metric, given.weighted, false) ? 2 : 1) +
-                         (isCorrelation(given.metric) ? 16 * rows * 32 * wider.warps : 0);
-    const int words = wider.rawWords + wider.templateWords + planes * wider.planeWords;
+    // ZNCC keeps n and v where the rest has been, without weights while channels are still read.
+    const int parts = isCorrelation(given.metric) ? gpu::bandPartWords(given.weighted, 32 * wider.warps) : 0;
+    const int mapWords =
+        window.width * window.height * (wideValues(given.metric, given.weighted, false) ? 2 : 1) + parts;
+    wider.planesAt = std::max(wider.rawWords + wider.templateWords + (channels == 1 ? 2 : 3) * wider.squareWords,
+                              given.weighted ? 0 : parts);
+    const int words = wider.planesAt + channels * wider.planeWords;
     wider.sharedBytes =
         std::max(plan.sharedBytes, gpu::FUSED_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(words, mapWords)));
     if (wider.warps > tuning::FUSED_BAND_WARPS ||
@@ -248,7 +252,7 @@ void finishFused(FusedPlan& plan, int count, const MatchCase& given)
     plan.threads = fusedThreads(plan.rows, plan.slots);
     gpu::setThreads(plan.stage, plan.threads);
     if (plan.bands.warps > 0)
-        gpu::setThreads(plan.bands.stage, 32 * plan.bands.warps);
+        gpu::setThreads(plan.bands, 32 * plan.bands.warps);
 }
 
 } // namespace
