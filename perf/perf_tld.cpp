@@ -45,21 +45,25 @@ struct Video
             frames.push_back(world(Rect(at, size)).clone());
             places.push_back(at);
         }
-        boxes = boxesOf([](int) { return 1.; });
+        boxes = boxesOf([&](int) { return objectOf(1.); });
     }
 
-    //! 64 of them, where the picture varies. @param scaleOf of a box
-    template <typename ScaleOf> std::vector<Rect> boxesOf(const ScaleOf& scaleOf) const
+    //! 20 thousand windows in 320 x 240 pixels, 704 thousand in 1920 x 1080.
+    Size objectOf(double scale) const
+    {
+        const int width = frames[0].cols;
+        return Size(cvRound(std::max(48, width / 20) * scale), cvRound(std::max(54, width / 16) * scale));
+    }
+
+    //! 64 of them, where the picture varies. @param sizeOf of a box
+    template <typename SizeOf> std::vector<Rect> boxesOf(const SizeOf& sizeOf) const
     {
         const Size size = frames[0].size();
         std::vector<Rect> all;
         RNG rng(7);
         while (all.size() < 64)
         {
-            // 20 thousand windows of the first one in 320 x 240 pixels, 704 thousand in 1920 x 1080.
-            const double scale = scaleOf(static_cast<int>(all.size()));
-            const Size object(cvRound(std::max(48, size.width / 20) * scale),
-                              cvRound(std::max(54, size.width / 16) * scale));
+            const Size object = sizeOf(static_cast<int>(all.size()));
             const Rect box(
                 Point(rng.uniform(8, size.width - object.width - 8), rng.uniform(8, size.height - object.height - 8)),
                 object);
@@ -78,6 +82,28 @@ struct Video
     std::vector<Point> places; //!< of frames in the world
     std::vector<Rect> boxes;   //!< in the first frame
 };
+
+//! Of an object with the parameters that are the default: doc/tld.md, "Windows".
+int windowsOf(const Size& object, const Size& picture)
+{
+    const auto placesOf = [](int room, int step) { return (100 * room + 49) / std::max(100, 10 * step) + 1; };
+    int count = 0;
+    for (int k = -10; k <= 10; ++k)
+    {
+        const int w = cvRound(object.width * std::pow(1.2, k)), h = cvRound(object.height * std::pow(1.2, k));
+        if (std::min(w, h) >= 24 && w <= picture.width && h <= picture.height)
+            count += placesOf(picture.width - w, std::min(w, h)) * placesOf(picture.height - h, h);
+    }
+    return count;
+}
+//! As tall as it has to be, at least as tall as wide.
+Size objectWith(int windows, int width, const Size& picture)
+{
+    Size object(width, width);
+    while (std::abs(windowsOf(object, picture) - windows) > windows / 50 && object.height < picture.height / 2)
+        ++object.height;
+    return object;
+}
 
 std::string nameOf(Size size, int objects) { return cv::format("tld_%dp_%d", size.height, objects); }
 
@@ -350,8 +376,12 @@ TEST_P(Tld_Cuda, frame)
     {
         const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create();
         cuda::Stream stream;
+        double windows = 0.;
         for (int i = 0; i < objects; ++i)
+        {
             tracker->add(frames[0], boxes[i], stream);
+            windows += windowsOf(boxes[i].size(), size);
+        }
         cuda::GpuMat results, input;
         Mat host;
         int t = 0;
@@ -367,6 +397,7 @@ TEST_P(Tld_Cuda, frame)
         const double us = medianUs([&] { tracker->update(frames[++t % Video::FRAMES], host, stream); }, 0.5);
         PerfRow(nameOf(size, objects), "cuda", "call" + part, us)
             .peer("legacy_TrackerTLD", objects == 1 ? legacyUs(video) : 0.)
+            .set("windows", windows / objects)
             .set("located", countNonZero(host.col(6)));
         if (objects == 1)
             PerfRow(nameOf(size, objects), "cuda", "upload",
@@ -377,7 +408,9 @@ TEST_P(Tld_Cuda, frame)
     for (const int objects : OBJECTS)
         measure(video.boxes, objects, "");
     // Objects of one size share their codes; these do not.
-    measure(video.boxesOf([](int i) { return 1. + 0.01 * i; }), 64, "_of_64_sizes");
+    measure(video.boxesOf([&](int i) { return video.objectOf(1. + 0.01 * i); }), 64, "_of_64_sizes");
+    if (size.height == 1080) // what the target is for
+        measure(video.boxesOf([&](int i) { return objectWith(500000, 96 + i, size); }), 64, "_of_64_sizes_500k");
 }
 
 INSTANTIATE_TEST_CASE_P(Perf, Tld_Cuda, testing::ValuesIn(SIZES));
