@@ -16,8 +16,12 @@ inline size_t posteriorBytes(const Settings& settings, size_t besides)
     const size_t bytes = static_cast<size_t>(leavesOf(settings)) * sizeof(uint16_t);
     return bytes + besides <= detail::sharedBytesOfBlock() && leavesOf(settings) % 8 == 0 ? bytes : 0;
 }
-//! Blocks that share the windows of one object, so that those of all objects fill the device once.
-inline int partsOf(int objects) { return ::max(1, detail::multiprocessors() / ::max(1, objects)); }
+//! Blocks that share the windows of one object: those of all objects fill the device once, or, as objects differ, some times.
+inline int partsOf(int objects)
+{
+    const int rounds = ::max(1, ::min(tuning::MOST_ROUNDS, objects / 16));
+    return ::max(1, rounds * detail::multiprocessors() / ::max(1, objects));
+}
 //! A barrier must follow.
 __device__ __forceinline__ void loadPosteriors(const Settings& settings, const Model& model, uint4* memory)
 {
@@ -26,10 +30,46 @@ __device__ __forceinline__ void loadPosteriors(const Settings& settings, const M
         memory[k] = __ldcg(reinterpret_cast<const uint4*>(model.posteriors) + k);
 }
 
+//! Where windows of a list are: those of a scale follow those of the scale before. In shared memory.
+struct ListPlaces
+{
+    int first[MAX_SCALES], counts[MAX_SCALES];
+    int before[MAX_SCALES + 1]; //!< windows of lower scales; of all scales
+
+    //! Starts and ends with a barrier.
+    __device__ __forceinline__ void load(const Grid& grid, const CodeList& list)
+    {
+        const int s = threadIdx.x, scales = grid.scales;
+        if (s < scales)
+        {
+            first[s] = grid.scale[s].first;
+            counts[s] = static_cast<int>(list.counts[s]);
+        }
+        __syncthreads(); // counts
+        if (s <= scales)
+        {
+            int sum = 0;
+            for (int k = 0; k < s; ++k)
+                sum += counts[k];
+            before[s] = sum;
+        }
+        __syncthreads(); // places
+    }
+    //! Of window k of all. @param scale of a lower k, or 0; becomes that of this one.
+    __device__ __forceinline__ int of(int k, int& scale) const
+    {
+        while (k >= before[scale + 1])
+            ++scale;
+        return first[scale] + k - before[scale];
+    }
+};
+
 //! Codes of a window of a list. @tparam TREES,FEATURES of the settings; 0: known later.
 template <int TREES, int FEATURES> class PackedCodes
 {
 public:
+    static const int MOST = TREES ? TREES : MAX_TREES; //!< trees
+
     __device__ void load(const Settings& settings, const CodeList& list, int at)
     {
         const uint32_t* from = list.codes + at;
@@ -53,7 +93,7 @@ public:
     }
 
 private:
-    static const int MOST = TREES ? TREES : MAX_TREES, WORDS = (MOST + 1) / 2;
+    static const int WORDS = (MOST + 1) / 2;
 
     uint32_t words_[WORDS];
 };

@@ -16,28 +16,31 @@ struct ExampleMemory
     Warp warp;
     uint8_t bits[2 * EXAMPLE_THREADS];
 };
-static_assert(2 * EXAMPLE_THREADS >= ALL_FEATURES, "a thread for every two comparisons");
+static_assert(2 * EXAMPLE_THREADS >= ALL_FEATURES && EXAMPLE_THREADS >= MAX_TREES,
+              "a thread for every two comparisons, and for each tree");
 
-//! Codes of positive example e, by one block: exampleCode() of core.hpp, for all trees, two comparisons a thread.
+/** Codes of positive example e, by EXAMPLE_THREADS of a block: exampleCode() of core.hpp, for all trees, two comparisons a thread.
+All threads of a block call it: there are barriers. @param e may be too large. @param thread of the example. */
 __device__ __forceinline__ void makeExample(const Batch& batch, const ObjectRecord& object, const ObjectState& state,
-                                            int e, ExampleMemory& m)
+                                            int e, int thread, ExampleMemory& m)
 {
     const Settings& settings = batch.settings;
     const Lesson& lesson = object.live->lesson;
+    const bool isOne = e < lesson.examples;
     const int k = e / lesson.near % (lesson.warps + 1), comparisons = settings.trees * settings.features;
     const bool mirror = e / lesson.near > lesson.warps, plain = k == 0;
     const Window win = lesson.windows[e % lesson.near];
-    if (threadIdx.x == 0)
+    if (isOne && thread == 0)
         m.warp = makeWarp(settings, state.number, state.frame, k, lesson.hull, lesson.angle);
-    __syncthreads(); // the warp
     const auto at = [&](int x, int y) { return static_cast<int>(batch.blurred.row(y)[x]); };
-    const int first = 2 * static_cast<int>(threadIdx.x);
-    if (first < comparisons)
+    const int first = 2 * thread;
+    Random random = {};
+    if (isOne && !plain)
+        random = randomOf(settings.seed, state.number, state.frame, FOR_NOISE, noiseIndex(e, 2 * first));
+    __syncthreads(); // the warp
+    if (isOne && first < comparisons)
     {
         const int scale = noiseScale(settings.warpNoise);
-        Random random = {};
-        if (!plain)
-            random = randomOf(settings.seed, state.number, state.frame, FOR_NOISE, noiseIndex(e, 2 * first));
 #pragma unroll
         for (int c = 0; c < 2; ++c)
         {
@@ -57,8 +60,9 @@ __device__ __forceinline__ void makeExample(const Batch& batch, const ObjectReco
         }
     }
     __syncthreads(); // bits
-    for (int t = threadIdx.x; t < settings.trees; t += EXAMPLE_THREADS)
+    if (isOne && thread < settings.trees)
     {
+        const int t = thread;
         int code = 0;
         for (int f = 0; f < settings.features; ++f)
             code = 2 * code + m.bits[t * settings.features + f];
@@ -75,8 +79,9 @@ __device__ __forceinline__ uint32_t leafOf(const ObjectRecord& object, const Set
 //! As the leaf's counts are now: for one thread a leaf, or several that write the same.
 __device__ __forceinline__ void refresh(const Model& model, uint32_t leaf)
 {
-    const Leaf now = {__ldcg(&model.leaves[leaf].positives), __ldcg(&model.leaves[leaf].negatives)};
-    const uint16_t posterior = posteriorOf(now);
+    static_assert(sizeof(Leaf) == sizeof(int2), "both counts in one read");
+    const int2 now = __ldcg(reinterpret_cast<const int2*>(model.leaves) + leaf);
+    const uint16_t posterior = posteriorOf({now.x, now.y});
     model.posteriors[leaf] = posterior;
 }
 
@@ -192,19 +197,19 @@ __device__ __forceinline__ void countNegatives(const Settings& settings, const O
         countNegative(object, model, leaves[t]);
 }
 
-//! True in the last block of a launch; what all others did can be seen then. In all threads.
-__device__ __forceinline__ bool isLastBlock(Live& live, unsigned blocks)
+//! True in the last block of a launch; what all others did can be seen then. In all threads. @param done 0 between launches.
+__device__ __forceinline__ bool isLastBlock(unsigned& done, unsigned blocks)
 {
     __threadfence();
     __syncthreads(); // the fences of all
-    const bool last = threadIdx.x == 0 && atomicInc(&live.blocksDone, blocks - 1) == blocks - 1;
+    const bool last = threadIdx.x == 0 && atomicInc(&done, blocks - 1) == blocks - 1;
     if (!__syncthreads_or(last))
         return false;
     __threadfence();
     return true;
 }
 
-const int TOUCHED_LIST = 1024;
+const int TOUCHED_LIST = 2048;
 struct TouchedMemory
 {
     int count;
@@ -215,26 +220,31 @@ struct TouchedMemory
 __device__ __forceinline__ void refreshTouched(const Settings& settings, const ObjectRecord& object, const Model& model,
                                                TouchedMemory& m)
 {
-    const int words = detail::ceilDiv(leavesOf(settings), 32);
-    for (int first = 0; first < words; first += static_cast<int>(blockDim.x))
+    uint4* const touched = reinterpret_cast<uint4*>(object.touched);
+    const int quads = leafWords(settings) / 4;
+    for (int first = 0; first < quads; first += static_cast<int>(blockDim.x))
     {
         const int k = first + static_cast<int>(threadIdx.x);
-        unsigned bits = k < words ? __ldcg(object.touched + k) : 0;
+        const uint4 quad = k < quads ? __ldcg(touched + k) : make_uint4(0, 0, 0, 0);
+        unsigned words[4] = {quad.x, quad.y, quad.z, quad.w};
+        const int number = __popc(words[0]) + __popc(words[1]) + __popc(words[2]) + __popc(words[3]);
         if (threadIdx.x == 0)
             m.count = 0;
         __syncthreads(); // zero
-        if (bits)
+        if (number > 0)
         {
-            object.touched[k] = 0;
-            int at = atomicAdd(&m.count, __popc(bits));
-            for (; bits; bits &= bits - 1, ++at)
-            {
-                const uint32_t leaf = static_cast<uint32_t>(32 * k + __ffs(bits) - 1);
-                if (at < TOUCHED_LIST)
-                    m.leaves[at] = leaf;
-                else
-                    refresh(model, leaf);
-            }
+            touched[k] = make_uint4(0, 0, 0, 0);
+            int at = atomicAdd(&m.count, number);
+#pragma unroll
+            for (int w = 0; w < 4; ++w)
+                for (unsigned bits = words[w]; bits; bits &= bits - 1, ++at)
+                {
+                    const uint32_t leaf = static_cast<uint32_t>(128 * k + 32 * w + __ffs(bits) - 1);
+                    if (at < TOUCHED_LIST)
+                        m.leaves[at] = leaf;
+                    else
+                        refresh(model, leaf);
+                }
         }
         __syncthreads(); // the list
         for (int i = threadIdx.x; i < ::min(m.count, TOUCHED_LIST); i += static_cast<int>(blockDim.x))

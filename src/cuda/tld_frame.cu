@@ -4,10 +4,10 @@
 // What is made of a frame once: toGray and blur, sumTables, pyramid.
 //
 //   look    a tile a block: gray values, blurred pixels (rows by dp4a, columns by runs in registers), sums over columns
-//           of strips and of groups of strips, and two levels of the pyramid
+//           of strips and of groups of strips
 //   table   a strip a block: sums over all rows above come from groups and strips, those along rows from a scan in the block; each
 //           entry is written once
-//   halve   further levels of the pyramid, a pixel a thread
+//   halve   a level of the pyramid, a pixel a thread; beside the detector
 //
 // Cost for each pixel: 1 byte read (3 or 4 of colour), 2 written; then 1 read, 8 written. Bound by these writes.
 #include "tld_objects.hpp"
@@ -52,35 +52,31 @@ __device__ __forceinline__ uint32_t grayWord(const Batch& batch, const PictureVi
     return word;
 }
 
-//! A tile with its border; its own pixels go to the pyramid too. Several words a thread are on their way at a time.
+//! A tile with its border; its own pixels go to the pyramid too. A thread has words of one column.
 __device__ __forceinline__ void loadTile(const Batch& batch, const PictureView& picture, LookMemory& m, int x0, int y0,
                                          uint8_t* gray)
 {
-    const int AT_ONCE = 6;
+    const int ROWS_AT_ONCE = tuning::LOOK_THREADS / WORDS, RUN = (HIGH + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE; // 12, 7
     const bool aligned = picture.channels == 1 && (reinterpret_cast<size_t>(picture.data) | picture.step) % 4 == 0;
     const bool inside = aligned && x0 >= LEFT && x0 - LEFT + PITCH <= batch.cols;
-    for (int first = threadIdx.x; first < HIGH * WORDS; first += AT_ONCE * tuning::LOOK_THREADS)
+    const int column = static_cast<int>(threadIdx.x) % WORDS, row = static_cast<int>(threadIdx.x) / WORDS;
+    if (row >= ROWS_AT_ONCE)
+        return;
+    const int i = 4 * column - LEFT, x = x0 + i;
+    uint32_t words[RUN];
+#pragma unroll
+    for (int n = 0; n < RUN; ++n)
+        words[n] = grayWord(batch, picture, x, y0 - REACH + ::min(row + n * ROWS_AT_ONCE, HIGH - 1), inside);
+    const bool isOwn = i >= 0 && i < TILE && x < batch.cols;
+#pragma unroll
+    for (int n = 0; n < RUN; ++n)
     {
-        uint32_t words[AT_ONCE];
-#pragma unroll
-        for (int n = 0; n < AT_ONCE; ++n)
-        {
-            const int k = ::min(first + n * tuning::LOOK_THREADS, HIGH * WORDS - 1);
-            words[n] = grayWord(batch, picture, x0 - LEFT + k % WORDS * 4, y0 - REACH + k / WORDS, inside);
-        }
-#pragma unroll
-        for (int n = 0; n < AT_ONCE; ++n)
-        {
-            const int k = first + n * tuning::LOOK_THREADS;
-            if (k >= HIGH * WORDS)
-                continue;
-            m.gray[k] = words[n];
-            const int i = k % WORDS * 4 - LEFT, j = k / WORDS - REACH;
-            if (i < 0 || i >= TILE || j < 0 || j >= TILE || x0 + i >= batch.cols || y0 + j >= batch.rows)
-                continue;
-            // The steps of our own pictures are whole words, and what lies behind a row is never read.
-            *reinterpret_cast<uint32_t*>(gray + static_cast<size_t>(y0 + j) * batch.levels.step[0] + x0 + i) = words[n];
-        }
+        const int j = row + n * ROWS_AT_ONCE, y = y0 - REACH + j;
+        if (j < HIGH)
+            m.gray[j * WORDS + column] = words[n];
+        // The steps of our own pictures are whole words, and what lies behind a row is never read.
+        if (isOwn && j >= REACH && j < REACH + TILE && y < batch.rows)
+            *reinterpret_cast<uint32_t*>(gray + static_cast<size_t>(y) * batch.levels.step[0] + x) = words[n];
     }
 }
 
@@ -190,69 +186,10 @@ __device__ __forceinline__ void sumColumns(const Batch& batch, LookMemory& m, in
     batch.groups[static_cast<size_t>(y0 / TILE) * batch.stripStep + x] = all;
 }
 
-// --- the first two levels of the pyramid -----------------------------------------------------------------------------
-
-//! Level 1 of a tile, with the border that level 2 needs. It lies where row sums of the blur were.
-const int HALF = TILE / 2, HALF_WIDE = HALF + 3;
-struct HalfMemory
-{
-    uint16_t rows[HIGH][HALF_WIDE + 1];
-    uint8_t level[HALF_WIDE][HALF_WIDE + 1];
-};
-static_assert(sizeof(HalfMemory) <= sizeof(LookMemory::rows), "room for level 1");
-
-//! Pixel (i, j) of it is (x0 / 2 - 2 + i, y0 / 2 - 2 + j) of level 1. Ends with a barrier.
-__device__ __forceinline__ void halveTile(const LookMemory& m, HalfMemory& half)
-{
-    const uint8_t* const tile = reinterpret_cast<const uint8_t*>(m.gray);
-    for (int k = threadIdx.x; k < HIGH * HALF_WIDE; k += tuning::LOOK_THREADS)
-    {
-        const int j = k / HALF_WIDE, i = k % HALF_WIDE;
-        const uint8_t* const p = tile + j * PITCH + 2 * i + LEFT - 4;
-        half.rows[j][i] = static_cast<uint16_t>(p[-2] + p[2] + 4 * (p[-1] + p[1]) + 6 * p[0]);
-    }
-    __syncthreads(); // rows
-    for (int k = threadIdx.x; k < HALF_WIDE * HALF_WIDE; k += tuning::LOOK_THREADS)
-    {
-        const int j = k / HALF_WIDE, i = k % HALF_WIDE, y = 2 * j + REACH - 4;
-        half.level[j][i] =
-            static_cast<uint8_t>(halved(half.rows[y - 2][i] + half.rows[y + 2][i] +
-                                        4u * (half.rows[y - 1][i] + half.rows[y + 1][i]) + 6u * half.rows[y][i]));
-    }
-    __syncthreads(); // level 1
-}
-
-__device__ __forceinline__ void storeHalves(const Batch& batch, int slot, const HalfMemory& half, int x0, int y0)
-{
-    const Levels& levels = batch.levels;
-    uint8_t* const first = batch.level(slot, 1);
-    for (int k = threadIdx.x; k < HALF * HALF; k += tuning::LOOK_THREADS)
-    {
-        const int x = x0 / 2 + k % HALF, y = y0 / 2 + k / HALF;
-        if (x < levels.cols[1] && y < levels.rows[1])
-            first[static_cast<size_t>(y) * levels.step[1] + x] = half.level[k / HALF + 2][k % HALF + 2];
-    }
-    const int x = x0 / 4 + static_cast<int>(threadIdx.x) % (HALF / 2),
-              y = y0 / 4 + static_cast<int>(threadIdx.x) / (HALF / 2);
-    if (levels.count < 3 || x >= levels.cols[2] || y >= levels.rows[2])
-        return;
-    unsigned sum = 0;
-#pragma unroll
-    for (int j = -2; j <= 2; ++j)
-    {
-        const uint8_t* const row = half.level[mirrored(2 * y + j, levels.rows[1]) - y0 / 2 + 2];
-        const auto at = [&](int i)
-        { return static_cast<unsigned>(row[mirrored(2 * x + i, levels.cols[1]) - x0 / 2 + 2]); };
-        sum += (at(-2) + at(2) + 4 * (at(-1) + at(1)) + 6 * at(0)) * (j == 0 ? 6u : (j == -1 || j == 1 ? 4u : 1u));
-    }
-    batch.level(slot, 2)[static_cast<size_t>(y) * levels.step[2] + x] = static_cast<uint8_t>(halved(sum));
-}
-static_assert(HALF / 2 * (HALF / 2) == tuning::LOOK_THREADS, "a pixel of level 2 a thread");
-
-//! @param withPyramid its levels 1 and 2 too.
 __global__ void __launch_bounds__(tuning::LOOK_THREADS)
-    lookAt(const __grid_constant__ Batch batch, const PictureView picture, int tilesAcross, bool withPyramid)
+    lookAt(const __grid_constant__ Batch batch, const PictureView picture, int tilesAcross)
 {
+    beginEarly();
     __shared__ LookMemory m;
     const int block = blockIdx.x, x0 = block % tilesAcross * TILE, y0 = block / tilesAcross * TILE;
     const int slot = batch.ring->slot[KEPT_FRAMES];
@@ -268,12 +205,6 @@ __global__ void __launch_bounds__(tuning::LOOK_THREADS)
     __syncthreads(); // row sums
     blurColumns(batch, m, x0, y0);
     sumColumns(batch, m, x0, y0);
-    if (!withPyramid || batch.levels.count < 2)
-        return;
-    __syncthreads(); // row sums were read
-    HalfMemory& half = *reinterpret_cast<HalfMemory*>(m.rows);
-    halveTile(m, half);
-    storeHalves(batch, slot, half, x0, y0);
 }
 
 // --- tables ----------------------------------------------------------------------------------------------------------
@@ -365,6 +296,7 @@ __device__ __forceinline__ void scanTotals(int2* totals, int2* carry)
 //! A thread has two columns of a strip. Few registers, so that all strips are in work at once.
 __global__ void __launch_bounds__(tuning::TABLE_THREADS, 2) table(const __grid_constant__ Batch batch)
 {
+    beginEarly();
     __shared__ int2 totals[ROWS * WARPS], carry[ROWS];
     const int strip = blockIdx.x, y0 = strip * ROWS, rows = ::min(ROWS, batch.rows - y0);
     const uint8_t* const gray =
@@ -397,11 +329,11 @@ __global__ void __launch_bounds__(tuning::TABLE_THREADS, 2) table(const __grid_c
             if (x > batch.cols || r >= rows)
                 continue;
             const size_t at = static_cast<size_t>(y0 + r + 1) * batch.tableStep + x;
-            *reinterpret_cast<int2*>(batch.sums + at) = make_int2(sum, sum + columns.above[0].x);
-            *reinterpret_cast<int2*>(batch.squares + at) = make_int2(square, square + columns.above[0].y);
+            *reinterpret_cast<int4*>(batch.table + at) =
+                make_int4(sum, square, sum + columns.above[0].x, square + columns.above[0].y);
         }
         if (strip == 0 && x <= batch.cols)
-            *reinterpret_cast<int2*>(batch.sums + x) = *reinterpret_cast<int2*>(batch.squares + x) = make_int2(0, 0);
+            *reinterpret_cast<int4*>(batch.table + x) = make_int4(0, 0, 0, 0);
         __syncthreads(); // totals are free again
     }
 }
@@ -431,22 +363,22 @@ __global__ void __launch_bounds__(tuning::HALVE_THREADS)
 
 } // namespace
 
-void look(const Batch& batch, const PictureView& picture, bool withPyramid, detail::StreamHandle stream)
+void look(const Batch& batch, const PictureView& picture, detail::StreamHandle stream)
 {
     const int across = detail::ceilDiv(batch.cols, TILE);
     detail::launch("tld look", lookAt, dim3(static_cast<unsigned>(across) * detail::ceilDiv(batch.rows, TILE)),
-                   dim3(tuning::LOOK_THREADS), 0, stream, batch, picture, across, withPyramid);
+                   dim3(tuning::LOOK_THREADS), 0, stream, batch, picture, across);
 }
 
 void sumTables(const Batch& batch, detail::StreamHandle stream)
 {
-    detail::launch("tld sum tables", table, dim3(detail::ceilDiv(batch.rows, ROWS)), dim3(tuning::TABLE_THREADS), 0,
-                   stream, batch);
+    detail::launchAs(batch.alone, "tld sum tables", table, dim3(detail::ceilDiv(batch.rows, ROWS)),
+                     dim3(tuning::TABLE_THREADS), 0, stream, batch);
 }
 
-void pyramid(const Batch& batch, int age, int first, detail::StreamHandle stream)
+void pyramid(const Batch& batch, int age, detail::StreamHandle stream)
 {
-    for (int l = first; l < batch.levels.count; ++l)
+    for (int l = 1; l < batch.levels.count; ++l)
     {
         const int across = detail::ceilDiv(batch.levels.cols[l], tuning::HALVE_THREADS);
         detail::launch("tld pyramid", halve, dim3(static_cast<unsigned>(across) * batch.levels.rows[l]),

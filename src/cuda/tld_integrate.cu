@@ -3,7 +3,7 @@
 
 // integrate, recheck, and what is to be learned: a block an object.
 //
-// Cost: two patches against all templates, windows near two boxes, 100 detections with each other. Bound by latency: each of
+// Cost: a patch against all templates, windows near a box, 100 detections with each other. Bound by latency: each of
 // these waits for the one before.
 #include "tld_block.hpp"
 #include "../common/launch.hpp"
@@ -15,13 +15,14 @@ namespace {
 struct DecideMemory
 {
     ObjectState state;
+    Tracked tracked;
     Detection detections[MAX_DETECTIONS];
     Detection accepted[MAX_DETECTIONS];
     WindowSums around;
     Cluster clusters[MAX_DETECTIONS];
     uint32_t links[MAX_DETECTIONS][MAX_DETECTIONS / 32];
     int labels[MAX_DETECTIONS], numbers[MAX_DETECTIONS];
-    int acceptedCount, clusterCount;
+    int acceptedCount, clusterCount, learn;
     BlockPatch patch;
     NearSpans near;
     union
@@ -32,27 +33,13 @@ struct DecideMemory
 };
 static_assert(MAX_DETECTIONS <= tuning::THREADS, "a detection a thread");
 
-//! Of a box against all templates; ends with a barrier. Not inlined: it is called twice, and code that runs once a frame has to
-//! come from memory.
-__device__ __noinline__ void compareBox(const Batch& batch, const ObjectRecord& object, const Box& box, DecideMemory& m)
+//! Of a box against all templates; ends with a barrier.
+__device__ __forceinline__ void compareBox(const Batch& batch, const ObjectRecord& object, const Box& box,
+                                           DecideMemory& m)
 {
     makePatch(batch, box, m.patch);
     compareTemplates(object.models[object.live->model], batch.settings, m.state.positives, m.state.negatives,
                      m.patch.pixels, m.patch.stats, m.comparing);
-}
-
-//! Whether a window at the box's place is like the object. In all threads.
-__device__ __forceinline__ bool isSupported(const ObjectRecord& object, DecideMemory& m)
-{
-    makeSpans(m.state.box, m.near);
-    bool supported = false;
-    for (int k = threadIdx.x; k < windowsNear(m.near) && !supported; k += tuning::THREADS)
-    {
-        const NearWindow w = nearWindow(m.near, k);
-        supported =
-            bitOf(object.alike + object.bits.first[w.scale], w.place) && overlap(w.window, m.state.box) > NEAR_OVERLAP;
-    }
-    return __syncthreads_or(supported);
 }
 
 //! Accepted detections, in their order. Ends with a barrier.
@@ -166,9 +153,8 @@ __device__ __forceinline__ void addTo(WindowSums& sums, const Window& window)
 }
 
 //! Ends with a barrier.
-__device__ __forceinline__ void integrateAll(const Batch& batch, const ObjectRecord& object, DecideMemory& m)
+__device__ __forceinline__ void integrateAll(const Batch& batch, bool supported, DecideMemory& m)
 {
-    const bool supported = m.state.alive && isSupported(object, m);
     cluster(m);
     const int i = threadIdx.x;
     if (m.clusterCount > 0 && m.state.alive && i < m.state.detections && isAround(m.detections[i], m.state.box))
@@ -191,27 +177,33 @@ __device__ __forceinline__ bool isSame(const Box& a, const Box& b)
 }
 
 //! After the flow. Ends with a barrier.
-__device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& object, Lesson& lesson, DecideMemory& m)
+__device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& object, DecideMemory& m)
 {
     const bool looked = m.state.alive;
     const Box before = m.state.box;
-    __syncthreads(); // all know the box
     if (looked)
-    {
-        compareBox(batch, object, before, m);
-        if (threadIdx.x == 0)
-            takeSimilarity(m.state, m.comparing.result);
-    }
-    integrateAll(batch, object, m);
+        copyWords(&m.tracked, &object.live->tracked, 1);
+    __syncthreads(); // all know the box; what was compared
+    if (looked && threadIdx.x == 0)
+        takeSimilarity(m.state, m.tracked.similarity);
+    __syncthreads(); // the state
+    integrateAll(batch, looked && m.tracked.supported, m);
     const bool may = mayLearn(m.state);
     const Box after = m.state.box;
     __syncthreads(); // all know
     if (!may)
         return;
     if (!looked || !isSame(before, after))
+    {
         compareBox(batch, object, after, m);
+        if (threadIdx.x == 0)
+        {
+            m.tracked.similarity = m.comparing.result;
+            m.tracked.stats = m.patch.stats;
+        }
+    }
     if (threadIdx.x == 0)
-        lesson.learn = recheck(m.state, m.patch.stats, m.comparing.result, batch.settings);
+        m.learn = recheck(m.state, m.tracked.stats, m.tracked.similarity, batch.settings);
     __syncthreads(); // the lesson
 }
 
@@ -241,11 +233,11 @@ __global__ void __launch_bounds__(tuning::THREADS)
     DecideMemory& m = *reinterpret_cast<DecideMemory*>(memory);
     const ObjectRecord& object = batch.objects[blockIdx.x];
     Live& live = *object.live;
-    Lesson& lesson = live.lesson;
     const int other = 1 - live.current;
     copyWords(&m.state, &live.states[purpose == UPDATING ? other : live.current], 1);
-    copyWords(m.detections, object.detections[other], static_cast<int>(live.counts.detections));
     copyWords(&m.near.grid, object.grid, 1);
+    beginEarly();
+    copyWords(m.detections, object.detections[other], static_cast<int>(live.counts.detections));
     __syncthreads(); // state, detections, grid
     if (threadIdx.x == 0)
     {
@@ -254,32 +246,24 @@ __global__ void __launch_bounds__(tuning::THREADS)
         m.state.accepted = static_cast<int32_t>(live.counts.accepted);
         m.state.detections = static_cast<int32_t>(live.counts.detections);
         m.around = WindowSums();
-        lesson.learn = 0;
+        m.learn = 0;
     }
     __syncthreads(); // numbers
     if (purpose == UPDATING)
-        track(batch, object, lesson, m);
+        track(batch, object, m);
     else if (purpose == LEARNING)
     {
         if (threadIdx.x == 0)
         {
             beginLearning(m.state, box);
-            lesson.learn = 1;
+            m.learn = 1;
         }
         __syncthreads(); // the lesson
     }
     else
         writeTable(batch, object, m, results);
-    if (lesson.learn)
-    {
-        __syncthreads(); // the comparison makes room
-        findNear(m.state.box, batch.settings.updateWindows, m.near, m.ranking);
-        if (threadIdx.x == 0)
-            makeLesson(lesson, m.state.box, m.ranking.windows, m.ranking.count, batch.settings.updateWarps,
-                       batch.settings.updateAngle, batch.settings);
-    }
     copyWords(&live.states[other], &m.state, 1);
-    if (threadIdx.x == 0 && purpose == UPDATING && results)
+    if (threadIdx.x == tuning::THREADS - 1 && purpose == UPDATING && results) // another warp than that of the lesson
     {
         double row[RESULT_COLUMNS];
         resultOf(m.state, batch.settings, row);
@@ -287,12 +271,26 @@ __global__ void __launch_bounds__(tuning::THREADS)
         for (int k = 0; k < RESULT_COLUMNS; ++k)
             results.row(blockIdx.x)[k] = row[k];
     }
+    if (!m.learn)
+    {
+        if (threadIdx.x == 0)
+            live.lesson.learn = 0;
+        return;
+    }
+    findNear(m.state.box, batch.settings.updateWindows, m.near, m.ranking); // with barriers: the comparison makes room
+    if (threadIdx.x == 0)
+    {
+        live.spareIsOld = 1;
+        makeLesson(live.lesson, m.state.box, m.ranking.windows, m.ranking.count, batch.settings.updateWarps,
+                   batch.settings.updateAngle, batch.settings);
+    }
 }
 
 // --- what becomes current --------------------------------------------------------------------------------------------
 
 __global__ void __launch_bounds__(tuning::THREADS) accept(const __grid_constant__ Batch batch, Purpose purpose)
 {
+    beginEarly();
     for (int o = threadIdx.x; o < batch.count; o += tuning::THREADS)
     {
         Live& live = *batch.objects[o].live;
@@ -303,10 +301,10 @@ __global__ void __launch_bounds__(tuning::THREADS) accept(const __grid_constant_
     }
     if (purpose != UPDATING || threadIdx.x != 0)
         return;
-    const int spare = batch.ring->slot[KEPT_FRAMES];
-    for (int age = KEPT_FRAMES; age > 0; --age)
-        batch.ring->slot[age] = batch.ring->slot[age - 1];
-    batch.ring->slot[0] = spare;
+    const Ring old = *batch.ring;
+#pragma unroll
+    for (int age = 0; age < SLOTS; ++age)
+        batch.ring->slot[age] = old.slot[(age + KEPT_FRAMES) % SLOTS];
 }
 
 __global__ void exchange(Ring* ring)
@@ -323,13 +321,14 @@ __global__ void put(Live* live, Box box) { placeAt(live->states[live->current], 
 void decide(const Batch& batch, Purpose purpose, const Window& box, RowsView<double> results,
             detail::StreamHandle stream)
 {
-    detail::launch("tld integrate", conclude, dim3(batch.count), dim3(tuning::THREADS), sizeof(DecideMemory), stream,
-                   batch, purpose, box, results);
+    detail::launchEarly("tld integrate", conclude, dim3(batch.count), dim3(tuning::THREADS), sizeof(DecideMemory),
+                        stream, batch, purpose, box, results);
 }
 
 void commit(const Batch& batch, Purpose purpose, detail::StreamHandle stream)
 {
-    detail::launch("tld commit", accept, dim3(1), dim3(tuning::THREADS), 0, stream, batch, purpose);
+    detail::launchAs(purpose == DETECTING, "tld commit", accept, dim3(1), dim3(tuning::THREADS), 0, stream, batch,
+                     purpose);
 }
 
 void replace(const Batch& batch, detail::StreamHandle stream)

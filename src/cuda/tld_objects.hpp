@@ -12,6 +12,9 @@
 
 #include "tld_tuning.hpp"
 #include "../tld/stages.hpp"
+#ifdef __CUDACC__
+#include "../common/launch.hpp"
+#endif
 #include <vector_types.h>
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
@@ -42,7 +45,7 @@ struct BitLayout
 //! Of the frame in work; zero when it begins.
 struct Counts
 {
-    uint32_t withVariance, passed, detections, accepted, alike;
+    uint32_t withVariance, passed, detections, accepted;
 };
 
 //! What is to be learned from this frame.
@@ -55,16 +58,26 @@ struct Lesson
     Window windows[MAX_NEAR], hull;
 };
 
+//! Of a living box after the flow.
+struct Tracked
+{
+    Similarity similarity;
+    PatchStats stats;
+    int32_t supported;
+};
+
 //! The part of an object that changes.
 struct Live
 {
     ObjectState states[2];
-    int32_t current; //!< of states and detections
-    int32_t model;   //!< the current one
+    int32_t current;    //!< of states and detections
+    int32_t model;      //!< the current one
+    int32_t spareIsOld; //!< the other model lacks what was learned last
     Counts counts;
     FlowTask task;
+    Tracked tracked;
     Lesson lesson;
-    unsigned blocksDone; //!< of a launch whose last block goes on; 0 between launches
+    unsigned blocksDone, copiesDone; //!< of launches whose last block goes on; 0 between launches
     // Of train().
     int32_t trained; //!< 0: flat, or no window fits
     uint32_t worstSum;
@@ -97,10 +110,10 @@ struct ObjectRecord
     // Of the frame in work.
     uint32_t* alike; //!< bits of windows with alikeSum()
     BitLayout bits;
-    uint32_t* alikeList; //!< their places in the code list, in no order
-    uint2* passed;       //!< number and sum of windows that passed, in no order
-    uint8_t* patches;    //!< of detections, PATCH_STRIDE each
-    PatchStats* stats;   //!< of these patches
+    uint32_t* judged;  //!< bits of windows of the code list, by scale: alikeSum()
+    uint2* passed;     //!< number and sum of windows that passed, in no order
+    uint8_t* patches;  //!< of detections, PATCH_STRIDE each
+    PatchStats* stats; //!< of these patches
     Followed* followed;
     uint16_t* codes;   //!< of the positive examples, one a tree
     uint32_t* touched; //!< bits of leaves that were counted in; 0 between launches
@@ -118,11 +131,13 @@ struct Member
     int32_t object, group;
 };
 
-//! Some windows of one scale of a group, with all that kernels need for them: a block has no time to look for it.
+/** TILE_COLS x TILE_ROWS windows of one scale of a group, with all that kernels need for them: a block has no time to look for
+it. */
 struct Tile
 {
     Scale scale;
-    int32_t group, number, first; //!< number: of the scale; first: place in the scale
+    int32_t group, number, index; //!< number: of the scale; index: of the tile in it
+    int32_t x, y;                 //!< the first window's column and row
     int32_t pointCount;
     const int* points; //!< of the scale
     const uint32_t* pairs;
@@ -170,9 +185,10 @@ struct Batch
     size_t slotBytes;
     Ring* ring;
     RowsView<uint8_t> blurred;
-    uint32_t *sums, *squares;
+    // Sums of pixels and of their squares.
+    int2* table; //!< both tables, entry by entry
     size_t tableStep;
-    int2 *strips, *groups; //!< sums over columns of a strip, of a group of strips: pixels, their squares
+    int2 *strips, *groups; //!< over columns of a strip, of a group of strips
     int stripStep;
     const ObjectRecord* objects;
     int count;
@@ -182,6 +198,7 @@ struct Batch
     int groupCount, memberCount, tileCount;
     int mostPoints; //!< of an object
     uint8_t* lists;
+    bool alone; //!< nothing runs beside: large kernels may begin early, as they take nobody's room
 
     CT_HOST_DEVICE uint8_t* level(int slot, int l) const { return slots + slot * slotBytes + levels.offset[l]; }
     //! @param windows of the group's grid.
@@ -192,14 +209,19 @@ struct Batch
                 reinterpret_cast<int64_t*>(words + codeListWords(windows, settings.trees)), windows};
     }
     CT_HOST_DEVICE CodeList codeList(const Group& group) const { return codeList(group.list, group.windows); }
-    CT_HOST_DEVICE SumTable sumTable() const { return {sums, tableStep}; }
-    CT_HOST_DEVICE SumTable squareTable() const { return {squares, tableStep}; }
+    CT_HOST_DEVICE SumTable sumTable() const { return {reinterpret_cast<const uint32_t*>(table), 2 * tableStep, 2}; }
+    CT_HOST_DEVICE SumTable squareTable() const
+    {
+        return {reinterpret_cast<const uint32_t*>(table) + 1, 2 * tableStep, 2};
+    }
 };
 
 const int MAX_POINTS = 2 * ALL_FEATURES;
 //! Room for the points of a scale, which are read four at a time.
 CT_HOST_DEVICE int pointStep(const Settings& s) { return (2 * s.trees * s.features + 3) / 4 * 4; }
 CT_HOST_DEVICE int leavesOf(const Settings& s) { return s.trees << s.features; }
+//! Words of bits of leaves; they are read four at a time.
+CT_HOST_DEVICE int leafWords(const Settings& s) { return (leavesOf(s) + 127) / 128 * 4; }
 CT_HOST_DEVICE int templatesOf(const Settings& s) { return s.maxPositives + s.maxNegatives; }
 //! The most positive examples that there can be.
 CT_HOST_DEVICE int mostExamples(const Settings& s)
@@ -216,16 +238,29 @@ enum Purpose
     LEARNING //!< of one object: a box that the user gives
 };
 
+#ifdef __CUDACC__
+//! What kernels of a frame begin with, so that each is on the device before the one before it ends.
+__device__ __forceinline__ void beginEarly()
+{
+    detail::waitForKernelBefore();
+    detail::letNextKernelBegin();
+}
+#endif
+
 // Beside those of stages.hpp. All are for `batch.count` objects.
 
-//! gray values, blur, sums of strips; and counts begin at 0. Into the spare slot. @param withPyramid levels 1 and 2 too.
-void look(const Batch& batch, const PictureView& picture, bool withPyramid, detail::StreamHandle stream);
-//! Levels from `first` on, of a slot by age; KEPT_FRAMES: the spare one.
-void pyramid(const Batch& batch, int age, int first, detail::StreamHandle stream);
+//! gray values, blur, sums of strips; and counts begin at 0. Into the spare slot.
+void look(const Batch& batch, const PictureView& picture, detail::StreamHandle stream);
+//! Levels from 1 on, of a slot by age; KEPT_FRAMES: the spare one.
+void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
 /** integrate, recheck and what is to be learned. @param results rows by object; table of detections when DETECTING.
 @param box when LEARNING. */
 void decide(const Batch& batch, Purpose purpose, const Window& box, RowsView<double> results,
             detail::StreamHandle stream);
+//! Models that are not current become copies of the current ones; before learn().
+void renewSpares(const Batch& batch, detail::StreamHandle stream);
+//! The part of learn() on templates; they may run side by side.
+void learnTemplates(const Batch& batch, detail::StreamHandle stream);
 //! What was worked out becomes current. @param next the picture is a new frame.
 void commit(const Batch& batch, Purpose purpose, detail::StreamHandle stream);
 //! The picture in the spare slot becomes that of the current frame.

@@ -92,9 +92,9 @@ __global__ void __launch_bounds__(EXAMPLE_THREADS)
     examples(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object)
 {
     __shared__ ExampleMemory m;
-    const int e = blockIdx.x;
-    if (object.live->trained && e < object.live->lesson.examples)
-        makeExample(batch, object, object.live->states[0], e, m);
+    if (object.live->trained)
+        makeExample(batch, object, object.live->states[0], static_cast<int>(blockIdx.x), static_cast<int>(threadIdx.x),
+                    m);
 }
 
 //! Lists this block's windows of a kind.
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
                     [&](uint32_t sum, const uint32_t* leaves)
                     { countNegatives(batch.settings, object, model, sum, leaves); });
     }
-    if (!isLastBlock(live, gridDim.x))
+    if (!isLastBlock(live.blocksDone, gridDim.x))
         return;
     refreshPositives(object, model, batch.settings, k, live.lesson.examples, INIT_CHUNKS);
     refreshTouched(batch.settings, object, model, touched);

@@ -21,11 +21,13 @@ const int HALVE_THREADS = 256;
 // Flow: a warp a point; few warps a block spread the latency of one object over the device.
 const int FLOW_WARPS = 4, MOTION_THREADS = 512;
 
-// Ferns: windows of one scale that a block has. A multiprocessor holds the pixels of so many warps; the registers that this leaves
-// them let 32 reads of a thread be on their way at a time: 45 us. One kernel for variance, codes and posteriors took 116: a block
-// waited for its last warp, with the memory of all.
-const int FERN_WINDOWS = 256, ENCODE_WARPS = 14;
-const size_t ENCODE_BYTES = 45056; //!< of pixels of a block; every device has so much
+//! Windows of one scale whose variance a block looks at. In these tiles lie windows that follow each other in lists: wide tiles save
+//! codes lines of the cache, but few rows make variance read more. 128 x 8: detector 82 us, 32 x 32: 87.
+const int TILE_COLS = 128, TILE_ROWS = 8, VARY_THREADS = 256;
+//! Chunks of 128 windows that a block makes codes of, and warps that share each: 60 KB a block.
+const int ENCODE_CHUNKS = 4, ENCODE_SHARE = 3;
+//! Windows of an object are shared by blocks that fill the device so many times, with 64 objects; with few of them once.
+const int MOST_ROUNDS = 4;
 //! A block has an object's posteriors in shared memory, and goes through a part of the windows: 18 us, 64 objects of one size 600.
 const int LOOK_UP_THREADS = 1024;
 

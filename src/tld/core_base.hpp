@@ -285,9 +285,13 @@ CT_HOST_DEVICE unsigned blurred(unsigned sum) { return (sum + 32768u) >> 16; }
 struct SumTable
 {
     const uint32_t* data;
-    size_t step; //!< entries from row to row
+    size_t step;    //!< entries from row to row
+    int stride = 1; //!< entries from column to column
 
-    CT_HOST_DEVICE uint32_t at(int x, int y) const { return data[static_cast<size_t>(y) * step + x]; }
+    CT_HOST_DEVICE uint32_t at(int x, int y) const
+    {
+        return data[static_cast<size_t>(y) * step + static_cast<size_t>(x) * stride];
+    }
 };
 
 //! Modulo 2^32.

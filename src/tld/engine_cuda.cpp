@@ -35,8 +35,8 @@ public:
         beginTraining(state, box, number, settings_);
         std::unique_ptr<Object> object = memory_.makeObject(call, box.w, box.h, std::move(features), state, settings_);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
-        gpu::look(batch, frame, true, stream);
-        gpu::pyramid(batch, KEPT_FRAMES, 3, stream);
+        gpu::look(batch, frame, stream);
+        gpu::pyramid(batch, KEPT_FRAMES, stream);
         gpu::sumTables(batch, stream);
         train(call, batch, *object);
         const gpu::Live live = liveOf(call, *object);
@@ -61,8 +61,8 @@ public:
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         if (frame)
         {
-            gpu::look(batch, *frame, true, stream);
-            gpu::pyramid(batch, KEPT_FRAMES, 3, stream);
+            gpu::look(batch, *frame, stream);
+            gpu::pyramid(batch, KEPT_FRAMES, stream);
         }
         append(call, std::move(object), frame ? &batch : nullptr);
     }
@@ -78,14 +78,18 @@ public:
         detail::Downloads::Batch downloads(downloads_, call);
         const RowsView<double> rows = downloads.view<double>(results);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
-        gpu::look(batch, frame, true, stream);
+        gpu::look(batch, frame, stream);
         detail::Fork fork(side_, call);
-        gpu::pyramid(batch, KEPT_FRAMES, 3, fork.stream());
+        gpu::pyramid(batch, KEPT_FRAMES, fork.stream());
         gpu::flow(batch, fork.stream());
+        if (settings_.learning)
+            gpu::renewSpares(batch, fork.stream());
         search(batch, stream);
         fork.join();
+        gpu::nearestNeighbours(batch, true, stream);
         gpu::decide(batch, gpu::UPDATING, {}, rows, stream);
-        gpu::learn(batch, stream);
+        if (settings_.learning)
+            learn(batch, call);
         downloads.finish();
         gpu::commit(batch, gpu::UPDATING, stream);
     }
@@ -95,9 +99,11 @@ public:
         const Call call(workspace_, stream);
         detail::Downloads::Batch downloads(downloads_, call);
         const RowsView<double> table = downloads.view<double>(objects);
-        const gpu::Batch batch = memory_.batchOf(call, settings_);
-        gpu::look(batch, frame, false, stream);
+        gpu::Batch batch = memory_.batchOf(call, settings_);
+        batch.alone = true;
+        gpu::look(batch, frame, stream);
         search(batch, stream);
+        gpu::nearestNeighbours(batch, false, stream);
         gpu::decide(batch, gpu::DETECTING, {}, table, stream);
         downloads.finish();
         gpu::commit(batch, gpu::DETECTING, stream);
@@ -107,10 +113,12 @@ public:
     {
         const Call call(workspace_, stream);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
-        gpu::look(batch, frame, false, stream);
+        gpu::look(batch, frame, stream);
+        gpu::renewSpares(batch, stream);
         search(batch, stream);
+        gpu::nearestNeighbours(batch, false, stream);
         gpu::decide(batch, gpu::LEARNING, box, {}, stream);
-        gpu::learn(batch, stream);
+        learn(batch, call);
         gpu::commit(batch, gpu::LEARNING, stream);
     }
 
@@ -192,7 +200,7 @@ public:
             if (history[age].empty())
                 continue;
             copyGray(call, grayOf(ring, age), batch.levels.step[0], history[age].data(), memory_.cols());
-            gpu::pyramid(batch, age, 1, call.stream());
+            gpu::pyramid(batch, age, call.stream());
         }
         call.wait("uploading the last frames");
     }
@@ -218,13 +226,21 @@ private:
         }
     }
 
-    //! The detector, for all objects.
+    //! The detector up to the windows that are to be compared, for all objects.
     static void search(const gpu::Batch& batch, StreamHandle stream)
     {
         gpu::sumTables(batch, stream);
         gpu::ferns(batch, stream);
         gpu::select(batch, stream);
-        gpu::nearestNeighbours(batch, stream);
+    }
+
+    //! What has been decided; templates beside ferns.
+    void learn(const gpu::Batch& batch, const Call& call)
+    {
+        detail::Fork fork(side_, call);
+        gpu::learnTemplates(batch, fork.stream());
+        gpu::learn(batch, call.stream());
+        fork.join();
     }
 
     void train(const Call& call, const gpu::Batch& batch, const Object& object)

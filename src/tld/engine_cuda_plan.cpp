@@ -56,7 +56,7 @@ ObjectPlan planObject(void* block, const Grid& grid, const Settings& s)
     r.modelBytes = bytesOfModel(s);
     r.models[0] = planModel(parts, s);
     r.models[1] = planModel(parts, s);
-    r.touched = parts.take<uint32_t>(wordsOf(gpu::leavesOf(s)));
+    r.touched = parts.take<uint32_t>(gpu::leafWords(s));
     r.detections[0] = parts.take<Detection>(MAX_DETECTIONS);
     r.detections[1] = parts.take<Detection>(MAX_DETECTIONS);
     plan.cleared = parts.bytes();
@@ -67,7 +67,7 @@ ObjectPlan planObject(void* block, const Grid& grid, const Settings& s)
     r.followed = parts.take<Followed>(FLOW_POINTS);
     r.codes = parts.take<uint16_t>(static_cast<size_t>(gpu::mostExamples(s)) * s.trees);
     r.passed = parts.take<uint2>(grid.windows);
-    r.alikeList = parts.take<uint32_t>(grid.windows);
+    r.judged = parts.take<uint32_t>(wordsOf(grid.windows));
     plan.bytes = parts.bytes();
     return plan;
 }
@@ -98,6 +98,7 @@ std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& f
     std::vector<uint8_t> bytes(planObject(nullptr, grid, s).written, 0);
     const gpu::ObjectRecord r = planObject(bytes.data(), grid, s).record;
     r.live->states[0] = r.live->states[1] = state;
+    r.live->spareIsOld = 1;
     std::memcpy(const_cast<Grid*>(r.grid), &grid, sizeof(grid));
     std::copy(features.begin(), features.end(), const_cast<Feature*>(r.features));
     std::copy(all.pairs.begin(), all.pairs.end(), const_cast<uint32_t*>(r.pairs));
@@ -181,8 +182,7 @@ size_t planFrame(void* block, int cols, int rows, const Settings& s, gpu::Batch&
     batch.ring = parts.take<gpu::Ring>(1);
     batch.slots = parts.take<uint8_t>(slotBytes * gpu::SLOTS);
     batch.blurred.data = parts.take<uint8_t>(batch.blurred.step * rows);
-    batch.sums = parts.take<uint32_t>(batch.tableStep * (rows + 1));
-    batch.squares = parts.take<uint32_t>(batch.tableStep * (rows + 1));
+    batch.table = parts.take<int2>(batch.tableStep * (rows + 1));
     batch.strips = parts.take<int2>(static_cast<size_t>(batch.stripStep) * (rows / gpu::tuning::STRIP + 1));
     batch.groups = parts.take<int2>(static_cast<size_t>(batch.stripStep) * (rows / gpu::tuning::TILE + 1));
     return parts.bytes();
@@ -204,8 +204,9 @@ void appendTiles(const Grid& grid, const gpu::ObjectRecord& first, int number, c
         tile.pointCount = first.pointCount;
         tile.list = group.list;
         tile.windows = group.windows;
-        for (; tile.first < tile.scale.nx * tile.scale.ny; tile.first += gpu::tuning::FERN_WINDOWS)
-            tiles.push_back(tile);
+        for (tile.y = 0; tile.y < tile.scale.ny; tile.y += gpu::tuning::TILE_ROWS)
+            for (tile.x = 0; tile.x < tile.scale.nx; tile.x += gpu::tuning::TILE_COLS, ++tile.index)
+                tiles.push_back(tile);
     }
 }
 

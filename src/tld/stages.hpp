@@ -116,7 +116,8 @@ void sumTables(const Batch& batch, detail::StreamHandle stream);
 void flow(const Batch& batch, detail::StreamHandle stream);
 void ferns(const Batch& batch, detail::StreamHandle stream);
 void select(const Batch& batch, detail::StreamHandle stream);
-void nearestNeighbours(const Batch& batch, detail::StreamHandle stream);
+//! @param tracking also the living box, and whether it has support.
+void nearestNeighbours(const Batch& batch, bool tracking, detail::StreamHandle stream);
 void learn(const Batch& batch, detail::StreamHandle stream);
 
 } // namespace gpu
