@@ -237,6 +237,40 @@ TEST(CUDA_CascadeClassifierEx, sumsBesideThresholds)
     EXPECT_GT(candidates, 1000u);
 }
 
+/** Thresholds of nodes that are 0, so near to it that no value comes between, or beyond all values, on pictures in which many values are 0. */
+TEST(CUDA_CascadeClassifierEx, thresholdsNearZero)
+{
+    requireCuda();
+    RNG rng(20251129);
+    const float limits[] = {0.f, FLT_MIN / (1 << 23), FLT_MIN, 1e-30f, 1e-20f, 1e30f, FLT_MAX};
+    size_t candidates = 0;
+    for (int i = 0; i < 40; ++i)
+    {
+        SCOPED_TRACE(i);
+        const Mat picture = randomPicture(rng, Size(rng.uniform(60, 200), rng.uniform(60, 120)), CV_8UC1, 9, 3);
+        OracleCascade c = CascadeGenerator(9001 + i, picture).make();
+        if (i % 2 == 1)
+            c = withTwoNodes(rng, c);
+        for (OracleStage& stage : c.stages)
+        {
+            stage.threshold = -0.5f;
+            for (OracleTree& tree : stage.trees)
+            {
+                for (OracleNode& node : tree.nodes)
+                    node.threshold = limits[rng.uniform(0, 7)] * (rng.uniform(0, 2) ? 1.f : -1.f);
+                for (float& leaf : tree.leaves)
+                    leaf = rng.uniform(0, 3) ? 1.f : -1.f;
+            }
+        }
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
+        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, picture, {1.3, 1, Size(), Size()}));
+        std::vector<Rect> raw;
+        cascade->detectMultiScale(picture, raw, 1.3, 0);
+        candidates += raw.size();
+    }
+    EXPECT_GT(candidates, 1000u);
+}
+
 //! Window and tile, more or less a pixel.
 TEST(CUDA_CascadeClassifierEx, sizes)
 {

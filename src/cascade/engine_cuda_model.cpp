@@ -8,6 +8,7 @@
 
 #include "engine_cuda_plan.hpp"
 #include <algorithm>
+#include <limits>
 
 namespace cv { namespace cuda { namespace cascade {
 
@@ -105,11 +106,19 @@ gpu::Trees treesOf(const Model& model)
     return two && model.kind == HAAR ? gpu::TWO_NODES : gpu::ANY_TREES;
 }
 
-//! Records of a model's nodes, tree by tree, and the leaves in full: left and right.
+//! Records of a model's nodes, tree by tree, and their leaves: left and right.
 template <typename Record> struct PackedNodes
 {
     std::vector<Record> records;
     std::vector<int64_t> leaves;
+    std::vector<int> coarseLeaves;
+
+    void add(const PackedNodes& nodes)
+    {
+        records.insert(records.end(), nodes.records.begin(), nodes.records.end());
+        leaves.insert(leaves.end(), nodes.leaves.begin(), nodes.leaves.end());
+        coarseLeaves.insert(coarseLeaves.end(), nodes.coarseLeaves.begin(), nodes.coarseLeaves.end());
+    }
 };
 
 //! Records of one step.
@@ -120,38 +129,46 @@ struct Records
     const std::vector<std::vector<Part>>& parts; //!< of Haar features
     std::vector<gpu::Term> terms;
 
-    int wordOf(const Corner& corner, bool tilted) const
+    uint32_t wordOf(const Corner& corner, bool tilted) const
     {
-        return shape.place(corner.x, corner.y) + (tilted ? shape.words : 0);
+        return static_cast<uint32_t>(shape.place(corner.x, corner.y) + (tilted ? shape.words : 0));
     }
 
-    void fill(int index, gpu::HaarRecord& record)
+    //! @param negated the feature is, and what is not less goes left.
+    void fill(int index, bool negated, gpu::HaarRecord& record)
     {
         const Node& node = model.nodes[index];
         const bool tilted = model.haar[node.feature].tilted != 0;
-        const std::vector<Part>& cut = parts[node.feature];
-        record.threshold = node.threshold;
+        std::vector<Part> cut = parts[node.feature];
+        for (Part& part : cut)
+            for (Corner& corner : part)
+                corner.weight = negated ? -corner.weight : corner.weight;
+        record.threshold = gpu::scaledThreshold(node.threshold);
+        // v >= t is v > the number before t.
+        if (negated)
+            record.threshold = -std::nextafter(record.threshold, -std::numeric_limits<float>::infinity());
         std::vector<Corner> ordered;
-        const gpu::Form form = cut.size() == 1 ? formOf(cut[0], ordered, record.factor) : gpu::TERMS;
-        record.kind = gpu::kindOf(form, 0);
-        if (form != gpu::TERMS)
-        {
-            for (size_t k = 0; k < ordered.size(); ++k)
-                (k < 8 ? record.offsets[k] : record.kind) += 4 * wordOf(ordered[k], tilted);
-            return;
-        }
-        record.offsets[0] = static_cast<uint32_t>(terms.size());
-        record.offsets[1] = static_cast<uint32_t>(cut.size());
-        for (const Part& part : cut)
-        {
-            terms.push_back(static_cast<gpu::Term>(part.size()));
-            for (const Corner& corner : part)
-                terms.push_back(static_cast<uint32_t>(wordOf(corner, tilted)) | static_cast<uint32_t>(corner.weight)
-                                                                                    << 16);
-        }
+        int factor = 0;
+        const gpu::Form form = cut.size() == 1 ? formOf(cut[0], ordered, factor) : gpu::TERMS;
+        if (form == gpu::TERMS)
+            return addTerms(cut, tilted, record);
+        record.kind = gpu::kindOf(form, factor, form == gpu::NINE ? wordOf(ordered[8], tilted) : 0);
+        for (size_t k = 0; k < ordered.size() && k < 8; ++k)
+            record.corners[k / 2] |= wordOf(ordered[k], tilted) << (16 * (k % 2));
     }
 
-    void fill(int index, gpu::LbpRecord& record)
+    void addTerms(std::vector<Part>& cut, bool tilted, gpu::HaarRecord& record)
+    {
+        record.kind = gpu::kindOf(gpu::TERMS, 0, 0);
+        record.corners[0] = static_cast<uint32_t>(terms.size() / 4);
+        record.corners[1] = static_cast<uint32_t>(cut.size());
+        record.corners[2] = foursOf(cut);
+        for (const Part& part : cut)
+            for (const Corner& corner : part)
+                terms.push_back(wordOf(corner, tilted) | static_cast<uint32_t>(corner.weight) << 16);
+    }
+
+    void fill(int index, bool, gpu::LbpRecord& record)
     {
         const LbpFeature& f = model.lbp[model.nodes[index].feature];
         for (int k = 0; k < 4; ++k)
@@ -162,68 +179,69 @@ struct Records
         record.subset = static_cast<uint32_t>(index) * SUBSET_WORDS;
     }
 
-    //! Links and leaves, which both kinds have.
-    template <typename Record> void link(const Tree& tree, int index, int bits, Record& record, int64_t* leaves)
+    //! A tree of a stage. @param bits that coarse leaves lose.
+    template <typename Record> PackedNodes<Record> nodesOf(const Tree& tree, gpu::Trees trees, int bits)
     {
-        const int children[2] = {model.nodes[index].left, model.nodes[index].right};
-        for (int k = 0; k < 2; ++k)
+        PackedNodes<Record> nodes = {std::vector<Record>(tree.nodes, Record()), {}, {}};
+        for (int n = 0; n < tree.nodes; ++n)
         {
-            leaves[k] = children[k] < 0 ? model.fixedLeaves[~children[k]] : 0;
-            record.leaves[k] = static_cast<int>(leaves[k] >> bits);
-            if (children[k] >= 0)
-                record.links |= static_cast<uint32_t>(children[k] - tree.firstNode) << (8 * (k + 1));
+            const Node& node = model.nodes[tree.firstNode + n];
+            const bool negated = trees == gpu::TWO_NODES && n == 0 && node.left >= 0;
+            Record& record = nodes.records[n];
+            fill(tree.firstNode + n, negated, record);
+            for (int k = 0; k < 2; ++k)
+            {
+                const int child = (k == 0) != negated ? node.left : node.right;
+                const int64_t leaf = child < 0 ? model.fixedLeaves[~child] : 0;
+                nodes.leaves.push_back(leaf);
+                nodes.coarseLeaves.push_back(static_cast<int>(leaf >> bits));
+                if (child >= 0)
+                    record.links |= static_cast<uint32_t>(child - tree.firstNode) << (8 * (k + 1));
+            }
+            record.links |= static_cast<uint32_t>(tree.nodes) << 24;
         }
-        record.links |= static_cast<uint32_t>(tree.nodes) << 24;
+        return nodes;
     }
 
-    //! Gains of a tree, whose sums begin with the last node's right leaf. @return that leaf.
-    template <typename Record> int gain(Record* nodes, int count)
+    //! Gains of a tree of one or two nodes, whose sums begin with the last one's right leaf. @return that leaf.
+    template <typename Record> static int gain(PackedNodes<Record>& tree)
     {
-        const int right = nodes[count - 1].leaves[1];
-        nodes[count - 1].gain = nodes[count - 1].leaves[0] - right;
-        if (count == 2)
-        {
-            const bool onTheRight = (nodes[0].links >> 8 & 0xff) != 0; // the left child is a node
-            nodes[0].gain = nodes[0].leaves[onTheRight ? 1 : 0] - right;
-            nodes[0].kind |= onTheRight ? gpu::LEAF_ON_THE_RIGHT : 0;
-        }
+        const int right = tree.coarseLeaves.back();
+        for (size_t n = 0; n < tree.records.size(); ++n)
+            tree.records[n].gain = tree.coarseLeaves[2 * n] - right;
         return right;
+    }
+
+    //! Where a tree of one or two nodes comes in the order of forms.
+    template <typename Record> static int formsOf(const PackedNodes<Record>& tree)
+    {
+        const gpu::Form root = gpu::formOf(tree.records[0].kind), node = gpu::formOf(tree.records.back().kind);
+        if (tree.records.size() == 1)
+            return root;
+        return root == gpu::TERMS || node == gpu::TERMS ? gpu::FORM_PAIRS : 3 * root + node;
     }
 
     //! Trees of a stage, in the order of their forms where all have as many nodes. @param stage its coarse base and ends are noted.
     template <typename Record>
     void addStage(const Stage& from, gpu::Trees trees, gpu::StageRecord& stage, PackedNodes<Record>& to)
     {
-        struct Packed
-        {
-            std::vector<Record> records;
-            std::vector<int64_t> leaves;
-        };
-        std::vector<Packed> all(from.trees);
+        std::vector<PackedNodes<Record>> all;
         const int bits = lostBits(model, from);
         stage.coarse = coarseOf(from, bits);
         for (int t = 0; t < from.trees; ++t)
         {
-            const Tree& tree = model.trees[from.firstTree + t];
-            all[t] = {std::vector<Record>(tree.nodes, Record()), std::vector<int64_t>(2 * tree.nodes)};
-            for (int n = 0; n < tree.nodes; ++n)
-            {
-                fill(tree.firstNode + n, all[t].records[n]);
-                link(tree, tree.firstNode + n, bits, all[t].records[n], all[t].leaves.data() + 2 * n);
-            }
+            all.push_back(nodesOf<Record>(model.trees[from.firstTree + t], trees, bits));
             if (trees != gpu::ANY_TREES)
-                stage.coarse.base += gain(all[t].records.data(), tree.nodes);
+                stage.coarse.base += gain(all.back());
         }
-        const auto form = [](const Packed& tree)
-        { return gpu::formOf(tree.records[0].kind) * 256 + gpu::formOf(tree.records.back().kind); };
         if (trees != gpu::ANY_TREES)
             std::stable_sort(all.begin(), all.end(),
-                             [&](const Packed& a, const Packed& b) { return form(a) < form(b); });
-        for (const Packed& tree : all)
+                             [](const PackedNodes<Record>& a, const PackedNodes<Record>& b)
+                             { return formsOf(a) < formsOf(b); });
+        for (const PackedNodes<Record>& tree : all)
         {
-            to.records.insert(to.records.end(), tree.records.begin(), tree.records.end());
-            to.leaves.insert(to.leaves.end(), tree.leaves.begin(), tree.leaves.end());
-            for (int end = gpu::formOf(tree.records[0].kind); end < 3; ++end)
+            to.add(tree);
+            for (int end = formsOf(tree); end < gpu::FORM_PAIRS; ++end)
                 ++stage.ends[end];
         }
     }
@@ -234,7 +252,7 @@ struct Records
         PackedNodes<Record> nodes;
         for (size_t s = 0; s < stages.size(); ++s)
         {
-            std::fill(stages[s].ends, stages[s].ends + 3, 0);
+            std::fill(stages[s].ends, stages[s].ends + gpu::FORM_PAIRS, 0);
             addStage(model.stages[s], trees, stages[s], nodes);
         }
         return nodes;
@@ -251,8 +269,9 @@ int endOf(const Model& model, const Stage& stage)
 bool beginEarly(const Model& model, gpu::Early& early)
 {
     early = {};
+    const size_t record = model.kind == HAAR ? sizeof(gpu::HaarRecord) : sizeof(gpu::LbpRecord);
     while (early.stages < std::min(tuning::EARLY_STAGES, static_cast<int>(model.stages.size())) &&
-           endOf(model, model.stages[early.stages]) <= tuning::EARLY_NODES)
+           endOf(model, model.stages[early.stages]) * record <= sizeof(early.records[0]))
         ++early.stages;
     early.dense = std::min(early.stages, model.kind == HAAR ? tuning::DENSE_STAGES_HAAR : tuning::DENSE_STAGES_LBP);
     return early.stages > 0;
@@ -278,12 +297,14 @@ void addRecords(const Model& model, const std::vector<std::vector<Part>>& parts,
     {
         Records records = {model, packed.shapes[i], parts, {}};
         const PackedNodes<Record> all = records.all<Record>(packed.view.form, stages);
-        static_assert(sizeof(Record) == sizeof(packed.early->nodes[0][0]), "records have their room among parameters");
-        std::memcpy(packed.early->nodes[i], all.records.data(), early * sizeof(Record));
+        std::memcpy(packed.early->records[i], all.records.data(), early * sizeof(Record));
         packed.records[i] = packed.blob.add(inQuads(all.records));
         packed.terms[i] = packed.blob.add(records.terms);
         if (i == 0) // the same for both steps
+        {
             packed.fixedLeaves = packed.blob.add(all.leaves);
+            packed.coarseLeaves = packed.blob.add(all.coarseLeaves);
+        }
     }
     std::copy(stages.begin(), stages.begin() + packed.early->stages, packed.early->stage);
 }
@@ -302,7 +323,7 @@ std::vector<gpu::StageRecord> stagesOf(const Model& model)
                           s.shift,
                           s.fixedThreshold,
                           {},
-                          {0, 0, 0},
+                          {},
                           same ? trees[0].nodes : 0,
                           s.threshold,
                           0});
@@ -364,6 +385,7 @@ gpu::ModelView PackedModel::at(const void* device) const
     if (v.pairs)
     {
         v.fixedLeaves = reinterpret_cast<const int64_t*>(base + fixedLeaves);
+        v.coarseLeaves = reinterpret_cast<const int*>(base + coarseLeaves);
         return v;
     }
     v.nodes = reinterpret_cast<const Node*>(base + nodes);

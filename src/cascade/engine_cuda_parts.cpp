@@ -141,6 +141,17 @@ bool canPair(const Model& model, std::vector<std::vector<Part>>& parts)
     return true;
 }
 
+uint32_t foursOf(std::vector<Part>& parts)
+{
+    size_t most = 0;
+    for (const Part& part : parts)
+        most = std::max(most, part.size());
+    const size_t fours = (most + 3) / 4;
+    for (Part& part : parts)
+        part.resize(4 * fours, {0, 0, 0});
+    return static_cast<uint32_t>(fours);
+}
+
 gpu::Form formOf(Part corners, Part& ordered, int& factor)
 {
     const auto add = [&](int weight)
@@ -160,14 +171,12 @@ gpu::Form formOf(Part corners, Part& ordered, int& factor)
         return add(factor) == 4 && add(-2 * factor) == 4 && add(4 * factor) == 1 ? gpu::NINE : gpu::TERMS;
     }
     factor = most;
-    if (most < 2 || add(1) != 2 || add(-1) != 2)
+    if (most < 2 || most > SCHAR_MAX || add(1) != 2 || add(-1) != 2)
         return gpu::TERMS;
     const size_t plus = add(most), minus = add(-most);
     if (plus != minus || !corners.empty())
         return gpu::TERMS;
-    if (plus == 1) // as EIGHT, whose others cancel each other
-        ordered.insert(ordered.end(), 2, ordered[4]);
-    else if (plus == 2)
+    if (plus == 2)
         std::swap(ordered[5], ordered[6]);
     return plus == 1 ? gpu::SIX : plus == 2 ? gpu::EIGHT : gpu::TERMS;
 }

@@ -41,6 +41,9 @@ typedef std::vector<Corner> Part;
 //! Whether windows can go in pairs. @param parts of each Haar feature, whose sums fit 16 bits.
 bool canPair(const Model& model, std::vector<std::vector<Part>>& parts);
 
+//! Makes parts equally long, with corners that count 0 times. @return their length by four.
+uint32_t foursOf(std::vector<Part>& parts);
+
 //! Corners in the order of a form. @return TERMS: none fits.
 gpu::Form formOf(Part corners, Part& ordered, int& factor);
 
@@ -61,7 +64,7 @@ struct PackedModel
     gpu::ModelView at(const void* device) const;
 
     gpu::ModelView view; //!< without the pointers, for which there are places in the blob:
-    size_t stages, trees, records[2], terms[2], fixedLeaves, nodes, leaves, haar, lbp, subsets;
+    size_t stages, trees, records[2], terms[2], fixedLeaves, coarseLeaves, nodes, leaves, haar, lbp, subsets;
     std::unique_ptr<gpu::Early> early; //!< null: not for pairs
 };
 

@@ -106,10 +106,10 @@ enum Form
     SIX,   //!< c0 + c1 - c2 - c3 + factor * (c4 - c5)
     EIGHT, //!< c0 + c1 - c2 - c3 + factor * (c4 - c5 + c6 - c7)
     NINE,  //!< factor * (c0 + c1 + c2 + c3 - 2 * (c4 + c5 + c6 + c7 - 2 * ninth))
-    TERMS, //!< offsets[0]: index of the first term; offsets[1]: parts. A part is a number of terms, and the terms
-    FORMS, //!< any of them; neighbouring threads may have others
-    SAME   //!< any of them, the same in all threads of a warp
+    TERMS, //!< any factors, in parts, each of so many fours of terms: see HaarRecord
+    FORMS  //!< any of them; neighbouring threads may have others
 };
+const int FORM_PAIRS = 9; //!< a root's and a node's, without TERMS
 
 //! What the trees of a model are.
 enum Trees
@@ -122,38 +122,46 @@ enum Trees
 //! A corner as an offset into the tables in words (low 16 bits) and its factor (high 16, signed).
 typedef uint32_t Term;
 
-//! A record's form, the offset of its ninth corner, and whether the leaf of a root of TWO_NODES is on the right.
-CT_HOST_DEVICE uint32_t kindOf(Form form, uint32_t ninth) { return static_cast<uint32_t>(form) << 24 | ninth; }
-const uint32_t LEAF_ON_THE_RIGHT = 1u << 31;
-CT_HOST_DEVICE Form formOf(uint32_t kind) { return static_cast<Form>(kind >> 24 & 0x7f); }
-CT_HOST_DEVICE uint32_t ninthOf(uint32_t kind) { return kind & 0xffffff; }
+//! The factor of a record's form, that form, and the offset of its ninth corner in words.
+CT_HOST_DEVICE uint32_t kindOf(Form form, int factor, uint32_t ninth)
+{
+    return static_cast<uint32_t>(factor) << 24 | static_cast<uint32_t>(form) << 16 | ninth;
+}
+CT_HOST_DEVICE Form formOf(uint32_t kind) { return static_cast<Form>(kind >> 16 & 0xff); }
+CT_HOST_DEVICE int factorOf(uint32_t kind) { return static_cast<int32_t>(kind) >> 24; }
+CT_HOST_DEVICE uint32_t ninthOf(uint32_t kind) { return kind & 0xffff; }
 
 /** A node with a Haar feature for pairs of windows. Gains: stages begin with the sum of the right leaves (of TWO_NODES: of their second node),
-and a node that has a leaf adds how much that leaf is more, if it is a window's leaf. Leaves and gains are coarse. */
+and a node that has a leaf adds how much that leaf is more, if it is a window's leaf. Gains are coarse. The leaf of a root of TWO_NODES is on
+the left: where it is not, the feature is negated. */
 struct HaarRecord
 {
-    uint32_t offsets[8]; //!< of corners, in bytes
-    float threshold;
-    int factor;
-    int gain;       //!< STUMPS, TWO_NODES
-    uint32_t kind;  //!< see kindOf()
-    uint32_t links; //!< a byte each: unused, left and right child within the tree (0: leaf), nodes of the tree
-    int leaves[2];  //!< left, right; 0 where there is a child
-    uint32_t unused;
+    uint32_t corners
+        [4]; //!< offsets of corners in words, two in each. TERMS: index of the first four terms; parts; fours of a part
+    float threshold; //!< see scaledThreshold()
+    int gain;        //!< STUMPS, TWO_NODES
+    uint32_t kind;   //!< see kindOf()
+    uint32_t links;  //!< a byte each: unused, left and right child within the tree (0: leaf), nodes of the tree
 };
 
 struct LbpRecord
 {
     uint32_t rows[4], columns[4]; //!< of points: offsets into the table, in bytes
     uint32_t subset;              //!< index of its first word
-    uint32_t unused;
-    int gain; //!< this and all below: as above, without a form
+    int gain;                     //!< this and all below: as above, without a form
     uint32_t kind, links;
-    int leaves[2];
-    uint32_t unused2;
 };
 
-static_assert(sizeof(HaarRecord) == 64 && sizeof(LbpRecord) == 64, "records are loaded 16 bytes at a time");
+static_assert(sizeof(HaarRecord) == 32 && sizeof(LbpRecord) == 48, "records are loaded 16 bytes at a time");
+
+/** Norms and thresholds for pairs are scaled, so that integers can be taken for numbers as they are: as denormal ones, of a unit of 2^-149. A
+value times a norm is 0 or far above LEAST_THRESHOLD, so that it is on the same side of a threshold that comes closer to 0 than that. */
+const float NORM_SCALE = 0x1p100f, LEAST_THRESHOLD = 0x1p-77f;
+inline float scaledThreshold(float threshold)
+{
+    const bool small = threshold != 0.f && std::fabs(threshold) < LEAST_THRESHOLD;
+    return (small ? std::copysign(LEAST_THRESHOLD, threshold) : threshold) * 0x1p-49f;
+}
 
 /** Sums of a stage in 32 bits: leaves without their last bits, rounded down. Windows with sums from `low` to below low + open may pass or
 not, and the others are known: those from there on pass. */
@@ -173,7 +181,9 @@ struct StageRecord
     int shift;
     int64_t fixedThreshold;
     Coarse coarse;
-    int ends[3];   //!< stumps for pairs come in the order of their forms: where SIX, EIGHT and NINE end
+    /** Trees for pairs come in the order of their forms. STUMPS: where SIX, EIGHT and NINE end. TWO_NODES: where pairs of a root's form and
+    a node's end. */
+    int ends[FORM_PAIRS];
     int nodesEach; //!< of all trees; 0: they differ
     float threshold;
     int unused;
@@ -185,7 +195,7 @@ struct Early
     int stages; //!< that are here
     int dense;  //!< those that all windows of a tile go through, side by side
     StageRecord stage[tuning::EARLY_STAGES];
-    uint4 nodes[2][tuning::EARLY_NODES][4]; //!< by step - 1
+    uint4 records[2][tuning::EARLY_QUADS]; //!< of their nodes, by step - 1
 };
 
 //! Records in device memory: first their first 16 bytes, one after the other, then their next.
@@ -206,7 +216,8 @@ struct ModelView
     const StageRecord* stage;
     const Tree* trees;
     RecordsView records[2];     //!< of nodes, by step - 1
-    const int64_t* fixedLeaves; //!< left and right of each record
+    const int64_t* fixedLeaves; //!< left and right of each record; 0 where there is a child
+    const int* coarseLeaves;    //!< the same for coarse sums
     const Term* terms[2];       //!< by step - 1
     const Node* nodes;
     const float* leaves;

@@ -13,13 +13,14 @@ namespace cv { namespace cuda { namespace cascade { namespace gpu {
 //! A record in registers. @param from its first 16 bytes. @param step to the next 16 bytes.
 template <class Record> __device__ __forceinline__ Record copyRecord(const uint4* from, int step)
 {
+    const int QUADS = sizeof(Record) / sizeof(uint4);
     union
     {
-        uint4 words[4];
+        uint4 words[QUADS];
         Record value;
     } copy;
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < QUADS; ++i)
         copy.words[i] = __ldg(from + i * step);
     return copy.value;
 }
@@ -46,7 +47,7 @@ template <class Pairs, Trees TREES, int U> struct PairSums
     typedef typename Pairs::Record Record;
 
     uint32_t window[U];
-    float norm[2 * U];
+    Norms<U> norms;
     int sum[2 * U];
 
     __device__ __forceinline__ void begin(int base)
@@ -59,42 +60,40 @@ template <class Pairs, Trees TREES, int U> struct PairSums
     template <Form FORM> __device__ __forceinline__ void addStump(const Record& record, const Tables& tables)
     {
         bool left[2 * U];
-        Pairs::template decide<FORM>(record, tables, window, norm, left);
+        Pairs::template decide<FORM>(record, tables, window, norms, left);
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
             addIf(left[u], record.gain, sum[u]);
     }
 
     //! A tree of two nodes. Both are looked at, whatever the root says.
-    template <Form FORM>
+    template <Form ROOT, Form NODE>
     __device__ __forceinline__ void addTwoNodes(const Record& root, const Record& node, const Tables& tables)
     {
-        const bool onTheRight = (root.kind & LEAF_ON_THE_RIGHT) != 0;
         bool leaf[2 * U], left[2 * U];
-        Pairs::template decide<FORM>(root, tables, window, norm, leaf);
+        Pairs::template decide<ROOT>(root, tables, window, norms, leaf);
+        Pairs::template decide<NODE>(node, tables, window, norms, left);
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
         {
-            leaf[u] = leaf[u] != onTheRight;
             addIf(leaf[u], root.gain, sum[u]);
-        }
-        Pairs::template decide<FORM>(node, tables, window, norm, left);
-#pragma unroll
-        for (int u = 0; u < 2 * U; ++u)
             addIf(left[u] && !leaf[u], node.gain, sum[u]);
+        }
     }
 
-    //! A node of a tree. @param at the node where each window is; after a leaf none that is still to come.
-    __device__ __forceinline__ void addNode(const Record& record, const Tables& tables, int n, int (&at)[2 * U])
+    /** A node of a tree. @param index of its record. @param at the node where each window is; after a leaf none that is still to come. */
+    __device__ __forceinline__ void addNode(const Record& record, int index, const Tables& tables, int n,
+                                            int (&at)[2 * U])
     {
+        const int2 leaves = __ldg(reinterpret_cast<const int2*>(tables.leaves) + index);
         bool left[2 * U];
-        Pairs::template decide<FORMS>(record, tables, window, norm, left);
+        Pairs::template decide<FORMS>(record, tables, window, norms, left);
         const int leftChild = record.links >> 8 & 0xff, rightChild = record.links >> 16 & 0xff;
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
             if (at[u] == n)
             {
-                sum[u] += left[u] ? record.leaves[0] : record.leaves[1];
+                sum[u] += left[u] ? leaves.x : leaves.y;
                 at[u] = left[u] ? leftChild : rightChild;
             }
     }
@@ -115,13 +114,33 @@ template <class Pairs, Trees TREES, int U> struct PairSums
             addStump<FORM>(copyEarly(records + t), tables);
     }
 
+    //! Trees of two nodes from `begin` on, in the order of their forms. @param K of the first pair of forms.
+    template <int K>
+    __device__ __forceinline__ void addEarlyTrees(const Record* records, int begin, const StageRecord& stage,
+                                                  const Tables& tables)
+    {
+        const bool known = K < FORM_PAIRS;
+        const Form root = known ? Form(K / 3) : FORMS, node = known ? Form(K % 3) : FORMS;
+        const int end = known ? stage.ends[K % FORM_PAIRS] : stage.trees;
+#pragma unroll 1
+        for (int t = begin; t < end; ++t)
+            addTwoNodes<root, node>(copyEarly(records + 2 * t), copyEarly(records + 2 * t + 1), tables);
+        if constexpr (known)
+            addEarlyTrees<K + 1>(records, end, stage, tables);
+    }
+
+    /** A stage's first record among the kernel's parameters. The sign of a norm is a zero that the compiler does not know: loads by uniform
+    registers go through a cache that is too small (alt: 682 us instead of 661). */
+    __device__ __forceinline__ const Record* firstEarly(const StageRecord& stage, const Record* all) const
+    {
+        return all + (stage.firstNode + (__float_as_uint(norms.norm[0]) >> 31));
+    }
+
     //! With records among the kernel's parameters. All threads of a warp come here together.
     __device__ __forceinline__ void addEarly(const StageRecord& stage, const Record* all, const Tables& tables)
     {
         begin(stage.coarse.base);
-        // The sign of a norm is a zero that the compiler does not know: loads by uniform registers go through a cache that is too
-        // small (alt: 682 us instead of 661).
-        const Record* record = all + (stage.firstNode + (__float_as_uint(norm[0]) >> 31));
+        const Record* record = firstEarly(stage, all);
         const int count = stage.trees;
         if constexpr (TREES == STUMPS && Pairs::NORM)
         {
@@ -132,26 +151,23 @@ template <class Pairs, Trees TREES, int U> struct PairSums
             addEarlyStumps<TERMS>(record, nine, count, tables);
         }
         else if constexpr (TREES == STUMPS)
-            addEarlyStumps<SAME>(record, 0, count, tables);
+            addEarlyStumps<FORMS>(record, 0, count, tables);
         else if constexpr (TREES == TWO_NODES)
-        {
-#pragma unroll 1
-            for (int t = 0; t < count; ++t)
-                addTwoNodes<SAME>(copyEarly(record + 2 * t), copyEarly(record + 2 * t + 1), tables);
-        }
+            addEarlyTrees<0>(record, 0, stage, tables);
         else
         {
             const bool small =
                 stage.nodesEach > 0 && stage.nodesEach <= SMALL_TREE; // some window gets to nearly all nodes
+            int index = stage.firstNode;
 #pragma unroll 1
             for (int t = 0; t < count; ++t)
             {
                 const int nodes = record->links >> 24;
                 int at[2 * U] = {};
 #pragma unroll 1
-                for (int n = 0; n < nodes; ++n, ++record)
+                for (int n = 0; n < nodes; ++n, ++record, ++index)
                     if (small || __any_sync(ALL_LANES, anyAt(at, n)))
-                        addNode(copyEarly(record), tables, n, at);
+                        addNode(copyEarly(record), index, tables, n, at);
             }
         }
     }
@@ -162,17 +178,18 @@ template <class Pairs, Trees TREES, int U> struct PairSums
                                                   int lane, int lanes)
     {
         const int each = stage.nodesEach;
-        Record next = nodeAt(stage.firstNode + lane * each);
-        int n = 0, at[2 * U] = {};
+        int index = stage.firstNode + lane * each, n = 0, at[2 * U] = {};
+        Record next = nodeAt(index);
 #pragma unroll 1
         for (int t = lane; t < stage.trees;)
         {
             const Record record = next;
-            const int node = n, tree = t;
+            const int node = n, tree = t, here = index;
             n = n + 1 < each ? n + 1 : 0;
             t += n == 0 ? lanes : 0;
-            next = nodeAt(stage.firstNode + ::min(t, stage.trees - 1) * each + n);
-            addNode(record, tables, node, at);
+            index = stage.firstNode + ::min(t, stage.trees - 1) * each + n;
+            next = nodeAt(index);
+            addNode(record, here, tables, node, at);
             if (t != tree)
             {
 #pragma unroll
@@ -182,14 +199,14 @@ template <class Pairs, Trees TREES, int U> struct PairSums
         }
     }
 
-    //! Every `lanes`th tree from `lane` on, with records in device memory.
-    __device__ __forceinline__ void addShare(const StageRecord& stage, const RecordsView& records, const Tree* trees,
+    //! Every `lanes`th tree from `lane` on. @param nodeAt a node's record.
+    template <class NodeAt>
+    __device__ __forceinline__ void addShare(const StageRecord& stage, const NodeAt& nodeAt, const Tree* trees,
                                              const Tables& tables, int lane, int lanes)
     {
         begin(lane == 0 ? stage.coarse.base : 0);
         if (lane >= stage.trees)
             return;
-        const auto nodeAt = [&](int node) { return copyRecord<Record>(records.quads + node, records.count); };
         if constexpr (TREES == STUMPS)
         {
             Record next = nodeAt(stage.firstNode + lane);
@@ -210,7 +227,7 @@ template <class Pairs, Trees TREES, int U> struct PairSums
             {
                 const Record root = next, node = nodeAt(stage.firstNode + 2 * t + 1);
                 next = nodeAt(stage.firstNode + 2 * ::min(t + lanes, stage.trees - 1));
-                addTwoNodes<FORMS>(root, node, tables);
+                addTwoNodes<FORMS, FORMS>(root, node, tables);
             }
         }
         else if (stage.nodesEach > 0 && stage.nodesEach <= SMALL_TREE)
@@ -225,7 +242,7 @@ template <class Pairs, Trees TREES, int U> struct PairSums
 #pragma unroll 1
                 for (int n = 0; n < tree.y; ++n)
                     if (anyAt(at, n))
-                        addNode(nodeAt(tree.x + n), tables, n, at);
+                        addNode(nodeAt(tree.x + n), tree.x + n, tables, n, at);
             }
         }
     }
@@ -245,9 +262,11 @@ __device__ __noinline__ FullSums fullShare(const ModelView& model, int shift, in
 {
     const StageRecord& s = model.stage[stage];
     const RecordsView& records = model.records[shift];
-    const Tables tables = {model.terms[shift], model.subsets};
+    const Tables tables = {model.terms[shift], model.subsets, model.coarseLeaves};
     const uint32_t windows[1] = {window};
-    const float norm[2] = {norms.x, norms.y};
+    Norms<1> both;
+    both.set(0, norms.x);
+    both.set(1, norms.y);
     FullSums full = {{0, 0}};
 #pragma unroll 1
     for (int t = lane; t < s.trees; t += lanes)
@@ -261,7 +280,7 @@ __device__ __noinline__ FullSums fullShare(const ModelView& model, int shift, in
                 copyRecord<typename Pairs::Record>(records.quads + tree.x + n, records.count);
             const longlong2 leaves = __ldg(reinterpret_cast<const longlong2*>(model.fixedLeaves) + tree.x + n);
             bool left[2];
-            Pairs::template decide<FORMS>(record, tables, windows, norm, left);
+            Pairs::template decide<FORMS>(record, tables, windows, both, left);
 #pragma unroll
             for (int k = 0; k < 2; ++k)
                 if (at[k] == n)

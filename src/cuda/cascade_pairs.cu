@@ -86,8 +86,7 @@ template <int WORDS> __device__ __forceinline__ void measureContrast(const Tile&
     for (int row = first;; ++row)
     {
         const int64_t contrast = contrastOf(rows.sum, rows.squares, area);
-        const int pair = (row >> 1) << shape.columnBits | column;
-        t.norms[2 * pair + (row & 1)] = contrast >= least ? quickNormOf(contrast) : 0.f;
+        t.norms[row << shape.columnBits | column] = contrast >= least ? quickNormOf(contrast) * NORM_SCALE : 0.f;
         if (row + 1 == last)
             return;
 #pragma unroll 1
@@ -120,24 +119,22 @@ struct Pairs
     //! Records among the parameters.
     template <class Record> __device__ __forceinline__ const Record* earlyNodes() const
     {
-        return reinterpret_cast<const Record*>(early.nodes[shift]);
+        return reinterpret_cast<const Record*>(early.records[shift]);
     }
 
+    // A pair is named by its upper window.
     __device__ __forceinline__ uint32_t windowAt(int pair) const
     {
-        const Shape& shape = tile.shape;
-        const int row = pair >> shape.columnBits, column = pair & (shape.cols - 1);
-        return tile.job.layout.tables + 4 * (2 * row * shape.windowStep() + column);
+        return tile.job.layout.tables + 4 * tile.indexOf(pair);
     }
     __device__ __forceinline__ int bankOf(int pair) const { return windowAt(pair) >> 2 & 31; }
     __device__ __forceinline__ int windowOf(int pair, int lower) const
     {
-        const Shape& shape = tile.shape;
-        return (2 * (pair >> shape.columnBits) + lower) << shape.columnBits | (pair & (shape.cols - 1));
+        return pair + (lower << tile.shape.columnBits);
     }
     __device__ __forceinline__ float2 normsOf(int pair) const
     {
-        return reinterpret_cast<const float2*>(tile.norms)[pair];
+        return {tile.norms[windowOf(pair, 0)], tile.norms[windowOf(pair, 1)]};
     }
     __device__ __forceinline__ void report(int pair, int lower, int64_t sum, const StageRecord& stage) const
     {
@@ -192,7 +189,7 @@ template <bool BANKS, int U>
 __device__ __forceinline__ void listRow(const Pairs& p, int row, const bool (&alive)[2 * U])
 {
     const Tile& t = p.tile;
-    const int lane = threadIdx.x & 31, first = (row << t.shape.columnBits) + lane, bank = p.bankOf(first);
+    const int lane = threadIdx.x & 31, first = (2 * row << t.shape.columnBits) + lane, bank = p.bankOf(first);
 #pragma unroll
     for (int u = 0; u < U; ++u)
     {
@@ -212,43 +209,64 @@ __device__ __forceinline__ void listRow(const Pairs& p, int row, const bool (&al
     }
 }
 
-//! A list with banks in the order in which warps take it: row by row, without the gaps. A lane knows a row.
+/** A list with banks in the order in which warps take it, 32 places at a time: row by row. The first rows, in which most banks have a pair,
+are taken as they are, so that no two pairs share a bank; of those behind them the gaps are left out. All lanes of a warp come here together. */
 struct Rows
 {
-    uint32_t banks; //!< that have a pair in this lane's row
-    int end;        //!< pairs up to the row's end
+    int count; //!< pairs of this lane's bank
+    int full;  //!< rows that are taken as they are
+    int end;   //!< places
 
-    __device__ __forceinline__ Rows() : banks(0), end(0) {}
+    __device__ __forceinline__ Rows() : count(0), full(0), end(0) {}
     //! @param counts of pairs, by banks
-    __device__ __forceinline__ explicit Rows(const int (&counts)[32]) : banks(0)
+    __device__ __forceinline__ explicit Rows(const int (&counts)[32]) : count(counts[threadIdx.x & 31]), full(0), end(0)
     {
-        const int lane = threadIdx.x & 31, count = counts[lane];
-#pragma unroll 8
-        for (int row = 0; row < 32; ++row)
+        int row = 0;
+        for (int pairs = pairsOf(0); pairs > 0; pairs = pairsOf(++row))
         {
-            const uint32_t some = __ballot_sync(ALL_LANES, count > row);
-            banks = lane == row ? some : banks;
+            full += pairs >= tuning::FULL_ROW ? 1 : 0;
+            end += pairs >= tuning::FULL_ROW ? 32 : pairs;
         }
-        end = static_cast<int>(scanWarp(__popc(banks), lane));
     }
-    __device__ __forceinline__ int count() const { return __shfl_sync(ALL_LANES, end, 31); }
-    //! Where pair `index` of the order is in the list. All lanes of a warp come here together.
-    __device__ __forceinline__ int placeOf(int index) const
+    //! Banks that have a pair in a row: never more than in the row before.
+    __device__ __forceinline__ uint32_t banksOf(int row) const { return __ballot_sync(ALL_LANES, count > row); }
+    __device__ __forceinline__ int pairsOf(int row) const { return __popc(banksOf(row)); }
+
+    //! @param first place of 32.
+    __device__ __forceinline__ int pairsAt(int first) const
     {
-        int row = 0, bank = 0;
-#pragma unroll
-        for (int d = 16; d > 0; d /= 2)
-            row += __shfl_sync(ALL_LANES, end, row + d - 1) <= index ? d : 0;
-        const uint32_t some = __shfl_sync(ALL_LANES, banks, row);
-        int left = index - __shfl_sync(ALL_LANES, end, row) + __popc(some); // pairs before it in the row
+        return first < 32 * full ? pairsOf(first / 32) : ::min(end - first, 32);
+    }
+    //! Where this lane's pair is in the list. @param index of that of those at `first`.
+    __device__ __forceinline__ int placeOf(int first, int index) const
+    {
+        int row = first / 32;
+        if (row < full)
+            return 32 * row + bankAt(banksOf(row), index);
+        int before = first + index - 32 * full, place = 0; // pairs before it in the rows from there on
+        for (int r = full; banksOf(r) != 0; ++r)
+        {
+            const uint32_t banks = banksOf(r);
+            const int pairs = __popc(banks);
+            if (before >= 0 && before < pairs)
+                place = 32 * r + bankAt(banks, before);
+            before -= pairs;
+        }
+        return place;
+    }
+
+private:
+    static __device__ __forceinline__ int bankAt(uint32_t banks, int index)
+    {
+        int bank = 0;
 #pragma unroll
         for (int d = 16; d > 0; d /= 2)
         {
-            const int below = __popc(some >> bank & ((1u << d) - 1u));
-            bank += left >= below ? d : 0;
-            left -= left >= below ? below : 0;
+            const int below = __popc(banks >> bank & ((1u << d) - 1u));
+            bank += index >= below ? d : 0;
+            index -= index >= below ? below : 0;
         }
-        return 32 * row + (bank & 31);
+        return bank;
     }
 };
 
@@ -285,7 +303,7 @@ __device__ __forceinline__ void passInFull(const Pairs& p, int stage, int first,
 template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseRow(const Pairs& p, int row)
 {
     const Tile& t = p.tile;
-    const int lane = threadIdx.x & 31, first = row << t.shape.columnBits;
+    const int lane = threadIdx.x & 31, first = 2 * row << t.shape.columnBits;
     PairSums<Kind, TREES, U> sums;
     bool alive[2 * U], any = false;
 #pragma unroll
@@ -299,8 +317,8 @@ template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseR
         {
             const float norm = k == 0 ? norms.x : norms.y;
             const bool has = column < t.cols && 2 * row + k < t.rows; // else norms were not written
-            sums.norm[2 * u + k] = has ? norm : 0.f;
-            alive[2 * u + k] = has && sums.norm[2 * u + k] != 0.f;
+            sums.norms.set(2 * u + k, has ? norm : 0.f);
+            alive[2 * u + k] = has && norm != 0.f;
             any = any || alive[2 * u + k];
         }
     }
@@ -319,7 +337,7 @@ template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseR
         }
         FullSums full[U];
         if (__any_sync(ALL_LANES, open || last))
-            passInFull<Kind, U>(p, s, first, sums.norm, pass, full);
+            passInFull<Kind, U>(p, s, first, sums.norms.norm, pass, full);
         if (s == 0)
             skipInRow<U>(t, row, pass, alive);
         any = false;
@@ -328,15 +346,48 @@ template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseR
         {
             alive[u] = alive[u] && pass[u];
             any = any || alive[u];
-            if (last && alive[u])
-                p.report(first + lane + u / 2 * 32, u & 1, full[u / 2].sum[u & 1], stage);
         }
-        any = any && !last;
+        if (!last)
+            continue;
+        any = false;
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+            if (alive[u])
+                p.report(first + lane + u / 2 * 32, u & 1, full[u / 2].sum[u & 1], stage);
     }
     for (int k = 0; k < 2 && s == 0 && lane == 0; ++k) // no window has contrast
         noteFails(t, 2 * row + k, 0);
     if (__any_sync(ALL_LANES, any))
         listRow<Kind::BANKS, U>(p, row, alive);
+}
+
+//! Coarse sums of a stage, of a pair that `lanes` lanes share. All lanes of a warp come here together. @return what they tell.
+template <class Kind, Trees TREES>
+__device__ __forceinline__ Coarse addCoarse(const Pairs& p, int s, int lane, int lanes, PairSums<Kind, TREES, 1>& sums)
+{
+    typedef typename Kind::Record Record;
+    const ModelView& model = p.tile.job.model;
+    if (lanes == 1 && s < p.early.stages)
+    {
+        sums.addEarly(p.early.stage[s], p.template earlyNodes<Record>(), p.tables);
+        return p.early.stage[s].coarse;
+    }
+    const StageRecord stage = model.stage[s];
+    if (TREES == STUMPS && Kind::NORM && lanes <= tuning::EARLY_LANES && s < p.early.stages)
+    {
+        const auto nodeAt = [&](int node) { return copyEarly(p.template earlyNodes<Record>() + node); };
+        sums.addShare(stage, nodeAt, model.trees, p.tables, lane, lanes);
+    }
+    else
+    {
+        const RecordsView& records = model.records[p.shift];
+        const auto nodeAt = [&](int node) { return copyRecord<Record>(records.quads + node, records.count); };
+        sums.addShare(stage, nodeAt, model.trees, p.tables, lane, lanes);
+    }
+    for (int d = lanes / 2; d > 0; d /= 2)
+        for (int k = 0; k < 2; ++k)
+            sums.sum[k] += __shfl_xor_sync(ALL_LANES, sums.sum[k], d);
+    return stage.coarse;
 }
 
 /** Up to 32 pairs of this warp, in `list`, through all stages from `first` on. Pairs that are left are put to the front of the list
@@ -355,23 +406,9 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
         PairSums<Kind, TREES, 1> sums;
         sums.window[0] = p.windowAt(pair);
         const float2 norms = Kind::NORM ? p.normsOf(pair) : float2{1.f, 1.f};
-        sums.norm[0] = norms.x;
-        sums.norm[1] = norms.y;
-        Coarse coarse;
-        if (lanes == 1 && s < p.early.stages)
-        {
-            coarse = p.early.stage[s].coarse;
-            sums.addEarly(p.early.stage[s], p.template earlyNodes<typename Kind::Record>(), p.tables);
-        }
-        else
-        {
-            const StageRecord stage = model.stage[s];
-            coarse = stage.coarse;
-            sums.addShare(stage, model.records[p.shift], model.trees, p.tables, lane, lanes);
-            for (int d = lanes / 2; d > 0; d /= 2)
-                for (int k = 0; k < 2; ++k)
-                    sums.sum[k] += __shfl_xor_sync(ALL_LANES, sums.sum[k], d);
-        }
+        sums.norms.set(0, norms.x);
+        sums.norms.set(1, norms.y);
+        const Coarse coarse = addCoarse(p, s, lane, lanes, sums);
         bool pass[2] = {coarse.passes(sums.sum[0]), coarse.passes(sums.sum[1])};
         const bool open = coarse.isOpen(sums.sum[0]) || coarse.isOpen(sums.sum[1]);
         const bool last = s == stages - 1, mine = lane == 0 && slot < count;
@@ -385,11 +422,10 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
         uint32_t left = 0;
         for (int k = 0; k < 2; ++k)
             if (mine && (entry >> (14 + k) & 1) && pass[k])
-            {
                 left |= 1u << (14 + k);
-                if (last)
-                    p.report(pair, k, full.sum[k], model.stage[s]);
-            }
+        for (int k = 0; k < 2 && last; ++k)
+            if (left >> (14 + k) & 1)
+                p.report(pair, k, full.sum[k], model.stage[s]);
         const uint32_t some = __ballot_sync(ALL_LANES, left != 0);
         __syncwarp(); // all have read the list
         if (left != 0)
@@ -404,18 +440,18 @@ template <class Kind, Trees TREES> __device__ __forceinline__ void sparseStages(
     const Tile& t = p.tile;
     const int lane = threadIdx.x & 31;
     const Rows rows = Kind::BANKS ? Rows(t.shared.banks) : Rows();
-    const int count = Kind::BANKS ? rows.count() : t.shared.counts[0];
+    const int end = Kind::BANKS ? rows.end : t.shared.counts[0];
     volatile uint16_t* const own = t.listOf(1) + (threadIdx.x & ~31); // of this warp
     for (;;)
     {
         int first = 0;
         if (lane == 0)
-            first = atomicAdd(&t.shared.counts[1], tuning::SPARSE_PAIRS);
+            first = atomicAdd(&t.shared.counts[1], 32);
         first = __shfl_sync(ALL_LANES, first, 0);
-        if (first >= count)
+        if (first >= end)
             return;
-        const int taken = ::min(count - first, tuning::SPARSE_PAIRS), index = first + ::min(lane, taken - 1);
-        own[lane] = t.lists[Kind::BANKS ? rows.placeOf(index) : index];
+        const int taken = Kind::BANKS ? rows.pairsAt(first) : ::min(end - first, 32), index = ::min(lane, taken - 1);
+        own[lane] = t.lists[Kind::BANKS ? rows.placeOf(first, index) : first + index];
         __syncwarp(); // the list
         sparsePairs<Kind, TREES>(p, p.early.dense, own, taken);
     }
@@ -436,7 +472,7 @@ __device__ __forceinline__ void classifyTile(const Tile& t, const Early& early, 
     if (Kind::NORM && model.tilted)
         makeTilted<true>(t.shape, t.patch);
     __syncthreads(); // tables and norms; the patch is spent
-    const Pairs p = {t, early, shift, {model.terms[shift], model.subsets}};
+    const Pairs p = {t, early, shift, {model.terms[shift], model.subsets, model.coarseLeaves}};
     // Loops and branches depend on parameters and votes alone, so that warps stay together.
     for (int first = 0; 2 * first < t.shape.rows; first += WARPS)
         if (t.shape.cols == 64)

@@ -22,11 +22,46 @@ __device__ __forceinline__ uint32_t sharedWord(uint32_t offset)
     return *reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(dynamicMemory) + offset);
 }
 
+//! The same for some threads, 0 for the others, without a branch.
+__device__ __forceinline__ uint32_t sharedWordIf(bool condition, uint32_t offset)
+{
+    uint32_t word = 0;
+#ifdef __CUDA_ARCH__
+    const uint32_t at = static_cast<uint32_t>(__cvta_generic_to_shared(dynamicMemory)) + offset;
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; @p ld.shared.u32 %0, [%2]; }"
+                 : "+r"(word)
+                 : "r"(static_cast<int>(condition)), "r"(at));
+#else
+    (void)condition, (void)offset;
+#endif
+    return word;
+}
+
+//! Corner k of those whose offsets in words are two in each of `corners`.
+__device__ __forceinline__ uint32_t cornerAt(const uint32_t* corners, int k, uint32_t window)
+{
+    return __dp2a_lo(corners[k / 2], k % 2 ? 0x0400u : 0x0004u, window);
+}
+
 //! What a model's features are evaluated with, beside their records.
 struct Tables
 {
     const Term* terms;
     const uint32_t* subsets;
+    const int* leaves; //!< coarse, left and right of each record
+};
+
+//! Norms of U pairs: the upper and lower windows in turn.
+template <int U> struct Norms
+{
+    float norm[2 * U];   //!< times NORM_SCALE
+    float middle[2 * U]; //!< what 2^15 is, times norm, below 0
+
+    __device__ __forceinline__ void set(int window, float value)
+    {
+        norm[window] = value;
+        middle[window] = value * -0x1p-134f;
+    }
 };
 
 struct HaarPairs
@@ -37,105 +72,123 @@ struct HaarPairs
 
     //! Values of both windows, between -2^15 and 2^15, plus 2^15.
     static const uint32_t MIDDLE = 0x80008000u;
-    //! The upper or lower window's value from such a sum, exact.
-    static __device__ __forceinline__ float valueOf(uint32_t sum, bool lower)
+    static __device__ __forceinline__ uint32_t valueOf(uint32_t sum, bool lower)
     {
-        // The bits of 2^23 plus a number below 2^16.
-        const uint32_t bits = lower ? __byte_perm(sum, 0x4b000000u, 0x7432) : __byte_perm(sum, 0x4b000000u, 0x7410);
-        return __uint_as_float(bits) - (8388608.f + 32768.f);
+        return lower ? sum >> 16 : sum & 0xffffu;
+    }
+
+    /** haarGoesLeft() of values in such sums, rounded once as there: the integer is a denormal number as it is, and 2^15 times the norm is
+    exact. */
+    template <int U>
+    static __device__ __forceinline__ void compare(const Record& r, const uint32_t (&sum)[U], const Norms<U>& norms,
+                                                   bool (&left)[2 * U])
+    {
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+            left[u] =
+                __fmaf_rn(__uint_as_float(valueOf(sum[u / 2], u & 1)), norms.norm[u], norms.middle[u]) < r.threshold;
     }
 
     template <int U>
-    static __device__ __forceinline__ void addTerms(const Record& r, const Tables& tables, const uint32_t (&window)[U],
-                                                    float (&value)[2 * U])
+    static __device__ __forceinline__ void decideTerms(const Record& r, const Tables& tables,
+                                                       const uint32_t (&window)[U], const Norms<U>& norms,
+                                                       bool (&left)[2 * U])
     {
-        const Term* term = tables.terms + r.offsets[0];
+        const uint4* four = reinterpret_cast<const uint4*>(tables.terms) + r.corners[0];
+        const int parts = static_cast<int>(r.corners[1]), fours = static_cast<int>(r.corners[2]);
+        int value[2 * U];
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
-            value[u] = 0.f;
+            value[u] = -parts << 15;
 #pragma unroll 1
-        for (uint32_t part = 0; part < r.offsets[1]; ++part)
+        for (int part = 0; part < parts; ++part)
         {
             uint32_t sum[U];
 #pragma unroll
             for (int u = 0; u < U; ++u)
                 sum[u] = MIDDLE;
 #pragma unroll 1
-            for (uint32_t left = __ldg(term++); left > 0; --left)
+            for (int i = 0; i < fours; ++i)
             {
-                const Term corner = __ldg(term++);
-                const uint32_t offset = (corner & 0xffff) * 4, factor = static_cast<int32_t>(corner) >> 16;
+                const uint4 terms = __ldg(four++);
+                const Term term[4] = {terms.x, terms.y, terms.z, terms.w};
 #pragma unroll
-                for (int u = 0; u < U; ++u)
-                    sum[u] += factor * sharedWord(window[u] + offset);
+                for (int k = 0; k < 4; ++k)
+                {
+                    const uint32_t factor = static_cast<int32_t>(term[k]) >> 16;
+#pragma unroll
+                    for (int u = 0; u < U; ++u)
+                        sum[u] += factor * sharedWord(cornerAt(term + k, 0, window[u]));
+                }
             }
 #pragma unroll
-            for (int u = 0; u < U; ++u)
-            {
-                value[2 * u] += valueOf(sum[u], false);
-                value[2 * u + 1] += valueOf(sum[u], true);
-            }
+            for (int u = 0; u < 2 * U; ++u)
+                value[u] += static_cast<int>(valueOf(sum[u / 2], u & 1));
         }
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+            left[u] = static_cast<float>(value[u]) * 0x1p-149f * norms.norm[u] < r.threshold;
     }
 
-    //! Sums in one of the forms. Records of SIX may be taken for EIGHT.
+    //! Sums in one of the forms. FORMS: whatever the record says, without branches; not for TERMS.
     template <Form FORM, int U>
-    static __device__ __forceinline__ void addForm(const Record& r, const uint32_t (&window)[U], float (&value)[2 * U])
+    static __device__ __forceinline__ void addForm(const Record& r, const uint32_t (&window)[U], uint32_t (&sum)[U])
     {
-        uint32_t c[U][9];
-        const auto load = [&](int k, uint32_t offset)
+        const Form form = FORM == FORMS ? formOf(r.kind) : FORM;
+        const uint32_t factor = factorOf(r.kind);
+        uint32_t c[U][9] = {};
+        const auto load = [&](int k, uint32_t offset, bool condition)
         {
 #pragma unroll
             for (int u = 0; u < U; ++u)
-                c[u][k] = sharedWord(window[u] + offset);
+            {
+                const uint32_t at = offset + (window[u] - window[0]);
+                if (FORM == FORMS && k >= 6)
+                    c[u][k] = sharedWordIf(condition, at);
+                else if (condition)
+                    c[u][k] = sharedWord(at);
+            }
         };
 #pragma unroll
         for (int k = 0; k < 8; ++k)
-            if (FORM != SIX || k < 6)
-                load(k, r.offsets[k]);
-        if (FORM == NINE)
-            load(8, ninthOf(r.kind));
+            load(k, cornerAt(r.corners, k, window[0]), k < 6 || form != SIX);
+        load(8, cornerAt(&r.kind, 0, window[0]), form == NINE);
 #pragma unroll
         for (int u = 0; u < U; ++u)
         {
-            uint32_t sum;
-            if (FORM == NINE)
-                sum = MIDDLE + r.factor * (c[u][0] + c[u][1] + c[u][2] + c[u][3] -
-                                           2 * (c[u][4] + c[u][5] + c[u][6] + c[u][7] - 2 * c[u][8]));
-            else
-                sum = (MIDDLE + c[u][0] + c[u][1] - c[u][2] - c[u][3]) +
-                      r.factor * (FORM == SIX ? c[u][4] - c[u][5] : c[u][4] - c[u][5] + c[u][6] - c[u][7]);
-            value[2 * u] = valueOf(sum, false);
-            value[2 * u + 1] = valueOf(sum, true);
+            const uint32_t eight =
+                (MIDDLE + c[u][0] + c[u][1] - c[u][2] - c[u][3]) + factor * (c[u][4] - c[u][5] + c[u][6] - c[u][7]);
+            const uint32_t nine = MIDDLE + factor * (c[u][0] + c[u][1] + c[u][2] + c[u][3] -
+                                                     2 * (c[u][4] + c[u][5] + c[u][6] + c[u][7] - 2 * c[u][8]));
+            sum[u] = form == NINE ? nine : eight;
         }
     }
+    template <Form FORM, int U>
+    static __device__ __forceinline__ void decideForm(const Record& r, const uint32_t (&window)[U],
+                                                      const Norms<U>& norms, bool (&left)[2 * U])
+    {
+        uint32_t sum[U];
+        addForm<FORM>(r, window, sum);
+        compare(r, sum, norms, left);
+    }
 
-    /** @param FORM that of the record; FORMS, SAME: any. @param window where the pairs' corners are in shared memory.
-    @param norm,left of the upper and lower windows in turn. */
+    /** @param FORM that of the record; FORMS: any. @param window where the pairs' corners are in shared memory.
+    @param left of the upper and lower windows in turn. */
     template <Form FORM, int U>
     static __device__ __forceinline__ void decide(const Record& r, const Tables& tables, const uint32_t (&window)[U],
-                                                  const float (&norm)[2 * U], bool (&left)[2 * U])
+                                                  const Norms<U>& norms, bool (&left)[2 * U])
     {
-        float value[2 * U];
-        if constexpr (FORM == FORMS || FORM == SAME)
+        if constexpr (FORM == FORMS)
         {
-            const Form form = formOf(r.kind);
-            if (FORM == SAME && form == SIX)
-                addForm<SIX>(r, window, value);
-            else if (form == SIX || form == EIGHT)
-                addForm<EIGHT>(r, window, value);
-            else if (form == NINE)
-                addForm<NINE>(r, window, value);
+            if (formOf(r.kind) != TERMS)
+                decideForm<FORMS>(r, window, norms, left);
             else
-                addTerms(r, tables, window, value);
+                decideTerms(r, tables, window, norms, left);
         }
         else if constexpr (FORM == TERMS)
-            addTerms(r, tables, window, value);
+            decideTerms(r, tables, window, norms, left);
         else
-            addForm<FORM>(r, window, value);
-#pragma unroll
-        for (int u = 0; u < 2 * U; ++u)
-            left[u] = haarGoesLeft(value[u], norm[u], r.threshold);
+            decideForm<FORM>(r, window, norms, left);
     }
 };
 
@@ -176,7 +229,7 @@ struct LbpPairs
 
     template <Form FORM, int U>
     static __device__ __forceinline__ void decide(const Record& r, const Tables& tables, const uint32_t (&window)[U],
-                                                  const float (&)[2 * U], bool (&left)[2 * U])
+                                                  const Norms<U>&, bool (&left)[2 * U])
     {
         const uint32_t* const subset = tables.subsets + r.subset;
 #pragma unroll
