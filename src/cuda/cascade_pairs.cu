@@ -361,18 +361,21 @@ template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseR
         listRow<Kind::BANKS, U>(p, row, alive);
 }
 
-//! Coarse sums of a stage, of a pair that `lanes` lanes share. All lanes of a warp come here together. @return what they tell.
+//! Coarse sums of a stage, of a pair that `lanes` lanes share. All lanes of a warp come here together. @param coarse what they tell.
 template <class Kind, Trees TREES>
-__device__ __forceinline__ Coarse addCoarse(const Pairs& p, int s, int lane, int lanes, PairSums<Kind, TREES, 1>& sums)
+__device__ __forceinline__ void addCoarse(const Pairs& p, int s, int lane, int lanes, PairSums<Kind, TREES, 1>& sums,
+                                          Coarse& coarse)
 {
     typedef typename Kind::Record Record;
     const ModelView& model = p.tile.job.model;
     if (lanes == 1 && s < p.early.stages)
     {
+        coarse = p.early.stage[s].coarse;
         sums.addEarly(p.early.stage[s], p.template earlyNodes<Record>(), p.tables);
-        return p.early.stage[s].coarse;
+        return;
     }
     const StageRecord stage = model.stage[s];
+    coarse = stage.coarse;
     if (TREES == STUMPS && Kind::NORM && lanes <= tuning::EARLY_LANES && s < p.early.stages)
     {
         const auto nodeAt = [&](int node) { return copyEarly(p.template earlyNodes<Record>() + node); };
@@ -387,7 +390,6 @@ __device__ __forceinline__ Coarse addCoarse(const Pairs& p, int s, int lane, int
     for (int d = lanes / 2; d > 0; d /= 2)
         for (int k = 0; k < 2; ++k)
             sums.sum[k] += __shfl_xor_sync(ALL_LANES, sums.sum[k], d);
-    return stage.coarse;
 }
 
 /** Up to 32 pairs of this warp, in `list`, through all stages from `first` on. Pairs that are left are put to the front of the list
@@ -408,7 +410,8 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
         const float2 norms = Kind::NORM ? p.normsOf(pair) : float2{1.f, 1.f};
         sums.norms.set(0, norms.x);
         sums.norms.set(1, norms.y);
-        const Coarse coarse = addCoarse(p, s, lane, lanes, sums);
+        Coarse coarse;
+        addCoarse(p, s, lane, lanes, sums, coarse);
         bool pass[2] = {coarse.passes(sums.sum[0]), coarse.passes(sums.sum[1])};
         const bool open = coarse.isOpen(sums.sum[0]) || coarse.isOpen(sums.sum[1]);
         const bool last = s == stages - 1, mine = lane == 0 && slot < count;

@@ -137,8 +137,11 @@ struct HaarPairs
         const Form form = FORM == FORMS ? formOf(r.kind) : FORM;
         const uint32_t factor = factorOf(r.kind);
         uint32_t c[U][9] = {};
-        const auto load = [&](int k, uint32_t offset, bool condition)
+#pragma unroll
+        for (int k = 0; k < 9; ++k)
         {
+            const uint32_t offset = k < 8 ? cornerAt(r.corners, k, window[0]) : cornerAt(&r.kind, 0, window[0]);
+            const bool condition = k < 6 || (k < 8 ? form != SIX : form == NINE);
 #pragma unroll
             for (int u = 0; u < U; ++u)
             {
@@ -148,11 +151,7 @@ struct HaarPairs
                 else if (condition)
                     c[u][k] = sharedWord(at);
             }
-        };
-#pragma unroll
-        for (int k = 0; k < 8; ++k)
-            load(k, cornerAt(r.corners, k, window[0]), k < 6 || form != SIX);
-        load(8, cornerAt(&r.kind, 0, window[0]), form == NINE);
+        }
 #pragma unroll
         for (int u = 0; u < U; ++u)
         {
@@ -216,7 +215,8 @@ struct LbpPairs
             }
         }
         const uint32_t centre = d[1][1] - d[2][1], TOP = 0x80008000u, other = TOP - centre;
-        const int cells[8][2] = {{0, 1}, {0, 2}, {1, 2}, {2, 2}, {2, 1}, {2, 0}, {1, 0}, {0, 0}}; // x and y of bits 0 to 7
+        const int cells[8][2] = {{0, 1}, {0, 2}, {1, 2}, {2, 2},
+                                 {2, 1}, {2, 0}, {1, 0}, {0, 0}}; // x and y of bits 0 to 7
         uint32_t codes = 0;
 #pragma unroll
         for (int bit = 0; bit < 8; ++bit)
