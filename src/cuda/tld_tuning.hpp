@@ -1,10 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Block sizes and tiles of TLD's kernels. By Nsight Compute on an H200 on 2026-11-21, at its lower clock, 1920 x 1080, one object with
-// 704 k windows of which 350 k have enough variance: look 20 us, tables 20, pyramid 11, flow 35, medians 15, variance 19,
-// codes 45, posteriors 18, selection 7, nearest neighbours 10, deciding 28, learning 84. What has no figure was reasoned, not
-// measured.
+// Block sizes and tiles of TLD's kernels. By Nsight Compute on an H200 on 2026-11-22, 1920 x 1080, one object with 704 k windows of
+// which 350 k have enough variance, 110 k of them alike, caches and clocks as they are: look 11.5 us,
+// pyramid 20, flow 31, medians 11, variance 12.6, codes 30, posteriors 13.6, selection 5, nearest neighbours 7.4, deciding 10.7,
+// examples 15.6, templates 9, copies of models 4.5.
+// What has no figure was reasoned, not measured. What was tried: doc/performance.md.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_TUNING_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_TUNING_HPP
 
@@ -26,9 +27,10 @@ const int FLOW_WARPS = 4, MOTION_THREADS = 512;
 const int TILE_COLS = 128, TILE_ROWS = 8, VARY_THREADS = 256;
 //! Chunks of 128 windows that a block makes codes of, and warps that share each: 60 KB a block.
 const int ENCODE_CHUNKS = 4, ENCODE_SHARE = 3;
-//! Windows of an object are shared by blocks that fill the device so many times, with 64 objects; with few of them once.
+//! With 64 objects, blocks that share the windows of one fill the device so many times; with few objects once. 64 of 64 sizes: 3.2
+//! ms with this and packed far windows, 3.6 without.
 const int MOST_ROUNDS = 4;
-//! A block has an object's posteriors in shared memory, and goes through a part of the windows: 18 us, 64 objects of one size 600.
+//! A block has an object's posteriors in shared memory, and goes through a part of the windows.
 const int LOOK_UP_THREADS = 1024;
 
 //! One block an object or a patch: selection, patches, deciding, templates.
