@@ -18,6 +18,8 @@ typedef CUstream_st* StreamHandle;
 
 //! a / b, rounded up; for a >= 0 and b > 0.
 template <typename T> CT_HOST_DEVICE constexpr T ceilDiv(T a, T b) { return (a + b - 1) / b; }
+//! The least multiple of b that is not below a; for the same.
+template <typename T> CT_HOST_DEVICE constexpr T roundUp(T a, T b) { return ceilDiv(a, b) * b; }
 
 //! Depths of pictures: CV_8U, CV_16U, CV_32F.
 const int DEPTH_8U = 0, DEPTH_16U = 2, DEPTH_32F = 5;

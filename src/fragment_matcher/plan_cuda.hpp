@@ -56,6 +56,12 @@ struct MatchCase
     int multiprocessors;
 };
 
+//! Products of at most 255 * 255 that make up a sum.
+inline int64_t termsOf(Extent fragment, const MatchCase& given)
+{
+    return static_cast<int64_t>(fragment.width) * fragment.height * given.frame.channels;
+}
+
 //! Fragments (by index) that go through the fused kernel, and those that go through tiles.
 class MatchPlan
 {
@@ -86,6 +92,8 @@ private:
 //! For `count` windows of up to `window` positions and fragments of up to `fragment` pixels. @param region of the frame: all
 //! areas.
 gpu::TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count);
+//! The same by matrix instructions. Group 0: this is not the way.
+gpu::BandPlan planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count);
 //! How many of `count` entries go into one launch.
 int tileBatch(const gpu::TilePlan& plan, const MatchCase& given, int count);
 

@@ -157,8 +157,6 @@ void readModel(const std::vector<uint8_t>& bytes, const Settings& s, Learned& le
         append(learned.negatives, s.maxPositives + i);
 }
 
-static int roundUp(int value, int unit) { return (value + unit - 1) / unit * unit; }
-
 size_t planFrame(void* block, int cols, int rows, const Settings& s, gpu::Batch& batch)
 {
     batch.cols = cols;
@@ -169,15 +167,15 @@ size_t planFrame(void* block, int cols, int rows, const Settings& s, gpu::Batch&
     for (int l = 0, w = cols, h = rows; l < batch.levels.count; ++l, w = (w + 1) / 2, h = (h + 1) / 2)
     {
         batch.levels.offset[l] = static_cast<uint32_t>(slotBytes);
-        batch.levels.step[l] = roundUp(w, 128);
+        batch.levels.step[l] = detail::roundUp(w, 128);
         batch.levels.cols[l] = w;
         batch.levels.rows[l] = h;
         slotBytes += static_cast<size_t>(batch.levels.step[l]) * h;
     }
     batch.slotBytes = slotBytes;
-    batch.blurred.step = static_cast<size_t>(roundUp(cols, 128));
-    batch.tableStep = static_cast<size_t>(roundUp(cols + 2, 32));
-    batch.stripStep = roundUp(cols, gpu::tuning::TILE);
+    batch.blurred.step = static_cast<size_t>(detail::roundUp(cols, 128));
+    batch.tableStep = static_cast<size_t>(detail::roundUp(cols + 2, 32));
+    batch.stripStep = detail::roundUp(cols, gpu::tuning::TILE);
     Parts parts(block);
     batch.ring = parts.take<gpu::Ring>(1);
     batch.slots = parts.take<uint8_t>(slotBytes * gpu::SLOTS);
