@@ -243,7 +243,7 @@ TEST(FragmentMatcher_Outputs, findAndConvert)
     const Result truth = expected(scene);
     std::vector<FragmentMatch> found, converted;
     matcher->find(scene.frame, scene.areas, found);
-    matcher->convert(truth.locations, truth.scores, truth.confidence, truth.status, truth.refined, converted);
+    FM::convert(truth.locations, truth.scores, truth.confidence, truth.status, truth.refined, converted);
     ASSERT_EQ(scene.templates.size(), found.size());
     ASSERT_EQ(scene.templates.size(), converted.size());
     for (const std::vector<FragmentMatch>& matches : {found, converted})

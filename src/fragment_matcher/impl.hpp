@@ -30,8 +30,6 @@ public:
     void setPredictions(InputArray locations) CV_OVERRIDE;
     void match(InputArray frame, InputArray searchAreas, OutputArray locations, OutputArray scores,
                OutputArray confidence, OutputArray status, OutputArray refined, Stream& stream) CV_OVERRIDE;
-    void convert(InputArray locations, InputArray scores, InputArray confidence, InputArray status, InputArray refined,
-                 std::vector<FragmentMatch>& matches, Stream& stream) const CV_OVERRIDE;
     void find(InputArray frame, InputArray searchAreas, std::vector<FragmentMatch>& matches,
               Stream& stream) CV_OVERRIDE;
     void scoreMap(int index, InputArray frame, const Rect& searchArea, OutputArray map, int depth,

@@ -5,7 +5,8 @@
 
 #include "impl.hpp"
 
-namespace cv { namespace cuda { namespace fragment_matcher {
+namespace cv { namespace cuda {
+namespace fragment_matcher {
 
 using detail::deviceArray;
 using detail::hostArray;
@@ -168,50 +169,6 @@ static Mat onHost(const char* name, InputArray array, std::vector<HostCopy>& cop
     return host;
 }
 
-void FragmentMatcherImpl::convert(InputArray locations, InputArray scores, InputArray confidence, InputArray status,
-                                  InputArray refined, std::vector<FragmentMatch>& matches, Stream& stream) const
-{
-    std::vector<HostCopy> copies;
-    Mat at = onHost("locations", locations, copies);
-    const Mat score = onHost("scores", scores, copies), confident = onHost("confidence", confidence, copies);
-    const Mat state = onHost("status", status, copies), exact = onHost("refined", refined, copies);
-    if (at.type() == CV_32SC1 && at.cols == 2)
-        at = at.reshape(2);
-    const auto check = [&](const char* name, const Mat& array, int type, int columns)
-    {
-        if (!array.empty() && (array.type() != type || array.size() != Size(columns, at.rows)))
-            CV_Error_(Error::StsUnmatchedSizes,
-                      ("%s: %s of %d x %d, but %s of %d x %d is needed", name, typeToString(array.type()).c_str(),
-                       array.rows, array.cols, typeToString(type).c_str(), at.rows, columns));
-    };
-    check("locations", at, CV_32SC2, at.cols);
-    if (!at.empty()) // of an empty frame
-    {
-        check("scores", score, CV_32FC1, at.cols);
-        check("confidence", confident, CV_32FC1, 1);
-        check("status", state, CV_8UC1, 1);
-        check("refined", exact, CV_32FC2, at.cols);
-    }
-    if (!copies.empty())
-        download(copies, detail::handleOf(stream));
-
-    std::vector<FragmentMatch> result(at.empty() ? 0 : at.rows);
-    for (int i = 0; i < static_cast<int>(result.size()); ++i)
-    {
-        FragmentMatch& match = result[i];
-        match.confidence = confident.empty() ? -1.f : confident.at<float>(i);
-        match.status = state.empty() ? static_cast<int>(FOUND) : state.at<uchar>(i);
-        for (int j = 0; j < at.cols && at.at<Point>(i, j) != Point(-1, -1); ++j)
-        {
-            const Point location = at.at<Point>(i, j);
-            match.locations.push_back(location);
-            match.refined.push_back(exact.empty() ? Point2f(location) : exact.at<Point2f>(i, j));
-            match.scores.push_back(score.empty() ? 0.f : score.at<float>(i, j));
-        }
-    }
-    matches.swap(result);
-}
-
 // --- score maps ------------------------------------------------------------------------------------------------------
 
 void FragmentMatcherImpl::scoreMap(int index, InputArray frame, const Rect& searchArea, OutputArray map, int depth,
@@ -294,4 +251,51 @@ void FragmentMatcherImpl::predictAreas(InputArray locations, int radius, Size fr
                         device ? detail::handleOf(stream) : nullptr);
 }
 
-}}} // namespace cv::cuda::fragment_matcher
+} // namespace fragment_matcher
+
+void FragmentMatcher::convert(InputArray locations, InputArray scores, InputArray confidence, InputArray status,
+                              InputArray refined, std::vector<FragmentMatch>& matches, Stream& stream)
+{
+    using namespace fragment_matcher;
+    std::vector<HostCopy> copies;
+    Mat at = onHost("locations", locations, copies);
+    const Mat score = onHost("scores", scores, copies), confident = onHost("confidence", confidence, copies);
+    const Mat state = onHost("status", status, copies), exact = onHost("refined", refined, copies);
+    if (at.type() == CV_32SC1 && at.cols == 2)
+        at = at.reshape(2);
+    const auto check = [&](const char* name, const Mat& array, int type, int columns)
+    {
+        if (!array.empty() && (array.type() != type || array.size() != Size(columns, at.rows)))
+            CV_Error_(Error::StsUnmatchedSizes,
+                      ("%s: %s of %d x %d, but %s of %d x %d is needed", name, typeToString(array.type()).c_str(),
+                       array.rows, array.cols, typeToString(type).c_str(), at.rows, columns));
+    };
+    check("locations", at, CV_32SC2, at.cols);
+    if (!at.empty()) // of an empty frame
+    {
+        check("scores", score, CV_32FC1, at.cols);
+        check("confidence", confident, CV_32FC1, 1);
+        check("status", state, CV_8UC1, 1);
+        check("refined", exact, CV_32FC2, at.cols);
+    }
+    if (!copies.empty())
+        download(copies, detail::handleOf(stream));
+
+    std::vector<FragmentMatch> result(at.empty() ? 0 : at.rows);
+    for (int i = 0; i < static_cast<int>(result.size()); ++i)
+    {
+        FragmentMatch& match = result[i];
+        match.confidence = confident.empty() ? -1.f : confident.at<float>(i);
+        match.status = state.empty() ? static_cast<int>(FOUND) : state.at<uchar>(i);
+        for (int j = 0; j < at.cols && at.at<Point>(i, j) != Point(-1, -1); ++j)
+        {
+            const Point location = at.at<Point>(i, j);
+            match.locations.push_back(location);
+            match.refined.push_back(exact.empty() ? Point2f(location) : exact.at<Point2f>(i, j));
+            match.scores.push_back(score.empty() ? 0.f : score.at<float>(i, j));
+        }
+    }
+    matches.swap(result);
+}
+
+}} // namespace cv::cuda

@@ -228,9 +228,9 @@ public:
     @param matches one for each fragment: locations, refined and scores of its valid peaks, confidence, status.
     @param stream of GpuMat. Default: the null stream.
     */
-    CV_WRAP virtual void convert(InputArray locations, InputArray scores, InputArray confidence, InputArray status,
-                                 InputArray refined, CV_OUT std::vector<FragmentMatch>& matches,
-                                 Stream& stream = cv::cuda::noStream()) const = 0;
+    CV_WRAP static void convert(InputArray locations, InputArray scores, InputArray confidence, InputArray status,
+                                InputArray refined, CV_OUT std::vector<FragmentMatch>& matches,
+                                Stream& stream = cv::cuda::noStream());
 
     /** @brief match() and convert() in one; waits on the stream for a GpuMat frame.
     @param frame,searchAreas as in match().
