@@ -329,8 +329,6 @@ __device__ __forceinline__ void addBoxes(uint32_t (&sums)[ROWS_AT_ONCE][BYTES][4
         }
 }
 
-// --- values ----------------------------------------------------------------------------------------------------------
-
 //! Where a block's first position lies in the window (x < 0: begins before it), and what it has in shared memory.
 struct BlockAt
 {
