@@ -82,6 +82,7 @@ template <typename World>
 bool failOnce(Kind kind, int n, Engine engine, int variant, const Scenario<World>& scenario, const Truth<World>& truth)
 {
     World world(engine, variant);
+    forgetKernels(); // as in a program's first call
     Armed armed(kind, n);
     const bool threw = throws(kind, world, scenario);
     armed.disarm();
@@ -101,9 +102,10 @@ bool failOnce(Kind kind, int n, Engine engine, int variant, const Scenario<World
 #ifdef HAVE_CUDA
 
 //! Captures the call and replays it. @return false when the call threw.
-template <typename World> bool replays(Kind kind, World& world, const Scenario<World>& scenario, Armed* armed)
+template <typename World>
+bool replays(Kind kind, World& world, const Scenario<World>& scenario, Armed* armed, cudaStreamCaptureMode mode)
 {
-    Graph graph(world.stream());
+    Graph graph(world.stream(), mode);
     const bool threw = throws(kind, world, scenario);
     if (armed)
         armed->disarm();
@@ -122,14 +124,16 @@ bool failCaptured(Kind kind, int n, Engine engine, int variant, const Scenario<W
                   const Truth<World>& truth)
 {
     World world(engine, variant);
+    forgetKernels();                                                              // as in a program's first call
+    const cudaStreamCaptureMode mode = static_cast<cudaStreamCaptureMode>(n % 3); // global, thread-local, relaxed
     Armed armed(kind, n);
-    const bool replayed = replays(kind, world, scenario, &armed);
-    SCOPED_TRACE(cv::format("call %d of a capture, %s", n, armed.struck() ? armed.struck() : "none"));
+    const bool replayed = replays(kind, world, scenario, &armed, mode);
+    SCOPED_TRACE(cv::format("call %d of a capture in mode %d, %s", n, mode, armed.struck() ? armed.struck() : "none"));
     if (!replayed)
     {
         EXPECT_TRUE(armed.struck()) << "threw without a fault";
         EXPECT_TRUE(fuzz::same(truth.before, world.observe())) << "after a dropped capture";
-        EXPECT_TRUE(replays<World>(kind, world, scenario, nullptr));
+        EXPECT_TRUE(replays<World>(kind, world, scenario, nullptr, mode));
     }
     EXPECT_TRUE(fuzz::same(truth.given, world.given())) << "after the replay";
     return armed.struck() != nullptr;

@@ -302,12 +302,12 @@ public:
         return tuples(columnOf(source), onDevice, _InputArray(input.rects));
     }
 
-    //! Positions likewise.
+    //! Positions likewise, but never as a row: further columns of a row are not looked at.
     const _InputArray& points(const Mat& column, bool onDevice)
     {
         Input& input = next();
         input.points.assign(column.begin<Point>(), column.end<Point>());
-        return tuples(column, onDevice, _InputArray(input.points));
+        return tuples(column, onDevice, _InputArray(input.points), false);
     }
 
     //! `size` empty: not known before the call. `optional`: may be left out.
@@ -360,11 +360,11 @@ private:
         return withOddStep(source, holders_.back());
     }
 
-    const _InputArray& tuples(const Mat& column, bool onDevice, const _InputArray& asVector)
+    const _InputArray& tuples(const Mat& column, bool onDevice, const _InputArray& asVector, bool orRow = true)
     {
         const int kind = place(4);
         Mat shaped = column; // N x 1
-        if (kind == 1)
+        if (kind == 1 && orRow)
             shaped = column.reshape(column.channels(), 1);
         else if (kind == 2)
             shaped = column.reshape(1, column.rows);

@@ -13,6 +13,21 @@
 
 namespace opencv_test {
 
+//! Sanitizers take time and memory of their own, and keep memory that was freed: limits of both say nothing then.
+inline bool underSanitizer()
+{
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+    return true;
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return true;
+#else
+    return false;
+#endif
+}
+
 //! Skips the running test, visibly and with the reason, unless this build and this machine can run CUDA.
 inline void requireCuda()
 {

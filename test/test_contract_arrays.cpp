@@ -95,7 +95,7 @@ TEST(Contract_Inputs, predictionsInVectors)
             std::fill(points.begin(), points.end(), Point(-1000, -1000));
         }
         expectSame(truth, run(*matcher, scene));
-        matcher->setPredictions(scene.predictions.t()); // one row; an expression besides
+        matcher->setPredictions(scene.predictions + Scalar::all(0)); // an expression
         expectSame(truth, run(*matcher, scene));
         matcher->setPredictions(scene.predictions.reshape(1, count));
         expectSame(truth, run(*matcher, scene));
@@ -131,6 +131,8 @@ TEST(Contract_Outputs, vectorsOfFragmentMatcher)
         {
             EXPECT_EQ(fromMats[i].locations, fromVectors[i].locations);
             EXPECT_EQ(fromMats[i].scores, fromVectors[i].scores);
+            EXPECT_EQ(fromMats[i].refined, fromVectors[i].refined);
+            EXPECT_EQ(fromMats[i].confidence, fromVectors[i].confidence);
             EXPECT_EQ(fromMats[i].status, fromVectors[i].status);
         }
     }
@@ -165,6 +167,7 @@ TEST(Contract_Outputs, hostResultsOfQuickShift)
     const Mat image = randomPicture(rng, Size(64, 48), CV_8UC3);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
     q->compute(image);
+    const Results truth = resultsOf(*q);
     cuda::GpuMat device;
     std::vector<int> ints;
     expectRefused([&] { q->getLabels(device); }, {"labels"});
@@ -177,6 +180,7 @@ TEST(Contract_Outputs, hostResultsOfQuickShift)
     expectRefused([&] { q->getMeanColor(image, device); }, {"dst"});
     expectRefused([&] { q->getStatistics(image, device); }, {"areas"});
     expectRefused([&] { q->getLabels(ints); }, {"labels"});
+    expectSame(truth, resultsOf(*q));
 }
 
 TEST(Contract_Outputs, vectorsOfQuickShift)

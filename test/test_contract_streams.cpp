@@ -5,6 +5,7 @@
 #include "cuda_scenes_fragment_matcher.hpp"
 #include "cuda_runtime.hpp"
 #include "scenes_quick_shift.hpp"
+#include <functional>
 
 namespace opencv_test { namespace {
 
@@ -107,6 +108,32 @@ TEST_F(Contract_CudaStreams, computeThenGetElsewhere)
     }
     EXPECT_TRUE(sameBits(truths[0], Mat(labels[0]))) << "the getter was held up";
     EXPECT_TRUE(sameBits(truths[1], Mat(labels[1])));
+}
+
+//! The number of superpixels is asked for when the streams of the calls before are gone, perhaps before their work was done.
+TEST_F(Contract_CudaStreams, numberWhenTheStreamIsGone)
+{
+    RNG rng(9604);
+    const Mat image = randomPicture(rng, Size(300, 200), CV_8UC3, 5);
+    const GpuMat input(image);
+    const Ptr<QuickShift> cpu = QuickShift::create(2.5, 20., 0.3), gpu = QuickShift::create(2.5, 20., 0.3);
+    cpu->compute(image);
+    require(cudaDeviceSynchronize());
+    const auto onItsOwnStream = [&](const std::function<void(Stream&)>& call)
+    {
+        cudaStream_t handle = nullptr;
+        require(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking));
+        Stream stream = cuda::StreamAccessor::wrapStream(handle);
+        call(stream);
+        require(cudaStreamDestroy(handle));
+    };
+    for (int again = 0; again < 3; ++again)
+    {
+        onItsOwnStream([&](Stream& stream) { gpu->compute(input, noArray(), stream); });
+        EXPECT_EQ(cpu->getNumberOfSuperpixels(), gpu->getNumberOfSuperpixels());
+        onItsOwnStream([&](Stream& stream) { gpu->applyTau(5., stream); });
+        EXPECT_EQ(cpu->countSuperpixels(5.), gpu->getNumberOfSuperpixels());
+    }
 }
 
 //! Areas on the host and areas from one call to the next, each call on any stream.

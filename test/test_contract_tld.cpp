@@ -48,7 +48,7 @@ TEST(Contract_TldOutputs, kindsOfArrays)
                 region = holder(Rect(2, 1, truth.cols, truth.rows)), stale(3, 5, CV_16SC1, Scalar(1));
             Mat exact(truth.size(), CV_64FC1);
             UMat unified;
-            const uchar* const place = region.data;
+            const uchar *const place = region.data, *const exactPlace = exact.data;
             const _OutputArray out = kind == 0   ? _OutputArray(region)
                                      : kind == 1 ? _OutputArray(stale)
                                      : kind == 2 ? _OutputArray(unified)
@@ -61,6 +61,7 @@ TEST(Contract_TldOutputs, kindsOfArrays)
                 all.detector->detect(scene.frame(1), out);
             EXPECT_TRUE(sameBits(truth, out.getMat().clone()));
             EXPECT_EQ(place, region.data);
+            EXPECT_EQ(exactPlace, exact.data);
             region.setTo(77.);
             EXPECT_EQ(0., cv::norm(holder, Mat(holder.size(), CV_64FC1, Scalar(77.)), NORM_INF)) << "beside the region";
         }
@@ -86,7 +87,7 @@ TEST(Contract_TldInputs, dimensions)
     const All all(scene);
     const int sizes[] = {3, 48, 64};
     const Mat cube(3, sizes, CV_8UC1, Scalar::all(1));
-    const std::string before = textOf(*all.tracker);
+    const std::string before = textOf(*all.tracker), detectorBefore = textOf(*all.detector);
     Mat out;
     Rect box;
     const std::vector<Mat> list(2, scene.frame(1));
@@ -104,6 +105,11 @@ TEST(Contract_TldInputs, dimensions)
         expectRefused([&] { all.several->add(image, Rect(1, 1, 20, 20)); }, text);
     }
     EXPECT_EQ(before, textOf(*all.tracker));
+    EXPECT_EQ(detectorBefore, textOf(*all.detector));
+    Mat expected;
+    All(scene).several->update(scene.frame(1), expected);
+    all.several->update(scene.frame(1), out);
+    EXPECT_TRUE(sameBits(expected, out));
 }
 
 #ifdef HAVE_CUDA

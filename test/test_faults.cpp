@@ -48,18 +48,57 @@ TEST(Faults_Themselves, cuda)
         EXPECT_STREQ("cudaMalloc", armed.struck());
     }
     EXPECT_EQ(before, live());
+    {
+        cv::cuda::Stream stream(static_cast<size_t>(cudaStreamNonBlocking));
+        EXPECT_EQ(before.streams + 1, live().streams);
+    }
+    EXPECT_EQ(before, live());
+}
+
+void leaveAnError()
+{
+    cudaGetLastError();
+    EXPECT_NE(cudaSuccess, cudaSetDevice(-1));
+    EXPECT_NE(cudaSuccess, cudaPeekAtLastError());
+}
+
+//! Instances of all classes that have worked, some of them beside the call's stream, are destroyed: an error of others stays.
+TEST(Faults_Themselves, olderErrorAfterInstancesOnCuda)
+{
+    requireCuda();
+    RNG rng(8101);
+    const Mat image = randomPicture(rng, Size(200, 160), CV_8UC3, 5);
+    const GpuMat input(image);
+    Mat out;
+    Ptr<cuda::QuickShift> shift = cuda::QuickShift::create(2., 20., 0.3);
+    shift->compute(input);
+    shift->getLabels(out);
+    shift->getNumberOfSuperpixels();
+    Ptr<cuda::FragmentMatcher> matcher = cuda::FragmentMatcher::create();
+    matcher->addFragment(input(Rect(30, 40, 20, 24)));
+    matcher->match(input, noArray(), out);
+    Ptr<cuda::TrackerTLD> tracker = cuda::TrackerTLD::create();
+    tracker->init(input, Rect(60, 50, 40, 40));
+    tracker->getTemplates(false, out);
+    require(cudaDeviceSynchronize());
+    const auto expectError = [](const char* what)
+    { EXPECT_NE(cudaSuccess, cudaPeekAtLastError()) << "taken away by " << what; };
+    leaveAnError();
+    shift.release();
+    expectError("QuickShift");
+    leaveAnError();
+    matcher.release();
+    expectError("FragmentMatcher");
+    leaveAnError();
+    tracker.release();
+    expectError("TrackerTLD");
+    cudaGetLastError();
 }
 
 //! An error that stood before is neither reported by a call nor does it change what the call gives.
 TEST(Faults_Themselves, olderErrorOnCuda)
 {
     requireCuda();
-    const auto leaveAnError = []
-    {
-        cudaGetLastError();
-        EXPECT_NE(cudaSuccess, cudaSetDevice(-1));
-        EXPECT_NE(cudaSuccess, cudaPeekAtLastError());
-    };
     RNG rng(8100);
     for (const int metric : {0, 1, 2})
     {

@@ -17,14 +17,25 @@ What every class of this module promises:
   where memory is given back: by destructors, and by a first call of a larger size. Such a call may allocate; later calls
   of the same size do not, and can be captured into a CUDA graph.
   The CPU engines ignore the stream. Its default, noStream(), is the null stream.
+- **CUDA graphs.** Calls that do not wait can be captured, in each capture mode, and replayed on any stream. A call that
+  has to wait throws on a stream that is being captured and leaves the capture valid. Captured work has not happened: it
+  happens at each replay. In a capture keep to one stream for one instance: its calls on several streams of one capture
+  are put one behind the other. While a thread captures in the global mode, CUDA refuses what other threads' first calls
+  need, such as memory; the thread-local mode leaves them alone.
+- **Replays** are no calls: no method waits for them, and they wait for none. After a replay, wait for it before calling
+  methods without a Stream parameter, and before calls on other streams; wait for these before the next replay. Two graphs
+  of one instance must not run at the same time.
 - **Independent instances.** Any number of instances on any number of threads, streams and devices. One instance serves
-  one stream at a time, and remembers the device of its first CUDA call.
+  one thread at a time; calls on different streams follow each other on the device. It remembers the device of its first
+  CUDA call and refuses calls on others. Destroy instances before cv::cuda::resetDevice(); those made after it work.
 - **Inputs** may be regions of interest with any step and are never written. Outputs may be reused; they are reallocated
   only when size or type differ. Empty inputs give empty outputs, but for the pictures of trackers, of
   which each must be a frame.
 - **Errors** are cv::Exception naming the argument and its value; the object keeps its state and stays usable.
 
-Supported: CUDA 12.4 to 13.x, compute capability 7.5 and newer (tuned on 9.0); OpenCV 4.14 and 5.0.
+Supported: CUDA 12.4 to 13.x, compute capability 7.5 and newer (tuned on 9.0); OpenCV 4.14 and 5.0. The driver must be one
+for the toolkit's major version: R525 or newer for CUDA 12, R580 or newer for CUDA 13. With drivers before CUDA 12.3 (R545)
+kernels do not begin before the one before them has ended, as such launches could not be captured.
 */
 
 #include "opencv2/cudatracking/stream.hpp"

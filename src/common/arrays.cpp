@@ -113,11 +113,15 @@ std::vector<GpuMat> deviceArrays(const char* name, const _InputArray& arrays)
     return mats;
 }
 
-Mat keptArray(const char* name, const _InputArray& array)
+Mat columnArray(const char* name, const _InputArray& array)
 {
     const Mat mat = hostArray(name, array);
-    if (array.kind() == _InputArray::STD_VECTOR && mat.rows == 1 && mat.cols > 1)
-        return mat.reshape(0, mat.cols).clone(); // a vector is a column
+    return array.kind() == _InputArray::STD_VECTOR && mat.rows == 1 ? mat.reshape(0, mat.cols) : mat;
+}
+
+Mat keptArray(const char* name, const _InputArray& array)
+{
+    const Mat mat = columnArray(name, array);
     return array.isMat() ? mat : mat.clone();
 }
 
@@ -143,14 +147,28 @@ static ListView listView(const char* name, const Array& given, int channels, int
                    given.cols, typeToString(given.type()).c_str(), typeToString(type).c_str(), channels));
     if (list.rows == count && (furtherColumns || list.cols == 1))
         return {list.data, list.step, count};
-    if (list.rows == 1 && list.cols == count)
+    if (list.rows == 1 && list.cols == count && !furtherColumns)
         return {list.data, list.elemSize(), count};
-    CV_Error_(Error::StsUnmatchedSizes,
-              ("%s: %d x %d elements, but one for each of %d is needed", name, list.rows, list.cols, count));
+    CV_Error_(Error::StsUnmatchedSizes, ("%s: %d x %d elements, but %s for each of %d is needed", name, list.rows,
+                                         list.cols, furtherColumns ? "a row" : "one", count));
+}
+
+//! Python gives doubles where integers of 64 bits do not fit into 32.
+static void checkFits(const char* name, const Mat& list)
+{
+    if (list.depth() != CV_64F)
+        return;
+    const Mat values = list.reshape(1);
+    for (int y = 0; y < values.rows; ++y)
+        for (int x = 0; x < values.cols; ++x)
+            if (std::abs(values.at<double>(y, x)) > 2147483647.)
+                CV_Error_(Error::StsOutOfRange,
+                          ("%s: %.0f in row %d, but integers of 32 bits are needed", name, values.at<double>(y, x), y));
 }
 
 ListView listOf(const char* name, const Mat& list, int channels, int count, bool furtherColumns)
 {
+    checkFits(name, list);
     return listView(name, list, channels, count, furtherColumns);
 }
 
@@ -183,15 +201,21 @@ Output::Output(const char* name, const _OutputArray& target, int rows, int cols,
         return;
     if (target.isGpuMat() && !device)
         CV_Error_(Error::StsBadArg, ("%s: is a GpuMat, but the results are on the host; give a Mat", name));
-    if (rows == 0 || cols == 0)
+    const bool vector = target.kind() == _InputArray::STD_VECTOR;
+    const size_t count = static_cast<size_t>(rows) * cols;
+    if (target.fixedSize() && (vector ? target.total() != count : target.size() != Size(cols, rows)))
+        CV_Error_(Error::StsUnmatchedSizes,
+                  ("%s: an array of %d x %d elements that cannot be resized, but the results are %d x %d", name,
+                   target.rows(), target.cols(), rows, cols));
+    if (count == 0)
     {
-        target.release();
+        if (!target.fixedSize())
+            target.release();
         return;
     }
     if (target.fixedType() && target.type() != type)
         CV_Error_(Error::StsUnmatchedFormats, ("%s: an array of %s, but the results are %s", name,
                                                typeToString(target.type()).c_str(), typeToString(type).c_str()));
-    const bool vector = target.kind() == _InputArray::STD_VECTOR;
     if (vector && cols > 1 && rows > 1) // one row it can hold, as well as one column
         CV_Error_(
             Error::StsBadArg,
@@ -205,7 +229,7 @@ Output::Output(const char* name, const _OutputArray& target, int rows, int cols,
     }
     host_ = target.getMat();
     const bool lying = host_.rows != rows; // a vector is one row of OpenCV's, whose step is the whole row
-    CV_Assert(host_.total() == static_cast<size_t>(rows) * cols && host_.type() == type);
+    CV_Assert(host_.total() == count && host_.type() == type);
     view_ = {name,
              host_.data,
              lying ? host_.elemSize() : host_.step,
@@ -217,6 +241,8 @@ Output::Output(const char* name, const _OutputArray& target, int rows, int cols,
 
 void release(const _OutputArray& target)
 {
+    if (target.needed() && target.fixedSize())
+        CV_Error(Error::StsUnmatchedSizes, "an output array that cannot be resized, but there are no results for it");
     if (target.needed())
         target.release();
 }

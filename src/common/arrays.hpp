@@ -35,6 +35,9 @@ Mat keptArray(const char* name, const _InputArray& array);
 PictureView viewOf(const Mat& picture);
 PictureView viewOf(const GpuMat& picture);
 
+//! hostArray(), but a std::vector is a column, whatever OpenCV makes of it.
+Mat columnArray(const char* name, const _InputArray& array);
+
 /** A list of points (2 channels) or rectangles (4): CV_32S of so many channels, one a row or all in one row, or CV_32SC1 with so
 many columns, as numpy writes them. */
 struct ListView
@@ -46,7 +49,7 @@ struct ListView
     template <typename T> ConstRowsView<T> as() const { return {static_cast<const T*>(data), step}; }
 };
 /** @param count how many there must be.
-@param furtherColumns rows may have more elements, which are not looked at. */
+@param furtherColumns rows may have more elements, which are not looked at; so all in one row is not possible. */
 ListView listOf(const char* name, const Mat& list, int channels, int count, bool furtherColumns = false);
 ListView listOf(const char* name, const GpuMat& list, int channels, int count, bool furtherColumns = false);
 

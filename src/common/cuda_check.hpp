@@ -20,6 +20,13 @@ inline void cudaCheck(cudaError_t error, const char* what)
     CV_Error_(Error::GpuApiCallError, ("%s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error)));
 }
 
+//! For destructors, which report nothing: an error there is the context's end, or that of the process. Errors of others stay.
+inline void ignore(cudaError_t error) noexcept
+{
+    if (error != cudaSuccess)
+        cudaGetLastError();
+}
+
 /** Libraries such as CUB ask for the last error after their launches, and would take one that stood before for theirs:
 call this first. (Launches of our own return their error.) */
 inline void forgetOlderError() { cudaGetLastError(); }

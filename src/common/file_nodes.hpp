@@ -33,13 +33,17 @@ class Item
 public:
     Item(const FileNode& node, const std::string& file, const Place& place) : node_(node), file_(file), place_(place) {}
 
-    [[noreturn]] void fail(const char* why) const
+    [[noreturn]] void fail(const char* why) const { failBelow("", why); }
+    //! @param path from this node to the one that is wrong, with its dot.
+    [[noreturn]] void failBelow(const std::string& path, const std::string& why) const
     {
-        CV_Error_(Error::StsParseError, ("%s: %s: %s", file_.c_str(), place_.text().c_str(), why));
+        CV_Error_(Error::StsParseError,
+                  ("%s: %s%s: %s", file_.c_str(), place_.text().c_str(), path.c_str(), why.c_str()));
     }
 
     bool isList() const { return node_.isSeq(); }
-    bool has(const char* name) const { return node_.isMap() && !node_[name].empty(); }
+    //! An empty list in XML, which is read as nothing, counts as missing.
+    bool has(const char* name) const { return node_.isMap() && !node_[name].empty() && !node_[name].isNone(); }
     FileNode member(const char* name) const { return node_.isMap() ? node_[name] : FileNode(); }
 
     double real() const

@@ -15,7 +15,6 @@ struct TextLimits
 {
     const char* what; //!< "a cascade", for messages
     size_t bytes;
-    size_t words; //!< different ones: FileStorage keeps each name, so that millions of them would take seconds
 };
 
 std::string readText(const std::string& filename, const TextLimits& limits);

@@ -9,7 +9,6 @@
 #include "shared_memory.hpp"
 #include <map>
 #include <mutex>
-#include <set>
 #include <utility>
 
 namespace cv { namespace cuda { namespace detail {
@@ -30,43 +29,82 @@ int multiprocessors()
     return number;
 }
 
-void allowAllSharedMemory(const void* kernel, const char* name)
+namespace {
+
+//! Facts about kernels, each on a device. An entry is made when all calls for it have gone well.
+struct Kernels
 {
-    static std::mutex mutex;
-    static std::set<std::pair<const void*, int>> allowed; // kernel and device
-    const std::pair<const void*, int> key(kernel, currentDevice());
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (allowed.count(key))
-        return;
-    const OutsideOfCapture outside; // asking loads the kernel
+    typedef std::pair<const void*, int> Key;
+
+    std::mutex mutex;
+    std::map<Key, size_t> dynamicBytes; //!< that it may have, for a kernel that has been allowed them
+    std::map<Key, bool> early;
+};
+
+Kernels& kernels()
+{
+    static Kernels all;
+    return all;
+}
+
+//! Shared memory of a block beside the kernel's static part, in bytes.
+size_t dynamicBytesOf(const void* kernel, const char* name)
+{
     cudaFuncAttributes attributes;
     cudaCheck(cudaFuncGetAttributes(&attributes, kernel), name);
-    const size_t most = sharedBytesOfBlock() - attributes.sharedSizeBytes;
-    cudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)), name);
-    allowed.insert(key);
+    const size_t all = sharedBytesOfBlock();
+    return all > attributes.sharedSizeBytes ? all - attributes.sharedSizeBytes : 0;
+}
+
+} // namespace
+
+void allowSharedMemory(const void* kernel, size_t bytes, const char* name)
+{
+    const Kernels::Key key(kernel, currentDevice());
+    Kernels& known = kernels();
+    const std::lock_guard<std::mutex> lock(known.mutex);
+    auto entry = known.dynamicBytes.find(key);
+    if (entry == known.dynamicBytes.end())
+    {
+        const OutsideOfCapture outside; // asking loads the kernel
+        const size_t most = dynamicBytesOf(kernel, name);
+        cudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)),
+                  name);
+        entry = known.dynamicBytes.emplace(key, most).first;
+    }
+    if (bytes > entry->second)
+        CV_Error_(Error::StsOutOfRange,
+                  ("kernel %s: %zu bytes of dynamic shared memory per block are asked for, but device %d has %zu bytes "
+                   "beside the kernel's static ones",
+                   name, bytes, key.second, entry->second));
 }
 
 bool canBeginEarly(const void* kernel, const char* name)
 {
-#if CUDART_VERSION >= 12030 // captures know it from then on
-    static std::mutex mutex;
-    static std::map<std::pair<const void*, int>, bool> known; // kernel and device
-    const std::pair<const void*, int> key(kernel, currentDevice());
-    const std::lock_guard<std::mutex> lock(mutex);
-    const auto found = known.find(key);
-    if (found != known.end())
+    const Kernels::Key key(kernel, currentDevice());
+    Kernels& known = kernels();
+    const std::lock_guard<std::mutex> lock(known.mutex);
+    const auto found = known.early.find(key);
+    if (found != known.early.end())
         return found->second;
     const OutsideOfCapture outside; // asking loads the kernel
+    int driver = 0, major = 0;
+    cudaCheck(cudaDriverGetVersion(&driver), name);
+    cudaCheck(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, key.second), name);
     cudaFuncAttributes attributes;
     cudaCheck(cudaFuncGetAttributes(&attributes, kernel), name);
-    int major = 0;
-    cudaCheck(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, key.second), name);
     // Older code, translated for this device, does not wait for the kernel before.
-    return known[key] = major >= 9 && attributes.ptxVersion >= 90;
-#else
-    (void)kernel, (void)name;
-    return false;
-#endif
+    const bool can = driver >= 12030 && major >= 9 && attributes.ptxVersion >= 90;
+    known.early.emplace(key, can);
+    return can;
+}
+
+void forgetKernels()
+{
+    Kernels& known = kernels();
+    const std::lock_guard<std::mutex> lock(known.mutex);
+    known.dynamicBytes.clear();
+    known.early.clear();
 }
 
 }}} // namespace cv::cuda::detail

@@ -12,17 +12,16 @@ namespace cv { namespace cuda { namespace detail {
 SideStream::~SideStream()
 {
     const OutsideOfCapture outside;
-    // Work that is still on a stream goes on; errors here are the context's end.
+    // Work that is still on a stream goes on.
     for (const std::unique_ptr<Lane>& lane : lanes_)
     {
         if (lane->stream)
-            cudaStreamDestroy(lane->stream);
+            ignore(cudaStreamDestroy(lane->stream));
         if (lane->forked)
-            cudaEventDestroy(lane->forked);
+            ignore(cudaEventDestroy(lane->forked));
         if (lane->joined)
-            cudaEventDestroy(lane->joined);
+            ignore(cudaEventDestroy(lane->joined));
     }
-    forgetOlderError();
 }
 
 SideStream::Lane& SideStream::take(unsigned long long capture)
@@ -71,9 +70,9 @@ Fork::~Fork()
                         cudaStreamWaitEvent(call_.stream(), lane_.joined, 0) == cudaSuccess;
     if (joined)
         return;
+    cudaGetLastError();
     if (!call_.capturing()) // a capture fails in its end
-        cudaStreamSynchronize(lane_.stream);
-    forgetOlderError();
+        ignore(cudaStreamSynchronize(lane_.stream));
 }
 
 }}} // namespace cv::cuda::detail

@@ -28,32 +28,15 @@ bool GraphUses::anyBut(const Graph& graph) const
                        [&](const Graph& other) { return !other.expired() && !sameGraph(other, graph); });
 }
 
-//! Lets `event` stand for what is on the stream; where that fails, waits, so that nothing is left to stand for.
-static bool record(cudaEvent_t event, cudaStream_t stream) noexcept
-{
-    if (cudaEventRecord(event, stream) == cudaSuccess)
-        return true;
-    cudaGetLastError();
-    if (cudaStreamSynchronize(stream) != cudaSuccess)
-        cudaGetLastError();
-    return false;
-}
-
-//! For destructors, which report nothing: an error there is the context's end, or that of the process.
-static void ignore(cudaError_t error) noexcept
-{
-    if (error != cudaSuccess)
-        cudaGetLastError();
-}
-
 // --- Workspace -------------------------------------------------------------------------------------------------------
 
 Workspace::~Workspace()
 {
     for (const Retired& retired : retired_)
         free(retired.block);
-    if (done_)
-        ignore(cudaEventDestroy(done_));
+    for (const cudaEvent_t event : {done_, captured_})
+        if (event)
+            ignore(cudaEventDestroy(event));
 }
 
 static void CUDART_CB dropToken(void* token) { delete static_cast<std::shared_ptr<char>*>(token); }
@@ -78,8 +61,8 @@ Graph Workspace::graphOf(unsigned long long capture, cudaGraph_t graph)
     if (capture == capture_ && !captureGraph_.expired())
         return captureGraph_;
     const std::shared_ptr<char> token = std::make_shared<char>();
-    if (unwatched_.size() < UNWATCHED)
-        unwatched_.push_back(token);
+    if (unwatched_->size() < UNWATCHED)
+        unwatched_->push_back(token);
     else
         giveToGraph(token, graph);
     capture_ = capture;
@@ -139,60 +122,6 @@ void Workspace::freeRetired()
     std::for_each(dead, retired_.end(), [this](const Retired& r) { free(r.block); });
     retired_.erase(dead, retired_.end());
 }
-
-// --- Call ------------------------------------------------------------------------------------------------------------
-
-Call::Call(Workspace& workspace, StreamHandle stream) : workspace_(workspace), stream_(stream)
-{
-    const int device = currentDevice();
-    if (workspace.device_ >= 0 && device != workspace.device_)
-        CV_Error_(Error::StsBadArg,
-                  ("%s: the current CUDA device is %d, but this instance lives on device %d, that of its first "
-                   "CUDA call",
-                   workspace.owner_, device, workspace.device_));
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    unsigned long long capture = 0;
-    cudaGraph_t graph = nullptr;
-#if CUDART_VERSION >= 13000
-    cudaCheck(cudaStreamGetCaptureInfo(stream, &status, &capture, &graph, nullptr, nullptr, nullptr),
-#else
-    cudaCheck(cudaStreamGetCaptureInfo_v2(stream, &status, &capture, &graph, nullptr, nullptr),
-#endif
-              "asking whether the stream is being captured");
-    if (status == cudaStreamCaptureStatusInvalidated)
-        CV_Error_(Error::GpuApiCallError, ("%s: the capture of this stream has failed already", workspace.owner_));
-    if (status == cudaStreamCaptureStatusActive)
-    {
-        graph_ = workspace.graphOf(capture, graph);
-        capture_ = capture;
-        workspace.device_ = device;
-        return;
-    }
-    // Handles of destroyed streams come again; numbers do not.
-    cudaCheck(cudaStreamGetId(stream, &streamId_), "asking for the stream's number");
-    if (!workspace.done_)
-        cudaCheck(cudaEventCreateWithFlags(&workspace.done_, cudaEventDisableTiming), "creating an event");
-    if (workspace.busy_ && workspace.lastStream_ != streamId_)
-        cudaCheck(cudaStreamWaitEvent(stream, workspace.done_, 0), "waiting for the last call's stream");
-    workspace.device_ = device;
-}
-
-Call::~Call()
-{
-    if (capturing())
-        return;
-    workspace_.busy_ = record(workspace_.done_, stream_);
-    workspace_.lastStream_ = streamId_;
-}
-
-void Call::refuseCapture(const char* what) const
-{
-    if (capturing())
-        CV_Error_(Error::StsBadArg,
-                  ("%s: %s waits for its result, so it cannot be captured into a graph", workspace_.owner(), what));
-}
-
-void Call::wait(const char* what) const { cudaCheck(cudaStreamSynchronize(stream_), what); }
 
 // --- DeviceBuffer ----------------------------------------------------------------------------------------------------
 

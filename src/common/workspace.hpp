@@ -54,8 +54,13 @@ class Workspace
 public:
     static const size_t UNWATCHED = 4;
 
-    //! @param owner the class, for messages.
-    explicit Workspace(const char* owner) : owner_(owner) {}
+    typedef std::shared_ptr<std::vector<std::shared_ptr<void>>> Tokens;
+
+    //! @param owner the class, for messages. @param tokens of unwatched graphs, of instances that replace their workspaces: those
+    //! of all count together. Default: own ones.
+    explicit Workspace(const char* owner, const Tokens& tokens = nullptr)
+        : owner_(owner), unwatched_(tokens ? tokens : std::make_shared<Tokens::element_type>())
+    {}
     ~Workspace();
     Workspace(const Workspace&) = delete;
     Workspace& operator=(const Workspace&) = delete;
@@ -89,16 +94,24 @@ private:
     cudaEvent_t done_ = nullptr;
     bool busy_ = false; //!< done_ stands for the last call, which was on stream...
     unsigned long long lastStream_ = 0;
-    unsigned long long capture_ = 0; //!< the last one, and its graph
+    cudaStream_t lastHandle_ = nullptr; //!< of that stream, which may be gone
+    cudaEvent_t captured_ = nullptr;    //!< the last captured call, which was in capture...
+    unsigned long long lastCapture_ = 0;
+    cudaStream_t captureStream_ = nullptr; //!< ... on this stream
+    unsigned long long capture_ = 0;       //!< the last one, and its graph
     Graph captureGraph_;
-    std::vector<std::shared_ptr<void>> unwatched_; //!< what graphs are known by while the instance lives
+    const Tokens unwatched_; //!< what graphs are known by while the instance lives
     std::vector<Retired> retired_;
     size_t bytes_ = 0;
 };
 
+//! Lets `event` stand for what is on the stream. Where that fails, waits, so that nothing is left to stand for, and returns false.
+bool record(cudaEvent_t event, cudaStream_t stream) noexcept;
+
 /** From the begin to the end of a method that works on the device. Begins after the last call of this instance, on whatever
-stream that was, by an event and without a wait of the host; a stream that is being captured is left alone.
-@throws cv::Exception when another device is current than in the first call. */
+stream that was, by an event and without a wait of the host. A captured call begins after the last one of the same capture, and
+after nothing else.
+@throws cv::Exception when another device is current than in the first call, or than that of the stream. */
 class Call
 {
 public:

@@ -5,15 +5,14 @@
 //
 //   cudatracking_fuzz_cascade -rss_limit_mb=256 -timeout=1 FOLDER_OF_CASCADES    (Clang's libFuzzer)
 //   cudatracking_fuzz_cascade FILE...                                            (other compilers)
+#include "fuzz_main.hpp"
 #include "opencv2/cudatracking/cascade.hpp"
 #include <climits>
-#include <cstdint>
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 {
-    static const cv::Mat picture = [] {
+    static const cv::Mat picture = []
+    {
         cv::Mat made(64, 64, CV_8UC1);
         cv::RNG rng(64);
         rng.fill(made, cv::RNG::UNIFORM, 0, 256);
@@ -29,28 +28,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
         cascade->detectMultiScale(picture, objects);
     }
     catch (const cv::Exception&)
-    {
-    }
+    {}
     return 0;
 }
-
-#ifdef CUDATRACKING_FUZZ_MAIN
-
-#include <cstdio>
-#include <fstream>
-#include <iterator>
-#include <vector>
-
-int main(int argc, char** argv)
-{
-    for (int i = 1; i < argc; ++i)
-    {
-        std::ifstream file(argv[i], std::ios::binary);
-        const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-        LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
-        std::printf("%s: %zu bytes, done\n", argv[i], bytes.size());
-    }
-    return 0;
-}
-
-#endif

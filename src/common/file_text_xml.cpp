@@ -1,0 +1,119 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// XML as FileStorage reads it: a header, one root element, elements with attributes, text, comments between them. In text, '<' always
+// begins markup, also inside of quotes; in attributes, quotes hide all but the end of the line.
+//
+// Refused although it is XML: empty elements, directives, CDATA and processing instructions (FileStorage has none of these), and a type_id
+// other than opencv-...: with "binary" FileStorage may never return, with "str" and an empty element it reads a length nobody wrote.
+#include "text_cursor.hpp"
+#include <vector>
+
+namespace cv { namespace cuda { namespace detail {
+
+namespace {
+
+bool isSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+std::string_view takeName(TextCursor& at)
+{
+    if (!isTextLetter(at.peek()) && at.peek() != '_')
+        at.fail("a name is needed after <");
+    return at.run([](char c) { return isTextLetter(c) || isTextDigit(c) || c == '_' || c == '-'; });
+}
+
+void takeAttribute(TextCursor& at)
+{
+    const std::string_view name = takeName(at);
+    at.run(isSpace);
+    at.require("=", "an attribute has no =");
+    at.run(isSpace);
+    const char quote = at.peek();
+    if (quote != '"' && quote != '\'')
+        at.fail("an attribute's value must be in quotes");
+    at.skip(1);
+    const std::string value(at.run([quote](char c) { return c != quote && c != '\n'; }));
+    if (at.peek() != quote)
+        at.fail("an attribute's value has no end in its line");
+    if (name == "type_id" && value.compare(0, 7, "opencv-") != 0)
+        at.fail("type_id=\"" + value.substr(0, 20) + "\": only OpenCV's own types (opencv-...) are read" +
+                (value == "binary" ? ", no binary data" : ""));
+    at.skip(1);
+}
+
+//! @param end of the tag: > or ?>
+void takeAttributes(TextCursor& at, std::string_view end)
+{
+    for (;;)
+    {
+        const bool space = !at.run(isSpace).empty();
+        if (at.take(end))
+            return;
+        if (at.follows("/>"))
+            at.fail("empty elements such as <a/> cannot be read");
+        if (!space)
+            at.fail("a tag is broken");
+        takeAttribute(at);
+    }
+}
+
+//! Skips white space and comments.
+void skipComments(TextCursor& at)
+{
+    at.run(isSpace);
+    while (at.take("<!--"))
+    {
+        at.skipPast("-->", "a comment has no end");
+        at.run(isSpace);
+    }
+}
+
+void takeOpeningTag(TextCursor& at, std::vector<std::string_view>& open)
+{
+    at.require("<", "an element is needed here");
+    if (at.peek() == '!' || at.peek() == '?')
+        at.fail("markup other than elements and comments (<! or <?) cannot be read");
+    open.push_back(takeName(at));
+    at.note(open.back());
+    at.enter();
+    takeAttributes(at, ">");
+}
+
+void takeClosingTag(TextCursor& at, std::vector<std::string_view>& open)
+{
+    const std::string_view name = takeName(at);
+    if (name != open.back())
+        at.fail("</" + std::string(name.substr(0, 40)) + "> closes <" + std::string(open.back().substr(0, 40)) + ">");
+    at.run(isSpace);
+    at.require(">", "a closing tag is broken");
+    open.pop_back();
+    at.leave();
+}
+
+} // namespace
+
+void checkXml(TextCursor& at)
+{
+    at.require("<?xml", "XML must begin with <?xml");
+    takeAttributes(at, "?>");
+    skipComments(at);
+    std::vector<std::string_view> open;
+    takeOpeningTag(at, open);
+    while (!open.empty())
+    {
+        at.run([](char c) { return c != '<'; });
+        if (at.ended())
+            at.fail("<" + std::string(open.back().substr(0, 40)) + "> has no end");
+        if (at.take("<!--"))
+            at.skipPast("-->", "a comment has no end");
+        else if (at.take("</"))
+            takeClosingTag(at, open);
+        else
+            takeOpeningTag(at, open);
+    }
+    skipComments(at);
+    if (!at.ended())
+        at.fail("there is something after the end of the first element");
+}
+
+}}} // namespace cv::cuda::detail

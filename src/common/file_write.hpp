@@ -1,0 +1,29 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Files that are written whole or not at all.
+#ifndef OPENCV_CUDATRACKING_COMMON_FILE_WRITE_HPP
+#define OPENCV_CUDATRACKING_COMMON_FILE_WRITE_HPP
+
+#include "opencv2/core.hpp"
+#include <functional>
+#include <string>
+
+namespace cv { namespace cuda { namespace detail {
+
+/** Writes a file of these bytes. They go to a new file beside it, which takes its name when all of it is on the disk. So whatever
+fails, and wherever the program or the machine stops, the file is either the new one or what it was. Its permissions stay, its
+owner and other hard links do not. A symbolic link stays one, and what it leads to is written. What is no regular file, such as
+/dev/stdout or a FIFO, is written directly. @throws cv::Exception naming the file and the reason; nothing is left behind then. */
+void writeWholeFile(const std::string& filename, const std::string& bytes);
+
+/** writeWholeFile() of what a FileStorage makes of a map. The ending decides the format: .xml, .json, or else YAML.
+@param name of the map. @param write its content. */
+void writeStorage(const std::string& filename, const std::string& name, const std::function<void(FileStorage&)>& write);
+
+//! In place of Algorithm::save(), which reports no failure: the same file.
+void saveAlgorithm(const Algorithm& algorithm, const std::string& filename);
+
+}}} // namespace cv::cuda::detail
+
+#endif // OPENCV_CUDATRACKING_COMMON_FILE_WRITE_HPP

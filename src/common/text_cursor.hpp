@@ -1,0 +1,112 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The place in a text that may be hostile, for the checks of XML, YAML and JSON. Free of OpenCV.
+#ifndef OPENCV_CUDATRACKING_COMMON_TEXT_CURSOR_HPP
+#define OPENCV_CUDATRACKING_COMMON_TEXT_CURSOR_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace cv { namespace cuda { namespace detail {
+
+//! Thrown by the checks: the line, from 1, and what is wrong with it.
+struct TextFault
+{
+    size_t line;
+    std::string why;
+};
+
+const int MAX_TEXT_NESTING = 100;
+const size_t MAX_TEXT_NAMES = 1000; //!< different ones: FileStorage keeps each
+
+inline bool isTextDigit(char c) { return c >= '0' && c <= '9'; }
+inline bool isTextLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+//! True for all bytes from the space on, as in FileStorage: line ends and tabs are none.
+inline bool isTextPrintable(char c) { return static_cast<unsigned char>(c) >= ' '; }
+
+class TextCursor
+{
+public:
+    explicit TextCursor(std::string_view text) : text_(text) {}
+
+    [[noreturn]] void fail(const std::string& why) const
+    {
+        throw TextFault{static_cast<size_t>(std::count(text_.begin(), text_.begin() + at_, '\n')) + 1, why};
+    }
+
+    bool ended() const { return at_ == text_.size(); }
+    size_t position() const { return at_; }
+    //! The byte here or a few bytes on; 0 beyond the end.
+    char peek(size_t ahead = 0) const { return ahead < text_.size() - at_ ? text_[at_ + ahead] : '\0'; }
+    bool follows(std::string_view word) const { return text_.compare(at_, word.size(), word) == 0; }
+
+    void skip(size_t count) { at_ += std::min(count, text_.size() - at_); }
+    //! Skips a word if it is here. @return whether it was.
+    bool take(std::string_view word)
+    {
+        const bool here = follows(word);
+        at_ += here ? word.size() : 0;
+        return here;
+    }
+    void require(std::string_view word, const char* why)
+    {
+        if (!take(word))
+            fail(why);
+    }
+    //! Skips all up to a word and the word.
+    void skipPast(std::string_view word, const char* why)
+    {
+        const size_t found = text_.find(word, at_);
+        if (found == std::string_view::npos)
+            fail(why);
+        at_ = found + word.size();
+    }
+    //! Takes bytes while they are of a kind.
+    template <typename Kind> std::string_view run(const Kind& kind)
+    {
+        const size_t begin = at_;
+        while (at_ < text_.size() && kind(text_[at_]))
+            ++at_;
+        return text_.substr(begin, at_ - begin);
+    }
+    //! Bytes from here on that are of a kind, without taking them.
+    template <typename Kind> std::string_view ahead(const Kind& kind) const { return TextCursor(*this, at_).run(kind); }
+
+    //! FileStorage's parsers call themselves for each level.
+    void enter()
+    {
+        if (++depth_ > MAX_TEXT_NESTING)
+            fail("is nested deeper than " + std::to_string(MAX_TEXT_NESTING) + " levels");
+    }
+    void leave() { --depth_; }
+    //! Notes a name that FileStorage will keep. A tree: names can be made to collide in any hash.
+    void note(std::string_view name)
+    {
+        names_.insert(name);
+        if (names_.size() > MAX_TEXT_NAMES)
+            fail("has more than " + std::to_string(MAX_TEXT_NAMES) + " different names");
+    }
+
+private:
+    TextCursor(const TextCursor& other, size_t at) : text_(other.text_), at_(at) {}
+
+    std::string_view text_;
+    size_t at_ = 0;
+    int depth_ = 0;
+    std::set<std::string_view> names_;
+};
+
+/** Check that FileStorage's parser survives a text: that its structure is what the format allows, with limits on nesting and names,
+and without what no file of ours needs (see each). They read structure as that parser does, so that nothing can hide from them.
+@throws TextFault */
+void checkXml(TextCursor& at);
+void checkYaml(TextCursor& at);
+void checkJson(TextCursor& at);
+
+}}} // namespace cv::cuda::detail
+
+#endif // OPENCV_CUDATRACKING_COMMON_TEXT_CURSOR_HPP
