@@ -219,6 +219,45 @@ TEST(QuickShift_Negative, batches)
     expectSame(before, resultsOf(*q));
 }
 
+//! Images that lie in one array, whatever its dimensions, are those of a list.
+TEST(QuickShift_Batch, stacks)
+{
+    for (const int type : {CV_8UC1, CV_8UC3, CV_32FC4})
+    {
+        const Stack s(581, Size(40, 30), type, 4);
+        const int cn = CV_MAT_CN(type), depth = CV_MAT_DEPTH(type);
+        const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3), listed = QuickShift::create(2., 10., 0.3);
+        listed->computeBatch(s.images, noArray(), s.masks);
+        const int three[] = {4, 30, 40}, four[] = {4, 30, 40, cn}, wider[] = {4, 30, 40, cn + 1};
+        Mat apart(4, wider, depth); // pixels with a gap between them
+        const Range parts[] = {Range::all(), Range::all(), Range::all(), Range(0, cn)};
+        Mat withGaps = apart(parts);
+        Mat(4, four, depth, s.all.data).copyTo(withGaps);
+        std::vector<Mat> stacks = {Mat(3, three, type, s.all.data), Mat(4, four, depth, s.all.data), withGaps};
+        if (cn == 1)
+            stacks.push_back(Mat(4, 30, CV_MAKETYPE(depth, 40), s.all.data)); // as numpy's three dimensions come
+        for (const Mat& stack : stacks)
+        {
+            std::vector<Mat> labels;
+            q->clear();
+            q->computeStack(stack, labels, s.masks);
+            expectSame(resultsOf(*listed), resultsOf(*q));
+            ASSERT_EQ(4u, labels.size());
+            EXPECT_TRUE(sameBits(resultsOf(*q).labels.rowRange(30, 60), labels[1]));
+        }
+        const auto refused = [&](const _InputArray& one, const char* says)
+        {
+            expectRefused([&] { q->computeStack(one, noArray()); }, {says});
+            expectSame(resultsOf(*listed), resultsOf(*q));
+        };
+        refused(s.images[2], "images: one array, but a list is needed");
+        const int five[] = {4, 30, 8, 5};
+        refused(Mat(4, five, CV_8U, Scalar(1)), "images: an array of 4 dimensions and 5 channels");
+        q->computeStack(Mat(), noArray());
+        EXPECT_TRUE(q->empty());
+    }
+}
+
 TEST(CUDA_QuickShift, masksOfABatch)
 {
     requireCuda();
@@ -227,6 +266,7 @@ TEST(CUDA_QuickShift, masksOfABatch)
     q->computeBatch(uploaded(s.images), noArray());
     EXPECT_THROW(q->computeBatch(uploaded(s.images), noArray(), s.masks), cv::Exception) << "masks on the host";
     EXPECT_THROW(q->computeBatch(s.images, noArray(), uploaded(s.masks)), cv::Exception) << "masks on the device";
+    expectRefused([&] { q->computeStack(GpuMat(s.all), noArray()); }, {"images: one array, but a list is needed"});
 }
 
 //! More rows than a grid is high, and more pictures than a block scans: slices, and sums by CUB.

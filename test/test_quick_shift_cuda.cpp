@@ -4,6 +4,7 @@
 // The CUDA engine of QuickShift against the CPU engine, bit by bit.
 #include "cuda_runtime.hpp"
 #include "scenes_quick_shift.hpp"
+#include <functional>
 
 namespace opencv_test { namespace {
 
@@ -438,46 +439,91 @@ TEST(CUDA_QuickShift, negative)
     EXPECT_EQ(1, q->getNumberOfSuperpixels());
 }
 
-//! Every kernel on small pictures, for compute-sanitizer.
+//! An instance of each engine, and small images of all types, for compute-sanitizer.
+struct SmallScene
+{
+    typedef std::function<void(QuickShift&, bool device, Mat (&out)[4])> Call;
+
+    SmallScene() : cpu(QuickShift::create(2., 30., 0.3)), gpu(QuickShift::create(2., 30., 0.3))
+    {
+        RNG rng(433);
+        image = randomPicture(rng, Size(71, 43), CV_8UC3, 5);
+        mask.create(image.size(), CV_8U);
+        rng.fill(mask, RNG::UNIFORM, 0, 9);
+        image.convertTo(words, CV_16U, 256.);
+        image.convertTo(floats, CV_32F);
+        vconcat(std::vector<Mat>(3, floats), stacked);
+        for (const Mat& mat : {image, mask, words, floats, stacked})
+            there[mat.data] = GpuMat(mat);
+    }
+    //! Where the engine takes it from.
+    _InputArray in(bool device, const Mat& mat) const
+    {
+        return device ? _InputArray(there.at(mat.data)) : _InputArray(mat);
+    }
+    //! The call on both engines: its outputs, and the number of superpixels after it.
+    void expectSameOfBoth(const char* what, const Call& call) const
+    {
+        Mat expected[4], actual[4];
+        call(*cpu, false, expected);
+        call(*gpu, true, actual);
+        for (int i = 0; i < 4; ++i)
+            EXPECT_TRUE(sameBits(expected[i], actual[i])) << what << ", output " << i;
+        EXPECT_EQ(cpu->getNumberOfSuperpixels(), gpu->getNumberOfSuperpixels()) << what;
+    }
+    void expectSameStatistics(const Mat& colours) const
+    {
+        expectSameOfBoth("getMeanColor", [&](QuickShift& q, bool device, Mat(&out)[4])
+                         { q.getMeanColor(in(device, colours), out[0]); });
+        expectSameOfBoth("getStatistics", [&](QuickShift& q, bool device, Mat(&out)[4])
+                         { q.getStatistics(in(device, colours), out[0], out[1], out[2], out[3]); });
+    }
+    void expectSameResults() const { expectSame(resultsOf(*cpu), resultsOf(*gpu)); }
+
+    const Ptr<QuickShift> cpu, gpu;
+    Mat image, mask, words, floats, stacked;
+    std::map<const uchar*, GpuMat> there;
+};
+
+//! Every kernel on small images, for compute-sanitizer.
 TEST(CUDA_QuickShift_Sanitize, everything)
 {
     requireCuda();
-    RNG rng(433);
-    const Mat image = randomPicture(rng, Size(71, 43), CV_8UC3, 5);
-    Mat mask(image.size(), CV_8U), words, floats, out[4];
-    rng.fill(mask, RNG::UNIFORM, 0, 9);
-    image.convertTo(words, CV_16U, 256.);
-    image.convertTo(floats, CV_32F);
-    const Ptr<QuickShift> q = QuickShift::create(2., 30., 0.3), gpu = QuickShift::create(2., 30., 0.3);
-    expectSameOnBoth(q, image, Mat(), "bytes");
-    expectSameOnBoth(q, image, mask, "bytes, masked");
-    expectSameOnBoth(q, floats, mask, "floats");
-    expectSameOnBoth(q, image.col(3), Mat(), "a column");
-    expectSameOnBoth(QuickShift::create(2., 3., 1. / 768), words, Mat(), "words");
-    gpu->compute(GpuMat(image), GpuMat(mask));
-    gpu->segment(4., out[0]);
-    gpu->getMergeHeights(out[0], out[1]);
+    const SmallScene s;
+    expectSameOnBoth(s.cpu, s.image, Mat(), "bytes");
+    expectSameOnBoth(s.cpu, s.image, s.mask, "bytes, masked");
+    expectSameOnBoth(s.cpu, s.floats, s.mask, "floats");
+    expectSameOnBoth(s.cpu, s.image.col(3), Mat(), "a column");
+    expectSameOnBoth(QuickShift::create(2., 3., 1. / 768), s.words, Mat(), "words");
+    s.expectSameOfBoth("compute", [&](QuickShift& q, bool device, Mat(&)[4])
+                       { q.compute(s.in(device, s.image), s.in(device, s.mask)); });
+    s.expectSameOfBoth("segment", [](QuickShift& q, bool, Mat(&out)[4]) { q.segment(4., out[0]); });
+    s.expectSameOfBoth("getMergeHeights", [](QuickShift& q, bool, Mat(&out)[4]) { q.getMergeHeights(out[0], out[1]); });
     for (const bool thick : {false, true})
-        gpu->getLabelContourMask(out[0], thick);
-    for (const Mat& colours : {image, words, floats})
-    {
-        gpu->getMeanColor(GpuMat(colours), out[0]);
-        gpu->getStatistics(GpuMat(colours), out[0], out[1], out[2], out[3]);
-    }
-    const int before = gpu->getNumberOfSuperpixels();
-    EXPECT_GE(gpu->enforceConnectivity(1), before);
-    gpu->computeBatch(std::vector<GpuMat>(3, GpuMat(image)), noArray(), std::vector<GpuMat>(3, GpuMat(mask)));
-    EXPECT_EQ(0, gpu->getNumberOfSuperpixels() % 3);
-    Mat colours;
-    vconcat(std::vector<Mat>(3, floats), colours);
-    gpu->getSuperpixelCounts(out[0]);
-    gpu->getMeanColor(GpuMat(colours), out[1]);
-    gpu->enforceConnectivity(3);
-    gpu->getStatistics(GpuMat(colours), out[0], out[1], out[2], out[3]);
-    gpu->getAdjacency(out[0]);
-    gpu->computeTiled(image, Size(30, 20), true);
-    q->compute(image);
-    expectSame(resultsOf(*q), resultsOf(*gpu));
+        s.expectSameOfBoth("getLabelContourMask",
+                           [&](QuickShift& q, bool, Mat(&out)[4]) { q.getLabelContourMask(out[0], thick); });
+    for (const Mat& colours : {s.image, s.words, s.floats})
+        s.expectSameStatistics(colours);
+    EXPECT_EQ(s.cpu->enforceConnectivity(1), s.gpu->enforceConnectivity(1));
+    s.expectSameResults();
+    s.gpu->computeTiled(s.image, Size(30, 20), true);
+    s.cpu->compute(s.image);
+    s.expectSameResults();
+}
+
+TEST(CUDA_QuickShift_Sanitize, stacks)
+{
+    requireCuda();
+    const SmallScene s;
+    s.cpu->computeBatch(std::vector<Mat>(3, s.image), noArray(), std::vector<Mat>(3, s.mask));
+    s.gpu->computeBatch(std::vector<GpuMat>(3, GpuMat(s.image)), noArray(), std::vector<GpuMat>(3, GpuMat(s.mask)));
+    s.expectSameResults();
+    s.expectSameOfBoth("getSuperpixelCounts", [](QuickShift& q, bool, Mat(&out)[4]) { q.getSuperpixelCounts(out[0]); });
+    s.expectSameStatistics(s.stacked);
+    EXPECT_EQ(s.cpu->enforceConnectivity(3), s.gpu->enforceConnectivity(3));
+    s.expectSameResults();
+    s.expectSameStatistics(s.stacked);
+    s.expectSameOfBoth("getAdjacency", [](QuickShift& q, bool, Mat(&out)[4]) { q.getAdjacency(out[0]); });
 }
 
 }} // namespace opencv_test

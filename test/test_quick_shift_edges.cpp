@@ -5,6 +5,8 @@
 // from the oracle on pictures made so that no rounding matters.
 #include "oracle_quick_shift.hpp"
 #include "scenes_quick_shift.hpp"
+#include "../src/cuda/quick_shift_plan.hpp"
+#include "../src/quick_shift/engine.hpp"
 
 namespace opencv_test { namespace {
 
@@ -399,16 +401,59 @@ TEST(QuickShift_Edges, limits)
     const Mat good(20, 20, CV_8UC3, Scalar(1, 2, 3));
     EXPECT_THROW(q->computeBatch(std::vector<Mat>{good, Mat(20, 20, CV_8UC1)}, noArray()), cv::Exception);
     EXPECT_THROW(q->computeBatch(std::vector<Mat>{good, Mat()}, noArray()), cv::Exception);
-    const Mat many(60000, 1, CV_8U, Scalar(1)); // 35,792 of them have more than 2^31 - 1 pixels
-    try
+}
+
+//! An image without memory: no pixel is to be touched.
+Mat headerOnly(int rows, int cols)
+{
+    static uchar pixel;
+    return Mat(rows, cols, CV_8UC1, &pixel);
+}
+
+//! At most 2,000,000,000 pixels in all. What lies within is seen by a later check: labels: must be a list.
+TEST(QuickShift_Edges, pixelsAtTheLimit)
+{
+    const Ptr<QuickShift> q = QuickShift::create();
+    const std::string tooMany = "but there must be at most 2000000000";
+    Mat noList;
+    const auto batch = [&](int count, int rows, int cols)
+    { q->computeBatch(std::vector<Mat>(count, headerOnly(rows, cols)), noList); };
+    expectRefused([&] { batch(1, 50000, 40000); }, {"labels: must be a list"});
+    expectRefused([&] { batch(50000, 40000, 1); }, {"labels: must be a list"});
+    expectRefused([&] { batch(50001, 40000, 1); }, {tooMany, "2000040000 pixels"});
+    expectRefused([&] { batch(2, 50000, 20001); }, {tooMany});
+    for (const Size size : {Size(50000, 40001), Size(46340, 46341), Size(65535, 65535)})
     {
-        q->computeBatch(std::vector<Mat>(35792, many), noArray());
-        ADD_FAILURE() << "too many pixels";
+        expectRefused([&] { q->compute(headerOnly(size.height, size.width)); }, {tooMany});
+        expectRefused([&] { q->computeTiled(headerOnly(size.height, size.width), Size(100, 100)); }, {tooMany});
     }
-    catch (const cv::Exception& e)
+    EXPECT_TRUE(q->empty());
+}
+
+//! Indices near the limit do not wrap: no pixel of the last row has one below it.
+TEST(QuickShift_Edges, indicesAtTheLimit)
+{
+    using namespace cv::cuda::quick_shift;
+    const Extent extents[] = {{40000, 50000, 1}, {50000, 40000, 1},     {65535, 30517, 1}, {30517, 65535, 1},
+                              {40000, 5, 10000}, {65535, 30517 / 7, 7}, {1, 40000, 50000}};
+    for (const Extent& e : extents)
     {
-        EXPECT_NE(std::string::npos, std::string(e.what()).find("too many pixels")) << e.what();
+        ASSERT_LE(e.total(), MAX_PIXELS);
+        ASSERT_GT(e.total(), MAX_PIXELS - 500000);
+        EXPECT_FALSE(gpu::hasBelow(e, e.total() - 1)) << e.cols << " x " << e.rows << " x " << e.count;
+        EXPECT_FALSE(gpu::hasBelow(e, e.total() - e.cols)) << e.cols << " x " << e.rows << " x " << e.count;
+        EXPECT_TRUE(gpu::hasBelow(e, e.total() - e.cols - 1)) << e.cols << " x " << e.rows << " x " << e.count;
     }
+}
+
+//! Pairs are counted in more bits than an array has rows.
+TEST(QuickShift_Edges, longestAdjacency)
+{
+    using cv::cuda::quick_shift::adjacencyLength;
+    EXPECT_EQ(0, adjacencyLength(0));
+    EXPECT_EQ(INT_MAX, adjacencyLength(INT_MAX));
+    expectRefused([] { adjacencyLength(INT_MAX + 1ull); }, {"getAdjacency()", "2147483648", "2147483647"});
+    expectRefused([] { adjacencyLength(4000000000ull); }, {"getAdjacency()", "4000000000"});
 }
 
 }} // namespace opencv_test

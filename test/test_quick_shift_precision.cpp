@@ -75,6 +75,35 @@ TEST(QuickShift_Precision, channelsOfDifferentScales)
     }
 }
 
+//! 8 bit and a scale of 1: squared distances are integers, and distances their roots, rounded once.
+TEST(QuickShift_Precision, distancesOfBytes)
+{
+    RNG rng(557);
+    for (int channels = 1; channels <= 4; ++channels)
+    {
+        const Mat image = randomPicture(rng, Size(70, 50), CV_MAKETYPE(CV_8U, channels), 1); // noise: far in colour
+        const Ptr<QuickShift> q = QuickShift::create(5., 900., 1.);
+        q->compute(image);
+        const Results r = resultsOf(*q);
+        int links = 0;
+        for (int i = 0; i < static_cast<int>(image.total()); ++i)
+        {
+            const int parent = r.parents.at<int>(i / 70, i % 70), dx = parent % 70 - i % 70, dy = parent / 70 - i / 70;
+            if (parent == i)
+                continue;
+            int squared = dx * dx + dy * dy;
+            for (int k = 0; k < channels; ++k)
+            {
+                const int d = image.data[i * channels + k] - image.data[parent * channels + k];
+                squared += d * d;
+            }
+            ASSERT_EQ(std::sqrt(static_cast<float>(squared)), r.distances.at<float>(i / 70, i % 70)) << i;
+            ++links;
+        }
+        EXPECT_GT(links, 3000);
+    }
+}
+
 //! Scales beyond those that go into weights alone; some channels do not count at all.
 TEST(QuickShift_Precision, scalesOfAnySize)
 {
@@ -145,6 +174,76 @@ TEST(QuickShift_Precision, weights)
     }
     EXPECT_LE(worst, 5e-6);
     EXPECT_EQ(ONE_WEIGHT, weightBits(0.f, -1.f, 1.f) - WEIGHT_BIAS);
+}
+
+//! What stands for a fused multiply-add where the processor has none gives the bits of one: any floats, and sums next to ties.
+TEST(QuickShift_Precision, emulatedMultiplyAdd)
+{
+    using namespace cuda::quick_shift;
+    RNG rng(558);
+    const auto expectFused = [](float a, float b, float c)
+    {
+        const float fused = std::fma(a, b, c), got = emulatedMultiplyAdd(a, b, c);
+        ASSERT_TRUE(floatBits(fused) == floatBits(got) || (cvIsNaN(fused) && cvIsNaN(got)))
+            << cv::format("%a * %a + %a: %a, not %a", a, b, c, fused, got);
+    };
+    for (int i = 0; i < 2000000; ++i)
+    {
+        expectFused(bitsFloat(rng.next()), bitsFloat(rng.next()), bitsFloat(rng.next()));
+        // A product of 48 bits beside a summand of any size; and one that is half of its last bit, less what double loses.
+        const float scale = bitsFloat(static_cast<uint32_t>(127 + rng.uniform(-60, 61)) << 23);
+        const float a = bitsFloat(0x3f800000u | (rng.next() & 0x7fffffu)),
+                    c = bitsFloat(0x3f800000u | (rng.next() & 0x7fffffu)), least = std::ldexp(1.f, -23);
+        const float x = static_cast<float>(rng.uniform(0, 9)) * least;
+        for (const float sign : {1.f, -1.f})
+        {
+            expectFused(a, bitsFloat(0x3f800000u | (rng.next() & 0x7fffffu)), sign * c * scale);
+            expectFused((1.f + x) * scale, (1.f - x) * least / 2.f, sign * c * scale);
+            expectFused((1.f + x) * std::ldexp(1.f, -75), (1.f - x) * std::ldexp(1.f, -75),
+                        sign * c * std::ldexp(1.f, -130));
+        }
+        if (HasFatalFailure())
+            return;
+    }
+    const float inf = std::numeric_limits<float>::infinity(), small = std::numeric_limits<float>::denorm_min();
+    for (const float a : {0.f, -0.f, 1.f, -3.f, small, -small, inf, 3e38f, 1.5e-23f})
+        for (const float b : {0.f, -0.f, 1.f, 0.5f, small, -inf, 3e38f, -1.5e-23f})
+            for (const float c : {0.f, -0.f, 1.f, small, -small, inf, -3e38f, 1e-44f})
+                expectFused(a, b, c);
+}
+
+//! Photographs, as cameras make them: errors cancel, and densities are better than the bound.
+TEST(QuickShift_Precision, photographs)
+{
+    const std::string folder = requireFolder("CUDATRACKING_SAMPLES_DATA");
+    RNG rng(556);
+    double worst = 0.;
+    for (const char* name : {"fruits.jpg", "baboon.jpg", "lena.jpg", "home.jpg", "building.jpg", "aloeL.jpg",
+                             "graf1.png", "messi5.jpg", "butterfly.jpg", "rubberwhale1.png"})
+    {
+        const Mat picture = requirePicture(folder, name);
+        const Mat image = picture(Rect(picture.cols / 2 - 90, picture.rows / 2 - 70, 180, 140));
+        for (const double sigma : {1., 2., 3., 6., 9.})
+            for (const double scale : {32. / 255, 0.5, 1., 4.})
+            {
+                const QuickShiftOptions o(sigma, 5., scale);
+                const oracle::QuickShiftPoints points(image, o);
+                const Ptr<QuickShift> q = make(o);
+                Mat density;
+                q->compute(image);
+                q->getDensity(density);
+                double error = 0.;
+                for (int i = 0; i < 100; ++i)
+                {
+                    const Point p(rng.uniform(0, image.cols), rng.uniform(0, image.rows));
+                    const double wanted = oracle::densityAt(points, p.x, p.y);
+                    error = std::max(error, std::abs(density.at<float>(p) - wanted) / wanted);
+                }
+                EXPECT_LE(error, 1e-5) << name << ", sigma " << sigma << ", scale " << scale;
+                worst = std::max(worst, error);
+            }
+    }
+    std::cout << "largest relative error of a density: " << worst << std::endl;
 }
 
 //! What CUDA has in words, as integers, or as floats of channels that count differently.

@@ -198,7 +198,7 @@ TEST(QuickShift_Results, surviveRefusedCalls)
     }
     catch (const cv::Exception& e)
     {
-        EXPECT_NE(std::string::npos, e.msg.find("picture 2 ")) << e.msg;
+        EXPECT_NE(std::string::npos, e.msg.find("images[2]")) << e.msg;
     }
     if (cv::cuda::getCudaEnabledDeviceCount() <= 0)
     {

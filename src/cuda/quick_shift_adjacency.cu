@@ -31,7 +31,7 @@ __device__ __forceinline__ int bordersOf(const Extent& extent, const int* labels
     return n;
 }
 
-//! @param pairs null: only counts.
+//! @param pairs null: only counts. @param count modulo 2^32: each pixel has two borders at most, so that nothing is lost.
 __global__ void __launch_bounds__(THREADS)
     findBorders(const Extent extent, const int* __restrict__ labels, const int* __restrict__ firsts,
                 unsigned long long* pairs, int* count)

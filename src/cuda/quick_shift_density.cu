@@ -25,8 +25,8 @@ GUARDED: the window leaves the picture or has masked pixels, which get weight 0 
 starts dp4a at infinity, a centre that does not count has a base that high. */
 template <bool GUARDED> struct ByteWalk
 {
-    static const int P = ByteShape::CENTRES, PITCH = ByteShape::COLS + tuning::BYTE_DX - 1;
-    static const int STRIDE = (GUARDED ? 3 : 2) * PITCH;
+    static const int P = ByteShape::CENTRES, PITCH = BYTE_PITCH;
+    static const int STRIDE = byteStride(GUARDED);
     static const uint32_t START = 0x4b000000u;    //!< 2^23 as a float: the distance arrives in its mantissa
     static const uint32_t NO_PIXEL = 0x7f800000u; //!< infinity, or NaN once dp4a has added to it
     static_assert(P % 4 == 0, "the bias of a whole credit must vanish");
@@ -125,9 +125,6 @@ template <bool GUARDED> struct ByteWalk
     }
 };
 
-//! Rows of spatial factors in shared memory have so many columns.
-CT_HOST_DEVICE int paddedFactors(int dyCount) { return detail::ceilDiv(dyCount, 4) * 4; }
-
 __device__ __forceinline__ bool countsAt(const DensityTask& task, int x, int y)
 {
     return x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows &&
@@ -168,7 +165,7 @@ __device__ __forceinline__ void weighByteTile(const DensityTask& task, const Pla
 {
     typedef ByteWalk<GUARDED> Walk;
     const int P = Walk::P, padded = paddedFactors(place.dyEnd - place.dyBegin);
-    uint32_t* const rows = reinterpret_cast<uint32_t*>(spatial + tuning::BYTE_DX * padded);
+    uint32_t* const rows = reinterpret_cast<uint32_t*>(spatial + byteRowsAt(place.dyEnd - place.dyBegin));
     fillBytes<GUARDED>(task, place, spatial, rows);
     __syncthreads(); // the walk reads other threads' words and adds to other threads' credits
 
@@ -432,11 +429,6 @@ __global__ void __launch_bounds__(256)
     }
 }
 
-template <typename Shape> int tilesOf(const Extent& extent)
-{
-    return detail::ceilDiv(extent.cols, Shape::COLS) * detail::ceilDiv(extent.rows, Shape::ROWS);
-}
-
 template <typename Shape, typename Kernel>
 void weigh(Kernel kernel, const DensityTask& task, size_t sharedBytes, cudaStream_t stream)
 {
@@ -445,32 +437,16 @@ void weigh(Kernel kernel, const DensityTask& task, size_t sharedBytes, cudaStrea
                    dim3(Shape::THREADS), sharedBytes, stream, task);
 }
 
-//! Small pictures: more and smaller chunks, where otherwise a part of the device would have nothing to do.
-Chunks cutForBytes(const Extent& extent, int radius)
-{
-    const Chunks large = cutOffsets(radius, tuning::BYTE_DX);
-    const int64_t blocks =
-        static_cast<int64_t>(tilesOf<ByteShape>(extent)) * large.dxCount * large.dyCount * extent.count;
-    const bool fill = blocks >= static_cast<int64_t>(detail::multiprocessors()) * tuning::BYTE_BLOCKS;
-    return fill ? large : cutOffsets(radius, tuning::BYTE_FEW_DX);
-}
-
 void weighWords(DensityTask task, cudaStream_t stream)
 {
-    typedef ByteWalk<true> Walk;
-    task.chunks = cutForBytes(task.extent, task.parameters.radius);
-    const size_t rows = ByteShape::ROWS + task.chunks.dyStep - 1;
-    const size_t factors = static_cast<size_t>(tuning::BYTE_DX) * paddedFactors(task.chunks.dyStep);
-    weigh<ByteShape>(weighBytes, task, sizeof(float) * factors + sizeof(uint32_t) * rows * Walk::STRIDE, stream);
+    task.chunks = cutForBytes(task.extent, task.parameters.radius, detail::multiprocessors());
+    weigh<ByteShape>(weighBytes, task, bytesOfByteTile(task.chunks), stream);
 }
 
 template <int CHANNELS, bool WEIGHTED = false> void weighFloats(DensityTask task, cudaStream_t stream)
 {
     task.chunks = cutOffsets(task.parameters.radius, tuning::PLANE_DX);
-    const Chunks& c = task.chunks;
-    const size_t window = static_cast<size_t>(PlaneShape::COLS + c.dxStep - 1) * (PlaneShape::ROWS + c.dyStep - 1);
-    const size_t words = window * (1 + CHANNELS) + static_cast<size_t>(c.dxStep) * c.dyStep;
-    weigh<PlaneShape>(weighPlanes<CHANNELS, WEIGHTED>, task, sizeof(uint32_t) * words, stream);
+    weigh<PlaneShape>(weighPlanes<CHANNELS, WEIGHTED>, task, bytesOfPlaneTile(task.chunks, CHANNELS), stream);
 }
 
 void weighAs(const DensityTask& task, cudaStream_t stream)

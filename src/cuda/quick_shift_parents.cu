@@ -499,6 +499,7 @@ template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREAD
 
 template <typename Colours, typename Shape, int... PASSES> void search(const ParentTask& task, cudaStream_t stream)
 {
+    static_assert(sizeof(SearchTile<Colours, Shape>) <= detail::LEAST_SHARED_BYTES, "a block of every device has it");
     const Extent& e = task.extent;
     const bool mayLeave = task.parameters.searchRadius > REACH;
     if (mayLeave)

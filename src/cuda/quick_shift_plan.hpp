@@ -6,6 +6,7 @@
 #ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_PLAN_HPP
 #define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_PLAN_HPP
 
+#include "../common/shared_limit.hpp"
 #include "../quick_shift/stages.hpp"
 #include "quick_shift_tuning.hpp"
 
@@ -66,6 +67,50 @@ inline Chunks cutOffsets(int radius, int mostDx)
     c.dxCount = detail::ceilDiv(width, mostDx);
     c.dxStep = detail::ceilDiv(width, c.dxCount);
     return c;
+}
+
+//! Threads of a block of density: COLS columns by GROUPS groups of CENTRES rows.
+template <int COLS_, int GROUPS, int CENTRES_> struct TileShape
+{
+    static const int COLS = COLS_, CENTRES = CENTRES_, ROWS = GROUPS * CENTRES_, THREADS = COLS_ * GROUPS;
+};
+typedef TileShape<tuning::BYTE_COLS, tuning::BYTE_GROUPS, tuning::BYTE_CENTRES> ByteShape;
+typedef TileShape<tuning::PLANE_COLS, tuning::PLANE_GROUPS, tuning::PLANE_CENTRES> PlaneShape;
+
+template <typename Shape> int tilesOf(const Extent& extent)
+{
+    return detail::ceilDiv(extent.cols, Shape::COLS) * detail::ceilDiv(extent.rows, Shape::ROWS);
+}
+
+//! Chunks for 8 bits. Small pictures: more and smaller ones, where otherwise a part of the device would have nothing to do.
+inline Chunks cutForBytes(const Extent& extent, int radius, int multiprocessors)
+{
+    const Chunks large = cutOffsets(radius, tuning::BYTE_DX);
+    const int64_t blocks =
+        static_cast<int64_t>(tilesOf<ByteShape>(extent)) * large.dxCount * large.dyCount * extent.count;
+    const bool fill = blocks >= static_cast<int64_t>(multiprocessors) * tuning::BYTE_BLOCKS;
+    return fill ? large : cutOffsets(radius, tuning::BYTE_FEW_DX);
+}
+
+// Density, 8 bit. Shared memory holds BYTE_DX columns of spatial factors, then rows of the window; the kernel has no static memory.
+const int BYTE_PITCH = ByteShape::COLS + tuning::BYTE_DX - 1; //!< words of one kind in a row
+//! Words of a row: credits, pixels and, when the window leaves the picture or has masked pixels, numbers that dp4a starts from.
+CT_HOST_DEVICE constexpr int byteStride(bool guarded) { return (guarded ? 3 : 2) * BYTE_PITCH; }
+//! Rows of spatial factors have so many columns.
+CT_HOST_DEVICE int paddedFactors(int dyCount) { return detail::ceilDiv(dyCount, 4) * 4; }
+//! Where rows begin, in words.
+CT_HOST_DEVICE int byteRowsAt(int dyCount) { return tuning::BYTE_DX * paddedFactors(dyCount); }
+inline size_t bytesOfByteTile(const Chunks& chunks)
+{
+    const size_t rows = ByteShape::ROWS + chunks.dyStep - 1;
+    return sizeof(uint32_t) * (byteRowsAt(chunks.dyStep) + rows * byteStride(true));
+}
+
+// Density, float: planes of credits and of each channel, then spatial factors.
+inline size_t bytesOfPlaneTile(const Chunks& c, int channels)
+{
+    const size_t window = static_cast<size_t>(PlaneShape::COLS + c.dxStep - 1) * (PlaneShape::ROWS + c.dyStep - 1);
+    return sizeof(uint32_t) * (window * (1 + channels) + static_cast<size_t>(c.dxStep) * c.dyStep);
 }
 
 //! A part of a stack.

@@ -26,14 +26,6 @@ struct Window
     int x, y, cols, rows;
 };
 
-//! Threads of a block: COLS columns by GROUPS groups of CENTRES rows.
-template <int COLS_, int GROUPS, int CENTRES_> struct TileShape
-{
-    static const int COLS = COLS_, CENTRES = CENTRES_, ROWS = GROUPS * CENTRES_, THREADS = COLS_ * GROUPS;
-};
-typedef TileShape<tuning::BYTE_COLS, tuning::BYTE_GROUPS, tuning::BYTE_CENTRES> ByteShape;
-typedef TileShape<tuning::PLANE_COLS, tuning::PLANE_GROUPS, tuning::PLANE_CENTRES> PlaneShape;
-
 //! What a block works on: x: tile, y: chunk, z: picture.
 template <typename Shape> struct Place
 {

@@ -22,6 +22,11 @@
 namespace cv { namespace cuda { namespace quick_shift {
 
 const int MAX_CHANNELS = 4;
+const int MAX_SIDE = 65535; //!< of an image, in pixels
+// Pixels of an image, or of all in a stack. Indices are int, also those that threads compute before they see that they lie below
+// the image: up to 64 rows, or a block of a linear grid, beyond the last pixel.
+const int MAX_PIXELS = 2000000000;
+static_assert(MAX_PIXELS <= 0x7fffffff - 64 * (MAX_SIDE + 64), "indices beyond the last pixel fit int");
 const int CELL = 8;                  //!< side of the cells whose best key prunes far searches
 const int MAX_WINDOW_RADIUS = 1023;  //!< of the density window; 3 sigma
 const int MAX_SEARCH_RADIUS = 32767; //!< so that dx^2 + dy^2 fits int
@@ -51,6 +56,37 @@ CT_HOST_DEVICE float bitsFloat(uint32_t bits)
     return value;
 }
 
+/** a b + c, rounded once, of plain operations. The product of floats is exact in double, and the sum is rounded there first. Rounding it
+again is right unless it then lies on a tie between two floats, of which the exact sum may be to either side: there, and where floats have
+fewer bits, the sum is rounded to odd, which cannot be taken for a tie (S. Boldo, G. Melquiond: Emulation of a FMA and correctly rounded
+sums, 2008). */
+CT_HOST_DEVICE float emulatedMultiplyAdd(float a, float b, float c)
+{
+    const double product = static_cast<double>(a) * b, summand = c, sum = product + summand;
+    uint64_t bits;
+    memcpy(&bits, &sum, sizeof(bits));
+    const bool tie = (bits & 0x1fffffffu) == 0x10000000u, denormal = (bits >> 52 & 0x7ff) < 1023 - 126;
+    if (!tie && !denormal)
+        return static_cast<float>(sum);
+    const double part = sum - product, error = (product - (sum - part)) + (summand - part); // exact
+    const bool inexact = error > 0. || error < 0.;                                          // neither for NaN
+    if (inexact && !(bits & 1))
+        bits += (error > 0.) == (sum > 0.) ? 1 : ~0ull; // away from zero, or to it
+    double odd;
+    memcpy(&odd, &bits, sizeof(odd));
+    return static_cast<float>(odd);
+}
+
+//! The C library's fmaf() is right everywhere, and slow where the processor has no such instruction.
+CT_HOST_DEVICE float multiplyAdd(float a, float b, float c)
+{
+#if !defined(__CUDA_ARCH__) && (defined(__x86_64__) || defined(_M_X64)) && !defined(__FMA__) && !defined(__AVX2__)
+    return emulatedMultiplyAdd(a, b, c);
+#else
+    return fmaf(a, b, c);
+#endif
+}
+
 //! 1 + fraction: (bits & 0x7fffff) | 0x3f800000, on the device in one instruction.
 CT_HOST_DEVICE uint32_t mantissaOf(uint32_t bits)
 {
@@ -69,16 +105,16 @@ CT_HOST_DEVICE uint32_t weightBitsOf(uint32_t shifted, float spatial)
     const float c[5] = {CT_QUICK_SHIFT_EXP2};
     const uint32_t mantissa = mantissaOf(shifted);
     const float m = bitsFloat(mantissa);
-    const float p = fmaf(fmaf(fmaf(fmaf(c[4], m, c[3]), m, c[2]), m, c[1]), m, c[0]);
+    const float p = multiplyAdd(multiplyAdd(multiplyAdd(multiplyAdd(c[4], m, c[3]), m, c[2]), m, c[1]), m, c[0]);
     const float twice = bitsFloat(shifted + (floatBits(p) - mantissa));
-    return floatBits(fmaf(twice, spatial, 2.f));
+    return floatBits(multiplyAdd(twice, spatial, 2.f));
 }
 CT_HOST_DEVICE uint32_t weightBitsOf(float y, float spatial) { return weightBitsOf(floatBits(y) << 5, spatial); }
 
 //! @param dc squared colour distance. @param minusRate see densityRate(). @param spatial exp(-(dx^2+dy^2)/(2 sigma^2)).
 CT_HOST_DEVICE uint32_t weightBits(float dc, float minusRate, float spatial)
 {
-    const float y = fmaf(dc, minusRate, COLOUR_TOP);
+    const float y = multiplyAdd(dc, minusRate, COLOUR_TOP);
     return weightBitsOf(y > COLOUR_FLOOR ? y : COLOUR_FLOOR, spatial);
 }
 
@@ -94,7 +130,7 @@ CT_HOST_DEVICE float colourDistance(const float* a, const float* b, int channels
         float d = a[k] - b[k];
         if (factors)
             d = d * factors[k];
-        dc = k == 0 ? d * d : fmaf(d, d, dc);
+        dc = k == 0 ? d * d : multiplyAdd(d, d, dc);
     }
     return dc;
 }
@@ -123,7 +159,7 @@ inline bool fitsWords(float rate) { return rate < 32.f; }
 //! Squared distance in the joint space; ds = dx^2 + dy^2.
 CT_HOST_DEVICE float squaredDistance(float dc, float colorWeight, int ds)
 {
-    return fmaf(colorWeight, dc, static_cast<float>(ds));
+    return multiplyAdd(colorWeight, dc, static_cast<float>(ds));
 }
 
 //! Smallest number of bits to drop so that (2R+1)^2 full weights fit into 32.

@@ -66,7 +66,7 @@ void creditOffset(const float* const* a, const float* const* b, const float* fac
 
 #else
 
-// No hardware fused multiply-add: fmaf() is slow here, and right.
+// No hardware fused multiply-add.
 template <int CHANNELS, bool WEIGHTED>
 void creditOffset(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
                   uint32_t* creditB, int begin, int end, int dx, float spatial, float minusRate)

@@ -6,6 +6,8 @@
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_ENGINE_HPP
 
 #include "stages.hpp"
+#include "opencv2/core.hpp"
+#include <climits>
 #include <memory>
 #include <vector>
 
@@ -103,6 +105,8 @@ public:
     virtual int connect(int minSize, StreamHandle stream) = 0;
 
     virtual size_t workspaceBytes() const = 0;
+    //! For methods without a Stream: one that no capture holds. Work on it begins after the last call.
+    virtual StreamHandle ownStream() = 0;
 
     //! compute() for one picture on the host; for tiles.
     virtual void computeFromHost(const PictureView& picture, const PictureView& mask, const Settings& settings) = 0;
@@ -110,6 +114,16 @@ public:
     virtual void fetch(const Window& part, RowsView<uint32_t> keys, RowsView<int> parents,
                        RowsView<float> distances) = 0;
 };
+
+//! Length of the list of adjacent pairs. @throws cv::Exception when that is more than an array can have.
+inline int adjacencyLength(uint64_t pairs)
+{
+    if (pairs > static_cast<uint64_t>(INT_MAX))
+        CV_Error_(Error::StsOutOfRange,
+                  ("QuickShift: getAdjacency() would list %.0f pairs, but at most %d are possible",
+                   static_cast<double>(pairs), INT_MAX));
+    return static_cast<int>(pairs);
+}
 
 /** tauFor() from sorted links: with the k shortest ones, links + roots - k superpixels are left. @param at gives the link of a
 rank. */

@@ -142,7 +142,7 @@ public:
         pairs_.clear();
         forPictures([&](int, const int* labels, int first)
                     { cpu::adjacency(results_.extent.one(), labels, first, pairs_); });
-        return static_cast<int>(pairs_.size());
+        return adjacencyLength(pairs_.size());
     }
     void adjacency(const OutputView& out, StreamHandle) CV_OVERRIDE
     {
@@ -171,6 +171,7 @@ public:
     }
 
     size_t workspaceBytes() const CV_OVERRIDE { return 0; }
+    StreamHandle ownStream() CV_OVERRIDE { return nullptr; }
 
     void computeFromHost(const PictureView& picture, const PictureView& mask, const Settings& settings) CV_OVERRIDE
     {

@@ -7,6 +7,7 @@
 
 #ifdef HAVE_CUDA
 
+#include "../common/side_stream.hpp"
 #include "result_sets.hpp"
 #include "scratch_cuda.hpp"
 #include <cfloat>
@@ -170,7 +171,7 @@ public:
         Counters* const counters = scratch_.counters(call);
         const int* const firsts = scratch_.numberThrough(set, call);
         gpu::listBorders(set.extent(), set.labels(), firsts, nullptr, &counters->listed, call.stream());
-        const int borders = download(&counters->listed, call);
+        const int borders = adjacencyLength(static_cast<uint32_t>(download(&counters->listed, call)));
         if (borders == 0)
             return 0;
         const Scratch::Borders work = scratch_.borders(borders, call);
@@ -218,6 +219,7 @@ public:
     }
 
     size_t workspaceBytes() const CV_OVERRIDE { return workspace_.bytes(); }
+    StreamHandle ownStream() CV_OVERRIDE { return side_.handle(); }
 
     void computeFromHost(const PictureView& picture, const PictureView& mask, const Settings& settings) CV_OVERRIDE
     {
@@ -304,10 +306,9 @@ private:
     }
 
     //! Waits for the new number first, so that nothing has changed when that fails. @return the number.
-    int replaceLabels(ResultSet& set, const int* labels, const Call& call)
+    int replaceLabels(ResultSet& set, int* labels, const Call& call)
     {
-        const int n =
-            downloadCounts(Scratch::countsOf(const_cast<int*>(labels), set.extent()), set.extent().count, call);
+        const int n = downloadCounts(Scratch::countsOf(labels, set.extent()), set.extent().count, call);
         copyLabels(set, labels, call);
         set.count = n;
         return n;
@@ -338,9 +339,8 @@ private:
     int downloadCounts(const int* device, int pictures, const Call& call)
     {
         std::vector<int> counts(pictures);
-        cudaCheck(
-            cudaMemcpyAsync(counts.data(), device, counts.size() * sizeof(int), cudaMemcpyDeviceToHost, call.stream()),
-            "quick shift count");
+        cudaCheck(cudaMemcpyAsync(counts.data(), device, sizeof(int) * pictures, cudaMemcpyDeviceToHost, call.stream()),
+                  "quick shift count");
         call.wait("quick shift count");
         return std::accumulate(counts.begin(), counts.end(), 0);
     }
@@ -375,6 +375,7 @@ private:
         return {device, step, host.cols, host.rows, host.depth, host.channels};
     }
 
+    detail::SideStream side_;
     detail::Workspace workspace_{"QuickShift"};
     Downloads downloads_{workspace_};
     Scratch scratch_{workspace_};

@@ -7,6 +7,7 @@
 
 #include "../precomp.hpp"
 #include "../common/arrays.hpp"
+#include "../common/file_write.hpp"
 #include "engine.hpp"
 
 namespace cv { namespace cuda { namespace quick_shift {
@@ -57,6 +58,7 @@ public:
     size_t workspaceBytes() const CV_OVERRIDE { return cuda_ ? cuda_->workspaceBytes() : 0; }
     void clear() CV_OVERRIDE { engine_ = nullptr; }
     bool empty() const CV_OVERRIDE { return engine_ == nullptr; }
+    void save(const String& filename) const CV_OVERRIDE { detail::saveAlgorithm(*this, filename); }
     void write(FileStorage& fs) const CV_OVERRIDE;
     void read(const FileNode& fn) CV_OVERRIDE;
 
@@ -82,7 +84,7 @@ private:
 
     //! Whose results a call on the stream gives; null: there are none.
     Engine* results(const Stream& stream) const;
-    void checkTau(Engine& engine, double tau, const Stream& stream) const;
+    Engine* toCut(double tau, const Stream& stream) const;
     //! The picture for means, where the results are and of their size; a stack for a stack.
     PictureView second(Engine& engine, const Mat& host, const GpuMat& device, const Stream& stream) const;
     //! One output for each pixel. give(engine, view).
@@ -94,7 +96,6 @@ private:
     std::shared_ptr<const Spatial> spatial_; //!< of the last compute()
     std::unique_ptr<Engine> cpu_, cuda_, tiled_;
     Engine* engine_ = nullptr; //!< whose results the getters give; null: none
-    Stream stream_;            //!< of the last compute(), for the number of superpixels
 };
 
 }}} // namespace cv::cuda::quick_shift

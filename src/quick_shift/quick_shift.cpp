@@ -2,7 +2,10 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Parameters and compute() of QuickShift.
+#include "../common/file_text.hpp"
 #include "impl.hpp"
+#include "../common/parameters.hpp"
+#include "arguments.hpp"
 #include <algorithm>
 #include <cmath>
 
@@ -14,63 +17,22 @@ namespace quick_shift {
 
 namespace {
 
-const int MAX_SIDE = 65535;
 // A scale of all channels between these goes into weights alone: OUTSIDE is far enough there. Beyond them its power of two goes into
 // the features.
 const double MIN_COMMON_SCALE = 1. / 1024, MAX_COMMON_SCALE = 1024.;
 const double LEAST_SCALE =
     1e-30; //!< below it a channel's differences vanish beside those of places, whatever the values
 
-bool isSupported(int type)
+template <typename Array> void checkImageAndMask(const Array& image, const Array& mask)
 {
-    const int depth = CV_MAT_DEPTH(type);
-    return (depth == CV_8U || depth == CV_16U || depth == CV_32F) && CV_MAT_CN(type) <= MAX_CHANNELS;
-}
-
-template <typename Array> void checkPicture(const Array& image)
-{
-    if (!isSupported(image.type()))
-        CV_Error_(Error::StsUnsupportedFormat,
-                  ("QuickShift takes CV_8U, CV_16U or CV_32F with 1 to 4 channels, image is %s",
-                   typeToString(image.type()).c_str()));
-    CV_CheckLE(image.cols, MAX_SIDE, "QuickShift: image too wide");
-    CV_CheckLE(image.rows, MAX_SIDE, "QuickShift: image too high");
-}
-
-template <typename Array> void checkMask(const Array& mask, Size size)
-{
-    if (mask.size().empty())
-        return;
-    CV_CheckTypeEQ(mask.type(), CV_8UC1, "QuickShift: mask");
-    CV_Check(mask.size(), mask.size() == size, "QuickShift: mask must have the image's size");
-}
-
-void checkPixels(Size size, size_t pictures)
-{
-    const double pixels = static_cast<double>(size.width) * size.height * static_cast<double>(pictures);
-    CV_CheckLT(pixels, 2147483648., "QuickShift: too many pixels");
-}
-
-void checkSameSide(InputArray image, InputArray mask)
-{
-    if (mask.kind() != _InputArray::NONE && !mask.empty() && detail::onDevice(mask) != detail::onDevice(image))
-        CV_Error(Error::StsBadArg, "QuickShift: image and mask must both be on the host or both on the device");
-}
-
-//! Four numbers, or an exception: a list of another length would set the rest to 0, which cannot be seen in the picture.
-Scalar scalesIn(const FileNode& node)
-{
-    if (!node.isSeq() || node.size() != 4)
-        CV_Error(Error::StsParseError, "QuickShift: channelScales must be four numbers");
-    Scalar scales;
-    for (int k = 0; k < 4; ++k)
-        scales[k] = static_cast<double>(node[k]);
-    return scales;
+    checkImage("image", image.type(), image.size());
+    checkMask("mask", mask.type(), mask.size(), "image", image.size());
+    checkPixels("image", image.size(), 1);
 }
 
 } // namespace
 
-QuickShiftImpl::QuickShiftImpl(double sigma, double maxDist, double colorScale) : stream_(noStream())
+QuickShiftImpl::QuickShiftImpl(double sigma, double maxDist, double colorScale)
 {
     setSigma(sigma);
     setMaxDist(maxDist);
@@ -79,38 +41,38 @@ QuickShiftImpl::QuickShiftImpl(double sigma, double maxDist, double colorScale) 
 
 void QuickShiftImpl::setSigma(double sigma)
 {
-    CV_Check(sigma, sigma > 0. && std::ceil(3. * sigma) <= MAX_WINDOW_RADIUS, "QuickShift: sigma must be in (0,341]");
+    checkSigma(sigma);
     own_.sigma = sigma;
 }
 
 void QuickShiftImpl::setMaxDist(double maxDist)
 {
-    CV_Check(maxDist, maxDist > 0. && maxDist <= MAX_SEARCH_RADIUS, "QuickShift: maxDist must be in (0,32767]");
+    checkMaxDist(maxDist);
     own_.maxDist = maxDist;
 }
 
 void QuickShiftImpl::setColorScale(double colorScale)
 {
-    CV_Check(colorScale, colorScale >= 0. && colorScale <= 1e9, "QuickShift: colorScale must be in [0,1e9]");
+    checkScale("colorScale", colorScale);
     own_.scales = Scalar::all(colorScale);
 }
 
 void QuickShiftImpl::setChannelScales(const Scalar& scales)
 {
     for (int k = 0; k < MAX_CHANNELS; ++k)
-        CV_Check(scales[k], scales[k] >= 0. && scales[k] <= 1e9, "QuickShift: a channel's scale must be in [0,1e9]");
+        checkScale(format("scales[%d]", k), scales[k]);
     own_.scales = scales;
 }
 
 void QuickShiftImpl::setSearchRadius(int radius)
 {
-    CV_Check(radius, radius >= SEARCH_WINDOW && radius <= MAX_SEARCH_RADIUS, "QuickShift: search radius");
+    checkSearchRadius(radius);
     own_.searchRadius = radius;
 }
 
 void QuickShiftImpl::setTieRule(int rule)
 {
-    CV_Check(rule, rule == INDEX || rule == STRICT, "QuickShift: tie rule must be INDEX or STRICT");
+    checkTieRule(rule);
     own_.tieRule = rule;
 }
 
@@ -125,20 +87,15 @@ void QuickShiftImpl::write(FileStorage& fs) const
 //! All members are checked before any is taken.
 void QuickShiftImpl::read(const FileNode& fn)
 {
-    QuickShiftImpl other(own_.sigma, own_.maxDist, 1.);
-    other.own_ = own_;
-    if (!fn["sigma"].empty())
-        other.setSigma(static_cast<double>(fn["sigma"]));
-    if (!fn["maxDist"].empty())
-        other.setMaxDist(static_cast<double>(fn["maxDist"]));
-    if (!fn["channelScales"].empty())
-        other.setChannelScales(scalesIn(fn["channelScales"]));
-    if (!fn["searchRadius"].empty())
-        other.setSearchRadius(static_cast<int>(fn["searchRadius"]));
-    if (!fn["tieRule"].empty())
-        other.setTieRule(static_cast<int>(fn["tieRule"]));
-    if (!fn["normalizeDensity"].empty())
-        other.setNormalizeDensity(static_cast<int>(fn["normalizeDensity"]) != 0);
+    const detail::ParameterNode file(
+        "QuickShift", fn, {"sigma", "maxDist", "channelScales", "searchRadius", "tieRule", "normalizeDensity"});
+    const Scalar& scales = own_.scales;
+    const std::vector<double> k = file.reals("channelScales", {scales[0], scales[1], scales[2], scales[3]});
+    QuickShiftImpl other(file.real("sigma", own_.sigma), file.real("maxDist", own_.maxDist), 1.);
+    other.setChannelScales(Scalar(k[0], k[1], k[2], k[3]));
+    other.setSearchRadius(file.integer("searchRadius", own_.searchRadius));
+    other.setTieRule(file.integer("tieRule", own_.tieRule));
+    other.setNormalizeDensity(file.flag("normalizeDensity", own_.normalize));
     own_ = other.own_;
 }
 
@@ -224,7 +181,6 @@ void QuickShiftImpl::run(const std::vector<Array>& pictures, const std::vector<A
     Engine& engine = *engineOf(device);
     if (engine.compute(pictureViews, maskViews, settings, labels, detail::handleOf(stream)))
         engine_ = &engine;
-    stream_ = stream;
 }
 
 template <typename Array> static std::vector<Array> listOfOne(const Array& mask)
@@ -236,12 +192,11 @@ void QuickShiftImpl::compute(InputArray image, InputArray mask, Stream& stream)
 {
     if (image.kind() == _InputArray::NONE || image.empty())
         return clear();
-    checkSameSide(image, mask);
+    if (mask.kind() != _InputArray::NONE && !mask.empty())
+        checkSameSide("mask", mask, "image", image);
     const auto computeOne = [&](const auto& picture, const auto& valid)
     {
-        checkPicture(picture);
-        checkMask(valid, picture.size());
-        checkPixels(picture.size(), 1);
+        checkImageAndMask(picture, valid);
         run(listOfOne(picture), listOfOne(valid), {}, detail::onDevice(image), stream);
     };
     if (detail::onDevice(image))
@@ -257,12 +212,15 @@ static std::vector<detail::Output> outputsOf(OutputArrayOfArrays labels, int cou
     const int kind = labels.kind();
     if (!labels.needed())
         return outputs;
+    if (labels.fixedSize() && labels.total() != static_cast<size_t>(count))
+        CV_Error_(Error::StsUnmatchedSizes,
+                  ("labels: a list of %zu that cannot be resized, but there are %d images", labels.total(), count));
     if (kind == _InputArray::STD_VECTOR_CUDA_GPU_MAT)
         labels.getGpuMatVecRef().resize(count);
     else if (kind == _InputArray::STD_VECTOR_MAT || kind == _InputArray::STD_VECTOR_UMAT)
         labels.create(count, 1, CV_32S);
     else
-        CV_Error(Error::StsBadArg, "QuickShift: labels of a batch must be a list, one array for each picture");
+        CV_Error(Error::StsBadArg, "labels: must be a list, which gets one array for each image");
     for (int i = 0; i < count; ++i)
     {
         if (kind == _InputArray::STD_VECTOR_CUDA_GPU_MAT)
@@ -281,23 +239,29 @@ void QuickShiftImpl::runBatch(const std::vector<Array>& pictures, const std::vec
 {
     if (!masks.empty() && masks.size() != pictures.size())
         CV_Error_(Error::StsUnmatchedSizes,
-                  ("QuickShift: %d masks for %d pictures; a batch takes none, or one for each picture",
-                   static_cast<int>(masks.size()), static_cast<int>(pictures.size())));
+                  ("masks: %zu given for %zu images; give none, or one for each (which may be empty)", masks.size(),
+                   pictures.size()));
+    const Array& first = pictures[0];
     for (size_t i = 0; i < pictures.size(); ++i)
     {
         const Array& picture = pictures[i];
+        const std::string name = format("images[%zu]", i);
         if (picture.size().empty())
-            CV_Error_(Error::StsBadSize, ("QuickShift: picture %d of the batch is empty", static_cast<int>(i)));
-        checkPicture(picture);
-        CV_Check(picture.size(), picture.size() == pictures[0].size(),
-                 "QuickShift: pictures of a batch must have one size");
-        CV_CheckTypeEQ(picture.type(), pictures[0].type(), "QuickShift: pictures of a batch must have one type");
+            CV_Error_(Error::StsBadSize, ("%s: is empty", name.c_str()));
+        checkImage(name, picture.type(), picture.size());
+        if (picture.size() != first.size())
+            CV_Error_(Error::StsUnmatchedSizes, ("%s: size %d x %d differs from images[0]'s %d x %d", name.c_str(),
+                                                 picture.cols, picture.rows, first.cols, first.rows));
+        if (picture.type() != first.type())
+            CV_Error_(Error::StsUnmatchedFormats,
+                      ("%s: type %s differs from images[0]'s %s", name.c_str(), typeToString(picture.type()).c_str(),
+                       typeToString(first.type()).c_str()));
     }
-    for (const Array& mask : masks)
-        checkMask(mask, pictures[0].size());
-    checkPixels(pictures[0].size(), pictures.size());
+    for (size_t i = 0; i < masks.size(); ++i)
+        checkMask(format("masks[%zu]", i), masks[i].type(), masks[i].size(), "images[0]", first.size());
+    checkPixels("images", first.size(), pictures.size());
     const std::vector<detail::Output> outputs =
-        outputsOf(labels, static_cast<int>(pictures.size()), pictures[0].size(), device);
+        outputsOf(labels, static_cast<int>(pictures.size()), first.size(), device);
     std::vector<OutputView> views;
     for (const detail::Output& output : outputs)
         views.push_back(output.view());
@@ -316,18 +280,17 @@ void QuickShiftImpl::computeBatch(InputArrayOfArrays images, OutputArrayOfArrays
                                   Stream& stream)
 {
     if (!isList(images))
-        CV_Error(Error::StsBadArg, "QuickShift: computeBatch() takes a list of pictures, not one array; compute() "
-                                   "takes one picture");
+        CV_Error(Error::StsBadArg, "images: one array, but a list is needed; compute() takes one image");
     if (!isList(masks))
-        CV_Error(Error::StsBadArg, "QuickShift: computeBatch() takes a list of masks, one for each picture");
+        CV_Error(Error::StsBadArg, "masks: one array, but a list with one for each image is needed");
     if (images.kind() == _InputArray::NONE || images.total() == 0)
     {
         detail::release(labels);
         return clear();
     }
     const bool device = detail::onDevice(images), masked = masks.kind() != _InputArray::NONE && masks.total() > 0;
-    if (masked && detail::onDevice(masks) != device)
-        CV_Error(Error::StsBadArg, "QuickShift: images and masks must both be on the host or both on the device");
+    if (masked)
+        checkSameSide("masks", masks, "images", images);
     if (device)
         runBatch(detail::deviceArrays("images", images), detail::deviceArrays("masks", masks), labels, true, stream);
     else
@@ -338,13 +301,12 @@ void QuickShiftImpl::computeTiled(InputArray image, Size tile, bool useCuda, Inp
 {
     if (image.kind() == _InputArray::NONE || image.empty())
         return clear();
-    if (detail::onDevice(image) || detail::onDevice(mask))
-        CV_Error(Error::StsBadArg, "QuickShift: computeTiled() takes a picture and a mask on the host");
+    for (const auto& given : {std::make_pair("image", &image), std::make_pair("mask", &mask)})
+        if (detail::onDevice(*given.second))
+            CV_Error_(Error::StsBadArg, ("%s: is a GpuMat, but tiles are cut from a Mat", given.first));
     const Mat picture = detail::hostArray("image", image), valid = detail::hostArray("mask", mask);
-    checkPicture(picture);
-    checkMask(valid, picture.size());
-    checkPixels(picture.size(), 1);
-    CV_Check(tile, tile.width > 0 && tile.height > 0, "QuickShift: tile");
+    checkImageAndMask(picture, valid);
+    checkTile(tile);
     const Settings settings = settingsFor(picture.cols, picture.rows, picture.type());
     const std::unique_ptr<Engine> worker = useCuda ? makeCudaEngine() : makeCpuEngine();
     tiled_ = quick_shift::computeTiled(detail::viewOf(picture), detail::viewOf(valid), tile.width, tile.height,
@@ -357,6 +319,19 @@ void QuickShiftImpl::computeTiled(InputArray image, Size tile, bool useCuda, Inp
 Ptr<QuickShift> QuickShift::create(double sigma, double maxDist, double colorScale)
 {
     return makePtr<QuickShiftImpl>(sigma, maxDist, colorScale);
+}
+
+Ptr<QuickShift> QuickShift::load(const String& filename)
+{
+    const detail::TextLimits limits = {"the parameters of a QuickShift", static_cast<size_t>(1) << 20};
+    const std::string text = detail::readText(filename, limits);
+    const FileStorage storage = detail::parseText(text.data(), text.size(), filename, limits);
+    const FileNode node = storage.getFirstTopLevelNode();
+    if (!node.isMap() || node["sigma"].empty())
+        CV_Error_(Error::StsParseError, ("%s: has no parameters of QuickShift", filename.c_str()));
+    const Ptr<QuickShift> made = create();
+    made->read(node);
+    return made;
 }
 
 String QuickShift::getDefaultName() const { return "QuickShift"; }

@@ -3,6 +3,7 @@
 
 // What is asked of QuickShift after compute().
 #include "impl.hpp"
+#include "arguments.hpp"
 #include <algorithm>
 
 namespace cv { namespace cuda { namespace quick_shift {
@@ -29,7 +30,7 @@ void QuickShiftImpl::pixels(const char* name, int type, const _OutputArray& out,
     give(*engine, output.view());
 }
 
-int QuickShiftImpl::getNumberOfSuperpixels() const { return engine_ ? engine_->count(handleOf(stream_)) : 0; }
+int QuickShiftImpl::getNumberOfSuperpixels() const { return engine_ ? engine_->count(engine_->ownStream()) : 0; }
 
 void QuickShiftImpl::getSuperpixelCounts(OutputArray counts, Stream& stream) const
 {
@@ -74,19 +75,19 @@ void QuickShiftImpl::getLabelContourMask(OutputArray mask, bool thickLine, Strea
 
 // --- other cuts --------------------------------------------------------------------------------------------------------
 
-void QuickShiftImpl::checkTau(Engine& engine, double tau, const Stream& stream) const
+//! @return whose results are cut; null: there are none.
+Engine* QuickShiftImpl::toCut(double tau, const Stream& stream) const
 {
+    Engine* const engine = results(stream);
     // Links are floats, so the longest may be as long as maxDist rounded to one.
-    const double maxDist = engine.shape(handleOf(stream)).maxDist;
-    const double most = std::max(maxDist, static_cast<double>(static_cast<float>(maxDist)));
-    CV_Check(tau, tau > 0. && tau <= most, "QuickShift: tau must be in (0, maxDist of compute()]");
+    const double maxDist = engine ? engine->shape(handleOf(stream)).maxDist : INFINITY;
+    checkTau(tau, std::max(maxDist, static_cast<double>(static_cast<float>(maxDist))));
+    return engine;
 }
 
 void QuickShiftImpl::segment(double tau, OutputArray labels, Stream& stream)
 {
-    CV_Check(tau, tau > 0., "QuickShift: tau");
-    if (Engine* const engine = results(stream))
-        checkTau(*engine, tau, stream);
+    toCut(tau, stream);
     pixels("labels", CV_32S, labels, stream,
            [&](Engine& engine, const OutputView& out)
            { engine.segment(static_cast<float>(tau), out, handleOf(stream)); });
@@ -94,28 +95,21 @@ void QuickShiftImpl::segment(double tau, OutputArray labels, Stream& stream)
 
 int QuickShiftImpl::countSuperpixels(double tau, Stream& stream)
 {
-    CV_Check(tau, tau > 0., "QuickShift: tau");
-    Engine* const engine = results(stream);
-    if (!engine)
-        return 0;
-    checkTau(*engine, tau, stream);
-    return engine->countAt(static_cast<float>(tau), handleOf(stream));
+    Engine* const engine = toCut(tau, stream);
+    return engine ? engine->countAt(static_cast<float>(tau), handleOf(stream)) : 0;
 }
 
 void QuickShiftImpl::applyTau(double tau, Stream& stream)
 {
-    CV_Check(tau, tau > 0., "QuickShift: tau");
-    Engine* const engine = results(stream);
+    Engine* const engine = toCut(tau, stream);
     if (!engine)
         return;
-    checkTau(*engine, tau, stream);
     engine->apply(static_cast<float>(tau), handleOf(stream));
-    stream_ = stream;
 }
 
 double QuickShiftImpl::tauForSuperpixels(int number, Stream& stream)
 {
-    CV_CheckGE(number, 1, "QuickShift: number of superpixels");
+    checkAtLeastOne("number", number);
     Engine* const engine = results(stream);
     if (!engine)
         return 0.;
@@ -143,22 +137,19 @@ PictureView QuickShiftImpl::second(Engine& engine, const Mat& host, const GpuMat
 {
     const PictureView image = onCuda(engine) ? detail::viewOf(device) : detail::viewOf(host);
     if (!image)
-        CV_Error(Error::StsBadArg, "QuickShift: image must be where the picture of the last compute() was");
+        CV_Error_(Error::StsBadArg, ("image: must be a %s with pixels, as that of the last compute() was",
+                                     onCuda(engine) ? "GpuMat" : "Mat"));
     const Extent extent = engine.shape(handleOf(stream)).extent;
-    const bool known = image.depth == CV_8U || image.depth == CV_16U || image.depth == CV_32F;
-    if (!known || image.channels > MAX_CHANNELS)
-        CV_Error_(Error::StsUnsupportedFormat,
-                  ("QuickShift: image is %s, but CV_8U, CV_16U or CV_32F with 1 to 4 channels is needed",
-                   typeToString(CV_MAKETYPE(image.depth, image.channels)).c_str()));
+    checkImageType("image", CV_MAKETYPE(image.depth, image.channels));
     if (image.cols != extent.cols || image.rows != extent.rows * extent.count)
         CV_Error_(Error::StsUnmatchedSizes,
-                  ("QuickShift: image is %d x %d, but that of the last compute() was %d x %d%s", image.cols, image.rows,
+                  ("image: size %d x %d, but that of the last compute() was %d x %d%s", image.cols, image.rows,
                    extent.cols, extent.rows * extent.count,
-                   extent.count > 1 ? ", all pictures of computeBatch() one below the other" : ""));
+                   extent.count > 1 ? ", all images of computeBatch() one below the other" : ""));
     return image;
 }
 
-//! Of an array on the other side, or of none: empty.
+//! Empty for an array on the device, or for none.
 static Mat hostOf(InputArray image) { return detail::onDevice(image) ? Mat() : detail::hostArray("image", image); }
 static GpuMat deviceOf(InputArray image)
 {
@@ -215,13 +206,11 @@ void QuickShiftImpl::getAdjacency(OutputArray pairs, Stream& stream) const
 
 int QuickShiftImpl::enforceConnectivity(int minSize, Stream& stream)
 {
-    CV_CheckGE(minSize, 1, "QuickShift: minSize");
+    checkAtLeastOne("minSize", minSize);
     Engine* const engine = results(stream);
     if (!engine)
         return 0;
-    const int n = engine->connect(minSize, handleOf(stream));
-    stream_ = stream;
-    return n;
+    return engine->connect(minSize, handleOf(stream));
 }
 
 }}} // namespace cv::cuda::quick_shift

@@ -32,8 +32,8 @@ struct Extent
     int cols, rows, count;
 
     Extent one() const { return {cols, rows, 1}; }
-    CT_HOST_DEVICE int pixels() const { return cols * rows; }        //!< of one picture; < 2^31, see QuickShift
-    CT_HOST_DEVICE int total() const { return cols * rows * count; } //!< of all
+    CT_HOST_DEVICE int pixels() const { return cols * rows; }        //!< of one picture; at most MAX_PIXELS
+    CT_HOST_DEVICE int total() const { return cols * rows * count; } //!< of all; at most MAX_PIXELS
 };
 
 /** Features are pixel values times these powers of two, which is exact; not used: as they are. What the user's scales have besides

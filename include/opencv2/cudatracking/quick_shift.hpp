@@ -23,7 +23,7 @@ maxDist is a **root**: its own parent, at distance +inf. A superpixel is a tree 
 its root in raster order, from 0. Nothing is approximated: no circular cut, no subsampling.
 
 **Pictures**: CV_8U, CV_16U or CV_32F with 1 to 4 channels, values taken as they are (8 bit: 0..255); colours are never
-converted. Sides up to 65,535, fewer than 2^31 pixels. **Mask** (optional, CV_8UC1): where it is 0 a pixel gives no
+converted. Sides up to 65,535, at most 2,000,000,000 pixels. **Mask** (optional, CV_8UC1): where it is 0 a pixel gives no
 density and has none, parent -1, distance +inf, label -1. CV_32F pixels with a channel that is NaN or beyond 1e15 are
 masked too; where channels have different scales, or a scale is not in [1/1024, 1024], scaled values count.
 
@@ -35,9 +35,10 @@ ratio, searchRadius -1, STRICT (it adds noise to break ties, which this class ha
 superpixel. With STRICT only a higher density does, as in VLFeat: each plateau pixel may become a root of its own.
 
 **Precision**: weights have 23 fractional bits, sums are exact integers. For any picture, scales and sigma a density is
-2e-5 of itself plus 2^-24 for each other pixel of its window away from the exact real number, at most; in pictures as
-cameras make them 1e-5 of itself. Densities nearer to each other may change their order or become equal. D has a relative
-error below 1e-6; it is exact for 8-bit pictures with a common scale of 1.
+2e-5 of itself plus 2^-24 for each other pixel of its window away from the exact real number, at most; in photographs of
+8 bit, sigma up to 9 and scales up to 4, 1e-5 of itself. Densities nearer to each other may change their order or become
+equal, which are many where 255 scale / sigma is above 100 and maxDist above 5. D has a relative error below 1e-6; it is
+exact for 8-bit pictures with a common scale of 1.
 
 Determinism: bit-equal on both engines of a process and from run to run, in every output; also for the whole and its
 tiles. Between machines as far as their C libraries' exp() rounds to the same floats, which it nearly always does.
@@ -142,7 +143,7 @@ public:
 
     /** @brief Finds densities, parents and labels of one picture; the getters give them. Mat: on the CPU; GpuMat: on
     the device, does not wait.
-    @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, sides up to 65,535, fewer than 2^31 pixels. An empty one,
+    @param image CV_8U, CV_16U or CV_32F, 1 to 4 channels, sides up to 65,535, at most 2,000,000,000 pixels. An empty one,
     such as of a failed imread(), drops the results: empty() is true then, 0 superpixels, and the getters give empty
     arrays.
     @param mask CV_8UC1 of the image's size, where the image is; pixels where it is 0 belong to no superpixel (label
@@ -157,13 +158,21 @@ public:
     on the stack of pictures, one below the other, and no picture has to do with another: arrays of pixels have N times
     the rows, parents and labels count within their picture. Superpixels as such are numbered through, in the rows of
     getStatistics() and the pairs of getAdjacency(): label plus getSuperpixelCounts() of the pictures before.
-    @param images list of Mat or of GpuMat; an empty list drops the results as in compute().
+    In C++ this is computeBatch() of pictures that lie in one array; in Python computeBatch() takes both.
+    @param images list of Mat or of GpuMat; an empty list drops the results as in compute(). Or a stack, one array on the
+    host: N x height x width x channels, or N x height x width of one channel. What could be one picture is refused, not
+    taken for a list of its rows: two dimensions, or three of which the last is 1 to 4.
     @param labels list, one output CV_32SC1 for each picture; noArray() if not wanted.
     @param masks list, one as in compute() for each picture; of an empty one all pixels count. Default: none.
     @param stream of GpuMat. Default: the null stream.
-    @throws cv::Exception when sizes or types differ or are not those of compute(), when a picture is empty, when one
-    array is given in place of a list, when there are not as many masks as pictures, or at 2^31 pixels in all.
+    @throws cv::Exception when sizes or types differ or are not those of compute(), when a picture is empty, when there
+    is one picture in place of a list, when there are not as many masks as pictures, or beyond 2,000,000,000 pixels in all.
     */
+    CV_WRAP_AS(computeBatch)
+    void computeStack(InputArray images, OutputArrayOfArrays labels, InputArrayOfArrays masks = noArray(),
+                      Stream& stream = cv::cuda::noStream());
+
+    /** @brief As computeStack(), for pictures in a list. One array is refused. */
     CV_WRAP virtual void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels,
                                       InputArrayOfArrays masks = noArray(), Stream& stream = cv::cuda::noStream()) = 0;
 
@@ -177,8 +186,9 @@ public:
     CV_WRAP virtual void computeTiled(InputArray image, Size tile, bool useCuda = false,
                                       InputArray mask = noArray()) = 0;
 
-    /** @brief Number of superpixels (a stack: of all pictures together); 0 without results. Waits for the stream of the
-    last compute(). */
+    /** @brief Number of superpixels (a stack: of all pictures together); 0 without results. Waits for the last call that
+    was not captured, on whatever stream it was; wait for a replay before. During a capture it is the number of the results
+    as they are, as captured work has not happened. */
     CV_WRAP virtual int getNumberOfSuperpixels() const = 0;
     /** @brief Number of superpixels of each picture. Does not wait for GpuMat.
     @param counts CV_32SC1, N x 1: a row for each picture of computeBatch(), one after compute().
@@ -271,7 +281,9 @@ public:
     /** @brief Pairs of superpixels that touch: a pixel of one has a 4-neighbour in the other. Waits.
     @param pairs CV_32SC2, n x 1: labels a < b, of a stack numbered through as in computeBatch(), ascending by a, then
     b, each pair once; empty without any.
-    @param stream of the device's results. Default: the null stream. */
+    @param stream of the device's results. Default: the null stream.
+    @throws cv::Exception when there are more than 2^31 - 1 pairs, or, on the device, neighbouring pixels of different
+    labels. */
     CV_WRAP virtual void getAdjacency(OutputArray pairs, Stream& stream = cv::cuda::noStream()) const = 0;
 
     /** @brief Replaces the labels by 4-connected ones. Waits. Density, parents and distances stay.
@@ -287,7 +299,7 @@ public:
     CV_WRAP virtual int enforceConnectivity(int minSize = 1, Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Device and pinned memory held by this instance, that of graphs included, in bytes; 0 as long as only the
-    CPU engine ran. */
+    CPU engine ran. That keeps some 56 bytes, and 4 for each channel, for each pixel of its largest picture so far. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     // Algorithm: parameters only, no results.
@@ -298,8 +310,14 @@ public:
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
     /** @brief Name of the class in files: "QuickShift". */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
+    /** @brief Makes an object with the parameters that save() wrote. @param filename path.
+    @throws cv::Exception naming the file when it cannot be read or has none. */
+    CV_WRAP static Ptr<QuickShift> load(const String& filename);
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
-    virtual void read(const FileNode& fn) CV_OVERRIDE = 0; //!< what the node lacks keeps its present value
+    /** Parameters that the node lacks keep their values. @throws cv::Exception, and all parameters stay, when the node has none of
+    them, as one that is missing or of another class, or one that is out of its range or not of its kind, such as a
+    fraction for an integer. */
+    virtual void read(const FileNode& fn) CV_OVERRIDE = 0;
 };
 
 //! @}
