@@ -4,11 +4,54 @@
 // FragmentMatcher when calls into the CUDA runtime or allocations fail, wherever in a method that is.
 #include "cuda_scenes_fragment_matcher.hpp"
 #include "faults_each.hpp"
+#include "plans_fragment_matcher.hpp"
 
 namespace opencv_test { namespace {
 
 using namespace scenes;
 using namespace faults;
+
+//! Ways by matrix instructions, which need more work than small scenes have.
+enum Way
+{
+    SMALL, //!< none of them
+    FUSED_ZNCC,
+    ONE_KERNEL_ZNCC,
+    THREE_KERNELS_ZNCC,
+    THREE_KERNELS_SSD_WEIGHTED,
+    WAYS
+};
+
+//! A scene that goes this way on a device with DEVICE's limits.
+Scene sceneOf(Way way)
+{
+    RNG rng(8201 + way);
+    Scene scene;
+    scene.params = makeParams(way == THREE_KERNELS_SSD_WEIGHTED ? FM::SSD : FM::ZNCC, 3, FM::SQUARE, 3, FM::FULL, true);
+    scene.frame = randomPicture(rng, Size(350, 380), CV_8UC1);
+    const auto add = [&](Size size, Size window)
+    {
+        const Rect area(Point(3, 2), size + window - Size(1, 1));
+        scene.areas.push_back(area);
+        scene.templates.push_back(scene.frame(Rect(area.br() - Point(size) - Point(2, 2), size)).clone());
+        if (way == THREE_KERNELS_SSD_WEIGHTED)
+            scene.weights.push_back(randomWeights(rng, size, CV_8UC1));
+    };
+    for (int i = 0; i < 3 && way == FUSED_ZNCC; ++i)
+    {
+        add(Size(10, 17), Size(40, 48));
+        add(Size(22, 23), Size(41, 33));
+    }
+    if (way == ONE_KERNEL_ZNCC)
+        add(Size(40, 40), Size(300, 300));
+    else if (way == THREE_KERNELS_ZNCC)
+        add(Size(30, 260), Size(115, 110)); // higher than sums down columns of one kernel can be
+    else if (way == THREE_KERNELS_SSD_WEIGHTED)
+        add(Size(31, 30), Size(300, 300));
+    scene.predictions = Mat(static_cast<int>(scene.templates.size()), 1, CV_32SC2, Scalar(60, 50));
+    return scene;
+}
+const DeviceLimits DEVICE = {101376, 132};
 
 //! A matcher with fragments, and everything that its methods take.
 class Fragments
@@ -18,13 +61,22 @@ public:
     static const int USED = 1;     //!< it has matched smaller fragments before: its memory has to grow
     static const int HOST = 2;     //!< fragments of the host, also for the CUDA engine
     static const int WEIGHTED = 4; //!< and with weights
+    static const int WAY = 8;      //!< times a Way
 
-    Fragments(Engine engine, int variant) : cuda(engine == Engine::CUDA), fromHost(!cuda || (variant & HOST))
+    Fragments(Engine engine, int variant)
+        : cuda(engine == Engine::CUDA),
+          fromHost(!cuda || (variant & HOST)),
+          observed(variant < WAY ? Rect(1, 2, 55, 48) : Rect(0, 0, 344, 375))
     {
         RNG rng(8200);
-        scene = randomScene(rng, makeParams(FM::SSD, 2, FM::SQUARE, 3, FM::FULL, true), CV_8UC3,
-                            variant & WEIGHTED ? WEIGHTS_8U : NO_WEIGHTS, Size(83, 61), 24, 5);
-        scene.areas.assign(5, Rect(3, 2, 60, 50));
+        if (variant >= WAY)
+            scene = sceneOf(static_cast<Way>(variant / WAY));
+        else
+        {
+            scene = randomScene(rng, makeParams(FM::SSD, 2, FM::SQUARE, 3, FM::FULL, true), CV_8UC3,
+                                variant & WEIGHTED ? WEIGHTS_8U : NO_WEIGHTS, Size(83, 61), 24, 5);
+            scene.areas.assign(5, Rect(3, 2, 60, 50));
+        }
         std::vector<Mat> pictures;
         for (const Mat& templ : scene.templates)
             pictures.push_back(randomPicture(rng, templ.size(), templ.type()));
@@ -109,8 +161,7 @@ public:
                 break; // the predictions do not fit
             matcher->setParams(walks ? walk : params);
             Mat m[5];
-            matcher->match(frame(), std::vector<Rect>(count, Rect(1, 2, 55, 48)), m[0], m[1], m[2], m[3], m[4],
-                           stream());
+            matcher->match(frame(), std::vector<Rect>(count, observed), m[0], m[1], m[2], m[3], m[4], stream());
             for (const Mat& mat : m)
                 outputs.emplace_back("match", mat);
         }
@@ -119,6 +170,7 @@ public:
     }
 
     const bool cuda, fromHost;
+    const Rect observed; //!< where observe() looks
     Scene scene;
     const _InputArray* others; //!< pictures of the templates' sizes
     Ptr<FM> matcher;
@@ -219,6 +271,43 @@ TEST(Faults_FragmentMatcher, capturesOnCuda)
     requireCuda();
     // Not of fragments on the host: those have to be on the device already.
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 2, searches());
+}
+
+//! Ways by matrix instructions, also in captures: scenes as large as they need.
+TEST(Faults_FragmentMatcher, matrixInstructionsOnCuda)
+{
+    requireCuda();
+    plans::require();
+#ifdef CUDATRACKING_HAS_PLANS
+    faults::require(faults::CUDA);
+    const FakedLimits limits(DEVICE); // so that the ways are the same on every device
+    int bytes = 0;
+    ASSERT_EQ(cudaSuccess, cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda::getDevice()));
+    if (bytes < DEVICE.sharedBytes)
+        throw SkipTestException("one kernel has no room on this device");
+    const plans::Route routes[WAYS] = {plans::ROUTES, plans::FUSED_ZNCC, plans::ONE_KERNEL_ZNCC,
+                                       plans::THREE_KERNELS_ZNCC, plans::THREE_KERNELS_SSD_WEIGHTED};
+    std::vector<S> match;
+    for (const S& scenario : searches())
+        if (std::string(scenario.name) == "match, areas on the host" || std::string(scenario.name) == "scoreMaps")
+            match.push_back(scenario);
+    ASSERT_EQ(2u, match.size());
+    for (int way = SMALL + 1; way < WAYS && !HasFailure(); ++way)
+    {
+        const Scene scene = sceneOf(static_cast<Way>(way));
+        plans::MatchCall call(scene.frame.size(), 1, scene.params.metric, !scene.weights.empty(), DEVICE.sharedBytes,
+                              DEVICE.multiprocessors);
+        for (size_t i = 0; i < scene.templates.size(); ++i)
+        {
+            const Rect& area = scene.areas[i];
+            call.fragments.push_back({scene.templates[i].cols, scene.templates[i].rows});
+            call.areas.push_back({area.x, area.y, area.width, area.height});
+        }
+        ASSERT_EQ(plans::bitOf(routes[way]), plans::routesOf(call)) << call.describe();
+        failAll(faults::CUDA, EAGER, Engine::CUDA, 2, match, way * Fragments::WAY);
+        failAll(faults::CUDA, CAPTURED, Engine::CUDA, 2, match, way * Fragments::WAY);
+    }
+#endif
 }
 
 TEST(Faults_FragmentMatcher, memoryOnCuda)

@@ -210,6 +210,23 @@ TEST(FragmentMatcher_Accuracy, predictionsFromLocations)
     expectSame(expected(scene), runCpu(scene));
 }
 
+//! A Mat is kept by reference: what is written to it later counts.
+TEST(FragmentMatcher_Accuracy, predictionsMayChangeInPlace)
+{
+    RNG rng(20271);
+    Scene scene = randomScene(rng, makeParams(FM::SAD, 1, FM::SQUARE, 0, FM::THREE_STEP), CV_8UC1, NO_WEIGHTS);
+    const Ptr<FM> matcher = FM::create(scene.params);
+    give(*matcher, scene);
+    Mat starts(static_cast<int>(scene.templates.size()), 1, CV_32SC2, Scalar(2, 3));
+    matcher->setPredictions(starts);
+    scene.predictions = starts;
+    const Result before = run(*matcher, scene);
+    expectSame(expected(scene), before);
+    starts.setTo(Scalar(60, 40));
+    expectSame(expected(scene), run(*matcher, scene));
+    EXPECT_FALSE(sameBits(before.locations, run(*matcher, scene).locations)) << "the start does not matter here";
+}
+
 TEST(FragmentMatcher_Accuracy, independentOfThreads)
 {
     struct Restore

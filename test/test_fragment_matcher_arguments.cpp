@@ -229,6 +229,35 @@ TEST(FragmentMatcher_Params, readOfTheWrongNode)
     EXPECT_EQ(5, matcher->getParams().peaks);
 }
 
+//! A value that is not what its parameter is made of, or not as many as it has.
+TEST(FragmentMatcher_Params, readOfMalformedValues)
+{
+    const std::pair<const char*, const char*> table[] = {
+        {"maxSearchArea: [ 3 ]", "maxSearchArea: a list of 1, but it must be a list of 2 numbers"},
+        {"maxSearchArea: [ 3, 4, 5 ]", "maxSearchArea: a list of 3, but it must be a list of 2 numbers"},
+        {"maxSearchArea: 7", "maxSearchArea: is no list, but it must be a list of 2 numbers"},
+        {"maxSearchArea: [ 3, 4.5 ]", "maxSearchArea[1]: 4.5, but it must be an integer"},
+        {"maxSearchArea: [ 3, -4 ]", "maxSearchArea: 3 x -4"},
+        {"peaks: 5.7", "peaks: 5.7, but it must be an integer"},
+        {"peaks: five", "peaks: is no number"},
+        {"peaks: [ 5 ]", "peaks: is no number"},
+        {"peaks: .Nan", "nan, but it must be an integer"},
+        {"peaks: 17", "peaks: 17, but it must be 1 to 16"},
+        {"metric: 1e10", "metric: 1e+10, but it must be an integer"},
+        {"subpixel: 2", "subpixel: 2, but it must be 0 or 1"},
+    };
+    for (const auto& row : table)
+    {
+        const FileStorage in(std::string("%YAML:1.0\nexclusion: 1\n") + row.first,
+                             FileStorage::READ | FileStorage::MEMORY);
+        const Ptr<FM> matcher = FM::create(makeParams(FM::ZNCC, 5));
+        EXPECT_SAYS([&] { matcher->read(in.root()); }, row.second);
+        EXPECT_EQ(static_cast<int>(FM::ZNCC), matcher->getParams().metric) << row.first;
+        EXPECT_EQ(static_cast<int>(FM::SQUARE), matcher->getParams().exclusion) << row.first;
+        EXPECT_EQ(5, matcher->getParams().peaks) << row.first;
+    }
+}
+
 //! One lost target among many: those that fit go through the fused kernel, whatever the others need.
 TEST(FragmentMatcher_Areas, oneLargeAreaAmongSmallOnCuda)
 {

@@ -353,6 +353,29 @@ TEST_F(FragmentMatcher_Negative, predictions)
     }
 }
 
+//! All in one row would be peaks of one fragment, of which only the first is looked at.
+TEST_F(FragmentMatcher_Negative, predictionsInOneRow)
+{
+    const Ptr<FM> walker = FM::create(makeParams(FM::SAD, 2, FM::SQUARE, 0, FM::THREE_STEP));
+    const Mat frame = scene.frame;
+    Mat peaks, areas;
+    walker->setFragments(one(frame(Rect(9, 8, 6, 5)).clone()));
+    walker->match(frame, noArray(), peaks);
+    ASSERT_EQ(Size(2, 1), peaks.size());
+    walker->setPredictions(peaks);
+    match(*walker, frame);
+    walker->addFragment(frame(Rect(30, 20, 6, 5)).clone());
+    expectRefusal(*walker, {"two peaks for two fragments", "1 x 2 elements, but a row for each of 2",
+                            [=](FM& m) { match(m, frame); }});
+    expectRefusal(*walker, {"two peaks for two areas", "1 x 2 elements, but a row for each of 2",
+                            [=](FM& m) { m.predictAreas(peaks, 3, frame.size(), areas); }});
+    const std::vector<Point> column = {peaks.at<Point>(0), peaks.at<Point>(1)};
+    walker->setPredictions(column);
+    match(*walker, frame);
+    walker->predictAreas(column, 3, frame.size(), areas);
+    EXPECT_EQ(Size(1, 2), areas.size());
+}
+
 TEST_F(FragmentMatcher_Negative, convert)
 {
     const Result r = truth;
@@ -418,6 +441,20 @@ TEST(FragmentMatcher_Limits, znccPixels)
     matcher->updateFragment(1, gray(232, 232));
     matcher->match(frame, noArray(), locations);
     EXPECT_EQ(Point(0, 0), locations.at<Point>(1, 0));
+}
+
+//! As many fragments as there may be, and more positions than their maps may have. No pixel is looked at.
+TEST(FragmentMatcher_Limits, fragmentsAndPositions)
+{
+    const Ptr<FM> matcher = FM::create();
+    matcher->setFragments(std::vector<Mat>(100000, gray(1, 1)));
+    EXPECT_EQ(100000, matcher->getFragmentCount());
+    expectRefusal(*matcher, {"one more", "100000 fragments already", [](FM& m) { m.addFragment(gray(1, 1)); }});
+    matcher->setFragments(std::vector<Mat>(3, gray(1, 1)));
+    Mat bytes = gray(32767, 1);
+    const Mat frame(32767, 32767, CV_8UC1, bytes.data, 32767);
+    expectRefusal(*matcher, {"2^31", "searchAreas: more than 2^31 - 1 positions up to fragment 2",
+                             [&](FM& m) { scoreMaps(m, frame); }});
 }
 
 //! Nothing to look for is an error; nothing to look at is not.

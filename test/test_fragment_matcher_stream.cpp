@@ -28,6 +28,7 @@ Scene sceneFor(RNG& rng, int metric, int round)
     return scene;
 }
 
+#ifdef HAVE_CUDA
 //! A second frame and second areas for the same fragments.
 Scene variation(RNG& rng, const Scene& scene)
 {
@@ -37,6 +38,7 @@ Scene variation(RNG& rng, const Scene& scene)
         area = Rect(area.x + rng.uniform(-9, 10), area.y + rng.uniform(-9, 10), area.width, area.height);
     return other;
 }
+#endif
 
 //! Everything that a scene needs, in device memory that stays where it is.
 struct Loaded

@@ -104,8 +104,8 @@ __global__ void __launch_bounds__(32 * WARPS, blocksOf(WEIGHTED, WARPS))
     extern __shared__ __align__(16) unsigned char shared[];
     LaneScratch* const scratch = reinterpret_cast<LaneScratch*>(shared);
     uint32_t* const raw = reinterpret_cast<uint32_t*>(shared + gpu::FUSED_SCRATCH_BYTES);
-    uint32_t* const templ = raw + plan.rawWords;          // sums of squares take the place of the raw picture
-    uint32_t* const squares = templ + plan.templateWords; // planes of bytes
+    uint32_t* const templ = raw + plan.templatesAt(); // sums of squares take the place of the raw picture
+    uint32_t* const squares = raw + plan.squaresAt(); // planes of bytes
     uint32_t* const planes = raw + plan.planesAt;
 
     int i;
@@ -144,8 +144,7 @@ __global__ void __launch_bounds__(32 * WARPS, blocksOf(WEIGHTED, WARPS))
             moments.sumLines(mine, raw, 8 * lane.blocks, height);
     }
     TheChoice choice(moments, entry.fragment, mine, plan, planes, raw);
-    typename TheChoice::Value* const map = reinterpret_cast<typename TheChoice::Value*>(
-        raw + (METRIC == METRIC_ZNCC ? gpu::bandPartWords(WEIGHTED, blockDim.x) : 0)); // behind n and v
+    typename TheChoice::Value* const map = reinterpret_cast<typename TheChoice::Value*>(raw + plan.mapAt());
     if (METRIC == METRIC_SSD && settings.subpixel)
         storeValues(mine, mine.inside, choice, cols, map); // before zones take some away
     const int count = findPeaksOfLanes(settings, mine, walked ? walked + blockIdx.x : nullptr, choice, scratch);

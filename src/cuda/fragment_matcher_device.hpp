@@ -191,6 +191,7 @@ __device__ __forceinline__ bool openBlock(const ImageView& frame, const Batch& b
     __syncthreads(); // the entry is complete
     if (scratch->status == STATUS_FOUND)
         return true;
+    __pipeline_wait_prior(0); // no block ends while copies to its shared memory are on their way
     if (threadIdx.x == 0)
         reportNothing(out, i, settings.peaks, scratch->status);
     return false;

@@ -245,8 +245,8 @@ __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, Fus
     extern __shared__ __align__(16) unsigned char shared[];
     FusedScratch* scratch = reinterpret_cast<FusedScratch*>(shared);
     uint32_t* raw = reinterpret_cast<uint32_t*>(shared + sizeof(FusedScratch));
-    uint32_t* templ = raw + plan.stage.rawWords;
-    uint32_t* expanded = templ + plan.templateWords;
+    uint32_t* templ = raw + plan.templatesAt();
+    uint32_t* expanded = raw + plan.expandedAt();
 
     int i;
     Rect4 area;

@@ -183,6 +183,9 @@ struct OpenEntry
     DeviceFragment fragment;
 };
 
+// Static shared memory of the kernels below, at most. Plans leave that much; Plans_OnCuda.staticMemory compares with the compiler's numbers.
+const size_t CORRELATE_STATIC_BYTES = sizeof(OpenEntry);
+
 //! Device memory for that.
 struct BandMemory
 {
@@ -211,8 +214,17 @@ struct FusedBands
     int blocks;   //!< of 8 columns of positions, at most
     int rawWords; //!< of the raw picture, and later of sums of squares
     int templateWords;
-    int planesAt;       //!< of the channels, behind the raw picture, templates and planes of squares
+    int partWords; //!< ZNCC: n and v of all positions of a block, where the rest has been; 0: not kept
+    int mapWords;  //!< of the largest window
+    int planesAt;  //!< of the channels, behind the raw picture, templates and planes of squares
+    int planesEnd;
     size_t sharedBytes; //!< a block
+
+    // Where things begin, in words behind FUSED_SCRATCH_BYTES.
+    CT_HOST_DEVICE int templatesAt() const { return rawWords; }
+    CT_HOST_DEVICE int squaresAt() const { return templatesAt() + templateWords; }
+    CT_HOST_DEVICE int mapAt() const { return partWords; } //!< of values for sub-pixel offsets
+    CT_HOST_DEVICE int mapEnd() const { return mapAt() + mapWords; }
 };
 
 inline void setThreads(FusedBands& plan, int threads)
@@ -241,10 +253,15 @@ struct FusedPlan
     int threads;        //!< a block
     size_t sharedBytes; //!< a block
     FusedBands bands;   //!< SSD and ZNCC: instead of the above
+
+    // Where things begin, in words behind FUSED_SCRATCH_BYTES; the map of values begins where the raw picture does.
+    CT_HOST_DEVICE int templatesAt() const { return stage.rawWords; }
+    CT_HOST_DEVICE int expandedAt() const { return templatesAt() + templateWords; }
 };
 
 //! Shared memory of a block besides pictures; the kernel checks it.
 const size_t FUSED_SCRATCH_BYTES = 688;
+const size_t FUSED_STATIC_BYTES = 0; //!< of the fused kernels, as CORRELATE_STATIC_BYTES
 
 // --- tile kernel -----------------------------------------------------------------------------------------------------
 
@@ -261,6 +278,10 @@ struct TilePlan
     bool wide;          //!< sums may exceed 32 bits
     size_t sharedBytes; //!< a block
     BandPlan bands;     //!< SSD and ZNCC: instead of the above but for tiles
+
+    // Where things begin, in words.
+    CT_HOST_DEVICE int rawAt() const { return templateWords; }
+    CT_HOST_DEVICE int expandedAt() const { return rawAt() + stage.rawWords; } //!< and where parts are added up
 };
 
 //! The best of a tile of positions.

@@ -230,7 +230,7 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
     const int gridTiles = plan.tilesX * plan.tilesY, e = blockIdx.x / gridTiles;
     const int gridTile = blockIdx.x - e * gridTiles, tileY = gridTile / plan.tilesX;
     const Tile tile = {(gridTile - tileY * plan.tilesX) * tuning::TILE_COLS, tileY * tuning::TILE_ROWS};
-    const TileStage stage = {shared, shared + plan.templateWords, shared + plan.templateWords + plan.stage.rawWords};
+    const TileStage stage = {shared, shared + plan.rawAt(), shared + plan.expandedAt()};
     const int i = fragmentOf(batch, e);
     const uint32_t fragmentWord = loadFragment(batch, i);
     const Rect4 area = areaOf(frame, batch, i);

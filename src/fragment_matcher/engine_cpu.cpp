@@ -12,6 +12,8 @@ namespace {
 
 using namespace cpu;
 
+const size_t KEPT_BYTES = size_t(128) << 20; //!< of memory between calls; FragmentMatcher's header says so
+
 HostFragment hostFragment(const Fragment& fragment)
 {
     const FragmentSource& source = fragment.source;
@@ -78,35 +80,48 @@ private:
     void searchWindow(const Job& job, int i, const Plan& plan, const Planes& planes, Scratch& memory, bool parallel);
     void exportScores(const ImageView& frame, const Fragment& fragment, const SearchWindow& window, int metric,
                       int depth, RowsView<void> map);
-    void trim();
+    void trim() noexcept;
+    //! Trims when a call ends, also by an exception.
+    struct Trimming
+    {
+        CpuEngine& engine;
+        ~Trimming() { engine.trim(); }
+    };
 
     ScratchPool pool_;
     Buffer shared_;
     std::vector<SearchWindow> windows_; //!< of the call, by fragment
 };
 
-//! Memory stays from call to call, unless one needed a lot.
-void CpuEngine::trim()
+//! Memory stays from call to call, up to KEPT_BYTES for all threads together. Beyond, the largest buffers go first.
+void CpuEngine::trim() noexcept
 {
-    const auto trimmed = [](Buffer& buffer)
-    {
-        if (buffer.size() > size_t(64) << 20)
-            buffer.release();
-    };
-    trimmed(shared_);
+    size_t sum = shared_.size();
     pool_.forFree(
         [&](Scratch& scratch)
         {
-            trimmed(scratch.planes);
-            trimmed(scratch.map);
-            trimmed(scratch.best);
-            trimmed(scratch.terms);
-            trimmed(scratch.spectra);
-            trimmed(scratch.tiles);
-            for (Buffer* buffer : {&scratch.rows.parts, &scratch.rows.partial, &scratch.rows.pairs,
-                                   &scratch.rows.columns, &scratch.rows.zeros, &scratch.rows.numerators})
-                trimmed(*buffer);
+            sum += scratch.plan.size();
+            scratch.forBuffers([&](const Buffer& buffer) { sum += buffer.size(); });
         });
+    if (sum <= KEPT_BYTES)
+        return;
+    pool_.forFree(
+        [&](Scratch& scratch)
+        {
+            sum -= scratch.plan.size();
+            scratch.plan = Plan();
+        });
+    while (sum > KEPT_BYTES)
+    {
+        Buffer* largest = &shared_;
+        pool_.forFree(
+            [&](Scratch& scratch) {
+                scratch.forBuffers([&](Buffer& buffer)
+                                   { largest = buffer.size() > largest->size() ? &buffer : largest; });
+            });
+        sum -= largest->size();
+        largest->release();
+    }
 }
 
 // --- match -----------------------------------------------------------------------------------------------------------
@@ -180,6 +195,7 @@ void CpuEngine::match(const ImageView& frame, const Fragments& fragments, const 
                       ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
                       StreamHandle)
 {
+    const Trimming trimming = {*this};
     const Outputs out = outputsOf(outputs);
     const Rect part = planWindows(frame, fragments, areas);
     Job job = {frame, fragments, predictions, settings, out, nullptr, part};
@@ -212,7 +228,6 @@ void CpuEngine::match(const ImageView& frame, const Fragments& fragments, const 
             const ScratchPool::Lease memory(pool_);
             matchFragment(job, i, *memory, true);
         }
-    trim();
 }
 
 // --- maps and next areas ---------------------------------------------------------------------------------------------
@@ -240,21 +255,21 @@ void CpuEngine::exportScores(const ImageView& frame, const Fragment& fragment, c
 void CpuEngine::scoreMap(int index, const ImageView& frame, const Fragments& fragments, const SearchWindow& window,
                          int metric, int depth, const OutputView& map, StreamHandle)
 {
+    const Trimming trimming = {*this};
     if (map)
         exportScores(frame, fragments.list[index], window, metric, depth, map.as<void>());
-    trim();
 }
 
 void CpuEngine::scoreMaps(const ImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
                           const std::vector<int>& offsets, int metric, int depth, const OutputView& maps, StreamHandle)
 {
+    const Trimming trimming = {*this};
     for (int i = 0; maps && i < fragments.count(); ++i)
         if (windows[i].cols > 0)
         {
             uint8_t* const first = static_cast<uint8_t*>(maps.data) + offsets[i] * maps.elemSize;
             exportScores(frame, fragments.list[i], windows[i], metric, depth, {first, windows[i].cols * maps.elemSize});
         }
-    trim();
 }
 
 void CpuEngine::predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,

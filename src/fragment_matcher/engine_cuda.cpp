@@ -78,7 +78,8 @@ Batch CudaEngine::batchOf(const Call& call, const Fragments& fragments)
 
 MatchCase CudaEngine::caseOf(const ImageView& frame, const Fragments& fragments, int metric) const
 {
-    return {frame, metric, fragments.anyWeighted(), detail::sharedBytesOfBlock(), detail::multiprocessors()};
+    return {frame, metric, fragments.anyWeighted(), detail::SharedLimit(detail::sharedBytesOfBlock()),
+            detail::multiprocessors()};
 }
 
 //! What lies in host_, on the device.

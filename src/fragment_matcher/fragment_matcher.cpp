@@ -4,6 +4,7 @@
 // cv::cuda::FragmentMatcher: parameters and fragments.
 
 #include "impl.hpp"
+#include "../common/parameters.hpp"
 
 namespace cv { namespace cuda {
 
@@ -87,19 +88,19 @@ void FragmentMatcherImpl::write(FileStorage& fs) const
 
 void FragmentMatcherImpl::read(const FileNode& fn)
 {
-    const char* const members[] = {"metric",   "exclusion", "exclusionDistance", "peaks",
-                                   "subpixel", "search",    "maxSearchArea"};
-    const auto isThere = [&](const char* member) { return fn.isMap() && !fn[member].empty(); };
-    if (std::none_of(std::begin(members), std::end(members), isThere))
-        CV_Error(Error::StsParseError, "fn: has no parameter of FragmentMatcher; is it the right node?");
+    const detail::ParameterNode file(
+        "FragmentMatcher", fn,
+        {"metric", "exclusion", "exclusionDistance", "peaks", "subpixel", "search", "maxSearchArea"});
     Params params; // what the file lacks keeps its default
-    cv::read(fn["metric"], params.metric, params.metric);
-    cv::read(fn["exclusion"], params.exclusion, params.exclusion);
-    cv::read(fn["exclusionDistance"], params.exclusionDistance, params.exclusionDistance);
-    cv::read(fn["peaks"], params.peaks, params.peaks);
-    cv::read(fn["subpixel"], params.subpixel, params.subpixel);
-    cv::read(fn["search"], params.search, params.search);
-    cv::read(fn["maxSearchArea"], params.maxSearchArea, params.maxSearchArea);
+    params.metric = file.integer("metric", params.metric);
+    params.exclusion = file.integer("exclusion", params.exclusion);
+    params.exclusionDistance = file.integer("exclusionDistance", params.exclusionDistance);
+    params.peaks = file.integer("peaks", params.peaks);
+    params.subpixel = file.flag("subpixel", params.subpixel);
+    params.search = file.integer("search", params.search);
+    const Size area = params.maxSearchArea;
+    const std::vector<int> sides = file.integers("maxSearchArea", {area.width, area.height});
+    params.maxSearchArea = Size(sides[0], sides[1]);
     setParams(params);
 }
 

@@ -4,6 +4,7 @@
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_IMPL_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_IMPL_HPP
 
+#include "../common/file_write.hpp"
 #include "arguments.hpp"
 
 #include <algorithm>
@@ -42,6 +43,7 @@ public:
     Size getFragmentSize(int index) const CV_OVERRIDE;
     size_t workspaceBytes() const CV_OVERRIDE { return cuda_ ? cuda_->bytes() : 0; }
     bool empty() const CV_OVERRIDE { return fragments_.list.empty(); }
+    void save(const String& filename) const CV_OVERRIDE { detail::saveAlgorithm(*this, filename); }
     void write(FileStorage& fs) const CV_OVERRIDE;
     void read(const FileNode& fn) CV_OVERRIDE;
 

@@ -157,10 +157,7 @@ void FragmentMatcherImpl::find(InputArray frame, InputArray searchAreas, std::ve
 static Mat onHost(const char* name, InputArray array, std::vector<HostCopy>& copies)
 {
     if (!onDevice(array))
-    {
-        const Mat given = hostArray(name, array);
-        return array.kind() == _InputArray::STD_VECTOR ? given.reshape(0, given.cols) : given; // a vector is a column
-    }
+        return detail::columnArray(name, array);
     const GpuMat device = deviceArray(name, array);
     Mat host(device.size(), device.type());
     if (!device.empty())
@@ -240,7 +237,7 @@ void FragmentMatcherImpl::predictAreas(InputArray locations, int radius, Size fr
                   ("frameSize: %d x %d, but it must not be negative", frameSize.width, frameSize.height));
     const int n = getFragmentCount();
     const bool device = onDevice(locations);
-    const Mat host = device ? Mat() : hostArray("locations", locations);
+    const Mat host = device ? Mat() : detail::columnArray("locations", locations);
     const GpuMat there = device ? deviceArray("locations", locations) : GpuMat();
     if (n == 0 && (device ? there.empty() : host.empty()))
         return detail::release(areas);

@@ -90,6 +90,15 @@ uint32_t sumOfBytes(const uint8_t* bytes, size_t count)
 
 } // namespace
 
+size_t Plan::size() const
+{
+    const auto bytesOf = [](const auto& vector) { return vector.capacity() * sizeof(vector[0]); };
+    size_t sum = bytesOf(bytes);
+    for (const Term& term : terms)
+        sum += bytesOf(term.taps) + bytesOf(term.weights) + bytesOf(term.pairs) + bytesOf(term.segments);
+    return sum;
+}
+
 void Plan::addTerm(int kind, int plane, int planes, const uint8_t* samples, const uint8_t* weights,
                    const KernelTraits& traits)
 {

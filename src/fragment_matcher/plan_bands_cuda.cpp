@@ -41,7 +41,8 @@ bool planCorrelate(BandPlan& plan, Extent window, Extent fragment, const MatchCa
         plan.units /= 2;
     plan.parts = warps / plan.units;
     const int most = std::min<int>(plan.bandRows, static_cast<int>(gpu::BAND_TERMS / fragment.width) & ~7);
-    for (const size_t limit : {std::min(tuning::BAND_SHARED_BYTES, given.sharedBytes), given.sharedBytes})
+    const size_t all = given.shared.dynamicBytes(gpu::CORRELATE_STATIC_BYTES);
+    for (const size_t limit : {std::min(tuning::BAND_SHARED_BYTES, all), all})
         for (int chunks = ceilDiv(plan.bandRows, most); chunks <= groups; ++chunks)
         {
             stageBands(plan, roundUp(ceilDiv(plan.bandRows, chunks), gpu::BAND_ROWS));
@@ -57,7 +58,7 @@ bool planValues(BandPlan& plan, Extent window, Extent fragment, const MatchCase&
     const size_t position =
         given.weighted ? 0 : (plan.wide ? 8 : 4) + (isCorrelation(given.metric) ? 4 * given.frame.channels : 0);
     plan.slabPitch = (gpu::BAND_COLS + fragment.width) | 1;
-    const size_t limit = std::min(tuning::BAND_SHARED_BYTES, given.sharedBytes - tuning::TILE_STATIC_BYTES);
+    const size_t limit = std::min(tuning::BAND_SHARED_BYTES, given.shared.dynamicBytes(tuning::TILE_STATIC_BYTES));
     const auto bytes = [&](int rows) { return rows * plan.slabPitch * position; };
     plan.slabRows = tuning::TILE_ROWS;
     while (plan.slabRows > 1 && bytes(plan.slabRows) > limit)
@@ -94,7 +95,7 @@ gpu::BandTiles planBandTiles(const BandPlan& bands, Extent window, Extent fragme
             (gpu::squareBytes(channels) + (image ? gpu::IMAGE_BYTES * channels : 0)) * rows * plan.pitch;
         plan.mergeAt = plan.boxesAt + std::max(boxWords, plan.pictureRows * plan.rawPitch);
         plan.sharedBytes = 4 * static_cast<size_t>(plan.mergeAt + plan.parts * rows * gpu::BAND_COLS);
-        if (plan.sharedBytes + tuning::BAND_TILE_STATIC_BYTES <= given.sharedBytes)
+        if (plan.sharedBytes <= given.shared.dynamicBytes(tuning::BAND_TILE_STATIC_BYTES))
             plan.units = units;
         break;
     }

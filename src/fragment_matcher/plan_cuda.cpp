@@ -33,6 +33,18 @@ int mostThreads(const MatchCase& given)
     return hasMoments(given.metric, given.weighted) ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
 }
 
+//! Values of a window, for sub-pixel offsets.
+int mapWordsOf(Extent window, const MatchCase& given)
+{
+    return window.width * window.height * (wideValues(given.metric, given.weighted, false) ? 2 : 1);
+}
+
+//! Dynamic shared memory of a block, at most.
+size_t mostOfFused(const MatchCase& given)
+{
+    return std::min(tuning::FUSED_SHARED_BYTES, given.shared.dynamicBytes(gpu::FUSED_STATIC_BYTES));
+}
+
 //! The same by matrix instructions: false when windows of up to `window` positions of a fragment do not go this way.
 bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const MatchCase& given)
 {
@@ -61,16 +73,14 @@ bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const
     wider.templateWords =
         std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) * fragment.height * (8 * chunks + 8));
     // ZNCC keeps n and v where the rest has been, without weights while channels are still read.
-    const int parts = isCorrelation(given.metric) ? gpu::bandPartWords(given.weighted, 32 * wider.warps) : 0;
-    const int mapWords =
-        window.width * window.height * (wideValues(given.metric, given.weighted, false) ? 2 : 1) + parts;
-    wider.planesAt = std::max(wider.rawWords + wider.templateWords + (channels == 1 ? 2 : 3) * wider.squareWords,
-                              given.weighted ? 0 : parts);
-    const int words = wider.planesAt + channels * wider.planeWords;
-    wider.sharedBytes =
-        std::max(plan.sharedBytes, gpu::FUSED_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(words, mapWords)));
-    if (wider.warps > tuning::FUSED_BAND_WARPS ||
-        wider.sharedBytes > std::min(tuning::FUSED_SHARED_BYTES, given.sharedBytes))
+    wider.partWords = isCorrelation(given.metric) ? gpu::bandPartWords(given.weighted, 32 * wider.warps) : 0;
+    wider.mapWords = std::max(plan.mapWords, mapWordsOf(window, given));
+    wider.planesAt =
+        std::max(wider.squaresAt() + (channels == 1 ? 2 : 3) * wider.squareWords, given.weighted ? 0 : wider.partWords);
+    wider.planesEnd = wider.planesAt + channels * wider.planeWords;
+    // From the plan as it is now: parts of earlier sizes move as a later one makes blocks and areas larger.
+    wider.sharedBytes = gpu::FUSED_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(wider.planesEnd, wider.mapEnd()));
+    if (wider.warps > tuning::FUSED_BAND_WARPS || wider.sharedBytes > mostOfFused(given))
         return false;
     plan = wider;
     return true;
@@ -99,12 +109,11 @@ bool planFused(FusedPlan& plan, Extent window, Extent fragment, const MatchCase&
     const int planes = given.frame.channels * templatePlanes(split) + 1; // one of weights
     wider.templateWords = std::max(plan.templateWords, planes * fragment.height * gpu::pitchOf(fragment.width));
     wider.stage.expandedWords = wider.areaHeight * 16 * wider.stage.units;
-    const int pictureWords =
-        wider.stage.rawWords + wider.templateWords + expandedPlanes(split) * wider.stage.expandedWords;
-    const int mapWords = window.width * window.height * (wideValues(given.metric, given.weighted, false) ? 2 : 1);
-    wider.sharedBytes = std::max(plan.sharedBytes,
-                                 gpu::FUSED_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(pictureWords, mapWords)));
-    if (wider.sharedBytes > std::min(tuning::FUSED_SHARED_BYTES, given.sharedBytes))
+    const int pictureWords = wider.expandedAt() + expandedPlanes(split) * wider.stage.expandedWords;
+    wider.sharedBytes =
+        std::max(plan.sharedBytes,
+                 gpu::FUSED_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(pictureWords, mapWordsOf(window, given))));
+    if (wider.sharedBytes > mostOfFused(given))
         return false;
     plan = wider;
     return true;
@@ -270,7 +279,7 @@ TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const
 
     const bool split = isSplit(given.metric, given.weighted);
     const size_t limit = std::min(split ? tuning::TILE_SPLIT_SHARED_BYTES : tuning::TILE_SHARED_BYTES,
-                                  given.sharedBytes - tuning::TILE_STATIC_BYTES);
+                                  given.shared.dynamicBytes(tuning::TILE_STATIC_BYTES));
     int templateRow = 0;
     const auto words = [&](int chunkRows)
     {

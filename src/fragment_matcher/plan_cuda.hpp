@@ -4,6 +4,7 @@
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_PLAN_CUDA_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_PLAN_CUDA_HPP
 
+#include "../common/shared_limit.hpp"
 #include "../cuda/fragment_matcher_layout.hpp"
 #include "engine.hpp"
 
@@ -52,7 +53,7 @@ struct MatchCase
     ImageView frame;
     int metric;
     bool weighted;
-    size_t sharedBytes; //!< that a block of the device can have
+    detail::SharedLimit shared; //!< of a block of the device
     int multiprocessors;
 };
 

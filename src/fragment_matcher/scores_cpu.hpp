@@ -131,6 +131,7 @@ struct Plan
 
     void prepare(const HostFragment& fragment, int metric, const KernelTraits& traits);
 
+    size_t size() const;                                                 //!< bytes of all vectors
     bool flat() const { return isCorrelation(metric) && variance == 0; } //!< all scores are 0
     bool wideValues() const { return wide && !isCorrelation(metric); }   //!< Scores<uint64_t> are needed
 
@@ -191,6 +192,13 @@ struct Scratch
     Plan plan;
     Buffer planes, map, best, terms, spectra, tiles;
     RowScratch rows;
+
+    template <typename Visit> void forBuffers(const Visit& visit)
+    {
+        for (Buffer* buffer : {&planes, &map, &best, &terms, &spectra, &tiles, &rows.parts, &rows.partial, &rows.pairs,
+                               &rows.columns, &rows.zeros, &rows.numerators})
+            visit(*buffer);
+    }
 };
 typedef detail::ScratchPool<Scratch> ScratchPool;
 

@@ -191,9 +191,9 @@ public:
     /** @brief Sets where THREE_STEP starts; FULL does not look at it. That N is the number of fragments is checked when
     a frame is searched.
     @param locations top-left corners in frame coordinates, clamped to the area: CV_32SC2, N rows (further columns are
-    ignored, so that locations of match() can be given as they are), or CV_32SC1, N x 2; Mat or GpuMat as the frame.
-    Mat and GpuMat are kept by reference until replaced, all else is copied. noArray() (None): position
-    ((columns-1)/2, (rows-1)/2), rounded down, of the area.
+    ignored, so that locations of match() can be given as they are), CV_32SC1, N x 2, a std::vector or, in Python, a list
+    of (x, y); Mat or GpuMat as the frame. Mat and GpuMat are kept by reference until replaced, all else is copied.
+    noArray() (None): position ((columns-1)/2, (rows-1)/2), rounded down, of the area.
     */
     CV_WRAP virtual void setPredictions(InputArray locations) = 0;
 
@@ -201,8 +201,9 @@ public:
     @param frame picture to search, of the fragments' type. An empty one gives empty outputs and no error.
     @param searchAreas Rect for each fragment in frame coordinates, in which the whole fragment must lie; intersected
     with the frame. std::vector<Rect>, Mat of CV_32SC4 (N x 1 or 1 x N) or CV_32SC1 (N x 4: x, y, width, height), or,
-    for a GpuMat frame, also such a GpuMat; noArray() (None): the whole frame. An area of width or height 0 has no
-    position. Areas on the host are frozen into a captured graph, areas on the device are read anew.
+    for a GpuMat frame, also such a GpuMat; noArray() (None): the whole frame. In Python integers of any width that fit 32
+    bits, also a list of (x, y, width, height); for a GpuMat frame only GpuMat or None. An area of width or height 0
+    has no position. Areas on the host are frozen into a captured graph, areas on the device are read anew.
     @param locations CV_32SC2, N x K: top-left corner in the frame of peak j of fragment i; (-1,-1): no such peak. Each
     output of one column may be a std::vector.
     @param scores CV_32FC1, N x K; 0 where there is no peak.
@@ -264,7 +265,7 @@ public:
                                    Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Next frame's areas from this frame's locations, without leaving the device.
-    @param locations of match(), column 0 is used, or CV_32SC1, N x 2, or a std::vector. They may lie beyond the border;
+    @param locations as in setPredictions(), such as those of match(), of which column 0 is used. They may lie beyond the border;
     (-1,-1), and only that, gives an empty area, so the fragment stays NO_POSITION.
     @param radius pixels by which the fragment may move in each direction; at least 0.
     @param frameSize (width, height); areas are intersected with it.
@@ -288,14 +289,18 @@ public:
     /** @brief Size (width, height) of one fragment in pixels.
     @param index fragment, 0 .. getFragmentCount()-1. */
     CV_WRAP virtual Size getFragmentSize(int index) const = 0;
-    /** @brief Device and pinned memory held by this instance, in bytes, fragments and what graphs refer to included. */
+    /** @brief Device and pinned memory held by this instance, in bytes, fragments and what graphs refer to included.
+    Not the memory of the CPU engine: between calls it keeps at most 128 MB, of all threads together, besides copies of
+    the fragments, and gives back what a call needed beyond that. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     // Algorithm: parameters only, no fragments.
     /** @brief Name of the class in files: "FragmentMatcher". */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
-    //! What the node lacks gets its default. @throws cv::Exception when it has no parameter at all, or a bad one.
+    /** Parameters that the node lacks get their defaults. @throws cv::Exception, and all parameters stay, when the node has none of
+    them, as one that is missing or of another class, or one that is out of its range or not of its kind, such as a
+    fraction for an integer. */
     virtual void read(const FileNode& fn) CV_OVERRIDE = 0;
     /** @brief True without fragments. */
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
