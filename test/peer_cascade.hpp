@@ -8,7 +8,7 @@
 #include "opencv2/opencv_modules.hpp"
 #include "opencv2/core/version.hpp"
 
-#if defined HAVE_OPENCV_XOBJDETECT && CV_VERSION_MAJOR >= 5
+#if CV_VERSION_MAJOR >= 5 && (defined HAVE_OPENCV_XOBJDETECT || defined CUDATRACKING_HAVE_CASCADE_PEER)
 #include "opencv2/xobjdetect.hpp"
 #define CUDATRACKING_CASCADE_PEER 1
 #elif CV_VERSION_MAJOR < 5 && (defined HAVE_OPENCV_OBJDETECT || defined CUDATRACKING_HAVE_CASCADE_PEER)
@@ -16,6 +16,13 @@
 #define CUDATRACKING_CASCADE_PEER 1
 #else
 #define CUDATRACKING_CASCADE_PEER 0
+#endif
+
+// Whether compilers may fuse its multiplications and additions, so that features with fractional weights round otherwise than here.
+#if defined __FMA__ || defined __ARM_FEATURE_FMA
+#define CUDATRACKING_CASCADE_PEER_FUSES 1
+#else
+#define CUDATRACKING_CASCADE_PEER_FUSES 0
 #endif
 
 // Its Haar cascades are cudalegacy's.

@@ -87,8 +87,30 @@ void expectPeerEqual(const std::string&, const std::string&, const Mat&, const C
 
 #endif
 
+//! Whether sums of all features are exact in float, so that it does not matter how they are added up.
+bool sumsAreExact(const OracleCascade& c)
+{
+    for (const OracleFeature& f : c.features)
+    {
+        double most = 0.;
+        for (size_t i = 0; i < f.weights.size(); ++i)
+        {
+            if (f.weights[i] != std::floor(f.weights[i]))
+                return false;
+            most += std::abs(f.weights[i]) * f.rects[i].area() * (f.tilted ? 2 : 1) * 255.;
+        }
+        if (most >= 16777216.)
+            return false;
+    }
+    return true;
+}
+
 TEST(Cascade_Random, newAndOldFormat)
 {
+    const bool fuses = CUDATRACKING_CASCADE_PEER_FUSES != 0;
+    std::cout << "note: cv::CascadeClassifier is compiled " << (fuses ? "with" : "without")
+              << " fused multiply-add, so features with fractional weights are " << (fuses ? "not " : "")
+              << "compared with it" << std::endl;
     const uint64 first = theRNG().state; // printed by ts with --test_seed
     size_t candidates = 0;
     for (int i = 0; i < 60; ++i)
@@ -105,13 +127,20 @@ TEST(Cascade_Random, newAndOldFormat)
         const CascadeResults expected = oracleDetect(cascade, picture, p),
                              actual = detectAll(*cascadeOf(text), picture, p);
         ASSERT_NO_FATAL_FAILURE(expectSame(expected, actual));
-        ASSERT_NO_FATAL_FAILURE(expectPeerEqual(text, extension, picture, p, actual));
+        const bool comparable = !fuses || sumsAreExact(cascade);
+        if (comparable)
+        {
+            ASSERT_NO_FATAL_FAILURE(expectPeerEqual(text, extension, picture, p, actual));
+        }
         if (cascade.haar)
         {
             const std::string old = cascadeText(cascade, ".xml", true);
             const CascadeResults converted = detectAll(*cascadeOf(old), picture, p);
             ASSERT_NO_FATAL_FAILURE(expectSame(oracleDetect(renumbered(cascade), picture, p), converted));
-            ASSERT_NO_FATAL_FAILURE(expectPeerEqual(old, ".xml", picture, p, converted));
+            if (comparable)
+            {
+                ASSERT_NO_FATAL_FAILURE(expectPeerEqual(old, ".xml", picture, p, converted));
+            }
         }
         candidates += expected.raw.size();
     }

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What files may cost: less than a second and 256 MB, to load them and detect on a picture of 64 x 64, whatever is in them.
+// What files may cost: time in proportion to their length and 256 MB, to load them and detect on a picture of 64 x 64, whatever is in them.
 #include "test_precomp.hpp"
 #include "generate_cascade.hpp"
 #include <ctime>
@@ -16,7 +16,9 @@ namespace opencv_test { namespace {
 
 using cuda::CascadeClassifierEx;
 
-const double MOST_SECONDS = 1., MOST_BYTES = 256e6;
+//! The processor's, for 8 MB: ten times what the slowest file takes, so that a busy machine does not fail.
+const double MOST_SECONDS = 10.;
+const double MOST_BYTES = 256e6;
 
 #if defined(__linux__) && defined(__GLIBC__)
 
@@ -75,21 +77,14 @@ bool tryBytes(const std::string& bytes, bool detect)
     }
 }
 
-//! Time is the processor's, the least of three: other programs take some of it away.
 bool expectCheap(const std::string& name, const std::string& bytes, bool detect = true)
 {
+    if (underSanitizer())
+        return tryBytes(bytes, detect);
     bool taken = false;
-    double seconds = 1e9;
+    const std::clock_t begin = std::clock();
     const double peak = peakOf([&] { taken = tryBytes(bytes, detect); });
-    for (int i = 0; i < 3; ++i)
-    {
-        const std::clock_t begin = std::clock();
-        tryBytes(bytes, detect);
-        seconds = std::min(seconds, double(std::clock() - begin) / CLOCKS_PER_SEC);
-        if (seconds < MOST_SECONDS)
-            break;
-    }
-    EXPECT_LT(seconds, MOST_SECONDS) << name;
+    EXPECT_LT(double(std::clock() - begin) / CLOCKS_PER_SEC, MOST_SECONDS) << name;
     EXPECT_LT(peak, MOST_BYTES) << name;
     return taken;
 }
@@ -128,6 +123,13 @@ TEST(Cascade_Files, largeOnesAreCheap)
                       *const json = "{\"cascade\":[", *const jsonEnd = "1]}";
     const auto n = [](int i) { return std::to_string(i); };
     const LargeFile files[] = {
+        {"names behind a quote in XML", "<?xml version=\"1.0\"?><!-- \" --><opencv_storage><cascade>", xmlEnd,
+         [&](int i) { return "<n" + n(i) + ">1</n" + n(i) + ">"; }},
+        {"a name in YAML", yaml, "", [](int) { return "   a: 1\n"; }},
+        {"a name in JSON", "{\"cascade\":{", "\"z\":1}}", [](int) { return "\"a\":1,"; }},
+        {"strings in YAML", "%YAML:1.0\n---\ncascade: [ ", "1 ]\n", [](int) { return "a,"; }},
+        {"comments in YAML", yaml, "   a: 1\n", [](int) { return "#\n"; }},
+        {"comments in JSON", json, jsonEnd, [](int) { return "/**/"; }},
         {"names in YAML", yaml, "", [&](int i) { return "   n" + n(i) + ": 1\n"; }},
         {"names in a line of YAML", "%YAML:1.0\n---\ncascade: { ", "z: 1 }\n",
          [&](int i) { return "n" + n(i) + ":1, "; }},

@@ -44,13 +44,50 @@ struct BadFile
     const char* says; //!< a part of the message
 };
 
+//! Texts that are not even read.
+std::vector<BadFile> badTexts()
+{
+    return {
+        {"empty", "  \n", "is empty"},
+        {"no storage", "hello", "is no XML"},
+        {"gzip", "\x1f\x8b\x08 and so on", "is compressed (gzip); decompress it first"},
+        {"JPEG", std::string("\xff\xd8\xff\xe0\0\x10JFIF", 10), "is no XML, YAML or JSON"},
+        {"PNG", "\x89PNG\r\n\x1a\n<<<<[[[[", "is no XML, YAML or JSON"},
+        {"ELF",
+         "\x7f"
+         "ELF",
+         "is no XML, YAML or JSON"},
+        {"UTF-16", std::string("\xff\xfe<\0?\0", 6), "is UTF-16; save it as UTF-8"},
+        {"UTF-16 without a mark", std::string("<\0?\0x\0", 6), "is UTF-16; save it as UTF-8"},
+        {"a zero", with("BOOST", std::string("BO\0ST", 5)), "line 4: has the byte 0x00"},
+        {"a bell", with("BOOST", "BO\aST"), "line 4: has the byte 0x07"},
+        {"a line that ends as on old computers", with("BOOST\n", "BOOST\r"), "line 4: has the byte 0x0d"},
+        {"a tab", with("   stageType", "\tstageType"), "line 4: a tab"},
+        {"cut off", std::string(GOOD, 200), "is no YAML of OpenCV: line 13: "},
+        {"another document", std::string(GOOD) + "---\na: 1\n", "line 20: a second document"},
+        {"binary data", with("[ 0., 1. ]", "!!binary |\n   QUFB"), "line 16: !!binary: only OpenCV's own types"},
+        {"broken XML", "<?xml version=\"1.0\"?><opencv_storage><cascade><stages>", "<stages> has no end"},
+        {"another closing tag", "<?xml version=\"1.0\"?>\n<opencv_storage>\n</cascade>", "line 3: </cascade> closes"},
+        {"CDATA", "<?xml version=\"1.0\"?>\n<opencv_storage><![CDATA[", "line 2: markup other than"},
+        {"an empty element", "<?xml version=\"1.0\"?>\n<opencv_storage>\n<a/>", "line 3: empty elements"},
+        {"a string without an end", "{\n\"cascade\": \"x\n}", "line 2: a string has no end in its line"},
+        {"nested too deep", "%YAML:1.0\n---\ncascade: " + std::string(100000, '['), "nested"},
+        {"nested too deep in XML",
+         "<?xml version=\"1.0\"?>" +
+             []
+             {
+                 std::string open;
+                 for (int i = 0; i < 50000; ++i)
+                     open += "<a>";
+                 return open;
+             }(),
+         "nested"},
+        {"nested too deep in JSON", "{\"cascade\":" + std::string(100000, '['), "nested"}};
+}
+
 std::vector<BadFile> badFiles()
 {
-    return {{"empty", "  \n", "is empty"},
-            {"no storage", "hello", "is no XML"},
-            {"cut off", std::string(GOOD, 200), "is no XML"},
-            {"broken XML", "<?xml version=\"1.0\"?><opencv_storage><cascade><stages>", "is no XML"},
-            {"another thing", "%YAML:1.0\n---\nmatrix:\n   rows: 3\n", "has neither"},
+    return {{"another thing", "%YAML:1.0\n---\nmatrix:\n   rows: 3\n", "has neither"},
             {"HOG", with("HAAR", "HOG"), "featureType: HOG"},
             {"another type", with("HAAR", "SIFT"), "featureType"},
             {"another stage type", with("BOOST", "TREE"), "stageType"},
@@ -65,13 +102,14 @@ std::vector<BadFile> badFiles()
             {"a leaf too many", with("[ 0., 1. ]", "[ 0., 1., 2. ]"), "one leaf more"},
             {"a leaf too few", with("[ 0., 1. ]", "[ 0. ]"), "leafValues"},
             {"half a node", with("[ 0, -1, 0, 0.01 ]", "[ 0, -1, 0, 0.01, 1 ]"), "internalNodes"},
-            {"feature that is not there", with("[ 0, -1, 0, 0.01 ]", "[ 0, -1, 1, 0.01 ]"), "feature 1"},
+            {"feature that is not there", with("[ 0, -1, 0, 0.01 ]", "[ 0, -1, 1, 0.01 ]"),
+             "cascade.stages[0].weakClassifiers[0]: node 0 has feature 1"},
             {"negative feature", with("[ 0, -1, 0, 0.01 ]", "[ 0, -1, -1, 0.01 ]"), "feature -1"},
             {"string threshold", with("0.01", "abc"), "number"},
             {"child that comes before",
              with("[ 0, -1, 0, 0.01 ]\n               leafValues: [ 0., 1. ]",
                   "[ 1, 0, 0, 0.01, 1, -1, 0, 0.01 ]\n               leafValues: [ 0., 1., 2. ]"),
-             "child 1"},
+             "cascade.stages[0].weakClassifiers[0]: node 1: child 1"},
             {"leaf that is not there",
              with("[ 0, -1, 0, 0.01 ]\n               leafValues: [ 0., 1. ]",
                   "[ 1, 0, 0, 0.01, -1, -3, 0, 0.01 ]\n               leafValues: [ 0., 1., 2. ]"),
@@ -85,19 +123,7 @@ std::vector<BadFile> badFiles()
             {"no features",
              with("   features:\n      -\n         rects: [ [ 0, 0, 4, 4, -1. ], [ 2, 0, 2, 4, 2. ] ]\n", ""),
              "features"},
-            {"no stages", with("      -\n         stageThreshold: 0.5\n", ""), "stages"},
-            {"nested too deep", "%YAML:1.0\n---\ncascade: " + std::string(100000, '['), "nested"},
-            {"nested too deep in XML",
-             "<?xml version=\"1.0\"?>" +
-                 []
-                 {
-                     std::string open;
-                     for (int i = 0; i < 50000; ++i)
-                         open += "<a>";
-                     return open;
-                 }(),
-             "nested"},
-            {"nested too deep in JSON", std::string(100000, '{'), "nested"}};
+            {"no stages", with("      -\n         stageThreshold: 0.5\n", ""), "stages"}};
 }
 
 TEST(Cascade_Negative, badFilesAreRefused)
@@ -108,7 +134,10 @@ TEST(Cascade_Negative, badFilesAreRefused)
     const Mat picture = randomPicture(rng, Size(60, 50), CV_8UC1);
     Mat before, after;
     cascade->detectAsync(picture, before);
-    for (const BadFile& bad : badFiles())
+    std::vector<BadFile> files = badTexts();
+    const std::vector<BadFile> others = badFiles();
+    files.insert(files.end(), others.begin(), others.end());
+    for (const BadFile& bad : files)
     {
         SCOPED_TRACE(bad.name);
         try
@@ -183,7 +212,7 @@ TEST(Cascade_Negative, badArgumentsAreRefused)
     EXPECT_EQ(8192, c->getMaxCandidates());
 }
 
-//! Each mutation is refused with cv::Exception, or gives a cascade that can be used. None takes long.
+//! Each mutation is refused with cv::Exception, or gives a cascade that can be used.
 TEST(Cascade_Negative, thousandMutatedFiles)
 {
     RNG rng(theRNG().state);
@@ -196,13 +225,10 @@ TEST(Cascade_Negative, thousandMutatedFiles)
             files.push_back(cascadeText(cascade, extension, cascade.haar && seed % 2));
     }
     int taken = 0;
-    double longest = 0.;
     const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create();
     for (int i = 0; i < 1000; ++i)
     {
         const std::string text = mutatedText(files[i % files.size()], rng);
-        TickMeter meter;
-        meter.start();
         try
         {
             if (text.empty())
@@ -216,12 +242,9 @@ TEST(Cascade_Negative, thousandMutatedFiles)
         {
             EXPECT_NE(std::string::npos, e.err.find("buffer")) << e.err;
         }
-        meter.stop();
-        longest = std::max(longest, meter.getTimeSec());
     }
     EXPECT_GT(taken, 10);
     EXPECT_LT(taken, 990);
-    EXPECT_LT(longest, 1.);
 }
 
 }} // namespace opencv_test

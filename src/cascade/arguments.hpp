@@ -41,7 +41,8 @@ inline void checkMask(const char* name, Size mask, int type, Size picture)
 inline void checkScaleFactor(double factor)
 {
     if (!(factor > 1. && std::isfinite(factor)))
-        CV_Error_(Error::StsOutOfRange, ("CascadeClassifierEx: scaleFactor must be above 1, this is %.17g", factor));
+        CV_Error_(Error::StsOutOfRange,
+                  ("CascadeClassifierEx: scaleFactor must be finite and above 1, this is %.17g", factor));
 }
 
 inline void checkCapacity(const char* name, int count)
@@ -85,10 +86,13 @@ private:
     std::vector<Picture> pictures_, masks_;
 };
 
-//! True for the rows of one array, each a picture of its own: what Python makes of a picture where a list is wanted.
+//! True for the rows of one array, each a picture of its own: what Python makes of a picture where a list is wanted. A row of
+//! gray values is a column in OpenCV 4 and an array of one dimension, which pictures do not have, in OpenCV 5.
 inline bool areRowsOfOne(const std::vector<Mat>& mats)
 {
-    if (mats.size() < 3 || mats[0].empty() || mats[0].cols == 2 || mats[0].cols > 4 || mats[1].data <= mats[0].data)
+    if (mats.size() < 3 || mats[0].empty() || mats[1].data <= mats[0].data)
+        return false;
+    if (mats[0].dims != 1 && (mats[0].cols == 2 || mats[0].cols > 4))
         return false;
     const size_t step = mats[1].data - mats[0].data;
     for (size_t i = 0; i < mats.size(); ++i)

@@ -2,6 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 #include "../precomp.hpp"
+#include "../common/file_write.hpp"
 #include "arguments.hpp"
 #include "engine.hpp"
 #include "model_builder.hpp"
@@ -178,6 +179,7 @@ public:
     size_t workspaceBytes() const CV_OVERRIDE { return cuda_ ? cuda_->workspaceBytes() : 0; }
     void clear() CV_OVERRIDE { model_.reset(); }
     bool empty() const CV_OVERRIDE { return !model_; }
+    void save(const String& filename) const CV_OVERRIDE { detail::saveAlgorithm(*this, filename); }
     void write(FileStorage& fs) const CV_OVERRIDE;
     void read(const FileNode& fn) CV_OVERRIDE;
 

@@ -6,6 +6,7 @@
 #include "classify_cpu.hpp"
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 namespace cv { namespace cuda { namespace cascade {
 
@@ -120,16 +121,10 @@ private:
         pyramidOf_.clear();
         for (const PictureView& picture : request.pictures)
         {
-            const auto same = std::find_if(pyramids_.begin(), pyramids_.end(),
-                                           [&](const std::unique_ptr<Pyramid>& p)
-                                           { return p->cols == picture.cols && p->rows == picture.rows; });
-            if (same != pyramids_.end())
-            {
-                pyramidOf_.push_back(same->get());
-                continue;
-            }
-            pyramids_.push_back(std::make_unique<Pyramid>(makePyramid(picture.cols, picture.rows, request.tasks)));
-            pyramidOf_.push_back(pyramids_.back().get());
+            std::unique_ptr<Pyramid>& pyramid = pyramids_[{picture.cols, picture.rows}];
+            if (!pyramid)
+                pyramid = std::make_unique<Pyramid>(makePyramid(picture.cols, picture.rows, request.tasks));
+            pyramidOf_.push_back(pyramid.get());
         }
     }
 
@@ -206,8 +201,8 @@ private:
         }
     }
 
-    std::vector<std::unique_ptr<Pyramid>> pyramids_;
-    std::vector<const Pyramid*> pyramidOf_; //!< of each picture
+    std::map<std::pair<int, int>, std::unique_ptr<Pyramid>> pyramids_; //!< by the size of pictures
+    std::vector<const Pyramid*> pyramidOf_;                            //!< of each picture
     std::vector<PictureView> grays_;
     std::vector<Mat> grayMemory_;
     std::vector<std::shared_ptr<const cpu::Prepared>> prepared_;

@@ -41,7 +41,7 @@ public:
             const Settings& settings = request.tasks[t].settings;
             const gpu::Classification job = classificationOf(call, request, t, settings.maxCandidates);
             gpu::classify(job, packed_[t]->early.get(), stream);
-            gpu::group(groupingOf(call, job, settings, settings.maxObjects, views[t]), stream);
+            gpu::group(groupingOf(call, job, t, settings, settings.maxObjects, views[t]), stream);
         }
         batch.finish();
     }
@@ -113,7 +113,7 @@ private:
             const Model& model = *request.tasks[t].model;
             Slot& slot = *models_[t];
             if (!slot.model || slot.model->version != model.version)
-                slot.model = packModel(model, detail::sharedBytesOfBlock());
+                slot.model = packModel(model, detail::SharedLimit(detail::sharedBytesOfBlock()));
             packed_[t] = slot.model;
             slot.device = slot.table.put(call, uploader_, model.version, slot.model->blob.data(),
                                          slot.model->blob.size(), "a cascade");
@@ -178,10 +178,13 @@ private:
         return grays;
     }
 
-    gpu::Lists listsOf(const Call& call, size_t task, int pictures, int capacity)
+    //! @param capacity maxCandidates; any other one for a single picture, whose list begins at 0 with each.
+    gpu::Lists makeLists(const Call& call, size_t task, int pictures, int capacity)
     {
-        const size_t elements = static_cast<size_t>(pictures) * capacity, words = tiling_->parts[task].words;
+        const Tiling::Part& part = tiling_->parts[task];
+        const size_t elements = listsOf(part.windows, capacity).back().first, words = part.words;
         gpu::Lists lists = {};
+        lists.places = reinterpret_cast<const gpu::ListRecord*>(static_cast<const uint8_t*>(tiles_) + part.lists);
         lists.keys = candidates_.reserve<Key>(call, 2 * elements, "candidates");
         lists.weights = reinterpret_cast<double*>(lists.keys + elements);
         lists.counts = counts_.reserve<int>(call, static_cast<size_t>(pictures) + 1, "numbers of candidates");
@@ -210,14 +213,15 @@ private:
         if (model.layout.global)
             job.slices = slices_.reserve<uint8_t>(
                 call, static_cast<size_t>(model.layout.sliceBytes) * gpu::tuning::GLOBAL_BLOCKS, "tables of sums");
-        job.lists = listsOf(call, task, job.pictures, capacity);
+        job.lists = makeLists(call, task, job.pictures, capacity);
         return job;
     }
 
-    gpu::Grouping groupingOf(const Call& call, const gpu::Classification& job, const Settings& settings, int maxObjects,
-                             const gpu::TableViews& tables)
+    gpu::Grouping groupingOf(const Call& call, const gpu::Classification& job, size_t task, const Settings& settings,
+                             int maxObjects, const gpu::TableViews& tables)
     {
-        const size_t n = static_cast<size_t>(job.pictures) * job.lists.capacity;
+        const gpu::ListRecord end = listsOf(tiling_->parts[task].windows, job.lists.capacity).back();
+        const size_t n = end.first;
         gpu::GroupMemory m = {};
         m.boxes = static_cast<Box*>(groups_.reserve(call, n * gpu::GroupMemory::bytesEach(), "groups of candidates"));
         m.kept = m.boxes + n;
@@ -228,8 +232,8 @@ private:
         m.counts = m.parents + n;
         m.keptCounts = m.counts + n;
         m.sums = reinterpret_cast<uint32_t*>(m.keptCounts + n);
-        return {job.grids,  job.sources,      job.pictures, job.lists, m, settings.minNeighbors,
-                maxObjects, settings.largest, tables};
+        return {job.grids, job.sources,           job.pictures, end.firstBlock,   job.lists,
+                m,         settings.minNeighbors, maxObjects,   settings.largest, tables};
     }
 
     // --- find ---------------------------------------------------------------------------------------------------------
@@ -244,8 +248,9 @@ private:
         int* const counts = reinterpret_cast<int*>(weights + n);
         const gpu::Classification job = classificationOf(call, request, 0, capacity);
         gpu::classify(job, packed_[0]->early.get(), call.stream());
-        gpu::group(groupingOf(call, job, request.tasks[0].settings, capacity, {{table, 0}, {counts, 0}, {weights, 0}}),
-                   call.stream());
+        gpu::group(
+            groupingOf(call, job, 0, request.tasks[0].settings, capacity, {{table, 0}, {counts, 0}, {weights, 0}}),
+            call.stream());
         Objects all;
         std::vector<Box> boxes(1 + FIND_FIRST);
         const auto resize = [&](int count)

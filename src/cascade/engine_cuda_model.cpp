@@ -62,9 +62,9 @@ Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool global)
     layout.bytes = layout.tables + aligned(tables);
     return layout;
 }
+} // namespace
 
-//! A window a thread.
-void chooseTile(const Model& model, size_t sharedBytes, PackedModel& packed)
+void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed)
 {
     const auto tryTile = [&](const int(&tile)[2], bool global)
     {
@@ -73,15 +73,13 @@ void chooseTile(const Model& model, size_t sharedBytes, PackedModel& packed)
         packed.layout = layoutOf(model, packed.shapes, global);
         return static_cast<size_t>(packed.layout.bytes);
     };
-    // Each block also takes 1 KB for the system, and what the kernel shares beside the tables.
     for (const auto& tile : tuning::TILES)
-        if (tryTile(tile, false) + 1024 <= sharedBytes)
+        if (tryTile(tile, false) <= shared.dynamicBytes(gpu::STATIC_BYTES))
             return;
     tryTile(tuning::GLOBAL_TILE, true);
 }
 
-//! @return whether there is a tile.
-bool choosePairTile(const Model& model, size_t sharedBytes, PackedModel& packed)
+bool choosePairTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed)
 {
     for (int blocks = tuning::PAIR_BLOCKS; blocks > 0; --blocks)
         for (const auto& tile : tuning::PAIR_TILES)
@@ -90,12 +88,14 @@ bool choosePairTile(const Model& model, size_t sharedBytes, PackedModel& packed)
                 packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
             packed.layout = layoutOf(model, packed.shapes, false);
             if (std::max(packed.shapes[0].patchCols, packed.shapes[1].patchCols) <= tuning::PAIR_PIXELS &&
-                static_cast<size_t>(packed.layout.bytes) + 2048 <= (sharedBytes + 1024) / blocks)
+                static_cast<size_t>(packed.layout.bytes) <=
+                    shared.dynamicBytesOfEach(blocks, gpu::STATIC_BYTES, gpu::RESERVED_BYTES))
                 return true;
         }
     return false;
 }
 
+namespace {
 // --- records ---------------------------------------------------------------------------------------------------------
 
 gpu::Trees treesOf(const Model& model)
@@ -333,17 +333,17 @@ std::vector<gpu::StageRecord> stagesOf(const Model& model)
 
 } // namespace
 
-std::shared_ptr<const PackedModel> packModel(const Model& model, size_t sharedBytes)
+std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::SharedLimit& shared)
 {
     const std::shared_ptr<PackedModel> p = std::make_shared<PackedModel>();
     std::vector<gpu::StageRecord> stages = stagesOf(model);
     std::vector<std::vector<Part>> parts;
     p->version = model.version;
     p->early = std::make_unique<gpu::Early>();
-    if (!beginEarly(model, *p->early) || !canPair(model, parts) || !choosePairTile(model, sharedBytes, *p))
+    if (!beginEarly(model, *p->early) || !canPair(model, parts) || !choosePairTile(model, shared, *p))
     {
         p->early.reset();
-        chooseTile(model, sharedBytes, *p);
+        chooseTile(model, shared, *p);
     }
     p->view = {};
     p->view.kind = model.kind;

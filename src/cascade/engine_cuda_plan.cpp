@@ -33,8 +33,25 @@ std::vector<uint64_t> tilingKey(const Request& request)
         key.push_back(factor);
         pair(task.settings.minWidth, task.settings.minHeight);
         pair(task.settings.maxWidth, task.settings.maxHeight);
+        key.push_back(task.settings.maxCandidates);
     }
     return key;
+}
+
+std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capacity)
+{
+    std::vector<gpu::ListRecord> lists;
+    int64_t first = 0, firstBlock = 0;
+    for (size_t i = 0; i <= windows.size(); ++i)
+    {
+        if (firstBlock > INT_MAX)
+            CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the pictures of this call have too many windows");
+        lists.push_back({first, static_cast<int>(firstBlock), 0});
+        const int room = i < windows.size() ? std::min(windows[i], capacity) : 0;
+        first += room;
+        firstBlock += detail::ceilDiv(room, 32);
+    }
+    return lists;
 }
 
 namespace {
@@ -167,13 +184,19 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
         const Shape& shape = models[t]->shapes[0];
         const std::vector<gpu::GridRecord> grids = gridsOf(sizes, t, shape);
         std::vector<gpu::TileRecord> tiles;
+        std::vector<int> windows;
         int64_t words = 0;
         for (size_t i = 0; i < request.pictures.size(); ++i)
         {
             const Sizes::Place& place = sizes.places[sizes.placeOf[i]];
+            int64_t all = 0;
             for (const Grid& grid : place.pyramid.grids[t])
+            {
                 addTiles(grids[place.firstGrid + grid.layer], place.firstGrid + grid.layer, static_cast<int>(i),
                          grid.layer, shape, words, tiles);
+                all += static_cast<int64_t>(grid.cols) * grid.rows;
+            }
+            windows.push_back(static_cast<int>(std::min<int64_t>(all, INT_MAX)));
         }
         if (tiles.size() > static_cast<size_t>(INT_MAX))
             CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the pictures of this call have too many windows");
@@ -183,8 +206,9 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
         const auto isSingle = [&](const gpu::TileRecord& tile) { return grids[tile.grid].step == 1; };
         const int singles =
             static_cast<int>(std::stable_partition(tiles.begin(), tiles.end(), isSingle) - tiles.begin());
-        tiling->parts.push_back({tiling->blob.add(grids), tiling->blob.add(tiles), static_cast<int>(tiles.size()),
-                                 singles, static_cast<int>(words)});
+        const size_t lists = tiling->blob.add(listsOf(windows, request.tasks[t].settings.maxCandidates));
+        tiling->parts.push_back({tiling->blob.add(grids), tiling->blob.add(tiles), lists,
+                                 static_cast<int>(tiles.size()), singles, static_cast<int>(words), windows});
     }
     return tiling;
 }

@@ -6,6 +6,7 @@
 #ifndef OPENCV_CUDATRACKING_CASCADE_ENGINE_CUDA_PLAN_HPP
 #define OPENCV_CUDATRACKING_CASCADE_ENGINE_CUDA_PLAN_HPP
 
+#include "../common/shared_limit.hpp"
 #include "../cuda/cascade_classify.hpp"
 #include "engine.hpp"
 #include <cstring>
@@ -68,17 +69,23 @@ struct PackedModel
     std::unique_ptr<gpu::Early> early; //!< null: not for pairs
 };
 
-//! @param sharedBytes of a block, at most.
-std::shared_ptr<const PackedModel> packModel(const Model& model, size_t sharedBytes);
+//! Chooses the tile for pairs of windows, into `packed.shapes` and `packed.layout`. @return false: none fits.
+bool choosePairTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed);
+//! Chooses the tile for a window per thread, likewise. There is always one, as tables may lie in device memory.
+void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed);
+
+//! @param shared memory of a block of the device.
+std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::SharedLimit& shared);
 
 //! The pyramids and tiles of all pictures, for each task.
 struct Tiling
 {
     struct Part
     {
-        size_t grids, tiles;        //!< places in the blob
+        size_t grids, tiles, lists; //!< places in the blob
         int tileCount, singleTiles; //!< all; those of a step of 1, which come first
         int words;                  //!< of runs
+        std::vector<int> windows;   //!< of pictures: candidates that there can be
     };
 
     std::vector<Part> parts;      //!< of tasks
@@ -89,6 +96,9 @@ struct Tiling
     int resizeCount;
     Blob blob;
 };
+
+//! Where the lists of pictures begin when each has room for all its windows but no more than the capacity; then where the last ends.
+std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capacity);
 
 //! What a tiling depends on: equal keys, equal tilings.
 std::vector<uint64_t> tilingKey(const Request& request);

@@ -206,14 +206,15 @@ ModelPtr readModel(const FileNode& cascade, const std::string& name)
         root.fail("there is no cascade here");
     const std::shared_ptr<Model> model = std::make_shared<Model>();
     Builder builder(*model);
-    if (root.has("stageType") || root.has("featureType"))
+    const bool isNew = root.has("stageType") || root.has("featureType");
+    if (isNew)
         readNew(root, *model, builder);
     else if (root.has("size") && root.has("stages"))
         readOld(root, *model, builder);
     else
         root.fail(
             "has neither stageType and featureType, as cascades of the new format, nor size and stages, as old ones");
-    builder.finish(root);
+    builder.finish(root, isNew ? "weakClassifiers" : "trees");
     return model;
 }
 

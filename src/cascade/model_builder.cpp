@@ -59,8 +59,29 @@ void Builder::haar(const Item& item, const int (*rectangles)[4], const float* we
     model_.haar.push_back(f);
 }
 
+//! Names a tree as the file does.
+void Builder::failAt(const Item& item, const char* trees, size_t tree, const std::string& why) const
+{
+    size_t stage = 0;
+    while (static_cast<size_t>(model_.stages[stage].firstTree) + model_.stages[stage].trees <= tree)
+        ++stage;
+    item.failBelow(format(".stages[%zu].%s[%zu]", stage, trees, tree - model_.stages[stage].firstTree), why);
+}
+
+void Builder::checkFeatures(const Item& item, const char* trees) const
+{
+    const size_t features = model_.kind == HAAR ? model_.haar.size() : model_.lbp.size();
+    for (size_t t = 0; t < model_.trees.size(); ++t)
+        for (int n = 0; n < model_.trees[t].nodes; ++n)
+        {
+            const int feature = model_.nodes[model_.trees[t].firstNode + n].feature;
+            if (feature < 0 || static_cast<size_t>(feature) >= features)
+                failAt(item, trees, t, format("node %d has feature %d, but there are %zu", n, feature, features));
+        }
+}
+
 //! Children become indices into the model.
-void Builder::linkTrees(const Item& item)
+void Builder::linkTrees(const Item& item, const char* trees)
 {
     model_.stumps = model_.nodes.size() == model_.trees.size();
     for (size_t t = 0; t < model_.trees.size(); ++t)
@@ -78,8 +99,7 @@ void Builder::linkTrees(const Item& item)
             for (int* child : {&node.left, &node.right})
             {
                 if (*child > 0 ? *child <= n || *child >= tree.nodes : -*child > tree.nodes)
-                    item.fail(
-                        format("tree %zu, node %d: child %d is neither a later node nor a leaf", t, n, *child).c_str());
+                    failAt(item, trees, t, format("node %d: child %d is neither a later node nor a leaf", n, *child));
                 *child = *child > 0 ? tree.firstNode + *child : ~(firstLeaf - *child);
             }
         }
@@ -137,15 +157,11 @@ void Builder::fixPoints()
     }
 }
 
-void Builder::finish(const Item& item)
+void Builder::finish(const Item& item, const char* trees)
 {
     static std::atomic<uint64_t> versions(0);
-    const size_t features = model_.kind == HAAR ? model_.haar.size() : model_.lbp.size();
-    for (size_t n = 0; n < model_.nodes.size(); ++n)
-        if (model_.nodes[n].feature < 0 || static_cast<size_t>(model_.nodes[n].feature) >= features)
-            item.fail(
-                format("node %zu has feature %d, but there are %zu", n, model_.nodes[n].feature, features).c_str());
-    linkTrees(item);
+    checkFeatures(item, trees);
+    linkTrees(item, trees);
     fixPoints();
     model_.tilted = false;
     model_.exact = true;

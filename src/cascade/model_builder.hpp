@@ -71,10 +71,13 @@ public:
                               static_cast<int16_t>(height)});
     }
 
-    void finish(const Item& item);
+    //! @param trees name of their list in a stage.
+    void finish(const Item& item, const char* trees);
 
 private:
-    void linkTrees(const Item& item);
+    [[noreturn]] void failAt(const Item& item, const char* trees, size_t tree, const std::string& why) const;
+    void checkFeatures(const Item& item, const char* trees) const;
+    void linkTrees(const Item& item, const char* trees);
     bool fixStage(const Stage& stage, int& shift) const;
     void fixPoints();
 

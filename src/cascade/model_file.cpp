@@ -9,8 +9,7 @@ namespace cv { namespace cuda { namespace cascade {
 
 namespace {
 
-//! Cascades have some hundred different words, most of them in comments.
-const detail::TextLimits LIMITS = {"a cascade", MAX_FILE_BYTES, 10000};
+const detail::TextLimits LIMITS = {"a cascade", MAX_FILE_BYTES};
 
 } // namespace
 

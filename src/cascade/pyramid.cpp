@@ -18,7 +18,10 @@ std::vector<float> powersOf(int cols, int rows, const Task& task)
     std::vector<float> factors;
     for (double factor = 1.;; factor *= task.settings.scaleFactor)
     {
-        if (roundEven(task.model->width * factor) > cols || roundEven(task.model->height * factor) > rows)
+        const double width = task.model->width * factor, height = task.model->height * factor;
+        if (width > cols + 1. || height > rows + 1.) // also what no integer can hold
+            return factors;
+        if (roundEven(width) > cols || roundEven(height) > rows)
             return factors;
         if (factors.size() == MAX_POWERS)
             CV_Error_(Error::StsOutOfRange,

@@ -39,6 +39,10 @@ struct Layout
     int sliceBytes; //!< of device memory a block, if so
 };
 
+//! Shared memory that a block takes besides, at most: what the kernels of classify share beside the tables, as they assert (and
+//! Plans_OnCuda.staticMemory compares with the compiler's numbers), and what the system takes for each block.
+const size_t STATIC_BYTES = 1024, RESERVED_BYTES = 1024;
+
 //! The windows of one cascade on one layer.
 struct GridRecord
 {
@@ -240,9 +244,18 @@ struct Pending
     int unused;
 };
 
-//! Lists of candidates, one a picture.
+//! Where the list of a picture begins; one record more stands behind the last.
+struct ListRecord
+{
+    int64_t first;  //!< candidate
+    int firstBlock; //!< of group's blocks, one per 32 candidates that there is room for
+    int unused;
+};
+
+//! Lists of candidates, one per picture, each with room for the capacity or for all windows of the picture.
 struct Lists
 {
+    const ListRecord* places;
     Key* keys;
     double* weights;
     int* counts;      //!< what was found in each picture, also more than the capacity; then the number of those pending
@@ -276,7 +289,7 @@ struct TableViews
     detail::RowsView<double> levelWeights;
 };
 
-//! Work memory of group: capacity elements a picture.
+//! Work memory of group: as many elements as lists have.
 struct GroupMemory
 {
     Box* boxes; //!< in the order of keys, as all
@@ -298,6 +311,7 @@ struct Grouping
     const GridRecord* grids;
     const SourceRecord* sources;
     int pictures;
+    int blocks; //!< see ListRecord
     Lists lists;
     GroupMemory memory;
     int minNeighbors, maxObjects;

@@ -46,23 +46,30 @@ __device__ __forceinline__ double fromOrderedBits(unsigned long long bits)
     return __longlong_as_double(static_cast<long long>(bits >> 63 ? bits & ~(1ull << 63) : ~bits));
 }
 
-//! Where a block's 32 candidates are: `blocks` blocks a picture.
+//! Where a block's 32 candidates are.
 struct Place
 {
     int picture, count, first;
     size_t base;
 };
-__device__ __forceinline__ Place placeOf(const Grouping& job, int blocks)
+__device__ __forceinline__ Place placeOf(const Grouping& job)
 {
-    const int picture = static_cast<int>(blockIdx.x) / blocks;
-    return {picture, usable(job.lists, picture), static_cast<int>(blockIdx.x) % blocks * 32,
-            static_cast<size_t>(picture) * job.lists.capacity};
+    const ListRecord* const places = job.lists.places;
+    const int block = static_cast<int>(blockIdx.x);
+    int picture = 0; // the last one whose blocks begin here or before
+    for (int beyond = job.pictures; beyond - picture > 1;)
+    {
+        const int middle = (picture + beyond) / 2;
+        (places[middle].firstBlock <= block ? picture : beyond) = middle;
+    }
+    return {picture, usable(job.lists, picture), (block - places[picture].firstBlock) * 32,
+            static_cast<size_t>(places[picture].first)};
 }
 
-__global__ void __launch_bounds__(PAIR_THREADS) order(const __grid_constant__ Grouping job, int blocks)
+__global__ void __launch_bounds__(PAIR_THREADS) order(const __grid_constant__ Grouping job)
 {
     __shared__ int ranks[32];
-    const Place p = placeOf(job, blocks);
+    const Place p = placeOf(job);
     if (p.first >= p.count)
         return;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, i = p.first + lane;
@@ -116,9 +123,9 @@ __device__ __forceinline__ bool mayBeSimilar(const Box& a, const Box& b)
     return 10 * distance(a.x, b.x) <= a.width + a.height && 10 * distance(a.y, b.y) <= a.width + a.height;
 }
 
-__global__ void __launch_bounds__(PAIR_THREADS) link(const __grid_constant__ Grouping job, int blocks)
+__global__ void __launch_bounds__(PAIR_THREADS) link(const __grid_constant__ Grouping job)
 {
-    const Place p = placeOf(job, blocks);
+    const Place p = placeOf(job);
     const int i = p.first + (threadIdx.x & 31);
     if (i >= p.count)
         return;
@@ -322,7 +329,7 @@ __global__ void __launch_bounds__(tuning::FINISH_THREADS) finish(const __grid_co
     } storage;
     __shared__ int largest;
     const int picture = blockIdx.x;
-    const Classes c = {job.memory, static_cast<size_t>(picture) * job.lists.capacity, usable(job.lists, picture)};
+    const Classes c = {job.memory, static_cast<size_t>(job.lists.places[picture].first), usable(job.lists, picture)};
     if (job.minNeighbors > 0)
         sumClasses(c);
     __syncthreads(); // sums
@@ -345,11 +352,10 @@ __global__ void __launch_bounds__(tuning::FINISH_THREADS) finish(const __grid_co
 
 void group(const Grouping& job, detail::StreamHandle stream)
 {
-    const int blocks = detail::ceilDiv(job.lists.capacity, 32);
-    const dim3 grid(static_cast<unsigned>(blocks) * job.pictures);
-    detail::launch("cascade order", order, grid, dim3(PAIR_THREADS), 0, stream, job, blocks);
+    const dim3 grid(job.blocks);
+    detail::launch("cascade order", order, grid, dim3(PAIR_THREADS), 0, stream, job);
     if (job.minNeighbors > 0)
-        detail::launch("cascade link", link, grid, dim3(PAIR_THREADS), 0, stream, job, blocks);
+        detail::launch("cascade link", link, grid, dim3(PAIR_THREADS), 0, stream, job);
     detail::launch("cascade finish", finish, dim3(job.pictures), dim3(tuning::FINISH_THREADS), 0, stream, job);
 }
 

@@ -96,7 +96,8 @@ __device__ __forceinline__ void resizeRows(const Across& across, const uint8_t* 
             sums[k] = upper[k] * static_cast<unsigned>(256 - down.weight) +
                       lower[k] * static_cast<unsigned>(down.weight) + 32768u;
         if (out) // blendRows() is byte 2 of each
-            *reinterpret_cast<unsigned*>(out + static_cast<unsigned>(y * outStep)) =
+            *reinterpret_cast<unsigned*>(out + static_cast<size_t>(static_cast<unsigned>(y)) *
+                                                   static_cast<unsigned>(outStep)) =
                 __byte_perm(__byte_perm(sums[0], sums[1], 0x0062), __byte_perm(sums[2], sums[3], 0x0062), 0x5410);
     }
 }

@@ -22,6 +22,7 @@ struct Shared
     GridRecord grid;
     SourceRecord source;
 };
+static_assert(sizeof(Shared) <= STATIC_BYTES, "plans count on it");
 
 //! What a thread knows of its block's tile.
 struct Tile
@@ -117,7 +118,7 @@ __device__ __forceinline__ void append(const Lists& lists, int picture, Key key,
     const int slot = atomicAdd(&lists.counts[picture], 1);
     if (slot >= lists.capacity)
         return;
-    const size_t place = static_cast<size_t>(picture) * lists.capacity + slot;
+    const size_t place = static_cast<size_t>(lists.places[picture].first) + slot;
     lists.keys[place] = key;
     lists.weights[place] = weight;
 }

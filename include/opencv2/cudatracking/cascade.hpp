@@ -17,22 +17,31 @@ cv::CascadeClassifier.
 
 **Results** are those of cv::CascadeClassifier::detectMultiScale() with one thread (cv::setNumThreads(1)) on a Mat:
 the same candidates in the same order, by scale, then y, then x; the same groups, counts, levels and weights. With
-several threads the order of cv::CascadeClassifier varies; here it does not. One difference: in a cascade of a single
-stage, cv::CascadeClassifier with outputRejectLevels also reports windows without contrast, with the weight of another
-window; this class does not report them.
+several threads the order of cv::CascadeClassifier varies; here it does not. Three differences:
+- In a cascade of a single stage, cv::CascadeClassifier with outputRejectLevels also reports windows without contrast,
+  with the weight of another window; this class does not report them.
+- Haar features whose weights are no integers, or whose sums may exceed 2^24, are added up in float, rounded after each
+  multiplication and addition. Compilers may fuse these in cv::CascadeClassifier (AArch64; x86-64 where OpenCV's
+  baseline has FMA), which then differs in last bits. No cascade that OpenCV ships has such features.
+- Where cv::CascadeClassifier takes rejectLevels and levelWeights but outputRejectLevels is false, it throws as soon as
+  it finds something; this class returns the objects and leaves both lists empty.
 
 **Files**: XML, YAML and JSON (also what FileStorage keeps in memory), new format (BOOST with HAAR or LBP features;
 trees of any shape, tilted features) and the old format of haartraining, which is converted when read. HOG cascades
-are refused.
-Limits: 8 MB, 10,000 different words (names, comments), window sides 3 to 256, up to 65,536 features, 2^20 nodes, 4,096
-stages, 255 nodes a tree; a feature, rotated ones too, lies in the window; a child of a node comes after it; all numbers
-are finite.
+are refused, compressed files (.gz) too.
+Limits: 8 MB, 100 levels of nesting, 1,000 different names of nodes, one document, no binary (base64) nodes, window
+sides 3 to 256, up to 65,536 features, 2^20 nodes, 4,096 stages, 255 nodes per tree; a feature, rotated ones too, lies in
+the window; a child of a node comes after it; all numbers are finite.
+Files may be hostile: whatever is in them, load(), loadBuffer(), create() and convert() return or throw in a time
+proportional to the file's length, with less than 256 MB of memory and less than 512 KB of stack. read() takes nodes of
+a FileStorage that the caller opened, and FileStorage itself promises none of this.
 
 **Pictures**: CV_8U, 1 channel (gray), 3 (BGR) or 4 (BGRA), sides up to 65,535. A region of interest is a picture of
 its own.
 **Scales** are powers of scaleFactor, as many as the picture and the limits of size let through; at most 4,095.
-**Mask** (optional, CV_8UC1 of the picture's size): a candidate is kept when the mask is not 0 at its centre (x +
-width/2, y + height/2, integer division, at most the last column and row). All else is as without a mask.
+**Mask** (optional, CV_8UC1 of the picture's size): a candidate is kept when the mask is not 0 at the centre of its box
+(x + width/2, y + height/2, integer division, at most the last column and row), of the box before it is cut to the
+picture. All else is as without a mask.
 
 **Two forms.** detectMultiScale() takes its parameters as cv::CascadeClassifier does, returns vectors, and waits on
 the device; it has no limit on the number of objects. detectAsync() takes the object's parameters (setScaleFactor()
@@ -72,7 +81,8 @@ public:
     // classes, enums or members. So each method says all that its caller needs.
 
     /** @brief Makes an object that detects objects with one of OpenCV's cascades, with the results of
-    cv.CascadeClassifier.
+    cv.CascadeClassifier. In Python only this makes one: CascadeClassifierEx.create(path), never the constructor
+    CascadeClassifierEx(path), whose object crashes the interpreter when it is used.
     @param filename cascade, as in load(). Default: none, empty() is true then.
     @throws cv::Exception as load().
     */
@@ -84,7 +94,7 @@ public:
     @throws cv::Exception naming file and node when it is not there or not a valid cascade; the old cascade stays.
     */
     CV_WRAP virtual bool load(const String& filename) = 0;
-    /** @brief load() from the bytes of a file in memory.
+    /** @brief load() from the bytes of a file in memory; in Python: loadBuffer(np.frombuffer(data, np.uint8)).
     @param buffer CV_8U, a row or column: what would stand in the file.
     @throws cv::Exception as load().
     */
@@ -108,14 +118,14 @@ public:
     /** @brief Detects objects of all sizes, as cv.CascadeClassifier.detectMultiScale(). Waits.
     @param image CV_8U, 1, 3 (BGR) or 4 (BGRA) channels. Mat: CPU; GpuMat: on the device. Empty: no objects.
     @param objects boxes in pixels, inside of the picture.
-    @param scaleFactor from one scale to the next, above 1. Default 1.1.
+    @param scaleFactor from one scale to the next, finite, above 1. Default 1.1.
     @param minNeighbors groups of more candidates than this are objects; 0 or less: all candidates, not grouped.
     Default 3.
     @param flags not used, as in cv.CascadeClassifier. Default 0.
     @param minSize,maxSize limits on the size of objects in pixels; a maxSize with a zero side: the picture's. When no
     scale is left, the one nearest to minSize is taken. Default: none.
-    @param mask CV_8UC1 of the image's size, where the image is: keeps candidates with a centre where it is not 0.
-    Default: none.
+    @param mask CV_8UC1 of the image's size, where the image is: keeps candidates with a centre where it is not 0, of
+    the box before it is cut to the image. Default: none.
     @param stream of GpuMat. Default: the null stream.
     @throws cv::Exception on other arguments and on an empty object.
     */
@@ -179,7 +189,7 @@ public:
                                        OutputArrayOfArrays levelWeights = noArray(),
                                        Stream& stream = cv::cuda::noStream());
 
-    /** @brief Sets the factor from one scale to the next, for detectAsync(). @param factor above 1. Default 1.1.
+    /** @brief Sets the factor from one scale to the next, for detectAsync(). @param factor finite, above 1. Default 1.1.
     @throws cv::Exception otherwise; the old value stays. */
     CV_WRAP virtual void setScaleFactor(double factor) = 0;
     /** @brief Factor from one scale to the next. Default 1.1. */
@@ -210,7 +220,7 @@ public:
     /** @brief Objects of a picture that the tables of detectAsync() hold. Default 256. */
     CV_WRAP virtual int getMaxObjects() const = 0;
     /** @brief Sets how many candidates of a picture detectAsync() can group. Costs 100 bytes each and picture on
-    the device.
+    the device, for at most as many as the picture has windows.
     @param count 1 to 65,536. Default 8192. @throws cv::Exception otherwise; the old value stays. */
     CV_WRAP virtual void setMaxCandidates(int count) = 0;
     /** @brief Candidates of a picture that detectAsync() can group. Default 8192. */
