@@ -264,6 +264,18 @@ template <typename Object> void readText(Object& object, const std::string& text
     object.read(in["object"]);
 }
 
+//! The object's own threshold of validity, which training may have raised above that of the parameters.
+inline double validThresholdOf(const TrackerTLD& tracker)
+{
+    const std::string text = textOf(tracker), name = "validThreshold:";
+    double threshold = 0.;
+    int found = 0;
+    for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1), ++found)
+        threshold = std::max(threshold, std::atof(text.c_str() + at + name.size()));
+    EXPECT_EQ(2, found) << "that of the parameters and that of the object";
+    return threshold;
+}
+
 //! Only flow: the ferns let nothing through, and nothing is learned.
 inline TLDParams flowOnly()
 {

@@ -8,6 +8,37 @@ namespace opencv_test { namespace {
 
 using namespace fuzz;
 
+//! Gray values of an image.
+Mat grayOf(const Mat& image)
+{
+    Mat gray = image;
+    if (gray.channels() > 1)
+        cvtColor(image, gray, gray.channels() == 3 ? COLOR_BGR2GRAY : COLOR_BGRA2GRAY);
+    return gray;
+}
+
+/** Variance of the object's first patch, which is that of the window nearest to the box. It is the first template, unless that
+is the box itself. */
+double varianceOfObject(const TldCase& c, const std::vector<Rect>& windows, const tld::oracle::Patch& first,
+                        std::string& wrong)
+{
+    Rect nearest;
+    double best = 0.;
+    for (const Rect& w : windows)
+        if (tld::overlap(c.boxes[0], w) > best)
+        {
+            best = tld::overlap(c.boxes[0], w);
+            nearest = w;
+        }
+    const Mat gray = grayOf(c.frames[0]);
+    const tld::oracle::Patch window = tld::oracle::patchOf(gray, nearest);
+    if (tld::oracle::largestDifference(first, window) <= 0.501)
+        return tld::oracle::varianceOf(first);
+    if (tld::oracle::largestDifference(first, tld::oracle::patchOf(gray, c.boxes[0])) > 0.501)
+        wrong = "the first template is neither the box nor the window nearest to it";
+    return tld::oracle::varianceOf(tld::oracle::rounded(window));
+}
+
 //! Windows, those that vary enough, and the similarities of each row, for each table of a detector. True: was looked at.
 bool judged(const TldCase& c, const Outputs& outputs, std::string& wrong)
 {
@@ -27,14 +58,13 @@ bool judged(const TldCase& c, const Outputs& outputs, std::string& wrong)
     for (size_t t = 0; t < c.frames.size() && wrong.empty(); ++t)
     {
         const Mat& table = tables[t + 1];
-        Mat gray = c.frames[t];
-        if (gray.channels() > 1)
-            cvtColor(c.frames[t], gray, gray.channels() == 3 ? COLOR_BGR2GRAY : COLOR_BGRA2GRAY);
+        const Mat gray = grayOf(c.frames[t]);
         const std::vector<tld::oracle::Patch> object = tld::oracle::patchesOf(positives[t]),
                                               other = tld::oracle::patchesOf(negatives[t]);
         int64 enough = 0;
+        const double variance = varianceOfObject(c, windows, object[0], wrong);
         for (const Rect& w : windows)
-            enough += tld::oracle::variesEnough(gray, w, tld::oracle::varianceOf(object[0]) / 2);
+            enough += tld::oracle::variesEnough(gray, w, variance / 2);
         if (static_cast<double>(windows.size()) != table.at<double>(0, tld::WINDOWS))
             wrong = cv::format("frame %zu: %g windows instead of %zu", t, table.at<double>(0, tld::WINDOWS),
                                windows.size());

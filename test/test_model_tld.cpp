@@ -2,7 +2,8 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Calls of a MultiTrackerTLD in random legal orders, beside one tracker for each object that never meets the others: frames,
-// objects that come, go, are reset, saved and read again. On CUDA captured frames and replays too.
+// objects that come with the last frame or the next one, go, are reset, saved and read again, alone or all together. On CUDA
+// captured frames and replays too.
 #include "cuda_runtime.hpp"
 #include "scenes_tld.hpp"
 #include <cstdio>
@@ -32,7 +33,7 @@ public:
 
     void step()
     {
-        switch (rng_.uniform(0, 10))
+        switch (rng_.uniform(0, 11))
         {
         case 0:
         case 1:
@@ -43,6 +44,8 @@ public:
             return reset();
         case 4:
             return store();
+        case 5:
+            return reload();
         default:
             return update();
         }
@@ -80,7 +83,17 @@ private:
     {
         if (alone_.size() >= 5)
             return;
+        if (!next_ && rng_.uniform(0, 2)) // the next frame, which update() has not had
+        {
+            move();
+            next_ = true;
+            history_ += "next frame: ";
+        }
         const Rect box = someBox();
+        // Flow that is still tried again from the image of an earlier add() ends with another one, in a tracker of its own too.
+        for (auto& other : alone_)
+            if (triesAgain(*other.second.tracker, other.first))
+                other.second.tracker->remove(other.second.tracker->add(picture().in(), box));
         const int id = several_->add(picture().in(), box);
         // The same id in a tracker of its own: those before it are added, and removed again.
         Alone a = {MultiTrackerTLD::create(), id};
@@ -91,6 +104,15 @@ private:
         EXPECT_EQ(std::vector<int>(1, id), a.tracker->getIds());
         alone_[id] = a;
         history_ += cv::format("add %d; ", id);
+    }
+    static bool triesAgain(const MultiTrackerTLD& tracker, int id)
+    {
+        const std::string file = cv::tempfile(".yml");
+        tracker.saveObject(id, file);
+        const FileStorage saved(file, FileStorage::READ);
+        const bool tries = static_cast<int>(saved.getFirstTopLevelNode()["place"]["retries"]) > 0;
+        std::remove(file.c_str());
+        return tries;
     }
     int someId()
     {
@@ -109,7 +131,7 @@ private:
     }
     void reset()
     {
-        if (alone_.empty())
+        if (alone_.empty() || next_) // the newest image is not the same to all
             return;
         const int id = someId();
         const Rect box = someBox();
@@ -135,9 +157,25 @@ private:
         std::remove(other.c_str());
         history_ += cv::format("save %d; ", id);
     }
+    //! The whole tracker, in a file.
+    void reload()
+    {
+        const char* const extensions[] = {".yml", ".xml", ".json"};
+        const std::string file = cv::tempfile(extensions[rng_.uniform(0, 3)]);
+        several_->save(file);
+        const std::vector<int> ids = several_->getIds();
+        several_ = MultiTrackerTLD::create();
+        several_->load(file);
+        EXPECT_EQ(ids, several_->getIds());
+        std::remove(file.c_str());
+        loaded_ = true;
+        history_ += "reload; ";
+    }
     void update()
     {
-        move();
+        if (!next_ || rng_.uniform(0, 4) == 0)
+            move();
+        next_ = false;
         history_ += "update; ";
         const Mat results = updated(*several_);
         EXPECT_EQ(alone_.size(), static_cast<size_t>(results.rows)) << history_;
@@ -147,6 +185,7 @@ private:
         {
             const Mat expected = updated(*a.second.tracker);
             EXPECT_TRUE(sameBits(expected, results.row(row++))) << "object " << a.first << " after: " << history_;
+            located_ += expected.at<double>(LOCATED) == 1.;
             ids.push_back(a.first);
         }
         EXPECT_EQ(ids, several_->getIds());
@@ -156,7 +195,9 @@ private:
     {
         Mat results;
 #ifdef HAVE_CUDA
-        if (engine_ == Engine::CUDA && rng_.uniform(0, 2) && !tracker.empty())
+        const bool toTheDevice = &tracker == several_.get() && loaded_; // by a direct call
+        loaded_ = loaded_ && !toTheDevice;
+        if (engine_ == Engine::CUDA && rng_.uniform(0, 2) && !tracker.empty() && !toTheDevice)
         {
             cuda::GpuMat device(static_cast<int>(tracker.getIds().size()), 8, CV_64FC1), input(frame_);
             cuda::Stream stream;
@@ -185,7 +226,7 @@ private:
 
     const Engine engine_;
     RNG rng_;
-    const Ptr<MultiTrackerTLD> several_;
+    Ptr<MultiTrackerTLD> several_;
     const Mat ground_;
     std::vector<Mat> objects_;
     std::vector<Point> places_;
@@ -193,17 +234,25 @@ private:
     Mat frame_;
     std::map<int, Alone> alone_;
     std::string history_;
+    bool next_ = false;   //!< objects were added with a frame that update() has not had
+    bool loaded_ = false; //!< no frame came since several_ was read
+
+public:
+    int located_ = 0; //!< rows with a box, or little was compared
 };
 
 void anyOrder(Engine engine, uint64 seeds, int steps)
 {
+    int located = 0;
     for (uint64 seed = 1; seed <= seeds && !testing::Test::HasFailure(); ++seed)
     {
         SCOPED_TRACE(cv::format("seed %d", static_cast<int>(seed)));
         TldModel model(seed, engine);
         for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i)
             model.step();
+        located += model.located_;
     }
+    EXPECT_GT(located, 100);
 }
 
 TEST(Model_Tld, anyOrder) { anyOrder(Engine::CPU, 6, 50); }

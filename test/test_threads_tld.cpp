@@ -5,6 +5,7 @@
 #include "cuda_runtime.hpp"
 #include "fuzz_tld.hpp"
 #include "threads.hpp"
+#include <fstream>
 
 namespace opencv_test { namespace {
 
@@ -93,6 +94,47 @@ TEST(Threads_Tld, casesOnCuda)
     requireCuda();
     expectSameCases(Engine::CUDA, 8);
 }
+
+#ifdef __linux__
+
+//! Memory of the process in bytes: "VmRSS", what it has, or "VmHWM", the most that it had since forgetPeak(). 0: not known.
+double memoryOf(const std::string& what)
+{
+    std::ifstream status("/proc/self/status");
+    for (std::string word; status >> word;)
+        if (word == what + ":")
+        {
+            double kilobytes = 0.;
+            status >> kilobytes;
+            return kilobytes * 1024.;
+        }
+    return 0.;
+}
+bool forgetPeak()
+{
+    std::ofstream file("/proc/self/clear_refs");
+    return static_cast<bool>(file << "5" << std::flush);
+}
+
+//! First training works on millions of windows piece by piece. Frames, tables and the sum of each window are needed: 230 MB. A list
+//! of all windows with their codes alone took another 900 MB.
+TEST(Threads_Memory, firstTrainingOfTld)
+{
+    if (!forgetPeak())
+        throw SkipTestException("the peak of this process's memory cannot be asked for");
+    const Mat frame = texture(5, Size(3840, 2160), CV_8UC1, 2);
+    forgetPeak();
+    const double before = memoryOf("VmRSS");
+    const Ptr<TLDDetector> detector = TLDDetector::create();
+    detector->init(frame, Rect(1900, 1000, 12, 12));
+    const double peak = memoryOf("VmHWM");
+    std::cout << cvRound((peak - before) / 1e6) << " MB more at most, " << cvRound((memoryOf("VmRSS") - before) / 1e6)
+              << " MB in the end" << std::endl;
+    EXPECT_GT(peak, before + 100e6) << "this test does not see what it is for";
+    EXPECT_LT(peak, before + 400e6);
+}
+
+#endif // __linux__
 
 #ifdef HAVE_CUDA
 

@@ -152,6 +152,10 @@ TEST(Tld_Oracle, nearestNeighbours)
     detector->init(scene.frame(0), scene.box(0));
     for (const int t : {6, 12, 18, 24})
         detector->learn(scene.frame(t), scene.box(t));
+    Mat upsideDown; // another appearance
+    cv::flip(scene.frame(24), upsideDown, 0);
+    const Rect box = scene.box(24);
+    detector->learn(upsideDown, Rect(Point(box.x, upsideDown.rows - box.br().y), box.size()));
     const std::vector<oracle::Patch> positives = templatesIn(*detector, true),
                                      negatives = templatesIn(*detector, false);
     EXPECT_GT(positives.size(), 1u);
@@ -243,19 +247,22 @@ struct Decision
         LOST,
         OPEN //!< too near to a threshold to be said, or it depends on more than one frame
     } kind;
-    Rect2d box;
+    Rect2d box, other; //!< other: of KEEP, may be as well where scores are too near to each other
 };
 
+//! @param validThreshold the object's.
 Decision decide(const TLDParams& p, const Mat& from, const Mat& to, const Step& before, const Step& now,
-                const std::vector<oracle::Patch>& positives, const std::vector<oracle::Patch>& negatives)
+                const std::vector<oracle::Patch>& positives, const std::vector<oracle::Patch>& negatives,
+                double validThreshold)
 {
     const std::vector<oracle::Found> found = oracle::foundIn(now.detections);
     const std::vector<oracle::Cluster> clusters = oracle::clustersOf(found);
     if (before.state == TrackerTLD::LOST)
-        return clusters.size() == 1 ? Decision{Decision::APPEAR, clusters[0].box} : Decision{Decision::LOST, Rect2d()};
+        return clusters.size() == 1 ? Decision{Decision::APPEAR, clusters[0].box, Rect2d()}
+                                    : Decision{Decision::LOST, Rect2d(), Rect2d()};
     Rect2d box;
     if (!oracle::follow(p, from, to, before.inside, box))
-        return {Decision::OPEN, Rect2d()};
+        return {Decision::OPEN, Rect2d(), Rect2d()};
     const oracle::Patch patch = oracle::rounded(oracle::patchOf(to, box));
     const double own = oracle::similarityTo(positives, negatives, patch).conservative,
                  margin = positives.size() < 5 ? p.firstJumpMargin : p.jumpMargin;
@@ -269,24 +276,30 @@ Decision decide(const TLDParams& p, const Mat& from, const Mat& to, const Step& 
         const double o = overlap(c.box, box);
         if (std::abs(o - 0.5) < 0.01 ||
             (o < 0.5 && (std::abs(c.confidence - own - margin) < 0.02 || std::abs(c.confidence - near) < 1e-9)))
-            return {Decision::OPEN, Rect2d()};
+            return {Decision::OPEN, Rect2d(), Rect2d()};
         if (o < 0.5 && c.confidence > own + margin && c.confidence > near)
             better.push_back(c);
     }
     if (better.size() == 1)
-        return {Decision::MOVE, better[0].box};
+        return {Decision::MOVE, better[0].box, Rect2d()};
     if (clusters.empty())
-        return {Decision::KEEP, box};
+        return {Decision::KEEP, box, box};
     double x = 10 * box.x, y = 10 * box.y, w = 10 * box.width, h = 10 * box.height, n = 10.;
     for (const oracle::Found& f : found)
     {
         const double o = overlap(f.box, box);
         if (std::abs(o - 0.7) < 0.004)
-            return {Decision::OPEN, Rect2d()};
+            return {Decision::OPEN, Rect2d(), Rect2d()};
         if (o > 0.7)
             x += f.box.x, y += f.box.y, w += f.box.width, h += f.box.height, ++n;
     }
-    return {Decision::KEEP, Rect2d(x / n, y / n, w / n, h / n)};
+    const Rect2d corrected(x / n, y / n, w / n, h / n);
+    const double there =
+        oracle::similarityTo(positives, negatives, oracle::rounded(oracle::patchOf(to, corrected))).conservative;
+    if (std::abs(own - validThreshold) < 0.02 || (own > validThreshold && std::abs(there - own) < 0.02))
+        return {Decision::KEEP, box, corrected};
+    const Rect2d kept = own > validThreshold && there < own ? box : corrected;
+    return {Decision::KEEP, kept, kept};
 }
 
 TEST(Tld_Oracle, integration)
@@ -295,7 +308,7 @@ TEST(Tld_Oracle, integration)
     p.retryFrames = 0;
     p.maxUnsupported = 0;
     p.maxProbation = 0;
-    int count[5] = {};
+    int count[5] = {}, different = 0;
     for (uint64 seed = 1; seed <= 4; ++seed)
     {
         typedef StandardScene S;
@@ -307,7 +320,8 @@ TEST(Tld_Oracle, integration)
             const std::vector<oracle::Patch> positives = oracle::patchesOf(templatesOf(*tracker, true)),
                                              negatives = oracle::patchesOf(templatesOf(*tracker, false));
             const Step now = advance(*tracker, Engine::CPU, scene.frame(t));
-            const Decision d = decide(p, scene.frame(t - 1), scene.frame(t), before, now, positives, negatives);
+            const Decision d = decide(p, scene.frame(t - 1), scene.frame(t), before, now, positives, negatives,
+                                      validThresholdOf(*tracker));
             ++count[d.kind];
             SCOPED_TRACE(cv::format("seed %d, frame %d, decision %d", int(seed), t, d.kind));
             if (d.kind == Decision::LOST)
@@ -324,7 +338,9 @@ TEST(Tld_Oracle, integration)
             }
             else if (d.kind == Decision::KEEP && now.state != TrackerTLD::LOST)
             {
-                EXPECT_GT(overlap(d.box, now.inside), 0.97) << d.box << " against " << now.inside;
+                EXPECT_GT(std::max(overlap(d.box, now.inside), overlap(d.other, now.inside)), 0.97)
+                    << d.box << " or " << d.other << " against " << now.inside;
+                different += overlap(d.box, d.other) < 0.97;
             }
             before = now;
         }
@@ -332,12 +348,13 @@ TEST(Tld_Oracle, integration)
     std::cout << count[0] << " kept, " << count[1] << " moved, " << count[2] << " found again, " << count[3]
               << " stayed lost, " << count[4] << " left open" << std::endl;
     EXPECT_GT(count[Decision::KEEP], 100);
+    EXPECT_LT(different, count[Decision::KEEP] / 4) << "boxes of which either was right";
     EXPECT_GE(count[Decision::APPEAR], 3);
     EXPECT_GT(count[Decision::LOST], 5);
     EXPECT_LT(count[Decision::OPEN], 160);
 }
 
-//! New templates are patches of the frame: of the window that is nearest to the box, and of windows far from it that the ferns let through.
+//! New templates are patches of the frame: of the box itself, and of windows far from it that the ferns let through.
 TEST(Tld_Oracle, templatesThatAreLearned)
 {
     typedef StandardScene S;
@@ -345,7 +362,6 @@ TEST(Tld_Oracle, templatesThatAreLearned)
     const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU);
     std::vector<oracle::Patch> positives = oracle::patchesOf(templatesOf(*tracker, true)),
                                negatives = oracle::patchesOf(templatesOf(*tracker, false));
-    const std::vector<Rect> windows = oracle::windows(TLDParams(), scene.frame(0).size(), scene.box(0).size());
     int learned = 0;
     const auto isNew = [](const oracle::Patch& p, const std::vector<oracle::Patch>& old)
     { return std::find(old.begin(), old.end(), p) == old.end(); };
@@ -361,10 +377,7 @@ TEST(Tld_Oracle, templatesThatAreLearned)
             if (isNew(p, positives))
             {
                 ++learned;
-                double nearest = 255.;
-                for (const Rect& w : nearestTo(s.inside, windows))
-                    nearest = std::min(nearest, oracle::largestDifference(p, oracle::patchOf(frame, w)));
-                EXPECT_LE(nearest, 0.501) << "frame " << t;
+                EXPECT_LE(oracle::largestDifference(p, oracle::patchOf(frame, s.inside)), 0.501) << "frame " << t;
             }
         for (const oracle::Patch& n : nowNegatives)
             if (isNew(n, negatives))

@@ -4,6 +4,7 @@
 // MultiTrackerTLD: 1 to 64 objects; each is tracked as if it were alone.
 #include "scenes_tld.hpp"
 #include <cstdio>
+#include <functional>
 
 namespace opencv_test { namespace {
 
@@ -266,6 +267,266 @@ TEST_P(Tld_Multi, resetAndLearning)
     EXPECT_GT(overlap(crowd.truth(6, 0), boxOf(update(*multi, crowd.frame(6)), 0)), 0.5);
 }
 
+//! The natural order: the next frame comes, a detector sees something new in it, add(), update(). Nobody notices but the new object,
+//! which is tracked as if it were alone.
+TEST_P(Tld_Multi, addedWithTheNextFrame)
+{
+    const Crowd crowd(3);
+    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(), others = MultiTrackerTLD::create(),
+                               alone = MultiTrackerTLD::create();
+    for (const Ptr<MultiTrackerTLD>& tracker : {multi, others})
+        tracker->add(picture(crowd.frame(0)).in(), crowd.box(0, 0));
+    for (int t = 1; t < 20; ++t)
+    {
+        if (t == 5 || t == 12) // and one that is gone before the update, and whose image does not matter any more
+            multi->remove(multi->add(picture(crowd.frame(t + 2)).in(), crowd.box(t + 2, 2)));
+        if (t == 5)
+        {
+            EXPECT_EQ(2, multi->add(picture(crowd.frame(t)).in(), crowd.box(t, 1)));
+            for (int i = 0; i < 3; ++i)
+                alone->add(picture(crowd.frame(t)).in(), crowd.box(t, 1));
+            alone->remove(0);
+            alone->remove(1);
+        }
+        const Mat results = update(*multi, crowd.frame(t));
+        ASSERT_TRUE(sameBits(update(*others, crowd.frame(t)), results.row(0).clone())) << "frame " << t;
+        if (t < 5)
+            continue;
+        ASSERT_EQ(2, results.rows);
+        ASSERT_TRUE(sameBits(update(*alone, crowd.frame(t)), results.row(1).clone())) << "frame " << t;
+        EXPECT_GT(overlap(crowd.truth(t, 1), boxOf(results, 1)), 0.5) << "frame " << t;
+    }
+}
+
+//! An object begins in the image of add() also when update() gets a later frame; the others go on from their last frame.
+TEST_P(Tld_Multi, addedWithAFrameThatOthersMiss)
+{
+    const Crowd crowd(2);
+    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(), others = MultiTrackerTLD::create(),
+                               alone = MultiTrackerTLD::create();
+    for (const Ptr<MultiTrackerTLD>& tracker : {multi, others})
+    {
+        tracker->add(picture(crowd.frame(0)).in(), crowd.box(0, 0));
+        update(*tracker, crowd.frame(1));
+    }
+    multi->add(picture(crowd.frame(2)).in(), crowd.box(2, 1));
+    for (int i = 0; i < 2; ++i)
+        alone->add(picture(crowd.frame(2)).in(), crowd.box(2, 1));
+    alone->remove(0);
+    for (int t = 3; t < 8; ++t)
+    {
+        const Mat frame =
+            t == 3 ? texture(99, crowd.frame(0).size()) : crowd.frame(t); // flow fails, and is tried again
+        const Mat results = update(*multi, frame);
+        ASSERT_TRUE(sameBits(update(*others, frame), results.row(0).clone())) << "frame " << t;
+        ASSERT_TRUE(sameBits(update(*alone, frame), results.row(1).clone())) << "frame " << t;
+    }
+}
+
+//! Failed flow is tried again from the image of add() as long as that is kept, and not from another one that took its place.
+TEST_P(Tld_Multi, startIsReplacedWhileFlowIsTriedAgain)
+{
+    const Crowd crowd(3);
+    for (const bool replaced : {false, true})
+    {
+        const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(flowOnly());
+        multi->add(picture(crowd.frame(0)).in(), crowd.box(0, 0));
+        update(*multi, crowd.frame(0));
+        multi->add(picture(crowd.frame(1)).in(), crowd.box(1, 1));
+        const Mat failed = update(*multi, texture(99, crowd.frame(0).size()));
+        ASSERT_EQ(0, countNonZero(failed.col(LOCATED)));
+        if (replaced)
+            multi->add(picture(crowd.frame(2)).in(), crowd.box(2, 2));
+        const Mat results = update(*multi, crowd.frame(2));
+        EXPECT_EQ(1., results.at<double>(0, LOCATED));
+        EXPECT_EQ(replaced ? 0. : 1., results.at<double>(1, LOCATED));
+    }
+}
+
+//! Between two updates objects may be added with the last frame and then with the next one, but not with two next ones.
+TEST_P(Tld_Multi, addedWithTwoImages)
+{
+    const Crowd crowd(4);
+    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(), same = MultiTrackerTLD::create();
+    const std::string file = cv::tempfile(".yml");
+    for (const Ptr<MultiTrackerTLD>& tracker : {multi, same})
+    {
+        tracker->add(picture(crowd.frame(0)).in(), crowd.box(0, 0));
+        if (tracker == same)
+            update(*same, crowd.frame(0));                           // a frame to itself: nothing moves
+        tracker->add(picture(crowd.frame(1)).in(), crowd.box(1, 1)); // frame 0 is the last one
+        update(*tracker, crowd.frame(1));
+        tracker->add(picture(crowd.frame(1)).in(), crowd.box(1, 2));
+        tracker->add(picture(crowd.frame(2)).in(), crowd.box(2, 3));
+    }
+    multi->saveObject(0, file);
+    const auto expectRefused = [&](const std::function<void()>& call)
+    {
+        try
+        {
+            call();
+            ADD_FAILURE() << "was taken";
+        }
+        catch (const cv::Exception& e)
+        {
+            EXPECT_NE(std::string::npos, e.err.find("call update() with that one before")) << e.err;
+        }
+    };
+    for (const int t : {1, 3}) // before and behind the next frame
+    {
+        expectRefused([&] { multi->add(picture(crowd.frame(t)).in(), crowd.box(t, 1)); });
+        expectRefused([&] { multi->addFromFile(picture(crowd.frame(t)).in(), file); });
+    }
+    std::remove(file.c_str());
+    for (int t = 2; t < 6; ++t)
+    {
+        const Mat results = update(*multi, crowd.frame(t));
+        EXPECT_TRUE(sameBits(update(*same, crowd.frame(t)).rowRange(1, 4).clone(), results.rowRange(1, 4).clone()));
+        for (int i = 0; i < 4; ++i)
+            EXPECT_GT(overlap(crowd.truth(t, i), boxOf(results, i)), 0.5) << "frame " << t << ", object " << i;
+    }
+    for (const int id : multi->getIds())
+        multi->remove(id);
+    multi->add(picture(crowd.frame(5)).in(), crowd.box(5, 0));
+    multi->remove(4);
+    multi->add(picture(crowd.frame(7)).in(), crowd.box(7, 0)); // nobody is left who began elsewhere
+}
+
+//! The whole tracker in a file goes on as the one that was saved, also between add() with the next frame and update().
+class Tld_SavedMulti : public Tld_Multi
+{
+protected:
+    Tld_SavedMulti()
+    {
+        params.seed = 8;
+        params.minReplyScore = 0.125f;
+    }
+    Ptr<MultiTrackerTLD> withThree() const
+    {
+        const Ptr<MultiTrackerTLD> made = MultiTrackerTLD::create(params);
+        for (int i = 0; i < 3; ++i)
+            made->add(picture(crowd.frame(0)).in(), crowd.box(0, i));
+        return made;
+    }
+    //! A tracker that read what another one has saved.
+    Ptr<MultiTrackerTLD> copyOf(const MultiTrackerTLD& original, const std::string& extension) const
+    {
+        const std::string file = cv::tempfile(extension.c_str());
+        original.save(file);
+        const Ptr<MultiTrackerTLD> copy = MultiTrackerTLD::create();
+        copy->load(file);
+        std::remove(file.c_str());
+        EXPECT_EQ(textOf(original), textOf(*copy));
+        EXPECT_EQ(params.seed, copy->getParams().seed);
+        EXPECT_EQ(original.getLearning(), copy->getLearning());
+        EXPECT_EQ(original.getIds(), copy->getIds());
+        return copy;
+    }
+
+    const Crowd crowd{4};
+    TLDParams params;
+};
+
+TEST_P(Tld_SavedMulti, goesOnAsIfNothingHadHappened)
+{
+    const char* const extensions[] = {".yml", ".xml", ".json"};
+    const Ptr<MultiTrackerTLD> multi = withThree();
+    Ptr<MultiTrackerTLD> copy = copyOf(*multi, ".yml");
+    const auto both = [&](const std::function<void(MultiTrackerTLD&)>& call)
+    {
+        call(*multi);
+        call(*copy);
+    };
+    for (int t = 1; t < 14; ++t)
+    {
+        SCOPED_TRACE(t);
+        if (t == 6)
+        {
+            both([](MultiTrackerTLD& m) { m.remove(1); });
+            both([&](MultiTrackerTLD& m) { EXPECT_EQ(3, m.add(picture(crowd.frame(6)).in(), crowd.box(6, 3))); });
+            copy = copyOf(*multi, ".xml"); // one object is in the next frame already
+        }
+        if (t == 9)
+            both([&](MultiTrackerTLD& m) { m.resetTo(0, crowd.box(8, 0)); });
+        if (t == 11)
+            both([](MultiTrackerTLD& m) { m.setLearning(false); });
+        const Mat frame =
+            t == 8 ? texture(99, crowd.frame(0).size()) : crowd.frame(t); // flow fails, and is tried again
+        ASSERT_TRUE(sameBits(update(*multi, frame), update(*copy, frame)));
+        ASSERT_EQ(textOf(*multi), textOf(*copy));
+        if (t != 3 && t != 5)
+            copy = copyOf(*multi, extensions[t % 3]);
+    }
+    both([](MultiTrackerTLD& m) { m.clear(); });
+    copy = copyOf(*multi, ".json");
+    both([&](MultiTrackerTLD& m) { EXPECT_EQ(4, m.add(picture(crowd.frame(0)).in(), crowd.box(0, 0))); });
+}
+
+//! A file that was read is a tracker like any other when objects are added and removed before its first frame.
+TEST_P(Tld_SavedMulti, changedBeforeTheFirstFrame)
+{
+    const Ptr<MultiTrackerTLD> multi = withThree();
+    update(*multi, crowd.frame(1));
+    const Ptr<MultiTrackerTLD> copy = copyOf(*multi, ".yml");
+    for (const Ptr<MultiTrackerTLD>& tracker : {multi, copy})
+    {
+        tracker->remove(0);
+        tracker->resetTo(2, crowd.box(1, 2));
+        EXPECT_THROW(tracker->add(picture(crowd.frame(1)).in(), Rect(1, 1, 3, 3)), cv::Exception);
+        EXPECT_EQ(3, tracker->add(picture(crowd.frame(2)).in(), crowd.box(2, 3)));
+    }
+    EXPECT_EQ(textOf(*multi), textOf(*copy));
+    EXPECT_TRUE(sameBits(update(*multi, crowd.frame(2)), update(*copy, crowd.frame(2))));
+}
+
+//! An empty list is read as nothing from XML.
+TEST_P(Tld_SavedMulti, withoutObjects)
+{
+    for (const char* const extension : {".xml", ".yml", ".json"})
+    {
+        SCOPED_TRACE(extension);
+        const std::string file = cv::tempfile(extension);
+        const Ptr<MultiTrackerTLD> saved = MultiTrackerTLD::create(), loaded = MultiTrackerTLD::create();
+        saved->save(file);
+        loaded->load(file);
+        EXPECT_TRUE(loaded->empty());
+        EXPECT_EQ(0, loaded->add(Picture(engine(), texture(1, Size(160, 120))).in(), Rect(30, 20, 40, 40)));
+        std::remove(file.c_str());
+    }
+}
+
+CUDATRACKING_ON_ENGINES(Tld_SavedMulti);
 CUDATRACKING_ON_ENGINES(Tld_Multi);
+
+//! Files of one object and of several are told apart.
+TEST(Tld_Files, oneOrSeveral)
+{
+    const Crowd crowd(1);
+    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
+    multi->add(crowd.frame(0), crowd.box(0, 0));
+    const std::string one = cv::tempfile(".yml"), all = cv::tempfile(".yml");
+    multi->saveObject(0, one);
+    multi->save(all);
+    const std::string before = textOf(*multi);
+    const auto reason = [](const std::function<void()>& call) -> std::string
+    {
+        try
+        {
+            call();
+        }
+        catch (const cv::Exception& e)
+        {
+            return e.err;
+        }
+        return "";
+    };
+    EXPECT_NE(std::string::npos, reason([&] { multi->load(one); }).find("addFromFile()"));
+    EXPECT_NE(std::string::npos,
+              reason([&] { multi->addFromFile(crowd.frame(0), all); }).find("MultiTrackerTLD::load()"));
+    EXPECT_NE(std::string::npos, reason([&] { TrackerTLD::create()->load(all); }).find("MultiTrackerTLD::load()"));
+    EXPECT_EQ(before, textOf(*multi));
+    std::remove(one.c_str());
+    std::remove(all.c_str());
+}
 
 }} // namespace opencv_test

@@ -3,6 +3,7 @@
 
 // TLDDetector, TrackerTLD and MultiTrackerTLD refuse bad arguments, say which and why, and work on as before.
 #include "scenes_tld.hpp"
+#include <fstream>
 #include <functional>
 #include <limits>
 
@@ -284,14 +285,18 @@ TEST_P(Tld_Arguments, outputs)
     }
 }
 
-TEST(Tld_Negative, severalObjectsAreNotSavedAtOnce)
+TEST(Tld_Negative, endingsOfFiles)
 {
     const StandardScene scene;
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
     multi->add(scene.frame(0), scene.box(0));
-    const std::string file = cv::tempfile(".yml");
-    expectRefused([&] { multi->save(file); }, {"saveObject()"});
-    std::remove(file.c_str());
+    for (const std::string ending : {".txt", "", ".yml.gz"})
+    {
+        const std::string file = cv::tempfile(ending.c_str());
+        expectRefused([&] { multi->save(file); }, {"filename", ".yaml"});
+        expectRefused([&] { multi->saveObject(0, file); }, {"filename", ".yaml"});
+        EXPECT_FALSE(std::ifstream(file).good());
+    }
 }
 
 TEST_P(Tld_Arguments, objectsOfAMultiTracker)

@@ -88,6 +88,33 @@ TEST_P(Tld_State, writesWhatItReads)
     EXPECT_EQ(textOf(*detector), textOf(*copy));
 }
 
+//! A tracker that was lost when it was saved can be put on a box as the one that goes on; files without a last frame cannot.
+TEST_P(Tld_State, resetAfterReadingALostOne)
+{
+    const S scene;
+    for (const int cut : {46, 47, 52}) // retrying flow, and lost
+    {
+        SCOPED_TRACE(cut);
+        const Ptr<TrackerTLD> straight = trackerOn(scene, engine()), copy = TrackerTLD::create();
+        const std::vector<Step> steps = follow(*straight, scene, engine(), 1, cut);
+        ASSERT_EQ(int(TrackerTLD::LOST), steps.back().state);
+        const std::string text = textOf(*straight);
+        readText(*copy, text);
+        ASSERT_EQ(text, textOf(*copy));
+        for (TrackerTLD* tracker : {straight.get(), copy.get()})
+            tracker->resetTo(Rect(60, 50, 40, 34));
+        expectSame(follow(*straight, scene, engine(), cut, cut + 8), follow(*copy, scene, engine(), cut, cut + 8));
+
+        const size_t last = text.find("lastFrame:"); // as versions without it wrote
+        ASSERT_LT(last, text.size());
+        const Ptr<TrackerTLD> old = TrackerTLD::create(), again = TrackerTLD::create();
+        readText(*old, text.substr(0, text.rfind('\n', last) + 1));
+        readText(*again, text);
+        EXPECT_THROW(old->resetTo(Rect(60, 50, 40, 34)), cv::Exception);
+        expectSame(follow(*again, scene, engine(), cut, cut + 8), follow(*old, scene, engine(), cut, cut + 8));
+    }
+}
+
 TEST_P(Tld_State, detectorsFiles)
 {
     const S scene;
@@ -95,8 +122,10 @@ TEST_P(Tld_State, detectorsFiles)
     const Ptr<TLDDetector> detector = TLDDetector::create();
     detector->init(Picture(engine(), scene.frame(0)).in(), scene.box(0));
     detector->save(file.name);
-    const Ptr<TLDDetector> loaded = Algorithm::load<TLDDetector>(file.name);
+    const Ptr<TLDDetector> loaded = Algorithm::load<TLDDetector>(file.name), other = TLDDetector::create();
     EXPECT_EQ(textOf(*detector), textOf(*loaded));
+    other->load(file.name);
+    EXPECT_EQ(textOf(*detector), textOf(*other));
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();
     tracker->load(file.name);
     EXPECT_EQ(TrackerTLD::LOST, tracker->getState());
@@ -177,6 +206,50 @@ TEST(Tld_Files, thousandMutations)
     EXPECT_GT(taken, 10);
     EXPECT_LT(taken, 900);
     EXPECT_LT(longest, 2.);
+}
+
+//! Mutations of files of a MultiTrackerTLD, with objects that are tracked, lost, and just added with the next frame.
+TEST(Tld_Files, mutationsOfSeveralObjects)
+{
+    RNG rng(20261122);
+    const S scene(CV_8UC1, Size(24, 24));
+    TLDParams p;
+    p.trees = 3;
+    p.features = 4;
+    const Ptr<MultiTrackerTLD> source = MultiTrackerTLD::create(p), tracker = MultiTrackerTLD::create();
+    Mat results;
+    source->add(scene.frame(0), scene.box(0));
+    source->add(scene.frame(0), Rect(150, 20, 40, 40));
+    for (int t = 1; t < 48; ++t)
+        source->update(scene.frame(t), results);
+    source->add(scene.frame(48), Rect(20, 90, 30, 24));
+    tracker->add(scene.frame(0), scene.box(0));
+    const std::string before = textOf(*tracker);
+    const char* const extensions[] = {".yml", ".xml", ".json"};
+    int taken = 0;
+    for (int i = 0; i < 300; ++i)
+    {
+        SCOPED_TRACE(i);
+        const File file(extensions[i % 3]);
+        write(file.name, mutatedText(textOf(*source, extensions[i % 3]), rng, 2500, 3));
+        try
+        {
+            tracker->load(file.name);
+            ++taken;
+            tracker->update(scene.frame(48), results);
+            tracker->save(file.name);
+            readText(*tracker, before);
+        }
+        catch (const cv::Exception& e)
+        {
+            EXPECT_FALSE(e.err.empty());
+            if (textOf(*tracker) != before)
+                readText(*tracker, before); // it was taken, and refused the frame
+        }
+        ASSERT_EQ(before, textOf(*tracker));
+    }
+    EXPECT_GT(taken, 3);
+    EXPECT_LT(taken, 280);
 }
 
 struct BadFile

@@ -113,13 +113,30 @@ TEST_P(Tld_Tracking, standsStill)
     }
 }
 
+/** By half, and back. Averaging with windows that overlap by 0.7 lets the size lag behind, so far in some scenes that the overlap
+falls below a half: in 30 of 100 that OpenCV 4.14 draws and in 35 of OpenCV 5.0, but only in 3 and 5 % of all frames. It would in
+11 of 79 frames with a box of constant size whose centre is right. */
 TEST_P(Tld_Tracking, growsAndShrinks)
 {
-    const Moving scene(Size(320, 240), Size(40, 48),
-                       [](int t) { return placed(150 + 0.5 * t, 120, std::pow(1.01, t < 40 ? t : 80 - t)); });
-    const Ptr<TrackerTLD> tracker = trackerOn(scene, engine());
-    // By half, and back. Averaging with windows that overlap by 0.7 lets the size lag behind.
-    expectFollowed(scene, follow(*tracker, scene, engine(), 1, 80), 1, 80, 0.5);
+    const int scenes = 30, frames = 79;
+    int overlapping = 0;
+    for (int seed = 1; seed <= scenes; ++seed)
+    {
+        SCOPED_TRACE(seed);
+        const Moving scene(
+            Size(320, 240), Size(40, 48),
+            [](int t) { return placed(150 + 0.5 * t, 120, std::pow(1.01, t < 40 ? t : 80 - t)); }, seed);
+        const Ptr<TrackerTLD> tracker = trackerOn(scene, engine());
+        const std::vector<Step> steps = follow(*tracker, scene, engine(), 1, 1 + frames);
+        for (int t = 1; t <= frames; ++t)
+        {
+            EXPECT_TRUE(steps[t - 1].located) << "frame " << t;
+            overlapping += overlap(scene.truth(t), steps[t - 1].box) >= 0.5;
+        }
+        for (const int t : {20, 40})
+            EXPECT_GT(steps[t - 1].inside.area(), 1.1 * scene.truth(0).area()) << "frame " << t;
+    }
+    EXPECT_GE(overlapping, scenes * frames * 9 / 10);
 }
 
 TEST_P(Tld_Tracking, turns)

@@ -326,7 +326,7 @@ __device__ __forceinline__ void makeLesson(Lesson& lesson, const Box& box, const
 {
     lesson.learn = 1;
     lesson.box = box;
-    lesson.positive = count > 0 ? boxOf(near[0]) : box;
+    lesson.positive = box;
     lesson.near = count;
     lesson.warps = warps;
     lesson.examples = count > 0 ? examplesOf(count, warps, settings.mirror) : 0;

@@ -7,21 +7,19 @@
 
 #include "../common/shared_memory.hpp"
 #include "tld_block.hpp"
+#include "tld_plan.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
-//! Bytes of shared memory for an object's posteriors; 0 where the device has not got so much. @param besides static memory
-inline size_t posteriorBytes(const Settings& settings, size_t besides)
+//! Limit of the current device.
+inline detail::SharedLimit sharedLimit() { return detail::SharedLimit(detail::sharedBytesOfBlock()); }
+
+//! The kernel for the trees and features of these settings. @param fixed for the default ones. @param any for all others.
+template <typename Kernel> Kernel* kernelFor(const Settings& settings, Kernel* fixed, Kernel* any)
 {
-    const size_t bytes = static_cast<size_t>(leavesOf(settings)) * sizeof(uint16_t);
-    return bytes + besides <= detail::sharedBytesOfBlock() && leavesOf(settings) % 8 == 0 ? bytes : 0;
+    return settings.trees == 10 && settings.features == 13 ? fixed : any;
 }
-//! Blocks that share the windows of one object: those of all objects fill the device once, or, as objects differ, some times.
-inline int partsOf(int objects)
-{
-    const int rounds = ::max(1, ::min(tuning::MOST_ROUNDS, objects / 16));
-    return ::max(1, rounds * detail::multiprocessors() / ::max(1, objects));
-}
+
 //! A barrier must follow.
 __device__ __forceinline__ void loadPosteriors(const Settings& settings, const Model& model, uint4* memory)
 {

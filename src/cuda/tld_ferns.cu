@@ -56,8 +56,12 @@ __device__ __forceinline__ int64_t contrastOfSmall(const Batch& batch, const Win
     const int2 *const upper = batch.table + (win.y * batch.tableStep + win.x), *const lower =
                                                                                    upper + win.h * batch.tableStep;
     const int2 a = __ldg(upper), b = __ldg(upper + win.w), c = __ldg(lower), d = __ldg(lower + win.w);
-    const int64_t sum = d.x - c.x - b.x + a.x;
-    const int64_t square = static_cast<uint32_t>(d.y - c.y - b.y + a.y);
+    // Tables are modulo 2^32, as in sumOver(): only the window's own sum fits an int.
+    const uint32_t wrapped = static_cast<uint32_t>(d.x) - static_cast<uint32_t>(c.x) - static_cast<uint32_t>(b.x) +
+                             static_cast<uint32_t>(a.x);
+    const int64_t sum = static_cast<int32_t>(wrapped);
+    const uint32_t square = static_cast<uint32_t>(d.y) - static_cast<uint32_t>(c.y) - static_cast<uint32_t>(b.y) +
+                            static_cast<uint32_t>(a.y);
     return static_cast<int64_t>(win.w) * win.h * square - sum * sum;
 }
 
@@ -124,7 +128,7 @@ struct EncodeMemory
 {
     uint4 pairs[(ALL_FEATURES + MAX_TREES) / 2 + 1];
 };
-const int PIXEL_STEP = 32 * sizeof(uint32_t); //!< bytes from a point to the next one: a word a lane
+static_assert(sizeof(EncodeMemory) <= ENCODE_STATIC_BYTES, "plans count on it");
 
 //! For each of four bytes: its highest bit is set when the first one is larger.
 __device__ __forceinline__ uint32_t isBrighter(uint32_t first, uint32_t second)
@@ -260,11 +264,6 @@ __global__ void __launch_bounds__(32 * CHUNKS * SHARE) encode(const __grid_const
     }
 }
 
-size_t encodeBytes(int points, int chunks)
-{
-    return points * sizeof(uint32_t) + static_cast<size_t>(chunks) * points * PIXEL_STEP;
-}
-
 template <int FEATURES, int CHUNKS, int SHARE>
 void launchEncode(const Batch& batch, int points, detail::StreamHandle stream)
 {
@@ -276,14 +275,12 @@ void launchEncode(const Batch& batch, int points, detail::StreamHandle stream)
 //! The pixels of all points are in shared memory; where points are many, a block has a single chunk.
 template <int FEATURES> void encodeAll(const Batch& batch, detail::StreamHandle stream)
 {
-    const int points = detail::ceilDiv(batch.mostPoints, 4) * 4;
-    if (encodeBytes(points, tuning::ENCODE_CHUNKS) + sizeof(EncodeMemory) <= detail::sharedBytesOfBlock())
+    const int points = paddedPoints(batch.mostPoints);
+    if (encodeChunks(points, sharedLimit()) == tuning::ENCODE_CHUNKS)
         launchEncode<FEATURES, tuning::ENCODE_CHUNKS, tuning::ENCODE_SHARE>(batch, points, stream);
     else
         launchEncode<FEATURES, 1, tuning::ENCODE_SHARE>(batch, points, stream);
 }
-static_assert(MAX_POINTS * (PIXEL_STEP + sizeof(uint32_t)) + sizeof(EncodeMemory) <= 48 * 1024,
-              "a chunk's pixels of all points, on every device");
 
 // --- posteriors ------------------------------------------------------------------------------------------------------
 
@@ -304,6 +301,7 @@ struct LookUpMemory
     int words[MAX_SCALES]; //!< where bits of a scale begin
     int kept;
 };
+static_assert(sizeof(LookUpMemory) <= LOOK_UP_STATIC_BYTES, "plans count on it");
 
 //! What the kernel before does not write. A barrier must follow.
 __device__ __forceinline__ void loadScales(const ObjectRecord& object, LookUpMemory& m)
@@ -416,13 +414,11 @@ void ferns(const Batch& batch, detail::StreamHandle stream)
     detail::launchAs(batch.alone, "tld variance", vary, dim3(batch.tileCount), dim3(tuning::VARY_THREADS), 0, stream,
                      batch);
     s.features == 13 ? encodeAll<13>(batch, stream) : encodeAll<0>(batch, stream);
-    const size_t posteriors = posteriorBytes(s, sizeof(LookUpMemory));
-    detail::launchEarly("tld posteriors",
-                        posteriors == 0                     ? lookUp<0, 0, false>
-                        : s.trees == 10 && s.features == 13 ? lookUp<10, 13, true>
-                                                            : lookUp<0, 0, true>,
-                        dim3(partsOf(batch.count), batch.count), dim3(tuning::LOOK_UP_THREADS), posteriors, stream,
-                        batch);
+    const size_t posteriors = posteriorBytes(s, sharedLimit(), LOOK_UP_STATIC_BYTES);
+    const auto kernel = posteriors > 0 ? kernelFor(s, lookUp<10, 13, true>, lookUp<0, 0, true>)
+                                       : kernelFor(s, lookUp<10, 13, false>, lookUp<0, 0, false>);
+    detail::launchEarly("tld posteriors", kernel, dim3(partsOf(batch.count, detail::multiprocessors()), batch.count),
+                        dim3(tuning::LOOK_UP_THREADS), posteriors, stream, batch);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

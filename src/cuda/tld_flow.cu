@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) follow(const __grid_c
     const FlowTask task = beginFrame(state);
     if (task.age == 0 || i >= FLOW_POINTS)
         return;
-    const int before = batch.ring->slot[task.age - 1], now = batch.ring->slot[KEPT_FRAMES];
+    const int before = batch.ring->slot[task.age == START ? START : task.age - 1], now = batch.ring->slot[SPARE];
     const Follow follow = followOf(batch.settings, batch.levels.count, batch.cols, batch.rows);
     Followed p = {};
     p.from = pointOf(task.box, i);

@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(tuning::LOOK_THREADS)
     beginEarly();
     __shared__ LookMemory m;
     const int block = blockIdx.x, x0 = block % tilesAcross * TILE, y0 = block / tilesAcross * TILE;
-    const int slot = batch.ring->slot[KEPT_FRAMES];
+    const int slot = batch.ring->slot[SPARE];
     if (block == 0)
         for (int o = threadIdx.x; o < batch.count; o += tuning::LOOK_THREADS)
             batch.objects[o].live->counts = Counts();
@@ -300,7 +300,7 @@ __global__ void __launch_bounds__(tuning::TABLE_THREADS, 2) table(const __grid_c
     __shared__ int2 totals[ROWS * WARPS], carry[ROWS];
     const int strip = blockIdx.x, y0 = strip * ROWS, rows = ::min(ROWS, batch.rows - y0);
     const uint8_t* const gray =
-        batch.level(batch.ring->slot[KEPT_FRAMES], 0) + static_cast<size_t>(y0) * batch.levels.step[0];
+        batch.level(batch.ring->slot[SPARE], 0) + static_cast<size_t>(y0) * batch.levels.step[0];
     if (threadIdx.x < ROWS)
         carry[threadIdx.x] = make_int2(0, 0);
     for (int x0 = 0; x0 <= batch.cols; x0 += 2 * tuning::TABLE_THREADS)

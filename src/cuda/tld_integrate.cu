@@ -7,6 +7,7 @@
 // these waits for the one before.
 #include "tld_block.hpp"
 #include "../common/launch.hpp"
+#include "../common/shared_limit.hpp"
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
@@ -23,6 +24,7 @@ struct DecideMemory
     uint32_t links[MAX_DETECTIONS][MAX_DETECTIONS / 32];
     int labels[MAX_DETECTIONS], numbers[MAX_DETECTIONS];
     int acceptedCount, clusterCount, learn;
+    bool inDoubt; //!< acceptCorrection() decides about the box
     BlockPatch patch;
     NearSpans near;
     union
@@ -31,6 +33,8 @@ struct DecideMemory
         Ranking ranking;
     };
 };
+static_assert(sizeof(DecideMemory) <= detail::LEAST_SHARED_BYTES,
+              "a block of every device has it; there is no static memory besides");
 static_assert(MAX_DETECTIONS <= tuning::THREADS, "a detection a thread");
 
 //! Of a box against all templates; ends with a barrier.
@@ -166,7 +170,7 @@ __device__ __forceinline__ void integrateAll(const Batch& batch, bool supported,
         support(state, supported, batch.settings);
         const Comparison comparison = compare(state, m.clusters, m.clusterCount, batch.settings);
         probation(state, comparison, batch.settings);
-        integrate(state, comparison, m.clusters, m.clusterCount, m.around);
+        m.inDoubt = integrate(state, comparison, m.clusters, m.clusterCount, m.around);
     }
     __syncthreads(); // the state
 }
@@ -188,12 +192,24 @@ __device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& ob
         takeSimilarity(m.state, m.tracked.similarity);
     __syncthreads(); // the state
     integrateAll(batch, looked && m.tracked.supported, m);
+    const bool inDoubt = m.inDoubt;
+    if (inDoubt)
+    {
+        const Box corrected = m.state.box;
+        compareBox(batch, object, corrected, m);
+        if (threadIdx.x == 0 && acceptCorrection(m.state, before, m.comparing.result))
+        {
+            m.tracked.similarity = m.comparing.result;
+            m.tracked.stats = m.patch.stats;
+        }
+        __syncthreads(); // the box, and what was compared with it
+    }
     const bool may = mayLearn(m.state);
     const Box after = m.state.box;
     __syncthreads(); // all know
     if (!may)
         return;
-    if (!looked || !isSame(before, after))
+    if (!inDoubt && (!looked || !isSame(before, after)))
     {
         compareBox(batch, object, after, m);
         if (threadIdx.x == 0)
@@ -302,19 +318,74 @@ __global__ void __launch_bounds__(tuning::THREADS) accept(const __grid_constant_
     if (purpose != UPDATING || threadIdx.x != 0)
         return;
     const Ring old = *batch.ring;
+    batch.ring->slot[0] = old.slot[SPARE];
 #pragma unroll
-    for (int age = 0; age < SLOTS; ++age)
-        batch.ring->slot[age] = old.slot[(age + KEPT_FRAMES) % SLOTS];
+    for (int age = 1; age < KEPT_FRAMES; ++age)
+        batch.ring->slot[age] = old.slot[age - 1];
+    batch.ring->slot[SPARE] = old.slot[KEPT_FRAMES - 1];
+    batch.ring->startIsLast = 0;
 }
 
-__global__ void exchange(Ring* ring)
+//! A row a block.
+__global__ void __launch_bounds__(tuning::THREADS) compareRows(const __grid_constant__ Batch batch, int one, int other)
 {
-    const int spare = ring->slot[KEPT_FRAMES];
-    ring->slot[KEPT_FRAMES] = ring->slot[0];
-    ring->slot[0] = spare;
+    const size_t row = static_cast<size_t>(blockIdx.x) * batch.levels.step[0];
+    const uint8_t* const a = batch.level(batch.ring->slot[one], 0) + row;
+    const uint8_t* const b = batch.level(batch.ring->slot[other], 0) + row;
+    bool same = true;
+    for (int x = threadIdx.x; x < batch.cols; x += tuning::THREADS)
+        same = same && a[x] == b[x];
+    if (!same)
+        batch.ring->differs = 1; // by any thread
 }
 
-__global__ void put(Live* live, Box box) { placeAt(live->states[live->current], box); }
+__global__ void __launch_bounds__(tuning::THREADS) exchange(const __grid_constant__ Batch batch, bool oldEnds)
+{
+    for (int o = threadIdx.x; o < batch.count; o += tuning::THREADS)
+    {
+        Live& live = *batch.objects[o].live;
+        live.states[1 - live.current] = live.states[live.current]; // for undo
+        forgetStart(live.states[live.current], oldEnds);
+    }
+    if (threadIdx.x != 0)
+        return;
+    Ring ring = *batch.ring;
+#pragma unroll
+    for (int slot = 0; slot < SLOTS; ++slot)
+        ring.slotBefore[slot] = ring.slot[slot];
+    ring.startWasLast = ring.startIsLast;
+    const int old = ring.slot[START];
+    ring.slot[START] = ring.slot[SPARE];
+    ring.slot[SPARE] = oldEnds ? ring.slot[0] : old;
+    ring.slot[0] = oldEnds ? old : ring.slot[0];
+    ring.startIsLast = 1;
+    *batch.ring = ring;
+}
+
+//! Between frames the other state of an object is free: what changed a state kept the one before there.
+__device__ __forceinline__ void takeBack(Live& live) { live.states[live.current] = live.states[1 - live.current]; }
+
+__global__ void __launch_bounds__(tuning::THREADS) undoExchange(const __grid_constant__ Batch batch)
+{
+    for (int o = threadIdx.x; o < batch.count; o += tuning::THREADS)
+        takeBack(*batch.objects[o].live);
+    if (threadIdx.x != 0)
+        return;
+    Ring ring = *batch.ring;
+#pragma unroll
+    for (int slot = 0; slot < SLOTS; ++slot)
+        ring.slot[slot] = ring.slotBefore[slot];
+    ring.startIsLast = ring.startWasLast;
+    *batch.ring = ring;
+}
+
+__global__ void undoPut(Live* live) { takeBack(*live); }
+
+__global__ void put(Live* live, const Ring* ring, Box box)
+{
+    live->states[1 - live->current] = live->states[live->current]; // for undo
+    placeAt(live->states[live->current], box, ring->startIsLast != 0);
+}
 
 } // namespace
 
@@ -331,14 +402,29 @@ void commit(const Batch& batch, Purpose purpose, detail::StreamHandle stream)
                      purpose);
 }
 
-void replace(const Batch& batch, detail::StreamHandle stream)
+void differ(const Batch& batch, int one, int other, detail::StreamHandle stream)
 {
-    detail::launch("tld replace", exchange, dim3(1), dim3(1), 0, stream, batch.ring);
+    detail::launch("tld differ", compareRows, dim3(batch.rows), dim3(tuning::THREADS), 0, stream, batch, one, other);
 }
 
-void place(Live* live, const Box& box, detail::StreamHandle stream)
+void start(const Batch& batch, bool oldEnds, detail::StreamHandle stream)
 {
-    detail::launch("tld place", put, dim3(1), dim3(1), 0, stream, live, box);
+    detail::launch("tld start", exchange, dim3(1), dim3(tuning::THREADS), 0, stream, batch, oldEnds);
+}
+
+void undoStart(const Batch& batch, detail::StreamHandle stream)
+{
+    detail::launch("tld undo start", undoExchange, dim3(1), dim3(tuning::THREADS), 0, stream, batch);
+}
+
+void undoPlace(Live* live, detail::StreamHandle stream)
+{
+    detail::launch("tld undo place", undoPut, dim3(1), dim3(1), 0, stream, live);
+}
+
+void place(Live* live, const Ring* ring, const Box& box, detail::StreamHandle stream)
+{
+    detail::launch("tld place", put, dim3(1), dim3(1), 0, stream, live, ring, box);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

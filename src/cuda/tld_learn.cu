@@ -379,6 +379,7 @@ struct RejectMemory
     TouchedMemory touched;
     uint32_t sums[POSITIVE_CHUNK];
 };
+static_assert(sizeof(RejectMemory) <= REJECT_STATIC_BYTES, "plans count on it");
 
 //! @param pass after the first one, the last block goes on with the positive examples of the second one.
 //! @tparam SHARED there is shared memory for an object's posteriors.
@@ -428,13 +429,13 @@ void learn(const Batch& batch, detail::StreamHandle stream)
     detail::launchEarly("tld examples", s.trees == 10 ? exemplify<10> : exemplify<0>,
                         dim3(detail::ceilDiv(examples, EXAMPLES), batch.count), dim3(EXAMPLES * EXAMPLE_THREADS), 0,
                         stream, batch);
-    const size_t posteriors = posteriorBytes(s, sizeof(RejectMemory));
-    const auto kernel = posteriors == 0                     ? reject<0, 0, false>
-                        : s.trees == 10 && s.features == 13 ? reject<10, 13, true>
-                                                            : reject<0, 0, true>;
+    const size_t posteriors = posteriorBytes(s, sharedLimit(), REJECT_STATIC_BYTES);
+    const auto kernel = posteriors > 0 ? kernelFor(s, reject<10, 13, true>, reject<0, 0, true>)
+                                       : kernelFor(s, reject<10, 13, false>, reject<0, 0, false>);
+    const dim3 grid(partsOf(batch.count, detail::multiprocessors()), batch.count);
     for (int pass = 0; pass < 2; ++pass)
-        detail::launchEarly("tld far windows", kernel, dim3(partsOf(batch.count), batch.count),
-                            dim3(tuning::LOOK_UP_THREADS), posteriors, stream, batch, pass);
+        detail::launchEarly("tld far windows", kernel, grid, dim3(tuning::LOOK_UP_THREADS), posteriors, stream, batch,
+                            pass);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

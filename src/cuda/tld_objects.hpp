@@ -19,12 +19,15 @@
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
-const int SLOTS = KEPT_FRAMES + 1;
+const int SPARE = KEPT_FRAMES + 1, SLOTS = SPARE + 1;
 
-//! Where pyramids lie: places of slots by age, 0 for the last committed frame; the spare one last.
+//! Where pyramids lie: places of slots by age, 0 for the last committed frame; then START, and the spare one last.
 struct Ring
 {
     int32_t slot[SLOTS];
+    int32_t startIsLast;                     //!< no frame was committed after START
+    int32_t differs;                         //!< of differ()
+    int32_t slotBefore[SLOTS], startWasLast; //!< before the last start(), for undoStart()
 };
 
 //! Levels of a pyramid in its slot.
@@ -81,7 +84,9 @@ struct Live
     // Of train().
     int32_t trained; //!< 0: flat, or no window fits
     uint32_t worstSum;
-    unsigned candidates, lastBin;
+    uint64_t last; //!< order of the last window that becomes a template, as far as its digits are known
+    int32_t left;  //!< windows that are still to be found among those with these digits
+    unsigned candidates;
 };
 
 //! What ferns and nearest neighbours know.
@@ -251,7 +256,7 @@ __device__ __forceinline__ void beginEarly()
 
 //! gray values, blur, sums of strips; and counts begin at 0. Into the spare slot.
 void look(const Batch& batch, const PictureView& picture, detail::StreamHandle stream);
-//! Levels from 1 on, of a slot by age; KEPT_FRAMES: the spare one.
+//! Levels from 1 on, of a slot by age; or of START or SPARE.
 void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
 /** integrate, recheck and what is to be learned. @param results rows by object; table of detections when DETECTING.
 @param box when LEARNING. */
@@ -263,16 +268,22 @@ void renewSpares(const Batch& batch, detail::StreamHandle stream);
 void learnTemplates(const Batch& batch, detail::StreamHandle stream);
 //! What was worked out becomes current. @param next the picture is a new frame.
 void commit(const Batch& batch, Purpose purpose, detail::StreamHandle stream);
-//! The picture in the spare slot becomes that of the current frame.
-void replace(const Batch& batch, detail::StreamHandle stream);
-//! placeAt()
-void place(Live* live, const Box& box, detail::StreamHandle stream);
+//! Sets Ring::differs, which is 0 before, where the gray values in two slots are not the same. @param one,other ages, START or SPARE.
+void differ(const Batch& batch, int one, int other, detail::StreamHandle stream);
+//! The picture in the spare slot becomes START. @param oldEnds the old START becomes the last frame before.
+void start(const Batch& batch, bool oldEnds, detail::StreamHandle stream);
+//! Takes the last start() back, with the same objects. Nothing else came since.
+void undoStart(const Batch& batch, detail::StreamHandle stream);
+//! Takes the last place() back. Nothing else came since.
+void undoPlace(Live* live, detail::StreamHandle stream);
+//! placeAt() in the newest image.
+void place(Live* live, const Ring* ring, const Box& box, detail::StreamHandle stream);
 /** An object that is not among those of the batch: live->states[0] as beginTraining() leaves it, models[0] all zero.
 @param windows of its grid. @param kinds a byte a window. @param histogram TRAIN_BINS entries, 0.
-@param candidates TRAIN_CANDIDATES entries. */
+@param candidates MAX_INIT_NEGATIVES entries. */
 void train(const Batch& batch, const ObjectRecord& object, int windows, uint8_t* kinds, uint32_t* histogram,
            uint2* candidates, detail::StreamHandle stream);
-const int TRAIN_BINS = 1 << 16, TRAIN_CANDIDATES = 1 << 16;
+const int TRAIN_BINS = 1 << 16;
 
 }}}} // namespace cv::cuda::tld::gpu
 

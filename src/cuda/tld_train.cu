@@ -4,12 +4,13 @@
 // train: the first training of an object. It is called once an object, and its caller waits: this is plain rather than fast.
 //
 //   begin      near windows, contrast: whether there is an object
-//   split      what each window is for: none, a chunk, or validation; and how often the upper half of its order as a template
+//   split      what each window is for: none, a chunk, or validation; and how often the first digit of its order as a template
 //              comes
 //   examples   codes of positive examples
 //   chunk      INIT_CHUNKS launches, twice
 //   validate   the largest sum of a window that validates
-//   bound, collect, finish   windows of the lowest orders; templates and thresholds
+//   bound, digit             one after the other, the digits of the last order that is wanted
+//   collect, finish          windows up to that order; templates and thresholds
 #include "tld_examples.hpp"
 #include "../common/launch.hpp"
 
@@ -19,6 +20,19 @@ namespace {
 
 const uint8_t UNUSED = 255, VALIDATES = 254;
 static_assert(INIT_CHUNKS < VALIDATES, "kinds of windows are bytes");
+
+/* The order of windows as templates has DIGITS digits, the first of which is the highest: those of a random number, then those of the
+window's number, so that no two are equal. */
+const int DIGIT_BITS = 16, DIGITS = 64 / DIGIT_BITS;
+static_assert(TRAIN_BINS == 1 << DIGIT_BITS, "a bin for each digit");
+__device__ __forceinline__ uint64_t orderOf(uint32_t key, int number)
+{
+    return static_cast<uint64_t>(key) << 32 | static_cast<uint32_t>(number);
+}
+__device__ __forceinline__ int digitOf(uint64_t order, int k)
+{
+    return static_cast<int>(order >> (DIGITS - 1 - k) * DIGIT_BITS & (TRAIN_BINS - 1));
+}
 
 struct BeginMemory
 {
@@ -49,7 +63,10 @@ __global__ void __launch_bounds__(tuning::THREADS)
     live.states[0].contrast = m.patch.stats.contrast;
     makeLesson(live.lesson, box, m.ranking.windows, m.ranking.count, batch.settings.initWarps, batch.settings.initAngle,
                batch.settings);
+    live.lesson.positive = boxOf(m.ranking.windows[0]);
     live.worstSum = live.candidates = 0;
+    live.last = 0;
+    live.left = batch.settings.initNegatives;
 }
 
 struct GridWindow
@@ -83,7 +100,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
     {
         const Random r = splitOf(batch, object, number);
         kind = r.v[0] % 2 ? VALIDATES : static_cast<uint8_t>(r.v[1] % INIT_CHUNKS);
-        atomicAdd(histogram + (r.v[2] >> 16), 1u);
+        atomicAdd(histogram + digitOf(orderOf(r.v[2], number), 0), 1u);
     }
     kinds[number] = kind;
 }
@@ -153,24 +170,54 @@ __global__ void __launch_bounds__(tuning::THREADS)
                 [&](uint32_t sum, const uint32_t*) { atomicMax(&live.worstSum, sum); });
 }
 
-//! The upper half of an order up to which there are enough windows.
+/** The next digit of the last order that is wanted: the least one up to which there are enough windows, or the largest one. The
+histogram is 0 again afterwards. */
 __global__ void __launch_bounds__(tuning::THREADS)
-    bound(const __grid_constant__ ObjectRecord object, const uint32_t* histogram, int wanted)
+    bound(const __grid_constant__ ObjectRecord object, uint32_t* histogram)
 {
     __shared__ int sums[BLOCK_WARPS];
-    if (!object.live->trained)
+    __shared__ int counts[tuning::THREADS];
+    Live& live = *object.live;
+    if (!live.trained)
         return;
-    int before = 0, bin = 0;
-    for (; bin < TRAIN_BINS; bin += tuning::THREADS)
+    const int left = live.left;
+    int before = 0, first = 0;
+    for (;; first += tuning::THREADS)
     {
-        before += sumOfBlock(static_cast<int>(histogram[bin + threadIdx.x]), sums);
-        if (before >= wanted)
+        const int own = static_cast<int>(histogram[first + threadIdx.x]);
+        const int sum = sumOfBlock(own, sums);
+        counts[threadIdx.x] = own;
+        if (before + sum >= left || first + tuning::THREADS == TRAIN_BINS)
             break;
+        before += sum;
     }
-    if (threadIdx.x == 0)
-        object.live->lastBin = static_cast<unsigned>(bin + tuning::THREADS - 1);
+    __syncthreads(); // counts; all know what is left
+    for (int bin = threadIdx.x; bin < TRAIN_BINS; bin += tuning::THREADS)
+        histogram[bin] = 0;
+    if (threadIdx.x != 0)
+        return;
+    int i = 0;
+    for (; i < tuning::THREADS - 1 && before + counts[i] < left; ++i)
+        before += counts[i];
+    live.last = live.last << DIGIT_BITS | static_cast<uint64_t>(first + i);
+    live.left = left - before;
 }
 
+//! How often digit k comes in the orders that have the digits before.
+__global__ void __launch_bounds__(tuning::THREADS)
+    digit(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint8_t* kinds, int k,
+          uint32_t* histogram)
+{
+    const int number = static_cast<int>(blockIdx.x) * tuning::THREADS + static_cast<int>(threadIdx.x);
+    const Live& live = *object.live;
+    if (!live.trained || number >= object.grid->windows || kinds[number] == UNUSED)
+        return;
+    const uint64_t order = orderOf(splitOf(batch, object, number).v[2], number);
+    if (order >> (DIGITS - k) * DIGIT_BITS == live.last)
+        atomicAdd(histogram + digitOf(order, k), 1u);
+}
+
+//! There are at most initNegatives windows up to the last order, as no two are equal: `candidates` has room for them.
 __global__ void __launch_bounds__(tuning::THREADS)
     collect(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint8_t* kinds,
             uint2* candidates)
@@ -180,11 +227,8 @@ __global__ void __launch_bounds__(tuning::THREADS)
     if (!live.trained || number >= object.grid->windows || kinds[number] == UNUSED)
         return;
     const uint32_t key = splitOf(batch, object, number).v[2];
-    if (key >> 16 > live.lastBin)
-        return;
-    const unsigned at = atomicAdd(&live.candidates, 1u);
-    if (at < TRAIN_CANDIDATES)
-        candidates[at] = make_uint2(key, static_cast<unsigned>(number));
+    if (orderOf(key, number) <= live.last)
+        candidates[atomicAdd(&live.candidates, 1u)] = make_uint2(key, static_cast<unsigned>(number));
 }
 
 struct FinishMemory
@@ -193,6 +237,7 @@ struct FinishMemory
     uint32_t added;
     int slot;
     double worst;
+    bool again; //!< retrains()
     int windows[MAX_INIT_NEGATIVES];
     BlockPatch patch;
     Comparing comparing;
@@ -225,34 +270,16 @@ __device__ __forceinline__ void learnPatch(const Batch& batch, const Model& mode
     __syncthreads(); // the template; the slot was read
 }
 
-__global__ void __launch_bounds__(tuning::THREADS)
-    finish(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint2* candidates)
+//! Templates from `count` of m.windows, and thresholds from the others. m.state knows no templates yet. Ends with a barrier.
+__device__ __forceinline__ void trainTemplates(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                               const Box& first, int count, FinishMemory& m)
 {
-    __shared__ FinishMemory m;
-    Live& live = *object.live;
-    if (!live.trained)
-        return;
-    const Model& model = object.models[0];
-    const int found = lesser(static_cast<int>(live.candidates), TRAIN_CANDIDATES);
-    const int count = lesser(found, batch.settings.initNegatives);
-    for (int k = threadIdx.x; k < found; k += tuning::THREADS)
-    {
-        const uint2 own = candidates[k];
-        int place = 0;
-        for (int other = 0; other < found && place < count; ++other)
-            place +=
-                candidates[other].x < own.x || (candidates[other].x == own.x && candidates[other].y < own.y) ? 1 : 0;
-        if (place < count)
-            m.windows[place] = static_cast<int>(own.y);
-    }
     if (threadIdx.x == 0)
     {
-        m.state = live.states[0];
         m.added = 0;
         m.worst = 0.;
     }
-    __syncthreads(); // windows, state
-    compareWith(batch, model, live.lesson.positive, m);
+    compareWith(batch, model, first, m);
     learnPatch(batch, model, true, m);
     for (int k = 0; k < count; k += 2)
     {
@@ -265,10 +292,41 @@ __global__ void __launch_bounds__(tuning::THREADS)
         if (threadIdx.x == 0)
             m.worst = greater(m.worst, relative(m.comparing.result, m.state.positives, m.state.negatives));
     }
-    compareWith(batch, model, live.lesson.box, m);
+    compareWith(batch, model, object.live->lesson.box, m);
+    if (threadIdx.x == 0)
+    {
+        endTraining(m.state, object.live->worstSum, m.worst, m.comparing.result, batch.settings);
+        m.again = retrains(m.state, batch.settings);
+    }
+    __syncthreads(); // the state; whether to train again
+}
+
+__global__ void __launch_bounds__(tuning::THREADS)
+    finish(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint2* candidates)
+{
+    __shared__ FinishMemory m;
+    Live& live = *object.live;
+    if (!live.trained)
+        return;
+    const Model& model = object.models[0];
+    const int count = static_cast<int>(live.candidates);
+    for (int k = threadIdx.x; k < count; k += tuning::THREADS)
+    {
+        const uint2 own = candidates[k];
+        int place = 0;
+        for (int other = 0; other < count; ++other)
+            place +=
+                candidates[other].x < own.x || (candidates[other].x == own.x && candidates[other].y < own.y) ? 1 : 0;
+        m.windows[place] = static_cast<int>(own.y);
+    }
+    if (threadIdx.x == 0)
+        m.state = live.states[0];
+    __syncthreads(); // windows, state
+    trainTemplates(batch, object, model, live.lesson.positive, count, m);
+    if (m.again)
+        trainTemplates(batch, object, model, live.lesson.box, count, m);
     if (threadIdx.x != 0)
         return;
-    endTraining(m.state, live.worstSum, m.worst, m.comparing.result, batch.settings);
     live.states[0] = m.state;
     live.lesson.learn = 0;
 }
@@ -289,7 +347,12 @@ void train(const Batch& batch, const ObjectRecord& object, int windows, uint8_t*
         for (int k = 0; k < INIT_CHUNKS; ++k)
             detail::launch("tld train: chunk", chunk, dim3(scans.x + 1), block, 0, stream, batch, object, kinds, k);
     detail::launch("tld train: validation", validate, scans, block, 0, stream, batch, object, kinds);
-    detail::launch("tld train: order", bound, dim3(1), block, 0, stream, object, histogram, s.initNegatives);
+    for (int k = 0; k < DIGITS; ++k)
+    {
+        if (k > 0)
+            detail::launch("tld train: digit", digit, all, block, 0, stream, batch, object, kinds, k, histogram);
+        detail::launch("tld train: order", bound, dim3(1), block, 0, stream, object, histogram);
+    }
     detail::launch("tld train: candidates", collect, all, block, 0, stream, batch, object, kinds, candidates);
     detail::launch("tld train: templates", finish, dim3(1), block, 0, stream, batch, object, candidates);
 }

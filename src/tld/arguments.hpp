@@ -29,8 +29,11 @@ struct Picture
 };
 
 Window windowOf(const Rect& box);
+//! The nearest box of whole pixels. @throws cv::Exception naming the class when there is none.
+Rect rounded(const char* owner, const Rect2d& box);
 
-struct Saved; //!< model.hpp
+struct Saved;        //!< model.hpp
+struct SavedSeveral; //!< the same
 
 /** The objects of one instance: an engine on the side of the first picture, and what all pictures have to be like. */
 class Objects
@@ -48,20 +51,22 @@ public:
     //! Whether there is an object for one more picture, and the picture is as those before. @param what the method.
     void check(const Picture& picture, const char* what) const;
     void checkBox(const Rect& box, Size picture) const;
-    //! For a picture that was checked. Objects that were read from a file move to its side.
+    //! For an image that was checked, and that decides backend and type.
     Engine& engineFor(const Picture& picture, const Stream& stream);
     detail::StreamHandle handleOf(const Stream& stream) const { return device_ ? detail::handleOf(stream) : nullptr; }
 
     //! Learns an object. With `only`, it takes the place of all others, and the picture may be of any size and kind.
     void learn(InputArray image, const Rect& box, uint32_t number, bool only, Stream& stream);
-    //! An object from a file takes the place of all others.
+    //! Objects from a file take the place of all others.
     void take(const Saved& saved);
+    void take(const SavedSeveral& saved);
     //! All that others are; what graphs refer to stays.
     void become(Objects&& others);
     //! One more object from a file. @param picture as in learn().
     void add(const Saved& saved, const Picture& picture, Stream& stream);
     void remove(int index) { engine_->remove(index); }
     void reset(int index, const Rect& box);
+    //! Gives all memory back, but what graphs refer to.
     void clear();
 
     bool learning() const { return settings_.learning != 0; }
@@ -73,18 +78,26 @@ public:
     size_t workspaceBytes() const;
     //! @param tracking also where it is, and the pictures from which it is tracked on.
     Saved saved(int index, bool tracking) const;
+    //! All objects. @param next id of the next one.
+    SavedSeveral savedSeveral(int next) const;
 
 private:
     //! The engine; throws without objects.
     Engine& engine(const char* what) const;
     void checkLike(const Picture& picture) const;
     std::unique_ptr<Engine> makeEngine(bool device) const;
+    //! Moves objects that were read from a file to the backend of the image.
+    void bringTo(const Picture& picture, const Stream& stream);
     void settle(const Picture& picture);
+    void takeAll(const std::vector<const Learned*>& objects, const History& history);
+    //! @param engine null: none.
     void replaceEngine(std::unique_ptr<Engine> engine);
+    [[noreturn]] void refuseOtherImage() const;
 
     const char* owner_;
     TLDParams params_;
     Settings settings_;
+    GraphTokens tokens_ = std::make_shared<GraphTokens::element_type>();
     std::unique_ptr<Engine> engine_;
     std::vector<std::unique_ptr<Engine>> former_; //!< those that graphs refer to
     bool device_ = false;

@@ -49,7 +49,7 @@ const double FAR_OVERLAP = 0.2;      //!< below: windows learned as negatives
 const double AVERAGE_OVERLAP = 0.7;  //!< windows that correct the tracker's box
 const double SAME_SIMILARITY = 0.95; //!< two pictures of the same thing
 const int AVERAGE_WEIGHT = 10;       //!< of the tracker's box among those windows
-const int FEW_POSITIVES = 5;         //!< below: Settings::firstJumpMargin
+const int FEW_POSITIVES = 5;         //!< below: Settings::firstJumpMargin, and recheck() does not end validity
 const double LEAST_SIDE = 10;        //!< the tracker's box does not shrink below
 
 // --- boxes -----------------------------------------------------------------------------------------------------------

@@ -18,6 +18,9 @@ const int FLOW_PAIRS = FLOW_POINTS * (FLOW_POINTS - 1) / 2;
 const int FLOW_PATCH = 10; //!< side of the patches around a point that are compared
 const int MAX_FLOW_WINDOW = 11, MAX_LEVELS = 7;
 const int KEPT_FRAMES = 5; //!< the current one and those that flow may still begin from
+/** Stands among ages for the image that the last add() brought. It may be the last frame or the next one: objects that began
+on it begin their flow there, and all others go on from the last frame. */
+const int START = KEPT_FRAMES;
 
 struct Point
 {

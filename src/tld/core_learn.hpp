@@ -13,15 +13,16 @@ namespace cv { namespace cuda { namespace tld {
 
 CT_HOST_DEVICE bool mayLearn(const ObjectState& s) { return s.alive && s.valid; }
 
-/** Of the final box's patch; for objects that mayLearn(). A box that does not look like the object any more, or like something
-else, ends validity. @return whether to learn. */
+/** Judges the patch of the final box of an object that mayLearn(). Nothing is learned from a box that does not look like the object
+any more, or that looks like something else. It ends validity too, unless there are so few positives that they say little about
+how the object can look. @return whether to learn. */
 CT_HOST_DEVICE bool recheck(ObjectState& s, const PatchStats& stats, const Similarity& similarity,
                             const Settings& settings)
 {
     if (relative(similarity, s.positives, s.negatives) < 0.5 || 2 * static_cast<int64_t>(stats.contrast) < s.contrast ||
         similarity.negative > SAME_SIMILARITY)
     {
-        s.valid = 0;
+        s.valid = s.positives < FEW_POSITIVES ? s.valid : 0;
         return false;
     }
     s.learned = settings.learning != 0;
@@ -29,9 +30,9 @@ CT_HOST_DEVICE bool recheck(ObjectState& s, const PatchStats& stats, const Simil
 }
 
 /* Windows that ferns learn from: the `updateWindows` ones with the largest overlap to the box, above NEAR_OVERLAP; of equal
-overlaps the first window. Far: an overlap below FAR_OVERLAP. Templates: the first of those near windows, or the box itself
-where there is none, as a positive; then all far detections as negatives, in the order of (FOR_ORDER v[0], number).
-Each is judged with the templates as they are when its turn comes. */
+overlaps the first window. Far: an overlap below FAR_OVERLAP. Templates: the box itself as a positive, as it is the box that is judged
+in each frame: a window is up to half a step beside it, and templates of windows make background pass for the object. Then all
+far detections as negatives, in the order of (FOR_ORDER v[0], number). Each is judged with the templates as they are when its turn comes. */
 CT_HOST_DEVICE bool isFar(const Window& window, const Box& box) { return overlap(window, box) < FAR_OVERLAP; }
 
 CT_HOST_DEVICE bool addsPositive(const ObjectState& s, const Similarity& similarity)
@@ -50,12 +51,14 @@ CT_HOST_DEVICE void beginLearning(ObjectState& s, const Window& box)
     s.box = boxOf(box);
     s.alive = s.valid = s.learned = 1;
 }
-//! Engine::reset(): the user knows where the object is. The score is that of certainty, until the next frame.
-CT_HOST_DEVICE void placeAt(ObjectState& s, const Box& box)
+/** Engine::reset(): the user knows where the object is. The score is that of certainty, until the next frame.
+@param inStart the box is one in START, as no frame came after it. */
+CT_HOST_DEVICE void placeAt(ObjectState& s, const Box& box, bool inStart)
 {
     kill(s);
     s.box = box;
     s.alive = s.valid = 1;
+    s.started = inStart ? 1 : 0;
     s.score = 1.;
     s.retries = 0;
 }
@@ -106,7 +109,9 @@ here: those with a quarter of the contrast (leastContrast(.., 4, ..)) and isFar(
 Ferns learn as core_ferns.hpp says; then the threshold is that of Settings, or the largest sum of a far window that
 validates. Negative templates: the initNegatives far windows with the least (FOR_SPLIT v[2], number), in that order; those at
 even places are learned, those at odd places then give thresholds: of relative similarity, that of Settings or the largest
-of theirs, and of validity, that of Settings or the former. Settings::nnThreshold stands until then. */
+of theirs, and of validity, that of Settings or the former. Settings::nnThreshold stands until then.
+Where the user's box does not score above the threshold of validity then, the corrected box is too far from it: all templates are
+dropped and trained once more with the user's box as the first positive; contrast and ferns stay (retrains()). */
 CT_HOST_DEVICE void beginTraining(ObjectState& s, const Window& box, uint32_t number, const Settings& settings)
 {
     s = ObjectState();
@@ -123,8 +128,18 @@ CT_HOST_DEVICE void endTraining(ObjectState& s, uint32_t worstSum, double worstR
     s.fernThreshold = greater(settings.fernThreshold, worstSum);
     s.nnThreshold = greater(settings.nnThreshold, worstRelative);
     s.validThreshold = greater(settings.validThreshold, s.nnThreshold);
-    s.alive = s.valid = 1;
+    s.alive = s.valid = s.started = 1;
     s.score = conservative(similarity, s.positives, s.negatives);
+}
+
+//! Whether the templates are to be trained again, after endTraining(). If so, the state is ready for it.
+CT_HOST_DEVICE bool retrains(ObjectState& s, const Settings& settings)
+{
+    if (s.score > s.validThreshold)
+        return false;
+    s.positives = s.negatives = 0;
+    s.nnThreshold = settings.nnThreshold;
+    return true;
 }
 
 }}} // namespace cv::cuda::tld

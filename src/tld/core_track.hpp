@@ -10,8 +10,9 @@
 //   takeSimilarity()  how sure the box is
 //   support()         dead after some frames without any window alike
 //   [clusters of accepted windows]
-//   probation()       dead after many frames without confirmation
+//   probation()       dead after many frames without confirmation, once it has no support either
 //   integrate()       the box stays, is corrected, jumps to a cluster, or begins anew
+//   acceptCorrection()  a certain box is moved only to a place that is as much like the object
 //   recheck()         whether the detector may learn from it
 //   [learning]
 //   resultOf()
@@ -42,11 +43,13 @@ struct ObjectState
     int32_t learned;                  //!< in this frame
     uint32_t number;                  //!< of the object, for random numbers
     uint32_t frame;                   //!< frames since it was learned
+    int32_t started;                  //!< its box is one in the image START, as no frame came since
     int32_t unsupported, onProbation; //!< frames in a row
     // Where failed flow is tried again from.
     Box keptBox;
-    int32_t retries; //!< left
-    int32_t keptAge; //!< frames since the kept one
+    int32_t retries;     //!< left
+    int32_t keptAge;     //!< frames since the kept one
+    int32_t keptStarted; //!< the kept frame is START
     int32_t keptValid;
     // What the detector has learned, beside leaves and templates.
     int32_t contrast;       //!< of the object's first patch
@@ -65,7 +68,7 @@ CT_HOST_DEVICE void kill(ObjectState& s)
 
 // --- flow ------------------------------------------------------------------------------------------------------------
 
-//! Flow from the frame `age` frames ago, and the box in it. age 0: no flow in this frame.
+//! Flow from the frame `age` frames ago, or from START, and the box in it. age 0: no flow in this frame.
 struct FlowTask
 {
     int32_t age;
@@ -75,22 +78,35 @@ struct FlowTask
 
 CT_HOST_DEVICE FlowTask beginFrame(ObjectState& s)
 {
+    const int32_t last = s.started ? START : 1;
     ++s.frame;
-    s.learned = 0;
+    s.learned = s.started = 0;
     if (s.alive)
-        return {1, 0, s.box};
+        return {last, 0, s.box};
     if (s.retries > 0)
     {
         ++s.keptAge;
-        return {s.keptAge, 1, s.keptBox};
+        return {s.keptStarted ? START : s.keptAge, 1, s.keptBox};
     }
     return {0, 0, Box{}};
 }
 
-//! Whether the flow of a frame to come may begin from the frame `age` frames ago.
+//! Another image becomes START: flow from the old one is not tried again. @param isFrame the old one is the last frame now.
+CT_HOST_DEVICE void forgetStart(ObjectState& s, bool isFrame)
+{
+    if (s.keptStarted)
+        s.retries = 0;
+    if (isFrame)
+        s.started = 0;
+}
+//! Whether it is the last frame of the object.
+CT_HOST_DEVICE bool isLastFrame(const ObjectState& s, int age) { return age == (s.started ? START : 0); }
+//! Whether the flow of a frame to come may begin from the frame `age` frames ago, or from START.
 CT_HOST_DEVICE bool needsFrame(const ObjectState& s, int age)
 {
-    return s.alive ? age == 0 : s.retries > 0 && age == s.keptAge;
+    if (s.alive)
+        return isLastFrame(s, age);
+    return s.retries > 0 && age == (s.keptStarted ? START : s.keptAge);
 }
 
 //! Without a task: call it too.
@@ -108,6 +124,7 @@ CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& 
         {
             s.retries = settings.retryFrames;
             s.keptAge = 1;
+            s.keptStarted = task.age == START ? 1 : 0;
             s.keptBox = s.box;
             s.keptValid = s.valid;
         }
@@ -222,7 +239,7 @@ CT_HOST_DEVICE void probation(ObjectState& s, const Comparison& c, const Setting
 {
     const bool confirmed = !s.alive || s.valid || s.score > s.validThreshold || c.near > 0;
     s.onProbation = confirmed ? 0 : s.onProbation + 1;
-    if (settings.maxProbation > 0 && s.onProbation >= settings.maxProbation)
+    if (settings.maxProbation > 0 && s.onProbation >= settings.maxProbation && s.unsupported > 0)
         kill(s);
 }
 
@@ -248,22 +265,38 @@ CT_HOST_DEVICE Box corrected(const Box& box, const WindowSums& around)
             (t * box.h + around.h) / all};
 }
 
-//! @param c of compare() with these clusters. @param around those that are around s.box.
-CT_HOST_DEVICE void integrate(ObjectState& s, const Comparison& c, const Cluster* clusters, int count,
+/** @param c of compare() with these clusters. @param around those that are around s.box.
+@return whether acceptCorrection() is to decide about the box: it was certain by itself, and detections have moved it. */
+CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster* clusters, int count,
                               const WindowSums& around)
 {
     if (!s.alive)
     {
         if (count == 1)
             beginAt(s, clusters[0]);
-        return;
+        return false;
     }
     if (c.near > 0 && c.bestNear > s.validThreshold)
         s.valid = 1;
     if (c.better == 1)
+    {
         beginAt(s, clusters[c.place]);
-    else if (count > 0)
+        return false;
+    }
+    if (count > 0)
         s.box = corrected(s.box, around);
+    return count > 0 && around.count > 0 && s.score > s.validThreshold;
+}
+
+/** Takes a correction back that makes a certain box less like the object: windows of the grid lie up to half a step beside it, and
+their mean would pull it away a little in each frame. @param tracked the box before the correction. @param similarity of the corrected one.
+@return whether the correction stays. */
+CT_HOST_DEVICE bool acceptCorrection(ObjectState& s, const Box& tracked, const Similarity& similarity)
+{
+    if (conservative(similarity, s.positives, s.negatives) >= s.score)
+        return true;
+    s.box = tracked;
+    return false;
 }
 
 // --- results ---------------------------------------------------------------------------------------------------------

@@ -53,6 +53,40 @@ struct Ranked
     int number;
 };
 
+//! The first `most` of any number of entries in an order, which no two share a place in. @tparam Before whether a comes before b.
+template <typename Before> class Firsts
+{
+public:
+    //! @param list room for them; its content is lost.
+    Firsts(std::vector<Ranked>& list, size_t most, Before before) : list_(list), most_(most), before_(before)
+    {
+        list_.clear();
+    }
+    void add(const Ranked& entry)
+    {
+        if (list_.size() == most_)
+        {
+            if (!before_(entry, list_[0])) // the last one
+                return;
+            std::pop_heap(list_.begin(), list_.end(), before_);
+            list_.pop_back();
+        }
+        list_.push_back(entry);
+        std::push_heap(list_.begin(), list_.end(), before_);
+    }
+    //! In their order; nothing can be added any more.
+    void sort() { std::sort_heap(list_.begin(), list_.end(), before_); }
+
+private:
+    std::vector<Ranked>& list_;
+    const size_t most_;
+    const Before before_;
+};
+template <typename Before> Firsts<Before> firstsOf(std::vector<Ranked>& list, int most, Before before)
+{
+    return {list, static_cast<size_t>(most), before};
+}
+
 //! What an object learns from in a frame.
 struct Lesson
 {

@@ -28,8 +28,34 @@ struct Learned
     std::vector<uint16_t> order;    //!< slots of positives
 };
 
-//! Gray pictures of the last frames, cols x rows bytes each, by age; those that no object needs any more are empty.
-typedef std::vector<std::vector<uint8_t>> History;
+//! Gray values of the last frames and of START, cols x rows bytes each, by age: those that an object needs, its last one, and the
+//! newest one.
+struct History
+{
+    std::vector<std::vector<uint8_t>> frames; //!< KEPT_FRAMES + 1, or none; those that are not needed are empty
+    bool startIsLast = false;                 //!< no frame came after START
+
+    //! Age of the newest frame.
+    int newest() const { return startIsLast ? START : 0; }
+};
+
+//! How Engine::add() ended.
+enum class Added
+{
+    YES,
+    NOTHING_THERE, //!< the box is flat, or no window is like it
+    OTHER_IMAGE    //!< no frame came since another add(), which had another image, and not the last frame
+};
+
+/** Whether an image may become START. As long as some object is in the old one, that must be the same image, or it ends: as the
+last frame of all objects, which it is, or in which all objects are. */
+struct Starting
+{
+    bool may = true, oldEnds = false;
+};
+
+//! Tokens of the graphs that are taken to live as long as a public instance, whichever of its engines they use: Workspace.
+typedef std::shared_ptr<std::vector<std::shared_ptr<void>>> GraphTokens;
 
 /** All objects of one tracker, in the order in which they were added. Every frame has the size of the first one. Arguments were
 checked; methods that may be captured or do not wait say so. All or nothing. */
@@ -38,12 +64,13 @@ class Engine
 public:
     virtual ~Engine() = default;
 
-    /** Learns an object from a frame, which becomes the current frame of all objects. Waits.
-    @param number for its random numbers. @return false: flat, or no window fits; nothing has changed. */
-    virtual bool add(const PictureView& frame, const Window& box, uint32_t number, StreamHandle stream) = 0;
-    //! An object that was read before. @param frame becomes the current frame of all; nullptr: no flow before setHistory() or the
-    //! next frame. Waits.
-    virtual void add(const Learned& object, const PictureView* frame, StreamHandle stream) = 0;
+    /** Learns an object from an image, which becomes START: the object goes on from there, the others from their last frame. Waits.
+    @param number for its random numbers. @param alone the other objects are to be removed: their image does not matter.
+    @return otherwise than with YES, nothing has changed. */
+    virtual Added add(const PictureView& frame, const Window& box, uint32_t number, bool alone,
+                      StreamHandle stream) = 0;
+    //! An object that was read before. @param frame becomes START; nullptr: no flow before setHistory() or the next frame. Waits.
+    virtual Added add(const Learned& object, const PictureView* frame, StreamHandle stream) = 0;
     //! Object `index`; those after it move up. No work is lost: earlier calls are done in their order.
     virtual void remove(int index) = 0;
     virtual int objects() const = 0;
@@ -56,12 +83,12 @@ public:
     //! The same, and learns a box for the first object, whatever recheck() would say. As update().
     virtual void learn(const PictureView& frame, const Window& box, StreamHandle stream) = 0;
 
-    //! Puts an object on a box in the current frame: alive and valid. Ordered after the last call.
+    //! Puts an object on a box in the newest image: alive and valid. Waits; ordered after the last call and all replays before it.
     virtual void reset(int index, const Box& box) = 0;
     //! For frames to come.
     virtual void setLearning(bool learning) = 0;
 
-    //! All of these wait, on the stream of the last call.
+    //! All of these wait, and are ordered as reset().
     virtual void read(int index, Learned& object) = 0;
     virtual void readResult(int index, double* row) = 0;
     virtual void readDetections(int index, double* table) = 0;
@@ -75,7 +102,7 @@ public:
 };
 
 std::unique_ptr<Engine> makeCpuEngine(const Settings& settings);
-std::unique_ptr<Engine> makeCudaEngine(const Settings& settings);
+std::unique_ptr<Engine> makeCudaEngine(const Settings& settings, const GraphTokens& tokens);
 //! Copies a table on the device to the host. Waits, on this stream only.
 void fetchTable(const OutputView& table, double* to, StreamHandle stream);
 

@@ -87,22 +87,25 @@ class CpuEngine CV_FINAL : public Engine
 public:
     explicit CpuEngine(const Settings& settings) : settings_(settings) {}
 
-    bool add(const PictureView& frame, const Window& box, uint32_t number, StreamHandle) CV_OVERRIDE
+    Added add(const PictureView& frame, const Window& box, uint32_t number, bool alone, StreamHandle) CV_OVERRIDE
     {
         pictures_.create(frame.cols, frame.rows, settings_);
         std::unique_ptr<Object> object(new Object(box.w, box.h, frame.cols, frame.rows, settings_));
         objects_.reserve(objects_.size() + 1);
         pictures_.look(frame);
+        const Starting starting = alone ? Starting() : startingNow();
+        if (!starting.may)
+            return Added::OTHER_IMAGE;
         beginTraining(object->next, box, number, settings_);
         if (!cpu::train(work(), object->view()))
-            return false;
+            return Added::NOTHING_THERE;
         object->commit();
-        pictures_.replace();
+        start(starting);
         objects_.push_back(std::move(object));
-        return true;
+        return Added::YES;
     }
 
-    void add(const Learned& learned, const PictureView* frame, StreamHandle) CV_OVERRIDE
+    Added add(const Learned& learned, const PictureView* frame, StreamHandle) CV_OVERRIDE
     {
         pictures_.create(learned.cols, learned.rows, settings_);
         objects_.reserve(objects_.size() + 1);
@@ -120,9 +123,13 @@ public:
         if (frame)
         {
             pictures_.look(*frame);
-            pictures_.replace();
+            const Starting starting = startingNow();
+            if (!starting.may)
+                return Added::OTHER_IMAGE;
+            start(starting);
         }
         objects_.push_back(std::move(object));
+        return Added::YES;
     }
 
     void remove(int index) CV_OVERRIDE { objects_.erase(objects_.begin() + index); }
@@ -141,6 +148,7 @@ public:
             pictures_.pop();
             throw;
         }
+        pictures_.accept();
         learnAll();
         for (int i = 0; results && i < objects(); ++i)
             resultOf(objects_[i]->state, settings_, results.as<double>().row(i));
@@ -165,7 +173,7 @@ public:
         object.commit();
     }
 
-    void reset(int index, const Box& box) CV_OVERRIDE { placeAt(objects_[index]->state, box); }
+    void reset(int index, const Box& box) CV_OVERRIDE { placeAt(objects_[index]->state, box, pictures_.startIsLast()); }
     void setLearning(bool learning) CV_OVERRIDE { settings_.learning = learning; }
 
     void read(int index, Learned& learned) CV_OVERRIDE
@@ -200,23 +208,49 @@ public:
 
     History history() CV_OVERRIDE
     {
-        History history(KEPT_FRAMES);
-        for (int age = 0; age < KEPT_FRAMES; ++age)
-            if (std::any_of(objects_.begin(), objects_.end(),
-                            [&](const std::unique_ptr<Object>& o) { return needsFrame(o->state, age); }))
-                history[age] = pictures_.grayOf(age);
+        History history;
+        history.startIsLast = pictures_.startIsLast();
+        history.frames.resize(KEPT_FRAMES + 1);
+        for (int age = 0; age <= KEPT_FRAMES; ++age)
+            if (age == history.newest() ||
+                std::any_of(objects_.begin(), objects_.end(),
+                            [&](const std::unique_ptr<Object>& o)
+                            { return isLastFrame(o->state, age) || needsFrame(o->state, age); }))
+                history.frames[age] = pictures_.grayOf(age);
         return history;
     }
     void setHistory(const History& history) CV_OVERRIDE
     {
-        for (size_t age = 0; age < history.size(); ++age)
-            if (!history[age].empty())
-                pictures_.setGray(static_cast<int>(age), history[age]);
+        for (size_t age = 0; age < history.frames.size(); ++age)
+            if (!history.frames[age].empty())
+                pictures_.setGray(static_cast<int>(age), history.frames[age]);
+        pictures_.setStartIsLast(history.startIsLast);
     }
 
     size_t workspaceBytes() const CV_OVERRIDE { return 0; }
 
 private:
+    //! After look().
+    Starting startingNow() const
+    {
+        const auto started =
+            std::count_if(objects_.begin(), objects_.end(),
+                          [](const std::unique_ptr<Object>& object) { return object->state.started != 0; });
+        if (!pictures_.startIsLast() || started == 0 || pictures_.isStart())
+            return {};
+        const bool ends = started == static_cast<ptrdiff_t>(objects_.size()) || pictures_.startIsFrame();
+        return {ends, ends};
+    }
+    //! Makes START of the image that look() saw.
+    void start(const Starting& starting)
+    {
+        if (starting.oldEnds)
+            pictures_.endStart();
+        pictures_.start();
+        for (const std::unique_ptr<Object>& object : objects_)
+            forgetStart(object->state, starting.oldEnds);
+    }
+
     cpu::Work work() { return {&settings_, &pictures_.frame(), &scratch_}; }
 
     //! With few objects, each stage uses all threads; with many, each object has a thread.

@@ -1,12 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
+// over budget: what moves to and from the device and how it is taken back stand beside the stages that it is for.
 #include "../precomp.hpp"
 #include "../common/arrays.hpp"
 #include "engine.hpp"
 
 #ifdef HAVE_CUDA
 
+#include "../common/replays.hpp"
 #include "../common/side_stream.hpp"
 #include "engine_cuda_memory.hpp"
 #include <algorithm>
@@ -20,12 +22,21 @@ using detail::cudaCheck;
 
 class CudaEngine CV_FINAL : public Engine
 {
-public:
-    explicit CudaEngine(const Settings& settings) : settings_(settings) {}
-
-    bool add(const PictureView& frame, const Window& box, uint32_t number, StreamHandle stream) CV_OVERRIDE
+    //! A call of this engine. A direct one begins after all replays that were launched before.
+    struct Ordered : Call
     {
-        const Call call(workspace_, stream);
+        Ordered(CudaEngine& engine, StreamHandle stream) : Call(engine.workspace_, stream)
+        {
+            engine.replays_.wait(*this);
+        }
+    };
+
+public:
+    CudaEngine(const Settings& settings, const GraphTokens& tokens) : settings_(settings), workspace_("TLD", tokens) {}
+
+    Added add(const PictureView& frame, const Window& box, uint32_t number, bool alone, StreamHandle stream) CV_OVERRIDE
+    {
+        const Ordered call(*this, stream);
         call.refuseCapture("learning an object");
         memory_.placeFrame(call, frame.cols, frame.rows, settings_);
         std::vector<Feature> features(ALL_FEATURES);
@@ -36,35 +47,49 @@ public:
         std::unique_ptr<Object> object = memory_.makeObject(call, box.w, box.h, std::move(features), state, settings_);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         gpu::look(batch, frame, stream);
-        gpu::pyramid(batch, KEPT_FRAMES, stream);
+        const Starting starting = alone ? Starting() : startingNow(call, batch);
+        if (!starting.may)
+        {
+            memory_.discard(std::move(object));
+            return Added::OTHER_IMAGE;
+        }
+        gpu::pyramid(batch, gpu::SPARE, stream);
         gpu::sumTables(batch, stream);
         train(call, batch, *object);
         const gpu::Live live = liveOf(call, *object);
         if (!live.trained)
         {
             memory_.discard(std::move(object));
-            return false;
+            return Added::NOTHING_THERE;
         }
         object->contrast = live.states[0].contrast;
-        append(call, std::move(object), &batch);
-        return true;
+        append(call, std::move(object), true, starting);
+        return Added::YES;
     }
 
-    void add(const Learned& learned, const PictureView* frame, StreamHandle stream) CV_OVERRIDE
+    Added add(const Learned& learned, const PictureView* frame, StreamHandle stream) CV_OVERRIDE
     {
-        const Call call(workspace_, stream);
+        const Ordered call(*this, stream);
         call.refuseCapture("reading an object");
         memory_.placeFrame(call, learned.cols, learned.rows, settings_);
         std::unique_ptr<Object> object =
             memory_.makeObject(call, learned.width, learned.height, learned.features, learned.state, settings_);
         memory_.upload(call, object->plan.record.models[0].leaves, modelBytes(learned, settings_));
         const gpu::Batch batch = memory_.batchOf(call, settings_);
+        Starting starting;
         if (frame)
         {
             gpu::look(batch, *frame, stream);
-            gpu::pyramid(batch, KEPT_FRAMES, stream);
+            starting = startingNow(call, batch);
+            if (!starting.may)
+            {
+                memory_.discard(std::move(object));
+                return Added::OTHER_IMAGE;
+            }
+            gpu::pyramid(batch, gpu::SPARE, stream);
         }
-        append(call, std::move(object), frame ? &batch : nullptr);
+        append(call, std::move(object), frame != nullptr, starting);
+        return Added::YES;
     }
 
     void remove(int index) CV_OVERRIDE { memory_.remove(index); }
@@ -74,13 +99,13 @@ public:
     {
         if (memory_.cols() == 0)
             return;
-        const Call call(workspace_, stream);
+        const Ordered call(*this, stream);
         detail::Downloads::Batch downloads(downloads_, call);
         const RowsView<double> rows = downloads.view<double>(results);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         gpu::look(batch, frame, stream);
         detail::Fork fork(side_, call);
-        gpu::pyramid(batch, KEPT_FRAMES, fork.stream());
+        gpu::pyramid(batch, gpu::SPARE, fork.stream());
         gpu::flow(batch, fork.stream());
         if (settings_.learning)
             gpu::renewSpares(batch, fork.stream());
@@ -92,11 +117,12 @@ public:
             learn(batch, call);
         downloads.finish();
         gpu::commit(batch, gpu::UPDATING, stream);
+        replays_.end(call);
     }
 
     void detect(const PictureView& frame, const OutputView& objects, StreamHandle stream) CV_OVERRIDE
     {
-        const Call call(workspace_, stream);
+        const Ordered call(*this, stream);
         detail::Downloads::Batch downloads(downloads_, call);
         const RowsView<double> table = downloads.view<double>(objects);
         gpu::Batch batch = memory_.batchOf(call, settings_);
@@ -107,11 +133,12 @@ public:
         gpu::decide(batch, gpu::DETECTING, {}, table, stream);
         downloads.finish();
         gpu::commit(batch, gpu::DETECTING, stream);
+        replays_.end(call);
     }
 
     void learn(const PictureView& frame, const Window& box, StreamHandle stream) CV_OVERRIDE
     {
-        const Call call(workspace_, stream);
+        const Ordered call(*this, stream);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         gpu::look(batch, frame, stream);
         gpu::renewSpares(batch, stream);
@@ -120,18 +147,29 @@ public:
         gpu::decide(batch, gpu::LEARNING, box, {}, stream);
         learn(batch, call);
         gpu::commit(batch, gpu::LEARNING, stream);
+        replays_.end(call);
     }
 
     void reset(int index, const Box& box) CV_OVERRIDE
     {
-        const Call call(workspace_, side_.handle());
-        gpu::place(memory_.object(index).plan.record.live, box, call.stream());
+        const Ordered call(*this, side_.handle());
+        gpu::Live* const live = memory_.object(index).plan.record.live;
+        gpu::place(live, memory_.frame().ring, box, call.stream());
+        try
+        {
+            call.wait("resetting an object"); // so that whatever is launched from now on sees it
+        }
+        catch (...)
+        {
+            gpu::undoPlace(live, call.stream()); // where the device is lost, this throws as well
+            throw;
+        }
     }
     void setLearning(bool learning) CV_OVERRIDE { settings_.learning = learning; }
 
     void read(int index, Learned& learned) CV_OVERRIDE
     {
-        const Call call(workspace_, side_.handle());
+        const Ordered call(*this, side_.handle());
         const Object& object = memory_.object(index);
         const gpu::ObjectRecord& record = object.plan.record;
         const gpu::Live live = liveOf(call, object);
@@ -148,13 +186,13 @@ public:
     }
     void readResult(int index, double* row) CV_OVERRIDE
     {
-        const Call call(workspace_, side_.handle());
+        const Ordered call(*this, side_.handle());
         const gpu::Live live = liveOf(call, memory_.object(index));
         resultOf(live.states[live.current], settings_, row);
     }
     void readDetections(int index, double* table) CV_OVERRIDE
     {
-        const Call call(workspace_, side_.handle());
+        const Ordered call(*this, side_.handle());
         const Object& object = memory_.object(index);
         const gpu::Live live = liveOf(call, object);
         const ObjectState& state = live.states[live.current];
@@ -170,38 +208,47 @@ public:
 
     History history() CV_OVERRIDE
     {
-        const Call call(workspace_, side_.handle());
-        bool wanted[KEPT_FRAMES] = {};
+        const Ordered call(*this, side_.handle());
+        const gpu::Ring ring = ringOf(call);
+        History history;
+        history.startIsLast = ring.startIsLast != 0;
+        history.frames.resize(KEPT_FRAMES + 1);
+        bool wanted[KEPT_FRAMES + 1] = {};
+        wanted[history.newest()] = true;
         for (int i = 0; i < objects(); ++i)
         {
             const gpu::Live live = liveOf(call, memory_.object(i));
-            for (int age = 0; age < KEPT_FRAMES; ++age)
-                wanted[age] = wanted[age] || needsFrame(live.states[live.current], age);
+            for (int age = 0; age <= KEPT_FRAMES; ++age)
+                wanted[age] = wanted[age] || isLastFrame(live.states[live.current], age) ||
+                              needsFrame(live.states[live.current], age);
         }
-        History history(KEPT_FRAMES);
-        const gpu::Ring ring = ringOf(call);
-        for (int age = 0; age < KEPT_FRAMES; ++age)
+        for (int age = 0; age <= KEPT_FRAMES; ++age)
         {
             if (!wanted[age])
                 continue;
-            history[age].resize(static_cast<size_t>(memory_.cols()) * memory_.rows());
-            copyGray(call, history[age].data(), memory_.cols(), grayOf(ring, age), memory_.frame().levels.step[0]);
+            std::vector<uint8_t>& gray = history.frames[age];
+            gray.resize(static_cast<size_t>(memory_.cols()) * memory_.rows());
+            copyGray(call, gray.data(), memory_.cols(), grayOf(ring, age), memory_.frame().levels.step[0]);
         }
         call.wait("downloading the last frames");
         return history;
     }
     void setHistory(const History& history) CV_OVERRIDE
     {
-        const Call call(workspace_, side_.handle());
+        const Ordered call(*this, side_.handle());
         const gpu::Batch batch = memory_.batchOf(call, settings_);
-        const gpu::Ring ring = ringOf(call);
-        for (int age = 0; age < static_cast<int>(history.size()); ++age)
+        gpu::Ring ring = ringOf(call);
+        for (int age = 0; age < static_cast<int>(history.frames.size()); ++age)
         {
-            if (history[age].empty())
+            const std::vector<uint8_t>& gray = history.frames[age];
+            if (gray.empty())
                 continue;
-            copyGray(call, grayOf(ring, age), batch.levels.step[0], history[age].data(), memory_.cols());
+            copyGray(call, grayOf(ring, age), batch.levels.step[0], gray.data(), memory_.cols());
             gpu::pyramid(batch, age, call.stream());
         }
+        ring.startIsLast = history.startIsLast;
+        cudaCheck(cudaMemcpyAsync(batch.ring, &ring, sizeof(ring), cudaMemcpyHostToDevice, call.stream()),
+                  "uploading the list of frames");
         call.wait("uploading the last frames");
     }
 
@@ -209,19 +256,51 @@ public:
     size_t workspaceBytes() const CV_OVERRIDE { return workspace_.bytes(); }
 
 private:
-    //! With the memory that the next frame needs, as that one may not wait. @param frame becomes the current one; nullptr: none.
-    void append(const Call& call, std::unique_ptr<Object> object, const gpu::Batch* frame)
+    //! Whether two images are the same. Waits.
+    bool areEqual(const Call& call, const gpu::Batch& batch, int one, int other) const
+    {
+        cudaCheck(cudaMemsetAsync(&batch.ring->differs, 0, sizeof(batch.ring->differs), call.stream()),
+                  "comparing images");
+        gpu::differ(batch, one, other, call.stream());
+        return ringOf(call).differs == 0;
+    }
+    //! After look(). Waits.
+    Starting startingNow(const Call& call, const gpu::Batch& batch) const
+    {
+        if (objects() == 0 || !ringOf(call).startIsLast)
+            return {};
+        int started = 0;
+        for (int i = 0; i < objects(); ++i)
+        {
+            const gpu::Live live = liveOf(call, memory_.object(i));
+            started += live.states[live.current].started;
+        }
+        if (started == 0 || areEqual(call, batch, gpu::SPARE, START))
+            return {};
+        const bool ends = started == objects() || areEqual(call, batch, START, 0);
+        return {ends, ends};
+    }
+
+    //! With the memory that the next frame needs, as that one may not wait. @param framed the image of look() becomes START.
+    void append(const Call& call, std::unique_ptr<Object> object, bool framed, const Starting& starting)
     {
         memory_.append(std::move(object));
+        gpu::Batch batch = {};
+        bool started = false;
         try
         {
-            memory_.batchOf(call, settings_);
-            if (frame)
-                gpu::replace(*frame, call.stream());
+            batch = memory_.batchOf(call, settings_); // its lists may lie elsewhere than those before
+            --batch.count;                            // START is the new object's, which is the last one
+            if (framed)
+                gpu::start(batch, starting.oldEnds, call.stream());
+            started = framed;
+            call.wait("adding an object"); // so that whatever is launched from now on sees it
         }
         catch (...)
         {
             memory_.remove(memory_.count() - 1);
+            if (started)
+                gpu::undoStart(batch, call.stream()); // where the device is lost, this throws as well
             throw;
         }
     }
@@ -247,10 +326,10 @@ private:
     {
         Parts parts(training_.reserve(call,
                                       static_cast<size_t>(object.grid.windows) + 3 * 256 +
-                                          gpu::TRAIN_BINS * sizeof(uint32_t) + gpu::TRAIN_CANDIDATES * sizeof(uint2),
+                                          gpu::TRAIN_BINS * sizeof(uint32_t) + MAX_INIT_NEGATIVES * sizeof(uint2),
                                       "the first training"));
         uint32_t* const histogram = parts.take<uint32_t>(gpu::TRAIN_BINS);
-        uint2* const candidates = parts.take<uint2>(gpu::TRAIN_CANDIDATES);
+        uint2* const candidates = parts.take<uint2>(MAX_INIT_NEGATIVES);
         uint8_t* const kinds = parts.take<uint8_t>(object.grid.windows);
         cudaCheck(cudaMemsetAsync(histogram, 0, gpu::TRAIN_BINS * sizeof(uint32_t), call.stream()),
                   "the first training");
@@ -287,7 +366,8 @@ private:
     }
 
     Settings settings_;
-    detail::Workspace workspace_{"TLD"}; // outlives the others
+    detail::Workspace workspace_; // outlives the others
+    detail::Replays replays_;
     detail::Downloads downloads_{workspace_};
     detail::DeviceBuffer training_{workspace_};
     detail::SideStream side_;
@@ -296,9 +376,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Engine> makeCudaEngine(const Settings& settings)
+std::unique_ptr<Engine> makeCudaEngine(const Settings& settings, const GraphTokens& tokens)
 {
-    return std::unique_ptr<Engine>(new CudaEngine(settings));
+    return std::unique_ptr<Engine>(new CudaEngine(settings, tokens));
 }
 
 void fetchTable(const OutputView& table, double* to, StreamHandle stream)
@@ -318,7 +398,7 @@ void fetchTable(const OutputView& table, double* to, StreamHandle stream)
 
 namespace cv { namespace cuda { namespace tld {
 
-std::unique_ptr<Engine> makeCudaEngine(const Settings&) { detail::noCuda(); }
+std::unique_ptr<Engine> makeCudaEngine(const Settings&, const GraphTokens&) { detail::noCuda(); }
 void fetchTable(const OutputView&, double*, StreamHandle) { detail::noCuda(); }
 
 }}} // namespace cv::cuda::tld

@@ -44,7 +44,7 @@ void DeviceMemory::placeFrame(const Call& call, int cols, int rows, const Settin
     void* const block = pictures_.reserve(call, bytes, "pictures");
     planFrame(block, cols, rows, settings, frame);
     cudaCheck(cudaMemsetAsync(block, 0, bytes, call.stream()), "clearing pictures");
-    gpu::Ring ring;
+    gpu::Ring ring = {};
     for (int i = 0; i < gpu::SLOTS; ++i)
         ring.slot[i] = i;
     uploader_.upload(call, frame.ring, &ring, sizeof(ring));

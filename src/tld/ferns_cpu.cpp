@@ -88,20 +88,17 @@ void select(const Work& work, const ObjectView& object)
     ObjectState& state = *object.state;
     const ScratchPool::Lease scratch(*work.scratch);
     std::vector<Ranked>& passed = scratch->ranked;
-    passed.clear();
+    auto firsts =
+        firstsOf(passed, work.settings->maxDetections,
+                 [](const Ranked& a, const Ranked& b) { return a.key != b.key ? a.key > b.key : a.number < b.number; });
+    state.passed = 0;
     for (int n = 0; n < object.grid->windows; ++n)
         if (object.sums[n] > state.fernThreshold)
-            passed.push_back({0., object.sums[n], n});
-    state.passed = static_cast<int>(passed.size());
-    const size_t most = static_cast<size_t>(work.settings->maxDetections);
-    if (passed.size() > most)
-    {
-        std::nth_element(passed.begin(), passed.begin() + most, passed.end(),
-                         [](const Ranked& a, const Ranked& b)
-                         { return a.key != b.key ? a.key > b.key : a.number < b.number; });
-        passed.resize(most);
-        std::sort(passed.begin(), passed.end(), [](const Ranked& a, const Ranked& b) { return a.number < b.number; });
-    }
+        {
+            firsts.add({0., object.sums[n], n});
+            ++state.passed;
+        }
+    std::sort(passed.begin(), passed.end(), [](const Ranked& a, const Ranked& b) { return a.number < b.number; });
     state.detections = static_cast<int>(passed.size());
     for (int i = 0; i < state.detections; ++i)
     {

@@ -16,7 +16,16 @@ struct Saved
     TLDParams params;
     bool hasObject = true;
     Learned object = {};
-    History history; //!< empty: the object's place is not known
+    History history; //!< without START; no frames: the object's place is not known
+};
+
+//! All of a MultiTrackerTLD.
+struct SavedSeveral
+{
+    TLDParams params;
+    int next = 0;                 //!< id of the next object
+    std::vector<Learned> objects; //!< ids are their numbers for random numbers, ascending
+    History history;
 };
 
 //! As after a file without history: learned, and lost.
@@ -25,7 +34,7 @@ inline void forgetPlace(ObjectState& state)
     kill(state);
     state.box = Box{};
     state.retries = 0;
-    state.learned = 0;
+    state.learned = state.started = state.keptStarted = 0;
 }
 
 //! Whether objects learned with the one can go on with the other.
@@ -36,8 +45,13 @@ void writeSaved(FileStorage& fs, const Saved& saved);
 //! Checks everything. @param name of the file, for messages.
 Saved readSaved(const FileNode& node, const std::string& name);
 
+void writeSeveral(FileStorage& fs, const SavedSeveral& saved);
+SavedSeveral readSeveral(const FileNode& node, const std::string& name);
+
 void saveFile(const std::string& filename, const Saved& saved);
+void saveFile(const std::string& filename, const SavedSeveral& saved);
 Saved loadFile(const std::string& filename);
+SavedSeveral loadSeveral(const std::string& filename);
 
 }}} // namespace cv::cuda::tld
 

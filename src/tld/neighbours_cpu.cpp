@@ -156,7 +156,9 @@ void integrate(const Work& work, const ObjectView& object)
     for (int i = 0; i < state.detections && state.alive; ++i)
         if (isAround(object.detections[i], state.box))
             addTo(around, object.detections[i].window);
-    integrate(state, comparison, clusters.data(), count, around);
+    const Box tracked = state.box;
+    if (integrate(state, comparison, clusters.data(), count, around))
+        acceptCorrection(state, tracked, compareTemplates(object, settings, patchOf(*work.frame, state.box)));
 }
 
 }}}} // namespace cv::cuda::tld::cpu

@@ -53,22 +53,36 @@ public:
     void push()
     {
         finish(slots_[SPARE]);
-        std::rotate(slots_, slots_ + SPARE, slots_ + SPARE + 1);
+        std::rotate(slots_, slots_ + KEPT_FRAMES - 1, slots_ + KEPT_FRAMES);
+        std::swap(slots_[0], slots_[SPARE]);
         list();
     }
     //! The last push() has not happened.
     void pop() noexcept
     {
-        std::rotate(slots_, slots_ + 1, slots_ + SPARE + 1);
+        std::swap(slots_[0], slots_[SPARE]);
+        std::rotate(slots_, slots_ + 1, slots_ + KEPT_FRAMES);
         list();
     }
-    //! After look(): this is the current frame.
-    void replace()
+    //! All work on the frame of push() is done.
+    void accept() noexcept { startIsLast_ = false; }
+    //! After look(): this is START.
+    void start()
     {
         finish(slots_[SPARE]);
-        std::swap(slots_[0], slots_[SPARE]);
+        std::swap(slots_[START], slots_[SPARE]);
+        startIsLast_ = true;
         list();
     }
+    //! No frame came after START.
+    bool startIsLast() const { return startIsLast_; }
+    void setStartIsLast(bool isLast) { startIsLast_ = isLast; }
+    //! START becomes the last frame.
+    void endStart() noexcept { std::swap(slots_[0], slots_[START]); }
+    //! After look(): whether it saw START.
+    bool isStart() const { return areEqual(slots_[SPARE], slots_[START]); }
+    //! Whether START is the last frame.
+    bool startIsFrame() const { return areEqual(slots_[START], slots_[0]); }
 
     std::vector<uint8_t> grayOf(int age) const
     {
@@ -84,7 +98,7 @@ public:
     }
 
 private:
-    static const int SPARE = KEPT_FRAMES;
+    static const int SPARE = KEPT_FRAMES + 1;
 
     //! Vectors may read behind rows, the last one too.
     static Mat withSlack(int rows, int cols)
@@ -103,6 +117,15 @@ private:
         }
     };
 
+    static bool areEqual(const Slot& a, const Slot& b)
+    {
+        const Mat &first = a.level[0], &second = b.level[0];
+        for (int y = 0; y < first.rows; ++y)
+            if (!std::equal(first.ptr(y), first.ptr(y) + first.cols, second.ptr(y)))
+                return false;
+        return true;
+    }
+
     static void finish(const Slot& slot)
     {
         for (size_t l = 1; l < slot.level.size(); ++l)
@@ -111,7 +134,7 @@ private:
     //! Pyramids by age.
     void list()
     {
-        for (int age = 0; age < KEPT_FRAMES; ++age)
+        for (int age = 0; age < SPARE; ++age)
         {
             Pyramid& pyramid = frame_.pyramids[age];
             pyramid.levels = static_cast<int>(slots_[age].level.size());
@@ -127,7 +150,8 @@ private:
         frame_.gray = {slots_[0].level[0].data, slots_[0].level[0].step};
     }
 
-    Slot slots_[KEPT_FRAMES + 1]; //!< by age; the last one is spare
+    Slot slots_[KEPT_FRAMES + 2]; //!< by age, START; the last one is spare
+    bool startIsLast_ = false;
     Mat blurred_, sums_, squares_;
     Frame frame_ = {};
 };

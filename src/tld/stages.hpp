@@ -42,7 +42,7 @@ struct Frame
     int cols, rows;
     ConstRowsView<uint8_t> gray, blurred;
     SumTable sums, squares;
-    Pyramid pyramids[KEPT_FRAMES]; //!< by age; 0: this frame
+    Pyramid pyramids[KEPT_FRAMES + 1]; //!< by age; 0: this frame; the last one: START
 };
 
 namespace cpu {

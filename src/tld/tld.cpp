@@ -1,6 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
+#include "../common/file_write.hpp"
 #include "arguments.hpp"
 #include "model.hpp"
 #include <cmath>
@@ -46,6 +47,7 @@ public:
 
     void clear() CV_OVERRIDE { objects_.clear(); }
     bool empty() const CV_OVERRIDE { return objects_.empty(); }
+    void save(const String& filename) const CV_OVERRIDE { detail::saveAlgorithm(*this, filename); }
     void write(FileStorage& fs) const CV_OVERRIDE
     {
         writeFormat(fs);
@@ -54,9 +56,14 @@ public:
         else
             writeSaved(fs, objects_.saved(0, false));
     }
-    void read(const FileNode& fn) CV_OVERRIDE
+    void load(const String& filename) CV_OVERRIDE { take(loadFile(filename)); }
+    void read(const FileNode& fn) CV_OVERRIDE { take(readSaved(fn, NAME)); }
+
+private:
+    static constexpr const char* NAME = "TLDDetector";
+
+    void take(Saved saved)
     {
-        Saved saved = readSaved(fn, NAME);
         Objects other(NAME, saved.params);
         if (saved.hasObject)
         {
@@ -66,15 +73,21 @@ public:
         objects_.become(std::move(other));
     }
 
-private:
-    static constexpr const char* NAME = "TLDDetector";
-
     Objects objects_;
 };
 
 } // namespace
 
 Ptr<TLDDetector> TLDDetector::create(const TLDParams& params) { return makePtr<TLDDetectorImpl>(params); }
+
+void TLDDetector::initRounded(InputArray image, const Rect2d& box, Stream& stream)
+{
+    init(image, rounded("TLDDetector", box), stream);
+}
+void TLDDetector::learnRounded(InputArray image, const Rect2d& box, Stream& stream)
+{
+    learn(image, rounded("TLDDetector", box), stream);
+}
 
 String TLDDetector::getDefaultName() const { return "TLDDetector"; }
 

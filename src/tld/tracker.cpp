@@ -18,8 +18,11 @@ public:
 
     TLDParams getParams() const CV_OVERRIDE { return objects_.params(); }
 
-    void init(InputArray image, const Rect& box) CV_OVERRIDE { objects_.learn(image, box, 0, true, noStream()); }
-    bool update(InputArray image, Rect& box) CV_OVERRIDE
+    void init(InputArray image, const Rect& boundingBox) CV_OVERRIDE
+    {
+        objects_.learn(image, boundingBox, 0, true, noStream());
+    }
+    bool update(InputArray image, Rect& boundingBox) CV_OVERRIDE
     {
         double row[RESULT_COLUMNS];
         const Picture picture(NAME, image);
@@ -30,7 +33,7 @@ public:
                     objects_.handleOf(noStream()));
         if (row[6] == 0.)
             return false;
-        box = Rect(cvRound(row[0]), cvRound(row[1]), cvRound(row[2]), cvRound(row[3]));
+        boundingBox = Rect(cvRound(row[0]), cvRound(row[1]), cvRound(row[2]), cvRound(row[3]));
         return true;
     }
     void updateAsync(InputArray image, OutputArray result, Stream& stream) CV_OVERRIDE
@@ -56,7 +59,7 @@ public:
 
     void setLearning(bool learning) CV_OVERRIDE { objects_.setLearning(learning); }
     bool getLearning() const CV_OVERRIDE { return objects_.learning(); }
-    void resetTo(const Rect& box) CV_OVERRIDE { objects_.reset(0, box); }
+    void resetTo(const Rect& boundingBox) CV_OVERRIDE { objects_.reset(0, boundingBox); }
     size_t workspaceBytes() const CV_OVERRIDE { return objects_.workspaceBytes(); }
 
     void save(const String& filename) const CV_OVERRIDE { saveFile(filename, objects_.saved(0, true)); }
@@ -133,7 +136,7 @@ public:
                       ("%s: %s: %s", NAME, filename.c_str(),
                        saved.hasObject ? "its parameters are others than this tracker's" : "there is no object in it"));
         forgetPlace(saved.object.state);
-        saved.history.clear();
+        saved.object.state.started = 1; // though it is lost: resetTo() means this image
         saved.object.state.number = static_cast<uint32_t>(next_);
         objects_.add(saved, picture, stream);
         ids_.push_back(next_);
@@ -146,19 +149,32 @@ public:
         ids_.clear();
     }
     bool empty() const CV_OVERRIDE { return ids_.empty(); }
-    void write(FileStorage&) const CV_OVERRIDE
-    {
-        CV_Error(Error::StsNotImplemented, "MultiTrackerTLD: save() writes no objects; use saveObject() for each");
-    }
+    void save(const String& filename) const CV_OVERRIDE { saveFile(filename, objects_.savedSeveral(next_)); }
+    void load(const String& filename) CV_OVERRIDE { take(loadSeveral(filename)); }
+    void write(FileStorage& fs) const CV_OVERRIDE { writeSeveral(fs, objects_.savedSeveral(next_)); }
+    void read(const FileNode& fn) CV_OVERRIDE { take(readSeveral(fn, NAME)); }
 
 private:
     static constexpr const char* NAME = "MultiTrackerTLD";
 
+    void take(const SavedSeveral& saved)
+    {
+        Objects other(NAME, saved.params);
+        other.take(saved);
+        std::vector<int> ids;
+        for (const Learned& object : saved.objects)
+            ids.push_back(static_cast<int>(object.state.number));
+        objects_.become(std::move(other));
+        ids_.swap(ids);
+        next_ = saved.next;
+    }
     //! Before an object is added, so that nothing can fail behind it.
     void makeRoom()
     {
         if (ids_.size() >= static_cast<size_t>(MAX_OBJECTS))
             CV_Error_(Error::StsOutOfRange, ("%s: %d objects are the most", NAME, MAX_OBJECTS));
+        if (next_ == INT_MAX)
+            CV_Error_(Error::StsOutOfRange, ("%s: all ids are used up", NAME));
         ids_.reserve(ids_.size() + 1);
     }
     int indexOf(int id) const
@@ -182,6 +198,17 @@ TrackerTLD::~TrackerTLD() {}
 Ptr<TrackerTLD> TrackerTLD::create(const TLDParams& params) { return makePtr<TrackerTLDImpl>(params); }
 
 Ptr<MultiTrackerTLD> MultiTrackerTLD::create(const TLDParams& params) { return makePtr<MultiTrackerTLDImpl>(params); }
+
+void TrackerTLD::initRounded(InputArray image, const Rect2d& boundingBox)
+{
+    init(image, rounded("TrackerTLD", boundingBox));
+}
+void TrackerTLD::resetToRounded(const Rect2d& boundingBox) { resetTo(rounded("TrackerTLD", boundingBox)); }
+int MultiTrackerTLD::addRounded(InputArray image, const Rect2d& box, Stream& stream)
+{
+    return add(image, rounded("MultiTrackerTLD", box), stream);
+}
+void MultiTrackerTLD::resetToRounded(int id, const Rect2d& box) { resetTo(id, rounded("MultiTrackerTLD", box)); }
 
 String MultiTrackerTLD::getDefaultName() const { return "MultiTrackerTLD"; }
 

@@ -66,8 +66,8 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
 
     // Deciding.
     CV_PROP_RW int maxUnsupported; //!< frames without any window like the object at its place; 0: no limit. Default 3.
-    CV_PROP_RW int maxProbation;   //!< frames in which nothing confirms the box; 0: no limit. Default 100.
-    CV_PROP_RW double jumpMargin;  //!< how much better another place must be, 0 to 1. Default 0.1.
+    CV_PROP_RW int maxProbation;  //!< unconfirmed frames after which a box without support ends; 0: never. Default 100.
+    CV_PROP_RW double jumpMargin; //!< how much better another place must be, 0 to 1. Default 0.1.
     CV_PROP_RW double firstJumpMargin; //!< the same while there are fewer than five positive templates. Default 0.2.
 };
 
@@ -90,10 +90,13 @@ nearest neighbours accept the window, else 0. Further rows are 0. convertDetecti
 
 Determinism: bit-equal on both engines, from run to run and for any number of threads.
 Waiting: detect() with GpuMat or HostMem outputs does not wait and can be captured into a CUDA graph, with learn()
-and updates of the trackers: each replay reads the picture anew and goes on from the state that the last work on that
-stream has left. All others wait, and cannot be captured. A graph keeps the objects, the picture's size and address and
+and updates of the trackers: each replay reads the picture anew and goes on from the state that the work before it
+has left. All others wait, and cannot be captured. A graph keeps the objects, the picture's size and address and
 the switch of learning that it was captured with, while the instance lives: capture anew after init(), load(), add(),
 remove() and setLearning().
+Order: a direct call begins after all direct calls before it, and after all replays that were launched before it, on
+whatever streams they are. Calls that wait are done when they return, so replays launched afterwards see what they did. The
+caller orders the rest by streams or events: replays among each other, and a replay behind a call that does not wait.
 Errors: cv::Exception naming argument and value; the object stays as it was.
 
 Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection, PAMI 2012.
@@ -106,7 +109,7 @@ public:
     // classes, enums or members. So each method says all that its caller needs.
 
     /** @brief Makes a detector that has learned nothing yet.
-    @param params see cv.cuda.TLDParams; default: its defaults.
+    @param params members as in TrackerTLD.create(); default: their defaults.
     @throws cv::Exception naming the member that is out of range. */
     CV_WRAP static Ptr<TLDDetector> create(const TLDParams& params = TLDParams());
     /** @brief The parameters it was made with, or read from a file. */
@@ -114,11 +117,14 @@ public:
 
     /** @brief Learns an object, and forgets an older one. Waits.
     @param image CV_8U, 1, 3 (BGR) or 4 (BGRA) channels, up to 2^24 pixels. Mat: CPU; GpuMat: on the device.
-    @param box of the object, inside of the picture, sides at least 12 (and TLDParams.minWindow); some window must overlap
-    it by more than 0.6, and the one that does most must not be of one gray value.
+    @param box (x, y, width, height) of the object, inside of the image, sides at least 12 (and TLDParams.minWindow); some
+    window must overlap it by more than 0.6, and the one that does most must not be of one gray value.
     @param stream of GpuMat. Default: the null stream.
     @throws cv::Exception on other arguments; what was learned before stays. */
     CV_WRAP virtual void init(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;
+    /** @brief init() with a box of fractions, whose sides are rounded to whole pixels: in Python this is init() too.
+    @param image,box,stream as in init(). Default: the null stream. */
+    CV_WRAP_AS(init) void initRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
     /** @brief Finds the object.
     @param image of the size and type of the one in init(), and on the same side.
     @param objects table of detections: CV_64FC1, 1 + maxDetections rows, 8 columns; row 0: n, windows, with enough
@@ -141,6 +147,9 @@ public:
     @param stream of GpuMat. Does not wait; can be captured. Default: the null stream.
     @throws cv::Exception on other arguments and before init(). */
     CV_WRAP virtual void learn(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;
+    /** @brief learn() with a box of fractions, whose sides are rounded to whole pixels: in Python this is learn() too.
+    @param image,box,stream as in learn(). Default: the null stream. */
+    CV_WRAP_AS(learn) void learnRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
 
     /** @brief What the nearest neighbours compare with. Waits.
     @param positive true: pictures of the object, the oldest first one on top; false: of all else.
@@ -149,12 +158,18 @@ public:
     /** @brief Device memory held by this instance, in bytes; 0 as long as only the CPU engine ran. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
-    /** @brief Forgets the object; parameters stay. */
+    /** @brief Forgets the object, and gives memory back that no graph refers to; parameters stay. */
     CV_WRAP virtual void clear() CV_OVERRIDE = 0;
     /** @brief True before init(). */
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
     /** @brief Name of the class in files: "TLDDetector". */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
+    /** @brief Writes parameters and what was learned. All or nothing: an older file stays until the new one is whole.
+    @param filename .xml, .json, or else YAML. @throws cv::Exception naming the file when it cannot be written. */
+    CV_WRAP virtual void save(const String& filename) const CV_OVERRIDE = 0;
+    /** @brief Reads what save() wrote, or TrackerTLD.save(). @param filename path. @throws cv::Exception naming file and
+    node; the detector stays as it was. */
+    CV_WRAP virtual void load(const String& filename) = 0;
     //! Parameters and what was learned; reads back bit-equal, on either engine. Waits.
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
     //! What write() wrote, of trackers too; everything is checked. All or nothing.

@@ -1,0 +1,317 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "model_parts.hpp"
+#include "arguments.hpp"
+#include "letters.hpp"
+#include "model.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace tld {
+
+using detail::Item;
+
+namespace {
+
+const int MAX_COUNT = 1 << 30;  //!< in a leaf
+const int CHUNK_BYTES = 2250;   //!< FileStorage's strings are short: 3000 letters
+const double MAX_PLACE = 65536; //!< coordinates and sides of boxes
+
+// --- parameters ------------------------------------------------------------------------------------------------------
+
+template <typename Params, typename Visit> void eachParam(Params& p, const Visit& visit)
+{
+    visit("seed", p.seed);
+    visit("learning", p.learning);
+    visit("mirror", p.mirror);
+    visit("minReplyScore", p.minReplyScore);
+    visit("minWindow", p.minWindow);
+    visit("scaleFactor", p.scaleFactor);
+    visit("scales", p.scales);
+    visit("stepPercent", p.stepPercent);
+    visit("trees", p.trees);
+    visit("features", p.features);
+    visit("fernThreshold", p.fernThreshold);
+    visit("maxDetections", p.maxDetections);
+    visit("nnThreshold", p.nnThreshold);
+    visit("validThreshold", p.validThreshold);
+    visit("maxPositives", p.maxPositives);
+    visit("maxNegatives", p.maxNegatives);
+    visit("initWindows", p.initWindows);
+    visit("initWarps", p.initWarps);
+    visit("updateWindows", p.updateWindows);
+    visit("updateWarps", p.updateWarps);
+    visit("initAngle", p.initAngle);
+    visit("updateAngle", p.updateAngle);
+    visit("warpScale", p.warpScale);
+    visit("warpShift", p.warpShift);
+    visit("warpNoise", p.warpNoise);
+    visit("initNegatives", p.initNegatives);
+    visit("flowWindow", p.flowWindow);
+    visit("flowLevels", p.flowLevels);
+    visit("flowIterations", p.flowIterations);
+    visit("flowEpsilon", p.flowEpsilon);
+    visit("maxFlowError", p.maxFlowError);
+    visit("retryFrames", p.retryFrames);
+    visit("maxUnsupported", p.maxUnsupported);
+    visit("maxProbation", p.maxProbation);
+    visit("jumpMargin", p.jumpMargin);
+    visit("firstJumpMargin", p.firstJumpMargin);
+}
+
+//! Gives each member its value from the file.
+struct ParamReader
+{
+    const Item& item;
+
+    void operator()(const char* name, int& value) const { value = item.integerOf(name, INT_MIN, INT_MAX); }
+    void operator()(const char* name, bool& value) const { value = item.integerOf(name, 0, 1) != 0; }
+    void operator()(const char* name, float& value) const { value = item.finiteOf(name); }
+    void operator()(const char* name, double& value) const
+    {
+        item.with(name, [&](const Item& number) { value = number.real(); });
+    }
+};
+
+std::vector<double> valuesOf(TLDParams p)
+{
+    p.seed = 0; // objects bring their features along
+    p.learning = false;
+    p.minReplyScore = 0.f;
+    std::vector<double> values;
+    eachParam(p, [&](const char*, auto value) { values.push_back(static_cast<double>(value)); });
+    return values;
+}
+
+} // namespace
+
+bool sameLearning(const TLDParams& a, const TLDParams& b) { return valuesOf(a) == valuesOf(b); }
+
+void writeParams(FileStorage& fs, const TLDParams& params)
+{
+    fs << "version" << VERSION << "params"
+       << "{";
+    eachParam(params,
+              [&](const char* name, auto value)
+              {
+                  fs << name;
+                  if (std::is_same<decltype(value), bool>::value)
+                      fs << static_cast<int>(value);
+                  else
+                      fs << value;
+              });
+    fs << "}";
+}
+
+TLDParams readParams(const Item& root)
+{
+    TLDParams params;
+    root.with("params", [&](const Item& item) { eachParam(params, ParamReader{item}); });
+    return params;
+}
+
+// --- writing ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void writeBytes(FileStorage& fs, const std::vector<uint8_t>& bytes, size_t chunk)
+{
+    fs << "[";
+    for (size_t i = 0; i < bytes.size(); i += chunk)
+    {
+        std::vector<uint8_t> part(bytes.begin() + i, bytes.begin() + std::min(bytes.size(), i + chunk));
+        part.resize((part.size() + 2) / 3 * 3, 0);
+        fs << lettersOf(part.data(), part.size());
+    }
+    fs << "]";
+}
+
+template <typename List> void writeNumbers(FileStorage& fs, const char* name, const List& numbers)
+{
+    fs << name << "[:";
+    for (const auto& number : numbers)
+        fs << number;
+    fs << "]";
+}
+
+std::vector<double> numbersOf(const Box& b) { return {b.x, b.y, b.w, b.h}; }
+
+} // namespace
+
+void writeLearned(FileStorage& fs, const Learned& o)
+{
+    const ObjectState& s = o.state;
+    writeNumbers(fs, "size", std::vector<int>{o.width, o.height});
+    writeNumbers(fs, "pictureSize", std::vector<int>{o.cols, o.rows});
+    fs << "number" << static_cast<int>(s.number) << "frame" << static_cast<int>(s.frame) << "contrast" << s.contrast;
+    fs << "fernThreshold" << static_cast<int>(s.fernThreshold);
+    fs << "nnThreshold" << s.nnThreshold << "validThreshold" << s.validThreshold;
+    std::vector<int> features, leaves;
+    for (const Feature& f : o.features)
+        features.insert(features.end(), {f.x0, f.y0, f.x1, f.y1});
+    writeNumbers(fs, "features", features);
+    for (size_t i = 0; i < o.leaves.size(); ++i)
+        if (o.leaves[i].positives || o.leaves[i].negatives)
+            leaves.insert(leaves.end(), {static_cast<int>(i), o.leaves[i].positives, o.leaves[i].negatives});
+    writeNumbers(fs, "leaves", leaves);
+    writeNumbers(fs, "order", std::vector<int>(o.order.begin(), o.order.end()));
+    fs << "positives";
+    writeBytes(fs, o.positives, PATCH_PIXELS);
+    fs << "negatives";
+    writeBytes(fs, o.negatives, PATCH_PIXELS);
+}
+
+void writeFrame(FileStorage& fs, const char* name, const std::vector<uint8_t>& gray)
+{
+    fs << name;
+    writeBytes(fs, gray, CHUNK_BYTES);
+}
+
+void writeState(FileStorage& fs, const ObjectState& s)
+{
+    fs << "alive" << s.alive << "valid" << s.valid << "learned" << s.learned << "score" << s.score;
+    writeNumbers(fs, "box", numbersOf(s.box));
+    fs << "unsupported" << s.unsupported << "onProbation" << s.onProbation;
+    fs << "retries" << s.retries << "keptAge" << s.keptAge << "keptValid" << s.keptValid;
+    writeNumbers(fs, "keptBox", numbersOf(s.keptBox));
+}
+
+// --- reading ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void readNumbers(const Item& root, const char* name, int least, int most, int first, int last, std::vector<int>& out)
+{
+    readList(root, name, least, most, [&](const Item& number, int) { out.push_back(number.integer(first, last)); });
+}
+
+double readReal(const Item& root, const char* name, double least, double most)
+{
+    double value = 0.;
+    root.with(name,
+              [&](const Item& item)
+              {
+                  value = item.real();
+                  if (!(value >= least && value <= most))
+                      item.fail(format("a number from %g to %g is needed here", least, most).c_str());
+              });
+    return value;
+}
+
+Box readBox(const Item& root, const char* name, bool real)
+{
+    double v[4] = {};
+    root.with(name,
+              [&](const Item& list)
+              {
+                  list.list(4, 4);
+                  list.each([&](const Item& number, int k) { v[k] = number.real(); });
+                  for (int k = 0; k < 4; ++k)
+                      if (!(v[k] >= (k < 2 ? -MAX_PLACE : real ? 1. : 0.) && v[k] <= MAX_PLACE))
+                          list.fail("is no box");
+              });
+    return {v[0], v[1], v[2], v[3]};
+}
+
+void readTemplates(const Item& root, const char* name, int most, std::vector<uint8_t>& out)
+{
+    readList(root, name, 0, most, [&](const Item& item, int) { appendBytes(item, PATCH_PIXELS, out); });
+}
+
+void readLeaves(const Item& root, std::vector<Leaf>& leaves)
+{
+    const int count = static_cast<int>(leaves.size());
+    int leaf = -1, numbers = 0;
+    readList(root, "leaves", 0, 3 * count,
+             [&](const Item& number, int i)
+             {
+                 if (i % 3 == 0)
+                     leaf = number.integer(leaf + 1, count - 1); // ascending
+                 else
+                     (i % 3 == 1 ? leaves[leaf].positives : leaves[leaf].negatives) = number.integer(0, MAX_COUNT);
+                 ++numbers;
+             });
+    if (numbers % 3 != 0)
+        root.fail("leaves: each has three numbers");
+}
+
+void readSizes(const Item& root, const Settings& settings, Learned& o)
+{
+    std::vector<int> size, picture;
+    readNumbers(root, "pictureSize", 2, 2, MIN_SIDE, MAX_SIDE, picture);
+    readNumbers(root, "size", 2, 2, MIN_BOX, MAX_SIDE, size);
+    o.width = size[0];
+    o.height = size[1];
+    o.cols = picture[0];
+    o.rows = picture[1];
+    if (o.width > o.cols || o.height > o.rows || static_cast<int64_t>(o.cols) * o.rows > MAX_PIXELS)
+        root.fail("objects must fit into their pictures, and these have a largest size");
+    if (makeGrid(o.width, o.height, o.cols, o.rows, settings).windows > MAX_WINDOWS)
+        root.fail("there are too many windows");
+}
+
+} // namespace
+
+void readLearned(const Item& root, const Settings& settings, Learned& o)
+{
+    ObjectState& s = o.state;
+    readSizes(root, settings, o);
+    s.number = static_cast<uint32_t>(root.integerOf("number", 0, INT_MAX));
+    s.frame = static_cast<uint32_t>(root.integerOf("frame", 0, INT_MAX / 2));
+    s.contrast = root.integerOf("contrast", 1, 1 << 30);
+    s.fernThreshold =
+        static_cast<uint32_t>(root.integerOf("fernThreshold", 0, settings.trees * static_cast<int>(POSTERIOR_ONE)));
+    s.nnThreshold = readReal(root, "nnThreshold", 0., 1.);
+    s.validThreshold = readReal(root, "validThreshold", 0., 1.);
+    std::vector<int> features, order;
+    const int comparisons = settings.trees * settings.features;
+    readNumbers(root, "features", 4 * comparisons, 4 * comparisons, 0, FEATURE_UNIT, features);
+    for (int i = 0; i < comparisons; ++i)
+    {
+        const auto at = [&](int k) { return static_cast<uint16_t>(features[4 * i + k]); };
+        o.features.push_back({at(0), at(1), at(2), at(3)});
+    }
+    o.leaves.resize(static_cast<size_t>(settings.trees) << settings.features, Leaf());
+    readLeaves(root, o.leaves);
+    readTemplates(root, "positives", settings.maxPositives, o.positives);
+    readTemplates(root, "negatives", settings.maxNegatives, o.negatives);
+    s.positives = static_cast<int32_t>(o.positives.size() / PATCH_PIXELS);
+    s.negatives = static_cast<int32_t>(o.negatives.size() / PATCH_PIXELS);
+    readNumbers(root, "order", s.positives, s.positives, 0, s.positives - 1, order);
+    o.order.assign(order.begin(), order.end());
+    std::sort(order.begin(), order.end());
+    if (std::adjacent_find(order.begin(), order.end()) != order.end())
+        root.fail("order has a template twice");
+}
+
+void readFrame(const Item& root, const char* name, const Learned& o, std::vector<uint8_t>& gray)
+{
+    const size_t bytes = static_cast<size_t>(o.cols) * o.rows, chunk = CHUNK_BYTES;
+    const int chunks = static_cast<int>((bytes + chunk - 1) / chunk);
+    readList(root, name, chunks, chunks,
+             [&](const Item& item, int i)
+             {
+                 const size_t part = std::min(chunk, bytes - i * chunk);
+                 appendBytes(item, (part + 2) / 3 * 3, gray);
+             });
+    gray.resize(bytes);
+}
+
+void readState(const Item& root, const Settings& settings, const Learned& o, ObjectState& s)
+{
+    s.alive = root.integerOf("alive", 0, 1);
+    s.valid = root.integerOf("valid", 0, s.alive);
+    s.learned = root.integerOf("learned", 0, 1);
+    s.score = readReal(root, "score", 0., 1.);
+    s.box = readBox(root, "box", s.alive != 0);
+    s.unsupported = root.integerOf("unsupported", 0, INT_MAX - 1);
+    s.onProbation = root.integerOf("onProbation", 0, INT_MAX - 1);
+    s.retries = root.integerOf("retries", 0, s.alive ? 0 : settings.retryFrames);
+    s.keptAge = root.integerOf("keptAge", 0, KEPT_FRAMES - 1 - s.retries);
+    s.keptValid = root.integerOf("keptValid", 0, 1);
+    s.keptBox = readBox(root, "keptBox", s.retries > 0);
+    if (s.alive && isOutside(s.box, o.cols, o.rows))
+        root.fail("box is outside of the picture");
+}
+
+}}} // namespace cv::cuda::tld

@@ -1,0 +1,49 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The parts that files of learned objects are made of: parameters, what was learned, where the object is, frames. What is read is
+// checked: files are hostile.
+#ifndef OPENCV_CUDATRACKING_TLD_MODEL_PARTS_HPP
+#define OPENCV_CUDATRACKING_TLD_MODEL_PARTS_HPP
+
+#include "../precomp.hpp"
+#include "../common/file_nodes.hpp"
+#include "engine.hpp"
+
+namespace cv { namespace cuda { namespace tld {
+
+const int VERSION = 1; //!< of files
+
+void writeParams(FileStorage& fs, const TLDParams& params);
+TLDParams readParams(const detail::Item& root);
+
+void writeLearned(FileStorage& fs, const Learned& object);
+void readLearned(const detail::Item& root, const Settings& settings, Learned& object);
+
+//! Where the object is, but for what START is to it.
+void writeState(FileStorage& fs, const ObjectState& state);
+void readState(const detail::Item& root, const Settings& settings, const Learned& object, ObjectState& state);
+
+//! Gray values. @param object its frames have this size.
+void writeFrame(FileStorage& fs, const char* name, const std::vector<uint8_t>& gray);
+void readFrame(const detail::Item& root, const char* name, const Learned& object, std::vector<uint8_t>& gray);
+
+//! visit(Item, index) for the elements of a list; from XML, one of a single element comes as that element, an empty one not at all.
+template <typename Visit>
+void readList(const detail::Item& root, const char* name, int least, int most, const Visit& visit)
+{
+    if (least == 0 && !root.has(name))
+        return;
+    root.with(name,
+              [&](const detail::Item& list)
+              {
+                  if (least <= 1 && most >= 1 && !list.isList())
+                      return visit(list, 0);
+                  list.list(least, most);
+                  list.each(visit);
+              });
+}
+
+}}} // namespace cv::cuda::tld
+
+#endif // OPENCV_CUDATRACKING_TLD_MODEL_PARTS_HPP

@@ -1,0 +1,300 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "arguments.hpp"
+#include "model.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace tld {
+
+void Objects::checkBox(const Rect& box, Size picture) const
+{
+    const int least = std::max(MIN_BOX, settings_.minWindow);
+    if (box.width < least || box.height < least)
+        CV_Error_(Error::StsOutOfRange,
+                  ("%s: box: %d x %d pixels, %d are the least", owner_, box.width, box.height, least));
+    if (box.x < 0 || box.y < 0 || box.x > picture.width - box.width || box.y > picture.height - box.height)
+        CV_Error_(Error::StsOutOfRange,
+                  ("%s: box: %d, %d, %d x %d is not inside of an image of %d x %d pixels; for the part "
+                   "that is, give box & Rect(0, 0, %d, %d)",
+                   owner_, box.x, box.y, box.width, box.height, picture.width, picture.height, picture.width,
+                   picture.height));
+}
+
+void Objects::checkLike(const Picture& picture) const
+{
+    if (picture.size() != size_)
+        CV_Error_(Error::StsUnmatchedSizes, ("%s: image: %d x %d pixels, those before had %d x %d", owner_,
+                                             picture.size().width, picture.size().height, size_.width, size_.height));
+    if (settled_ && picture.type() != type_)
+        CV_Error_(Error::StsUnmatchedFormats, ("%s: image: is %s, those before were %s", owner_,
+                                               typeToString(picture.type()).c_str(), typeToString(type_).c_str()));
+    if (settled_ && picture.onDevice != device_)
+        CV_Error_(Error::StsBadArg,
+                  ("%s: image: is on the %s, those before were not", owner_, picture.onDevice ? "device" : "host"));
+}
+
+std::unique_ptr<Engine> Objects::makeEngine(bool device) const
+{
+    return device ? makeCudaEngine(settings_, tokens_) : makeCpuEngine(settings_);
+}
+
+//! Former engines live as long as their graphs.
+void Objects::replaceEngine(std::unique_ptr<Engine> engine)
+{
+    former_.erase(std::remove_if(former_.begin(), former_.end(),
+                                 [](const std::unique_ptr<Engine>& former) { return !former->captured(); }),
+                  former_.end());
+    if (engine_ && engine_->captured())
+        former_.push_back(std::move(engine_));
+    engine_ = std::move(engine);
+}
+
+void Objects::become(Objects&& others)
+{
+    replaceEngine(std::move(others.engine_));
+    params_ = others.params_;
+    settings_ = others.settings_;
+    device_ = others.device_;
+    settled_ = others.settled_;
+    framed_ = others.framed_;
+    size_ = others.size_;
+    type_ = others.type_;
+}
+
+size_t Objects::workspaceBytes() const
+{
+    size_t bytes = engine_ ? engine_->workspaceBytes() : 0;
+    for (const std::unique_ptr<Engine>& engine : former_)
+        bytes += engine->workspaceBytes();
+    return bytes;
+}
+
+Engine& Objects::engine(const char* what) const
+{
+    if (empty())
+        CV_Error_(Error::StsError, ("%s: %s: there is no object yet", owner_, what));
+    return *engine_;
+}
+
+void Objects::check(const Picture& picture, const char* what) const
+{
+    engine(what);
+    checkLike(picture);
+}
+
+void Objects::bringTo(const Picture& picture, const Stream& stream)
+{
+    if (settled_ || empty() || picture.onDevice == device_)
+        return;
+    std::unique_ptr<Engine> other = makeEngine(picture.onDevice);
+    for (int i = 0; i < engine_->objects(); ++i)
+    {
+        Learned object;
+        engine_->read(i, object);
+        other->add(object, nullptr, picture.onDevice ? detail::handleOf(stream) : nullptr); // refuses captures
+    }
+    other->setHistory(engine_->history());
+    replaceEngine(std::move(other));
+    device_ = picture.onDevice;
+}
+
+Engine& Objects::engineFor(const Picture& picture, const Stream& stream)
+{
+    bringTo(picture, stream);
+    settle(picture);
+    return *engine_;
+}
+
+void Objects::refuseOtherImage() const
+{
+    CV_Error_(Error::StsBadArg,
+              ("%s: image: differs from the next frame, which an object was added with since the last update(); call "
+               "update() with that one before",
+               owner_));
+}
+
+void Objects::learn(InputArray image, const Rect& box, uint32_t number, bool only, Stream& stream)
+{
+    const Picture picture(owner_, image);
+    checkBox(box, picture.size());
+    if (makeGrid(box.width, box.height, picture.size().width, picture.size().height, settings_).windows > MAX_WINDOWS)
+        CV_Error_(Error::StsOutOfRange, ("%s: box: %d x %d pixels, with these parameters, makes more than %d windows",
+                                         owner_, box.width, box.height, MAX_WINDOWS));
+    if (!only && !empty())
+    {
+        checkLike(picture);
+        bringTo(picture, stream);
+    }
+    const bool same = engine_ && size_ == picture.size() && device_ == picture.onDevice;
+    std::unique_ptr<Engine> fresh;
+    if (!same)
+        fresh = makeEngine(picture.onDevice);
+    Engine& engine = same ? *engine_ : *fresh;
+    const Added added =
+        engine.add(picture.view(), windowOf(box), number, only, picture.onDevice ? detail::handleOf(stream) : nullptr);
+    if (added == Added::OTHER_IMAGE)
+        refuseOtherImage();
+    if (added == Added::NOTHING_THERE)
+        CV_Error_(Error::StsBadArg, ("%s: box: %d, %d, %d x %d is of one gray value, or no window is like it", owner_,
+                                     box.x, box.y, box.width, box.height));
+    while (only && engine.objects() > 1)
+        engine.remove(0);
+    if (fresh)
+        replaceEngine(std::move(fresh));
+    settle(picture);
+}
+
+void Objects::settle(const Picture& picture)
+{
+    settled_ = framed_ = true;
+    device_ = picture.onDevice;
+    size_ = picture.size();
+    type_ = picture.type();
+}
+
+void Objects::takeAll(const std::vector<const Learned*>& objects, const History& history)
+{
+    std::unique_ptr<Engine> fresh;
+    if (!objects.empty())
+    {
+        fresh = makeEngine(false);
+        for (const Learned* object : objects)
+            fresh->add(*object, nullptr, nullptr);
+        fresh->setHistory(history);
+        size_ = Size(objects[0]->cols, objects[0]->rows);
+    }
+    replaceEngine(std::move(fresh));
+    device_ = settled_ = false;
+    framed_ = !history.frames.empty() && !history.frames[history.newest()].empty();
+}
+
+void Objects::take(const Saved& saved) { takeAll({&saved.object}, saved.history); }
+
+void Objects::take(const SavedSeveral& saved)
+{
+    std::vector<const Learned*> objects;
+    for (const Learned& object : saved.objects)
+        objects.push_back(&object);
+    takeAll(objects, saved.history);
+}
+
+void Objects::add(const Saved& saved, const Picture& picture, Stream& stream)
+{
+    if (picture.size() != Size(saved.object.cols, saved.object.rows))
+        CV_Error_(Error::StsUnmatchedSizes,
+                  ("%s: the file's pictures have %d x %d pixels, this one %d x %d", owner_, saved.object.cols,
+                   saved.object.rows, picture.size().width, picture.size().height));
+    const PictureView frame = picture.view();
+    std::unique_ptr<Engine> fresh;
+    if (empty())
+        fresh = makeEngine(picture.onDevice);
+    else
+    {
+        checkLike(picture);
+        bringTo(picture, stream);
+    }
+    Engine& engine = fresh ? *fresh : *engine_;
+    if (engine.add(saved.object, &frame, picture.onDevice ? detail::handleOf(stream) : nullptr) == Added::OTHER_IMAGE)
+        refuseOtherImage();
+    if (fresh)
+        replaceEngine(std::move(fresh));
+    settle(picture);
+}
+
+void Objects::reset(int index, const Rect& box)
+{
+    engine("resetTo()");
+    if (!framed_)
+        CV_Error_(Error::StsError, ("%s: resetTo(): there is no last frame yet", owner_));
+    checkBox(box, size_);
+    engine_->reset(index, boxOf(windowOf(box)));
+}
+
+void Objects::clear()
+{
+    replaceEngine(nullptr);
+    settled_ = framed_ = false;
+}
+
+void Objects::setLearning(bool learning)
+{
+    settings_.learning = learning;
+    if (engine_)
+        engine_->setLearning(learning);
+}
+
+std::array<double, RESULT_COLUMNS> Objects::result(int index) const
+{
+    std::array<double, RESULT_COLUMNS> row = {};
+    if (!empty())
+        engine_->readResult(index, row.data());
+    return row;
+}
+
+void Objects::detections(int index, OutputArray objects) const
+{
+    Engine& from = engine("getDetections()");
+    const detail::Output out("objects", objects, 1 + settings_.maxDetections, RESULT_COLUMNS, CV_64FC1, false);
+    Mat_<double> table(1 + settings_.maxDetections, RESULT_COLUMNS);
+    from.readDetections(index, table.ptr<double>());
+    for (int y = 0; out && y < table.rows; ++y)
+        std::copy_n(table[y], RESULT_COLUMNS, out.as<double>().row(y));
+}
+
+void Objects::templates(int index, bool positive, OutputArray pictures) const
+{
+    Learned object;
+    engine("getTemplates()").read(index, object);
+    const std::vector<uint8_t>& pixels = positive ? object.positives : object.negatives;
+    const detail::Output out("pictures", pictures, static_cast<int>(pixels.size() / PATCH), PATCH, CV_8UC1, false);
+    for (int y = 0; out && y < out.view().rows; ++y)
+        std::copy_n(&pixels[static_cast<size_t>(y) * PATCH], PATCH, out.as<uint8_t>().row(y));
+}
+
+//! The frames that a tracker of this object alone would have, by age, without START.
+static History historyOf(const History& all, ObjectState& state)
+{
+    History own;
+    own.frames.resize(KEPT_FRAMES + 1);
+    own.frames[0] = all.frames[state.started ? START : 0];
+    if (!state.alive && state.retries > 0)
+        own.frames[state.keptAge] = all.frames[state.keptStarted ? START : state.keptAge];
+    state.started = state.keptStarted = 0;
+    return own;
+}
+
+Saved Objects::saved(int index, bool tracking) const
+{
+    Saved saved;
+    Engine& from = engine("write()");
+    saved.params = params_;
+    saved.params.learning = learning();
+    from.read(index, saved.object);
+    if (!tracking)
+    {
+        forgetPlace(saved.object.state);
+        return saved;
+    }
+    saved.history = historyOf(from.history(), saved.object.state);
+    if (!framed_)
+        saved.history.frames[0].clear();
+    return saved;
+}
+
+SavedSeveral Objects::savedSeveral(int next) const
+{
+    SavedSeveral saved;
+    saved.params = params_;
+    saved.params.learning = learning();
+    saved.next = next;
+    if (empty())
+        return saved;
+    saved.objects.resize(engine_->objects());
+    for (int i = 0; i < engine_->objects(); ++i)
+        engine_->read(i, saved.objects[i]);
+    saved.history = engine_->history();
+    return saved;
+}
+
+}}} // namespace cv::cuda::tld
