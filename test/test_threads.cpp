@@ -294,6 +294,33 @@ TEST(Threads_Devices, otherDeviceOnCuda)
               });
 }
 
+//! A stream of another device is refused before anything is done on it.
+TEST(Threads_Devices, streamOfAnotherDeviceOnCuda)
+{
+    requireCuda();
+    if (cuda::getCudaEnabledDeviceCount() < 2)
+        throw SkipTestException("one CUDA device only");
+    onThreads(1,
+              [](int) -> std::string
+              {
+                  const int device = cuda::getDevice();
+                  cuda::setDevice(1 - device);
+                  cuda::Stream other;
+                  cuda::setDevice(device);
+                  ShiftWorker shift(1);
+                  std::swap(shift.stream, other);
+#if defined(CUDART_VERSION) && CUDART_VERSION >= 12080
+                  expectRefused([&] { shift.call(); }, {"QuickShift", "stream is one of device"});
+#else
+                  EXPECT_THROW(shift.call(), cv::Exception);
+#endif
+                  std::swap(shift.stream, other);
+                  shift.call();
+                  shift.stream.waitForCompletion();
+                  return shift.right() ? "" : "a refused call changed the results";
+              });
+}
+
 #if defined(__linux__) && defined(__GLIBC__)
 
 //! Bytes of this process in memory.
@@ -309,6 +336,8 @@ double resident()
 //! What a matcher needed on OpenCV's threads goes with it.
 TEST(Threads_Memory, residentSize)
 {
+    if (underSanitizer())
+        throw SkipTestException("sanitizers keep memory that was freed");
     RNG rng(9300);
     const Mat frame = randomPicture(rng, Size(8000, 3000), CV_8UC1);
     const int threads = cv::getNumThreads();
