@@ -1,45 +1,45 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Finds objects with cascades in a picture, a folder of pictures, a video or a camera: annotated pictures or video, a table, and
-// how long it took. A thread of its own decodes, so that detection does not wait for it.
-#include "opencv2/core/cuda.hpp"
-#include "opencv2/core/utility.hpp"
-#include "opencv2/core/utils/filesystem.hpp"
+// Finds objects with cascades in an image, a folder of images, a video or a camera: annotated images or video, tables, and how
+// long it took. A thread of its own decodes, so that detection does not wait for it.
+#include "input.hpp"
+#include "output.hpp"
+#include "program.hpp"
 #include "opencv2/cudatracking/cascade.hpp"
-#include "opencv2/imgcodecs.hpp"
-#include "opencv2/imgproc.hpp"
-#include "opencv2/videoio.hpp"
-#ifdef CUDATRACKING_SAMPLES_WINDOW
-#include "opencv2/highgui.hpp"
-#endif
 #include <condition_variable>
-#include <cstdio>
 #include <deque>
-#include <fstream>
-#include <iostream>
+#include <exception>
 #include <mutex>
 #include <thread>
 
 using namespace cv;
+using namespace sample;
 using cv::cuda::CascadeClassifierEx;
 
 namespace {
 
-const char* KEYS =
-    "{ help h        |     | print this }"
-    "{ @input        |     | picture, folder of pictures, video, or camera index }"
-    "{ cascade       |     | files of cascades, with commas between them: all are looked for in one call }"
-    "{ inside        |     | a cascade that is looked for inside of what the first one finds, such as eyes in faces }"
-    "{ scale-factor  | 1.1 | from one size to the next }"
-    "{ min-neighbors | 3   | groups of more candidates than this are objects }"
-    "{ min-size      | 0   | least width and height of objects in pixels }"
-    "{ frames        | 0   | stop after so many frames (0: all) }"
-    "{ shard         | 0/1 | i/n: works on frames i, i + n, i + 2n.. }"
-    "{ engine        | auto | cpu, cuda, or auto: cuda where there is a device }"
-    "{ device        | -1  | CUDA device (-1: the shard's number, over the devices in turn) }"
-    "{ window        |     | show the frames; ESC ends }"
-    "{ output-dir    | .   | folder for pictures, video and CSV; must exist }";
+Options makeOptions()
+{
+    return Options(
+        "Finds objects with cascades: boxes drawn into images or a video, and tables.",
+        {"--cascade=haarcascade_frontalface_alt.xml lena.jpg",
+         "--cascade=haarcascade_frontalface_alt.xml --inside=haarcascade_eye.xml --output-dir=out 0",
+         "--cascade=lbpcascade_frontalface.xml,haarcascade_fullbody.xml --min-size=40 --frames=500 vtest.avi"},
+        {argument("input", "image, " SAMPLE_INPUT_HELP),
+         text("cascade", "", "files of cascades, with commas between them: all are looked for in one call", true),
+         text("inside", "", "a cascade that is looked for inside of what the first one finds, such as eyes in faces"),
+         real("scale-factor", 1.1, 1.0001, 1000, "from one size to the next"),
+         integer("min-neighbors", 3, 0, INT_MAX, "groups of more candidates than this are objects"),
+         integer("min-size", 0, 0, 1 << 15, "least width and height of objects in pixels"),
+         integer("frames", 0, 0, INT_MAX, "stop after so many frames (0: all)"),
+         text("shard", "0/1", "i/n: works on frames i, i + n, i + 2n.."), engineOption(),
+         integer("device", -1, -1, 1023, "CUDA device (-1: the shard's number, over the devices in turn)"),
+         windowOption(),
+         text("video-file", "objects.avi",
+              "name of the video, for input that is one: .avi, or .mp4 where there is FFmpeg"),
+         text("output-dir", ".", "folder for images, video, objects.csv and frames.csv; is made where it is missing")});
+}
 
 struct Frame
 {
@@ -52,18 +52,9 @@ struct Frame
 class Reader
 {
 public:
-    Reader(const std::string& input, int shard, int shards, int limit) : shard_(shard), shards_(shards), limit_(limit)
+    Reader(const std::string& input, int shard, int shards, int limit)
+        : shard_(shard), shards_(shards), limit_(limit), source_(input)
     {
-        if (utils::fs::isDirectory(input))
-            utils::fs::glob(input, "", files_);
-        else if (!imread(input).empty())
-            files_.push_back(input);
-        else if (input.size() == 1 && std::isdigit(static_cast<unsigned char>(input[0])))
-            video_.open(input[0] - '0');
-        else
-            video_.open(input);
-        if (files_.empty() && !video_.isOpened())
-            CV_Error_(Error::StsBadArg, ("cannot read %s", input.c_str()));
         thread_ = std::thread([this] { run(); });
     }
     ~Reader()
@@ -75,49 +66,49 @@ public:
         changed_.notify_all();
         thread_.join();
     }
-    bool isVideo() const { return files_.empty(); }
-    double rate() const { return rate_ > 0. ? rate_ : 25.; }
+    //! These do not change while the thread reads.
+    bool isVideo() const { return source_.isVideo(); }
+    double rate() const { return rate_; }
+    int count() const { return count_; }
+
+    //! The next frame; number -1: there are no more, or the user wants to end.
     Frame next()
     {
         std::unique_lock<std::mutex> lock(mutex_);
-        changed_.wait(lock, [this] { return !ready_.empty(); });
+        while (ready_.empty() && !stopped())
+            changed_.wait_for(lock, std::chrono::milliseconds(100));
+        if (stopped())
+            return Frame();
         Frame frame = ready_.front();
         if (frame.number >= 0)
             ready_.pop_front();
+        else if (failure_)
+            std::rethrow_exception(failure_);
         lock.unlock();
         changed_.notify_all();
         return frame;
     }
 
 private:
-    bool read(int number, Frame& frame)
-    {
-        frame = Frame();
-        if (!isVideo())
-        {
-            if (number >= static_cast<int>(files_.size()))
-                return false;
-            frame.picture = imread(files_[number]);
-            const size_t slash = files_[number].find_last_of('/');
-            frame.name = files_[number].substr(slash == std::string::npos ? 0 : slash + 1);
-        }
-        else if (!video_.read(frame.picture))
-            return false;
-        frame.number = number;
-        return true;
-    }
     void run()
     {
-        rate_ = isVideo() ? video_.get(CAP_PROP_FPS) : 0.;
-        Frame frame;
-        for (int number = 0; limit_ == 0 || number < limit_; ++number)
+        try
         {
-            if (!read(number, frame))
-                break;
-            if (number % shards_ != shard_ || frame.picture.empty()) // files that are no pictures
-                continue;
-            if (!push(frame))
-                return;
+            Frame frame;
+            for (int number = 0; limit_ == 0 || number < limit_; ++number)
+            {
+                frame.picture = Mat(); // the last one is in use
+                if (!source_.read(frame.picture))
+                    break;
+                frame.number = number;
+                frame.name = source_.name();
+                if (number % shards_ == shard_ && !push(frame))
+                    return;
+            }
+        }
+        catch (...)
+        {
+            failure_ = std::current_exception();
         }
         push(Frame());
     }
@@ -134,13 +125,14 @@ private:
         return true;
     }
 
-    int shard_, shards_, limit_;
-    std::vector<std::string> files_;
-    VideoCapture video_;
-    double rate_ = 0.;
+    const int shard_, shards_, limit_;
+    Source source_; //!< the thread's, once it runs
+    const double rate_ = source_.rate();
+    const int count_ = (source_.count(limit_) + shards_ - 1 - shard_) / shards_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Frame> ready_;
+    std::exception_ptr failure_; //!< written before the last push()
     bool stop_ = false;
     std::thread thread_;
 };
@@ -155,21 +147,18 @@ struct Found
 class Detector
 {
 public:
-    Detector(const std::string& files, const std::string& inside, bool cuda, const CommandLineParser& options)
-        : cuda_(cuda)
+    Detector(const Options& options, bool cuda) : cuda_(cuda)
     {
-        for (size_t begin = 0; begin <= files.size();)
+        const int least = options.integer("min-size");
+        for (const std::string& file : options.list("cascade", ','))
         {
-            const size_t end = std::min(files.find(',', begin), files.size());
-            cascades_.push_back(CascadeClassifierEx::create(files.substr(begin, end - begin)));
-            const int least = options.get<int>("min-size");
-            cascades_.back()->setScaleFactor(options.get<double>("scale-factor"));
-            cascades_.back()->setMinNeighbors(options.get<int>("min-neighbors"));
+            cascades_.push_back(CascadeClassifierEx::create(file));
+            cascades_.back()->setScaleFactor(options.real("scale-factor"));
+            cascades_.back()->setMinNeighbors(options.integer("min-neighbors"));
             cascades_.back()->setMinObjectSize(Size(least, least));
-            begin = end + 1;
         }
-        if (!inside.empty())
-            inside_ = CascadeClassifierEx::create(inside);
+        if (options.given("inside"))
+            inside_ = CascadeClassifierEx::create(options.text("inside"));
     }
 
     std::vector<Found> detect(const Mat& picture)
@@ -228,85 +217,106 @@ void draw(Mat& picture, const std::vector<Found>& found)
         rectangle(picture, f.box, colours[f.cascade % 4], 2);
 }
 
-int run(const CommandLineParser& options)
+//! Everything that is written.
+class Report
+{
+public:
+    Report(const Options& options, bool video, double rate)
+        : folder_(outputFolder(options.text("output-dir"))),
+          objects_(folder_ + "/objects.csv", "frame,cascade,x,y,width,height,candidates,weight"),
+          frames_(folder_ + "/frames.csv", "frame,name,objects,milliseconds"),
+          videoName_(options.text("video-file"))
+    {
+        if (video)
+            video_.reset(new VideoFile(folder_ + "/" + videoName_, rate));
+    }
+    void add(const Frame& frame, const std::vector<Found>& found, double milliseconds)
+    {
+        for (const Found& f : found)
+            objects_.rows() << frame.number << ',' << f.cascade << ',' << f.box.x << ',' << f.box.y << ','
+                            << f.box.width << ',' << f.box.height << ',' << f.candidates << ',' << f.weight << '\n';
+        frames_.rows() << frame.number << ',' << csvText(frame.name) << ',' << found.size() << ',' << milliseconds
+                       << '\n';
+        objects_.tick();
+        frames_.tick();
+        if (video_)
+            video_->write(frame.picture);
+        else // not every format that can be read can be written
+            writeImage(folder_ + "/objects_" + (haveImageWriter(frame.name) ? frame.name : frame.name + ".png"),
+                       frame.picture);
+    }
+    void finish()
+    {
+        if (video_)
+            video_->finish();
+        objects_.finish();
+        frames_.finish();
+        std::cout << "wrote " << folder_ << "/objects.csv, frames.csv and " << (video_ ? videoName_ : "images")
+                  << std::endl;
+    }
+
+private:
+    const std::string folder_;
+    Table objects_, frames_;
+    const std::string videoName_;
+    std::unique_ptr<VideoFile> video_;
+};
+
+void readShard(const Options& options, int& shard, int& shards)
+{
+    char rest = 0;
+    const std::string text = options.text("shard");
+    if (std::sscanf(text.c_str(), "%d/%d%c", &shard, &shards, &rest) != 2 || shards < 1 || shard < 0 || shard >= shards)
+        throw UsageError("--shard=" + text + ": i/n with 0 <= i < n is needed");
+}
+
+void run(const Options& options)
 {
     int shard = 0, shards = 1;
-    const std::string folder = options.get<std::string>("output-dir"), engine = options.get<std::string>("engine");
-    if (std::sscanf(options.get<std::string>("shard").c_str(), "%d/%d", &shard, &shards) != 2 || shards < 1 ||
-        shard < 0 || shard >= shards)
-        CV_Error(Error::StsBadArg, "--shard: i/n with 0 <= i < n is needed");
-    if (engine != "auto" && engine != "cpu" && engine != "cuda")
-        CV_Error(Error::StsBadArg, "--engine: auto, cpu or cuda");
-    const int devices = cuda::getCudaEnabledDeviceCount(), device = options.get<int>("device");
-    const bool cuda = engine == "cuda" || (engine == "auto" && devices > 0);
-    if (cuda && device >= std::max(devices, 1)) // without a device, detection says so
-        CV_Error_(Error::StsBadArg, ("--device: %d, but there are %d CUDA devices", device, std::max(devices, 0)));
-    if (cuda && devices > 0) // on the thread that detects
+    readShard(options, shard, shards);
+    const bool cuda = useCuda(options);
+    if (cuda) // on the thread that detects
+    {
+        const int devices = cuda::getCudaEnabledDeviceCount(), device = options.integer("device");
+        if (device >= devices)
+            throw UsageError(format("--device=%d: there are %d CUDA devices, from 0 on", device, devices));
         cuda::setDevice(device >= 0 ? device : shard % devices);
-    Detector detector(options.get<std::string>("cascade"), options.get<std::string>("inside"), cuda, options);
-    Reader reader(options.get<std::string>("@input"), shard, shards, options.get<int>("frames"));
-    std::ofstream table(folder + "/objects.csv");
-    table << "frame,cascade,x,y,width,height,candidates,weight\n";
-    VideoWriter video;
-    TickMeter detection, all;
+    }
+    Detector detector(options, cuda);
+    Reader reader(options.text("input"), shard, shards, options.integer("frames"));
+    Report report(options, reader.isVideo(), reader.rate());
+    TickMeter all;
+    double detection = 0.;
     int frames = 0;
     size_t objects = 0;
+    Progress progress(reader.count());
     all.start();
     for (Frame frame = reader.next(); frame.number >= 0; frame = reader.next(), ++frames)
     {
-        detection.start();
+        TickMeter time;
+        time.start();
         const std::vector<Found> found = detector.detect(frame.picture);
-        detection.stop();
+        time.stop();
+        detection += time.getTimeMilli();
         objects += found.size();
-        for (const Found& f : found)
-            table << frame.number << ',' << f.cascade << ',' << f.box.x << ',' << f.box.y << ',' << f.box.width << ','
-                  << f.box.height << ',' << f.candidates << ',' << f.weight << '\n';
         draw(frame.picture, found);
-        if (reader.isVideo() && !video.isOpened())
-            video.open(folder + "/objects.avi", VideoWriter::fourcc('M', 'J', 'P', 'G'), reader.rate(),
-                       frame.picture.size());
-        if (reader.isVideo())
-            video.write(frame.picture);
-        else
-            imwrite(folder + "/objects_" + frame.name, frame.picture);
-#ifdef CUDATRACKING_SAMPLES_WINDOW
-        if (options.has("window"))
-        {
-            imshow("objects", frame.picture);
-            if (waitKey(1) == 27)
-                break;
-        }
-#endif
+        report.add(frame, found, time.getTimeMilli());
+        progress.step();
+        if (!show(options, frame.picture))
+            break;
     }
     all.stop();
+    progress.end();
+    if (frames == 0 && stopped())
+        return;
     if (frames == 0)
-        CV_Error(Error::StsBadArg, "there was no frame to work on");
-    std::cout << frames << " frames, " << objects << " objects; detection " << detection.getTimeMilli() / frames
-              << " ms a frame on the " << (cuda ? "CUDA" : "CPU") << " engine, all together "
-              << frames / all.getTimeSec() << " frames a second\n"
-              << "wrote " << folder << "/objects.csv and " << (reader.isVideo() ? "objects.avi" : "pictures")
-              << std::endl;
-    return 0;
+        throw std::runtime_error("there was no frame to work on");
+    std::cout << counted(size_t(frames), "frame") << ", " << counted(objects, "object") << "; detection "
+              << detection / frames << " ms per frame on the " << (cuda ? "CUDA" : "CPU") << " backend, all together "
+              << frames / all.getTimeSec() << " frames per second" << std::endl;
+    report.finish();
 }
 
 } // namespace
 
-int main(int argc, char** argv)
-{
-    CommandLineParser options(argc, argv, KEYS);
-    if (options.has("help") || !options.has("@input") || options.get<std::string>("cascade").empty())
-    {
-        options.about("Finds objects with cascades.");
-        options.printMessage();
-        return options.has("help") ? 0 : 2;
-    }
-    try
-    {
-        return run(options);
-    }
-    catch (const std::exception& e)
-    {
-        std::cerr << e.what() << std::endl;
-        return 1;
-    }
-}
+int main(int argc, char** argv) { return runProgram(argc, argv, makeOptions(), run); }

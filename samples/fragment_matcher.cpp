@@ -4,8 +4,9 @@
 // Finds textured fragments of one picture in the next: from frame to frame of a video, or between the two of a pair.
 #include "fragment_matcher_input.hpp"
 #include "fragment_matcher_results.hpp"
-#include "opencv2/core/utility.hpp"
-#include "opencv2/imgcodecs.hpp"
+#include "input.hpp"
+#include "output.hpp"
+#include "program.hpp"
 
 using namespace sample;
 using cv::cuda::FragmentMatcher;
@@ -13,69 +14,79 @@ using cv::cuda::GpuMat;
 
 namespace {
 
-const char* KEYS =
-    "{ help h         |         | print this }"
-    "{ @input         |         | video, camera index, image sequence (frame%04d.png), or first picture of a pair }"
-    "{ @second        |         | second picture of a pair }"
-    "{ @truth         |         | true disparities of a stereo pair, see --disparity-gt }"
-    "{ left           |         | the same as the first argument, for a pair }"
-    "{ right          |         | the same as the second argument }"
-    "{ disparity-gt   |         | 8-bit picture of the left view's true disparities; 0: unknown }"
-    "{ gt-scale       | 1       | gray levels a pixel of disparity. OpenCV's aloeGT.png: 1 (Middlebury 2006, full "
-    "size) }"
-    "{ pair           | stereo  | stereo: look along the rows, to the left; motion: look all around }"
-    "{ max-disparity  | 230     | stereo: largest disparity to look for }"
-    "{ engine         | auto    | cpu, cuda, or auto: cuda where there is a device }"
-    "{ metric         | SAD     | SAD, SSD or ZNCC }"
-    "{ fragments      | 0       | how many at most (0: 900 a frame of a video, 20000 for a pair) }"
-    "{ size           | 17      | side of a fragment in pixels }"
-    "{ radius         | 14      | how far a fragment may move between two frames }"
-    "{ weights        | true    | weigh pixels with a Gaussian window: the middle counts most }"
-    "{ min-confidence | 1.4     | fainter matches are neither drawn nor counted as found }"
-    "{ frames         | 0       | stop after so many frames (0: all) }"
-    "{ vector-scale   | 4       | motion vectors are drawn so many times as long }"
-    "{ output-dir     | .       | folder for pictures, video and CSV; must exist }"
-    "{ no-video       |         | do not write a video }";
-
-struct Options
+Options makeOptions()
 {
-    String first, second, truth, outputDir;
+    return Options(
+        "Finds textured fragments of one image in the next and draws where they went, coloured by confidence.",
+        {"vtest.avi", "aloeL.jpg aloeR.jpg aloeGT.png", "--pair=motion rubberwhale1.png rubberwhale2.png",
+         "--metric=ZNCC --frames=100 --output-dir=out frame%04d.png"},
+        {argument("input", SAMPLE_INPUT_HELP "; or first image of a pair", false),
+         argument("second", "second image of a pair", false),
+         argument("truth", "true disparities of a stereo pair, see --disparity-gt", false),
+         text("left", "", "the same as the first argument, for a pair"),
+         text("right", "", "the same as the second argument"),
+         text("disparity-gt", "", "8-bit image of the left view's true disparities; 0: unknown"),
+         real("gt-scale", 1, 1e-3, 1e3,
+              "gray levels per pixel of disparity. OpenCV's aloeGT.png: 1 (Middlebury 2006, full size)"),
+         choice("pair", {"stereo", "motion"}, "stereo: look along the rows, to the left; motion: look all around"),
+         integer("max-disparity", 230, 0, 1 << 15, "stereo: largest disparity to look for"),
+         engineOption(),
+         choice("metric", {"SAD", "SSD", "ZNCC"}, "SAD, SSD or ZNCC"),
+         integer("fragments", 0, 0, 100000, "how many at most (0: 900 per frame of a video, 20000 for a pair)"),
+         integer("size", 17, 3, 1 << 10, "side of a fragment in pixels"),
+         integer("radius", 14, 0, 1 << 15, "how far a fragment may move between two frames"),
+         choice("weights", {"true", "false"}, "weigh pixels with a Gaussian window: the middle counts most"),
+         real("min-confidence", 1.4, 0, 1e30, "fainter matches are neither drawn nor counted as found"),
+         integer("frames", 0, 0, INT_MAX, "stop after so many frames (0: all)"),
+         real("vector-scale", 4, 0, 1e4, "motion vectors are drawn so many times as long"),
+         text("output-dir", ".", "folder for images, video, matches.csv and frames.csv; is made where it is missing"),
+         text("video-file", "motion.avi", "name of the video: .avi, or .mp4 where there is FFmpeg"),
+         flag("no-video", "do not write a video")});
+}
+
+struct Settings
+{
+    String first, second, truth, outputDir, videoFile;
     double gtScale, minConfidence, vectorScale;
     int maxDisparity, fragments, size, radius, frames, metric;
     bool stereo, weighted, video, cuda;
 };
 
-Options readOptions(const CommandLineParser& parser)
+//! Reads an argument that has two names on the command line.
+String either(const Options& options, const char* position, const char* name)
 {
-    Options o;
-    o.first = parser.has("left") ? parser.get<String>("left") : parser.get<String>("@input");
-    o.second = parser.has("right") ? parser.get<String>("right") : parser.get<String>("@second");
-    o.truth = parser.has("disparity-gt") ? parser.get<String>("disparity-gt") : parser.get<String>("@truth");
-    o.outputDir = parser.get<String>("output-dir");
-    o.gtScale = parser.get<double>("gt-scale");
-    o.minConfidence = parser.get<double>("min-confidence");
-    o.vectorScale = parser.get<double>("vector-scale");
-    o.maxDisparity = parser.get<int>("max-disparity");
-    o.fragments = parser.get<int>("fragments");
-    o.size = parser.get<int>("size");
-    o.radius = parser.get<int>("radius");
-    o.frames = parser.get<int>("frames");
-    o.weighted = parser.get<bool>("weights");
-    o.video = !parser.has("no-video");
-    o.stereo = parser.get<String>("pair") == "stereo";
-    const String engine = parser.get<String>("engine"), metric = parser.get<String>("metric");
+    if (options.given(position) && options.given(name))
+        throw UsageError(format("--%s=%s and the argument '%s' say the same", name, options.text(name).c_str(),
+                                options.text(position).c_str()));
+    return options.text(options.given(name) ? name : position);
+}
+
+Settings readSettings(const Options& options)
+{
+    Settings o;
+    o.first = either(options, "input", "left");
+    o.second = either(options, "second", "right");
+    o.truth = either(options, "truth", "disparity-gt");
+    if (o.first.empty())
+        throw UsageError("INPUT is missing: " SAMPLE_INPUT_HELP ", or first image of a pair");
+    if (o.second.empty() && !o.truth.empty())
+        throw UsageError("--disparity-gt is for a pair: the second image is missing");
+    o.outputDir = options.text("output-dir");
+    o.videoFile = options.text("video-file");
+    o.gtScale = options.real("gt-scale");
+    o.minConfidence = options.real("min-confidence");
+    o.vectorScale = options.real("vector-scale");
+    o.maxDisparity = options.integer("max-disparity");
+    o.size = options.integer("size");
+    o.radius = options.integer("radius");
+    o.frames = options.integer("frames");
+    o.weighted = options.text("weights") == "true";
+    o.video = !options.flag("no-video");
+    o.stereo = options.text("pair") == "stereo";
+    const String metric = options.text("metric");
     o.metric = metric == "SAD" ? FragmentMatcher::SAD : metric == "SSD" ? FragmentMatcher::SSD : FragmentMatcher::ZNCC;
-    o.cuda = engine == "cuda" || (engine == "auto" && cuda::getCudaEnabledDeviceCount() > 0);
-    if (!parser.check())
-    {
-        parser.printErrors();
-        CV_Error(Error::StsBadArg, "see --help");
-    }
-    CV_Check(engine, engine == "auto" || engine == "cpu" || engine == "cuda", "--engine is auto, cpu or cuda");
-    CV_Check(metric, metric == "SAD" || metric == "SSD" || metric == "ZNCC", "--metric is SAD, SSD or ZNCC");
-    CV_CheckGE(o.size, 3, "--size is at least 3");
-    CV_CheckGE(o.fragments, 0, "--fragments is not negative");
-    CV_CheckGT(o.gtScale, 0., "--gt-scale is positive");
+    o.cuda = useCuda(options);
+    o.fragments = options.integer("fragments");
     if (o.fragments == 0)
         o.fragments = o.second.empty() ? 900 : 20000;
     return o;
@@ -87,7 +98,7 @@ Options readOptions(const CommandLineParser& parser)
 class Finder
 {
 public:
-    explicit Finder(const Options& options) : cuda_(options.cuda)
+    explicit Finder(const Settings& options) : cuda_(options.cuda)
     {
         FragmentMatcher::Params params;
         params.metric = options.metric;
@@ -164,42 +175,87 @@ private:
 
 // --- results ---------------------------------------------------------------------------------------------------------
 
-std::ofstream openCsv(const Options& options)
-{
-    const String name = options.outputDir + "/matches.csv";
-    std::ofstream csv(name);
-    if (!csv)
-        CV_Error(Error::StsError, "cannot write " + name);
-    csv << "frame,fragment,x,y,status,confidence,dx,dy,score,alternative_x,alternative_y,alternative_score\n";
-    return csv;
-}
+const char* const HEADING =
+    "frame,fragment,x,y,status,confidence,dx,dy,score,alternative_x,alternative_y,alternative_score";
 
-void save(const Options& options, const String& name, const Mat& picture)
+void save(const Settings& options, const String& name, const Mat& picture)
 {
     const String file = options.outputDir + "/" + name;
-    if (!imwrite(file, picture))
-        CV_Error(Error::StsError, "cannot write " + file);
+    writeImage(file, picture);
     std::cout << "wrote " << file << std::endl;
 }
 
 // --- video -----------------------------------------------------------------------------------------------------------
 
-void runVideo(const Options& options)
+//! Writes the results of a video, and counts them.
+class VideoReport
 {
-    VideoCapture video = openVideo(options.first);
-    const double known = video.get(CAP_PROP_FRAME_COUNT), rate = video.get(CAP_PROP_FPS);
-    const int total = options.frames > 0 ? (known > 0 ? std::min(options.frames, cvRound(known)) : options.frames)
-                                         : cvRound(std::max(known, 0.));
-    std::ofstream csv = openCsv(options);
-    VideoWriter writer;
+public:
+    VideoReport(const Settings& options, double rate, int total)
+        : options_(options),
+          total_(total),
+          matches_(options.outputDir + "/matches.csv", HEADING),
+          frames_(options.outputDir + "/frames.csv", "frame,fragments,found,milliseconds")
+    {
+        if (options.video)
+            video_.reset(new VideoFile(options.outputDir + "/" + options.videoFile, rate));
+    }
+    void add(int number, const Mat& frame, const std::vector<Rect>& regions, const std::vector<FragmentMatch>& matches,
+             double milliseconds)
+    {
+        size_t good = 0;
+        for (const FragmentMatch& match : matches)
+            good += found(match, options_.minConfidence);
+        writeCsv(matches_.rows(), number, regions, matches);
+        frames_.rows() << number << ',' << matches.size() << ',' << good << ',' << milliseconds << '\n';
+        matches_.tick();
+        frames_.tick();
+        looked_ += matches.size();
+        good_ += good;
+        const Mat picture =
+            drawMotion(frame, regions, matches, options_.minConfidence, options_.vectorScale,
+                       format("frame %d, %zu fragments, motion x %g", number, matches.size(), options_.vectorScale));
+        if (video_)
+            video_->write(picture);
+        if (total_ > 0 ? number % std::max(1, total_ / 4) == 0 : (number & (number - 1)) == 0)
+            save(options_, format("motion_%05d.png", number), picture);
+    }
+    void finish(int frames)
+    {
+        if (video_)
+            video_->finish();
+        matches_.finish();
+        frames_.finish();
+        std::cout << format("%d frames, %zu fragments looked for, %.1f %% found with a confidence of at least %g\n",
+                            frames, looked_, looked_ ? 100. * double(good_) / double(looked_) : 0.,
+                            options_.minConfidence)
+                  << "wrote " << options_.outputDir << "/matches.csv, frames.csv"
+                  << (options_.video ? " and " + options_.videoFile : String()) << std::endl;
+    }
+
+private:
+    const Settings& options_;
+    const int total_;
+    Table matches_, frames_;
+    std::unique_ptr<VideoFile> video_;
+    size_t looked_ = 0, good_ = 0;
+};
+
+void runVideo(const Settings& options)
+{
+    Source source(options.first, true);
+    const int total = source.count(options.frames);
+    VideoReport report(options, source.rate(), total);
     Finder finder(options);
+    Progress progress(total);
     Mat frame;
     int count = 0;
-    size_t looked = 0, good = 0;
     TickMeter whole;
     whole.start();
-    for (; (options.frames == 0 || count < options.frames) && video.read(frame); ++count)
+    for (; (options.frames == 0 || count < options.frames) && !stopped() && source.read(frame); ++count)
     {
+        progress.step();
+        const double before = finder.milliseconds;
         finder.next(frame);
         if (count == 0)
             continue;
@@ -209,36 +265,21 @@ void runVideo(const Options& options)
             areas.push_back(region + Point(-options.radius, -options.radius) +
                             Size(2 * options.radius, 2 * options.radius));
         const std::vector<FragmentMatch> matches = finder.find(regions, areas);
-        writeCsv(csv, count, regions, matches);
-        looked += matches.size();
-        for (const FragmentMatch& match : matches)
-            good += found(match, options.minConfidence);
-        const Mat picture =
-            drawMotion(frame, regions, matches, options.minConfidence, options.vectorScale,
-                       format("frame %d, %zu fragments, motion x %g", count, matches.size(), options.vectorScale));
-        if (options.video && !writer.isOpened() &&
-            !writer.open(options.outputDir + "/motion.avi", CAP_OPENCV_MJPEG, VideoWriter::fourcc('M', 'J', 'P', 'G'),
-                         rate > 0 && rate <= 240 ? rate : 25., frame.size()))
-            CV_Error(Error::StsError, "cannot write " + options.outputDir + "/motion.avi");
-        if (options.video)
-            writer.write(picture);
-        if (total > 0 ? count % std::max(1, total / 4) == 0 : (count & (count - 1)) == 0)
-            save(options, format("motion_%05d.png", count), picture);
-        if (count % 20 == 0)
-            std::cerr << "\rframe " << count << (total > 0 ? format(" of %d", total) : String()) << "   " << std::flush;
+        report.add(count, frame, regions, matches, finder.milliseconds - before);
     }
     whole.stop();
-    std::cerr << "\r";
+    progress.end();
+    if (count < 2 && stopped())
+        return;
     if (count < 2)
-        CV_Error(Error::StsError, "fewer than two frames in '" + options.first + "'");
-    std::cout << format("%d frames, %zu fragments looked for, %.1f %% found with a confidence of at least %g\n", count,
-                        looked, looked ? 100. * good / looked : 0., options.minConfidence)
-              << format("matching: %.2f ms a frame, %.1f frames/s; everything (decoding, choosing, drawing, writing): "
-                        "%.1f frames/s\n",
-                        finder.milliseconds / (count - 1), 1000. * (count - 1) / finder.milliseconds,
-                        count / whole.getTimeSec())
-              << "wrote " << options.outputDir << "/matches.csv" << (options.video ? " and motion.avi" : "")
+        throw std::runtime_error("fewer than two frames in " + options.first);
+    std::cout << format(
+                     "matching: %.2f ms per frame, %.1f frames/s; everything (decoding, choosing, drawing, writing): "
+                     "%.1f frames/s",
+                     finder.milliseconds / (count - 1), 1000. * (count - 1) / finder.milliseconds,
+                     count / whole.getTimeSec())
               << std::endl;
+    report.finish(count);
 }
 
 // --- pairs -----------------------------------------------------------------------------------------------------------
@@ -247,11 +288,11 @@ Mat readPicture(const String& name, int flags)
 {
     const Mat picture = imread(name, flags);
     if (picture.empty())
-        CV_Error(Error::StsError, "cannot read the picture '" + name + "'");
+        throw std::runtime_error("cannot read the image " + name);
     return picture;
 }
 
-std::vector<Rect> pairAreas(const Options& options, const std::vector<Rect>& regions)
+std::vector<Rect> pairAreas(const Settings& options, const std::vector<Rect>& regions)
 {
     std::vector<Rect> areas;
     for (const Rect& region : regions)
@@ -264,9 +305,10 @@ std::vector<Rect> pairAreas(const Options& options, const std::vector<Rect>& reg
     return areas;
 }
 
-void runPair(const Options& options)
+void runPair(const Settings& options)
 {
     const Mat pictures[] = {readPicture(options.first, IMREAD_COLOR), readPicture(options.second, IMREAD_COLOR)};
+    Table csv(options.outputDir + "/matches.csv", HEADING);
     Finder finder(options);
     finder.next(pictures[0]);
     finder.next(pictures[1]);
@@ -275,8 +317,7 @@ void runPair(const Options& options)
     finder.find(regions, areas); // the first call sets the engine up
     finder.milliseconds = 0;
     const std::vector<FragmentMatch> matches = finder.find(regions, areas);
-    std::ofstream csv = openCsv(options);
-    writeCsv(csv, 1, regions, matches);
+    writeCsv(csv.rows(), 1, regions, matches);
 
     double positions = 0;
     size_t good = 0;
@@ -304,37 +345,21 @@ void runPair(const Options& options)
     if (options.stereo)
         save(options, "disparity.png",
              drawDisparity(pictures[0], regions, matches, options.minConfidence, options.maxDisparity));
+    csv.finish();
     std::cout << "wrote " << options.outputDir << "/matches.csv" << std::endl;
+}
+
+void run(const Options& options)
+{
+    const Settings settings = readSettings(options);
+    outputFolder(settings.outputDir);
+    std::cout << "engine: " << (settings.cuda ? "cuda" : format("cpu, %d threads", getNumThreads())) << std::endl;
+    if (settings.second.empty())
+        runVideo(settings);
+    else
+        runPair(settings);
 }
 
 } // namespace
 
-int main(int argc, char** argv)
-{
-    CommandLineParser parser(argc, argv, KEYS);
-    parser.about(
-        "Finds textured fragments of one picture in the next and draws where they went, coloured by confidence.\n"
-        "  cudatracking_fragment_matcher vtest.avi\n"
-        "  cudatracking_fragment_matcher aloeL.jpg aloeR.jpg aloeGT.png\n"
-        "  cudatracking_fragment_matcher --pair=motion rubberwhale1.png rubberwhale2.png");
-    if (parser.has("help") || (!parser.has("@input") && !parser.has("left")))
-    {
-        parser.printMessage();
-        return parser.has("help") ? 0 : 2;
-    }
-    try
-    {
-        const Options options = readOptions(parser);
-        std::cout << "engine: " << (options.cuda ? "cuda" : format("cpu, %d threads", getNumThreads())) << std::endl;
-        if (options.second.empty())
-            runVideo(options);
-        else
-            runPair(options);
-    }
-    catch (const std::exception& e)
-    {
-        std::cerr << "error: " << e.what() << std::endl;
-        return 1;
-    }
-    return 0;
-}
+int main(int argc, char** argv) { return runProgram(argc, argv, makeOptions(), run); }

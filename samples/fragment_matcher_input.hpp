@@ -1,32 +1,18 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Where the samples' frames come from, and which fragments of a frame are worth looking for.
+// Which fragments of a frame are worth looking for.
 #ifndef OPENCV_CUDATRACKING_SAMPLES_FRAGMENT_MATCHER_INPUT_HPP
 #define OPENCV_CUDATRACKING_SAMPLES_FRAGMENT_MATCHER_INPUT_HPP
 
 #include "opencv2/imgproc.hpp"
-#include "opencv2/videoio.hpp"
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <vector>
 
 namespace sample {
 
 using namespace cv;
-
-inline VideoCapture openVideo(const String& name)
-{
-    VideoCapture video;
-    if (!name.empty() && name.find_first_not_of("0123456789") == String::npos)
-        video.open(std::stoi(name));
-    else
-        video.open(name);
-    if (!video.isOpened())
-        CV_Error(Error::StsError, "cannot open the video, camera or image sequence '" + name + "'");
-    return video;
-}
 
 //! The most textured place of each cell of a grid of about `count` cells, where there is texture at all.
 inline std::vector<Rect> texturedRegions(const Mat& picture, int count, int size)

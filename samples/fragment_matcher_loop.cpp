@@ -6,10 +6,10 @@
 // graph, and the host waits once a frame. Without a device the same calls run on the CPU engine.
 #include "fragment_matcher_input.hpp"
 #include "fragment_matcher_results.hpp"
-#include "opencv2/core/utility.hpp"
-#include "opencv2/imgcodecs.hpp"
+#include "input.hpp"
+#include "output.hpp"
+#include "program.hpp"
 #include <deque>
-#include <memory>
 #ifdef CUDATRACKING_SAMPLES_CUDA
 #include "opencv2/core/cuda_stream_accessor.hpp"
 #include <cuda_runtime_api.h>
@@ -21,56 +21,48 @@ using cv::cuda::GpuMat;
 
 namespace {
 
-const char* KEYS = "{ help h         |         | print this }"
-                   "{ @input         |         | video, camera index, or image sequence (frame%04d.png) }"
-                   "{ engine         | auto    | cpu, cuda, or auto: cuda where there is a device }"
-                   "{ no-graph       |         | cuda: make the calls anew each frame instead of replaying a graph }"
-                   "{ fragments      | 400     | how many at most }"
-                   "{ size           | 17      | side of a fragment in pixels }"
-                   "{ radius         | 14      | how far a fragment may move between two frames }"
-                   "{ renew          | 25      | cut new fragments every so many frames (0: never) }"
-                   "{ min-confidence | 1.4     | fainter matches are not drawn and not counted as followed }"
-                   "{ frames         | 0       | stop after so many frames (0: all) }"
-                   "{ trail          | 25      | draw the way of so many frames }"
-                   "{ output-dir     | .       | folder for pictures, video and CSV; must exist }"
-                   "{ no-video       |         | do not write a video }";
-
-struct Options
+Options makeOptions()
 {
-    String input, outputDir;
+    return Options("Follows fragments of one frame through a video and draws their way, coloured by confidence.",
+                   {"vtest.avi", "--renew=0 --frames=100 --output-dir=out vtest.avi"},
+                   {argument("input", SAMPLE_INPUT_HELP), engineOption(),
+                    flag("no-graph", "cuda: make the calls anew each frame instead of replaying a graph"),
+                    integer("fragments", 400, 1, 100000, "how many at most"),
+                    integer("size", 17, 3, 1 << 10, "side of a fragment in pixels"),
+                    integer("radius", 14, 1, 1 << 15, "how far a fragment may move between two frames"),
+                    integer("renew", 25, 0, INT_MAX, "cut new fragments every so many frames (0: never)"),
+                    real("min-confidence", 1.4, 0, 1e30, "fainter matches are not drawn and not counted as followed"),
+                    integer("frames", 0, 0, INT_MAX, "stop after so many frames (0: all)"),
+                    integer("trail", 25, 0, 1 << 20, "draw the way of so many frames"),
+                    text("output-dir", ".", "folder for images, video and frames.csv; is made where it is missing"),
+                    text("video-file", "trails.avi", "name of the video: .avi, or .mp4 where there is FFmpeg"),
+                    flag("no-video", "do not write a video")});
+}
+
+struct Settings
+{
+    String input, outputDir, videoFile;
     double minConfidence;
     int fragments, size, radius, renew, frames, trail;
     bool video, cuda, graph;
 };
 
-Options readOptions(const CommandLineParser& parser)
+Settings readSettings(const Options& options)
 {
-    Options o;
-    o.input = parser.get<String>("@input");
-    o.outputDir = parser.get<String>("output-dir");
-    o.minConfidence = parser.get<double>("min-confidence");
-    o.fragments = parser.get<int>("fragments");
-    o.size = parser.get<int>("size");
-    o.radius = parser.get<int>("radius");
-    o.renew = parser.get<int>("renew");
-    o.frames = parser.get<int>("frames");
-    o.trail = parser.get<int>("trail");
-    o.video = !parser.has("no-video");
-    o.graph = !parser.has("no-graph");
-    const String engine = parser.get<String>("engine");
-    o.cuda = engine == "cuda" || (engine == "auto" && cuda::getCudaEnabledDeviceCount() > 0);
-    if (!parser.check())
-    {
-        parser.printErrors();
-        CV_Error(Error::StsBadArg, "see --help");
-    }
-    CV_Check(engine, engine == "auto" || engine == "cpu" || engine == "cuda", "--engine is auto, cpu or cuda");
-    if (o.cuda && cuda::getCudaEnabledDeviceCount() <= 0)
-        CV_Error(Error::GpuNotSupported, "--engine=cuda: there is no CUDA device");
-    CV_CheckGE(o.fragments, 1, "--fragments is at least 1");
-    CV_CheckGE(o.size, 3, "--size is at least 3");
-    CV_CheckGE(o.radius, 1, "--radius is at least 1");
-    CV_CheckGE(o.renew, 0, "--renew is not negative");
+    Settings o;
+    o.input = options.text("input");
+    o.outputDir = outputFolder(options.text("output-dir"));
+    o.videoFile = options.text("video-file");
+    o.minConfidence = options.real("min-confidence");
+    o.fragments = options.integer("fragments");
+    o.size = options.integer("size");
+    o.radius = options.integer("radius");
+    o.renew = options.integer("renew");
+    o.frames = options.integer("frames");
+    o.trail = options.integer("trail");
+    o.video = !options.flag("no-video");
+    o.graph = !options.flag("no-graph");
+    o.cuda = useCuda(options);
     return o;
 }
 
@@ -89,7 +81,7 @@ Mat areasAround(const std::vector<Rect>& regions, int radius)
 class Loop
 {
 public:
-    explicit Loop(const Options& options) : radius_(options.radius)
+    explicit Loop(const Settings& options) : radius_(options.radius)
     {
         FragmentMatcher::Params params;
         // The host cannot see areas on the device: without a bound they are taken to be as large as the frame.
@@ -111,7 +103,7 @@ protected:
 class CpuLoop : public Loop
 {
 public:
-    CpuLoop(const Options& options, Size size) : Loop(options), frame_(size, CV_8UC3) {}
+    CpuLoop(const Settings& options, Size size) : Loop(options), frame_(size, CV_8UC3) {}
 
     Mat input() override { return frame_; }
     void start(const std::vector<Rect>& regions) override
@@ -134,7 +126,7 @@ private:
 class CudaLoop : public Loop
 {
 public:
-    CudaLoop(const Options& options, Size size)
+    CudaLoop(const Settings& options, Size size)
         : Loop(options), pinned_(size, CV_8UC3), frame_(size, CV_8UC3), replays_(options.graph)
     {}
     ~CudaLoop() override { dropGraph(); }
@@ -226,7 +218,7 @@ private:
 class Trails
 {
 public:
-    explicit Trails(const Options& options) : options_(options) {}
+    explicit Trails(const Settings& options) : options_(options) {}
 
     void start(const std::vector<Rect>& regions)
     {
@@ -270,17 +262,9 @@ public:
     }
 
 private:
-    const Options& options_;
+    const Settings& options_;
     std::vector<std::deque<Point2f>> trails_;
 };
-
-void save(const Options& options, int frame, const Mat& picture)
-{
-    const String file = options.outputDir + format("/trails_%05d.png", frame);
-    if (!imwrite(file, picture))
-        CV_Error(Error::StsError, "cannot write " + file);
-    std::cout << "wrote " << file << std::endl;
-}
 
 struct Counts
 {
@@ -289,40 +273,74 @@ struct Counts
 };
 
 //! Cuts fragments out of the frame in the loop's input.
-void start(Loop& loop, Trails& trails, const Options& options)
+void start(Loop& loop, Trails& trails, const Settings& options)
 {
     const std::vector<Rect> regions = texturedRegions(loop.input(), options.fragments, options.size);
     if (regions.empty())
-        CV_Error(Error::StsError, "a frame without any texture to follow");
+        throw std::runtime_error("a frame without any texture to follow");
     loop.start(regions);
     trails.start(regions);
 }
 
-Counts run(const Options& options)
+//! Writes the results.
+class Report
 {
-    VideoCapture video = openVideo(options.input);
-    const double known = video.get(CAP_PROP_FRAME_COUNT), rate = video.get(CAP_PROP_FPS);
-    std::ofstream csv(options.outputDir + "/frames.csv");
-    if (!csv)
-        CV_Error(Error::StsError, "cannot write " + options.outputDir + "/frames.csv");
-    csv << "frame,fragments,followed,milliseconds\n";
-    Mat frame;
-    if (!video.read(frame))
-        CV_Error(Error::StsError, "no frame in '" + options.input + "'");
+public:
+    Report(const Settings& options, double rate, int total)
+        : options_(options),
+          total_(total),
+          frames_(options.outputDir + "/frames.csv", "frame,fragments,followed,milliseconds")
+    {
+        if (options.video)
+            video_.reset(new VideoFile(options.outputDir + "/" + options.videoFile, rate));
+    }
+    void add(int number, int fragments, int followed, double milliseconds, const Mat& picture)
+    {
+        frames_.rows() << number << ',' << fragments << ',' << followed << ',' << milliseconds << '\n';
+        frames_.tick();
+        if (video_)
+            video_->write(picture);
+        if (total_ > 0 ? number % std::max(1, total_ / 4) != 0 : (number & (number - 1)) != 0)
+            return;
+        const String file = options_.outputDir + format("/trails_%05d.png", number);
+        writeImage(file, picture);
+        std::cout << "wrote " << file << std::endl;
+    }
+    void finish()
+    {
+        if (video_)
+            video_->finish();
+        frames_.finish();
+        std::cout << "wrote " << options_.outputDir << "/frames.csv"
+                  << (options_.video ? " and " + options_.videoFile : String()) << std::endl;
+    }
+
+private:
+    const Settings& options_;
+    const int total_;
+    Table frames_;
+    std::unique_ptr<VideoFile> video_;
+};
+
+//! Follows fragments from frame to frame. @param frame the first one.
+Counts follow(const Settings& options, Source& source, Mat& frame, Report& report)
+{
     std::unique_ptr<Loop> loop;
     if (options.cuda)
         loop.reset(new CudaLoop(options, frame.size()));
     else
         loop.reset(new CpuLoop(options, frame.size()));
     Trails trails(options);
-    VideoWriter writer;
     frame.copyTo(loop->input());
     start(*loop, trails, options);
+    Progress progress(source.count(options.frames));
+    progress.step();
     Counts counts;
-    const int last = options.frames > 0 ? options.frames : cvRound(std::max(known, 0.));
-    for (counts.frames = 1; (options.frames == 0 || counts.frames < options.frames) && video.read(frame);
+    for (counts.frames = 1; (options.frames == 0 || counts.frames < options.frames) && !stopped() && source.read(frame);
          ++counts.frames)
     {
+        if (frame.size() != loop->input().size())
+            throw std::runtime_error(format("frame %d has another size than the first", counts.frames));
         TickMeter time;
         time.start();
         frame.copyTo(loop->input()); // the host's only part of the loop
@@ -330,57 +348,41 @@ Counts run(const Options& options)
         time.stop();
         const Mat confidence = loop->confidence();
         const int followed = trails.add(loop->locations(), confidence);
-        csv << counts.frames << ',' << confidence.rows << ',' << followed << ',' << time.getTimeMilli() << '\n';
         counts.looked += confidence.rows, counts.followed += followed, counts.milliseconds += time.getTimeMilli();
-        const Mat picture =
+        report.add(
+            counts.frames, confidence.rows, followed, time.getTimeMilli(),
             trails.draw(frame, confidence,
-                        format("frame %d, %d of %d fragments followed", counts.frames, followed, confidence.rows));
-        if (options.video && !writer.isOpened() &&
-            !writer.open(options.outputDir + "/trails.avi", CAP_OPENCV_MJPEG, VideoWriter::fourcc('M', 'J', 'P', 'G'),
-                         rate > 0 && rate <= 240 ? rate : 25., frame.size()))
-            CV_Error(Error::StsError, "cannot write " + options.outputDir + "/trails.avi");
-        if (options.video)
-            writer.write(picture);
-        const bool renewed = options.renew > 0 && counts.frames % options.renew == 0;
-        if (last > 0 ? counts.frames % std::max(1, last / 4) == 0 : (counts.frames & (counts.frames - 1)) == 0)
-            save(options, counts.frames, picture);
-        if (renewed)
+                        format("frame %d, %d of %d fragments followed", counts.frames, followed, confidence.rows)));
+        if (options.renew > 0 && counts.frames % options.renew == 0)
             start(*loop, trails, options);
+        progress.step();
     }
-    if (counts.frames < 2)
-        CV_Error(Error::StsError, "fewer than two frames in '" + options.input + "'");
+    progress.end();
     return counts;
+}
+
+void run(const Options& options)
+{
+    const Settings settings = readSettings(options);
+    std::cout << "engine: " << (settings.cuda ? "cuda" : format("cpu, %d threads", getNumThreads())) << std::endl;
+    Source source(settings.input, true);
+    Report report(settings, source.rate(), source.count(settings.frames));
+    Mat frame;
+    if (!source.read(frame))
+        throw std::runtime_error("no frame in " + settings.input);
+    const Counts counts = follow(settings, source, frame, report);
+    if (counts.frames < 2 && stopped())
+        return;
+    if (counts.frames < 2)
+        throw std::runtime_error("fewer than two frames in " + settings.input);
+    std::cout << format("%d frames, %.0f fragments looked for, %.1f %% found with a confidence of at least %g\n",
+                        counts.frames, counts.looked, 100. * counts.followed / counts.looked, settings.minConfidence)
+              << format("the loop (upload, match, next areas, download): %.3f ms per frame",
+                        counts.milliseconds / (counts.frames - 1))
+              << std::endl;
+    report.finish();
 }
 
 } // namespace
 
-int main(int argc, char** argv)
-{
-    CommandLineParser parser(argc, argv, KEYS);
-    parser.about("Follows fragments of one frame through a video and draws their way, coloured by confidence.\n"
-                 "  cudatracking_fragment_matcher_loop vtest.avi\n"
-                 "  cudatracking_fragment_matcher_loop --renew=0 --frames=100 vtest.avi");
-    if (parser.has("help") || !parser.has("@input"))
-    {
-        parser.printMessage();
-        return parser.has("help") ? 0 : 2;
-    }
-    try
-    {
-        const Options options = readOptions(parser);
-        std::cout << "engine: " << (options.cuda ? "cuda" : format("cpu, %d threads", getNumThreads())) << std::endl;
-        const Counts counts = run(options);
-        std::cout << format("%d frames, %.0f fragments looked for, %.1f %% found with a confidence of at least %g\n",
-                            counts.frames, counts.looked, 100. * counts.followed / counts.looked, options.minConfidence)
-                  << format("the loop (upload, match, next areas, download): %.3f ms a frame\n",
-                            counts.milliseconds / (counts.frames - 1))
-                  << "wrote " << options.outputDir << "/frames.csv" << (options.video ? " and trails.avi" : "")
-                  << std::endl;
-    }
-    catch (const std::exception& e)
-    {
-        std::cerr << "error: " << e.what() << std::endl;
-        return 1;
-    }
-    return 0;
-}
+int main(int argc, char** argv) { return runProgram(argc, argv, makeOptions(), run); }

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the sample makes of its matches: pictures coloured by confidence, a CSV file, a comparison with the truth.
+// Results of the matches: images coloured by confidence, rows of a CSV file, a comparison with the truth.
 #ifndef OPENCV_CUDATRACKING_SAMPLES_FRAGMENT_MATCHER_RESULTS_HPP
 #define OPENCV_CUDATRACKING_SAMPLES_FRAGMENT_MATCHER_RESULTS_HPP
 
@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iostream>
 
 namespace sample {
@@ -31,7 +30,7 @@ inline bool found(const FragmentMatch& match, double minConfidence)
     return !match.locations.empty() && match.confidence >= minConfidence;
 }
 
-inline void writeCsv(std::ofstream& csv, int frame, const std::vector<Rect>& regions,
+inline void writeCsv(std::ostream& csv, int frame, const std::vector<Rect>& regions,
                      const std::vector<FragmentMatch>& matches)
 {
     for (size_t i = 0; i < matches.size(); ++i)

@@ -1,38 +1,40 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Superpixels of a picture, of all pictures of a folder, of a video or of a camera: contours, mean colours, labels and a table.
-#include "opencv2/core/utility.hpp"
-#include "opencv2/core/utils/filesystem.hpp"
+// Superpixels of an image, of all images of a folder, of a video or of a camera: contours, mean colours, labels and a table.
+#include "input.hpp"
+#include "output.hpp"
+#include "program.hpp"
 #include "opencv2/cudatracking/quick_shift.hpp"
-#include "opencv2/imgcodecs.hpp"
-#include "opencv2/imgproc.hpp"
-#include "opencv2/videoio.hpp"
-#ifdef CUDATRACKING_SAMPLES_WINDOW
-#include "opencv2/highgui.hpp"
-#endif
-#include <cstdio>
-#include <fstream>
-#include <iostream>
+#include <set>
 
 using namespace cv;
+using namespace sample;
 using cv::cuda::GpuMat;
 using cv::cuda::QuickShift;
 
 namespace {
 
-const char* KEYS =
-    "{ help h         |       | print this }"
-    "{ @input         |       | picture, folder of pictures, video, or camera index }"
-    "{ engine         | auto  | cpu, cuda, or auto: cuda where there is a device }"
-    "{ preset         | paper | paper: BGR * 32/255, sigma 6, max-dist 10; lab: Lab * 0.5, sigma 2, max-dist 8; both }"
-    "{ sigma          | 0     | kernel bandwidth; 0: the preset's }"
-    "{ max-dist       | 0     | largest distance to a parent; 0: the preset's }"
-    "{ scale          | 0     | factor on the colours; 0: the preset's }"
-    "{ min-size       | 1     | make superpixels 4-connected and join those of fewer pixels; 0: leave them as trees }"
-    "{ frames         | 0     | stop after so many frames (0: all) }"
-    "{ window         |       | show the contours, with sliders; ESC ends }"
-    "{ output-dir     | .     | folder for pictures, video and CSV; must exist }";
+Options makeOptions()
+{
+    return Options(
+        "Quick-shift superpixels: contours, mean colours, labels and a table.",
+        {"home.jpg", "--preset=both --min-size=20 --output-dir=out folder_of_images",
+         "--preset=lab --frames=100 vtest.avi"},
+        {argument("input", "image, " SAMPLE_INPUT_HELP), engineOption(),
+         choice("preset", {"paper", "lab", "both"},
+                "paper: BGR * 32/255, sigma 6, max-dist 10; lab: Lab * 0.5, sigma 2, max-dist 8; both (of a video the "
+                "first)"),
+         real("sigma", 0, 0, 1e4, "kernel bandwidth; 0: the preset's"),
+         real("max-dist", 0, 0, 1e4, "largest distance to a parent; 0: the preset's"),
+         real("scale", 0, 0, 1e6, "factor on the colours; 0: the preset's"),
+         integer("min-size", 1, 0, INT_MAX,
+                 "make superpixels 4-connected and join those of fewer pixels; 0: leave them as trees"),
+         integer("frames", 0, 0, INT_MAX, "stop after so many images or frames (0: all)"),
+         flag("window", "videos: show the contours, with sliders; ESC ends"),
+         text("output-dir", ".", "folder for images, video and CSV; is made where it is missing"),
+         text("video-file", "contours.avi", "name of the video: .avi, or .mp4 where there is FFmpeg")});
+}
 
 struct Look
 {
@@ -141,8 +143,8 @@ Mat paintLabels(const Mat& labels)
 
 void writeTable(const String& path, const Results& r)
 {
-    std::ofstream out(path);
-    out << "label,area,blue,green,red,centre_x,centre_y,box_x,box_y,box_width,box_height\n";
+    Table table(path, "label,area,blue,green,red,centre_x,centre_y,box_x,box_y,box_width,box_height");
+    std::ostream& out = table.rows();
     for (int i = 0; i < r.count; ++i)
     {
         const Vec3f& colour = r.means.at<Vec3f>(i);
@@ -152,16 +154,7 @@ void writeTable(const String& path, const Results& r)
             << centre[0] << ',' << centre[1] << ',' << box[0] << ',' << box[1] << ',' << box[2] << ',' << box[3]
             << '\n';
     }
-    CV_Check(path, out.good(), "cannot write this file");
-}
-
-void save(const String& path, const Mat& picture) { CV_Check(path, imwrite(path, picture), "cannot write this file"); }
-
-String stemOf(const String& path)
-{
-    const size_t slash = path.find_last_of("/\\"), begin = slash == String::npos ? 0 : slash + 1,
-                 dot = path.find_last_of('.');
-    return path.substr(begin, dot == String::npos || dot < begin ? String::npos : dot - begin);
+    table.finish();
 }
 
 void doPicture(const String& name, const Mat& picture, std::vector<Segmenter>& segmenters,
@@ -171,12 +164,13 @@ void doPicture(const String& name, const Mat& picture, std::vector<Segmenter>& s
     {
         const Results r = segmenters[i].run(picture, true);
         const String stem = folder + "/" + name + "_" + looks[i].name;
-        save(stem + "_contours.png", r.contours);
-        save(stem + "_mean.png", r.meanColor);
-        save(stem + "_labels.png", paintLabels(r.labels));
+        writeImage(stem + "_contours.png", r.contours);
+        writeImage(stem + "_mean.png", r.meanColor);
+        writeImage(stem + "_labels.png", paintLabels(r.labels));
         writeTable(stem + ".csv", r);
-        std::printf("%s, %s: %d x %d, %d superpixels, %.2f ms\n", name.c_str(), looks[i].name.c_str(), picture.cols,
-                    picture.rows, r.count, r.milliseconds);
+        std::cout << format("%s, %s: %d x %d, %d superpixels, %.2f ms", name.c_str(), looks[i].name.c_str(),
+                            picture.cols, picture.rows, r.count, r.milliseconds)
+                  << std::endl;
     }
 }
 
@@ -228,46 +222,78 @@ private:
     bool open_, shown_ = false;
 };
 
-//! Contours as a video, one line of the CSV for each frame. @return frames done.
-int doVideo(VideoCapture& video, Segmenter& segmenter, Look look, int most, const String& folder, bool windowWanted)
+//! Contours as a video, a row of the CSV for each frame.
+void doVideo(Source& source, Segmenter& segmenter, Look look, const Options& options)
 {
-    const int total = static_cast<int>(video.get(CAP_PROP_FRAME_COUNT));
-    std::ofstream table(folder + "/frames.csv");
-    table << "frame,superpixels,milliseconds\n";
-    VideoWriter writer;
-    Window window(windowWanted);
+    const String folder = options.text("output-dir"), name = options.text("video-file");
+    const int most = options.integer("frames");
+    Table table(folder + "/frames.csv", "frame,superpixels,milliseconds");
+    VideoFile video(folder + "/" + name, source.rate());
+    Window window(options.flag("window"));
+    Progress progress(source.count(most));
     Mat frame;
     int done = 0;
-    for (bool going = true; going && (most == 0 || done < most) && video.read(frame); ++done)
+    double milliseconds = 0.;
+    for (bool going = true; going && (most == 0 || done < most) && !stopped() && source.read(frame); ++done)
     {
         window.read(look);
         segmenter.set(look);
         const Results r = segmenter.run(frame, false);
-        table << done << ',' << r.count << ',' << r.milliseconds << '\n';
-        if (!writer.isOpened())
-            writer.open(folder + "/contours.avi", VideoWriter::fourcc('M', 'J', 'P', 'G'), 25, frame.size());
-        writer << r.contours;
-        if (done % 10 == 0)
-            std::printf("frame %d of %d: %d superpixels, %.2f ms\n", done, total, r.count, r.milliseconds),
-                std::fflush(stdout);
+        table.rows() << done << ',' << r.count << ',' << r.milliseconds << '\n';
+        table.tick();
+        video.write(r.contours);
+        milliseconds += r.milliseconds;
+        progress.step();
         going = window.show(r.contours);
     }
-    return done;
+    progress.end();
+    if (done == 0 && stopped())
+        return;
+    if (done == 0)
+        throw std::runtime_error("there was no frame to work on");
+    video.finish();
+    table.finish();
+    std::cout << counted(size_t(done), "frame") << format(", %.2f ms per frame\n", milliseconds / done) << "wrote "
+              << folder << "/frames.csv and " << name << std::endl;
 }
 
-std::vector<Look> readLooks(const CommandLineParser& parser)
+//! Names of files without their endings; with them where two would be alike.
+String nameFor(const String& file, std::set<String>& used)
 {
-    const String preset = parser.get<String>("preset");
+    const String stem = std::filesystem::path(file).stem().string();
+    const String name = used.count(stem) ? file : stem;
+    used.insert(name);
+    return name;
+}
+
+void doPictures(Source& source, std::vector<Segmenter>& segmenters, const std::vector<Look>& looks,
+                const Options& options)
+{
+    const int most = options.integer("frames");
+    Progress progress(source.count(most), "image");
+    std::set<String> used;
+    Mat picture;
+    int done = 0;
+    for (; (most == 0 || done < most) && !stopped() && source.read(picture); ++done)
+    {
+        doPicture(nameFor(source.name(), used), picture, segmenters, looks, options.text("output-dir"));
+        progress.step();
+    }
+    if (done == 0 && !stopped())
+        throw std::runtime_error("there was no image to work on");
+}
+
+std::vector<Look> readLooks(const Options& options)
+{
+    const String preset = options.text("preset");
     std::vector<Look> looks;
-    if (preset == "paper" || preset == "both")
+    if (preset != "lab")
         looks.push_back({"paper", false, 6., 10., 32. / 255});
-    if (preset == "lab" || preset == "both")
+    if (preset != "paper")
         looks.push_back({"lab", true, 2., 8., 0.5});
-    CV_Check(preset, !looks.empty(), "--preset is paper, lab or both");
+    const double sigma = options.real("sigma"), maxDist = options.real("max-dist"), scale = options.real("scale");
     for (Look& look : looks)
     {
-        const double sigma = parser.get<double>("sigma"), maxDist = parser.get<double>("max-dist"),
-                     scale = parser.get<double>("scale");
         look.sigma = sigma > 0 ? sigma : look.sigma;
         look.maxDist = maxDist > 0 ? maxDist : look.maxDist;
         look.scale = scale > 0 ? scale : look.scale;
@@ -275,64 +301,21 @@ std::vector<Look> readLooks(const CommandLineParser& parser)
     return looks;
 }
 
-int run(const CommandLineParser& parser)
+void run(const Options& options)
 {
-    const String input = parser.get<String>("@input"), folder = parser.get<String>("output-dir"),
-                 engine = parser.get<String>("engine");
-    CV_Check(engine, engine == "auto" || engine == "cpu" || engine == "cuda", "--engine is auto, cpu or cuda");
-    const bool cuda = engine == "cuda" || (engine == "auto" && cuda::getCudaEnabledDeviceCount() > 0);
-    const std::vector<Look> looks = readLooks(parser);
+    const bool cuda = useCuda(options);
+    const std::vector<Look> looks = readLooks(options);
     std::vector<Segmenter> segmenters;
     for (const Look& look : looks)
-        segmenters.push_back(Segmenter(look, cuda, parser.get<int>("min-size")));
-
-    if (!input.empty() && input.find_first_not_of("0123456789") == String::npos)
-    {
-        VideoCapture camera(parser.get<int>("@input"));
-        CV_Check(input, camera.isOpened(), "cannot open this camera");
-        std::printf("%d frames\n",
-                    doVideo(camera, segmenters[0], looks[0], parser.get<int>("frames"), folder, parser.has("window")));
-        return 0;
-    }
-    std::vector<String> paths(1, input);
-    if (utils::fs::isDirectory(input))
-        glob(input + "/*.*", paths);
-    int pictures = 0;
-    for (const String& path : paths)
-    {
-        const Mat picture = haveImageReader(path) ? imread(path, IMREAD_COLOR) : Mat();
-        if (picture.empty())
-            continue;
-        doPicture(stemOf(path), picture, segmenters, looks, folder);
-        ++pictures;
-    }
-    if (pictures > 0)
-        return 0;
-    VideoCapture video(input);
-    CV_Check(input, video.isOpened(), "neither a picture, nor a folder with pictures, nor a video");
-    std::printf("%d frames\n",
-                doVideo(video, segmenters[0], looks[0], parser.get<int>("frames"), folder, parser.has("window")));
-    return 0;
+        segmenters.push_back(Segmenter(look, cuda, options.integer("min-size")));
+    Source source(options.text("input"));
+    outputFolder(options.text("output-dir"));
+    if (source.isVideo())
+        doVideo(source, segmenters[0], looks[0], options);
+    else
+        doPictures(source, segmenters, looks, options);
 }
 
 } // namespace
 
-int main(int argc, char** argv)
-{
-    CommandLineParser parser(argc, argv, KEYS);
-    parser.about("Quick-shift superpixels.");
-    if (parser.has("help") || !parser.has("@input"))
-    {
-        parser.printMessage();
-        return parser.has("help") ? 0 : 1;
-    }
-    try
-    {
-        return run(parser);
-    }
-    catch (const cv::Exception& e)
-    {
-        std::cerr << e.what() << std::endl;
-        return 1;
-    }
-}
+int main(int argc, char** argv) { return runProgram(argc, argv, makeOptions(), run); }

@@ -1,95 +1,56 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Tracks one or several objects in a video, a folder of pictures or from a camera. Boxes are drawn with the mouse or given, or
-// learned objects are loaded. Leaves an annotated video with states, scores and learned templates, pictures, a table, the
+// Tracks one or several objects in a video, a folder of images or from a camera. Boxes are drawn with the mouse or given, or
+// learned objects are loaded. Leaves an annotated video with states, scores and learned templates, images, a table, the
 // templates, and the learned objects in files.
-#include "opencv2/core/cuda.hpp"
-#include "opencv2/core/utility.hpp"
-#include "opencv2/core/utils/filesystem.hpp"
+#include "input.hpp"
+#include "output.hpp"
+#include "program.hpp"
 #include "opencv2/cudatracking/tld_tracker.hpp"
-#include "opencv2/imgcodecs.hpp"
-#include "opencv2/imgproc.hpp"
-#include "opencv2/videoio.hpp"
 #ifdef CUDATRACKING_SAMPLES_WINDOW
 #include "opencv2/highgui.hpp"
 #endif
-#include <cctype>
-#include <cstdio>
-#include <fstream>
-#include <iostream>
 
 using namespace cv;
+using namespace sample;
 using cv::cuda::MultiTrackerTLD;
 using cv::cuda::TLDParams;
 using cv::cuda::TrackerTLD;
 
 namespace {
 
-const char* KEYS = "{ help h        |     | print this }"
-                   "{ @input        |     | video, folder of pictures, or camera index }"
-                   "{ box           |     | first boxes: x,y,width,height, several with semicolons between them; "
-                   "without it and without "
-                   "--load they are drawn with the mouse }"
-                   "{ load          |     | files of learned objects, with commas between them }"
-                   "{ save          |     | writes learned objects to files of this name with an id and .yml added }"
-                   "{ first-frame   | 0   | where to begin }"
-                   "{ frames        | 0   | stop after so many frames (0: all) }"
-                   "{ seed          | 1   | of all random choices }"
-                   "{ no-learning   |     | keep the detectors as they are }"
-                   "{ picture-every | 100 | frames from one saved picture to the next (0: none) }"
-                   "{ engine        | auto | cpu, cuda, or auto: cuda where there is a device }"
-                   "{ window        |     | show the frames; ESC ends }"
-                   "{ output-dir    | .   | folder for video, pictures and CSV; must exist }";
-
-//! Frames of a video, a camera or a folder.
-class Source
+Options makeOptions()
 {
-public:
-    explicit Source(const std::string& input)
-    {
-        if (utils::fs::isDirectory(input))
-            utils::fs::glob(input, "", files_);
-        else if (input.size() == 1 && std::isdigit(static_cast<unsigned char>(input[0])))
-            video_.open(input[0] - '0');
-        else
-            video_.open(input);
-        if (files_.empty() && !video_.isOpened())
-            CV_Error_(Error::StsBadArg, ("cannot read %s", input.c_str()));
-    }
-    double rate() const
-    {
-        const double rate = video_.isOpened() ? video_.get(CAP_PROP_FPS) : 0.;
-        return rate > 0. && rate < 1000. ? rate : 25.;
-    }
-    bool read(Mat& frame)
-    {
-        if (video_.isOpened())
-            return video_.read(frame);
-        for (frame.release(); frame.empty() && next_ < files_.size();)
-            frame = imread(files_[next_++]); // files that are no pictures are left out
-        return !frame.empty();
-    }
+    return Options(
+        "Tracks objects that are learned on the way: an annotated video, a table, templates, learned objects.",
+        {"--box=253,219,30,90 vtest.avi", "\"--box=580,157,34,80;616,157,32,78\" --first-frame=300 vtest.avi",
+         "--load=first_0.yml --output-dir=out 0", "--box=10,20,50,60 folder_of_images"},
+        {argument("input", SAMPLE_INPUT_HELP),
+         text("box", "",
+              "first boxes: x,y,width,height, several with semicolons between them; without it and "
+              "without --load they are drawn with the mouse"),
+         text("load", "", "files of learned objects, with commas between them"),
+         text("save", "", "writes learned objects to files of this name with an id and .yml added"),
+         integer("first-frame", 0, 0, INT_MAX, "where to begin"),
+         integer("frames", 0, 0, INT_MAX, "stop after so many frames (0: all)"),
+         integer("seed", 1, INT_MIN, INT_MAX, "of all random choices"),
+         flag("no-learning", "keep the detectors as they are"),
+         integer("picture-every", 100, 0, INT_MAX, "frames from one saved image to the next (0: none)"), engineOption(),
+         windowOption(), text("video-file", "tracks.avi", "name of the video: .avi, or .mp4 where there is FFmpeg"),
+         text("output-dir", ".", "folder for video, images and tracks.csv; is made where it is missing")});
+}
 
-private:
-    std::vector<String> files_;
-    size_t next_ = 0;
-    VideoCapture video_;
-};
-
-std::vector<Rect> parseBoxes(const std::string& text)
+std::vector<Rect> readBoxes(const Options& options)
 {
     std::vector<Rect> boxes;
-    for (size_t begin = 0; begin < text.size();)
+    for (const std::string& one : options.list("box", ';'))
     {
-        const size_t end = std::min(text.find(';', begin), text.size());
         Rect box;
         char rest = 0;
-        const std::string one = text.substr(begin, end - begin);
         if (std::sscanf(one.c_str(), "%d,%d,%d,%d%c", &box.x, &box.y, &box.width, &box.height, &rest) != 4)
-            CV_Error_(Error::StsBadArg, ("--box: x,y,width,height is needed instead of '%s'", one.c_str()));
+            throw UsageError("--box: x,y,width,height is needed instead of '" + one + "'");
         boxes.push_back(box);
-        begin = end + 1;
     }
     return boxes;
 }
@@ -104,7 +65,7 @@ std::vector<Rect> boxesByMouse(const Mat& frame)
     (void)frame;
 #endif
     if (boxes.empty())
-        CV_Error(Error::StsBadArg, "there is no object: give --box=x,y,width,height, or --load=FILE");
+        throw UsageError("there is no object: give --box=x,y,width,height, or --load=FILE");
     return boxes;
 }
 
@@ -112,23 +73,15 @@ std::vector<Rect> boxesByMouse(const Mat& frame)
 class Tracker
 {
 public:
-    Tracker(const CommandLineParser& options, bool cuda) : cuda_(cuda)
+    Tracker(const Options& options, bool cuda) : cuda_(cuda)
     {
         TLDParams params;
-        params.seed = options.get<int>("seed");
-        params.learning = !options.has("no-learning");
+        params.seed = options.integer("seed");
+        params.learning = !options.flag("no-learning");
         tracker_ = MultiTrackerTLD::create(params);
     }
     void add(const Mat& frame, const Rect& box) { tracker_->add(onEngine(frame), box); }
-    void load(const Mat& frame, const std::string& files)
-    {
-        for (size_t begin = 0; begin < files.size();)
-        {
-            const size_t end = std::min(files.find(',', begin), files.size());
-            tracker_->addFromFile(onEngine(frame), files.substr(begin, end - begin));
-            begin = end + 1;
-        }
-    }
+    void load(const Mat& frame, const std::string& file) { tracker_->addFromFile(onEngine(frame), file); }
     //! A row for each object; on the host, so that the call waits.
     Mat update(const Mat& frame)
     {
@@ -200,7 +153,7 @@ void draw(Mat& picture, MultiTrackerTLD& tracker, const std::vector<int>& ids, c
     }
 }
 
-//! What an object looks like and what it does not: its templates over those of all else, 20 in a row.
+//! Draws the templates of an object over those of all else, 20 in a row.
 Mat sheetOf(MultiTrackerTLD& tracker, int id)
 {
     std::vector<Mat> parts;
@@ -228,73 +181,92 @@ Mat sheetOf(MultiTrackerTLD& tracker, int id)
 class Report
 {
 public:
-    Report(const std::string& folder, int pictureEvery, double rate)
-        : folder_(folder), table_(folder + "/tracks.csv"), pictureEvery_(pictureEvery), rate_(rate)
+    Report(const Options& options, double rate)
+        : folder_(outputFolder(options.text("output-dir"))),
+          videoName_(options.text("video-file")),
+          saved_(options.text("save")),
+          table_(folder_ + "/tracks.csv", "frame,id,x,y,width,height,score,state,located,learned"),
+          video_(folder_ + "/" + videoName_, rate),
+          pictureEvery_(options.integer("picture-every"))
     {
-        table_ << "frame,id,x,y,width,height,score,state,located,learned\n";
+        if (!saved_.empty())
+            Partial(nameOf(0)); // can anything be written there?
     }
     void add(int number, const Mat& picture, const std::vector<int>& ids, const Mat& results)
     {
         for (size_t i = 0; i < ids.size(); ++i)
         {
             const double* r = results.ptr<double>(static_cast<int>(i));
-            table_ << number << ',' << ids[i];
+            table_.rows() << number << ',' << ids[i];
             for (int k = 0; k < 8; ++k)
-                table_ << ',' << r[k];
-            table_ << '\n';
+                table_.rows() << ',' << r[k];
+            table_.rows() << '\n';
             located_ += r[6] > 0.;
         }
+        table_.tick();
         objects_ += ids.size();
-        if (!video_.isOpened())
-            video_.open(folder_ + "/tracks.avi", VideoWriter::fourcc('M', 'J', 'P', 'G'), rate_, picture.size());
         video_.write(picture);
         if (pictureEvery_ > 0 && number % pictureEvery_ == 0)
-            imwrite(format("%s/frame_%05d.jpg", folder_.c_str(), number), picture);
+            writeImage(format("%s/frame_%05d.jpg", folder_.c_str(), number), picture);
     }
-    void finish(MultiTrackerTLD& tracker, const std::string& save)
+    void finish(MultiTrackerTLD& tracker)
     {
+        video_.finish();
+        table_.finish();
         for (const int id : tracker.getIds())
         {
-            imwrite(format("%s/templates_%d.png", folder_.c_str(), id), sheetOf(tracker, id));
-            if (!save.empty())
-                tracker.saveObject(id, format("%s%d.yml", save.c_str(), id));
+            writeImage(format("%s/templates_%d.png", folder_.c_str(), id), sheetOf(tracker, id));
+            if (!saved_.empty())
+                tracker.saveObject(id, nameOf(id)); // whole or not at all
         }
+        std::cout << "wrote " << folder_ << "/" << videoName_ << ", tracks.csv, images and templates"
+                  << (saved_.empty() ? std::string() : ", and learned objects as " + nameOf(0) + "..") << std::endl;
     }
     double share() const { return objects_ ? 100. * double(located_) / double(objects_) : 0.; }
 
 private:
-    std::string folder_;
-    std::ofstream table_;
-    VideoWriter video_;
+    std::string nameOf(int id) const { return format("%s%d.yml", saved_.c_str(), id); }
+
+    const std::string folder_, videoName_, saved_;
+    Table table_;
+    VideoFile video_;
     int pictureEvery_;
-    double rate_;
     size_t located_ = 0, objects_ = 0;
 };
 
-int run(const CommandLineParser& options)
+//! The frame that the boxes are of; empty when the user wants to end.
+Mat firstFrame(Source& source, int number)
 {
-    const std::string folder = options.get<std::string>("output-dir"), engine = options.get<std::string>("engine");
-    if (engine != "auto" && engine != "cpu" && engine != "cuda")
-        CV_Error(Error::StsBadArg, "--engine: auto, cpu or cuda");
-    const bool cuda = engine == "cuda" || (engine == "auto" && cuda::getCudaEnabledDeviceCount() > 0);
-    Source source(options.get<std::string>("@input"));
-    const int first = options.get<int>("first-frame"), limit = options.get<int>("frames");
     Mat frame;
-    for (int i = 0; i <= first; ++i)
+    for (int i = 0; i <= number && !stopped(); ++i)
         if (!source.read(frame))
-            CV_Error_(Error::StsBadArg, ("there is no frame %d", first));
-    std::vector<Rect> boxes = parseBoxes(options.get<std::string>("box"));
-    const std::string files = options.get<std::string>("load");
+            throw std::runtime_error(format("there is no frame %d in the input", number));
+    return stopped() ? Mat() : frame;
+}
+
+void run(const Options& options)
+{
+    const bool cuda = useCuda(options);
+    std::vector<Rect> boxes = readBoxes(options);
+    const std::vector<std::string> files = options.list("load", ',');
+    const int first = options.integer("first-frame"), limit = options.integer("frames");
+    Source source(options.text("input"), true);
+    Report report(options, source.rate());
+    Mat frame = firstFrame(source, first);
+    if (frame.empty())
+        return;
     if (boxes.empty() && files.empty())
         boxes = boxesByMouse(frame);
     Tracker tracker(options, cuda);
     for (const Rect& box : boxes)
         tracker.add(frame, box);
-    tracker.load(frame, files);
-    Report report(folder, options.get<int>("picture-every"), source.rate());
+    for (const std::string& file : files)
+        tracker.load(frame, file);
     TickMeter meter;
     int frames = 0;
-    while ((limit == 0 || frames < limit) && source.read(frame))
+    const int total = source.count(), rest = std::max(0, total - first - 1);
+    Progress progress(limit > 0 && (total == 0 || limit < rest) ? limit : rest);
+    while ((limit == 0 || frames < limit) && !stopped() && source.read(frame))
     {
         meter.start();
         const Mat results = tracker.update(frame);
@@ -303,43 +275,21 @@ int run(const CommandLineParser& options)
         const std::vector<int> ids = (*tracker).getIds();
         draw(frame, *tracker, ids, results);
         report.add(first + frames, frame, ids, results);
-#ifdef CUDATRACKING_SAMPLES_WINDOW
-        if (options.has("window"))
-        {
-            imshow("objects", frame);
-            if (waitKey(1) == 27)
-                break;
-        }
-#endif
+        progress.step();
+        if (!show(options, frame))
+            break;
     }
+    progress.end();
+    if (frames == 0 && stopped())
+        return;
     if (frames == 0)
-        CV_Error(Error::StsBadArg, "there was no frame after the first one");
-    report.finish(*tracker, options.get<std::string>("save"));
-    std::cout << frames << " frames, " << (*tracker).getIds().size() << " objects, located in "
-              << cvRound(report.share()) << " % of the frames; " << meter.getTimeMilli() / frames
-              << " ms a frame on the " << (cuda ? "CUDA" : "CPU") << " engine\n"
-              << "wrote " << folder << "/tracks.avi, tracks.csv, pictures and templates" << std::endl;
-    return 0;
+        throw std::runtime_error("there was no frame after the first one");
+    std::cout << counted(size_t(frames), "frame") << ", " << counted((*tracker).getIds().size(), "object")
+              << ", located in " << cvRound(report.share()) << " % of the frames; " << meter.getTimeMilli() / frames
+              << " ms per frame on the " << (cuda ? "CUDA" : "CPU") << " backend" << std::endl;
+    report.finish(*tracker);
 }
 
 } // namespace
 
-int main(int argc, char** argv)
-{
-    CommandLineParser options(argc, argv, KEYS);
-    if (options.has("help") || !options.has("@input"))
-    {
-        options.about("Tracks objects that are learned on the way.");
-        options.printMessage();
-        return options.has("help") ? 0 : 2;
-    }
-    try
-    {
-        return run(options);
-    }
-    catch (const std::exception& e)
-    {
-        std::cerr << e.what() << std::endl;
-        return 1;
-    }
-}
+int main(int argc, char** argv) { return runProgram(argc, argv, makeOptions(), run); }

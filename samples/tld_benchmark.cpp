@@ -7,38 +7,35 @@
 // line a frame, nan: absent). Layout of OTB: pictures in img/, groundtruth_rect.txt (x,y,width,height; the first line is where
 // the tracker begins). A frame is right when the overlap is above 0.25 (F50: 0.5), after the whole trajectory was moved and
 // scaled so that its first box is the truth's first box: what users mark and what truth means by an object may differ.
-#include "opencv2/core/cuda.hpp"
-#include "opencv2/core/utility.hpp"
-#include "opencv2/core/utils/filesystem.hpp"
+#include "input.hpp"
+#include "output.hpp"
+#include "program.hpp"
 #include "opencv2/cudatracking/tld_tracker.hpp"
-#include "opencv2/imgcodecs.hpp"
-#include "opencv2/imgproc.hpp"
-#include "opencv2/videoio.hpp"
+#include "opencv2/core/utils/filesystem.hpp"
 #ifdef HAVE_OPENCV_TRACKING
 #include "opencv2/tracking.hpp"
 #include "opencv2/tracking/tracking_legacy.hpp"
 #endif
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <fstream>
-#include <functional>
-#include <iostream>
 
 using namespace cv;
+using namespace sample;
 using cv::cuda::TrackerTLD;
 
 namespace {
 
-const char* KEYS = "{ help h      |      | print this }"
-                   "{ @sequences  |      | folders, with commas between them: sequences, or folders of sequences }"
-                   "{ seeds       | 10   | runs of each, with one seed after the other }"
-                   "{ first-seed  | 1    | }"
-                   "{ frames      | 0    | stop after so many frames (0: all) }"
-                   "{ engine      | auto | cpu, cuda, or auto: cuda where there is a device }"
-                   "{ peers       |      | also OpenCV's trackers, those of contrib where they are built }"
-                   "{ csv         |      | file for all boxes }"
-                   "{ video       |      | folder for annotated videos of the first seed; must exist }";
+Options makeOptions()
+{
+    return Options("Measures TrackerTLD on sequences with known truth.",
+                   {"--seeds=20 tld_dataset", "--engine=cpu --csv=boxes.csv --video=out tld_dataset/01_david,otb/Car4"},
+                   {argument("sequences", "folders, with commas between them: sequences, or folders of sequences"),
+                    integer("seeds", 10, 1, 1 << 20, "runs of each, with one seed after the other"),
+                    integer("first-seed", 1, INT_MIN / 2, INT_MAX / 2, "the first of them"),
+                    integer("frames", 0, 0, INT_MAX, "stop after so many frames (0: all)"), engineOption(),
+                    flag("peers", "also OpenCV's trackers, those of contrib where they are built"),
+                    text("csv", "", "file for all boxes"),
+                    text("video", "", "folder for annotated videos of the first seed; is made where it is missing")});
+}
 
 struct Sequence
 {
@@ -89,26 +86,16 @@ std::vector<Rect2d> readTruth(const std::string& filename, bool corners)
     return boxes;
 }
 
+//! Images in natural order, else those of the folder's first video.
 std::vector<Mat> readFrames(const std::string& folder, size_t most)
 {
     std::vector<Mat> frames;
-    std::vector<std::string> files;
-    utils::fs::glob(folder, "", files);
-    std::sort(files.begin(), files.end());
-    for (const std::string& file : files)
-    {
-        const std::string end = file.substr(std::min(file.size(), file.find_last_of('.')));
-        if (frames.size() >= most || utils::fs::isDirectory(file))
-            continue;
-        if (end == ".avi" || end == ".mpg" || end == ".mp4" || end == ".mkv")
-        {
-            VideoCapture video(file);
-            for (Mat frame; frames.size() < most && video.read(frame); frame = Mat())
-                frames.push_back(frame);
-        }
-        else if (end == ".jpg" || end == ".jpeg" || end == ".png" || end == ".bmp" || end == ".pgm")
-            frames.push_back(imread(file));
-    }
+    const std::vector<std::string> videos = filesOf(folder, {".avi", ".mpg", ".mp4", ".mkv"});
+    if (imagesOf(folder).empty() && videos.empty())
+        throw std::runtime_error("there are neither images nor a video in " + folder);
+    Source source(imagesOf(folder).empty() ? videos[0] : folder);
+    for (Mat frame; frames.size() < most && !stopped() && source.read(frame); frame = Mat())
+        frames.push_back(frame);
     return frames;
 }
 
@@ -124,7 +111,7 @@ Sequence readSequence(const std::string& folder, int limit)
     s.name = folder.substr(slash == std::string::npos ? 0 : slash + 1, end - (slash + 1));
     const bool otb = exists(folder + "/groundtruth_rect.txt");
     s.truth = readTruth(folder + (otb ? "/groundtruth_rect.txt" : "/gt.txt"), !otb);
-    s.frames = readFrames(otb ? folder + "/img" : folder, limit > 0 ? limit : s.truth.size());
+    s.frames = readFrames(otb ? folder + "/img" : folder, limit > 0 ? static_cast<size_t>(limit) : s.truth.size());
     s.truth.resize(std::min(s.truth.size(), s.frames.size()));
     s.frames.resize(s.truth.size());
     const std::vector<Rect2d> first = otb ? s.truth : readTruth(folder + "/init.txt", true);
@@ -135,21 +122,20 @@ Sequence readSequence(const std::string& folder, int limit)
     return s;
 }
 
-std::vector<std::string> findSequences(const std::string& list)
+std::vector<std::string> findSequences(const std::vector<std::string>& folders)
 {
     std::vector<std::string> found;
-    for (size_t begin = 0; begin < list.size();)
+    for (const std::string& folder : folders)
     {
-        const size_t end = std::min(list.find(',', begin), list.size());
-        const std::string folder = list.substr(begin, end - begin);
         std::vector<std::string> inside;
+        if (!utils::fs::isDirectory(folder))
+            throw std::runtime_error("there is no folder " + folder);
         if (isSequence(folder))
             found.push_back(folder);
         else
             utils::fs::glob(folder, "", inside, false, true);
-        std::sort(inside.begin(), inside.end());
+        std::sort(inside.begin(), inside.end(), naturalLess);
         std::copy_if(inside.begin(), inside.end(), std::back_inserter(found), isSequence);
-        begin = end + 1;
     }
     return found;
 }
@@ -208,7 +194,7 @@ Trajectory follow(Tracker& tracker, const Sequence& s, bool cuda, double& second
     TrackerTLD* const tld = dynamic_cast<TrackerTLD*>(&tracker);
     Trajectory boxes = {Rect2d(s.first)};
     TickMeter meter;
-    for (size_t i = 1; i < s.frames.size(); ++i)
+    for (size_t i = 1; i < s.frames.size() && !stopped(); ++i)
     {
         if (cuda)
             onDevice.upload(s.frames[i]);
@@ -224,7 +210,7 @@ Trajectory follow(Tracker& tracker, const Sequence& s, bool cuda, double& second
 
 void writeVideo(const std::string& filename, const Sequence& s, const Trajectory& boxes)
 {
-    VideoWriter video(filename, VideoWriter::fourcc('M', 'J', 'P', 'G'), 25., s.frames[0].size());
+    VideoFile video(filename, 25.);
     const auto rect = [](const Rect2d& r)
     { return Rect(cvRound(r.x), cvRound(r.y), cvRound(r.width), cvRound(r.height)); };
     for (size_t i = 0; i < boxes.size(); ++i)
@@ -236,6 +222,7 @@ void writeVideo(const std::string& filename, const Sequence& s, const Trajectory
             rectangle(picture, rect(boxes[i]), Scalar(60, 220, 60), 2);
         video.write(picture);
     }
+    video.finish();
 }
 
 typedef std::function<Ptr<Tracker>(int seed)> Maker;
@@ -243,17 +230,21 @@ typedef std::function<Ptr<Tracker>(int seed)> Maker;
 class Benchmark
 {
 public:
-    Benchmark(const CommandLineParser& options, bool cuda)
+    Benchmark(const Options& options, bool cuda)
         : cuda_(cuda),
-          seeds_(options.get<int>("seeds")),
-          firstSeed_(options.get<int>("first-seed")),
-          videos_(options.get<std::string>("video"))
+          seeds_(options.integer("seeds")),
+          firstSeed_(options.integer("first-seed")),
+          videos_(options.given("video") ? outputFolder(options.text("video"), "video") : "")
     {
-        if (!options.get<std::string>("csv").empty())
-        {
-            csv_.open(options.get<std::string>("csv"));
-            csv_ << "sequence,tracker,seed,frame,x,y,width,height,truth_x,truth_y,truth_width,truth_height\n";
-        }
+        if (options.given("csv"))
+            csv_.reset(
+                new Table(options.text("csv"),
+                          "sequence,tracker,seed,frame,x,y,width,height,truth_x,truth_y,truth_width,truth_height"));
+    }
+    void finish()
+    {
+        if (csv_)
+            csv_->finish();
     }
 
     //! A line for one tracker on one sequence: means over the seeds, the least and the largest F, milliseconds a frame.
@@ -267,6 +258,8 @@ public:
             const int seed = firstSeed_ + i;
             double seconds = 0.;
             const Trajectory boxes = follow(*make(seed), s, cuda_ && seeded, seconds);
+            if (stopped()) // a part of a run has no quality
+                return;
             const Quality q = measure(s, boxes);
             mean.precision += q.precision / runs;
             mean.recall += q.recall / runs;
@@ -292,19 +285,21 @@ public:
 private:
     void write(const Sequence& s, const std::string& tracker, int seed, const Trajectory& boxes)
     {
-        for (size_t i = 0; csv_.is_open() && i < boxes.size(); ++i)
+        for (size_t i = 0; csv_ && i < boxes.size(); ++i)
         {
-            csv_ << s.name << ',' << tracker << ',' << seed << ',' << i;
+            csv_->rows() << csvText(s.name) << ',' << tracker << ',' << seed << ',' << i;
             for (const Rect2d& b : {boxes[i], s.truth[i]})
-                csv_ << ',' << b.x << ',' << b.y << ',' << b.width << ',' << b.height;
-            csv_ << '\n';
+                csv_->rows() << ',' << b.x << ',' << b.y << ',' << b.width << ',' << b.height;
+            csv_->rows() << '\n';
         }
+        if (csv_)
+            csv_->tick();
     }
 
     bool cuda_;
     int seeds_, firstSeed_;
     std::string videos_;
-    std::ofstream csv_;
+    std::unique_ptr<Table> csv_;
 };
 
 void runPeers(Benchmark& benchmark, const Sequence& s)
@@ -323,19 +318,17 @@ void runPeers(Benchmark& benchmark, const Sequence& s)
 #endif
 }
 
-int run(const CommandLineParser& options)
+void run(const Options& options)
 {
-    const std::string engine = options.get<std::string>("engine");
-    if (engine != "auto" && engine != "cpu" && engine != "cuda")
-        CV_Error(Error::StsBadArg, "--engine: auto, cpu or cuda");
-    const bool cuda = engine == "cuda" || (engine == "auto" && cuda::getCudaEnabledDeviceCount() > 0);
-    const std::vector<std::string> folders = findSequences(options.get<std::string>("@sequences"));
+    const bool cuda = useCuda(options);
+    const std::vector<std::string> folders = findSequences(options.list("sequences", ','));
     if (folders.empty())
-        CV_Error(Error::StsBadArg, "there is no sequence: a folder with gt.txt or groundtruth_rect.txt is needed");
+        throw std::runtime_error("there is no sequence: a folder with gt.txt or groundtruth_rect.txt is needed");
     Benchmark benchmark(options, cuda);
+    Progress progress(static_cast<int>(folders.size()), "sequence");
     for (const std::string& folder : folders)
     {
-        const Sequence s = readSequence(folder, options.get<int>("frames"));
+        const Sequence s = readSequence(folder, options.integer("frames"));
         benchmark.run(
             s, cuda ? "TLD-CUDA" : "TLD-CPU",
             [](int seed)
@@ -345,30 +338,15 @@ int run(const CommandLineParser& options)
                 return TrackerTLD::create(params);
             },
             true);
-        if (options.has("peers"))
+        if (options.flag("peers"))
             runPeers(benchmark, s);
+        if (stopped())
+            break;
+        progress.step();
     }
-    return 0;
+    benchmark.finish();
 }
 
 } // namespace
 
-int main(int argc, char** argv)
-{
-    CommandLineParser options(argc, argv, KEYS);
-    if (options.has("help") || options.get<std::string>("@sequences").empty())
-    {
-        options.about("Measures TrackerTLD on sequences with known truth.");
-        options.printMessage();
-        return options.has("help") ? 0 : 2;
-    }
-    try
-    {
-        return run(options);
-    }
-    catch (const std::exception& e)
-    {
-        std::cerr << e.what() << std::endl;
-        return 1;
-    }
-}
+int main(int argc, char** argv) { return runProgram(argc, argv, makeOptions(), run); }

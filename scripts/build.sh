@@ -11,6 +11,8 @@
 #   --peers              also build the contrib modules that tests and perf tests compare with (needs CUDA)
 #   --shared             shared libraries (default: static, so that programs can be copied)
 #   --no-python          do not build the cv2 module
+#   --sanitize=KIND      address (with leaks and undefined behaviour) or thread: OpenCV and this module with the compiler's
+#                        sanitizers, without CUDA and cv2; builds the tests only, for scripts/test.sh --sanitize=KIND
 #   --target=NAME        build only this target and FFmpeg's plugin (may be repeated; default: tests, perf tests, samples, cv2)
 #   --module-only        compile this module, its tests, perf tests and samples, but not OpenCV, and link nothing:
 #                        shows in minutes whether the sources suit another OpenCV or CUDA
@@ -27,7 +29,7 @@
 # CUDATRACKING_BUILD_ROOT in the environment names another folder than build/.
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
-CUDA=auto ARCH='' PTX='' VERSION=4.14.0 PEERS=0 SHARED=0 WITH_PYTHON=1 JOBS=$(nproc) CONFIGURE_ONLY=0 MODULE_ONLY=0 PRINT=''
+CUDA=auto ARCH='' PTX='' VERSION=4.14.0 PEERS=0 SHARED=0 WITH_PYTHON=1 JOBS=$(nproc) CONFIGURE_ONLY=0 MODULE_ONLY=0 PRINT='' SANITIZE=''
 TARGETS=() EXTRA=()
 while [ $# -gt 0 ]; do
     case "$1" in
@@ -39,6 +41,8 @@ while [ $# -gt 0 ]; do
         --peers) PEERS=1 ;;
         --shared) SHARED=1 ;;
         --no-python) WITH_PYTHON=0 ;;
+        --sanitize=address|--sanitize=thread) SANITIZE=${1#*=} ;;
+        --sanitize=*) die "--sanitize=${1#*=}: address or thread" ;;
         --target=?*) TARGETS+=("${1#*=}") ;;
         --jobs=*) JOBS=${1#*=}; [[ $JOBS =~ ^[1-9][0-9]*$ ]] || die "--jobs=$JOBS: a positive number" ;;
         --configure-only) CONFIGURE_ONLY=1 ;;
@@ -52,10 +56,20 @@ while [ $# -gt 0 ]; do
 done
 
 case "$VERSION" in
-    4.14.0) SDIST=4.14.0.94 SDIST_SHA=f2e58020b9f54d68b49553a161327ae1bbc47da68e147231d444c915ee4cab4c ;;
-    5.0.0) SDIST=5.0.0.93 SDIST_SHA=da0ba61096b08c63cb4440d8fd6f323835cbb78b714c5ba22a39e1db68c83166 ;;
+    4.14.0)
+        SDIST=4.14.0.94 SDIST_SHA=f2e58020b9f54d68b49553a161327ae1bbc47da68e147231d444c915ee4cab4c
+        cascades=opencv/data ;;
+    5.0.0)
+        SDIST=5.0.0.93 SDIST_SHA=da0ba61096b08c63cb4440d8fd6f323835cbb78b714c5ba22a39e1db68c83166
+        cascades=opencv_contrib/modules/xobjdetect/data ;;
     *) die "--opencv=$VERSION: 4.14.0 or 5.0.0" ;;
 esac
+
+if [ -n "$SANITIZE" ]; then
+    [ "$CUDA" != on ] || die "--sanitize=$SANITIZE finds faults of the CPU's code; --cuda=on makes no sense with it"
+    CUDA=off WITH_PYTHON=0
+    [ ${#TARGETS[@]} -gt 0 ] || TARGETS=(opencv_test_cudatracking)
+fi
 
 # find_nvcc: sets NVCC and NVCC_VERSION, or leaves NVCC empty and says why in NVCC_PROBLEM.
 find_nvcc()
@@ -85,13 +99,16 @@ name=opencv-$VERSION
 if [ "$CUDA" = on ]; then name+=-cuda; else name+=-cpu; fi
 [ "$PEERS" = 0 ] || name+=-peers
 [ "$SHARED" = 0 ] || name+=-shared
+[ -z "$SANITIZE" ] || name+=-$SANITIZE
 BUILD_DIR=$BUILD_ROOT/$name
 SOURCES=$BUILD_ROOT/src/opencv_contrib_python-$SDIST
+CASCADES=$SOURCES/$cascades
 case "$PRINT" in
     --print-bin-dir) echo "$BUILD_DIR/bin"; exit 0 ;;
     --print-paths)
         printf '%s=%q\n' BUILD_DIR "$BUILD_DIR" BIN_DIR "$BUILD_DIR/bin" CV2_DIR "$BUILD_DIR/lib/python3" PYTHON "$PYTHON" \
-            SOURCES "$SOURCES" SAMPLES_DATA "$SOURCES/opencv/samples/data" CUDA "$CUDA" NPP_LIB "$BUILD_ROOT/src/nvidia-npp/lib"
+            SOURCES "$SOURCES" SAMPLES_DATA "$SOURCES/opencv/samples/data" CASCADES "$CASCADES" CUDA "$CUDA" NVCC "$NVCC" \
+            NPP_LIB "$BUILD_ROOT/src/nvidia-npp/lib"
         exit 0 ;;
 esac
 
@@ -164,14 +181,6 @@ if [ "$PEERS" = 1 ]; then
     modules+=$(printf ',%s' "${peers[@]}")
 fi
 
-# gpu_capabilities: those of this machine's GPUs as a list for CUDA_ARCH_BIN, or 9.0.
-gpu_capabilities()
-{
-    local found
-    found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | grep -E '^[0-9]+\.[0-9]+$' | sort -uV | paste -sd, || true)
-    echo "${found:-9.0}"
-}
-
 # python_path include | python_path VARIABLE...: where the interpreter's own build says its headers and library lie.
 # OpenCV 4.14 does not find them by itself for an interpreter outside of /usr.
 python_path()
@@ -195,12 +204,14 @@ options=(
     -DBUILD_TESTS=ON -DBUILD_PERF_TESTS=ON -DBUILD_CUDATRACKING_SAMPLES=ON
     -DOPENCV_BUILD_TEST_MODULES_LIST=cudatracking -DOPENCV_BUILD_PERF_TEST_MODULES_LIST=cudatracking
     -DVIDEOIO_PLUGIN_LIST=ffmpeg -DOPENCV_FFMPEG_ENABLE_LIBAVDEVICE=OFF
+    "-DCMAKE_PROJECT_OpenCV_INCLUDE=$REPO_ROOT/scripts/lib/plugin_folder.cmake"
     '-DCMAKE_BUILD_RPATH=$ORIGIN/../lib' # programs that are copied with the libraries beside them find those
     -DBUILD_ZLIB=ON -DBUILD_PNG=ON -DBUILD_JPEG=ON
     -DOPENCV_GENERATE_PKGCONFIG=OFF -DBUILD_INFO_SKIP_EXTRA_MODULES=ON
     "-DBUILD_opencv_python3=$(onoff $HAVE_PYTHON)" "-DPYTHON3_EXECUTABLE=$PYTHON" "-DPYTHON_DEFAULT_EXECUTABLE=$PYTHON"
     "-DPYTHON3_INCLUDE_DIR=$(python_path include)" "-DPYTHON3_LIBRARY=$(python_path LIBDIR LDLIBRARY)"
     -DOPENCV_SKIP_PYTHON_LOADER=ON -DOPENCV_PYTHON3_INSTALL_PATH=python
+    -DPYTHON3_LIMITED_API=ON -DPYTHON3_LIMITED_API_VERSION=0x03090000 # one cv2 for Python 3.9 and newer
 )
 for unused in BUILD_opencv_apps BUILD_JAVA BUILD_opencv_js BUILD_opencv_python2 BUILD_DOCS BUILD_PACKAGE BUILD_EXAMPLES \
     BUILD_PROTOBUF WITH_PROTOBUF WITH_IPP WITH_ITT BUILD_ITT WITH_OPENCL WITH_OPENEXR WITH_JASPER WITH_OPENJPEG WITH_TIFF \
@@ -210,8 +221,9 @@ for unused in BUILD_opencv_apps BUILD_JAVA BUILD_opencv_js BUILD_opencv_python2 
     options+=("-D$unused=OFF")
 done
 if [ "$CUDA" = on ]; then
+    [ -n "$ARCH" ] || ARCH=$(gpu_capabilities "$NVCC" | paste -sd,)
     options+=(-DWITH_CUDA=ON -DENABLE_CUDA_FIRST_CLASS_LANGUAGE=ON "-DCMAKE_CUDA_COMPILER=$NVCC"
-        "-DCUDA_ARCH_BIN=${ARCH:-$(gpu_capabilities)}" "-DCUDA_ARCH_PTX=$PTX" "-DWITH_CUFFT=$(onoff $PEERS)" -DWITH_CUBLAS=OFF)
+        "-DCUDA_ARCH_BIN=${ARCH:-9.0}" "-DCUDA_ARCH_PTX=$PTX" "-DWITH_CUFFT=$(onoff $PEERS)" -DWITH_CUBLAS=OFF)
     if [ -n "$NPP" ]; then
         # Not in CMAKE_CXX_FLAGS: OpenCV hands these to nvcc in one piece, in which ccache cannot make the path relative.
         options+=("-DCMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES=$NPP/include" "-DCMAKE_CUDA_FLAGS=-isystem \"$NPP/include\"")
@@ -223,6 +235,22 @@ if [ "$CUDA" = on ]; then
     fi
 else
     options+=(-DWITH_CUDA=OFF)
+fi
+if [ -n "$SANITIZE" ]; then
+    # Reports need the numbers of lines, not variables.
+    flags="-fsanitize=$SANITIZE -fno-omit-frame-pointer -g1"
+    case "$SANITIZE" in
+        address)
+            # Memory of Mat then comes from the allocator as it is asked for, and reads beyond its end are seen.
+            flags+=" -D_GLIBCXX_ASSERTIONS"
+            options+=(-DOPENCV_ENABLE_MEMORY_SANITIZER=ON -DCUDATRACKING_SANITIZE_UNDEFINED=ON) ;;
+        thread)
+            # OpenCV leaves out reads without a lock that it knows to be harmless; it finds out about clang by itself.
+            flags+=" -DCV_THREAD_SANITIZER=1 -DCV_USE_GLOBAL_WORKERS_COND_VAR=1" ;;
+    esac
+    # Of OpenCV's instruction sets only those that this module has code for.
+    options+=("-DCMAKE_C_FLAGS=$flags" "-DCMAKE_CXX_FLAGS=$flags" -DCMAKE_C_FLAGS_RELEASE=-O1 -DCMAKE_CXX_FLAGS_RELEASE=-O1
+        -DENABLE_OMIT_FRAME_POINTER=OFF "-DCPU_DISPATCH=AVX2,AVX512_SKX" -DWITH_FFMPEG=OFF)
 fi
 if command -v ccache >/dev/null; then
     # Paths below the base folder are cached relative to it, so that another checkout hits the same cache.
@@ -252,7 +280,7 @@ if [ ! -f "$BUILD_DIR/build.ninja" ] || [ "$(cat "$BUILD_DIR/.configured" 2>/dev
         grep -qE "To be built:.* $module( |\$)" "$BUILD_DIR/configure.log" ||
             { grep -A12 'OpenCV modules:' "$BUILD_DIR/configure.log" >&2; die "OpenCV did not take the module $module; see $BUILD_DIR/configure.log"; }
     done
-    grep -qE 'FFMPEG: +YES' "$BUILD_DIR/configure.log" ||
+    [ -n "$SANITIZE" ] || grep -qE 'FFMPEG: +YES' "$BUILD_DIR/configure.log" ||
         say "FFmpeg's libraries were not found: videos other than MJPEG .avi cannot be read"
     echo "$options_print$sources_print" >"$BUILD_DIR/.configured"
 fi
@@ -272,9 +300,10 @@ fi
 say "building ${TARGETS[*]} with $JOBS jobs"
 ninja -C "$BUILD_DIR" -j "$JOBS" "${TARGETS[@]}" >&2 || die "the build failed; the first lines above with 'error:' say why"
 
-# OpenCV looks for its FFmpeg plugin beside the program, and beside cv2.
+# OpenCV looks for its FFmpeg plugin beside the program, and beside cv2; then where plugin_folder.cmake says.
 if [ -f "$BUILD_DIR/lib/libopencv_videoio_ffmpeg.so" ]; then
     ln -sf ../lib/libopencv_videoio_ffmpeg.so "$BUILD_DIR/bin/"
     [ ! -d "$BUILD_DIR/lib/python3" ] || ln -sf ../libopencv_videoio_ffmpeg.so "$BUILD_DIR/lib/python3/"
 fi
 say "programs: $BUILD_DIR/bin"
+[ -z "$(compgen -G "$BUILD_DIR/lib/python3/cv2*.so")" ] || say "cv2: PYTHONPATH=$BUILD_DIR/lib/python3 $PYTHON"

@@ -27,7 +27,7 @@ done
 programs=(opencv_test_cudatracking opencv_perf_cudatracking)
 "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}"
 paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
-eval "$paths" # BIN_DIR CV2_DIR PYTHON SOURCES SAMPLES_DATA NPP_LIB
+eval "$paths" # BIN_DIR CV2_DIR PYTHON SOURCES SAMPLES_DATA CASCADES NPP_LIB
 if [ "$PEERS" = 0 ]; then
     for program in "$BIN_DIR"/cudatracking_*; do programs+=("${program##*/}"); done
 fi
@@ -85,16 +85,16 @@ for file in aloeL.jpg aloeR.jpg aloeGT.png rubberwhale1.png rubberwhale2.png box
     lena.jpg lena_tmpl.jpg fruits.jpg building.jpg baboon.jpg messi5.jpg home.jpg basketball1.png graf1.png stuff.jpg left01.jpg; do
     cp "$SAMPLES_DATA/$file" "$BUNDLE/data/"
 done
-# All cascades of the new format, and some of the old one. OpenCV 5 has them in another place.
+# All cascades of the new format, and some of the old one.
 for folder in haarcascades lbpcascades; do
-    [ ! -d "$SOURCES/opencv/data/$folder" ] || cp -r "$SOURCES/opencv/data/$folder" "$BUNDLE/data/"
+    [ ! -d "$CASCADES/$folder" ] || cp -r "$CASCADES/$folder" "$BUNDLE/data/"
 done
 mkdir "$BUNDLE/data/haarcascades_cuda"
 old=(eye frontalface_alt2 profileface)
 [ "$PEERS" = 0 ] || old+=(frontalface_alt frontalface_default) # those that the peer is measured with
 for file in "${old[@]}"; do
-    [ ! -d "$SOURCES/opencv/data/haarcascades_cuda" ] ||
-        cp "$SOURCES/opencv/data/haarcascades_cuda/haarcascade_$file.xml" "$BUNDLE/data/haarcascades_cuda/"
+    [ ! -d "$CASCADES/haarcascades_cuda" ] ||
+        cp "$CASCADES/haarcascades_cuda/haarcascade_$file.xml" "$BUNDLE/data/haarcascades_cuda/"
 done
 # For the samples. There is no FFmpeg over there; OpenCV's own MJPEG reader takes this.
 [ "$PEERS" = 1 ] || PYTHONPATH=$CV2_DIR "$PYTHON" - "$SAMPLES_DATA/vtest.avi" "$BUNDLE/data/vtest.avi" 100 <<'END'

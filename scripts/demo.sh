@@ -22,14 +22,15 @@ done
 
 "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --target=cudatracking_samples
 paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
-eval "$paths" # BIN_DIR SOURCES SAMPLES_DATA CUDA
+eval "$paths" # BIN_DIR SAMPLES_DATA CASCADES CUDA NVCC
 
+capabilities=''
+[ "$CUDA" = off ] || capabilities=$(gpu_capabilities "$NVCC" | paste -sd,)
 if [ "$ENGINE" = auto ]; then
-    ENGINE=cpu
-    if [ "$CUDA" = on ] && nvidia-smi -L 2>/dev/null | grep -q GPU; then ENGINE=cuda; fi
+    if [ -n "$capabilities" ]; then ENGINE=cuda; else ENGINE=cpu; fi
 fi
 case "$ENGINE" in
-    cuda) say "CUDA engine on $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1 || true)" ;;
+    cuda) say "CUDA engine on $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1 || true) (compute capability ${capabilities:-unknown})" ;;
     cpu) say "CPU engine, $(nproc) processors" ;;
 esac
 
@@ -54,7 +55,7 @@ demo fragment_matcher_loop cudatracking_fragment_matcher_loop --frames=200 "$SAM
 # The paper's parameters, and finer ones on Lab; pieces below 20 pixels are joined.
 demo quick_shift_fruits cudatracking_quick_shift --preset=both --min-size=20 "$SAMPLES_DATA/fruits.jpg"
 demo quick_shift_home cudatracking_quick_shift --preset=both --min-size=20 "$SAMPLES_DATA/home.jpg"
-cascades=$SOURCES/opencv/data/haarcascades
+cascades=$CASCADES/haarcascades
 demo cascade_lena cudatracking_cascade "--cascade=$cascades/haarcascade_frontalface_alt.xml" "--inside=$cascades/haarcascade_eye_tree_eyeglasses.xml" "$SAMPLES_DATA/lena.jpg"
 demo cascade_vtest cudatracking_cascade "--cascade=$cascades/haarcascade_fullbody.xml" --scale-factor=1.05 --frames=100 "$SAMPLES_DATA/vtest.avi"
 # Three people, two of whom leave; then a face that cuts take away and bring back.

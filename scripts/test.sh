@@ -1,29 +1,32 @@
 #!/usr/bin/env bash
 # Builds everything and runs all tests: the C++ tests, those of the CPU once more for each lower instruction set that is
-# compiled, and the Python tests of cv2.
+# compiled, and the Python tests: of cv2, of the samples, of README's examples and of these scripts.
 #
 #   scripts/test.sh [--filter=PATTERN] [--no-build] [options of scripts/build.sh, such as --cuda=off]
 #
 #   --filter=PATTERN   only C++ tests that match (as in --gtest_filter), once; the Python tests are left out
 #   --no-build         run what was built last with the same options
+#   --sanitize=KIND    address (with leaks and undefined behaviour) or thread: C++ tests with the compiler's sanitizers, in a
+#                      build of their own without CUDA. Each report counts as a failed test
 #   --help
 #
 # Last line: 'N passed, N failed, N skipped'. The exit code is 0 only when some test ran and none failed.
 # Without a GPU the CUDA suites are listed as SKIPPED. Peers that results are compared with, VLFeat (Debian's libvlfeat-dev) and
 # scikit-image (PyPI), are installed where that is possible; their tests are skipped without them. Environment, for the tests:
 #   CUDATRACKING_SAMPLES_DATA   pictures and videos (default: samples/data of the unpacked OpenCV)
-#   CUDATRACKING_CASCADES       folder of haarcascades and lbpcascades (default: data of the unpacked OpenCV)
+#   CUDATRACKING_CASCADES       folder of haarcascades and lbpcascades (default: those of the unpacked OpenCV)
 #   CUDATRACKING_TLD_DATA       optional: folder of the TLD sequences
 #   CUDATRACKING_TEST_TIMEOUT   seconds after which a hanging test program is ended (default 2400)
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
-FILTER='' BUILD=1 OPTIONS=() WITH_PYTHON=1
+FILTER='' BUILD=1 OPTIONS=() WITH_PYTHON=1 SANITIZE=''
 for argument in "$@"; do
     case "$argument" in
         --filter=?*) FILTER=${argument#*=} ;;
         --no-build) BUILD=0 ;;
         --help|-h) usage_of "$0"; exit 0 ;;
         --configure-only|--module-only|--print-*|--target=*) die "$argument makes no sense here (see scripts/test.sh --help)" ;;
+        --sanitize=*) SANITIZE=${argument#*=} OPTIONS+=("$argument") ;;
         --no-python) WITH_PYTHON=0 OPTIONS+=("$argument") ;;
         *) OPTIONS+=("$argument") ;;
     esac
@@ -34,21 +37,34 @@ if [ "$BUILD" = 1 ]; then
     "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}"
 fi
 paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
-eval "$paths" # BUILD_DIR BIN_DIR CV2_DIR PYTHON SOURCES SAMPLES_DATA CUDA
+eval "$paths" # BUILD_DIR BIN_DIR CV2_DIR PYTHON SOURCES SAMPLES_DATA CASCADES CUDA NVCC
 [ -x "$BIN_DIR/opencv_test_cudatracking" ] || die "$BIN_DIR/opencv_test_cudatracking does not exist; run without --no-build"
 export CUDATRACKING_SAMPLES_DATA=${CUDATRACKING_SAMPLES_DATA:-$SAMPLES_DATA}
-export CUDATRACKING_CASCADES=${CUDATRACKING_CASCADES:-$SOURCES/opencv/data}
+export CUDATRACKING_CASCADES=${CUDATRACKING_CASCADES:-$CASCADES}
+export CUDATRACKING_BUILD_DIR=$BUILD_DIR CUDATRACKING_NVCC=$NVCC # for the Python tests: samples and find_package()
 limit=${CUDATRACKING_TEST_TIMEOUT:-2400}
 
 results=$BUILD_DIR/test-results
 rm -rf "$results"
 mkdir -p "$results"
 
+run=()
+if [ -n "$SANITIZE" ]; then
+    # Kernels that spread addresses over more bits than a sanitizer knows of let it stop at the start.
+    ! setarch "$(uname -m)" -R true 2>/dev/null || run=(setarch "$(uname -m)" -R)
+    # Reports go to files sanitizer.<process>. Allocations that are too large fail, as without a sanitizer.
+    all="log_path=$results/sanitizer:allocator_may_return_null=1"
+    export ASAN_OPTIONS=$all:detect_stack_use_after_return=1:strict_string_checks=1 UBSAN_OPTIONS=$all:print_stacktrace=1
+    export TSAN_OPTIONS=$all:second_deadlock_stack=1:suppressions=$REPO_ROOT/scripts/lib/sanitize_thread.supp
+    # More threads than processors, so that they meet.
+    export OPENCV_FOR_THREADS_NUM=${OPENCV_FOR_THREADS_NUM:-4}
+fi
+
 # cpp_tests NAME FILTER: NAME is for the files of the results.
 cpp_tests()
 {
     local status=0
-    (cd "$results" && timeout "$limit" "$BIN_DIR/opencv_test_cudatracking" --gtest_output="xml:$results/$1.xml" \
+    (cd "$results" && "${run[@]}" timeout "$limit" "$BIN_DIR/opencv_test_cudatracking" --gtest_output="xml:$results/$1.xml" \
         ${2:+"--gtest_filter=$2"} 2>&1) | tee "$results/$1.log" || status=$?
     "$PYTHON" "$REPO_ROOT/scripts/lib/count_gtest.py" "$results/$1.log" "$results/$1.xml" $status >"$results/$1.count"
     say "C++ tests, $1: $(sed 's/ / passed, /; s/ \([0-9]*\)$/ failed, \1 skipped/' "$results/$1.count")"
@@ -70,6 +86,8 @@ lower_instructions()
 }
 if [ -n "$FILTER" ]; then
     say "C++ tests with lower instruction sets: left out because of --filter"
+elif [ "$SANITIZE" = thread ]; then
+    say "C++ tests with lower instruction sets: left out, threads do the same with each"
 else
     lower_instructions no-avx512 AVX512-SKX avx512vl
     lower_instructions no-avx2 AVX512-SKX,AVX2 avx2
@@ -77,6 +95,8 @@ fi
 
 if [ -n "$FILTER" ]; then
     say "Python tests: left out because of --filter"
+elif [ -n "$SANITIZE" ]; then
+    say "Python tests: left out because of --sanitize"
 elif [ "$WITH_PYTHON" = 0 ]; then
     say "Python tests: left out because of --no-python"
 else
@@ -90,4 +110,11 @@ else
         >"$results/python.count") || echo "0 1 0" >"$results/python.count"
 fi
 
+if [ -n "$SANITIZE" ]; then
+    reports=$(find "$results" -name 'sanitizer.*' -exec cat {} +)
+    [ -z "$reports" ] || printf '%s\n' "$reports" >&2
+    count=$(grep -cE '(ERROR|WARNING): [A-Za-z]+Sanitizer|runtime error: ' <<<"$reports" || true)
+    say "reports of the sanitizers: $count"
+    echo "0 $count 0" >"$results/reports.count"
+fi
 total_of "$results"/*.count

@@ -1,11 +1,13 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Names that OpenCV's binding generator makes up and expects to exist.
+// Names that OpenCV's binding generator makes up and expects to exist, and what its conversions lack.
 #ifdef HAVE_OPENCV_CUDATRACKING
 
 // A CPU-only build leaves out headers below a path that contains modules/cuda; this file is read all the same.
 #include "opencv2/cudatracking.hpp"
+#include <cstring>
+#include <string>
 
 typedef cv::cuda::FragmentMatcher::Params FragmentMatcher_Params;
 typedef std::vector<cv::cuda::FragmentMatch> vector_FragmentMatch;
@@ -14,6 +16,101 @@ typedef std::vector<cv::Ptr<cv::cuda::CascadeClassifierEx>> vector_Ptr_CascadeCl
 // InputArrayOfArrays has a GpuMat overload, whose argument the generator declares as `vector_cuda::GpuMat`.
 namespace vector_cuda {
 typedef std::vector<cv::cuda::GpuMat> GpuMat;
+}
+
+// What follows stands before the code of the module's types and changes functions that this code names. Templates, because builds that
+// leave out the headers have no such types.
+
+// --- how a FragmentMatch prints ---------------------------------------------------------------------------------------
+
+template <typename Object> PyObject* cudatracking_reprOfMatch(Object* self)
+{
+    cv::cuda::FragmentMatch* match = nullptr;
+    if (!pyopencv_cuda_FragmentMatch_getp(self, match))
+        return pyopencv_cuda_FragmentMatch_repr(self);
+    std::string locations, scores;
+    for (const cv::Point& p : match->locations)
+        locations += cv::format("%s(%d, %d)", locations.empty() ? "" : ", ", p.x, p.y);
+    for (const float score : match->scores)
+        scores += cv::format("%s%.9g", scores.empty() ? "" : ", ", score);
+    return PyUnicode_FromFormat("FragmentMatch(locations=[%s], scores=[%s], confidence=%s, status=%d)",
+                                locations.c_str(), scores.c_str(), cv::format("%.9g", match->confidence).c_str(),
+                                match->status);
+}
+#define pyopencv_cuda_FragmentMatch_repr cudatracking_reprOfMatch<PyObject>
+
+// --- objects that were not made by create() ---------------------------------------------------------------------------
+
+// Python makes such objects of abstract classes, and methods would call through a null pointer. They are of no type instead.
+#define CUDATRACKING_CHECKED(CLASS)                                                                                    \
+    template <typename Object> bool cudatracking_##CLASS##_getp(Object* self, cv::Ptr<cv::cuda::CLASS>*& pointer)      \
+    {                                                                                                                  \
+        return pyopencv_cuda_##CLASS##_getp(self, pointer) && pointer->get();                                          \
+    }
+CUDATRACKING_CHECKED(FragmentMatcher)
+CUDATRACKING_CHECKED(QuickShift)
+CUDATRACKING_CHECKED(CascadeClassifierEx)
+CUDATRACKING_CHECKED(TLDDetector)
+CUDATRACKING_CHECKED(TrackerTLD)
+CUDATRACKING_CHECKED(MultiTrackerTLD)
+#undef CUDATRACKING_CHECKED
+#define pyopencv_cuda_FragmentMatcher_getp cudatracking_FragmentMatcher_getp
+#define pyopencv_cuda_QuickShift_getp cudatracking_QuickShift_getp
+#define pyopencv_cuda_CascadeClassifierEx_getp cudatracking_CascadeClassifierEx_getp
+#define pyopencv_cuda_TLDDetector_getp cudatracking_TLDDetector_getp
+#define pyopencv_cuda_TrackerTLD_getp cudatracking_TrackerTLD_getp
+#define pyopencv_cuda_MultiTrackerTLD_getp cudatracking_MultiTrackerTLD_getp
+
+// --- lists of rectangles and points -----------------------------------------------------------------------------------
+// The functions below are chosen before OpenCV's template of the same name. They pass on all but arguments of these names.
+
+/** A list of tuples or an array of integers of any width as an array of 32-bit integers; as one of doubles where a value does not
+fit, which is refused with that value. OpenCV would cut off what does not fit. Null: numpy has set an error. */
+static PyObject* cudatracking_integers(PyObject* given)
+{
+    PyObject* const array = PyArray_FROM_O(given);
+    const bool ready =
+        array && PyArray_TYPE((PyArrayObject*)array) == NPY_INT && PyArray_ISNOTSWAPPED((PyArrayObject*)array);
+    if (!array || ready || !PyTypeNum_ISINTEGER(PyArray_TYPE((PyArrayObject*)array)))
+        return array;
+    PySafeObject integers(array);
+    PySafeObject doubles(PyArray_FROM_OTF(array, NPY_DOUBLE, NPY_ARRAY_CARRAY | NPY_ARRAY_FORCECAST));
+    if (!doubles)
+        return nullptr;
+    PyArrayObject* const all = (PyArrayObject*)(PyObject*)doubles;
+    const double* const values = (const double*)PyArray_DATA(all);
+    for (npy_intp i = 0; i < PyArray_SIZE(all); ++i)
+        if (values[i] < -2147483648. || values[i] > 2147483647.)
+            return doubles.release();
+    return PyArray_FROM_OTF(array, NPY_INT, NPY_ARRAY_CARRAY | NPY_ARRAY_FORCECAST);
+}
+
+static bool pyopencv_to_safe(PyObject* object, cv::Mat& mat, const ArgInfo& info)
+{
+    const bool named = std::strcmp(info.name, "searchAreas") == 0 || std::strcmp(info.name, "locations") == 0;
+    if (!named || info.outputarg || !object ||
+        !(PyArray_Check(object) || PyList_Check(object) || PyTuple_Check(object)))
+        return pyopencv_to_safe<cv::Mat>(object, mat, info);
+    PySafeObject array(cudatracking_integers(object));
+    return array && pyopencv_to_safe<cv::Mat>((PyObject*)array, mat, info);
+}
+
+//! Says which of a list is numpy's bool, where OpenCV says only that it is of a wrong type.
+static bool pyopencv_to_safe(PyObject* object, std::vector<cv::Mat>& mats, const ArgInfo& info)
+{
+    const bool weights = std::strcmp(info.name, "weights") == 0, masks = std::strcmp(info.name, "masks") == 0;
+    if ((weights || masks) && object && (PyList_Check(object) || PyTuple_Check(object)))
+        for (Py_ssize_t i = 0; i < PySequence_Size(object); ++i)
+        {
+            PySafeObject item(PySequence_GetItem(object, i));
+            if (item && PyArray_Check((PyObject*)item) && PyArray_TYPE((PyArrayObject*)(PyObject*)item) == NPY_BOOL)
+            {
+                failmsg("%s[%d] is of numpy's bool, but uint8 is needed: %sx.astype(numpy.uint8)", info.name,
+                        static_cast<int>(i), weights ? "255 * " : "");
+                return false;
+            }
+        }
+    return pyopencv_to_safe<std::vector<cv::Mat>>(object, mats, info);
 }
 
 #endif // HAVE_OPENCV_CUDATRACKING

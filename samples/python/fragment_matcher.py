@@ -5,9 +5,9 @@
 
 Runs on a CUDA device where there is one. Needs a cv2 with the module cudatracking.
 """
-import argparse
 import math
-import sys
+
+import common
 
 import cv2
 import numpy as np
@@ -16,22 +16,25 @@ SIZE, RADIUS = 17, 14
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("video", help="video that cv2.VideoCapture() takes")
-    parser.add_argument("out", help="video to write, MJPEG in .avi")
-    parser.add_argument("frames", type=int, nargs="?", default=0, help="stop after so many frames (default 0: all)")
-    parser.add_argument("--engine", choices=("auto", "cpu", "cuda"), default="auto", help="default: cuda where there is a device")
+    parser = common.make_parser(__doc__)
+    parser.add_argument("video", help=common.VIDEO_HELP)
+    parser.add_argument("out", help="video to write: MJPEG in .avi, or .mp4 where there is FFmpeg")
+    parser.add_argument("frames", type=common.number(int, 0, 2**31), nargs="?", default=0, help="stop after so many frames (default 0: all)")
     return parser.parse_args()
 
 
 def textured_regions(frame, count=600):
-    corners = cv2.goodFeaturesToTrack(cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY), count, 0.002, SIZE * 0.7)
-    height, width = frame.shape[:2]
-    regions = []
-    for x, y in corners.reshape(-1, 2) if corners is not None else ():
-        left, top = int(x) - SIZE // 2, int(y) - SIZE // 2
-        if left >= 0 and top >= 0 and left + SIZE <= width and top + SIZE <= height:
-            regions.append((left, top, SIZE, SIZE))
+    """The most textured place of each cell of a grid of about so many cells, where there is texture at all."""
+    texture = cv2.cornerMinEigenVal(cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY), 5)
+    height, width = texture.shape
+    cell, half = max(4, round(math.sqrt(width * height / count))), SIZE // 2
+    least, regions = 0.1 * texture.mean(), []
+    for y in range(half, height - half - cell + 1, cell):
+        for x in range(half, width - half - cell + 1, cell):
+            _, best, _, at = cv2.minMaxLoc(texture[y:y + cell, x:x + cell])
+            left, top = x + at[0] - half, y + at[1] - half
+            if best > least and left + SIZE <= width and top + SIZE <= height:
+                regions.append((left, top, SIZE, SIZE))
     return regions
 
 
@@ -68,38 +71,29 @@ def find_and_draw(matcher, previous, frame, picture, cuda):
 
 def main():
     options = arguments()
-    video = cv2.VideoCapture(options.video)
-    if not video.isOpened():
-        sys.exit(f"error: cannot open the video {options.video}")
-    cuda = options.engine == "cuda" or (options.engine == "auto" and cv2.cuda.getCudaEnabledDeviceCount() > 0)
+    video = common.Source(options.video)
+    cuda = common.use_cuda(options)
     params = cv2.cuda.FragmentMatcher.Params()
     params.subpixel = True
     # The host cannot see areas on the device: without a bound they are taken to be as large as the frame, which is slow.
     params.maxSearchArea = (SIZE + 2 * RADIUS, SIZE + 2 * RADIUS)
     matcher = cv2.cuda.FragmentMatcher.create(params)
-    writer, previous, count = None, None, 0
-    while options.frames == 0 or count < options.frames:
-        ok, frame = video.read()
-        if not ok:
-            break
-        picture = on_engine(frame, cuda)
-        if previous is not None:
-            canvas = find_and_draw(matcher, previous, frame, picture, cuda)
-            if writer is None:
-                rate = video.get(cv2.CAP_PROP_FPS) or 25
-                writer = cv2.VideoWriter(options.out, cv2.VideoWriter_fourcc(*"MJPG"), rate, frame.shape[1::-1])
-                if not writer.isOpened():
-                    sys.exit(f"error: cannot write {options.out}")
-            writer.write(canvas)
-        previous, count = (frame, picture), count + 1
-    if count < 2:
-        sys.exit(f"error: fewer than two frames in {options.video}")
-    writer.release()
+    previous, count = None, 0
+    progress = common.Progress(min(options.frames, video.count) or max(options.frames, video.count))
+    with common.Video(options.out, video.rate) as out:
+        while options.frames == 0 or count < options.frames:
+            frame = video.read()
+            if frame is None:
+                break
+            picture = on_engine(frame, cuda)
+            if previous is not None:
+                out.write(find_and_draw(matcher, previous, frame, picture, cuda))
+            previous, count = (frame, picture), count + 1
+            progress.step()
+        if count < 2:
+            raise common.NoFrames(f"fewer than two frames in {options.video}")
     print(f"{count} frames on the {'CUDA' if cuda else 'CPU'} engine, wrote {options.out}")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except cv2.error as error:
-        sys.exit(f"error: {error}")
+    common.run(main)

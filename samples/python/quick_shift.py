@@ -5,24 +5,23 @@
 
 Runs on a CUDA device where there is one. Needs a cv2 with the module cudatracking.
 """
-import argparse
 import csv
 import os
-import sys
+
+import common
 
 import cv2
 import numpy as np
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("picture", help="any picture that cv2.imread() takes")
-    parser.add_argument("folder", help="where <picture>_borders.png, _mean.png, _cuts.png and .csv go; must exist")
-    parser.add_argument("--sigma", type=float, default=6., help="kernel bandwidth, pixels (default %(default)s)")
-    parser.add_argument("--max-dist", type=float, default=10., help="largest distance to a parent (default %(default)s)")
-    parser.add_argument("--scale", type=float, default=32 / 255, help="factor on the colours (default 32/255, the paper's)")
-    parser.add_argument("--min-size", type=int, default=20, help="join connected pieces of fewer pixels (default %(default)s)")
-    parser.add_argument("--engine", choices=("auto", "cpu", "cuda"), default="auto", help="default: cuda where there is a device")
+    parser = common.make_parser(__doc__)
+    parser.add_argument("picture", help="any image that cv2.imread() takes")
+    parser.add_argument("folder", help="where <picture>_borders.png, _mean.png, _cuts.png and .csv go; is made where it is missing")
+    parser.add_argument("--sigma", type=common.number(float, 0.01, 1e4), default=6., help="kernel bandwidth, pixels (default %(default)s)")
+    parser.add_argument("--max-dist", type=common.number(float, 0, 1e4), default=10., help="largest distance to a parent (default %(default)s)")
+    parser.add_argument("--scale", type=common.number(float, 0, 1e6), default=32 / 255, help="factor on the colours (default 32/255, the paper's)")
+    parser.add_argument("--min-size", type=common.number(int, 0, 2**31 - 1), default=20, help="join connected pieces of fewer pixels (default %(default)s)")
     return parser.parse_args()
 
 
@@ -38,19 +37,15 @@ def mean_colours(image, labels):
 
 
 def write(path, picture):
-    if not cv2.imwrite(path, picture):
-        sys.exit(f"error: cannot write {path}")
+    common.write_image(path, picture)
     print("wrote", path)
 
 
 def main():
     options = arguments()
-    image = cv2.imread(options.picture)
-    if image is None:
-        sys.exit(f"error: cannot read the picture {options.picture}")
-    if not os.path.isdir(options.folder):
-        sys.exit(f"error: there is no folder {options.folder}")
-    cuda = options.engine == "cuda" or (options.engine == "auto" and cv2.cuda.getCudaEnabledDeviceCount() > 0)
+    image = common.read_image(options.picture)
+    os.makedirs(options.folder, exist_ok=True)
+    cuda = common.use_cuda(options)
     stem = os.path.join(options.folder, os.path.splitext(os.path.basename(options.picture))[0])
 
     source = image
@@ -65,7 +60,7 @@ def main():
     # Cuts: links longer than tau are cut, nothing is computed again. Merge heights say how many superpixels each tau gives.
     heights, counts = (downloaded(array) for array in quick_shift.getMergeHeights())
     if heights is None or len(heights) == 0:
-        sys.exit("error: no pixel has a parent; try a larger --max-dist or a smaller --scale")
+        raise common.Failure("no pixel has a parent; try a larger --max-dist or a smaller --scale")
     cuts = []
     for tau in (options.max_dist, options.max_dist / 2, options.max_dist / 4):
         # The last height that is not above tau; below the first one each pixel is a superpixel.
@@ -81,7 +76,7 @@ def main():
     write(stem + "_borders.png", borders)
     write(stem + "_mean.png", downloaded(quick_shift.getMeanColor(source)))
     areas, means, centroids, boxes = (downloaded(array).reshape(number, -1) for array in quick_shift.getStatistics(source))
-    with open(stem + ".csv", "w", newline="") as table:
+    with common.written(stem + ".csv") as path, open(path, "w", newline="") as table:
         writer = csv.writer(table)
         writer.writerow("label,area,blue,green,red,centre_x,centre_y,box_x,box_y,box_width,box_height".split(","))
         for label in range(number):
@@ -91,7 +86,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except cv2.error as error:
-        sys.exit(f"error: {error}")
+    common.run(main)

@@ -7,7 +7,8 @@ Boxes are those of the first frame. Runs on CUDA when there is a GPU, else on th
 is named. Needs a cv2 with the module cudatracking.
 """
 import argparse
-import sys
+
+import common
 
 import cv2
 
@@ -15,10 +16,11 @@ COLOURS = {cv2.cuda.TrackerTLD_UNCERTAIN: (30, 190, 250), cv2.cuda.TrackerTLD_TR
 
 
 def box_of(text):
-    box = tuple(int(part) for part in text.split(","))
-    if len(box) != 4:
-        raise ValueError
-    return box
+    try:
+        x, y, width, height = (int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: x,y,width,height is needed") from None
+    return x, y, width, height
 
 
 def draw(picture, tracker, results):
@@ -38,18 +40,17 @@ def draw(picture, tracker, results):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--engine", choices=("auto", "cpu", "cuda"), default="auto", help="default: cuda where there is a device")
-    parser.add_argument("--frames", type=int, default=0, help="stop after so many frames")
-    parser.add_argument("source", help="video to look at")
-    parser.add_argument("target", help="video to write")
+    parser = common.make_parser(__doc__)
+    parser.add_argument("--frames", type=common.number(int, 0, 2**31), default=0, help="stop after so many frames (default 0: all)")
+    parser.add_argument("source", help=common.VIDEO_HELP)
+    parser.add_argument("target", help="video to write: MJPEG in .avi, or .mp4 where there is FFmpeg")
     parser.add_argument("box", type=box_of, nargs="+", help="x,y,width,height in the first frame")
     options = parser.parse_args()
-    cuda = options.engine == "cuda" or (options.engine == "auto" and cv2.cuda.getCudaEnabledDeviceCount() > 0)
-    video = cv2.VideoCapture(options.source)
-    ok, frame = video.read()
-    if not ok:
-        sys.exit(f"error: cannot read {options.source}")
+    cuda = common.use_cuda(options)
+    video = common.Source(options.source)
+    frame = video.read()
+    if frame is None:
+        raise common.NoFrames(f"cannot read a frame of {options.source}")
     device = cv2.cuda.GpuMat()
 
     def on_engine(picture):
@@ -61,30 +62,26 @@ def main():
     tracker = cv2.cuda.MultiTrackerTLD.create()
     for box in options.box:
         tracker.add(on_engine(frame), box)
-    writer = cv2.VideoWriter(options.target, cv2.CAP_OPENCV_MJPEG, cv2.VideoWriter_fourcc(*"MJPG"), 25, frame.shape[1::-1])
-    if not writer.isOpened():
-        sys.exit(f"error: cannot write {options.target}")
     count, located = 0, 0
-    while not options.frames or count < options.frames:
-        ok, frame = video.read()
-        if not ok:
-            break
-        results = tracker.update(on_engine(frame))
-        if cuda:
-            results = results.download()
-        count += 1
-        located += int(results[:, 6].sum())
-        draw(frame, tracker, results)
-        writer.write(frame)
-    writer.release()
-    if not count:
-        sys.exit(f"error: {options.source} has one frame only")
+    progress = common.Progress(min(options.frames, video.count - 1) if options.frames and video.count else options.frames or max(video.count - 1, 0))
+    with common.Video(options.target, video.rate) as out:
+        while not options.frames or count < options.frames:
+            frame = video.read()
+            if frame is None:
+                break
+            results = tracker.update(on_engine(frame))
+            if cuda:
+                results = results.download()
+            count += 1
+            located += int(results[:, 6].sum())
+            draw(frame, tracker, results)
+            out.write(frame)
+            progress.step()
+        if not count:
+            raise common.NoFrames(f"{options.source} has one frame only")
     print(f"{count} frames on the {'CUDA' if cuda else 'CPU'} engine, objects located {located} of {count * len(options.box)} "
           f"times, wrote {options.target}")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except cv2.error as error:
-        sys.exit(f"error: {error}")
+    common.run(main)

@@ -2,16 +2,18 @@
 # Runs what this folder holds on a machine with a GPU. Needs glibc, a driver, bash, and xz or Python. Python
 # makes the perf table.
 #
-#   ./run.sh [tests|devices|fuzz|perf|sanitize|demo|all] [FILTER] [-- program options]
+#   ./run.sh [tests|limits|devices|fuzz|perf|sanitize|demo|all] [FILTER] [-- program options]
 #
 #   tests      all tests
+#   limits     the CUDA suites with the limits of other GPUs (shared memory of a block, multiprocessors) in the place of this one's,
+#              in 6 processes side by side. FILTER: other tests. $LIMITS: others, such as '65536,30 101376,46'
 #   devices    all tests on the second GPU of the machine
 #   fuzz       random cases of all classes, CPU against CUDA, in 4 processes, each with other seeds; takes SECONDS (default
 #              600) in the place of FILTER. $FUZZ_SEED: first seed (default: from the clock)
 #   perf       all performance tests, and their table (perf.md)
 #   sanitize   compute-sanitizer's memcheck, racecheck, initcheck and synccheck on some of the CUDA tests
 #   demo       the samples, into demo/
-#   all        tests, fuzz for a minute, perf and sanitize (default)
+#   all        tests, limits, fuzz for a minute, perf and sanitize (default)
 #   FILTER     as in --gtest_filter; sanitize takes *Sanitize* without one
 #
 # Logs go to $OUT (default ./out). $LIMIT: seconds that each program may take (default 1500).
@@ -25,7 +27,7 @@ LIMIT=${LIMIT:-1500}
 WHAT=all FILTER='' EXTRA=()
 while [ $# -gt 0 ]; do
     case "$1" in
-        tests|devices|fuzz|perf|sanitize|demo|all) WHAT=$1 ;;
+        tests|limits|devices|fuzz|perf|sanitize|demo|all) WHAT=$1 ;;
         --help|-h) sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"; exit 0 ;;
         --) shift; EXTRA=("$@"); break ;;
         -*) echo "error: unknown option '$1' (see ./run.sh --help)" >&2; exit 2 ;;
@@ -89,6 +91,35 @@ run_tests()
     local code=0 name=${1:-tests}
     timeout "$LIMIT" "$HERE/bin/opencv_test_cudatracking" ${FILTER:+"--gtest_filter=$FILTER"} "${@:2}" "${EXTRA[@]}" 2>&1 | tee "$OUT/$name.log" || code=$?
     count_log "$OUT/$name.log" $code
+}
+
+# Shared memory of a block in bytes, and multiprocessors: as of an RTX 2060, RTX 3070, RTX 4090 and A100, and fewer and more
+# multiprocessors than an H200 has. A GPU with less shared memory keeps its own.
+read -ra PAIRS <<<"${LIMITS:-65536,30 101376,46 101376,128 166912,108 232448,14 232448,170}"
+run_limits()
+{
+    local pair name code i cores pids=() filter=$FILTER
+    # Those left out look at the memory of the device that is free, which the other processes change.
+    [ -n "$filter" ] || filter='*Cuda*:*CUDA*-*.againAndAgain:*.steadyStateAllocatesNothing'
+    rm -f "$OUT"/limits.*
+    cores=$(nproc)
+    for pair in "${PAIRS[@]}"; do
+        CUDATRACKING_FAKE_SHARED_BYTES=${pair%,*} CUDATRACKING_FAKE_MULTIPROCESSORS=${pair#*,} \
+            OPENCV_FOR_THREADS_NUM=$(((cores + ${#PAIRS[@]} - 1) / ${#PAIRS[@]})) timeout "$LIMIT" \
+            "$HERE/bin/opencv_test_cudatracking" "--gtest_filter=$filter" "${EXTRA[@]}" >"$OUT/limits.${pair/,/.}.log" 2>&1 &
+        pids+=($!)
+    done
+    for i in "${!PAIRS[@]}"; do
+        pair=${PAIRS[i]} code=0
+        name=limits.${pair/,/.}.log
+        wait "${pids[i]}" || code=$?
+        grep -B40 '^\[  FAILED  \] .* ms)$' "$OUT/$name" | grep -v '^\[ RUN\|^\[       OK' | head -n 60
+        count_log "$OUT/$name" $code
+        sed -n 's/^\[  FAILED  \] \([^ ,]*\).* ms)$/\1/p' "$OUT/$name" | while read -r test; do
+            say "FAILED with ${pair%,*} bytes of shared memory and ${pair#*,} multiprocessors: $test"
+        done
+        [ $code != 124 ] || say "stopped after $LIMIT s with ${pair%,*} bytes of shared memory and ${pair#*,} multiprocessors"
+    done
 }
 
 run_devices()
@@ -204,7 +235,7 @@ run_demo()
 
 say "$(cat "$HERE/VERSION" | head -n 1); $(uname -sr); $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1 || echo 'no nvidia-smi')"
 case "$WHAT" in
-    all) run_tests; run_fuzz 60; run_perf; run_sanitize ;;
+    all) run_tests; run_limits; run_fuzz 60; run_perf; run_sanitize ;;
     fuzz) run_fuzz "${FILTER:-600}" ;;
     *) "run_$WHAT" ;;
 esac

@@ -73,6 +73,31 @@ fetch_pypi()
     echo "$sha256  $target" | sha256sum --check --quiet - || die "$target does not have sha256 $sha256; delete it and try again"
 }
 
+# gpu_probe NVCC: asks the CUDA runtime, by a program that is compiled once.
+gpu_probe()
+{
+    local source=$REPO_ROOT/scripts/lib/gpu_probe.cpp program=$BUILD_ROOT/gpu_probe
+    if [ ! "$program" -nt "$source" ] || [ "$(cat "$program.nvcc" 2>/dev/null)" != "$1" ]; then
+        mkdir -p "$BUILD_ROOT"
+        timeout 120 "$1" -o "$program.$$" "$source" >/dev/null 2>&1 || return 0
+        mv "$program.$$" "$program"
+        echo "$1" >"$program.nvcc"
+    fi
+    timeout 120 "$program" 2>/dev/null || true
+}
+
+# gpu_capabilities [NVCC]: compute capabilities of the GPUs of this machine, each once, a line each; none: nothing. nvidia-smi knows
+# them. Where it is missing or answers N/A, as on Jetson, the CUDA runtime is asked.
+gpu_capabilities()
+{
+    local found
+    found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | grep -E '^[0-9]+\.[0-9]+$' || true)
+    if [ -z "$found" ] && [ -n "${1:-}" ]; then
+        found=$(gpu_probe "$1" | grep -E '^[0-9]+\.[0-9]+$' || true)
+    fi
+    [ -z "$found" ] || sort -uV <<<"$found"
+}
+
 # total_of FILE...: adds up files of one line 'passed failed skipped', prints the closing line, fails unless all is well.
 total_of()
 {

@@ -1,4 +1,5 @@
 """CascadeClassifierEx through cv2: a small cascade written here, and OpenCV's own where their folder is known."""
+import gzip
 import os
 import unittest
 
@@ -53,6 +54,14 @@ class CascadeTest(unittest.TestCase):
         made.setMinObjectSize((20, 20))
         self.assertEqual(made.clone().getMinObjectSize(), (20, 20))
         self.assertEqual(made.getDefaultName(), "CascadeClassifierEx")
+
+    def test_files_that_cannot_be_read(self):
+        made = cascade()
+        for data, says in ((gzip.compress(CASCADE), "is compressed"), (b"\xff\xd8\xff\xe0\0\x10JFIF", "is no XML, YAML or JSON"),
+                           (CASCADE.replace(b"[ 0., 1. ]", b"!!binary |\n     ICAg"), "no binary data")):
+            with self.assertRaisesRegex(cv2.error, says):
+                made.loadBuffer(np.frombuffer(data, np.uint8))
+            self.assertFalse(made.empty())
 
     def test_detection(self):
         made, image = cascade(), picture()

@@ -187,11 +187,68 @@ class CpuTest(unittest.TestCase):
         self.assertLessEqual(abs(x + (width - 1) / 2 - centre[0]), 1.)
         self.assertLessEqual(abs(y + (height - 1) / 2 - centre[1]), 1.)
 
-    def test_bool_weights(self):
-        """OpenCV's converter says so itself; 255 * weights.astype(np.uint8) is meant."""
+    def test_areas_as_python_has_them(self):
+        """Lists and tuples of numbers, and integers of any width, are what int32 arrays are."""
+        areas = [(x - 4, y - 6, w + 9, h + 8) for x, y, w, h in self.places]
+        starts = [(x + 1, y - 1) for x, y, _, _ in self.places]
+        matcher = FragmentMatcher.create(params(search=cv2.cuda.FragmentMatcher_THREE_STEP, peaks=1))
+        matcher.cutFragments(self.frame, self.places)
+        matcher.setPredictions(np.array(starts, np.int32))
+        truth, maps = matcher.match(self.frame, areas_array(areas)), matcher.scoreMaps(self.frame, areas_array(areas))
+        following = matcher.predictAreas(np.array(starts, np.int32), 3, (120, 90))
+        forms = [list, tuple, lambda a: [list(t) for t in a], lambda a: [np.array(t) for t in a],
+                 lambda a: [tuple(np.int32(v) for v in t) for t in a]]
+        forms += [lambda a, dtype=dtype: np.array(a, dtype) for dtype in
+                  (np.int64, np.uint64, np.int32, np.uint32, np.int16, np.uint16, np.uint8, ">i4")]
+        forms += [lambda a: np.array(a, np.int64).reshape(3, 1, -1), lambda a: np.array(a)[::-1][::-1]]
+        for form in forms:
+            matcher.setPredictions(form(starts))
+            for a, b in zip(truth, matcher.match(self.frame, form(areas))):
+                np.testing.assert_array_equal(a, b)
+            for a, b in zip(maps, matcher.scoreMaps(self.frame, form(areas))):
+                np.testing.assert_array_equal(a, b)
+            np.testing.assert_array_equal(following, matcher.predictAreas(form(starts), 3, (120, 90)))
+            self.assertEqual([tuple(match.locations[0]) for match in matcher.find(self.frame, form(areas))],
+                             [place[:2] for place in self.places])
+            matches = matcher.convert(form(starts), None, None, None, None)
+            self.assertEqual([tuple(match.locations[0]) for match in matches], starts)
+
+    def test_areas_beyond_32_bits(self):
+        """Refused by value, where a plain conversion would cut bits off: 2^32 + 3 to 3."""
         matcher = FragmentMatcher.create()
+        matcher.setFragments(self.templates)
+        for value in (2 ** 32 + 3, 2 ** 31, -2 ** 31 - 1, -2 ** 40):
+            areas = [(0, 0, 120, 90), (0, 0, 120, 90), (value, 0, 120, 90)]
+            for given in (areas, np.array(areas, np.int64), np.array(areas, np.int64).reshape(3, 1, 4)):
+                with self.assertRaisesRegex(cv2.error, f"searchAreas: {value} in row 2, but integers of 32 bits"):
+                    matcher.find(self.frame, given)
+            with self.assertRaisesRegex(cv2.error, f"locations: {value} in row 0, but integers of 32 bits"):
+                matcher.predictAreas([(1, value), (2, 3), (4, 5)], 1, (120, 90))
+        for wrong in ([(0, 0, 9)] * 3, [(0, 0, 9, 9)] * 2, [(0., 0., 9., 9.)] * 3, [], (0, 0, 9, 9), [(0, 0, 9, 9), (0, 0)]):
+            with self.assertRaises(cv2.error):
+                matcher.find(self.frame, wrong)
+        with self.assertRaisesRegex(cv2.error, "searchAreas: 2 x 4 elements|searchAreas: 2 x 1 elements"):
+            matcher.find(self.frame, [(0, 0, 9, 9)] * 2)
+
+    def test_a_match_says_what_it_is(self):
+        matcher = FragmentMatcher.create()
+        matcher.cutFragments(self.frame, self.places)
+        flat = np.zeros((9, 9, 3), np.uint8)
+        for match, place in zip(matcher.find(self.frame, None), self.places):
+            self.assertRegex(repr(match), r"^FragmentMatch\(locations=\[\(%d, %d\), \(\d+, \d+\)\], scores=\[0, [\d.]+\], "
+                             r"confidence=inf, status=0\)$" % place[:2])
+            self.assertEqual(str(match), repr(match))
+        self.assertEqual(repr(matcher.find(flat, None)[0]),
+                         "FragmentMatch(locations=[], scores=[], confidence=-1, status=1)")
+        self.assertEqual(repr(cv2.cuda.FragmentMatch()), "FragmentMatch(locations=[], scores=[], confidence=-1, status=0)")
+
+    def test_bool_weights(self):
+        """Refused by a sentence that says bool; 255 * weights.astype(np.uint8) is meant."""
+        matcher, weights = FragmentMatcher.create(), np.ones((12, 16), bool)
         with self.assertRaisesRegex(cv2.error, "weights data type = bool is not supported|weights.*[Bb]ool"):
-            matcher.setFragments(self.templates[0], np.ones((12, 16), bool))
+            matcher.setFragments(self.templates[0], weights)
+        with self.assertRaisesRegex(cv2.error, r"weights\[1\](: type CV_BoolC1| is of numpy's bool), but (CV_8UC1|uint8 is needed: 255 \* x.astype)"):
+            matcher.setFragments([self.templates[0]] * 2, [255 * weights.astype(np.uint8), weights])
 
     def test_bad_arguments(self):
         matcher = FragmentMatcher.create()
@@ -251,6 +308,8 @@ class CudaTest(unittest.TestCase):
         for given in (areas_array(areas), np.array(areas, np.int32)):
             matches = matcher.find(frame, self.upload(given), stream=cv2.cuda.Stream())
             self.assertEqual([tuple(match.locations[0]) for match in matches], [place[:2] for place in self.places])
+        with self.assertRaisesRegex(cv2.error, "Expected Ptr<cv::cuda::GpuMat> for argument 'searchAreas'"):
+            matcher.find(frame, areas)
 
 
 if __name__ == "__main__":

@@ -82,6 +82,46 @@ class HelpTest(unittest.TestCase):
             else:
                 self.assertIn(f"default {value}", line.replace("default: ", "default "))
 
+    def test_parameters_of_tld_are_true(self):
+        said = entries(dict((name, text) for name, _, text in methods(cv2.cuda.TrackerTLD))["create"])["params"]
+        members = [name for name in dir(cv2.cuda.TLDParams()) if not name.startswith("_")]
+        self.assertEqual(len(members), 36)
+        for member in members:
+            with self.subTest(member=member):
+                line = re.search(rf"^{member}: (.*?)(?=^\w+: |\Z)", said, re.M | re.S).group(1)
+                kind, lowest, highest, default = re.match(
+                    r"(bool|int|float)(?:, ([\d.]+) (?:to ([\d.]+)|or more))?;.*Default ([\w.]+?)\.?\s*$", line, re.S).groups()
+                value = getattr(cv2.cuda.TLDParams(), member)
+                self.assertEqual(type(value).__name__, kind)
+                if kind == "bool":
+                    self.assertEqual(str(value), default)
+                    continue
+                self.assertAlmostEqual(value, float(default), 6)
+                step = {"int": 1, "float": 1e-3}[kind]
+                for limit, outside in ((lowest, -step), (highest, step)):
+                    if limit is None:
+                        continue
+                    params = cv2.cuda.TLDParams()
+                    params.features = 1  # so that any number of trees is allowed
+                    number = {"int": int, "float": float}[kind](float(limit))
+                    if not (member == "minWindow" and outside < 0):  # 0 is allowed too
+                        setattr(params, member, number + outside)
+                        with self.assertRaisesRegex(cv2.error, rf"\b{member}\b"):
+                            cv2.cuda.TrackerTLD.create(params)
+                    setattr(params, member, number)
+                    cv2.cuda.TrackerTLD.create(params)
+
+    def test_objects_are_made_by_create(self):
+        """Python makes an object of any class; without create() there is nothing in it, and its methods say so."""
+        for cls in CLASSES:
+            empty, called = cls(), 0
+            for name, prototype, _ in methods(cls):
+                if not parameters(prototype)[0] and not isinstance(vars(cls)[name], staticmethod):
+                    with self.subTest(method=f"{cls.__name__}.{name}"), self.assertRaisesRegex(TypeError, "Incorrect type of self"):
+                        getattr(empty, name)()
+                    called += 1
+            self.assertGreater(called, 2)
+
     def test_every_enum_value_has_its_name_and_meaning(self):
         for cls in CLASSES:
             text = "\n".join(text for _, _, text in methods(cls))

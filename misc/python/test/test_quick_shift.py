@@ -1,4 +1,6 @@
 """QuickShift through cv2: numpy arrays on the CPU engine, GpuMat where there is a device, scikit-image where installed."""
+import os
+import tempfile
 import unittest
 from unittest import mock
 
@@ -14,6 +16,18 @@ def picture(height=60, width=80, seed=1, channels=3):
 
 
 class CpuTest(unittest.TestCase):
+    def test_saved_and_loaded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "parameters.yml")
+            made = QuickShift.create(2., 8., 0.5)
+            made.save(path)
+            self.assertEqual(os.listdir(folder), ["parameters.yml"])
+            self.assertEqual(QuickShift.load(path).getSigma(), 2.)
+            with self.assertRaisesRegex(cv2.error, "nowhere.yml"):
+                QuickShift.load(os.path.join(folder, "nowhere.yml"))
+            with self.assertRaisesRegex(cv2.error, "cannot be written"):
+                made.save(os.path.join(folder, "missing", "parameters.yml"))
+
     def test_outputs(self):
         image = picture()
         q = QuickShift.create(2., 8., 0.5)
@@ -52,6 +66,56 @@ class CpuTest(unittest.TestCase):
         with self.assertRaises(cv2.error):
             q.compute(image.astype(np.float64))
 
+    def test_one_picture_is_no_batch(self):
+        """Not as many pictures as it has rows, which an array as a sequence would be."""
+        q = QuickShift.create(2., 8., 0.5)
+        q.compute(picture(seed=9))
+        before = q.getLabels()
+        for image in (picture(), picture(channels=4), picture(channels=1), picture(channels=1)[:, :, 0],
+                      picture().astype(np.float32), picture()[:, ::2], picture()[::-1]):
+            for given in ((image,), (image, None), (image, None, None)):
+                with self.assertRaisesRegex(cv2.error, "images: one array, but a list is needed; compute"):
+                    q.computeBatch(*given)
+            with self.assertRaisesRegex(cv2.error, "images: one array, but a list is needed; compute"):
+                q.computeBatch(images=image)
+        images, mask = [picture(seed=seed) for seed in (1, 2)], np.ones((60, 80), np.uint8)
+        for given in (images, np.stack(images)):
+            with self.assertRaisesRegex(cv2.error, "masks: 60 given for 2 images"):
+                q.computeBatch(given, masks=mask)
+            with self.assertRaisesRegex(cv2.error, r"masks\[1\](: type CV_BoolC1, but CV_8UC1| is of numpy's bool)"):
+                q.computeBatch(given, masks=[mask, mask == 1])
+        np.testing.assert_array_equal(q.getLabels(), before)
+
+    def test_batch_in_a_stack(self):
+        """What numpy.stack() makes of a list is the list."""
+        for channels, width in ((3, 80), (1, 80), (4, 80), (1, 600), (3, 600), (1, 5)):
+            images = [cv2.resize(picture(seed=seed, channels=channels), (width, 60)).reshape(60, width, channels)
+                      for seed in (1, 2, 3)]
+            masks = [np.full((60, width), i > 0, np.uint8) for i in range(3)]
+            masks[1][20:30] = 0
+            q, listed = QuickShift.create(2., 8., 0.5), QuickShift.create(2., 8., 0.5)
+            stack = np.stack(images)
+            stacks = [stack, np.concatenate([stack, stack], 2)[:, :, :width], np.repeat(stack, 2, 1)[:, ::2],
+                      np.concatenate([stack, stack], 3)[..., :channels]]
+            if channels == 1:
+                stacks.append(stack[..., 0])
+            for given in stacks:
+                for masked in (False, True):
+                    truth = listed.computeBatch(images, masks=masks if masked else None)
+                    for valid in ([masks, np.stack(masks)] if masked else [None]):
+                        labels = q.computeBatch(given, masks=valid)
+                        self.assertEqual(len(labels), 3)
+                        for a, b in zip(labels, truth):
+                            np.testing.assert_array_equal(a, b)
+                        np.testing.assert_array_equal(q.getDensity(), listed.getDensity())
+        for empty in ([], (), None, np.zeros((0, 60, 80, 3), np.uint8)):
+            q.compute(picture())
+            q.computeBatch(empty)
+            self.assertTrue(q.empty())
+        with self.assertRaisesRegex(cv2.error, "images: an array of 4 dimensions and 5 channels"):
+            q.computeBatch(np.zeros((2, 6, 8, 5), np.uint8))
+        with self.assertRaisesRegex(cv2.error, "images: an array of 5 dimensions"):
+            q.computeBatch(np.zeros((2, 2, 6, 8, 3), np.uint8))
 
     def test_batch(self):
         images = [picture(seed=seed) for seed in (1, 2, 3)]

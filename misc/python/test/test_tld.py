@@ -125,6 +125,63 @@ class TLDTest(unittest.TestCase):
         with self.assertRaisesRegex(cv2.error, "nowhere.yml"):
             tracker.load(self.path("nowhere.yml"))
 
+    def test_names_of_cv2_trackers(self):
+        tracker, other = TrackerTLD.create(), TrackerTLD.create()
+        tracker.init(frame(0), boundingBox=box(0))
+        other.init(frame(0), box(0))
+        tracker.resetTo(boundingBox=box(0))
+        other.resetTo(box(0))
+        self.assertEqual(tracker.update(frame(1)), other.update(frame(1)))
+
+    def test_boxes_of_fractions(self):
+        x, y, width, height = box(0)
+        detected = np.array([x + 0.3, y - 0.4, width + 0.1, height + 0.2], np.float32)
+        tracker, other = TrackerTLD.create(), TrackerTLD.create()
+        tracker.init(frame(0), detected)
+        other.init(frame(0), box(0))
+        self.assertEqual(tracker.getBox(), tuple(float(side) for side in box(0)))
+        tracker.resetTo((x + 2.4, y + 0.0, width, height))
+        other.resetTo((x + 2, y, width, height))
+        self.assertEqual(tracker.update(frame(1)), other.update(frame(1)))
+        several, detector = MultiTrackerTLD.create(), TLDDetector.create()
+        several.resetTo(several.add(frame(0), detected), tuple(detected))
+        detector.init(frame(0), detected)
+        detector.learn(frame(1), detected)
+        for wrong in ((x, y, float("nan"), 20.), (1e300, 0., 20., 20.), (-3.5, 0., 20., 20.)):
+            with self.assertRaisesRegex(cv2.error, "box: "):
+                tracker.init(frame(0), wrong)
+
+    def test_box_partly_outside_says_what_to_do(self):
+        with self.assertRaisesRegex(cv2.error, r"box & Rect\(0, 0, 240, 180\)"):
+            TrackerTLD.create().init(frame(0), (230, 10, 40, 40))
+
+    def test_detector_is_loaded(self):
+        detector, other = TLDDetector.create(), TLDDetector.create()
+        detector.init(frame(0), box(0))
+        detector.save(self.path("detector.yml"))
+        other.load(self.path("detector.yml"))
+        np.testing.assert_array_equal(detector.detect(frame(1)), other.detect(frame(1)))
+        with self.assertRaisesRegex(cv2.error, "nowhere.yml"):
+            other.load(self.path("nowhere.yml"))
+        with self.assertRaisesRegex(cv2.error, "missing.*cannot be written"):
+            detector.save(self.path("missing/detector.yml"))
+
+    def test_several_saved_as_a_whole(self):
+        tracker, other = MultiTrackerTLD.create(), MultiTrackerTLD.create()
+        for which in (0, 1):
+            tracker.add(frame(0), box(0, which))
+        tracker.update(frame(1))
+        tracker.remove(0)
+        tracker.save(self.path("all.json"))
+        other.load(self.path("all.json"))
+        self.assertEqual(list(other.getIds()), [1])
+        self.assertEqual(tracker.add(frame(2), box(2, 0)), 2)  # the next frame, before update() has it
+        self.assertEqual(other.add(frame(2), box(2, 0)), 2)
+        for t in range(2, 6):
+            np.testing.assert_array_equal(tracker.update(frame(t)), other.update(frame(t)))
+        with self.assertRaisesRegex(cv2.error, "object"):
+            other.addFromFile(frame(5), self.path("all.json"))
+
     def test_several_objects(self):
         tracker = MultiTrackerTLD.create()
         self.assertTrue(tracker.empty())

@@ -1,0 +1,501 @@
+"""The samples as a user meets them, in C++ and Python: usage, mistyped options, inputs and outputs that are not there, full disks,
+signals. What the C++ programs compute is the business of other tests; the folder of the build is in CUDATRACKING_BUILD_DIR.
+"""
+import csv
+import glob
+import os
+import pty
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import cv2
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SAMPLES = os.path.join(HERE, "..", "..", "..", "samples", "python")
+BIN = os.path.join(os.environ.get("CUDATRACKING_BUILD_DIR", ""), "bin")
+CASCADES = os.environ.get("CUDATRACKING_CASCADES", "")
+CASCADE = os.path.join(CASCADES, "lbpcascades", "lbpcascade_frontalface.xml")
+CPP = ("cascade", "fragment_matcher", "fragment_matcher_loop", "quick_shift", "tld", "tld_benchmark")
+PYTHON = ("cascade.py", "fragment_matcher.py", "quick_shift.py", "tld.py")
+BOX = "30,50,40,40"
+# Tables of the programs that write a video, and the column that has each frame of it.
+TABLES = {"cascade": "frames.csv", "fragment_matcher": "frames.csv", "fragment_matcher_loop": "frames.csv", "quick_shift": "frames.csv", "tld": "tracks.csv"}
+VIDEOS = {"cascade": "objects.avi", "fragment_matcher": "motion.avi", "fragment_matcher_loop": "trails.avi", "quick_shift": "contours.avi", "tld": "tracks.avi"}
+
+
+def scene(step):
+    """A textured thing that moves by 3 pixels per step over another texture."""
+    noise = np.random.RandomState(5).randint(0, 256, (144, 192, 3), dtype=np.uint8)
+    ground = cv2.normalize(cv2.GaussianBlur(noise, (0, 0), 4.), None, 0, 255, cv2.NORM_MINMAX)
+    thing = cv2.normalize(cv2.GaussianBlur(noise[::-1, :40], (0, 0), 2.), None, 0, 255, cv2.NORM_MINMAX)[:40]
+    ground[50:90, 30 + 3 * step:70 + 3 * step] = thing
+    return ground
+
+
+def write_avi(path, frames):
+    writer = cv2.VideoWriter(path, cv2.CAP_OPENCV_MJPEG, cv2.VideoWriter_fourcc(*"MJPG"), 10, (192, 144))
+    assert writer.isOpened()
+    for frame in frames:
+        writer.write(frame)
+    writer.release()
+
+
+def frames_of(path, api=cv2.CAP_OPENCV_MJPEG):
+    video, count = cv2.VideoCapture(path, api), 0
+    while video.read()[0]:
+        count += 1
+    return count
+
+
+def rows_of(path):
+    with open(path, newline="") as table:
+        return list(csv.DictReader(table))
+
+
+class ProgramsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.data = staticmethod(lambda *names: os.path.join(folder.name, *names))
+        frames = [scene(step) for step in range(12)]
+        write_avi(cls.data("in.avi"), frames)
+        cv2.imwrite(cls.data("image.png"), frames[0])
+        for name in ("folder", "sequence", "long"):
+            os.mkdir(cls.data(name))
+        for step, frame in enumerate(frames):
+            for name in ("folder", "sequence"):
+                cv2.imwrite(cls.data(name, f"frame_{step + 1}.png"), frame)
+        with open(cls.data("sequence", "init.txt"), "w") as init:
+            init.write("30,50,70,90\n")
+        with open(cls.data("sequence", "gt.txt"), "w") as truth:
+            truth.writelines(f"{30 + 3 * step},50,{70 + 3 * step},90\n" for step in range(12))
+        # There and back again, for longer than any test waits.
+        for i in range(20000):
+            os.symlink(os.path.join("..", "folder", f"frame_{1 + min(i % 22, 22 - i % 22)}.png"), cls.data("long", f"f{i:05}.png"))
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = lambda *names: os.path.join(folder.name, *names)
+
+    def command(self, name, *arguments):
+        if name in PYTHON:
+            return [sys.executable, os.path.join(SAMPLES, name), *arguments]
+        program = os.path.join(BIN, "cudatracking_" + name)
+        if not os.path.exists(program):
+            self.skipTest("the C++ samples are not built, or CUDATRACKING_BUILD_DIR does not name the build")
+        if name == "cascade" and not os.path.exists(CASCADE):
+            self.skipTest("CUDATRACKING_CASCADES does not name OpenCV's cascades")
+        return [program, *arguments]
+
+    def start(self, command, file_limit=None, **options):
+        def prepare():  # whoever runs the tests may ignore signals
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_DFL)
+            if file_limit:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "errors": "replace", "preexec_fn": prepare, **options}
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
+
+    def run_program(self, name, *arguments, **options):
+        process = self.start(self.command(name, *arguments), **options)
+        try:
+            process.out, process.err = process.communicate(timeout=300)
+        finally:
+            process.kill()
+            process.wait()
+        self.assertNotIn("Traceback", process.err or "")
+        return process
+
+    def assert_fails(self, done, code, *words):
+        """The code, and a message that has one of the words."""
+        self.assertEqual(done.returncode, code, done.err)
+        self.assertIn("error: ", done.err)
+        self.assertTrue(any(word in done.err for word in words), f"{words} not in {done.err}")
+
+    def arguments(self, name, source, out=None):
+        """A call that works on a video, or on an image for those that take one."""
+        out = out or self.out()
+        target = os.path.join(out, "out.avi")
+        return {
+            "cascade": ["--engine=cpu", "--cascade=" + CASCADE, "--output-dir=" + out, source],
+            "fragment_matcher": ["--engine=cpu", "--output-dir=" + out, source],
+            "fragment_matcher_loop": ["--engine=cpu", "--output-dir=" + out, source],
+            "quick_shift": ["--engine=cpu", "--sigma=2", "--max-dist=6", "--output-dir=" + out, source],
+            "tld": ["--engine=cpu", "--box=" + BOX, "--output-dir=" + out, source],
+            "tld_benchmark": ["--engine=cpu", "--seeds=1", "--csv=" + os.path.join(out, "boxes.csv"), "--video=" + out, source],
+            "cascade.py": ["--engine=cpu", CASCADES, source, os.path.join(out, "out.png")],
+            "fragment_matcher.py": ["--engine=cpu", source, target],
+            "quick_shift.py": ["--engine=cpu", source, out],
+            "tld.py": ["--engine=cpu", source, target, BOX],
+        }[name]
+
+    def source(self, name):
+        return self.data({"tld_benchmark": "sequence", "cascade.py": "image.png", "quick_shift.py": "image.png"}.get(name, "in.avi"))
+
+    def left_over(self):
+        return glob.glob(self.out("*.partial-*"))
+
+    # --- usage -------------------------------------------------------------------------------------------------------------
+
+    def test_without_arguments(self):
+        for name in CPP + PYTHON:
+            with self.subTest(name):
+                done = self.run_program(name)
+                self.assertEqual((done.returncode, done.out), (2, ""))
+                self.assertIn("usage: ", done.err)
+
+    def test_all_samples_are_tested(self):
+        files = {name for name in os.listdir(SAMPLES) if name.endswith(".py")} | {name[:-4] for name in os.listdir(os.path.join(SAMPLES, "..")) if name.endswith(".cpp")}
+        self.assertEqual(files, {*CPP, *PYTHON, "common.py"})
+
+    def test_help(self):
+        for name in CPP + PYTHON:
+            with self.subTest(name):
+                done = self.run_program(name, "--help")
+                self.assertEqual((done.returncode, done.err), (0, ""))
+                self.assertIn("--engine", done.out)
+                self.assertIn(name, done.out.split("usage: ")[1])
+                if name in CPP:
+                    self.assertIn("examples:\n  cudatracking_" + name, done.out)
+
+    def test_unknown_option(self):
+        for name in CPP + PYTHON:
+            for option in ("--bogus=3", "--eng=cpu", "-x"):
+                with self.subTest(name, option=option):
+                    self.assert_fails(self.run_program(name, *self.arguments(name, self.source(name)), option), 2, option.split("=")[0])
+        self.assertEqual(os.listdir(self.out()), [])
+
+    def test_bad_values(self):
+        bad = {"cascade": ("--min-neighbors=three", "--min-size=-3", "--scale-factor=1", "--shard=2/2", "--engine=gpu", "--frames=", "--window=1"),
+               "fragment_matcher": ("--frames=x", "--size=2", "--min-confidence=nan", "--metric=sad", "--fragments=99999999999", "--pair=both"),
+               "fragment_matcher_loop": ("--radius=0", "--trail=1e3", "--no-graph=yes"),
+               "quick_shift": ("--sigma=abc", "--sigma=-1", "--min-size=1.5", "--preset=none"),
+               "tld": ("--seed=1.5", "--frames= 3", "--picture-every=0x10", "--load=a,,b"),
+               "tld_benchmark": ("--seeds=0", "--first-seed=one"),
+               "cascade.py": ("--engine=gpu",), "fragment_matcher.py": ("--engine=gpu",),
+               "quick_shift.py": ("--sigma=abc", "--sigma=-1", "--scale=nan", "--min-size=1.5"), "tld.py": ("--frames=x", "--frames=-1")}
+        for name in CPP + PYTHON:
+            for option in bad[name]:
+                valid = [argument for argument in self.arguments(name, self.source(name)) if argument.split("=")[0] != option.split("=")[0]]
+                with self.subTest(name, option=option):
+                    self.assert_fails(self.run_program(name, option, *valid), 2, option.split("=")[0])
+        for box in ("1,2,3", "1,2,3,4,5", "a,2,3,4", "1,2,3,4;"):
+            with self.subTest(box=box):
+                self.assert_fails(self.run_program("tld", "--engine=cpu", "--box=" + box, self.data("in.avi")), 2, "--box")
+        self.assert_fails(self.run_program("tld.py", self.data("in.avi"), self.out("out.avi"), "1,2,3"), 2, "1,2,3")
+        self.assertEqual(os.listdir(self.out()), [])
+
+    def test_option_given_twice(self):
+        for name in CPP + PYTHON:
+            with self.subTest(name):
+                self.assert_fails(self.run_program(name, *self.arguments(name, self.source(name)), "--engine=cpu"), 2, "--engine is given twice")
+
+    def test_superfluous_arguments(self):
+        for name in CPP:
+            with self.subTest(name):
+                self.assert_fails(self.run_program(name, *self.arguments(name, self.source(name)), "two", "three", "four"), 2,
+                                  "superfluous argument 'two'", "superfluous argument 'four'")
+        for name in ("cascade.py", "quick_shift.py"):
+            with self.subTest(name):
+                self.assert_fails(self.run_program(name, *self.arguments(name, self.source(name)), "two"), 2, "two")
+
+    def test_value_after_a_blank(self):
+        arguments = [a for a in self.arguments("tld", self.data("in.avi")) if "--box" not in a]
+        done = self.run_program("tld", "--box", BOX, *arguments)
+        self.assertEqual(done.returncode, 0, done.err)
+        self.assert_fails(self.run_program("tld", *arguments, "--box"), 2, "--box needs a value")
+        self.assert_fails(self.run_program("tld", "--box", *arguments), 2, "--box needs a value")
+
+    def test_names_what_is_missing(self):
+        self.assert_fails(self.run_program("cascade", self.data("in.avi")), 2, "--cascade is missing")
+        for name in ("fragment_matcher", "fragment_matcher_loop", "quick_shift", "tld"):
+            self.assert_fails(self.run_program(name, "--engine=cpu"), 2, "INPUT is missing")
+        self.assert_fails(self.run_program("tld_benchmark", "--engine=cpu"), 2, "SEQUENCES is missing")
+        self.assert_fails(self.run_program("cascade", "--cascade=" + self.out("no.xml"), self.data("in.avi")), 1, "no.xml")
+
+    # --- inputs ------------------------------------------------------------------------------------------------------------
+
+    def test_missing_input(self):
+        for name in CPP + PYTHON:
+            with self.subTest(name):
+                self.assert_fails(self.run_program(name, *self.arguments(name, self.data("no_such_file"))), 1, "no_such_file")
+        self.assertEqual(os.listdir(self.out()), [])
+
+    def test_camera_that_is_not_there(self):
+        if os.path.exists("/dev/video99"):
+            self.skipTest("this machine has a camera 99")
+        for name in ("cascade", "fragment_matcher", "fragment_matcher_loop", "quick_shift", "tld", "fragment_matcher.py", "tld.py"):
+            with self.subTest(name):
+                self.assert_fails(self.run_program(name, *self.arguments(name, "99")), 1, "camera 99")
+
+    def test_folder_without_images(self):
+        os.mkdir(self.out("empty"))
+        for name in ("cascade", "fragment_matcher", "quick_shift", "tld", "tld.py"):
+            with self.subTest(name):
+                self.assert_fails(self.run_program(name, *self.arguments(name, self.out("empty"))), 1, "empty")
+
+    def test_url_that_is_not_there(self):
+        self.assert_fails(self.run_program("tld", *self.arguments("tld", "file:///no/such/video.mp4")), 1, "file:///no/such/video.mp4")
+
+    def test_natural_order(self):
+        done = self.run_program("cascade", *self.arguments("cascade", self.data("folder")))
+        self.assertEqual(done.returncode, 0, done.err)
+        self.assertEqual([row["name"] for row in rows_of(self.out("frames.csv"))], [f"frame_{n}.png" for n in range(1, 13)])
+        self.assertTrue(os.path.exists(self.out("objects_frame_12.png")))
+        done = self.run_program("tld", *self.arguments("tld", self.data("folder")))
+        self.assertEqual(done.returncode, 0, done.err)
+        self.assertEqual([round((float(row["x"]) - 30) / 3) for row in rows_of(self.out("tracks.csv"))], list(range(1, 12)))
+        done = self.run_program("tld_benchmark", *self.arguments("tld_benchmark", self.data("sequence")))
+        self.assertEqual(done.returncode, 0, done.err)
+        self.assertIn("F=1.000", done.out)
+        self.assertEqual([round((float(row["x"]) - 30) / 3) for row in rows_of(self.out("boxes.csv"))], list(range(12)))
+
+    def test_natural_order_in_python(self):
+        sys.path.insert(0, SAMPLES)
+        handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+        try:
+            import common
+        finally:
+            sys.path.remove(SAMPLES)
+            for number, handler in zip((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), handlers):
+                signal.signal(number, handler)
+        source, frames = common.Source(self.data("folder")), []
+        while True:
+            frame = source.read()
+            if frame is None:
+                break
+            frames.append(frame)
+        self.assertEqual(len(frames), 12)
+        for step, frame in enumerate(frames):
+            self.assertTrue((frame == scene(step)).all(), step)
+
+    def test_sequence_of_images(self):
+        for source in (self.data("folder", "frame_%d.png"), self.data("folder", "frame_1.png")):
+            done = self.run_program("tld", *self.arguments("tld", source))
+            self.assertEqual(done.returncode, 0, done.err)
+            self.assertEqual([round((float(row["x"]) - 30) / 3) for row in rows_of(self.out("tracks.csv"))], list(range(1, 12)))
+
+    # --- outputs -----------------------------------------------------------------------------------------------------------
+
+    def test_video_has_a_row_for_each_frame(self):
+        for name in TABLES:
+            with self.subTest(name):
+                done = self.run_program(name, *self.arguments(name, self.data("in.avi"), self.out(name, "new")))  # makes the folder
+                self.assertEqual(done.returncode, 0, done.err)
+                frames = [int(row["frame"]) for row in rows_of(self.out(name, "new", TABLES[name]))]
+                self.assertEqual(len(frames), 12 if name in ("cascade", "quick_shift") else 11)
+                self.assertEqual(frames, list(range(frames[0], frames[0] + len(frames))))
+                self.assertEqual(frames_of(self.out(name, "new", VIDEOS[name])), len(frames))
+                self.assertEqual(glob.glob(self.out(name, "new", "*.partial-*")), [])
+
+    def test_unwritable_folder(self):
+        with open(self.out("file"), "w"):
+            pass
+        for name in CPP + PYTHON:
+            for folder in (self.out("file", "below"), "/proc", "/proc/none"):
+                with self.subTest(name, folder=folder):
+                    self.assert_fails(self.run_program(name, *self.arguments(name, self.source(name), folder)), 1, folder, "/proc")
+
+    def test_full_device(self):
+        """Links to a device that takes nothing: it must be named, and stay what it is."""
+        for name, file in [(n, f) for n in TABLES for f in (TABLES[n], VIDEOS[n])] + [("tld_benchmark", "boxes.csv"), ("cascade.py", "out.png"),
+                           ("fragment_matcher.py", "out.avi"), ("quick_shift.py", "image.csv"), ("quick_shift.py", "image_mean.png"), ("tld.py", "out.avi")]:
+            with self.subTest(name, file=file):
+                out = self.out(name + file)
+                os.mkdir(out)
+                os.symlink("/dev/full", os.path.join(out, file))
+                self.assert_fails(self.run_program(name, *self.arguments(name, self.source(name), out)), 1, file, "/dev/full")
+                self.assertEqual(glob.glob(os.path.join(out, "*.partial-*")), [])
+        self.assertTrue(os.path.exists("/dev/full") and not os.path.isfile("/dev/full"))
+
+    def test_full_standard_output(self):
+        for name in ("tld", "quick_shift", "tld.py"):
+            with self.subTest(name), open("/dev/full", "w") as full:
+                self.assert_fails(self.run_program(name, *self.arguments(name, self.source(name)), stdout=full), 1, "standard output", "No space left")
+
+    def test_nobody_reads_the_standard_output(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        with os.fdopen(writer, "w") as pipe:
+            self.assert_fails(self.run_program("tld", *self.arguments("tld", self.data("in.avi")), stdout=pipe), 1, "standard output")
+        self.assertEqual(frames_of(self.out("tracks.avi")), 11)
+        self.assertEqual(self.left_over(), [])
+
+    def test_disk_full_in_mid_run(self):
+        files = {**{name: (VIDEOS[name], TABLES[name]) for name in TABLES}, "tld_benchmark": ("boxes.csv",), "cascade.py": ("out.png",),
+                 "fragment_matcher.py": ("out.avi",), "quick_shift.py": ("image_mean.png", "image.csv"), "tld.py": ("out.avi",)}
+        limits = {"tld_benchmark": 200, "cascade.py": 10000, "quick_shift.py": 2000}
+        for name in CPP + PYTHON:
+            with self.subTest(name):
+                out = self.out(name)
+                os.mkdir(out)
+                for file in files[name]:
+                    with open(os.path.join(out, file), "w") as old:
+                        old.write("old")
+                done = self.run_program(name, *self.arguments(name, self.source(name), out), file_limit=limits.get(name, 30000))
+                self.assert_fails(done, 1, ".avi", ".png", ".csv")
+                self.assertIn("cannot write", done.err)
+                self.assertEqual(glob.glob(os.path.join(out, "*.partial-*")), [])
+                for file in files[name]:
+                    with open(os.path.join(out, file)) as old:
+                        self.assertEqual(old.read(), "old", file)
+
+    def test_rows_are_kept_when_a_long_run_fails(self):
+        with open(self.out("frames.csv"), "w") as old:
+            old.write("old")
+        done = self.run_program("quick_shift", *self.arguments("quick_shift", self.data("long", "f%05d.png")), file_limit=100000)
+        self.assert_fails(done, 1, "contours.avi")
+        kept, = self.left_over()
+        self.assertIn("the rows until then are in " + kept, done.err)
+        self.assertEqual([int(row["frame"]) for row in rows_of(kept)], list(range(len(rows_of(kept)))))
+        self.assertTrue(0 < len(rows_of(kept)) < 19999)
+        with open(self.out("frames.csv")) as old:
+            self.assertEqual(old.read(), "old")
+
+    def test_cut_off_video(self):
+        with open(self.data("in.avi"), "rb") as whole:
+            data = whole.read()
+        with open(self.out("cut.avi"), "wb") as cut:
+            cut.write(data[:[frame.start() for frame in re.finditer(b"00dc", data)][8]])
+        done = self.run_program("quick_shift", *self.arguments("quick_shift", self.out("cut.avi")))
+        if cv2.videoio_registry.hasBackend(cv2.CAP_FFMPEG):
+            self.assertEqual((done.returncode, len(rows_of(self.out("frames.csv")))), (0, 8), done.err)
+            self.assertIn("the input ended after 8 of the 12 frames that it announces", done.err)
+        else:  # OpenCV's own reader wants the index, which is at the end
+            self.assert_fails(done, 1, "cut.avi")
+
+    def test_learned_objects_are_written_whole(self):
+        arguments = self.arguments("tld", self.data("in.avi"))
+        done = self.run_program("tld", "--save=" + self.out("object"), *arguments)
+        self.assertEqual(done.returncode, 0, done.err)
+        size = os.path.getsize(self.out("object0.yml"))
+        with open(self.out("object0.yml"), "w") as old:
+            old.write("old")
+        self.assert_fails(self.run_program("tld", "--save=" + self.out("none", "object"), *arguments), 1, "none/object0.yml")
+        # Larger than all else that this run writes, so that nothing else fails.
+        done = self.run_program("tld", "--save=" + self.out("object"), "--frames=2", "--picture-every=0", *arguments, file_limit=size // 2)
+        self.assert_fails(done, 1, "object0")
+        with open(self.out("object0.yml")) as old:
+            self.assertEqual(old.read(), "old")
+        self.assertEqual(self.left_over(), [])
+
+    def test_link_keeps_leading_to_its_file(self):
+        os.mkdir(self.out("kept"))
+        with open(self.out("kept", "real.csv"), "w") as old:
+            old.write("old")
+        os.symlink(self.out("kept", "real.csv"), self.out("tracks.csv"))
+        done = self.run_program("tld", *self.arguments("tld", self.data("in.avi")))
+        self.assertEqual(done.returncode, 0, done.err)
+        self.assertTrue(os.path.islink(self.out("tracks.csv")))
+        self.assertEqual(len(rows_of(self.out("kept", "real.csv"))), 11)
+
+    def test_long_videos_go_on_in_another_file(self):
+        done = self.run_program("quick_shift", *self.arguments("quick_shift", self.data("in.avi")), env={**os.environ, "CUDATRACKING_AVI_BYTES": "40000"})
+        self.assertEqual(done.returncode, 0, done.err)
+        parts = sorted(glob.glob(self.out("contours*.avi")))
+        self.assertGreater(len(parts), 1)
+        self.assertIn(self.out("contours_002.avi"), parts)
+        self.assertEqual(sum(frames_of(part) for part in parts), 12)
+
+    def test_mp4(self):
+        there = cv2.videoio_registry.hasBackend(cv2.CAP_FFMPEG)
+        done = self.run_program("tld", "--video-file=tracks.mp4", *self.arguments("tld", self.data("in.avi")))
+        other = self.run_program("tld.py", "--engine=cpu", self.data("in.avi"), self.out("out.mp4"), BOX)
+        if not there:
+            self.assert_fails(done, 1, "needs FFmpeg")
+            self.assert_fails(other, 1, "needs FFmpeg")
+            self.skipTest("FFmpeg was not found: only that the programs say so was tested")
+        for run, file in ((done, "tracks.mp4"), (other, "out.mp4")):
+            self.assertEqual(run.returncode, 0, run.err)
+            self.assertEqual(frames_of(self.out(file), cv2.CAP_FFMPEG), 11)
+        self.assert_fails(self.run_program("tld", "--video-file=tracks.mkv", *self.arguments("tld", self.data("in.avi"))), 1, "tracks.mkv")
+
+    # --- signals and progress ------------------------------------------------------------------------------------------------
+
+    def interrupt(self, name, number):
+        """Sends the signal in mid-video. @return what the program said on stderr."""
+        source = self.data("sequence") if name == "tld_benchmark" else self.data("long", "f%05d.png")
+        arguments = [argument for argument in self.arguments(name, source, self.out(name)) if "--seeds" not in argument]
+        if name == "tld_benchmark":
+            arguments.append("--seeds=100000")
+        if name == "tld":
+            arguments.append("--save=" + self.out(name, "object"))
+        os.mkdir(self.out(name))
+        process = self.start(self.command(name, *arguments), stdout=subprocess.DEVNULL)
+        try:
+            begin = time.monotonic()
+            while sum(os.path.getsize(file) for file in glob.glob(self.out(name, "*.partial-*"))) < 20000 and process.poll() is None:
+                self.assertLess(time.monotonic(), begin + 200, "nothing is written")
+                time.sleep(0.05)
+            process.send_signal(number)
+            err = process.communicate(timeout=200)[1]
+        finally:
+            process.kill()
+            process.wait()
+        self.assertEqual(process.returncode, 130, err)
+        self.assertNotIn("Traceback", err)
+        self.assertIn("interrupted", err)
+        self.assertEqual(glob.glob(self.out(name, "*.partial-*")), [])
+
+    def check_interrupted_video(self, name):
+        frames = [int(row["frame"]) for row in rows_of(self.out(name, TABLES[name]))]
+        self.assertEqual(frames, list(range(frames[0], frames[0] + len(frames))))
+        self.assertTrue(0 < len(frames) < 19999)
+        self.assertEqual(frames_of(self.out(name, VIDEOS[name])), len(frames))
+
+    def test_interrupt(self):
+        for name in TABLES:
+            with self.subTest(name):
+                self.interrupt(name, signal.SIGINT)
+                self.check_interrupted_video(name)
+        self.assertGreater(os.path.getsize(self.out("tld", "object0.yml")), 10000)
+        for name in ("fragment_matcher.py", "tld.py"):
+            with self.subTest(name):
+                self.interrupt(name, signal.SIGINT)
+                self.assertGreater(frames_of(self.out(name, "out.avi")), 0)
+
+    def test_interrupted_benchmark(self):
+        self.interrupt("tld_benchmark", signal.SIGINT)
+        rows = rows_of(self.out("tld_benchmark", "boxes.csv"))
+        self.assertGreater(len(rows), 0)
+        self.assertEqual(len(rows) % 12, 0)  # whole runs
+
+    def test_terminate(self):
+        self.interrupt("cascade", signal.SIGTERM)
+        self.check_interrupted_video("cascade")
+        self.interrupt("tld.py", signal.SIGTERM)
+        self.assertGreater(frames_of(self.out("tld.py", "out.avi")), 0)
+
+    def test_progress_on_a_terminal(self):
+        for name in ("cascade", "fragment_matcher_loop", "quick_shift", "tld", "fragment_matcher.py"):
+            master, slave = pty.openpty()
+            with self.subTest(name), os.fdopen(master, "rb", 0) as terminal:
+                process = self.start(self.command(name, *self.arguments(name, self.data("in.avi"))), stdout=subprocess.DEVNULL, stderr=slave)
+                os.close(slave)
+                said = b""
+                while True:
+                    try:
+                        part = terminal.read(4096)
+                    except OSError:  # how Linux says that the other end is closed
+                        break
+                    if not part:
+                        break
+                    said += part
+                self.assertEqual(process.wait(300), 0)
+                total = 11 if name == "tld" else 12
+                self.assertRegex(said.decode(), f"frame {total}/{total}, [0-9.]+ per second")
+            done = self.run_program(name, *self.arguments(name, self.data("in.avi")))
+            self.assertFalse(re.search(r"\r|\x1b", done.err), done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,198 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Common to all samples: exit codes, signals, progress, choice of the engine.
+//
+// Exit codes: 0; 1 the program failed; 2 it was called wrongly; 130 it was interrupted, and what was done until then is written.
+#ifndef OPENCV_CUDATRACKING_SAMPLES_PROGRAM_HPP
+#define OPENCV_CUDATRACKING_SAMPLES_PROGRAM_HPP
+
+#include "opencv2/core/cuda.hpp"
+#include "options.hpp"
+#ifdef CUDATRACKING_SAMPLES_WINDOW
+#include "opencv2/highgui.hpp"
+#endif
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#ifdef _WIN32
+#include <io.h>
+#else
+#include <unistd.h>
+#endif
+
+namespace sample {
+
+namespace detail {
+
+inline volatile std::sig_atomic_t stopped = 0;
+
+inline void setSignals(void (*handler)(int))
+{
+#ifdef SIGHUP
+    const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+#else
+    const int signals[] = {SIGINT, SIGTERM};
+#endif
+    for (const int number : signals)
+        if (std::signal(number, handler) == SIG_IGN) // nohup, or a job in the background: the user wants it so
+            std::signal(number, SIG_IGN);
+}
+
+//! The first signal ends the loop, a second one the program.
+inline void onSignal(int)
+{
+    stopped = 1;
+    setSignals(SIG_DFL);
+}
+
+} // namespace detail
+
+//! The user wants to end: leave the loop and finish the files.
+inline bool stopped() { return detail::stopped != 0; }
+
+//! @param run the program itself.
+inline int runProgram(int argc, char** argv, Options options, const std::function<void(const Options&)>& run)
+{
+    try
+    {
+        if (!options.parse(argc, argv))
+        {
+            options.printHelp(std::cout);
+            return std::cout ? 0 : 1;
+        }
+        detail::setSignals(detail::onSignal);
+#ifdef SIGXFSZ // where these end the program, it could not tidy up; here they are errors of a write
+        std::signal(SIGXFSZ, SIG_IGN);
+        std::signal(SIGPIPE, SIG_IGN);
+#endif
+        run(options);
+        if (!std::cout.flush())
+            throw std::runtime_error("cannot write to the standard output");
+        if (!stopped())
+            return 0;
+        std::cerr << "interrupted; what was done until then is written" << std::endl;
+        return 130;
+    }
+    catch (const UsageError& e)
+    {
+        if (argc < 2)
+            options.printHelp(std::cerr);
+        std::cerr << (argc < 2 ? "\n" : "") << "error: " << e.what() << "\nsee " << options.program() << " --help"
+                  << std::endl;
+        return 2;
+    }
+    catch (const std::exception& e)
+    {
+        std::cerr << "error: " << e.what() << std::endl;
+        return 1;
+    }
+}
+
+//! The option that all programs have, for useCuda().
+inline Option engineOption()
+{
+    return choice("engine", {"auto", "cpu", "cuda"}, "cpu, cuda, or auto: cuda where there is a device");
+}
+
+inline bool useCuda(const Options& options)
+{
+    const std::string engine = options.text("engine");
+    const bool there = engine != "cpu" && cv::cuda::getCudaEnabledDeviceCount() > 0;
+    if (engine == "cuda" && !there)
+        throw std::runtime_error("--engine=cuda: there is no CUDA device that this build can use");
+    return there;
+}
+
+//! For show().
+inline Option windowOption() { return flag("window", "show the frames; ESC ends"); }
+
+//! Shows a frame where that is wanted and windows are built. @return false when the user wants to end.
+inline bool show(const Options& options, const cv::Mat& image)
+{
+#ifdef CUDATRACKING_SAMPLES_WINDOW
+    if (options.flag("window"))
+    {
+        cv::imshow(options.program(), image);
+        return cv::waitKey(1) != 27;
+    }
+#else
+    (void)options;
+    (void)image;
+#endif
+    return true;
+}
+
+//! Says on stderr how far the work is: a line that stays in its place on a terminal, a line every ten seconds elsewhere.
+class Progress
+{
+public:
+    //! @param total 0: not known.
+    explicit Progress(int total, const std::string& what = "frame") : total_(total), what_(what) {}
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+    ~Progress() { end(); }
+
+    //! One more is done.
+    void step()
+    {
+        ++done_;
+        const double now = seconds();
+        if (now - last_ < (terminal_ ? 0.2 : 10.))
+            return;
+        last_ = now;
+        print();
+    }
+    //! Leaves the last line where it is.
+    void end()
+    {
+        if (terminal_ && done_ > 0 && !ended_)
+        {
+            print();
+            std::cerr << std::endl;
+        }
+        ended_ = true;
+    }
+
+private:
+    double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+    void print()
+    {
+        const double rate = done_ / std::max(seconds(), 1e-3);
+        std::string line = what_ + cv::format(" %d", done_) + (total_ > 0 ? cv::format("/%d", total_) : std::string()) +
+                           cv::format(", %.1f per second", rate);
+        if (total_ > done_ && rate > 0.)
+        {
+            const long long left = std::llround((total_ - done_) / rate);
+            line += cv::format(", %lld:%02lld:%02lld left", left / 3600, left / 60 % 60, left % 60);
+        }
+        std::cerr << (terminal_ ? "\r" + line + "\x1b[K" : line + "\n") << std::flush;
+    }
+    static bool isTerminal()
+    {
+#ifdef _WIN32
+        return _isatty(_fileno(stderr)) != 0;
+#else
+        return isatty(fileno(stderr)) != 0;
+#endif
+    }
+
+    const int total_;
+    const std::string what_;
+    const bool terminal_ = isTerminal();
+    const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    int done_ = 0;
+    double last_ = 0.;
+    bool ended_ = false;
+};
+
+//! "1 face", "2 faces".
+inline std::string counted(size_t count, const std::string& what)
+{
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+} // namespace sample
+
+#endif // OPENCV_CUDATRACKING_SAMPLES_PROGRAM_HPP

@@ -1,0 +1,275 @@
+"""Shared by the Python samples: options, signals, inputs, outputs, progress.
+
+Exit codes: 0; 1 the program failed; 2 it was called wrongly; 130 it was interrupted, and what was done until then is written.
+Import this before cv2, so that an early Ctrl-C is handled too.
+"""
+import signal
+
+_stopped = []
+
+
+def _on_signal(*_):
+    """The first signal ends the loop, a second one the program."""
+    _stopped.append(True)
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+for _number in SIGNALS:
+    if signal.getsignal(_number) is not signal.SIG_IGN:  # nohup, or a job in the background: the user wants it so
+        signal.signal(_number, _on_signal)
+
+import argparse
+import contextlib
+import os
+import re
+import sys
+import time
+
+import cv2
+
+IMAGES = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".dib", ".pgm", ".ppm", ".pbm", ".pnm", ".webp", ".tif", ".tiff", ".jp2", ".gif")
+VIDEO_HELP = "folder of images, sequence (frame%%04d.png), video, URL, or camera 0 to 99"
+
+
+class Failure(Exception):
+    """Ends the program with exit code 1 and this message."""
+
+
+class NoFrames(Failure):
+    """There was nothing to do, maybe because the user ended it that early."""
+
+
+def stopped():
+    """The user wants to end: leave the loop and finish the files."""
+    return bool(_stopped)
+
+
+def run(main):
+    try:
+        main()
+        sys.stdout.flush()
+    except (Failure, cv2.error, OSError) as error:
+        if stopped() and isinstance(error, NoFrames):
+            sys.exit(130)
+        print(f"error: {error}", file=sys.stderr)
+        sys.stdout = None  # it may be what cannot be written
+        sys.exit(1)
+    if stopped():
+        print("interrupted; what was done until then is written", file=sys.stderr)
+        sys.exit(130)
+
+
+# --- options ---------------------------------------------------------------------------------------------------------------
+
+
+class _Once(argparse.Action):
+    def __call__(self, parser, namespace, values, option_string=None):
+        given = namespace.__dict__.setdefault("_given", set())
+        if option_string and self.dest in given:
+            parser.error(f"{option_string} is given twice")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
+def make_parser(description):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    parser.register("action", None, _Once)
+    parser.add_argument("--engine", choices=("auto", "cpu", "cuda"), default="auto", help="default: cuda where there is a device")
+    return parser
+
+
+def number(kind, least, most):
+    """For argparse: an int or float of this range."""
+    def read(text):
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text!r}: {'a whole number' if kind is int else 'a number'} from {least} to {most} is needed")
+        return value
+    return read
+
+
+def use_cuda(options):
+    there = options.engine != "cpu" and cv2.cuda.getCudaEnabledDeviceCount() > 0
+    if options.engine == "cuda" and not there:
+        raise Failure("--engine=cuda: there is no CUDA device that this build can use")
+    return there
+
+
+# --- inputs ----------------------------------------------------------------------------------------------------------------
+
+
+def natural(name):
+    """Sort key: numbers in names count as numbers, so that frame_2 comes before frame_10."""
+    return [(0, int(part), part) if part.isdigit() else (1, 0, part) for part in re.findall(r"[0-9]+|[^0-9]+", name)]
+
+
+def read_image(path):
+    if not os.path.exists(path):
+        raise Failure(f"there is no file {path}")
+    image = cv2.imread(path)
+    if image is None:
+        raise Failure(f"cannot read the image {path}")
+    return image
+
+
+class Source:
+    """Frames of a folder of images, a sequence, a video, a URL or a camera, one after the other."""
+
+    def __init__(self, name):
+        self._files, self._video = None, None
+        if os.path.isdir(name):
+            names = sorted((n for n in os.listdir(name) if n.lower().endswith(IMAGES)), key=natural)
+            self._files = [os.path.join(name, n) for n in names]
+            if not self._files:
+                raise Failure(f"there is no image in the folder {name}")
+            self.count, self.rate = len(self._files), 25.
+            return
+        camera = re.fullmatch(r"[0-9]{1,2}", name)
+        if not camera and "://" not in name and "%" not in name and not os.path.exists(name):
+            raise Failure(f"there is no file or folder {name}")
+        self._video = cv2.VideoCapture(int(name) if camera else name)
+        if not self._video.isOpened():
+            raise Failure(f"cannot open camera {name}" if camera else f"cannot open the video {name}" + self._hint())
+        count = 0 if camera else self._video.get(cv2.CAP_PROP_FRAME_COUNT)
+        rate = self._video.get(cv2.CAP_PROP_FPS) if self._video.getBackendName() != "CV_IMAGES" else 0
+        self.count = round(count) if 0 < count < 1e9 else 0  # 0: not known
+        self.rate = rate if 1 <= rate <= 240 else 25.
+
+    @staticmethod
+    def _hint():
+        return "" if cv2.videoio_registry.hasBackend(cv2.CAP_FFMPEG) else ": only MJPEG .avi, since FFmpeg was not found"
+
+    def read(self):
+        """The next frame; None when there are no more or the user wants to end."""
+        while not stopped():
+            if self._video:
+                ok, frame = self._video.read()
+                return frame if ok else None
+            if not self._files:
+                return None
+            file = self._files.pop(0)
+            frame = cv2.imread(file)
+            if frame is not None:
+                return frame
+            print(f"left out, cannot be read: {file}", file=sys.stderr)
+        return None
+
+
+# --- outputs ---------------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def written(target):
+    """A file that is written whole or not at all: the path to write to, which gets its name at the end."""
+    try:
+        if os.path.isdir(target):
+            raise IsADirectoryError("it is a folder")
+        if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe is never replaced
+            yield target
+            return
+        target = os.path.realpath(target)
+        stem, end = os.path.splitext(target)
+        path = f"{stem}.partial-{os.getpid()}{end}"
+        try:
+            open(path, "wb").close()
+            yield path
+            with open(path, "rb") as file:
+                os.fsync(file.fileno())
+            os.replace(path, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.remove(path)
+            raise
+    except OSError as error:
+        raise Failure(f"cannot write {target}: {error.strerror or error}") from error
+
+
+def write_image(target, image):
+    end = os.path.splitext(target)[1]
+    if not cv2.haveImageWriter("x" + end):
+        raise Failure(f"cannot write {target}: no image is written as '{end}'")
+    ok, data = cv2.imencode(end, image)
+    if not ok:
+        raise Failure(f"cannot write {target}: the image cannot be encoded")
+    with written(target) as path, open(path, "wb") as file:
+        file.write(data)
+
+
+class Video:
+    """A video: MJPEG in .avi, or what FFmpeg makes of .mp4. To be used by `with`; whole or not at all."""
+
+    LIMIT = 2e9  # bytes, where the format .avi ends
+
+    def __init__(self, target, rate):
+        end = os.path.splitext(target)[1]
+        if end not in (".avi", ".mp4"):
+            raise Failure(f"{target}: the name of a video ends with .avi or .mp4")
+        if end == ".mp4" and not cv2.videoio_registry.hasBackend(cv2.CAP_FFMPEG):
+            raise Failure(f"{target}: .mp4 needs FFmpeg, which was not found; take .avi")
+        self._api, self._code = (cv2.CAP_OPENCV_MJPEG, "MJPG") if end == ".avi" else (cv2.CAP_FFMPEG, "mp4v")
+        self._target, self._rate = target, rate
+        self._files, self._writer = contextlib.ExitStack(), cv2.VideoWriter()
+        self._bytes, self.frames = 0, 0
+
+    def __enter__(self):
+        self._path = self._files.enter_context(written(self._target))
+        return self
+
+    def write(self, frame):
+        size = frame.shape[1::-1]
+        if not self._writer.isOpened():
+            if not self._writer.open(self._path, self._api, cv2.VideoWriter_fourcc(*self._code), self._rate, size):
+                raise Failure(f"cannot write {self._target}: the encoder cannot be opened")
+            self._size = size
+        if size != self._size:
+            raise Failure(f"{self._target}: frames of {self._size} and of {size} do not make one video")
+        self._writer.write(frame)
+        self.frames += 1
+        if self._api == cv2.CAP_OPENCV_MJPEG:
+            self._bytes += self._writer.get(cv2.VIDEOWRITER_PROP_FRAMEBYTES) + 24
+            if os.path.isfile(self._path) and os.path.getsize(self._path) + (1 << 16) < self._bytes:
+                raise Failure(f"cannot write {self._target}: what is written does not arrive; is the disk full?")
+            if self._bytes >= self.LIMIT:
+                raise Failure(f"cannot write {self._target}: .avi ends at 2 GB; take .mp4, or fewer frames")
+
+    def __exit__(self, kind, error, trace):
+        self._writer.release()
+        failure = error or self._problem()
+        self._files.__exit__(type(failure) if failure else None, failure, trace)
+        if failure and not error:
+            raise failure
+
+    def _problem(self):
+        """The writers do not say that a write failed: what was written must be readable, with all frames."""
+        if not self.frames:
+            return NoFrames("there was no frame to write")
+        reader = cv2.VideoCapture(self._path, self._api)
+        count = round(reader.get(cv2.CAP_PROP_FRAME_COUNT)) if reader.isOpened() else 0
+        return None if count == self.frames else Failure(f"cannot write {self._target}: of {self.frames} frames {count} can be read again")
+
+
+class Progress:
+    """Says on stderr how far the work is: a line that stays in its place on a terminal, a line every ten seconds elsewhere."""
+
+    def __init__(self, total):
+        self._total, self._done, self._begin, self._last = total, 0, time.monotonic(), 0.
+        self._terminal = sys.stderr.isatty()
+
+    def step(self):
+        self._done += 1
+        now = time.monotonic() - self._begin
+        if now - self._last < (0.2 if self._terminal else 10.) and (not self._terminal or self._done != self._total):
+            return
+        self._last, rate = now, self._done / max(now, 1e-3)
+        line = f"frame {self._done}" + (f"/{self._total}" if self._total else "") + f", {rate:.1f} per second"
+        if self._total > self._done:
+            left = round((self._total - self._done) / rate)
+            line += f", {left // 3600}:{left // 60 % 60:02}:{left % 60:02} left"
+        last = self._done == self._total
+        print(f"\r{line}\x1b[K" if self._terminal else line, end="" if self._terminal and not last else "\n", file=sys.stderr, flush=True)
