@@ -1,0 +1,30 @@
+# This file is part of the opencv_cudatracking module.
+# It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+"""Finding and following things in images and video, on the CPU and on CUDA with the same results.
+
+    import cudatracking as ct
+
+    faces = ct.CascadeClassifier("frontalface_alt")      # every Haar and LBP cascade of OpenCV; ct.cascades() lists them
+    boxes = faces.detect(image)                            # n x 4: x, y, width, height
+    labels = ct.quickshift(image, ratio=.5, kernel_size=3, max_dist=6)
+    tracker = ct.Tracker(); tracker.init(frame, (x, y, w, h)); ok, box = tracker.update(frame)
+    matcher = ct.FragmentMatcher(metric="zncc"); matcher.cut(frame, regions); found = matcher.match(frame)
+
+Images are numpy arrays, lists, or arrays of torch, CuPy and others in device memory, which are not copied. `device` is "auto", "cpu", "cuda"
+or "cuda:<number>". ct.cv2 is the private OpenCV of this package; an installed opencv-python is not touched.
+"""
+from ._arrays import DeviceArray
+from ._cascade import CascadeClassifier, Detections, Tables, cascade_file, cascades
+from ._devices import BuildInfo, Device, build_info, devices
+from ._errors import ArgumentError, error
+from ._matcher import FragmentMatcher, Match, Matches, Status
+from ._native import cv2
+from ._quickshift import QuickShift, Statistics, quickshift
+from ._tracking import TRACKS, Detector, Found, MultiTracker, State, TLDParams, Tracker
+from ._version import __version__
+
+__all__ = [
+    "ArgumentError", "BuildInfo", "CascadeClassifier", "Detections", "Detector", "Device", "DeviceArray", "Found", "FragmentMatcher", "Match",
+    "Matches", "MultiTracker", "QuickShift", "State", "Statistics", "Status", "TLDParams", "TRACKS", "Tables", "Tracker", "__version__",
+    "build_info", "cascade_file", "cascades", "cv2", "devices", "error", "quickshift",
+]

@@ -1,0 +1,462 @@
+# This file is part of the opencv_cudatracking module.
+# It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+"""Arrays in and out: numpy and lists on the host, DLPack and __cuda_array_interface__ on the device, where nothing is copied."""
+from __future__ import annotations
+
+import math
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Optional, Protocol, Sequence, Tuple, Union, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _dlpack
+from ._devices import native_stream, on_device, stream_pointer
+from ._errors import ArgumentError, call
+from ._native import cv2
+
+Box = Tuple[int, int, int, int]
+
+
+class DLPackArray(Protocol):
+    """An array of another library: torch, CuPy, JAX and others, on the host or on a device."""
+
+    def __dlpack_device__(self) -> Any: ...
+
+
+class CudaArray(Protocol):
+    """An array in device memory: numba, PyNvVideoCodec and others."""
+
+    @property
+    def __cuda_array_interface__(self) -> Any: ...
+
+
+class DeviceArray:
+    """A result in device memory: give it to torch.from_dlpack(), cupy.from_dlpack() or cupy.asarray(), which copy nothing.
+
+    numpy() copies it to the host. It may still be in the making on the stream of the call that returned it. All three ways
+    order their reader after that stream, without a wait of the host but for numpy().
+    """
+
+    def __init__(self, mat: Any, device: int, stream: Optional[int], shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+        self._mat = mat  # GpuMat, which owns the memory
+        self._device = device
+        self._stream = stream
+        self._shape = shape
+        self._strides = strides
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return self._shape
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element of each axis to the next."""
+        return self._strides
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        return np.dtype(_DTYPES[self._mat.depth()])
+
+    @property
+    def device(self) -> str:
+        """Where it lies, such as "cuda:0"."""
+        return f"cuda:{self._device}"
+
+    @property
+    def pointer(self) -> int:
+        """Address in device memory."""
+        return int(self._mat.cudaPtr() or 0)
+
+    def numpy(self) -> npt.NDArray[Any]:
+        """A copy on the host. Waits for the stream of the call that made this array."""
+        if 0 in self._shape:
+            return np.empty(self._shape, self.dtype)
+        with on_device(self._device):
+            stream = native_stream(self._stream)
+            host = call(self._mat.download, stream)
+            call(stream.waitForCompletion)
+        return np.asarray(host).reshape(self._shape)
+
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> npt.NDArray[Any]:
+        if copy is False:
+            raise ValueError("copy=False: an array in device memory is always copied to the host")
+        return self.numpy().astype(self.dtype if dtype is None else dtype, copy=False)
+
+    def __len__(self) -> int:
+        return self._shape[0]
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {"shape": self._shape, "strides": self._strides, "typestr": self.dtype.str, "data": (self.pointer, False),
+                "version": 3, "stream": self._stream or 1}
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _dlpack.CUDA, self._device
+
+    def __dlpack__(self, *, stream: Optional[int] = None, max_version: Optional[tuple[int, int]] = None,
+                   dl_device: Optional[tuple[int, int]] = None, copy: Optional[bool] = None) -> Any:
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(f"dl_device: {dl_device}: this array lies on {self.device}; numpy() copies it to the host")
+        if copy is not None and copy is not False:
+            raise BufferError("copy=True: this array is handed on without a copy only")
+        if stream is None or stream != -1:
+            order(self._device, self._stream, stream_pointer(stream))
+        capsule = call(self._mat.__dlpack__)
+        return _dlpack.describe(capsule, self._device, self._shape, self._strides, self.dtype.itemsize)
+
+    def __repr__(self) -> str:
+        return f"<cudatracking.DeviceArray {'x'.join(map(str, self._shape))} {self.dtype} on {self.device}>"
+
+
+if TYPE_CHECKING:
+
+    class Array(np.ndarray[Any, np.dtype[Any]]):
+        """A result: a numpy array of an image on the host, a DeviceArray of one on a device. Which of both it is no type can tell, so
+        that for type checkers it has the members of both."""
+
+        def numpy(self) -> npt.NDArray[Any]: ...
+
+        @property
+        def pointer(self) -> int: ...
+
+        @property
+        def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+else:
+    Array = Union[npt.NDArray[Any], DeviceArray]
+
+
+def either(value: Any) -> Array:
+    """A numpy array or DeviceArray as what type checkers are told."""
+    return cast("Array", value)
+
+ImageLike = Union[npt.ArrayLike, DLPackArray, CudaArray]
+BoxLike = Union[Sequence[float], npt.NDArray[Any]]
+BoxesLike = Union[Sequence[BoxLike], npt.NDArray[Any], DLPackArray, CudaArray]
+
+_DTYPES = {0: np.uint8, 1: np.int8, 2: np.uint16, 3: np.int16, 4: np.int32, 5: np.float32, 6: np.float64}
+_DEPTHS = {np.dtype(kind).str.lstrip("|<=>"): depth for depth, kind in _DTYPES.items()} | {"b1": 0}
+
+
+def order(device: int, first: Optional[int], second: Optional[int]) -> None:
+    """Lets what comes on the second stream wait on the device for what is on the first now; the host does not wait."""
+    if (first or 1) != (second or 1):
+        with on_device(device):
+            event = call(cv2.cuda.Event)
+            call(event.record, native_stream(first))
+            call(native_stream(second).waitEvent, event)
+
+
+class Given:
+    """An array as a caller gave it: on the host (`host`), or a description of device memory."""
+
+    def __init__(self, name: str, shape: tuple[int, ...], dtype: str, host: Optional[npt.NDArray[Any]] = None, device: Optional[int] = None,
+                 pointer: int = 0, strides: tuple[int, ...] = (), producer: Optional[int] = None, source: Any = None) -> None:
+        self.name = name
+        self.shape = shape
+        self.dtype = dtype  # such as u1, f4
+        self.host = host
+        self.device = device
+        self.pointer = pointer
+        self.strides = strides
+        self.producer = producer  # stream that fills the memory
+        self.source = source      # the caller's object; DLPack's is asked for the memory when the stream is known
+
+    def mat(self, stream: Optional[int], channels_last: bool) -> Any:
+        """The memory as a GpuMat, without a copy. The stream is ordered after the one that fills it."""
+        assert self.device is not None
+        if _has_dlpack(self.source):
+            capsule = _dlpack_of(self.source, self.name, stream or 1)
+            contents = _dlpack.read(capsule)
+            pointer, shape, strides = contents.pointer, contents.shape, contents.strides
+        else:
+            capsule, pointer, shape, strides = self.source, self.pointer, self.shape, self.strides
+            if self.producer is not None:
+                order(self.device, self.producer, stream)
+        rows, columns = shape[0], (shape[1] if len(shape) > 1 else 1)
+        size = int(self.dtype[1:])
+        channels = shape[2] if channels_last and len(shape) == 3 else 1
+        packed = (strides[1:] == (channels * size, size)) if len(shape) == 3 else (strides[1:] == (size,))
+        if rows and columns and not (packed and (rows == 1 or (strides[0] >= columns * channels * size and strides[0] % size == 0))):
+            raise ArgumentError(f"{self.name}: shape {shape} with strides of {strides} bytes: the elements of a row must lie one after the "
+                                "other; a contiguous copy does", self.name, strides)
+        kind = _DEPTHS[self.dtype] + 8 * (channels - 1)
+        step = strides[0] if rows > 1 else columns * channels * size
+        mat = call(cv2.cuda.createGpuMatFromCudaMemory, rows, columns, kind, pointer, step)
+        return mat, capsule
+
+
+def _has_dlpack(value: Any) -> bool:
+    return hasattr(type(value), "__dlpack_device__") and hasattr(type(value), "__dlpack__")
+
+
+def _dlpack_of(source: Any, name: str, stream: int) -> Any:
+    try:
+        return source.__dlpack__(stream=stream)
+    except Exception as raised:  # whatever another library raises
+        raise TypeError(f"{name}: {type(source).__name__}.__dlpack__() failed: {raised}") from None
+
+
+def own_stream(value: Any) -> Optional[int]:
+    """The stream on which the library of an array works now, so that all stays in one order; None: not known."""
+    module = type(value).__module__.partition(".")[0]
+    library = sys.modules.get(module)
+    try:
+        if module == "torch" and library is not None:
+            return int(library.cuda.current_stream(value.device).cuda_stream)
+        if module == "cupy" and library is not None:
+            return int(library.cuda.get_current_stream().ptr)
+    except Exception:
+        return None
+    if isinstance(value, DeviceArray):
+        return value._stream
+    return None
+
+
+def given(value: Any, name: str) -> Given:
+    """Looks at an array of any kind, and copies nothing that is an array already. Raises TypeError for what is none."""
+    if isinstance(value, (str, bytes, bytearray, dict, set)) or value is None:
+        raise TypeError(f"{name}: {type(value).__name__}: an array is needed")
+    if isinstance(value, cv2.cuda.GpuMat):
+        value = _of_mat(value)
+    if isinstance(value, np.ndarray):
+        return _on_host(value, name)
+    try:
+        where = _dlpack.device_of(value) if _has_dlpack(value) else None
+        interface = getattr(value, "__cuda_array_interface__", None) if where is None else None
+    except Exception as raised:
+        raise TypeError(f"{name}: {type(value).__name__} does not tell where it lies: {raised}") from None
+    if where is not None and where[0] in (_dlpack.CUDA, _dlpack.CUDA_MANAGED):
+        return _on_device(value, name, where[1])
+    if where is not None and where[0] not in (_dlpack.CPU, _dlpack.CUDA_HOST):
+        raise TypeError(f"{name}: lies on a device of DLPack's type {where[0]}; host and CUDA memory are possible")
+    if where is not None:
+        try:
+            return _on_host(np.from_dlpack(value), name)
+        except Exception as raised:
+            raise TypeError(f"{name}: numpy cannot read this {type(value).__name__}: {raised}") from None
+    if interface is not None:
+        return _of_interface(value, interface, name)
+    try:
+        array = np.asarray(value)
+    except Exception as raised:
+        raise TypeError(f"{name}: {type(value).__name__}: numpy makes no array of it: {raised}") from None
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: {type(value).__name__}: an array of numbers is needed")
+    return _on_host(array, name)
+
+
+def _on_host(array: npt.NDArray[Any], name: str) -> Given:
+    if array.dtype.byteorder not in "=|" and not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return Given(name, array.shape, array.dtype.str.lstrip("|<=>"), host=array)
+
+
+def _of_mat(mat: Any) -> DeviceArray:
+    """A GpuMat of the private cv2 on the current device."""
+    return wrapped(mat, call(cv2.cuda.getDevice) if mat.cudaPtr() else 0, None)
+
+
+def _on_device(value: Any, name: str, device: int) -> Given:
+    if not hasattr(value, "shape") or not hasattr(value, "dtype"):  # DLPack and no more, such as frames of decoders
+        contents = _dlpack.read(_dlpack_of(value, name, 1))
+        return Given(name, contents.shape, contents.typestr, device=device, source=value)
+    shape = tuple(int(side) for side in value.shape)
+    dtype = str(value.dtype).rpartition(".")[2]  # "torch.uint8", dtype('uint8')
+    try:
+        text = "b1" if dtype == "bool" else np.dtype(dtype).str.lstrip("|<=>")
+    except TypeError:
+        raise TypeError(f"{name}: elements of type {dtype} are not supported") from None
+    return Given(name, shape, text, device=device, source=value)
+
+
+def _of_interface(value: Any, interface: Any, name: str) -> Given:
+    try:
+        shape = tuple(int(side) for side in interface["shape"])
+        typestr = str(interface["typestr"])
+        pointer = int(interface["data"][0])
+        size = int(typestr[2:])
+        strides = interface.get("strides")
+        if strides is None:
+            strides, step = (), size
+            for side in reversed(shape):
+                strides, step = (step, *strides), step * side
+        strides = tuple(int(step) for step in strides)
+        stream = interface.get("stream")
+        if len(strides) != len(shape) or typestr[0] not in "|<=" or interface.get("mask") is not None:
+            raise ValueError("strides, byte order or mask")
+    except Exception as raised:
+        raise TypeError(f"{name}: __cuda_array_interface__ of {type(value).__name__} is not as its definition says: {raised}") from None
+    return Given(name, shape, typestr[1:], device=_device_of_pointer(value), pointer=pointer, strides=strides,
+                 producer=int(stream) if isinstance(stream, int) else None, source=value)
+
+
+def _device_of_pointer(value: Any) -> int:
+    """The interface does not say on which device an array lies; some objects do, else it is the current one."""
+    device = getattr(value, "device", None)
+    index = getattr(device, "id", getattr(device, "index", device))
+    if isinstance(index, int) and not isinstance(index, bool) and 0 <= index < 4096:
+        return index
+    count = cv2.cuda.getCudaEnabledDeviceCount()
+    return int(cv2.cuda.getDevice()) if count > 0 else 0
+
+
+def wrapped(mat: Any, device: int, stream: Optional[int], shape: Optional[tuple[int, ...]] = None) -> DeviceArray:
+    """A GpuMat as the array that numpy would have: rows x columns, x channels if there are several, or `shape`: (rows,) of one column."""
+    channels, size = mat.channels(), mat.elemSize1()
+    columns, rows = mat.size()
+    step = mat.step1() * size if rows else columns * channels * size
+    if shape is not None and len(shape) == 1:
+        return DeviceArray(mat, device, stream, (rows,), (step,))
+    if shape is not None and len(shape) == 2:  # of one column and several channels
+        return DeviceArray(mat, device, stream, (rows, channels), (step, size))
+    if channels == 1:
+        return DeviceArray(mat, device, stream, (rows, columns), (step, size))
+    return DeviceArray(mat, device, stream, (rows, columns, channels), (step, channels * size, size))
+
+
+def image(value: Any, name: str, dtypes: Sequence[str], channels: Sequence[int] = (1, 3, 4)) -> Given:
+    """An image: height x width, or height x width x channels, of one of the types; a list of whole numbers becomes uint8.
+
+    float64 becomes float32 where that is one of the types.
+    """
+    array = given(value, name)
+    if array.host is not None and isinstance(value, (list, tuple)) and array.host.dtype.kind in "iu":
+        if array.host.size and not (0 <= array.host.min() and array.host.max() <= 255):
+            raise ArgumentError(f"{name}: a list with values from {array.host.min()} to {array.host.max()}; 0 to 255 is possible", name)
+        array = _on_host(array.host.astype(np.uint8), name)
+    if array.host is not None and array.dtype in ("f8", "f2") and "f4" in dtypes:
+        with np.errstate(over="ignore"):
+            array = _on_host(array.host.astype(np.float32), name)
+    if array.dtype not in dtypes:
+        wanted = ", ".join(str(np.dtype(kind)) for kind in dtypes)
+        raise TypeError(f"{name}: elements are {np.dtype(array.dtype) if array.dtype != 'b1' else 'bool'}; possible: {wanted}")
+    if len(array.shape) not in (2, 3) or (len(array.shape) == 3 and array.shape[2] not in channels):
+        raise ArgumentError(f"{name}: shape {array.shape}; height x width, or with {', '.join(map(str, channels))} channels in the end, is possible",
+                            name, array.shape)
+    if max(array.shape) >= 2**31:
+        raise ArgumentError(f"{name}: shape {array.shape}: sides of less than 2^31 are possible", name, array.shape)
+    return array
+
+
+def mask(value: Any, name: str) -> Given:
+    """A mask of bool or uint8: what is not 0 counts."""
+    array = given(value, name)
+    if array.host is not None and (array.dtype == "b1" or isinstance(value, (list, tuple))):
+        array = _on_host((array.host != 0).astype(np.uint8), name)
+    if array.dtype not in ("u1", "b1"):
+        raise TypeError(f"{name}: elements are {np.dtype(array.dtype)}; bool and uint8 are possible")
+    if len(array.shape) != 2:
+        raise ArgumentError(f"{name}: shape {array.shape}; height x width is needed", name, array.shape)
+    return array
+
+
+def weights(value: Any, name: str) -> Given:
+    """Weights of pixels: bool, uint8 (255 counts fully) or float of 0 to 1."""
+    array = given(value, name)
+    if array.host is not None and array.dtype == "b1":
+        array = _on_host(array.host.astype(np.uint8) * np.uint8(255), name)
+    if array.host is not None and array.dtype in ("f8", "f2"):
+        array = _on_host(array.host.astype(np.float32), name)
+    if array.dtype not in ("u1", "b1", "f4"):
+        raise TypeError(f"{name}: elements are {np.dtype(array.dtype)}; bool, uint8 and float are possible")
+    if len(array.shape) != 2:
+        raise ArgumentError(f"{name}: shape {array.shape}; height x width is needed", name, array.shape)
+    return array
+
+
+def integers(value: Any, name: str, columns: int) -> npt.NDArray[np.int32]:
+    """n x columns whole numbers from lists, tuples or arrays of any number type; fractions are rounded to the nearest, halves to even."""
+    array = given(value, name)
+    if array.host is None:
+        array = given(_fetched(value, array), name)
+    assert array.host is not None
+    host = array.host
+    if host.size == 0:
+        return np.empty((0, columns), np.int32)
+    if host.ndim == 3 and 1 in host.shape[:2]:
+        host = host.reshape(-1, host.shape[2])
+    if host.dtype.kind not in "iuf":
+        raise TypeError(f"{name}: elements are {host.dtype}; numbers are needed")
+    if host.ndim != 2 or host.shape[1] != columns:
+        raise ArgumentError(f"{name}: shape {host.shape}; n x {columns} is needed", name, host.shape)
+    if host.dtype.kind == "f":
+        host = np.rint(host)
+    bad = ~((host >= -2**31) & (host < 2**31)) if host.dtype.kind == "f" else (host < -2**31) | (host > 2**31 - 1)
+    if bad.any():
+        row = int(np.argwhere(bad)[0][0])
+        raise ArgumentError(f"{name}[{row}]: {tuple(host[row].tolist())}: whole numbers of 32 bits are needed", name, host[row].tolist())
+    return host.astype(np.int32)
+
+
+def _fetched(value: Any, array: Given) -> npt.NDArray[Any]:
+    """A small array of another library from the device."""
+    if isinstance(value, DeviceArray):
+        return value.numpy()
+    assert array.device is not None
+    with on_device(array.device):
+        mat, keep = array.mat(None, channels_last=True)
+        host = np.asarray(call(mat.download)).reshape(array.shape)
+        del keep
+    return host
+
+
+def _row(value: Any, name: str, columns: int, words: str) -> list[int]:
+    array = given(value, name)
+    host = array.host if array.host is not None else _fetched(value, array)
+    if host.size != columns:
+        raise ArgumentError(f"{name}: shape {host.shape}: {words} are needed", name, host.shape)
+    return [int(entry) for entry in integers(host.reshape(1, columns), name, columns)[0]]
+
+
+def box(value: Any, name: str) -> Box:
+    """One box: x, y, width, height."""
+    x, y, width, height = _row(value, name, 4, "four numbers x, y, width, height")
+    return x, y, width, height
+
+
+def size(value: Any, name: str) -> tuple[int, int]:
+    """Width and height; one number stands for both."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        value = (value, value)
+    width, height = _row(value, name, 2, "two numbers width, height")
+    return width, height
+
+
+def number(value: Any, name: str, whole: bool = False) -> Any:
+    """A float, or an int of 32 bits; NaN, infinity and bool are refused by name."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name}: {value!r}: a number is needed")
+    if not math.isfinite(value):
+        raise ArgumentError(f"{name}: {value!r}: a finite number is needed", name, value)
+    if not whole:
+        return float(value)
+    if int(value) != value:
+        raise TypeError(f"{name}: {value!r}: a whole number is needed")
+    if not -2**31 <= value < 2**31:
+        raise ArgumentError(f"{name}: {value!r}: a whole number of 32 bits is needed", name, value)
+    return int(value)
+
+
+def flag(value: Any, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}: {value!r}: True or False is needed")
+    return bool(value)
+
+
+def file_name(value: Any, name: str) -> str:
+    """A path as text."""
+    try:
+        path = os.fspath(value)
+    except Exception:  # also what the object's own method raises
+        raise TypeError(f"{name}: {type(value).__name__}: a path is needed") from None
+    if not isinstance(path, str):
+        path = os.fsdecode(path)
+    if not path or "\0" in path:
+        raise ArgumentError(f"{name}: {path!r} is no path", name, path)
+    return path

@@ -1,0 +1,320 @@
+# This file is part of the opencv_cudatracking module.
+# It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+"""Boosted cascades."""
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple, Optional, Sequence, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _arrays
+from ._arrays import Array, ImageLike
+from ._errors import ArgumentError, call, error
+from ._native import cv2
+from ._work import Worker
+
+_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cascades")
+
+
+def _short(stem: str) -> str:
+    return stem[len("haarcascade_"):] if stem.startswith("haarcascade_") else "lbp_" + stem[len("lbpcascade_"):]
+
+
+def cascades() -> list[str]:
+    """Names of the cascades in the package, for CascadeClassifier(name).
+
+    They are OpenCV's: "frontalface_alt" is haarcascade_frontalface_alt.xml, "lbp_frontalface" lbpcascade_frontalface.xml.
+    """
+    return sorted(_short(name[:-len(".xml")]) for name in os.listdir(_FOLDER) if name.endswith(".xml"))
+
+
+def cascade_file(name: str) -> str:
+    """Path of a cascade in the package, for other programs. Raises ArgumentError for an unknown name.
+
+    Args:
+        name: one of cascades(), or OpenCV's file name with or without ".xml".
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"name: {name!r}: a string is needed")
+    stem = name[:-len(".xml")] if name.endswith(".xml") else name
+    for entry in os.listdir(_FOLDER):
+        if entry.endswith(".xml") and stem in (entry[:-len(".xml")], _short(entry[:-len(".xml")])):
+            return os.path.join(_FOLDER, entry)
+    raise ArgumentError(f"name: {name!r} is none of cudatracking.cascades(): {', '.join(cascades())}", "name", name)
+
+
+class Detections(NamedTuple):
+    """Objects of one image.
+
+    Attributes:
+        boxes: n x 4 int32: x, y, width, height in pixels.
+        neighbors: n int32: windows that were grouped to each object; 1 without grouping.
+        weights: n float64: sum of the last stage, the largest of the group; larger is surer.
+    """
+
+    boxes: npt.NDArray[np.int32]
+    neighbors: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.float64]
+
+
+class Tables(NamedTuple):
+    """Results of CascadeClassifier.detect_async(): one row for each image, in device memory if the images are.
+
+    Attributes:
+        objects: images x (1 + max_objects) x 4 int32. Column 0 is (n, found, candidates, overflow): n boxes follow; `found` is larger
+            than n when max_objects was too small; overflow 1: more than max_candidates candidates, n and found are 0 then.
+        neighbors: images x max_objects int32.
+        weights: images x max_objects float64.
+    """
+
+    objects: Array
+    neighbors: Array
+    weights: Array
+
+
+class CascadeClassifier(Worker):
+    """Finds objects with a boosted cascade: every Haar and LBP cascade of OpenCV, with the boxes of cv2.CascadeClassifier.
+
+    Args:
+        cascade: a name of cascades(), a path (str or pathlib.Path) of an XML, YAML or JSON file in the old or the new format, or the
+            bytes of such a file. A name is looked for first; a pathlib.Path is never a name.
+        device: "auto" (default): where the image is, for host images the first CUDA device or else the CPU; "cpu"; "cuda";
+            "cuda:<number>". The boxes are the same everywhere.
+        scale_factor: from one scale to the next, above 1. Default 1.1.
+        min_neighbors: groups of more windows than this are objects; 0: all windows, not grouped. Default 3.
+        min_size, max_size: (width, height) in pixels, or one number for both; 0: no limit. Default 0.
+        find_largest: keep only the object of largest area. Default False.
+        max_objects: objects of an image that tables of detect_async() hold, 1 to 65536. Default 256.
+        max_candidates: windows of an image that detect_async() can group, 1 to 65536. Default 8192.
+
+    Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA). One object serves one thread; clone() makes others.
+    """
+
+    def __init__(self, cascade: Union[str, "os.PathLike[str]", bytes], *, device: str = "auto", scale_factor: float = 1.1, min_neighbors: int = 3,
+                 min_size: Union[int, Sequence[int]] = 0, max_size: Union[int, Sequence[int]] = 0, find_largest: bool = False, max_objects: int = 256,
+                 max_candidates: int = 8192) -> None:
+        super().__init__(device)
+        self._native = call(cv2.cuda.CascadeClassifierEx.create)
+        self._name = self._read(cascade)
+        self.scale_factor = scale_factor
+        self.min_neighbors = min_neighbors
+        self.min_size = min_size
+        self.max_size = max_size
+        self.find_largest = find_largest
+        self.max_objects = max_objects
+        self.max_candidates = max_candidates
+
+    def _read(self, cascade: Any) -> str:
+        if isinstance(cascade, (bytes, bytearray, memoryview)):
+            if not len(cascade):
+                raise ArgumentError("cascade: no bytes; the contents of a cascade file are needed", "cascade", b"")
+            call(self._native.loadBuffer, np.frombuffer(cascade, np.uint8))
+            return f"{len(cascade)} bytes"
+        path = _arrays.file_name(cascade, "cascade")
+        if isinstance(cascade, str):
+            try:
+                path = cascade_file(cascade)
+            except ArgumentError:
+                if not os.path.exists(cascade):
+                    raise ArgumentError(f"cascade: {cascade!r} is neither a file nor a name of cudatracking.cascades(): {', '.join(cascades())}",
+                                        "cascade", cascade) from None
+        if not os.path.isfile(path):
+            raise ArgumentError(f"cascade: there is no file {path!r}", "cascade", cascade)
+        call(self._native.load, path)
+        return str(cascade)
+
+    @property
+    def name(self) -> str:
+        """What the cascade was read from."""
+        return self._name
+
+    @property
+    def window_size(self) -> tuple[int, int]:
+        """(width, height) of the objects that the cascade was trained on, in pixels."""
+        width, height = self._native.getOriginalWindowSize()
+        return int(width), int(height)
+
+    @property
+    def feature_type(self) -> str:
+        """"haar" or "lbp"."""
+        return "lbp" if self._native.getFeatureType() == 1 else "haar"
+
+    @property
+    def stages(self) -> int:
+        """Number of stages."""
+        return int(self._native.getNumberOfStages())
+
+    @property
+    def scale_factor(self) -> float:
+        """From one scale to the next, above 1."""
+        return float(self._native.getScaleFactor())
+
+    @scale_factor.setter
+    def scale_factor(self, value: float) -> None:
+        call(self._native.setScaleFactor, _arrays.number(value, "scale_factor"))
+
+    @property
+    def min_neighbors(self) -> int:
+        """Groups of more windows than this are objects; 0: all windows, not grouped."""
+        return int(self._native.getMinNeighbors())
+
+    @min_neighbors.setter
+    def min_neighbors(self, value: int) -> None:
+        call(self._native.setMinNeighbors, _arrays.number(value, "min_neighbors", whole=True))
+
+    @property
+    def min_size(self) -> tuple[int, int]:
+        """Least (width, height) of objects in pixels; 0: no limit. One number stands for both."""
+        width, height = self._native.getMinObjectSize()
+        return int(width), int(height)
+
+    @min_size.setter
+    def min_size(self, value: Union[int, Sequence[int]]) -> None:
+        call(self._native.setMinObjectSize, _arrays.size(value, "min_size"))
+
+    @property
+    def max_size(self) -> tuple[int, int]:
+        """Largest (width, height) of objects in pixels; 0: no limit. One number stands for both."""
+        width, height = self._native.getMaxObjectSize()
+        return int(width), int(height)
+
+    @max_size.setter
+    def max_size(self, value: Union[int, Sequence[int]]) -> None:
+        call(self._native.setMaxObjectSize, _arrays.size(value, "max_size"))
+
+    @property
+    def find_largest(self) -> bool:
+        """Whether only the object of largest area is kept."""
+        return bool(self._native.getFindLargestObject())
+
+    @find_largest.setter
+    def find_largest(self, value: bool) -> None:
+        call(self._native.setFindLargestObject, _arrays.flag(value, "find_largest"))
+
+    @property
+    def max_objects(self) -> int:
+        """Objects of an image that tables of detect_async() hold."""
+        return int(self._native.getMaxObjects())
+
+    @max_objects.setter
+    def max_objects(self, value: int) -> None:
+        call(self._native.setMaxObjects, _arrays.number(value, "max_objects", whole=True))
+
+    @property
+    def max_candidates(self) -> int:
+        """Windows of an image that detect_async() can group."""
+        return int(self._native.getMaxCandidates())
+
+    @max_candidates.setter
+    def max_candidates(self, value: int) -> None:
+        call(self._native.setMaxCandidates, _arrays.number(value, "max_candidates", whole=True))
+
+    def detect(self, image: ImageLike, *, scale_factor: Optional[float] = None, min_neighbors: Optional[int] = None,
+               min_size: Union[int, Sequence[int], None] = None, max_size: Union[int, Sequence[int], None] = None,
+               mask: Optional[ImageLike] = None, stream: Any = None) -> npt.NDArray[np.int32]:
+        """Boxes of the objects in an image: n x 4 int32 on the host, (x, y, width, height) in pixels. Waits for them.
+
+        Args:
+            image: uint8, height x width, x 3 (BGR) or x 4 (BGRA), on the host or a device. Empty: no objects.
+            scale_factor, min_neighbors, min_size, max_size: for this call; None (default): those of the object.
+            mask: bool or uint8, height x width: only windows whose centre lies where it is not 0 are grouped. Default: none.
+            stream: of images on a device: a stream of torch, CuPy or OpenCV, or its address. Default: the stream on which torch
+                or CuPy work now if the image is theirs, else the null stream.
+        """
+        source = _arrays.image(image, "image", ("u1",))
+        over = _arrays.mask(mask, "mask") if mask is not None else None
+        arguments = (
+            self.scale_factor if scale_factor is None else _arrays.number(scale_factor, "scale_factor"),
+            self.min_neighbors if min_neighbors is None else _arrays.number(min_neighbors, "min_neighbors", whole=True),
+            0,
+            self.min_size if min_size is None else _arrays.size(min_size, "min_size"),
+            self.max_size if max_size is None else _arrays.size(max_size, "max_size"),
+        )
+        with self._work((source, over), stream) as work:
+            pixels = work.array(source, slot="image")
+            masked = {"mask": work.array(over, slot="mask")} if over is not None else {}
+            found = call(self._native.detectMultiScale, pixels, *arguments, **masked, **work.named)
+        return np.asarray(found, np.int32).reshape(-1, 4)
+
+    def detect_batch(self, images: Sequence[ImageLike], *, masks: Optional[Sequence[ImageLike]] = None, stream: Any = None) -> list[Detections]:
+        """Objects of several images, of any sizes, in one pass, with group sizes and weights. Waits for them.
+
+        Raises error when an image has more than max_candidates windows to group; max_objects does not matter here.
+
+        Args:
+            images: list, each as in detect(), all on the host or all on one device.
+            masks: one for each image, as in detect(). Default: none.
+            stream: as in detect().
+        """
+        limit = self.max_objects
+        try:
+            while True:
+                objects, neighbors, weights = (
+                    table.numpy() if isinstance(table, _arrays.DeviceArray) else table
+                    for table in self.detect_async(images, masks=masks, stream=stream))
+                if not len(objects):
+                    return []
+                most = int(objects[:, 0, 1].max())
+                if most <= self.max_objects:
+                    break
+                self.max_objects = min(most, 65536)
+        finally:
+            self.max_objects = limit
+        over = np.flatnonzero(objects[:, 0, 3])
+        if len(over):
+            count = int(objects[over[0], 0, 2])
+            raise error(f"images[{over[0]}]: {count} windows to group, and max_candidates is {self.max_candidates}", "images", count)
+        return [Detections(row[1:1 + row[0, 0]].copy(), groups[:row[0, 0]].copy(), sums[:row[0, 0]].copy())
+                for row, groups, sums in zip(objects, neighbors, weights)]
+
+    def detect_async(self, images: Sequence[ImageLike], *, masks: Optional[Sequence[ImageLike]] = None, stream: Any = None) -> Tables:
+        """Objects of several images as tables of fixed size. With images on a device it does not wait, and the tables are there.
+
+        Args:
+            images, masks, stream: as in detect_batch().
+        """
+        sources = _listed(images, "images")
+        pictures = [_arrays.image(value, f"images[{i}]", ("u1",)) for i, value in enumerate(sources)]
+        covers = None if masks is None else [_arrays.mask(value, f"masks[{i}]") for i, value in enumerate(_listed(masks, "masks"))]
+        if not pictures:
+            empty = (np.zeros((0, 1 + self.max_objects, 4), np.int32), np.zeros((0, self.max_objects), np.int32), np.zeros((0, self.max_objects)))
+            return Tables(*map(_arrays.either, empty))
+        for array in pictures + (covers or []):
+            if (array.device is None) != (pictures[0].device is None):
+                raise ArgumentError(f"{array.name}: images and masks must all lie on the host or all on one device", array.name)
+        with self._work(pictures + (covers or []), stream) as work:
+            pixels = [work.array(array) for array in pictures]
+            masked = {"masks": [work.array(array) for array in covers]} if covers is not None else {}
+            objects, neighbors, weights = call(self._native.detectAsync, pixels, **masked, **work.named)
+            return Tables(work.result(objects), work.result(neighbors), work.result(weights))
+
+    def scales(self, image_size: Sequence[int]) -> npt.NDArray[np.float64]:
+        """The scales that an image of this (width, height) is searched at, with this object's parameters: factors on window_size."""
+        factors, _ = call(self._native.getScales, _arrays.size(image_size, "image_size"))
+        return np.asarray(factors, np.float64).reshape(-1)
+
+    def clone(self) -> CascadeClassifier:
+        """An object with the same parameters for another thread, stream or device, which shares the cascade."""
+        made = CascadeClassifier.__new__(CascadeClassifier)
+        Worker.__init__(made, self.device)
+        made._native = call(self._native.clone)
+        made._name = self._name
+        return made
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Device memory of this object; 0 as long as it worked on the CPU only."""
+        return int(self._native.workspaceBytes())
+
+    def __repr__(self) -> str:
+        width, height = self.window_size
+        return (f"<cudatracking.CascadeClassifier {self._name!r}: {self.feature_type}, {self.stages} stages, {width} x {height} pixels, "
+                f"device {self.device!r}>")
+
+
+def _listed(values: Any, name: str) -> list[Any]:
+    if isinstance(values, (list, tuple)):
+        return list(values)
+    raise TypeError(f"{name}: {type(values).__name__}: a list of arrays is needed")

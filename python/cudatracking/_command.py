@@ -1,0 +1,331 @@
+# This file is part of the opencv_cudatracking module.
+# It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+"""The command `cudatracking`: the jobs of the package without a line of Python.
+
+Exit codes: 0 done, 1 failed, 2 wrong use, 130 ended by SIGINT or SIGTERM, with all files complete up to there.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from typing import Any, Callable, Iterator, Optional, Sequence
+
+import numpy as np
+
+from . import CascadeClassifier, FragmentMatcher, MultiTracker, QuickShift, State, build_info, cascades, devices
+from ._errors import error
+from ._frames import Frame, Source, box
+from ._native import cv2
+from ._outputs import Drawing, Progress, Table
+
+GREEN, ORANGE, RED = (60, 220, 60), (30, 190, 250), (60, 60, 230)
+
+
+class Stop:
+    """Whether SIGINT or SIGTERM came. A second one ends the program as it would without this."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._request)
+
+    def _request(self, number: int, _frame: Any) -> None:
+        self.requested = True
+        signal.signal(number, signal.SIG_DFL)
+
+
+class Job:
+    """What all commands with frames share: source, outputs, progress, and what happens when it ends early."""
+
+    def __init__(self, options: argparse.Namespace, stop: Stop, columns: Sequence[str]) -> None:
+        self.options, self.stop = options, stop
+        self.source = Source(options.source)
+        self._outputs: list[Any] = []
+        try:
+            # Before the first frame, so that hours of work are not lost for want of a folder.
+            self.table = self._opened(Table(options.table, columns)) if options.table else None
+            self.drawing = self._opened(Drawing(options.draw, self.source.still, self.source.rate)) if options.draw else None
+        except BaseException:
+            self._drop()
+            raise
+        counts = [count for count in (self.source.count, options.frames) if count]
+        self.progress = Progress(options.quiet or self.source.still, min(counts) if counts else None)
+
+    def _opened(self, output: Any) -> Any:
+        self._outputs.append(output)
+        return output
+
+    def frames(self) -> Iterator[Frame]:
+        """Frames up to the end, the limit or a signal."""
+        for frame in self.source:
+            yield frame
+            self.progress.step()
+            if self.stop.requested or (self.options.frames and self.progress.frames >= self.options.frames):
+                return
+
+    def draw(self, paint: Callable[[], Any]) -> None:
+        """Adds what paint() returns to the drawing, if one is wanted."""
+        if self.drawing:
+            self.drawing.add(paint())
+
+    def _drop(self) -> None:
+        for output in self._outputs:
+            output.drop()
+        self.source.close()
+
+    def run(self, work: Callable[[Job], Optional[str]]) -> int:
+        """Does the work; its outputs are complete, or not there."""
+        try:
+            words = work(self) or ""
+            for output in self._outputs:
+                output.finish()
+        except BaseException:
+            self._drop()
+            raise
+        self.source.close()
+        ended = ", ended by a signal" if self.stop.requested else ""
+        self.progress.finish(f"{', ' if words else ''}{words}{ended}")
+        return 130 if self.stop.requested else 0
+
+
+def _label(pixels: Any, text: str, x: float, y: float, color: tuple[int, int, int]) -> None:
+    """Text on a dark ground, so that it can be read on anything."""
+    (width, height), base = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, .45, 1)
+    left, bottom = int(max(x, 0)), int(max(y - 3, height + 2))
+    cv2.rectangle(pixels, (left, bottom - height - 2), (left + width + 2, bottom + base - 1), (20, 20, 20), -1)
+    cv2.putText(pixels, text, (left + 1, bottom), cv2.FONT_HERSHEY_SIMPLEX, .45, color, 1, cv2.LINE_AA)
+
+
+def _boxed(pixels: Any, rows: Any) -> Any:
+    drawn = np.array(pixels)
+    for x, y, width, height, text, color, thickness in rows:
+        cv2.rectangle(drawn, (int(x), int(y)), (int(x + width), int(y + height)), color, thickness)
+        if text:
+            _label(drawn, text, x, y, color)
+    return drawn
+
+
+def detect(options: argparse.Namespace, stop: Stop) -> int:
+    """Finds objects with cascades."""
+    classifiers = [CascadeClassifier(name, device=options.device, scale_factor=options.scale_factor, min_neighbors=options.min_neighbors,
+                                     min_size=options.min_size, max_size=options.max_size, max_candidates=65536)
+                   for name in options.cascade or ["frontalface_alt"]]
+    job = Job(options, stop, ("frame", "time", "file", "cascade", "x", "y", "width", "height", "neighbors", "weight"))
+
+    def work(job: Job) -> str:
+        total = 0
+        for frame in job.frames():
+            rows: list[Any] = []
+            for number, classifier in enumerate(classifiers):
+                found = classifier.detect_batch([frame.pixels])[0]
+                total += len(found.boxes)
+                for (x, y, width, height), neighbors, weight in zip(found.boxes.tolist(), found.neighbors, found.weights):
+                    rows.append((x, y, width, height, "", (GREEN, ORANGE, RED)[number % 3], 2))
+                    if job.table:
+                        job.table.add(frame.number, frame.time, frame.name, classifier.name, x, y, width, height, neighbors, weight)
+            job.draw(lambda: _boxed(frame.pixels, rows))
+        return f"{total} objects"
+
+    return job.run(work)
+
+
+def track(options: argparse.Namespace, stop: Stop) -> int:
+    """Follows objects, given by boxes in the first frame."""
+    tracker = MultiTracker(device=options.device, seed=options.seed)
+    job = Job(options, stop, ("frame", "time", "file", "id", "x", "y", "width", "height", "score", "state", "located", "learned"))
+    colors = {State.UNCERTAIN: ORANGE, State.TRACKING: GREEN}
+
+    def work(job: Job) -> str:
+        located = looked = 0
+        for frame in job.frames():
+            if frame.number == 0:
+                for given in options.box:
+                    tracker.add(frame.pixels, given)
+                job.draw(lambda: _boxed(frame.pixels, [(*given, str(i), GREEN, 2) for i, given in enumerate(options.box)]))
+                continue
+            tracks = tracker.update(frame.pixels)
+            located, looked = located + int(tracks["located"].sum()), looked + len(tracks)
+            if job.table:
+                for one in tracks:
+                    job.table.add(frame.number, frame.time, frame.name, one["id"], one["x"], one["y"], one["width"], one["height"], one["score"],
+                                  State(one["state"]).name.lower(), int(one["located"]), int(one["learned"]))
+            job.draw(lambda: _boxed(frame.pixels, [
+                (one["x"], one["y"], one["width"], one["height"], f"{one['id']}: {one['score']:.2f}", colors[State(one["state"])], 2 if one["located"] else 1)
+                for one in tracks if one["state"] != State.LOST]))
+        if not looked and not stop.requested and not options.frames:
+            raise error(f"{options.source}: has one frame; tracking needs several")
+        return f"objects located {located} of {looked} times"
+
+    return job.run(work)
+
+
+def superpixels(options: argparse.Namespace, stop: Stop) -> int:
+    """Cuts frames into superpixels."""
+    shift = QuickShift(options.sigma, options.max_dist, options.color_scale, device=options.device)
+    job = Job(options, stop, ("frame", "time", "file", "label", "area", "x", "y", "width", "height", "center_x", "center_y", "blue", "green", "red"))
+
+    def work(job: Job) -> str:
+        count = 0
+        for frame in job.frames():
+            shift.compute(frame.pixels)
+            if options.number:
+                shift.apply_tau(shift.tau_for(options.number))
+            count += shift.enforce_connectivity(options.min_area) if options.min_area else shift.number
+            if job.table:
+                rows = shift.statistics(frame.pixels)
+                for label, (area, box, center, mean) in enumerate(zip(rows.areas, rows.boxes.tolist(), rows.centroids.tolist(), rows.means.tolist())):
+                    job.table.add(frame.number, frame.time, frame.name, label, area, *box, *center, *mean)
+            job.draw(lambda: _mosaic(shift, frame.pixels, options.borders))
+        return f"{count} superpixels"
+
+    return job.run(work)
+
+
+def _mosaic(shift: QuickShift, pixels: Any, borders: bool) -> Any:
+    drawn = np.array(pixels if borders else shift.mean_color(pixels))
+    if borders:
+        drawn[np.asarray(shift.contours()) != 0] = (0, 0, 255)
+    return drawn
+
+
+def match(options: argparse.Namespace, stop: Stop) -> int:
+    """Finds fragments of the first frame in all others."""
+    matcher = FragmentMatcher(options.metric, subpixel=True, device=options.device)
+    job = Job(options, stop, ("frame", "time", "file", "fragment", "x", "y", "refined_x", "refined_y", "score", "confidence", "status"))
+
+    def work(job: Job) -> str:
+        regions: Any = options.box
+        areas: Any = None
+        found = looked = 0
+        for frame in job.frames():
+            height, width = frame.pixels.shape[:2]
+            if frame.number == 0:
+                regions = regions or [(x, y, 16, 16) for y in range(16, height - 31, 32) for x in range(16, width - 31, 32)]
+                matcher.cut(frame.pixels, regions)
+                locations: Any = np.array([[row[:2]] for row in regions], np.int32)
+                job.draw(lambda: _boxed(frame.pixels, [(*row, "", GREEN, 1) for row in regions]))
+            else:
+                areas = matcher.predict_areas(locations, options.radius, (width, height)) if options.radius else None
+                if areas is not None:  # the top-left corner moves by the radius; a fragment that is lost is looked for everywhere
+                    areas = np.array([area if area[2] > 0 else (0, 0, width, height) for area in np.asarray(areas)])
+                matches = matcher.match(frame.pixels, areas)
+                locations = np.asarray(matches.locations)
+                rows = []
+                for i, one in enumerate(matches):
+                    looked += 1
+                    found += one.status == 0
+                    x, y = one.locations[0] if len(one.locations) else (None, None)
+                    fine = one.refined[0] if len(one.refined) else (None, None)
+                    if job.table:
+                        job.table.add(frame.number, frame.time, frame.name, i, x, y, *fine, one.scores[0] if len(one.scores) else None, one.confidence,
+                                      one.status.name.lower())
+                    if x is not None:
+                        rows.append((x, y, *matcher.size(i), "", GREEN if one.confidence > 2 else ORANGE, 1))
+                job.draw(lambda: _boxed(frame.pixels, rows))
+        if not looked and not stop.requested and not options.frames:
+            raise error(f"{options.source}: has one frame; matching needs several")
+        return f"{found} of {looked} fragments found"
+
+    return job.run(work)
+
+
+def info(_options: argparse.Namespace, _stop: Stop) -> int:
+    """Says what this build can do and which devices there are."""
+    build = build_info()
+    print(f"cudatracking {build.version}, OpenCV {build.opencv}, Python {sys.version.split()[0]}, numpy {np.__version__}")
+    if build.cuda:
+        ptx = f", PTX {' '.join(build.ptx)}" if build.ptx else ""
+        print(f"CUDA {build.cuda}, compute capabilities {' '.join(build.compute_capabilities)}{ptx}")
+    else:
+        print("built for the CPU only")
+    print(f"CPU: {build.cpu}")
+    for device in devices():
+        major, minor = device.compute_capability
+        print(f"cuda:{device.index}: compute capability {major}.{minor}, {device.multiprocessors} multiprocessors, "
+              f"{device.total_memory / 2**30:.1f} GiB{'' if device.usable else ', this build has no code for it'}")
+    if not devices():
+        print("no CUDA device that can be used; device=auto is the CPU")
+    print(f"cascades: {' '.join(cascades())}")
+    return 0
+
+
+def _number(kind: Any, least: float, most: float = float("inf")) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is no {'whole number' if kind is int else 'number'}") from None
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text}: {least:g} {'or more' if most == float('inf') else f'to {most:g}'} is possible")
+        return value
+    return read
+
+
+def _box(text: str) -> Any:
+    try:
+        return box(text)
+    except error as raised:
+        raise argparse.ArgumentTypeError(str(raised)) from None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="cudatracking", allow_abbrev=False, description="Finds and follows things in images and video.",
+                                     epilog="cudatracking COMMAND --help names the options of a command.")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def command(name: str, work: Any, text: str, drawn: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
+        made.set_defaults(work=work)
+        if drawn:
+            made.add_argument("source", help="image, folder of images (in natural order), video, number of a camera, or URL")
+            made.add_argument("--table", metavar="FILE", help="rows as .csv or .jsonl; - is the standard output (default, if nothing is drawn)")
+            made.add_argument("--draw", metavar="FILE", help=f"{drawn}: .png, .jpg or .bmp for an image; else .avi, or .mp4 with PyAV")
+            made.add_argument("--frames", metavar="N", type=_number(int, 1), help="stop after so many frames")
+            made.add_argument("--device", default="auto", help='"auto" (default), "cpu", "cuda" or "cuda:<number>"')
+            made.add_argument("--quiet", action="store_true", help="no progress on the standard error")
+        return made
+
+    made = command("detect", detect, "Finds objects with cascades.", "boxes")
+    made.add_argument("--cascade", action="append", metavar="NAME", help="name (cudatracking info lists them) or file; may be repeated "
+                      "(default: frontalface_alt)")
+    made.add_argument("--scale-factor", type=_number(float, 1), default=1.1, metavar="F", help="from one scale to the next (default 1.1)")
+    made.add_argument("--min-neighbors", type=_number(int, 0), default=3, metavar="N", help="groups of more windows are objects (default 3)")
+    made.add_argument("--min-size", type=_number(int, 0), default=0, metavar="PIXELS", help="least side of objects (default: no limit)")
+    made.add_argument("--max-size", type=_number(int, 0), default=0, metavar="PIXELS", help="largest side of objects (default: no limit)")
+    made = command("track", track, "Follows objects through a video; they learn, get lost and are found again.", "boxes, orange where uncertain")
+    made.add_argument("--box", type=_box, action="append", required=True, metavar="X,Y,WIDTH,HEIGHT", help="an object in the first frame; may be repeated")
+    made.add_argument("--seed", type=_number(int, 0, 2**31 - 1), default=1, metavar="N", help="of random choices (default 1)")
+    made = command("superpixels", superpixels, "Cuts frames into superpixels by quick shift.", "mean colours")
+    made.add_argument("--sigma", type=_number(float, 0, 341), default=6., metavar="S", help="bandwidth (default 6)")
+    made.add_argument("--max-dist", type=_number(float, 0, 32767), default=10., metavar="D", help="largest distance of a link (default 10)")
+    made.add_argument("--color-scale", type=_number(float, 0, 1e9), default=32. / 255, metavar="F", help="factor on colours (default 32/255)")
+    made.add_argument("--number", type=_number(int, 1), metavar="N", help="at most so many, as far as --max-dist lets, before they are made connected")
+    made.add_argument("--min-area", type=_number(int, 0), default=20, metavar="PIXELS", help="make them 4-connected and join smaller ones (default 20; 0: do not)")
+    made.add_argument("--borders", action="store_true", help="draw borders, not mean colours")
+    made = command("match", match, "Finds fragments of the first frame in all others.", "boxes, orange where unsure")
+    made.add_argument("--box", type=_box, action="append", metavar="X,Y,WIDTH,HEIGHT", help="a fragment in the first frame; may be repeated (default: a grid)")
+    made.add_argument("--metric", choices=("sad", "ssd", "zncc"), default="zncc", help="default zncc")
+    made.add_argument("--radius", type=_number(int, 0, 32767), default=16, metavar="PIXELS", help="how far a fragment may move from frame to frame (default 16; 0: anywhere)")
+    command("info", info, "Says what this build can do and which devices there are.", "")
+    return parser
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """Runs the command; returns its exit code."""
+    options = _parser().parse_args(arguments)
+    if "table" in options and not options.table and not options.draw:
+        options.table = "-"
+    cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # what fails is said below, once
+    stop = Stop()
+    try:
+        code = int(options.work(options, stop))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever read the standard output is gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except (error, TypeError, MemoryError, OSError) as raised:
+        print(f"error: {raised or type(raised).__name__}", file=sys.stderr)
+        return 130 if stop.requested else 1

@@ -1,0 +1,364 @@
+# This file is part of the opencv_cudatracking module.
+# It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+"""Superpixels by quick shift."""
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, Optional, Sequence, Union, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _arrays
+from ._arrays import Array, ImageLike
+from ._errors import ArgumentError, call
+from ._native import cv2
+from ._work import Worker
+
+_PIXELS = ("u1", "u2", "f4")
+_CHANNELS = (1, 2, 3, 4)
+
+
+class Statistics(NamedTuple):
+    """One row for each superpixel, in the order of labels.
+
+    Attributes:
+        areas: n int32, pixels.
+        means: n x channels float32 of the image that was given; n x 0 without one.
+        centroids: n x 2 float32, (x, y) in pixels.
+        boxes: n x 4 int32, (x, y, width, height).
+    """
+
+    areas: npt.NDArray[np.int32]
+    means: npt.NDArray[np.float32]
+    centroids: npt.NDArray[np.float32]
+    boxes: npt.NDArray[np.int32]
+
+
+class QuickShift(Worker):
+    """Exact quick-shift superpixels: each pixel is linked to its nearest neighbour of higher density in position and colour, a tree
+    of links is a superpixel. Nothing is approximated, and the CPU and every GPU give the same labels.
+
+    Args:
+        sigma: bandwidth of the Gaussian kernel in pixels and scaled colours; above 0, at most 341. Default 6.
+        max_dist: largest distance of a link (tau), in the same units; above 0, at most 32767. Default 10.
+        color_scale: factor on the values of all channels, 0 to 1e9; values are taken as they are, 8 bit is 0..255. A sequence of up to four
+            numbers: one for each channel. Default 32/255.
+        search_radius: how far a link is looked for: "max_dist" (default), no link is missed; "window", ceil(3 sigma), as
+            scikit-image does; or pixels, 1 to 32767.
+        tie_rule: of two pixels of equal density the higher is "index" (default), the one of lower raster index, so that a flat area is one
+            superpixel; "strict": none, as in VLFeat and scikit-image.
+        normalize_density: divide densities by the size of their window, cut at the border. Default False.
+        device: "auto" (default): where the image is, for host images the first CUDA device or else the CPU; "cpu"; "cuda"; "cuda:<number>".
+
+    Images: uint8, uint16 or float32 (float64 becomes float32), height x width with 1 to 4 channels. After compute() the other methods
+    give its results: numpy arrays for host images, DeviceArray for images on a device, without waiting.
+    """
+
+    def __init__(self, sigma: float = 6., max_dist: float = 10., color_scale: Union[float, Sequence[float]] = 32. / 255., *,
+                 search_radius: Union[str, int] = "max_dist", tie_rule: str = "index", normalize_density: bool = False, device: str = "auto") -> None:
+        super().__init__(device)
+        sigma, max_dist = _arrays.number(sigma, "sigma"), _arrays.number(max_dist, "max_dist")
+        self._native = call(cv2.cuda.QuickShift.create, sigma, max_dist)
+        if isinstance(color_scale, (list, tuple, np.ndarray)):
+            scales = [_arrays.number(value, f"color_scale[{i}]") for i, value in enumerate(color_scale)]
+            if not 1 <= len(scales) <= 4:
+                raise ArgumentError(f"color_scale: {len(scales)} numbers; 1 to 4 are possible", "color_scale", color_scale)
+            call(self._native.setChannelScales, tuple(scales + [0.] * (4 - len(scales))))
+        else:
+            call(self._native.setColorScale, _arrays.number(color_scale, "color_scale"))
+        named = {"max_dist": 0, "window": -1}
+        if isinstance(search_radius, str) and search_radius not in named:
+            raise ArgumentError(f'search_radius: {search_radius!r}: "max_dist", "window" or pixels are possible', "search_radius", search_radius)
+        radius = named[search_radius] if isinstance(search_radius, str) else _arrays.number(search_radius, "search_radius", whole=True)
+        if not isinstance(search_radius, str) and radius < 1:
+            raise ArgumentError(f"search_radius: {radius}: 1 to 32767 pixels are possible", "search_radius", radius)
+        call(self._native.setSearchRadius, radius)
+        call(self._native.setTieRule, _choice(tie_rule, "tie_rule", ("index", "strict")))
+        call(self._native.setNormalizeDensity, _arrays.flag(normalize_density, "normalize_density"))
+        self._host = True
+
+    @property
+    def sigma(self) -> float:
+        """Bandwidth of the Gaussian kernel."""
+        return float(self._native.getSigma())
+
+    @property
+    def max_dist(self) -> float:
+        """Largest distance of a link."""
+        return float(self._native.getMaxDist())
+
+    def compute(self, image: ImageLike, *, mask: Optional[ImageLike] = None, stream: Any = None) -> QuickShift:
+        """Finds densities, links and labels of an image. With an image on a device it does not wait. Returns the object itself.
+
+        Args:
+            image: uint8, uint16 or float32 (float64 becomes float32), height x width, or with 1 to 4 channels. Pixels that are NaN are masked.
+            mask: bool or uint8, height x width: pixels where it is 0 belong to no superpixel (label -1). Default: none.
+            stream: of images on a device: a stream of torch, CuPy or OpenCV, or its address. Default: the stream on which torch
+                or CuPy work now if the image is theirs, else the null stream.
+        """
+        source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
+        over = _arrays.mask(mask, "mask") if mask is not None else None
+        with self._work((source, over), stream) as work:
+            pixels = work.array(source, slot="image")
+            masked = {"mask": work.array(over, slot="mask")} if over is not None else {}
+            call(self._native.compute, pixels, **masked, **work.named)
+            self._host = work.from_host
+            if work.device is None:
+                self._last = None
+        return self
+
+    def _get(self, method: Any, *args: Any, stream: Any = None, shape: Optional[tuple[int, ...]] = None) -> Array:
+        with self._results(stream) as work:
+            work.from_host = self._host
+            return work.result(call(method, *args, *work.empty(), **work.named), shape)
+
+    @property
+    def number(self) -> int:
+        """Number of superpixels; 0 without results. Waits."""
+        with self._results(None):
+            return int(call(self._native.getNumberOfSuperpixels))
+
+    def labels(self, *, stream: Any = None) -> Array:
+        """Label of each pixel: height x width int32, 0 .. number - 1 in raster order of the roots; -1 where masked."""
+        return self._get(self._native.getLabels, stream=stream)
+
+    def density(self, *, stream: Any = None) -> Array:
+        """Density of each pixel: height x width float32."""
+        return self._get(self._native.getDensity, stream=stream)
+
+    def parents(self, *, stream: Any = None) -> Array:
+        """Parent of each pixel: height x width int32, y * width + x; the pixel itself for a root; -1 where masked."""
+        return self._get(self._native.getParents, stream=stream)
+
+    def distances(self, *, stream: Any = None) -> Array:
+        """Distance of each pixel to its parent: height x width float32; infinite for roots and where masked."""
+        return self._get(self._native.getDistances, stream=stream)
+
+    def segment(self, tau: float, *, stream: Any = None) -> Array:
+        """Labels for a smaller max_dist from the links at hand; nothing is computed again, and nothing else changes.
+
+        Args:
+            tau: above 0, at most max_dist.
+            stream: as in compute(); default: that of compute().
+        """
+        return self._get(self._native.segment, _arrays.number(tau, "tau"), stream=stream)
+
+    def apply_tau(self, tau: float, *, stream: Any = None) -> None:
+        """Makes the labels of segment(tau) the present ones, which all other methods are about. Args as in segment()."""
+        with self._results(stream) as work:
+            call(self._native.applyTau, _arrays.number(tau, "tau"), **work.named)
+
+    def count(self, tau: float, *, stream: Any = None) -> int:
+        """Number of superpixels that segment(tau) makes. Waits. Args as in segment()."""
+        with self._results(stream) as work:
+            return int(call(self._native.countSuperpixels, _arrays.number(tau, "tau"), **work.named))
+
+    def tau_for(self, number: int, *, stream: Any = None) -> float:
+        """The tau that leaves at most `number` superpixels (at least 1), for segment() and apply_tau(). Waits."""
+        with self._results(stream) as work:
+            return float(call(self._native.tauForSuperpixels, _arrays.number(number, "number", whole=True), **work.named))
+
+    def merge_heights(self, *, stream: Any = None) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
+        """All tau at which the number of superpixels changes, ascending (n float32), and these numbers (n int32). Waits."""
+        with self._results(stream) as work:
+            heights, counts = call(self._native.getMergeHeights, **work.named)
+        return _column(heights, np.float32), _column(counts, np.int32)
+
+    def contours(self, *, thick: bool = True, stream: Any = None) -> Array:
+        """Borders of superpixels: height x width uint8, 255 on a border, else 0.
+
+        Args:
+            thick: True (default): pixels with more than one 8-neighbour of another label; False: thin lines.
+            stream: as in compute(); default: that of compute().
+        """
+        thick = _arrays.flag(thick, "thick")
+        with self._results(stream) as work:
+            work.from_host = self._host
+            mask = call(self._native.getLabelContourMask, *(work.empty() or [None]), thick, **work.named)
+            return work.result(mask)
+
+    def mean_color(self, image: ImageLike, *, stream: Any = None) -> Array:
+        """The image with each pixel replaced by the mean of its superpixel, 0 where masked.
+
+        Args:
+            image: of the size of the one given to compute(), and like it on the host or on the device; not necessarily that one.
+            stream: as in compute().
+        """
+        source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
+        with self._about(source, stream) as work:
+            pixels = work.array(source, slot="colors")
+            made: Array = work.result(call(self._native.getMeanColor, pixels, *work.empty(), **work.named))
+            return made
+
+    def statistics(self, image: Optional[ImageLike] = None, *, stream: Any = None) -> Statistics:
+        """Areas, mean colours, centroids and boxes of the superpixels, on the host. Waits.
+
+        Args:
+            image: as in mean_color(). Default: none; `means` has no columns then.
+            stream: as in compute().
+        """
+        if image is None:
+            with self._results(stream) as work:
+                areas, means, centroids, boxes = call(self._native.getStatistics, None, **work.named)
+        else:
+            source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
+            with self._about(source, stream) as work:
+                results = call(self._native.getStatistics, work.array(source, slot="colors"), **work.named)
+                areas, means, centroids, boxes = (call(part.download) if isinstance(part, cv2.cuda.GpuMat) else part for part in results)
+        areas = _column(areas, np.int32)
+        count = len(areas)
+        means = np.zeros((count, 0), np.float32) if means is None or not np.size(means) else np.asarray(means, np.float32).reshape(count, -1)
+        return Statistics(areas, means, _table(centroids, count, 2, np.float32), _table(boxes, count, 4, np.int32))
+
+    def _about(self, source: _arrays.Given, stream: Any) -> Any:
+        if self._last is None and source.device is None:  # results of the CPU
+            return self._results(stream)
+        if (source.device is None) != self._host:
+            raise ArgumentError(f"image: lies on {'the host' if source.device is None else 'a device'}, the one of compute() did not", "image")
+        return self._work((source,), stream)
+
+    def adjacency(self, *, stream: Any = None) -> npt.NDArray[np.int32]:
+        """Pairs of superpixels that touch: n x 2 int32, labels a < b, ascending. Waits."""
+        with self._results(stream) as work:
+            pairs = call(self._native.getAdjacency, **work.named)
+        return np.zeros((0, 2), np.int32) if pairs is None or not np.size(pairs) else np.asarray(pairs, np.int32).reshape(-1, 2)
+
+    def enforce_connectivity(self, min_size: int = 1, *, stream: Any = None) -> int:
+        """Replaces the labels by 4-connected ones; pieces of less than min_size pixels join a neighbour. Waits. Returns the new number.
+
+        Args:
+            min_size: pixels, at least 1. Default 1: only split.
+            stream: as in compute(); default: that of compute().
+        """
+        with self._results(stream) as work:
+            return int(call(self._native.enforceConnectivity, _arrays.number(min_size, "min_size", whole=True), **work.named))
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Device memory of this object; 0 as long as it worked on the CPU only."""
+        return int(self._native.workspaceBytes())
+
+    def __repr__(self) -> str:
+        return f"<cudatracking.QuickShift sigma {self.sigma:g}, max_dist {self.max_dist:g}, device {self.device!r}>"
+
+
+def _column(values: Any, dtype: Any) -> Any:
+    return np.zeros(0, dtype) if values is None else np.asarray(values, dtype).reshape(-1)
+
+
+def _table(values: Any, rows: int, columns: int, dtype: Any) -> Any:
+    return np.zeros((0, columns), dtype) if not rows else np.asarray(values, dtype).reshape(rows, columns)
+
+
+def _choice(value: Any, name: str, names: Sequence[str]) -> int:
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: {value!r}: one of {', '.join(map(repr, names))} is needed")
+    if value not in names:
+        raise ArgumentError(f"{name}: {value!r}: one of {', '.join(map(repr, names))} is needed", name, value)
+    return names.index(value)
+
+
+@overload
+def quickshift(image: ImageLike, ratio: float = ..., kernel_size: float = ..., max_dist: float = ..., return_tree: Literal[False] = ...,
+               sigma: float = ..., convert2lab: bool = ..., rng: None = ..., *, channel_axis: int = ..., mask: Optional[ImageLike] = ...,
+               device: str = ..., stream: Any = ...) -> Array: ...
+
+
+@overload
+def quickshift(image: ImageLike, ratio: float, kernel_size: float, max_dist: float, return_tree: Literal[True],
+               sigma: float = ..., convert2lab: bool = ..., rng: None = ..., *, channel_axis: int = ..., mask: Optional[ImageLike] = ...,
+               device: str = ..., stream: Any = ...) -> tuple[Array, Array, Array]: ...
+
+
+@overload
+def quickshift(image: ImageLike, ratio: float = ..., kernel_size: float = ..., max_dist: float = ..., *, return_tree: Literal[True],
+               sigma: float = ..., convert2lab: bool = ..., rng: None = ..., channel_axis: int = ..., mask: Optional[ImageLike] = ...,
+               device: str = ..., stream: Any = ...) -> tuple[Array, Array, Array]: ...
+
+
+def quickshift(image: ImageLike, ratio: float = 1.0, kernel_size: float = 5, max_dist: float = 10, return_tree: bool = False, sigma: float = 0,
+               convert2lab: bool = True, rng: None = None, *, channel_axis: int = -1, mask: Optional[ImageLike] = None, device: str = "auto",
+               stream: Any = None) -> Union[Array, tuple[Array, Array, Array]]:
+    """Superpixels of an image with the names of skimage.segmentation.quickshift: labels, height x width int32, from 0.
+
+    The mapping: QuickShift(sigma=kernel_size, max_dist=max_dist, color_scale=ratio, search_radius="window", tie_rule="strict") on the image
+    as floats of [0, 1], or on its Lab values (L 0 to 100) with convert2lab.
+
+    What is not the same: scikit-image adds random noise to densities to break ties, this does not, so that runs are equal and each
+    pixel of an even area is a superpixel of its own (class QuickShift with tie_rule="index" makes one of them); it computes in double, this with exact
+    integer sums of weights of 23 bits; its labels are int64. Distances of return_tree are infinite for roots, where scikit-image keeps that to a parent too far away.
+
+    Args:
+        image: RGB or, without convert2lab, 1 to 4 channels in the last axis: uint8, uint16, float32 or float64 (becomes float32), on the host or a device.
+        ratio: weight of colours, 0 to 1e9. Default 1.
+        kernel_size: bandwidth of the Gaussian kernel; above 0, at most 341. Default 5.
+        max_dist: largest distance of a link; above 0, at most 32767. Default 10.
+        return_tree: also return parents (int32) and distances (float32) of all pixels. Default False.
+        sigma: width of a Gaussian that smooths the image first, pixels, 0 to 100. Default 0: none.
+        convert2lab: RGB to Lab first; host images only. Default True, so give False for images on a device, or Lab.
+        rng: None; there is no noise to be seeded.
+        channel_axis: -1 or 2, the last one.
+        mask: bool or uint8, height x width: pixels where it is 0 get label -1. Default: none.
+        device, stream: as in QuickShift.
+    """
+    ratio, smooth = _arrays.number(ratio, "ratio"), _arrays.number(sigma, "sigma")
+    kernel_size, max_dist = _arrays.number(kernel_size, "kernel_size"), _arrays.number(max_dist, "max_dist")
+    return_tree, lab = _arrays.flag(return_tree, "return_tree"), _arrays.flag(convert2lab, "convert2lab")
+    if rng is not None:
+        raise ArgumentError(f"rng: {rng!r}: there is no noise to be seeded; None is possible", "rng", rng)
+    if channel_axis not in (-1, 2) or isinstance(channel_axis, bool):
+        raise ArgumentError(f"channel_axis: {channel_axis!r}: -1 and 2, the last axis, are possible", "channel_axis", channel_axis)
+    for name, factor, least, most in (("ratio", ratio, 0., 1e9), ("sigma", smooth, 0., 100.), ("kernel_size", kernel_size, 1e-300, 341.),
+                                      ("max_dist", max_dist, 1e-300, 32767.)):
+        if not least <= factor <= most:
+            raise ArgumentError(f"{name}: {factor:g}: {'above ' if least else ''}0 to {most:g} is possible", name, factor)
+    source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
+    scale = {"u1": ratio / 255., "u2": ratio / 65535., "f4": ratio}[source.dtype]
+    value: Any = image if source.host is None else source.host
+    if lab or smooth:
+        if source.host is None:
+            raise ArgumentError("image: lies on a device, and convert2lab and sigma work on the host; give convert2lab=False, and sigma=0, "
+                                "and Lab values if Lab is wanted", "convert2lab" if lab else "sigma", convert2lab if lab else sigma)
+        value, scale = _prepared(source.host, lab, smooth), ratio
+    made = QuickShift(kernel_size, max_dist, scale, search_radius="window", tie_rule="strict", device=device)
+    made.compute(value, mask=mask, stream=stream)
+    if return_tree:
+        return made.labels(), made.parents(), made.distances()
+    return made.labels()
+
+
+# Linear red, green and blue to X, Y, Z over those of white (D65), as scikit-image has them.
+_XYZ = np.array([[0.412453, 0.357580, 0.180423], [0.212671, 0.715160, 0.072169], [0.019334, 0.119193, 0.950227]]) / np.array([[0.95047], [1.], [1.08883]])
+
+
+def _linear(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """sRGB of [0, 1] without its gamma."""
+    with np.errstate(invalid="ignore"):
+        return np.where(values > 0.04045, ((values + 0.055) / 1.055) ** 2.4, values / 12.92)
+
+
+def _lab(linear: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+    """Lab of linear RGB, computed in double."""
+    parts = linear @ _XYZ.T
+    with np.errstate(invalid="ignore"):
+        x, y, z = np.moveaxis(np.where(parts > 0.008856, np.cbrt(parts), 7.787 * parts + 16. / 116.), -1, 0)
+    return np.stack([116. * y - 16., 500. * (x - y), 200. * (y - z)], axis=-1).astype(np.float32)
+
+
+def _prepared(image: npt.NDArray[Any], lab: bool, smooth: float) -> npt.NDArray[Any]:
+    """Floats of [0, 1], in Lab if asked for, smoothed as scikit-image does."""
+    if lab and (image.ndim != 3 or image.shape[2] != 3):
+        raise ArgumentError(f"image: shape {image.shape}: convert2lab needs three channels; give convert2lab=False for others", "image", image.shape)
+    if not image.size:
+        return image
+    most = {"u1": 255, "u2": 65535}.get(image.dtype.str[1:])
+    if not lab:
+        pixels: npt.NDArray[Any] = np.ascontiguousarray(image, np.float32) / np.float32(most or 1)
+    elif most:
+        pixels = _lab(_linear(np.arange(most + 1) / most)[image])
+    else:
+        pixels = _lab(_linear(image.astype(np.float64)))
+    if smooth:
+        side = 2 * int(4. * smooth + .5) + 1
+        pixels = call(cv2.GaussianBlur, pixels, (side, side), smooth, None, smooth, cv2.BORDER_REFLECT)
+    return np.asarray(pixels)

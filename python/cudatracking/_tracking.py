@@ -1,0 +1,514 @@
+# This file is part of the opencv_cudatracking module.
+# It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+"""Tracking-learning-detection."""
+from __future__ import annotations
+
+import dataclasses
+import enum
+import os
+from dataclasses import dataclass
+from typing import Any, Callable, NamedTuple, Optional, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _arrays
+from ._arrays import Array, Box, BoxLike, DeviceArray, ImageLike
+from ._errors import ArgumentError, call, error
+from ._native import cv2
+from ._work import Worker
+
+
+class State(enum.IntEnum):
+    """What a tracker knows about its object."""
+
+    LOST = 0
+    """There is no box."""
+    UNCERTAIN = 1
+    """There is a box that the detector does not trust, or finds nothing at; update() may return False."""
+    TRACKING = 2
+    """There is a box that the detector trusts and learns from."""
+
+
+@dataclass
+class TLDParams:
+    """Parameters of Tracker, MultiTracker and Detector. Ranges are checked when one of these is made.
+
+    Attributes:
+        seed: of all random choices, 0 or more. Equal seeds, equal runs. Default 1.
+        learning: whether the detector goes on learning. Default True.
+        mirror: also train on mirrored images of the object. Default False.
+        min_reply_score: update() returns False while the score is less than this, though tracking goes on inside. 0 to 1. Default 0: off.
+        min_window: least side of a window in pixels, 12 to 16384; 0: min(24, max(12, side / 1.44)), side: the object's shorter one. Default 0.
+        scale_factor: from one scale of windows to the next, 1.01 to 2. Default 1.2.
+        scales: number of smaller, and again of larger scales than the object's own, 0 to 20. Default 10.
+        step_percent: from window to window, of the shorter side in x, of the height in y. 1 to 100. Default 10.
+        trees: ferns, 1 to 16. Default 10.
+        features: comparisons in each fern, 1 to 16; trees * features at most 164. Default 13.
+        fern_threshold: mean posterior above which a window goes on, before training. 0 to 1. Default 0.5.
+        max_detections: the most windows that go on; the most confident ones. 1 to 128. Default 100.
+        nn_threshold: least threshold of relative similarity, 0 to 1. Default 0.65.
+        valid_threshold: least conservative similarity to learn from, 0 to 1. Default 0.7.
+        max_positives: templates of the object; others are forgotten at random. 2 to 1024. Default 200.
+        max_negatives: templates of all else. 2 to 2048. Default 400.
+        init_windows: best windows to learn from at first, 1 to 32. Default 20.
+        init_warps: warped images of each of them, 0 to 32. Default 19.
+        update_windows: best windows to learn from in each frame, 1 to 32. Default 10.
+        update_warps: warped images of each of them, 0 to 32. Default 9.
+        init_angle: of warps at first, +- degrees, 0 to 45. Default 10.
+        update_angle: of warps in each frame, +- degrees, 0 to 45. Default 5.
+        warp_scale: of warps, +- parts of the size, 0 to 0.5. Default 0.01.
+        warp_shift: of warps, +- parts of the size, 0 to 0.5. Default 0.01.
+        warp_noise: of warps, standard deviation in gray values, 0 to 64. Default 5.
+        init_negatives: templates of all else at first, half of them for thresholds. 2 to 128. Default 100.
+        flow_window: side of the optical flow's window in pixels, odd, 3 to 11. Default 9.
+        flow_levels: levels of the pyramid above the image itself, as its size allows, 0 to 6. Default 5.
+        flow_iterations: on each level, 1 to 100. Default 20.
+        flow_epsilon: a shorter step is the last one, pixels, 0 to 16. Default 0.03.
+        max_flow_error: median forward-backward error from which the flow has failed, pixels, 0 to 16384. Default 10.
+        retry_frames: frames in which failed flow is tried again, 0 to 3. Default 3.
+        max_unsupported: frames without any window like the object at its place; 0: no limit. Default 3.
+        max_probation: frames in which nothing confirms the box; 0: no limit. Default 100.
+        jump_margin: how much better another place must be, 0 to 1. Default 0.1.
+        first_jump_margin: the same while there are fewer than five positive templates. Default 0.2.
+    """
+
+    seed: int = 1
+    learning: bool = True
+    mirror: bool = False
+    min_reply_score: float = 0.
+    min_window: int = 0
+    scale_factor: float = 1.2
+    scales: int = 10
+    step_percent: int = 10
+    trees: int = 10
+    features: int = 13
+    fern_threshold: float = 0.5
+    max_detections: int = 100
+    nn_threshold: float = 0.65
+    valid_threshold: float = 0.7
+    max_positives: int = 200
+    max_negatives: int = 400
+    init_windows: int = 20
+    init_warps: int = 19
+    update_windows: int = 10
+    update_warps: int = 9
+    init_angle: float = 10.
+    update_angle: float = 5.
+    warp_scale: float = 0.01
+    warp_shift: float = 0.01
+    warp_noise: float = 5.
+    init_negatives: int = 100
+    flow_window: int = 9
+    flow_levels: int = 5
+    flow_iterations: int = 20
+    flow_epsilon: float = 0.03
+    max_flow_error: float = 10.
+    retry_frames: int = 3
+    max_unsupported: int = 3
+    max_probation: int = 100
+    jump_margin: float = 0.1
+    first_jump_margin: float = 0.2
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+def _native_params(params: Optional[TLDParams], members: dict[str, Any]) -> Any:
+    if params is not None and not isinstance(params, TLDParams):
+        raise TypeError(f"params: {type(params).__name__}: cudatracking.TLDParams is needed")
+    known = {field.name: field for field in dataclasses.fields(TLDParams)}
+    for name in members:
+        if name not in known:
+            raise TypeError(f"{name}: TLDParams has no such member; it has {', '.join(known)}")
+    given = dataclasses.replace(params or TLDParams(), **members)
+    native = call(cv2.cuda.TLDParams)
+    for name, field in known.items():
+        value = getattr(given, name)
+        if field.type in ("bool", bool):
+            value = _arrays.flag(value, name)
+        else:
+            value = _arrays.number(value, name, whole=field.type in ("int", int))
+        setattr(native, _camel(name), value)
+    return native
+
+
+def _params_of(native: Any) -> TLDParams:
+    kinds = {"bool": bool, "int": int, "float": float, bool: bool, int: int, float: float}
+    made = {field.name: kinds[field.type](getattr(native, _camel(field.name))) for field in dataclasses.fields(TLDParams)}
+    made["min_reply_score"] = float(np.float32(made["min_reply_score"]).astype(str))  # a float32: 0.3, not 0.30000001192
+    return TLDParams(**made)
+
+
+def _save(path: str, write: Callable[[str], Any]) -> None:
+    """Calls what writes a file; it does so whole or not at all."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise ArgumentError(f"path: there is no folder {folder!r}", "path", path)
+    if os.path.splitext(path)[1].lower() not in (".xml", ".yml", ".yaml", ".json"):
+        raise ArgumentError(f"path: {path!r}: must end with .xml, .yml, .yaml or .json", "path", path)
+    call(write, path)
+
+
+def _read(native: Any, path: str) -> None:
+    if not os.path.isfile(path):
+        raise ArgumentError(f"path: there is no file {path!r}", "path", path)
+    if not hasattr(native, "load"):
+        raise error(f"path: {path!r}: this build cannot read it back", "path", path)
+    call(native.load, path)
+
+
+class _Frames(Worker):
+    """Images of trackers: uint8, of one size and type."""
+
+    _native: Any
+
+    def _call(self, method: Callable[..., Any], image: Any, *args: Any, stream: Any = None, takes_stream: bool = True) -> Any:
+        frame = _arrays.image(image, "image", ("u1",))
+        # Without a stream of its own a method works on the null stream.
+        with self._work((frame,), stream if takes_stream else 0) as work:
+            pixels = work.array(frame, slot="image")
+            return call(method, pixels, *args, **(work.named if takes_stream else {})), work
+
+    @property
+    def params(self) -> TLDParams:
+        """A copy of the parameters it was made with, or read from a file."""
+        return _params_of(call(self._native.getParams))
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Device memory of this object; 0 as long as it worked on the CPU only."""
+        return int(self._native.workspaceBytes())
+
+
+class Found(NamedTuple):
+    """What a detector found.
+
+    Attributes:
+        boxes: n x 4 int32: x, y, width, height in pixels.
+        scores: n float32: conservative similarity, 0 to 1.
+    """
+
+    boxes: npt.NDArray[np.int32]
+    scores: npt.NDArray[np.float32]
+
+
+def _found(table: Any, everything: bool) -> Found:
+    if isinstance(table, cv2.cuda.GpuMat):
+        table = call(table.download)
+    if table is None or not np.size(table):
+        return Found(np.zeros((0, 4), np.int32), np.zeros(0, np.float32))
+    boxes, scores = call(cv2.cuda.TLDDetector.convertDetections, table, everything)
+    return Found(np.asarray(boxes, np.int32).reshape(-1, 4), np.asarray(scores, np.float32).reshape(-1))
+
+
+def _templates(images: Any) -> npt.NDArray[np.uint8]:
+    return np.zeros((0, 15, 15), np.uint8) if images is None or not np.size(images) else np.asarray(images, np.uint8).reshape(-1, 15, 15)
+
+
+class Tracker(_Frames):
+    """Follows one object through a video, learns how it looks, tells when it is lost, and finds it again.
+
+    Args:
+        params: TLDParams; default: its defaults.
+        device: "auto" (default): where the first image is, for host images the first CUDA device or else the CPU; "cpu"; "cuda";
+            "cuda:<number>". The boxes are the same everywhere.
+        members: single members of TLDParams by name, such as seed=3.
+
+    Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA), sides 16 to 16384, all of one size and type.
+    """
+
+    def __init__(self, params: Optional[TLDParams] = None, *, device: str = "auto", **members: Any) -> None:
+        super().__init__(device)
+        self._native = call(cv2.cuda.TrackerTLD.create, _native_params(params, members))
+
+    def init(self, image: ImageLike, box: BoxLike) -> None:
+        """Learns an object from a box in an image, and forgets an older one. Waits.
+
+        Args:
+            image: frame in which the object is.
+            box: x, y, width, height in pixels, inside of the image, sides at least 12; fractions are rounded.
+        """
+        self._call(self._native.init, image, _arrays.box(box, "box"), takes_stream=False)
+
+    def update(self, image: ImageLike) -> tuple[bool, Box]:
+        """Tracks in the next frame: (True, (x, y, width, height)), or (False, (0, 0, 0, 0)) when the object was not located. Waits.
+
+        Args:
+            image: frame, of the size and type of the first one.
+        """
+        (located, box), _ = self._call(self._native.update, image, takes_stream=False)
+        if not located:
+            return False, (0, 0, 0, 0)
+        x, y, width, height = (int(value) for value in box)
+        return True, (x, y, width, height)
+
+    def update_async(self, image: ImageLike, *, stream: Any = None) -> Array:
+        """Tracks in the next frame; with an image on a device without waiting.
+
+        Args:
+            image: frame, of the size and type of the first one.
+            stream: of images on a device: a stream of torch, CuPy or OpenCV, or its address. Default: the stream on which torch
+                or CuPy work now if the image is theirs, else the null stream.
+
+        Returns 8 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0).
+        """
+        result, work = self._call(self._native.updateAsync, image, stream=stream)
+        made: Array = work.result(result)
+        if isinstance(made, DeviceArray):
+            return _arrays.either(DeviceArray(made._mat, made._device, made._stream, (8,), (8,)))
+        return _arrays.either(made.reshape(8))
+
+    @property
+    def state(self) -> State:
+        """What the tracker knows after the last frame. Waits."""
+        return State(call(self._native.getState))
+
+    @property
+    def score(self) -> float:
+        """How sure the tracker is of its box: conservative similarity, 0 to 1; 0 when lost. Waits."""
+        return float(call(self._native.getTrackingScore))
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """The box inside, sub-pixel, also while update() returns False; zeros when lost. Waits."""
+        x, y, width, height = (float(value) for value in call(self._native.getBox))
+        return x, y, width, height
+
+    @property
+    def learning(self) -> bool:
+        """Whether the detector goes on learning."""
+        return bool(call(self._native.getLearning))
+
+    @learning.setter
+    def learning(self, value: bool) -> None:
+        call(self._native.setLearning, _arrays.flag(value, "learning"))
+
+    def reset_to(self, box: BoxLike) -> None:
+        """Puts the tracker on a box in the last frame; what was learned stays. The box is as in init()."""
+        call(self._native.resetTo, _arrays.box(box, "box"))
+
+    def detections(self, *, everything: bool = False) -> Found:
+        """What the detector found in the last frame. Waits.
+
+        Args:
+            everything: also windows that only the ferns let through. Default False.
+        """
+        return _found(call(self._native.getDetections), _arrays.flag(everything, "everything"))
+
+    def templates(self, positive: bool = True) -> npt.NDArray[np.uint8]:
+        """What is compared with: n x 15 x 15 uint8, of the object or, with positive=False, of all else; the oldest first. Waits."""
+        return _templates(call(self._native.getTemplates, _arrays.flag(positive, "positive")))
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes parameters, what was learned and where the object is: a tracker that reads it goes on as if nothing had happened.
+
+        Args:
+            path: ends with .xml, .yml, .yaml or .json. The file is written whole or not at all.
+        """
+        _save(_arrays.file_name(path, "path"), self._native.save)
+
+    def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Reads what save() of a Tracker or a Detector wrote; an object of the latter is LOST until it is detected."""
+        _read(self._native, _arrays.file_name(path, "path"))
+
+    def __repr__(self) -> str:
+        return f"<cudatracking.Tracker {_state_of(self._native)}, device {self.device!r}>"
+
+
+def _state_of(native: Any) -> str:
+    try:
+        return State(native.getState()).name.lower()
+    except Exception:
+        return "without an object"
+
+
+TRACKS = np.dtype([("id", np.int32), ("x", np.float64), ("y", np.float64), ("width", np.float64), ("height", np.float64), ("score", np.float64),
+                   ("state", np.int32), ("located", np.bool_), ("learned", np.bool_)])
+
+
+class MultiTracker(_Frames):
+    """Tracker for up to 1024 objects in one video: the work on a frame is done once for all of them.
+
+    Args:
+        params, device, members: as in Tracker, for all objects.
+    """
+
+    def __init__(self, params: Optional[TLDParams] = None, *, device: str = "auto", **members: Any) -> None:
+        super().__init__(device)
+        self._native = call(cv2.cuda.MultiTrackerTLD.create, _native_params(params, members))
+
+    def add(self, image: ImageLike, box: BoxLike, *, stream: Any = None) -> int:
+        """Adds an object and returns its id: 0, 1, 2 and so on. Waits.
+
+        Args:
+            image: the last frame given to update(), or the first frame of a video.
+            box: as in Tracker.init().
+            stream: as in Tracker.update_async().
+        """
+        made, _ = self._call(self._native.add, image, _arrays.box(box, "box"), stream=stream)
+        return int(made)
+
+    def remove(self, id: int) -> None:
+        """Removes an object."""
+        call(self._native.remove, _arrays.number(id, "id", whole=True))
+
+    def update(self, image: ImageLike, *, stream: Any = None) -> npt.NDArray[Any]:
+        """Tracks all objects in the next frame. Waits.
+
+        Args:
+            image: frame, of the size and type of the first one.
+            stream: as in Tracker.update_async().
+
+        Returns a structured array, an element for each object in the order of `ids`: id, x, y, width, height, score, state, located, learned.
+        """
+        table = self.update_async(image, stream=stream)
+        rows = table.numpy() if isinstance(table, DeviceArray) else table
+        tracks = np.zeros(len(rows), TRACKS)
+        if len(rows):
+            tracks["id"] = self.ids
+            for column, name in enumerate(TRACKS.names[1:] if TRACKS.names else ()):
+                tracks[name] = rows[:, column]
+        return tracks
+
+    def update_async(self, image: ImageLike, *, stream: Any = None) -> Array:
+        """Tracks all objects in the next frame; with an image on a device without waiting. Args as in update().
+
+        Returns objects x 8 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0).
+        """
+        result, work = self._call(self._native.update, image, stream=stream)
+        if result is None or (not isinstance(result, cv2.cuda.GpuMat) and not np.size(result)):
+            return _arrays.either(np.zeros((0, 8)))
+        made: Array = work.result(result)
+        return made
+
+    @property
+    def ids(self) -> list[int]:
+        """Ids of the objects, ascending."""
+        return [int(value) for value in call(self._native.getIds)]
+
+    @property
+    def learning(self) -> bool:
+        """Whether detectors go on learning."""
+        return bool(call(self._native.getLearning))
+
+    @learning.setter
+    def learning(self, value: bool) -> None:
+        call(self._native.setLearning, _arrays.flag(value, "learning"))
+
+    def reset_to(self, id: int, box: BoxLike) -> None:
+        """Puts an object on a box in the last frame; what was learned stays."""
+        call(self._native.resetTo, _arrays.number(id, "id", whole=True), _arrays.box(box, "box"))
+
+    def detections(self, id: int, *, everything: bool = False) -> Found:
+        """What the detector found for an object in the last frame. Waits. Args as in Tracker.detections()."""
+        return _found(call(self._native.getDetections, _arrays.number(id, "id", whole=True)), _arrays.flag(everything, "everything"))
+
+    def templates(self, id: int, positive: bool = True) -> npt.NDArray[np.uint8]:
+        """Templates of an object, as Tracker.templates(). Waits."""
+        return _templates(call(self._native.getTemplates, _arrays.number(id, "id", whole=True), _arrays.flag(positive, "positive")))
+
+    def save_object(self, id: int, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes what Tracker.save() writes, for one object."""
+        number = _arrays.number(id, "id", whole=True)
+        _save(_arrays.file_name(path, "path"), lambda name: self._native.saveObject(number, name))
+
+    def add_from_file(self, image: ImageLike, path: Union[str, "os.PathLike[str]"], *, stream: Any = None) -> int:
+        """Adds an object from a file of save_object(), Tracker.save() or Detector.save(), and returns its id; it is LOST until detected.
+
+        Args:
+            image: as in add(), of the size of the file's images.
+            path: the file.
+            stream: as in add().
+        """
+        name = _arrays.file_name(path, "path")
+        if not os.path.isfile(name):
+            raise ArgumentError(f"path: there is no file {name!r}", "path", path)
+        made, _ = self._call(self._native.addFromFile, image, name, stream=stream)
+        return int(made)
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes all objects: a tracker that reads it goes on as if nothing had happened. Path as in Tracker.save()."""
+        _save(_arrays.file_name(path, "path"), self._native.save)
+
+    def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Reads what save() wrote."""
+        _read(self._native, _arrays.file_name(path, "path"))
+
+    def clear(self) -> None:
+        """Removes all objects; the next add() may give images of another size."""
+        call(self._native.clear)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        return f"<cudatracking.MultiTracker {len(self)} objects, device {self.device!r}>"
+
+
+class Detector(_Frames):
+    """A learning detector of one object, without tracking: variance, ferns and nearest neighbours over all windows of an image.
+
+    Args:
+        params, device, members: as in Tracker.
+    """
+
+    def __init__(self, params: Optional[TLDParams] = None, *, device: str = "auto", **members: Any) -> None:
+        super().__init__(device)
+        self._native = call(cv2.cuda.TLDDetector.create, _native_params(params, members))
+
+    def init(self, image: ImageLike, box: BoxLike, *, stream: Any = None) -> None:
+        """Learns an object, and forgets an older one. Waits. Args as in Tracker.init() and Tracker.update_async()."""
+        self._call(self._native.init, image, _arrays.box(box, "box"), stream=stream)
+
+    def detect(self, image: ImageLike, *, everything: bool = False, stream: Any = None) -> Found:
+        """Finds the object in an image. Waits.
+
+        Args:
+            image: of the size and type of the one in init().
+            everything: also windows that only the ferns let through. Default False.
+            stream: as in Tracker.update_async().
+        """
+        everything = _arrays.flag(everything, "everything")
+        table = self.detect_async(image, stream=stream)
+        return _found(table.numpy() if isinstance(table, DeviceArray) else table, everything)
+
+    def detect_async(self, image: ImageLike, *, stream: Any = None) -> Array:
+        """Finds the object; with an image on a device without waiting. Args as in detect().
+
+        Returns (1 + max_detections) x 8 float64. Row 0: n, windows, with enough variance, passed by the ferns, accepted; then n rows:
+        x, y, width, height, conservative similarity, relative similarity, mean posterior, accepted (1 or 0).
+        """
+        result, work = self._call(self._native.detect, image, stream=stream)
+        made: Array = work.result(result)
+        return made
+
+    def learn(self, image: ImageLike, box: BoxLike, *, stream: Any = None) -> None:
+        """Learns one more appearance. With an image on a device it does not wait. Args as in init()."""
+        self._call(self._native.learn, image, _arrays.box(box, "box"), stream=stream)
+
+    def templates(self, positive: bool = True) -> npt.NDArray[np.uint8]:
+        """As Tracker.templates()."""
+        return _templates(call(self._native.getTemplates, _arrays.flag(positive, "positive")))
+
+    @property
+    def empty(self) -> bool:
+        """True before init()."""
+        return bool(self._native.empty())
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes parameters and what was learned. Path as in Tracker.save()."""
+        _save(_arrays.file_name(path, "path"), self._native.save)
+
+    def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Reads what save() of a Detector or a Tracker wrote."""
+        _read(self._native, _arrays.file_name(path, "path"))
+
+    def clear(self) -> None:
+        """Forgets the object; parameters stay."""
+        call(self._native.clear)
+
+    def __repr__(self) -> str:
+        return f"<cudatracking.Detector {'without' if self.empty else 'with'} an object, device {self.device!r}>"

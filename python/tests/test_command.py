@@ -1,0 +1,206 @@
+"""The command: what it writes, what it refuses, and that nothing is lost when it is stopped."""
+import csv
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import numpy as np
+
+import cudatracking as ct
+from scenes import box, frame, needs_data, DATA
+
+HAVE_AV = importlib.util.find_spec("av") is not None
+
+
+def write_video(path, count, frames=frame):
+    first = frames(0)
+    writer = ct.cv2.VideoWriter(path, ct.cv2.CAP_OPENCV_MJPEG, ct.cv2.VideoWriter.fourcc(*"MJPG"), 10, first.shape[1::-1])
+    assert writer.isOpened()
+    for step in range(count):
+        writer.write(frames(step))
+    writer.release()
+
+
+def frames_of(path):
+    video, count = ct.cv2.VideoCapture(path, ct.cv2.CAP_OPENCV_MJPEG), 0
+    assert video.isOpened(), path
+    while video.read()[0]:
+        count += 1
+    return count
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.path = lambda name: os.path.join(folder.name, name)
+
+    def run_command(self, *arguments, code=0, **named):
+        done = subprocess.run([sys.executable, "-m", "cudatracking", *arguments], capture_output=True, text=True, timeout=300, cwd=self.folder, **named)
+        self.assertEqual(done.returncode, code, f"{arguments}\n{done.stdout}\n{done.stderr}")
+        self.assertNotIn("Traceback", done.stderr)
+        return done
+
+    def test_info(self):
+        done = self.run_command("info")
+        self.assertIn(f"cudatracking {ct.__version__}, OpenCV", done.stdout)
+        self.assertIn("frontalface_alt", done.stdout)
+
+    def test_installed_command(self):
+        program = os.path.join(os.path.dirname(sys.executable), "cudatracking")
+        if not os.path.exists(program):
+            self.skipTest("not installed as a wheel")
+        self.assertEqual(subprocess.run([program, "info"], capture_output=True, timeout=60).returncode, 0)
+
+    @needs_data
+    def test_detect_image(self):
+        lena = os.path.join(DATA, "lena.jpg")
+        rows = list(csv.DictReader(self.run_command("detect", lena).stdout.splitlines()))
+        self.assertEqual([rows[0][name] for name in ("x", "y", "width", "height", "cascade", "file")], ["213", "200", "178", "178", "frontalface_alt", "lena.jpg"])
+        self.run_command("detect", lena, "--draw=out.png", "--table=out.jsonl", "--cascade=frontalface_alt", "--cascade=eye", "--min-neighbors=4")
+        drawn = ct.cv2.imread(self.path("out.png"))
+        self.assertTrue((drawn[200, 220:380] == (60, 220, 60)).all())
+        with open(self.path("out.jsonl")) as file:
+            found = [json.loads(line) for line in file]
+        self.assertEqual({row["cascade"] for row in found}, {"frontalface_alt", "eye"})
+        self.assertEqual((found[0]["x"], found[0]["time"]), (213, None))
+
+    def test_track(self):
+        write_video(self.path("in.avi"), 12)
+        done = self.run_command("track", "in.avi", "--box", ",".join(map(str, box(0))), "--table=t.csv", "--draw=t.avi")
+        rows = rows_of(self.path("t.csv"))
+        self.assertEqual([row["frame"] for row in rows], [str(i) for i in range(1, 12)])
+        self.assertEqual((float(rows[4]["time"]), rows[4]["state"], rows[4]["id"]), (.5, "tracking", "0"))
+        self.assertLess(abs(float(rows[-1]["x"]) - box(11)[0]), 3)
+        self.assertEqual(frames_of(self.path("t.avi")), 12)
+        self.assertIn("objects located 11 of 11 times", done.stderr)
+        self.assertRegex(done.stderr, r"12 frames in [0-9.]+ s, [0-9.]+ per second")
+
+    def test_superpixels(self):
+        ct.cv2.imwrite(self.path("in.png"), frame(0))
+        self.run_command("superpixels", "in.png", "--table=s.csv", "--draw=s.png", "--min-area=30")
+        rows = rows_of(self.path("s.csv"))
+        areas = [int(row["area"]) for row in rows]
+        self.assertEqual((sum(areas), min(areas) >= 30), (144 * 192, True))
+        mean = ct.cv2.imread(self.path("s.png")).reshape(-1, 3)
+        self.assertLessEqual(len(np.unique(mean, axis=0)), len(rows))
+        self.run_command("superpixels", "in.png", "--draw=b.png", "--borders", "--number=9")
+        self.assertTrue((ct.cv2.imread(self.path("b.png")) == (0, 0, 255)).all(axis=2).any())
+        done = self.run_command("superpixels", "in.png", "--number=9", "--max-dist=60", "--min-area=0", "--quiet")
+        self.assertLessEqual(len(done.stdout.splitlines()) - 1, 9)
+
+    def test_match_folder_in_natural_order(self):
+        os.mkdir(self.path("frames"))
+        for step in range(12):
+            ct.cv2.imwrite(self.path(f"frames/frame_{step + 1}.png"), frame(step))
+        self.run_command("match", "frames", "--box=34,54,30,30", "--table=m.csv", "--draw=m.avi")
+        rows = rows_of(self.path("m.csv"))
+        self.assertEqual([row["file"] for row in rows], [f"frame_{i}.png" for i in range(2, 13)])
+        self.assertEqual([int(row["x"]) for row in rows], [34 + 3 * step for step in range(1, 12)])
+        self.assertEqual({row["status"] for row in rows}, {"found"})
+        self.run_command("match", "frames", "--radius=0", "--metric=sad", "--frames=3", "--table=g.csv")
+        self.assertEqual({row["frame"] for row in rows_of(self.path("g.csv"))}, {"1", "2"})
+
+    def test_wrong_use(self):
+        write_video(self.path("in.avi"), 3)
+        for arguments, words in (([], "COMMAND"), (["find"], "find"), (["detect"], "source"), (["detect", "in.avi", "--bogus=3"], "--bogus"),
+                                 (["detect", "in.avi", "--min-neigbors=9"], "--min-neigbors"), (["detect", "in.avi", "--min-neighbors=three"], "'three' is no whole number"),
+                                 (["detect", "in.avi", "--min-size=-3"], "--min-size: -3"), (["detect", "in.avi", "second.avi"], "second.avi"),
+                                 (["detect", "in.avi", "--frames=0"], "--frames: 0"), (["superpixels", "in.avi", "--sigma=abc"], "'abc' is no number"),
+                                 (["superpixels", "in.avi", "--sigma=nan"], "--sigma: nan"), (["track", "in.avi"], "--box"), (["track", "in.avi", "--box=1,2,3"], "'1,2,3'"),
+                                 (["match", "in.avi", "--metric=ncc"], "'ncc'"), (["detect", "in.avi", "--cas=x"], "--cas")):
+            done = self.run_command(*arguments, code=2)
+            self.assertIn(words, done.stderr)
+        for name in ((), ("detect",), ("info",)):
+            self.assertIn("usage: cudatracking", self.run_command(*name, "--help").stdout)
+
+    def test_failures(self):
+        write_video(self.path("in.avi"), 3)
+        ct.cv2.imwrite(self.path("one.png"), frame(0))
+        os.mkdir(self.path("empty"))
+        for name, data in (("bad.png", b"no image"), ("bad.avi", b"RIFF no video"), ("old.csv", b"old")):
+            with open(self.path(name), "wb") as file:
+                file.write(data)
+        for arguments, words in ((["detect", "no.avi"], "no.avi: there is no such"), (["detect", "bad.png"], "bad.png: is no image"), (["detect", "bad.avi"], "bad.avi"),
+                                 (["detect", "empty"], "has no image"), (["detect", "77"], "camera 77"), (["detect", "in.avi", "--cascade=x"], "frontalface_alt"),
+                                 (["detect", "in.avi", "--table=/nodir/x.csv"], "/nodir/x.csv: cannot be written"), (["detect", "in.avi", "--draw=/nodir/x.avi"], "/nodir/x.avi: cannot be written"),
+                                 (["detect", "in.avi", "--draw=x.mov"], "x.mov"), (["detect", "one.png", "--draw=x.avi"], "x.avi"), (["track", "one.png", "--box=30,50,40,40"], "one frame"),
+                                 (["track", "in.avi", "--box=180,100,40,40", "--table=old.csv"], "box"), (["detect", "in.avi", "--table=empty"], "is a folder"),
+                                 (["detect", "in.avi", "--device=gpu"], "device: 'gpu'"), (["detect", "in.avi", "--device=cuda:99"], "cuda:99")):
+            done = self.run_command(*arguments, code=1)
+            self.assertRegex(done.stderr, rf"(?m)^error: .*{words}")
+        with open(self.path("old.csv")) as file:
+            self.assertEqual(file.read(), "old")
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(".")], [])
+
+    def test_full_disk(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        ct.cv2.imwrite(self.path("in.png"), frame(0))
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([sys.executable, "-m", "cudatracking", "superpixels", self.path("in.png")], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("error: ", done.stderr)
+
+    def test_signals(self):
+        write_video(self.path("in.avi"), 400, lambda step: frame(step % 30))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            running = subprocess.Popen([sys.executable, "-m", "cudatracking", "superpixels", "in.avi", "--sigma=20", "--table=t.csv", "--draw=t.avi"],
+                                       cwd=self.folder, stderr=subprocess.PIPE, text=True)
+            line = running.stderr.readline()  # progress after a second
+            self.assertRegex(line, r"frame \d+ of 400, [0-9.]+ per second, \d+ s left")
+            running.send_signal(number)
+            rest = running.communicate(timeout=60)[1]
+            self.assertEqual(running.returncode, 130, rest)
+            self.assertIn("ended by a signal", rest)
+            rows, frames = rows_of(self.path("t.csv")), frames_of(self.path("t.avi"))
+            self.assertGreater(frames, 2)
+            self.assertLess(frames, 400)
+            self.assertEqual({int(row["frame"]) for row in rows}, set(range(frames)))
+            self.assertEqual(sorted(os.listdir(self.folder)), ["in.avi", "t.avi", "t.csv"])
+
+    def test_reader_that_goes_away(self):
+        write_video(self.path("in.avi"), 30)
+        running = subprocess.Popen([sys.executable, "-m", "cudatracking", "superpixels", self.path("in.avi"), "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        running.stdout.readline()
+        running.stdout.close()
+        error = running.stderr.read()
+        running.stderr.close()
+        self.assertEqual((running.wait(60), error), (1, b""))
+
+    @unittest.skipUnless(HAVE_AV, "PyAV is not installed")
+    def test_other_videos(self):
+        write_video(self.path("in.avi"), 12)
+        self.run_command("detect", "in.avi", "--draw=t.mp4")  # no faces there, so that nothing is drawn
+        self.run_command("match", "t.mp4", "--box=34,54,30,30", "--table=m.csv", "--draw=m.avi")
+        rows = rows_of(self.path("m.csv"))
+        self.assertEqual([int(row["x"]) for row in rows], [34 + 3 * step for step in range(1, 12)])
+        self.assertAlmostEqual(float(rows[4]["time"]), .5)
+        self.assertEqual(frames_of(self.path("m.avi")), 12)
+        self.assertIn("NAME", self.run_command("detect", "--help").stdout)
+        self.run_command("detect", "http://127.0.0.1:9/none.mp4", code=1)
+
+    @unittest.skipIf(HAVE_AV, "PyAV is installed")
+    def test_other_videos_without_av(self):
+        with open(self.path("in.mp4"), "wb") as file:
+            file.write(b"x" * 99)
+        self.assertIn("pip install av", self.run_command("detect", "in.mp4", code=1).stderr)
+        write_video(self.path("in.avi"), 3)
+        self.assertIn("pip install av", self.run_command("detect", "in.avi", "--draw=x.mp4", code=1).stderr)
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(".")], [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,131 @@
+"""What doc/python.md and doc/from_opencv.md show runs as written and prints what stands below it; mypy --strict is content."""
+import contextlib
+import importlib.util
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import cudatracking as ct
+from scenes import DATA, frame, needs_data
+from test_command import write_video
+
+DOC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "doc")
+
+
+def snippets(page):
+    """(number of line, code, expected output or None) of the Python blocks of a page that are not marked notest."""
+    with open(os.path.join(DOC, page), encoding="utf-8") as file:
+        text = file.read()
+    # Other Python of README is that of a cv2 built with the module.
+    for found in re.finditer(r"^```python( notest)?\n(.*?)^```\n(?:\n((?:    [^\n]*\n)+))?", text, re.MULTILINE | re.DOTALL):
+        output = "".join(line[4:] + "\n" for line in found.group(3).splitlines()) if found.group(3) else None
+        if "import cudatracking" not in found.group(2):
+            continue
+        yield text[:found.start()].count("\n") + 2, found.group(2), output, bool(found.group(1))
+
+
+def pages():
+    return [page for page in ("python.md", "from_opencv.md", "../README.md") if os.path.exists(os.path.join(DOC, page))]
+
+
+class DocsTest(unittest.TestCase):
+    @needs_data
+    def test_snippets(self):
+        count = 0
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("lena.jpg", "home.jpg", "rubberwhale1.png", "rubberwhale2.png"):
+                shutil.copy(os.path.join(DATA, name), folder)
+            write_video(os.path.join(folder, "moving.avi"), 5, frame)
+            before = os.getcwd()
+            os.chdir(folder)
+            try:
+                for page in pages():
+                    for line, code, output, skipped in snippets(page):
+                        if skipped or ("import cv2" in code and not importlib.util.find_spec("cv2")):
+                            continue
+                        printed = io.StringIO()
+                        with self.subTest(f"{page}:{line}"), contextlib.redirect_stdout(printed):
+                            exec(compile(code, f"{page}:{line}", "exec"), {"__name__": "snippet"})
+                        if output is not None:
+                            self.assertEqual(printed.getvalue(), output, f"{page}:{line}")
+                        count += 1
+            finally:
+                os.chdir(before)
+        self.assertGreaterEqual(count, 6)
+
+    def test_mypy(self):
+        if not importlib.util.find_spec("mypy"):
+            self.skipTest("mypy is not installed")
+        with tempfile.TemporaryDirectory() as folder:
+            for page in pages():
+                for line, code, _, _ in snippets(page):
+                    if "torch" in code or "cupy" in code or "import cv2" in code:
+                        continue
+                    with open(os.path.join(folder, f"{re.sub(r'[./]', '_', page)}_{line}.py"), "w", encoding="utf-8") as file:
+                        file.write(code)
+            with open(os.path.join(folder, "types.py"), "w", encoding="utf-8") as file:
+                file.write(TYPES)
+            os.rename(os.path.join(folder, "types.py"), os.path.join(folder, "kinds.py"))
+            for what in (["--package", "cudatracking"], sorted(os.path.join(folder, name) for name in os.listdir(folder))):
+                done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.path.join(folder, ".cache"), *what], cwd=folder,
+                                      capture_output=True, text=True, timeout=300)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            with open(os.path.join(folder, "wrong.py"), "w", encoding="utf-8") as file:
+                file.write(WRONG)
+            done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.path.join(folder, ".cache"), "wrong.py"], cwd=folder,
+                                  capture_output=True, text=True, timeout=300)
+            self.assertEqual(len(re.findall(r"wrong\.py:\d+: error", done.stdout)), WRONG.count("# wrong"), done.stdout)
+
+    @needs_data
+    def test_notebook(self):
+        if not importlib.util.find_spec("nbclient") or not importlib.util.find_spec("ipykernel"):
+            self.skipTest("nbclient and ipykernel are not installed")
+        import nbclient
+        import nbformat
+        notebook = nbformat.read(os.path.join(DOC, "..", "samples", "notebooks", "cudatracking.ipynb"), 4)
+        with tempfile.TemporaryDirectory() as folder:
+            nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+        printed = "".join(output.get("text", "") for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs)
+        self.assertIn("links up to 10: 159 superpixels", printed)
+        self.assertRegex(printed, r"None -> not to be seen")
+        self.assertEqual(len(re.findall(r"\) -> \(", printed)), printed.count(") -> "), printed)  # located wherever it is to be seen
+        pictures = sum("image/jpeg" in output.get("data", {}) for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs)
+        self.assertEqual(pictures, 3)
+
+    def test_decoding_sample_without_decoder(self):
+        if importlib.util.find_spec("PyNvVideoCodec"):
+            self.skipTest("PyNvVideoCodec is installed")
+        sample = os.path.join(DOC, "..", "python", "samples", "decode_on_gpu.py")
+        done = subprocess.run([sys.executable, sample, "video.mp4"], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (1, "error: PyNvVideoCodec is not installed: pip install PyNvVideoCodec\n"))
+
+
+TYPES = """
+import numpy as np
+import numpy.typing as npt
+import cudatracking as ct
+
+boxes: npt.NDArray[np.int32] = ct.CascadeClassifier("eye").detect(np.zeros((9, 9), np.uint8))
+located, box = ct.Tracker(seed=3).update([[1, 2], [3, 4]])
+flag: bool = located
+side: int = box[2]
+labels, parents, distances = ct.quickshift(np.zeros((9, 9, 3)), return_tree=True)
+scores: list[float] = [one.confidence for one in ct.FragmentMatcher().match(np.zeros((9, 9), np.uint8), [(1, 2, 3, 4)])]
+names: list[str] = ct.cascades()
+"""
+WRONG = """
+import cudatracking as ct
+ct.CascadeClassifier(3)  # wrong
+ct.CascadeClassifier("eye", scalefactor=1.1)  # wrong
+ct.QuickShift().labels().no_such_thing()  # wrong
+number: str = ct.QuickShift().number  # wrong
+ct.Tracker().init(object(), (1, 2, 3, 4))  # wrong
+"""
+
+if __name__ == "__main__":
+    unittest.main()

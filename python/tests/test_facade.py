@@ -1,0 +1,435 @@
+"""The classes and functions of the package on the CPU: what they take, what they give, what they say."""
+import dataclasses
+import inspect
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import numpy as np
+
+import cudatracking as ct
+from scenes import DATA, box, frame, needs_data, read, texture
+
+
+class Foreign:
+    """A host array of another library: DLPack alone."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **named):
+        return self.array.__dlpack__(**named)
+
+
+def forms(image):
+    """One image in memory in many ways."""
+    channels = image.ndim == 3
+    wide = np.zeros((image.shape[0] + 3, image.shape[1] + 5) + image.shape[2:], image.dtype)
+    wide[1:-2, 2:-3] = image
+    read_only = image.copy()
+    read_only.flags.writeable = False
+    yield "as it is", image
+    yield "a region", wide[1:-2, 2:-3]
+    yield "flipped twice", np.ascontiguousarray(image[::-1, ::-1])[::-1, ::-1]
+    yield "transposed twice", np.ascontiguousarray(image.swapaxes(0, 1)).swapaxes(0, 1)
+    yield "every second", np.repeat(np.repeat(image, 2, 0), 2, 1)[::2, ::2]
+    yield "planes", np.ascontiguousarray(image.transpose(2, 0, 1)).transpose(1, 2, 0) if channels else image[:, :, None]
+    yield "read only", read_only
+    yield "Fortran order", np.asfortranarray(image)
+    yield "DLPack", Foreign(image)
+    yield "a list", image.tolist()
+
+
+class CascadeTest(unittest.TestCase):
+    def test_names(self):
+        names = ct.cascades()
+        self.assertEqual(len(names), 22)
+        self.assertIn("frontalface_alt", names)
+        self.assertIn("lbp_frontalface", names)
+        for name in names:
+            made = ct.CascadeClassifier(name)
+            self.assertEqual(made.feature_type, "lbp" if name.startswith("lbp_") else "haar")
+            self.assertGreater(made.stages, 5)
+            self.assertTrue(os.path.isfile(ct.cascade_file(name)))
+
+    def test_all_sources_are_one(self):
+        path = pathlib.Path(ct.cascade_file("frontalface_alt"))
+        image = texture((200, 200), 1)
+        expected = ct.CascadeClassifier("frontalface_alt").detect(image, min_neighbors=0)
+        for source in ("haarcascade_frontalface_alt", "haarcascade_frontalface_alt.xml", str(path), path, path.read_bytes(), bytearray(path.read_bytes())):
+            np.testing.assert_array_equal(ct.CascadeClassifier(source).detect(image, min_neighbors=0), expected)
+
+    def test_unknown_name_lists_the_names(self):
+        with self.assertRaisesRegex(ValueError, "frontalfase.*eye, eye_tree.*upperbody") as caught:
+            ct.CascadeClassifier("frontalfase")
+        self.assertIsInstance(caught.exception, ct.error)
+        self.assertEqual((caught.exception.argument, caught.exception.value), ("cascade", "frontalfase"))
+        with self.assertRaisesRegex(ct.error, "there is no file"):
+            ct.CascadeClassifier(pathlib.Path("frontalface_alt"))
+        with self.assertRaises(ct.error):
+            ct.CascadeClassifier(b"\xff\xd8 no cascade")
+
+    @needs_data
+    def test_faces(self):
+        image = read("lena.jpg")
+        faces = ct.CascadeClassifier("frontalface_alt")
+        for name, form in forms(image):
+            with self.subTest(name):
+                boxes = faces.detect(form)
+                self.assertEqual((boxes.dtype, boxes.tolist()), (np.int32, [[213, 200, 178, 178]]))
+        mask = np.ones(image.shape[:2], bool)
+        self.assertEqual(len(faces.detect(image, mask=mask)), 1)
+        mask[239:339, 252:352] = False  # around the centre
+        self.assertEqual(faces.detect(image, mask=mask).shape, (0, 4))
+        self.assertEqual(len(faces.detect(image, min_size=300)), 0)
+        self.assertEqual(len(faces.detect(image, max_size=(100, 100))), 0)
+        self.assertGreater(len(faces.detect(image, min_neighbors=0)), 20)
+        self.assertEqual(faces.min_neighbors, 3)
+
+    @needs_data
+    def test_batch(self):
+        image = read("lena.jpg")
+        faces = ct.CascadeClassifier("frontalface_alt", min_neighbors=0, max_objects=2)
+        whole, half, none = faces.detect_batch([image, image[::2, ::2], np.zeros((50, 50), np.uint8)])
+        np.testing.assert_array_equal(whole.boxes, faces.detect(image))
+        np.testing.assert_array_equal(half.boxes, faces.detect(image[::2, ::2]))
+        self.assertEqual((len(none.boxes), len(none.neighbors), len(none.weights)), (0, 0, 0))
+        self.assertEqual((whole.weights.shape, whole.neighbors.dtype), ((len(whole.boxes),), np.int32))
+        self.assertEqual(faces.max_objects, 2)
+        tables = faces.detect_async([image])
+        self.assertEqual(tables.objects.shape, (1, 3, 4))
+        self.assertEqual(tables.objects[0, 0, :3].tolist(), [2, len(whole.boxes), len(whole.boxes)])
+        faces.max_candidates = 3
+        with self.assertRaisesRegex(ct.error, r"images\[0\].*max_candidates is 3"):
+            faces.detect_batch([image])
+        self.assertEqual(faces.detect_batch([]), [])
+
+    def test_empty_image(self):
+        self.assertEqual(ct.CascadeClassifier("eye").detect(np.zeros((0, 0), np.uint8)).shape, (0, 4))
+
+    def test_clone(self):
+        made = ct.CascadeClassifier("eye", scale_factor=1.3, min_size=(30, 40), find_largest=True)
+        copy = made.clone()
+        self.assertEqual((copy.scale_factor, copy.min_size, copy.find_largest, copy.name), (1.3, (30, 40), True, "eye"))
+        copy.scale_factor = 2
+        self.assertEqual(made.scale_factor, 1.3)
+
+    def test_refused(self):
+        made = ct.CascadeClassifier("eye")
+        for wrong, words in ((1., "scale_?[fF]actor"), (float("nan"), "scale_factor: nan"), ("x", "scale_factor: 'x'")):
+            with self.assertRaisesRegex((ValueError, TypeError), words):
+                made.scale_factor = wrong
+        with self.assertRaisesRegex(TypeError, "image: elements are float64; possible: uint8"):
+            made.detect(np.zeros((9, 9)))
+        with self.assertRaisesRegex(ValueError, r"image: shape \(9, 9, 2\)"):
+            made.detect(np.zeros((9, 9, 2), np.uint8))
+        with self.assertRaisesRegex(ValueError, "image: a list with values from 0 to 300"):
+            made.detect([[0, 300]])
+        with self.assertRaisesRegex(ct.error, "cuda:77.*0 CUDA devices" if not ct.devices() else "cuda:77"):
+            ct.CascadeClassifier("eye", device="cuda:77")
+
+
+class QuickShiftTest(unittest.TestCase):
+    def test_forms(self):
+        image = texture((40, 56, 3), 2)
+        shift = ct.QuickShift(3, 8, .5)
+        expected = shift.compute(image).labels()
+        for name, form in forms(image):
+            np.testing.assert_array_equal(shift.compute(form).labels(), expected, name)
+
+    def test_float64_is_float32(self):
+        image = texture((30, 40, 3), 3) / 255.
+        for ratio in (.5, 20.):
+            wide, narrow = (ct.quickshift(value, ratio, 3, 6, convert2lab=False) for value in (image, image.astype(np.float32)))
+            np.testing.assert_array_equal(wide, narrow)
+
+    def test_names_of_scikit_image(self):
+        image = texture((40, 50, 3), 4)
+        labels, parents, distances = ct.quickshift(image, ratio=20, kernel_size=3, max_dist=6, return_tree=True, convert2lab=False)
+        shift = ct.QuickShift(3, 6, 20 / 255, search_radius="window", tie_rule="strict")
+        np.testing.assert_array_equal(labels, shift.compute(image).labels())
+        np.testing.assert_array_equal(parents, shift.parents())
+        np.testing.assert_array_equal(distances, shift.distances())
+        self.assertEqual((labels.dtype, labels.shape, labels.min()), (np.int32, (40, 50), 0))
+        roots = np.flatnonzero(parents.reshape(-1) == np.arange(parents.size))
+        self.assertEqual(len(roots), labels.max() + 1)
+        self.assertTrue(np.isinf(distances.reshape(-1)[roots]).all())
+        # uint8 as floats of [0, 1], and the Lab way
+        close = ct.quickshift(image / 255., 20, 3, 6, convert2lab=False)
+        self.assertGreater((close == labels).mean(), .95)
+        self.assertEqual(ct.quickshift(image[:, :, ::-1], .5, 3, 6, sigma=1.).shape, (40, 50))
+
+    @needs_data
+    def test_scikit_image(self):
+        try:
+            from skimage.segmentation import quickshift
+        except ImportError:
+            self.skipTest("scikit-image is not installed")
+
+        class Quiet(np.random.Generator):
+            """Its noise breaks ties; without it both have the same rule."""
+
+            def normal(self, loc=0., scale=1., size=None):
+                return np.zeros(size)
+
+        image = read("fruits.jpg")[200:270, 200:290, ::-1]
+        for named in ({"convert2lab": False, "ratio": 20.}, {"ratio": .5}, {"ratio": .5, "sigma": 1.}):
+            with mock.patch("numpy.random.default_rng", lambda *seed: Quiet(np.random.PCG64(0))):
+                labels, parents, distances = quickshift(image, kernel_size=3, max_dist=6, rng=0, return_tree=True, **named)
+            parents, distances = np.asarray(parents), np.asarray(distances)
+            theirs = np.where(distances > 6, np.arange(parents.size).reshape(parents.shape), parents)  # its tree keeps links that its labels cut
+            ours = ct.quickshift(image, kernel_size=3, max_dist=6, return_tree=True, **named)
+            same = (theirs == ours[1]).mean()
+            print(f"scikit-image, {named}: {100 * same:.2f} % same parents, {labels.max() + 1} and {ours[0].max() + 1} superpixels")
+            self.assertGreater(same, .997, named)
+
+    def test_refused(self):
+        image = texture((20, 30, 3), 4)
+        for named, words in (({"rng": 3}, "rng: 3"), ({"channel_axis": 0}, "channel_axis: 0"), ({"ratio": -1}, "ratio: -1"),
+                             ({"kernel_size": 0}, "kernel_size: 0"), ({"max_dist": 1e9}, "max_dist: 1e"), ({"sigma": float("nan")}, "sigma: nan")):
+            with self.assertRaisesRegex(ValueError, words):
+                ct.quickshift(image, **named)
+        with self.assertRaisesRegex(ValueError, r"sigma.*400") as caught:
+            ct.QuickShift(400)
+        self.assertEqual(caught.exception.argument, "sigma")
+        with self.assertRaisesRegex(ValueError, "three channels"):
+            ct.quickshift(image[:, :, 0])
+        with self.assertRaisesRegex(TypeError, "image: elements are int64"):
+            ct.quickshift(image.astype(np.int64))
+
+    def test_results(self):
+        image = texture((48, 64, 3), 9)
+        shift = ct.QuickShift()
+        self.assertEqual((shift.number, shift.labels().size), (0, 0))
+        mask = np.ones((48, 64), bool)
+        mask[:10] = False
+        shift.compute(image, mask=mask)
+        labels = shift.labels()
+        self.assertTrue((labels[:10] == -1).all() and (labels[10:] >= 0).all())
+        self.assertEqual(shift.number, labels.max() + 1)
+        rows = shift.statistics(image)
+        np.testing.assert_array_equal(rows.areas, np.bincount(labels[10:].reshape(-1)))
+        np.testing.assert_allclose(rows.means[0], image[labels == 0].mean(axis=0), atol=1e-3)
+        self.assertEqual(shift.statistics().means.shape, (shift.number, 0))
+        heights, counts = shift.merge_heights()
+        self.assertEqual(shift.count(float(heights[0])), counts[0])
+        tau = shift.tau_for(int(counts[0]) - 1)
+        shift.apply_tau(tau)
+        np.testing.assert_array_equal(shift.segment(tau), shift.labels())
+        self.assertEqual(set(np.unique(shift.contours())), {0, 255})
+        self.assertEqual(shift.mean_color(image).shape, image.shape)
+        self.assertTrue((shift.adjacency()[:, 0] < shift.adjacency()[:, 1]).all())
+        self.assertEqual(shift.enforce_connectivity(5), shift.number)
+        self.assertEqual(shift.density().dtype, np.float32)
+
+
+class TrackingTest(unittest.TestCase):
+    def test_tracker(self):
+        tracker = ct.Tracker(seed=3)
+        tracker.init(frame(0), box(0))
+        for step in range(1, 6):
+            ok, (x, y, width, height) = tracker.update(frame(step))
+            self.assertTrue(ok and abs(x - box(step)[0]) <= 2 and abs(y - 50) <= 2 and abs(width - 40) <= 2, (step, x, y, width, height))
+        self.assertEqual((tracker.state, tracker.params.seed), (ct.State.TRACKING, 3))
+        self.assertEqual(tracker.update(np.full_like(frame(0), 90)), (False, (0, 0, 0, 0)))
+
+    def test_boxes_of_every_kind(self):
+        expected = None
+        for given in (box(0), list(box(0)), np.array(box(0)), np.array(box(0), np.uint8), np.array(box(0), float) + .3, [np.float32(v) for v in box(0)], np.array([box(0)])):
+            tracker = ct.Tracker()
+            tracker.init(frame(0), given)
+            result = tracker.update(frame(1))
+            expected = expected or result
+            self.assertEqual(result, expected, repr(given))
+        for given, words in (((1, 2, 3), "four numbers"), ((1, 2, float("nan"), 4), "nan"), ((2**40, 0, 1, 1), "32 bits"), ("1,2,3,4", "an array is needed"),
+                             ((180, 100, 40, 40), "box"), ((10, 10, 5, 5), "box"), (None, "box")):
+            with self.assertRaisesRegex((ValueError, TypeError), words):
+                ct.Tracker().init(frame(0), given)
+
+    def test_save_and_load(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first = ct.Tracker()
+            first.init(frame(0), box(0))
+            first.update(frame(1))
+            path = pathlib.Path(folder, "object.yml")
+            first.save(path)
+            second = ct.Tracker()
+            second.load(path)
+            for step in range(2, 6):
+                np.testing.assert_array_equal(first.update_async(frame(step)), second.update_async(frame(step)))
+            before = path.read_bytes()
+            with self.assertRaisesRegex(ct.error, "must end with"):
+                first.save(path.with_suffix(".txt"))
+            with self.assertRaises(ct.error):
+                ct.Tracker().save(path)  # there is no object
+            self.assertEqual(path.read_bytes(), before)
+            self.assertEqual(os.listdir(folder), ["object.yml"])
+            many = ct.MultiTracker()
+            many.add(frame(0), box(0))
+            self.assertEqual(many.add_from_file(frame(0), path), 1)
+
+    def test_multi_tracker(self):
+        many, one = ct.MultiTracker(seed=5), ct.Tracker(seed=5)
+        self.assertEqual(many.add(frame(0), box(0)), 0)
+        one.init(frame(0), box(0))
+        self.assertEqual(many.add(frame(0), (100, 20, 40, 30)), 1)
+        for step in range(1, 4):
+            tracks = many.update(frame(step))
+            self.assertEqual((tracks.dtype, tracks["id"].tolist()), (ct.TRACKS, [0, 1]))
+            expected = one.update_async(frame(step))
+            self.assertEqual([tracks[0][name] for name in ("x", "y", "width", "height", "score")], expected[:5].tolist())
+        many.remove(0)
+        self.assertEqual((many.ids, len(many)), ([1], 1))
+        many.clear()
+        self.assertEqual(len(many.update(frame(0))), 0)
+
+    def test_detector(self):
+        detector = ct.Detector()
+        detector.init(frame(0), box(0))
+        found = detector.detect(frame(0))
+        self.assertGreater(len(found.boxes), 0)
+        self.assertEqual((found.boxes.shape[1], found.scores.dtype), (4, np.float32))
+        before = len(detector.templates())
+        detector.learn(frame(5), (45, 50, 40, 40))
+        self.assertGreaterEqual(len(detector.templates()), before)
+        self.assertGreater(len(detector.detect(frame(0), everything=True).boxes), len(found.boxes) - 1)
+
+    def test_parameters(self):
+        ours, native = ct.TLDParams(), ct.cv2.cuda.TLDParams()
+        names = {"".join([part if i == 0 else part.capitalize() for i, part in enumerate(field.name.split("_"))]): field.name for field in dataclasses.fields(ours)}
+        self.assertEqual(set(names), {name for name in dir(native) if not name.startswith("_")})
+        for theirs, name in names.items():
+            self.assertEqual(np.float32(getattr(native, theirs)), np.float32(getattr(ours, name)), name)
+            self.assertRegex(ct.TLDParams.__doc__, rf"\n        {name}: .*", name)
+        made = ct.Tracker(ct.TLDParams(scales=3), min_reply_score=.3)
+        self.assertEqual((made.params.scales, made.params.min_reply_score), (3, .3))
+        with self.assertRaisesRegex(ValueError, "trees"):
+            ct.Tracker(trees=99)
+        with self.assertRaisesRegex(TypeError, "tree: TLDParams has no such member"):
+            ct.Tracker(tree=3)
+        with self.assertRaisesRegex(TypeError, "trees: 3.5"):
+            ct.Tracker(trees=3.5)
+
+
+class MatcherTest(unittest.TestCase):
+    regions = [(30, 50, 17, 17), (100, 20, 16, 24)]
+    areas = [(20, 40, 50, 50), (90, 10, 40, 40)]
+
+    def test_match(self):
+        matcher = ct.FragmentMatcher(metric="zncc", subpixel=True, peaks=3)
+        matcher.cut(frame(0), self.regions)
+        found = matcher.match(frame(1), self.areas)
+        self.assertEqual([part.shape for part in (found.locations, found.scores, found.confidence, found.status, found.refined)],
+                         [(2, 3, 2), (2, 3), (2,), (2,), (2, 3, 2)])
+        self.assertEqual(found.locations[:, 0].tolist(), [[33, 50], [100, 20]])
+        self.assertEqual([one.status for one in found], [ct.Status.FOUND] * 2)
+        self.assertEqual((len(found), found[0].scores[0], len(matcher), matcher.size(1)), (2, 1., 2, (16, 24)))
+
+    def test_areas_of_every_kind(self):
+        matcher = ct.FragmentMatcher()
+        matcher.cut(frame(0), np.array(self.regions, np.uint8))
+        expected = matcher.match(frame(1), self.areas)
+        kinds = [np.array(self.areas, kind) for kind in (np.int8, np.uint16, np.int64, np.uint64, np.float32, float)]
+        for areas in [[list(area) for area in self.areas], tuple(self.areas), np.array(self.areas, float) + .2, Foreign(np.array(self.areas))] + kinds:
+            np.testing.assert_array_equal(matcher.match(frame(1), areas).scores, expected.scores)
+        for areas, words in (([(0, 0, 9)] * 2, r"areas: shape \(2, 3\)"), (self.areas[:1], "areas: 1 given, one for each of 2"), ("x", "areas"),
+                             ([(0, 0, 2**31, 9)] * 2, r"areas\[0\].*32 bits"), ([(0, 0, 9, float("nan"))] * 2, r"areas\[0\].*nan"), ([(0, 0, -9, 9)] * 2, "searchAreas")):
+            with self.assertRaisesRegex((ValueError, TypeError), words):
+                matcher.match(frame(1), areas)
+
+    def test_weights(self):
+        image, other = texture((60, 60), 1), texture((60, 60), 1)
+        other[20:28, 20:40] = 0
+        mask = np.ones((20, 20), bool)
+        mask[:8] = False
+        scores = []
+        for weights in (mask, mask * np.uint8(255), mask.astype(float), mask.astype(np.float32)):
+            matcher = ct.FragmentMatcher()
+            self.assertEqual(matcher.add(image[20:40, 20:40], weights), 0)
+            found = matcher.match(other)
+            self.assertEqual((found.locations[0, 0].tolist(), found.scores[0, 0]), ([20, 20], 0.))
+            scores.append(found.scores)
+        np.testing.assert_array_equal(scores, [scores[0]] * 4)
+        with self.assertRaisesRegex(ValueError, "weights: 1 given, one for each of 2"):
+            matcher.set([image[:9, :9]] * 2, [mask])
+        with self.assertRaisesRegex(ct.error, "weights"):
+            matcher.set([image[:9, :9]], [np.full((9, 9), 1.5)])
+
+    def test_edit_and_maps(self):
+        matcher = ct.FragmentMatcher("ssd", search="three_step")
+        matcher.set([frame(0)[:9, :9], frame(0)[20:40, 30:60]])
+        matcher.update(0, frame(0)[50:90, 30:70])
+        self.assertEqual(matcher.size(0), (40, 40))
+        self.assertEqual(matcher.score_map(0, frame(1)).shape, (105, 153))
+        self.assertEqual(matcher.score_map(0, frame(1), (30, 40, 50, 60)).shape, (21, 11))
+        found = matcher.match(frame(1), predictions=[(34, 51), (31, 21)])
+        self.assertEqual(found.locations[0, 0].tolist(), [33, 50])
+        np.testing.assert_array_equal(matcher.predict_areas(found.locations, 4, (192, 144))[0], (29, 46, 48, 48))
+        matcher.remove(0)
+        self.assertEqual(len(matcher), 1)
+        warped, weights = ct.FragmentMatcher.warp(frame(0)[:20, :20], 30., 1.2)
+        self.assertEqual(warped.shape[:2], weights.shape)
+        matcher.clear()
+        with self.assertRaises(ct.error):
+            matcher.match(frame(0))
+
+
+class PackageTest(unittest.TestCase):
+    def test_every_name_is_documented(self):
+        for name in ct.__all__:
+            value = getattr(ct, name)
+            if name in ("cv2", "__version__", "TRACKS"):
+                continue
+            self.assertGreater(len(inspect.getdoc(value) or ""), 20, name)
+            if isinstance(value, type):
+                for member, function in vars(value).items():
+                    if not member.startswith("_") and (callable(function) or isinstance(function, property)) and not issubclass(value, tuple):
+                        self.assertTrue(inspect.getdoc(function), f"{name}.{member}")
+
+    def test_every_object_says_what_it_is(self):
+        for made in (ct.CascadeClassifier("eye"), ct.QuickShift(), ct.Tracker(), ct.MultiTracker(), ct.Detector(), ct.FragmentMatcher(), ct.TLDParams(), ct.build_info()):
+            self.assertRegex(repr(made), r"^<cudatracking\.\w+ .*>$|^(TLDParams|BuildInfo)\(")
+
+    def test_build_info(self):
+        info = ct.build_info()
+        self.assertEqual(info.version, ct.__version__)
+        self.assertRegex(info.opencv, r"^\d+\.\d+")
+        self.assertTrue(info.cuda is None or info.compute_capabilities)
+        self.assertIn("SSE" if os.uname().machine == "x86_64" else "NEON", info.cpu)
+
+    def test_errors(self):
+        self.assertTrue(issubclass(ct.error, RuntimeError) and issubclass(ct.ArgumentError, (ct.error, ValueError)))
+        for raised in (ct.error("x", "image", 3), ct.ArgumentError("x")):
+            self.assertEqual(str(pickle.loads(pickle.dumps(raised))), "x")
+
+    def test_low_level_classes_have_no_constructor(self):
+        for cls in (ct.cv2.cuda.QuickShift, ct.cv2.cuda.TrackerTLD, ct.cv2.cuda.CascadeClassifierEx, ct.cv2.CLAHE, ct.cv2.TrackerMIL):
+            for make in (cls, lambda: cls.__new__(cls), type("Derived", (cls,), {})):
+                with self.assertRaisesRegex(TypeError, "has no constructor"):
+                    make()
+        self.assertEqual(ct.cv2.cuda.QuickShift.create().getSigma(), 6.)
+        self.assertEqual(ct.cv2.cuda.TLDParams().seed, 1)
+
+    def test_low_level_functions_do_not_end_the_process(self):
+        calls = ["Stream_Null()", "Stream.Null()", "wrapStream(0)", "GpuMat.defaultAllocator()", "GpuMat_getStdAllocator()", "Event()", "QuickShift()", "GpuMat(3, 4, 0)"]
+        code = "import cudatracking as ct; c = ct.cv2.cuda\n" + "".join(
+            f"try: c.{call}\nexcept (RuntimeError, TypeError, SystemError, ct.cv2.error): pass\n" for call in calls) + "print('alive')"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (0, "alive\n"), done.stderr)
+
+    def test_nothing_of_cv2_is_left_in_sys_modules(self):
+        done = subprocess.run([sys.executable, "-c", "import cudatracking, sys; print([n for n in sys.modules if n.split('.')[0] == 'cv2'])"],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.stdout, "[]\n", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Installs the wheel that scripts/wheel.sh made into fresh virtual environments and runs the tests of python/tests there: alone with
+# numpy, beside opencv-python 5, and beside opencv-contrib-python 4 and 5. Compiles nothing.
+#
+#   scripts/test_wheel.sh [--wheel=FILE] [--python=PROGRAM] [--device] [--table]
+#
+#   --wheel=FILE       default: the one in build/wheel
+#   --python=PROGRAM   the Python of the environments, 3.9 or newer (default: python3)
+#   --device           run the tests with the packages of PROGRAM's own environment instead, torch and CuPy among them: those of zero copy
+#                      need these. Installs the wheel alone, into a folder of its own, and nothing else.
+#   --table            print the table of doc/from_opencv.md, measured beside opencv-contrib-python 5, and stop
+#   --help
+#
+# Last line: 'N passed, N failed, N skipped'. Packages come from the package index that pip is set up for. Environment:
+#   CUDATRACKING_SAMPLES_DATA   OpenCV's samples/data (default: that of the unpacked OpenCV); tests that need images are skipped without
+source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
+
+WHEEL='' PROGRAM=python3 DEVICE=0 TABLE=0
+for argument in "$@"; do
+    case "$argument" in
+        --wheel=?*) WHEEL=${argument#*=} ;;
+        --python=?*) PROGRAM=${argument#*=} ;;
+        --device) DEVICE=1 ;;
+        --table) TABLE=1 ;;
+        --help|-h) usage_of "$0"; exit 0 ;;
+        *) die "unknown option '$argument' (see scripts/test_wheel.sh --help)" ;;
+    esac
+done
+if [ -z "$WHEEL" ]; then
+    found=("$BUILD_ROOT"/wheel/cudatracking-*.whl)
+    WHEEL=${found[0]}
+fi
+[ -f "$WHEEL" ] || die "$WHEEL does not exist; run scripts/wheel.sh"
+if [ -z "${CUDATRACKING_SAMPLES_DATA:-}" ]; then
+    for folder in "$BUILD_ROOT"/src/opencv_contrib_python-*/opencv/samples/data; do
+        [ ! -d "$folder" ] || export CUDATRACKING_SAMPLES_DATA=$folder
+    done
+fi
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# environment NAME PACKAGE...: fresh, with the wheel; sets PYTHON.
+environment()
+{
+    local name=$1
+    shift
+    say "environment $name: cudatracking ${*:-and numpy}"
+    "$PROGRAM" -m venv "$scratch/$name" || die "$PROGRAM -m venv failed"
+    PYTHON=$scratch/$name/bin/python
+    local start=$SECONDS
+    pip_install "$WHEEL" || die "pip could not install $WHEEL"
+    say "installed in $((SECONDS - start)) s"
+    [ $# = 0 ] || pip_install "$@" || die "pip could not install $*"
+}
+
+# run_tests NAME FOLDER [PATTERN]: those of one folder with the present PYTHON.
+run_tests()
+{
+    (cd "$scratch" && timeout 1200 "$PYTHON" "$REPO_ROOT/scripts/lib/run_unittests.py" "$REPO_ROOT/python/tests$2" cudatracking "${3:-test_*.py}" \
+        >"$scratch/$1.count") || echo "0 1 0" >"$scratch/$1.count"
+    say "$1: $(sed 's/ / passed, /; s/ \([0-9]*\)$/ failed, \1 skipped/' "$scratch/$1.count")"
+}
+
+export PYTHONDONTWRITEBYTECODE=1
+unset PYTHONPATH
+if [ "$TABLE" = 1 ]; then
+    environment table opencv-contrib-python==5.0.0.93
+    "$PYTHON" "$REPO_ROOT/python/tests/cascade_table.py"
+    exit 0
+fi
+if [ "$DEVICE" = 1 ]; then
+    PYTHON=$(command -v "$PROGRAM")
+    "$PYTHON" -m pip install -q --disable-pip-version-check --no-deps --no-index --target "$scratch/installed" "$WHEEL" ||
+        die "$PYTHON -m pip could not install $WHEEL"
+    export PYTHONPATH=$scratch/installed
+    run_tests device ""
+    run_tests device-beside /beside
+    total_of "$scratch"/*.count
+    exit
+fi
+environment alone
+run_tests alone ""
+environment opencv5 opencv-python==5.0.0.93
+run_tests opencv5 /beside
+environment contrib5 opencv-contrib-python==5.0.0.93
+run_tests contrib5 /beside
+environment contrib4 opencv-contrib-python==4.14.0.94 mypy av scikit-image nbclient ipykernel
+run_tests contrib4 /beside
+run_tests contrib4-tools "" "test_[cdf]*.py" # what was skipped for want of these packages
+total_of "$scratch"/*.count

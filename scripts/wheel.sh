@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Builds the Python package as a wheel: the module with a private static OpenCV, the typed classes of python/cudatracking, OpenCV's
+# cascade files and the licences of everything inside. With nvcc it has the CUDA backend too, and works without a driver as well.
+#
+#   scripts/wheel.sh [--release] [--test] [--no-build] [--out=DIR] [options of scripts/build.sh, such as --cuda=off]
+#
+#   --release    for all GPUs from compute capability 7.5 on (compiles about six times as long as for one)
+#   --test       then run scripts/test_wheel.sh on it
+#   --no-build   pack what was built last with the same options
+#   --out=DIR    where the wheel goes (default: build/wheel)
+#   --help
+#
+# One wheel serves all Python versions from 3.9 on. Its manylinux tag is the lowest that this machine's C and C++ libraries allow; for
+# a lower one run this script where they are older. The wheel's path is the last line of the output.
+source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
+
+TEST=0 BUILD=1 OUT=$BUILD_ROOT/wheel OPTIONS=()
+for argument in "$@"; do
+    case "$argument" in
+        --release) OPTIONS+=(--cuda=on '--cuda-arch=7.5,8.0,8.6,8.9,9.0,12.0' --cuda-ptx=12.0) ;;
+        --test) TEST=1 ;;
+        --no-build) BUILD=0 ;;
+        --out=?*) OUT=${argument#*=} ;;
+        --help|-h) usage_of "$0"; exit 0 ;;
+        --configure-only|--module-only|--print-*|--target=*|--shared|--no-python|--peers|--)
+            die "$argument makes no sense here (see scripts/wheel.sh --help)" ;;
+        *) OPTIONS+=("$argument") ;;
+    esac
+done
+[[ $OUT == /* ]] || OUT=$PWD/$OUT
+
+[ "$BUILD" = 0 ] || "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --target=opencv_python3
+paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
+eval "$paths" # BUILD_DIR CV2_DIR PYTHON SOURCES CASCADES CUDA
+extension=("$CV2_DIR"/cv2.*.so)
+[ -f "${extension[0]}" ] && [ ${#extension[@]} = 1 ] ||
+    die "$CV2_DIR must hold one cv2.*.so: ${extension[*]}; run without --no-build, or remove the older one"
+
+"$PYTHON" -c 'import auditwheel' 2>/dev/null || pip_install auditwheel==6.8.2 || die "pip could not install auditwheel"
+
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+cmake --install "$BUILD_DIR" --component licenses --prefix "$stage/licenses" >/dev/null
+"$PYTHON" "$REPO_ROOT/scripts/lib/stage_wheel.py" --repository "$REPO_ROOT" --opencv "$SOURCES/opencv" --cascades "$CASCADES" --licenses "$stage/licenses" \
+    --extension "${extension[0]}" --cuda "$CUDA" "$stage/wheel"
+strip --strip-unneeded "$stage"/wheel/cudatracking/_extension/cv2.*.so
+"$PYTHON" -m wheel pack --dest-dir "$stage" "$stage/wheel" >/dev/null
+made=("$stage"/cudatracking-*.whl)
+
+# The lowest tag that the extension is consistent with; plain linux_* would be refused by package indices.
+audit=$("$PYTHON" -m auditwheel show "${made[0]}")
+tag=$(sed -nE 's/.*"((many|musl)linux_[0-9]+_[0-9]+_[a-z0-9_]+)".*/\1/p' <<<"$audit" | head -n 1)
+[ -n "$tag" ] || die "auditwheel finds no manylinux tag for this wheel: $audit"
+"$PYTHON" -m wheel tags --platform-tag "$tag" --remove "${made[0]}" >/dev/null
+made=("$stage"/cudatracking-*.whl)
+size=$(stat -c %s "${made[0]}")
+[ "$size" -le $((60 * 1000 * 1000)) ] || die "$(basename "${made[0]}") has $size bytes, more than 60 MB"
+mkdir -p "$OUT"
+rm -f "$OUT"/cudatracking-*.whl
+mv "${made[0]}" "$OUT/"
+WHEEL=$OUT/$(basename "${made[0]}")
+
+say "inside of $(basename "$WHEEL"), $((size / 100000 / 10)).$((size / 100000 % 10)) MB, auditwheel: $tag"
+"$PYTHON" "$REPO_ROOT/scripts/lib/stage_wheel.py" --list "$WHEEL" >&2
+if [ "$TEST" = 1 ]; then
+    say "$WHEEL"
+    exec "$REPO_ROOT/scripts/test_wheel.sh" --wheel="$WHEEL"
+fi
+echo "$WHEEL"
