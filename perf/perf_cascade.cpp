@@ -5,7 +5,7 @@
 // classifiers that windows come by, in millions. Lines with [ PERFROW ] go to scripts/perf_report.py.
 #include "perf_precomp.hpp"
 #include "pictures.hpp"
-#include "../test/peer_cascade.hpp"
+#include "../test/cascade/peer.hpp"
 #include <atomic>
 #include <thread>
 

@@ -4,7 +4,7 @@
 // QuickShift: tables at 1080p, several pictures, and the paper's three plots: time against resolution, sigma and tau. Lines with
 // [ PERFROW ] go to scripts/perf_report.py; scripts/quick_shift_plots.sh draws those of the suites *Plots*.
 #include "perf_precomp.hpp"
-#include "../test/peer_vlfeat.hpp"
+#include "../test/quick_shift/vlfeat.hpp"
 #include "opencv2/imgcodecs.hpp"
 
 namespace opencv_test { namespace {

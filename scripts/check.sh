@@ -99,9 +99,9 @@ check "clang-format ${#sources[@]} files (scripts/check.sh --fix mends)" \
 rule() { check "$2" "$PYTHON" scripts/lib/check_sources.py "$1" .; }
 rule files "budgets: lines of a file"
 rule functions "budgets: lines of a function or kernel"
-rule rooms "no room includes another"
-rule anatomy "anatomy: every room has the same files, each with what belongs there"
-rule floor "launches, memory, events and waits only in src/common/"
+rule walls "backends include the definition, the definition src/common/, none another"
+rule anatomy "anatomy: every algorithm has the same files, each with what belongs there"
+rule base-layer "launches, memory, events and waits only in src/common/"
 rule constant "no __constant__ memory that is filled at run time"
 rule sync "no device-wide wait"
 rule device-state "no mutable device variable at file scope"

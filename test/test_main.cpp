@@ -3,7 +3,7 @@
 
 // OpenCV's own main for CUDA tests aborts where there is no driver. This one runs the CPU tests everywhere and lets the
 // CUDA suites skip themselves (requireCuda()).
-#include "faults.hpp"
+#include "common/faults.hpp"
 
 namespace {
 

@@ -12,6 +12,6 @@
 #if CV_VERSION_MAJOR >= 5
 #include "opencv2/geometry.hpp" // getRotationMatrix2D and DIST_L2 moved there
 #endif
-#include "test_common.hpp"
+#include "common/common.hpp"
 
 #endif // OPENCV_CUDATRACKING_TEST_PRECOMP_HPP

@@ -1,13 +1,13 @@
 """The house rules that reading the sources can check: check_sources.py CHECK ROOT.
 
-CHECK is one of files, functions, rooms, anatomy, floor, constant, sync, device-state. Prints one line for each finding and exits with 1
+CHECK is one of files, functions, walls, anatomy, base-layer, constant, sync, device-state. Prints one line for each finding and exits with 1
 when there is any. A file or function may be longer than its budget when a comment at its top says 'over budget: reason'.
 """
 import re
 import sys
 from pathlib import Path
 
-ROOMS = ("fragment_matcher", "quick_shift", "cascade", "tld")
+ALGORITHMS = ("fragment_matcher", "quick_shift", "cascade", "tld")
 FOLDERS = ("include", "src", "test", "perf", "samples", "misc")
 EXCUSE = re.compile(r"over budget: *\S")
 FUNCTION_BUDGET, KERNEL_BUDGET = 60, 80
@@ -94,43 +94,75 @@ def check_functions(root):
             yield f"{path.relative_to(root)}:{first}: {what} {name.group(1) if name else '?'} has {lines} lines, budget {budget}"
 
 
-def room_of(name):
-    match = re.match(r"(?:include/opencv2/cudatracking/|src/|src/cuda/|test/(?:test|oracle)_|perf/perf_)(%s)(?=[/_.])" % "|".join(ROOMS), name)
+def part_of(name):
+    """(layer, algorithm) of a source file. Layers: common, definition, cpu, cuda, and around them public, test, perf."""
+    match = re.match(r"(?:src/(?:(cpu|cuda)/)?|(include)/opencv2/cudatracking/|(test)/|(perf)/perf_)(%s)(?=[/_.])" % "|".join(ALGORITHMS), name)
     if match:
-        return match.group(1)
-    return "common" if name.startswith("src/common/") else None
+        return match.group(1) or match.group(2) or match.group(3) or match.group(4) or "definition", match.group(5)
+    return ("common", None) if name.startswith("src/common/") else (None, None)
 
 
-def check_rooms(root):
+# What files of a layer may include of the own algorithm; of src/common/ all of them may, of another algorithm none.
+MAY_INCLUDE = {"common": (), "public": (), "include": ("include",), "definition": ("definition", "include"),
+               "cpu": ("cpu", "definition", "include"), "cuda": ("cuda", "definition", "include"),
+               "test": ("test", "cpu", "cuda", "definition", "include"), "perf": ("perf", "test", "cpu", "cuda", "definition", "include")}
+
+
+def included_file(name, included):
+    """Path from the repository's root of what #include "..." in file NAME means."""
+    if included.startswith("opencv2/"):
+        return "include/" + included
+    if included.endswith(".simd_declarations.hpp"):
+        return "src/" + included
+    parts = name.split("/")[:-1]
+    for part in included.split("/"):
+        if part == "..":
+            parts = parts[:-1]
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts)
+
+
+def check_walls(root):
+    """Arrows run one way: backends -> definition -> src/common/; no algorithm includes another, no backend the other."""
     for path, text in sources(root, ("include", "src", "test", "perf")):
         name = path.relative_to(root).as_posix()
-        room = room_of(name)
-        if not room:
+        layer, algorithm = part_of(name)
+        if not layer:
             continue
         for number, line in enumerate(text.split("\n"), 1):
-            included = re.match(r'\s*#\s*include\s*["<]([^">]+)', line)
-            other = included and re.search(r"(?:^|[/_])(%s)(?=[/_.])" % "|".join(ROOMS), included.group(1))
-            if other and other.group(1) != room:
-                yield f"{name}:{number}: room {room} includes room {other.group(1)} ({included.group(1)})"
+            include = re.match(r'\s*#\s*include\s*["<]([^">]+)', line)
+            if not include:
+                continue
+            to_layer, to_algorithm = part_of(included_file(name, include.group(1)))
+            if to_algorithm and to_algorithm != algorithm:
+                yield f"{name}:{number}: {algorithm or 'src/common/'} includes {to_algorithm} ({include.group(1)})"
+            elif to_algorithm and to_layer not in MAY_INCLUDE[layer]:
+                yield f"{name}:{number}: {layer} includes {to_layer} ({include.group(1)})"
+        other = {"cpu": "gpu", "cuda": "cpu"}.get(layer)
+        for number, line in enumerate(blank(text).split("\n"), 1):
+            if other and re.search(r"\b%s::" % other, line):
+                yield f"{name}:{number}: {layer} uses the other backend: {line.strip()}"
 
 
-ANATOMY = ("{room}.cpp", "core.hpp", "stages.hpp", "engine.hpp", "engine_cpu.cpp", "engine_cuda.cpp")
-BESIDE = ("include/opencv2/cudatracking/{room}.hpp", "src/cuda/{room}_tuning.hpp", "test/oracle_{room}.hpp", "test/scenes_{room}.hpp",
-          "perf/perf_{room}.cpp", "samples/{room}.cpp", "samples/python/{room}.py", "misc/python/test/test_{room}.py",
-          "doc/{room}.md", "tutorials/{room}.markdown")
+DEFINITION = ("{algorithm}.cpp", "core.hpp", "stages.hpp", "engine.hpp")
+BESIDE = ("src/cpu/{algorithm}/engine.cpp", "src/cuda/{algorithm}/engine.cpp", "src/cuda/{algorithm}/tuning.hpp",
+          "include/opencv2/cudatracking/{algorithm}.hpp", "test/{algorithm}/oracle.hpp", "test/{algorithm}/scenes.hpp",
+          "perf/perf_{algorithm}.cpp", "samples/{algorithm}.cpp", "samples/python/{algorithm}.py",
+          "misc/python/test/test_{algorithm}.py", "doc/{algorithm}.md", "tutorials/{algorithm}.markdown")
 CONTENTS_BUDGET = 200  # lines of stages.hpp
 
 
 def check_anatomy(root):
-    """Every room has the files of CONTRIBUTING's "Adding a room", and in each only what belongs there."""
-    for room in ROOMS:
-        folder = root / "src" / room
+    """Every algorithm has the files of CONTRIBUTING's "Adding an algorithm", and in each only what belongs there."""
+    for algorithm in ALGORITHMS:
+        folder = root / "src" / algorithm
         if not folder.is_dir():
             continue
-        for name in [f"src/{room}/{name}" for name in ANATOMY] + list(BESIDE):
-            name = name.format(room=room)
+        for name in [f"src/{algorithm}/{name}" for name in DEFINITION] + list(BESIDE):
+            name = name.format(algorithm=algorithm)
             if not (root / name).is_file():
-                yield f"{name}: missing, every room has one"
+                yield f"{name}: missing, every algorithm has one"
         for name, pattern, why in (
                 ("core.hpp", r"\bcv::|\b(?:Mat|GpuMat|Stream|Size|Rect|Point)\b|\bcuda(?:Stream|Error)_t\b", "core.hpp knows neither OpenCV's nor CUDA's types"),
                 ("engine.hpp", r"\b_?(?:Input|Output)Array\w*\b|\bGpuMat\b", "engines work on views"),
@@ -141,31 +173,32 @@ def check_anatomy(root):
             text = path.read_text(encoding="utf-8")
             for number, line in enumerate(blank(text, preprocessor=False).split("\n"), 1):
                 if re.search(pattern, line):
-                    yield f"src/{room}/{name}:{number}: {why}: {line.strip()}"
+                    yield f"src/{algorithm}/{name}:{number}: {why}: {line.strip()}"
             if name == "core.hpp" and re.search(r"^ *# *include *[\"<](?:opencv2/|cuda)", text, flags=re.M):
-                yield f"src/{room}/{name}: includes headers of OpenCV or CUDA"
+                yield f"src/{algorithm}/{name}: includes headers of OpenCV or CUDA"
             if name == "stages.hpp" and text.count("\n") > CONTENTS_BUDGET:
-                yield f"src/{room}/{name}: {text.count(chr(10))} lines, budget {CONTENTS_BUDGET}"
-    for path in sorted((root / "src" / "cuda").glob("*.cu")):
-        if not path.name.startswith(tuple(f"{room}_" for room in ROOMS)):
-            yield f"src/cuda/{path.name}: belongs to no room"
+                yield f"src/{algorithm}/{name}: {text.count(chr(10))} lines, budget {CONTENTS_BUDGET}"
+    for path in sorted((root / "src").rglob("*.cu")):
+        name = path.relative_to(root).as_posix()
+        if part_of(name)[0] != "cuda":
+            yield f"{name}: kernels stand in src/cuda/<algorithm>/"
 
 
-FLOOR = ((r"<<<", "kernels are launched by common/launch.hpp"),
+BASE_LAYER = ((r"<<<", "kernels are launched by common/launch.hpp"),
          (r"\bcudaFuncSetAttribute\b", "attributes of kernels are set by common/shared_memory.cpp"),
          (r"\bcuda(?:Malloc|Free|HostAlloc|Event|Graph|UserObject|StreamWaitEvent|StreamSynchronize|GetDevice|SetDevice|PeekAtLastError)\w*\b",
           "memory, events, waits and devices are the business of common/workspace.hpp"),
          (r"\bthread_local\b", "memory belongs to instances (common/scratch_pool.hpp)"))
 
 
-def check_floor(root):
-    """What only src/common/ may do, so that no room can do it wrong."""
+def check_base_layer(root):
+    """What only src/common/ may do, so that no algorithm can do it wrong."""
     for path, text in sources(root, ("src",)):
         name = path.relative_to(root).as_posix()
         if name.startswith("src/common/"):
             continue
         for number, line in enumerate(blank(text).split("\n"), 1):
-            for pattern, why in FLOOR:
+            for pattern, why in BASE_LAYER:
                 if re.search(pattern, line):
                     yield f"{name}:{number}: {why}: {line.strip()}"
 
@@ -216,8 +249,8 @@ def check_device_state(root):
     yield from found(root, r"^\s*(?:static\s+)?(?:texture|surface)\s*<", "texture or surface reference at file scope")
 
 
-CHECKS = {"files": check_files, "functions": check_functions, "rooms": check_rooms, "anatomy": check_anatomy,
-          "floor": check_floor, "constant": check_constant,
+CHECKS = {"files": check_files, "functions": check_functions, "walls": check_walls, "anatomy": check_anatomy,
+          "base-layer": check_base_layer, "constant": check_constant,
           "sync": check_sync, "device-state": check_device_state}
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from check_sources import ANATOMY, BESIDE, CHECKS
+from check_sources import BESIDE, CHECKS, DEFINITION
 
 BODY = "    x += 1;\n"
 
@@ -43,20 +43,33 @@ class CheckSources(unittest.TestCase):
         in_text = "void f()\n{\n    g(\"{\"); // }\n" + "#define A {\n" + BODY * 40 + "}\nvoid g()\n{\n" + BODY * 40 + "}\n"
         self.expect("functions", "src/tld/a.cpp", [], [in_text])
 
-    def test_rooms(self):
-        self.expect("rooms", "src/tld/engine_cpu.cpp",
-                    ['#include "../fragment_matcher/core.hpp"\n', '#include "opencv2/cudatracking/cascade.hpp"\n'],
-                    ['#include "core.hpp"\n#include "../common/views.hpp"\n#include "opencv2/cudatracking/tld.hpp"\n'])
-        self.expect("rooms", "src/cuda/quick_shift_density.cu", ['#include "cascade_tuning.hpp"\n'], ['#include "quick_shift_tuning.hpp"\n'])
-        self.expect("rooms", "src/common/views.hpp", ['#include "../tld/core.hpp"\n'], ['#include "launch.hpp"\n'])
+    def test_walls(self):
+        def including(*names):
+            return "".join(f'#include "{name}"\n' for name in names)
+        self.expect("walls", "src/tld/core.hpp",
+                    [including("../cascade/core.hpp"), including("opencv2/cudatracking/cascade.hpp"), including("../cpu/tld/images.hpp"),
+                     including("../cuda/tld/plan.hpp"), including("../../test/tld/scenes.hpp")],
+                    [including("stages.hpp", "../common/views.hpp", "opencv2/cudatracking/tld.hpp", "opencv2/core.hpp")])
+        self.expect("walls", "src/cpu/tld/engine.cpp",
+                    [including("../../cuda/tld/plan.hpp"), including("../cascade/classify.hpp"), including("../../cascade/core.hpp"),
+                     "void f() { gpu::flow(); }\n"],
+                    [including("images.hpp", "../../tld/stages.hpp", "../../common/views.hpp", "cpu/tld/loops.simd_declarations.hpp"),
+                     "// as gpu::flow()\nvoid f() { cpu::flow(); }\n"])
+        self.expect("walls", "src/cuda/quick_shift/density.cu",
+                    [including("../cascade/tuning.hpp"), including("../../cpu/quick_shift/scratch.hpp"), "void f() { cpu::pack(); }\n"],
+                    [including("tuning.hpp", "../../quick_shift/stages.hpp", "../../common/launch.hpp")])
+        self.expect("walls", "src/common/views.hpp", [including("../tld/core.hpp"), including("../cuda/tld/plan.hpp")], [including("launch.hpp")])
+        self.expect("walls", "test/tld/api.cpp", [including("../cascade/scenes.hpp"), including("../../src/cascade/core.hpp")],
+                    [including("scenes.hpp", "../common/faults.hpp", "../../src/tld/core.hpp", "../../src/cuda/tld/plan.hpp")])
+        self.expect("walls", "test/common/threads.cpp", [], [including("../cascade/scenes.hpp", "../tld/scenes.hpp")])
 
     def test_anatomy(self):
-        room = {name.format(room="tld"): "" for name in [f"src/tld/{name}" for name in ANATOMY] + list(BESIDE)}
-        self.assertEqual(self.findings("anatomy", room), [])
+        files = {name.format(algorithm="tld"): "" for name in [f"src/tld/{name}" for name in DEFINITION] + list(BESIDE)}
+        self.assertEqual(self.findings("anatomy", files), [])
         self.assertEqual(self.findings("anatomy", {"src/common/views.hpp": ""}), [])
-        for name in room:
+        for name in files:
             if name.startswith("src/tld/") and name != "src/tld/core.hpp":
-                less = {other: text for other, text in room.items() if other != name}
+                less = {other: text for other, text in files.items() if other != name}
                 self.assertEqual(len(self.findings("anatomy", less)), 1, name)
         for name, bad, good in (
                 ("core.hpp", ["cv::Size s;\n", "void f(cudaStream_t s);\n", '#include "opencv2/core.hpp"\n'], ["// no Mat\nstruct Rect4 {};\n"]),
@@ -64,16 +77,18 @@ class CheckSources(unittest.TestCase):
                 ("stages.hpp", ["void f(OutputArray a);\n", "struct TilePlan\n{\n};\n", "size_t sharedBytes;\n", "\n" * 201],
                  ["struct TilePlan;\nvoid f(const TilePlan& plan);\n", "\n" * 200])):
             for text in bad:
-                self.assertEqual(len(self.findings("anatomy", {**room, f"src/tld/{name}": text})), 1, text[:100])
+                self.assertEqual(len(self.findings("anatomy", {**files, f"src/tld/{name}": text})), 1, text[:100])
             for text in good:
-                self.assertEqual(self.findings("anatomy", {**room, f"src/tld/{name}": text}), [], text[:100])
+                self.assertEqual(self.findings("anatomy", {**files, f"src/tld/{name}": text}), [], text[:100])
         self.assertEqual(len(self.findings("anatomy", {"src/cuda/helpers.cu": ""})), 1)
+        self.assertEqual(len(self.findings("anatomy", {**files, "src/tld/flow.cu": ""})), 1)
+        self.assertEqual(self.findings("anatomy", {**files, "src/cuda/tld/flow.cu": ""}), [])
 
-    def test_floor(self):
-        self.expect("floor", "src/cuda/tld_flow.cu", ["k<<<1, 32>>>();\n", "cudaFuncSetAttribute(k, a, 1);\n", "cudaMalloc(&p, 4);\n"],
+    def test_base_layer(self):
+        self.expect("base-layer", "src/cuda/tld/flow.cu", ["k<<<1, 32>>>();\n", "cudaFuncSetAttribute(k, a, 1);\n", "cudaMalloc(&p, 4);\n"],
                     ["// k<<<1, 32>>>()\n", 'launch("k", k, grid, block, 0, stream);\n', "cudaMemsetAsync(p, 0, 4, stream);\n"])
-        self.expect("floor", "src/tld/engine_cpu.cpp", ["static thread_local int x;\n"], ["detail::ScratchPool<Scratch> pool;\n"])
-        self.expect("floor", "src/common/workspace.cpp", [], ["cudaMalloc(&p, 4);\n"])
+        self.expect("base-layer", "src/cpu/tld/engine.cpp", ["static thread_local int x;\n"], ["detail::ScratchPool<Scratch> pool;\n"])
+        self.expect("base-layer", "src/common/workspace.cpp", [], ["cudaMalloc(&p, 4);\n"])
 
     def test_constant(self):
         self.expect("constant", "src/cuda/tld.cu",
@@ -81,7 +96,7 @@ class CheckSources(unittest.TestCase):
                     ["__constant__ const int table[2] = {1, 2};\n", "// __constant__ float table[16];\n"])
 
     def test_sync(self):
-        self.expect("sync", "src/tld/engine_cuda.cpp", ["void f()\n{\n    cudaDeviceSynchronize();\n}\n"],
+        self.expect("sync", "src/cuda/tld/engine.cpp", ["void f()\n{\n    cudaDeviceSynchronize();\n}\n"],
                     ["// cudaDeviceSynchronize() would wait for all\n", 'const char* s = "cudaDeviceSynchronize";\n'])
 
     def test_device_state(self):

@@ -143,7 +143,7 @@ namespace gpu {
 //! Of pictures with 3 or 4 channels.
 void toGray(const PictureView& picture, RowsView<uint8_t> gray, detail::StreamHandle stream);
 
-// What the following take and how it is laid out: src/cuda/cascade_classify.hpp.
+// What the following take and how it is laid out: src/cuda/cascade/classify.hpp.
 struct Resizing;
 struct Classification;
 struct Early;

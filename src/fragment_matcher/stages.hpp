@@ -11,8 +11,8 @@
 //   maps     scores of all positions for the caller, instead of peaks and report
 //   predict  the next frame's search areas
 //
-// "Value" is what positions are compared by (core.hpp). How the CPU engine lays things out stands in scores_cpu.hpp, how the
-// CUDA engine does in src/cuda/fragment_matcher_layout.hpp.
+// "Value" is what positions are compared by (core.hpp). How the CPU engine lays things out stands in src/cpu/fragment_matcher/scores.hpp, how the
+// CUDA engine does in src/cuda/fragment_matcher/layout.hpp.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_STAGES_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_STAGES_HPP
 

@@ -70,7 +70,7 @@ struct Table
 
 namespace cpu {
 
-struct Scratch; //!< features, and memory that an engine keeps from call to call: scratch_cpu.hpp
+struct Scratch; //!< features, and memory that an engine keeps from call to call: src/cpu/quick_shift/scratch.hpp
 
 //! Fills scratch.features. @param mask data null: none.
 void pack(const PictureView& picture, const PictureView& mask, const Parameters& parameters, const Scales& scales,
@@ -141,7 +141,7 @@ struct SumsTable
 };
 inline size_t meansStride(int channels) { return sizeof(unsigned long long) * (1 + channels); }
 
-struct Links;  //!< scratch of sortLinks, see quick_shift_plan.hpp
+struct Links;  //!< scratch of sortLinks, see src/cuda/quick_shift/plan.hpp
 struct Pieces; //!< scratch of connect
 
 //! One picture of a stack. @param mask data null: none.

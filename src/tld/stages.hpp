@@ -108,7 +108,7 @@ bool train(const Work& work, const ObjectView& object);
 
 namespace gpu {
 
-// What the following take and how it is laid out, and the stages that only a device has: src/cuda/tld_objects.hpp.
+// What the following take and how it is laid out, and the stages that only a device has: src/cuda/tld/objects.hpp.
 // There, toGray and blur are one: look(). integrate has the recheck: decide().
 struct Batch;
 

@@ -1,0 +1,329 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The cascade on the CPU. First stages work on rows of neighbouring windows; when few of a row are left, these go to a list of
+// the tile, on which the other stages work with gathers.
+#include "../../precomp.hpp"
+#include "classify.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace cascade { namespace cpu {
+
+namespace {
+
+const int WORDS = TILE_COLS / 64;
+// A row is sparse when fewer than one in so many of its windows are left: a gather costs about as much as so many loads.
+const int SPARSE_SHARE = 4;
+
+int ones(uint64_t bits)
+{
+    int count = 0;
+    for (; bits; bits &= bits - 1)
+        ++count;
+    return count;
+}
+int lowestBit(uint64_t bits) { return ones((bits & (~bits + 1)) - 1); }
+
+struct Bits
+{
+    uint64_t word[WORDS] = {};
+
+    int count() const
+    {
+        int sum = 0;
+        for (uint64_t w : word)
+            sum += ones(w);
+        return sum;
+    }
+    template <typename Visit> void each(const Visit& visit) const
+    {
+        for (int k = 0; k < WORDS; ++k)
+            for (uint64_t w = word[k]; w; w &= w - 1)
+                visit(64 * k + lowestBit(w));
+    }
+};
+
+//! A tile of windows and what it is worked on with.
+struct Tile
+{
+    const Work& work;
+    const Layer& layer;
+    const Layout& layout;
+    const Prepared& prepared;
+    int task, firstCol, firstRow, cols, rows; //!< windows
+    std::vector<Candidate>& candidates;
+    Passes* passes; //!< or null
+    int lanes;
+
+    const Model& model() const { return *prepared.model; }
+    const std::vector<int>& offsets() const { return prepared.offsets[layer.step - 1]; }
+    const int* contrast() const { return prepared.contrast[layer.step - 1]; }
+    void passed(int stage, int count) const
+    {
+        if (passes)
+            passes->stages[stage] += count;
+    }
+};
+
+void found(const Tile& tile, int i, int j, double weight)
+{
+    const Layer& layer = tile.layer;
+    const int x = (tile.firstCol + i) * layer.step, y = (tile.firstRow + j) * layer.step;
+    const int layerIndex = static_cast<int>(&layer - tile.work.pyramid->layers.data());
+    if (tile.work.mask)
+    {
+        const Box box = boxOf(x, y, layer.factor, boxSide(tile.model().width, layer.factor),
+                              boxSide(tile.model().height, layer.factor));
+        const PictureView& mask = tile.work.mask;
+        if (!mask.row<uint8_t>(centreOf(box.y, box.height, mask.rows))[centreOf(box.x, box.width, mask.cols)])
+            return;
+    }
+    tile.candidates.push_back({keyOf(tile.work.picture, layerIndex, x, y), weight});
+}
+
+//! Vectors with a window that is left.
+int groupsOf(const Bits& alive, int lanes, int* groups)
+{
+    int count = 0;
+    const uint64_t whole = lanes == 64 ? ~static_cast<uint64_t>(0) : (static_cast<uint64_t>(1) << lanes) - 1;
+    for (int i = 0; i < TILE_COLS; i += lanes)
+    {
+        groups[count] = i;
+        count += (alive.word[i / 64] >> (i % 64) & whole) != 0;
+    }
+    return count;
+}
+
+//! Windows of a row that pass a stage, of those that are left.
+class Row
+{
+public:
+    Row(const Tile& tile, Scratch& scratch, int j)
+        : tile_(tile), scratch_(scratch), j_(j), start_(j * tile.layout.step * tile.layout.stride)
+    {
+        for (int i = 0; i < tile.cols; i += 64)
+            all_.word[i / 64] =
+                tile.cols - i >= 64 ? ~static_cast<uint64_t>(0) : (static_cast<uint64_t>(1) << (tile.cols - i)) - 1;
+    }
+
+    //! Contrast, the first stage and the skip rule.
+    Bits first(bool& carry)
+    {
+        Bits with = all_, alive;
+        if (tile_.model().kind == HAAR)
+            with = withContrast();
+        const Bits failed = evaluate(with, 0);
+        for (int k = 0; k < WORDS; ++k)
+        {
+            const uint64_t skipped = skippedOf<uint64_t>(failed.word[k], carry);
+            alive.word[k] = with.word[k] & ~skipped;
+            if (tile_.passes)
+            {
+                tile_.passes->looked += ones(all_.word[k] & ~skipped);
+                tile_.passes->contrast += ones(alive.word[k]);
+            }
+            alive.word[k] &= ~failed.word[k];
+        }
+        return alive;
+    }
+    void next(Bits& alive, int stage)
+    {
+        const Bits failed = evaluate(alive, stage);
+        for (int k = 0; k < WORDS; ++k)
+            alive.word[k] &= ~failed.word[k];
+    }
+    int start() const { return start_; }
+
+private:
+    Bits withContrast()
+    {
+        Bits with;
+        const Model& model = tile_.model();
+        contrastOfRow(scratch_.sums.data() + start_, scratch_.squares.data() + start_, tile_.contrast(),
+                      contrastArea(model.width, model.height), model.leastContrast,
+                      detail::ceilDiv(tile_.cols, tile_.lanes), scratch_.norms, with.word);
+        for (int k = 0; k < WORDS; ++k)
+            with.word[k] &= all_.word[k];
+        return with;
+    }
+    Bits evaluate(const Bits& alive, int stage)
+    {
+        Windows w = {&tile_.prepared,
+                     tile_.offsets().data(),
+                     scratch_.sums.data() + start_,
+                     nullptr,
+                     nullptr,
+                     scratch_.groups,
+                     groupsOf(alive, tile_.lanes, scratch_.groups),
+                     scratch_.norms,
+                     scratch_.leafSums};
+        if (tile_.model().tilted)
+            w.tilted = scratch_.tilted.data() + start_;
+        const Stage& s = tile_.model().stages[stage];
+        Bits failed;
+        if (w.vectors == 0)
+            return failed;
+        evaluateStage(w, s);
+        failedOf(scratch_.leafSums, TILE_COLS / tile_.lanes, static_cast<double>(s.threshold), failed.word);
+        for (int k = 0; k < WORDS; ++k)
+            failed.word[k] &= alive.word[k];
+        return failed;
+    }
+
+    const Tile& tile_;
+    Scratch& scratch_;
+    int j_, start_;
+    Bits all_;
+};
+
+void classifyRow(const Tile& tile, Scratch& scratch, int j, bool& carry)
+{
+    Row row(tile, scratch, j);
+    const int stages = static_cast<int>(tile.model().stages.size());
+    Bits alive = row.first(carry);
+    int count = alive.count();
+    tile.passed(0, count);
+    for (int s = 1; s < stages && count > 0; ++s)
+    {
+        if (count * SPARSE_SHARE < tile.cols)
+        {
+            alive.each([&](int i) { scratch.arriving[s].push(row.start() + i, j * TILE_COLS + i, scratch.norms[i]); });
+            return;
+        }
+        row.next(alive, s);
+        count = alive.count();
+        tile.passed(s, count);
+    }
+    alive.each([&](int i) { found(tile, i, j, scratch.leafSums[i]); });
+}
+
+//! The stages that rows have left, on the list of the tile.
+void classifyList(const Tile& tile, Scratch& scratch)
+{
+    Scratch::List& live = scratch.live;
+    const int stages = static_cast<int>(tile.model().stages.size());
+    live.clear();
+    for (int s = 1; s < stages; ++s)
+    {
+        Scratch::List& arriving = scratch.arriving[s];
+        for (int k = 0; k < arriving.count; ++k)
+            live.push(arriving.windows[k], arriving.places[k], arriving.norms[k]);
+        arriving.clear();
+        if (live.count == 0)
+            continue;
+        const int vectors = detail::ceilDiv(live.count, tile.lanes);
+        std::fill(live.windows.begin() + live.count, live.windows.begin() + vectors * tile.lanes, live.windows[0]);
+        const Windows w = {&tile.prepared,
+                           tile.offsets().data(),
+                           scratch.sums.data(),
+                           scratch.tilted.data(),
+                           live.windows.data(),
+                           nullptr,
+                           vectors,
+                           live.norms.data(),
+                           live.leafSums.data()};
+        const Stage& stage = tile.model().stages[s];
+        evaluateStage(w, stage);
+        int left = 0;
+        for (int k = 0; k < live.count; ++k)
+        {
+            live.windows[left] = live.windows[k];
+            live.places[left] = live.places[k];
+            live.norms[left] = live.norms[k];
+            live.leafSums[left] = live.leafSums[k];
+            left += !stageFails(live.leafSums[k], stage);
+        }
+        live.count = left;
+        tile.passed(s, left);
+    }
+    for (int k = 0; k < live.count; ++k)
+        found(tile, live.places[k] % TILE_COLS, live.places[k] / TILE_COLS, live.leafSums[k]);
+}
+
+const Grid* gridOn(const std::vector<Grid>& grids, int layer)
+{
+    for (const Grid& grid : grids)
+        if (grid.layer == layer)
+            return &grid;
+    return nullptr;
+}
+
+//! The windows of one task in a tile, and the tile's skip rule from left to right.
+void classifyTile(const Tile& tile, Scratch& scratch)
+{
+    const size_t stages = tile.model().stages.size();
+    if (scratch.arriving.size() < stages)
+        scratch.arriving.resize(stages);
+    scratch.live.reserve(TILE_COLS * BAND_ROWS + 64); // whole vectors
+    if (tile.passes)
+        tile.passes->windows += static_cast<int64_t>(tile.cols) * tile.rows;
+    for (int j = 0; j < tile.rows; ++j)
+    {
+        bool carry = scratch.carry[tile.task * BAND_ROWS + j] != 0;
+        classifyRow(tile, scratch, j, carry);
+        scratch.carry[tile.task * BAND_ROWS + j] = carry;
+    }
+    classifyList(tile, scratch);
+}
+
+} // namespace
+
+void Scratch::List::reserve(int size)
+{
+    windows.resize(std::max<size_t>(windows.size(), size));
+    places.resize(std::max<size_t>(places.size(), size));
+    norms.resize(std::max<size_t>(norms.size(), size));
+    leafSums.resize(std::max<size_t>(leafSums.size(), size));
+}
+
+void Scratch::List::push(int window, int place, float norm)
+{
+    if (count == static_cast<int>(windows.size()))
+        reserve(2 * count + 64);
+    windows[count] = window;
+    places[count] = place;
+    norms[count] = norm;
+    ++count;
+}
+
+void classifyBand(const Work& work, int layerIndex, int firstRow, detail::ScratchPool<Scratch>& pool,
+                  std::vector<Candidate>* candidates, Passes* passes)
+{
+    const Layer& layer = work.pyramid->layers[layerIndex];
+    const Layout layout(layer.step, work.extent);
+    const int tasks = static_cast<int>(work.tasks->size());
+    std::vector<const Grid*> grids;
+    int mostCols = 0, mostRows = 0;
+    for (int t = 0; t < tasks; ++t)
+    {
+        const Grid* const grid = gridOn(work.pyramid->grids[t], layerIndex);
+        grids.push_back(grid && grid->rows > firstRow ? grid : nullptr);
+        mostCols = std::max(mostCols, grids[t] ? grid->cols : 0);
+        mostRows = std::max(mostRows, grids[t] ? std::min(grid->rows - firstRow, BAND_ROWS) : 0);
+    }
+    detail::ScratchPool<Scratch>::Lease scratch(pool);
+    scratch->carry.assign(static_cast<size_t>(tasks) * BAND_ROWS, 0);
+    for (int firstCol = 0; firstCol < mostCols; firstCol += TILE_COLS)
+    {
+        Part part = {firstCol * layer.step, firstRow * layer.step, 0, 0};
+        part.cols = std::min(layer.cols - part.x,
+                             (std::min(mostCols - firstCol, TILE_COLS) - 1) * layer.step + work.extent.width);
+        part.rows = std::min(layer.rows - part.y, (mostRows - 1) * layer.step + work.extent.height);
+        sumTables(work, layer, part, layout, *scratch);
+        for (int t = 0; t < tasks; ++t)
+        {
+            if (!grids[t] || grids[t]->cols <= firstCol)
+                continue;
+            classifyTile({work, layer, layout, *(*work.prepared)[t], t, firstCol, firstRow,
+                          std::min(grids[t]->cols - firstCol, TILE_COLS),
+                          std::min(grids[t]->rows - firstRow, BAND_ROWS), candidates[t], passes ? passes + t : nullptr,
+                          lanesOf()},
+                         *scratch);
+        }
+    }
+    for (int t = 0; t < tasks; ++t)
+        std::sort(candidates[t].begin(), candidates[t].end(),
+                  [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
+}
+
+}}}} // namespace cv::cuda::cascade::cpu

@@ -1,0 +1,351 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The CPU's loops over windows. Compiled once for each instruction set.
+#include "opencv2/core/hal/intrin.hpp"
+#include "classify.hpp"
+
+namespace cv { namespace cuda { namespace cascade { namespace cpu {
+CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
+
+//! Windows of a vector.
+int lanes();
+//! blendRow() for `count` pixels. @param index,weights of taps; row[index + 1] exists. Writes whole vectors.
+void blendRows(const uint8_t* row, const int* index, const int16_t* weights, int count, int* out);
+//! blendRows() of core.hpp for `count` pixels. Writes whole vectors.
+void mixRows(const int* upper, const int* lower, int weight, int count, uint8_t* out);
+/** Norms of `vectors` vectors of windows that lie side by side.
+@param corners of the contrast rectangle. @param with bit k of word k / 64: the window has contrast. */
+void contrastRow(const int* sums, const int* squares, const int* corners, int area, int64_t least, int vectors,
+                 float* norms, uint64_t* with);
+//! Sums of the leaves of one stage.
+void evaluate(const Windows& windows, const Stage& stage);
+//! Bits of windows with sums below the threshold, for `vectors` vectors side by side.
+void failedBits(const double* sums, int vectors, double threshold, uint64_t* failed);
+
+#ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
+
+#if CV_SIMD && CV_SIMD_64F && !CV_SIMD_SCALABLE
+
+namespace {
+
+const int MOST_LANES = 64;
+inline int laneCount() { return VTraits<v_int32>::vlanes(); }
+
+//! One corner for a vector of windows.
+struct Dense
+{
+    static v_int32 at(const Windows&, const int* table, int offset, int place)
+    {
+        return vx_load(table + offset + place);
+    }
+    static int place(const Windows& w, int vector) { return w.groups[vector]; }
+};
+struct Sparse
+{
+    static v_int32 at(const Windows& w, const int* table, int offset, int place)
+    {
+        return vx_lut(table + offset, w.windows + place);
+    }
+    static int place(const Windows&, int vector) { return vector * laneCount(); }
+};
+
+inline void addLeaves(double* sums, const v_float32& leaves)
+{
+    v_store(sums, v_add(vx_load(sums), v_cvt_f64(leaves)));
+    double* const high = sums + laneCount() / 2;
+    v_store(high, v_add(vx_load(high), v_cvt_f64_high(leaves)));
+}
+
+// --- Haar ------------------------------------------------------------------------------------------------------------
+
+template <typename Lanes, int N>
+inline v_int32 mergedValue(const Windows& w, const int* table, const int* offsets, const v_int32* weights, int place)
+{
+    v_int32 sum = v_mul(Lanes::at(w, table, offsets[0], place), weights[0]);
+    for (int k = 1; k < N; ++k)
+        sum = v_add(sum, v_mul(Lanes::at(w, table, offsets[k], place), weights[k]));
+    return sum;
+}
+
+//! Adds one stump's leaves for all vectors. N corners.
+template <typename Lanes, int N> void stumpOf(const Windows& w, const Corners& f, const Node& node)
+{
+    const Model& model = *w.prepared->model;
+    const int* const table = f.tilted ? w.tilted : w.sums;
+    int offsets[N];
+    v_int32 weights[N];
+    for (int k = 0; k < N; ++k)
+    {
+        offsets[k] = w.offsets[f.first + k];
+        weights[k] = vx_setall_s32(w.prepared->weights[f.first + k]);
+    }
+    const v_float32 threshold = vx_setall_f32(node.threshold);
+    const v_float32 left = vx_setall_f32(model.leaves[~node.left]), right = vx_setall_f32(model.leaves[~node.right]);
+    for (int v = 0; v < w.vectors; ++v)
+    {
+        const int place = Lanes::place(w, v);
+        const v_float32 value = v_cvt_f32(mergedValue<Lanes, N>(w, table, offsets, weights, place));
+        const v_float32 goesLeft = v_lt(v_mul(value, vx_load(w.norms + place)), threshold);
+        addLeaves(w.leafSums + place, v_select(goesLeft, left, right));
+    }
+}
+
+//! The value of any feature.
+template <typename Lanes> v_float32 haarValueOf(const Windows& w, int feature, int place)
+{
+    const Corners& f = w.prepared->features[feature];
+    const int* const table = f.tilted ? w.tilted : w.sums;
+    const int* const offsets = w.offsets + f.first;
+    if (f.exact)
+    {
+        v_int32 sum = vx_setzero_s32();
+        for (int k = 0; k < f.count; ++k)
+            sum = v_add(sum,
+                        v_mul(Lanes::at(w, table, offsets[k], place), vx_setall_s32(w.prepared->weights[f.first + k])));
+        return v_cvt_f32(sum);
+    }
+    const HaarFeature& haar = w.prepared->model->haar[feature];
+    v_float32 value = vx_setzero_f32();
+    for (int i = 0; i < haar.rectangles; ++i)
+    {
+        const int* const o = offsets + 4 * i;
+        const v_int32 sum = v_add(v_sub(v_sub(Lanes::at(w, table, o[0], place), Lanes::at(w, table, o[1], place)),
+                                        Lanes::at(w, table, o[2], place)),
+                                  Lanes::at(w, table, o[3], place));
+        const v_float32 part = v_mul(vx_setall_f32(haar.weight[i]), v_cvt_f32(sum));
+        value = i == 0 ? part : v_add(value, part);
+    }
+    return value;
+}
+
+template <typename Lanes> v_int32 haarLeft(const Windows& w, const Node& node, int, int place)
+{
+    const v_float32 value = v_mul(haarValueOf<Lanes>(w, node.feature, place), vx_load(w.norms + place));
+    return v_reinterpret_as_s32(v_lt(value, vx_setall_f32(node.threshold)));
+}
+
+// --- LBP -------------------------------------------------------------------------------------------------------------
+
+const int POWERS[32] = {1,       2,       4,       8,       16,      32,      64,      128,
+                        256,     512,     1024,    2048,    4096,    8192,    16384,   32768,
+                        1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 23,
+                        1 << 24, 1 << 25, 1 << 26, 1 << 27, 1 << 28, 1 << 29, 1 << 30, INT_MIN};
+
+//! Differences along one row of corners.
+template <typename Lanes>
+inline void lbpRow(const Windows& w, const int* offsets, int place, v_int32& a, v_int32& b, v_int32& c)
+{
+    const v_int32 p0 = Lanes::at(w, w.sums, offsets[0], place), p1 = Lanes::at(w, w.sums, offsets[1], place);
+    const v_int32 p2 = Lanes::at(w, w.sums, offsets[2], place), p3 = Lanes::at(w, w.sums, offsets[3], place);
+    a = v_sub(p0, p1);
+    b = v_sub(p1, p2);
+    c = v_sub(p2, p3);
+}
+
+template <typename Lanes> v_int32 lbpLeft(const Windows& w, const Node& node, int index, int place)
+{
+    const int* const o = w.offsets + w.prepared->features[node.feature].first;
+    v_int32 a[4], b[4], c[4];
+    for (int j = 0; j < 4; ++j)
+        lbpRow<Lanes>(w, o + 4 * j, place, a[j], b[j], c[j]);
+    const v_int32 centre = v_sub(b[1], b[2]);
+    const auto bit = [&](const v_int32* column, int j, int value)
+    { return v_and(v_ge(v_sub(column[j], column[j + 1]), centre), vx_setall_s32(value)); };
+    const v_int32 upper = v_or(v_or(bit(a, 0, 128), bit(b, 0, 64)), v_or(bit(c, 0, 32), bit(c, 1, 16)));
+    const v_int32 lower = v_or(v_or(bit(c, 2, 8), bit(b, 2, 4)), v_or(bit(a, 2, 2), bit(a, 1, 1)));
+    const v_int32 code = v_or(upper, lower);
+    int CV_DECL_ALIGNED(64) word[MOST_LANES], shift[MOST_LANES];
+    v_store(word, v_shr<5>(code));
+    v_store(shift, v_and(code, vx_setall_s32(31)));
+    const int* const subset =
+        reinterpret_cast<const int*>(w.prepared->model->subsets.data() + static_cast<size_t>(index) * SUBSET_WORDS);
+    const v_int32 in = v_and(vx_lut(subset, word), vx_lut(POWERS, shift));
+    return v_ne(in, vx_setzero_s32());
+}
+
+// --- trees -----------------------------------------------------------------------------------------------------------
+
+typedef v_int32 (*GoesLeft)(const Windows& w, const Node& node, int index, int place);
+
+template <typename Lanes, GoesLeft goesLeft> void stump(const Windows& w, const Tree& tree)
+{
+    const Model& model = *w.prepared->model;
+    const Node& node = model.nodes[tree.firstNode];
+    const v_float32 left = vx_setall_f32(model.leaves[~node.left]), right = vx_setall_f32(model.leaves[~node.right]);
+    for (int v = 0; v < w.vectors; ++v)
+    {
+        const int place = Lanes::place(w, v);
+        const v_float32 mask = v_reinterpret_as_f32(goesLeft(w, node, tree.firstNode, place));
+        addLeaves(w.leafSums + place, v_select(mask, left, right));
+    }
+}
+
+//! Every node is evaluated for all windows of a vector as long as one of them gets there: trees are small.
+template <typename Lanes, GoesLeft goesLeft> void wholeTree(const Windows& w, const Tree& tree)
+{
+    const Model& model = *w.prepared->model;
+    for (int v = 0; v < w.vectors; ++v)
+    {
+        const int place = Lanes::place(w, v);
+        v_int32 at = vx_setall_s32(tree.firstNode);
+        for (int n = tree.firstNode; n < tree.firstNode + tree.nodes; ++n)
+        {
+            const v_int32 here = v_eq(at, vx_setall_s32(n));
+            if (!v_check_any(here))
+                continue;
+            const Node& node = model.nodes[n];
+            const v_int32 next =
+                v_select(goesLeft(w, node, n, place), vx_setall_s32(node.left), vx_setall_s32(node.right));
+            at = v_select(here, next, at);
+        }
+        int CV_DECL_ALIGNED(64) leaf[MOST_LANES];
+        v_store(leaf, v_not(at));
+        addLeaves(w.leafSums + place, vx_lut(model.leaves.data(), leaf));
+    }
+}
+
+template <typename Lanes> void haarTree(const Windows& w, const Tree& tree)
+{
+    if (tree.nodes > 1)
+        return wholeTree<Lanes, haarLeft<Lanes>>(w, tree);
+    const Node& node = w.prepared->model->nodes[tree.firstNode];
+    const Corners& f = w.prepared->features[node.feature];
+    switch (f.exact ? f.count : 0)
+    {
+    case 4:
+        return stumpOf<Lanes, 4>(w, f, node);
+    case 6:
+        return stumpOf<Lanes, 6>(w, f, node);
+    case 7:
+        return stumpOf<Lanes, 7>(w, f, node);
+    case 8:
+        return stumpOf<Lanes, 8>(w, f, node);
+    case 9:
+        return stumpOf<Lanes, 9>(w, f, node);
+    case 10:
+        return stumpOf<Lanes, 10>(w, f, node);
+    default:
+        return stump<Lanes, haarLeft<Lanes>>(w, tree);
+    }
+}
+
+template <typename Lanes> void evaluateOn(const Windows& w, const Stage& stage)
+{
+    const Model& model = *w.prepared->model;
+    for (int v = 0; v < w.vectors; ++v)
+    {
+        double* const sums = w.leafSums + Lanes::place(w, v);
+        v_store(sums, vx_setzero_f64());
+        v_store(sums + laneCount() / 2, vx_setzero_f64());
+    }
+    for (int t = stage.firstTree; t < stage.firstTree + stage.trees; ++t)
+    {
+        const Tree& tree = model.trees[t];
+        if (model.kind == HAAR)
+            haarTree<Lanes>(w, tree);
+        else if (tree.nodes == 1)
+            stump<Lanes, lbpLeft<Lanes>>(w, tree);
+        else
+            wholeTree<Lanes, lbpLeft<Lanes>>(w, tree);
+    }
+}
+
+//! Numbers without a sign as doubles.
+inline v_float64 doubleOf(const v_uint64& a)
+{
+    const v_uint64 exponent = vx_setall_u64(0x4330000000000000ull); // 2^52
+    return v_sub(v_reinterpret_as_f64(v_or(a, exponent)), vx_setall_f64(4503599627370496.));
+}
+
+inline v_int32 rectangleOf(const int* table, const int* corners, int place)
+{
+    return v_add(v_sub(v_sub(vx_load(table + corners[0] + place), vx_load(table + corners[1] + place)),
+                       vx_load(table + corners[2] + place)),
+                 vx_load(table + corners[3] + place));
+}
+
+} // namespace
+
+int lanes() { return laneCount(); }
+
+void blendRows(const uint8_t* row, const int* index, const int16_t* weights, int count, int* out)
+{
+    const int step = laneCount();
+    for (int x = 0; x < count; x += 2 * step)
+    {
+        v_uint16 low, high;
+        v_expand(vx_lut_pairs(row, index + x), low, high);
+        v_store(out + x, v_dotprod(v_reinterpret_as_s16(low), vx_load(weights + 2 * x)));
+        v_store(out + x + step, v_dotprod(v_reinterpret_as_s16(high), vx_load(weights + 2 * (x + step))));
+    }
+}
+
+void mixRows(const int* upper, const int* lower, int weight, int count, uint8_t* out)
+{
+    const int step = laneCount();
+    const v_int32 second = vx_setall_s32(weight), first = vx_setall_s32(256 - weight), half = vx_setall_s32(32768);
+    for (int x = 0; x < count; x += step)
+    {
+        const v_int32 sum = v_add(v_add(v_mul(vx_load(upper + x), first), v_mul(vx_load(lower + x), second)), half);
+        const v_int32 value = v_shr<16>(sum);
+        const v_int16 words = v_pack(value, value);
+        v_pack_store(out + x, v_reinterpret_as_u16(words));
+    }
+}
+
+void contrastRow(const int* sums, const int* squares, const int* corners, int area, int64_t least, int vectors,
+                 float* norms, uint64_t* with)
+{
+    const v_float64 size = vx_setall_f64(area), one = vx_setall_f64(1.),
+                    bound = vx_setall_f64(static_cast<double>(least));
+    const int step = laneCount();
+    for (int v = 0; v < vectors; ++v)
+    {
+        const int place = v * step;
+        const v_int32 sum = rectangleOf(sums, corners, place);
+        v_uint64 low, high;
+        v_expand(v_reinterpret_as_u32(rectangleOf(squares, corners, place)), low, high);
+        const v_float64 s0 = v_cvt_f64(sum), s1 = v_cvt_f64_high(sum);
+        // Up to 2^49: exact in double precision, as in 64 bits.
+        const v_float64 c0 = v_sub(v_mul(size, doubleOf(low)), v_mul(s0, s0));
+        const v_float64 c1 = v_sub(v_mul(size, doubleOf(high)), v_mul(s1, s1));
+        const v_float64 in0 = v_ge(c0, bound), in1 = v_ge(c1, bound);
+        const v_float64 n0 = v_div(one, v_sqrt(v_select(in0, c0, one)));
+        const v_float64 n1 = v_div(one, v_sqrt(v_select(in1, c1, one)));
+        v_store(norms + place, v_cvt_f32(n0, n1));
+        const uint64_t bits = static_cast<uint64_t>(v_signmask(in0)) | static_cast<uint64_t>(v_signmask(in1))
+                                                                           << (step / 2);
+        with[place / 64] |= bits << (place % 64);
+    }
+}
+
+void evaluate(const Windows& windows, const Stage& stage)
+{
+    if (windows.windows)
+        evaluateOn<Sparse>(windows, stage);
+    else
+        evaluateOn<Dense>(windows, stage);
+}
+
+void failedBits(const double* sums, int vectors, double threshold, uint64_t* failed)
+{
+    const v_float64 bound = vx_setall_f64(threshold);
+    const int step = laneCount() / 2;
+    for (int v = 0; v < 2 * vectors; ++v)
+    {
+        const uint64_t bits = static_cast<uint64_t>(v_signmask(v_lt(vx_load(sums + v * step), bound)));
+        failed[v * step / 64] |= bits << (v * step % 64);
+    }
+}
+
+#else // without vectors of doubles
+
+#include "classify_plain.hpp"
+
+#endif
+
+#endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
+
+CV_CPU_OPTIMIZATION_NAMESPACE_END
+}}}} // namespace cv::cuda::cascade::cpu

@@ -1,0 +1,80 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The loops of src/cpu/cascade/classify.simd.hpp for processors without vectors of doubles. Belongs into that file's namespace, and is included there.
+
+int lanes() { return 1; }
+
+void blendRows(const uint8_t* row, const int* index, const int16_t* weights, int count, int* out)
+{
+    for (int x = 0; x < count; ++x)
+        out[x] = static_cast<int>(blendRow(row[index[x]], row[index[x] + 1], weights[2 * x + 1]));
+}
+
+void mixRows(const int* upper, const int* lower, int weight, int count, uint8_t* out)
+{
+    for (int x = 0; x < count; ++x)
+        out[x] = static_cast<uint8_t>(cascade::blendRows(upper[x], lower[x], weight));
+}
+
+void contrastRow(const int* sums, const int* squares, const int* corners, int area, int64_t least, int vectors,
+                 float* norms, uint64_t* with)
+{
+    const auto rectangle = [&](const int* table, int i)
+    {
+        return static_cast<uint32_t>(table[corners[0] + i]) - static_cast<uint32_t>(table[corners[1] + i]) -
+               static_cast<uint32_t>(table[corners[2] + i]) + static_cast<uint32_t>(table[corners[3] + i]);
+    };
+    for (int i = 0; i < vectors; ++i)
+    {
+        const int64_t contrast = contrastOf(rectangle(sums, i), rectangle(squares, i), area);
+        norms[i] = contrast >= least ? normOf(contrast) : 1.f;
+        with[i / 64] |= static_cast<uint64_t>(contrast >= least) << (i % 64);
+    }
+}
+
+namespace {
+
+bool goesLeftAt(const Windows& w, int n, int window, float norm)
+{
+    const Model& model = *w.prepared->model;
+    const Node& node = model.nodes[n];
+    const int* const offsets = w.offsets + w.prepared->features[node.feature].first;
+    int next = 0; // corners come in the order of the offsets
+    if (model.kind == LBP)
+    {
+        const auto at = [&](int, int) { return static_cast<uint32_t>(w.sums[window + offsets[next++]]); };
+        return lbpGoesLeft(model.subsets.data() + static_cast<size_t>(n) * SUBSET_WORDS,
+                           lbpCode(model.lbp[node.feature], at));
+    }
+    const HaarFeature& f = model.haar[node.feature];
+    const int* const table = f.tilted ? w.tilted : w.sums;
+    const auto at = [&](int, int) { return static_cast<uint32_t>(table[window + offsets[next++]]); };
+    return haarGoesLeft(haarValue(f, at), norm, node.threshold);
+}
+
+} // namespace
+
+void evaluate(const Windows& w, const Stage& stage)
+{
+    const Model& model = *w.prepared->model;
+    for (int v = 0; v < w.vectors; ++v)
+    {
+        const int place = w.windows ? v : w.groups[v], window = w.windows ? w.windows[v] : place;
+        double sum = 0.;
+        for (int t = stage.firstTree; t < stage.firstTree + stage.trees; ++t)
+        {
+            int n = model.trees[t].firstNode;
+            while (n >= 0)
+                n = goesLeftAt(w, n, window, w.norms[place]) ? model.nodes[n].left : model.nodes[n].right;
+            sum += model.leaves[~n];
+        }
+        w.leafSums[place] = sum;
+    }
+}
+
+void failedBits(const double* sums, int vectors, double threshold, uint64_t* failed)
+{
+    for (int i = 0; i < vectors; ++i)
+        failed[i / 64] |= static_cast<uint64_t>(sums[i] < threshold) << (i % 64);
+}

@@ -1,0 +1,225 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "../../precomp.hpp"
+#include "../../cascade/engine.hpp"
+#include "classify.hpp"
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+namespace cv { namespace cuda { namespace cascade {
+
+namespace {
+
+//! Bands of rows of one layer of one picture: a unit of work for a thread.
+struct Band
+{
+    int picture, layer, firstRow;
+};
+
+//! Counts up what several bands counted.
+void addPasses(const std::vector<Passes>& bands, const std::vector<Band>& jobs, std::vector<Passes>& layers)
+{
+    for (size_t b = 0; b < jobs.size(); ++b)
+    {
+        Passes& sum = layers[jobs[b].layer];
+        sum.windows += bands[b].windows;
+        sum.looked += bands[b].looked;
+        sum.contrast += bands[b].contrast;
+        for (size_t s = 0; s < sum.stages.size(); ++s)
+            sum.stages[s] += bands[b].stages[s];
+    }
+}
+
+class CpuEngine CV_FINAL : public Engine
+{
+public:
+    void detect(const Request& request, const std::vector<Table>& tables, StreamHandle) CV_OVERRIDE
+    {
+        classify(request, nullptr);
+        parallel_for_(Range(0, static_cast<int>(request.pictures.size())),
+                      [&](const Range& range)
+                      {
+                          Objects objects;
+                          for (int i = range.start; i < range.end; ++i)
+                              for (size_t t = 0; t < request.tasks.size(); ++t)
+                              {
+                                  const Settings& settings = request.tasks[t].settings;
+                                  const std::vector<Candidate>& candidates = candidatesOf(i, t, request);
+                                  objects = Objects();
+                                  objects.candidates = static_cast<int>(std::min<size_t>(candidates.size(), INT_MAX));
+                                  if (objects.candidates <= settings.maxCandidates)
+                                      cpu::group(candidates, *pyramidOf_[i], static_cast<int>(t), settings, objects);
+                                  store(objects, objects.candidates > settings.maxCandidates, tables[t], i);
+                              }
+                      });
+    }
+
+    void find(const Request& request, Objects& objects, StreamHandle) CV_OVERRIDE
+    {
+        classify(request, nullptr);
+        cpu::group(candidatesOf(0, 0, request), *pyramidOf_[0], 0, request.tasks[0].settings, objects);
+    }
+
+    void fetch(const void* from, void* to, size_t bytes, StreamHandle) CV_OVERRIDE { std::memcpy(to, from, bytes); }
+    size_t workspaceBytes() const CV_OVERRIDE { return 0; }
+
+    //! makePyramid, toGray, then sumTables and classify for all bands. @param passes one for each layer, or null.
+    void classify(const Request& request, std::vector<Passes>* passes)
+    {
+        makePyramids(request);
+        makeGrays(request);
+        const cpu::Extent extent = cpu::extentOf(request.tasks);
+        prepare(request, extent);
+        std::vector<Band> bands = bandsOf(request);
+        const size_t tasks = request.tasks.size();
+        std::vector<std::vector<Candidate>> parts(bands.size() * tasks);
+        Passes none;
+        none.stages.assign(request.tasks[0].model->stages.size(), 0);
+        std::vector<Passes> counts(passes ? bands.size() : 0, none);
+        parallel_for_(
+            Range(0, static_cast<int>(bands.size())),
+            [&](const Range& range)
+            {
+                for (int b = range.start; b < range.end; ++b)
+                {
+                    const int i = bands[b].picture;
+                    const PictureView mask = request.masks.empty() ? PictureView() : request.masks[i];
+                    const cpu::Work work = {grays_[i], mask, i, pyramidOf_[i], &request.tasks, &prepared_, extent};
+                    cpu::classifyBand(work, bands[b].layer, bands[b].firstRow, scratch_, &parts[b * tasks],
+                                      passes ? &counts[b] : nullptr);
+                }
+            },
+            static_cast<double>(bands.size()));
+        // Bands are in the order of pictures, scales and rows, so their candidates are in the order of keys.
+        candidates_.assign(request.pictures.size() * tasks, std::vector<Candidate>());
+        for (size_t b = 0; b < bands.size(); ++b)
+            for (size_t t = 0; t < tasks; ++t)
+            {
+                std::vector<Candidate>& all = candidates_[bands[b].picture * tasks + t];
+                const std::vector<Candidate>& part = parts[b * tasks + t];
+                all.insert(all.end(), part.begin(), part.end());
+            }
+        if (passes)
+        {
+            passes->assign(pyramidOf_[0]->layers.size(), none);
+            addPasses(counts, bands, *passes);
+        }
+    }
+
+private:
+    const std::vector<Candidate>& candidatesOf(int picture, size_t task, const Request& request) const
+    {
+        return candidates_[picture * request.tasks.size() + task];
+    }
+
+    //! One pyramid for each size of pictures.
+    void makePyramids(const Request& request)
+    {
+        pyramids_.clear();
+        pyramidOf_.clear();
+        for (const PictureView& picture : request.pictures)
+        {
+            std::unique_ptr<Pyramid>& pyramid = pyramids_[{picture.cols, picture.rows}];
+            if (!pyramid)
+                pyramid = std::make_unique<Pyramid>(makePyramid(picture.cols, picture.rows, request.tasks));
+            pyramidOf_.push_back(pyramid.get());
+        }
+    }
+
+    void makeGrays(const Request& request)
+    {
+        grays_ = request.pictures;
+        grayMemory_.resize(request.pictures.size());
+        for (size_t i = 0; i < request.pictures.size(); ++i)
+        {
+            const PictureView& picture = request.pictures[i];
+            if (picture.channels == 1)
+                continue;
+            grayMemory_[i].create(picture.rows, picture.cols, CV_8UC1);
+            cpu::toGray(picture, {grayMemory_[i].data, grayMemory_[i].step});
+            grays_[i] = {grayMemory_[i].data, grayMemory_[i].step, picture.cols, picture.rows, detail::DEPTH_8U, 1};
+        }
+    }
+
+    //! Offsets of corners stay from call to call.
+    void prepare(const Request& request, const cpu::Extent& extent)
+    {
+        std::vector<uint64_t> key = {static_cast<uint64_t>(extent.width), static_cast<uint64_t>(extent.height)};
+        for (const Task& task : request.tasks)
+            key.push_back(task.model->version);
+        if (key == preparedKey_)
+            return;
+        preparedKey_.clear();
+        prepared_.clear();
+        for (const Task& task : request.tasks)
+            prepared_.push_back(cpu::prepare(task.model, extent));
+        preparedKey_ = key;
+    }
+
+    std::vector<Band> bandsOf(const Request& request) const
+    {
+        std::vector<Band> bands;
+        for (size_t i = 0; i < request.pictures.size(); ++i)
+        {
+            const Pyramid& pyramid = *pyramidOf_[i];
+            std::vector<int> rows(pyramid.layers.size(), 0);
+            for (const std::vector<Grid>& grids : pyramid.grids)
+                for (const Grid& grid : grids)
+                    rows[grid.layer] = std::max(rows[grid.layer], grid.rows);
+            for (size_t layer = 0; layer < rows.size(); ++layer)
+                for (int row = 0; row < rows[layer]; row += cpu::BAND_ROWS)
+                    bands.push_back({static_cast<int>(i), static_cast<int>(layer), row});
+        }
+        return bands;
+    }
+
+    static void store(const Objects& objects, bool overflow, const Table& table, int row)
+    {
+        const int found = static_cast<int>(objects.boxes.size());
+        int stored = 0;
+        if (table.objects)
+        {
+            Box* const out = reinterpret_cast<Box*>(table.objects.as<int>().row(row));
+            stored = std::min(found, table.objects.cols - 1);
+            std::memset(out, 0, table.objects.rowBytes());
+            out[0] = {stored, found, objects.candidates, overflow ? 1 : 0};
+            std::copy_n(objects.boxes.begin(), stored, out + 1);
+        }
+        if (table.numDetections)
+        {
+            int* const out = table.numDetections.as<int>().row(row);
+            std::fill_n(out, table.numDetections.cols, 0);
+            std::copy_n(objects.counts.begin(), std::min(found, table.numDetections.cols), out);
+        }
+        if (table.levelWeights)
+        {
+            double* const out = table.levelWeights.as<double>().row(row);
+            std::fill_n(out, table.levelWeights.cols, 0.);
+            std::copy_n(objects.weights.begin(), std::min(found, table.levelWeights.cols), out);
+        }
+    }
+
+    std::map<std::pair<int, int>, std::unique_ptr<Pyramid>> pyramids_; //!< by the size of pictures
+    std::vector<const Pyramid*> pyramidOf_;                            //!< of each picture
+    std::vector<PictureView> grays_;
+    std::vector<Mat> grayMemory_;
+    std::vector<std::shared_ptr<const cpu::Prepared>> prepared_;
+    std::vector<uint64_t> preparedKey_;
+    detail::ScratchPool<cpu::Scratch> scratch_;
+    std::vector<std::vector<Candidate>> candidates_; //!< for each picture and task
+};
+
+} // namespace
+
+std::unique_ptr<Engine> makeCpuEngine() { return std::unique_ptr<Engine>(new CpuEngine); }
+
+std::vector<Passes> countPasses(const Request& request)
+{
+    std::vector<Passes> passes;
+    CpuEngine().classify(request, &passes);
+    return passes;
+}
+
+}}} // namespace cv::cuda::cascade

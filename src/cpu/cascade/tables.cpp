@@ -1,0 +1,228 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Gray values, and what the CPU needs before it can classify: resized pixels, tables of sums, corners as offsets.
+#include "../../precomp.hpp"
+#include "classify.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace cascade { namespace cpu {
+
+void toGray(const PictureView& picture, RowsView<uint8_t> gray)
+{
+    const int channels = picture.channels;
+    parallel_for_(Range(0, picture.rows),
+                  [&](const Range& rows)
+                  {
+                      for (int y = rows.start; y < rows.end; ++y)
+                      {
+                          const uint8_t* const from = picture.row<uint8_t>(y);
+                          uint8_t* const to = gray.row(y);
+                          for (int x = 0; x < picture.cols; ++x)
+                          {
+                              const uint8_t* const pixel = from + static_cast<size_t>(x) * channels;
+                              to[x] = static_cast<uint8_t>(grayOf(pixel[0], pixel[1], pixel[2]));
+                          }
+                      }
+                  });
+}
+
+Extent extentOf(const std::vector<Task>& tasks)
+{
+    Extent extent = {};
+    for (const Task& task : tasks)
+    {
+        extent.width = std::max(extent.width, task.model->width);
+        extent.height = std::max(extent.height, task.model->height);
+        extent.squares = extent.squares || task.model->kind == HAAR;
+        extent.tilted = extent.tilted || task.model->tilted;
+    }
+    return extent;
+}
+
+// --- corners ---------------------------------------------------------------------------------------------------------
+
+Prepared::Prepared(const ModelPtr& theModel, const Extent& extent) : model(theModel)
+{
+    const Layout layouts[2] = {Layout(1, extent), Layout(2, extent)};
+    const auto add = [&](int x, int y, int weight)
+    {
+        weights.push_back(weight);
+        for (int s = 0; s < 2; ++s)
+            offsets[s].push_back(layouts[s].offset(x, y));
+    };
+    for (const HaarFeature& f : model->haar)
+    {
+        const int first = static_cast<int>(weights.size()), count = f.exact ? f.corners : 4 * f.rectangles;
+        features.push_back({first, static_cast<uint8_t>(count), f.exact, f.tilted});
+        for (int k = 0; k < count; ++k)
+        {
+            int x = f.corner[k].x, y = f.corner[k].y;
+            if (!f.exact)
+                cornerOf(f.rectangle[k / 4], f.tilted != 0, k % 4, x, y);
+            add(x, y, f.exact ? f.corner[k].weight : cornerSign(k % 4));
+        }
+    }
+    for (const LbpFeature& f : model->lbp)
+    {
+        features.push_back({static_cast<int>(weights.size()), 16, 1, 0});
+        for (int k = 0; k < 16; ++k)
+            add(f.x + k % 4 * f.width, f.y + k / 4 * f.height, 1);
+    }
+    const int16_t inner[4] = {1, 1, static_cast<int16_t>(model->width - 2), static_cast<int16_t>(model->height - 2)};
+    for (int s = 0; s < 2; ++s)
+        for (int k = 0; k < 4; ++k)
+        {
+            int x, y;
+            cornerOf(inner, false, k, x, y);
+            contrast[s][k] = layouts[s].offset(x, y);
+        }
+}
+
+std::shared_ptr<const Prepared> prepare(const ModelPtr& model, const Extent& extent)
+{
+    return std::make_shared<Prepared>(model, extent);
+}
+
+// --- tables ----------------------------------------------------------------------------------------------------------
+
+//! Taps of the part's columns, as vectors want them: the second pixel of each exists.
+static void loadTaps(const Work& work, const Layer& layer, const Part& part, Scratch& scratch)
+{
+    const Tap* const taps = work.pyramid->taps.data() + layer.columnTaps + part.x;
+    const size_t size = static_cast<size_t>(part.cols) + 2 * TILE_COLS; // whole vectors
+    scratch.tapIndex.assign(size, 0);
+    scratch.tapWeights.assign(2 * size, 0);
+    for (int x = 0; x < part.cols; ++x)
+    {
+        const bool last = taps[x].first == work.gray.cols - 1;
+        const int weight = last ? 256 : taps[x].weight;
+        scratch.tapIndex[x] = taps[x].first - (last ? 1 : 0);
+        scratch.tapWeights[2 * x] = static_cast<int16_t>(256 - weight);
+        scratch.tapWeights[2 * x + 1] = static_cast<int16_t>(weight);
+    }
+    for (std::vector<int>& row : scratch.blended)
+        row.resize(size);
+    for (std::vector<uint8_t>& row : scratch.pixels)
+        row.resize(size);
+}
+
+//! Resizes rows of a layer, one after the other; rows of the picture are blended once for those next to each other.
+class RowMaker
+{
+public:
+    RowMaker(const Work& work, const Layer& layer, const Part& part, Scratch& scratch)
+        : work_(work), rowTaps_(work.pyramid->taps.data() + layer.rowTaps + part.y), cols_(part.cols), scratch_(scratch)
+    {
+        loadTaps(work, layer, part, scratch);
+    }
+    void make(int y, uint8_t* out)
+    {
+        const Tap tap = rowTaps_[y];
+        const int second = tap.weight ? tap.first + 1 : tap.first;
+        if (rows_[0] != tap.first && rows_[1] == tap.first)
+            swap();
+        blend(0, tap.first);
+        if (second != tap.first)
+            blend(1, second);
+        mixOf(scratch_.blended[0].data(), scratch_.blended[second != tap.first].data(), tap.weight, cols_, out);
+    }
+
+private:
+    void swap()
+    {
+        std::swap(scratch_.blended[0], scratch_.blended[1]);
+        std::swap(rows_[0], rows_[1]);
+    }
+    void blend(int slot, int row)
+    {
+        if (rows_[slot] == row)
+            return;
+        blendOf(work_.gray.row<uint8_t>(row), scratch_.tapIndex.data(), scratch_.tapWeights.data(), cols_,
+                scratch_.blended[slot].data());
+        rows_[slot] = row;
+    }
+
+    const Work& work_;
+    const Tap* rowTaps_;
+    int cols_;
+    Scratch& scratch_;
+    int rows_[2] = {-1, -1};
+};
+
+//! Adds the next row of sums, and of squares unless null. Pointers to the row above and to this one.
+template <bool SQUARES>
+static void addRow(const uint8_t* pixels, int cols, const Layout& layout, const int* sumsAbove, int* sums,
+                   const int* squaresAbove, int* squares)
+{
+    const int stride = layout.step == 2 ? 1 : 2; // of pairs of columns
+    const int odd = layout.step == 2 ? layout.half : 1;
+    uint32_t sum = 0, square = 0;
+    const auto put = [&](int column, unsigned pixel)
+    {
+        sum += pixel;
+        sums[column] = static_cast<int>(static_cast<uint32_t>(sumsAbove[column]) + sum);
+        if (SQUARES)
+        {
+            square += pixel * pixel;
+            squares[column] = static_cast<int>(static_cast<uint32_t>(squaresAbove[column]) + square);
+        }
+    };
+    sums[0] = 0;
+    if (SQUARES)
+        squares[0] = 0;
+    int x = 0;
+    for (; x + 1 < cols; x += 2)
+    {
+        put(x / 2 * stride + odd, pixels[x]);
+        put((x / 2 + 1) * stride, pixels[x + 1]);
+    }
+    if (x < cols)
+        put(x / 2 * stride + odd, pixels[x]);
+}
+
+/** Adds row y of rotated sums: T(X,Y) is the sum of the pixels above in the cone with its tip at pixel (X-1,Y-1).
+@param pixels,above rows y - 1 and y - 2 of pixels; above null: none. */
+static void addTilted(const uint8_t* pixels, const uint8_t* above, int cols, const Layout& layout, int y, int* table)
+{
+    const auto at = [&](int column, int row) { return static_cast<uint32_t>(table[layout.offset(column, row)]); };
+    const auto pixel = [&](int x) { return static_cast<uint32_t>(pixels[x]) + (above ? above[x] : 0u); };
+    table[layout.offset(0, y)] = static_cast<int>(at(1, y - 1));
+    for (int x = 1; x < cols; ++x)
+    {
+        const uint32_t twoUp = y > 1 ? at(x, y - 2) : 0u;
+        table[layout.offset(x, y)] = static_cast<int>(at(x - 1, y - 1) + at(x + 1, y - 1) - twoUp + pixel(x - 1));
+    }
+    table[layout.offset(cols, y)] = static_cast<int>(at(cols - 1, y - 1) + pixel(cols - 1));
+}
+
+void sumTables(const Work& work, const Layer& layer, const Part& part, const Layout& layout, Scratch& scratch)
+{
+    // Vectors may touch a whole tile's rows, whatever the part's size.
+    scratch.sums.resize(std::max(scratch.sums.size(), layout.size()));
+    if (work.extent.squares)
+        scratch.squares.resize(std::max(scratch.squares.size(), layout.size()));
+    if (work.extent.tilted)
+        scratch.tilted.resize(std::max(scratch.tilted.size(), layout.size()));
+    for (std::vector<int>* table : {&scratch.sums, &scratch.squares, &scratch.tilted})
+        std::fill_n(table->begin(), std::min<size_t>(table->size(), layout.stride), 0);
+
+    RowMaker rows(work, layer, part, scratch);
+    for (int y = 0; y < part.rows; ++y)
+    {
+        std::swap(scratch.pixels[0], scratch.pixels[1]);
+        uint8_t* const pixels = scratch.pixels[0].data();
+        rows.make(y, pixels);
+        const size_t above = static_cast<size_t>(y) * layout.stride, here = above + layout.stride;
+        if (work.extent.squares)
+            addRow<true>(pixels, part.cols, layout, &scratch.sums[above], &scratch.sums[here], &scratch.squares[above],
+                         &scratch.squares[here]);
+        else
+            addRow<false>(pixels, part.cols, layout, &scratch.sums[above], &scratch.sums[here], nullptr, nullptr);
+        if (work.extent.tilted)
+            addTilted(pixels, y > 0 ? scratch.pixels[1].data() : nullptr, part.cols, layout, y + 1,
+                      scratch.tilted.data());
+    }
+}
+
+}}}} // namespace cv::cuda::cascade::cpu

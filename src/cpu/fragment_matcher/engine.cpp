@@ -1,0 +1,288 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The CPU engine: fragments on parallel_for_, the stages of each one after the other.
+#include "../../precomp.hpp"
+#include "../../fragment_matcher/engine.hpp"
+#include "scores.hpp"
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+namespace {
+
+using namespace cpu;
+
+const size_t KEPT_BYTES = size_t(128) << 20; //!< of memory between calls; FragmentMatcher's header says so
+
+HostFragment hostFragment(const Fragment& fragment)
+{
+    const FragmentSource& source = fragment.source;
+    return {source.templ.data,     static_cast<const uint8_t*>(source.weights),
+            fragment.width,        fragment.height,
+            source.templ.channels, fragment.sums};
+}
+
+//! The part of the frame under all positions of a window.
+Rect areaOf(const SearchWindow& window, const Fragment& fragment)
+{
+    return Rect(window.x, window.y, window.cols + fragment.width - 1, window.rows + fragment.height - 1);
+}
+Rect4 partOf(const Rect& area) { return {area.x, area.y, area.width, area.height}; }
+
+//! Small areas are unpacked for each fragment: rows that follow each other closely stay in the first-level cache.
+bool usesSharedPlanes(const Rect& area) { return area.area() > 128 * 128; }
+
+//! Bytes that all positions of a window compare: the unit of work.
+double workOf(const SearchWindow& window, const Fragment& fragment)
+{
+    return double(window.cols) * window.rows * fragment.width * fragment.height * fragment.source.templ.channels;
+}
+
+Outputs outputsOf(const MatchOutputs& outputs)
+{
+    return {outputs.locations.as<Position>(), outputs.scores.as<float>(), outputs.confidence.as<float>(),
+            outputs.status.as<uint8_t>(), outputs.refined.as<Offset2>()};
+}
+
+class CpuEngine final : public Engine
+{
+public:
+    bool take(const Fragments&, StreamHandle) override { return true; } // reads the public class's own copies
+
+    void match(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas,
+               ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
+               StreamHandle) override;
+    void scoreMap(int index, const ImageView& frame, const Fragments& fragments, const SearchWindow& window, int metric,
+                  int depth, const OutputView& map, StreamHandle) override;
+    void scoreMaps(const ImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
+                   const std::vector<int>& offsets, int metric, int depth, const OutputView& maps,
+                   StreamHandle) override;
+    void predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
+                      int frameRows, const OutputView& areas, StreamHandle) override;
+
+    size_t bytes() const override { return 0; }
+
+private:
+    //! What match() hands to the stages of each fragment.
+    struct Job
+    {
+        const ImageView& frame;
+        const Fragments& fragments;
+        ConstRowsView<Position> predictions;
+        const Settings& settings;
+        const Outputs& out;
+        const Planes* shared; //!< planes of `sharedPart`, or null: each fragment unpacks its own area
+        Rect sharedPart;
+    };
+    Rect planWindows(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas);
+    void matchFragment(const Job& job, int i, Scratch& memory, bool parallel);
+    template <typename V>
+    void searchWindow(const Job& job, int i, const Plan& plan, const Planes& planes, Scratch& memory, bool parallel);
+    void exportScores(const ImageView& frame, const Fragment& fragment, const SearchWindow& window, int metric,
+                      int depth, RowsView<void> map);
+    void trim() noexcept;
+    //! Trims when a call ends, also by an exception.
+    struct Trimming
+    {
+        CpuEngine& engine;
+        ~Trimming() { engine.trim(); }
+    };
+
+    ScratchPool pool_;
+    Buffer shared_;
+    std::vector<SearchWindow> windows_; //!< of the call, by fragment
+};
+
+//! Memory stays from call to call, up to KEPT_BYTES for all threads together. Beyond, the largest buffers go first.
+void CpuEngine::trim() noexcept
+{
+    size_t sum = shared_.size();
+    pool_.forFree(
+        [&](Scratch& scratch)
+        {
+            sum += scratch.plan.size();
+            scratch.forBuffers([&](const Buffer& buffer) { sum += buffer.size(); });
+        });
+    if (sum <= KEPT_BYTES)
+        return;
+    pool_.forFree(
+        [&](Scratch& scratch)
+        {
+            sum -= scratch.plan.size();
+            scratch.plan = Plan();
+        });
+    while (sum > KEPT_BYTES)
+    {
+        Buffer* largest = &shared_;
+        pool_.forFree(
+            [&](Scratch& scratch) {
+                scratch.forBuffers([&](Buffer& buffer)
+                                   { largest = buffer.size() > largest->size() ? &buffer : largest; });
+            });
+        sum -= largest->size();
+        largest->release();
+    }
+}
+
+// --- match -----------------------------------------------------------------------------------------------------------
+
+//! Sets windows_. @return the part of the frame that it is cheaper to unpack once for all.
+Rect CpuEngine::planWindows(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas)
+{
+    const Rect4 whole = {0, 0, frame.cols, frame.rows};
+    Rect part;
+    double areaSum = 0;
+    windows_.resize(fragments.list.size());
+    for (int i = 0; i < fragments.count(); ++i)
+    {
+        const Fragment& fragment = fragments.list[i];
+        windows_[i] = fragment_matcher::searchWindow(areas.list ? *areas.list.row(i) : whole, frame.cols, frame.rows,
+                                                     fragment.width, fragment.height);
+        const Rect area = windows_[i].cols ? areaOf(windows_[i], fragment) : Rect();
+        if (usesSharedPlanes(area))
+        {
+            part |= area;
+            areaSum += area.area();
+        }
+    }
+    return areaSum >= part.area() ? part : Rect();
+}
+
+template <typename V>
+void CpuEngine::searchWindow(const Job& job, int i, const Plan& plan, const Planes& planes, Scratch& memory,
+                             bool parallel)
+{
+    const Fragment& fragment = job.fragments.list[i];
+    const Settings& settings = job.settings;
+    const SearchWindow& window = windows_[i];
+    const bool walks = settings.search == SEARCH_THREE_STEP;
+    Scores<V> scores(plan, planes, window);
+    if (!walks || settings.peaks > 1)
+        scores.fill(memory, parallel ? &pool_ : nullptr);
+
+    Peak<V> peaks[MAX_PEAKS];
+    int count = 0;
+    if (walks)
+    {
+        const bool predicted = static_cast<bool>(job.predictions);
+        const Position prediction = predicted ? *job.predictions.row(i) : Position{0, 0};
+        peaks[count++] = walk(scores, walkStart(window, predicted, prediction));
+    }
+    const int distance = exclusionDistance(settings.exclusionDistance, fragment.width, fragment.height);
+    count = findPeaks(scores, distance, settings, count, peaks);
+    report(job.out, i, settings, fragment.sums.W, scores, peaks, count);
+}
+
+void CpuEngine::matchFragment(const Job& job, int i, Scratch& memory, bool parallel)
+{
+    const Fragment& fragment = job.fragments.list[i];
+    const SearchWindow& window = windows_[i];
+    if (window.cols == 0)
+        return reportNothing(job.out, i, job.settings.peaks, STATUS_NO_POSITION);
+    Plan& plan = memory.plan;
+    pack(hostFragment(fragment), job.settings.metric, plan);
+    const Rect area = areaOf(window, fragment);
+    const Planes planes = job.shared && usesSharedPlanes(area)
+                              ? job.shared->at(area.x - job.sharedPart.x, area.y - job.sharedPart.y)
+                              : unpack(job.frame, partOf(area), plan.squares, plan.bias, memory.planes, parallel);
+    if (plan.wideValues())
+        searchWindow<uint64_t>(job, i, plan, planes, memory, parallel);
+    else
+        searchWindow<uint32_t>(job, i, plan, planes, memory, parallel);
+}
+
+void CpuEngine::match(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas,
+                      ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
+                      StreamHandle)
+{
+    const Trimming trimming = {*this};
+    const Outputs out = outputsOf(outputs);
+    const Rect part = planWindows(frame, fragments, areas);
+    Job job = {frame, fragments, predictions, settings, out, nullptr, part};
+    Planes shared;
+    if (!part.empty())
+    {
+        const bool squares = mayNeedSquares(settings.metric, fragments.anyWeighted());
+        shared = unpack(frame, partOf(part), squares, planeBias(settings.metric), shared_, true);
+        job.shared = &shared;
+    }
+    // Fragments with more work than a fair share of a thread's would keep the others waiting: all threads work on each
+    // of them in turn. The rest is spread over threads.
+    const int count = fragments.count(), threads = std::max(1, getNumThreads());
+    double work = 0;
+    for (int i = 0; i < count; ++i)
+        work += workOf(windows_[i], fragments.list[i]);
+    const auto isLarge = [&](int i)
+    { return threads > 1 && workOf(windows_[i], fragments.list[i]) > std::max(1e6, work / (4 * threads)); };
+    parallel_for_(Range(0, count),
+                  [&](const Range& range)
+                  {
+                      const ScratchPool::Lease memory(pool_);
+                      for (int i = range.start; i < range.end; ++i)
+                          if (!isLarge(i))
+                              matchFragment(job, i, *memory, false);
+                  });
+    for (int i = 0; i < count; ++i)
+        if (isLarge(i))
+        {
+            const ScratchPool::Lease memory(pool_);
+            matchFragment(job, i, *memory, true);
+        }
+}
+
+// --- maps and next areas ---------------------------------------------------------------------------------------------
+
+void CpuEngine::exportScores(const ImageView& frame, const Fragment& fragment, const SearchWindow& window, int metric,
+                             int depth, RowsView<void> map)
+{
+    const ScratchPool::Lease memory(pool_);
+    Plan& plan = memory->plan;
+    pack(hostFragment(fragment), metric, plan);
+    const Planes planes =
+        unpack(frame, partOf(areaOf(window, fragment)), plan.squares, plan.bias, memory->planes, true);
+    const auto scoreAndExport = [&](auto scores)
+    {
+        scores.fill(*memory, &pool_);
+        forRowBands(window.rows, true,
+                    [&](int begin, int end) { exportMap(scores, fragment.sums.W, depth, begin, end, map); });
+    };
+    if (plan.wideValues())
+        scoreAndExport(Scores<uint64_t>(plan, planes, window));
+    else
+        scoreAndExport(Scores<uint32_t>(plan, planes, window));
+}
+
+void CpuEngine::scoreMap(int index, const ImageView& frame, const Fragments& fragments, const SearchWindow& window,
+                         int metric, int depth, const OutputView& map, StreamHandle)
+{
+    const Trimming trimming = {*this};
+    if (map)
+        exportScores(frame, fragments.list[index], window, metric, depth, map.as<void>());
+}
+
+void CpuEngine::scoreMaps(const ImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
+                          const std::vector<int>& offsets, int metric, int depth, const OutputView& maps, StreamHandle)
+{
+    const Trimming trimming = {*this};
+    for (int i = 0; maps && i < fragments.count(); ++i)
+        if (windows[i].cols > 0)
+        {
+            uint8_t* const first = static_cast<uint8_t*>(maps.data) + offsets[i] * maps.elemSize;
+            exportScores(frame, fragments.list[i], windows[i], metric, depth, {first, windows[i].cols * maps.elemSize});
+        }
+}
+
+void CpuEngine::predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
+                             int frameRows, const OutputView& areas, StreamHandle)
+{
+    const RowsView<Rect4> out = areas.as<Rect4>();
+    for (int i = 0; out && i < fragments.count(); ++i)
+        *out.row(i) = predictedArea(*locations.row(i), fragments.list[i].width, fragments.list[i].height, radius,
+                                    frameCols, frameRows);
+}
+
+} // namespace
+
+std::unique_ptr<Engine> makeCpuEngine() { return std::unique_ptr<Engine>(new CpuEngine); }
+
+}}} // namespace cv::cuda::fragment_matcher

@@ -1,0 +1,241 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// pack: sums of a template, and which terms and windows (src/cpu/fragment_matcher/scores.hpp) make up its score.
+#include "../../precomp.hpp"
+#include "scores.hpp"
+
+namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
+
+int quantiseRow(const float* weights, int width, uint8_t* q)
+{
+    for (int x = 0; x < width; ++x)
+    {
+        if (!(weights[x] >= 0.f && weights[x] <= 1.f)) // NaN too
+            return x;
+        q[x] = quantiseWeight(weights[x]);
+    }
+    return -1;
+}
+
+TemplateSums templateSums(const uint8_t* templ, const uint8_t* q, int width, int height, int channels)
+{
+    TemplateSums sums = {};
+    const size_t area = static_cast<size_t>(width) * height;
+    for (size_t i = 0; i < area; ++i)
+    {
+        const uint32_t weight = q ? q[i] : 255;
+        sums.W += weight;
+        for (int c = 0; c < channels; ++c)
+        {
+            const uint32_t t = templ[i * channels + c];
+            sums.qT[c] += weight * t;
+            sums.qT2 += weight * t * t; // at most 255^3, fits
+        }
+    }
+    return sums;
+}
+
+namespace {
+
+//! Template bytes of one segment: 255 x 255 x this fits 32 bits, also with a sign.
+const int64_t SEGMENT_BYTES = 33000;
+
+bool isUniform(const HostFragment& fragment)
+{
+    if (!fragment.q)
+        return true;
+    const size_t area = static_cast<size_t>(fragment.width) * fragment.height;
+    for (size_t i = 1; i < area; ++i)
+        if (fragment.q[i] != fragment.q[0])
+            return false;
+    return true;
+}
+
+//! Rows of bytes to rows of words of four bytes; what is missing in the last word becomes 0.
+void packWords(const uint8_t* bytes, int width, size_t rows, int blocks, std::vector<uint32_t>& words)
+{
+    words.assign(rows * blocks, 0u);
+    for (size_t y = 0; y < rows; ++y)
+        memcpy(&words[y * blocks], bytes + y * width, width);
+}
+
+//! Nine combinations of the rows of `planes` templates (see src/cpu/fragment_matcher/scores_pairs.hpp), two neighbours a word.
+void packPairs(const uint8_t* bytes, int width, int height, int planes, std::vector<uint32_t>& words)
+{
+    const int rows = (height + 3) / 4, blocks = (width + 1) / 2;
+    words.assign(static_cast<size_t>(9) * planes * rows * blocks, 0u);
+    for (int p = 0; p < planes; ++p)
+        for (int y = 0; y < rows; ++y)
+            for (int x = 0; x < width; ++x)
+            {
+                uint32_t t[4] = {0, 0, 0, 0};
+                for (int i = 0; i < 4 && 4 * y + i < height; ++i)
+                    t[i] = bytes[(static_cast<size_t>(p) * height + 4 * y + i) * width + x];
+                const uint32_t even = t[0] + t[2], odd = t[1] + t[3], first = t[0] + t[1], second = t[2] + t[3];
+                const uint32_t combined[9] = {even + odd, first, second, even, t[0], t[2], odd, t[1], t[3]};
+                for (int c = 0; c < 9; ++c)
+                    words[((static_cast<size_t>(c) * planes + p) * rows + y) * blocks + x / 2] |=
+                        combined[c] << (x % 2 * 16); // pairs exist on little-endian processors only
+            }
+}
+
+uint32_t sumOfBytes(const uint8_t* bytes, size_t count)
+{
+    uint32_t sum = 0;
+    for (size_t i = 0; i < count; ++i)
+        sum += bytes[i];
+    return sum;
+}
+
+} // namespace
+
+size_t Plan::size() const
+{
+    const auto bytesOf = [](const auto& vector) { return vector.capacity() * sizeof(vector[0]); };
+    size_t sum = bytesOf(bytes);
+    for (const Term& term : terms)
+        sum += bytesOf(term.taps) + bytesOf(term.weights) + bytesOf(term.pairs) + bytesOf(term.segments);
+    return sum;
+}
+
+void Plan::addTerm(int kind, int plane, int planes, const uint8_t* samples, const uint8_t* weights,
+                   const KernelTraits& traits)
+{
+    Term& term = terms[termCount++];
+    term.kind = kind;
+    const int padTo = kind == SAD_TERM ? traits.sadWidth : 4;
+    term.blocks = (width + padTo - 1) / padTo * padTo / 4;
+    packWords(samples, width, static_cast<size_t>(planes) * height, term.blocks, term.taps);
+    if (weights)
+        packWords(weights, width, static_cast<size_t>(planes) * height, term.blocks, term.weights);
+    else
+        term.weights.clear();
+
+    term.segments.clear();
+    const int64_t rowBytes = 4 * static_cast<int64_t>(term.blocks);
+    const bool whole = rowBytes * height * planes <= SEGMENT_BYTES;
+    const int rowsInSegment = whole ? height : static_cast<int>(std::max<int64_t>(1, SEGMENT_BYTES / rowBytes));
+    const int planesInSegment = whole ? planes : 1;
+    for (int p = 0; p < planes; p += planesInSegment)
+        for (int y = 0; y < height; y += rowsInSegment)
+        {
+            const int end = std::min(height, y + rowsInSegment);
+            Segment segment = {plane + p, planesInSegment, y, end, 0};
+            if (kind != SAD_TERM && traits.bias)
+            {
+                const size_t first = (static_cast<size_t>(p) * height + y) * width;
+                const size_t count = static_cast<size_t>(whole ? planes * height : end - y) * width;
+                segment.constant = traits.bias * sumOfBytes((weights ? weights : samples) + first, count);
+            }
+            term.segments.push_back(segment);
+        }
+    const bool pairs = traits.pairs && kind == DOT_TERM && whole && height >= 4;
+    if (pairs)
+        packPairs(samples, width, height, planes, term.pairs);
+    else
+        term.pairs.clear();
+}
+
+void Plan::addWindow(int plane, int planes, int x, int windowWidth, bool squared)
+{
+    windows[windowCount++] = {plane, planes, x, windowWidth, squared};
+}
+
+void Plan::prepareUniform(const HostFragment& fragment, uint8_t weight, const KernelTraits& traits)
+{
+    // Every sum of the definition is that weight times one without weights.
+    unit = metric == METRIC_ZNCC ? 1 : weight;
+    templateSquares = fragment.sums.qT2 / weight;
+    if (metric == METRIC_SAD && traits.sadWidth == 0)
+    {
+        const std::vector<uint8_t> ones(bytes.size(), 1);
+        return addTerm(WEIGHTED_SAD_TERM, 0, channels, bytes.data(), ones.data(), traits);
+    }
+    addTerm(metric == METRIC_SAD ? SAD_TERM : DOT_TERM, 0, channels, bytes.data(), nullptr, traits);
+    const int padding = terms[0].blocks * 4 - width;
+    if (metric == METRIC_SAD && padding) // the term counts |I - 0| right of the template
+        addWindow(0, channels, width, padding, false);
+    if (metric == METRIC_SAD)
+        return;
+    addWindow(0, channels, 0, width, true);
+    if (metric == METRIC_SSD)
+        return;
+    kn = fragment.sums.W * weight;
+    ka = static_cast<uint64_t>(weight) * weight;
+    for (int c = 0; c < channels; ++c)
+    {
+        kc[c] = fragment.sums.qT[c] * weight;
+        addWindow(c, 1, 0, width, false);
+    }
+}
+
+void Plan::prepareWeighted(const HostFragment& fragment, const KernelTraits& traits)
+{
+    const size_t area = static_cast<size_t>(width) * height, total = area * channels;
+    std::vector<uint8_t> weights(total), part(total);
+    for (int c = 0; c < channels; ++c)
+        memcpy(&weights[c * area], fragment.q, area);
+    if (metric == METRIC_SAD)
+        return addTerm(WEIGHTED_SAD_TERM, 0, channels, bytes.data(), weights.data(), traits);
+    // 16-bit factors are taken apart: q T = low + 256 high, I^2 likewise, so that all terms multiply bytes.
+    for (int shift = 0; shift <= 8; shift += 8)
+    {
+        for (size_t i = 0; i < total; ++i)
+            part[i] = static_cast<uint8_t>((bytes[i] * weights[i]) >> shift);
+        addTerm(DOT_TERM, 0, channels, part.data(), nullptr, traits);
+    }
+    addTerm(DOT_TERM, channels, channels, weights.data(), nullptr, traits);
+    addTerm(DOT_TERM, 2 * channels, channels, weights.data(), nullptr, traits);
+    squares = true;
+    templateSquares = fragment.sums.qT2;
+    kn = fragment.sums.W;
+    ka = 1;
+    for (int c = 0; c < channels; ++c)
+    {
+        kc[c] = fragment.sums.qT[c];
+        if (metric == METRIC_ZNCC)
+            addTerm(DOT_TERM, c, 1, weights.data(), nullptr, traits);
+    }
+}
+
+void Plan::prepare(const HostFragment& fragment, int metricOfPlan, const KernelTraits& traits)
+{
+    metric = metricOfPlan;
+    width = fragment.width;
+    height = fragment.height;
+    channels = fragment.channels;
+    weighted = !isUniform(fragment);
+    squares = false;
+    unit = 1;
+    variance = metric == METRIC_ZNCC ? templateVariance(fragment.sums) : 0;
+    termCount = windowCount = 0;
+    bias = planeBias(metric);
+    q = fragment.q;
+    kn = ka = kc[0] = kc[1] = kc[2] = 0;
+
+    // Largest sum or value that a row can hold, with template rows padded to a multiple of 8 bytes.
+    const uint64_t padded = static_cast<uint64_t>(width + 7) / 8 * 8 * height * channels;
+    const uint64_t largest = metric == METRIC_SAD   ? padded * 255 * (weighted ? 255 : 1)
+                             : metric == METRIC_SSD ? padded * 65025 * (weighted ? 255 : 1)
+                                                    : padded * 65025;
+    wide = largest > UINT32_MAX;
+
+    const size_t area = static_cast<size_t>(width) * height;
+    bytes.resize(area * channels);
+    for (int c = 0; c < channels; ++c)
+        for (size_t i = 0; i < area; ++i)
+            bytes[c * area + i] = fragment.templ[i * channels + c];
+    if (weighted)
+        prepareWeighted(fragment, traits);
+    else
+        prepareUniform(fragment, q ? q[0] : 255, traits);
+}
+
+void pack(const HostFragment& fragment, int metric, Plan& plan) { plan.prepare(fragment, metric, kernelTraitsHere()); }
+
+bool mayNeedSquares(int metric, bool weighted) { return weighted && metric != METRIC_SAD; }
+
+uint8_t planeBias(int metric) { return metric == METRIC_SAD ? 0 : kernelTraitsHere().bias; }
+
+}}}} // namespace cv::cuda::fragment_matcher::cpu

@@ -1,0 +1,322 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// scores and walk, for one instruction set: all that the kernels of the CPU engine know of metrics. From terms and windows to
+// the values of a row of positions, and the value of a single one. Which terms and windows a metric wants is pack's to say.
+#ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_METRIC_HPP
+#define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_METRIC_HPP
+
+#include "scores_rows.hpp"
+
+namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
+CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
+namespace {
+
+// --- a row of positions ----------------------------------------------------------------------------------------------
+
+#if CV_SIMD_64F
+
+//! The operations of znccScore(), each rounded alike: of two vectors.
+struct ZnccScorer
+{
+    explicit ZnccScorer(int64_t t) : root(vx_setall_f64(std::sqrt(static_cast<double>(t)))) {}
+
+    v_float64 correlation(const v_float64& n, const v_float64& v) const
+    {
+        const v_float64 one = vx_setall_f64(1.), minusOne = vx_setall_f64(-1.);
+        const v_float64 above = v_and(n, v_gt(v, vx_setzero_f64())); // v is an integer: above 0 is 1 or more
+        const v_float64 norm = v_mul(v_sqrt(v_max(v, one)), root);
+        return v_max(v_min(v_div(above, norm), one), minusOne);
+    }
+
+    v_float64 root;
+};
+
+//! Integers below 2^52.
+inline v_float64 loadNumbers(const uint64_t* from)
+{
+    const v_uint64 exponent = vx_setall_u64(uint64_t(0x433) << 52); // of 2^52, the lowest bit of whose mantissa is 1
+    return v_sub(v_reinterpret_as_f64(v_or(vx_load(from), exponent)), vx_setall_f64(4503599627370496.));
+}
+inline v_float64 loadNumbers(const uint32_t* from)
+{
+    const v_uint64 exponent = vx_setall_u64(uint64_t(0x433) << 52);
+    return v_sub(v_reinterpret_as_f64(v_or(vx_load_expand(from), exponent)), vx_setall_f64(4503599627370496.));
+}
+
+/** ZNCC with equal weights or none: ka divides numerators and variances, and what is left, with all that it is made of, are integers
+below 2^51, as ZNCC takes fragments of less than 2^16 pixels. So doubles hold them exactly, and their product with
+ka is rounded as the integer that it stands for. @param scores alignVector(cols) of them. */
+template <typename P>
+void znccUniformRow(const Plan& plan, const P* terms, const P* windows, size_t stride, int cols, float* scores)
+{
+    const int step = VTraits<v_float64>::max_nlanes;
+    const v_float64 unit = vx_setall_f64(static_cast<double>(plan.ka));
+    const v_float64 area = vx_setall_f64(static_cast<double>(plan.kn / plan.ka));
+    v_float64 sums[3];
+    for (int c = 0; c < plan.channels; ++c)
+        sums[c] = vx_setall_f64(static_cast<double>(plan.kc[c] / plan.ka));
+    const ZnccScorer scorer(plan.variance);
+    for (size_t x = 0; x < alignVector(cols); x += 2 * step)
+    {
+        v_float64 part[2];
+        for (int k = 0; k < 2; ++k)
+        {
+            const size_t at = x + k * step;
+            v_float64 n = v_mul(area, loadNumbers(terms + at)), v = v_mul(area, loadNumbers(windows + at));
+            for (int c = 0; c < plan.channels; ++c)
+            {
+                const v_float64 a = loadNumbers(windows + (1 + c) * stride + at);
+                n = v_sub(n, v_mul(sums[c], a));
+                v = v_sub(v, v_mul(a, a));
+            }
+            part[k] = scorer.correlation(v_mul(n, unit), v_mul(v, unit));
+        }
+        v_store(scores + x, v_cvt_f32(part[0], part[1]));
+    }
+}
+
+#endif
+
+//! Numerators and variances to scores. @param scratch 2 alignVector(cols) numbers, which the scores may overwrite.
+inline void znccRow(const int64_t* n, const int64_t* v, int64_t t, int cols, double* scratch, float* scores)
+{
+#if CV_SIMD_64F
+    const size_t count = alignVector(cols);
+    double *const numerator = scratch, *const variance = scratch + count;
+    for (size_t x = 0; x < count; ++x)
+    {
+        numerator[x] = static_cast<double>(n[x]);
+        variance[x] = static_cast<double>(v[x]);
+    }
+    const int step = VTraits<v_float64>::max_nlanes;
+    const ZnccScorer scorer(t);
+    for (size_t x = 0; x < count; x += 2 * step)
+    {
+        v_float64 part[2];
+        for (int k = 0; k < 2; ++k)
+            part[k] = scorer.correlation(vx_load(numerator + x + k * step), vx_load(variance + x + k * step));
+        v_store(scores + x, v_cvt_f32(part[0], part[1]));
+    }
+#else
+    CV_UNUSED(scratch);
+    for (int x = 0; x < cols; ++x)
+        scores[x] = znccScore(n[x], v[x], t);
+#endif
+}
+
+//! Numerators and variances of ZNCC, modulo 2^64: the results fit, products on the way need not.
+template <typename P>
+void znccParts(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, size_t count,
+               uint64_t* n, uint64_t* v)
+{
+    const P *const low = terms, *const high = terms + termStride;
+    const P *const squaresLow = terms + 2 * termStride, *const squaresHigh = terms + 3 * termStride;
+    for (size_t x = 0; x < count; ++x)
+    {
+        n[x] = plan.kn * (plan.weighted ? low[x] + uint64_t(256) * high[x] : low[x]);
+        v[x] = plan.kn * (plan.weighted ? squaresLow[x] + uint64_t(256) * squaresHigh[x] : windows[x]);
+    }
+    for (int c = 0; c < plan.channels; ++c)
+    {
+        const P* const sums = plan.weighted ? terms + (4 + c) * termStride : windows + (1 + c) * stride;
+        for (size_t x = 0; x < count; ++x)
+        {
+            n[x] -= plan.kc[c] * sums[x];
+            v[x] -= plan.ka * sums[x] * sums[x];
+        }
+    }
+}
+
+//! Terms and windows of one row of positions to values.
+template <typename V, typename P>
+void finishRow(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, int cols,
+               V* values, Buffer& memory)
+{
+    const P squares = static_cast<P>(plan.templateSquares);
+    const size_t count = alignVector(cols);
+    if (plan.metric == METRIC_SAD && plan.windowCount == 0)
+        std::copy(terms, terms + cols, values);
+    else if (plan.metric == METRIC_SAD)
+        for (size_t x = 0; x < count; ++x)
+            values[x] = static_cast<V>(terms[x] - windows[x]);
+    else if (plan.metric == METRIC_SSD && !plan.weighted)
+        for (size_t x = 0; x < count; ++x)
+            values[x] = static_cast<V>(squares - 2 * terms[x] + windows[x]);
+    else if (plan.metric == METRIC_SSD)
+        for (size_t x = 0; x < count; ++x)
+            values[x] = static_cast<V>(squares - 2 * (terms[x] + 256 * terms[x + termStride]) +
+                                       terms[x + 2 * termStride] + 256 * terms[x + 3 * termStride]);
+    else
+    {
+        float* const scores = memory.get<float>(9 * stride);
+#if CV_SIMD_64F
+        if (!plan.weighted)
+            znccUniformRow(plan, terms, windows, stride, cols, scores);
+        else
+#endif
+        {
+            uint64_t *const n = reinterpret_cast<uint64_t*>(scores + stride), *const v = n + stride;
+            znccParts(plan, terms, termStride, windows, stride, count, n, v);
+            znccRow(reinterpret_cast<int64_t*>(n), reinterpret_cast<int64_t*>(v), plan.variance, cols,
+                    reinterpret_cast<double*>(v + stride), scores);
+        }
+        for (int x = 0; x < cols; ++x)
+            values[x] = znccToValue(scores[x]);
+    }
+}
+
+// --- a single position, by the same integers ---------------------------------------------------------------------------
+
+//! Sums over one plane: first is the term of the metric; sum and squares are those of the image (ZNCC). All are weighted.
+struct PositionSums
+{
+    uint64_t first, sum, squares;
+};
+
+template <int METRIC, bool WEIGHTED> struct PositionKernel
+{
+    uint8_t bias;
+
+    void addByte(PositionSums& sums, uint8_t image, uint32_t t, uint32_t q) const
+    {
+        const uint32_t i = static_cast<uint8_t>(image ^ bias), difference = i > t ? i - t : t - i;
+        sums.first += q * (METRIC == METRIC_SAD ? difference : METRIC == METRIC_SSD ? difference * difference : i * t);
+        sums.sum += q * i;
+        sums.squares += q * i * i;
+    }
+
+#if CV_SIMD128
+    struct Vectors
+    {
+        v_uint32x4 first = v_setzero_u32(), sum = v_setzero_u32(), squares = v_setzero_u32();
+        v_uint64x2 wideFirst = v_setzero_u64(), wideSquares = v_setzero_u64(); //!< of products of three bytes
+
+        void flush(PositionSums& total)
+        {
+            total.first += reduce(first) + v_reduce_sum(wideFirst);
+            total.sum += reduce(sum);
+            total.squares += reduce(squares) + v_reduce_sum(wideSquares);
+            wideFirst = wideSquares = v_setzero_u64();
+        }
+        //! The sum of all lanes, which start anew.
+        static uint64_t reduce(v_uint32x4& sums)
+        {
+            v_uint64x2 low, high;
+            v_expand(sums, low, high);
+            sums = v_setzero_u32();
+            return v_reduce_sum(v_add(low, high));
+        }
+    };
+
+    //! sum + q a b
+    static v_uint64x2 addProducts(const v_uint8x16& q, const v_uint8x16& a, const v_uint8x16& b, v_uint64x2 sum)
+    {
+        v_uint16x8 qaLow, qaHigh, bLow, bHigh;
+        v_mul_expand(q, a, qaLow, qaHigh);
+        v_expand(b, bLow, bHigh);
+        sum = v_dotprod_expand(qaLow, bLow, sum);
+        return v_dotprod_expand(qaHigh, bHigh, sum);
+    }
+
+    void addVector(Vectors& sums, const uint8_t* image, const uint8_t* taps, const uint8_t* weights) const
+    {
+        const v_uint8x16 i = v_xor(v_load(image), v_setall_u8(bias)), t = v_load(taps), difference = v_absdiff(i, t);
+        const v_uint8x16 q = WEIGHTED ? v_load(weights) : v_setall_u8(1);
+        if (METRIC == METRIC_SAD)
+            sums.first = v_dotprod_expand(difference, q, sums.first);
+        else if (METRIC == METRIC_SSD && WEIGHTED)
+            sums.wideFirst = addProducts(q, difference, difference, sums.wideFirst);
+        else if (METRIC == METRIC_SSD)
+            sums.first = v_dotprod_expand(difference, difference, sums.first);
+        else
+        {
+            sums.sum = v_dotprod_expand(i, q, sums.sum);
+            if (WEIGHTED)
+            {
+                sums.wideFirst = addProducts(q, i, t, sums.wideFirst);
+                sums.wideSquares = addProducts(q, i, i, sums.wideSquares);
+                return;
+            }
+            sums.first = v_dotprod_expand(i, t, sums.first);
+            sums.squares = v_dotprod_expand(i, i, sums.squares);
+        }
+    }
+#endif
+
+    //! taps, q: rows without gaps.
+    PositionSums operator()(const uint8_t* image, size_t step, const uint8_t* taps, const uint8_t* q, int width,
+                            int height) const
+    {
+        PositionSums total = {0, 0, 0};
+#if CV_SIMD128
+        const int vectors = width / 16, capacity = 16000; // a lane holds UINT32_MAX / (4 x 255 x 255) products
+        Vectors sums;
+        int pending = 0;
+#else
+        const int vectors = 0;
+#endif
+        for (int y = 0; y < height; ++y)
+        {
+            const uint8_t* const row = image + y * step;
+            const size_t at = static_cast<size_t>(y) * width;
+#if CV_SIMD128
+            for (int x = 0; x < 16 * vectors; x += 16)
+                addVector(sums, row + x, taps + at + x, q + (WEIGHTED ? at + x : 0));
+            pending += vectors;
+            if (pending + vectors > capacity || y == height - 1)
+            {
+                sums.flush(total);
+                pending = 0;
+            }
+#endif
+            for (int x = 16 * vectors; x < width; ++x)
+                addByte(total, row[x], taps[at + x], WEIGHTED ? q[at + x] : 1);
+        }
+        return total;
+    }
+};
+
+template <int METRIC, bool WEIGHTED> uint64_t positionValue(const Plan& plan, const Planes& planes)
+{
+    const PositionKernel<METRIC, WEIGHTED> kernel = {planes.bias};
+    const size_t area = static_cast<size_t>(plan.width) * plan.height;
+    uint64_t first = 0, squares = 0, n = 0, v = 0;
+    for (int c = 0; c < plan.channels; ++c)
+    {
+        const PositionSums sums =
+            kernel(planes.pixel(c, 0, 0), planes.step, &plan.bytes[c * area], plan.q, plan.width, plan.height);
+        first += sums.first;
+        squares += sums.squares;
+        n -= plan.kc[c] * sums.sum;
+        v -= plan.ka * sums.sum * sums.sum;
+    }
+    if (METRIC != METRIC_ZNCC)
+        return first;
+    n += plan.kn * first;
+    v += plan.kn * squares;
+    return znccToValue(znccScore(static_cast<int64_t>(n), static_cast<int64_t>(v), plan.variance));
+}
+
+//! The value of the position at the origin of `planes`.
+inline uint64_t positionValue(const Plan& plan, const Planes& planes)
+{
+    switch (plan.metric)
+    {
+    case METRIC_SAD:
+        return plan.weighted ? positionValue<METRIC_SAD, true>(plan, planes)
+                             : positionValue<METRIC_SAD, false>(plan, planes);
+    case METRIC_SSD:
+        return plan.weighted ? positionValue<METRIC_SSD, true>(plan, planes)
+                             : positionValue<METRIC_SSD, false>(plan, planes);
+    default:
+        return plan.weighted ? positionValue<METRIC_ZNCC, true>(plan, planes)
+                             : positionValue<METRIC_ZNCC, false>(plan, planes);
+    }
+}
+
+} // namespace
+CV_CPU_OPTIMIZATION_NAMESPACE_END
+}}}} // namespace cv::cuda::fragment_matcher::cpu
+
+#endif // OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_METRIC_HPP

@@ -1,0 +1,138 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The CPU's density loop: all pairs of one row with one row at or below it. Compiled once for each instruction set.
+#include "opencv2/core/hal/intrin.hpp"
+#include "../../quick_shift/core.hpp"
+
+namespace cv { namespace cuda { namespace quick_shift {
+CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
+
+/** Credits every pair (x, x+dx), dx in [dxBegin, dxEnd), to both of its ends.
+@param factors on differences of features, see Parameters; null: none.
+@param a,b features of the upper and the lower row, one pointer a channel. Readable from min(dxBegin, 0) to cols + ROW_PADDING;
+beyond the border the first feature is OUTSIDE, so that such pairs get weight 0 and whole vectors may be worked on.
+@param creditA,creditB weights are added here modulo 2^32; writable as far as the features are readable.
+@param spatial spatial factors from dxBegin on. */
+void creditRows(const float* const* a, const float* const* b, int channels, const float* factors, uint32_t* creditA,
+                uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate);
+
+#ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
+
+namespace {
+
+// Columns of a block, a multiple of every vector's length: its features and credits stay in the first-level cache.
+const int BLOCK_COLS = 512;
+
+#if (CV_SIMD || CV_SIMD_SCALABLE) && (CV_FMA3 || CV_AVX512_SKX || CV_NEON_AARCH64 || defined(__aarch64__))
+
+template <int CHANNELS, bool WEIGHTED>
+void creditOffset(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
+                  uint32_t* creditB, int begin, int end, int dx, float spatial, float minusRate)
+{
+    const float c[5] = {CT_QUICK_SHIFT_EXP2};
+    const v_float32 c0 = vx_setall_f32(c[0]), c1 = vx_setall_f32(c[1]), c2 = vx_setall_f32(c[2]);
+    const v_float32 c3 = vx_setall_f32(c[3]), c4 = vx_setall_f32(c[4]);
+    const v_float32 rate = vx_setall_f32(minusRate), top = vx_setall_f32(COLOUR_TOP),
+                    floor = vx_setall_f32(COLOUR_FLOOR);
+    const v_float32 s = vx_setall_f32(spatial), two = vx_setall_f32(2.f);
+    const v_uint32 fraction = vx_setall_u32(0x007fffffu), one = vx_setall_u32(0x3f800000u),
+                   bias = vx_setall_u32(WEIGHT_BIAS);
+    v_float32 factor[CHANNELS];
+    for (int k = 0; k < CHANNELS; ++k)
+        factor[k] = vx_setall_f32(WEIGHTED ? factors[k] : 1.f);
+    const int lanes = VTraits<v_float32>::vlanes();
+    for (int x = begin; x < end; x += lanes)
+    {
+        v_float32 dc = vx_setzero_f32();
+        for (int k = 0; k < CHANNELS; ++k)
+        {
+            v_float32 d = v_sub(vx_load(a[k] + x), vx_load(b[k] + x + dx));
+            if (WEIGHTED)
+                d = v_mul(d, factor[k]);
+            dc = k == 0 ? v_mul(d, d) : v_fma(d, d, dc);
+        }
+        const v_float32 y = v_max(v_fma(dc, rate, top), floor);
+        const v_uint32 shifted = v_shl<5>(v_reinterpret_as_u32(y));
+        const v_uint32 mantissa = v_or(v_and(shifted, fraction), one);
+        const v_float32 m = v_reinterpret_as_f32(mantissa);
+        const v_float32 p = v_fma(v_fma(v_fma(v_fma(c4, m, c3), m, c2), m, c1), m, c0);
+        const v_float32 twice = v_reinterpret_as_f32(v_add(shifted, v_sub(v_reinterpret_as_u32(p), mantissa)));
+        const v_uint32 w = v_sub(v_reinterpret_as_u32(v_fma(twice, s, two)), bias);
+        v_store(creditA + x, v_add(vx_load(creditA + x), w));
+        v_store(creditB + x + dx, v_add(vx_load(creditB + x + dx), w));
+    }
+}
+
+#else
+
+// No hardware fused multiply-add.
+template <int CHANNELS, bool WEIGHTED>
+void creditOffset(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
+                  uint32_t* creditB, int begin, int end, int dx, float spatial, float minusRate)
+{
+    for (int x = begin; x < end; ++x)
+    {
+        float upper[CHANNELS], lower[CHANNELS];
+        for (int k = 0; k < CHANNELS; ++k)
+        {
+            upper[k] = a[k][x];
+            lower[k] = b[k][x + dx];
+        }
+        const uint32_t w =
+            weightBits(colourDistance(upper, lower, CHANNELS, WEIGHTED ? factors : nullptr), minusRate, spatial) -
+            WEIGHT_BIAS;
+        creditA[x] += w;
+        creditB[x + dx] += w;
+    }
+}
+
+#endif
+
+template <int CHANNELS, bool WEIGHTED = false>
+void creditBlocks(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
+                  uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate)
+{
+    for (int block = 0; block < cols; block += BLOCK_COLS)
+    {
+        const int blockEnd = block + BLOCK_COLS < cols ? block + BLOCK_COLS : cols;
+        for (int dx = dxBegin; dx < dxEnd; ++dx)
+        {
+            // Starting every block at its first column keeps whole vectors from reaching into the next block.
+            const int end = dx > 0 && cols - dx < blockEnd ? cols - dx : blockEnd;
+            creditOffset<CHANNELS, WEIGHTED>(a, b, factors, creditA, creditB, block, end, dx, spatial[dx - dxBegin],
+                                             minusRate);
+        }
+    }
+}
+
+} // namespace
+
+void creditRows(const float* const* a, const float* const* b, int channels, const float* factors, uint32_t* creditA,
+                uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate)
+{
+    const auto credit = [&](auto blocks)
+    { blocks(a, b, factors, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate); };
+    switch (factors ? 4 + channels : channels)
+    {
+    case 1:
+        return credit(creditBlocks<1>);
+    case 2:
+        return credit(creditBlocks<2>);
+    case 3:
+        return credit(creditBlocks<3>);
+    case 4:
+        return credit(creditBlocks<4>);
+    case 6:
+        return credit(creditBlocks<2, true>);
+    case 7:
+        return credit(creditBlocks<3, true>);
+    default:
+        return credit(creditBlocks<4, true>);
+    }
+}
+
+#endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
+
+CV_CPU_OPTIMIZATION_NAMESPACE_END
+}}} // namespace cv::cuda::quick_shift

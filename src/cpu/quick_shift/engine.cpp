@@ -1,0 +1,256 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "../../precomp.hpp"
+#include "../../quick_shift/engine.hpp"
+#include "scratch.hpp"
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace cv { namespace cuda { namespace quick_shift {
+
+namespace {
+
+//! Rows without gaps to wherever the output lies.
+void copyRows(const void* tight, const OutputView& out)
+{
+    if (!out)
+        return;
+    const uint8_t* from = static_cast<const uint8_t*>(tight);
+    for (int y = 0; y < out.rows; ++y, from += out.rowBytes())
+        std::memcpy(out.as<uint8_t>().row(y), from, out.rowBytes());
+}
+
+class CpuEngine CV_FINAL : public Engine
+{
+public:
+    CpuEngine() = default;
+    explicit CpuEngine(HostResults&& results) : results_(std::move(results))
+    {
+        results_.labels.resize(results_.extent.total());
+        results_.counts = {
+            cpu::label(results_.extent.pixels(), results_.trees(), INFINITY, scratch_, results_.labels.data())};
+    }
+
+    bool compute(const std::vector<PictureView>& pictures, const std::vector<PictureView>& masks,
+                 const Settings& settings, const std::vector<OutputView>& labels, StreamHandle) CV_OVERRIDE
+    {
+        prepare({pictures[0].cols, pictures[0].rows, static_cast<int>(pictures.size())}, settings);
+        const Parameters& parameters = settings.parameters;
+        HostResults& to = next_;
+        for (int i = 0; i < to.extent.count; ++i)
+        {
+            const size_t at = static_cast<size_t>(i) * to.extent.pixels();
+            int* const parents = to.parents.data() + at;
+            float* const distances = to.distances.data() + at;
+            cpu::pack(pictures[i], masks.empty() ? PictureView() : masks[i], parameters, settings.scales, scratch_);
+            cpu::density(parameters, settings.spatial->rows.data(), scratch_, to.keys.data() + at);
+            cpu::parents(parameters, to.keys.data() + at, scratch_, parents, distances);
+            to.counts[i] =
+                cpu::label(to.extent.pixels(), {parents, distances}, INFINITY, scratch_, to.labels.data() + at);
+            if (!labels.empty())
+                copyRows(to.labels.data() + at, labels[i]);
+        }
+        std::swap(results_, next_);
+        return true;
+    }
+
+    bool hasCaptured(StreamHandle) CV_OVERRIDE { return false; }
+    Shape shape(StreamHandle) CV_OVERRIDE { return {results_.extent, results_.settings.maxDist}; }
+    int count(StreamHandle) CV_OVERRIDE { return sum(results_.counts); }
+    void counts(const OutputView& out, StreamHandle) CV_OVERRIDE { copyRows(results_.counts.data(), out); }
+
+    void labels(const OutputView& out, StreamHandle) CV_OVERRIDE { copyRows(results_.labels.data(), out); }
+    void parents(const OutputView& out, StreamHandle) CV_OVERRIDE { copyRows(results_.parents.data(), out); }
+    void distances(const OutputView& out, StreamHandle) CV_OVERRIDE { copyRows(results_.distances.data(), out); }
+    void density(const OutputView& out, StreamHandle) CV_OVERRIDE
+    {
+        cpu::densities(results_.extent, results_.settings.parameters, results_.keys.data(), out.as<float>());
+    }
+
+    void segment(float tau, const OutputView& out, StreamHandle) CV_OVERRIDE
+    {
+        cutLabels(tau);
+        copyRows(next_.labels.data(), out);
+    }
+
+    int countAt(float tau, StreamHandle) CV_OVERRIDE
+    {
+        return cpu::countLonger(results_.extent.total(), results_.trees(), tau);
+    }
+
+    float tauFor(int number, StreamHandle) CV_OVERRIDE
+    {
+        const int roots = cpu::sortLinks(results_.extent.total(), results_.trees(), links_);
+        return linkFor(number, roots, static_cast<int>(links_.size()), [this](int i) { return links_[i]; });
+    }
+
+    int findHeights(StreamHandle) CV_OVERRIDE
+    {
+        const int roots = cpu::sortLinks(results_.extent.total(), results_.trees(), links_);
+        heights_.clear();
+        left_.clear();
+        for (size_t i = 0; i < links_.size(); ++i)
+            if (i + 1 == links_.size() || links_[i + 1] != links_[i])
+            {
+                heights_.push_back(links_[i]);
+                left_.push_back(roots + static_cast<int>(links_.size() - 1 - i));
+            }
+        return static_cast<int>(heights_.size());
+    }
+    void heights(const OutputView& heights, const OutputView& counts, StreamHandle) CV_OVERRIDE
+    {
+        copyRows(heights_.data(), heights);
+        copyRows(left_.data(), counts);
+    }
+
+    void contours(bool thick, const OutputView& out, StreamHandle) CV_OVERRIDE
+    {
+        cpu::contours(results_.extent, results_.labels.data(), thick, out.as<uint8_t>());
+    }
+
+    void meanColor(const PictureView& image, const OutputView& dst, StreamHandle) CV_OVERRIDE
+    {
+        const Extent one = results_.extent.one();
+        forPictures(
+            [&](int i, const int* labels, int)
+            {
+                const PictureView part = image.part(i * one.rows, one.rows);
+                const double scale = cpu::colourScale(part);
+                const std::vector<Sums> all = cpu::sums(one, labels, results_.counts[i], part, scale);
+                cpu::paintMeans(one, labels, all, part, scale, dst.from<void>(i * one.rows));
+            });
+    }
+
+    void statistics(const PictureView& image, int, const StatisticsViews& out, StreamHandle) CV_OVERRIDE
+    {
+        const Extent one = results_.extent.one();
+        forPictures(
+            [&](int i, const int* labels, int first)
+            {
+                const PictureView part = (out.means ? image : PictureView()).part(i * one.rows, one.rows);
+                const double scale = part ? cpu::colourScale(part) : 1.;
+                cpu::tabulate(cpu::sums(one, labels, results_.counts[i], part, scale), image.channels, scale,
+                              {out.areas.from<int>(first), out.means.from<float>(first),
+                               out.centroids.from<float>(first), out.boxes.from<int>(first)});
+            });
+    }
+
+    int findAdjacency(StreamHandle) CV_OVERRIDE
+    {
+        pairs_.clear();
+        forPictures([&](int, const int* labels, int first)
+                    { cpu::adjacency(results_.extent.one(), labels, first, pairs_); });
+        return adjacencyLength(pairs_.size());
+    }
+    void adjacency(const OutputView& out, StreamHandle) CV_OVERRIDE
+    {
+        for (int i = 0; i < out.rows; ++i)
+        {
+            out.as<int>().row(i)[0] = static_cast<int>(pairs_[i] >> 32);
+            out.as<int>().row(i)[1] = static_cast<int>(pairs_[i]);
+        }
+    }
+
+    void apply(float tau, StreamHandle) CV_OVERRIDE
+    {
+        cutLabels(tau);
+        useNextLabels();
+    }
+
+    int connect(int minSize, StreamHandle) CV_OVERRIDE
+    {
+        next_.labels = results_.labels;
+        next_.counts = results_.counts;
+        for (int i = 0; i < results_.extent.count; ++i)
+            next_.counts[i] = cpu::connect(results_.extent.one(), minSize,
+                                           next_.labels.data() + static_cast<size_t>(i) * results_.extent.pixels());
+        useNextLabels();
+        return sum(results_.counts);
+    }
+
+    size_t workspaceBytes() const CV_OVERRIDE { return 0; }
+    StreamHandle ownStream() CV_OVERRIDE { return nullptr; }
+
+    void computeFromHost(const PictureView& picture, const PictureView& mask, const Settings& settings) CV_OVERRIDE
+    {
+        std::vector<PictureView> masks;
+        if (mask)
+            masks.push_back(mask);
+        compute({picture}, masks, settings, {}, nullptr);
+    }
+
+    void fetch(const Window& part, RowsView<uint32_t> keys, RowsView<int> parents,
+               RowsView<float> distances) CV_OVERRIDE
+    {
+        for (int y = 0; y < part.rows; ++y)
+        {
+            const size_t at = static_cast<size_t>(part.y + y) * results_.extent.cols + part.x;
+            std::copy_n(results_.keys.data() + at, part.cols, keys.row(y));
+            std::copy_n(results_.parents.data() + at, part.cols, parents.row(y));
+            std::copy_n(results_.distances.data() + at, part.cols, distances.row(y));
+        }
+    }
+
+private:
+    //! Room for results beside the present ones, which stay until all went well.
+    void prepare(const Extent& extent, const Settings& settings)
+    {
+        const size_t n = extent.total();
+        next_.extent = extent;
+        next_.settings = settings;
+        next_.counts.resize(extent.count);
+        next_.keys.resize(n);
+        next_.parents.resize(n);
+        next_.distances.resize(n);
+        next_.labels.resize(n);
+    }
+
+    static int sum(const std::vector<int>& counts) { return std::accumulate(counts.begin(), counts.end(), 0); }
+
+    //! visit(picture, its labels, number of superpixels before it).
+    template <typename Visit> void forPictures(const Visit& visit) const
+    {
+        const int* labels = results_.labels.data();
+        for (int i = 0, first = 0; i < results_.extent.count; first += results_.counts[i++])
+            visit(i, labels + static_cast<size_t>(i) * results_.extent.pixels(), first);
+    }
+
+    void useNextLabels()
+    {
+        std::swap(results_.labels, next_.labels);
+        std::swap(results_.counts, next_.counts);
+    }
+
+    //! Labels of the trees without links longer than tau, and their numbers, to next_.
+    void cutLabels(float tau)
+    {
+        const int pixels = results_.extent.pixels();
+        next_.labels.resize(results_.extent.total());
+        next_.counts.resize(results_.extent.count);
+        for (int i = 0; i < results_.extent.count; ++i)
+        {
+            const size_t at = static_cast<size_t>(i) * pixels;
+            const Trees trees = {results_.parents.data() + at, results_.distances.data() + at};
+            next_.counts[i] = cpu::label(pixels, trees, tau, scratch_, next_.labels.data() + at);
+        }
+    }
+
+    HostResults results_, next_; //!< next_: memory for the next compute()
+    cpu::Scratch scratch_;
+    std::vector<float> links_, heights_; //!< of findHeights()
+    std::vector<int> left_;
+    std::vector<uint64_t> pairs_; //!< of findAdjacency()
+};
+
+} // namespace
+
+std::unique_ptr<Engine> makeCpuEngine() { return std::unique_ptr<Engine>(new CpuEngine); }
+
+std::unique_ptr<Engine> makeCpuEngine(HostResults&& results)
+{
+    return std::unique_ptr<Engine>(new CpuEngine(std::move(results)));
+}
+
+}}} // namespace cv::cuda::quick_shift

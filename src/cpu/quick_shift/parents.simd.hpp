@@ -1,0 +1,130 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The CPU's parent search in rings around a vector of pixels. Compiled once for each instruction set.
+#include "opencv2/core/hal/intrin.hpp"
+#include "../../quick_shift/core.hpp"
+
+namespace cv { namespace cuda { namespace quick_shift {
+
+#ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_RING_SEARCH
+#define OPENCV_CUDATRACKING_QUICK_SHIFT_RING_SEARCH
+
+const int RING_CODE_ROW = 65536; //!< candidates are coded dy * RING_CODE_ROW + dx, which is raster order
+
+//! One row of a picture under search. keys and planes point at column 0 of row 0 and may be read `rings` columns beyond it.
+struct RingSearch
+{
+    const int* keys; //!< keys less 2^31, so that signed comparisons order them; beyond the border INT_MIN
+    size_t keyStride;
+    const float* planes[MAX_CHANNELS];
+    size_t stride;
+    int channels, cols, rows, y, rings;
+    float colorWeight, reach;
+    const float* factors; //!< see Parameters; null: none
+    bool strict;
+    float* d;  //!< out: D of each pixel's best, `reach` if none
+    int* code; //!< out: its code, NO_PARENT if none
+};
+
+#endif
+
+CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
+
+//! @return number of rings looked at: all, or 0 where there are no vectors with fused multiply-add.
+int searchRings(const RingSearch& s);
+
+#ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
+
+#if (CV_SIMD || CV_SIMD_SCALABLE) && (CV_FMA3 || CV_AVX512_SKX || CV_NEON_AARCH64 || defined(__aarch64__))
+
+namespace {
+
+template <int CHANNELS, bool WEIGHTED = false> void searchVector(const RingSearch& s, int x)
+{
+    const int* ownKeys = s.keys + s.y * s.keyStride + x;
+    const v_int32 own = vx_load(ownKeys), none = vx_setall_s32(static_cast<int>(0x80000000u));
+    const v_float32 weight = vx_setall_f32(s.colorWeight);
+    v_float32 colour[CHANNELS], factor[CHANNELS];
+    for (int k = 0; k < CHANNELS; ++k)
+    {
+        colour[k] = vx_load(s.planes[k] + s.y * s.stride + x);
+        factor[k] = vx_setall_f32(WEIGHTED ? s.factors[k] : 1.f);
+    }
+    // Masked pixels and lanes beyond the border never ask for another ring.
+    v_float32 best = v_select(v_reinterpret_as_f32(v_eq(own, none)), vx_setall_f32(-1.f), vx_setall_f32(s.reach));
+    v_int32 bestCode = vx_setall_s32(NO_PARENT);
+    for (int r = 1; r <= s.rings && v_check_any(v_ge(best, vx_setall_f32(static_cast<float>(r * r)))); ++r)
+        for (int dy = -r; dy <= r; ++dy)
+        {
+            if (s.y + dy < 0 || s.y + dy >= s.rows)
+                continue;
+            const int step = dy == -r || dy == r ? 1 : 2 * r;
+            for (int dx = -r; dx <= r; dx += step)
+            {
+                const v_int32 key = vx_load(ownKeys + dy * static_cast<ptrdiff_t>(s.keyStride) + dx);
+                const bool equalToo = !s.strict && (dy < 0 || (dy == 0 && dx < 0));
+                const v_float32 higher = v_reinterpret_as_f32(equalToo ? v_ge(key, own) : v_gt(key, own));
+                const ptrdiff_t at = (s.y + dy) * static_cast<ptrdiff_t>(s.stride) + x + dx;
+                v_float32 dc = vx_setzero_f32();
+                for (int k = 0; k < CHANNELS; ++k)
+                {
+                    v_float32 d = v_sub(colour[k], vx_load(s.planes[k] + at));
+                    if (WEIGHTED)
+                        d = v_mul(d, factor[k]);
+                    dc = k == 0 ? v_mul(d, d) : v_fma(d, d, dc);
+                }
+                const v_float32 d = v_fma(weight, dc, vx_setall_f32(static_cast<float>(dx * dx + dy * dy)));
+                const v_int32 code = vx_setall_s32(dy * RING_CODE_ROW + dx);
+                const v_float32 first = v_and(v_eq(d, best), v_reinterpret_as_f32(v_lt(code, bestCode)));
+                const v_float32 take = v_and(higher, v_or(v_lt(d, best), first));
+                best = v_select(take, d, best);
+                bestCode = v_select(v_reinterpret_as_s32(take), code, bestCode);
+            }
+        }
+    v_store(s.d + x, best);
+    v_store(s.code + x, bestCode);
+}
+
+} // namespace
+
+int searchRings(const RingSearch& s)
+{
+    for (int x = 0; x < s.cols; x += VTraits<v_float32>::vlanes())
+        switch (s.factors ? 4 + s.channels : s.channels)
+        {
+        case 1:
+            searchVector<1>(s, x);
+            break;
+        case 2:
+            searchVector<2>(s, x);
+            break;
+        case 3:
+            searchVector<3>(s, x);
+            break;
+        case 4:
+            searchVector<4>(s, x);
+            break;
+        case 6:
+            searchVector<2, true>(s, x);
+            break;
+        case 7:
+            searchVector<3, true>(s, x);
+            break;
+        default:
+            searchVector<4, true>(s, x);
+            break;
+        }
+    return s.rings;
+}
+
+#else
+
+int searchRings(const RingSearch&) { return 0; }
+
+#endif
+
+#endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
+
+CV_CPU_OPTIMIZATION_NAMESPACE_END
+}}} // namespace cv::cuda::quick_shift

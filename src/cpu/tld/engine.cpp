@@ -1,0 +1,341 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "../../precomp.hpp"
+#include "work.hpp"
+#include "../../tld/engine.hpp"
+#include "images.hpp"
+#include <algorithm>
+#include <cstring>
+
+namespace cv { namespace cuda { namespace tld {
+
+namespace {
+
+/** All that belongs to one object. Stages work on what will be its state and its detections; commit() cannot fail. Leaves and
+templates change behind it. */
+struct Object
+{
+    int width, height; //!< when it was learned
+    Grid grid;
+    ObjectState state = {}, next = {};
+    std::vector<Feature> features;
+    std::vector<Leaf> leaves;
+    std::vector<uint16_t> posteriors;
+    std::vector<uint8_t> templates;
+    std::vector<PatchStats> stats;
+    std::vector<uint16_t> order;
+    std::vector<uint32_t> sums;
+    std::vector<Detection> detections, nextDetections;
+    cpu::Lesson lesson;
+    bool learning = false; //!< this frame is to be learned and committed
+
+    Object(int theWidth, int theHeight, int cols, int rows, const Settings& settings)
+        : width(theWidth),
+          height(theHeight),
+          grid(makeGrid(theWidth, theHeight, cols, rows, settings)),
+          features(ALL_FEATURES),
+          leaves(static_cast<size_t>(settings.trees) << settings.features, Leaf()),
+          posteriors(leaves.size(), 0),
+          templates(static_cast<size_t>(settings.maxPositives + settings.maxNegatives) * PATCH_STRIDE, 0),
+          stats(settings.maxPositives + settings.maxNegatives),
+          order(settings.maxPositives, 0),
+          sums(grid.windows, 0),
+          detections(MAX_DETECTIONS),
+          nextDetections(MAX_DETECTIONS)
+    {
+        makeFeatures(settings.seed, features.data());
+        features.resize(static_cast<size_t>(settings.trees) * settings.features);
+    }
+
+    ObjectView view()
+    {
+        return {&next,
+                &grid,
+                features.data(),
+                leaves.data(),
+                posteriors.data(),
+                templates.data(),
+                stats.data(),
+                order.data(),
+                sums.data(),
+                nextDetections.data(),
+                &lesson};
+    }
+    void begin() { next = state; }
+    void commit() noexcept
+    {
+        state = next;
+        detections.swap(nextDetections);
+    }
+
+    void setTemplate(int slot, const uint8_t* pixels)
+    {
+        std::copy_n(pixels, PATCH_PIXELS, templates.data() + static_cast<size_t>(slot) * PATCH_STRIDE);
+        int sum = 0, squares = 0;
+        for (int i = 0; i < PATCH_PIXELS; ++i)
+        {
+            sum += pixels[i];
+            squares += pixels[i] * pixels[i];
+        }
+        stats[slot] = statsOf(sum, squares);
+    }
+};
+
+class CpuEngine CV_FINAL : public Engine
+{
+public:
+    explicit CpuEngine(const Settings& settings) : settings_(settings) {}
+
+    Added add(const PictureView& frame, const Window& box, uint32_t number, bool alone, StreamHandle) CV_OVERRIDE
+    {
+        pictures_.create(frame.cols, frame.rows, settings_);
+        std::unique_ptr<Object> object(new Object(box.w, box.h, frame.cols, frame.rows, settings_));
+        objects_.reserve(objects_.size() + 1);
+        pictures_.look(frame);
+        const Starting starting = alone ? Starting() : startingNow();
+        if (!starting.may)
+            return Added::OTHER_IMAGE;
+        beginTraining(object->next, box, number, settings_);
+        if (!cpu::train(work(), object->view()))
+            return Added::NOTHING_THERE;
+        object->commit();
+        start(starting);
+        objects_.push_back(std::move(object));
+        return Added::YES;
+    }
+
+    Added add(const Learned& learned, const PictureView* frame, StreamHandle) CV_OVERRIDE
+    {
+        pictures_.create(learned.cols, learned.rows, settings_);
+        objects_.reserve(objects_.size() + 1);
+        std::unique_ptr<Object> object(
+            new Object(learned.width, learned.height, learned.cols, learned.rows, settings_));
+        object->state = learned.state;
+        object->features = learned.features;
+        object->leaves = learned.leaves;
+        std::transform(learned.leaves.begin(), learned.leaves.end(), object->posteriors.begin(), posteriorOf);
+        std::copy(learned.order.begin(), learned.order.end(), object->order.begin());
+        for (int i = 0; i < learned.state.positives; ++i)
+            object->setTemplate(learned.order[i], &learned.positives[static_cast<size_t>(i) * PATCH_PIXELS]);
+        for (int i = 0; i < learned.state.negatives; ++i)
+            object->setTemplate(settings_.maxPositives + i, &learned.negatives[static_cast<size_t>(i) * PATCH_PIXELS]);
+        if (frame)
+        {
+            pictures_.look(*frame);
+            const Starting starting = startingNow();
+            if (!starting.may)
+                return Added::OTHER_IMAGE;
+            start(starting);
+        }
+        objects_.push_back(std::move(object));
+        return Added::YES;
+    }
+
+    void remove(int index) CV_OVERRIDE { objects_.erase(objects_.begin() + index); }
+    int objects() const CV_OVERRIDE { return static_cast<int>(objects_.size()); }
+
+    void update(const PictureView& frame, const OutputView& results, StreamHandle) CV_OVERRIDE
+    {
+        pictures_.look(frame);
+        pictures_.push();
+        try
+        {
+            forObjects([&](Object& object, int) { track(object); });
+        }
+        catch (...)
+        {
+            pictures_.pop();
+            throw;
+        }
+        pictures_.accept();
+        learnAll();
+        for (int i = 0; results && i < objects(); ++i)
+            resultOf(objects_[i]->state, settings_, results.as<double>().row(i));
+    }
+
+    void detect(const PictureView& frame, const OutputView& objects, StreamHandle) CV_OVERRIDE
+    {
+        search(frame);
+        Object& object = *objects_[0];
+        object.commit();
+        for (int i = 0; objects && i < objects.rows; ++i)
+            detectionRowOf(object, i, objects.as<double>().row(i));
+    }
+
+    void learn(const PictureView& frame, const Window& box, StreamHandle) CV_OVERRIDE
+    {
+        search(frame);
+        Object& object = *objects_[0];
+        beginLearning(object.next, box);
+        cpu::prepareLessonOf(work(), object.view());
+        cpu::learn(work(), object.view());
+        object.commit();
+    }
+
+    void reset(int index, const Box& box) CV_OVERRIDE { placeAt(objects_[index]->state, box, pictures_.startIsLast()); }
+    void setLearning(bool learning) CV_OVERRIDE { settings_.learning = learning; }
+
+    void read(int index, Learned& learned) CV_OVERRIDE
+    {
+        const Object& object = *objects_[index];
+        learned.width = object.width;
+        learned.height = object.height;
+        learned.cols = pictures_.frame().cols;
+        learned.rows = pictures_.frame().rows;
+        learned.state = object.state;
+        learned.features = object.features;
+        learned.leaves = object.leaves;
+        learned.order.assign(object.order.begin(), object.order.begin() + object.state.positives);
+        learned.positives.clear();
+        learned.negatives.clear();
+        const auto append = [&](std::vector<uint8_t>& list, int slot)
+        {
+            const auto pixels = object.templates.begin() + static_cast<ptrdiff_t>(slot) * PATCH_STRIDE;
+            list.insert(list.end(), pixels, pixels + PATCH_PIXELS);
+        };
+        for (uint16_t slot : learned.order)
+            append(learned.positives, slot);
+        for (int i = 0; i < object.state.negatives; ++i)
+            append(learned.negatives, settings_.maxPositives + i);
+    }
+    void readResult(int index, double* row) CV_OVERRIDE { resultOf(objects_[index]->state, settings_, row); }
+    void readDetections(int index, double* table) CV_OVERRIDE
+    {
+        for (int i = 0; i <= settings_.maxDetections; ++i)
+            detectionRowOf(*objects_[index], i, table + static_cast<ptrdiff_t>(i) * RESULT_COLUMNS);
+    }
+
+    History history() CV_OVERRIDE
+    {
+        History history;
+        history.startIsLast = pictures_.startIsLast();
+        history.frames.resize(KEPT_FRAMES + 1);
+        for (int age = 0; age <= KEPT_FRAMES; ++age)
+            if (age == history.newest() ||
+                std::any_of(objects_.begin(), objects_.end(),
+                            [&](const std::unique_ptr<Object>& o)
+                            { return isLastFrame(o->state, age) || needsFrame(o->state, age); }))
+                history.frames[age] = pictures_.grayOf(age);
+        return history;
+    }
+    void setHistory(const History& history) CV_OVERRIDE
+    {
+        for (size_t age = 0; age < history.frames.size(); ++age)
+            if (!history.frames[age].empty())
+                pictures_.setGray(static_cast<int>(age), history.frames[age]);
+        pictures_.setStartIsLast(history.startIsLast);
+    }
+
+    size_t workspaceBytes() const CV_OVERRIDE { return 0; }
+
+private:
+    //! After look().
+    Starting startingNow() const
+    {
+        const auto started =
+            std::count_if(objects_.begin(), objects_.end(),
+                          [](const std::unique_ptr<Object>& object) { return object->state.started != 0; });
+        if (!pictures_.startIsLast() || started == 0 || pictures_.isStart())
+            return {};
+        const bool ends = started == static_cast<ptrdiff_t>(objects_.size()) || pictures_.startIsFrame();
+        return {ends, ends};
+    }
+    //! Makes START of the image that look() saw.
+    void start(const Starting& starting)
+    {
+        if (starting.oldEnds)
+            pictures_.endStart();
+        pictures_.start();
+        for (const std::unique_ptr<Object>& object : objects_)
+            forgetStart(object->state, starting.oldEnds);
+    }
+
+    cpu::Work work() { return {&settings_, &pictures_.frame(), &scratch_}; }
+
+    //! With few objects, each stage uses all threads; with many, each object has a thread.
+    template <typename Body> void forObjects(const Body& body)
+    {
+        const int count = objects();
+        const auto some = [&](const Range& range)
+        {
+            for (int i = range.start; i < range.end; ++i)
+                body(*objects_[i], i);
+        };
+        if (count < 2 * getNumThreads())
+            some(Range(0, count));
+        else
+            parallel_for_(Range(0, count), some, count);
+    }
+
+    //! A frame of one object, up to what it will learn.
+    void track(Object& object)
+    {
+        object.begin();
+        const ObjectView view = object.view();
+        cpu::flow(work(), view);
+        cpu::ferns(work(), view);
+        cpu::select(work(), view);
+        cpu::nearestNeighbours(work(), view, true);
+        cpu::integrate(work(), view);
+        cpu::prepareLesson(work(), view);
+    }
+
+    //! Cannot fail; if there is no memory to start threads, this one does it all.
+    void learnAll() noexcept
+    {
+        std::vector<std::unique_ptr<Object>>& all = objects_;
+        const auto learn = [&](Object& object, int)
+        {
+            if (!object.learning)
+                return;
+            cpu::learn(work(), object.view());
+            object.commit();
+            object.learning = false;
+        };
+        for (const std::unique_ptr<Object>& object : all)
+            object->learning = true;
+        try
+        {
+            forObjects(learn);
+        }
+        catch (...)
+        {}
+        for (const std::unique_ptr<Object>& object : all)
+            learn(*object, 0);
+    }
+
+    void search(const PictureView& frame)
+    {
+        pictures_.look(frame);
+        objects_[0]->begin();
+        const ObjectView view = objects_[0]->view();
+        cpu::ferns(work(), view);
+        cpu::select(work(), view);
+        cpu::nearestNeighbours(work(), view, false);
+    }
+
+    void detectionRowOf(const Object& object, int row, double* out) const
+    {
+        if (row == 0)
+            detectionHead(object.state, object.grid.windows, out);
+        else if (row <= object.state.detections)
+            detectionRow(object.detections[row - 1], settings_.trees, out);
+        else
+            std::fill_n(out, RESULT_COLUMNS, 0.);
+    }
+
+    Settings settings_;
+    Pictures pictures_;
+    std::vector<std::unique_ptr<Object>> objects_;
+    cpu::ScratchPool scratch_;
+};
+
+} // namespace
+
+std::unique_ptr<Engine> makeCpuEngine(const Settings& settings)
+{
+    return std::unique_ptr<Engine>(new CpuEngine(settings));
+}
+
+}}} // namespace cv::cuda::tld

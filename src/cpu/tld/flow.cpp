@@ -1,0 +1,190 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Flow: where the points of a box have gone.
+#include "../../precomp.hpp"
+#include "work.hpp"
+#include <algorithm>
+#include <array>
+
+namespace cv { namespace cuda { namespace tld { namespace cpu {
+
+namespace {
+
+const int WINDOW_ROWS = MAX_FLOW_WINDOW + 2; //!< with a pixel more on each side, for gradients
+const int WINDOW_PIXELS = WINDOW_ROWS * FLOW_LANES;
+
+//! Blends size x size pixels whose first is at `corner`, in rows of FLOW_LANES. Pixels outside of a level are its outer ones.
+void blendWindow(const Pyramid& pyramid, int level, const Point& corner, int size, int16_t* out)
+{
+    const int cols = pyramid.cols[level], rows = pyramid.rows[level];
+    const size_t step = pyramid.step[level];
+    const uint8_t* const data = pyramid.data[level];
+    const int x0 = corner.x >> 16, y0 = corner.y >> 16;
+    const Blend weights = blendOf(corner.x, corner.y);
+    if (x0 >= 0 && y0 >= 0 && x0 + size < cols && y0 + size < rows)
+        return blendRowsOf(data + y0 * step + x0, step, weights, size, out);
+    uint8_t copy[(WINDOW_ROWS + 1) * 2 * FLOW_LANES] = {};
+    for (int j = 0; j <= size; ++j)
+        for (int i = 0; i <= size; ++i)
+            copy[j * 2 * FLOW_LANES + i] =
+                data[lesser(rows - 1, greater(0, y0 + j)) * step + lesser(cols - 1, greater(0, x0 + i))];
+    blendRowsOf(copy, 2 * FLOW_LANES, weights, size, out);
+}
+
+//! What followPoint() asks for.
+class Sums
+{
+public:
+    Sums(const Follow& follow, const Pyramid& from, const Pyramid& to) : window_(follow.window), from_(from), to_(to) {}
+
+    Normal begin(int level, const Point& corner)
+    {
+        const int wide = FLOW_LANES;
+        int16_t pixels[WINDOW_PIXELS];
+        blendWindow(from_, level, {corner.x - 65536, corner.y - 65536}, window_ + 2, pixels);
+        Normal n = {0, 0, 0};
+        for (int j = 0; j < window_; ++j)
+            for (int i = 0; i < window_; ++i)
+            {
+                const int16_t* const p = pixels + (j + 1) * wide + i + 1;
+                const int gx = gradientOf(p[1 - wide] - p[-1 - wide], p[1] - p[-1], p[1 + wide] - p[wide - 1]);
+                const int gy = gradientOf(p[wide - 1] - p[-1 - wide], p[wide] - p[-wide], p[wide + 1] - p[1 - wide]);
+                const int k = j * FLOW_LANES + i;
+                here_[k] = *p;
+                gx_[k] = static_cast<int16_t>(gx);
+                gy_[k] = static_cast<int16_t>(gy);
+                n.xx += gx * gx;
+                n.xy += gx * gy;
+                n.yy += gy * gy;
+            }
+        return n;
+    }
+    Change against(int level, const Point& corner)
+    {
+        int16_t there[MAX_FLOW_WINDOW * FLOW_LANES];
+        blendWindow(to_, level, corner, window_, there);
+        return sumChange(here_, there, gx_, gy_, window_ * FLOW_LANES);
+    }
+
+private:
+    int window_;
+    const Pyramid &from_, &to_;
+    // Lanes behind the window stay 0 in the gradients, so they do not count.
+    int16_t here_[MAX_FLOW_WINDOW * FLOW_LANES] = {}, gx_[MAX_FLOW_WINDOW * FLOW_LANES] = {},
+                                    gy_[MAX_FLOW_WINDOW * FLOW_LANES] = {};
+};
+
+double compareAt(const Pyramid& before, const Point& from, const Pyramid& now, const Point& to)
+{
+    int16_t a[FLOW_PATCH * FLOW_LANES], b[FLOW_PATCH * FLOW_LANES];
+    blendWindow(before, 0, patchCorner(from), FLOW_PATCH, a);
+    blendWindow(now, 0, patchCorner(to), FLOW_PATCH, b);
+    int sumA = 0, sumB = 0, squaresA = 0, squaresB = 0, products = 0;
+    for (int pixel = 0; pixel < FLOW_PATCH * FLOW_PATCH; ++pixel)
+    {
+        const int k = pixel / FLOW_PATCH * FLOW_LANES + pixel % FLOW_PATCH;
+        sumA += a[k];
+        sumB += b[k];
+        squaresA += a[k] * a[k];
+        squaresB += b[k] * b[k];
+        products += a[k] * b[k];
+    }
+    return pointNcc(sumA, sumB, squaresA, squaresB, products);
+}
+
+//! Values n / 2 and (n - 1) / 2 in ascending order. @param count above 0.
+template <typename T> void middles(T* values, int count, T& lower, T& upper)
+{
+    std::nth_element(values, values + count / 2, values + count);
+    upper = values[count / 2];
+    lower = count % 2 ? upper : *std::max_element(values, values + count / 2);
+}
+
+Motion motionOf(const std::array<Followed, FLOW_POINTS>& points)
+{
+    Motion motion = {0, 0., 0., 0., 1.};
+    int64_t errors[FLOW_POINTS], lowerError, upperError;
+    double nccs[FLOW_POINTS], lowerNcc, upperNcc;
+    int found = 0;
+    for (const Followed& p : points)
+        if (p.found)
+        {
+            errors[found] = p.error;
+            nccs[found++] = p.ncc;
+        }
+    if (found == 0)
+        return motion;
+    middles(errors, found, lowerError, upperError);
+    middles(nccs, found, lowerNcc, upperNcc);
+    motion.error = medianError(lowerError, upperError);
+    const double ncc = (lowerNcc + upperNcc) * 0.5;
+
+    const Followed* kept[FLOW_POINTS];
+    int32_t dx[FLOW_POINTS], dy[FLOW_POINTS], lower, upper;
+    for (const Followed& p : points)
+        if (isKept(p, motion.error, ncc))
+        {
+            dx[motion.kept] = p.to.x - p.from.x;
+            dy[motion.kept] = p.to.y - p.from.y;
+            kept[motion.kept++] = &p;
+        }
+    if (motion.kept == 0)
+        return motion;
+    middles(dx, motion.kept, lower, upper);
+    motion.dx = shiftOf(lower, upper);
+    middles(dy, motion.kept, lower, upper);
+    motion.dy = shiftOf(lower, upper);
+
+    std::array<uint32_t, FLOW_PAIRS> ratios;
+    int pairs = 0;
+    for (int i = 0; i < motion.kept; ++i)
+        for (int j = i + 1; j < motion.kept; ++j)
+        {
+            const int64_t before = squaredDistance(kept[i]->from, kept[j]->from);
+            if (before > 0)
+                ratios[pairs++] = ratioKey(before, squaredDistance(kept[i]->to, kept[j]->to));
+        }
+    if (pairs > 0)
+    {
+        uint32_t lowerRatio, upperRatio;
+        middles(ratios.data(), pairs, lowerRatio, upperRatio);
+        motion.scale = scaleOfKeys(lowerRatio, upperRatio);
+    }
+    return motion;
+}
+
+} // namespace
+
+void flow(const Work& work, const ObjectView& object)
+{
+    const Frame& frame = *work.frame;
+    const FlowTask task = beginFrame(*object.state);
+    if (task.age == 0)
+        return;
+    const Pyramid &before = frame.pyramids[task.age], &now = frame.pyramids[0];
+    const Follow follow = followOf(*work.settings, now.levels, frame.cols, frame.rows);
+    std::array<Followed, FLOW_POINTS> points;
+    parallel_for_(
+        Range(0, FLOW_POINTS),
+        [&](const Range& range)
+        {
+            Sums there(follow, before, now), back(follow, now, before);
+            for (int i = range.start; i < range.end; ++i)
+            {
+                Followed& p = points[i];
+                p.from = pointOf(task.box, i);
+                Point end;
+                p.found =
+                    followPoint(follow, p.from, p.from, there, p.to) && followPoint(follow, p.to, p.from, back, end);
+                if (!p.found)
+                    continue;
+                p.error = squaredDistance(p.from, end);
+                p.ncc = compareAt(before, p.from, now, p.to);
+            }
+        },
+        8.);
+    endFlow(*object.state, task, motionOf(points), *work.settings, frame.cols, frame.rows);
+}
+
+}}}} // namespace cv::cuda::tld::cpu

@@ -1,0 +1,161 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The CPU engine's frames.
+#ifndef OPENCV_CUDATRACKING_CPU_TLD_IMAGES_HPP
+#define OPENCV_CUDATRACKING_CPU_TLD_IMAGES_HPP
+
+#include "../../common/arrays.hpp"
+#include "work.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace tld {
+
+//! What is made of the last frames.
+class Pictures
+{
+public:
+    bool empty() const { return frame_.cols == 0; }
+    bool fits(int cols, int rows) const { return frame_.cols == cols && frame_.rows == rows; }
+    const Frame& frame() const { return frame_; }
+
+    //! Room for all, before any work.
+    void create(int cols, int rows, const Settings& settings)
+    {
+        if (fits(cols, rows))
+            return;
+        Pictures other;
+        other.frame_.cols = cols;
+        other.frame_.rows = rows;
+        const int levels = levelsOf(cols, rows, settings);
+        for (Slot& slot : other.slots_)
+            slot.create(cols, rows, levels);
+        other.blurred_ = withSlack(rows, cols);
+        other.sums_.create(rows + 1, cols + 1, CV_32SC1);
+        other.squares_.create(rows + 1, cols + 1, CV_32SC1);
+        std::swap(*this, other);
+        frame_.blurred = {blurred_.data, blurred_.step};
+        frame_.sums = {sums_.ptr<uint32_t>(), sums_.step1()};
+        frame_.squares = {squares_.ptr<uint32_t>(), squares_.step1()};
+    }
+
+    //! Gray values, tables of sums, and blurred pixels. The pyramids of frames that were kept stay.
+    void look(const PictureView& picture)
+    {
+        Slot& slot = slots_[SPARE];
+        cpu::toGray(picture, {slot.level[0].data, slot.level[0].step});
+        frame_.gray = {slot.level[0].data, slot.level[0].step};
+        const PictureView gray = detail::viewOf(slot.level[0]);
+        cpu::sumTables(gray, sums_.ptr<uint32_t>(), squares_.ptr<uint32_t>(), sums_.step1());
+        cpu::blur(gray, {blurred_.data, blurred_.step});
+    }
+    //! After look(): this is the next frame.
+    void push()
+    {
+        finish(slots_[SPARE]);
+        std::rotate(slots_, slots_ + KEPT_FRAMES - 1, slots_ + KEPT_FRAMES);
+        std::swap(slots_[0], slots_[SPARE]);
+        list();
+    }
+    //! The last push() has not happened.
+    void pop() noexcept
+    {
+        std::swap(slots_[0], slots_[SPARE]);
+        std::rotate(slots_, slots_ + 1, slots_ + KEPT_FRAMES);
+        list();
+    }
+    //! All work on the frame of push() is done.
+    void accept() noexcept { startIsLast_ = false; }
+    //! After look(): this is START.
+    void start()
+    {
+        finish(slots_[SPARE]);
+        std::swap(slots_[START], slots_[SPARE]);
+        startIsLast_ = true;
+        list();
+    }
+    //! No frame came after START.
+    bool startIsLast() const { return startIsLast_; }
+    void setStartIsLast(bool isLast) { startIsLast_ = isLast; }
+    //! START becomes the last frame.
+    void endStart() noexcept { std::swap(slots_[0], slots_[START]); }
+    //! After look(): whether it saw START.
+    bool isStart() const { return areEqual(slots_[SPARE], slots_[START]); }
+    //! Whether START is the last frame.
+    bool startIsFrame() const { return areEqual(slots_[START], slots_[0]); }
+
+    std::vector<uint8_t> grayOf(int age) const
+    {
+        std::vector<uint8_t> gray(static_cast<size_t>(frame_.cols) * frame_.rows);
+        slots_[age].level[0].copyTo(Mat(frame_.rows, frame_.cols, CV_8UC1, gray.data()));
+        return gray;
+    }
+    void setGray(int age, const std::vector<uint8_t>& gray)
+    {
+        std::copy(gray.begin(), gray.end(), slots_[age].level[0].begin<uint8_t>());
+        finish(slots_[age]);
+        list();
+    }
+
+private:
+    static const int SPARE = KEPT_FRAMES + 1;
+
+    //! Vectors may read behind rows, the last one too.
+    static Mat withSlack(int rows, int cols)
+    {
+        return Mat(rows, cols + cpu::ROW_SLACK, CV_8UC1, Scalar(0)).colRange(0, cols);
+    }
+
+    struct Slot
+    {
+        std::vector<Mat> level;
+
+        void create(int cols, int rows, int levels)
+        {
+            for (int l = 0; l < levels; ++l, cols = (cols + 1) / 2, rows = (rows + 1) / 2)
+                level.push_back(withSlack(rows, cols));
+        }
+    };
+
+    static bool areEqual(const Slot& a, const Slot& b)
+    {
+        const Mat &first = a.level[0], &second = b.level[0];
+        for (int y = 0; y < first.rows; ++y)
+            if (!std::equal(first.ptr(y), first.ptr(y) + first.cols, second.ptr(y)))
+                return false;
+        return true;
+    }
+
+    static void finish(const Slot& slot)
+    {
+        for (size_t l = 1; l < slot.level.size(); ++l)
+            cpu::halve(detail::viewOf(slot.level[l - 1]), {slot.level[l].data, slot.level[l].step});
+    }
+    //! Pyramids by age.
+    void list()
+    {
+        for (int age = 0; age < SPARE; ++age)
+        {
+            Pyramid& pyramid = frame_.pyramids[age];
+            pyramid.levels = static_cast<int>(slots_[age].level.size());
+            for (int l = 0; l < pyramid.levels; ++l)
+            {
+                const Mat& level = slots_[age].level[l];
+                pyramid.data[l] = level.data;
+                pyramid.step[l] = level.step;
+                pyramid.cols[l] = level.cols;
+                pyramid.rows[l] = level.rows;
+            }
+        }
+        frame_.gray = {slots_[0].level[0].data, slots_[0].level[0].step};
+    }
+
+    Slot slots_[KEPT_FRAMES + 2]; //!< by age, START; the last one is spare
+    bool startIsLast_ = false;
+    Mat blurred_, sums_, squares_;
+    Frame frame_ = {};
+};
+
+}}} // namespace cv::cuda::tld
+
+#endif // OPENCV_CUDATRACKING_CPU_TLD_IMAGES_HPP

@@ -1,0 +1,164 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Patches and templates, and what follows from them: where the object is now.
+#include "../../precomp.hpp"
+#include "work.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace tld { namespace cpu {
+
+Patch patchOf(const Frame& frame, const Box& box)
+{
+    Patch patch = {};
+    const PatchPlan plan = planPatch(box, frame.cols, frame.rows);
+    uint64_t corners[2][PATCH + 1];
+    int sum = 0, squares = 0;
+    for (int y = 0; y <= PATCH; ++y)
+    {
+        uint64_t *const upper = corners[(y + 1) % 2], *const lower = corners[y % 2];
+        for (int x = 0; x <= PATCH; ++x)
+            lower[x] = cornerSum(frame.sums, plan.x + x * plan.stepX, plan.y + y * plan.stepY, frame.cols, frame.rows);
+        for (int x = 0; y > 0 && x < PATCH; ++x)
+        {
+            const int value = cellOf(upper[x], upper[x + 1], lower[x], lower[x + 1], plan.inverse);
+            patch.pixels[(y - 1) * PATCH + x] = static_cast<uint8_t>(value);
+            sum += value;
+            squares += value * value;
+        }
+    }
+    patch.stats = statsOf(sum, squares);
+    return patch;
+}
+
+Similarity compareTemplates(const ObjectView& object, const Settings& settings, const Patch& patch)
+{
+    const ObjectState& state = *object.state;
+    const int firstNegative = settings.maxPositives;
+    int dots[MAX_POSITIVES + MAX_NEGATIVES];
+    dotsOf(patch.pixels, object.templates, state.positives, dots); // their slots are the first ones
+    dotsOf(patch.pixels, object.templates + static_cast<size_t>(firstNegative) * PATCH_STRIDE, state.negatives,
+           dots + firstNegative);
+    const auto with = [&](int slot) { return similarity(dots[slot], patch.stats, object.stats[slot]); };
+    Similarity best = {0., 0., 0., -1};
+    for (int place = 0; place < state.positives; ++place)
+    {
+        const double value = with(object.order[place]);
+        if (best.nearest < 0 || value > best.positive)
+        {
+            best.positive = greater(best.positive, value);
+            best.nearest = place;
+        }
+        if (place < earlyPositives(state.positives))
+            best.early = greater(best.early, value);
+    }
+    for (int n = 0; n < state.negatives; ++n)
+        best.negative = greater(best.negative, with(firstNegative + n));
+    return best;
+}
+
+void nearestNeighbours(const Work& work, const ObjectView& object, bool tracking)
+{
+    ObjectState& state = *object.state;
+    const Frame& frame = *work.frame;
+    const bool box = tracking && state.alive;
+    Similarity ofBox = {};
+    parallel_for_(Range(0, state.detections + (box ? 1 : 0)),
+                  [&](const Range& range)
+                  {
+                      for (int i = range.start; i < range.end; ++i)
+                      {
+                          const bool isBox = i == state.detections;
+                          const Patch patch = patchOf(frame, isBox ? state.box : boxOf(object.detections[i].window));
+                          const Similarity similarity = compareTemplates(object, *work.settings, patch);
+                          if (isBox)
+                              ofBox = similarity;
+                          else
+                          {
+                              object.detections[i].similarity = similarity;
+                              judge(state, object.detections[i]);
+                          }
+                      }
+                  });
+    state.accepted = static_cast<int>(std::count_if(object.detections, object.detections + state.detections,
+                                                    [](const Detection& d) { return d.accepted != 0; }));
+    if (box)
+        takeSimilarity(state, ofBox);
+}
+
+//! Whether a window at the box's place is like the object.
+static bool isSupported(const ObjectView& object)
+{
+    const ObjectState& state = *object.state;
+    for (int s = 0; state.alive && s < object.grid->scales; ++s)
+    {
+        const Scale& scale = object.grid->scale[s];
+        const auto range = spanNear(scale, state.box, NEAR_OVERLAP);
+        for (int j = range.j0; j < range.j1; ++j)
+            for (int i = range.i0; i < range.i1; ++i)
+                if (object.sums[scale.first + static_cast<size_t>(j) * scale.nx + i] >= alikeSum() &&
+                    overlap(windowOf(scale, i, j), state.box) > NEAR_OVERLAP)
+                    return true;
+    }
+    return false;
+}
+
+static void addTo(WindowSums& sums, const Window& window)
+{
+    sums = {sums.x + window.x, sums.y + window.y, sums.w + window.w, sums.h + window.h, sums.count + 1};
+}
+
+//! Single linkage.
+static void cluster(const ObjectView& object, std::vector<Cluster>& clusters)
+{
+    Detection* const d = object.detections;
+    const int count = object.state->detections;
+    int open[MAX_DETECTIONS];
+    clusters.clear();
+    for (int first = 0; first < count; ++first)
+    {
+        if (!d[first].accepted || d[first].cluster >= 0)
+            continue;
+        const int number = static_cast<int>(clusters.size());
+        int waiting = 0;
+        d[open[waiting++] = first].cluster = number;
+        while (waiting > 0)
+        {
+            const Window& window = d[open[--waiting]].window;
+            for (int i = first + 1; i < count; ++i)
+                if (d[i].accepted && d[i].cluster < 0 && linked(window, d[i].window))
+                    d[open[waiting++] = i].cluster = number;
+        }
+        WindowSums windows = {};
+        double score = 0.;
+        for (int i = 0; i < count; ++i)
+            if (d[i].cluster == number)
+            {
+                addTo(windows, d[i].window);
+                score += d[i].conservative;
+            }
+        clusters.push_back(meanOf(windows, score));
+    }
+}
+
+void integrate(const Work& work, const ObjectView& object)
+{
+    ObjectState& state = *object.state;
+    const Settings& settings = *work.settings;
+    const ScratchPool::Lease scratch(*work.scratch);
+    std::vector<Cluster>& clusters = scratch->clusters;
+    support(state, isSupported(object), settings);
+    cluster(object, clusters);
+    const int count = static_cast<int>(clusters.size());
+    const Comparison comparison = compare(state, clusters.data(), count, settings);
+    probation(state, comparison, settings);
+    WindowSums around = {};
+    for (int i = 0; i < state.detections && state.alive; ++i)
+        if (isAround(object.detections[i], state.box))
+            addTo(around, object.detections[i].window);
+    const Box tracked = state.box;
+    if (integrate(state, comparison, clusters.data(), count, around))
+        acceptCorrection(state, tracked, compareTemplates(object, settings, patchOf(*work.frame, state.box)));
+}
+
+}}}} // namespace cv::cuda::tld::cpu

@@ -1,0 +1,215 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// classify: the cascade on all windows of all layers and pictures, in one launch over a list of tiles, a block a tile. What nearly all
+// models take is in src/cuda/cascade/pairs.cu; here is what the others take: a window a thread, sums in the order of the file, lists in shared
+// memory made anew by ballots after each stage.
+//
+// The skip rule needs to know which windows fail the first stage in the whole row. Where a tile alone cannot tell (one window a
+// row at most), the window goes on, and if it is found, `resolve` looks at the words of the tiles before.
+#include "classify.hpp"
+#include "features.hpp"
+#include "tables.hpp"
+#include "tile.hpp"
+#include "../../common/launch.hpp"
+#include "../../cascade/stages.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace cascade { namespace gpu {
+
+namespace {
+
+//! Contrast of all windows, as norms. Needs the tables of squares and sums one after the other in the same memory.
+__device__ __forceinline__ void measureContrast(const Tile& t)
+{
+    const ModelView& model = t.job.model;
+    const Shape& shape = t.shape;
+    const int a = shape.place(1, 1), b = shape.place(model.width - 1, 1), c = shape.place(1, model.height - 1),
+              d = shape.place(model.width - 1, model.height - 1);
+    uint32_t* const squares = reinterpret_cast<uint32_t*>(t.norms);
+    makeTable<true>(shape, t.patch);
+    __syncthreads(); // squares
+    for (int w = threadIdx.x; w < t.windows(); w += tuning::THREADS)
+        if (t.has(w))
+        {
+            const uint32_t* const at = t.patch.table + t.indexOf(w);
+            squares[w] = at[a] - at[b] - at[c] + at[d];
+        }
+    __syncthreads(); // squares are read
+    makeTable<false>(shape, t.patch);
+    __syncthreads(); // sums
+    const int area = contrastArea(model.width, model.height);
+    for (int w = threadIdx.x; w < t.windows(); w += tuning::THREADS) // those whose squares this thread has
+        if (t.has(w))
+        {
+            const uint32_t* const at = t.patch.table + t.indexOf(w);
+            const int64_t contrast = contrastOf(at[a] - at[b] - at[c] + at[d], squares[w], area);
+            t.norms[w] = contrast >= model.leastContrast ? normOf(contrast) : 0.f;
+        }
+}
+
+/** A stage for windows of which `wanted` says whether there is one, a lane each. Windows without contrast are neither looked at nor
+fail. @return which pass. */
+template <bool HAAR_FEATURES>
+__device__ __forceinline__ bool passes(const Tile& t, const StageRecord& stage, int window, bool& wanted, double& sum)
+{
+    const float norm = HAAR_FEATURES && wanted ? t.norms[window] : 0.f;
+    wanted = wanted && (!HAAR_FEATURES || norm != 0.f);
+    if (!wanted)
+        return false;
+    sum = sumOf<HAAR_FEATURES>(t.job.model, t.shape, stage, t.patch.table + t.indexOf(window), norm);
+    return !(sum < static_cast<double>(stage.threshold));
+}
+
+//! The first stage for all windows of the tile, whose bits it leaves.
+template <bool HAAR_FEATURES> __device__ __forceinline__ void firstStage(const Tile& t)
+{
+    const StageRecord stage = t.job.model.stage[0];
+    const int lane = threadIdx.x & 31, chunks = detail::ceilDiv(t.windows(), 32);
+    for (int chunk = threadIdx.x >> 5; chunk < chunks; chunk += WARPS)
+    {
+        const int window = chunk * 32 + lane;
+        bool wanted = t.has(window);
+        double sum = 0.;
+        const bool pass = passes<HAAR_FEATURES>(t, stage, window, wanted, sum);
+        const uint32_t passed = __ballot_sync(ALL_LANES, pass), failed = __ballot_sync(ALL_LANES, wanted && !pass);
+        if (lane == 0)
+        {
+            t.shared.passes[chunk] = passed;
+            t.shared.fails[chunk] = failed;
+        }
+    }
+}
+
+//! The first stage's bits become the first list, without windows that are surely skipped.
+__device__ __forceinline__ void listFirst(const Tile& t)
+{
+    const TileRecord& tile = t.shared.tile;
+    for (int row = threadIdx.x; row < t.rows; row += tuning::THREADS)
+    {
+        const uint64_t fails = rowBits(t.shared.fails, t.shape, row);
+        t.job.lists.runs[tile.word + row * t.shared.grid.rowWords] = fails;
+        uint64_t left = lookedAt(fails, rowBits(t.shared.passes, t.shape, row), tile.col > 0);
+        if (left == 0)
+            continue;
+        int place = atomicAdd(&t.shared.counts[0], __popcll(left));
+        for (; left; left &= left - 1)
+            t.lists[place++] = static_cast<uint16_t>(row * t.shape.cols + __ffsll(static_cast<long long>(left)) - 1);
+    }
+}
+
+//! The stages after the first; the only one of a cascade once more, for its sum.
+template <bool HAAR_FEATURES> __device__ __forceinline__ void laterStages(const Tile& t)
+{
+    const int stages = t.job.model.stages, lane = threadIdx.x & 31;
+    int count = t.shared.counts[0], turn = 0;
+    for (int s = stages > 1 ? 1 : 0; s < stages && count > 0; ++s)
+    {
+        const StageRecord stage = t.job.model.stage[s];
+        const uint16_t* const in = t.listOf(turn);
+        uint16_t* const out = t.listOf(turn + 1);
+        for (int chunk = threadIdx.x >> 5; chunk * 32 < count; chunk += WARPS)
+        {
+            const int i = chunk * 32 + lane, window = in[i < count ? i : 0];
+            bool wanted = i < count;
+            double sum = 0.;
+            const bool pass = passes<HAAR_FEATURES>(t, stage, window, wanted, sum);
+            if (s == stages - 1)
+            {
+                if (pass)
+                    found(t, window, sum);
+                continue;
+            }
+            const uint32_t passed = __ballot_sync(ALL_LANES, pass);
+            int first = 0;
+            if (lane == 0 && passed)
+                first = atomicAdd(&t.shared.counts[(turn + 1) % 3], __popc(passed));
+            first = __shfl_sync(ALL_LANES, first, 0);
+            if (pass)
+                out[first + __popc(passed & ((1u << lane) - 1u))] = static_cast<uint16_t>(window);
+        }
+        if (threadIdx.x == 0)
+            t.shared.counts[(turn + 2) % 3] = 0; // read by all before the last barrier
+        __syncthreads();                         // the list
+        ++turn;
+        count = t.shared.counts[turn % 3];
+    }
+}
+
+//! A tile, from the pyramid to what is found.
+template <bool HAAR_FEATURES> __device__ __forceinline__ void classifyTile(const Tile& t)
+{
+    copyPatch<uint32_t>(t);
+    __syncthreads(); // pixels
+    if (HAAR_FEATURES)
+        measureContrast(t);
+    else
+        makeTable<false>(t.shape, t.patch);
+    if (t.job.model.tilted)
+        makeTilted<false>(t.shape, t.patch);
+    __syncthreads(); // tables and norms; the patch is spent
+    firstStage<HAAR_FEATURES>(t);
+    __syncthreads(); // bits
+    listFirst(t);
+    __syncthreads(); // the first list
+    laterStages<HAAR_FEATURES>(t);
+}
+
+//! @param GLOBAL patch and tables lie in device memory.
+template <bool HAAR_FEATURES, bool GLOBAL>
+__global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_constant__ Classification job)
+{
+    __shared__ Shared shared;
+    uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
+    uint8_t* const slice = GLOBAL ? job.slices + static_cast<size_t>(blockIdx.x) * job.layout.sliceBytes : bytes;
+    for (int i = blockIdx.x; i < job.tileCount; i += gridDim.x)
+    {
+        beginTile(job, shared, i);
+        __syncthreads(); // the tile's records
+        Tile t = tileOf(job, shared, i, bytes, slice);
+        if (GLOBAL) // the compiler of CUDA 13.0 takes this table for shared memory; now it cannot know
+            asm volatile("" : "+l"(t.patch.pixels), "+l"(t.patch.table), "+l"(t.patch.tilted));
+        classifyTile<HAAR_FEATURES>(t);
+        __syncthreads(); // all are done with what they share
+    }
+}
+
+//! Candidates whose tile alone could not tell whether they are skipped: those after a run of odd length are.
+__global__ void __launch_bounds__(tuning::RESOLVE_THREADS) resolve(const Lists lists, int pictures, int columnBits)
+{
+    const int full = 1 << columnBits, count = *lists.pendingCount(pictures);
+    for (int i = blockIdx.x * tuning::RESOLVE_THREADS + threadIdx.x; i < count;
+         i += tuning::RESOLVE_BLOCKS * tuning::RESOLVE_THREADS)
+    {
+        const Pending p = lists.pending[i];
+        int run = p.column;
+        for (int k = 1, ones = full; k <= p.wordInRow && ones == full; ++k)
+        {
+            ones = ::min(__clzll(static_cast<long long>(~(lists.runs[p.word - k] << (64 - full)))), full);
+            run += ones;
+        }
+        if ((run & 1) == 0)
+            append(lists, pictureOf(p.key), p.key, p.weight);
+    }
+}
+
+} // namespace
+
+void classify(const Classification& job, const Early* early, detail::StreamHandle stream)
+{
+    detail::cudaCheck(cudaMemsetAsync(job.lists.counts, 0, sizeof(int) * (job.pictures + 1), stream), "cascade counts");
+    if (early)
+        classifyPairs(job, *early, stream);
+    else
+    {
+        const int blocks = job.layout.global ? std::min(job.tileCount, tuning::GLOBAL_BLOCKS) : job.tileCount;
+        const bool haar = job.model.kind == HAAR;
+        const auto kernel = job.layout.global ? (haar ? classifyTiles<true, true> : classifyTiles<false, true>)
+                                              : (haar ? classifyTiles<true, false> : classifyTiles<false, false>);
+        detail::launch("cascade classify", kernel, dim3(blocks), dim3(tuning::THREADS), job.layout.bytes, stream, job);
+    }
+    detail::launch("cascade resolve", resolve, dim3(tuning::RESOLVE_BLOCKS), dim3(tuning::RESOLVE_THREADS), 0, stream,
+                   job.lists, job.pictures, job.shapes[0].columnBits);
+}
+
+}}}} // namespace cv::cuda::cascade::gpu

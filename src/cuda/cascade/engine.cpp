@@ -1,0 +1,342 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "../../precomp.hpp"
+#include "../../common/arrays.hpp"
+#include "../../cascade/engine.hpp"
+
+#ifdef HAVE_CUDA
+
+#include "../../common/shared_memory.hpp"
+#include "../../common/workspace.hpp"
+#include "plan.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace cascade {
+
+namespace {
+
+using detail::Call;
+using detail::cudaCheck;
+using detail::DeviceBuffer;
+using detail::DeviceTable;
+
+const int FIND_CAPACITY = 8192; //!< candidates that find() expects
+const int FIND_FIRST = 256;     //!< objects that it downloads together with their number
+
+class CudaEngine CV_FINAL : public Engine
+{
+public:
+    void detect(const Request& request, const std::vector<Table>& tables, StreamHandle stream) CV_OVERRIDE
+    {
+        const Call call(workspace_, stream);
+        detail::Downloads::Batch batch(downloads_, call);
+        std::vector<gpu::TableViews> views;
+        for (const Table& table : tables)
+            views.push_back({batch.view<int>(table.objects), batch.view<int>(table.numDetections),
+                             batch.view<double>(table.levelWeights)});
+        begin(call, request);
+        for (size_t t = 0; t < request.tasks.size(); ++t)
+        {
+            const Settings& settings = request.tasks[t].settings;
+            const gpu::Classification job = classificationOf(call, request, t, settings.maxCandidates);
+            gpu::classify(job, packed_[t]->early.get(), stream);
+            gpu::group(groupingOf(call, job, t, settings, settings.maxObjects, views[t]), stream);
+        }
+        batch.finish();
+    }
+
+    //! Groups on the device as many candidates as tables can have, on the host if there are more.
+    void find(const Request& request, Objects& objects, StreamHandle stream) CV_OVERRIDE
+    {
+        const Call call(workspace_, stream);
+        call.refuseCapture("detectMultiScale()");
+        begin(call, request);
+        int candidates = 0;
+        for (int capacity : {FIND_CAPACITY, MAX_CAPACITY})
+        {
+            candidates = findWithin(call, request, capacity, objects);
+            if (candidates <= capacity)
+                return;
+            if (candidates > MAX_CAPACITY)
+                break;
+        }
+        findOnHost(call, request, candidates, objects);
+    }
+
+    void fetch(const void* from, void* to, size_t bytes, StreamHandle stream) CV_OVERRIDE
+    {
+        const Call call(workspace_, stream);
+        call.refuseCapture("a download");
+        download(call, to, from, bytes);
+        call.wait("downloading a table");
+    }
+
+    size_t workspaceBytes() const CV_OVERRIDE { return workspace_.bytes(); }
+
+private:
+    static void download(const Call& call, void* to, const void* from, size_t bytes)
+    {
+        if (bytes > 0)
+            cudaCheck(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, call.stream()), "downloading a table");
+    }
+
+    // --- from the request to what is on the device --------------------------------------------------------------------
+
+    //! makePyramid, toGray and makeLayers, and all that stays from call to call: models, tiles, where pictures are.
+    void begin(const Call& call, const Request& request)
+    {
+        placeModels(call, request);
+        placeTiling(call, request);
+        placeSources(call, request);
+        makePyramids(call);
+    }
+
+    void makePyramids(const Call& call)
+    {
+        const uint8_t* const base = static_cast<const uint8_t*>(tiles_);
+        pyramids_ = pixels_.reserve<uint8_t>(call, static_cast<size_t>(tiling_->pixelBytes), "pyramids");
+        gpu::makeLayers({reinterpret_cast<const gpu::LayerRecord*>(base + tiling_->layers),
+                         reinterpret_cast<const gpu::ResizeRecord*>(base + tiling_->resizes), tiling_->resizeCount,
+                         reinterpret_cast<const Tap*>(base + tiling_->taps),
+                         static_cast<const gpu::SourceRecord*>(sourcesOnDevice_), pyramids_},
+                        call.stream());
+    }
+
+    void placeModels(const Call& call, const Request& request)
+    {
+        while (models_.size() < request.tasks.size())
+            models_.push_back(std::make_unique<Slot>(workspace_));
+        packed_.resize(request.tasks.size());
+        for (size_t t = 0; t < request.tasks.size(); ++t)
+        {
+            const Model& model = *request.tasks[t].model;
+            Slot& slot = *models_[t];
+            if (!slot.model || slot.model->version != model.version)
+                slot.model = packModel(model, detail::SharedLimit(detail::sharedBytesOfBlock()));
+            packed_[t] = slot.model;
+            slot.device = slot.table.put(call, uploader_, model.version, slot.model->blob.data(),
+                                         slot.model->blob.size(), "a cascade");
+        }
+    }
+
+    void placeTiling(const Call& call, const Request& request)
+    {
+        std::vector<uint64_t> key = tilingKey(request);
+        if (key != tilingKey_ || !tiling_)
+        {
+            tiling_ = makeTiling(request, packed_);
+            tilingKey_.swap(key);
+            ++tilingVersion_;
+        }
+        tiles_ = tilingTable_.put(call, uploader_, tilingVersion_, tiling_->blob.data(), tiling_->blob.size(),
+                                  "the list of tiles");
+    }
+
+    void placeSources(const Call& call, const Request& request)
+    {
+        const std::vector<RowsView<uint8_t>> grays = toGray(call, request);
+        std::vector<gpu::SourceRecord> sources;
+        for (size_t i = 0; i < request.pictures.size(); ++i)
+        {
+            const PictureView& picture = request.pictures[i];
+            const PictureView mask = request.masks.empty() ? PictureView() : request.masks[i];
+            sources.push_back({grays[i].data, grays[i].step, static_cast<const uint8_t*>(mask.data), mask.step,
+                               picture.cols, picture.rows, tiling_->firstGrids[i], 0, tiling_->pixels[i]});
+        }
+        const size_t bytes = sources.size() * sizeof(gpu::SourceRecord);
+        if (sources.size() != sources_.size() || std::memcmp(sources.data(), sources_.data(), bytes) != 0)
+        {
+            sources_.swap(sources);
+            ++sourcesVersion_;
+        }
+        sourcesOnDevice_ =
+            sourcesTable_.put(call, uploader_, sourcesVersion_, sources_.data(), bytes, "the list of pictures");
+    }
+
+    //! Gray pictures are taken as they are.
+    std::vector<RowsView<uint8_t>> toGray(const Call& call, const Request& request)
+    {
+        const auto stepOf = [](const PictureView& picture)
+        { return static_cast<size_t>(picture.cols + 127) / 128 * 128; };
+        size_t bytes = 0;
+        for (const PictureView& picture : request.pictures)
+            bytes += picture.channels > 1 ? stepOf(picture) * picture.rows : 0;
+        uint8_t* memory = gray_.reserve<uint8_t>(call, bytes, "gray pictures");
+        std::vector<RowsView<uint8_t>> grays;
+        for (const PictureView& picture : request.pictures)
+        {
+            if (picture.channels == 1)
+            {
+                grays.push_back({const_cast<uint8_t*>(picture.row<uint8_t>(0)), picture.step}); // only read
+                continue;
+            }
+            grays.push_back({memory, stepOf(picture)});
+            memory += stepOf(picture) * picture.rows;
+            gpu::toGray(picture, grays.back(), call.stream());
+        }
+        return grays;
+    }
+
+    //! @param capacity maxCandidates; any other one for a single picture, whose list begins at 0 with each.
+    gpu::Lists makeLists(const Call& call, size_t task, int pictures, int capacity)
+    {
+        const Tiling::Part& part = tiling_->parts[task];
+        const size_t elements = listsOf(part.windows, capacity).back().first, words = part.words;
+        gpu::Lists lists = {};
+        lists.places = reinterpret_cast<const gpu::ListRecord*>(static_cast<const uint8_t*>(tiles_) + part.lists);
+        lists.keys = candidates_.reserve<Key>(call, 2 * elements, "candidates");
+        lists.weights = reinterpret_cast<double*>(lists.keys + elements);
+        lists.counts = counts_.reserve<int>(call, static_cast<size_t>(pictures) + 1, "numbers of candidates");
+        lists.capacity = capacity;
+        lists.pending = pending_.reserve<gpu::Pending>(call, words, "candidates that may be skipped");
+        lists.runs = runs_.reserve<uint64_t>(call, words, "the first stage's results");
+        return lists;
+    }
+
+    gpu::Classification classificationOf(const Call& call, const Request& request, size_t task, int capacity)
+    {
+        const PackedModel& model = *packed_[task];
+        const Tiling::Part& part = tiling_->parts[task];
+        const uint8_t* const base = static_cast<const uint8_t*>(tiles_);
+        gpu::Classification job = {};
+        job.model = model.at(models_[task]->device);
+        std::copy(model.shapes, model.shapes + 2, job.shapes);
+        job.layout = model.layout;
+        job.grids = reinterpret_cast<const gpu::GridRecord*>(base + part.grids);
+        job.tiles = reinterpret_cast<const gpu::TileRecord*>(base + part.tiles);
+        job.tileCount = part.tileCount;
+        job.singleTiles = part.singleTiles;
+        job.sources = static_cast<const gpu::SourceRecord*>(sourcesOnDevice_);
+        job.pixels = pyramids_;
+        job.pictures = static_cast<int>(request.pictures.size());
+        if (model.layout.global)
+            job.slices = slices_.reserve<uint8_t>(
+                call, static_cast<size_t>(model.layout.sliceBytes) * gpu::tuning::GLOBAL_BLOCKS, "tables of sums");
+        job.lists = makeLists(call, task, job.pictures, capacity);
+        return job;
+    }
+
+    gpu::Grouping groupingOf(const Call& call, const gpu::Classification& job, size_t task, const Settings& settings,
+                             int maxObjects, const gpu::TableViews& tables)
+    {
+        const gpu::ListRecord end = listsOf(tiling_->parts[task].windows, job.lists.capacity).back();
+        const size_t n = end.first;
+        gpu::GroupMemory m = {};
+        m.boxes = static_cast<Box*>(groups_.reserve(call, n * gpu::GroupMemory::bytesEach(), "groups of candidates"));
+        m.kept = m.boxes + n;
+        m.weights = reinterpret_cast<double*>(m.kept + n);
+        m.keptWeights = m.weights + n;
+        m.largest = reinterpret_cast<unsigned long long*>(m.keptWeights + n);
+        m.parents = reinterpret_cast<int*>(m.largest + n);
+        m.counts = m.parents + n;
+        m.keptCounts = m.counts + n;
+        m.sums = reinterpret_cast<uint32_t*>(m.keptCounts + n);
+        return {job.grids, job.sources,           job.pictures, end.firstBlock,   job.lists,
+                m,         settings.minNeighbors, maxObjects,   settings.largest, tables};
+    }
+
+    // --- find ---------------------------------------------------------------------------------------------------------
+
+    //! @return number of candidates; when there are more than the capacity, nothing else is known.
+    int findWithin(const Call& call, const Request& request, int capacity, Objects& objects)
+    {
+        const size_t n = capacity;
+        int* const table = static_cast<int*>(
+            found_.reserve(call, (n + 1) * sizeof(Box) + n * (sizeof(double) + sizeof(int)), "objects"));
+        double* const weights = reinterpret_cast<double*>(table + 4 * (n + 1));
+        int* const counts = reinterpret_cast<int*>(weights + n);
+        const gpu::Classification job = classificationOf(call, request, 0, capacity);
+        gpu::classify(job, packed_[0]->early.get(), call.stream());
+        gpu::group(
+            groupingOf(call, job, 0, request.tasks[0].settings, capacity, {{table, 0}, {counts, 0}, {weights, 0}}),
+            call.stream());
+        Objects all;
+        std::vector<Box> boxes(1 + FIND_FIRST);
+        const auto resize = [&](int count)
+        {
+            boxes.resize(1 + count);
+            all.counts.resize(count);
+            all.weights.resize(count);
+        };
+        const auto fetchObjects = [&](int count)
+        {
+            resize(count);
+            download(call, boxes.data(), table, boxes.size() * sizeof(Box));
+            download(call, all.counts.data(), counts, count * sizeof(int));
+            download(call, all.weights.data(), weights, count * sizeof(double));
+            call.wait("downloading objects");
+        };
+        fetchObjects(FIND_FIRST);
+        const TableHead head = {boxes[0].x, boxes[0].y, boxes[0].width, boxes[0].height};
+        if (head.overflow)
+            return head.candidates;
+        if (head.stored > FIND_FIRST)
+            fetchObjects(head.stored);
+        else
+            resize(head.stored);
+        all.boxes.assign(boxes.begin() + 1, boxes.end());
+        all.candidates = head.candidates;
+        objects = std::move(all);
+        return objects.candidates;
+    }
+
+    void findOnHost(const Call& call, const Request& request, int candidates, Objects& objects)
+    {
+        const gpu::Classification job = classificationOf(call, request, 0, candidates);
+        gpu::classify(job, packed_[0]->early.get(), call.stream());
+        std::vector<Key> keys(candidates);
+        std::vector<double> weights(candidates);
+        download(call, keys.data(), job.lists.keys, keys.size() * sizeof(Key));
+        download(call, weights.data(), job.lists.weights, weights.size() * sizeof(double));
+        call.wait("downloading candidates");
+        std::vector<Candidate> sorted;
+        for (int i = 0; i < candidates; ++i)
+            sorted.push_back({keys[i], weights[i]});
+        std::sort(sorted.begin(), sorted.end(), [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
+        const PictureView& picture = request.pictures[0];
+        cpu::group(sorted, makePyramid(picture.cols, picture.rows, request.tasks), 0, request.tasks[0].settings,
+                   objects);
+    }
+
+    struct Slot
+    {
+        explicit Slot(detail::Workspace& workspace) : table(workspace) {}
+
+        std::shared_ptr<const PackedModel> model;
+        DeviceTable table;
+        const void* device = nullptr;
+    };
+
+    detail::Workspace workspace_{"CascadeClassifierEx"}; // outlives the others
+    detail::Uploader uploader_{workspace_};
+    detail::Downloads downloads_{workspace_};
+    std::vector<std::unique_ptr<Slot>> models_; //!< by task; never fewer, as graphs may use them
+    DeviceTable tilingTable_{workspace_}, sourcesTable_{workspace_};
+    DeviceBuffer gray_{workspace_}, pixels_{workspace_}, candidates_{workspace_}, counts_{workspace_},
+        pending_{workspace_}, runs_{workspace_}, slices_{workspace_}, groups_{workspace_}, found_{workspace_};
+
+    std::vector<std::shared_ptr<const PackedModel>> packed_; //!< of this call's tasks
+    std::shared_ptr<const Tiling> tiling_;
+    std::vector<uint64_t> tilingKey_;
+    std::vector<gpu::SourceRecord> sources_;
+    uint64_t tilingVersion_ = 0, sourcesVersion_ = 0;
+    const void *tiles_ = nullptr, *sourcesOnDevice_ = nullptr; //!< of this call
+    uint8_t* pyramids_ = nullptr;                              //!< of this call
+};
+
+} // namespace
+
+std::unique_ptr<Engine> makeCudaEngine() { return std::unique_ptr<Engine>(new CudaEngine); }
+
+}}} // namespace cv::cuda::cascade
+
+#else
+
+namespace cv { namespace cuda { namespace cascade {
+
+std::unique_ptr<Engine> makeCudaEngine() { detail::noCuda(); }
+
+}}} // namespace cv::cuda::cascade
+
+#endif // HAVE_CUDA

@@ -1,0 +1,362 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// group: candidates, in any order, to objects in the order of the keys.
+//
+//   order    a candidate's place is the number of lower keys. Numbers are known to the device only, and are some hundreds as a
+//            rule: counting takes one launch and no memory, where a radix sort takes eight, over all that there could be
+//   link     all pairs; similar ones are joined, the higher root to the lower
+//   finish   a block a picture: sums of classes by atomics of integers, means, parts of others, tables
+//
+// Cost: n * n / 2 pairs of 12 instructions. What bounds it: launches, up to some thousand candidates a picture.
+#include "classify.hpp"
+#include "../../common/launch.hpp"
+#include "../../cascade/stages.hpp"
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+
+namespace cv { namespace cuda { namespace cascade { namespace gpu {
+
+namespace {
+
+const int PAIR_THREADS = tuning::PAIR_WARPS * 32;
+typedef cub::BlockScan<int, tuning::FINISH_THREADS> Scan;
+typedef cub::BlockReduce<int64_t, tuning::FINISH_THREADS> Most;
+
+struct Larger
+{
+    __device__ __forceinline__ int64_t operator()(int64_t a, int64_t b) const { return a > b ? a : b; }
+};
+
+//! Candidates of a picture that can be grouped: all or none.
+__device__ __forceinline__ int usable(const Lists& lists, int picture)
+{
+    const int count = lists.counts[picture];
+    return count <= lists.capacity ? count : 0;
+}
+
+//! Doubles as integers of the same order.
+__device__ __forceinline__ unsigned long long orderedBits(double value)
+{
+    const unsigned long long bits = static_cast<unsigned long long>(__double_as_longlong(value));
+    return bits >> 63 ? ~bits : bits | 1ull << 63;
+}
+__device__ __forceinline__ double fromOrderedBits(unsigned long long bits)
+{
+    return __longlong_as_double(static_cast<long long>(bits >> 63 ? bits & ~(1ull << 63) : ~bits));
+}
+
+//! Where a block's 32 candidates are.
+struct Place
+{
+    int picture, count, first;
+    size_t base;
+};
+__device__ __forceinline__ Place placeOf(const Grouping& job)
+{
+    const ListRecord* const places = job.lists.places;
+    const int block = static_cast<int>(blockIdx.x);
+    int picture = 0; // the last one whose blocks begin here or before
+    for (int beyond = job.pictures; beyond - picture > 1;)
+    {
+        const int middle = (picture + beyond) / 2;
+        (places[middle].firstBlock <= block ? picture : beyond) = middle;
+    }
+    return {picture, usable(job.lists, picture), (block - places[picture].firstBlock) * 32,
+            static_cast<size_t>(places[picture].first)};
+}
+
+__global__ void __launch_bounds__(PAIR_THREADS) order(const __grid_constant__ Grouping job)
+{
+    __shared__ int ranks[32];
+    const Place p = placeOf(job);
+    if (p.first >= p.count)
+        return;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, i = p.first + lane;
+    const Key* const keys = job.lists.keys + p.base;
+    const Key key = keys[::min(i, p.count - 1)];
+    if (warp == 0)
+        ranks[lane] = 0;
+    __syncthreads(); // zeros
+    int lower = 0;
+#pragma unroll 4
+    for (int j = warp; j < p.count; j += tuning::PAIR_WARPS)
+        lower += keys[j] < key ? 1 : 0;
+    atomicAdd(&ranks[lane], lower);
+    __syncthreads(); // ranks
+    if (warp != 0 || i >= p.count)
+        return;
+    const size_t place = p.base + ranks[lane];
+    const GridRecord& grid = job.grids[job.sources[p.picture].firstGrid + scaleOf(key)];
+    job.memory.boxes[place] = boxOf(xOf(key), yOf(key), grid.factor, grid.boxWidth, grid.boxHeight);
+    job.memory.weights[place] = job.lists.weights[p.base + i];
+    job.memory.parents[place] = ranks[lane];
+    for (int k = 0; k < 4; ++k)
+        job.memory.sums[4 * place + k] = 0;
+    job.memory.counts[place] = 0;
+    job.memory.largest[place] = 0; // below all numbers
+}
+
+__device__ __forceinline__ int rootOf(const int* parents, int i)
+{
+    for (int parent; (parent = __ldcg(parents + i)) != i;)
+        i = parent;
+    return i;
+}
+
+//! The higher root gets the lower one as its parent, so the root of a class is its first candidate. @return the root.
+__device__ __forceinline__ int join(int* parents, int a, int b)
+{
+    for (;;)
+    {
+        a = rootOf(parents, a);
+        b = rootOf(parents, b);
+        const int high = ::max(a, b), low = ::min(a, b);
+        if (a == b || atomicCAS(parents + high, high, low) == high)
+            return low;
+    }
+}
+
+//! Cheaper than areSimilar(), and true whenever that is.
+__device__ __forceinline__ bool mayBeSimilar(const Box& a, const Box& b)
+{
+    return 10 * distance(a.x, b.x) <= a.width + a.height && 10 * distance(a.y, b.y) <= a.width + a.height;
+}
+
+__global__ void __launch_bounds__(PAIR_THREADS) link(const __grid_constant__ Grouping job)
+{
+    const Place p = placeOf(job);
+    const int i = p.first + (threadIdx.x & 31);
+    if (i >= p.count)
+        return;
+    const int4* const boxes = reinterpret_cast<const int4*>(job.memory.boxes + p.base);
+    const auto boxAt = [&](int at)
+    {
+        const int4 words = __ldg(boxes + at);
+        return Box{words.x, words.y, words.z, words.w};
+    };
+    const Box box = boxAt(i);
+    const int last = ::min(p.first + 32, p.count) - 1; // of this block's candidates
+    const int warp = threadIdx.x >> 5, BATCH = 4;      // loads on their way at a time
+    int* const parents = job.memory.parents + p.base;
+    int root = i; // or what was its root a while ago
+    // Similar ones are noted first, so that lanes join theirs at the same time: it takes loads that wait for each other.
+    for (int first = warp; first < last; first += 64 * tuning::PAIR_WARPS)
+    {
+        uint64_t similar = 0; // bit k: to candidate first + k * PAIR_WARPS
+        for (int k = 0; k < 64 && first + k * tuning::PAIR_WARPS < last; k += BATCH)
+        {
+            Box others[BATCH];
+#pragma unroll
+            for (int n = 0; n < BATCH; ++n)
+                others[n] = boxAt(::min(first + (k + n) * tuning::PAIR_WARPS, last));
+#pragma unroll
+            for (int n = 0; n < BATCH; ++n)
+                if (first + (k + n) * tuning::PAIR_WARPS < i && mayBeSimilar(box, others[n]) &&
+                    areSimilar(box, others[n]))
+                    similar |= static_cast<uint64_t>(1) << (k + n);
+        }
+        while (similar)
+        {
+            int others[BATCH], above[BATCH];
+#pragma unroll
+            for (int n = 0; n < BATCH; ++n)
+            {
+                others[n] = similar ? first + (__ffsll(static_cast<long long>(similar)) - 1) * tuning::PAIR_WARPS : -1;
+                above[n] = __ldcg(parents + ::max(others[n], 0));
+                similar &= similar - 1;
+            }
+#pragma unroll
+            for (int n = 0; n < BATCH; ++n)
+                if (others[n] >= 0 && above[n] != root)
+                    root = join(parents, root, others[n]);
+        }
+    }
+}
+
+// --- finish ----------------------------------------------------------------------------------------------------------
+
+//! A picture's part of the work memory.
+struct Classes
+{
+    const GroupMemory& memory;
+    size_t base;
+    int count; //!< candidates
+};
+
+__device__ __forceinline__ void sumClasses(const Classes& c)
+{
+    const GroupMemory& m = c.memory;
+    for (int i = threadIdx.x; i < c.count; i += tuning::FINISH_THREADS)
+    {
+        const Box box = m.boxes[c.base + i];
+        const size_t root = c.base + rootOf(m.parents + c.base, i);
+        atomicAdd(m.sums + 4 * root, static_cast<uint32_t>(box.x));
+        atomicAdd(m.sums + 4 * root + 1, static_cast<uint32_t>(box.y));
+        atomicAdd(m.sums + 4 * root + 2, static_cast<uint32_t>(box.width));
+        atomicAdd(m.sums + 4 * root + 3, static_cast<uint32_t>(box.height));
+        atomicAdd(m.counts + root, 1);
+        atomicMax(m.largest + root, orderedBits(m.weights[c.base + i]));
+    }
+}
+
+//! Numbers in order for those threads that have one. @param next the number after the last, the same in all threads.
+__device__ __forceinline__ int numberOf(bool has, int& next, Scan::TempStorage& storage)
+{
+    int before, all;
+    Scan(storage).ExclusiveSum(has ? 1 : 0, before, all);
+    __syncthreads(); // the storage is free again
+    before += next;
+    next += all;
+    return before;
+}
+
+//! Means of the classes that are large enough, or candidates as they are. @return how many.
+__device__ __forceinline__ int keepClasses(const Classes& c, int minNeighbors, Scan::TempStorage& storage)
+{
+    const GroupMemory& m = c.memory;
+    int kept = 0;
+    for (int first = 0; first < c.count; first += tuning::FINISH_THREADS)
+    {
+        const int i = first + static_cast<int>(threadIdx.x);
+        const size_t at = c.base + i;
+        int count = i < c.count ? 1 : 0;
+        if (minNeighbors > 0 && i < c.count)
+            count = __ldcg(m.counts + at); // 0 but for roots
+        const bool keep = count > ::max(minNeighbors, 0);
+        const size_t to = c.base + numberOf(keep, kept, storage);
+        if (!keep)
+            continue;
+        Box box = m.boxes[at];
+        double weight = m.weights[at];
+        if (minNeighbors > 0)
+        {
+            const uint32_t* const sums = m.sums + 4 * at;
+            box = {meanOf(__ldcg(sums), count), meanOf(__ldcg(sums + 1), count), meanOf(__ldcg(sums + 2), count),
+                   meanOf(__ldcg(sums + 3), count)};
+            weight = fromOrderedBits(__ldcg(m.largest + at));
+        }
+        m.kept[to] = box;
+        m.keptCounts[to] = count;
+        m.keptWeights[to] = weight;
+    }
+    return kept;
+}
+
+__device__ __forceinline__ bool isPartOfAny(const Classes& c, int kept, int i)
+{
+    const Box box = c.memory.kept[c.base + i];
+    const int count = c.memory.keptCounts[c.base + i];
+    for (int j = 0; j < kept; ++j)
+        if (j != i && isPartOf(box, count, c.memory.kept[c.base + j], c.memory.keptCounts[c.base + j]))
+            return true;
+    return false;
+}
+
+__device__ __forceinline__ void storeObject(const Grouping& job, int picture, int number, const Box& box, int count,
+                                            double weight)
+{
+    if (number >= job.maxObjects)
+        return;
+    if (job.tables.objects)
+    {
+        int* const to = job.tables.objects.row(picture) + 4 * (number + 1);
+        to[0] = box.x;
+        to[1] = box.y;
+        to[2] = box.width;
+        to[3] = box.height;
+    }
+    if (job.tables.numDetections)
+        job.tables.numDetections.row(picture)[number] = count;
+    if (job.tables.levelWeights)
+        job.tables.levelWeights.row(picture)[number] = weight;
+}
+
+//! Of area and number; larger is larger and earlier. Areas are below 2^32: boxes lie in pictures.
+__device__ __forceinline__ int64_t sizeKey(const Box& box, int number)
+{
+    return static_cast<int64_t>(box.width) * box.height * MAX_CAPACITY + (MAX_CAPACITY - 1 - number);
+}
+
+/** Classes that are part of no other and in the picture become objects. @param largest number of the only one to store, -1: all.
+@param best the largest one's sizeKey() of those that this thread saw. @return how many there are. */
+__device__ __forceinline__ int storeObjects(const Grouping& job, const Classes& c, int picture, int kept, bool store,
+                                            int largest, int64_t& best, Scan::TempStorage& storage)
+{
+    const SourceRecord& source = job.sources[picture];
+    int found = 0;
+    for (int first = 0; first < kept; first += tuning::FINISH_THREADS)
+    {
+        const int i = first + static_cast<int>(threadIdx.x);
+        Box box = {};
+        bool keep = i < kept && (job.minNeighbors <= 0 || !isPartOfAny(c, kept, i));
+        if (keep)
+        {
+            box = c.memory.kept[c.base + i];
+            keep = clip(box, source.cols, source.rows);
+        }
+        const int number = numberOf(keep, found, storage);
+        if (!keep)
+            continue;
+        best = ::max(best, sizeKey(box, number));
+        if (store && (largest < 0 || number == largest))
+            storeObject(job, picture, largest < 0 ? number : 0, box, c.memory.keptCounts[c.base + i],
+                        c.memory.keptWeights[c.base + i]);
+    }
+    return found;
+}
+
+//! The first column, and zeros behind the last object.
+__device__ __forceinline__ void storeRest(const Grouping& job, int picture, int found)
+{
+    const int stored = ::min(found, job.maxObjects), count = job.lists.counts[picture];
+    if (job.tables.objects && threadIdx.x < 4)
+    {
+        const int overflow = count > job.lists.capacity ? 1 : 0;
+        const int head[4] = {stored, found, count, overflow};
+        job.tables.objects.row(picture)[threadIdx.x] = head[threadIdx.x];
+    }
+    for (int i = stored + static_cast<int>(threadIdx.x); i < job.maxObjects; i += tuning::FINISH_THREADS)
+        storeObject(job, picture, i, {0, 0, 0, 0}, 0, 0.);
+}
+
+__global__ void __launch_bounds__(tuning::FINISH_THREADS) finish(const __grid_constant__ Grouping job)
+{
+    __shared__ union
+    {
+        Scan::TempStorage scan;
+        Most::TempStorage most;
+    } storage;
+    __shared__ int largest;
+    const int picture = blockIdx.x;
+    const Classes c = {job.memory, static_cast<size_t>(job.lists.places[picture].first), usable(job.lists, picture)};
+    if (job.minNeighbors > 0)
+        sumClasses(c);
+    __syncthreads(); // sums
+    const int kept = keepClasses(c, job.minNeighbors, storage.scan);
+    __syncthreads(); // classes
+    int64_t best = -1;
+    int found = storeObjects(job, c, picture, kept, !job.largest, -1, best, storage.scan);
+    if (job.largest)
+    {
+        best = Most(storage.most).Reduce(best, Larger());
+        if (threadIdx.x == 0)
+            largest = best < 0 ? 0 : MAX_CAPACITY - 1 - static_cast<int>(best % MAX_CAPACITY);
+        __syncthreads(); // the number; the storage is free again
+        found = ::min(storeObjects(job, c, picture, kept, true, largest, best, storage.scan), 1);
+    }
+    storeRest(job, picture, found);
+}
+
+} // namespace
+
+void group(const Grouping& job, detail::StreamHandle stream)
+{
+    const dim3 grid(job.blocks);
+    detail::launch("cascade order", order, grid, dim3(PAIR_THREADS), 0, stream, job);
+    if (job.minNeighbors > 0)
+        detail::launch("cascade link", link, grid, dim3(PAIR_THREADS), 0, stream, job);
+    detail::launch("cascade finish", finish, dim3(job.pictures), dim3(tuning::FINISH_THREADS), 0, stream, job);
+}
+
+}}}} // namespace cv::cuda::cascade::gpu

@@ -1,0 +1,298 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Trees and stages for pairs of windows. Sums are coarse: 32 bits, in which leaves lose their last bits. For nearly all windows they tell
+// whether a stage is passed; for the others, and for the weights of what is found, the stage is added up in full.
+#ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_PAIR_SUMS_HPP
+#define OPENCV_CUDATRACKING_CUDA_CASCADE_PAIR_SUMS_HPP
+
+#include "pairs.hpp"
+
+namespace cv { namespace cuda { namespace cascade { namespace gpu {
+
+//! A record in registers. @param from its first 16 bytes. @param step to the next 16 bytes.
+template <class Record> __device__ __forceinline__ Record copyRecord(const uint4* from, int step)
+{
+    const int QUADS = sizeof(Record) / sizeof(uint4);
+    union
+    {
+        uint4 words[QUADS];
+        Record value;
+    } copy;
+#pragma unroll
+    for (int i = 0; i < QUADS; ++i)
+        copy.words[i] = __ldg(from + i * step);
+    return copy.value;
+}
+//! From the kernel's parameters, where records lie whole: loads of a node can begin before any is used.
+template <class Record> __device__ __forceinline__ Record copyEarly(const Record* record) { return *record; }
+
+//! Adds for some threads, in one instruction: the compiler would select between the gain and 0, and add that.
+__device__ __forceinline__ void addIf(bool condition, int gain, int& sum)
+{
+#ifdef __CUDA_ARCH__
+    asm("{ .reg .pred p; setp.ne.s32 p, %1, 0; @p add.s32 %0, %0, %2; }"
+        : "+r"(sum)
+        : "r"(static_cast<int>(condition)), "r"(gain));
+#else
+    sum += condition ? gain : 0;
+#endif
+}
+
+const int SMALL_TREE = 3; //!< nodes
+
+//! Coarse sums of a stage for U pairs of a thread.
+template <class Pairs, Trees TREES, int U> struct PairSums
+{
+    typedef typename Pairs::Record Record;
+
+    uint32_t window[U];
+    Norms<U> norms;
+    int sum[2 * U];
+
+    __device__ __forceinline__ void begin(int base)
+    {
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+            sum[u] = base;
+    }
+
+    template <Form FORM> __device__ __forceinline__ void addStump(const Record& record, const Tables& tables)
+    {
+        bool left[2 * U];
+        Pairs::template decide<FORM>(record, tables, window, norms, left);
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+            addIf(left[u], record.gain, sum[u]);
+    }
+
+    //! A tree of two nodes. Both are looked at, whatever the root says.
+    template <Form ROOT, Form NODE>
+    __device__ __forceinline__ void addTwoNodes(const Record& root, const Record& node, const Tables& tables)
+    {
+        bool leaf[2 * U], left[2 * U];
+        Pairs::template decide<ROOT>(root, tables, window, norms, leaf);
+        Pairs::template decide<NODE>(node, tables, window, norms, left);
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+        {
+            addIf(leaf[u], root.gain, sum[u]);
+            addIf(left[u] && !leaf[u], node.gain, sum[u]);
+        }
+    }
+
+    /** A node of a tree. @param index of its record. @param at the node where each window is; after a leaf none that is still to come. */
+    __device__ __forceinline__ void addNode(const Record& record, int index, const Tables& tables, int n,
+                                            int (&at)[2 * U])
+    {
+        const int2 leaves = __ldg(reinterpret_cast<const int2*>(tables.leaves) + index);
+        bool left[2 * U];
+        Pairs::template decide<FORMS>(record, tables, window, norms, left);
+        const int leftChild = record.links >> 8 & 0xff, rightChild = record.links >> 16 & 0xff;
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+            if (at[u] == n)
+            {
+                sum[u] += left[u] ? leaves.x : leaves.y;
+                at[u] = left[u] ? leftChild : rightChild;
+            }
+    }
+    static __device__ __forceinline__ bool anyAt(const int (&at)[2 * U], int n)
+    {
+        bool any = false;
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+            any = any || at[u] == n;
+        return any;
+    }
+
+    template <Form FORM>
+    __device__ __forceinline__ void addEarlyStumps(const Record* records, int begin, int end, const Tables& tables)
+    {
+#pragma unroll((U == 1 || !Pairs::NORM) && FORM != TERMS ? 2 : 1)
+        for (int t = begin; t < end; ++t)
+            addStump<FORM>(copyEarly(records + t), tables);
+    }
+
+    //! Trees of two nodes from `begin` on, in the order of their forms. @param K of the first pair of forms.
+    template <int K>
+    __device__ __forceinline__ void addEarlyTrees(const Record* records, int begin, const StageRecord& stage,
+                                                  const Tables& tables)
+    {
+        const bool known = K < FORM_PAIRS;
+        const Form root = known ? Form(K / 3) : FORMS, node = known ? Form(K % 3) : FORMS;
+        const int end = known ? stage.ends[K % FORM_PAIRS] : stage.trees;
+#pragma unroll 1
+        for (int t = begin; t < end; ++t)
+            addTwoNodes<root, node>(copyEarly(records + 2 * t), copyEarly(records + 2 * t + 1), tables);
+        if constexpr (known)
+            addEarlyTrees<K + 1>(records, end, stage, tables);
+    }
+
+    /** A stage's first record among the kernel's parameters. The sign of a norm is a zero that the compiler does not know: loads by uniform
+    registers go through a cache that is too small (alt: 682 us instead of 661). */
+    __device__ __forceinline__ const Record* firstEarly(const StageRecord& stage, const Record* all) const
+    {
+        return all + (stage.firstNode + (__float_as_uint(norms.norm[0]) >> 31));
+    }
+
+    //! With records among the kernel's parameters. All threads of a warp come here together.
+    __device__ __forceinline__ void addEarly(const StageRecord& stage, const Record* all, const Tables& tables)
+    {
+        begin(stage.coarse.base);
+        const Record* record = firstEarly(stage, all);
+        const int count = stage.trees;
+        if constexpr (TREES == STUMPS && Pairs::NORM)
+        {
+            const int six = stage.ends[0], eight = stage.ends[1], nine = stage.ends[2];
+            addEarlyStumps<SIX>(record, 0, six, tables);
+            addEarlyStumps<EIGHT>(record, six, eight, tables);
+            addEarlyStumps<NINE>(record, eight, nine, tables);
+            addEarlyStumps<TERMS>(record, nine, count, tables);
+        }
+        else if constexpr (TREES == STUMPS)
+            addEarlyStumps<FORMS>(record, 0, count, tables);
+        else if constexpr (TREES == TWO_NODES)
+            addEarlyTrees<0>(record, 0, stage, tables);
+        else
+        {
+            const bool small =
+                stage.nodesEach > 0 && stage.nodesEach <= SMALL_TREE; // some window gets to nearly all nodes
+            int index = stage.firstNode;
+#pragma unroll 1
+            for (int t = 0; t < count; ++t)
+            {
+                const int nodes = record->links >> 24;
+                int at[2 * U] = {};
+#pragma unroll 1
+                for (int n = 0; n < nodes; ++n, ++record, ++index)
+                    if (small || __any_sync(ALL_LANES, anyAt(at, n)))
+                        addNode(copyEarly(record), index, tables, n, at);
+            }
+        }
+    }
+
+    //! All nodes of all trees, whether windows get there or not: the next one can be on its way.
+    template <class NodeAt>
+    __device__ __forceinline__ void addSmallTrees(const StageRecord& stage, const NodeAt& nodeAt, const Tables& tables,
+                                                  int lane, int lanes)
+    {
+        const int each = stage.nodesEach;
+        int index = stage.firstNode + lane * each, n = 0, at[2 * U] = {};
+        Record next = nodeAt(index);
+#pragma unroll 1
+        for (int t = lane; t < stage.trees;)
+        {
+            const Record record = next;
+            const int node = n, tree = t, here = index;
+            n = n + 1 < each ? n + 1 : 0;
+            t += n == 0 ? lanes : 0;
+            index = stage.firstNode + ::min(t, stage.trees - 1) * each + n;
+            next = nodeAt(index);
+            addNode(record, here, tables, node, at);
+            if (t != tree)
+            {
+#pragma unroll
+                for (int u = 0; u < 2 * U; ++u)
+                    at[u] = 0;
+            }
+        }
+    }
+
+    //! Every `lanes`th tree from `lane` on. @param nodeAt a node's record.
+    template <class NodeAt>
+    __device__ __forceinline__ void addShare(const StageRecord& stage, const NodeAt& nodeAt, const Tree* trees,
+                                             const Tables& tables, int lane, int lanes)
+    {
+        begin(lane == 0 ? stage.coarse.base : 0);
+        if (lane >= stage.trees)
+            return;
+        if constexpr (TREES == STUMPS)
+        {
+            Record next = nodeAt(stage.firstNode + lane);
+#pragma unroll 2
+            for (int t = lane; t < stage.trees; t += lanes)
+            {
+                const Record record = next;
+                next =
+                    nodeAt(stage.firstNode + ::min(t + lanes, stage.trees - 1)); // on its way while this one is decided
+                addStump<FORMS>(record, tables);
+            }
+        }
+        else if constexpr (TREES == TWO_NODES)
+        {
+            Record next = nodeAt(stage.firstNode + 2 * lane);
+#pragma unroll 1
+            for (int t = lane; t < stage.trees; t += lanes)
+            {
+                const Record root = next, node = nodeAt(stage.firstNode + 2 * t + 1);
+                next = nodeAt(stage.firstNode + 2 * ::min(t + lanes, stage.trees - 1));
+                addTwoNodes<FORMS, FORMS>(root, node, tables);
+            }
+        }
+        else if (stage.nodesEach > 0 && stage.nodesEach <= SMALL_TREE)
+            addSmallTrees(stage, nodeAt, tables, lane, lanes);
+        else
+        {
+#pragma unroll 1
+            for (int t = lane; t < stage.trees; t += lanes)
+            {
+                const int2 tree = __ldg(reinterpret_cast<const int2*>(trees + stage.firstTree + t));
+                int at[2 * U] = {};
+#pragma unroll 1
+                for (int n = 0; n < tree.y; ++n)
+                    if (anyAt(at, n))
+                        addNode(nodeAt(tree.x + n), tree.x + n, tables, n, at);
+            }
+        }
+    }
+};
+
+//! Sums of an upper and a lower window in fixed point.
+struct FullSums
+{
+    int64_t sum[2];
+};
+
+/** Every `lanes`th tree of a stage from `lane` on, with the leaves in full, whatever the trees are. Hardly ever needed, so that it is kept
+out of the way. */
+template <class Pairs>
+__device__ __noinline__ FullSums fullShare(const ModelView& model, int shift, int stage, uint32_t window, float2 norms,
+                                           int lane, int lanes)
+{
+    const StageRecord& s = model.stage[stage];
+    const RecordsView& records = model.records[shift];
+    const Tables tables = {model.terms[shift], model.subsets, model.coarseLeaves};
+    const uint32_t windows[1] = {window};
+    Norms<1> both;
+    both.set(0, norms.x);
+    both.set(1, norms.y);
+    FullSums full = {{0, 0}};
+#pragma unroll 1
+    for (int t = lane; t < s.trees; t += lanes)
+    {
+        const int2 tree = __ldg(reinterpret_cast<const int2*>(model.trees + s.firstTree + t));
+        int at[2] = {0, 0};
+#pragma unroll 1
+        for (int n = 0; n < tree.y; ++n)
+        {
+            const typename Pairs::Record record =
+                copyRecord<typename Pairs::Record>(records.quads + tree.x + n, records.count);
+            const longlong2 leaves = __ldg(reinterpret_cast<const longlong2*>(model.fixedLeaves) + tree.x + n);
+            bool left[2];
+            Pairs::template decide<FORMS>(record, tables, windows, both, left);
+#pragma unroll
+            for (int k = 0; k < 2; ++k)
+                if (at[k] == n)
+                {
+                    full.sum[k] += left[k] ? leaves.x : leaves.y; // 0 where there is a child
+                    at[k] = record.links >> (left[k] ? 8 : 16) & 0xff;
+                }
+        }
+    }
+    return full;
+}
+
+}}}} // namespace cv::cuda::cascade::gpu
+
+#endif // OPENCV_CUDATRACKING_CUDA_CASCADE_PAIR_SUMS_HPP

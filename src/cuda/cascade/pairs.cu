@@ -1,0 +1,522 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// classify for pairs of windows: see src/cuda/cascade/pairs.hpp. A block copies a tile's pixels from the pyramid, measures contrast, and makes a
+// table for pairs. Then warps go their own ways. Dense: a warp takes a row of pairs, its lanes neighbouring columns, through the
+// first stages, whose records are kernel parameters: loads meet no bank conflicts, and offsets are operands. What is
+// left goes to a list of the tile. Sparse: a warp takes up to 32 pairs from the list through all other stages; as they get
+// fewer, 2 to 32 lanes share a pair, each with other trees: sums are integers, so they have no order.
+#include "pair_sums.hpp"
+#include "tables.hpp"
+#include "tile.hpp"
+#include "../../common/launch.hpp"
+#include "../../cascade/stages.hpp"
+
+namespace cv { namespace cuda { namespace cascade { namespace gpu {
+
+namespace {
+
+/** Sums and squares of the inner part of a window's rows, added to or taken from what there is: pixels [begin, end) of a row.
+@param WORDS of four pixels, as wordsOf(); 0: known later. */
+template <int WORDS> struct RowSums
+{
+    int words;
+    uint32_t first, beforeLast, last; //!< masks of words, as lanes begin at different bytes
+    uint32_t sum = 0, squares = 0;
+
+    __device__ __forceinline__ RowSums(int begin, int end)
+        : words(WORDS > 0 ? WORDS : wordsOf(end - begin)),
+          first(0xffffffffu << (8 * (begin & 3))),
+          beforeLast(maskOf(end - begin / 4 * 4 - 4 * (words - 2))),
+          last(maskOf(end - begin / 4 * 4 - 4 * (words - 1)))
+    {}
+    //! That can hold so many pixels, wherever in a word they begin.
+    static __device__ __forceinline__ int wordsOf(int pixels) { return (pixels + 6) / 4; }
+    //! @param bytes of a word that count.
+    static __device__ __forceinline__ uint32_t maskOf(int bytes)
+    {
+        return bytes >= 4 ? 0xffffffffu : (1u << (8 * ::max(bytes, 0))) - 1u;
+    }
+
+    __device__ __forceinline__ void count(const uint8_t* row, bool plus)
+    {
+        uint32_t s = 0, q = 0;
+#pragma unroll(WORDS > 0 ? WORDS : 1)
+        for (int w = 0; w < (WORDS > 0 ? WORDS : words); ++w)
+        {
+            uint32_t four = reinterpret_cast<const uint32_t*>(row)[w];
+            four &= (w == 0 ? first : 0xffffffffu) & (w == words - 2 ? beforeLast : 0xffffffffu) &
+                    (w == words - 1 ? last : 0xffffffffu);
+            s = __dp4a(four, 0x01010101u, s);
+            q = __dp4a(four, four, q);
+        }
+        sum = plus ? sum + s : sum - s;
+        squares = plus ? squares + q : squares - q;
+    }
+};
+
+/** normOf(), cheaper. The reciprocal square root is within two units of the last of 53 bits, as is what normOf() rounds to 24 bits, so they
+round to the same number unless the middle between two numbers is near. */
+__device__ __forceinline__ float quickNormOf(int64_t contrast)
+{
+    const double norm = ::rsqrt(static_cast<double>(contrast));
+    const int beside = (static_cast<int>(__double_as_longlong(norm)) & 0x1fffffff) - 0x10000000;
+    return beside > 16 || beside < -16 ? static_cast<float>(norm) : normOf(contrast);
+}
+
+/** Contrast of all windows, as norms: each thread goes down a column of some of them. @param WORDS of four pixels that may hold a row of
+a window less its first and last pixel; 0: any number. */
+template <int WORDS> __device__ __forceinline__ void measureContrast(const Tile& t)
+{
+    const Shape& shape = t.shape;
+    const ModelView& model = t.job.model;
+    const int parts = tuning::THREADS >> shape.columnBits, each = detail::ceilDiv(shape.rows, parts);
+    const int column = threadIdx.x & (shape.cols - 1), part = threadIdx.x >> shape.columnBits;
+    const int first = part * each, last = ::min(first + each, t.rows), shift = shape.shift;
+    if (column >= t.cols || first >= last)
+        return;
+    const int begin = (column << shift) + 1, area = contrastArea(model.width, model.height);
+    const int inner = model.height - 2, step = shape.patchStep;
+    const int64_t least = model.leastContrast;
+    const uint8_t* top = t.patch.pixels + ((first << shift) + 1) * step + begin / 4 * 4;
+    RowSums<WORDS> rows(begin, begin + model.width - 2);
+#pragma unroll 2
+    for (int y = 0; y < inner; ++y)
+        rows.count(top + y * step, true);
+    for (int row = first;; ++row)
+    {
+        const int64_t contrast = contrastOf(rows.sum, rows.squares, area);
+        t.norms[row << shape.columnBits | column] = contrast >= least ? quickNormOf(contrast) * NORM_SCALE : 0.f;
+        if (row + 1 == last)
+            return;
+#pragma unroll 1
+        for (int k = 0; k <= shift; ++k, top += step)
+        {
+            rows.count(top + inner * step, true);
+            rows.count(top, false);
+        }
+    }
+}
+__device__ __forceinline__ void measureContrast(const Tile& t)
+{
+    const int words = RowSums<0>::wordsOf(t.job.model.width - 2);
+    if (words == 6)
+        measureContrast<6>(t);
+    else if (words == 7)
+        measureContrast<7>(t);
+    else
+        measureContrast<0>(t);
+}
+
+//! What a thread knows beside its tile.
+struct Pairs
+{
+    const Tile& tile;
+    const Early& early;
+    int shift; //!< of the tile's shape
+    Tables tables;
+
+    //! Records among the parameters.
+    template <class Record> __device__ __forceinline__ const Record* earlyNodes() const
+    {
+        return reinterpret_cast<const Record*>(early.records[shift]);
+    }
+
+    // A pair is named by its upper window.
+    __device__ __forceinline__ uint32_t windowAt(int pair) const
+    {
+        return tile.job.layout.tables + 4 * tile.indexOf(pair);
+    }
+    __device__ __forceinline__ int bankOf(int pair) const { return windowAt(pair) >> 2 & 31; }
+    __device__ __forceinline__ int windowOf(int pair, int lower) const
+    {
+        return pair + (lower << tile.shape.columnBits);
+    }
+    __device__ __forceinline__ float2 normsOf(int pair) const
+    {
+        return {tile.norms[windowOf(pair, 0)], tile.norms[windowOf(pair, 1)]};
+    }
+    __device__ __forceinline__ void report(int pair, int lower, int64_t sum, const StageRecord& stage) const
+    {
+        found(tile, windowOf(pair, lower), weightOf(sum, stage.shift));
+    }
+};
+
+//! Notes which windows of a row failed the first stage. For one lane.
+__device__ __forceinline__ void noteFails(const Tile& t, int row, uint64_t fails)
+{
+    if (t.shape.cols == 64)
+    {
+        t.shared.fails[2 * row] = static_cast<uint32_t>(fails);
+        t.shared.fails[2 * row + 1] = static_cast<uint32_t>(fails >> 32);
+    }
+    else
+        t.shared.fails[row] = static_cast<uint32_t>(fails);
+    if (row < t.rows)
+        t.job.lists.runs[t.shared.tile.word + row * t.shared.grid.rowWords] = fails;
+}
+
+/** The skip rule after the first stage, for a row of pairs. @param looked in: windows with contrast; out: those of them that passed
+and are not surely skipped. Of the upper and lower windows in turn, as `pass`. */
+template <int U>
+__device__ __forceinline__ void skipInRow(const Tile& t, int row, const bool (&pass)[2 * U], bool (&looked)[2 * U])
+{
+    const int lane = threadIdx.x & 31;
+#pragma unroll
+    for (int k = 0; k < 2; ++k)
+    {
+        uint64_t fails = 0, passes = 0;
+#pragma unroll
+        for (int u = 0; u < U; ++u)
+        {
+            const bool window = looked[2 * u + k], passed = pass[2 * u + k];
+            fails |= static_cast<uint64_t>(__ballot_sync(ALL_LANES, window && !passed)) << (32 * u);
+            passes |= static_cast<uint64_t>(__ballot_sync(ALL_LANES, window && passed)) << (32 * u);
+        }
+        if (lane == 0)
+            noteFails(t, 2 * row + k, fails);
+        const uint64_t left = lookedAt(fails, passes, t.shared.tile.col > 0);
+#pragma unroll
+        for (int u = 0; u < U; ++u)
+            looked[2 * u + k] = left >> (lane + 32 * u) & 1;
+    }
+    __syncwarp(); // the notes, for what is found at once
+}
+
+/** What is left of a row of pairs goes to the tile's list. @param BANKS the list has a column for each bank of shared memory, so that warps can
+take pairs whose loads meet no conflict; neighbouring pairs are in neighbouring banks. */
+template <bool BANKS, int U>
+__device__ __forceinline__ void listRow(const Pairs& p, int row, const bool (&alive)[2 * U])
+{
+    const Tile& t = p.tile;
+    const int lane = threadIdx.x & 31, first = (2 * row << t.shape.columnBits) + lane, bank = p.bankOf(first);
+#pragma unroll
+    for (int u = 0; u < U; ++u)
+    {
+        const bool left = alive[2 * u] || alive[2 * u + 1];
+        int place = 0;
+        if (BANKS && left)
+            place = 32 * atomicAdd(&t.shared.banks[bank], 1) + bank;
+        if (!BANKS)
+        {
+            const uint32_t some = __ballot_sync(ALL_LANES, left);
+            if (lane == 0 && some)
+                place = atomicAdd(&t.shared.counts[0], __popc(some));
+            place = __shfl_sync(ALL_LANES, place, 0) + __popc(some & ((1u << lane) - 1u));
+        }
+        if (left)
+            t.lists[place] = static_cast<uint16_t>((first + 32 * u) | alive[2 * u] << 14 | alive[2 * u + 1] << 15);
+    }
+}
+
+/** A list with banks in the order in which warps take it, 32 places at a time: row by row. The first rows, in which most banks have a pair,
+are taken as they are, so that no two pairs share a bank; of those behind them the gaps are left out. All lanes of a warp come here together. */
+struct Rows
+{
+    int count; //!< pairs of this lane's bank
+    int full;  //!< rows that are taken as they are
+    int end;   //!< places
+
+    __device__ __forceinline__ Rows() : count(0), full(0), end(0) {}
+    //! @param counts of pairs, by banks
+    __device__ __forceinline__ explicit Rows(const int (&counts)[32]) : count(counts[threadIdx.x & 31]), full(0), end(0)
+    {
+        int row = 0;
+        for (int pairs = pairsOf(0); pairs > 0; pairs = pairsOf(++row))
+        {
+            full += pairs >= tuning::FULL_ROW ? 1 : 0;
+            end += pairs >= tuning::FULL_ROW ? 32 : pairs;
+        }
+    }
+    //! Banks that have a pair in a row: never more than in the row before.
+    __device__ __forceinline__ uint32_t banksOf(int row) const { return __ballot_sync(ALL_LANES, count > row); }
+    __device__ __forceinline__ int pairsOf(int row) const { return __popc(banksOf(row)); }
+
+    //! @param first place of 32.
+    __device__ __forceinline__ int pairsAt(int first) const
+    {
+        return first < 32 * full ? pairsOf(first / 32) : ::min(end - first, 32);
+    }
+    //! Where this lane's pair is in the list. @param index of that of those at `first`.
+    __device__ __forceinline__ int placeOf(int first, int index) const
+    {
+        int row = first / 32;
+        if (row < full)
+            return 32 * row + bankAt(banksOf(row), index);
+        int before = first + index - 32 * full, place = 0; // pairs before it in the rows from there on
+        for (int r = full; banksOf(r) != 0; ++r)
+        {
+            const uint32_t banks = banksOf(r);
+            const int pairs = __popc(banks);
+            if (before >= 0 && before < pairs)
+                place = 32 * r + bankAt(banks, before);
+            before -= pairs;
+        }
+        return place;
+    }
+
+private:
+    static __device__ __forceinline__ int bankAt(uint32_t banks, int index)
+    {
+        int bank = 0;
+#pragma unroll
+        for (int d = 16; d > 0; d /= 2)
+        {
+            const int below = __popc(banks >> bank & ((1u << d) - 1u));
+            bank += index >= below ? d : 0;
+            index -= index >= below ? below : 0;
+        }
+        return bank;
+    }
+};
+
+//! Sums of a stage in full, of a pair that `lanes` lanes share. All lanes of a warp come here together.
+template <class Kind>
+__device__ __forceinline__ FullSums fullSums(const Pairs& p, int stage, int pair, float upper, float lower, int lane,
+                                             int lanes)
+{
+    FullSums full =
+        fullShare<Kind>(p.tile.job.model, p.shift, stage, p.windowAt(pair), float2{upper, lower}, lane, lanes);
+    for (int d = lanes / 2; d > 0; d /= 2)
+        for (int k = 0; k < 2; ++k)
+            full.sum[k] += __shfl_xor_sync(ALL_LANES, full.sum[k], d);
+    return full;
+}
+
+/** Which of a row's windows pass a stage, where coarse sums do not tell, or the sums are wanted, as it is the last stage.
+@param first the row's first pair. */
+template <class Kind, int U>
+__device__ __forceinline__ void passInFull(const Pairs& p, int stage, int first, const float (&norm)[2 * U],
+                                           bool (&pass)[2 * U], FullSums (&full)[U])
+{
+    const int lane = threadIdx.x & 31;
+#pragma unroll
+    for (int u = 0; u < U; ++u)
+    {
+        full[u] = fullSums<Kind>(p, stage, first + lane + 32 * u, norm[2 * u], norm[2 * u + 1], 0, 1);
+        for (int k = 0; k < 2; ++k)
+            pass[2 * u + k] = full[u].sum[k] >= p.tile.job.model.stage[stage].fixedThreshold;
+    }
+}
+
+//! A row of pairs, U a lane, through the first stages; those left go to the list.
+template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseRow(const Pairs& p, int row)
+{
+    const Tile& t = p.tile;
+    const int lane = threadIdx.x & 31, first = 2 * row << t.shape.columnBits;
+    PairSums<Kind, TREES, U> sums;
+    bool alive[2 * U], any = false;
+#pragma unroll
+    for (int u = 0; u < U; ++u)
+    {
+        const int column = lane + 32 * u;
+        const float2 norms = Kind::NORM ? p.normsOf(first + column) : float2{1.f, 1.f};
+        sums.window[u] = p.windowAt(first) + 4 * column;
+#pragma unroll
+        for (int k = 0; k < 2; ++k)
+        {
+            const float norm = k == 0 ? norms.x : norms.y;
+            const bool has = column < t.cols && 2 * row + k < t.rows; // else norms were not written
+            sums.norms.set(2 * u + k, has ? norm : 0.f);
+            alive[2 * u + k] = has && norm != 0.f;
+            any = any || alive[2 * u + k];
+        }
+    }
+    int s = 0;
+    for (; s < p.early.dense && __any_sync(ALL_LANES, any); ++s)
+    {
+        const StageRecord& stage = p.early.stage[s];
+        sums.addEarly(stage, p.template earlyNodes<typename Kind::Record>(), p.tables);
+        const bool last = s == t.job.model.stages - 1;
+        bool pass[2 * U], open = false;
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+        {
+            pass[u] = stage.coarse.passes(sums.sum[u]);
+            open = open || (alive[u] && stage.coarse.isOpen(sums.sum[u]));
+        }
+        FullSums full[U];
+        if (__any_sync(ALL_LANES, open || last))
+            passInFull<Kind, U>(p, s, first, sums.norms.norm, pass, full);
+        if (s == 0)
+            skipInRow<U>(t, row, pass, alive);
+        any = false;
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+        {
+            alive[u] = alive[u] && pass[u];
+            any = any || alive[u];
+        }
+        if (!last)
+            continue;
+        any = false;
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+            if (alive[u])
+                p.report(first + lane + u / 2 * 32, u & 1, full[u / 2].sum[u & 1], stage);
+    }
+    for (int k = 0; k < 2 && s == 0 && lane == 0; ++k) // no window has contrast
+        noteFails(t, 2 * row + k, 0);
+    if (__any_sync(ALL_LANES, any))
+        listRow<Kind::BANKS, U>(p, row, alive);
+}
+
+//! Coarse sums of a stage, of a pair that `lanes` lanes share. All lanes of a warp come here together. @param coarse what they tell.
+template <class Kind, Trees TREES>
+__device__ __forceinline__ void addCoarse(const Pairs& p, int s, int lane, int lanes, PairSums<Kind, TREES, 1>& sums,
+                                          Coarse& coarse)
+{
+    typedef typename Kind::Record Record;
+    const ModelView& model = p.tile.job.model;
+    if (lanes == 1 && s < p.early.stages)
+    {
+        coarse = p.early.stage[s].coarse;
+        sums.addEarly(p.early.stage[s], p.template earlyNodes<Record>(), p.tables);
+        return;
+    }
+    const StageRecord stage = model.stage[s];
+    coarse = stage.coarse;
+    if (TREES == STUMPS && Kind::NORM && lanes <= tuning::EARLY_LANES && s < p.early.stages)
+    {
+        const auto nodeAt = [&](int node) { return copyEarly(p.template earlyNodes<Record>() + node); };
+        sums.addShare(stage, nodeAt, model.trees, p.tables, lane, lanes);
+    }
+    else
+    {
+        const RecordsView& records = model.records[p.shift];
+        const auto nodeAt = [&](int node) { return copyRecord<Record>(records.quads + node, records.count); };
+        sums.addShare(stage, nodeAt, model.trees, p.tables, lane, lanes);
+    }
+    for (int d = lanes / 2; d > 0; d /= 2)
+        for (int k = 0; k < 2; ++k)
+            sums.sum[k] += __shfl_xor_sync(ALL_LANES, sums.sum[k], d);
+}
+
+/** Up to 32 pairs of this warp, in `list`, through all stages from `first` on. Pairs that are left are put to the front of the list
+after each stage. */
+template <class Kind, Trees TREES>
+__device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile uint16_t* list, int count)
+{
+    const Tile& t = p.tile;
+    const ModelView& model = t.job.model;
+    const int stages = model.stages;
+    for (int s = first; s < stages && count > 0; ++s)
+    {
+        const int bits = ::min(__clz(count - 1) - 27, 5), lanes = 1 << bits; // so many lanes a pair
+        const int thread = threadIdx.x & 31, lane = thread & (lanes - 1), slot = thread >> bits;
+        const uint32_t entry = list[::min(slot, count - 1)], pair = entry & 0x3fff;
+        PairSums<Kind, TREES, 1> sums;
+        sums.window[0] = p.windowAt(pair);
+        const float2 norms = Kind::NORM ? p.normsOf(pair) : float2{1.f, 1.f};
+        sums.norms.set(0, norms.x);
+        sums.norms.set(1, norms.y);
+        Coarse coarse;
+        addCoarse(p, s, lane, lanes, sums, coarse);
+        bool pass[2] = {coarse.passes(sums.sum[0]), coarse.passes(sums.sum[1])};
+        const bool open = coarse.isOpen(sums.sum[0]) || coarse.isOpen(sums.sum[1]);
+        const bool last = s == stages - 1, mine = lane == 0 && slot < count;
+        FullSums full;
+        if (last || __any_sync(ALL_LANES, open && slot < count))
+        {
+            full = fullSums<Kind>(p, s, pair, norms.x, norms.y, lane, lanes);
+            for (int k = 0; k < 2; ++k)
+                pass[k] = full.sum[k] >= model.stage[s].fixedThreshold;
+        }
+        uint32_t left = 0;
+        for (int k = 0; k < 2; ++k)
+            if (mine && (entry >> (14 + k) & 1) && pass[k])
+                left |= 1u << (14 + k);
+        for (int k = 0; k < 2 && last; ++k)
+            if (left >> (14 + k) & 1)
+                p.report(pair, k, full.sum[k], model.stage[s]);
+        const uint32_t some = __ballot_sync(ALL_LANES, left != 0);
+        __syncwarp(); // all have read the list
+        if (left != 0)
+            list[__popc(some & ((1u << thread) - 1u))] = static_cast<uint16_t>(pair | left);
+        __syncwarp(); // the list
+        count = __popc(some);
+    }
+}
+
+template <class Kind, Trees TREES> __device__ __forceinline__ void sparseStages(const Pairs& p)
+{
+    const Tile& t = p.tile;
+    const int lane = threadIdx.x & 31;
+    const Rows rows = Kind::BANKS ? Rows(t.shared.banks) : Rows();
+    const int end = Kind::BANKS ? rows.end : t.shared.counts[0];
+    volatile uint16_t* const own = t.listOf(1) + (threadIdx.x & ~31); // of this warp
+    for (;;)
+    {
+        int first = 0;
+        if (lane == 0)
+            first = atomicAdd(&t.shared.counts[1], 32);
+        first = __shfl_sync(ALL_LANES, first, 0);
+        if (first >= end)
+            return;
+        const int taken = Kind::BANKS ? rows.pairsAt(first) : ::min(end - first, 32), index = ::min(lane, taken - 1);
+        own[lane] = t.lists[Kind::BANKS ? rows.placeOf(first, index) : first + index];
+        __syncwarp(); // the list
+        sparsePairs<Kind, TREES>(p, p.early.dense, own, taken);
+    }
+}
+
+//! A tile, from the pyramid to what is found.
+template <class Kind, Trees TREES>
+__device__ __forceinline__ void classifyTile(const Tile& t, const Early& early, int shift)
+{
+    const ModelView& model = t.job.model;
+    copyPatch<uint4>(t);
+    __syncthreads(); // pixels
+    if (Kind::NORM)
+        measureContrast(t);
+    sumPairsOfRows(t.shape, t.patch);
+    __syncthreads(); // rows are whole
+    sumColumnsOfPairs<true>(t.shape, t.patch, t.patch.table);
+    if (Kind::NORM && model.tilted)
+        makeTilted<true>(t.shape, t.patch);
+    __syncthreads(); // tables and norms; the patch is spent
+    const Pairs p = {t, early, shift, {model.terms[shift], model.subsets, model.coarseLeaves}};
+    // Loops and branches depend on parameters and votes alone, so that warps stay together.
+    for (int first = 0; 2 * first < t.shape.rows; first += WARPS)
+        if (t.shape.cols == 64)
+            denseRow<Kind, TREES, 2>(p, first + (threadIdx.x >> 5));
+        else
+            denseRow<Kind, TREES, 1>(p, first + (threadIdx.x >> 5));
+    __syncthreads(); // the list
+    sparseStages<Kind, TREES>(p);
+}
+
+template <class Kind, Trees TREES>
+__global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
+    classifyPairTiles(const __grid_constant__ Classification job, const __grid_constant__ Early early)
+{
+    __shared__ Shared shared;
+    beginTile(job, shared, blockIdx.x);
+    __syncthreads(); // the tile's records
+    uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
+    const Tile t = tileOf(job, shared, blockIdx.x, bytes, bytes);
+    classifyTile<Kind, TREES>(t, early, blockIdx.x < job.singleTiles ? 0 : 1);
+}
+
+static_assert(sizeof(Classification) + sizeof(Early) <= 32764, "parameters of a kernel");
+
+template <class Kind, Trees TREES> void launchTiles(const Classification& job, const Early& early, cudaStream_t stream)
+{
+    detail::launch("cascade classify", classifyPairTiles<Kind, TREES>, dim3(job.tileCount), dim3(tuning::THREADS),
+                   job.layout.bytes, stream, job, early);
+}
+
+} // namespace
+
+void classifyPairs(const Classification& job, const Early& early, detail::StreamHandle stream)
+{
+    const auto launch =
+        job.model.kind == LBP
+            ? (job.model.form == STUMPS ? launchTiles<LbpPairs, STUMPS> : launchTiles<LbpPairs, ANY_TREES>)
+        : job.model.form == STUMPS    ? launchTiles<HaarPairs, STUMPS>
+        : job.model.form == TWO_NODES ? launchTiles<HaarPairs, TWO_NODES>
+                                      : launchTiles<HaarPairs, ANY_TREES>;
+    launch(job, early, stream);
+}
+
+}}}} // namespace cv::cuda::cascade::gpu

@@ -1,0 +1,247 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Features for pairs of windows, one above the other. A word of a table holds the sums at a corner of both windows:
+// the upper one's plus 2^16 times the lower one's, modulo 2^32. What features add up is linear, so the same additions serve
+// both, and the two values come apart at the end, as each fits 16 bits: packModel() cuts features for which that is not so.
+#ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_PAIRS_HPP
+#define OPENCV_CUDATRACKING_CUDA_CASCADE_PAIRS_HPP
+
+#include "classify.hpp"
+
+namespace cv { namespace cuda { namespace cascade { namespace gpu {
+
+const unsigned ALL_LANES = 0xffffffffu;
+
+extern __shared__ int4 dynamicMemory[];
+
+/** A word of shared memory. Said by an offset in bytes, as the compiler does not follow pointers to shared memory through arrays, and
+loads from anywhere are slower. */
+__device__ __forceinline__ uint32_t sharedWord(uint32_t offset)
+{
+    return *reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(dynamicMemory) + offset);
+}
+
+//! The same for some threads, 0 for the others, without a branch.
+__device__ __forceinline__ uint32_t sharedWordIf(bool condition, uint32_t offset)
+{
+    uint32_t word = 0;
+#ifdef __CUDA_ARCH__
+    const uint32_t at = static_cast<uint32_t>(__cvta_generic_to_shared(dynamicMemory)) + offset;
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; @p ld.shared.u32 %0, [%2]; }"
+                 : "+r"(word)
+                 : "r"(static_cast<int>(condition)), "r"(at));
+#else
+    (void)condition, (void)offset;
+#endif
+    return word;
+}
+
+//! Corner k of those whose offsets in words are two in each of `corners`.
+__device__ __forceinline__ uint32_t cornerAt(const uint32_t* corners, int k, uint32_t window)
+{
+    return __dp2a_lo(corners[k / 2], k % 2 ? 0x0400u : 0x0004u, window);
+}
+
+//! What a model's features are evaluated with, beside their records.
+struct Tables
+{
+    const Term* terms;
+    const uint32_t* subsets;
+    const int* leaves; //!< coarse, left and right of each record
+};
+
+//! Norms of U pairs: the upper and lower windows in turn.
+template <int U> struct Norms
+{
+    float norm[2 * U];   //!< times NORM_SCALE
+    float middle[2 * U]; //!< what 2^15 is, times norm, below 0
+
+    __device__ __forceinline__ void set(int window, float value)
+    {
+        norm[window] = value;
+        middle[window] = value * -0x1p-134f;
+    }
+};
+
+struct HaarPairs
+{
+    typedef HaarRecord Record;
+    static const bool NORM = true;
+    static const bool BANKS = true; //!< lists by banks: alt 645 us instead of 661
+
+    //! Values of both windows, between -2^15 and 2^15, plus 2^15.
+    static const uint32_t MIDDLE = 0x80008000u;
+    static __device__ __forceinline__ uint32_t valueOf(uint32_t sum, bool lower)
+    {
+        return lower ? sum >> 16 : sum & 0xffffu;
+    }
+
+    /** haarGoesLeft() of values in such sums, rounded once as there: the integer is a denormal number as it is, and 2^15 times the norm is
+    exact. */
+    template <int U>
+    static __device__ __forceinline__ void compare(const Record& r, const uint32_t (&sum)[U], const Norms<U>& norms,
+                                                   bool (&left)[2 * U])
+    {
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+            left[u] =
+                __fmaf_rn(__uint_as_float(valueOf(sum[u / 2], u & 1)), norms.norm[u], norms.middle[u]) < r.threshold;
+    }
+
+    template <int U>
+    static __device__ __forceinline__ void decideTerms(const Record& r, const Tables& tables,
+                                                       const uint32_t (&window)[U], const Norms<U>& norms,
+                                                       bool (&left)[2 * U])
+    {
+        const uint4* four = reinterpret_cast<const uint4*>(tables.terms) + r.corners[0];
+        const int parts = static_cast<int>(r.corners[1]), fours = static_cast<int>(r.corners[2]);
+        int value[2 * U];
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+            value[u] = -parts << 15;
+#pragma unroll 1
+        for (int part = 0; part < parts; ++part)
+        {
+            uint32_t sum[U];
+#pragma unroll
+            for (int u = 0; u < U; ++u)
+                sum[u] = MIDDLE;
+#pragma unroll 1
+            for (int i = 0; i < fours; ++i)
+            {
+                const uint4 terms = __ldg(four++);
+                const Term term[4] = {terms.x, terms.y, terms.z, terms.w};
+#pragma unroll
+                for (int k = 0; k < 4; ++k)
+                {
+                    const uint32_t factor = static_cast<int32_t>(term[k]) >> 16;
+#pragma unroll
+                    for (int u = 0; u < U; ++u)
+                        sum[u] += factor * sharedWord(cornerAt(term + k, 0, window[u]));
+                }
+            }
+#pragma unroll
+            for (int u = 0; u < 2 * U; ++u)
+                value[u] += static_cast<int>(valueOf(sum[u / 2], u & 1));
+        }
+#pragma unroll
+        for (int u = 0; u < 2 * U; ++u)
+            left[u] = static_cast<float>(value[u]) * 0x1p-149f * norms.norm[u] < r.threshold;
+    }
+
+    //! Sums in one of the forms. FORMS: whatever the record says, without branches; not for TERMS.
+    template <Form FORM, int U>
+    static __device__ __forceinline__ void addForm(const Record& r, const uint32_t (&window)[U], uint32_t (&sum)[U])
+    {
+        const Form form = FORM == FORMS ? formOf(r.kind) : FORM;
+        const uint32_t factor = factorOf(r.kind);
+        uint32_t c[U][9] = {};
+#pragma unroll
+        for (int k = 0; k < 9; ++k)
+        {
+            const uint32_t offset = k < 8 ? cornerAt(r.corners, k, window[0]) : cornerAt(&r.kind, 0, window[0]);
+            const bool condition = k < 6 || (k < 8 ? form != SIX : form == NINE);
+#pragma unroll
+            for (int u = 0; u < U; ++u)
+            {
+                const uint32_t at = offset + (window[u] - window[0]);
+                if (FORM == FORMS && k >= 6)
+                    c[u][k] = sharedWordIf(condition, at);
+                else if (condition)
+                    c[u][k] = sharedWord(at);
+            }
+        }
+#pragma unroll
+        for (int u = 0; u < U; ++u)
+        {
+            const uint32_t eight =
+                (MIDDLE + c[u][0] + c[u][1] - c[u][2] - c[u][3]) + factor * (c[u][4] - c[u][5] + c[u][6] - c[u][7]);
+            const uint32_t nine = MIDDLE + factor * (c[u][0] + c[u][1] + c[u][2] + c[u][3] -
+                                                     2 * (c[u][4] + c[u][5] + c[u][6] + c[u][7] - 2 * c[u][8]));
+            sum[u] = form == NINE ? nine : eight;
+        }
+    }
+    template <Form FORM, int U>
+    static __device__ __forceinline__ void decideForm(const Record& r, const uint32_t (&window)[U],
+                                                      const Norms<U>& norms, bool (&left)[2 * U])
+    {
+        uint32_t sum[U];
+        addForm<FORM>(r, window, sum);
+        compare(r, sum, norms, left);
+    }
+
+    /** @param FORM that of the record; FORMS: any. @param window where the pairs' corners are in shared memory.
+    @param left of the upper and lower windows in turn. */
+    template <Form FORM, int U>
+    static __device__ __forceinline__ void decide(const Record& r, const Tables& tables, const uint32_t (&window)[U],
+                                                  const Norms<U>& norms, bool (&left)[2 * U])
+    {
+        if constexpr (FORM == FORMS)
+        {
+            if (formOf(r.kind) != TERMS)
+                decideForm<FORMS>(r, window, norms, left);
+            else
+                decideTerms(r, tables, window, norms, left);
+        }
+        else if constexpr (FORM == TERMS)
+            decideTerms(r, tables, window, norms, left);
+        else
+            decideForm<FORM>(r, window, norms, left);
+    }
+};
+
+struct LbpPairs
+{
+    typedef LbpRecord Record;
+    static const bool NORM = false;
+    static const bool BANKS = false; //!< stages are too short for that
+
+    //! Codes of both windows, in the low byte of each half. Cells have less than 2^15, so halves do not disturb each other.
+    static __device__ __forceinline__ uint32_t codesOf(const Record& r, uint32_t window)
+    {
+        uint32_t d[4][3]; // differences along rows
+#pragma unroll
+        for (int y = 0; y < 4; ++y)
+        {
+            const uint32_t row = window + r.rows[y];
+            uint32_t before = sharedWord(row + r.columns[0]);
+#pragma unroll
+            for (int x = 0; x < 3; ++x)
+            {
+                const uint32_t next = sharedWord(row + r.columns[x + 1]);
+                d[y][x] = before - next;
+                before = next;
+            }
+        }
+        const uint32_t centre = d[1][1] - d[2][1], TOP = 0x80008000u, other = TOP - centre;
+        const int cells[8][2] = {{0, 1}, {0, 2}, {1, 2}, {2, 2},
+                                 {2, 1}, {2, 0}, {1, 0}, {0, 0}}; // x and y of bits 0 to 7
+        uint32_t codes = 0;
+#pragma unroll
+        for (int bit = 0; bit < 8; ++bit)
+        {
+            const int x = cells[bit][0], y = cells[bit][1];
+            codes |= (d[y][x] - d[y + 1][x] + other) >> (15 - bit) & (0x00010001u << bit);
+        }
+        return codes;
+    }
+
+    template <Form FORM, int U>
+    static __device__ __forceinline__ void decide(const Record& r, const Tables& tables, const uint32_t (&window)[U],
+                                                  const Norms<U>&, bool (&left)[2 * U])
+    {
+        const uint32_t* const subset = tables.subsets + r.subset;
+#pragma unroll
+        for (int u = 0; u < U; ++u)
+        {
+            const uint32_t codes = codesOf(r, window[u]), upper = codes & 255u, lower = codes >> 16;
+            left[2 * u] = __funnelshift_r(__ldg(subset + (upper >> 5)), 0u, upper) & 1u;
+            left[2 * u + 1] = __funnelshift_r(__ldg(subset + (lower >> 5)), 0u, lower) & 1u;
+        }
+    }
+};
+
+}}}} // namespace cv::cuda::cascade::gpu
+
+#endif // OPENCV_CUDATRACKING_CUDA_CASCADE_PAIRS_HPP

@@ -1,0 +1,216 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What pairs of windows need: Haar features cut into parts that fit 16 bits, their corners in the order of a form, and leaves without their
+// last bits.
+#include "../../precomp.hpp"
+
+#ifdef HAVE_CUDA
+
+#include "plan.hpp"
+#include <algorithm>
+#include <climits>
+#include <map>
+
+namespace cv { namespace cuda { namespace cascade {
+
+namespace {
+
+struct Rectangle
+{
+    int x, y, width, height, weight;
+};
+
+//! Corners of weighted rectangles, those in the same place as one.
+std::vector<Corner> cornersOf(const std::vector<Rectangle>& rectangles, bool tilted)
+{
+    std::map<std::pair<int, int>, int> weights;
+    for (const Rectangle& r : rectangles)
+        for (int k = 0; k < 4; ++k)
+        {
+            const int16_t sides[4] = {static_cast<int16_t>(r.x), static_cast<int16_t>(r.y),
+                                      static_cast<int16_t>(r.width), static_cast<int16_t>(r.height)};
+            int x, y;
+            cornerOf(sides, tilted, k, x, y);
+            weights[{y, x}] += cornerSign(k) * r.weight;
+        }
+    std::vector<Corner> corners;
+    for (const auto& at : weights)
+        if (at.second != 0)
+            corners.push_back({static_cast<int16_t>(at.first.second), static_cast<int16_t>(at.first.first), at.second});
+    return corners;
+}
+
+//! Whether a sum keeps within 16 bits whatever the pixels are: 2^15 on either side.
+bool fits(const Model& model, const std::vector<Corner>& corners, bool tilted)
+{
+    const int BEYOND = 2, cols = model.width + 2 * BEYOND; // rotated rectangles reach beyond their corners
+    std::vector<int64_t> pixels(static_cast<size_t>(cols) * model.height);
+    for (const Corner& corner : corners)
+    {
+        if (corner.weight < SHRT_MIN || corner.weight > SHRT_MAX)
+            return false;
+        for (int y = 0; y < std::min<int>(corner.y, model.height); ++y)
+        {
+            // The table holds the pixels above and left of a corner, or in the cone above it.
+            const int reach = corner.y - y, x = corner.x + BEYOND;
+            const int begin = tilted ? std::max(x - reach, 0) : 0, end = std::min(tilted ? x - 1 + reach : x, cols);
+            for (int i = begin; i < end; ++i)
+                pixels[static_cast<size_t>(y) * cols + i] += corner.weight;
+        }
+    }
+    int64_t plus = 0, minus = 0;
+    for (int64_t pixel : pixels)
+        (pixel > 0 ? plus : minus) += pixel;
+    return plus * 255 <= SHRT_MAX && minus * 255 >= -SHRT_MAX;
+}
+
+/** Cuts a feature into parts whose sums fit 16 bits. @return false: it has parts that do not. */
+bool cutIntoParts(const Model& model, const std::vector<Rectangle>& rectangles, bool tilted, std::vector<Part>& parts)
+{
+    const std::vector<Corner> corners = cornersOf(rectangles, tilted);
+    if (fits(model, corners, tilted))
+    {
+        parts.push_back(corners);
+        return true;
+    }
+    // Upright: through the middle of all, so that what overlaps stays together. Rotated: each through its own middle.
+    int left = INT_MAX, right = 0, top = INT_MAX, bottom = 0;
+    for (const Rectangle& r : rectangles)
+    {
+        left = std::min(left, r.x);
+        right = std::max(right, r.x + r.width);
+        top = std::min(top, r.y);
+        bottom = std::max(bottom, r.y + r.height);
+    }
+    const bool across = right - left >= bottom - top;
+    const int middle = across ? (left + right) / 2 : (top + bottom) / 2;
+    std::vector<Rectangle> halves[2];
+    for (Rectangle r : rectangles)
+    {
+        const bool along = tilted ? r.width >= r.height : across; // cut its width
+        const int side = along ? r.width : r.height;
+        const int cut = tilted ? side / 2 : std::min(std::max(middle - (across ? r.x : r.y), 0), side);
+        (along ? r.width : r.height) = cut;
+        if (cut > 0)
+            halves[0].push_back(r);
+        r.x += along ? cut : tilted ? -cut : 0;
+        r.y += !along || tilted ? cut : 0;
+        (along ? r.width : r.height) = side - cut;
+        if (cut < side)
+            halves[1].push_back(r);
+    }
+    return !halves[0].empty() && !halves[1].empty() && cutIntoParts(model, halves[0], tilted, parts) &&
+           cutIntoParts(model, halves[1], tilted, parts);
+}
+
+bool partsOf(const Model& model, const HaarFeature& f, std::vector<Part>& parts)
+{
+    std::vector<Rectangle> rectangles;
+    for (int i = 0; i < f.rectangles; ++i)
+        if (f.rectangle[i][2] > 0 && f.rectangle[i][3] > 0)
+            rectangles.push_back({f.rectangle[i][0], f.rectangle[i][1], f.rectangle[i][2], f.rectangle[i][3],
+                                  static_cast<int>(f.weight[i])});
+    return cutIntoParts(model, rectangles, f.tilted != 0, parts);
+}
+
+//! Corners of a weight; the others are taken away.
+std::vector<Corner> takeCorners(std::vector<Corner>& corners, int weight)
+{
+    std::vector<Corner> taken;
+    const auto end = std::stable_partition(corners.begin(), corners.end(),
+                                           [&](const Corner& corner) { return corner.weight != weight; });
+    taken.assign(end, corners.end());
+    corners.erase(end, corners.end());
+    return taken;
+}
+
+} // namespace
+
+bool canPair(const Model& model, std::vector<std::vector<Part>>& parts)
+{
+    if (!model.fixedPoint || (model.kind == HAAR && !model.exact))
+        return false;
+    for (const LbpFeature& f : model.lbp)
+        if (f.width * f.height * 255 > SHRT_MAX)
+            return false;
+    parts.resize(model.haar.size());
+    for (size_t i = 0; i < model.haar.size(); ++i)
+        if (!partsOf(model, model.haar[i], parts[i]))
+            return false;
+    return true;
+}
+
+uint32_t foursOf(std::vector<Part>& parts)
+{
+    size_t most = 0;
+    for (const Part& part : parts)
+        most = std::max(most, part.size());
+    const size_t fours = (most + 3) / 4;
+    for (Part& part : parts)
+        part.resize(4 * fours, {0, 0, 0});
+    return static_cast<uint32_t>(fours);
+}
+
+gpu::Form formOf(Part corners, Part& ordered, int& factor)
+{
+    const auto add = [&](int weight)
+    {
+        const std::vector<Corner> taken = takeCorners(corners, weight);
+        ordered.insert(ordered.end(), taken.begin(), taken.end());
+        return taken.size();
+    };
+    int most = 0;
+    for (const Corner& corner : corners)
+        most = std::max(most, std::abs(corner.weight));
+    if (corners.size() == 9)
+    {
+        const bool plus = corners.end() != std::find_if(corners.begin(), corners.end(),
+                                                        [](const Corner& corner) { return corner.weight == 4; });
+        factor = plus ? 1 : -1;
+        return add(factor) == 4 && add(-2 * factor) == 4 && add(4 * factor) == 1 ? gpu::NINE : gpu::TERMS;
+    }
+    factor = most;
+    if (most < 2 || most > SCHAR_MAX || add(1) != 2 || add(-1) != 2)
+        return gpu::TERMS;
+    const size_t plus = add(most), minus = add(-most);
+    if (plus != minus || !corners.empty())
+        return gpu::TERMS;
+    if (plus == 2)
+        std::swap(ordered[5], ordered[6]);
+    return plus == 1 ? gpu::SIX : plus == 2 ? gpu::EIGHT : gpu::TERMS;
+}
+
+// --- coarse sums --------------------------------------------------------------------------------------------------------
+
+static const int64_t COARSE_LIMIT = 1 << 30; //!< that they keep below
+
+int lostBits(const Model& model, const Stage& stage)
+{
+    for (int bits = 0;; ++bits)
+    {
+        int64_t most = 0;
+        for (int t = stage.firstTree; t < stage.firstTree + stage.trees; ++t)
+        {
+            const int64_t* const leaves = model.fixedLeaves.data() + model.trees[t].firstNode + t;
+            int64_t largest = 0;
+            for (int k = 0; k <= model.trees[t].nodes; ++k)
+                largest = std::max(largest, std::abs(leaves[k] >> bits));
+            most += largest;
+        }
+        if (most < COARSE_LIMIT)
+            return bits;
+    }
+}
+
+gpu::Coarse coarseOf(const Stage& stage, int bits)
+{
+    const int64_t lost = ((static_cast<int64_t>(1) << bits) - 1), limit = COARSE_LIMIT;
+    const auto roundUp = [&](int64_t sum) { return std::max(-limit, std::min((sum + lost) >> bits, limit)); };
+    const int64_t passes = roundUp(stage.fixedThreshold), low = roundUp(stage.fixedThreshold - stage.trees * lost);
+    return {0, static_cast<int>(low), static_cast<uint32_t>(passes - low)};
+}
+
+}}} // namespace cv::cuda::cascade
+
+#endif // HAVE_CUDA

@@ -1,0 +1,218 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The pyramids and the list of tiles of a call.
+#include "../../precomp.hpp"
+
+#ifdef HAVE_CUDA
+
+#include "plan.hpp"
+#include <algorithm>
+#include <climits>
+#include <map>
+
+namespace cv { namespace cuda { namespace cascade {
+
+using gpu::Shape;
+namespace tuning = gpu::tuning;
+
+static const int PIXELS_BEHIND = 1024; //!< room behind pyramids: tiles are copied in whole words
+
+std::vector<uint64_t> tilingKey(const Request& request)
+{
+    std::vector<uint64_t> key = {request.pictures.size()};
+    const auto pair = [&](int a, int b)
+    { key.push_back(static_cast<uint64_t>(static_cast<uint32_t>(a)) << 32 | static_cast<uint32_t>(b)); };
+    for (const PictureView& picture : request.pictures)
+        pair(picture.cols, picture.rows);
+    for (const Task& task : request.tasks)
+    {
+        key.push_back(task.model->version);
+        uint64_t factor;
+        std::memcpy(&factor, &task.settings.scaleFactor, sizeof(factor));
+        key.push_back(factor);
+        pair(task.settings.minWidth, task.settings.minHeight);
+        pair(task.settings.maxWidth, task.settings.maxHeight);
+        key.push_back(task.settings.maxCandidates);
+    }
+    return key;
+}
+
+std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capacity)
+{
+    std::vector<gpu::ListRecord> lists;
+    int64_t first = 0, firstBlock = 0;
+    for (size_t i = 0; i <= windows.size(); ++i)
+    {
+        if (firstBlock > INT_MAX)
+            CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the pictures of this call have too many windows");
+        lists.push_back({first, static_cast<int>(firstBlock), 0});
+        const int room = i < windows.size() ? std::min(windows[i], capacity) : 0;
+        first += room;
+        firstBlock += detail::ceilDiv(room, 32);
+    }
+    return lists;
+}
+
+namespace {
+
+//! Pyramids of all sizes, one after the other on the device.
+struct Sizes
+{
+    struct Place
+    {
+        Pyramid pyramid;
+        int firstTap, firstGrid;
+        std::vector<int64_t> pixels; //!< where its layers begin
+        int64_t bytes;
+    };
+    std::vector<Place> places;
+    std::vector<int> placeOf; //!< of each picture
+};
+
+Sizes makeSizes(const Request& request)
+{
+    Sizes sizes;
+    std::map<std::pair<int, int>, int> known;
+    int taps = 0, grids = 0;
+    for (const PictureView& picture : request.pictures)
+    {
+        const auto inserted =
+            known.emplace(std::make_pair(picture.cols, picture.rows), static_cast<int>(sizes.places.size()));
+        sizes.placeOf.push_back(inserted.first->second);
+        if (!inserted.second)
+            continue;
+        sizes.places.push_back({makePyramid(picture.cols, picture.rows, request.tasks), taps, grids, {}, 0});
+        for (const Layer& layer : sizes.places.back().pyramid.layers)
+        {
+            sizes.places.back().pixels.push_back(sizes.places.back().bytes);
+            sizes.places.back().bytes += static_cast<int64_t>(aligned(layer.cols)) * layer.rows;
+        }
+        const Pyramid& pyramid = sizes.places.back().pyramid;
+        if (pyramid.taps.size() > static_cast<size_t>(INT_MAX - taps))
+            CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the pictures of this call have too many scales");
+        taps += static_cast<int>(pyramid.taps.size());
+        grids += static_cast<int>(pyramid.layers.size());
+    }
+    return sizes;
+}
+
+std::vector<gpu::GridRecord> gridsOf(const Sizes& sizes, size_t task, const Shape& shape)
+{
+    std::vector<gpu::GridRecord> records;
+    for (const Sizes::Place& place : sizes.places)
+    {
+        for (const Layer& layer : place.pyramid.layers)
+            records.push_back({layer.factor, layer.step, 0, 0, 0, 0, 0, aligned(layer.cols),
+                               place.pixels[&layer - place.pyramid.layers.data()]});
+        for (const Grid& grid : place.pyramid.grids[task])
+        {
+            gpu::GridRecord& record = records[place.firstGrid + grid.layer];
+            record.cols = grid.cols;
+            record.rows = grid.rows;
+            record.boxWidth = grid.boxWidth;
+            record.boxHeight = grid.boxHeight;
+            record.rowWords = detail::ceilDiv(grid.cols, shape.cols);
+        }
+    }
+    return records;
+}
+
+std::vector<gpu::LayerRecord> layersOf(const Sizes& sizes)
+{
+    std::vector<gpu::LayerRecord> records;
+    for (const Sizes::Place& place : sizes.places)
+        for (size_t i = 0; i < place.pyramid.layers.size(); ++i)
+        {
+            const Layer& layer = place.pyramid.layers[i];
+            records.push_back({layer.cols, layer.rows, place.firstTap + layer.columnTaps,
+                               place.firstTap + layer.rowTaps, aligned(layer.cols), 0, place.pixels[i]});
+        }
+    return records;
+}
+
+void addResizes(const Sizes::Place& place, int picture, std::vector<gpu::ResizeRecord>& tiles)
+{
+    for (size_t i = 0; i < place.pyramid.layers.size(); ++i)
+    {
+        const Layer& layer = place.pyramid.layers[i];
+        for (int row = 0; row < layer.rows; row += tuning::RESIZE_ROWS)
+            for (int col = 0; col < layer.cols; col += tuning::RESIZE_COLS)
+                tiles.push_back({picture, place.firstGrid + static_cast<int>(i), col, row});
+    }
+}
+
+//! @param words counted up: words of runs.
+void addTiles(const gpu::GridRecord& grid, int gridIndex, int picture, int scale, const Shape& shape, int64_t& words,
+              std::vector<gpu::TileRecord>& tiles)
+{
+    for (int row = 0; row < grid.rows; row += shape.rows)
+        for (int col = 0; col < grid.cols; col += shape.cols)
+            tiles.push_back({picture, gridIndex, scale, col, row,
+                             static_cast<int>(words + static_cast<int64_t>(row) * grid.rowWords + col / shape.cols)});
+    words += static_cast<int64_t>(grid.rows) * grid.rowWords;
+    if (words > INT_MAX)
+        CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the pictures of this call have too many windows");
+}
+
+} // namespace
+
+std::shared_ptr<const Tiling> makeTiling(const Request& request,
+                                         const std::vector<std::shared_ptr<const PackedModel>>& models)
+{
+    const Sizes sizes = makeSizes(request);
+    const std::shared_ptr<Tiling> tiling = std::make_shared<Tiling>();
+    std::vector<Tap> taps;
+    for (const Sizes::Place& place : sizes.places)
+        taps.insert(taps.end(), place.pyramid.taps.begin(), place.pyramid.taps.end());
+    tiling->taps = tiling->blob.add(taps);
+    tiling->layers = tiling->blob.add(layersOf(sizes));
+    std::vector<gpu::ResizeRecord> resizes;
+    tiling->pixelBytes = PIXELS_BEHIND;
+    for (size_t i = 0; i < request.pictures.size(); ++i)
+    {
+        const Sizes::Place& place = sizes.places[sizes.placeOf[i]];
+        tiling->firstGrids.push_back(place.firstGrid);
+        tiling->pixels.push_back(tiling->pixelBytes - PIXELS_BEHIND);
+        tiling->pixelBytes += place.bytes;
+        addResizes(place, static_cast<int>(i), resizes);
+    }
+    tiling->resizes = tiling->blob.add(resizes);
+    tiling->resizeCount = static_cast<int>(resizes.size());
+    for (size_t t = 0; t < request.tasks.size(); ++t)
+    {
+        const Shape& shape = models[t]->shapes[0];
+        const std::vector<gpu::GridRecord> grids = gridsOf(sizes, t, shape);
+        std::vector<gpu::TileRecord> tiles;
+        std::vector<int> windows;
+        int64_t words = 0;
+        for (size_t i = 0; i < request.pictures.size(); ++i)
+        {
+            const Sizes::Place& place = sizes.places[sizes.placeOf[i]];
+            int64_t all = 0;
+            for (const Grid& grid : place.pyramid.grids[t])
+            {
+                addTiles(grids[place.firstGrid + grid.layer], place.firstGrid + grid.layer, static_cast<int>(i),
+                         grid.layer, shape, words, tiles);
+                all += static_cast<int64_t>(grid.cols) * grid.rows;
+            }
+            windows.push_back(static_cast<int>(std::min<int64_t>(all, INT_MAX)));
+        }
+        if (tiles.size() > static_cast<size_t>(INT_MAX))
+            CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the pictures of this call have too many windows");
+        // Small layers first: where windows go through many stages, a tile takes long, and others fill the device meanwhile.
+        std::stable_sort(tiles.begin(), tiles.end(),
+                         [](const gpu::TileRecord& a, const gpu::TileRecord& b) { return a.scale > b.scale; });
+        const auto isSingle = [&](const gpu::TileRecord& tile) { return grids[tile.grid].step == 1; };
+        const int singles =
+            static_cast<int>(std::stable_partition(tiles.begin(), tiles.end(), isSingle) - tiles.begin());
+        const size_t lists = tiling->blob.add(listsOf(windows, request.tasks[t].settings.maxCandidates));
+        tiling->parts.push_back({tiling->blob.add(grids), tiling->blob.add(tiles), lists,
+                                 static_cast<int>(tiles.size()), singles, static_cast<int>(words), windows});
+    }
+    return tiling;
+}
+
+}}} // namespace cv::cuda::cascade
+
+#endif // HAVE_CUDA

@@ -1,0 +1,110 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What the CUDA engine works out on the host and keeps on the device: a model in the form of its tables, and the tiles of a list
+// of pictures.
+#ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_PLAN_HPP
+#define OPENCV_CUDATRACKING_CUDA_CASCADE_PLAN_HPP
+
+#include "../../common/shared_limit.hpp"
+#include "classify.hpp"
+#include "../../cascade/engine.hpp"
+#include <cstring>
+
+namespace cv { namespace cuda { namespace cascade {
+
+//! Arrays one after the other, for one upload.
+class Blob
+{
+public:
+    //! @return where the array begins.
+    template <typename T> size_t add(const std::vector<T>& values)
+    {
+        const size_t begin = (bytes_.size() + 15) / 16 * 16;
+        bytes_.resize(begin + values.size() * sizeof(T));
+        if (!values.empty())
+            std::memcpy(bytes_.data() + begin, values.data(), values.size() * sizeof(T));
+        return begin;
+    }
+    const void* data() const { return bytes_.data(); }
+    size_t size() const { return bytes_.size(); }
+
+private:
+    std::vector<uint8_t> bytes_;
+};
+
+//! Up to the multiple of 16 bytes.
+inline int aligned(int bytes) { return (bytes + 15) / 16 * 16; }
+
+//! Corners of one sum.
+typedef std::vector<Corner> Part;
+
+//! Whether windows can go in pairs. @param parts of each Haar feature, whose sums fit 16 bits.
+bool canPair(const Model& model, std::vector<std::vector<Part>>& parts);
+
+//! Makes parts equally long, with corners that count 0 times. @return their length by four.
+uint32_t foursOf(std::vector<Part>& parts);
+
+//! Corners in the order of a form. @return TERMS: none fits.
+gpu::Form formOf(Part corners, Part& ordered, int& factor);
+
+//! Bits that the leaves of a stage lose, so that sums fit 32 bits.
+int lostBits(const Model& model, const Stage& stage);
+//! What coarse sums tell: the full one is 2^bits times that, plus 0 to 2^bits - 1 for each tree.
+gpu::Coarse coarseOf(const Stage& stage, int bits);
+
+//! A model as kernels read it.
+struct PackedModel
+{
+    uint64_t version;
+    gpu::Shape shapes[2];
+    gpu::Layout layout;
+    Blob blob;
+
+    //! @param device where the blob is.
+    gpu::ModelView at(const void* device) const;
+
+    gpu::ModelView view; //!< without the pointers, for which there are places in the blob:
+    size_t stages, trees, records[2], terms[2], fixedLeaves, coarseLeaves, nodes, leaves, haar, lbp, subsets;
+    std::unique_ptr<gpu::Early> early; //!< null: not for pairs
+};
+
+//! Chooses the tile for pairs of windows, into `packed.shapes` and `packed.layout`. @return false: none fits.
+bool choosePairTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed);
+//! Chooses the tile for a window per thread, likewise. There is always one, as tables may lie in device memory.
+void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed);
+
+//! @param shared memory of a block of the device.
+std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::SharedLimit& shared);
+
+//! The pyramids and tiles of all pictures, for each task.
+struct Tiling
+{
+    struct Part
+    {
+        size_t grids, tiles, lists; //!< places in the blob
+        int tileCount, singleTiles; //!< all; those of a step of 1, which come first
+        int words;                  //!< of runs
+        std::vector<int> windows;   //!< of pictures: candidates that there can be
+    };
+
+    std::vector<Part> parts;      //!< of tasks
+    std::vector<int> firstGrids;  //!< of pictures
+    std::vector<int64_t> pixels;  //!< where their pyramids begin
+    int64_t pixelBytes;           //!< of all pyramids
+    size_t taps, layers, resizes; //!< places in the blob
+    int resizeCount;
+    Blob blob;
+};
+
+//! Where the lists of pictures begin when each has room for all its windows but no more than the capacity; then where the last ends.
+std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capacity);
+
+//! What a tiling depends on: equal keys, equal tilings.
+std::vector<uint64_t> tilingKey(const Request& request);
+std::shared_ptr<const Tiling> makeTiling(const Request& request,
+                                         const std::vector<std::shared_ptr<const PackedModel>>& models);
+
+}}} // namespace cv::cuda::cascade
+
+#endif // OPENCV_CUDATRACKING_CUDA_CASCADE_PLAN_HPP

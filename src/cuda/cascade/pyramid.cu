@@ -1,0 +1,139 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// resizeLayers: all layers of all pictures, in one launch over a list of rectangles of 128 x 32 pixels. A warp takes rows, a thread four
+// neighbouring pixels of them, whose taps across stay in registers.
+//
+// Cost: 12 instructions a pixel below a factor of 2, where the pixels that four pixels are made of lie in three words; else 4 loads and some 30
+// instructions.
+#include "classify.hpp"
+#include "../../common/launch.hpp"
+#include "../../cascade/stages.hpp"
+
+namespace cv { namespace cuda { namespace cascade { namespace gpu {
+
+namespace {
+
+const int EACH = 4; //!< pixels of a thread in a row
+static_assert(32 * EACH == tuning::RESIZE_COLS, "a warp has a row of a rectangle");
+
+__device__ __forceinline__ Tap loadTap(const Tap* taps, int index)
+{
+    const int2 tap = __ldg(reinterpret_cast<const int2*>(taps) + index);
+    return {tap.x, tap.y};
+}
+
+//! Across, byte by byte.
+struct Bytes
+{
+    Tap taps[EACH];
+
+    __device__ __forceinline__ void loadRow(const uint8_t* row, unsigned (&sums)[EACH]) const
+    {
+#pragma unroll
+        for (int k = 0; k < EACH; ++k)
+        {
+            const int first = taps[k].first, second = first + (taps[k].weight != 0 ? 1 : 0);
+            sums[k] = blendRow(__ldg(row + first), __ldg(row + second), taps[k].weight);
+        }
+    }
+};
+
+//! Across, where all pixels lie in the 8 bytes from the first one on, and rows and their ends at multiples of 4 bytes.
+struct Words
+{
+    int first;                //!< byte of the row that the first word begins with
+    bool second, third;       //!< whether the row has such words; else they count for nothing
+    unsigned shift;           //!< bits before the first pixel
+    unsigned selectors[EACH]; //!< of two neighbouring bytes; of the first pixel not needed
+    unsigned weights[EACH];   //!< of both, 16 bits each
+
+    static __device__ __forceinline__ bool canTake(const Bytes& bytes)
+    {
+        return bytes.taps[EACH - 1].first - bytes.taps[0].first <= 6;
+    }
+    __device__ __forceinline__ Words(const Bytes& bytes, int cols)
+        : first(bytes.taps[0].first & ~3),
+          second(first + 4 < cols),
+          third(first + 8 < cols),
+          shift(8 * (bytes.taps[0].first & 3))
+    {
+#pragma unroll
+        for (int k = 0; k < EACH; ++k)
+        {
+            const unsigned at = bytes.taps[k].first - bytes.taps[0].first, weight = bytes.taps[k].weight;
+            selectors[k] = at | (at + 1) << 4;
+            weights[k] = (256 - weight) | weight << 16;
+        }
+    }
+    __device__ __forceinline__ void loadRow(const uint8_t* row, unsigned (&sums)[EACH]) const
+    {
+        const unsigned* const from = reinterpret_cast<const unsigned*>(row + first);
+        const unsigned a = __ldg(from), b = second ? __ldg(from + 1) : 0, c = third ? __ldg(from + 2) : 0;
+        const unsigned low = __funnelshift_r(a, b, shift), high = __funnelshift_r(b, c, shift);
+        sums[0] = __dp2a_lo(weights[0], low, 0u);
+#pragma unroll
+        for (int k = 1; k < EACH; ++k)
+            sums[k] = __dp2a_lo(weights[k], __byte_perm(low, high, selectors[k]), 0u);
+    }
+};
+
+//! Four pixels of rows `first`, `first` + RESIZE_WARPS ... before `last`. @param out those of row 0; null: none are wanted.
+template <class Across>
+__device__ __forceinline__ void resizeRows(const Across& across, const uint8_t* gray, size_t step, const Tap* taps,
+                                           uint8_t* out, int outStep, int first, int last)
+{
+#pragma unroll 2
+    for (int y = first; y < last; y += tuning::RESIZE_WARPS)
+    {
+        const Tap down = loadTap(taps, y);
+        const uint8_t* const row = gray + static_cast<size_t>(static_cast<unsigned>(down.first)) * step;
+        unsigned upper[EACH], lower[EACH], sums[EACH];
+        across.loadRow(row, upper);
+        across.loadRow(row + (down.weight != 0 ? step : 0), lower);
+#pragma unroll
+        for (int k = 0; k < EACH; ++k)
+            sums[k] = upper[k] * static_cast<unsigned>(256 - down.weight) +
+                      lower[k] * static_cast<unsigned>(down.weight) + 32768u;
+        if (out) // blendRows() is byte 2 of each
+            *reinterpret_cast<unsigned*>(out + static_cast<size_t>(static_cast<unsigned>(y)) *
+                                                   static_cast<unsigned>(outStep)) =
+                __byte_perm(__byte_perm(sums[0], sums[1], 0x0062), __byte_perm(sums[2], sums[3], 0x0062), 0x5410);
+    }
+}
+
+__global__ void __launch_bounds__(32 * tuning::RESIZE_WARPS) resizeLayers(const __grid_constant__ Resizing job)
+{
+    const ResizeRecord at = job.tiles[blockIdx.x];
+    const LayerRecord layer = job.layers[at.layer];
+    const SourceRecord& source = job.sources[at.picture];
+    const uint8_t* const gray = source.gray;
+    const size_t step = source.step;
+    const int cols = source.cols;
+    uint8_t* const pixels = job.pixels + source.pixels + layer.pixels;
+    const int x = at.col + EACH * static_cast<int>(threadIdx.x & 31);
+    const int first = at.row + static_cast<int>(threadIdx.x >> 5),
+              last = ::min(at.row + tuning::RESIZE_ROWS, layer.rows);
+    Bytes bytes;
+#pragma unroll
+    for (int k = 0; k < EACH; ++k)
+        bytes.taps[k] = loadTap(job.taps, layer.columnTaps + ::min(x + k, layer.cols - 1));
+    uint8_t* const out = x < layer.step
+                             ? pixels + x
+                             : nullptr; // up to the end of the row, so that tiles read nothing that was not written
+    const bool whole = ((reinterpret_cast<size_t>(gray) | step | cols) & 3) == 0;
+    if (whole && __all_sync(0xffffffffu, Words::canTake(bytes)))
+        resizeRows(Words(bytes, cols), gray, step, job.taps + layer.rowTaps, out, layer.step, first, last);
+    else
+        resizeRows(bytes, gray, step, job.taps + layer.rowTaps, out, layer.step, first, last);
+}
+
+} // namespace
+
+void makeLayers(const Resizing& job, detail::StreamHandle stream)
+{
+    detail::launch("cascade resize", resizeLayers, dim3(job.tileCount), dim3(32 * tuning::RESIZE_WARPS), 0, stream,
+                   job);
+}
+
+}}}} // namespace cv::cuda::cascade::gpu

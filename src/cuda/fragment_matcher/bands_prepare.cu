@@ -1,0 +1,170 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// FragmentMatcher, SSD and ZNCC by matrix instructions: picture and templates in the form that they take.
+//
+// Cost: bytes, the picture once in and once out (of three channels another four bytes a pixel, seven when weighted), and
+// 8 ceil((w + 7) / 16) 16 / w bytes out for each of the templates.
+
+#include "bands.hpp"
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+namespace {
+
+using namespace device;
+
+const int THREADS = tuning::BAND_PREPARE_THREADS;
+
+//! The words that hold four pixels, from the aligned one of the first byte on. @return bits before the first pixel.
+template <int STRIDE>
+__device__ __forceinline__ uint32_t loadPixels(const uint8_t* row, int first, int rowBytes,
+                                               uint32_t (&words)[STRIDE + 1])
+{
+    const int before = static_cast<int>(reinterpret_cast<uintptr_t>(row + first) & 3), offset = first - before;
+    const bool inside = offset >= 0 && offset + 4 * (STRIDE + 1) <= rowBytes;
+#pragma unroll
+    for (int k = 0; k <= STRIDE; ++k)
+        words[k] = inside ? __ldg(reinterpret_cast<const uint32_t*>(row + offset) + k)
+                          : wordAtEdge(row, offset + 4 * k, rowBytes);
+    return 8 * before;
+}
+
+/** What four pixels have besides their channels: a word for each of them, or with weights the bytes of the sums of their
+squares. */
+template <bool WEIGHTED, int CHANNELS>
+__device__ __forceinline__ void prepareSquares(const uint32_t (&channels)[CHANNELS], const BandPlan& plan,
+                                               const BandMemory& memory, size_t at)
+{
+    uint32_t pixels[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+    {
+        pixels[k] = 0;
+#pragma unroll
+        for (int c = 0; c < CHANNELS; ++c)
+            pixels[k] |= (channels[c] >> (8 * k) & 0xff) << (8 * c);
+    }
+    if (!WEIGHTED)
+    {
+        *reinterpret_cast<uint4*>(memory.pixels + at) = make_uint4(pixels[0], pixels[1], pixels[2], pixels[3]);
+        return;
+    }
+    uint32_t bytes[3] = {}; // of the squares, high ones first
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+    {
+        const uint32_t squares = dot4(pixels[k], pixels[k], 0);
+#pragma unroll
+        for (int b = 0; b < 3; ++b)
+            bytes[b] |= (squares >> (16 - 8 * b) & 0xff) << (8 * k);
+    }
+#pragma unroll
+    for (int b = 0; b < 3; ++b)
+        *reinterpret_cast<uint32_t*>(memory.planes + (CHANNELS + b) * plan.planeBytes + at) = bytes[b];
+}
+
+//! Four pixels of a row to all planes.
+template <int STRIDE, bool WEIGHTED>
+__device__ void preparePixels(const ImageView& frame, int x, int y, const BandPlan& plan, const BandMemory& memory)
+{
+    constexpr int CHANNELS = STRIDE == 1 ? 1 : 3;
+    uint32_t words[STRIDE + 1];
+    const uint32_t shift = loadPixels<STRIDE>(frame.data + static_cast<size_t>(plan.region.y + y) * frame.step,
+                                              (plan.region.x + x) * STRIDE, frame.cols * STRIDE, words);
+    const size_t at = static_cast<size_t>(y) * plan.pitch + x;
+    uint32_t channels[CHANNELS];
+#pragma unroll
+    for (int c = 0; c < CHANNELS; ++c)
+    {
+        channels[c] = planeWord<STRIDE>(words, 0, shift, c);
+        *reinterpret_cast<uint32_t*>(memory.planes + c * plan.planeBytes + at) = channels[c];
+    }
+    if constexpr (WEIGHTED || CHANNELS > 1)
+        prepareSquares<WEIGHTED>(channels, plan, memory, at);
+}
+
+//! Word k of row v of a plane of a template, times weights when there are any (bandPlanes()), 0 outside.
+template <bool WEIGHTED>
+__device__ __forceinline__ uint32_t templateWord(const uint32_t* arena, const DeviceFragment& fragment, int channels,
+                                                 int plane, int v, int k)
+{
+    if (v >= fragment.height || k < 0 || k >= fragment.pitch)
+        return 0;
+    const size_t planeWords = static_cast<size_t>(fragment.pitch) * fragment.height;
+    const uint32_t* const word = arena + fragment.words + static_cast<size_t>(v) * fragment.pitch + k;
+    if (!WEIGHTED)
+        return __ldg(word + plane * planeWords);
+    const uint32_t weights = __ldg(word + channels * planeWords);
+    if (plane == 2 * channels)
+        return weights;
+    uint32_t high, low;
+    multiply4(__ldg(word + plane % channels * planeWords), weights, high, low);
+    return plane < channels ? high : low;
+}
+
+//! What a lane holds of 16 rows of a band: column lane / 4 of rows 4 (lane % 4) and on.
+template <bool WEIGHTED>
+__device__ __forceinline__ uint32_t bandWord(const Batch& batch, const DeviceFragment& fragment, const BandPlan& plan,
+                                             int item)
+{
+    const int lane = item % 32, row = item / 32 / plan.chunks, chunk = item / 32 - row * plan.chunks;
+    const int plane = row / plan.bandRows, v = row - plane * plan.bandRows;
+    const int first = 16 * chunk + 4 * (lane % 4) - lane / 4, k = first >> 2,
+              shift = 8 * (first & 3); // of the template
+    return __funnelshift_r(templateWord<WEIGHTED>(batch.arena, fragment, batch.channels, plane, v, k),
+                           shift ? templateWord<WEIGHTED>(batch.arena, fragment, batch.channels, plane, v, k + 1) : 0,
+                           shift);
+}
+
+//! The first `pictureBlocks` blocks take the picture, four pixels a thread, the others the templates.
+template <int STRIDE, bool WEIGHTED>
+__global__ void __launch_bounds__(THREADS)
+    prepareBandsKernel(const ImageView frame, const Batch batch, const BandPlan plan, const BandMemory memory,
+                       const int pictureBlocks, const int blocksEach)
+{
+    detail::letNextKernelBegin();
+    if (static_cast<int>(blockIdx.x) < pictureBlocks)
+    {
+        const int64_t item = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
+        const int words = plan.pitch / 4, y = static_cast<int>(item / words), x = 4 * static_cast<int>(item % words);
+        if (y < plan.region.height)
+            preparePixels<STRIDE, WEIGHTED>(frame, x, y, plan, memory);
+        return;
+    }
+    const int block = blockIdx.x - pictureBlocks, e = block / blocksEach, first = block - e * blocksEach;
+    const DeviceFragment& fragment = batch.fragments[batch.slots[fragmentOf(batch, e)]];
+    for (int item = first * THREADS + threadIdx.x; item < static_cast<int>(plan.bandsEach);
+         item += blocksEach * THREADS)
+        memory.bands[e * plan.bandsEach + item] = bandWord<WEIGHTED>(batch, fragment, plan, item);
+    if (first == 0 && threadIdx.x == 0)
+    {
+        Entry entry;
+        const int status = openEntry(frame, batch, e, entry);
+        memory.entries[e] = {entry.i, status, entry.window, entry.fragment};
+    }
+}
+
+} // namespace
+
+namespace gpu {
+
+void prepareBands(const ImageView& frame, const Batch& batch, const BandPlan& plan, const BandMemory& memory,
+                  StreamHandle stream)
+{
+    const auto kernel =
+        frame.pixelStride == 1   ? (batch.weighted ? prepareBandsKernel<1, true> : prepareBandsKernel<1, false>)
+        : frame.pixelStride == 3 ? (batch.weighted ? prepareBandsKernel<3, true> : prepareBandsKernel<3, false>)
+                                 : (batch.weighted ? prepareBandsKernel<4, true> : prepareBandsKernel<4, false>);
+    const int64_t words = static_cast<int64_t>(plan.pitch / 4) * plan.region.height;
+    const int pictureBlocks = static_cast<int>(detail::ceilDiv<int64_t>(words, THREADS));
+    const int each = tuning::BAND_PREPARE_WORDS * THREADS;
+    const int blocksEach = static_cast<int>(detail::ceilDiv<size_t>(plan.bandsEach, each));
+    const int64_t blocks = pictureBlocks + static_cast<int64_t>(blocksEach) * batch.count;
+    detail::launch("prepareBands", kernel, detail::linearGrid(blocks, 1), dim3(THREADS), 0, stream, frame, batch, plan,
+                   memory, pictureBlocks, blocksEach);
+}
+
+} // namespace gpu
+
+}}} // namespace cv::cuda::fragment_matcher

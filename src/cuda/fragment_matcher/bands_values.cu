@@ -1,0 +1,375 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// FragmentMatcher, SSD and ZNCC by matrix instructions: values of all positions, the best of each tile; the block that finishes
+// a fragment's last tile finds its peaks.
+//
+// Without weights, sums over boxes of I and I^2 come from running sums down the columns and a scan of each row: exact,
+// and independent of the fragment's width; h + rows loads a column of a block.
+//
+// Cost: bytes, 4 to 16 read and 4 or 8 written a position, and (h + rows) / rows times 4 of the picture, mostly from
+// cache; bound by latency and, for ZNCC, by four scans a row.
+
+#include "bands.hpp"
+#include "bands_value.hpp"
+#include "peaks.hpp"
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+namespace {
+
+using namespace device;
+using gpu::TileMemory;
+using gpu::TilePlan;
+
+const int THREADS = tuning::BAND_THREADS, WARPS = THREADS / 32;
+const int COLS = gpu::BAND_COLS, ROWS = tuning::TILE_ROWS; // of positions of a block
+const int GROUPS = WARPS * tuning::TILE_COLS / COLS;       // warps that share 64 x 16 positions
+const int EACH = ROWS / GROUPS * tuning::TILE_COLS / 32;   // positions of a thread
+
+/** Box sums of a block's rows of positions in shared memory: of I^2 over all channels, and with IMAGE of each of them. Lines
+have what lies before each column. */
+template <typename Square> struct Boxes
+{
+    Square* squares;
+    uint32_t* image; //!< channel after channel
+    int pitch, channelStep;
+};
+
+//! Up to N pixels of a column, the others 0; all loads are on their way before the first is used.
+template <int N, typename Pixel>
+__device__ __forceinline__ void loadColumn(const Pixel* pixels, int pitch, int rows, uint32_t (&column)[N])
+{
+    if (rows >= N)
+    {
+#pragma unroll
+        for (int i = 0; i < N; ++i, pixels += pitch)
+            column[i] = __ldg(pixels);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < N; ++i, pixels += pitch)
+        column[i] = i < rows ? __ldg(pixels) : 0;
+}
+
+//! Sums of a column's pixels: of squares over all channels, and with IMAGE of each channel.
+template <bool IMAGE, int CHANNELS> struct ColumnSums
+{
+    uint32_t squares = 0, image[CHANNELS] = {};
+
+    __device__ __forceinline__ void add(uint32_t pixel)
+    {
+        squares = dot4(pixel, pixel, squares);
+        if (IMAGE)
+        {
+#pragma unroll
+            for (int c = 0; c < CHANNELS; ++c)
+                image[c] = dot4(pixel, 1u << (8 * c), image[c]);
+        }
+    }
+};
+
+//! For each of `rows` rows of positions, the sums of `height` rows of pixels from it on, column by column.
+template <bool IMAGE, typename Pixel, typename Square>
+__device__ void columnSums(const Pixel* pixels, int pitch, int cols, int rows, int height, const Boxes<Square>& boxes)
+{
+    constexpr int CHANNELS = sizeof(Pixel) == 1 ? 1 : 3, N = 16;
+    const int groups = ::max(THREADS / cols, 1), share = detail::ceilDiv(rows, groups);
+    for (Steps at(cols); at.row < groups; at.next())
+    {
+        const int begin = at.row * share, end = ::min(begin + share, rows);
+        if (begin >= end)
+            break;
+        ColumnSums<IMAGE, CHANNELS> entered, left; // either takes one instruction a pixel
+        const Pixel* const column = pixels + static_cast<size_t>(begin) * pitch + at.col;
+#pragma unroll 1
+        for (int r = 0; r < height; r += N)
+        {
+            uint32_t loaded[N];
+            loadColumn<N>(column + r * pitch, pitch, height - r, loaded);
+#pragma unroll
+            for (int i = 0; i < N; ++i)
+                entered.add(loaded[i]);
+        }
+        int to = begin * boxes.pitch + at.col;
+#pragma unroll 1
+        for (int j = begin; j < end; j += N / 2)
+        {
+            uint32_t entering[N / 2], leaving[N / 2];
+            const Pixel* const from = column + (j - begin) * pitch;
+            loadColumn<N / 2>(from + height * pitch, pitch, end - 1 - j, entering);
+            loadColumn<N / 2>(from, pitch, end - 1 - j, leaving);
+#pragma unroll
+            for (int i = 0; i < N / 2; ++i, to += boxes.pitch)
+            {
+                if (j + i >= end)
+                    break;
+                boxes.squares[to] = entered.squares - left.squares;
+                if (IMAGE)
+                {
+#pragma unroll
+                    for (int c = 0; c < CHANNELS; ++c)
+                        boxes.image[c * boxes.channelStep + to] = entered.image[c] - left.image[c];
+                }
+                entered.add(entering[i]);
+                left.add(leaving[i]);
+            }
+        }
+    }
+}
+
+/** Lines of `cols` sums become what lies before each of them, and behind the last: a box sum is the difference of two. A warp two
+lines at a time, so that one's steps run while the other's wait. */
+template <typename Sum> __device__ __forceinline__ void scanLines(Sum* sums, int lines, int cols, int pitch)
+{
+    constexpr int SHARE = 7, TWO = 2; // SHARE: of a lane; odd: no bank conflicts
+    const int lane = threadIdx.x % 32;
+    for (int line = threadIdx.x / 32; line < lines; line += TWO * WARPS)
+    {
+        Sum carry[TWO] = {};
+#pragma unroll 1
+        for (int first = SHARE * lane; first - SHARE * lane <= cols; first += 32 * SHARE)
+        {
+            Sum values[TWO][SHARE], total[TWO], before[TWO];
+#pragma unroll
+            for (int i = 0; i < TWO; ++i)
+            {
+                total[i] = 0;
+                const bool any = line + i * WARPS < lines;
+                const Sum* const mine = sums + (line + i * WARPS) * pitch + first;
+#pragma unroll
+                for (int k = 0; k < SHARE; ++k)
+                {
+                    values[i][k] = any && first + k < cols ? mine[k] : 0;
+                    total[i] += values[i][k];
+                }
+                before[i] = total[i];
+            }
+#pragma unroll
+            for (int distance = 1; distance < 32; distance *= 2)
+#pragma unroll
+                for (int i = 0; i < TWO; ++i)
+                {
+                    const Sum other = __shfl_up_sync(~0u, before[i], distance);
+                    before[i] += lane >= distance ? other : 0;
+                }
+#pragma unroll
+            for (int i = 0; i < TWO; ++i)
+            {
+                const Sum all = __shfl_sync(~0u, before[i], 31);
+                before[i] += carry[i] - total[i];
+                carry[i] += all;
+                Sum* const mine = sums + (line + i * WARPS) * pitch + first;
+#pragma unroll
+                for (int k = 0; k < SHARE; ++k)
+                {
+                    if (line + i * WARPS < lines && first + k <= cols)
+                        mine[k] = before[i];
+                    before[i] += values[i][k];
+                }
+            }
+        }
+    }
+}
+
+/** Box sums of `rows` rows of positions from (x, y) of the planes on. @param cols of pixels. Begins and ends with a barrier. */
+template <bool IMAGE, int CHANNELS, typename Square>
+__device__ void boxSums(const BandPlan& plan, const BandMemory& memory, int x, int y, int cols, int rows, int height,
+                        const Boxes<Square>& boxes)
+{
+    const size_t first = static_cast<size_t>(y) * plan.pitch + x;
+    __syncthreads(); // what was there has been read
+    if constexpr (CHANNELS == 1)
+        columnSums<IMAGE>(memory.planes + first, plan.pitch, cols, rows, height, boxes);
+    else
+        columnSums<IMAGE>(memory.pixels + first, plan.pitch, cols, rows, height, boxes);
+    __syncthreads(); // columns are complete
+    scanLines(boxes.squares, rows, cols, plan.slabPitch);
+#pragma unroll 1
+    for (int c = 0; IMAGE && c < CHANNELS; ++c)
+        scanLines(boxes.image + c * boxes.channelStep, rows, cols, plan.slabPitch);
+    __syncthreads(); // lines are complete
+}
+
+//! Box sums of the position whose first column is `box` of the lines.
+template <bool IMAGE, int CHANNELS, typename Square>
+__device__ __forceinline__ void boxAt(const Boxes<Square>& boxes, int box, int width, Square& squares,
+                                      uint32_t (&image)[CHANNELS])
+{
+    squares = boxes.squares[box + width] - boxes.squares[box];
+#pragma unroll
+    for (int c = 0; IMAGE && c < CHANNELS; ++c)
+    {
+        const uint32_t* const line = boxes.image + c * boxes.channelStep + box;
+        image[c] = line[width] - line[0];
+    }
+}
+
+//! What a thread has of a block's positions from (x, y) of the window: every 32nd column of 64, in every GROUPS-th row.
+struct ThreadPositions
+{
+    int cols, rows; //!< of the block
+    int firstColumn, firstRow;
+
+    __device__ __forceinline__ ThreadPositions(const SearchWindow& window, int x, int y)
+        : cols(::min(COLS, window.cols - x)), rows(::min(ROWS, window.rows - y))
+    {
+        const int warp = threadIdx.x / 32;
+        firstRow = warp % GROUPS;
+        firstColumn = warp / GROUPS * tuning::TILE_COLS + threadIdx.x % 32;
+    }
+    __device__ __forceinline__ int row(int k) const { return firstRow + k / 2 * GROUPS; }
+    __device__ __forceinline__ int column(int k) const { return firstColumn + k % 2 * 32; }
+    __device__ __forceinline__ bool any(int k) const { return row(k) < rows && column(k) < cols; }
+};
+
+//! What correlate made for a thread's positions. @param sums of the block's first position.
+template <bool WEIGHTED, typename Sum>
+__device__ __forceinline__ void loadMoments(const Sum* sums, const BandPlan& bands, const ThreadPositions& mine,
+                                            Sum (&cross)[EACH], Sum (&squares)[WEIGHTED ? EACH : 1])
+{
+#pragma unroll
+    for (int k = 0; k < EACH; ++k)
+    {
+        const size_t at = static_cast<size_t>(mine.row(k)) * bands.sumsPitch + mine.column(k);
+        cross[k] = mine.any(k) ? sums[at] : 0;
+        if (WEIGHTED)
+            squares[WEIGHTED ? k : 0] = mine.any(k) ? sums[at + bands.sumsEach / 2] : 0;
+    }
+}
+
+//! The best of each 64 x 16 positions, from those of their warps, to device memory.
+template <typename Value>
+__device__ void storeBests(const SearchWindow& window, int x, int y, Best best, TileBest* bests, Best* scratch)
+{
+    best = warpBest<Value>(best);
+    if (threadIdx.x % 32 == 0)
+        scratch[threadIdx.x / 32] = best;
+    __syncthreads(); // the warps' bests are complete
+    x += threadIdx.x * tuning::TILE_COLS;
+    if (threadIdx.x >= WARPS / GROUPS || x >= window.cols)
+        return;
+    best = Best::none();
+    for (int k = 0; k < GROUPS; ++k)
+        best.take(scratch[threadIdx.x * GROUPS + k].value, scratch[threadIdx.x * GROUPS + k].index);
+    const int tilesX = detail::ceilDiv(window.cols, tuning::TILE_COLS);
+    bests[y / tuning::TILE_ROWS * tilesX + x / tuning::TILE_COLS] = {best.value, best.index, best.index / window.cols};
+}
+
+template <int METRIC, bool WEIGHTED, bool WIDE, int CHANNELS, int BLOCKS = tuning::BAND_VALUE_BLOCKS>
+__global__ void __launch_bounds__(THREADS, BLOCKS)
+    bandValuesKernel(const Settings settings, const TilePlan plan, const TileMemory memory, const Best* walked,
+                     const Outputs out)
+{
+    using Value = std::conditional_t<METRIC == METRIC_SSD && WIDE, uint64_t, uint32_t>;
+    using Sum = std::conditional_t<WIDE, uint64_t, uint32_t>;
+    extern __shared__ __align__(16) uint32_t shared[];
+    __shared__ PeakScratch<THREADS> scratch;
+    __shared__ gpu::OpenEntry entry;
+
+    const BandPlan& bands = plan.bands;
+    const int gridX = detail::ceilDiv(plan.cols, COLS), gridTiles = gridX * plan.tilesY;
+    const int e = blockIdx.x / gridTiles, gridTile = blockIdx.x - e * gridTiles, tileY = gridTile / gridX;
+    const int x = (gridTile - tileY * gridX) * COLS, y = tileY * ROWS;
+    loadEntry(memory.bands, e, &entry);
+    __syncthreads(); // the entry is complete
+    const SearchWindow& window = entry.window;
+    if (entry.status != STATUS_FOUND || x >= window.cols || y >= window.rows)
+    {
+        detail::waitForKernelBefore();
+        if (entry.status != STATUS_FOUND && gridTile == 0 && threadIdx.x == 0)
+            reportNothing(out, entry.i, settings.peaks, entry.status);
+        return;
+    }
+
+    const ThreadPositions mine(window, x, y);
+    const size_t first =
+        e * bands.sumsEach + static_cast<size_t>(y) * bands.sumsPitch + x + beforeWindow(bands, window.x);
+    Sum cross[EACH], squares[WEIGHTED ? EACH : 1];
+    const int width = entry.fragment.width, slabWords = bands.slabRows * bands.slabPitch;
+    const Boxes<Sum> boxes = {reinterpret_cast<Sum*>(shared), shared + slabWords * (sizeof(Sum) / 4), bands.slabPitch,
+                              slabWords};
+    const ValueTerms terms = termsOf<METRIC, WEIGHTED>(entry.fragment);
+    Value* const values = static_cast<Value*>(memory.values) + static_cast<size_t>(e) * plan.cols * plan.rows;
+    Value least = static_cast<Value>(~static_cast<Value>(0));
+    int leastIndex = Best::NONE; // a thread's indices ascend
+#pragma unroll 1
+    for (int slab = 0; slab < mine.rows; slab += bands.slabRows)
+    {
+        const int slabRows = ::min(bands.slabRows, mine.rows - slab);
+        if (!WEIGHTED)
+            boxSums<METRIC == METRIC_ZNCC, CHANNELS>(bands, memory.bands, window.x - bands.region.x + x,
+                                                     window.y - bands.region.y + y + slab, mine.cols + width - 1,
+                                                     slabRows, entry.fragment.height, boxes);
+        if (slab == 0)
+        {
+            detail::waitForKernelBefore(); // box sums need nothing of correlate
+            loadMoments<WEIGHTED>(static_cast<const Sum*>(memory.bands.sums) + first, bands, mine, cross, squares);
+        }
+#pragma unroll
+        for (int k = 0; k < EACH; ++k)
+        {
+            const int row = mine.row(k) - slab;
+            if (row < 0 || row >= slabRows || !mine.any(k))
+                continue;
+            uint32_t image[CHANNELS] = {};
+            if (!WEIGHTED)
+                boxAt<METRIC == METRIC_ZNCC>(boxes, row * bands.slabPitch + mine.column(k), width, squares[0], image);
+            const Value value =
+                static_cast<Value>(valueOf<METRIC, WEIGHTED, WIDE>(cross[k], squares[WEIGHTED ? k : 0], image, terms));
+            const int index = (y + mine.row(k)) * window.cols + x + mine.column(k);
+            values[index] = value;
+            if (value < least || leastIndex == Best::NONE)
+                least = value, leastIndex = index;
+        }
+    }
+    TileBest* const bests = memory.bests + static_cast<size_t>(e) * plan.tilesX * plan.tilesY;
+    const Best best = {leastIndex == Best::NONE ? ~0ull : least, leastIndex};
+    storeBests<Value>(window, x, y, best, bests, scratch.warps[0]);
+    const int rowsOfTiles = detail::ceilDiv(window.rows, ROWS);
+    if (settings.peaks > 0 && lastOfEntry(detail::ceilDiv(window.cols, COLS) * rowsOfTiles, memory.finished + e))
+    {
+        const int tilesX = detail::ceilDiv(window.cols, tuning::TILE_COLS);
+        const Entry whole = {entry.i, entry.fragment, entry.window};
+        findPeaks<THREADS>(whole, settings, values, bests, TileGrid{tilesX, tilesX * rowsOfTiles, ROWS, 0},
+                           walked ? walked + e : nullptr, valueScale(METRIC, WEIGHTED), out, &scratch,
+                           reinterpret_cast<TileBest*>(shared), bands.valueSharedBytes);
+    }
+}
+
+template <int METRIC, bool WEIGHTED, bool WIDE>
+void launchValues(const Batch& batch, const Settings& settings, const TilePlan& plan, const TileMemory& memory,
+                  const Best* walked, const Outputs& out, cudaStream_t stream)
+{
+    const int64_t blocks = static_cast<int64_t>(detail::ceilDiv(plan.cols, COLS)) * plan.tilesY * batch.count;
+    auto kernel =
+        batch.channels == 1 ? bandValuesKernel<METRIC, WEIGHTED, WIDE, 1> : bandValuesKernel<METRIC, WEIGHTED, WIDE, 3>;
+    constexpr bool many = METRIC == METRIC_ZNCC && !WEIGHTED && !WIDE; // sums for a position
+    if (many && batch.channels == 3 && blocks <= 2 * detail::multiprocessors())
+        kernel = bandValuesKernel < METRIC, WEIGHTED, WIDE, 3, many ? 2 : tuning::BAND_VALUE_BLOCKS > ;
+    detail::launchEarly("bandValues", kernel, detail::linearGrid(blocks, 1), dim3(THREADS), plan.bands.valueSharedBytes,
+                        stream, settings, plan, memory, walked, out);
+}
+
+} // namespace
+
+namespace gpu {
+
+void matchBands(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
+{
+    prepareBands(frame, batch, plan.bands, memory.bands, stream);
+    correlateBands(batch, settings.metric, plan.bands, memory.bands, stream);
+    const bool wide = plan.bands.wide;
+    const auto launch = isCorrelation(settings.metric) ? (batch.weighted ? launchValues<METRIC_ZNCC, true, true>
+                                                          : wide         ? launchValues<METRIC_ZNCC, false, true>
+                                                                         : launchValues<METRIC_ZNCC, false, false>)
+                        : batch.weighted               ? launchValues<METRIC_SSD, true, true>
+                        : wide                         ? launchValues<METRIC_SSD, false, true>
+                                                       : launchValues<METRIC_SSD, false, false>;
+    launch(batch, settings, plan, memory, walked, out, stream);
+}
+
+} // namespace gpu
+
+}}} // namespace cv::cuda::fragment_matcher

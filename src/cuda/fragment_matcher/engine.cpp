@@ -1,0 +1,347 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+// The CUDA engine: batches of fragments on a stream, the stages of all one after the other.
+#include "../../precomp.hpp"
+#include "../../common/arrays.hpp"
+#include "../../fragment_matcher/engine.hpp"
+
+#ifdef HAVE_CUDA
+
+#include "fragments.hpp"
+#include "../../common/shared_memory.hpp"
+#include <algorithm>
+#include <cstring>
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+namespace {
+
+using detail::Call;
+using detail::cudaCheck;
+using gpu::Batch;
+using gpu::Best;
+using gpu::TilePlan;
+typedef detail::Downloads::Batch Results;
+
+class CudaEngine final : public Engine
+{
+public:
+    bool take(const Fragments& fragments, StreamHandle stream) override
+    {
+        const Call call(workspace_, stream);
+        return fragments_.bring(call, fragments, true);
+    }
+
+    void match(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas,
+               ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
+               StreamHandle stream) override;
+    void scoreMap(int index, const ImageView& frame, const Fragments& fragments, const SearchWindow& window, int metric,
+                  int depth, const OutputView& map, StreamHandle stream) override;
+    void scoreMaps(const ImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
+                   const std::vector<int>& offsets, int metric, int depth, const OutputView& maps,
+                   StreamHandle stream) override;
+    void predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
+                      int frameRows, const OutputView& areas, StreamHandle stream) override;
+
+    size_t bytes() const override { return workspace_.bytes(); }
+
+private:
+    Batch batchOf(const Call& call, const Fragments& fragments);
+    MatchCase caseOf(const ImageView& frame, const Fragments& fragments, int metric) const;
+    const uint8_t* uploadNumbers(const Call& call);
+    void uploadAreas(const Call& call, const SearchAreas& areas, Batch& batch);
+    void search(const Call& call, const ImageView& frame, const Batch& batch, const Settings& settings,
+                const MatchCase& given, const Outputs& out);
+    gpu::BandMemory reserveBands(const Call& call, const gpu::BandPlan& plan, const MatchCase& given, int batch);
+    gpu::TileMemory reserveTiles(const Call& call, const TilePlan& plan, const MatchCase& given, int batch);
+    template <class Body>
+    void forTileBatches(const Call& call, Batch batch, const TilePlan& plan, const MatchCase& given, const Body& body);
+
+    detail::Workspace workspace_{"FragmentMatcher"}; // before all that lives in it
+    detail::Uploader uploader_{workspace_};
+    detail::Downloads downloads_{workspace_};
+    DeviceFragments fragments_{workspace_, uploader_};
+    detail::DeviceBuffer numbers_{workspace_}, walked_{workspace_}, values_{workspace_}, bests_{workspace_},
+        finished_{workspace_}, planes_{workspace_}, bands_{workspace_}, sums_{workspace_}, entries_{workspace_};
+    bool finishedIsZero_ = false; //!< counters of finished tiles, as an eager call left them
+    // Of the call; kept for their memory.
+    MatchPlan plan_;
+    std::vector<uint8_t> host_;
+};
+
+//! All fragments, on the device after this.
+Batch CudaEngine::batchOf(const Call& call, const Fragments& fragments)
+{
+    fragments_.bring(call, fragments, false);
+    return fragments_.batch(call, fragments.anyWeighted());
+}
+
+MatchCase CudaEngine::caseOf(const ImageView& frame, const Fragments& fragments, int metric) const
+{
+    return {frame, metric, fragments.anyWeighted(), detail::SharedLimit(detail::sharedBytesOfBlock()),
+            detail::multiprocessors()};
+}
+
+//! What lies in host_, on the device.
+const uint8_t* CudaEngine::uploadNumbers(const Call& call)
+{
+    uint8_t* const device = numbers_.reserve<uint8_t>(call, host_.size(), "search areas");
+    uploader_.upload(call, device, host_.data(), host_.size());
+    return device;
+}
+
+//! By matrix instructions where the plan says so.
+static void searchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                        const gpu::TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
+{
+    const auto match = plan.bands.tiles.units > 0 ? gpu::matchBandTiles
+                       : plan.bands.group > 0     ? gpu::matchBands
+                                                  : gpu::matchTiles;
+    match(frame, batch, settings, plan, memory, walked, out, stream);
+}
+
+// --- match -----------------------------------------------------------------------------------------------------------
+
+//! Areas of the host, and which fragments go which way, in one upload.
+void CudaEngine::uploadAreas(const Call& call, const SearchAreas& areas, Batch& batch)
+{
+    const bool given = areas.list && !areas.onDevice, mixed = !plan_.tiled.empty() && !plan_.fused.empty();
+    const size_t areasBytes = given ? batch.count * sizeof(Rect4) : 0;
+    host_.resize(areasBytes + (mixed ? batch.count * sizeof(int) : 0));
+    for (int i = 0; given && i < batch.count; ++i)
+        std::memcpy(&host_[i * sizeof(Rect4)], areas.list.row(i), sizeof(Rect4));
+    if (mixed)
+    {
+        uint8_t* const lists = &host_[areasBytes];
+        std::memcpy(lists, plan_.fused.data(), plan_.fused.size() * sizeof(int));
+        std::memcpy(lists + plan_.fused.size() * sizeof(int), plan_.tiled.data(), plan_.tiled.size() * sizeof(int));
+    }
+    const uint8_t* const device = uploadNumbers(call);
+    if (given)
+        batch.areas = {reinterpret_cast<const Rect4*>(device), sizeof(Rect4)};
+    if (mixed)
+        batch.list = reinterpret_cast<const int*>(device + areasBytes);
+}
+
+void CudaEngine::match(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas,
+                       ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
+                       StreamHandle stream)
+{
+    const Call call(workspace_, stream);
+    Results results(downloads_, call);
+    const Outputs out = {results.view<Position>(outputs.locations), results.view<float>(outputs.scores),
+                         results.view<float>(outputs.confidence), results.view<uint8_t>(outputs.status),
+                         results.view<Offset2>(outputs.refined)};
+    Batch batch = batchOf(call, fragments);
+    batch.predictions = predictions;
+    if (areas.onDevice)
+    {
+        batch.areas = areas.list;
+        batch.limitWidth = areas.limitWidth;
+        batch.limitHeight = areas.limitHeight;
+    }
+    const MatchCase given = caseOf(frame, fragments, settings.metric);
+    plan_.make(given, fragments_.sizes(), areas);
+    uploadAreas(call, areas, batch);
+    search(call, frame, batch, settings, given, out);
+    results.finish();
+}
+
+//! walk, scores, peaks, report
+void CudaEngine::search(const Call& call, const ImageView& frame, const Batch& all, const Settings& settings,
+                        const MatchCase& given, const Outputs& out)
+{
+    const bool walks = settings.search == SEARCH_THREE_STEP;
+    Best* const walked =
+        walks ? walked_.reserve<Best>(call, all.count, "the results of the three-step search") : nullptr;
+    if (walks && settings.peaks == 1) // nothing else to find
+        return gpu::walk(frame, all, settings, walked, out, call.stream());
+    Batch batch = all;
+    batch.count = static_cast<int>(plan_.fused.size());
+    if (batch.count > 0)
+    {
+        if (walks)
+            gpu::walk(frame, batch, settings, walked, out, call.stream());
+        const auto match = plan_.fusedPlan.bands.warps > 0 ? gpu::matchFusedBands : gpu::matchFused;
+        match(frame, batch, settings, plan_.fusedPlan, walked, out, call.stream());
+    }
+    batch.first = batch.count;
+    batch.count = static_cast<int>(plan_.tiled.size());
+    if (batch.count > 0)
+        forTileBatches(call, batch, plan_.tilePlan, given,
+                       [&](const Batch& part, const gpu::TileMemory& memory)
+                       {
+                           if (walks)
+                               gpu::walk(frame, part, settings, walked, out, call.stream());
+                           searchTiles(frame, part, settings, plan_.tilePlan, memory, walked, out, call.stream());
+                       });
+}
+
+gpu::BandMemory CudaEngine::reserveBands(const Call& call, const gpu::BandPlan& plan, const MatchCase& given, int batch)
+{
+    const int channels = given.frame.channels, planes = gpu::picturePlanes(channels, given.weighted);
+    const size_t planesBytes = planes * plan.planeBytes, pixelsAt = (planesBytes + 15) / 16 * 16;
+    const bool pixels = channels > 1 && !given.weighted;
+    uint8_t* const picture = planes_.reserve<uint8_t>(
+        call, pixelsAt + (pixels ? plan.planeBytes * sizeof(uint32_t) : 0), "the planes of the picture");
+    return {picture, reinterpret_cast<uint32_t*>(picture + pixelsAt),
+            bands_.reserve<uint32_t>(call, plan.bandsEach * batch, "the bands of fragments"),
+            sums_.reserve(call, gpu::bandSumsBytes(plan) * batch, "sums of products"),
+            entries_.reserve<gpu::OpenEntry>(call, batch, "what is to be searched")};
+}
+
+//! Memory for the values of so many entries. Counters are 0 when kernels begin.
+gpu::TileMemory CudaEngine::reserveTiles(const Call& call, const TilePlan& plan, const MatchCase& given, int batch)
+{
+    const size_t each = gpu::tileValuesBytes(plan, given.metric, given.weighted);
+    const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY, before = finished_.bytes();
+    gpu::TileMemory memory = {values_.reserve(call, each * batch, "the scores of all positions"),
+                              bests_.reserve<gpu::TileBest>(call, tiles * batch, "the best of each tile"),
+                              finished_.reserve<unsigned>(call, batch, "counters of finished tiles"),
+                              {}};
+    if (plan.bands.group > 0 && plan.bands.tiles.units == 0)
+        memory.bands = reserveBands(call, plan.bands, given, batch);
+    finishedIsZero_ = finishedIsZero_ && finished_.bytes() == before;
+    if (!finishedIsZero_)
+        cudaCheck(cudaMemsetAsync(memory.finished, 0, finished_.bytes(), call.stream()), "counters of finished tiles");
+    return memory;
+}
+
+//! Calls body(batch, memory) for as many entries at a time as memory is to be spent on.
+template <class Body>
+void CudaEngine::forTileBatches(const Call& call, Batch batch, const TilePlan& plan, const MatchCase& given,
+                                const Body& body)
+{
+    const int end = batch.first + batch.count, step = tileBatch(plan, given, batch.count);
+    const gpu::TileMemory memory = reserveTiles(call, plan, given, step);
+    // What a capture records has not happened; what fails may leave counters behind.
+    const bool zeroAfter = finishedIsZero_ || !call.capturing();
+    if (!call.capturing())
+        finishedIsZero_ = false;
+    for (; batch.first < end; batch.first += step)
+    {
+        batch.count = std::min(step, end - batch.first);
+        body(batch, memory);
+    }
+    finishedIsZero_ = zeroAfter;
+}
+
+// --- maps and next areas ---------------------------------------------------------------------------------------------
+
+//! The area that has this window.
+static Rect4 areaOf(const SearchWindow& window, const Fragment& fragment)
+{
+    const bool any = window.cols > 0;
+    return {window.x, window.y, any ? window.cols + fragment.width - 1 : 0,
+            any ? window.rows + fragment.height - 1 : 0};
+}
+
+static Settings scoresOnly(int metric)
+{
+    Settings settings = {};
+    settings.metric = metric;
+    return settings;
+}
+
+void CudaEngine::scoreMap(int index, const ImageView& frame, const Fragments& fragments, const SearchWindow& window,
+                          int metric, int depth, const OutputView& map, StreamHandle stream)
+{
+    const Call call(workspace_, stream);
+    Results results(downloads_, call);
+    const RowsView<void> out = results.view<void>(map);
+    Batch batch = batchOf(call, fragments);
+    const Rect4 area = areaOf(window, fragments.list[index]);
+    host_.assign(reinterpret_cast<const uint8_t*>(&area), reinterpret_cast<const uint8_t*>(&area + 1));
+    batch.areas = {reinterpret_cast<const Rect4*>(uploadNumbers(call)), 0}; // step 0: this area, whatever the index
+    batch.first = index;
+    batch.count = 1;
+    const MatchCase given = caseOf(frame, fragments, metric);
+    const TilePlan plan = planTiles(given, {window.cols, window.rows}, fragments_.sizes()[index], area, 1);
+    const Settings settings = scoresOnly(metric);
+    forTileBatches(call, batch, plan, given,
+                   [&](const Batch& part, const gpu::TileMemory& memory)
+                   {
+                       searchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
+                       if (out)
+                           gpu::exportMaps(frame, part, settings, plan, memory, depth, out, nullptr, call.stream());
+                   });
+    results.finish();
+}
+
+void CudaEngine::scoreMaps(const ImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
+                           const std::vector<int>& offsets, int metric, int depth, const OutputView& maps,
+                           StreamHandle stream)
+{
+    const Call call(workspace_, stream);
+    Results results(downloads_, call);
+    const RowsView<void> out = results.view<void>(maps);
+    Batch batch = batchOf(call, fragments);
+    const size_t areasBytes = batch.count * sizeof(Rect4), offsetsBytes = offsets.size() * sizeof(int);
+    Extent largestWindow = {0, 0}, largestFragment = {0, 0};
+    Rect4 region = {0, 0, 0, 0};
+    host_.resize(areasBytes + offsetsBytes);
+    for (int i = 0; i < batch.count; ++i)
+    {
+        const Fragment& fragment = fragments.list[i];
+        const Rect4 area = areaOf(windows[i], fragment);
+        std::memcpy(&host_[i * sizeof(Rect4)], &area, sizeof(Rect4));
+        region = united(region, area);
+        largestWindow = larger(largestWindow, {windows[i].cols, windows[i].rows});
+        largestFragment = larger(largestFragment, {fragment.width, fragment.height});
+    }
+    std::memcpy(&host_[areasBytes], offsets.data(), offsetsBytes);
+    const uint8_t* const device = uploadNumbers(call);
+    batch.areas = {reinterpret_cast<const Rect4*>(device), sizeof(Rect4)};
+    const int* const starts = reinterpret_cast<const int*>(device + areasBytes);
+    const MatchCase given = caseOf(frame, fragments, metric);
+    const TilePlan plan = planTiles(given, largestWindow, largestFragment, region, batch.count);
+    const Settings settings = scoresOnly(metric);
+    forTileBatches(call, batch, plan, given,
+                   [&](const Batch& part, const gpu::TileMemory& memory)
+                   {
+                       searchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
+                       if (out)
+                           gpu::exportMaps(frame, part, settings, plan, memory, depth, out, starts, call.stream());
+                   });
+    results.finish();
+}
+
+void CudaEngine::predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
+                              int frameRows, const OutputView& areas, StreamHandle stream)
+{
+    const Call call(workspace_, stream);
+    Results results(downloads_, call);
+    const RowsView<Rect4> out = results.view<Rect4>(areas);
+    if (out)
+        gpu::predictAreas(locations, batchOf(call, fragments), radius, frameCols, frameRows, out, call.stream());
+    results.finish();
+}
+
+} // namespace
+
+std::unique_ptr<Engine> makeCudaEngine() { return std::unique_ptr<Engine>(new CudaEngine); }
+
+void download(const std::vector<HostCopy>& copies, StreamHandle stream)
+{
+    detail::Workspace workspace("FragmentMatcher"); // of no instance: the arrays are the caller's
+    const Call call(workspace, stream);
+    call.refuseCapture("convert()");
+    for (const HostCopy& copy : copies)
+        cudaCheck(cudaMemcpy2DAsync(copy.host, copy.hostStep, copy.device, copy.deviceStep, copy.rowBytes, copy.rows,
+                                    cudaMemcpyDeviceToHost, call.stream()),
+                  "downloading results");
+    call.wait("downloading results");
+}
+
+}}} // namespace cv::cuda::fragment_matcher
+
+#else
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+std::unique_ptr<Engine> makeCudaEngine() { detail::noCuda(); }
+void download(const std::vector<HostCopy>&, StreamHandle) { detail::noCuda(); }
+
+}}} // namespace cv::cuda::fragment_matcher
+
+#endif // HAVE_CUDA

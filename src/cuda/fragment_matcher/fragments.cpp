@@ -1,0 +1,272 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "../../precomp.hpp"
+
+#ifdef HAVE_CUDA
+
+#include "fragments.hpp"
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+using detail::Call;
+using gpu::DeviceFragment;
+using gpu::PackJob;
+
+DeviceFragments::DeviceFragments(detail::Workspace& workspace, detail::Uploader& uploader)
+    : uploader_(uploader),
+      store_(new Store(workspace)),
+      spare_(new Store(workspace)),
+      jobs_(workspace),
+      order_(workspace)
+{}
+
+FragmentSizes DeviceFragments::sizesOf(const Fragments& fragments)
+{
+    FragmentSizes sizes;
+    for (const Fragment& fragment : fragments.list)
+        if (sizes.distinct.empty() || !(sizes.distinct.back() == Extent{fragment.width, fragment.height}))
+            sizes.distinct.push_back({fragment.width, fragment.height});
+    std::sort(sizes.distinct.begin(), sizes.distinct.end());
+    sizes.distinct.erase(std::unique(sizes.distinct.begin(), sizes.distinct.end()), sizes.distinct.end());
+    for (const Fragment& fragment : fragments.list)
+    {
+        const Extent size = {fragment.width, fragment.height};
+        const auto at = std::lower_bound(sizes.distinct.begin(), sizes.distinct.end(), size);
+        sizes.of.push_back(static_cast<int>(at - sizes.distinct.begin()));
+    }
+    return sizes;
+}
+
+/** Gives fragments that are known the slots they have; those of others are free then.
+@param homeless which have no slot yet. @return which have another content than on the device, and so must be packed. */
+std::vector<int> DeviceFragments::settle(const Fragments& fragments, State& next, std::vector<int>& homeless) const
+{
+    std::vector<int> changed;
+    next.held.clear();
+    next.order.clear();
+    const auto leave = [&](size_t known) { next.slots[state_.order[known]].used = false; };
+    size_t known = 0; // ids ascend in both lists
+    for (int i = 0; i < fragments.count(); ++i)
+    {
+        const Fragment& fragment = fragments.list[i];
+        for (; known < state_.held.size() && state_.held[known].id < fragment.id; ++known)
+            leave(known);
+        int slot = -1;
+        bool same = false;
+        if (known < state_.held.size() && state_.held[known].id == fragment.id)
+        {
+            const Slot& was = next.slots[state_.order[known]];
+            if (was.width == fragment.width && was.height == fragment.height && was.weighted == fragment.weighted)
+            {
+                slot = state_.order[known];
+                same = state_.held[known].version == fragment.version;
+            }
+            else
+                leave(known);
+            ++known;
+        }
+        if (!same)
+            changed.push_back(i);
+        if (slot < 0)
+            homeless.push_back(i);
+        next.held.push_back({fragment.id, fragment.version});
+        next.order.push_back(slot);
+    }
+    for (; known < state_.held.size(); ++known)
+        leave(known);
+    return changed;
+}
+
+/** Gives each homeless fragment a free slot, or a new one behind all others. @param graphs refer to the store. */
+void DeviceFragments::findSlots(const Fragments& fragments, const std::vector<int>& homeless, bool graphs, State& next)
+{
+    std::vector<int> free;
+    for (size_t k = 0; k < next.slots.size(); ++k)
+        if (!next.slots[k].used && !(graphs && next.slots[k].inGraph))
+            free.push_back(static_cast<int>(k));
+    for (const int i : homeless)
+    {
+        const Fragment& fragment = fragments.list[i];
+        const size_t words = gpu::wordsOf(fragment.width, fragment.height, next.channels);
+        const auto fits =
+            std::find_if(free.begin(), free.end(), [&](int k) { return next.slots[k].capacity >= words; });
+        int at = static_cast<int>(next.slots.size());
+        if (fits != free.end())
+        {
+            at = *fits;
+            free.erase(fits);
+        }
+        else
+        {
+            next.slots.push_back({0, 0, false, next.words, words, true, false});
+            next.words += words;
+        }
+        Slot& slot = next.slots[at];
+        slot.width = fragment.width;
+        slot.height = fragment.height;
+        slot.weighted = fragment.weighted;
+        slot.used = true;
+        next.order[i] = at;
+    }
+}
+
+bool DeviceFragments::bring(const Call& call, const Fragments& fragments, bool edit)
+{
+    if (fragments.version == state_.version)
+        return true;
+    State next = state_;
+    std::vector<int> homeless;
+    const std::vector<int> changed = settle(fragments, next, homeless);
+    if (call.capturing() && !changed.empty() && !edit)
+        CV_Error(Error::StsBadArg,
+                 "FragmentMatcher: fragments given as Mat are not on the device yet, and a graph cannot "
+                 "bring them there; make such a call once without capturing");
+    if (call.capturing() && !homeless.empty())
+        CV_Error(Error::StsBadArg, "FragmentMatcher: while capturing, fragments can be replaced by others of the same "
+                                   "number, sizes, type and presence of weights only");
+    const bool fresh = homeless.size() == fragments.list.size() && !homeless.empty(); // nothing is left of the old ones
+    if (fresh)
+    {
+        next.slots.clear();
+        next.words = 0;
+        next.channels = fragments.list[0].source.templ.channels;
+    }
+    const bool graphs = store_->usedByGraphs();
+    findSlots(fragments, homeless, graphs, next);
+    if (next.order != state_.order)
+    {
+        next.sizes = sizesOf(fragments);
+        ++next.orderVersion;
+    }
+    else if (!homeless.empty())
+        next.sizes = sizesOf(fragments);
+    next.version = fragments.version;
+    if (!changed.empty())
+    {
+        // Graphs go on with all that they were captured with: table and arena stay together.
+        const bool grows = next.words * sizeof(uint32_t) > store_->arena.bytes() ||
+                           next.slots.size() * sizeof(DeviceFragment) > store_->table.bytes();
+        const bool leaves = graphs && (fresh || grows);
+        if (!graphs || leaves)
+            for (Slot& slot : next.slots)
+                slot.inGraph = false;
+        pack(call, fragments, next, changed, leaves ? *spare_ : *store_, !fresh);
+        if (call.capturing())
+            return false;
+        if (leaves)
+            store_.swap(spare_);
+    }
+    state_ = std::move(next);
+    return true;
+}
+
+/** Makes a store large enough. What lies in the present one stays as it is until the end, as later steps may fail.
+@param keep it is needed further on. */
+void DeviceFragments::makeRoom(const Call& call, const State& next, Store& store, bool keep)
+{
+    const size_t arenaBytes = next.words * sizeof(uint32_t), tableBytes = next.slots.size() * sizeof(DeviceFragment);
+    const size_t usedArena = state_.words * sizeof(uint32_t), usedTable = state_.slots.size() * sizeof(DeviceFragment);
+    if (call.capturing()) // all have their slots
+    {
+        store.arena.reserve(call, arenaBytes, "fragments");
+        store.table.reserve(call, tableBytes, "fragments");
+        for (const int slot : next.order)
+            state_.slots[slot].inGraph = true;
+        return;
+    }
+    if (&store == store_.get())
+    {
+        store.arena.reserveKeeping(call, usedArena, arenaBytes, "fragments");
+        store.table.reserveKeeping(call, usedTable, tableBytes, "fragments");
+        return;
+    }
+    store.arena.leaveToGraphs(call);
+    store.table.leaveToGraphs(call);
+    store.arena.reserve(call, arenaBytes, "fragments");
+    store.table.reserve(call, tableBytes, "fragments");
+    if (!keep)
+        return;
+    const auto copy = [&](detail::DeviceBuffer& to, const detail::DeviceBuffer& from, size_t bytes)
+    {
+        detail::cudaCheck(
+            cudaMemcpyAsync(to.as<void>(), from.as<void>(), bytes, cudaMemcpyDeviceToDevice, call.stream()),
+            "moving fragments");
+    };
+    copy(store.arena, store_->arena, usedArena);
+    copy(store.table, store_->table, usedTable);
+}
+
+/** Packs fragments into the slots that they have next. The launch is the last that can fail, and what was in the arena before
+stays there until then. Sources on the host go up with the list of jobs. */
+void DeviceFragments::pack(const Call& call, const Fragments& fragments, const State& next,
+                           const std::vector<int>& changed, Store& store, bool keep)
+{
+    const auto rowBytes = [](const Fragment& f) { return static_cast<size_t>(f.width) * f.source.templ.pixelStride; };
+    size_t bytes = changed.size() * sizeof(PackJob);
+    for (const int i : changed)
+    {
+        const Fragment& fragment = fragments.list[i];
+        CV_Assert(fragment.source.templ.data);
+        if (!fragment.onDevice)
+            bytes += (rowBytes(fragment) + (fragment.weighted ? fragment.width : 0)) * fragment.height;
+    }
+    uint8_t* const device = jobs_.reserve<uint8_t>(call, bytes, "fragments on their way to the device");
+    std::vector<uint8_t> host(bytes);
+    size_t end = changed.size() * sizeof(PackJob);
+    const auto append = [&](const void* data, size_t step, size_t width, int rows)
+    {
+        uint8_t* const begin = device + end;
+        for (int y = 0; y < rows; ++y, end += width)
+            std::memcpy(&host[end], static_cast<const uint8_t*>(data) + y * step, width);
+        return begin;
+    };
+    for (size_t k = 0; k < changed.size(); ++k)
+    {
+        const Fragment& fragment = fragments.list[changed[k]];
+        FragmentSource source = fragment.source;
+        if (!fragment.onDevice)
+        {
+            source.templ.data = append(source.templ.data, source.templ.step, rowBytes(fragment), fragment.height);
+            source.templ.step = rowBytes(fragment);
+            if (fragment.weighted)
+                source.weights = append(source.weights, source.weightsStep, fragment.width, fragment.height);
+            source.weightsStep = fragment.width;
+        }
+        const int slot = next.order[changed[k]];
+        const PackJob job = {source.templ,          source.weights, source.weightsStep,
+                             source.weightsDepth,   slot,           gpu::pitchOf(fragment.width),
+                             next.slots[slot].words};
+        std::memcpy(&host[k * sizeof(PackJob)], &job, sizeof(job));
+    }
+    makeRoom(call, next, store, keep);
+    uploader_.upload(call, device, host.data(), bytes);
+    gpu::pack(reinterpret_cast<const PackJob*>(device), static_cast<int>(changed.size()), next.channels,
+              store.table.as<DeviceFragment>(), store.arena.as<uint32_t>(), call.stream());
+}
+
+gpu::Batch DeviceFragments::batch(const Call& call, bool weighted)
+{
+    const int count = static_cast<int>(state_.order.size());
+    gpu::Batch batch = {};
+    batch.fragments =
+        store_->table.reserve<DeviceFragment>(call, state_.slots.size(), "fragments"); // notes that a graph uses it
+    batch.arena = store_->arena.reserve<uint32_t>(call, state_.words, "fragments");
+    batch.slots = static_cast<const int*>(order_.put(call, uploader_, state_.orderVersion, state_.order.data(),
+                                                     count * sizeof(int), "the order of fragments"));
+    if (call.capturing())
+        for (const int slot : state_.order)
+            state_.slots[slot].inGraph = true;
+    batch.count = count;
+    batch.limitWidth = batch.limitHeight = INT_MAX;
+    batch.channels = state_.channels;
+    batch.weighted = weighted;
+    return batch;
+}
+
+}}} // namespace cv::cuda::fragment_matcher
+
+#endif // HAVE_CUDA

@@ -1,0 +1,334 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Which kernel, tile or batch a size gets.
+#include "../../precomp.hpp"
+
+#ifdef HAVE_CUDA
+
+#include "plan.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+using detail::ceilDiv;
+using detail::roundUp;
+using gpu::FusedPlan;
+using gpu::TilePlan;
+
+namespace {
+
+Extent windowOf(const ImageView& frame, const Rect4& area, Extent size)
+{
+    const SearchWindow window = searchWindow(area, frame.cols, frame.rows, size.width, size.height);
+    return {window.cols, window.rows};
+}
+
+// --- fused kernel ----------------------------------------------------------------------------------------------------
+
+int fusedThreads(int rows, int slots) { return ceilDiv(4 * rows, slots) * 32; }
+
+int mostThreads(const MatchCase& given)
+{
+    return hasMoments(given.metric, given.weighted) ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
+}
+
+//! Values of a window, for sub-pixel offsets.
+int mapWordsOf(Extent window, const MatchCase& given)
+{
+    return window.width * window.height * (wideValues(given.metric, given.weighted, false) ? 2 : 1);
+}
+
+//! Dynamic shared memory of a block, at most.
+size_t mostOfFused(const MatchCase& given)
+{
+    return std::min(tuning::FUSED_SHARED_BYTES, given.shared.dynamicBytes(gpu::FUSED_STATIC_BYTES));
+}
+
+//! The same by matrix instructions: false when windows of up to `window` positions of a fragment do not go this way.
+bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const MatchCase& given)
+{
+    const int rows = gpu::FUSED_BAND_ROWS, stride = given.frame.pixelStride, channels = given.frame.channels;
+    if (given.metric == METRIC_SAD || window.width > gpu::BAND_COLS || fragment.height < rows ||
+        termsOf(fragment, given) > gpu::BAND_TERMS)
+        return false;
+    const int blocks = ceilDiv(window.width, 8), chunks = ceilDiv(fragment.width + 7, 32);
+    gpu::FusedBands wider = plan;
+    wider.warps = std::max(plan.warps, ceilDiv(window.height, 16 / blocks * rows));
+    wider.areaWidth = std::max(plan.areaWidth, window.width + fragment.width - 1);
+    wider.areaHeight = std::max(plan.areaHeight, window.height + fragment.height - 1);
+    // What the last rows and columns of positions read, and ignore, behind the area.
+    wider.rows = std::max(
+        {plan.rows, wider.areaHeight, (window.height - 1) / rows * rows + roundUp(fragment.height, rows) + rows - 1});
+    wider.columns = std::max(plan.columns, 2 * blocks + 8 * chunks);
+    // Neighbouring groups of rows begin half of the banks apart: no conflicts.
+    wider.pitch = (ceilDiv(wider.areaWidth, 4) + 3) / 8 * 8 + 4;
+    wider.planeWords = wider.rows * wider.pitch + roundUp(std::max(wider.columns - wider.pitch, 0), 4);
+    wider.squareWords = given.weighted ? wider.planeWords : wider.areaHeight * wider.pitch;
+    wider.stage.units = 1;                                           // nothing is expanded
+    wider.stage.rawPitch = (wider.areaWidth * stride + 30) / 16 * 4; // rows begin up to 15 bytes behind a unit's start
+    wider.blocks = std::max(plan.blocks, blocks);
+    wider.rawWords =
+        std::max(wider.areaHeight * wider.stage.rawPitch + 8, given.weighted ? 0 : wider.rows * 8 * wider.blocks);
+    wider.templateWords =
+        std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) * fragment.height * (8 * chunks + 8));
+    // ZNCC keeps n and v where the rest has been, without weights while channels are still read.
+    wider.partWords = isCorrelation(given.metric) ? gpu::bandPartWords(given.weighted, 32 * wider.warps) : 0;
+    wider.mapWords = std::max(plan.mapWords, mapWordsOf(window, given));
+    wider.planesAt =
+        std::max(wider.squaresAt() + (channels == 1 ? 2 : 3) * wider.squareWords, given.weighted ? 0 : wider.partWords);
+    wider.planesEnd = wider.planesAt + channels * wider.planeWords;
+    // From the plan as it is now: parts of earlier sizes move as a later one makes blocks and areas larger.
+    wider.sharedBytes = gpu::FUSED_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(wider.planesEnd, wider.mapEnd()));
+    if (wider.warps > tuning::FUSED_BAND_WARPS || wider.sharedBytes > mostOfFused(given))
+        return false;
+    plan = wider;
+    return true;
+}
+
+/** False when windows of up to `window` positions of a fragment do not fit; else widens `plan` to them. Slots and threads are
+finishFused()'s to choose. */
+bool planFused(FusedPlan& plan, Extent window, Extent fragment, const MatchCase& given)
+{
+    const int stride = given.frame.pixelStride;
+    const bool split = isSplit(given.metric, given.weighted);
+    const Extent area = {window.width + fragment.width - 1, window.height + fragment.height - 1};
+    if (window.width > 52 || fusedThreads(window.height, 32) > mostThreads(given) ||
+        static_cast<int64_t>(fragment.width) * fragment.height * 765 * 255 > 0xffffffffll ||
+        static_cast<int64_t>(area.width) * area.height * stride >
+            static_cast<int64_t>(tuning::FUSED_SHARED_BYTES)) // before int sizes could overflow
+        return false;
+    FusedPlan wider = plan;
+    wider.positions = std::max(plan.positions, window.width <= 20 ? 5 : (window.width <= 36 ? 9 : 13));
+    wider.rows = std::max(plan.rows, window.height);
+    wider.areaWidth = std::max(plan.areaWidth, area.width);
+    wider.areaHeight = std::max(plan.areaHeight, area.height);
+    wider.stage.units = std::max(plan.stage.units, gpu::expandedUnits(0, wider.positions, fragment.width));
+    wider.stage.rawPitch = gpu::rawPitch(wider.areaWidth, stride);
+    wider.stage.rawWords = gpu::rawWords(wider.areaHeight, wider.stage.rawPitch, wider.stage.units, stride);
+    const int planes = given.frame.channels * templatePlanes(split) + 1; // one of weights
+    wider.templateWords = std::max(plan.templateWords, planes * fragment.height * gpu::pitchOf(fragment.width));
+    wider.stage.expandedWords = wider.areaHeight * 16 * wider.stage.units;
+    const int pictureWords = wider.expandedAt() + expandedPlanes(split) * wider.stage.expandedWords;
+    wider.sharedBytes =
+        std::max(plan.sharedBytes,
+                 gpu::FUSED_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(pictureWords, mapWordsOf(window, given))));
+    if (wider.sharedBytes > mostOfFused(given))
+        return false;
+    plan = wider;
+    return true;
+}
+
+void finishFused(FusedPlan& plan, int count, const MatchCase& given)
+{
+    plan.slots = 32;
+    while (count <= tuning::FUSED_FEW && plan.slots > 4 &&
+           fusedThreads(plan.rows, plan.slots / 2) <= mostThreads(given))
+        plan.slots /= 2; // few blocks: more threads for each
+    plan.threads = fusedThreads(plan.rows, plan.slots);
+    gpu::setThreads(plan.stage, plan.threads);
+    if (plan.bands.warps > 0)
+        gpu::setThreads(plan.bands, 32 * plan.bands.warps);
+}
+
+} // namespace
+
+// --- which way -------------------------------------------------------------------------------------------------------
+
+//! Largest window of each group.
+void MatchPlan::widen(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas)
+{
+    const ImageView& frame = given.frame;
+    groups_.assign(sizes.distinct.size(), Group{{0, 0}, false, false});
+    if (areas.list && !areas.onDevice)
+    {
+        for (size_t i = 0; i < sizes.of.size(); ++i)
+        {
+            Group& group = groups_[sizes.of[i]];
+            group.window = larger(group.window, windowOf(frame, *areas.list.row(static_cast<int>(i)), sizes[i]));
+        }
+        return;
+    }
+    Rect4 area = {0, 0, frame.cols, frame.rows}; // the same for all
+    if (areas.list)
+        area = {0, 0, std::min(areas.limitWidth, frame.cols), std::min(areas.limitHeight, frame.rows)};
+    for (size_t g = 0; g < groups_.size(); ++g)
+        groups_[g].window = windowOf(frame, area, sizes.distinct[g]);
+}
+
+//! Positions a thread are common to all, and change how much memory each takes: plan again until they stay.
+void MatchPlan::planGroups(const MatchCase& given, const FragmentSizes& sizes)
+{
+    fusedPlan = {};
+    int positions = -1;
+    while (positions != fusedPlan.positions)
+    {
+        positions = fusedPlan.positions;
+        fusedPlan = {};
+        fusedPlan.positions = positions;
+        for (size_t g = 0; g < groups_.size(); ++g)
+        {
+            const bool any = !groups_[g].window.empty(); // else only to be reported
+            groups_[g].fits = planFused(fusedPlan, any ? groups_[g].window : Extent{1, 1},
+                                        any ? sizes.distinct[g] : Extent{1, 1}, given);
+        }
+    }
+}
+
+//! Of groups that do not fit, goes by those fragments whose own windows fit. @return true when there are any.
+bool MatchPlan::splitGroups(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas)
+{
+    bool any = false;
+    if (!areas.list || areas.onDevice) // all windows of a size are the same
+        return any;
+    alone_.assign(sizes.of.size(), 0);
+    for (Group& group : groups_)
+    {
+        group.split = !group.fits;
+        if (group.split)
+            group.window = {0, 0};
+    }
+    for (size_t i = 0; i < sizes.of.size(); ++i)
+    {
+        Group& group = groups_[sizes.of[i]];
+        if (!group.split)
+            continue;
+        const Extent window = windowOf(given.frame, *areas.list.row(static_cast<int>(i)), sizes[i]);
+        FusedPlan plan = {};
+        if (!window.empty() && !planFused(plan, window, sizes[i], given))
+            continue;
+        alone_[i] = any = true;
+        group.window = larger(group.window, window);
+    }
+    return any;
+}
+
+//! By matrix instructions when all groups of the fused kernel can go that way, and it is worth it.
+void MatchPlan::planFusedGroups(const MatchCase& given, const FragmentSizes& sizes)
+{
+    double terms = 0;
+    for (const int i : fused)
+    {
+        const Extent window = groups_[sizes.of[i]].window;
+        terms += static_cast<double>(window.width) * window.height * termsOf(sizes[i], given);
+    }
+    if (!given.weighted && !isCorrelation(given.metric) && terms < tuning::BAND_LEAST_SSD_TERMS)
+        return;
+    gpu::FusedBands bands = {};
+    for (size_t g = 0; g < groups_.size(); ++g)
+        if (groups_[g].fits && !groups_[g].window.empty() &&
+            !planFusedBands(bands, groups_[g].window, sizes.distinct[g], given))
+            return;
+    fusedPlan.bands = bands;
+}
+
+void MatchPlan::make(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas)
+{
+    const auto fits = [](const Group& group) { return group.fits; };
+    widen(given, sizes, areas);
+    planGroups(given, sizes);
+    if (!std::all_of(groups_.begin(), groups_.end(), fits) && splitGroups(given, sizes, areas))
+        planGroups(given, sizes);
+
+    fused.clear();
+    tiled.clear();
+    Extent window = {0, 0}, fragment = {0, 0};
+    const bool own = areas.list && !areas.onDevice;
+    const Rect4 frame = {0, 0, given.frame.cols, given.frame.rows};
+    Rect4 region = own ? Rect4{0, 0, 0, 0} : frame;
+    for (size_t i = 0; i < sizes.of.size(); ++i)
+    {
+        const Group& group = groups_[sizes.of[i]];
+        if (group.fits && (!group.split || alone_[i]))
+        {
+            fused.push_back(static_cast<int>(i));
+            continue;
+        }
+        tiled.push_back(static_cast<int>(i));
+        if (own)
+        {
+            const Rect4& area = *areas.list.row(static_cast<int>(i));
+            window = larger(window, windowOf(given.frame, area, sizes[i]));
+            region = united(region, clipToFrame(area, frame.width, frame.height));
+        }
+        else
+            window = larger(window, group.window);
+        fragment = larger(fragment, sizes[i]);
+    }
+    planFusedGroups(given, sizes);
+    if (!fused.empty())
+        finishFused(fusedPlan, static_cast<int>(fused.size()), given);
+    if (!window.empty())
+        tilePlan = planTiles(given, window, fragment, region, static_cast<int>(tiled.size()));
+}
+
+// --- tiles -----------------------------------------------------------------------------------------------------------
+
+TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count)
+{
+    const int height = fragment.height, stride = given.frame.pixelStride;
+    TilePlan plan = {};
+    plan.cols = window.width;
+    plan.rows = window.height;
+    plan.tilesX = ceilDiv(plan.cols, tuning::TILE_COLS);
+    plan.tilesY = ceilDiv(plan.rows, tuning::TILE_ROWS);
+    const int64_t pixels = static_cast<int64_t>(fragment.width) * height;
+    // Moments of weighted SSD always run in 64 bits; the chunks below keep each part within 32.
+    plan.wide = !hasMoments(given.metric, given.weighted) &&
+                pixels * given.frame.channels * largestTerm(given.metric, given.weighted) > 0xffffffffll;
+
+    const bool split = isSplit(given.metric, given.weighted);
+    const size_t limit = std::min(split ? tuning::TILE_SPLIT_SHARED_BYTES : tuning::TILE_SHARED_BYTES,
+                                  given.shared.dynamicBytes(tuning::TILE_STATIC_BYTES));
+    int templateRow = 0;
+    const auto words = [&](int chunkRows)
+    {
+        const int pictureRows = tuning::TILE_ROWS - 1 + chunkRows;
+        return chunkRows * templateRow + gpu::rawWords(pictureRows, plan.stage.rawPitch, plan.stage.units, stride) +
+               expandedPlanes(split) * pictureRows * 16 * plan.stage.units;
+    };
+    plan.chunkCols = std::min(fragment.width, tuning::TILE_CHUNK_COLS);
+    for (;; plan.chunkCols = (plan.chunkCols / 2 + 15) / 16 * 16) // narrower ones start at whole groups of words
+    {
+        plan.stage.units =
+            gpu::expandedUnits((gpu::TILE_GROUPS - 1) * gpu::TILE_POSITIONS, gpu::TILE_POSITIONS, plan.chunkCols);
+        plan.stage.rawPitch = gpu::rawPitch(tuning::TILE_COLS + plan.chunkCols - 1, stride);
+        templateRow = gpu::pitchOf(plan.chunkCols) * (templatePlanes(split) + 1);
+        if (4 * static_cast<size_t>(words(1)) <= limit || plan.chunkCols <= 16)
+            break;
+    }
+    const int most = std::min(height, tuning::TILE_CHUNK_PIXELS / plan.chunkCols);
+    int chunks = ceilDiv(height, most);
+    while (chunks < height && 4 * static_cast<size_t>(words(ceilDiv(height, chunks))) > limit)
+        ++chunks; // of about the same height
+    plan.chunkRows = ceilDiv(height, chunks);
+    plan.templateWords = plan.chunkRows * templateRow;
+    plan.stage.rawWords =
+        gpu::rawWords(tuning::TILE_ROWS - 1 + plan.chunkRows, plan.stage.rawPitch, plan.stage.units, stride);
+    plan.stage.expandedWords = (tuning::TILE_ROWS - 1 + plan.chunkRows) * 16 * plan.stage.units;
+    gpu::setThreads(plan.stage, tuning::TILE_POSITION_THREADS * (split ? 1 : tuning::TILE_PARTS));
+    const size_t merging = 4 * static_cast<size_t>(plan.templateWords + plan.stage.rawWords +
+                                                   3 * gpu::TILE_POSITIONS * tuning::TILE_POSITION_THREADS);
+    plan.sharedBytes = std::max(merging, 4 * static_cast<size_t>(words(plan.chunkRows)));
+    plan.bands = planBands(given, window, fragment, region, count);
+    if (plan.bands.tiles.units > 0)
+    {
+        plan.tilesX = plan.bands.tiles.blocksX * (gpu::BAND_COLS / tuning::TILE_COLS);
+        plan.tilesY = ceilDiv(plan.rows, plan.bands.tiles.units * gpu::BAND_ROWS);
+    }
+    return plan;
+}
+
+int tileBatch(const TilePlan& plan, const MatchCase& given, int count)
+{
+    const size_t each = gpu::tileValuesBytes(plan, given.metric, given.weighted) + gpu::bandSumsBytes(plan.bands) +
+                        plan.bands.bandsEach * sizeof(uint32_t);
+    const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY;
+    const size_t fitting =
+        std::min(std::max<size_t>(tuning::TILE_VALUES_BUDGET / each, 1), std::max<size_t>(0x7ffffffe / tiles, 1));
+    return static_cast<int>(std::min<size_t>(std::min<size_t>(fitting, 65535), count));
+}
+
+}}} // namespace cv::cuda::fragment_matcher
+
+#endif // HAVE_CUDA

@@ -1,0 +1,293 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// FragmentMatcher, scores, peaks and report for search windows of any size: a block takes a tile of 64 x 16 positions, and
+// the block that finishes a fragment's last tile finds its peaks.
+//
+// Cost for one fragment of w x h pixels, C channels, M positions: C M h ceil(w/4) byte-sum instructions (two for unweighted
+// SSD, three for ZNCC, up to five when moments are weighted), bound by the integer pipes; bytes: (64 + w)(16 + h) C a tile,
+// mostly from cache, and 4 or 8 written a position.
+
+#include "peaks.hpp"
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+namespace {
+
+using namespace device;
+using gpu::TileMemory;
+using gpu::TilePlan;
+
+const int P = gpu::TILE_POSITIONS, GROUPS = gpu::TILE_GROUPS;
+const int POSITION_THREADS = tuning::TILE_POSITION_THREADS; // of one part
+static_assert(POSITION_THREADS == 4 * tuning::TILE_ROWS * GROUPS, "a thread for each row, phase and group");
+
+//! Parts into which the rows of a fragment are divided, each with its own threads.
+template <int METRIC, bool WEIGHTED> constexpr int PARTS = Traits<METRIC, WEIGHTED>::SPLIT ? 1 : tuning::TILE_PARTS;
+
+//! Running sums of P positions beyond what 32 bits hold.
+template <int METRIC, bool WEIGHTED, bool WIDE> struct Totals
+{
+    static constexpr bool MOMENTS = Traits<METRIC, WEIGHTED>::MOMENTS;
+    static constexpr bool USED = MOMENTS || WIDE;
+    uint64_t covariance[USED ? P : 1], variance[MOMENTS ? P : 1]; //!< not MOMENTS: covariance holds the sum
+};
+
+struct Tile
+{
+    int x, y; //!< first position, relative to the window
+};
+
+//! One part of the template: rows [row, row + rows), columns [col, col + cols).
+struct Chunk
+{
+    int row, rows, col, cols;
+};
+
+//! Where things lie in a block's shared memory.
+struct TileStage
+{
+    uint32_t *templ, *raw, *expanded;
+};
+
+//! Starts to copy the picture under a tile for a chunk.
+__device__ __forceinline__ void fetchChunk(const ImageView& frame, const Rect4& area, const Tile& tile,
+                                           const Chunk& chunk, const TilePlan& plan, const TileStage& stage)
+{
+    const int x = tile.x + chunk.col, y = tile.y + chunk.row;
+    fetchRaw(frame, area.x + x, area.y + y, ::min(tuning::TILE_COLS + chunk.cols - 1, area.width - x),
+             ::min(tuning::TILE_ROWS + chunk.rows - 1, area.height - y), plan.stage, stage.raw);
+}
+
+//! Adds one channel of a chunk whose picture has been fetched.
+template <int METRIC, bool WEIGHTED, int CHANNELS>
+__device__ void addChunk(const ImageView& frame, const Batch& batch, const Entry& entry, const Tile& tile,
+                         const Chunk& chunk, int plane, const TilePlan& plan, const TileStage& stage,
+                         Sums<METRIC, WEIGHTED, P>& sums)
+{
+    constexpr bool SPLIT = Traits<METRIC, WEIGHTED>::SPLIT;
+    const DeviceFragment& fragment = entry.fragment;
+    const int words = (chunk.cols + 15) / 16 * 4, chunkWords = chunk.rows * words;
+    uint32_t* tLow = stage.templ + chunkWords;
+    uint32_t* q = stage.templ + templatePlanes(SPLIT) * chunkWords;
+
+    __pipeline_wait_prior(0);
+    __syncthreads(); // the raw picture is complete, the last channel has been read
+    const size_t planeWords = static_cast<size_t>(fragment.pitch) * fragment.height;
+    const size_t first = static_cast<size_t>(chunk.row) * fragment.pitch + chunk.col / 4;
+    const uint32_t* arena = batch.arena + fragment.words + first;
+    stageTemplate<SPLIT>(arena + plane * planeWords, arena + CHANNELS * planeWords, fragment.pitch, chunk.rows, words,
+                         stage.templ, tLow, q);
+    const int x = entry.window.x + tile.x + chunk.col, y = entry.window.y + tile.y + chunk.row;
+    expandChannel<CHANNELS, SPLIT>(frame, x, y, tuning::TILE_ROWS + chunk.rows - 1, plane, plan.stage, stage.raw,
+                                   stage.expanded);
+    __pipeline_wait_prior(0);
+    __syncthreads(); // picture and template are complete
+
+    const int part = threadIdx.x / POSITION_THREADS, position = threadIdx.x % POSITION_THREADS;
+    const int rowAndPhase = position % (4 * tuning::TILE_ROWS), group = position / (4 * tuning::TILE_ROWS);
+    const int begin = part * chunk.rows / PARTS<METRIC, WEIGHTED>;
+    const int end = (part + 1) * chunk.rows / PARTS<METRIC, WEIGHTED>;
+    const uint32_t* mine = stage.expanded + rowAndPhase * 4 * plan.stage.units + group * P;
+    sums.addRows(mine + begin * 16 * plan.stage.units, 16 * plan.stage.units, plan.stage.expandedWords,
+                 stage.templ + begin * words, tLow + begin * words, q + begin * words, words, end - begin, chunk.cols);
+}
+
+//! Adds the sums of all parts up in the first; the others start anew. Only sums are linear: this comes before any fold.
+template <int METRIC, bool WEIGHTED> __device__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, uint32_t* shared)
+{
+    static_assert(tuning::TILE_PARTS == 2, "one part gives, one takes");
+    if constexpr (PARTS<METRIC, WEIGHTED> == 2)
+    {
+        uint32_t* mine = shared + threadIdx.x % POSITION_THREADS;
+        const bool gives = threadIdx.x >= POSITION_THREADS;
+        __syncthreads(); // what lies in `shared` has been read
+#pragma unroll
+        for (int i = 0; gives && i < P; ++i)
+        {
+            mine[i * POSITION_THREADS] = sums.sum[i];
+            if (Traits<METRIC, WEIGHTED>::MOMENTS)
+            {
+                mine[(P + i) * POSITION_THREADS] = sums.squares[i];
+                mine[(2 * P + i) * POSITION_THREADS] = sums.cross[i];
+            }
+        }
+        __syncthreads(); // the other part's sums are complete
+#pragma unroll
+        for (int i = 0; !gives && i < P; ++i)
+        {
+            sums.sum[i] += mine[i * POSITION_THREADS];
+            if (Traits<METRIC, WEIGHTED>::MOMENTS)
+            {
+                sums.squares[i] += mine[(P + i) * POSITION_THREADS];
+                sums.cross[i] += mine[(2 * P + i) * POSITION_THREADS];
+            }
+        }
+        if (gives)
+            sums.clear();
+    }
+}
+
+template <int METRIC, bool WEIGHTED, bool WIDE>
+__device__ __forceinline__ void fold(Sums<METRIC, WEIGHTED, P>& sums, Totals<METRIC, WEIGHTED, WIDE>& totals,
+                                     const TemplateSums& templ, int plane)
+{
+#pragma unroll
+    for (int i = 0; i < P; ++i)
+    {
+        if constexpr (Traits<METRIC, WEIGHTED>::MOMENTS)
+            Traits<METRIC, WEIGHTED>::fold(sums.at(i), templ, plane, totals.covariance[i], totals.variance[i]);
+        else
+            totals.covariance[i] += sums.sum[i];
+    }
+    sums.clear();
+}
+
+//! Writes the tile's values and finds its best.
+template <int METRIC, bool WEIGHTED, bool WIDE, typename Value>
+__device__ void storeTile(const Entry& entry, const Tile& tile, const Sums<METRIC, WEIGHTED, P>& sums,
+                          const Totals<METRIC, WEIGHTED, WIDE>& totals, Value* values, TileBest* tileBest,
+                          Best* scratch)
+{
+    const int position = threadIdx.x % POSITION_THREADS;
+    const int rowAndPhase = position % (4 * tuning::TILE_ROWS), group = position / (4 * tuning::TILE_ROWS);
+    const int y = tile.y + rowAndPhase / 4, firstX = tile.x + group * 4 * P + rowAndPhase % 4;
+    Best best = Best::none();
+    if (threadIdx.x < POSITION_THREADS && y < entry.window.rows)
+    {
+#pragma unroll
+        for (int i = 0; i < P; ++i)
+        {
+            const int x = firstX + 4 * i;
+            if (x >= entry.window.cols)
+                continue;
+            Value value;
+            if constexpr (Traits<METRIC, WEIGHTED>::MOMENTS)
+                value = static_cast<Value>(Traits<METRIC, WEIGHTED>::value(
+                    totals.covariance[i], totals.variance[i], entry.fragment.sums, entry.fragment.variance));
+            else
+                value = static_cast<Value>(WIDE ? totals.covariance[WIDE ? i : 0] : sums.sum[i]);
+            const int index = y * entry.window.cols + x;
+            values[index] = value;
+            best.take(value, index);
+        }
+    }
+    best = blockBest<Value, POSITION_THREADS * PARTS<METRIC, WEIGHTED>>(best, scratch);
+    if (threadIdx.x == 0)
+        *tileBest = {best.value, best.index, best.index / entry.window.cols};
+}
+
+//! scores: adds up the tile's sums, chunk by chunk. The picture of the first chunk is on its way.
+template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
+__device__ void addChunks(const ImageView& frame, const Rect4& area, const Batch& batch, const Entry& entry,
+                          const Tile& tile, const TilePlan& plan, const TileStage& stage,
+                          Sums<METRIC, WEIGHTED, P>& sums, Totals<METRIC, WEIGHTED, WIDE>& totals)
+{
+    // Correlations need the sums of a whole channel, which fit 32 bits, as their fragments are limited; else all channels of a
+    // chunk come after one another, so that its picture is fetched once.
+    constexpr bool BY_CHANNEL = isCorrelation(METRIC), FOLDS = Totals<METRIC, WEIGHTED, WIDE>::USED;
+    const int chunksX = detail::ceilDiv(entry.fragment.width, plan.chunkCols);
+    const int chunks = detail::ceilDiv(entry.fragment.height, plan.chunkRows) * chunksX;
+    int fetched = 0;
+    for (int step = 0; step < chunks * CHANNELS; ++step)
+    {
+        const int plane = BY_CHANNEL ? step / chunks : step % CHANNELS;
+        const int index = BY_CHANNEL ? step % chunks : step / CHANNELS;
+        const int row = index / chunksX * plan.chunkRows, col = index % chunksX * plan.chunkCols;
+        const Chunk chunk = {row, ::min(plan.chunkRows, entry.fragment.height - row), col,
+                             ::min(plan.chunkCols, entry.fragment.width - col)};
+        if (index != fetched)
+        {
+            __syncthreads(); // the last chunk has been expanded
+            fetchChunk(frame, area, tile, chunk, plan, stage);
+            fetched = index;
+        }
+        addChunk<METRIC, WEIGHTED, CHANNELS>(frame, batch, entry, tile, chunk, plane, plan, stage, sums);
+        if constexpr (FOLDS)
+        {
+            if (BY_CHANNEL && index < chunks - 1)
+                continue;
+            mergeParts(sums, stage.expanded);
+            fold(sums, totals, entry.fragment.sums, plane);
+        }
+    }
+    if (!FOLDS)
+        mergeParts(sums, stage.expanded);
+}
+
+template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, typename Value>
+__global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
+                                  Traits<METRIC, WEIGHTED>::MOMENTS ? 2 : tuning::TILE_BLOCKS)
+    matchTilesKernel(const ImageView frame, const Batch batch, const Settings settings, const TilePlan plan,
+                     const TileMemory memory, const Best* walked, const Outputs out)
+{
+    constexpr int THREADS = POSITION_THREADS * PARTS<METRIC, WEIGHTED>;
+    extern __shared__ __align__(16) uint32_t shared[];
+    __shared__ PeakScratch<THREADS> scratch;
+    __shared__ Entry entry;
+    __shared__ int status;
+
+    const int gridTiles = plan.tilesX * plan.tilesY, e = blockIdx.x / gridTiles;
+    const int gridTile = blockIdx.x - e * gridTiles, tileY = gridTile / plan.tilesX;
+    const Tile tile = {(gridTile - tileY * plan.tilesX) * tuning::TILE_COLS, tileY * tuning::TILE_ROWS};
+    const TileStage stage = {shared, shared + plan.rawAt(), shared + plan.expandedAt()};
+    const int i = fragmentOf(batch, e);
+    const uint32_t fragmentWord = loadFragment(batch, i);
+    const Rect4 area = areaOf(frame, batch, i);
+    const Chunk firstChunk = {0, plan.chunkRows, 0, plan.chunkCols}; // or less, which is not known yet
+    fetchChunk(frame, area, tile, firstChunk, plan, stage);
+    openEntry(batch, i, area, fragmentWord, &entry, &status);
+    __syncthreads(); // entry and status are complete
+    if (status != STATUS_FOUND && gridTile == 0 && threadIdx.x == 0)
+        reportNothing(out, i, settings.peaks, status);
+    if (status != STATUS_FOUND || tile.x >= entry.window.cols || tile.y >= entry.window.rows)
+        return;
+
+    Sums<METRIC, WEIGHTED, P> sums;
+    sums.clear();
+    Totals<METRIC, WEIGHTED, WIDE> totals = {};
+    addChunks<METRIC, WEIGHTED, CHANNELS>(frame, area, batch, entry, tile, plan, stage, sums, totals);
+    Value* values = static_cast<Value*>(memory.values) + static_cast<size_t>(e) * plan.cols * plan.rows;
+    TileBest* bests = memory.bests + static_cast<size_t>(e) * gridTiles;
+    const int tilesX = detail::ceilDiv(entry.window.cols, tuning::TILE_COLS);
+    const int tiles = detail::ceilDiv(entry.window.rows, tuning::TILE_ROWS) * tilesX;
+    storeTile<METRIC, WEIGHTED, WIDE>(entry, tile, sums, totals, values,
+                                      bests + tileY * tilesX + tile.x / tuning::TILE_COLS, scratch.warps[0]);
+    if (settings.peaks > 0 && lastOfEntry(tiles, memory.finished + e))
+        findPeaks<THREADS>(entry, settings, values, bests, TileGrid{tilesX, tiles, tuning::TILE_ROWS, 0},
+                           walked ? walked + e : nullptr, valueScale(METRIC, WEIGHTED), out, &scratch,
+                           reinterpret_cast<TileBest*>(shared), plan.sharedBytes);
+}
+
+template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
+void launchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                 const TileMemory& memory, const Best* walked, const Outputs& out, cudaStream_t stream)
+{
+    using Value = std::conditional_t<wideValues(METRIC, WEIGHTED, WIDE), uint64_t, uint32_t>;
+    const int64_t blocks = static_cast<int64_t>(plan.tilesX) * plan.tilesY * batch.count;
+    detail::launch("matchTiles", matchTilesKernel<METRIC, WEIGHTED, CHANNELS, WIDE, Value>,
+                   detail::linearGrid(blocks, 1), dim3(POSITION_THREADS * PARTS<METRIC, WEIGHTED>), plan.sharedBytes,
+                   stream, frame, batch, settings, plan, memory, walked, out);
+}
+
+} // namespace
+
+namespace gpu {
+
+void matchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
+{
+    forMetric(settings.metric, batch.weighted, batch.channels,
+              [&](auto metric, auto weighted, auto channels)
+              {
+                  // Moments are wide in any case.
+                  constexpr bool MAY_BE_WIDE = !hasMoments(metric.value, weighted.value);
+                  const auto launch = plan.wide ? launchTiles<metric.value, weighted.value, channels.value, MAY_BE_WIDE>
+                                                : launchTiles<metric.value, weighted.value, channels.value, false>;
+                  launch(frame, batch, settings, plan, memory, walked, out, stream);
+              });
+}
+
+} // namespace gpu
+
+}}} // namespace cv::cuda::fragment_matcher

@@ -1,0 +1,95 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// How QuickShift's parent search holds and compares colours on CUDA. For .cu files.
+#ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_COLOURS_HPP
+#define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_COLOURS_HPP
+
+#include "plan.hpp"
+
+namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
+
+//! What the search needs of Parameters.
+struct SearchParameters
+{
+    int searchRadius;
+    float colorWeight, reach;
+    bool strict;
+    float factors[MAX_CHANNELS];
+};
+
+/** 8-bit channels in a word. Steps 1 to 3 work in units of UNIT: there an integer dc, read as a float, is the denormal
+dc 2^-149, and lambda^2 WEIGHT times that is lambda^2 dc UNIT. Scaled by a power of two, the sum rounds as it does in
+squaredDistance(): ds >= 1, so it is no denormal itself. Saves making dc a float for every neighbour. Needs -ftz=false. */
+struct ByteColours
+{
+    typedef uint32_t Colour;
+    typedef float Weight; //!< of squared colour distances: lambda^2 WEIGHT
+    static constexpr float UNIT = 0x1p-85f, FROM_UNIT = 0x1p85f, WEIGHT = 0x1p64f;
+    const uint32_t* pixels;
+
+    static __device__ __forceinline__ Weight weightOf(const SearchParameters& p) { return p.colorWeight * WEIGHT; }
+
+    __device__ explicit ByteColours(const Features& f, size_t base, int) : pixels(f.words + base) {}
+    __device__ Colour load(size_t at) const { return pixels[at]; }
+    //! The float is exact: an integer below 2^23 in the mantissa of 2^23, less 2^23.
+    static __device__ float distance(Colour a, Colour b, const SearchParameters&)
+    {
+        const uint32_t d = __vabsdiffu4(a, b);
+        return __uint_as_float(__dp4a(d, d, 0x4b000000u)) - 8388608.f;
+    }
+    //! squaredDistance() in units. @param ds in units.
+    static __device__ __forceinline__ float joint(Colour a, Colour b, Weight weight, float ds)
+    {
+        const uint32_t d = __vabsdiffu4(a, b);
+        return fmaf(weight, __uint_as_float(__dp4a(d, d, 0u)), ds);
+    }
+};
+
+//! WEIGHTED: channels count differently.
+template <int CHANNELS, bool WEIGHTED> struct PlaneColours
+{
+    struct Colour
+    {
+        float value[CHANNELS];
+    };
+    struct Weight
+    {
+        float all, factor[WEIGHTED ? CHANNELS : 1];
+    };
+    static constexpr float UNIT = 1.f, FROM_UNIT = 1.f;
+    const float* planes;
+    size_t plane;
+
+    __device__ PlaneColours(const Features& f, size_t base, int pixels)
+        : planes(f.planes + base * CHANNELS), plane(pixels)
+    {}
+    __device__ Colour load(size_t at) const
+    {
+        Colour c;
+#pragma unroll
+        for (int k = 0; k < CHANNELS; ++k)
+            c.value[k] = planes[k * plane + at];
+        return c;
+    }
+    static __device__ __forceinline__ Weight weightOf(const SearchParameters& p)
+    {
+        Weight weight = {p.colorWeight};
+#pragma unroll
+        for (int k = 0; WEIGHTED && k < CHANNELS; ++k)
+            weight.factor[k] = p.factors[k];
+        return weight;
+    }
+    static __device__ float distance(const Colour& a, const Colour& b, const SearchParameters& p)
+    {
+        return colourDistance(a.value, b.value, CHANNELS, WEIGHTED ? p.factors : nullptr);
+    }
+    static __device__ __forceinline__ float joint(const Colour& a, const Colour& b, Weight weight, float ds)
+    {
+        return fmaf(weight.all, colourDistance(a.value, b.value, CHANNELS, WEIGHTED ? weight.factor : nullptr), ds);
+    }
+};
+
+}}}} // namespace cv::cuda::quick_shift::gpu
+
+#endif // OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_COLOURS_HPP

@@ -1,0 +1,491 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Density of QuickShift. Every pair of pixels within the window is weighed once and credited to both ends: sums are
+// integers, so credits may arrive in any order.
+//
+// A block owns TILE_COLS x TILE_ROWS pixels, the centres, and one chunk of the half plane of offsets (dx >= 0, and dy > 0
+// where dx = 0). A thread holds P centres of one column in registers and walks down the neighbours of column x+dx: at step
+// dy centre p meets row p+dy, so P pairs need one new neighbour, one spatial factor and one finished credit.
+// Cost for 8 bit: 12.5 instructions a pair, all included; no memory traffic to speak of. What bounds it: instruction issue.
+#include "tiles.hpp"
+#include "../../common/launch.hpp"
+
+namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
+
+namespace {
+
+// --- 8 bit: words -------------------------------------------------------------------------------------------------------
+
+/** A walk of a thread's P centres down one column of neighbours after the other. The P neighbours in sight are a ring of
+registers: step t takes one into slot (t+P-1) % P, and centre p meets slot (t+p) % P. Unrolled by P nothing moves.
+Shared memory has for each row of the window PITCH credits, PITCH words and, if GUARDED, PITCH numbers that dp4a starts from;
+all constants, so that no address needs an instruction.
+GUARDED: the window leaves the picture or has masked pixels, which get weight 0 at no cost: a neighbour that does not count
+starts dp4a at infinity, a centre that does not count has a base that high. */
+template <bool GUARDED> struct ByteWalk
+{
+    static const int P = ByteShape::CENTRES, PITCH = BYTE_PITCH;
+    static const int STRIDE = byteStride(GUARDED);
+    static const uint32_t START = 0x4b000000u;    //!< 2^23 as a float: the distance arrives in its mantissa
+    static const uint32_t NO_PIXEL = 0x7f800000u; //!< infinity, or NaN once dp4a has added to it
+    static_assert(P % 4 == 0, "the bias of a whole credit must vanish");
+
+    uint32_t centre[P], own[P];
+    float rate, base[GUARDED ? P : 1];
+    uint32_t word[P], start[GUARDED ? P : 1], credit[P]; //!< the ring
+
+    //! Exact, see densityRate() and fitsWords().
+    static __device__ __forceinline__ float baseOf(float rate) { return fmaf(-8388608.f, rate, 0.5f); }
+
+    __device__ __forceinline__ void take(int slot, const uint32_t* at, uint32_t credits)
+    {
+        word[slot] = at[PITCH];
+        if (GUARDED)
+            start[slot] = at[2 * PITCH];
+        credit[slot] = credits;
+    }
+    /** z = 1.5 - y / 32 in place of y: its largest value, 1, is y's smallest, so that the fma itself clamps it. In [0.5,1] all
+    floats are as far from each other as those of y / 32, and halves round to even in both, so y is exact: bits of y and of z
+    add up to 0x81000000. NaN becomes 0, whose weight is 0 as well. */
+    __device__ __forceinline__ void weigh(int p, int slot, float spatial)
+    {
+        const uint32_t d = __vabsdiffu4(centre[p], word[slot]);
+        const float dc = __uint_as_float(__dp4a(d, d, GUARDED ? start[slot] : START));
+        const float z = __saturatef(fmaf(dc, rate, base[GUARDED ? p : 0]));
+        const uint32_t weight = weightBitsOf(0x20000000u - (__float_as_uint(z) << 5), spatial);
+        own[p] += weight;
+        credit[slot] += weight;
+    }
+    //! N steps down from a ring that begins with slot 0; it then begins with slot N % P.
+    template <int N> __device__ __forceinline__ void steps(uint32_t*& at, const float*& spatial)
+    {
+        float s[4];
+#pragma unroll
+        for (int t = 0; t < N; ++t)
+        {
+            take((t + P - 1) % P, at + (t + P - 1) * STRIDE, 0);
+            if (N % 4 != 0)
+                s[t % 4] = spatial[t];
+            else if (t % 4 == 0)
+            {
+                const float4 four = *reinterpret_cast<const float4*>(spatial + t);
+                s[0] = four.x, s[1] = four.y, s[2] = four.z, s[3] = four.w;
+            }
+#pragma unroll
+            for (int p = 0; p < P; ++p)
+                weigh(p, (t + p) % P, s[t % 4]);
+            atomicAdd(at + t * STRIDE, credit[t % P]);
+        }
+        at += N * STRIDE;
+        spatial += N;
+    }
+    //! What begins with slot N begins with slot 0.
+    template <int N> __device__ __forceinline__ void turn(uint32_t (&ring)[P])
+    {
+        uint32_t turned[P];
+#pragma unroll
+        for (int k = 0; k < P; ++k)
+            turned[k] = ring[(k + N) % P];
+#pragma unroll
+        for (int k = 0; k < P; ++k)
+            ring[k] = turned[k];
+    }
+    //! Fewer than 2 N steps.
+    template <int N> __device__ __forceinline__ void last(uint32_t*& at, const float*& spatial, int count)
+    {
+        if (count & N)
+        {
+            steps<N>(at, spatial);
+            turn<N>(word);
+            turn<N>(credit);
+            if constexpr (GUARDED)
+                turn<N>(start);
+        }
+        if constexpr (N > 1)
+            last<N / 2>(at, spatial, count);
+    }
+
+    /** The centres against rows dy = 0 .. count-1 of a column. Credits carry WEIGHT_BIAS for each pair; P is a multiple of 4,
+    so the bias of P pairs vanishes modulo 2^32 and only the first and last rows, which meet fewer centres, need a correction.
+    Where a row is both (count < P) the two corrections add up to the right one modulo 4.
+    @param at credit of the first row. @param spatial factors, aligned for float4. */
+    __device__ __forceinline__ void column(uint32_t* at, const float* spatial, int count)
+    {
+#pragma unroll
+        for (int k = 0; k < P - 1; ++k)
+            take(k, at + k * STRIDE, 0u - (static_cast<uint32_t>(k + 1) << 30));
+#pragma unroll 1
+        for (int rounds = count / P; rounds > 0; --rounds)
+            steps<P>(at, spatial);
+        last<P / 2>(at, spatial, count % P);
+#pragma unroll
+        for (int k = 0; k < P - 1; ++k)
+            atomicAdd(at + k * STRIDE, credit[k] - (static_cast<uint32_t>(P - 1 - k) << 30));
+    }
+};
+
+__device__ __forceinline__ bool countsAt(const DensityTask& task, int x, int y)
+{
+    return x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows &&
+           (!task.features.valid ||
+            task.features.valid[static_cast<size_t>(blockIdx.z) * task.extent.pixels() + y * task.extent.cols + x]);
+}
+
+//! Words, credits of 0 and spatial factors to shared memory.
+template <bool GUARDED>
+__device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<ByteShape>& place, float* spatial,
+                                          uint32_t* rows)
+{
+    typedef ByteWalk<GUARDED> Walk;
+    const uint32_t* const words = task.features.words + static_cast<size_t>(blockIdx.z) * task.extent.pixels();
+    forWindow<ByteShape>(place.window,
+                         [&](int wx, int wy)
+                         {
+                             const int x = place.window.x + wx, y = place.window.y + wy;
+                             uint32_t* const to = rows + wy * Walk::STRIDE + wx;
+                             const bool counts = !GUARDED || countsAt(task, x, y);
+                             to[0] = 0;
+                             to[Walk::PITCH] = counts ? words[y * task.extent.cols + x] : 0u;
+                             if (GUARDED)
+                                 to[2 * Walk::PITCH] = counts ? Walk::START : Walk::NO_PIXEL;
+                         });
+    const int dyCount = place.dyEnd - place.dyBegin, padded = paddedFactors(dyCount);
+    for (int i = threadIdx.x; i < (place.dxEnd - place.dxBegin) * dyCount; i += ByteShape::THREADS)
+    {
+        const int c = i / dyCount, r = i % dyCount, skipped = place.firstDy(place.dxBegin + c) - place.dyBegin;
+        if (r >= skipped)
+            spatial[c * padded + r - skipped] = task.spatial[(place.dxBegin + c) * (2 * task.parameters.radius + 1) +
+                                                             place.dyBegin + r + task.parameters.radius];
+    }
+}
+
+template <bool GUARDED>
+__device__ __forceinline__ void weighByteTile(const DensityTask& task, const Place<ByteShape>& place, float* spatial)
+{
+    typedef ByteWalk<GUARDED> Walk;
+    const int P = Walk::P, padded = paddedFactors(place.dyEnd - place.dyBegin);
+    uint32_t* const rows = reinterpret_cast<uint32_t*>(spatial + byteRowsAt(place.dyEnd - place.dyBegin));
+    fillBytes<GUARDED>(task, place, spatial, rows);
+    __syncthreads(); // the walk reads other threads' words and adds to other threads' credits
+
+    const uint32_t* const words = task.features.words + static_cast<size_t>(blockIdx.z) * task.extent.pixels();
+    const int column = threadIdx.x % ByteShape::COLS, row = threadIdx.x / ByteShape::COLS * P;
+    const int x = place.tileX + column, y = place.tileY + row;
+    Walk walk;
+    walk.rate = task.parameters.minusRate * (-1.f / 32.f);
+    walk.base[0] = Walk::baseOf(walk.rate);
+#pragma unroll
+    for (int p = 0; p < P; ++p)
+    {
+        const bool counts = !GUARDED || countsAt(task, x, y + p);
+        walk.centre[p] = counts ? words[(y + p) * task.extent.cols + x] : 0u;
+        walk.own[p] = 0;
+        if (GUARDED)
+            walk.base[p] = counts ? Walk::baseOf(walk.rate) : 1e30f;
+    }
+    uint32_t pairs = 0;
+#pragma unroll 1
+    for (int dx = place.dxBegin; dx < place.dxEnd; ++dx)
+    {
+        const int dy = place.firstDy(dx);
+        if (dy >= place.dyEnd)
+            continue;
+        walk.column(rows + (row + dy - place.dyBegin) * Walk::STRIDE + column + dx - place.dxBegin,
+                    spatial + (dx - place.dxBegin) * padded, place.dyEnd - dy);
+        pairs += place.dyEnd - dy;
+    }
+    addOwn(task, x, y, walk.own, pairs);
+    __syncthreads(); // all credits are in
+    addCredits<ByteShape>(task, place.window, rows, Walk::STRIDE);
+}
+
+__global__ void __launch_bounds__(ByteShape::THREADS, tuning::BYTE_BLOCKS) weighBytes(const DensityTask task)
+{
+    extern __shared__ __align__(16) float factors[];
+    const Place<ByteShape> place(task);
+    const Window& w = place.window;
+    const Extent& e = task.extent;
+    const bool inside = w.x >= 0 && w.y >= 0 && w.x + w.cols <= e.cols && w.y + w.rows <= e.rows &&
+                        place.tileY + ByteShape::ROWS <= e.rows && !task.features.valid;
+    if (inside)
+        weighByteTile<false>(task, place, factors);
+    else
+        weighByteTile<true>(task, place, factors);
+}
+
+// --- floats: planes -----------------------------------------------------------------------------------------------------
+
+//! Floats. Pixels outside hold OUTSIDE. WEIGHTED: channels count differently, which takes a product more for each.
+template <int CHANNELS, bool WEIGHTED> struct Planes
+{
+    static const int WORDS = CHANNELS;
+    struct Pixel
+    {
+        float value[CHANNELS];
+    };
+
+    static __device__ __forceinline__ Pixel centre(const DensityTask& task, int picture, int x, int y)
+    {
+        const bool inside = x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows;
+        const size_t plane = task.extent.pixels();
+        const float* at =
+            task.features.planes + picture * CHANNELS * plane + static_cast<size_t>(y) * task.extent.cols + x;
+        Pixel pixel;
+#pragma unroll
+        for (int k = 0; k < CHANNELS; ++k)
+            pixel.value[k] = inside ? at[k * plane] : (k == 0 ? OUTSIDE : 0.f);
+        return pixel;
+    }
+    static __device__ __forceinline__ void fill(const DensityTask& task, int picture, int x, int y, uint32_t* words,
+                                                int pitch)
+    {
+        const Pixel pixel = centre(task, picture, x, y);
+#pragma unroll
+        for (int k = 0; k < CHANNELS; ++k)
+            words[k * pitch] = __float_as_uint(pixel.value[k]);
+    }
+    static __device__ __forceinline__ Pixel load(const uint32_t* words, int pitch)
+    {
+        Pixel pixel;
+#pragma unroll
+        for (int k = 0; k < CHANNELS; ++k)
+            pixel.value[k] = __uint_as_float(words[k * pitch]);
+        return pixel;
+    }
+    static __device__ __forceinline__ float exponent(const Pixel& a, const Pixel& b, const DensityTask& task)
+    {
+        return fmaf(colourDistance(a.value, b.value, CHANNELS, WEIGHTED ? task.parameters.factors : nullptr),
+                    task.parameters.minusRate, COLOUR_TOP);
+    }
+};
+
+//! The neighbours that a thread's centres meet now and in the next steps, and the credits these neighbours have got so far.
+template <typename Policy, int P> struct Sight
+{
+    static const int MOST_STEPS = 4;
+    typename Policy::Pixel pixel[P - 1 + MOST_STEPS];
+    uint32_t credit[P - 1 + MOST_STEPS];
+    const uint32_t* words; //!< neighbour of centre 0
+    uint32_t* credits;     //!< the same place among the credits
+    const float* spatial;  //!< factor of this step
+    int pitch, plane;
+};
+
+//! STEPS rows down: at step u centre p meets row p+u. What is left of the sight moves up.
+template <int STEPS, typename Policy, int P>
+__device__ __forceinline__ void walk(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P],
+                                     Sight<Policy, P>& sight, const DensityTask& task)
+{
+#pragma unroll
+    for (int u = 0; u < STEPS; ++u)
+    {
+        sight.pixel[P - 1 + u] = Policy::load(sight.words + (P - 1 + u) * sight.pitch, sight.plane);
+        sight.credit[P - 1 + u] = 0;
+    }
+#pragma unroll
+    for (int u = 0; u < STEPS; ++u)
+    {
+        const float s = sight.spatial[u];
+#pragma unroll
+        for (int p = 0; p < P; ++p)
+        {
+            const float y = Policy::exponent(centre[p], sight.pixel[p + u], task);
+            const uint32_t weight = weightBitsOf(fmaxf(y, COLOUR_FLOOR), s);
+            own[p] += weight;
+            sight.credit[p + u] += weight;
+        }
+        atomicAdd(sight.credits + u * sight.pitch, sight.credit[u]);
+    }
+#pragma unroll
+    for (int k = 0; k < P - 1; ++k)
+    {
+        sight.pixel[k] = sight.pixel[k + STEPS];
+        sight.credit[k] = sight.credit[k + STEPS];
+    }
+    sight.words += STEPS * sight.pitch;
+    sight.credits += STEPS * sight.pitch;
+    sight.spatial += STEPS;
+}
+
+//! The P centres of a thread against rows dy = 0 .. steps-1 of one column of neighbours. Credits: see ByteWalk::column().
+template <typename Policy, int P>
+__device__ __forceinline__ void walkColumn(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P],
+                                           Sight<Policy, P>& sight, int steps, const DensityTask& task)
+{
+    static_assert(P % 4 == 0, "the bias of a whole credit must vanish");
+#pragma unroll
+    for (int k = 0; k < P - 1; ++k)
+    {
+        sight.pixel[k] = Policy::load(sight.words + k * sight.pitch, sight.plane);
+        sight.credit[k] = 0u - (static_cast<uint32_t>(k + 1) << 30);
+    }
+    for (; steps >= 4; steps -= 4)
+        walk<4>(centre, own, sight, task);
+    for (; steps > 0; --steps)
+        walk<1>(centre, own, sight, task);
+#pragma unroll
+    for (int k = 0; k < P - 1; ++k)
+        atomicAdd(sight.credits + k * sight.pitch, sight.credit[k] - (static_cast<uint32_t>(P - 1 - k) << 30));
+}
+
+//! One tile against one chunk of offsets, dx in [dxBegin, dxEnd), dy in [dyBegin, dyEnd).
+template <typename Policy, typename Shape>
+__device__ __forceinline__ void weighTile(const DensityTask& task, const Place<Shape>& place, uint32_t* shared)
+{
+    const Window& window = place.window;
+    const int dxBegin = place.dxBegin, dxEnd = place.dxEnd, dyBegin = place.dyBegin, dyEnd = place.dyEnd;
+    const int P = Shape::CENTRES;
+    const int pitch = window.cols, plane = window.cols * window.rows;
+    uint32_t* credits = shared;
+    uint32_t* words = credits + plane;
+    float* spatial = reinterpret_cast<float*>(words + plane * Policy::WORDS);
+    const int dyCount = dyEnd - dyBegin, side = 2 * task.parameters.radius + 1;
+    forWindow<Shape>(window,
+                     [&](int x, int y)
+                     {
+                         const int i = y * pitch + x;
+                         credits[i] = 0;
+                         Policy::fill(task, blockIdx.z, window.x + x, window.y + y, words + i, plane);
+                     });
+    for (int i = threadIdx.x; i < (dxEnd - dxBegin) * dyCount; i += Shape::THREADS)
+    {
+        const int dx = dxBegin + i / dyCount, dy = dyBegin + i % dyCount;
+        spatial[i] = task.spatial[dx * side + dy + task.parameters.radius];
+    }
+    __syncthreads(); // the walk reads other threads' words and adds to other threads' credits
+
+    const int column = threadIdx.x % Shape::COLS, row = threadIdx.x / Shape::COLS * P;
+    const int x = place.tileX + column, y = place.tileY + row;
+    typename Policy::Pixel centre[P];
+    uint32_t own[P];
+#pragma unroll
+    for (int p = 0; p < P; ++p)
+    {
+        centre[p] = Policy::centre(task, blockIdx.z, x, y + p);
+        own[p] = 0;
+    }
+    uint32_t pairs = 0;
+    for (int dx = dxBegin; dx < dxEnd; ++dx)
+    {
+        const int dy = place.firstDy(dx);
+        if (dy >= dyEnd)
+            continue;
+        const int first = (row + dy - dyBegin) * pitch + column + dx - dxBegin;
+        Sight<Policy, P> sight;
+        sight.words = words + first;
+        sight.credits = credits + first;
+        sight.spatial = spatial + (dx - dxBegin) * dyCount + dy - dyBegin;
+        sight.pitch = pitch;
+        sight.plane = plane;
+        walkColumn<Policy, P>(centre, own, sight, dyEnd - dy, task);
+        pairs += dyEnd - dy;
+    }
+    addOwn(task, x, y, own, pairs);
+    __syncthreads(); // all credits are in
+    addCredits<Shape>(task, window, credits, pitch);
+}
+
+template <int CHANNELS, bool WEIGHTED>
+__global__ void __launch_bounds__(PlaneShape::THREADS) weighPlanes(const DensityTask task)
+{
+    extern __shared__ uint32_t shared[];
+    weighTile<Planes<CHANNELS, WEIGHTED>, PlaneShape>(task, Place<PlaneShape>(task), shared);
+}
+
+// --- keys, launches -----------------------------------------------------------------------------------------------------
+
+/** Sums to keys, and the best key of each cell. A block is one row of cells: 32 cells of CELL x CELL, a thread a column.
+Reads 8 bytes a pixel, writes 4: bound by memory. */
+__global__ void __launch_bounds__(256)
+    finish(const Extent extent, const Features features, const Parameters parameters,
+           const unsigned long long* __restrict__ sums, uint32_t* __restrict__ keys, uint32_t* __restrict__ cells)
+{
+    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    const size_t base = static_cast<size_t>(blockIdx.z) * extent.pixels();
+    uint32_t best = 0;
+    for (int i = 0; i < CELL; ++i)
+    {
+        const int y = blockIdx.y * CELL + i;
+        if (x >= extent.cols || y >= extent.rows)
+            break;
+        const size_t at = base + static_cast<size_t>(y) * extent.cols + x;
+        bool counts = true;
+        if (features.valid)
+            counts = features.valid[at] != 0;
+        if (features.planes)
+            counts = features.planes[base * features.channels + static_cast<size_t>(y) * extent.cols + x] != OUTSIDE;
+        const uint32_t key = counts ? densityKey(sums[at] + ONE_WEIGHT, x, y, extent.cols, extent.rows, parameters) : 0;
+        keys[at] = key;
+        best = ::max(best, key);
+    }
+    // cub::WarpReduce of CELL lanes makes 47 instructions more of it (CUDA 13.0, sm_90).
+    for (int offset = CELL / 2; offset > 0; offset /= 2)
+        best = ::max(best, __shfl_xor_sync(0xffffffffu, best, offset, CELL));
+    if (x % CELL == 0 && x < extent.cols)
+    {
+        const int cellCols = detail::ceilDiv(extent.cols, CELL), cellRows = detail::ceilDiv(extent.rows, CELL);
+        cells[(static_cast<size_t>(blockIdx.z) * cellRows + blockIdx.y) * cellCols + x / CELL] = best;
+    }
+}
+
+template <typename Shape, typename Kernel>
+void weigh(Kernel kernel, const DensityTask& task, size_t sharedBytes, cudaStream_t stream)
+{
+    detail::launch("quick shift density", kernel,
+                   dim3(tilesOf<Shape>(task.extent), task.chunks.dxCount * task.chunks.dyCount, task.extent.count),
+                   dim3(Shape::THREADS), sharedBytes, stream, task);
+}
+
+void weighWords(DensityTask task, cudaStream_t stream)
+{
+    task.chunks = cutForBytes(task.extent, task.parameters.radius, detail::multiprocessors());
+    weigh<ByteShape>(weighBytes, task, bytesOfByteTile(task.chunks), stream);
+}
+
+template <int CHANNELS, bool WEIGHTED = false> void weighFloats(DensityTask task, cudaStream_t stream)
+{
+    task.chunks = cutOffsets(task.parameters.radius, tuning::PLANE_DX);
+    weigh<PlaneShape>(weighPlanes<CHANNELS, WEIGHTED>, task, bytesOfPlaneTile(task.chunks, CHANNELS), stream);
+}
+
+void weighAs(const DensityTask& task, cudaStream_t stream)
+{
+    if (task.features.words)
+        weighWords(task, stream);
+    else if (task.parameters.weighted)
+        task.features.channels == 2   ? weighFloats<2, true>(task, stream)
+        : task.features.channels == 3 ? weighFloats<3, true>(task, stream)
+                                      : weighFloats<4, true>(task, stream);
+    else
+        task.features.channels == 1   ? weighFloats<1>(task, stream)
+        : task.features.channels == 2 ? weighFloats<2>(task, stream)
+        : task.features.channels == 3 ? weighFloats<3>(task, stream)
+                                      : weighFloats<4>(task, stream);
+}
+
+} // namespace
+
+static_assert(tuning::BYTE_DX * tuning::CHUNK_DY <= MAX_TERMS && tuning::PLANE_DX * tuning::CHUNK_DY <= MAX_TERMS,
+              "credits of a chunk must fit 32 bits");
+
+void density(const Features& features, const Extent& extent, const Parameters& parameters, const float* spatial,
+             uint64_t* sums, uint32_t* keys, uint32_t* cells, StreamHandle stream)
+{
+    unsigned long long* const total = reinterpret_cast<unsigned long long*>(sums);
+    detail::cudaCheck(cudaMemsetAsync(sums, 0, sizeof(uint64_t) * extent.total(), stream), "quick shift density");
+    forSlices(extent, MOST_BLOCKS,
+              [&](const Slice& slice)
+              {
+                  const Features part = partOf(features, slice);
+                  const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.picture});
+                  weighAs({part, slice.extent, spatial, total + slice.pixel, {}, parameters}, stream);
+                  detail::launch(
+                      "quick shift keys", finish,
+                      dim3(detail::ceilDiv(extent.cols, 256), detail::ceilDiv(extent.rows, CELL), slice.extent.count),
+                      dim3(256), 0, stream, slice.extent, part, parameters, total + slice.pixel, keys + slice.pixel,
+                      cells + cellsBefore);
+              });
+}
+
+}}}} // namespace cv::cuda::quick_shift::gpu

@@ -1,0 +1,102 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// pack of QuickShift: pixels to words or planes. Reads and writes each pixel once; bound by memory.
+#include "plan.hpp"
+#include "../../common/launch.hpp"
+
+namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
+
+namespace {
+
+template <typename T>
+__global__ void __launch_bounds__(256) packPicture(const PictureView source, const PictureView mask, int picture,
+                                                   const Extent extent, const Scales scales, const Features features)
+{
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= extent.cols || y >= extent.rows)
+        return;
+    const T* pixel = source.row<T>(y) + static_cast<size_t>(x) * source.channels;
+    const size_t plane = extent.pixels(), at = static_cast<size_t>(y) * extent.cols + x, base = picture * plane;
+    bool counts = !mask || mask.row<uint8_t>(y)[x] != 0;
+    if (features.words)
+    {
+        uint32_t word = 0;
+        for (int k = 0; k < source.channels; ++k)
+            word |= static_cast<uint32_t>(pixel[k]) << (8 * k);
+        features.words[base + at] = word;
+        if (features.valid)
+            features.valid[base + at] = counts;
+        return;
+    }
+    float value[MAX_CHANNELS];
+#pragma unroll
+    for (int k = 0; k < MAX_CHANNELS; ++k)
+    {
+        if (k >= source.channels)
+            break;
+        value[k] = static_cast<float>(pixel[k]);
+        counts = counts && fabsf(scales.used ? value[k] * scales.whole[k] : value[k]) < LARGEST_FEATURE;
+        if (scales.used)
+            value[k] *= scales.power[k];
+    }
+#pragma unroll
+    for (int k = 0; k < MAX_CHANNELS; ++k)
+        if (k < source.channels)
+            features.planes[base * source.channels + k * plane + at] = counts ? value[k] : (k == 0 ? OUTSIDE : 0.f);
+}
+
+//! Three 8-bit channels without a mask, the common case: four pixels a thread, in words where the rows allow it.
+__global__ void __launch_bounds__(256)
+    packThree(const PictureView source, int picture, const Extent extent, uint32_t* words)
+{
+    const int x = 4 * (blockIdx.x * blockDim.x + threadIdx.x), y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= extent.cols || y >= extent.rows)
+        return;
+    const uint8_t* row = source.row<uint8_t>(y);
+    uint32_t* to = words + static_cast<size_t>(picture) * extent.pixels() + static_cast<size_t>(y) * extent.cols + x;
+    if (reinterpret_cast<size_t>(row) % 4 != 0 || x + 4 > extent.cols)
+    {
+        for (int k = 0; k < 4 && x + k < extent.cols; ++k)
+        {
+            const uint8_t* pixel = row + static_cast<size_t>(3) * (x + k);
+            to[k] = pixel[0] | pixel[1] << 8 | pixel[2] << 16;
+        }
+        return;
+    }
+    const uint32_t* from = reinterpret_cast<const uint32_t*>(row + static_cast<size_t>(3) * x);
+    const uint32_t a = from[0], b = from[1], c = from[2];
+    const uint4 four = {a & 0xffffffu, a >> 24 | (b & 0xffffu) << 8, b >> 16 | (c & 0xffu) << 16, c >> 8};
+    if (reinterpret_cast<size_t>(to) % 16 == 0)
+    {
+        *reinterpret_cast<uint4*>(to) = four;
+        return;
+    }
+    to[0] = four.x;
+    to[1] = four.y;
+    to[2] = four.z;
+    to[3] = four.w;
+}
+
+} // namespace
+
+void pack(const PictureView& picture, const PictureView& mask, int index, const Extent& extent, const Scales& scales,
+          const Features& features, StreamHandle stream)
+{
+    const dim3 grid(detail::ceilDiv(extent.cols, 32), detail::ceilDiv(extent.rows, 8)), block(32, 8);
+    const char* name = "quick shift pack";
+    if (features.words && picture.channels == 3 && !features.valid)
+        detail::launch(name, packThree, dim3(detail::ceilDiv(extent.cols, 128), grid.y), block, 0, stream, picture,
+                       index, extent, features.words);
+    else if (picture.depth == detail::DEPTH_8U)
+        detail::launch(name, packPicture<uint8_t>, grid, block, 0, stream, picture, mask, index, extent, scales,
+                       features);
+    else if (picture.depth == detail::DEPTH_16U)
+        detail::launch(name, packPicture<uint16_t>, grid, block, 0, stream, picture, mask, index, extent, scales,
+                       features);
+    else
+        detail::launch(name, packPicture<float>, grid, block, 0, stream, picture, mask, index, extent, scales,
+                       features);
+}
+
+}}}} // namespace cv::cuda::quick_shift::gpu

@@ -1,0 +1,553 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// parents of QuickShift. A pixel looks at its neighbours by distance, nearest first, and ends as soon as no other can be nearer
+// than the best. Results are the minimum of (D, index), so neither order nor grouping shows. Four steps, each for the pixels
+// that the one before could not finish:
+//   1. A thread has the pixels of a part of a column and looks at their nearest 20 neighbours, which they share.
+//   2. Passes: a thread takes a pixel of the block's list and looks at the next so many offsets, unrolled, in shared memory.
+//   3. Some lanes take a pixel of the list together and go on to the rim of the tile.
+//   4. A warp takes a pixel of a global list and walks rings of cells; a cell whose best key is too low or that is too far
+//      away is skipped by one lane. So a large tau costs what its paths need, and not its square.
+// Cost of steps 1 and 2 for 8 bit: 9 instructions a neighbour. What bounds them: instruction issue.
+#include "colours.hpp"
+#include "offsets.hpp"
+#include "plan.hpp"
+#include "../../common/launch.hpp"
+#include <utility>
+
+namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
+
+namespace {
+
+// --- near --------------------------------------------------------------------------------------------------------------
+
+struct ParentTask
+{
+    Features features;
+    Extent extent;
+    SearchParameters parameters;
+    const uint32_t* keys;
+    const uint32_t* cells;
+    Worklist far;
+    int* parents;
+    float* distances; //!< on the worklist: D of the best so far, not its root
+};
+static_assert(sizeof(ParentTask) <= 128, "beyond that the compiler makes more instructions of searchNear (CUDA 13.0)");
+
+__device__ __forceinline__ void writeParent(const ParentTask& task, size_t at, int index, const Candidate& best)
+{
+    const bool root = best.index == NO_PARENT;
+    task.parents[at] = root ? index : best.index;
+    task.distances[at] = root ? INFINITY : rootOf(best.d);
+}
+
+/** A block is COLS x ROWS pixels, PIXELS of a column a thread. LANES take a pixel together in step 3. BLOCKS fit a
+multiprocessor's registers. FEW: a list of fewer pixels is left to step 3. VOTE: a warp skips ds 4 and 5 when none of its
+pixels needs them. */
+template <int COLS_, int ROWS_, int PIXELS_, int LANES_, int BLOCKS_, int FEW_, bool VOTE_> struct SearchShape
+{
+    static const int COLS = COLS_, ROWS = ROWS_, PIXELS = PIXELS_, LANES = LANES_, BLOCKS = BLOCKS_, FEW = FEW_;
+    static const bool VOTE = VOTE_;
+    static const int THREADS = COLS * ROWS / PIXELS, PITCH = COLS + 2 * REACH, HEIGHT = ROWS + 2 * REACH;
+};
+typedef SearchShape<tuning::SEARCH_COLS, tuning::BYTE_SEARCH_ROWS, tuning::BYTE_SEARCH_PIXELS,
+                    tuning::BYTE_SEARCH_LANES, tuning::BYTE_SEARCH_BLOCKS, tuning::BYTE_SEARCH_FEW, true>
+    ByteSearch;
+typedef SearchShape<tuning::SEARCH_COLS, tuning::PLANE_SEARCH_ROWS, tuning::PLANE_SEARCH_PIXELS,
+                    tuning::PLANE_SEARCH_LANES, 1, 1, false>
+    PlaneSearch;
+
+const uint32_t NO_CODE = 0x7fffffff;   //!< behind all codes
+const int DENSE = TABLE.nearer(8);     //!< offsets of step 1: all within two pixels but the corners
+__device__ const PackedOffsets PACKED; //!< a literal
+
+template <typename Colour> struct alignas(sizeof(Colour) == 4 ? 8 : 4) Neighbour
+{
+    uint32_t key; //!< outside of the picture 0: nobody's parent
+    Colour colour;
+};
+
+template <typename Colours, typename Shape> struct SearchTile
+{
+    static const int MOST_LISTS = 8;
+    Neighbour<typename Colours::Colour> pixels[Shape::HEIGHT * Shape::PITCH];
+    unsigned long long best[Shape::COLS * Shape::ROWS]; //!< of the pixels on the list
+    unsigned short list[2][Shape::COLS * Shape::ROWS];  //!< list k in k % 2: a pass reads one and writes the other
+    int listed[MOST_LISTS];
+};
+
+//! A pixel under search. best: bits of D in units, then the code. Positive floats order like their bits, so the least wins.
+template <typename Colours> struct Searcher
+{
+    //! isHigher() as one comparison: keys before it in raster order may also be equal, unless ties are strict. Keys are > 0.
+    uint32_t before, after;
+    typename Colours::Colour colour;
+    unsigned long long best;
+
+    __device__ __forceinline__ float distance() const { return __uint_as_float(static_cast<uint32_t>(best >> 32)); }
+    //! Nothing from ds on can be nearer. An equal distance still matters: its index may be lower.
+    __device__ __forceinline__ bool done(int ds) const { return ds * Colours::UNIT > distance(); }
+
+    __device__ __forceinline__ void look(const Neighbour<typename Colours::Colour>& other, uint32_t code, float ds,
+                                         typename Colours::Weight weight, bool within = true)
+    {
+        const float d = Colours::joint(colour, other.colour, weight, ds);
+        const unsigned long long candidate = static_cast<unsigned long long>(__float_as_uint(d)) << 32 | code;
+        const bool higher = other.key > (code < codeOf(0, 0) ? before : after);
+        best = higher & (candidate < best) & within ? candidate : best;
+    }
+};
+
+//! Steps 1 to 3 of a block.
+template <typename Colours, typename Shape> struct NearSearch
+{
+    typedef Neighbour<typename Colours::Colour> Pixel;
+    const ParentTask& task;
+    SearchTile<Colours, Shape>& tile;
+    size_t base;
+    int left, top; //!< of the block's pixels; an id is a pixel's number among them
+    typename Colours::Weight weight;
+
+    __device__ __forceinline__ const Pixel* pixelOf(int id) const
+    {
+        return tile.pixels + (id / Shape::COLS + REACH) * Shape::PITCH + id % Shape::COLS + REACH;
+    }
+    __device__ __forceinline__ int indexOf(int id) const
+    {
+        return (top + id / Shape::COLS) * task.extent.cols + left + id % Shape::COLS;
+    }
+    __device__ __forceinline__ Searcher<Colours> searcher(const Pixel& own, unsigned long long best) const
+    {
+        return {task.parameters.strict ? own.key : own.key - 1, own.key, own.colour, best};
+    }
+    __device__ __forceinline__ unsigned long long nothing() const
+    {
+        return static_cast<unsigned long long>(__float_as_uint(task.parameters.reach * Colours::UNIT)) << 32 | NO_CODE;
+    }
+    __device__ __forceinline__ Candidate candidateOf(int index, const Searcher<Colours>& s) const
+    {
+        const uint32_t code = static_cast<uint32_t>(s.best);
+        return {s.distance() * Colours::FROM_UNIT,
+                code == NO_CODE ? NO_PARENT : index + dyOf(code) * task.extent.cols + dxOf(code)};
+    }
+    __device__ __forceinline__ void write(int index, const Searcher<Colours>& s) const
+    {
+        writeParent(task, base + index, index, candidateOf(index, s));
+    }
+
+    __device__ __forceinline__ void fill() const
+    {
+        const Extent& e = task.extent;
+        const Colours colours(task.features, base, e.pixels());
+        for (int i = threadIdx.x; i < Shape::HEIGHT * Shape::PITCH; i += Shape::THREADS)
+        {
+            const int x = left - REACH + i % Shape::PITCH, y = top - REACH + i / Shape::PITCH;
+            Pixel pixel = {};
+            if (static_cast<unsigned>(x) < static_cast<unsigned>(e.cols) &&
+                static_cast<unsigned>(y) < static_cast<unsigned>(e.rows))
+            {
+                const int at = y * e.cols + x;
+                pixel.key = task.keys[base + at];
+                pixel.colour = colours.load(at);
+            }
+            tile.pixels[i] = pixel;
+        }
+        if (threadIdx.x < tile.MOST_LISTS)
+            tile.listed[threadIdx.x] = 0;
+    }
+
+    //! For all lanes of a warp: those that want to are put on the list.
+    __device__ __forceinline__ void append(int list, bool want, int id) const
+    {
+        const unsigned wanting = __ballot_sync(0xffffffffu, want);
+        if (wanting == 0)
+            return;
+        const int lane = threadIdx.x % 32, leader = __ffs(wanting) - 1;
+        int first = 0;
+        if (lane == leader)
+            first = atomicAdd(&tile.listed[list], __popc(wanting));
+        first = __shfl_sync(0xffffffffu, first, leader);
+        if (want)
+            tile.list[list % 2][first + __popc(wanting & ((1u << lane) - 1))] = static_cast<unsigned short>(id);
+    }
+
+    //! Offsets with FROM <= ds <= TO for pixels that lie below each other.
+    template <int FROM, int TO>
+    __device__ __forceinline__ void lookAround(const Pixel* first, Searcher<Colours> (&s)[Shape::PIXELS]) const
+    {
+        const int R = TO < 4 ? 1 : 2;
+#pragma unroll
+        for (int y = -R; y < Shape::PIXELS + R; ++y)
+#pragma unroll
+            for (int dx = -R; dx <= R; ++dx)
+            {
+                const Pixel other = first[y * Shape::PITCH + dx]; // the compiler drops those that nobody uses
+#pragma unroll
+                for (int p = 0; p < Shape::PIXELS; ++p)
+                {
+                    const int ds = dx * dx + (y - p) * (y - p);
+                    if (ds >= FROM && ds <= TO)
+                        s[p].look(other, codeOf(dx, y - p), ds * Colours::UNIT, weight);
+                }
+            }
+    }
+
+    //! Step 1. @return the next ds.
+    __device__ __forceinline__ int searchDense(const Pixel* first, Searcher<Colours> (&s)[Shape::PIXELS]) const
+    {
+        if (task.parameters.searchRadius < 2)
+            return 1;
+        lookAround<1, 2>(first, s);
+        bool more = !Shape::VOTE;
+#pragma unroll
+        for (int p = 0; p < Shape::PIXELS; ++p)
+            more = more || (!s[p].done(4) && s[p].after != 0);
+        if (__any_sync(0xffffffffu, more))
+            lookAround<4, 5>(first, s);
+        return 8;
+    }
+
+    //! Step 1 and what follows from it: results, or an entry of list 0.
+    __device__ __forceinline__ void start() const
+    {
+        const int x = left + threadIdx.x % Shape::COLS, row = threadIdx.x / Shape::COLS * Shape::PIXELS;
+        const int first = row * Shape::COLS + threadIdx.x % Shape::COLS;
+        Searcher<Colours> s[Shape::PIXELS];
+#pragma unroll
+        for (int p = 0; p < Shape::PIXELS; ++p)
+            s[p] = searcher(pixelOf(first)[p * Shape::PITCH], nothing());
+        const int next = searchDense(pixelOf(first), s);
+#pragma unroll
+        for (int p = 0; p < Shape::PIXELS; ++p)
+        {
+            const int y = top + row + p, index = y * task.extent.cols + x, id = first + p * Shape::COLS;
+            const bool inside = x < task.extent.cols && y < task.extent.rows, counts = s[p].after != 0;
+            const bool unfinished = inside && counts && !s[p].done(next);
+            if (unfinished)
+                tile.best[id] = s[p].best;
+            else if (inside && counts)
+                write(index, s[p]);
+            else if (inside)
+            {
+                task.parents[base + index] = -1;
+                task.distances[base + index] = INFINITY;
+            }
+            append(0, unfinished, id);
+        }
+    }
+
+    template <int K> __device__ __forceinline__ void lookAt(const Pixel* at, Searcher<Colours>& s) const
+    {
+        constexpr int dx = TABLE.dx[K], dy = TABLE.dy[K], ds = TABLE.ds[K];
+        s.look(at[dy * Shape::PITCH + dx], codeOf(dx, dy), ds * Colours::UNIT, weight);
+    }
+    template <int FROM, int... K>
+    __device__ __forceinline__ void lookAtEach(const Pixel* at, Searcher<Colours>& s,
+                                               std::integer_sequence<int, K...>) const
+    {
+        (lookAt<FROM + K>(at, s), ...);
+    }
+
+    /** Step 2, one pass: offsets FROM to TO of the table. Only when all of these are within the search radius, or those
+    that are not are farther than a parent may be. */
+    template <int FROM, int TO> __device__ __forceinline__ bool pass(int& list, int& from) const
+    {
+        constexpr int LAST = TABLE.ds[TO - 1], NEXT = TABLE.ds[TO];
+        static_assert(LAST < NEXT, "done() asks for a distance of which nothing was seen");
+        const float radius = static_cast<float>(task.parameters.searchRadius), square = radius * radius;
+        const int count = tile.listed[list];
+        if (count < Shape::FEW || (LAST > square && task.parameters.reach > square))
+            return false;
+        for (int warp = threadIdx.x / 32 * 32; warp < count; warp += Shape::THREADS)
+        {
+            const int entry = warp + threadIdx.x % 32;
+            bool unfinished = false;
+            int id = 0;
+            if (entry < count)
+            {
+                id = tile.list[list % 2][entry];
+                const Pixel* const at = pixelOf(id);
+                Searcher<Colours> s = searcher(*at, tile.best[id]);
+                lookAtEach<FROM>(at, s, std::make_integer_sequence<int, TO - FROM>());
+                unfinished = !s.done(NEXT);
+                if (unfinished)
+                    tile.best[id] = s.best;
+                else
+                    write(indexOf(id), s);
+            }
+            append(list + 1, unfinished, id);
+        }
+        __syncthreads(); // the next list is complete
+        ++list;
+        from = TO;
+        return true;
+    }
+    template <int FROM> __device__ __forceinline__ void passes(int&, int&) const {}
+    template <int FROM, int TO, int... MORE> __device__ __forceinline__ void passes(int& list, int& from) const
+    {
+        static_assert(sizeof...(MORE) + 2 < tile.MOST_LISTS, "each pass has a list");
+        if (pass<FROM, TO>(list, from))
+            passes<TO, MORE...>(list, from);
+    }
+
+    //! The lanes of a group have looked at different offsets: all get the best.
+    static __device__ __forceinline__ unsigned long long bestOfGroup(unsigned long long best, unsigned group)
+    {
+        for (int offset = Shape::LANES / 2; offset > 0; offset /= 2)
+        {
+            const unsigned long long other = __shfl_xor_sync(group, best, offset);
+            best = other < best ? other : best;
+        }
+        return best;
+    }
+
+    //! Step 3, from offset `from` of the table on.
+    __device__ __forceinline__ void searchRest(int list, int from) const
+    {
+        const int GROUP = Shape::LANES, TURNS = 4;
+        const int lane = threadIdx.x % GROUP, count = tile.listed[list], radius = task.parameters.searchRadius;
+        const unsigned group = ((1u << GROUP) - 1u) << (threadIdx.x % 32 / GROUP * GROUP);
+        const int end = radius <= REACH ? OFFSETS : WHOLE_DISC;
+        for (int entry = threadIdx.x / GROUP; entry < count; entry += Shape::THREADS / GROUP)
+        {
+            const int id = tile.list[list % 2][entry], index = indexOf(id);
+            const Pixel* const at = pixelOf(id);
+            Searcher<Colours> s = searcher(*at, tile.best[id]);
+            float least = s.distance();
+            for (int k = from; k < end && PackedOffsets::ds(PACKED.entry[k]) * Colours::UNIT <= least;
+                 k += TURNS * GROUP)
+            {
+                uint32_t packed[TURNS];
+#pragma unroll
+                for (int t = 0; t < TURNS; ++t) // together, for their latency; the last offset may come more than once
+                    packed[t] = PACKED.entry[::min(k + t * GROUP + lane, end - 1)];
+#pragma unroll
+                for (int t = 0; t < TURNS; ++t)
+                {
+                    const uint32_t code = PackedOffsets::code(packed[t]);
+                    s.look(at[dyOf(code) * Shape::PITCH + dxOf(code)], code,
+                           static_cast<float>(PackedOffsets::ds(packed[t])) * Colours::UNIT, weight,
+                           PackedOffsets::radius(packed[t]) <= radius);
+                }
+                least = s.distance();
+                for (int offset = GROUP / 2; offset > 0; offset /= 2)
+                    least = fminf(least, __shfl_xor_sync(group, least, offset));
+            }
+            s.best = bestOfGroup(s.best, group);
+            if (lane == 0)
+                finish(index, s);
+        }
+    }
+    __device__ __forceinline__ void finish(int index, const Searcher<Colours>& s) const
+    {
+        if (task.parameters.searchRadius <= REACH || s.done((REACH + 1) * (REACH + 1)))
+            return write(index, s);
+        const Candidate best = candidateOf(index, s);
+        task.parents[base + index] = best.index;
+        task.distances[base + index] = best.d;
+        task.far.pixels[atomicAdd(task.far.count, 1)] = static_cast<int>(base) + index;
+    }
+};
+
+//! PASSES: where the passes of step 2 end.
+template <typename Colours, typename Shape, int... PASSES>
+__global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) searchNear(const ParentTask task)
+{
+    extern __shared__ unsigned long long memory[];
+    const NearSearch<Colours, Shape> search = {task,
+                                               *reinterpret_cast<SearchTile<Colours, Shape>*>(memory),
+                                               static_cast<size_t>(blockIdx.z) * task.extent.pixels(),
+                                               static_cast<int>(blockIdx.x) * Shape::COLS,
+                                               static_cast<int>(blockIdx.y) * Shape::ROWS,
+                                               Colours::weightOf(task.parameters)};
+    search.fill();
+    __syncthreads(); // the tile is complete, the lists are empty
+    search.start();
+    __syncthreads(); // list 0 is complete
+    int list = 0, from = 0;
+    if (task.parameters.searchRadius >= 2)
+    {
+        from = DENSE;
+        search.template passes<DENSE, PASSES...>(list, from);
+    }
+    search.searchRest(list, from);
+}
+
+// --- far ---------------------------------------------------------------------------------------------------------------
+
+//! Which cell of ring r around (0,0) a lane takes; i < 8 r (ring 0: i = 0).
+__device__ __forceinline__ int2 ringCell(int r, int i)
+{
+    if (r == 0)
+        return make_int2(0, 0);
+    const int side = i / (2 * r), along = i % (2 * r) - r;
+    return side == 0   ? make_int2(along, -r)
+           : side == 1 ? make_int2(r, along)
+           : side == 2 ? make_int2(-along, r)
+                       : make_int2(-r, -along);
+}
+
+//! Distance from v to the interval [low, low + CELL - 1].
+__device__ __forceinline__ int gapTo(int v, int low) { return ::max(::max(low - v, v - (low + CELL - 1)), 0); }
+
+// Reductions here and in bestOfGroup() are written out: the least distance is wanted by all lanes, where cub::WarpReduce gives it to
+// lane 0 only; bestOfWarp() by cub::WarpReduce makes searchFar 4 to 9 % longer (CUDA 13.0, sm_90).
+__device__ __forceinline__ float leastOfWarp(float d)
+{
+    for (int offset = 16; offset > 0; offset /= 2)
+        d = fminf(d, __shfl_xor_sync(0xffffffffu, d, offset));
+    return d;
+}
+
+__device__ __forceinline__ Candidate bestOfWarp(Candidate best)
+{
+    for (int offset = 16; offset > 0; offset /= 2)
+    {
+        const float d = __shfl_xor_sync(0xffffffffu, best.d, offset);
+        const int index = __shfl_xor_sync(0xffffffffu, best.index, offset);
+        if (isBetter(d, index, best))
+            best = {d, index};
+    }
+    return best;
+}
+
+//! A pixel under search, the same in all lanes but for `best`.
+template <typename Colour> struct Seeker
+{
+    int x, y, index;
+    uint32_t key;
+    Colour colour;
+    Candidate best;
+};
+
+//! All lanes look at one cell, two pixels each.
+template <typename Colours>
+__device__ __forceinline__ void lookAtCell(const ParentTask& task, const Colours& colours, size_t base, int cellX,
+                                           int cellY, Seeker<typename Colours::Colour>& s)
+{
+    const SearchParameters& p = task.parameters;
+    for (int i = threadIdx.x % 32; i < CELL * CELL; i += 32)
+    {
+        const int x = cellX * CELL + i % CELL, y = cellY * CELL + i / CELL, dx = x - s.x, dy = y - s.y;
+        if (x >= task.extent.cols || y >= task.extent.rows || ::max(::abs(dx), ::abs(dy)) > p.searchRadius)
+            continue;
+        const int j = y * task.extent.cols + x;
+        if (!isHigher(task.keys[base + j], j, s.key, s.index, p.strict))
+            continue;
+        const float d =
+            squaredDistance(Colours::distance(s.colour, colours.load(j), p), p.colorWeight, dx * dx + dy * dy);
+        if (isBetter(d, j, s.best))
+            s.best = {d, j};
+    }
+}
+
+template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREADS) searchFar(const ParentTask task)
+{
+    const Extent& e = task.extent;
+    const SearchParameters& p = task.parameters;
+    const int cellCols = detail::ceilDiv(e.cols, CELL), cellRows = detail::ceilDiv(e.rows, CELL);
+    const int lane = threadIdx.x % 32, warps = gridDim.x * (tuning::FAR_THREADS / 32), count = *task.far.count;
+    for (int entry = (blockIdx.x * tuning::FAR_THREADS + threadIdx.x) / 32; entry < count; entry += warps)
+    {
+        const int at = task.far.pixels[entry], picture = at / e.pixels();
+        const size_t base = static_cast<size_t>(picture) * e.pixels();
+        const Colours colours(task.features, base, e.pixels());
+        const uint32_t* cells = task.cells + static_cast<size_t>(picture) * cellCols * cellRows;
+        Seeker<typename Colours::Colour> s;
+        s.index = at - static_cast<int>(base);
+        s.x = s.index % e.cols;
+        s.y = s.index / e.cols;
+        s.key = task.keys[at];
+        s.colour = colours.load(s.index);
+        s.best = {task.distances[at], task.parents[at]};
+        const int cx = s.x / CELL, cy = s.y / CELL;
+        const int rings = ::max(::max(cx, cellCols - 1 - cx), ::max(cy, cellRows - 1 - cy));
+        float least = s.best.d;
+        for (int r = 0; r <= rings; ++r)
+        {
+            const int gap = r == 0 ? 0 : (r - 1) * CELL + 1; // no pixel of this ring of cells is nearer
+            if (gap > p.searchRadius || static_cast<float>(gap) * static_cast<float>(gap) > least)
+                break;
+            const int size = r == 0 ? 1 : 8 * r;
+            for (int first = 0; first < size; first += 32)
+            {
+                const int2 offset = ringCell(r, ::min(first + lane, size - 1));
+                const int x = cx + offset.x, y = cy + offset.y;
+                bool worth = first + lane < size && x >= 0 && x < cellCols && y >= 0 && y < cellRows;
+                if (worth)
+                {
+                    const uint32_t best = cells[y * cellCols + x];
+                    const int gx = gapTo(s.x, x * CELL), gy = gapTo(s.y, y * CELL);
+                    worth = (best > s.key || (!p.strict && best == s.key)) && ::max(gx, gy) <= p.searchRadius &&
+                            static_cast<float>(gx * gx + gy * gy) <= least;
+                }
+                for (unsigned left = __ballot_sync(0xffffffffu, worth); left != 0; left &= left - 1)
+                {
+                    const int from = __ffs(left) - 1;
+                    lookAtCell(task, colours, base, __shfl_sync(0xffffffffu, x, from),
+                               __shfl_sync(0xffffffffu, y, from), s);
+                }
+            }
+            least = leastOfWarp(s.best.d);
+        }
+        s.best = bestOfWarp(s.best);
+        if (lane == 0)
+            writeParent(task, at, s.index, s.best);
+    }
+}
+
+template <typename Colours, typename Shape, int... PASSES> void search(const ParentTask& task, cudaStream_t stream)
+{
+    static_assert(sizeof(SearchTile<Colours, Shape>) <= detail::LEAST_SHARED_BYTES, "a block of every device has it");
+    const Extent& e = task.extent;
+    const bool mayLeave = task.parameters.searchRadius > REACH;
+    if (mayLeave)
+        detail::cudaCheck(cudaMemsetAsync(task.far.count, 0, sizeof(int), stream), "quick shift parents");
+    detail::launch("quick shift near parents", searchNear<Colours, Shape, PASSES...>,
+                   dim3(detail::ceilDiv(e.cols, Shape::COLS), detail::ceilDiv(e.rows, Shape::ROWS), e.count),
+                   dim3(Shape::THREADS), sizeof(SearchTile<Colours, Shape>), stream, task);
+    if (mayLeave)
+        detail::launch("quick shift far parents", searchFar<Colours>, dim3(tuning::FAR_BLOCKS),
+                       dim3(tuning::FAR_THREADS), 0, stream, task);
+}
+
+template <int CHANNELS, bool WEIGHTED = false> void searchPlanes(const ParentTask& task, cudaStream_t stream)
+{
+    search<PlaneColours<CHANNELS, WEIGHTED>, PlaneSearch, 36, 60>(task, stream);
+}
+
+void searchAs(const ParentTask& task, bool weighted, cudaStream_t stream)
+{
+    if (task.features.words)
+        search<ByteColours, ByteSearch, 44, 100, 196>(task, stream);
+    else if (weighted)
+        task.features.channels == 2   ? searchPlanes<2, true>(task, stream)
+        : task.features.channels == 3 ? searchPlanes<3, true>(task, stream)
+                                      : searchPlanes<4, true>(task, stream);
+    else
+        task.features.channels == 1   ? searchPlanes<1>(task, stream)
+        : task.features.channels == 2 ? searchPlanes<2>(task, stream)
+        : task.features.channels == 3 ? searchPlanes<3>(task, stream)
+                                      : searchPlanes<4>(task, stream);
+}
+
+} // namespace
+
+void parents(const Features& features, const Extent& extent, const Parameters& parameters, const uint32_t* keys,
+             const uint32_t* cells, const Worklist& far, int* parents, float* distances, StreamHandle stream)
+{
+    SearchParameters p = {parameters.searchRadius, parameters.colorWeight, parameters.reach, parameters.strict, {}};
+    for (int k = 0; k < MAX_CHANNELS; ++k)
+        p.factors[k] = parameters.factors[k];
+    forSlices(extent, MOST_BLOCKS,
+              [&](const Slice& slice)
+              {
+                  const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.picture});
+                  searchAs({partOf(features, slice), slice.extent, p, keys + slice.pixel, cells + cellsBefore, far,
+                            parents + slice.pixel, distances + slice.pixel},
+                           parameters.weighted, stream);
+              });
+}
+
+}}}} // namespace cv::cuda::quick_shift::gpu

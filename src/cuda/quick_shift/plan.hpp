@@ -1,0 +1,155 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What depends on sizes in QuickShift's CUDA engine: how pixels are held, how offsets and stacks are cut, scratch of some stages. Numbers stand in
+// src/cuda/quick_shift/tuning.hpp.
+#ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_PLAN_HPP
+#define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_PLAN_HPP
+
+#include "../../common/shared_limit.hpp"
+#include "../../quick_shift/stages.hpp"
+#include "tuning.hpp"
+
+namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
+
+//! Features are words of 8-bit channels, not planes of floats.
+inline bool heldInWords(int depth, const Scales& scales, const Parameters& parameters)
+{
+    return depth == detail::DEPTH_8U && !scales.used && fitsWords(-parameters.minusRate);
+}
+
+inline int cellsOf(const Extent& extent)
+{
+    return detail::ceilDiv(extent.cols, CELL) * detail::ceilDiv(extent.rows, CELL) * extent.count;
+}
+
+//! Scratch of sortLinks: room for as many numbers as there are pixels.
+struct Links
+{
+    float *unsorted, *sorted;
+    float* heights; //!< out: distinct lengths, ascending
+    int *lengths, *sums;
+    int* left; //!< out: superpixels when links longer than heights[k] are cut
+};
+
+//! Scratch of connect, total() elements each, but for joined.
+struct Pieces
+{
+    int* root;
+    int* area;
+    unsigned long long* best;
+    int* joined;
+};
+
+//! Roots are counted in segments of 32 pixels of a row. @return those of one picture.
+CT_HOST_DEVICE int segmentsOf(const Extent& extent) { return detail::ceilDiv(extent.cols, 32) * extent.rows; }
+
+//! True when the pixel below pixel i of the stack belongs to the same picture.
+CT_HOST_DEVICE bool hasBelow(const Extent& extent, int i)
+{
+    return i + extent.cols < extent.total() && (extent.count == 1 || i / extent.cols % extent.rows + 1 < extent.rows);
+}
+
+//! The offsets of the density window, cut into chunks: a chunk's credits fit 32 bits and its neighbours fit shared memory.
+struct Chunks
+{
+    int dxStep, dyStep; //!< size of a chunk
+    int dxCount, dyCount;
+};
+
+//! As even as the limits allow.
+inline Chunks cutOffsets(int radius, int mostDx)
+{
+    const int height = 2 * radius + 1, width = radius + 1;
+    Chunks c;
+    c.dyCount = detail::ceilDiv(height, tuning::CHUNK_DY);
+    c.dyStep = detail::ceilDiv(height, c.dyCount);
+    c.dxCount = detail::ceilDiv(width, mostDx);
+    c.dxStep = detail::ceilDiv(width, c.dxCount);
+    return c;
+}
+
+//! Threads of a block of density: COLS columns by GROUPS groups of CENTRES rows.
+template <int COLS_, int GROUPS, int CENTRES_> struct TileShape
+{
+    static const int COLS = COLS_, CENTRES = CENTRES_, ROWS = GROUPS * CENTRES_, THREADS = COLS_ * GROUPS;
+};
+typedef TileShape<tuning::BYTE_COLS, tuning::BYTE_GROUPS, tuning::BYTE_CENTRES> ByteShape;
+typedef TileShape<tuning::PLANE_COLS, tuning::PLANE_GROUPS, tuning::PLANE_CENTRES> PlaneShape;
+
+template <typename Shape> int tilesOf(const Extent& extent)
+{
+    return detail::ceilDiv(extent.cols, Shape::COLS) * detail::ceilDiv(extent.rows, Shape::ROWS);
+}
+
+//! Chunks for 8 bits. Small pictures: more and smaller ones, where otherwise a part of the device would have nothing to do.
+inline Chunks cutForBytes(const Extent& extent, int radius, int multiprocessors)
+{
+    const Chunks large = cutOffsets(radius, tuning::BYTE_DX);
+    const int64_t blocks =
+        static_cast<int64_t>(tilesOf<ByteShape>(extent)) * large.dxCount * large.dyCount * extent.count;
+    const bool fill = blocks >= static_cast<int64_t>(multiprocessors) * tuning::BYTE_BLOCKS;
+    return fill ? large : cutOffsets(radius, tuning::BYTE_FEW_DX);
+}
+
+// Density, 8 bit. Shared memory holds BYTE_DX columns of spatial factors, then rows of the window; the kernel has no static memory.
+const int BYTE_PITCH = ByteShape::COLS + tuning::BYTE_DX - 1; //!< words of one kind in a row
+//! Words of a row: credits, pixels and, when the window leaves the picture or has masked pixels, numbers that dp4a starts from.
+CT_HOST_DEVICE constexpr int byteStride(bool guarded) { return (guarded ? 3 : 2) * BYTE_PITCH; }
+//! Rows of spatial factors have so many columns.
+CT_HOST_DEVICE int paddedFactors(int dyCount) { return detail::ceilDiv(dyCount, 4) * 4; }
+//! Where rows begin, in words.
+CT_HOST_DEVICE int byteRowsAt(int dyCount) { return tuning::BYTE_DX * paddedFactors(dyCount); }
+inline size_t bytesOfByteTile(const Chunks& chunks)
+{
+    const size_t rows = ByteShape::ROWS + chunks.dyStep - 1;
+    return sizeof(uint32_t) * (byteRowsAt(chunks.dyStep) + rows * byteStride(true));
+}
+
+// Density, float: planes of credits and of each channel, then spatial factors.
+inline size_t bytesOfPlaneTile(const Chunks& c, int channels)
+{
+    const size_t window = static_cast<size_t>(PlaneShape::COLS + c.dxStep - 1) * (PlaneShape::ROWS + c.dyStep - 1);
+    return sizeof(uint32_t) * (window * (1 + channels) + static_cast<size_t>(c.dxStep) * c.dyStep);
+}
+
+//! A part of a stack.
+struct Slice
+{
+    Extent extent;
+    int picture; //!< its first
+    size_t pixel;
+};
+
+/** Grids are at most MOST_BLOCKS blocks high and deep, so larger stacks go in slices, one after the other.
+@param most pictures of a slice. */
+template <typename Visit> void forSlices(const Extent& extent, int most, const Visit& visit)
+{
+    for (int64_t first = 0; first < extent.count; first += most)
+    {
+        const int picture = static_cast<int>(first), left = extent.count - picture;
+        visit(Slice{{extent.cols, extent.rows, left < most ? left : most},
+                    picture,
+                    static_cast<size_t>(picture) * extent.pixels()});
+    }
+}
+const int MOST_BLOCKS = 65535;
+
+inline Features partOf(const Features& whole, const Slice& slice)
+{
+    Features part = whole;
+    part.words = whole.words ? whole.words + slice.pixel : nullptr;
+    part.planes = whole.planes ? whole.planes + slice.pixel * whole.channels : nullptr;
+    part.valid = whole.valid ? whole.valid + slice.pixel : nullptr;
+    return part;
+}
+
+//! Pictures of a slice when rows of the whole stack are one side of a grid, so many a block. A picture has fewer rows than that.
+inline int picturesOfRows(const Extent& extent, int rowsOfBlock)
+{
+    return static_cast<int>(static_cast<int64_t>(MOST_BLOCKS) * rowsOfBlock / extent.rows);
+}
+
+}}}} // namespace cv::cuda::quick_shift::gpu
+
+#endif // OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_PLAN_HPP

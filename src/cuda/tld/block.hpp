@@ -1,0 +1,351 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What one block of tuning::THREADS does with a box: its patch, the comparison with all templates, the windows around it.
+#ifndef OPENCV_CUDATRACKING_CUDA_TLD_BLOCK_HPP
+#define OPENCV_CUDATRACKING_CUDA_TLD_BLOCK_HPP
+
+#include "objects.hpp"
+#include <cuda_runtime.h>
+
+namespace cv { namespace cuda { namespace tld { namespace gpu {
+
+const unsigned WARP = 0xffffffffu;
+const int BLOCK_WARPS = tuning::THREADS / 32;
+
+//! In all lanes.
+__device__ __forceinline__ int sumOfWarp(int value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(WARP, value);
+#else
+    for (int d = 16; d > 0; d /= 2)
+        value += __shfl_xor_sync(WARP, value, d);
+    return value;
+#endif
+}
+//! @param storage BLOCK_WARPS entries. In all threads.
+__device__ __forceinline__ int sumOfBlock(int value, int* storage)
+{
+    value = sumOfWarp(value);
+    __syncthreads(); // the storage is free
+    if ((threadIdx.x & 31) == 0)
+        storage[threadIdx.x >> 5] = value;
+    __syncthreads(); // all sums
+    int sum = 0;
+#pragma unroll
+    for (int w = 0; w < BLOCK_WARPS; ++w)
+        sum += storage[w];
+    return sum;
+}
+
+//! By all threads, as a struct that one thread copies is a chain of loads, each of which waits for the store before it.
+template <typename T> __device__ __forceinline__ void copyWords(T* to, const T* from, int count)
+{
+    static_assert(sizeof(T) % sizeof(uint32_t) == 0, "whole words");
+    for (int k = threadIdx.x; k < count * static_cast<int>(sizeof(T) / sizeof(uint32_t));
+         k += static_cast<int>(blockDim.x))
+        reinterpret_cast<uint32_t*>(to)[k] = reinterpret_cast<const uint32_t*>(from)[k];
+}
+
+// --- patches ---------------------------------------------------------------------------------------------------------
+
+//! A patch in shared memory.
+struct BlockPatch
+{
+    uint64_t corners[(PATCH + 1) * (PATCH + 1)];
+    uint2 pixels[PATCH_STRIDE / 8];
+    PatchStats stats;
+    int sum, squares;
+};
+static_assert((PATCH + 1) * (PATCH + 1) <= tuning::THREADS, "a corner a thread");
+
+//! Ends with a barrier.
+__device__ __forceinline__ void makePatch(const Batch& batch, const Box& box, BlockPatch& patch)
+{
+    const int t = threadIdx.x;
+    const PatchPlan plan = planPatch(box, batch.cols, batch.rows);
+    if (t < (PATCH + 1) * (PATCH + 1))
+        patch.corners[t] = cornerSum(batch.sumTable(), plan.x + t % (PATCH + 1) * plan.stepX,
+                                     plan.y + t / (PATCH + 1) * plan.stepY, batch.cols, batch.rows);
+    if (t == 0)
+        patch.sum = patch.squares = 0;
+    __syncthreads(); // corners, zeros
+    int value = 0;
+    if (t < PATCH_PIXELS)
+    {
+        const uint64_t* const c = patch.corners + t / PATCH * (PATCH + 1) + t % PATCH;
+        value = cellOf(c[0], c[1], c[PATCH + 1], c[PATCH + 2], plan.inverse);
+    }
+    if (t < PATCH_STRIDE)
+        reinterpret_cast<uint8_t*>(patch.pixels)[t] = static_cast<uint8_t>(value);
+    const int sum = sumOfWarp(value), squares = sumOfWarp(value * value);
+    if ((t & 31) == 0)
+    {
+        atomicAdd(&patch.sum, sum);
+        atomicAdd(&patch.squares, squares);
+    }
+    __syncthreads(); // sums
+    if (t == 0)
+        patch.stats = statsOf(patch.sum, patch.squares);
+    __syncthreads(); // stats
+}
+
+//! Pixels of lane's part of a patch or template; lanes above 29 have none.
+__device__ __forceinline__ uint2 partOf(const uint2* pixels)
+{
+    const int lane = threadIdx.x & 31;
+    return lane < PATCH_STRIDE / 8 ? pixels[lane] : make_uint2(0, 0);
+}
+__device__ __forceinline__ uint2 partOfTemplate(const uint8_t* templates, int slot)
+{
+    return partOf(reinterpret_cast<const uint2*>(templates + static_cast<size_t>(slot) * PATCH_STRIDE));
+}
+//! Sum of products, in all lanes.
+__device__ __forceinline__ int dotOf(const uint2& a, const uint2& b)
+{
+    return sumOfWarp(static_cast<int>(__dp4a(a.x, b.x, __dp4a(a.y, b.y, 0u))));
+}
+
+// --- similarity ------------------------------------------------------------------------------------------------------
+
+struct Comparing
+{
+    int dots[MAX_POSITIVES + MAX_NEGATIVES]; //!< by place; negatives after positives
+    Similarity warps[BLOCK_WARPS];
+    Similarity result;
+};
+
+//! The nearest positive is the first one of equals.
+__device__ __forceinline__ void take(Similarity& s, double positive, double early, double negative, int nearest)
+{
+    const bool better =
+        nearest >= 0 && (s.nearest < 0 || positive > s.positive || (positive == s.positive && nearest < s.nearest));
+    s.nearest = better ? nearest : s.nearest;
+    s.positive = greater(s.positive, positive);
+    s.early = greater(s.early, early);
+    s.negative = greater(s.negative, negative);
+}
+
+//! Ends with a barrier; the result is in `work`.
+__device__ __forceinline__ void compareTemplates(const Model& model, const Settings& settings, int positives,
+                                                 int negatives, const uint2* pixels, const PatchStats& stats,
+                                                 Comparing& work)
+{
+    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    const uint2 own = partOf(pixels);
+    const auto slotOf = [&](int place)
+    { return place < positives ? model.order[place] : settings.maxPositives + place - positives; };
+#pragma unroll 4
+    for (int place = warp; place < positives + negatives; place += BLOCK_WARPS)
+    {
+        const int dot = dotOf(own, partOfTemplate(model.templates, slotOf(place)));
+        if (lane == 0)
+            work.dots[place] = dot;
+    }
+    __syncthreads(); // dots
+    Similarity best = {0., 0., 0., -1};
+    for (int place = threadIdx.x; place < positives + negatives; place += tuning::THREADS)
+    {
+        const double value = greater(0., similarity(work.dots[place], stats, model.stats[slotOf(place)]));
+        if (place < positives)
+            take(best, value, place < earlyPositives(positives) ? value : 0., 0., place);
+        else
+            take(best, 0., 0., value, -1);
+    }
+    for (int d = 16; d > 0; d /= 2)
+        take(best, __shfl_xor_sync(WARP, best.positive, d), __shfl_xor_sync(WARP, best.early, d),
+             __shfl_xor_sync(WARP, best.negative, d), __shfl_xor_sync(WARP, best.nearest, d));
+    if (lane == 0)
+        work.warps[warp] = best;
+    __syncthreads(); // of all warps
+    if (threadIdx.x == 0)
+    {
+        for (int w = 1; w < BLOCK_WARPS; ++w)
+            take(best, work.warps[w].positive, work.warps[w].early, work.warps[w].negative, work.warps[w].nearest);
+        work.result = best;
+    }
+    __syncthreads(); // the result
+}
+
+// --- windows around a box --------------------------------------------------------------------------------------------
+
+//! Windows that may overlap a box well, of all scales, in the order of their numbers.
+struct NearSpans
+{
+    Grid grid; //!< a copy, as many threads search it
+    Span spans[MAX_SCALES];
+    int counts[MAX_SCALES];
+    int first[MAX_SCALES + 1];
+};
+
+//! After the grid was copied. Ends with a barrier.
+__device__ __forceinline__ void makeSpans(const Box& box, NearSpans& near)
+{
+    __syncthreads(); // older spans are not needed any more
+    const int s = threadIdx.x, scales = near.grid.scales;
+    if (s < scales)
+    {
+        const Span span = spanNear(near.grid.scale[s], box, NEAR_OVERLAP);
+        near.spans[s] = span;
+        near.counts[s] = span.empty() ? 0 : (span.i1 - span.i0) * (span.j1 - span.j0);
+    }
+    __syncthreads(); // spans
+    if (s <= scales)
+    {
+        int before = 0;
+#pragma unroll 4
+        for (int k = 0; k < s; ++k)
+            before += near.counts[k];
+        near.first[s] = before;
+    }
+    __syncthreads(); // places
+}
+__device__ __forceinline__ int windowsNear(const NearSpans& near) { return near.first[near.grid.scales]; }
+
+struct NearWindow
+{
+    int scale, place, number;
+    Window window;
+};
+__device__ __forceinline__ NearWindow nearWindow(const NearSpans& near, int index)
+{
+    int s = 0;
+#pragma unroll 4
+    for (int k = 1; k < near.grid.scales; ++k)
+        s += index >= near.first[k] ? 1 : 0;
+    const Span& span = near.spans[s];
+    const int k = index - near.first[s], across = span.i1 - span.i0;
+    const int i = span.i0 + k % across, j = span.j0 + k / across;
+    const Scale& scale = near.grid.scale[s];
+    const int place = j * scale.nx + i;
+    return {s, place, scale.first + place, windowOf(scale, i, j)};
+}
+
+struct Ranking
+{
+    double overlaps[tuning::NEAR_LIST];
+    int numbers[tuning::NEAR_LIST];
+    Window listedWindows[tuning::NEAR_LIST];
+    Window windows[MAX_NEAR];
+    int listed, count;
+};
+
+__device__ __forceinline__ bool isNearer(double overlap, int number, double thanOverlap, int thanNumber)
+{
+    return overlap > thanOverlap || (overlap == thanOverlap && number < thanNumber);
+}
+
+//! More windows than the list holds: one after the other.
+__device__ __forceinline__ void rankSlowly(const Box& box, int most, const NearSpans& near, Ranking& ranking)
+{
+    double lastOverlap = 2.;
+    int lastNumber = -1;
+    for (int count = 0; count < most; ++count)
+    {
+        double best = 0.;
+        int number = -1;
+        for (int k = threadIdx.x; k < windowsNear(near); k += tuning::THREADS)
+        {
+            const NearWindow w = nearWindow(near, k);
+            const double value = overlap(w.window, box);
+            if (value > NEAR_OVERLAP && isNearer(lastOverlap, lastNumber, value, w.number) &&
+                (number < 0 || isNearer(value, w.number, best, number)))
+            {
+                best = value;
+                number = w.number;
+            }
+        }
+        ranking.overlaps[threadIdx.x] = best;
+        ranking.numbers[threadIdx.x] = number;
+        __syncthreads(); // each thread's best
+        for (int t = 0; t < tuning::THREADS; ++t)
+            if (ranking.numbers[t] >= 0 &&
+                (number < 0 || isNearer(ranking.overlaps[t], ranking.numbers[t], best, number)))
+            {
+                best = ranking.overlaps[t];
+                number = ranking.numbers[t];
+            }
+        if (number >= 0 && threadIdx.x == 0)
+        {
+            ranking.windows[count] = windowOf(near.grid, number);
+            ranking.count = count + 1;
+        }
+        __syncthreads(); // the list is free again
+        if (number < 0)
+            return;
+        lastOverlap = best;
+        lastNumber = number;
+    }
+}
+static_assert(tuning::NEAR_LIST >= tuning::THREADS, "rankSlowly() has an entry a thread");
+
+//! The windows of largest overlap with a box, the largest first. After the grid was copied. Ends with a barrier.
+__device__ __forceinline__ void findNear(const Box& box, int most, NearSpans& near, Ranking& ranking)
+{
+    makeSpans(box, near);
+    if (threadIdx.x == 0)
+        ranking.listed = ranking.count = 0;
+    __syncthreads(); // zeros
+    for (int k = threadIdx.x; k < windowsNear(near); k += tuning::THREADS)
+    {
+        const NearWindow w = nearWindow(near, k);
+        const double value = overlap(w.window, box);
+        const int at = value > NEAR_OVERLAP ? atomicAdd(&ranking.listed, 1) : tuning::NEAR_LIST;
+        if (at < tuning::NEAR_LIST)
+        {
+            ranking.overlaps[at] = value;
+            ranking.numbers[at] = w.number;
+            ranking.listedWindows[at] = w.window;
+        }
+    }
+    __syncthreads(); // the list
+    const int listed = ranking.listed;
+    if (listed > tuning::NEAR_LIST)
+    {
+        rankSlowly(box, most, near, ranking);
+        return;
+    }
+    for (int k = threadIdx.x; k < listed; k += tuning::THREADS)
+    {
+        int rank = 0;
+#pragma unroll 4
+        for (int other = 0; other < listed; ++other)
+            rank += isNearer(ranking.overlaps[other], ranking.numbers[other], ranking.overlaps[k], ranking.numbers[k]);
+        if (rank < most)
+            ranking.windows[rank] = ranking.listedWindows[k];
+    }
+    if (threadIdx.x == 0)
+        ranking.count = lesser(listed, most);
+    __syncthreads(); // ranks
+}
+
+//! The lesson of a box, by one thread. @param near the best windows, `count` of them.
+__device__ __forceinline__ void makeLesson(Lesson& lesson, const Box& box, const Window* near, int count, int warps,
+                                           double angle, const Settings& settings)
+{
+    lesson.learn = 1;
+    lesson.box = box;
+    lesson.positive = box;
+    lesson.near = count;
+    lesson.warps = warps;
+    lesson.examples = count > 0 ? examplesOf(count, warps, settings.mirror) : 0;
+    lesson.angle = angle;
+    int left = MAX_SIDE, top = MAX_SIDE, right = 0, bottom = 0;
+    for (int i = 0; i < count; ++i)
+    {
+        const Window w = near[i];
+        lesson.windows[i] = w;
+        left = lesser(left, w.x);
+        top = lesser(top, w.y);
+        right = greater(right, w.x + w.w);
+        bottom = greater(bottom, w.y + w.h);
+    }
+    lesson.hull = {left, top, right - left, bottom - top};
+}
+
+__device__ __forceinline__ bool bitOf(const uint32_t* bits, int place) { return bits[place >> 5] >> (place & 31) & 1u; }
+
+}}}} // namespace cv::cuda::tld::gpu
+
+#endif // OPENCV_CUDATRACKING_CUDA_TLD_BLOCK_HPP

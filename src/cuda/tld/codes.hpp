@@ -1,0 +1,101 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Windows of a code list against the posteriors of an object, which a block has in shared memory where the device has so much.
+#ifndef OPENCV_CUDATRACKING_CUDA_TLD_CODES_HPP
+#define OPENCV_CUDATRACKING_CUDA_TLD_CODES_HPP
+
+#include "../../common/shared_memory.hpp"
+#include "block.hpp"
+#include "plan.hpp"
+
+namespace cv { namespace cuda { namespace tld { namespace gpu {
+
+//! Limit of the current device.
+inline detail::SharedLimit sharedLimit() { return detail::SharedLimit(detail::sharedBytesOfBlock()); }
+
+//! The kernel for the trees and features of these settings. @param fixed for the default ones. @param any for all others.
+template <typename Kernel> Kernel* kernelFor(const Settings& settings, Kernel* fixed, Kernel* any)
+{
+    return settings.trees == 10 && settings.features == 13 ? fixed : any;
+}
+
+//! A barrier must follow.
+__device__ __forceinline__ void loadPosteriors(const Settings& settings, const Model& model, uint4* memory)
+{
+#pragma unroll 10
+    for (int k = threadIdx.x; k < leavesOf(settings) / 8; k += tuning::LOOK_UP_THREADS)
+        memory[k] = __ldcg(reinterpret_cast<const uint4*>(model.posteriors) + k);
+}
+
+//! Where windows of a list are: those of a scale follow those of the scale before. In shared memory.
+struct ListPlaces
+{
+    int first[MAX_SCALES], counts[MAX_SCALES];
+    int before[MAX_SCALES + 1]; //!< windows of lower scales; of all scales
+
+    //! Starts and ends with a barrier.
+    __device__ __forceinline__ void load(const Grid& grid, const CodeList& list)
+    {
+        const int s = threadIdx.x, scales = grid.scales;
+        if (s < scales)
+        {
+            first[s] = grid.scale[s].first;
+            counts[s] = static_cast<int>(list.counts[s]);
+        }
+        __syncthreads(); // counts
+        if (s <= scales)
+        {
+            int sum = 0;
+            for (int k = 0; k < s; ++k)
+                sum += counts[k];
+            before[s] = sum;
+        }
+        __syncthreads(); // places
+    }
+    //! Of window k of all. @param scale of a lower k, or 0; becomes that of this one.
+    __device__ __forceinline__ int of(int k, int& scale) const
+    {
+        while (k >= before[scale + 1])
+            ++scale;
+        return first[scale] + k - before[scale];
+    }
+};
+
+//! Codes of a window of a list. @tparam TREES,FEATURES of the settings; 0: known later.
+template <int TREES, int FEATURES> class PackedCodes
+{
+public:
+    static const int MOST = TREES ? TREES : MAX_TREES; //!< trees
+
+    __device__ void load(const Settings& settings, const CodeList& list, int at)
+    {
+        const uint32_t* from = list.codes + at;
+#pragma unroll
+        for (int k = 0; k < WORDS; ++k, from += list.step)
+            words_[k] = TREES || 2 * k < settings.trees ? __ldg(from) : 0;
+    }
+    __device__ uint32_t leafOf(const Settings& settings, int t) const
+    {
+        const int features = FEATURES ? FEATURES : settings.features;
+        return (static_cast<uint32_t>(t) << features) + CodeList::codeOf(words_[t / 2], t, features);
+    }
+    __device__ uint32_t sum(const Settings& settings, const uint16_t* posteriors) const
+    {
+        uint32_t sum = 0;
+#pragma unroll
+        for (int t = 0; t < MOST; ++t)
+            if (TREES || t < settings.trees)
+                sum += posteriors[leafOf(settings, t)];
+        return sum;
+    }
+
+private:
+    static const int WORDS = (MOST + 1) / 2;
+
+    uint32_t words_[WORDS];
+};
+
+}}}} // namespace cv::cuda::tld::gpu
+
+#endif // OPENCV_CUDATRACKING_CUDA_TLD_CODES_HPP

@@ -1,0 +1,406 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// over budget: what moves to and from the device and how it is taken back stand beside the stages that it is for.
+#include "../../precomp.hpp"
+#include "../../common/arrays.hpp"
+#include "../../tld/engine.hpp"
+
+#ifdef HAVE_CUDA
+
+#include "../../common/replays.hpp"
+#include "../../common/side_stream.hpp"
+#include "memory.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace tld {
+
+namespace {
+
+using detail::Call;
+using detail::cudaCheck;
+
+class CudaEngine CV_FINAL : public Engine
+{
+    //! A call of this engine. A direct one begins after all replays that were launched before.
+    struct Ordered : Call
+    {
+        Ordered(CudaEngine& engine, StreamHandle stream) : Call(engine.workspace_, stream)
+        {
+            engine.replays_.wait(*this);
+        }
+    };
+
+public:
+    CudaEngine(const Settings& settings, const GraphTokens& tokens) : settings_(settings), workspace_("TLD", tokens) {}
+
+    Added add(const PictureView& frame, const Window& box, uint32_t number, bool alone, StreamHandle stream) CV_OVERRIDE
+    {
+        const Ordered call(*this, stream);
+        call.refuseCapture("learning an object");
+        memory_.placeFrame(call, frame.cols, frame.rows, settings_);
+        std::vector<Feature> features(ALL_FEATURES);
+        makeFeatures(settings_.seed, features.data());
+        features.resize(static_cast<size_t>(settings_.trees) * settings_.features);
+        ObjectState state;
+        beginTraining(state, box, number, settings_);
+        std::unique_ptr<Object> object = memory_.makeObject(call, box.w, box.h, std::move(features), state, settings_);
+        const gpu::Batch batch = memory_.batchOf(call, settings_);
+        gpu::look(batch, frame, stream);
+        const Starting starting = alone ? Starting() : startingNow(call, batch);
+        if (!starting.may)
+        {
+            memory_.discard(std::move(object));
+            return Added::OTHER_IMAGE;
+        }
+        gpu::pyramid(batch, gpu::SPARE, stream);
+        gpu::sumTables(batch, stream);
+        train(call, batch, *object);
+        const gpu::Live live = liveOf(call, *object);
+        if (!live.trained)
+        {
+            memory_.discard(std::move(object));
+            return Added::NOTHING_THERE;
+        }
+        object->contrast = live.states[0].contrast;
+        append(call, std::move(object), true, starting);
+        return Added::YES;
+    }
+
+    Added add(const Learned& learned, const PictureView* frame, StreamHandle stream) CV_OVERRIDE
+    {
+        const Ordered call(*this, stream);
+        call.refuseCapture("reading an object");
+        memory_.placeFrame(call, learned.cols, learned.rows, settings_);
+        std::unique_ptr<Object> object =
+            memory_.makeObject(call, learned.width, learned.height, learned.features, learned.state, settings_);
+        memory_.upload(call, object->plan.record.models[0].leaves, modelBytes(learned, settings_));
+        const gpu::Batch batch = memory_.batchOf(call, settings_);
+        Starting starting;
+        if (frame)
+        {
+            gpu::look(batch, *frame, stream);
+            starting = startingNow(call, batch);
+            if (!starting.may)
+            {
+                memory_.discard(std::move(object));
+                return Added::OTHER_IMAGE;
+            }
+            gpu::pyramid(batch, gpu::SPARE, stream);
+        }
+        append(call, std::move(object), frame != nullptr, starting);
+        return Added::YES;
+    }
+
+    void remove(int index) CV_OVERRIDE { memory_.remove(index); }
+    int objects() const CV_OVERRIDE { return memory_.count(); }
+
+    void update(const PictureView& frame, const OutputView& results, StreamHandle stream) CV_OVERRIDE
+    {
+        if (memory_.cols() == 0)
+            return;
+        const Ordered call(*this, stream);
+        detail::Downloads::Batch downloads(downloads_, call);
+        const RowsView<double> rows = downloads.view<double>(results);
+        const gpu::Batch batch = memory_.batchOf(call, settings_);
+        gpu::look(batch, frame, stream);
+        detail::Fork fork(side_, call);
+        gpu::pyramid(batch, gpu::SPARE, fork.stream());
+        gpu::flow(batch, fork.stream());
+        if (settings_.learning)
+            gpu::renewSpares(batch, fork.stream());
+        search(batch, stream);
+        fork.join();
+        gpu::nearestNeighbours(batch, true, stream);
+        gpu::decide(batch, gpu::UPDATING, {}, rows, stream);
+        if (settings_.learning)
+            learn(batch, call);
+        downloads.finish();
+        gpu::commit(batch, gpu::UPDATING, stream);
+        replays_.end(call);
+    }
+
+    void detect(const PictureView& frame, const OutputView& objects, StreamHandle stream) CV_OVERRIDE
+    {
+        const Ordered call(*this, stream);
+        detail::Downloads::Batch downloads(downloads_, call);
+        const RowsView<double> table = downloads.view<double>(objects);
+        gpu::Batch batch = memory_.batchOf(call, settings_);
+        batch.alone = true;
+        gpu::look(batch, frame, stream);
+        search(batch, stream);
+        gpu::nearestNeighbours(batch, false, stream);
+        gpu::decide(batch, gpu::DETECTING, {}, table, stream);
+        downloads.finish();
+        gpu::commit(batch, gpu::DETECTING, stream);
+        replays_.end(call);
+    }
+
+    void learn(const PictureView& frame, const Window& box, StreamHandle stream) CV_OVERRIDE
+    {
+        const Ordered call(*this, stream);
+        const gpu::Batch batch = memory_.batchOf(call, settings_);
+        gpu::look(batch, frame, stream);
+        gpu::renewSpares(batch, stream);
+        search(batch, stream);
+        gpu::nearestNeighbours(batch, false, stream);
+        gpu::decide(batch, gpu::LEARNING, box, {}, stream);
+        learn(batch, call);
+        gpu::commit(batch, gpu::LEARNING, stream);
+        replays_.end(call);
+    }
+
+    void reset(int index, const Box& box) CV_OVERRIDE
+    {
+        const Ordered call(*this, side_.handle());
+        gpu::Live* const live = memory_.object(index).plan.record.live;
+        gpu::place(live, memory_.frame().ring, box, call.stream());
+        try
+        {
+            call.wait("resetting an object"); // so that whatever is launched from now on sees it
+        }
+        catch (...)
+        {
+            gpu::undoPlace(live, call.stream()); // where the device is lost, this throws as well
+            throw;
+        }
+    }
+    void setLearning(bool learning) CV_OVERRIDE { settings_.learning = learning; }
+
+    void read(int index, Learned& learned) CV_OVERRIDE
+    {
+        const Ordered call(*this, side_.handle());
+        const Object& object = memory_.object(index);
+        const gpu::ObjectRecord& record = object.plan.record;
+        const gpu::Live live = liveOf(call, object);
+        std::vector<uint8_t> model(record.modelBytes);
+        download(call, model.data(), record.models[live.model].leaves, model.size());
+        call.wait("downloading what was learned");
+        learned.width = object.width;
+        learned.height = object.height;
+        learned.cols = memory_.cols();
+        learned.rows = memory_.rows();
+        learned.state = live.states[live.current];
+        learned.features = object.features;
+        readModel(model, settings_, learned);
+    }
+    void readResult(int index, double* row) CV_OVERRIDE
+    {
+        const Ordered call(*this, side_.handle());
+        const gpu::Live live = liveOf(call, memory_.object(index));
+        resultOf(live.states[live.current], settings_, row);
+    }
+    void readDetections(int index, double* table) CV_OVERRIDE
+    {
+        const Ordered call(*this, side_.handle());
+        const Object& object = memory_.object(index);
+        const gpu::Live live = liveOf(call, object);
+        const ObjectState& state = live.states[live.current];
+        std::vector<Detection> detections(MAX_DETECTIONS);
+        download(call, detections.data(), object.plan.record.detections[live.current],
+                 state.detections * sizeof(Detection));
+        call.wait("downloading detections");
+        std::fill_n(table, static_cast<size_t>(1 + settings_.maxDetections) * RESULT_COLUMNS, 0.);
+        detectionHead(state, object.grid.windows, table);
+        for (int i = 0; i < state.detections; ++i)
+            detectionRow(detections[i], settings_.trees, table + static_cast<ptrdiff_t>(i + 1) * RESULT_COLUMNS);
+    }
+
+    History history() CV_OVERRIDE
+    {
+        const Ordered call(*this, side_.handle());
+        const gpu::Ring ring = ringOf(call);
+        History history;
+        history.startIsLast = ring.startIsLast != 0;
+        history.frames.resize(KEPT_FRAMES + 1);
+        bool wanted[KEPT_FRAMES + 1] = {};
+        wanted[history.newest()] = true;
+        for (int i = 0; i < objects(); ++i)
+        {
+            const gpu::Live live = liveOf(call, memory_.object(i));
+            for (int age = 0; age <= KEPT_FRAMES; ++age)
+                wanted[age] = wanted[age] || isLastFrame(live.states[live.current], age) ||
+                              needsFrame(live.states[live.current], age);
+        }
+        for (int age = 0; age <= KEPT_FRAMES; ++age)
+        {
+            if (!wanted[age])
+                continue;
+            std::vector<uint8_t>& gray = history.frames[age];
+            gray.resize(static_cast<size_t>(memory_.cols()) * memory_.rows());
+            copyGray(call, gray.data(), memory_.cols(), grayOf(ring, age), memory_.frame().levels.step[0]);
+        }
+        call.wait("downloading the last frames");
+        return history;
+    }
+    void setHistory(const History& history) CV_OVERRIDE
+    {
+        const Ordered call(*this, side_.handle());
+        const gpu::Batch batch = memory_.batchOf(call, settings_);
+        gpu::Ring ring = ringOf(call);
+        for (int age = 0; age < static_cast<int>(history.frames.size()); ++age)
+        {
+            const std::vector<uint8_t>& gray = history.frames[age];
+            if (gray.empty())
+                continue;
+            copyGray(call, grayOf(ring, age), batch.levels.step[0], gray.data(), memory_.cols());
+            gpu::pyramid(batch, age, call.stream());
+        }
+        ring.startIsLast = history.startIsLast;
+        cudaCheck(cudaMemcpyAsync(batch.ring, &ring, sizeof(ring), cudaMemcpyHostToDevice, call.stream()),
+                  "uploading the list of frames");
+        call.wait("uploading the last frames");
+    }
+
+    bool captured() const CV_OVERRIDE { return memory_.usedByGraphs(); }
+    size_t workspaceBytes() const CV_OVERRIDE { return workspace_.bytes(); }
+
+private:
+    //! Whether two images are the same. Waits.
+    bool areEqual(const Call& call, const gpu::Batch& batch, int one, int other) const
+    {
+        cudaCheck(cudaMemsetAsync(&batch.ring->differs, 0, sizeof(batch.ring->differs), call.stream()),
+                  "comparing images");
+        gpu::differ(batch, one, other, call.stream());
+        return ringOf(call).differs == 0;
+    }
+    //! After look(). Waits.
+    Starting startingNow(const Call& call, const gpu::Batch& batch) const
+    {
+        if (objects() == 0 || !ringOf(call).startIsLast)
+            return {};
+        int started = 0;
+        for (int i = 0; i < objects(); ++i)
+        {
+            const gpu::Live live = liveOf(call, memory_.object(i));
+            started += live.states[live.current].started;
+        }
+        if (started == 0 || areEqual(call, batch, gpu::SPARE, START))
+            return {};
+        const bool ends = started == objects() || areEqual(call, batch, START, 0);
+        return {ends, ends};
+    }
+
+    //! With the memory that the next frame needs, as that one may not wait. @param framed the image of look() becomes START.
+    void append(const Call& call, std::unique_ptr<Object> object, bool framed, const Starting& starting)
+    {
+        memory_.append(std::move(object));
+        gpu::Batch batch = {};
+        bool started = false;
+        try
+        {
+            batch = memory_.batchOf(call, settings_); // its lists may lie elsewhere than those before
+            --batch.count;                            // START is the new object's, which is the last one
+            if (framed)
+                gpu::start(batch, starting.oldEnds, call.stream());
+            started = framed;
+            call.wait("adding an object"); // so that whatever is launched from now on sees it
+        }
+        catch (...)
+        {
+            memory_.remove(memory_.count() - 1);
+            if (started)
+                gpu::undoStart(batch, call.stream()); // where the device is lost, this throws as well
+            throw;
+        }
+    }
+
+    //! The detector up to the windows that are to be compared, for all objects.
+    static void search(const gpu::Batch& batch, StreamHandle stream)
+    {
+        gpu::sumTables(batch, stream);
+        gpu::ferns(batch, stream);
+        gpu::select(batch, stream);
+    }
+
+    //! What has been decided; templates beside ferns.
+    void learn(const gpu::Batch& batch, const Call& call)
+    {
+        detail::Fork fork(side_, call);
+        gpu::learnTemplates(batch, fork.stream());
+        gpu::learn(batch, call.stream());
+        fork.join();
+    }
+
+    void train(const Call& call, const gpu::Batch& batch, const Object& object)
+    {
+        Parts parts(training_.reserve(call,
+                                      static_cast<size_t>(object.grid.windows) + 3 * 256 +
+                                          gpu::TRAIN_BINS * sizeof(uint32_t) + MAX_INIT_NEGATIVES * sizeof(uint2),
+                                      "the first training"));
+        uint32_t* const histogram = parts.take<uint32_t>(gpu::TRAIN_BINS);
+        uint2* const candidates = parts.take<uint2>(MAX_INIT_NEGATIVES);
+        uint8_t* const kinds = parts.take<uint8_t>(object.grid.windows);
+        cudaCheck(cudaMemsetAsync(histogram, 0, gpu::TRAIN_BINS * sizeof(uint32_t), call.stream()),
+                  "the first training");
+        gpu::train(batch, object.plan.record, object.grid.windows, kinds, histogram, candidates, call.stream());
+    }
+
+    // --- to and from the device -----------------------------------------------------------------------------------------
+
+    static void download(const Call& call, void* to, const void* from, size_t bytes)
+    {
+        if (bytes > 0)
+            cudaCheck(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, call.stream()), "downloading an object");
+    }
+    static gpu::Live liveOf(const Call& call, const Object& object)
+    {
+        gpu::Live live;
+        download(call, &live, object.plan.record.live, sizeof(live));
+        call.wait("downloading an object's state");
+        return live;
+    }
+    gpu::Ring ringOf(const Call& call) const
+    {
+        gpu::Ring ring;
+        download(call, &ring, memory_.frame().ring, sizeof(ring));
+        call.wait("downloading the list of frames");
+        return ring;
+    }
+    uint8_t* grayOf(const gpu::Ring& ring, int age) const { return memory_.frame().level(ring.slot[age], 0); }
+    void copyGray(const Call& call, void* to, size_t toStep, const void* from, size_t fromStep) const
+    {
+        cudaCheck(cudaMemcpy2DAsync(to, toStep, from, fromStep, memory_.cols(), memory_.rows(), cudaMemcpyDefault,
+                                    call.stream()),
+                  "copying a frame");
+    }
+
+    Settings settings_;
+    detail::Workspace workspace_; // outlives the others
+    detail::Replays replays_;
+    detail::Downloads downloads_{workspace_};
+    detail::DeviceBuffer training_{workspace_};
+    detail::SideStream side_;
+    DeviceMemory memory_{workspace_};
+};
+
+} // namespace
+
+std::unique_ptr<Engine> makeCudaEngine(const Settings& settings, const GraphTokens& tokens)
+{
+    return std::unique_ptr<Engine>(new CudaEngine(settings, tokens));
+}
+
+void fetchTable(const OutputView& table, double* to, StreamHandle stream)
+{
+    detail::Workspace workspace("TLDDetector");
+    const Call call(workspace, stream);
+    call.refuseCapture("convertDetections()");
+    cudaCheck(cudaMemcpy2DAsync(to, table.rowBytes(), table.data, table.step, table.rowBytes(), table.rows,
+                                cudaMemcpyDeviceToHost, stream),
+              "downloading a table");
+    call.wait("downloading a table");
+}
+
+}}} // namespace cv::cuda::tld
+
+#else
+
+namespace cv { namespace cuda { namespace tld {
+
+std::unique_ptr<Engine> makeCudaEngine(const Settings&, const GraphTokens&) { detail::noCuda(); }
+void fetchTable(const OutputView&, double*, StreamHandle) { detail::noCuda(); }
+
+}}} // namespace cv::cuda::tld
+
+#endif // HAVE_CUDA

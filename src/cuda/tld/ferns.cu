@@ -1,0 +1,424 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// ferns: variance and ferns of all windows. Objects of one size have the same windows, with the same codes.
+//
+//   vary     a tile of windows a block: those with enough variance for an object of the group go to a list
+//   encode   some warps have 128 windows of the list, a thread four of them, 32 apart, so that a warp's reads of one point are
+//            those of neighbours. The comparisons share points: 130 of them look at some 115 pixels of a window, not at
+//            260. So the warps first bring these to shared memory, those of four windows in a word, and then compare four
+//            windows at a time
+//   lookUp   a block has an object's posteriors in shared memory, and goes through a part of the list
+//
+// Cost for a window with enough variance: 115 bytes read from the first-level cache, and some 25 instructions for each pixel and
+// comparison of four windows; for each object of the group, 24 bytes and ten look-ups. encode is bound by the first-level
+// cache: a read of 32 windows takes 2.4 of its cycles, as its bytes lie on so many lines, and these are two thirds of all.
+#include "codes.hpp"
+#include "../../common/launch.hpp"
+
+namespace cv { namespace cuda { namespace tld { namespace gpu {
+
+namespace {
+
+//! Runs of 32 windows of a row, and those of a tile; a warp has some that follow each other.
+const int RUNS_ACROSS = tuning::TILE_COLS / 32, RUNS = RUNS_ACROSS * tuning::TILE_ROWS, TILE_WINDOWS = 32 * RUNS;
+const int RUNS_AT_ONCE = RUNS / (tuning::VARY_THREADS / 32);
+const int AT_ONCE = 4, CHUNK = 32 * AT_ONCE; //!< CHUNK: windows that a warp has at a time
+
+// --- variance --------------------------------------------------------------------------------------------------------
+
+struct VaryMemory
+{
+    int before[RUNS]; //!< windows to be kept: of a run, then of all runs before it and of all tiles before this one
+};
+
+//! Numbers of runs become places, by one warp.
+__device__ __forceinline__ void placeRuns(uint32_t* count, VaryMemory& m)
+{
+    const int lane = threadIdx.x & 31, own = m.before[lane];
+    int sum = own;
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2)
+    {
+        const int other = __shfl_up_sync(WARP, sum, d);
+        sum += lane >= d ? other : 0;
+    }
+    int base = 0;
+    if (lane == 31 && sum > 0)
+        base = static_cast<int>(atomicAdd(count, static_cast<unsigned>(sum)));
+    m.before[lane] = __shfl_sync(WARP, base, 31) + sum - own;
+}
+static_assert(RUNS == 32, "a run a lane");
+
+//! contrastOf() of windows whose area needs one strip.
+__device__ __forceinline__ int64_t contrastOfSmall(const Batch& batch, const Window& win)
+{
+    const int2 *const upper = batch.table + (win.y * batch.tableStep + win.x), *const lower =
+                                                                                   upper + win.h * batch.tableStep;
+    const int2 a = __ldg(upper), b = __ldg(upper + win.w), c = __ldg(lower), d = __ldg(lower + win.w);
+    // Tables are modulo 2^32, as in sumOver(): only the window's own sum fits an int.
+    const uint32_t wrapped = static_cast<uint32_t>(d.x) - static_cast<uint32_t>(c.x) - static_cast<uint32_t>(b.x) +
+                             static_cast<uint32_t>(a.x);
+    const int64_t sum = static_cast<int32_t>(wrapped);
+    const uint32_t square = static_cast<uint32_t>(d.y) - static_cast<uint32_t>(c.y) - static_cast<uint32_t>(b.y) +
+                            static_cast<uint32_t>(a.y);
+    return static_cast<int64_t>(win.w) * win.h * square - sum * sum;
+}
+
+__global__ void __launch_bounds__(tuning::VARY_THREADS) vary(const __grid_constant__ Batch batch)
+{
+    beginEarly();
+    __shared__ VaryMemory m;
+    const Tile& tile = batch.tiles[blockIdx.x];
+    const Scale scale = tile.scale;
+    const CodeList list = batch.codeList(tile.list, tile.windows);
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const bool isSmall = stripRows(scale.w, scale.h) == scale.h;
+    const auto columnOf = [&](int r) { return tile.x + (warp * RUNS_AT_ONCE + r) % RUNS_ACROSS * 32 + lane; };
+    const auto rowOf = [&](int r) { return tile.y + (warp * RUNS_AT_ONCE + r) / RUNS_ACROSS; };
+    int64_t contrasts[RUNS_AT_ONCE];
+#pragma unroll
+    for (int r = 0; r < RUNS_AT_ONCE; ++r)
+    {
+        // Threads without a window have the last one.
+        const Window window = windowOf(scale, ::min(columnOf(r), scale.nx - 1), ::min(rowOf(r), scale.ny - 1));
+        contrasts[r] =
+            isSmall ? contrastOfSmall(batch, window) : contrastOf(batch.sumTable(), batch.squareTable(), window);
+    }
+    unsigned kept[RUNS_AT_ONCE];
+#pragma unroll
+    for (int r = 0; r < RUNS_AT_ONCE; ++r)
+    {
+        kept[r] = __ballot_sync(WARP, columnOf(r) < scale.nx && rowOf(r) < scale.ny && contrasts[r] >= tile.least);
+        if (lane == 0)
+            m.before[warp * RUNS_AT_ONCE + r] = __popc(kept[r]);
+    }
+    __syncthreads(); // numbers of all runs
+    if (warp == 0)
+        placeRuns(list.counts + tile.number, m);
+    __syncthreads(); // places
+    const Group group = batch.objectGroups[tile.group];
+#pragma unroll
+    for (int r = 0; r < RUNS_AT_ONCE; ++r)
+    {
+        if (!(kept[r] >> lane & 1u))
+            continue;
+        const int at = scale.first + m.before[warp * RUNS_AT_ONCE + r] + __popc(kept[r] & ((1u << lane) - 1));
+        list.places[at] = static_cast<uint32_t>(rowOf(r) * scale.nx + columnOf(r));
+        if (group.count > 1)
+            list.contrasts[at] = contrasts[r];
+    }
+    // Bits of windows that are alike, for lookUp().
+    const int first = tile.index * (TILE_WINDOWS / 32);
+    const int words = ::max(0, ::min(TILE_WINDOWS / 32, detail::ceilDiv(scale.nx * scale.ny, 32) - first));
+    for (int k = threadIdx.x; k < group.count * words; k += tuning::VARY_THREADS)
+    {
+        const ObjectRecord& object = batch.objects[batch.members[group.first + k / words].object];
+        object.alike[object.bits.first[tile.number] + first + k % words] = 0;
+    }
+}
+
+// --- codes -----------------------------------------------------------------------------------------------------------
+
+//! Comparisons of a tree, with an empty one where their number is odd, as they are read two at a time.
+__device__ __forceinline__ int pairStep(int features) { return (features + 1) / 2 * 2; }
+
+//! Places of two points' pixels in bytes, for each comparison; those of a tree from the last one to the first.
+struct EncodeMemory
+{
+    uint4 pairs[(ALL_FEATURES + MAX_TREES) / 2 + 1];
+};
+static_assert(sizeof(EncodeMemory) <= ENCODE_STATIC_BYTES, "plans count on it");
+
+//! For each of four bytes: its highest bit is set when the first one is larger.
+__device__ __forceinline__ uint32_t isBrighter(uint32_t first, uint32_t second)
+{
+    // Highest bits: those of the lower seven. The second one's is set before, so that nothing is borrowed from a byte's neighbour.
+    const uint32_t atMost = (second | 0x80808080u) - (first & 0x7f7f7f7fu);
+    return (first & ~second) | (~(first ^ second) & ~atMost);
+}
+//! The highest bit of each byte becomes the first one of a code; what was there moves down.
+__device__ __forceinline__ uint32_t shiftIn(uint32_t codes, uint32_t bits)
+{
+    return (codes >> 1 & 0x7f7f7f7fu) | (bits & 0x80808080u);
+}
+
+/** Pixels of four windows, for every SHARE-th four of all points. @param corners of the windows, from the picture's first pixel.
+@param pixels of this lane; PIXEL_STEP apart. */
+template <int SHARE>
+__device__ __forceinline__ void gather(const uint8_t* const (&corners)[AT_ONCE], const uint4* points, int share,
+                                       int count, uint8_t* pixels)
+{
+#pragma unroll 1
+    for (int p = share; p < count / 4; p += SHARE)
+    {
+        const uint4 at = points[p];
+        const uint32_t offsets[4] = {at.x, at.y, at.z, at.w};
+        uint32_t values[4][AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+#pragma unroll
+            for (int q = 0; q < AT_ONCE; ++q)
+                values[k][q] = __ldg(corners[q] + offsets[k]);
+        __syncwarp();
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+            *reinterpret_cast<uint32_t*>(pixels + (4 * p + k) * PIXEL_STEP) =
+                __byte_perm(__byte_perm(values[k][0], values[k][1], 0x0040),
+                            __byte_perm(values[k][2], values[k][3], 0x0040), 0x5410);
+    }
+}
+
+/** Codes of a tree for four windows, two a word, from the highest bits of a half word on.
+@param pairs of this tree. @param features of a tree */
+__device__ __forceinline__ uint2 codesOf(const uint4* pairs, int features, const uint8_t* pixels)
+{
+    const auto at = [&](uint32_t place) { return *reinterpret_cast<const uint32_t*>(pixels + place); };
+    uint32_t lower = 0, upper = 0;
+#pragma unroll
+    for (int f = 0; f < features; f += 2)
+    {
+        const uint4 pair = pairs[f / 2];
+        const uint32_t bits = isBrighter(at(pair.x), at(pair.y));
+        if (f < features - 8)
+            lower = shiftIn(lower, bits);
+        else
+            upper = shiftIn(upper, bits);
+        if (f + 1 == features)
+            break;
+        const uint32_t more = isBrighter(at(pair.z), at(pair.w));
+        if (f + 1 < features - 8)
+            lower = shiftIn(lower, more);
+        else
+            upper = shiftIn(upper, more);
+    }
+    return make_uint2(__byte_perm(lower, upper, 0x5140), __byte_perm(lower, upper, 0x7362));
+}
+
+//! Points and comparisons of a block. A barrier must follow.
+template <int FEATURES, int THREADS>
+__device__ __forceinline__ void loadTables(const Batch& batch, const Tile& tile, int points, uint32_t* offsets,
+                                           EncodeMemory& m)
+{
+    const int features = FEATURES ? FEATURES : batch.settings.features;
+    const int* const tilePoints = tile.points;
+    const uint32_t* const tilePairs = tile.pairs;
+    const int pointCount = tile.pointCount;
+    for (int k = threadIdx.x; k < points; k += THREADS)
+        offsets[k] = k < pointCount ? static_cast<uint32_t>(__ldg(tilePoints + k)) : 0;
+    uint2* const pairs = reinterpret_cast<uint2*>(m.pairs);
+    for (int k = threadIdx.x; k < batch.settings.trees * features; k += THREADS)
+    {
+        const uint32_t pair = __ldg(tilePairs + k);
+        pairs[k / features * pairStep(features) + features - 1 - k % features] =
+            make_uint2((pair & 0xffffu) * PIXEL_STEP, (pair >> 16) * PIXEL_STEP);
+    }
+}
+
+/** CHUNKS chunks of a list, SHARE warps each: these read the pixels of a part of the points, and then compare those of all points
+for a part of the trees. @tparam FEATURES of a tree; 0: those of the settings. @param points of the object with the most, a multiple
+of 4. */
+template <int FEATURES, int CHUNKS, int SHARE>
+__global__ void __launch_bounds__(32 * CHUNKS * SHARE) encode(const __grid_constant__ Batch batch, int points)
+{
+    beginEarly();
+    extern __shared__ uint4 memory[];
+    __shared__ EncodeMemory m;
+    const int THREADS = 32 * CHUNKS * SHARE, BLOCKS = TILE_WINDOWS / (CHUNKS * CHUNK); //!< BLOCKS: of a tile
+    const int features = FEATURES ? FEATURES : batch.settings.features, trees = batch.settings.trees;
+    const Tile& tile = batch.tiles[blockIdx.x / BLOCKS];
+    const Scale scale = tile.scale;
+    const CodeList list = batch.codeList(tile.list, tile.windows);
+    const int kept = static_cast<int>(list.counts[tile.number]);
+    const int first = tile.index * TILE_WINDOWS + static_cast<int>(blockIdx.x) % BLOCKS * (CHUNKS * CHUNK);
+    if (first >= kept)
+        return;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, chunk = warp / SHARE, share = warp % SHARE;
+    const int begin = first + chunk * CHUNK + lane;
+    const uint8_t* corners[AT_ONCE];
+#pragma unroll
+    for (int q = 0; q < AT_ONCE; ++q) // lanes without a window have the last one
+    {
+        const int place = static_cast<int>(list.places[scale.first + ::min(begin + 32 * q, kept - 1)]);
+        const int j = place / scale.nx;
+        const Window window = windowOf(scale, place - j * scale.nx, j);
+        corners[q] = batch.blurred.row(window.y) + window.x;
+    }
+    loadTables<FEATURES, THREADS>(batch, tile, points, reinterpret_cast<uint32_t*>(memory), m);
+    __syncthreads(); // tables
+    uint8_t* const pixels = reinterpret_cast<uint8_t*>(memory + points / 4) + chunk * points * PIXEL_STEP + 4 * lane;
+    gather<SHARE>(corners, memory, share, points, pixels);
+    if (SHARE > 1)
+        __syncthreads(); // pixels
+    uint32_t* to = list.codes + scale.first + begin + static_cast<size_t>(share) * list.step;
+#pragma unroll 1
+    for (int t = 2 * share; t < trees; t += 2 * SHARE, to += static_cast<size_t>(SHARE) * list.step)
+    {
+        const uint4* const pairs = m.pairs + t * (pairStep(features) / 2);
+        const uint2 even = codesOf(pairs, features, pixels);
+        const uint2 odd = t + 1 < trees ? codesOf(pairs + pairStep(features) / 2, features, pixels) : make_uint2(0, 0);
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; ++q)
+            if (begin + 32 * q < kept)
+                to[32 * q] = __byte_perm(q < 2 ? even.x : even.y, q < 2 ? odd.x : odd.y, q % 2 ? 0x7632 : 0x5410);
+    }
+}
+
+template <int FEATURES, int CHUNKS, int SHARE>
+void launchEncode(const Batch& batch, int points, detail::StreamHandle stream)
+{
+    const unsigned blocks = static_cast<unsigned>(batch.tileCount) * (TILE_WINDOWS / (CHUNKS * CHUNK));
+    detail::launchAs(batch.alone, "tld ferns", encode<FEATURES, CHUNKS, SHARE>, dim3(blocks), dim3(32 * CHUNKS * SHARE),
+                     encodeBytes(points, CHUNKS), stream, batch, points);
+}
+
+//! The pixels of all points are in shared memory; where points are many, a block has a single chunk.
+template <int FEATURES> void encodeAll(const Batch& batch, detail::StreamHandle stream)
+{
+    const int points = paddedPoints(batch.mostPoints);
+    if (encodeChunks(points, sharedLimit()) == tuning::ENCODE_CHUNKS)
+        launchEncode<FEATURES, tuning::ENCODE_CHUNKS, tuning::ENCODE_SHARE>(batch, points, stream);
+    else
+        launchEncode<FEATURES, 1, tuning::ENCODE_SHARE>(batch, points, stream);
+}
+
+// --- posteriors ------------------------------------------------------------------------------------------------------
+
+//! Places in a list for those lanes that want one.
+__device__ __forceinline__ unsigned placeInList(uint32_t* count, bool wanted)
+{
+    const unsigned lane = threadIdx.x & 31u, all = __ballot_sync(WARP, wanted);
+    unsigned base = 0;
+    if (lane == 0 && all)
+        base = atomicAdd(count, static_cast<unsigned>(__popc(all)));
+    return __shfl_sync(WARP, base, 0) + __popc(all & ((1u << lane) - 1));
+}
+
+struct LookUpMemory
+{
+    ListPlaces places;
+    int64_t least[MAX_SCALES];
+    int words[MAX_SCALES]; //!< where bits of a scale begin
+    int kept;
+};
+static_assert(sizeof(LookUpMemory) <= LOOK_UP_STATIC_BYTES, "plans count on it");
+
+//! What the kernel before does not write. A barrier must follow.
+__device__ __forceinline__ void loadScales(const ObjectRecord& object, LookUpMemory& m)
+{
+    const int s = threadIdx.x;
+    if (s < object.grid->scales)
+    {
+        const Scale& scale = object.grid->scale[s];
+        m.least[s] = leastContrast(object.live->states[object.live->current].contrast, 2, scale.w, scale.h);
+        m.words[s] = object.bits.first[s];
+    }
+    if (s == 0)
+        m.kept = 0;
+}
+
+//! Of one object, with the windows of its group.
+template <int TREES, int FEATURES> class LookUp
+{
+public:
+    __device__ LookUp(const Batch& batch, const ObjectRecord& object, const Group& group, LookUpMemory& m)
+        : settings_(batch.settings),
+          object_(object),
+          list_(batch.codeList(group)),
+          alone_(group.count == 1),
+          threshold_(object.live->states[object.live->current].fernThreshold),
+          m_(m)
+    {}
+
+    //! All windows; this block has every parts-th 1024 of them. @return those with enough variance.
+    __device__ int run(const uint16_t* posteriors)
+    {
+        const int count = m_.places.before[object_.grid->scales], stride = static_cast<int>(gridDim.x * blockDim.x);
+        int kept = 0;
+        for (int k = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); (k & ~31) < count; k += stride)
+            kept += judge(posteriors, k, count);
+        return kept;
+    }
+
+private:
+    typedef PackedCodes<TREES, FEATURES> Codes;
+
+    //! @param k of `count`; ascending. Lanes without a window have the last one.
+    __device__ bool judge(const uint16_t* posteriors, int k, int count)
+    {
+        const int at = m_.places.of(::min(k, count - 1), scale_);
+        bool keep = k < count;
+        Codes codes;
+        codes.load(settings_, list_, at); // before it is known whether they are needed: nothing to wait for
+        if (!alone_)
+            keep = list_.contrasts[at] >= m_.least[scale_] && keep;
+        const uint32_t sum = keep ? codes.sum(settings_, posteriors) : 0;
+        const bool alike = keep && sum >= alikeSum(), passing = keep && sum > threshold_;
+        const int place = alike || passing ? static_cast<int>(list_.places[at]) : 0;
+        const uint32_t judged = __ballot_sync(WARP, alike);
+        if ((threadIdx.x & 31) == 0)
+            object_.judged[k >> 5] = judged;
+        if (alike)
+            atomicOr(object_.alike + m_.words[scale_] + (place >> 5), 1u << (place & 31));
+        if (__any_sync(WARP, passing))
+        {
+            const unsigned to = placeInList(&object_.live->counts.passed, passing);
+            if (passing)
+                object_.passed[to] = make_uint2(static_cast<unsigned>(m_.places.first[scale_] + place), sum);
+        }
+        return keep;
+    }
+
+    const Settings& settings_;
+    const ObjectRecord& object_;
+    const CodeList list_;
+    const bool alone_;
+    const uint32_t threshold_;
+    LookUpMemory& m_;
+    int scale_ = 0;
+};
+
+//! @tparam SHARED there is shared memory for an object's posteriors.
+template <int TREES, int FEATURES, bool SHARED>
+__global__ void __launch_bounds__(tuning::LOOK_UP_THREADS, 1) lookUp(const __grid_constant__ Batch batch)
+{
+    extern __shared__ uint4 memory[];
+    __shared__ LookUpMemory m;
+    const Member member = batch.members[blockIdx.y];
+    const Group group = batch.objectGroups[member.group];
+    const ObjectRecord& object = batch.objects[member.object];
+    Live& live = *object.live;
+    const Model& model = object.models[live.model];
+    if (SHARED)
+        loadPosteriors(batch.settings, model, memory);
+    LookUp<TREES, FEATURES> work(batch, object, group, m);
+    loadScales(object, m);
+    beginEarly();
+    m.places.load(*object.grid, batch.codeList(group));
+    const int kept =
+        sumOfWarp(SHARED ? work.run(reinterpret_cast<const uint16_t*>(memory)) : work.run(model.posteriors));
+    if ((threadIdx.x & 31) == 0 && kept > 0)
+        atomicAdd(&m.kept, kept);
+    __syncthreads(); // numbers of all warps
+    if (threadIdx.x == 0 && m.kept > 0)
+        atomicAdd(&live.counts.withVariance, static_cast<uint32_t>(m.kept));
+}
+
+} // namespace
+
+void ferns(const Batch& batch, detail::StreamHandle stream)
+{
+    const Settings& s = batch.settings;
+    if (batch.count == 0)
+        return;
+    detail::launchAs(batch.alone, "tld variance", vary, dim3(batch.tileCount), dim3(tuning::VARY_THREADS), 0, stream,
+                     batch);
+    s.features == 13 ? encodeAll<13>(batch, stream) : encodeAll<0>(batch, stream);
+    const size_t posteriors = posteriorBytes(s, sharedLimit(), LOOK_UP_STATIC_BYTES);
+    const auto kernel = posteriors > 0 ? kernelFor(s, lookUp<10, 13, true>, lookUp<0, 0, true>)
+                                       : kernelFor(s, lookUp<10, 13, false>, lookUp<0, 0, false>);
+    detail::launchEarly("tld posteriors", kernel, dim3(partsOf(batch.count, detail::multiprocessors()), batch.count),
+                        dim3(tuning::LOOK_UP_THREADS), posteriors, stream, batch);
+}
+
+}}}} // namespace cv::cuda::tld::gpu

@@ -1,0 +1,430 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// integrate, recheck, and what is to be learned: a block an object.
+//
+// Cost: a patch against all templates, windows near a box, 100 detections with each other. Bound by latency: each of
+// these waits for the one before.
+#include "block.hpp"
+#include "../../common/launch.hpp"
+#include "../../common/shared_limit.hpp"
+
+namespace cv { namespace cuda { namespace tld { namespace gpu {
+
+namespace {
+
+struct DecideMemory
+{
+    ObjectState state;
+    Tracked tracked;
+    Detection detections[MAX_DETECTIONS];
+    Detection accepted[MAX_DETECTIONS];
+    WindowSums around;
+    Cluster clusters[MAX_DETECTIONS];
+    uint32_t links[MAX_DETECTIONS][MAX_DETECTIONS / 32];
+    int labels[MAX_DETECTIONS], numbers[MAX_DETECTIONS];
+    int acceptedCount, clusterCount, learn;
+    bool inDoubt; //!< acceptCorrection() decides about the box
+    BlockPatch patch;
+    NearSpans near;
+    union
+    {
+        Comparing comparing;
+        Ranking ranking;
+    };
+};
+static_assert(sizeof(DecideMemory) <= detail::LEAST_SHARED_BYTES,
+              "a block of every device has it; there is no static memory besides");
+static_assert(MAX_DETECTIONS <= tuning::THREADS, "a detection a thread");
+
+//! Of a box against all templates; ends with a barrier.
+__device__ __forceinline__ void compareBox(const Batch& batch, const ObjectRecord& object, const Box& box,
+                                           DecideMemory& m)
+{
+    makePatch(batch, box, m.patch);
+    compareTemplates(object.models[object.live->model], batch.settings, m.state.positives, m.state.negatives,
+                     m.patch.pixels, m.patch.stats, m.comparing);
+}
+
+//! Accepted detections, in their order. Ends with a barrier.
+__device__ __forceinline__ void listAccepted(DecideMemory& m)
+{
+    const int i = threadIdx.x, warp = i >> 5;
+    const bool accepted = i < m.state.detections && m.detections[i].accepted;
+    const unsigned all = __ballot_sync(WARP, accepted);
+    if ((i & 31) == 0)
+        m.numbers[warp] = __popc(all);
+    __syncthreads(); // numbers of all warps
+    int before = 0;
+    for (int w = 0; w < warp; ++w)
+        before += m.numbers[w];
+    if (accepted)
+        m.accepted[before + __popc(all & ((1u << (i & 31)) - 1))] = m.detections[i];
+    if (i == tuning::THREADS - 1)
+        m.acceptedCount = before + __popc(all);
+    __syncthreads(); // the list
+}
+
+//! Which detections are linked: a warp a detection. Ends with a barrier.
+__device__ __forceinline__ void link(DecideMemory& m)
+{
+    const int count = m.acceptedCount, lane = threadIdx.x & 31;
+    for (int i = threadIdx.x >> 5; i < count; i += BLOCK_WARPS)
+#pragma unroll
+        for (int word = 0; word < MAX_DETECTIONS / 32; ++word)
+        {
+            const int k = 32 * word + lane;
+            const unsigned bits = __ballot_sync(WARP, k < count && linked(m.accepted[i].window, m.accepted[k].window));
+            if (lane == 0)
+                m.links[i][word] = bits;
+        }
+    __syncthreads(); // links
+}
+
+//! Cluster c, by one thread: the sum of scores has an order.
+__device__ __forceinline__ Cluster clusterOf(const DecideMemory& m, int c)
+{
+    WindowSums windows = {};
+    double score = 0.;
+#pragma unroll 4
+    for (int k = 0; k < m.acceptedCount; ++k)
+    {
+        const Detection& d = m.accepted[k];
+        const bool own = d.cluster == c;
+        windows.x += own ? d.window.x : 0;
+        windows.y += own ? d.window.y : 0;
+        windows.w += own ? d.window.w : 0;
+        windows.h += own ? d.window.h : 0;
+        windows.count += own;
+        const double sum = score + d.conservative;
+        score = own ? sum : score;
+    }
+    return meanOf(windows, score);
+}
+
+//! Single linkage: each takes the lowest label of those that it is linked to, until nothing changes. Ends with a barrier.
+__device__ __forceinline__ void cluster(DecideMemory& m)
+{
+    listAccepted(m);
+    link(m);
+    const int i = threadIdx.x, count = m.acceptedCount;
+    unsigned linkedTo[MAX_DETECTIONS / 32] = {};
+    if (i < count)
+    {
+        m.labels[i] = i;
+#pragma unroll
+        for (int word = 0; word < MAX_DETECTIONS / 32; ++word)
+            linkedTo[word] = m.links[i][word];
+    }
+    for (bool changed = true; changed;)
+    {
+        __syncthreads(); // labels
+        int label = i < count ? m.labels[i] : 0;
+        const int before = label;
+#pragma unroll
+        for (int word = 0; word < MAX_DETECTIONS / 32; ++word)
+            for (unsigned bits = linkedTo[word]; bits; bits &= bits - 1)
+                label = ::min(label, m.labels[32 * word + __ffs(bits) - 1]);
+        changed = __syncthreads_or(label != before); // and all have read
+        if (changed && i < count)
+            m.labels[i] = label;
+    }
+    // Clusters in the order of their first windows.
+    int number = 0;
+    const bool first = i < count && m.labels[i] == i;
+    for (int j = 0; first && j < i; ++j)
+        number += m.labels[j] == j ? 1 : 0;
+    if (first)
+        m.numbers[i] = number;
+    const int clusters = __syncthreads_count(first); // and numbers
+    if (i < count)
+        m.accepted[i].cluster = m.numbers[m.labels[i]];
+    __syncthreads(); // numbers of all detections
+    if (i < clusters)
+        m.clusters[i] = clusterOf(m, i);
+    if (i == 0)
+        m.clusterCount = clusters;
+    __syncthreads(); // clusters
+}
+
+__device__ __forceinline__ void addTo(WindowSums& sums, const Window& window)
+{
+    atomicAdd(&sums.x, window.x);
+    atomicAdd(&sums.y, window.y);
+    atomicAdd(&sums.w, window.w);
+    atomicAdd(&sums.h, window.h);
+    atomicAdd(&sums.count, 1);
+}
+
+//! Ends with a barrier.
+__device__ __forceinline__ void integrateAll(const Batch& batch, bool supported, DecideMemory& m)
+{
+    cluster(m);
+    const int i = threadIdx.x;
+    if (m.clusterCount > 0 && m.state.alive && i < m.state.detections && isAround(m.detections[i], m.state.box))
+        addTo(m.around, m.detections[i].window);
+    __syncthreads(); // those around
+    if (i == 0)
+    {
+        ObjectState& state = m.state;
+        support(state, supported, batch.settings);
+        const Comparison comparison = compare(state, m.clusters, m.clusterCount, batch.settings);
+        probation(state, comparison, batch.settings);
+        m.inDoubt = integrate(state, comparison, m.clusters, m.clusterCount, m.around);
+    }
+    __syncthreads(); // the state
+}
+
+__device__ __forceinline__ bool isSame(const Box& a, const Box& b)
+{
+    return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
+}
+
+//! After the flow. Ends with a barrier.
+__device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& object, DecideMemory& m)
+{
+    const bool looked = m.state.alive;
+    const Box before = m.state.box;
+    if (looked)
+        copyWords(&m.tracked, &object.live->tracked, 1);
+    __syncthreads(); // all know the box; what was compared
+    if (looked && threadIdx.x == 0)
+        takeSimilarity(m.state, m.tracked.similarity);
+    __syncthreads(); // the state
+    integrateAll(batch, looked && m.tracked.supported, m);
+    const bool inDoubt = m.inDoubt;
+    if (inDoubt)
+    {
+        const Box corrected = m.state.box;
+        compareBox(batch, object, corrected, m);
+        if (threadIdx.x == 0 && acceptCorrection(m.state, before, m.comparing.result))
+        {
+            m.tracked.similarity = m.comparing.result;
+            m.tracked.stats = m.patch.stats;
+        }
+        __syncthreads(); // the box, and what was compared with it
+    }
+    const bool may = mayLearn(m.state);
+    const Box after = m.state.box;
+    __syncthreads(); // all know
+    if (!may)
+        return;
+    if (!inDoubt && (!looked || !isSame(before, after)))
+    {
+        compareBox(batch, object, after, m);
+        if (threadIdx.x == 0)
+        {
+            m.tracked.similarity = m.comparing.result;
+            m.tracked.stats = m.patch.stats;
+        }
+    }
+    if (threadIdx.x == 0)
+        m.learn = recheck(m.state, m.tracked.stats, m.tracked.similarity, batch.settings);
+    __syncthreads(); // the lesson
+}
+
+//! The table of detections: a row a thread.
+__device__ __forceinline__ void writeTable(const Batch& batch, const ObjectRecord& object, const DecideMemory& m,
+                                           const RowsView<double>& table)
+{
+    if (!table)
+        return;
+    for (int i = threadIdx.x; i <= batch.settings.maxDetections; i += tuning::THREADS)
+    {
+        double row[RESULT_COLUMNS] = {};
+        if (i == 0)
+            detectionHead(m.state, object.grid->windows, row);
+        else if (i <= m.state.detections)
+            detectionRow(m.detections[i - 1], batch.settings.trees, row);
+#pragma unroll
+        for (int k = 0; k < RESULT_COLUMNS; ++k)
+            table.row(i)[k] = row[k];
+    }
+}
+
+__global__ void __launch_bounds__(tuning::THREADS)
+    conclude(const __grid_constant__ Batch batch, Purpose purpose, Window box, RowsView<double> results)
+{
+    extern __shared__ uint4 memory[];
+    DecideMemory& m = *reinterpret_cast<DecideMemory*>(memory);
+    const ObjectRecord& object = batch.objects[blockIdx.x];
+    Live& live = *object.live;
+    const int other = 1 - live.current;
+    copyWords(&m.state, &live.states[purpose == UPDATING ? other : live.current], 1);
+    copyWords(&m.near.grid, object.grid, 1);
+    beginEarly();
+    copyWords(m.detections, object.detections[other], static_cast<int>(live.counts.detections));
+    __syncthreads(); // state, detections, grid
+    if (threadIdx.x == 0)
+    {
+        m.state.withVariance = static_cast<int32_t>(live.counts.withVariance);
+        m.state.passed = static_cast<int32_t>(live.counts.passed);
+        m.state.accepted = static_cast<int32_t>(live.counts.accepted);
+        m.state.detections = static_cast<int32_t>(live.counts.detections);
+        m.around = WindowSums();
+        m.learn = 0;
+    }
+    __syncthreads(); // numbers
+    if (purpose == UPDATING)
+        track(batch, object, m);
+    else if (purpose == LEARNING)
+    {
+        if (threadIdx.x == 0)
+        {
+            beginLearning(m.state, box);
+            m.learn = 1;
+        }
+        __syncthreads(); // the lesson
+    }
+    else
+        writeTable(batch, object, m, results);
+    copyWords(&live.states[other], &m.state, 1);
+    if (threadIdx.x == tuning::THREADS - 1 && purpose == UPDATING && results) // another warp than that of the lesson
+    {
+        double row[RESULT_COLUMNS];
+        resultOf(m.state, batch.settings, row);
+#pragma unroll
+        for (int k = 0; k < RESULT_COLUMNS; ++k)
+            results.row(blockIdx.x)[k] = row[k];
+    }
+    if (!m.learn)
+    {
+        if (threadIdx.x == 0)
+            live.lesson.learn = 0;
+        return;
+    }
+    findNear(m.state.box, batch.settings.updateWindows, m.near, m.ranking); // with barriers: the comparison makes room
+    if (threadIdx.x == 0)
+    {
+        live.spareIsOld = 1;
+        makeLesson(live.lesson, m.state.box, m.ranking.windows, m.ranking.count, batch.settings.updateWarps,
+                   batch.settings.updateAngle, batch.settings);
+    }
+}
+
+// --- what becomes current --------------------------------------------------------------------------------------------
+
+__global__ void __launch_bounds__(tuning::THREADS) accept(const __grid_constant__ Batch batch, Purpose purpose)
+{
+    beginEarly();
+    for (int o = threadIdx.x; o < batch.count; o += tuning::THREADS)
+    {
+        Live& live = *batch.objects[o].live;
+        live.current = 1 - live.current;
+        if (live.lesson.learn)
+            live.model = 1 - live.model;
+        live.lesson.learn = 0;
+    }
+    if (purpose != UPDATING || threadIdx.x != 0)
+        return;
+    const Ring old = *batch.ring;
+    batch.ring->slot[0] = old.slot[SPARE];
+#pragma unroll
+    for (int age = 1; age < KEPT_FRAMES; ++age)
+        batch.ring->slot[age] = old.slot[age - 1];
+    batch.ring->slot[SPARE] = old.slot[KEPT_FRAMES - 1];
+    batch.ring->startIsLast = 0;
+}
+
+//! A row a block.
+__global__ void __launch_bounds__(tuning::THREADS) compareRows(const __grid_constant__ Batch batch, int one, int other)
+{
+    const size_t row = static_cast<size_t>(blockIdx.x) * batch.levels.step[0];
+    const uint8_t* const a = batch.level(batch.ring->slot[one], 0) + row;
+    const uint8_t* const b = batch.level(batch.ring->slot[other], 0) + row;
+    bool same = true;
+    for (int x = threadIdx.x; x < batch.cols; x += tuning::THREADS)
+        same = same && a[x] == b[x];
+    if (!same)
+        batch.ring->differs = 1; // by any thread
+}
+
+__global__ void __launch_bounds__(tuning::THREADS) exchange(const __grid_constant__ Batch batch, bool oldEnds)
+{
+    for (int o = threadIdx.x; o < batch.count; o += tuning::THREADS)
+    {
+        Live& live = *batch.objects[o].live;
+        live.states[1 - live.current] = live.states[live.current]; // for undo
+        forgetStart(live.states[live.current], oldEnds);
+    }
+    if (threadIdx.x != 0)
+        return;
+    Ring ring = *batch.ring;
+#pragma unroll
+    for (int slot = 0; slot < SLOTS; ++slot)
+        ring.slotBefore[slot] = ring.slot[slot];
+    ring.startWasLast = ring.startIsLast;
+    const int old = ring.slot[START];
+    ring.slot[START] = ring.slot[SPARE];
+    ring.slot[SPARE] = oldEnds ? ring.slot[0] : old;
+    ring.slot[0] = oldEnds ? old : ring.slot[0];
+    ring.startIsLast = 1;
+    *batch.ring = ring;
+}
+
+//! Between frames the other state of an object is free: what changed a state kept the one before there.
+__device__ __forceinline__ void takeBack(Live& live) { live.states[live.current] = live.states[1 - live.current]; }
+
+__global__ void __launch_bounds__(tuning::THREADS) undoExchange(const __grid_constant__ Batch batch)
+{
+    for (int o = threadIdx.x; o < batch.count; o += tuning::THREADS)
+        takeBack(*batch.objects[o].live);
+    if (threadIdx.x != 0)
+        return;
+    Ring ring = *batch.ring;
+#pragma unroll
+    for (int slot = 0; slot < SLOTS; ++slot)
+        ring.slot[slot] = ring.slotBefore[slot];
+    ring.startIsLast = ring.startWasLast;
+    *batch.ring = ring;
+}
+
+__global__ void undoPut(Live* live) { takeBack(*live); }
+
+__global__ void put(Live* live, const Ring* ring, Box box)
+{
+    live->states[1 - live->current] = live->states[live->current]; // for undo
+    placeAt(live->states[live->current], box, ring->startIsLast != 0);
+}
+
+} // namespace
+
+void decide(const Batch& batch, Purpose purpose, const Window& box, RowsView<double> results,
+            detail::StreamHandle stream)
+{
+    detail::launchEarly("tld integrate", conclude, dim3(batch.count), dim3(tuning::THREADS), sizeof(DecideMemory),
+                        stream, batch, purpose, box, results);
+}
+
+void commit(const Batch& batch, Purpose purpose, detail::StreamHandle stream)
+{
+    detail::launchAs(purpose == DETECTING, "tld commit", accept, dim3(1), dim3(tuning::THREADS), 0, stream, batch,
+                     purpose);
+}
+
+void differ(const Batch& batch, int one, int other, detail::StreamHandle stream)
+{
+    detail::launch("tld differ", compareRows, dim3(batch.rows), dim3(tuning::THREADS), 0, stream, batch, one, other);
+}
+
+void start(const Batch& batch, bool oldEnds, detail::StreamHandle stream)
+{
+    detail::launch("tld start", exchange, dim3(1), dim3(tuning::THREADS), 0, stream, batch, oldEnds);
+}
+
+void undoStart(const Batch& batch, detail::StreamHandle stream)
+{
+    detail::launch("tld undo start", undoExchange, dim3(1), dim3(tuning::THREADS), 0, stream, batch);
+}
+
+void undoPlace(Live* live, detail::StreamHandle stream)
+{
+    detail::launch("tld undo place", undoPut, dim3(1), dim3(1), 0, stream, live);
+}
+
+void place(Live* live, const Ring* ring, const Box& box, detail::StreamHandle stream)
+{
+    detail::launch("tld place", put, dim3(1), dim3(1), 0, stream, live, ring, box);
+}
+
+}}}} // namespace cv::cuda::tld::gpu

@@ -1,0 +1,81 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What the CUDA engine keeps on the device: pictures, objects, and the lists of both that kernels read.
+#ifndef OPENCV_CUDATRACKING_CUDA_TLD_MEMORY_HPP
+#define OPENCV_CUDATRACKING_CUDA_TLD_MEMORY_HPP
+
+#include "../../common/workspace.hpp"
+#include "layout.hpp"
+#include <memory>
+#include <vector>
+
+namespace cv { namespace cuda { namespace tld {
+
+//! All that belongs to one object.
+struct Object
+{
+    int width, height; //!< when it was learned
+    int contrast;      //!< of its first patch; set by training
+    Grid grid;
+    std::vector<Feature> features;
+    std::unique_ptr<detail::DeviceBuffer> memory;
+    ObjectPlan plan;
+};
+
+class DeviceMemory
+{
+public:
+    explicit DeviceMemory(detail::Workspace& workspace);
+
+    int cols() const { return cols_; } //!< of pictures; 0: none yet
+    int rows() const { return rows_; }
+    int count() const { return static_cast<int>(objects_.size()); }
+    const Object& object(int index) const { return *objects_[index]; }
+    //! What belongs to pictures.
+    const gpu::Batch& frame() const { return frame_; }
+
+    //! For pictures of a size; they are empty when it is another one, for which there must be no objects.
+    void placeFrame(const detail::Call& call, int cols, int rows, const Settings& settings);
+    //! An object that is not listed yet. There is room for append() and for discard() then.
+    std::unique_ptr<Object> makeObject(const detail::Call& call, int width, int height, std::vector<Feature> features,
+                                       const ObjectState& state, const Settings& settings);
+    void append(std::unique_ptr<Object> object) noexcept;
+    //! Memory of an object is used again, when no graph refers to it.
+    void discard(std::unique_ptr<Object> object) noexcept;
+    void remove(int index);
+
+    //! Every captured call refers to the pictures.
+    bool usedByGraphs() const { return pictures_.usedByGraphs(); }
+    //! For all objects. Notes what a capture refers to.
+    gpu::Batch batchOf(const detail::Call& call, const Settings& settings);
+    void upload(const detail::Call& call, void* to, const std::vector<uint8_t>& bytes);
+
+private:
+    std::unique_ptr<detail::DeviceBuffer> takeMemory(size_t bytes);
+    void list(const Settings& settings);
+    void listGroups(const Settings& settings);
+
+    detail::Workspace& workspace_;
+    detail::Uploader uploader_;
+    detail::DeviceBuffer pictures_;
+    detail::DeviceBuffer lists_; //!< codes of groups
+    detail::DeviceTable recordTable_, tileTable_, groupTable_, memberTable_;
+    gpu::Batch frame_ = {};
+    size_t frameBytes_ = 0;
+    int cols_ = 0, rows_ = 0;
+    std::vector<std::unique_ptr<detail::DeviceBuffer>> spare_; //!< of objects that are gone; graphs may use it
+    std::vector<std::unique_ptr<Object>> objects_;
+
+    uint64_t version_ = 1, listedVersion_ = 0; //!< of the lists
+    std::vector<gpu::ObjectRecord> records_;
+    std::vector<gpu::Tile> tiles_;
+    std::vector<gpu::Group> groups_;
+    std::vector<gpu::Member> members_;
+    size_t listBytes_ = 0;
+    int mostPoints_ = 0;
+};
+
+}}} // namespace cv::cuda::tld
+
+#endif // OPENCV_CUDATRACKING_CUDA_TLD_MEMORY_HPP

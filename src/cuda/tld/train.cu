@@ -1,0 +1,360 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// train: the first training of an object. It is called once an object, and its caller waits: this is plain rather than fast.
+//
+//   begin      near windows, contrast: whether there is an object
+//   split      what each window is for: none, a chunk, or validation; and how often the first digit of its order as a template
+//              comes
+//   examples   codes of positive examples
+//   chunk      INIT_CHUNKS launches, twice
+//   validate   the largest sum of a window that validates
+//   bound, digit             one after the other, the digits of the last order that is wanted
+//   collect, finish          windows up to that order; templates and thresholds
+#include "examples.hpp"
+#include "../../common/launch.hpp"
+
+namespace cv { namespace cuda { namespace tld { namespace gpu {
+
+namespace {
+
+const uint8_t UNUSED = 255, VALIDATES = 254;
+static_assert(INIT_CHUNKS < VALIDATES, "kinds of windows are bytes");
+
+/* The order of windows as templates has DIGITS digits, the first of which is the highest: those of a random number, then those of the
+window's number, so that no two are equal. */
+const int DIGIT_BITS = 16, DIGITS = 64 / DIGIT_BITS;
+static_assert(TRAIN_BINS == 1 << DIGIT_BITS, "a bin for each digit");
+__device__ __forceinline__ uint64_t orderOf(uint32_t key, int number)
+{
+    return static_cast<uint64_t>(key) << 32 | static_cast<uint32_t>(number);
+}
+__device__ __forceinline__ int digitOf(uint64_t order, int k)
+{
+    return static_cast<int>(order >> (DIGITS - 1 - k) * DIGIT_BITS & (TRAIN_BINS - 1));
+}
+
+struct BeginMemory
+{
+    NearSpans near;
+    Ranking ranking;
+    BlockPatch patch;
+};
+
+__global__ void __launch_bounds__(tuning::THREADS)
+    begin(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object)
+{
+    __shared__ BeginMemory m;
+    Live& live = *object.live;
+    const Box box = live.states[0].box;
+    copyWords(&m.near.grid, object.grid, 1);
+    __syncthreads(); // the grid
+    findNear(box, batch.settings.initWindows, m.near, m.ranking);
+    if (m.ranking.count == 0)
+    {
+        if (threadIdx.x == 0)
+            live.trained = 0;
+        return;
+    }
+    makePatch(batch, boxOf(m.ranking.windows[0]), m.patch);
+    if (threadIdx.x != 0)
+        return;
+    live.trained = m.patch.stats.contrast > 0;
+    live.states[0].contrast = m.patch.stats.contrast;
+    makeLesson(live.lesson, box, m.ranking.windows, m.ranking.count, batch.settings.initWarps, batch.settings.initAngle,
+               batch.settings);
+    live.lesson.positive = boxOf(m.ranking.windows[0]);
+    live.worstSum = live.candidates = 0;
+    live.last = 0;
+    live.left = batch.settings.initNegatives;
+}
+
+struct GridWindow
+{
+    int scale, place;
+    Window window;
+};
+__device__ __forceinline__ GridWindow gridWindow(const Grid& grid, int number)
+{
+    const int s = scaleOf(grid, number), place = number - grid.scale[s].first;
+    return {s, place, windowOf(grid.scale[s], place % grid.scale[s].nx, place / grid.scale[s].nx)};
+}
+__device__ __forceinline__ Random splitOf(const Batch& batch, const ObjectRecord& object, int number)
+{
+    const ObjectState& state = object.live->states[0];
+    return randomOf(batch.settings.seed, state.number, state.frame, FOR_SPLIT, static_cast<uint32_t>(number));
+}
+
+__global__ void __launch_bounds__(tuning::THREADS)
+    split(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, uint8_t* kinds,
+          uint32_t* histogram)
+{
+    const int number = static_cast<int>(blockIdx.x) * tuning::THREADS + static_cast<int>(threadIdx.x);
+    const Live& live = *object.live;
+    if (!live.trained || number >= object.grid->windows)
+        return;
+    const Window window = gridWindow(*object.grid, number).window;
+    uint8_t kind = UNUSED;
+    if (isFar(window, live.lesson.box) && contrastOf(batch.sumTable(), batch.squareTable(), window) >=
+                                              leastContrast(live.states[0].contrast, 4, window.w, window.h))
+    {
+        const Random r = splitOf(batch, object, number);
+        kind = r.v[0] % 2 ? VALIDATES : static_cast<uint8_t>(r.v[1] % INIT_CHUNKS);
+        atomicAdd(histogram + digitOf(orderOf(r.v[2], number), 0), 1u);
+    }
+    kinds[number] = kind;
+}
+
+__global__ void __launch_bounds__(EXAMPLE_THREADS)
+    examples(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object)
+{
+    __shared__ ExampleMemory m;
+    if (object.live->trained)
+        makeExample(batch, object, object.live->states[0], static_cast<int>(blockIdx.x), static_cast<int>(threadIdx.x),
+                    m);
+}
+
+//! Lists this block's windows of a kind.
+__device__ __forceinline__ void listKind(const ObjectRecord& object, const uint8_t* kinds, uint8_t kind, JudgeMemory& m)
+{
+    if (threadIdx.x == 0)
+        m.count = 0;
+    __syncthreads(); // zero
+    const int first = static_cast<int>(blockIdx.x) * tuning::SCAN_WINDOWS;
+    const int end = lesser(object.grid->windows, first + tuning::SCAN_WINDOWS);
+    for (int number = first + static_cast<int>(threadIdx.x); number < end; number += tuning::THREADS)
+        if (kinds[number] == kind)
+        {
+            const GridWindow w = gridWindow(*object.grid, number);
+            listWindow(m, w.scale, w.place);
+        }
+}
+
+//! The block after those for windows has the positive examples.
+__global__ void __launch_bounds__(tuning::THREADS)
+    chunk(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint8_t* kinds, int k)
+{
+    __shared__ JudgeMemory m;
+    __shared__ TouchedMemory touched;
+    __shared__ uint32_t sums[MOST_POSITIVES];
+    Live& live = *object.live;
+    if (!live.trained)
+        return;
+    const Model& model = object.models[0];
+    const bool forPositives = blockIdx.x == gridDim.x - 1;
+    if (forPositives)
+        countPositives(object, model, batch.settings, live.states[0].fernThreshold, k, live.lesson.examples,
+                       INIT_CHUNKS, sums);
+    else
+    {
+        listKind(object, kinds, static_cast<uint8_t>(k), m);
+        judgeListed(batch, object, model, m,
+                    [&](uint32_t sum, const uint32_t* leaves)
+                    { countNegatives(batch.settings, object, model, sum, leaves); });
+    }
+    if (!isLastBlock(live.blocksDone, gridDim.x))
+        return;
+    refreshPositives(object, model, batch.settings, k, live.lesson.examples, INIT_CHUNKS);
+    refreshTouched(batch.settings, object, model, touched);
+}
+
+__global__ void __launch_bounds__(tuning::THREADS)
+    validate(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint8_t* kinds)
+{
+    __shared__ JudgeMemory m;
+    Live& live = *object.live;
+    if (!live.trained)
+        return;
+    listKind(object, kinds, VALIDATES, m);
+    judgeListed(batch, object, object.models[0], m,
+                [&](uint32_t sum, const uint32_t*) { atomicMax(&live.worstSum, sum); });
+}
+
+/** The next digit of the last order that is wanted: the least one up to which there are enough windows, or the largest one. The
+histogram is 0 again afterwards. */
+__global__ void __launch_bounds__(tuning::THREADS)
+    bound(const __grid_constant__ ObjectRecord object, uint32_t* histogram)
+{
+    __shared__ int sums[BLOCK_WARPS];
+    __shared__ int counts[tuning::THREADS];
+    Live& live = *object.live;
+    if (!live.trained)
+        return;
+    const int left = live.left;
+    int before = 0, first = 0;
+    for (;; first += tuning::THREADS)
+    {
+        const int own = static_cast<int>(histogram[first + threadIdx.x]);
+        const int sum = sumOfBlock(own, sums);
+        counts[threadIdx.x] = own;
+        if (before + sum >= left || first + tuning::THREADS == TRAIN_BINS)
+            break;
+        before += sum;
+    }
+    __syncthreads(); // counts; all know what is left
+    for (int bin = threadIdx.x; bin < TRAIN_BINS; bin += tuning::THREADS)
+        histogram[bin] = 0;
+    if (threadIdx.x != 0)
+        return;
+    int i = 0;
+    for (; i < tuning::THREADS - 1 && before + counts[i] < left; ++i)
+        before += counts[i];
+    live.last = live.last << DIGIT_BITS | static_cast<uint64_t>(first + i);
+    live.left = left - before;
+}
+
+//! How often digit k comes in the orders that have the digits before.
+__global__ void __launch_bounds__(tuning::THREADS)
+    digit(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint8_t* kinds, int k,
+          uint32_t* histogram)
+{
+    const int number = static_cast<int>(blockIdx.x) * tuning::THREADS + static_cast<int>(threadIdx.x);
+    const Live& live = *object.live;
+    if (!live.trained || number >= object.grid->windows || kinds[number] == UNUSED)
+        return;
+    const uint64_t order = orderOf(splitOf(batch, object, number).v[2], number);
+    if (order >> (DIGITS - k) * DIGIT_BITS == live.last)
+        atomicAdd(histogram + digitOf(order, k), 1u);
+}
+
+//! There are at most initNegatives windows up to the last order, as no two are equal: `candidates` has room for them.
+__global__ void __launch_bounds__(tuning::THREADS)
+    collect(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint8_t* kinds,
+            uint2* candidates)
+{
+    const int number = static_cast<int>(blockIdx.x) * tuning::THREADS + static_cast<int>(threadIdx.x);
+    Live& live = *object.live;
+    if (!live.trained || number >= object.grid->windows || kinds[number] == UNUSED)
+        return;
+    const uint32_t key = splitOf(batch, object, number).v[2];
+    if (orderOf(key, number) <= live.last)
+        candidates[atomicAdd(&live.candidates, 1u)] = make_uint2(key, static_cast<unsigned>(number));
+}
+
+struct FinishMemory
+{
+    ObjectState state;
+    uint32_t added;
+    int slot;
+    double worst;
+    bool again; //!< retrains()
+    int windows[MAX_INIT_NEGATIVES];
+    BlockPatch patch;
+    Comparing comparing;
+};
+
+//! Ends with a barrier.
+__device__ __forceinline__ void compareWith(const Batch& batch, const Model& model, const Box& box, FinishMemory& m)
+{
+    makePatch(batch, box, m.patch);
+    compareTemplates(model, batch.settings, m.state.positives, m.state.negatives, m.patch.pixels, m.patch.stats,
+                     m.comparing);
+}
+//! The patch that was compared becomes a template. Ends with a barrier.
+__device__ __forceinline__ void learnPatch(const Batch& batch, const Model& model, bool positive, FinishMemory& m)
+{
+    if (threadIdx.x == 0)
+    {
+        m.slot = -1;
+        if (positive && addsPositive(m.state, m.comparing.result))
+            m.slot = placePositive(m.state, model.order, m.comparing.result.nearest, m.added++, batch.settings);
+        if (!positive && addsNegative(m.state, m.comparing.result))
+            m.slot = placeNegative(m.state, m.added++, batch.settings);
+        if (m.slot >= 0)
+            model.stats[m.slot] = m.patch.stats;
+    }
+    __syncthreads(); // the slot
+    if (m.slot >= 0 && threadIdx.x < PATCH_STRIDE / 8)
+        reinterpret_cast<uint2*>(model.templates + static_cast<size_t>(m.slot) * PATCH_STRIDE)[threadIdx.x] =
+            m.patch.pixels[threadIdx.x];
+    __syncthreads(); // the template; the slot was read
+}
+
+//! Templates from `count` of m.windows, and thresholds from the others. m.state knows no templates yet. Ends with a barrier.
+__device__ __forceinline__ void trainTemplates(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                               const Box& first, int count, FinishMemory& m)
+{
+    if (threadIdx.x == 0)
+    {
+        m.added = 0;
+        m.worst = 0.;
+    }
+    compareWith(batch, model, first, m);
+    learnPatch(batch, model, true, m);
+    for (int k = 0; k < count; k += 2)
+    {
+        compareWith(batch, model, boxOf(windowOf(*object.grid, m.windows[k])), m);
+        learnPatch(batch, model, false, m);
+    }
+    for (int k = 1; k < count; k += 2)
+    {
+        compareWith(batch, model, boxOf(windowOf(*object.grid, m.windows[k])), m);
+        if (threadIdx.x == 0)
+            m.worst = greater(m.worst, relative(m.comparing.result, m.state.positives, m.state.negatives));
+    }
+    compareWith(batch, model, object.live->lesson.box, m);
+    if (threadIdx.x == 0)
+    {
+        endTraining(m.state, object.live->worstSum, m.worst, m.comparing.result, batch.settings);
+        m.again = retrains(m.state, batch.settings);
+    }
+    __syncthreads(); // the state; whether to train again
+}
+
+__global__ void __launch_bounds__(tuning::THREADS)
+    finish(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint2* candidates)
+{
+    __shared__ FinishMemory m;
+    Live& live = *object.live;
+    if (!live.trained)
+        return;
+    const Model& model = object.models[0];
+    const int count = static_cast<int>(live.candidates);
+    for (int k = threadIdx.x; k < count; k += tuning::THREADS)
+    {
+        const uint2 own = candidates[k];
+        int place = 0;
+        for (int other = 0; other < count; ++other)
+            place +=
+                candidates[other].x < own.x || (candidates[other].x == own.x && candidates[other].y < own.y) ? 1 : 0;
+        m.windows[place] = static_cast<int>(own.y);
+    }
+    if (threadIdx.x == 0)
+        m.state = live.states[0];
+    __syncthreads(); // windows, state
+    trainTemplates(batch, object, model, live.lesson.positive, count, m);
+    if (m.again)
+        trainTemplates(batch, object, model, live.lesson.box, count, m);
+    if (threadIdx.x != 0)
+        return;
+    live.states[0] = m.state;
+    live.lesson.learn = 0;
+}
+
+} // namespace
+
+void train(const Batch& batch, const ObjectRecord& object, int windows, uint8_t* kinds, uint32_t* histogram,
+           uint2* candidates, detail::StreamHandle stream)
+{
+    const Settings& s = batch.settings;
+    const dim3 block(tuning::THREADS), all = detail::linearGrid(windows, tuning::THREADS),
+                                       scans(detail::ceilDiv(windows, tuning::SCAN_WINDOWS));
+    detail::launch("tld train: near windows", begin, dim3(1), block, 0, stream, batch, object);
+    detail::launch("tld train: split", split, all, block, 0, stream, batch, object, kinds, histogram);
+    detail::launch("tld train: examples", examples, dim3(examplesOf(s.initWindows, s.initWarps, s.mirror)),
+                   dim3(EXAMPLE_THREADS), 0, stream, batch, object);
+    for (int pass = 0; pass < 2; ++pass)
+        for (int k = 0; k < INIT_CHUNKS; ++k)
+            detail::launch("tld train: chunk", chunk, dim3(scans.x + 1), block, 0, stream, batch, object, kinds, k);
+    detail::launch("tld train: validation", validate, scans, block, 0, stream, batch, object, kinds);
+    for (int k = 0; k < DIGITS; ++k)
+    {
+        if (k > 0)
+            detail::launch("tld train: digit", digit, all, block, 0, stream, batch, object, kinds, k, histogram);
+        detail::launch("tld train: order", bound, dim3(1), block, 0, stream, object, histogram);
+    }
+    detail::launch("tld train: candidates", collect, all, block, 0, stream, batch, object, kinds, candidates);
+    detail::launch("tld train: templates", finish, dim3(1), block, 0, stream, batch, object, candidates);
+}
+
+}}}} // namespace cv::cuda::tld::gpu

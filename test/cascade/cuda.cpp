@@ -1,0 +1,637 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The CUDA engine of CascadeClassifierEx against the CPU engine, bit by bit: cascades, tables, batches, masks, capacities,
+// streams and graphs. A small set for compute-sanitizer is named *Sanitize*.
+#include "../test_precomp.hpp"
+#include "../common/graphs.hpp"
+#include "generate.hpp"
+#include "scenes.hpp"
+
+#include <fstream>
+
+namespace opencv_test { namespace {
+
+using cuda::CascadeClassifierEx;
+using cv::cuda::GpuMat;
+using cv::cuda::Stream;
+
+GpuMat uploadAsRoi(const Mat& source)
+{
+    if (source.empty())
+        return GpuMat();
+    GpuMat larger(source.rows + 5, source.cols + 7, source.type(), Scalar::all(77));
+    GpuMat roi = larger(Rect(3, 1, source.cols, source.rows));
+    roi.upload(source);
+    return roi;
+}
+
+Ptr<CascadeClassifierEx> shipped(const std::string& file)
+{
+    const std::string path = requireFolder("CUDATRACKING_CASCADES") + "/" + file;
+    if (!std::ifstream(path).good())
+        throw SkipTestException("cannot read " + path);
+    return CascadeClassifierEx::create(path);
+}
+
+void expectEnginesAgree(CascadeClassifierEx& cascade, const Mat& picture, const CascadeCase& c)
+{
+    SCOPED_TRACE(c.name());
+    const CascadeResults expected = detectAll(cascade, picture, c),
+                         actual = detectAll(cascade, uploadAsRoi(picture), c);
+    ASSERT_NO_FATAL_FAILURE(expectSame(expected, actual));
+}
+
+//! detectAsync() on both engines, all tables compared.
+struct Tables
+{
+    Mat objects, numDetections, levelWeights;
+};
+
+Tables tablesOnHost(CascadeClassifierEx& cascade, const std::vector<Mat>& pictures, const std::vector<Mat>& masks)
+{
+    Tables t;
+    cascade.detectAsync(pictures, t.objects, t.numDetections, t.levelWeights, masks);
+    return t;
+}
+
+std::vector<GpuMat> upload(const std::vector<Mat>& pictures)
+{
+    std::vector<GpuMat> uploaded;
+    for (const Mat& picture : pictures)
+        uploaded.push_back(uploadAsRoi(picture));
+    return uploaded;
+}
+
+Tables tablesOnDevice(CascadeClassifierEx& cascade, const std::vector<Mat>& pictures, const std::vector<Mat>& masks,
+                      Stream& stream = cv::cuda::noStream())
+{
+    GpuMat objects, numDetections, levelWeights;
+    cascade.detectAsync(upload(pictures), objects, numDetections, levelWeights, upload(masks), stream);
+    stream.waitForCompletion();
+    return {Mat(objects), Mat(numDetections), Mat(levelWeights)};
+}
+
+void expectSameTables(const Tables& expected, const Tables& actual)
+{
+    ASSERT_TRUE(sameBits(expected.objects, actual.objects));
+    ASSERT_TRUE(sameBits(expected.numDetections, actual.numDetections));
+    ASSERT_TRUE(sameBits(expected.levelWeights, actual.levelWeights));
+}
+
+void expectTablesAgree(CascadeClassifierEx& cascade, const std::vector<Mat>& pictures,
+                       const std::vector<Mat>& masks = {})
+{
+    const Tables expected = tablesOnHost(cascade, pictures, masks);
+    ASSERT_NO_FATAL_FAILURE(expectSameTables(expected, tablesOnDevice(cascade, pictures, masks)));
+}
+
+std::vector<Mat> mixedPictures(RNG& rng)
+{
+    return {randomPicture(rng, Size(161, 129), CV_8UC1), randomPicture(rng, Size(90, 200), CV_8UC3),
+            randomPicture(rng, Size(161, 129), CV_8UC4), randomPicture(rng, Size(5, 7), CV_8UC1),
+            randomPicture(rng, Size(301, 77), CV_8UC1)};
+}
+
+// --- cascades --------------------------------------------------------------------------------------------------------
+
+class CUDA_CascadeShipped : public ::testing::TestWithParam<std::string>
+{};
+
+TEST_P(CUDA_CascadeShipped, everyResult)
+{
+    requireCuda();
+    const Ptr<CascadeClassifierEx> cascade = shipped(GetParam());
+    for (const CascadeScene& scene : cascadeScenes())
+        for (const CascadeCase& c : cascadeCases(scene.picture.size(), cascade->getOriginalWindowSize()))
+        {
+            SCOPED_TRACE(scene.name);
+            ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, scene.picture, c));
+        }
+}
+
+INSTANTIATE_TEST_CASE_P(Shipped, CUDA_CascadeShipped, testing::ValuesIn(shippedCascades()));
+
+//! Trees, rotated features, weights that are no integers, leaves without fixed point, one stage.
+TEST(CUDA_CascadeClassifierEx, randomCascades)
+{
+    requireCuda();
+    RNG rng(20251121);
+    for (int i = 0; i < 60; ++i)
+    {
+        const uint64 seed = 977 + 31 * i;
+        SCOPED_TRACE(cv::format("seed %d", int(seed)));
+        const Mat picture = randomPicture(rng, Size(rng.uniform(40, 330), rng.uniform(40, 200)), CV_8UC1, 5);
+        CascadeGenerator generator(seed, picture);
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(generator.make(), ".xml"));
+        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, picture, {1.2, 2, Size(), Size()}));
+        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, picture, {1.7, 1, Size(), Size()}));
+    }
+}
+
+//! Windows whose tables fit shared memory in small tiles only, or not at all.
+TEST(CUDA_CascadeClassifierEx, largeWindows)
+{
+    requireCuda();
+    RNG rng(20251122);
+    int largest = 0;
+    for (int i = 0; i < 24; ++i)
+    {
+        const uint64 seed = 4001 + 17 * i;
+        SCOPED_TRACE(cv::format("seed %d", int(seed)));
+        const Mat small = randomPicture(rng, Size(60, 50), CV_8UC1, 5),
+                  picture = randomPicture(rng, Size(420, 330), CV_8UC1, 9);
+        const OracleCascade c = CascadeGenerator(seed, small).make();
+        const int times = 250 / std::max(c.window.width, c.window.height);
+        largest = std::max(largest, times * std::max(c.window.width, c.window.height));
+        for (int k : {(times + 1) / 2, times})
+            ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascadeOf(cascadeText(enlarged(c, k), ".xml")), picture,
+                                                       {1.15, 1, Size(), Size()}));
+    }
+    EXPECT_GT(largest, 220);
+}
+
+//! Windows fail the first stage in runs of all lengths, across tiles.
+TEST(CUDA_CascadeClassifierEx, skipRule)
+{
+    requireCuda();
+    RNG rng(20251123);
+    Mat stripes(120, 900, CV_8UC1);
+    for (int y = 0; y < stripes.rows; ++y)
+        for (int x = 0; x < stripes.cols;)
+        {
+            const int length =
+                std::min(rng.uniform(1, 10) < 6 ? rng.uniform(1, 9) : rng.uniform(20, 400), stripes.cols - x);
+            const int value = rng.uniform(0, 256), slope = rng.uniform(-2, 3);
+            for (int k = 0; k < length; ++k, ++x)
+                stripes.at<uchar>(y, x) = saturate_cast<uchar>(value + slope * k);
+        }
+    size_t candidates = 0;
+    for (int i = 0; i < 20; ++i)
+    {
+        OracleCascade c = CascadeGenerator(8101 + i, stripes).make();
+        c.stages.resize(std::min<size_t>(c.stages.size(), 2));
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
+        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, stripes, {1.3, 1, Size(), Size()}));
+        std::vector<Rect> raw;
+        cascade->detectMultiScale(stripes, raw, 1.3, 0);
+        candidates += raw.size();
+    }
+    EXPECT_GT(candidates, 1000u);
+}
+
+//! Every tree of two nodes, with the root's leaf on either side.
+OracleCascade withTwoNodes(RNG& rng, OracleCascade c)
+{
+    for (OracleStage& stage : c.stages)
+        for (OracleTree& tree : stage.trees)
+        {
+            const int node = rng.uniform(0, 2);
+            tree.nodes.resize(2, tree.nodes[0]);
+            tree.nodes[0].left = node;
+            tree.nodes[0].right = 1 - node;
+            tree.nodes[1].left = -1;
+            tree.nodes[1].right = -2;
+            tree.leaves.resize(3);
+        }
+    return c;
+}
+
+//! Leaves of 1 and -1, and one tree whose leaves are a few units of the last place beside the threshold: where the others cancel each
+//! other, sums of 32 bits do not tell which windows pass.
+OracleCascade withCloseSums(RNG& rng, OracleCascade c)
+{
+    const float close = 0.f - 1e-5f; // what a threshold of 0 becomes
+    for (OracleStage& stage : c.stages)
+    {
+        if (stage.trees.size() % 2 == 0)
+            stage.trees.pop_back();
+        stage.threshold = 0.f;
+        for (size_t t = 0; t < stage.trees.size(); ++t)
+            for (float& leaf : stage.trees[t].leaves)
+                leaf = t == 0              ? close * (1.f + float(rng.uniform(-9, 10)) * FLT_EPSILON)
+                       : rng.uniform(0, 2) ? 1.f
+                                           : -1.f;
+    }
+    return c;
+}
+
+TEST(CUDA_CascadeClassifierEx, sumsBesideThresholds)
+{
+    requireCuda();
+    RNG rng(20251125);
+    size_t candidates = 0;
+    for (int i = 0; i < 40; ++i)
+    {
+        SCOPED_TRACE(i);
+        const Mat picture = randomPicture(rng, Size(rng.uniform(60, 200), rng.uniform(60, 120)), CV_8UC1, 5);
+        OracleCascade c = CascadeGenerator(6007 + i, picture).make();
+        c = withCloseSums(rng, i % 3 == 1 ? withTwoNodes(rng, c) : c);
+        c.stages.resize(std::min<size_t>(c.stages.size(), 1 + i % 4));
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
+        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, picture, {1.3, 1, Size(), Size()}));
+        std::vector<Rect> raw;
+        cascade->detectMultiScale(picture, raw, 1.3, 0);
+        candidates += raw.size();
+    }
+    EXPECT_GT(candidates, 1000u);
+}
+
+/** Thresholds of nodes that are 0, so near to it that no value comes between, or beyond all values, on pictures in which many values are 0. */
+TEST(CUDA_CascadeClassifierEx, thresholdsNearZero)
+{
+    requireCuda();
+    RNG rng(20251129);
+    const float limits[] = {0.f, FLT_MIN / (1 << 23), FLT_MIN, 1e-30f, 1e-20f, 1e30f, FLT_MAX};
+    size_t candidates = 0;
+    for (int i = 0; i < 40; ++i)
+    {
+        SCOPED_TRACE(i);
+        const Mat picture = randomPicture(rng, Size(rng.uniform(60, 200), rng.uniform(60, 120)), CV_8UC1, 9, 3);
+        OracleCascade c = CascadeGenerator(9001 + i, picture).make();
+        if (i % 2 == 1)
+            c = withTwoNodes(rng, c);
+        for (OracleStage& stage : c.stages)
+        {
+            stage.threshold = -0.5f;
+            for (OracleTree& tree : stage.trees)
+            {
+                for (OracleNode& node : tree.nodes)
+                    node.threshold = limits[rng.uniform(0, 7)] * (rng.uniform(0, 2) ? 1.f : -1.f);
+                for (float& leaf : tree.leaves)
+                    leaf = rng.uniform(0, 3) ? 1.f : -1.f;
+            }
+        }
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
+        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, picture, {1.3, 1, Size(), Size()}));
+        std::vector<Rect> raw;
+        cascade->detectMultiScale(picture, raw, 1.3, 0);
+        candidates += raw.size();
+    }
+    EXPECT_GT(candidates, 1000u);
+}
+
+//! Window and tile, more or less a pixel.
+TEST(CUDA_CascadeClassifierEx, sizes)
+{
+    requireCuda();
+    RNG rng(20251124);
+    const Ptr<CascadeClassifierEx> haar = shipped("haarcascades/haarcascade_eye.xml"),
+                                   lbp = shipped("lbpcascades/lbpcascade_frontalface.xml");
+    for (const Ptr<CascadeClassifierEx>& cascade : {haar, lbp})
+        for (const int cols : {1, 19, 20, 21, 23, 24, 25, 51, 52, 53, 145, 146, 147, 148, 149, 150, 151})
+            for (const int rows : {20, 24, 25, 81, 82, 83, 86, 87})
+                ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, randomPicture(rng, Size(cols, rows), CV_8UC1, 4),
+                                                           {1.1, 1, Size(), Size()}))
+                    << cols << " x " << rows;
+}
+
+// --- tables ----------------------------------------------------------------------------------------------------------
+
+TEST(CUDA_CascadeClassifierEx, batchOfMixedSizesAndMasks)
+{
+    requireCuda();
+    RNG rng(20251125);
+    const std::vector<Mat> pictures = mixedPictures(rng);
+    for (int i = 0; i < 12; ++i)
+    {
+        SCOPED_TRACE(i);
+        const Ptr<CascadeClassifierEx> cascade =
+            cascadeOf(cascadeText(CascadeGenerator(600 + i, pictures[0]).make(), ".xml"));
+        cascade->setScaleFactor(1.25);
+        cascade->setMaxCandidates(65536);
+        for (const int minNeighbors : {0, 1, 3})
+            for (const bool largest : {false, true})
+            {
+                cascade->setMinNeighbors(minNeighbors);
+                cascade->setFindLargestObject(largest);
+                ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, pictures));
+                std::vector<Mat> masks(pictures.size());
+                masks[1] = randomPicture(rng, pictures[1].size(), CV_8UC1, 9, 2);
+                masks[4] = randomPicture(rng, pictures[4].size(), CV_8UC1, 15, 2);
+                ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, pictures, masks));
+            }
+    }
+}
+
+//! Numbers are true also when there is no room, and those who found room do not matter.
+TEST(CUDA_CascadeClassifierEx, capacities)
+{
+    requireCuda();
+    RNG rng(20251126);
+    const std::vector<Mat> pictures = mixedPictures(rng);
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(61, pictures[0]).make(), ".xml"));
+    int overflows = 0, short_ = 0;
+    for (const int maxCandidates : {1, 2, 31, 32, 33, 300, 8192, 65536})
+        for (const int maxObjects : {1, 2, 7, 256})
+        {
+            SCOPED_TRACE(cv::format("%d candidates, %d objects", maxCandidates, maxObjects));
+            cascade->setMaxCandidates(maxCandidates);
+            cascade->setMaxObjects(maxObjects);
+            cascade->setMinNeighbors(maxObjects == 2 ? 0 : 1); // all candidates, or few groups
+            ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, pictures));
+            const Tables tables = tablesOnDevice(*cascade, pictures, {});
+            for (int i = 0; i < tables.objects.rows; ++i)
+            {
+                const Vec4i head = tables.objects.at<Vec4i>(i, 0);
+                overflows += head[3];
+                short_ += head[0] < head[1];
+            }
+        }
+    EXPECT_GT(overflows, 0);
+    EXPECT_GT(short_, 0);
+}
+
+//! More candidates than the device groups, and all sizes of lists between.
+TEST(CUDA_CascadeClassifierEx, manyCandidates)
+{
+    requireCuda();
+    RNG rng(20251127);
+    for (const Size size : {Size(200, 150), Size(420, 300), Size(900, 700)})
+    {
+        const Mat picture = randomPicture(rng, size, CV_8UC1, 3);
+        OracleCascade c = CascadeGenerator(71, picture).make();
+        c.stages.resize(1);
+        c.stages[0].threshold = -1e6f; // all windows with contrast
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
+        std::vector<Rect> expected, actual;
+        std::vector<int> levels, actualLevels;
+        std::vector<double> weights, actualWeights;
+        cascade->detectMultiScale(picture, expected, levels, weights, 1.2, 0, 0, Size(), Size(), true);
+        cascade->detectMultiScale(GpuMat(picture), actual, actualLevels, actualWeights, 1.2, 0, 0, Size(), Size(),
+                                  true);
+        EXPECT_EQ(expected, actual) << size;
+        EXPECT_EQ(weights, actualWeights) << size;
+        EXPECT_GT(expected.size(), static_cast<size_t>(size.area() / 20));
+    }
+}
+
+TEST(CUDA_CascadeClassifierEx, outputsOnEitherSide)
+{
+    requireCuda();
+    RNG rng(20251128);
+    const std::vector<Mat> pictures = mixedPictures(rng);
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(81, pictures[0]).make(), ".xml"));
+    cascade->setMinNeighbors(1);
+    const Tables expected = tablesOnHost(*cascade, pictures, {});
+    Tables actual;
+    cascade->detectAsync(upload(pictures), actual.objects, actual.numDetections, actual.levelWeights);
+    ASSERT_NO_FATAL_FAILURE(expectSameTables(expected, actual));
+    cuda::HostMem objects(expected.objects.size(), CV_32SC4);
+    Stream stream;
+    cascade->detectAsync(upload(pictures), objects, noArray(), noArray(), noArray(), stream);
+    stream.waitForCompletion();
+    EXPECT_TRUE(sameBits(expected.objects, objects.createMatHeader()));
+    GpuMat onDevice;
+    cascade->detectAsync(upload(pictures), onDevice, noArray(), noArray(), noArray(), stream);
+    for (int i = 0; i < expected.objects.rows; ++i)
+    {
+        std::vector<Rect> boxes, deviceBoxes;
+        EXPECT_EQ(cascade->convertDetections(expected.objects, i, boxes),
+                  cascade->convertDetections(onDevice, i, deviceBoxes, stream));
+        EXPECT_EQ(boxes, deviceBoxes);
+    }
+}
+
+TEST(CUDA_CascadeClassifierEx, together)
+{
+    requireCuda();
+    const Mat picture = cascadeScenes()[0].picture;
+    std::vector<Ptr<CascadeClassifierEx>> cascades = {shipped("haarcascades/haarcascade_frontalface_alt2.xml"),
+                                                      shipped("lbpcascades/lbpcascade_frontalface.xml"),
+                                                      shipped("haarcascades/haarcascade_eye.xml")};
+    cascades[1]->setMinNeighbors(0);
+    cascades[2]->setMaxObjectSize(Size(60, 60));
+    for (int round = 0; round < 3; ++round, std::rotate(cascades.begin(), cascades.begin() + 1, cascades.end()))
+    {
+        std::vector<Mat> expected;
+        std::vector<GpuMat> actual;
+        CascadeClassifierEx::detectTogether(cascades, picture, expected);
+        CascadeClassifierEx::detectTogether(cascades, uploadAsRoi(picture), actual);
+        ASSERT_EQ(expected.size(), actual.size());
+        for (size_t t = 0; t < expected.size(); ++t)
+            EXPECT_TRUE(sameBits(expected[t], Mat(actual[t])));
+    }
+}
+
+TEST(CUDA_CascadeClassifierEx, countPasses)
+{
+    requireCuda();
+    RNG rng(20251129);
+    const Mat picture = randomPicture(rng, Size(150, 100), CV_8UC3);
+    const Ptr<CascadeClassifierEx> cascade = shipped("lbpcascades/lbpcascade_frontalface.xml");
+    Mat expected, actual;
+    cascade->countPasses(picture, expected);
+    cascade->countPasses(uploadAsRoi(picture), actual);
+    EXPECT_TRUE(sameBits(expected, actual));
+    GpuMat onDevice;
+    cascade->countPasses(uploadAsRoi(picture), onDevice);
+    EXPECT_TRUE(sameBits(expected, Mat(onDevice)));
+}
+
+TEST(CUDA_CascadeClassifierEx, refusesOutputsAndMasksOnTheOtherSide)
+{
+    requireCuda();
+    RNG rng(20251130);
+    const Mat picture = randomPicture(rng, Size(60, 50), CV_8UC1);
+    const Ptr<CascadeClassifierEx> cascade = shipped("lbpcascades/lbpcascade_frontalface.xml");
+    std::vector<Rect> objects;
+    GpuMat table;
+    EXPECT_THROW(cascade->detectAsync(picture, table), cv::Exception);
+    EXPECT_THROW(cascade->detectMultiScale(GpuMat(picture), objects, 1.1, 3, 0, Size(), Size(), picture),
+                 cv::Exception);
+    EXPECT_THROW(cascade->detectMultiScale(picture, objects, 1.1, 3, 0, Size(), Size(), GpuMat(picture)),
+                 cv::Exception);
+    ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, picture, {1.1, 1, Size(), Size()}));
+}
+
+// --- streams and graphs ----------------------------------------------------------------------------------------------
+
+#ifdef HAVE_CUDA
+
+TEST(CUDA_CascadeClassifierEx, streams)
+{
+    requireCuda();
+    RNG rng(20251201);
+    const Mat large = randomPicture(rng, Size(320, 240), CV_8UC3), small = randomPicture(rng, Size(120, 90), CV_8UC1);
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(91, small).make(), ".xml"));
+    const Ptr<CascadeClassifierEx> twin = cascade->clone();
+    const Tables largeTables = tablesOnHost(*cascade, {large}, {}), smallTables = tablesOnHost(*cascade, {small}, {});
+    Stream first, second;
+    const GpuMat deviceLarge(large), deviceSmall(small);
+    for (int i = 0; i < 20; ++i)
+    {
+        GpuMat a, b, c; // one instance on two streams, without waits; another one beside it
+        cascade->detectAsync(deviceLarge, a, noArray(), noArray(), noArray(), first);
+        cascade->detectAsync(deviceSmall, b, noArray(), noArray(), noArray(), second);
+        twin->detectAsync(deviceLarge, c, noArray(), noArray(), noArray(), second);
+        first.waitForCompletion();
+        second.waitForCompletion();
+        ASSERT_TRUE(sameBits(largeTables.objects, Mat(a)));
+        ASSERT_TRUE(sameBits(smallTables.objects, Mat(b)));
+        ASSERT_TRUE(sameBits(largeTables.objects, Mat(c)));
+    }
+}
+
+TEST(CUDA_CascadeClassifierEx, doesNotWait)
+{
+    requireCuda();
+    RNG rng(20251202);
+    const Mat picture = randomPicture(rng, Size(160, 120), CV_8UC3);
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(92, picture).make(), ".xml"));
+    const Tables expected = tablesOnHost(*cascade, {picture}, {});
+    const GpuMat device(picture);
+    GpuMat objects(expected.objects.size(), CV_32SC4);
+    Stream stream;
+    cascade->detectAsync(device, objects, noArray(), noArray(), noArray(), stream); // allocates
+    stream.waitForCompletion();
+    const size_t bytes = cascade->workspaceBytes();
+    EXPECT_GT(bytes, 0u);
+    Gate gate(stream);
+    cascade->detectAsync(device, objects, noArray(), noArray(), noArray(), stream);
+    EXPECT_FALSE(gate.gaveUp());
+    gate.open();
+    stream.waitForCompletion();
+    EXPECT_TRUE(sameBits(expected.objects, Mat(objects)));
+    EXPECT_EQ(bytes, cascade->workspaceBytes());
+}
+
+//! A first call may be captured; replays read the picture anew; calls in between change nothing, nor does another cascade.
+TEST(CUDA_CascadeClassifierEx, captureAndReplay)
+{
+    requireCuda();
+    RNG rng(20251203);
+    for (const int type : {CV_8UC1, CV_8UC3})
+        for (const bool warm : {false, true})
+        {
+            SCOPED_TRACE(cv::format("%d channels, warm %d", CV_MAT_CN(type), warm));
+            const Mat large = randomPicture(rng, Size(500, 400), CV_8UC3);
+            const Mat before = randomPicture(rng, Size(200, 150), type);
+            const OracleCascade made = CascadeGenerator(93, before).make();
+            const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(made, ".xml"));
+            cascade->setMinNeighbors(1);
+            const Ptr<CascadeClassifierEx> reference = cascade->clone();
+            GpuMat frame(before), objects(1, 1 + cascade->getMaxObjects(), CV_32SC4);
+            Stream stream;
+            if (warm)
+                cascade->detectAsync(frame, objects, noArray(), noArray(), noArray(), stream);
+            stream.waitForCompletion();
+            Graph graph(stream);
+            cascade->detectAsync(frame, objects, noArray(), noArray(), noArray(), stream);
+            graph.end();
+            for (int round = 0; round < 3; ++round)
+            {
+                const Mat now = randomPicture(rng, before.size(), type, 3 + round);
+                frame.upload(now, stream);
+                objects.setTo(Scalar::all(-1), stream);
+                graph.launch();
+                stream.waitForCompletion();
+                ASSERT_TRUE(sameBits(tablesOnHost(*reference, {now}, {}).objects, Mat(objects)));
+                if (round == 0) // another size and cascade, and other parameters
+                {
+                    const std::string text = cascadeText(CascadeGenerator(94, before).make(), ".xml");
+                    cascade->loadBuffer(Mat(1, int(text.size()), CV_8U, const_cast<char*>(text.data())));
+                    cascade->setScaleFactor(1.4);
+                    cascade->setMinNeighbors(0);
+                    cascade->setMaxCandidates(65536);
+                    ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, {large, before}));
+                }
+            }
+        }
+}
+
+TEST(CUDA_CascadeClassifierEx, whatWaitsCannotBeCaptured)
+{
+    requireCuda();
+    RNG rng(20251204);
+    const Mat picture = randomPicture(rng, Size(100, 80), CV_8UC1);
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(95, picture).make(), ".xml"));
+    const GpuMat frame(picture);
+    GpuMat objects(1, 1 + cascade->getMaxObjects(), CV_32SC4);
+    std::vector<Rect> boxes;
+    Mat host;
+    Stream stream;
+    Graph graph(stream);
+    EXPECT_THROW(cascade->detectMultiScale(frame, boxes, 1.1, 3, 0, Size(), Size(), noArray(), stream), cv::Exception);
+    EXPECT_THROW(cascade->detectAsync(frame, host, noArray(), noArray(), noArray(), stream), cv::Exception);
+    EXPECT_THROW(cascade->convertDetections(objects, 0, boxes, stream), cv::Exception);
+    EXPECT_THROW(cascade->countPasses(frame, host, stream), cv::Exception);
+    cascade->detectAsync(frame, objects, noArray(), noArray(), noArray(), stream); // the capture goes on
+    graph.end();
+    graph.launch();
+    stream.waitForCompletion();
+    EXPECT_TRUE(sameBits(tablesOnHost(*cascade, {picture}, {}).objects, Mat(objects)));
+}
+
+//! Capturing again and again takes no more memory, once graphs are gone.
+TEST(CUDA_CascadeClassifierEx, graphsGiveMemoryBack)
+{
+    requireCuda();
+    RNG rng(20251205);
+    const Mat picture = randomPicture(rng, Size(100, 80), CV_8UC3);
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(96, picture).make(), ".xml"));
+    const GpuMat frame(picture);
+    GpuMat objects(1, 1 + cascade->getMaxObjects(), CV_32SC4);
+    Stream stream;
+    size_t bytes = 0;
+    for (int i = 0; i < 30; ++i)
+    {
+        Graph graph(stream);
+        cascade->detectAsync(frame, objects, noArray(), noArray(), noArray(), stream);
+        graph.end();
+        graph.launch();
+        stream.waitForCompletion();
+        cascade->detectAsync(frame, objects, noArray(), noArray(), noArray(), stream);
+        stream.waitForCompletion();
+        if (i == 9)
+            bytes = cascade->workspaceBytes();
+    }
+    EXPECT_EQ(bytes, cascade->workspaceBytes());
+}
+
+#endif // HAVE_CUDA
+
+// --- compute-sanitizer -----------------------------------------------------------------------------------------------
+
+//! Every kernel and way through it, on small pictures.
+TEST(CUDA_CascadeClassifierEx_Sanitize, everyWay)
+{
+    requireCuda();
+    RNG rng(20251206);
+    const Mat picture = randomPicture(rng, Size(173, 61), CV_8UC3, 5),
+              gray = randomPicture(rng, Size(97, 90), CV_8UC1, 5);
+    for (int i = 0; i < 12; ++i)
+    {
+        SCOPED_TRACE(i);
+        const OracleCascade c = CascadeGenerator(3100 + i, gray).make();
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
+        cascade->setScaleFactor(1.6);
+        for (const int minNeighbors : {0, 1})
+        {
+            cascade->setMinNeighbors(minNeighbors);
+            std::vector<Mat> masks(2);
+            masks[1] = randomPicture(rng, gray.size(), CV_8UC1, 9, 2);
+            ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, {picture, gray}, masks));
+        }
+        cascade->setMaxCandidates(5);
+        ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, {picture, gray}));
+    }
+    const OracleCascade large = enlarged(CascadeGenerator(3200, gray).make(), 8);
+    ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascadeOf(cascadeText(large, ".xml")),
+                                               randomPicture(rng, Size(270, 260), CV_8UC1, 9),
+                                               {1.3, 1, Size(), Size()}));
+}
+
+TEST(CUDA_CascadeClassifierEx_Sanitize, shipped)
+{
+    requireCuda();
+    const std::string data = requireFolder("CUDATRACKING_SAMPLES_DATA");
+    Mat picture;
+    resize(requirePicture(data, "lena.jpg"), picture, Size(111, 113));
+    for (const char* file :
+         {"haarcascades/haarcascade_frontalface_alt.xml", "haarcascades/haarcascade_frontalface_alt2.xml",
+          "haarcascades/haarcascade_eye_tree_eyeglasses.xml", "lbpcascades/lbpcascade_frontalface.xml"})
+        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*shipped(file), picture, {1.3, 1, Size(), Size()}));
+}
+
+}} // namespace opencv_test

@@ -1,0 +1,195 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What files may cost: time in proportion to their length and 256 MB, to load them and detect on a picture of 64 x 64, whatever is in them.
+#include "../test_precomp.hpp"
+#include "generate.hpp"
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#if defined(__linux__) && defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+namespace opencv_test { namespace {
+
+using cuda::CascadeClassifierEx;
+
+//! The processor's, for 8 MB: ten times what the slowest file takes, so that a busy machine does not fail.
+const double MOST_SECONDS = 10.;
+const double MOST_BYTES = 256e6;
+
+#if defined(__linux__) && defined(__GLIBC__)
+
+//! A line of /proc/self/status, in bytes.
+double statusOf(const std::string& name)
+{
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.compare(0, name.size(), name) == 0)
+            return 1024. * std::atof(line.c_str() + name.size());
+    return 0.;
+}
+
+//! Memory that `work` takes at its peak, beyond what there was; 0 where the kernel does not tell.
+template <typename Work> double peakOf(const Work& work)
+{
+    malloc_trim(0); // or memory that was freed before hides what is taken
+    std::ofstream reset("/proc/self/clear_refs");
+    reset << "5" << std::flush; // the peak is now what there is
+    const double before = statusOf("VmRSS:");
+    const bool known = reset.good() && statusOf("VmHWM:") < before + 4e6;
+    work();
+    return known ? statusOf("VmHWM:") - before : 0.;
+}
+
+#else
+
+template <typename Work> double peakOf(const Work& work)
+{
+    work();
+    return 0.;
+}
+
+#endif
+
+//! Loads bytes and detects; they may be refused. @return whether they were taken.
+bool tryBytes(const std::string& bytes, bool detect)
+{
+    static const Mat picture = []
+    {
+        RNG rng(64);
+        return randomPicture(rng, Size(64, 64), CV_8UC1, 3);
+    }();
+    try
+    {
+        std::vector<Rect> objects;
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(bytes);
+        if (detect)
+            cascade->detectMultiScale(picture, objects);
+        return true;
+    }
+    catch (const cv::Exception& e)
+    {
+        EXPECT_NE(std::string::npos, e.err.find("buffer: ")) << e.err;
+        return false;
+    }
+}
+
+bool expectCheap(const std::string& name, const std::string& bytes, bool detect = true)
+{
+    if (underSanitizer())
+        return tryBytes(bytes, detect);
+    bool taken = false;
+    const std::clock_t begin = std::clock();
+    const double peak = peakOf([&] { taken = tryBytes(bytes, detect); });
+    EXPECT_LT(double(std::clock() - begin) / CLOCKS_PER_SEC, MOST_SECONDS) << name;
+    EXPECT_LT(peak, MOST_BYTES) << name;
+    return taken;
+}
+
+TEST(Cascade_Files, shippedOnesAreCheap)
+{
+    const std::string folder = requireFolder("CUDATRACKING_CASCADES");
+    int count = 0;
+    for (const char* part : {"haarcascades", "haarcascades_cuda", "lbpcascades"})
+    {
+        std::vector<String> files;
+        cv::glob(folder + "/" + part + "/*.xml", files);
+        for (const String& file : files)
+        {
+            std::ifstream in(file, std::ios::binary);
+            EXPECT_TRUE(
+                expectCheap(file, std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>())))
+                << file;
+            ++count;
+        }
+    }
+    if (count == 0)
+        throw SkipTestException("no cascades in " + folder);
+}
+
+struct LargeFile
+{
+    const char *name, *begin, *end;
+    std::function<std::string(int)> part; //!< again and again up to 8 MB
+};
+
+TEST(Cascade_Files, largeOnesAreCheap)
+{
+    const char *const xml = "<?xml version=\"1.0\"?><opencv_storage><cascade>",
+                      *const xmlEnd = "</cascade></opencv_storage>", *const yaml = "%YAML:1.0\n---\ncascade:\n",
+                      *const json = "{\"cascade\":[", *const jsonEnd = "1]}";
+    const auto n = [](int i) { return std::to_string(i); };
+    const LargeFile files[] = {
+        {"names behind a quote in XML", "<?xml version=\"1.0\"?><!-- \" --><opencv_storage><cascade>", xmlEnd,
+         [&](int i) { return "<n" + n(i) + ">1</n" + n(i) + ">"; }},
+        {"a name in YAML", yaml, "", [](int) { return "   a: 1\n"; }},
+        {"a name in JSON", "{\"cascade\":{", "\"z\":1}}", [](int) { return "\"a\":1,"; }},
+        {"strings in YAML", "%YAML:1.0\n---\ncascade: [ ", "1 ]\n", [](int) { return "a,"; }},
+        {"comments in YAML", yaml, "   a: 1\n", [](int) { return "#\n"; }},
+        {"comments in JSON", json, jsonEnd, [](int) { return "/**/"; }},
+        {"names in YAML", yaml, "", [&](int i) { return "   n" + n(i) + ": 1\n"; }},
+        {"names in a line of YAML", "%YAML:1.0\n---\ncascade: { ", "z: 1 }\n",
+         [&](int i) { return "n" + n(i) + ":1, "; }},
+        {"names in JSON", "{\"cascade\":{", "\"z\":1}}", [&](int i) { return "\"n" + n(i) + "\":1,"; }},
+        {"names in XML", xml, xmlEnd, [&](int i) { return "<n" + n(i) + ">1</n" + n(i) + ">"; }},
+        {"attributes", "<?xml version=\"1.0\"?><opencv_storage><cascade ", "></cascade></opencv_storage>",
+         [&](int i) { return "a" + n(i) + "=\"1\" "; }},
+        {"numbers in XML", xml, xmlEnd, [](int) { return "1 "; }},
+        {"elements in XML", xml, xmlEnd, [](int) { return "<_>1</_>"; }},
+        {"numbers in YAML", "%YAML:1.0\n---\ncascade: [ ", "1 ]\n", [](int) { return "1,"; }},
+        {"maps in YAML", yaml, "", [](int) { return "   -\n      a: 1\n"; }},
+        {"lists in JSON", json, jsonEnd, [](int) { return "[],"; }},
+        {"maps in JSON", json, jsonEnd, [](int) { return "{},"; }},
+        {"strings in JSON", json, jsonEnd, [](int) { return "\"\","; }},
+        {"a string in JSON", "{\"cascade\":\"", "\"}", [](int) { return "x"; }},
+        {"a string in XML", xml, xmlEnd, [](int) { return "x"; }},
+        {"comments", "<?xml version=\"1.0\"?>", "<opencv_storage></opencv_storage>", [](int) { return "<!-- -->"; }},
+        {"documents", "%YAML:1.0\n---\n", "", [](int) { return "---\na: 1\n"; }},
+        {"stages",
+         "%YAML:1.0\n---\ncascade:\n   stageType: BOOST\n   featureType: HAAR\n   width: 8\n   height: 8\n   stages:\n",
+         "", [](int) { return "      - { stageThreshold: 0. }\n"; }}};
+    for (const LargeFile& file : files)
+    {
+        std::string bytes = file.begin;
+        for (int i = 0;; ++i)
+        {
+            const std::string part = file.part(i);
+            if (bytes.size() + part.size() + std::strlen(file.end) > (8u << 20))
+                break;
+            bytes += part;
+        }
+        EXPECT_FALSE(expectCheap(file.name, bytes + file.end)) << file.name;
+    }
+}
+
+//! Cascades as large as files may be. What detection with 200,000 nodes takes is what was asked for.
+TEST(Cascade_Files, largestCascadesAreLoadedQuickly)
+{
+    OracleCascade c;
+    c.haar = true;
+    c.window = Size(8, 8);
+    c.features.push_back({{Rect(0, 0, 4, 8), Rect(4, 0, 1, 8)}, {-1.f, 2.f}, false});
+    OracleStage stage = {-1e6f, {}};
+    OracleTree tree;
+    const int nodes = 255;
+    for (int n = 0; n < nodes; ++n)
+        tree.nodes.push_back({n + 1 < nodes ? n + 1 : -nodes, n + 1 < nodes ? n + 1 : -n, 0, 0.f, {}});
+    tree.leaves.assign(nodes + 1, 1.f);
+    for (const bool deep : {true, false})
+    {
+        if (!deep)
+        {
+            tree.nodes = {{0, -1, 0, 0.f, {}}};
+            tree.leaves = {1.f, 2.f};
+        }
+        stage.trees.assign(1, tree);
+        c.stages.assign(deep ? 800 : 4096, stage);
+        const std::string text = cascadeText(c, ".json");
+        EXPECT_TRUE(expectCheap(deep ? "deep trees" : "many stages", text, !deep)) << text.size();
+    }
+}
+
+}} // namespace opencv_test

@@ -1,0 +1,318 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Random cases of CascadeClassifierEx: made and run.
+#ifndef OPENCV_CUDATRACKING_TEST_CASCADE_FUZZ_HPP
+#define OPENCV_CUDATRACKING_TEST_CASCADE_FUZZ_HPP
+
+#include "../common/fuzz_arrays.hpp"
+#include "generate.hpp"
+
+namespace opencv_test { namespace fuzz {
+
+using cuda::CascadeClassifierEx;
+
+struct CascadeParams
+{
+    CascadeCase sizes; //!< and the scale factor and minNeighbors
+    bool largest;
+    int maxObjects, maxCandidates;
+
+    void give(CascadeClassifierEx& c) const
+    {
+        c.setScaleFactor(sizes.scaleFactor);
+        c.setMinNeighbors(sizes.minNeighbors);
+        c.setMinObjectSize(sizes.minSize);
+        c.setMaxObjectSize(sizes.maxSize);
+        c.setFindLargestObject(largest);
+        c.setMaxObjects(maxObjects);
+        c.setMaxCandidates(maxCandidates);
+    }
+};
+
+struct CascadeFuzzCase
+{
+    enum Call
+    {
+        TABLES = 1,
+        VECTORS = 2, //!< of the first picture
+        PASSES = 4,
+        TOGETHER = 8,
+        USED = 16,  //!< the instance has worked with another cascade, other parameters and another picture before
+        CLONE = 32, //!< and a clone does the work
+        AGAIN = 64  //!< the tables twice, into the same arrays or not
+    };
+
+    OracleCascade cascade, second; //!< the second one for TOGETHER
+    std::string text, secondText;
+    CascadeParams params, before;
+    std::vector<Mat> pictures, masks; //!< masks: none, or one for each picture, empty ones too
+    Mat earlier;
+    int calls;
+    uint64 placement;
+    double work = 0.; //!< of the oracle: about the number of pixels that it adds up, in hundreds
+    std::string what;
+};
+
+//! What the parser and the arithmetic of features, leaves and thresholds have to cope with.
+inline OracleCascade randomCascade(RNG& rng)
+{
+    const Mat texture = randomPicture(rng, Size(60, 50), CV_8UC1, 5);
+    const Size small(rng.uniform(3, 8), rng.uniform(3, 8));
+    OracleCascade c = CascadeGenerator(rng.next(), texture).make(onceIn(rng, 6) ? small : Size());
+    if (onceIn(rng, 8)) // weights whose sums floats do not hold
+        for (OracleFeature& f : c.features)
+            for (float& weight : f.weights)
+                weight *= float(1 << rng.uniform(4, 20)) + float(rng.uniform(0, 2));
+    if (onceIn(rng, 8)) // leaves that fixed point does not hold
+        for (OracleStage& stage : c.stages)
+            for (OracleTree& tree : stage.trees)
+                for (float& leaf : tree.leaves)
+                    leaf *= std::pow(10.f, rng.uniform(-20.f, 20.f));
+    if (onceIn(rng, 10))
+        c.stages[rng.uniform(0, int(c.stages.size()))].threshold = onceIn(rng, 2) ? -1e30f : 1e30f;
+    if (onceIn(rng, 6)) // a sum that is the threshold
+    {
+        OracleStage& stage = c.stages[rng.uniform(0, int(c.stages.size()))];
+        stage.trees.resize(1);
+        stage.trees[0].leaves[0] = stage.threshold - 1e-5f;
+    }
+    if (onceIn(rng, 8))
+    {
+        const int most = 256 / std::max(c.window.width, c.window.height);
+        c = enlarged(c, rng.uniform(1, std::min(most, 12) + 1));
+    }
+    return c;
+}
+
+inline std::string randomText(RNG& rng, const OracleCascade& c)
+{
+    return cascadeText(c, oneOf<std::string>(rng, {".xml", ".yml", ".json"}));
+}
+
+inline CascadeParams randomCascadeParams(RNG& rng)
+{
+    CascadeParams p;
+    p.sizes.scaleFactor = onceIn(rng, 3)    ? oneOf<double>(rng, {1.1, 1.2, 1.4, 2., 1.5, 3.})
+                          : onceIn(rng, 12) ? rng.uniform(1.01, 1.05)
+                                            : rng.uniform(1.05, 2.5);
+    p.sizes.minNeighbors = oneOf<int>(rng, {0, 1, 1, 2, 3, 4, 9, -1});
+    if (onceIn(rng, 3))
+        p.sizes.minSize = Size(rng.uniform(0, 60), rng.uniform(0, 60));
+    if (onceIn(rng, 3))
+        p.sizes.maxSize = Size(rng.uniform(0, 120), rng.uniform(0, 120));
+    p.largest = onceIn(rng, 4);
+    p.maxObjects = oneOf<int>(rng, {1, 2, 7, 31, 32, 33, 256, 256, 1000});
+    p.maxCandidates = oneOf<int>(rng, {1, 5, 32, 33, 100, 1000, 8192, 8192, 65536});
+    return p;
+}
+
+inline Mat randomScenePicture(RNG& rng, Size size)
+{
+    const int levels[] = {256, 256, 256, 16, 3, 1};
+    return randomPicture(rng, size, oneOf<int>(rng, {CV_8UC1, CV_8UC1, CV_8UC3, CV_8UC4}), rng.uniform(1, 12),
+                         levels[rng.uniform(0, 6)]);
+}
+
+inline double windowsOf(const OracleCascade& c, Size size, const CascadeCase& p)
+{
+    double windows = 0.;
+    for (float s : oracleScales(c.window, size, p))
+    {
+        const double step = s >= 2 ? 1. : 2.;
+        windows += std::max(size.width / s - c.window.width + 1, 0.f) *
+                   std::max(size.height / s - c.window.height + 1, 0.f) / (step * step);
+    }
+    return windows;
+}
+
+inline double nodesOf(const OracleCascade& c)
+{
+    double nodes = 0.;
+    for (const OracleStage& stage : c.stages)
+        for (const OracleTree& tree : stage.trees)
+            nodes += double(tree.nodes.size());
+    return nodes;
+}
+
+//! A size, often one at which the window fits once or not at all.
+inline Size sizeFor(RNG& rng, Size window)
+{
+    if (onceIn(rng, 5))
+        return window + Size(rng.uniform(-1, 4), rng.uniform(-1, 4));
+    return onceIn(rng, 3) ? randomSize(rng) : Size(randomSide(rng, 130), randomSide(rng, 130));
+}
+
+inline void addMasks(RNG& rng, CascadeFuzzCase& c)
+{
+    for (const Mat& picture : c.pictures)
+    {
+        c.masks.emplace_back();
+        if (picture.empty() || onceIn(rng, 4))
+            continue;
+        c.masks.back() = randomPicture(rng, picture.size(), CV_8UC1, rng.uniform(1, 20), 2);
+        if (onceIn(rng, 8))
+            c.masks.back().setTo(0);
+    }
+}
+
+inline CascadeFuzzCase makeCascadeCase(int64 seed, int64 number)
+{
+    RNG rng = rngOf(seed + 2000003, number);
+    CascadeFuzzCase c;
+    c.cascade = randomCascade(rng);
+    c.second = randomCascade(rng);
+    c.text = randomText(rng, c.cascade);
+    c.secondText = randomText(rng, c.second);
+    c.params = randomCascadeParams(rng);
+    c.before = randomCascadeParams(rng);
+    c.calls = rng.uniform(0, 128) | CascadeFuzzCase::TABLES;
+    const int count = onceIn(rng, 3) ? rng.uniform(2, 6) : 1;
+    const double limit = onceIn(rng, 6) ? 2e7 : 4e5;
+    for (int i = 0; i < count; ++i)
+    {
+        Size size = sizeFor(rng, c.cascade.window);
+        while (windowsOf(c.cascade, size, c.params.sizes) * nodesOf(c.cascade) > limit && size.area() > 1)
+            (size.width > size.height ? size.width : size.height) /= 2;
+        c.pictures.push_back(i > 0 && onceIn(rng, 8) ? Mat() : randomScenePicture(rng, size));
+        c.work += windowsOf(c.cascade, size, c.params.sizes) * nodesOf(c.cascade) * c.cascade.window.area() / 100;
+    }
+    if (onceIn(rng, 3))
+        addMasks(rng, c);
+    c.earlier = randomScenePicture(rng, Size(rng.uniform(1, 150), rng.uniform(1, 150)));
+    c.placement = rng.next();
+    c.what = cv::format("%s, window %d x %d, %zu stages, %g nodes, %zu pictures, the first %d x %d %s, %s, largest %d, "
+                        "%d objects, %d candidates, %zu masks, calls %d",
+                        c.cascade.haar ? "Haar" : "LBP", c.cascade.window.width, c.cascade.window.height,
+                        c.cascade.stages.size(), nodesOf(c.cascade), c.pictures.size(), c.pictures[0].cols,
+                        c.pictures[0].rows, typeToString(c.pictures[0].type()).c_str(), c.params.sizes.name().c_str(),
+                        c.params.largest, c.params.maxObjects, c.params.maxCandidates, c.masks.size(), c.calls);
+    return c;
+}
+
+class CascadeRun
+{
+public:
+    CascadeRun(const CascadeFuzzCase& given, Arrays& arrays) : c(given), a(arrays), cascade(cascadeOf(c.text))
+    {
+        if (c.calls & CascadeFuzzCase::USED)
+        {
+            load(*cascade, c.secondText);
+            c.before.give(*cascade);
+            const Size tables(1 + c.before.maxObjects, 1);
+            cascade->detectAsync(a.in(c.earlier), a.out("earlier", tables, CV_32SC4), noArray(), noArray(), noArray(),
+                                 a.stream());
+            load(*cascade, c.text);
+        }
+        c.params.give(*cascade);
+        if (c.calls & CascadeFuzzCase::CLONE)
+            cascade = cascade->clone();
+    }
+
+    void run()
+    {
+        if (c.calls & CascadeFuzzCase::TABLES)
+            tables("");
+        if (c.calls & CascadeFuzzCase::AGAIN)
+            tables("again ");
+        if (c.calls & CascadeFuzzCase::VECTORS)
+            vectors();
+        if (c.calls & CascadeFuzzCase::PASSES)
+        {
+            std::vector<double> scales;
+            std::vector<Size> layers;
+            cascade->getScales(c.pictures[0].size(), scales, layers);
+            Mat passes;
+            cascade->countPasses(a.in(c.pictures[0]), passes, a.stream());
+            a.value("passes", passes);
+            a.value("scales", columnOf(scales));
+            a.value("layers", columnOf(layers));
+        }
+        if (c.calls & CascadeFuzzCase::TOGETHER)
+            together();
+    }
+
+private:
+    static void load(CascadeClassifierEx& cascade, const std::string& text)
+    {
+        cascade.loadBuffer(Mat(1, int(text.size()), CV_8U, const_cast<char*>(text.data())));
+    }
+    bool device() const { return a.engine() == Engine::CUDA; }
+
+    void tables(const std::string& prefix)
+    {
+        const int n = int(c.pictures.size()), most = c.params.maxObjects;
+        const _InputArray& masks = c.masks.empty() ? noArray() : a.list(c.masks, device());
+        const _InputArray& pictures = n == 1 ? a.in(c.pictures[0]) : a.list(c.pictures, device());
+        const _OutputArray& objects = a.out(prefix + "objects", Size(1 + most, n), CV_32SC4);
+        const _OutputArray& counts = a.out(prefix + "counts", Size(most, n), CV_32SC1, true);
+        const _OutputArray& weights = a.out(prefix + "weights", Size(most, n), CV_64FC1, true);
+        cascade->detectAsync(pictures, objects, counts, weights, masks, a.stream());
+        if (device())
+            a.stream().waitForCompletion(); // for page-locked outputs
+        for (int i = 0; i < n; ++i)
+        {
+            std::vector<Rect> boxes;
+            a.number(prefix + "found", cascade->convertDetections(objects, i, boxes, a.stream()));
+            a.value(prefix + "boxes", columnOf(boxes));
+        }
+    }
+
+    void vectors()
+    {
+        const CascadeCase& p = c.params.sizes;
+        const _InputArray& picture = a.in(c.pictures[0]);
+        const _InputArray& mask = c.masks.empty() ? noArray() : a.in(c.masks[0]);
+        std::vector<Rect> boxes;
+        std::vector<int> counts, levels;
+        std::vector<double> weights;
+        cascade->detectMultiScale(picture, boxes, p.scaleFactor, p.minNeighbors, 0, p.minSize, p.maxSize, mask,
+                                  a.stream());
+        a.value("vector", columnOf(boxes));
+        cascade->detectMultiScale(picture, boxes, counts, p.scaleFactor, p.minNeighbors, 0, p.minSize, p.maxSize, mask,
+                                  a.stream());
+        a.value("vector", columnOf(boxes));
+        a.value("vector counts", columnOf(counts));
+        cascade->detectMultiScale(picture, boxes, levels, weights, p.scaleFactor, p.minNeighbors, 0, p.minSize,
+                                  p.maxSize, true, mask, a.stream());
+        a.value("vector", columnOf(boxes));
+        a.value("vector levels", columnOf(levels));
+        a.value("vector weights", columnOf(weights));
+    }
+
+    void together()
+    {
+        const Ptr<CascadeClassifierEx> other = cascadeOf(c.secondText);
+        c.before.give(*other);
+        other->setScaleFactor(c.params.sizes.scaleFactor);
+        const _InputArray& pictures = a.list(c.pictures, device());
+        const bool onDevice = device() && (c.placement & 1024);
+        std::vector<GpuMat> gpu[3];
+        std::vector<Mat> host[3];
+        if (onDevice)
+            CascadeClassifierEx::detectTogether({cascade, other}, pictures, gpu[0], gpu[1], gpu[2], a.stream());
+        else
+            CascadeClassifierEx::detectTogether({cascade, other}, pictures, host[0], host[1], host[2], a.stream());
+        if (onDevice)
+            a.stream().waitForCompletion();
+        static const char* const names[] = {"objects", "counts", "weights"};
+        for (int i = 0; i < 2; ++i)
+            for (int k = 0; k < 3; ++k)
+                a.value(std::string(i ? "second " : "first ") + names[k], onDevice ? Mat(gpu[k][i]) : host[k][i]);
+    }
+
+    const CascadeFuzzCase& c;
+    Arrays& a;
+    Ptr<CascadeClassifierEx> cascade;
+};
+
+inline Outputs runCascade(const CascadeFuzzCase& c, Engine engine, bool plain)
+{
+    Arrays arrays(engine, c.placement, plain);
+    CascadeRun(c, arrays).run();
+    return arrays.collect();
+}
+
+}} // namespace opencv_test::fuzz
+
+#endif // OPENCV_CUDATRACKING_TEST_CASCADE_FUZZ_HPP

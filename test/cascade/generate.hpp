@@ -1,0 +1,260 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Random cascades whose stages pass about half of a picture's windows, and files of them in both formats.
+#ifndef OPENCV_CUDATRACKING_TEST_CASCADE_GENERATE_HPP
+#define OPENCV_CUDATRACKING_TEST_CASCADE_GENERATE_HPP
+
+#include "oracle.hpp"
+
+namespace opencv_test {
+
+class CascadeGenerator
+{
+public:
+    CascadeGenerator(uint64 seed, const Mat& picture) : rng_(seed), gray_(oracleGray(picture)) {}
+
+    //! @param window empty: any.
+    OracleCascade make(Size window = Size())
+    {
+        OracleCascade c;
+        c.haar = rng_.uniform(0, 3) > 0;
+        c.window = Size(rng_.uniform(6, 30), rng_.uniform(6, 30));
+        if (!window.empty())
+            c.window = window;
+        const bool odd = rng_.uniform(0, 3) == 0; // weights that are no integers
+        const int features = rng_.uniform(3, 25), stages = rng_.uniform(0, 4) == 0 ? 1 : rng_.uniform(1, 7);
+        for (int i = 0; i < features; ++i)
+            c.features.push_back(c.haar ? haarFeature(c.window, odd) : lbpFeature(c.window));
+        const int nodes = rng_.uniform(0, 2) ? 1 : rng_.uniform(2, 6);
+        const bool coarse = rng_.uniform(0, 2) != 0;
+        for (int s = 0; s < stages; ++s)
+            c.stages.push_back(stage(c, rng_.uniform(1, 9), nodes, coarse));
+        return c;
+    }
+
+private:
+    OracleFeature haarFeature(Size w, bool odd)
+    {
+        OracleFeature f = {{}, {}, rng_.uniform(0, 3) == 0};
+        const int count = rng_.uniform(2, 4);
+        for (int i = 0; i < count; ++i)
+        {
+            Rect r;
+            do
+                r = Rect(rng_.uniform(0, w.width), rng_.uniform(0, w.height), rng_.uniform(1, w.width),
+                         rng_.uniform(1, w.height));
+            while (f.tilted ? r.x - r.height < 0 || r.x + r.width > w.width || r.y + r.width + r.height > w.height
+                            : r.x + r.width > w.width || r.y + r.height > w.height);
+            f.rects.push_back(r);
+            f.weights.push_back(odd ? rng_.uniform(-3.f, 3.f) : float(rng_.uniform(1, 4) * (i == 0 ? -1 : 1)));
+        }
+        return f;
+    }
+    OracleFeature lbpFeature(Size w)
+    {
+        const Size cell(rng_.uniform(1, w.width / 3 + 1), rng_.uniform(1, w.height / 3 + 1));
+        return {{Rect(rng_.uniform(0, w.width - 3 * cell.width + 1), rng_.uniform(0, w.height - 3 * cell.height + 1),
+                      cell.width, cell.height)},
+                {},
+                false};
+    }
+
+    OracleTree tree(const OracleCascade& c, OracleLayer& layer, int nodes, bool coarse)
+    {
+        OracleTree t;
+        int leaves = 0, next = 1; // node n has the children that are left: the tree is as deep or wide as it comes
+        for (int n = 0; n < nodes; ++n)
+        {
+            OracleNode node = {0, 0, rng_.uniform(0, int(c.features.size())), 0.f, {}};
+            const bool must = next == n + 1 && next < nodes; // else the tree would end here
+            const bool leftGoesOn = next < nodes && (must || rng_.uniform(0, 2));
+            node.left = leftGoesOn ? next++ : -leaves++;
+            node.right = next < nodes && rng_.uniform(0, 2) ? next++ : -leaves++;
+            for (int k = 0; k < 8; ++k)
+                node.subset.push_back(unsigned(rng_));
+            layer.setWindow(somewhere(c, layer));
+            node.threshold = c.haar ? layer.haar(c.features[node.feature]) : 0.f;
+            t.nodes.push_back(node);
+        }
+        for (int k = 0; k <= nodes; ++k)
+            t.leaves.push_back(coarse ? rng_.uniform(-64, 65) / 64.f
+                                      : rng_.uniform(-1.f, 1.f) * std::pow(10.f, rng_.uniform(-9.f, 3.f)));
+        return t;
+    }
+    OracleStage stage(const OracleCascade& c, int trees, int nodes, bool coarse)
+    {
+        OracleLayer layer(c, gray_, gray_.size());
+        OracleStage s = {0.f, {}};
+        for (int t = 0; t < trees; ++t)
+            s.trees.push_back(tree(c, layer, nodes == 1 ? 1 : rng_.uniform(1, nodes + 1), coarse));
+        std::vector<double> sums;
+        for (int i = 0; i < 40; ++i)
+        {
+            layer.setWindow(somewhere(c, layer));
+            sums.push_back(layer.stageSum(s));
+        }
+        std::sort(sums.begin(), sums.end());
+        s.threshold = float(sums[18]);
+        return s;
+    }
+    Point somewhere(const OracleCascade& c, const OracleLayer& layer)
+    {
+        return Point(rng_.uniform(0, layer.size().width - c.window.width + 1),
+                     rng_.uniform(0, layer.size().height - c.window.height + 1));
+    }
+
+    RNG rng_;
+    Mat gray_;
+};
+
+//! The same cascade for larger windows.
+inline OracleCascade enlarged(OracleCascade c, int times)
+{
+    c.window *= times;
+    for (OracleFeature& feature : c.features)
+        for (Rect& r : feature.rects)
+            r = Rect(r.tl() * times, r.size() * times);
+    return c;
+}
+
+//! Of the new format.
+inline void writeFeature(FileStorage& fs, const OracleFeature& f, bool haar)
+{
+    fs << "{" << (haar ? "rects" : "rect");
+    fs << (haar ? "[" : "[:");
+    for (size_t i = 0; i < f.rects.size(); ++i)
+    {
+        if (haar)
+            fs << "[:";
+        fs << f.rects[i].x << f.rects[i].y << f.rects[i].width << f.rects[i].height;
+        if (haar)
+            fs << f.weights[i] << "]";
+    }
+    fs << "]";
+    if (haar)
+        fs << "tilted" << int(f.tilted);
+    fs << "}";
+}
+
+inline void writeNewCascade(FileStorage& fs, const OracleCascade& c)
+{
+    fs << "cascade"
+       << "{"
+       << "stageType"
+       << "BOOST"
+       << "featureType" << (c.haar ? "HAAR" : "LBP");
+    fs << "height" << c.window.height << "width" << c.window.width << "featureParams"
+       << "{"
+       << "maxCatCount" << (c.haar ? 0 : 256) << "}";
+    fs << "stageNum" << int(c.stages.size()) << "stages"
+       << "[";
+    for (const OracleStage& stage : c.stages)
+    {
+        fs << "{"
+           << "maxWeakCount" << int(stage.trees.size()) << "stageThreshold" << stage.threshold << "weakClassifiers"
+           << "[";
+        for (const OracleTree& tree : stage.trees)
+        {
+            fs << "{"
+               << "internalNodes"
+               << "[:";
+            for (const OracleNode& node : tree.nodes)
+            {
+                fs << node.left << node.right << node.feature;
+                if (c.haar)
+                    fs << node.threshold;
+                for (size_t k = 0; !c.haar && k < node.subset.size(); ++k)
+                    fs << int(node.subset[k]);
+            }
+            fs << "]"
+               << "leafValues"
+               << "[:";
+            for (float leaf : tree.leaves)
+                fs << leaf;
+            fs << "]"
+               << "}";
+        }
+        fs << "]"
+           << "}";
+    }
+    fs << "]"
+       << "features"
+       << "[";
+    for (const OracleFeature& f : c.features)
+        writeFeature(fs, f, c.haar);
+    fs << "]"
+       << "}";
+}
+
+//! The format of haartraining; leaves are renumbered in the order of nodes, as its readers do.
+inline void writeOldCascade(FileStorage& fs, const OracleCascade& c)
+{
+    fs << "cascade"
+       << "{"
+       << "size"
+       << "[:" << c.window.width << c.window.height << "]"
+       << "stages"
+       << "[";
+    for (const OracleStage& stage : c.stages)
+    {
+        fs << "{"
+           << "trees"
+           << "[";
+        for (const OracleTree& tree : stage.trees)
+        {
+            fs << "[";
+            for (const OracleNode& node : tree.nodes)
+            {
+                const OracleFeature& f = c.features[node.feature];
+                fs << "{"
+                   << "feature"
+                   << "{"
+                   << "rects"
+                   << "[";
+                for (size_t i = 0; i < f.rects.size(); ++i)
+                    fs << "[:" << f.rects[i].x << f.rects[i].y << f.rects[i].width << f.rects[i].height << f.weights[i]
+                       << "]";
+                fs << "]"
+                   << "tilted" << int(f.tilted) << "}"
+                   << "threshold" << node.threshold;
+                if (node.left > 0)
+                    fs << "left_node" << node.left;
+                else
+                    fs << "left_val" << tree.leaves[-node.left];
+                if (node.right > 0)
+                    fs << "right_node" << node.right;
+                else
+                    fs << "right_val" << tree.leaves[-node.right];
+                fs << "}";
+            }
+            fs << "]";
+        }
+        fs << "]"
+           << "stage_threshold" << stage.threshold << "parent" << -1 << "next" << -1 << "}";
+    }
+    fs << "]"
+       << "}";
+}
+
+//! @param extension ".xml", ".yml" or ".json".
+inline std::string cascadeText(const OracleCascade& c, const std::string& extension, bool old = false)
+{
+    FileStorage fs(extension, FileStorage::WRITE | FileStorage::MEMORY);
+    if (old)
+        writeOldCascade(fs, c);
+    else
+        writeNewCascade(fs, c);
+    return fs.releaseAndGetString();
+}
+
+inline Ptr<cuda::CascadeClassifierEx> cascadeOf(const std::string& text)
+{
+    const Ptr<cuda::CascadeClassifierEx> cascade = cuda::CascadeClassifierEx::create();
+    cascade->loadBuffer(Mat(1, int(text.size()), CV_8U, const_cast<char*>(text.data())));
+    return cascade;
+}
+
+} // namespace opencv_test
+
+#endif // OPENCV_CUDATRACKING_TEST_CASCADE_GENERATE_HPP

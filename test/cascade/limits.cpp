@@ -1,0 +1,263 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// CascadeClassifierEx where the contract ends or differs from cv::CascadeClassifier: scale factors that no integer holds, masks of boxes
+// that are cut, files that are too large, memory for many small images.
+#include "../test_precomp.hpp"
+#include "generate.hpp"
+#include "scenes.hpp"
+#include <cstdio>
+
+namespace opencv_test { namespace {
+
+using cuda::CascadeClassifierEx;
+using cuda::GpuMat;
+
+Mat noise(uint64 seed, Size size)
+{
+    RNG rng(seed);
+    return randomPicture(rng, size, CV_8UC1, 3);
+}
+
+//! A cascade that finds every window with contrast.
+OracleCascade acceptsAll(Size window)
+{
+    OracleCascade c;
+    c.haar = true;
+    c.window = window;
+    c.features.push_back({{Rect(0, 0, 4, 4), Rect(2, 0, 2, 4)}, {-1.f, 2.f}, false});
+    c.stages.push_back({-1.f, {{{{0, -1, 0, 0.f, {}}}, {0.f, 1.f}}}});
+    return c;
+}
+
+//! The second scale would be larger than any picture, so there is one.
+TEST(Cascade_Limits, hugeScaleFactors)
+{
+    const Mat picture = noise(1, Size(70, 60));
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(acceptsAll(Size(10, 8)), ".xml"));
+    std::vector<Rect> expected, actual;
+    cascade->detectMultiScale(picture, expected, 1e6, 0);
+    ASSERT_FALSE(expected.empty());
+    for (const double factor : {9e7, 1e9, 1e18, 1e300, std::numeric_limits<double>::max()})
+    {
+        cascade->detectMultiScale(picture, actual, factor, 0);
+        EXPECT_EQ(expected, actual) << factor;
+        cascade->setScaleFactor(factor);
+        std::vector<double> scales;
+        std::vector<Size> layers;
+        cascade->getScales(picture.size(), scales, layers);
+        EXPECT_EQ(std::vector<double>{1.}, scales) << factor;
+        EXPECT_EQ(std::vector<Size>{picture.size()}, layers) << factor;
+    }
+    for (const double factor : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
+        try
+        {
+            cascade->detectMultiScale(picture, actual, factor, 0);
+            ADD_FAILURE() << factor;
+        }
+        catch (const cv::Exception& e)
+        {
+            EXPECT_NE(std::string::npos, e.err.find("scaleFactor must be finite and above 1")) << e.err;
+        }
+}
+
+//! The mask counts at the centre of the box as it was found, not of what is left of it in the picture.
+TEST(Cascade_Limits, masksOfBoxesThatAreCut)
+{
+    const Mat picture = noise(2, Size(220, 73));
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(acceptsAll(Size(20, 17)), ".xml"));
+    const double factor = 1.17;
+    cascade->setScaleFactor(factor);
+    std::vector<double> scales;
+    std::vector<Size> layers;
+    cascade->getScales(picture.size(), scales, layers);
+    int cut = 0;
+    for (const double scale : scales)
+    {
+        const Size whole(cvRound(20 * static_cast<float>(scale)), cvRound(17 * static_cast<float>(scale)));
+        std::vector<Rect> boxes, found;
+        cascade->detectMultiScale(picture, boxes, factor, 0, 0, whole, whole); // this scale only
+        for (const Rect& box : boxes)
+        {
+            const auto centreOf = [&](Size size)
+            {
+                return Point(std::min(box.x + size.width / 2, picture.cols - 1),
+                             std::min(box.y + size.height / 2, picture.rows - 1));
+            };
+            const Point centre = centreOf(whole), centreOfRest = centreOf(box.size());
+            if (centre == centreOfRest)
+                continue;
+            for (const Point& point : {centre, centreOfRest})
+            {
+                Mat mask(picture.size(), CV_8UC1, Scalar(0));
+                mask.at<uchar>(point) = 1;
+                cascade->detectMultiScale(picture, found, factor, 0, 0, whole, whole, mask);
+                EXPECT_EQ(point == centre, std::find(found.begin(), found.end(), box) != found.end()) << box << point;
+            }
+            ++cut;
+        }
+    }
+    EXPECT_GT(cut, 20);
+}
+
+//! cv::CascadeClassifier throws without levels as soon as there is something to report.
+TEST(Cascade_Limits, noLevelsWanted)
+{
+    const Mat picture = noise(3, Size(70, 60));
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(acceptsAll(Size(10, 8)), ".xml"));
+    std::vector<Rect> expected, actual;
+    std::vector<int> levels(3);
+    std::vector<double> weights(3);
+    cascade->detectMultiScale(picture, expected, 1.1, 3);
+    cascade->detectMultiScale(picture, actual, levels, weights, 1.1, 3, 0, Size(), Size(), false);
+    ASSERT_FALSE(expected.empty());
+    EXPECT_EQ(expected, actual);
+    EXPECT_TRUE(levels.empty());
+    EXPECT_TRUE(weights.empty());
+}
+
+TEST(Cascade_Limits, tooLargeFilesAreNamedWithTheirSize)
+{
+    const std::string file = cv::tempfile(".xml");
+    const size_t bytes = (20u << 20) + 13;
+    std::ofstream(file, std::ios::binary) << std::string(bytes, ' ');
+    const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create();
+    const auto expectSaid = [&](const std::function<void()>& load)
+    {
+        try
+        {
+            load();
+            ADD_FAILURE();
+        }
+        catch (const cv::Exception& e)
+        {
+            EXPECT_NE(std::string::npos, e.err.find("20971533 bytes, a cascade has at most 8388608")) << e.err;
+        }
+    };
+    expectSaid([&] { cascade->load(file); });
+    std::remove(file.c_str());
+    expectSaid([&] { cascade->loadBuffer(Mat(1, static_cast<int>(bytes), CV_8UC1, Scalar(' '))); });
+}
+
+//! Taken: marks of UTF-8, line ends of Windows, the zero behind a C string.
+TEST(Cascade_Limits, textsOfOtherPrograms)
+{
+    const OracleCascade c = acceptsAll(Size(10, 8));
+    for (const char* format : {".xml", ".yml", ".json"})
+    {
+        const std::string text = cascadeText(c, format);
+        std::string lines;
+        for (char letter : text)
+            lines += letter == '\n' ? std::string("\r\n") : std::string(1, letter);
+        for (const std::string& other :
+             {"\xef\xbb\xbf" + text, lines, "\xef\xbb\xbf" + lines, text + std::string(1, '\0'), text + "\n \n",
+              text.substr(0, text.find_last_not_of("\r\n") + 1)})
+            EXPECT_EQ(Size(10, 8), cascadeOf(other)->getOriginalWindowSize()) << format;
+    }
+    const std::string comments = "<?xml version='1.0'?>\n<!-- it's \"a <b> comment --->\n";
+    const std::string xml = cascadeText(c, ".xml");
+    EXPECT_NO_THROW(cascadeOf(comments + xml.substr(xml.find("<opencv_storage>"))));
+    const std::string json = cascadeText(c, ".json");
+    EXPECT_NO_THROW(cascadeOf("{ // \" [[\n /* \" { */" + json.substr(1)));
+    const std::string yaml = cascadeText(c, ".yml");
+    EXPECT_NO_THROW(cascadeOf(yaml + "# \" [[ : \t\n...\n"));
+}
+
+// --- on the device ---------------------------------------------------------------------------------------------------
+
+struct Tables
+{
+    Mat objects, numDetections, levelWeights;
+};
+
+template <typename Picture> Tables tablesOf(CascadeClassifierEx& cascade, const std::vector<Picture>& pictures)
+{
+    Tables t;
+    cascade.detectAsync(pictures, t.objects, t.numDetections, t.levelWeights);
+    return t;
+}
+
+void expectSameTables(const Tables& expected, const Tables& actual)
+{
+    EXPECT_TRUE(sameBits(expected.objects, actual.objects));
+    EXPECT_TRUE(sameBits(expected.numDetections, actual.numDetections));
+    EXPECT_TRUE(sameBits(expected.levelWeights, actual.levelWeights));
+}
+
+//! Memory for candidates grows with the windows that images have, not with maxCandidates.
+TEST(CUDA_CascadeMemory, manySmallImages)
+{
+    requireCuda();
+    const int count = 1000, side = 64;
+    const Mat all = noise(4, Size(side, side * count));
+    const GpuMat onDevice(all);
+    std::vector<Mat> pictures;
+    std::vector<GpuMat> devicePictures;
+    for (int i = 0; i < count; ++i)
+    {
+        pictures.push_back(all.rowRange(i * side, (i + 1) * side));
+        devicePictures.push_back(onDevice.rowRange(i * side, (i + 1) * side));
+    }
+    const Ptr<CascadeClassifierEx> cascade =
+        cascadeOf(cascadeText(CascadeGenerator(5, pictures[0]).make(Size(24, 24)), ".xml"));
+    cascade->setMinNeighbors(1);
+    cascade->setMaxObjects(20);
+    Mat passes;
+    cascade->countPasses(pictures[0], passes);
+    const size_t windows = static_cast<size_t>(cv::sum(passes.col(0))[0]);
+    ASSERT_LT(windows, 3000u);
+    const Tables expected = tablesOf(*cascade, pictures);
+    expectSameTables(expected, tablesOf(*cascade, devicePictures));
+    // 100 bytes per candidate; pyramids, tables and lists of tiles take the rest.
+    EXPECT_LT(cascade->workspaceBytes(), count * (100 * windows + 64 * 1024));
+    const Ptr<CascadeClassifierEx> other = cascade->clone();
+    other->setMaxCandidates(65536);
+    expectSameTables(expected, tablesOf(*other, devicePictures));
+    // Uploads take one pinned block more while another is in flight: some tables more or less, but no candidates, which would take
+    // 100 bytes for each of 65,536 per image.
+    EXPECT_NEAR(double(cascade->workspaceBytes()), double(other->workspaceBytes()), 1e6);
+}
+
+//! Images without a window, with one, with some blocks of 32 candidates, and with more than there is room for, in one call.
+TEST(CUDA_CascadeMemory, roomOfMixedImages)
+{
+    requireCuda();
+    RNG rng(6);
+    const Mat source = noise(7, Size(300, 200));
+    const Size window(12, 10);
+    for (int round = 0; round < 12; ++round)
+    {
+        SCOPED_TRACE(round);
+        const OracleCascade c = round % 2 ? CascadeGenerator(round, source).make(window) : acceptsAll(window);
+        const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
+        std::vector<Mat> pictures;
+        std::vector<GpuMat> devicePictures;
+        for (int i = 0; i < 17; ++i)
+        {
+            const int kind = rng.uniform(0, 6);
+            const Size size = kind == 0   ? window - Size(1, 0)
+                              : kind == 1 ? window
+                              : kind == 2 ? Size(1, 1)
+                              : kind == 3 ? window + Size(rng.uniform(0, 16), rng.uniform(0, 12))
+                                          : Size(rng.uniform(12, 300), rng.uniform(10, 200));
+            pictures.push_back(source(Rect(Point(), size)));
+            devicePictures.push_back(GpuMat(pictures.back()));
+        }
+        for (const int most : {1, 31, 32, 33, 700, 65536})
+        {
+            cascade->setMaxCandidates(most);
+            cascade->setMinNeighbors(rng.uniform(0, 3));
+            cascade->setFindLargestObject(rng.uniform(0, 4) == 0);
+            expectSameTables(tablesOf(*cascade, pictures), tablesOf(*cascade, devicePictures));
+        }
+        for (int i = 0; i < 3; ++i) // lists of find() have another capacity
+        {
+            std::vector<Rect> expected, actual;
+            cascade->detectMultiScale(pictures[i], expected, 1.1, 0);
+            cascade->detectMultiScale(devicePictures[i], actual, 1.1, 0);
+            EXPECT_EQ(expected, actual);
+        }
+    }
+}
+
+}} // namespace opencv_test

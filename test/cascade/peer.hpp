@@ -1,0 +1,36 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// cv::CascadeClassifier and cv::cuda::CascadeClassifier, where this build has them.
+#ifndef OPENCV_CUDATRACKING_TEST_CASCADE_PEER_HPP
+#define OPENCV_CUDATRACKING_TEST_CASCADE_PEER_HPP
+
+#include "opencv2/opencv_modules.hpp"
+#include "opencv2/core/version.hpp"
+
+#if CV_VERSION_MAJOR >= 5 && (defined HAVE_OPENCV_XOBJDETECT || defined CUDATRACKING_HAVE_CASCADE_PEER)
+#include "opencv2/xobjdetect.hpp"
+#define CUDATRACKING_CASCADE_PEER 1
+#elif CV_VERSION_MAJOR < 5 && (defined HAVE_OPENCV_OBJDETECT || defined CUDATRACKING_HAVE_CASCADE_PEER)
+#include "opencv2/objdetect.hpp"
+#define CUDATRACKING_CASCADE_PEER 1
+#else
+#define CUDATRACKING_CASCADE_PEER 0
+#endif
+
+// Whether compilers may fuse its multiplications and additions, so that features with fractional weights round otherwise than here.
+#if defined __FMA__ || defined __ARM_FEATURE_FMA
+#define CUDATRACKING_CASCADE_PEER_FUSES 1
+#else
+#define CUDATRACKING_CASCADE_PEER_FUSES 0
+#endif
+
+// Its Haar cascades are cudalegacy's.
+#if defined HAVE_CUDA && defined HAVE_OPENCV_CUDAOBJDETECT && defined HAVE_OPENCV_CUDALEGACY
+#include "opencv2/cudaobjdetect.hpp"
+#define CUDATRACKING_CASCADE_CUDA_PEER 1
+#else
+#define CUDATRACKING_CASCADE_CUDA_PEER 0
+#endif
+
+#endif // OPENCV_CUDATRACKING_TEST_CASCADE_PEER_HPP

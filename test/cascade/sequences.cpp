@@ -1,0 +1,334 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Calls of one CascadeClassifierEx in random legal orders, beside a model of what each must give: other cascades, parameters,
+// pictures and masks, copies, and with CUDA captures, replays and graphs that end.
+#include "../test_precomp.hpp"
+#include "../common/graphs.hpp"
+#include "generate.hpp"
+#include <list>
+#include <memory>
+
+namespace opencv_test { namespace {
+
+using cuda::CascadeClassifierEx;
+using cuda::GpuMat;
+using cuda::Stream;
+
+//! The cascade and parameters that an instance has to have.
+struct CascadeState
+{
+    std::string text;
+    double scaleFactor = 1.1;
+    int minNeighbors = 3, maxObjects = 256, maxCandidates = 8192;
+    Size least, most;
+    bool largest = false;
+
+    Ptr<CascadeClassifierEx> make() const
+    {
+        const Ptr<CascadeClassifierEx> c = cascadeOf(text);
+        c->setScaleFactor(scaleFactor);
+        c->setMinNeighbors(minNeighbors);
+        c->setMinObjectSize(least);
+        c->setMaxObjectSize(most);
+        c->setFindLargestObject(largest);
+        c->setMaxObjects(maxObjects);
+        c->setMaxCandidates(maxCandidates);
+        return c;
+    }
+    //! By an instance of its own, which has done nothing before.
+    Mat tables(const std::vector<Mat>& pictures, const std::vector<Mat>& masks) const
+    {
+        Mat objects, counts, weights, all;
+        make()->detectAsync(pictures, objects, counts, weights, masks);
+        return joined(objects, counts, weights);
+    }
+    //! Three tables as one array of bytes.
+    static Mat joined(const Mat& objects, const Mat& counts, const Mat& weights)
+    {
+        Mat bytes[3], all;
+        const Mat* const tables[] = {&objects, &counts, &weights};
+        for (int i = 0; i < 3; ++i)
+            bytes[i] = Mat(objects.rows, int(tables[i]->cols * tables[i]->elemSize()), CV_8UC1, tables[i]->data,
+                           tables[i]->step)
+                           .clone();
+        hconcat(bytes, 3, all);
+        return all;
+    }
+};
+
+class CascadeModel
+{
+public:
+    explicit CascadeModel(uint64 seed) : rng_(seed)
+    {
+        newCascade();
+        ours_ = state_.make();
+    }
+    virtual ~CascadeModel() = default;
+
+    virtual void step()
+    {
+        switch (rng_.uniform(0, 8))
+        {
+        case 0:
+            newCascade();
+            log("load");
+            return ours_->loadBuffer(Mat(1, int(state_.text.size()), CV_8U, const_cast<char*>(state_.text.data())));
+        case 1:
+        case 2:
+            return parameters();
+        case 3:
+            log("clone");
+            return copy();
+        case 4:
+            return failingCall();
+        case 5:
+            return vectors();
+        default:
+            return detect();
+        }
+    }
+
+protected:
+    virtual void copy() { ours_ = ours_->clone(); }
+    //! All that an eager detectAsync() gives.
+    virtual Mat runTables(const std::vector<Mat>& pictures, const std::vector<Mat>& masks)
+    {
+        Mat objects, counts, weights;
+        ours_->detectAsync(pictures, objects, counts, weights, masks);
+        return CascadeState::joined(objects, counts, weights);
+    }
+    virtual std::vector<Rect> runVectors(const Mat& picture, const Mat& mask)
+    {
+        std::vector<Rect> boxes;
+        ours_->detectMultiScale(picture, boxes, 1.3, state_.minNeighbors, 0, Size(), Size(), mask);
+        return boxes;
+    }
+
+    void log(const std::string& what) { history_ += what + "; "; }
+
+    void newCascade()
+    {
+        state_.text =
+            cascadeText(CascadeGenerator(rng_.next(), randomPicture(rng_, Size(50, 40), CV_8UC1, 5)).make(), ".yml");
+    }
+
+    void parameters()
+    {
+        log("parameters");
+        ours_->setScaleFactor(state_.scaleFactor = rng_.uniform(1.15, 2.));
+        ours_->setMinNeighbors(state_.minNeighbors = rng_.uniform(0, 4));
+        if (rng_.uniform(0, 2))
+            ours_->setMinObjectSize(state_.least = Size(rng_.uniform(0, 40), 0));
+        if (rng_.uniform(0, 2))
+            ours_->setMaxObjectSize(state_.most = Size(rng_.uniform(0, 90), rng_.uniform(0, 90)));
+        ours_->setFindLargestObject(state_.largest = rng_.uniform(0, 4) == 0);
+        ours_->setMaxObjects(state_.maxObjects = 1 << rng_.uniform(0, 9));
+        ours_->setMaxCandidates(state_.maxCandidates = 1 << rng_.uniform(3, 17));
+    }
+
+    //! 1 to 3 pictures of a few sizes, so that sizes come again.
+    std::vector<Mat> pictures()
+    {
+        const Size sizes[] = {Size(60, 45), Size(60, 45), Size(31, 70), Size(110, 80), Size(9, 9)};
+        std::vector<Mat> list;
+        for (int i = rng_.uniform(0, 3); i >= 0; --i)
+            list.push_back(randomPicture(rng_, sizes[rng_.uniform(0, 5)], rng_.uniform(0, 2) ? CV_8UC1 : CV_8UC3,
+                                         rng_.uniform(2, 7)));
+        return list;
+    }
+    std::vector<Mat> masks(const std::vector<Mat>& pictures)
+    {
+        std::vector<Mat> list;
+        if (rng_.uniform(0, 3) == 0)
+            for (const Mat& picture : pictures)
+                list.push_back(rng_.uniform(0, 3) ? randomPicture(rng_, picture.size(), CV_8UC1, 9, 2) : Mat());
+        return list;
+    }
+
+    void detect()
+    {
+        const std::vector<Mat> list = pictures(), ofList = masks(list);
+        log(cv::format("detect %zu x %d x %d%s", list.size(), list[0].cols, list[0].rows,
+                       ofList.empty() ? "" : " with masks"));
+        const Mat expected = state_.tables(list, ofList), actual = runTables(list, ofList);
+        EXPECT_TRUE(sameBits(expected, actual)) << "after: " << history_;
+        found_ += expected.ptr<int>()[2]; // candidates of the first picture, in its bytes
+    }
+
+    void vectors()
+    {
+        log("vectors");
+        const std::vector<Mat> list = pictures(), ofList = masks(list);
+        const Mat mask = ofList.empty() ? Mat() : ofList[0];
+        std::vector<Rect> expected;
+        state_.make()->detectMultiScale(list[0], expected, 1.3, state_.minNeighbors, 0, Size(), Size(), mask);
+        EXPECT_EQ(expected, runVectors(list[0], mask)) << "after: " << history_;
+    }
+
+    void failingCall()
+    {
+        log("failing call");
+        Mat table;
+        EXPECT_THROW(ours_->setScaleFactor(1.), cv::Exception);
+        EXPECT_THROW(ours_->setMaxObjects(0), cv::Exception);
+        EXPECT_THROW(ours_->loadBuffer(Mat(1, 20, CV_8U, Scalar('a'))), cv::Exception);
+        EXPECT_THROW(ours_->detectAsync(Mat(20, 20, CV_16UC1, Scalar(1)), table), cv::Exception);
+    }
+
+    RNG rng_;
+    CascadeState state_;
+    Ptr<CascadeClassifierEx> ours_;
+    std::string history_;
+
+public:
+    int64 found_ = 0; //!< or nothing was compared
+};
+
+template <typename Model> void expectAnyOrder(uint64 seeds, int steps)
+{
+    int64 found = 0;
+    for (uint64 seed = 1; seed <= seeds && !testing::Test::HasFailure(); ++seed)
+    {
+        SCOPED_TRACE(cv::format("seed %d", static_cast<int>(seed)));
+        Model model(seed);
+        for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i)
+            model.step();
+        found += model.found_;
+    }
+    EXPECT_GT(found, 1000);
+}
+
+TEST(Model_CascadeClassifierEx, anyOrder) { expectAnyOrder<CascadeModel>(12, 60); }
+
+#ifdef HAVE_CUDA
+
+struct CapturedDetection
+{
+    std::unique_ptr<Graph> graph;
+    CascadeState state; //!< as it was captured
+    std::vector<Mat> pictures, masks;
+    std::vector<GpuMat> frames, frameMasks;
+    GpuMat objects, counts, weights;
+};
+
+class CudaCascadeModel : public CascadeModel
+{
+public:
+    explicit CudaCascadeModel(uint64 seed) : CascadeModel(seed) {}
+    ~CudaCascadeModel() override
+    {
+        stream_.waitForCompletion();
+        graphs_.clear(); // before the instances
+    }
+
+    void step() override
+    {
+        switch (rng_.uniform(0, 8))
+        {
+        case 0:
+            return capture();
+        case 1:
+        case 2:
+            return replay();
+        case 3:
+            return forget();
+        default:
+            return CascadeModel::step();
+        }
+    }
+
+protected:
+    //! Instances outlive their graphs.
+    void copy() override
+    {
+        kept_.push_back(ours_);
+        ours_ = ours_->clone();
+    }
+    Mat runTables(const std::vector<Mat>& pictures, const std::vector<Mat>& masks) override
+    {
+        if (rng_.uniform(0, 3) == 0) // on the CPU, with the same instance
+            return CascadeModel::runTables(pictures, masks);
+        GpuMat objects, counts, weights;
+        const std::vector<GpuMat> frames = upload(pictures), frameMasks = upload(masks);
+        ours_->detectAsync(frames, objects, counts, weights, frameMasks, stream_);
+        stream_.waitForCompletion();
+        return CascadeState::joined(Mat(objects), Mat(counts), Mat(weights));
+    }
+    std::vector<Rect> runVectors(const Mat& picture, const Mat& mask) override
+    {
+        std::vector<Rect> boxes;
+        ours_->detectMultiScale(GpuMat(picture), boxes, 1.3, state_.minNeighbors, 0, Size(), Size(),
+                                mask.empty() ? GpuMat() : GpuMat(mask), stream_);
+        return boxes;
+    }
+
+private:
+    static std::vector<GpuMat> upload(const std::vector<Mat>& list)
+    {
+        std::vector<GpuMat> uploaded;
+        for (const Mat& m : list)
+            uploaded.push_back(m.empty() ? GpuMat() : GpuMat(m));
+        return uploaded;
+    }
+
+    void capture()
+    {
+        CapturedDetection c;
+        const bool dropped = rng_.uniform(0, 3) == 0;
+        log(dropped ? "capture and drop" : "capture");
+        c.state = state_;
+        c.pictures = pictures();
+        c.masks = masks(c.pictures);
+        c.frames = upload(c.pictures);
+        c.frameMasks = upload(c.masks);
+        c.graph.reset(new Graph(stream_));
+        ours_->detectAsync(c.frames, c.objects, c.counts, c.weights, c.frameMasks, stream_);
+        c.graph->end();
+        if (!dropped)
+            graphs_.push_back(std::move(c));
+    }
+
+    void replay()
+    {
+        if (graphs_.empty())
+            return;
+        log("replay");
+        auto chosen = graphs_.begin();
+        std::advance(chosen, rng_.uniform(0, static_cast<int>(graphs_.size())));
+        CapturedDetection& c = *chosen;
+        for (size_t i = 0; i < c.pictures.size(); ++i)
+        {
+            c.pictures[i] = randomPicture(rng_, c.pictures[i].size(), c.pictures[i].type(), rng_.uniform(2, 7));
+            c.frames[i].upload(c.pictures[i], stream_);
+        }
+        c.graph->launch();
+        stream_.waitForCompletion();
+        EXPECT_TRUE(sameBits(c.state.tables(c.pictures, c.masks),
+                             CascadeState::joined(Mat(c.objects), Mat(c.counts), Mat(c.weights))))
+            << "replay after: " << history_;
+    }
+
+    void forget()
+    {
+        if (graphs_.empty())
+            return;
+        log("destroy a graph");
+        graphs_.pop_front();
+    }
+
+    Stream stream_;
+    std::list<CapturedDetection> graphs_;
+    std::vector<Ptr<CascadeClassifierEx>> kept_;
+};
+
+TEST(Model_CascadeClassifierEx, anyOrderOnCuda)
+{
+    requireCuda();
+    expectAnyOrder<CudaCascadeModel>(12, 80);
+}
+
+#endif
+
+}} // namespace opencv_test

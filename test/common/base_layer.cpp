@@ -1,0 +1,264 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// The CUDA runtime as src/common/ uses it: attributes of kernels, grids, the order of calls, memory of graphs. No device is needed
+// where a FakeCuda stands in the runtime's place.
+#include "graphs.hpp"
+#include "faults.hpp"
+
+#ifdef HAVE_CUDA
+#include <cuda_runtime.h>
+#include "../../src/common/launch.hpp"
+#ifdef CUDATRACKING_WRAPS_CUDA
+#include "../../src/common/workspace.hpp"
+#include "fake_cuda.hpp"
+#endif
+
+namespace opencv_test { namespace {
+
+namespace detail = cv::cuda::detail;
+
+TEST(Common_Launch, gridsBeyondTheLimit)
+{
+    const int64_t most = 0x7fffffff;
+    EXPECT_NO_THROW(detail::checkGrid("kernel", detail::linearGrid(256 * most, 256), dim3(256)));
+    // One block more than possible, and numbers whose low 32 bits look as if they were.
+    for (const int64_t blocks : {most + 1, (int64_t{1} << 32), (int64_t{1} << 32) + 1, (int64_t{1} << 40) + 7})
+        expectRefused([&] { detail::checkGrid("kernel", detail::linearGrid(256 * blocks, 256), dim3(256)); },
+                      {"kernel kernel", "exceeds the device's limits"});
+    EXPECT_EQ(0u, detail::linearGrid(0, 256).x);
+    EXPECT_EQ(2u, detail::linearGrid(257, 256).x);
+}
+
+#ifdef CUDATRACKING_WRAPS_CUDA
+
+using faults::Armed;
+using faults::FakeCuda;
+
+void someKernel(int) {}
+void otherKernel(int) {}
+
+void launchWith(size_t sharedBytes, void (*kernel)(int) = someKernel, cudaStream_t stream = nullptr)
+{
+    detail::launch("some kernel", kernel, dim3(1), dim3(32), sharedBytes, stream, 3);
+}
+void launchEarly(cudaStream_t stream = nullptr)
+{
+    detail::launchEarly("some kernel", someKernel, dim3(1), dim3(32), 0, stream, 3);
+}
+
+//! A kernel is allowed all that the device has beside its static memory, and not only as much as one launch needs.
+TEST(Common_Launch, attributesAreSetOnceToTheMost)
+{
+    FakeCuda fake;
+    for (const size_t bytes : {100, 49152, 100000, 16})
+    {
+        launchWith(bytes);
+        launchWith(bytes, otherKernel);
+    }
+    EXPECT_EQ(2, fake.attributesSet);
+    for (const auto& kernel : fake.allowed)
+        EXPECT_EQ(fake.sharedBytes - static_cast<int>(fake.staticBytes), kernel.second);
+    EXPECT_EQ(2u, fake.allowed.size());
+    EXPECT_EQ(8, fake.launches);
+    EXPECT_EQ(0, fake.refused);
+}
+
+//! Whichever call fails: what is not known to have been done is done by the next launch.
+TEST(Common_Launch, attributesThatFail)
+{
+    int struck = 0;
+    for (int n = 1; n < 20; ++n)
+    {
+        FakeCuda fake;
+        Armed armed(faults::CUDA, n);
+        bool threw = false;
+        try
+        {
+            launchWith(100000);
+        }
+        catch (const cv::Exception&)
+        {
+            threw = true;
+        }
+        armed.disarm();
+        EXPECT_EQ(armed.struck() != nullptr, threw);
+        if (!armed.struck())
+            break;
+        ++struck;
+        SCOPED_TRACE(armed.struck());
+        EXPECT_NO_THROW(launchWith(100000));
+        EXPECT_EQ(1, fake.launches);
+        EXPECT_EQ(0, fake.refused) << "the kernel was believed to be ready";
+    }
+    EXPECT_EQ(6, struck) << "the device, twice, attributes of the kernel and of the device, setting them, the launch";
+}
+
+TEST(Common_Launch, moreSharedMemoryThanPossible)
+{
+    FakeCuda fake;
+    launchWith(232448 - 96);
+    expectRefused([] { launchWith(232448 - 95); }, {"some kernel", "232353 bytes", "232352 bytes"});
+    EXPECT_EQ(1, fake.launches);
+    EXPECT_EQ(0, fake.refused) << "it was launched nevertheless";
+}
+
+//! A reset of the device takes away what kernels were allowed, and nobody tells this module.
+TEST(Common_Launch, attributesThatAreLost)
+{
+    FakeCuda fake;
+    launchWith(100000);
+    launchWith(100000, otherKernel);
+    fake.reset();
+    launchWith(100000);
+    launchWith(100000, otherKernel);
+    EXPECT_EQ(4, fake.launches);
+    EXPECT_EQ(4, fake.attributesSet);
+    EXPECT_EQ(1, fake.refused) << "once is enough to see it";
+}
+
+//! Drivers before CUDA 12.3 refuse such launches in captures.
+TEST(Common_Launch, earlyLaunchesNeedTheirDriver)
+{
+    const struct
+    {
+        int driver, computeCapability, ptxVersion, early;
+    } cases[] = {{12030, 9, 90, 1}, {13000, 10, 100, 1}, {12020, 9, 90, 0}, {12030, 8, 86, 0}, {12030, 9, 80, 0}};
+    for (const auto& c : cases)
+    {
+        FakeCuda fake;
+        fake.driver = c.driver, fake.computeCapability = c.computeCapability, fake.ptxVersion = c.ptxVersion;
+        launchEarly();
+        EXPECT_EQ(1, fake.launches);
+        EXPECT_EQ(c.early, fake.earlyLaunches) << "driver " << c.driver << ", device " << c.computeCapability;
+        launchWith(0);
+        EXPECT_EQ(c.early, fake.earlyLaunches) << "nobody asked for that";
+    }
+}
+
+//! The wait that CUDATRACKING_DEBUG_SYNC adds to each launch.
+TEST(Common_Launch, debugWaitsLeaveCapturesAlone)
+{
+    FakeCuda fake;
+    const cudaStream_t stream = fake.newStream();
+    detail::waitForLaunch("some kernel", stream);
+    EXPECT_EQ(1, fake.waits);
+    const auto graph = fake.begin(7, {stream});
+    EXPECT_NO_THROW(detail::waitForLaunch("some kernel", stream));
+    EXPECT_EQ(1, fake.waits);
+}
+
+//! Calls of one instance on two streams of one capture use the same memory, so they follow each other.
+TEST(Common_Workspace, callsOfACaptureAreOrdered)
+{
+    typedef std::pair<cudaStream_t, cudaStream_t> Order;
+    FakeCuda fake;
+    detail::Workspace workspace("test");
+    const cudaStream_t a = fake.newStream(), b = fake.newStream();
+    {
+        const detail::Call call(workspace, a);
+    }
+    {
+        const auto graph = fake.begin(7, {a, b});
+        {
+            const detail::Call call(workspace, a);
+        }
+        {
+            const detail::Call call(workspace, a);
+        }
+        EXPECT_TRUE(fake.orders.empty()) << "calls of one stream follow each other anyway";
+        {
+            const detail::Call call(workspace, b);
+        }
+        ASSERT_EQ(1u, fake.orders.size());
+        EXPECT_EQ(Order(b, a), fake.orders[0]);
+        {
+            const detail::Call call(workspace, a);
+        }
+        ASSERT_EQ(2u, fake.orders.size());
+        EXPECT_EQ(Order(a, b), fake.orders[1]);
+        fake.end({a, b});
+    }
+    fake.orders.clear();
+    const auto graph = fake.begin(8, {b});
+    {
+        const detail::Call call(workspace, b);
+    }
+    EXPECT_TRUE(fake.orders.empty()) << "an event of another capture would end this one";
+    fake.end({b});
+    {
+        const detail::Call call(workspace, a);
+    }
+    EXPECT_TRUE(fake.orders.empty()) << "captured work has not happened";
+}
+
+#if CUDART_VERSION >= 12080 // older runtimes cannot tell
+
+TEST(Common_Workspace, streamOfAnotherDevice)
+{
+    FakeCuda fake;
+    detail::Workspace workspace("test");
+    const cudaStream_t own = fake.newStream(), other = fake.newStream(1);
+    for (int again = 0; again < 2; ++again)
+    {
+        expectRefused([&] { const detail::Call call(workspace, other); },
+                      {"test", "stream is one of device 1", "current CUDA device is 0"});
+        EXPECT_NO_THROW({ const detail::Call call(workspace, own); });
+    }
+}
+
+#endif
+
+//! Memory of graphs: of the first ones of an instance as long as it lives, of later ones until they are destroyed.
+TEST(Common_Workspace, memoryOfGraphs)
+{
+    FakeCuda fake;
+    detail::Workspace workspace("test");
+    const cudaStream_t stream = fake.newStream();
+    const size_t small = 10000, large = 1000000;
+    // A capture that uses a buffer, and an eager call after it in which the buffer grows. @return the graph and its memory.
+    const auto captureAndGrow = [&](unsigned long long number)
+    {
+        detail::DeviceBuffer buffer(workspace);
+        std::unique_ptr<FakeCuda::FakeGraph> graph = fake.begin(number, {stream});
+        void* memory = nullptr;
+        {
+            const detail::Call call(workspace, stream);
+            memory = buffer.reserve(call, small, "test");
+        }
+        fake.end({stream});
+        const detail::Call call(workspace, stream);
+        EXPECT_NE(memory, buffer.reserve(call, large, "test"));
+        return std::make_pair(std::move(graph), memory);
+    };
+    // Whoever asks for memory of that size gets none that a graph uses.
+    const auto next = [&]
+    {
+        detail::DeviceBuffer buffer(workspace);
+        const detail::Call call(workspace, stream);
+        return buffer.reserve(call, small, "test");
+    };
+    for (unsigned long long k = 1; k <= detail::Workspace::UNWATCHED; ++k)
+    {
+        auto graph = captureAndGrow(k);
+        EXPECT_TRUE(graph.first->objects.empty()) << "graph " << k << " would be slower";
+        graph.first.reset();
+        EXPECT_NE(graph.second, next()) << "nobody knows that graph " << k << " is gone";
+        EXPECT_EQ(1u, fake.memory.count(graph.second));
+    }
+    auto watched = captureAndGrow(100), later = captureAndGrow(101);
+    for (int again = 0; again < 2; ++again)
+    {
+        EXPECT_NE(watched.second, next()) << "the memory of a graph that lives was given to others";
+        EXPECT_EQ(1u, fake.memory.count(watched.second)) << "the memory of a graph that lives was freed";
+    }
+    watched.first.reset();
+    EXPECT_EQ(watched.second, next()) << "nobody uses it any more";
+    EXPECT_EQ(1u, fake.memory.count(later.second)) << "the memory of a graph that lives was freed";
+}
+
+#endif // CUDATRACKING_WRAPS_CUDA
+
+}} // namespace opencv_test
+
+#endif // HAVE_CUDA

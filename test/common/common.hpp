@@ -1,0 +1,137 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Helpers of all rooms: when to skip, how to compare bits, random pictures.
+#ifndef OPENCV_CUDATRACKING_TEST_COMMON_COMMON_HPP
+#define OPENCV_CUDATRACKING_TEST_COMMON_COMMON_HPP
+
+#include "opencv2/ts.hpp"
+#include "opencv2/core/cuda.hpp"
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace opencv_test {
+
+//! Sanitizers take time and memory of their own, and keep memory that was freed: limits of both say nothing then.
+inline bool underSanitizer()
+{
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+    return true;
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return true;
+#else
+    return false;
+#endif
+}
+
+//! Skips the running test, visibly and with the reason, unless this build and this machine can run CUDA.
+inline void requireCuda()
+{
+#ifdef HAVE_CUDA
+    if (cuda::getCudaEnabledDeviceCount() <= 0)
+        throw SkipTestException("no CUDA device on this machine");
+#else
+    throw SkipTestException("this OpenCV is built without CUDA");
+#endif
+}
+
+//! Folder named by an environment variable; skips the running test, visibly, without it.
+inline std::string requireFolder(const char* variable)
+{
+    const char* folder = std::getenv(variable);
+    if (!folder || !*folder)
+        throw SkipTestException(cv::format("the environment variable %s names no folder", variable));
+    return folder;
+}
+
+//! A picture below `folder`; skips the running test, visibly, when it cannot be read.
+inline Mat requirePicture(const std::string& folder, const std::string& name, int flags = IMREAD_COLOR)
+{
+    const Mat picture = imread(folder + "/" + name, flags);
+    if (picture.empty())
+        throw SkipTestException("cannot read " + folder + "/" + name);
+    return picture;
+}
+
+//! Same size, type and bits. Says where the first difference is.
+inline ::testing::AssertionResult sameBits(const Mat& expected, const Mat& actual)
+{
+    if (expected.size() != actual.size() || expected.type() != actual.type())
+        return ::testing::AssertionFailure() << "expected " << expected.size() << " " << typeToString(expected.type())
+                                             << ", got " << actual.size() << " " << typeToString(actual.type());
+    const size_t bytes = expected.elemSize();
+    for (int y = 0; y < expected.rows; ++y)
+        for (int x = 0; x < expected.cols; ++x)
+            if (std::memcmp(expected.ptr(y, x), actual.ptr(y, x), bytes) != 0)
+            {
+                const Rect one(x, y, 1, 1);
+                return ::testing::AssertionFailure() << "first difference in row " << y << ", column " << x
+                                                     << ": expected " << expected(one) << ", got " << actual(one);
+            }
+    return ::testing::AssertionSuccess();
+}
+
+//! Noise smoothed by `blur` pixels, so that neighbouring positions look alike; `levels` gray levels (few levels make ties).
+inline Mat randomPicture(RNG& rng, Size size, int type, int blur = 3, int levels = 256)
+{
+    Mat noise(size, type), picture;
+    rng.fill(noise, RNG::UNIFORM, 0, 256);
+    cv::blur(noise, picture, Size(blur, blur));
+    normalize(picture.reshape(1), picture, 0, 255, NORM_MINMAX);
+    picture = picture.reshape(CV_MAT_CN(type));
+    if (levels < 256)
+        for (int y = 0; y < picture.rows; ++y)
+            for (int i = 0; i < picture.cols * picture.channels(); ++i)
+                picture.ptr(y)[i] =
+                    static_cast<uchar>(picture.ptr(y)[i] * levels / 256 * 255 / std::max(levels - 1, 1));
+    return picture;
+}
+
+//! The same content inside of a larger matrix, at an odd offset: neither continuous nor aligned.
+inline Mat asRoi(const Mat& source)
+{
+    if (source.empty())
+        return source;
+    Mat larger(source.rows + 5, source.cols + 7, source.type(), Scalar::all(77));
+    Mat roi = larger(Rect(3, 1, source.cols, source.rows));
+    source.copyTo(roi);
+    return roi;
+}
+
+//! The elements as an N x 1 matrix; Mat(values) is one row in OpenCV 5.
+template <typename T> Mat columnOf(const std::vector<T>& values)
+{
+    const int type = traits::Type<T>::value;
+    return Mat(static_cast<int>(values.size()), 1, type, const_cast<T*>(values.data())).clone();
+}
+
+//! The call throws, and the message has all of these words.
+template <typename Call> void expectRefused(const Call& call, const std::vector<std::string>& words)
+{
+    try
+    {
+        call();
+        ADD_FAILURE() << "was accepted; '" << words[0] << "' was to be refused";
+    }
+    catch (const cv::Exception& e)
+    {
+        for (const std::string& word : words)
+            EXPECT_NE(std::string::npos, std::string(e.what()).find(word))
+                << "'" << word << "' is not in: " << e.what();
+    }
+}
+
+//! An array of three dimensions, as a channels-first picture is.
+inline Mat cube(int type = CV_8UC1)
+{
+    const int sizes[] = {3, 48, 64};
+    return Mat(3, sizes, type, Scalar::all(1));
+}
+
+} // namespace opencv_test
+
+#endif // OPENCV_CUDATRACKING_TEST_COMMON_COMMON_HPP

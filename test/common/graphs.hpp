@@ -1,0 +1,174 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What the CUDA runtime must be asked for in tests: graphs, blocked streams, memory. Next to nothing in builds without CUDA.
+#ifndef OPENCV_CUDATRACKING_TEST_COMMON_GRAPHS_HPP
+#define OPENCV_CUDATRACKING_TEST_COMMON_GRAPHS_HPP
+
+#include "common.hpp"
+
+#ifdef HAVE_CUDA
+#include "opencv2/core/cuda_stream_accessor.hpp"
+#include <cuda_runtime_api.h>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+namespace opencv_test {
+
+inline void require(cudaError_t error)
+{
+    if (error != cudaSuccess)
+        CV_Error_(Error::GpuApiCallError, ("CUDA: %s", cudaGetErrorString(error)));
+}
+
+//! The work that is put on a stream between the constructor and end(), to be launched any number of times.
+class Graph
+{
+public:
+    //! The global mode is the strictest: allocating and waiting fail during the capture.
+    explicit Graph(cuda::Stream& stream, cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal)
+        : stream_(cuda::StreamAccessor::getStream(stream))
+    {
+        require(cudaStreamBeginCapture(stream_, mode));
+    }
+    ~Graph()
+    {
+        if (!ended_) // a call in between threw
+            cudaStreamEndCapture(stream_, &graph_);
+        if (executable_)
+            cudaGraphExecDestroy(executable_);
+        destroyGraph();
+        cudaGetLastError();
+    }
+    Graph(const Graph&) = delete;
+    Graph& operator=(const Graph&) = delete;
+
+    void end()
+    {
+        endCapture();
+        instantiate();
+    }
+    void endCapture()
+    {
+        ended_ = true;
+        require(cudaStreamEndCapture(stream_, &graph_));
+    }
+    void instantiate() { require(cudaGraphInstantiate(&executable_, graph_, 0)); }
+
+    void launch() { require(cudaGraphLaunch(executable_, stream_)); }
+    void launch(cuda::Stream& stream)
+    {
+        require(cudaGraphLaunch(executable_, cuda::StreamAccessor::getStream(stream)));
+    }
+    //! The executable graph goes on.
+    void destroyGraph()
+    {
+        if (graph_)
+            cudaGraphDestroy(graph_);
+        graph_ = nullptr;
+    }
+    cudaGraph_t graph() const { return graph_; }
+    cudaGraphExec_t executable() const { return executable_; }
+
+    size_t nodes() const
+    {
+        size_t count = 0;
+        require(cudaGraphGetNodes(graph_, nullptr, &count));
+        return count;
+    }
+    //! Nodes that wait for no other.
+    size_t roots() const
+    {
+        size_t count = 0;
+        require(cudaGraphGetRootNodes(graph_, nullptr, &count));
+        return count;
+    }
+
+    typedef std::shared_ptr<std::atomic<bool>> Flag;
+    //! Becomes true when CUDA has told that the graph and what was made executable of it are gone. After endCapture().
+    Flag gone() const
+    {
+        const Flag flag = std::make_shared<std::atomic<bool>>(false);
+        const cudaHostFn_t tell = [](void* data)
+        {
+            const std::unique_ptr<Flag> told(static_cast<Flag*>(data));
+            **told = true;
+        };
+        cudaUserObject_t object = nullptr;
+        require(cudaUserObjectCreate(&object, new Flag(flag), tell, 1, cudaUserObjectNoDestructorSync));
+        require(cudaGraphRetainUserObject(graph_, object, 1, cudaGraphUserObjectMove));
+        return flag;
+    }
+
+private:
+    cudaStream_t stream_;
+    cudaGraph_t graph_ = nullptr;
+    cudaGraphExec_t executable_ = nullptr;
+    bool ended_ = false;
+};
+
+//! Keeps a stream busy until open(). Gives up after a while, so that a call that waits for the stream is found out.
+class Gate
+{
+public:
+    explicit Gate(cuda::Stream& stream)
+    {
+        require(cudaLaunchHostFunc(cuda::StreamAccessor::getStream(stream), wait, this));
+    }
+    ~Gate() { open(); }
+    Gate(const Gate&) = delete;
+    Gate& operator=(const Gate&) = delete;
+
+    void open() { open_ = true; }
+    bool gaveUp() const { return gaveUp_; }
+
+private:
+    static void CUDART_CB wait(void* data)
+    {
+        Gate& gate = *static_cast<Gate*>(data);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+        while (!gate.open_)
+        {
+            if (std::chrono::steady_clock::now() > end)
+            {
+                gate.gaveUp_ = true;
+                return;
+            }
+            std::this_thread::yield();
+        }
+    }
+
+    std::atomic<bool> open_{false}, gaveUp_{false};
+};
+
+//! Waits for what another thread, such as CUDA's own, is about to do. False when it has not done it for very long.
+inline bool becomesTrue(const std::atomic<bool>& flag)
+{
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!flag && std::chrono::steady_clock::now() < end)
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    return flag;
+}
+
+//! What a failed call left must not be taken for the next call's.
+inline void forgetCudaErrors() { cudaGetLastError(); }
+
+inline size_t freeDeviceMemory()
+{
+    size_t free = 0, total = 0;
+    require(cudaMemGetInfo(&free, &total));
+    return free;
+}
+
+} // namespace opencv_test
+
+#else
+
+namespace opencv_test {
+inline void forgetCudaErrors() {}
+} // namespace opencv_test
+
+#endif // HAVE_CUDA
+#endif // OPENCV_CUDATRACKING_TEST_COMMON_GRAPHS_HPP

@@ -1,0 +1,313 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Plans of QuickShift, cascades and TLD for devices that no machine of ours has. No GPU needed.
+#include "plans.hpp"
+#ifdef CUDATRACKING_HAS_PLANS
+#include "../../src/cuda/cascade/plan.hpp"
+#include "../../src/cuda/quick_shift/plan.hpp"
+#include "../../src/cuda/tld/plan.hpp"
+#include "../../src/cuda/tld/layout.hpp"
+#endif
+
+namespace opencv_test { namespace {
+
+using namespace plans;
+
+#ifdef CUDATRACKING_HAS_PLANS
+
+using cv::cuda::detail::ceilDiv;
+using cv::cuda::detail::SharedLimit;
+
+// --- QuickShift ------------------------------------------------------------------------------------------------------
+
+namespace qs = cv::cuda::quick_shift;
+namespace qsTuning = cv::cuda::quick_shift::gpu::tuning;
+
+//! Every offset of the half plane is in one chunk, and a chunk's credits fit 32 bits.
+const char* wrongWith(const qs::gpu::Chunks& c, int radius, int mostDx)
+{
+    CT_HOLDS(c.dxStep > 0 && c.dyStep > 0 && c.dxStep <= mostDx && c.dyStep <= qsTuning::CHUNK_DY);
+    CT_HOLDS(c.dxCount * c.dxStep >= radius + 1 && (c.dxCount - 1) * c.dxStep < radius + 1);
+    CT_HOLDS(c.dyCount * c.dyStep >= 2 * radius + 1 && (c.dyCount - 1) * c.dyStep < 2 * radius + 1);
+    CT_HOLDS(static_cast<uint32_t>(c.dxStep) * c.dyStep <= qs::MAX_TERMS);
+    CT_HOLDS(static_cast<int64_t>(c.dxCount) * c.dyCount <= MOST_BLOCKS_DEEP); // the grid's y
+    return nullptr;
+}
+
+//! weighBytes(): BYTE_DX columns of factors, then rows of credits, pixels and starts; a thread's last step reads CENTRES rows on.
+const char* wrongBytes(const qs::gpu::Chunks& c, size_t bytes)
+{
+    typedef qs::gpu::ByteShape Shape;
+    const int stride = qs::gpu::byteStride(true), rows = Shape::ROWS + c.dyStep - 1;
+    CT_HOLDS(qs::gpu::byteRowsAt(c.dyStep) >= c.dxStep * ceilDiv(c.dyStep, 4) * 4);
+    CT_HOLDS(qs::gpu::byteRowsAt(c.dyStep) % 4 == 0); // rows of factors are read four at a time
+    CT_HOLDS(qs::gpu::BYTE_PITCH >= Shape::COLS + c.dxStep - 1 && stride == 3 * qs::gpu::BYTE_PITCH);
+    const int lastRow = Shape::ROWS - Shape::CENTRES + c.dyStep - 1 + Shape::CENTRES - 1;
+    CT_HOLDS(lastRow < rows);
+    CT_HOLDS(4 * (static_cast<size_t>(qs::gpu::byteRowsAt(c.dyStep)) + static_cast<size_t>(rows) * stride) <= bytes);
+    return nullptr;
+}
+
+TEST(Plans_QuickShift, density)
+{
+    RNG rng(0x5BD1E995);
+    Enumeration all;
+    for (const size_t sharedBytes : SHARED_BYTES)
+        for (const int multiprocessors : MULTIPROCESSORS)
+            for (int radius = 0; radius <= qs::MAX_WINDOW_RADIUS; ++radius)
+                for (int n = 0; n < 6; ++n)
+                {
+                    const size_t most = SharedLimit(sharedBytes).dynamicBytes(0);
+                    const int count = rng.uniform(0, 3) ? 1 : rng.uniform(1, 65536);
+                    const qs::Extent extent = {rng.uniform(1, 4000), rng.uniform(1, 4000), count};
+                    const qs::gpu::Chunks words = qs::gpu::cutForBytes(extent, radius, multiprocessors),
+                                          planes = qs::gpu::cutOffsets(radius, qsTuning::PLANE_DX);
+                    const size_t bytes = qs::gpu::bytesOfByteTile(words);
+                    const char* wrong = wrongWith(words, radius, qsTuning::BYTE_DX);
+                    wrong = wrong ? wrong : wrongWith(planes, radius, qsTuning::PLANE_DX);
+                    wrong = wrong ? wrong : wrongBytes(words, bytes);
+                    wrong = wrong ? wrong : bytes > most ? "a tile of bytes fits" : nullptr;
+                    for (int channels = 1; channels <= qs::MAX_CHANNELS && !wrong; ++channels)
+                    {
+                        typedef qs::gpu::PlaneShape Shape;
+                        const size_t window =
+                            static_cast<size_t>(Shape::COLS + planes.dxStep - 1) * (Shape::ROWS + planes.dyStep - 1);
+                        const size_t plane = qs::gpu::bytesOfPlaneTile(planes, channels);
+                        if (plane > most ||
+                            plane < 4 * (window * (1 + channels) + static_cast<size_t>(planes.dxStep) * planes.dyStep))
+                            wrong = "a tile of planes fits";
+                    }
+                    all.add(wrong,
+                            [&]
+                            {
+                                return cv::format("radius %d, %d images of %d x %d, %zu bytes, %d SMs", radius, count,
+                                                  extent.cols, extent.rows, sharedBytes, multiprocessors);
+                            });
+                    if (all.failedOften())
+                        return;
+                }
+    EXPECT_GT(all.plans(), 190000);
+}
+
+//! Slices of a stack cover it, and none is too high or too deep for a grid.
+TEST(Plans_QuickShift, slices)
+{
+    RNG rng(0x1B873593);
+    Enumeration all;
+    for (int n = 0; n < 100000 && !all.failedOften(); ++n)
+    {
+        const int side = rng.uniform(0, 2) ? 40 : 46340;
+        const qs::Extent extent = {rng.uniform(1, side), rng.uniform(1, side), rng.uniform(1, 300000)};
+        const int rowsOfBlock = 1 << rng.uniform(0, 6);
+        const bool byRows =
+            rng.uniform(0, 2) != 0; // rows of the whole stack are a side of the grid; else its images are
+        const int most = byRows ? qs::gpu::picturesOfRows(extent, rowsOfBlock) : qs::gpu::MOST_BLOCKS;
+        const int64_t perImage = byRows ? extent.rows : rowsOfBlock;
+        int64_t next = 0;
+        const char* wrong = nullptr;
+        qs::gpu::forSlices(extent, most,
+                           [&](const qs::gpu::Slice& slice)
+                           {
+                               if (slice.picture != next || slice.extent.count < 1)
+                                   wrong = "slices follow each other";
+                               if (slice.extent.count * perImage > MOST_BLOCKS_DEEP * rowsOfBlock)
+                                   wrong = "a slice fits a grid";
+                               next += slice.extent.count;
+                           });
+        all.add(wrong                  ? wrong
+                : next != extent.count ? "slices cover the stack"
+                                       : nullptr,
+                [&] { return cv::format("%d of %d x %d, at most %d", extent.count, extent.cols, extent.rows, most); });
+    }
+}
+
+// --- cascades --------------------------------------------------------------------------------------------------------
+
+namespace cascade = cv::cuda::cascade;
+namespace cascadeTuning = cv::cuda::cascade::gpu::tuning;
+
+//! classify: a block has norms, then the patch, over which lists come, then tables. @param pairs two windows per word
+const char* wrongWith(const cascade::PackedModel& packed, const cascade::Model& model, const SharedLimit& shared,
+                      bool pairs)
+{
+    const cascade::gpu::Layout& layout = packed.layout;
+    CT_HOLDS(layout.bytes > 0 && static_cast<size_t>(layout.bytes) <= shared.dynamicBytes(cascade::gpu::STATIC_BYTES));
+    for (int step = 1; step <= 2; ++step)
+    {
+        const cascade::gpu::Shape& shape = packed.shapes[step - 1];
+        const int windows = shape.cols * shape.rows;
+        CT_HOLDS(windows > 0 && windows <= cascadeTuning::MAX_WINDOWS && shape.cols <= 64);
+        CT_HOLDS(shape.cols == packed.shapes[0].cols && shape.rows == packed.shapes[0].rows);
+        CT_HOLDS(1 << shape.columnBits == shape.cols); // windows by shifts
+        CT_HOLDS(!pairs || shape.rows % 2 == 0);
+        CT_HOLDS(shape.patchCols == (shape.cols - 1) * step + model.width && shape.patchStep >= shape.patchCols);
+        CT_HOLDS(shape.patchRows == (shape.rows - 1) * step + model.height && shape.patchStep % 16 == 0);
+        // The last corner of the last window.
+        const int last = shape.place(shape.patchCols, shape.patchRows);
+        CT_HOLDS(last < shape.words);
+        if (pairs) // corners are in 16 bits
+            CT_HOLDS(shape.words * (model.tilted ? 2 : 1) <= 65536 && shape.patchCols <= cascadeTuning::PAIR_PIXELS);
+        const int norms = model.kind == cascade::HAAR ? 4 * windows : 0, lists = 4 * windows;
+        const int patch = shape.patchStep * shape.patchRows, tables = 4 * shape.words * (model.tilted ? 2 : 1);
+        CT_HOLDS(layout.norms + norms <= layout.lists);
+        if (layout.global)
+        {
+            CT_HOLDS(layout.lists + lists <= layout.bytes);
+            CT_HOLDS(patch <= layout.tables && layout.tables + tables <= layout.sliceBytes);
+            continue;
+        }
+        CT_HOLDS(layout.norms + norms <= layout.patch && layout.lists + lists <= layout.tables);
+        CT_HOLDS(layout.patch + patch <= layout.tables && layout.tables + tables <= layout.bytes);
+    }
+    return nullptr;
+}
+
+//! All windows that models may have.
+TEST(Plans_Cascade, tiles)
+{
+    Enumeration all;
+    int64 pairs = 0, global = 0;
+    cascade::PackedModel packed;
+    cascade::Model model = {};
+    for (const size_t bytes : SHARED_BYTES)
+        for (const int kind : {cascade::HAAR, cascade::LBP})
+            for (const bool tilted : {false, true})
+                for (model.width = cascade::MIN_WINDOW; model.width <= cascade::MAX_WINDOW; ++model.width)
+                    for (model.height = cascade::MIN_WINDOW; model.height <= cascade::MAX_WINDOW; ++model.height)
+                    {
+                        const SharedLimit shared(bytes);
+                        const auto describe = [&] {
+                            return cv::format("kind %d, %d x %d, tilted %d, %zu bytes", kind, model.width, model.height,
+                                              tilted, bytes);
+                        };
+                        model.kind = kind;
+                        model.tilted = tilted && kind == cascade::HAAR;
+                        if (choosePairTile(model, shared, packed))
+                        {
+                            ++pairs;
+                            all.add(wrongWith(packed, model, shared, true), describe);
+                        }
+                        chooseTile(model, shared, packed);
+                        global += packed.layout.global;
+                        all.add(wrongWith(packed, model, shared, false), describe);
+                        if (all.failedOften())
+                            return;
+                    }
+    EXPECT_GT(all.plans(), 1000000);
+    EXPECT_GT(pairs, 100000);
+    EXPECT_GT(global, 1000);
+}
+
+// --- TLD -------------------------------------------------------------------------------------------------------------
+
+namespace tld = cv::cuda::tld;
+
+TEST(Plans_Tld, sharedMemory)
+{
+    Enumeration all;
+    int64 held = 0;
+    for (const size_t bytes : SHARED_BYTES)
+        for (const size_t staticBytes : {tld::gpu::LOOK_UP_STATIC_BYTES, tld::gpu::REJECT_STATIC_BYTES})
+            for (int trees = 1; trees <= tld::MAX_TREES; ++trees)
+                for (int features = 1; features <= tld::MAX_FEATURES; ++features)
+                {
+                    tld::Settings settings = {};
+                    settings.trees = trees;
+                    settings.features = features;
+                    const SharedLimit shared(bytes);
+                    const size_t needed = (static_cast<size_t>(trees) << features) * sizeof(uint16_t);
+                    const size_t given = tld::gpu::posteriorBytes(settings, shared, staticBytes);
+                    held += given > 0;
+                    all.add(given != 0 && given != needed ? "all posteriors or none"
+                            : given + staticBytes > bytes ? "posteriors fit beside static memory"
+                            : given % sizeof(uint4) != 0  ? "posteriors are loaded 16 bytes at a time"
+                                                          : nullptr,
+                            [&] { return cv::format("%d trees of %d features, %zu bytes", trees, features, bytes); });
+                }
+    EXPECT_GT(held, 100);
+    for (const size_t bytes : SHARED_BYTES)
+        for (int points = 1; points <= tld::gpu::MAX_POINTS; ++points)
+        {
+            const int padded = tld::gpu::paddedPoints(points);
+            const int chunks = tld::gpu::encodeChunks(padded, SharedLimit(bytes));
+            // Offsets of points, then a word per lane and point for each chunk.
+            const size_t needed = 4u * padded + static_cast<size_t>(chunks) * padded * 128;
+            all.add(padded < points || padded % 4 != 0                         ? "points are read four at a time"
+                    : needed > tld::gpu::encodeBytes(padded, chunks)           ? "pixels of all points"
+                    : needed + tld::gpu::ENCODE_STATIC_BYTES > bytes           ? "pixels fit beside static memory"
+                    : chunks != 1 && chunks != tld::gpu::tuning::ENCODE_CHUNKS ? "a kernel for these chunks"
+                                                                               : nullptr,
+                    [&] { return cv::format("%d points, %zu bytes", points, bytes); });
+        }
+    for (const int multiprocessors : MULTIPROCESSORS)
+        for (int objects = 1; objects <= tld::MAX_OBJECTS; ++objects)
+        {
+            const int parts = tld::gpu::partsOf(objects, multiprocessors);
+            all.add(parts < 1 || objects > MOST_BLOCKS_DEEP ? "every object has blocks" : nullptr,
+                    [&] { return cv::format("%d objects, %d SMs", objects, multiprocessors); });
+        }
+}
+
+//! Tiles cover all windows of an object, and no grid is too large.
+TEST(Plans_Tld, tiles)
+{
+    RNG rng(0xCC9E2D51);
+    Enumeration all;
+    int64 tilesSeen = 0;
+    for (int n = 0; n < 40000 && !all.failedOften(); ++n)
+    {
+        tld::Settings settings = {};
+        settings.minWindow = rng.uniform(12, 40);
+        settings.scales = rng.uniform(0, 21);
+        settings.stepPercent = rng.uniform(4, 60);
+        settings.scaleFactor = rng.uniform(1.05, 2.);
+        settings.trees = rng.uniform(1, tld::MAX_TREES + 1);
+        settings.features = rng.uniform(1, std::min(tld::MAX_FEATURES, tld::ALL_FEATURES / settings.trees) + 1);
+        const Size image = rng.uniform(0, 8) ? Size(rng.uniform(16, 700), rng.uniform(16, 500))
+                                             : Size(rng.uniform(700, 4097), rng.uniform(500, 4097));
+        const Size box(rng.uniform(12, image.width + 1), rng.uniform(12, image.height + 1));
+        const tld::Grid grid = tld::makeGrid(box.width, box.height, image.width, image.height, settings);
+        if (grid.windows > tld::MAX_WINDOWS)
+            continue; // refused
+        const tld::ObjectPlan plan = tld::planObject(nullptr, grid, settings);
+        std::vector<tld::gpu::Tile> tiles;
+        tld::appendTiles(grid, plan.record, 0, {0, 1, grid.windows, 0}, 1, settings, tiles);
+        int64_t covered = 0;
+        const char* wrong = nullptr;
+        for (const tld::gpu::Tile& tile : tiles)
+        {
+            const int cols = std::min(tld::gpu::tuning::TILE_COLS, tile.scale.nx - tile.x);
+            const int rows = std::min(tld::gpu::tuning::TILE_ROWS, tile.scale.ny - tile.y);
+            if (cols <= 0 || rows <= 0)
+                wrong = "no tile is empty";
+            covered += static_cast<int64_t>(cols) * rows;
+        }
+        tilesSeen += static_cast<int64_t>(tiles.size());
+        if (covered != grid.windows)
+            wrong = "tiles cover all windows";
+        // A block for each chunk of 128 windows of a tile where points are many.
+        if (static_cast<int64_t>(tiles.size()) * tld::gpu::tuning::TILE_COLS * tld::gpu::tuning::TILE_ROWS / 128 >
+            MOST_BLOCKS)
+            wrong = "a grid has room for all tiles";
+        if (plan.written > plan.cleared || plan.cleared > plan.bytes)
+            wrong = "parts of an object's memory follow each other";
+        all.add(wrong,
+                [&]
+                {
+                    return cv::format("%d x %d in %d x %d, %d windows", box.width, box.height, image.width,
+                                      image.height, grid.windows);
+                });
+    }
+    EXPECT_GT(tilesSeen, 1000000);
+}
+
+#else
+
+TEST(Plans_QuickShift, density) { plans::require(); }
+TEST(Plans_Cascade, tiles) { plans::require(); }
+TEST(Plans_Tld, sharedMemory) { plans::require(); }
+
+#endif
+
+}} // namespace opencv_test

@@ -1,0 +1,321 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// FragmentMatcher when calls into the CUDA runtime or allocations fail, wherever in a method that is.
+#include "scenes_cuda.hpp"
+#include "../common/faults_each.hpp"
+#include "plans.hpp"
+
+namespace opencv_test { namespace {
+
+using namespace scenes;
+using namespace faults;
+
+//! Ways by matrix instructions, which need more work than small scenes have.
+enum Way
+{
+    SMALL, //!< none of them
+    FUSED_ZNCC,
+    ONE_KERNEL_ZNCC,
+    THREE_KERNELS_ZNCC,
+    THREE_KERNELS_SSD_WEIGHTED,
+    WAYS
+};
+
+//! A scene that goes this way on a device with DEVICE's limits.
+Scene sceneOf(Way way)
+{
+    RNG rng(8201 + way);
+    Scene scene;
+    scene.params = makeParams(way == THREE_KERNELS_SSD_WEIGHTED ? FM::SSD : FM::ZNCC, 3, FM::SQUARE, 3, FM::FULL, true);
+    scene.frame = randomPicture(rng, Size(350, 380), CV_8UC1);
+    const auto add = [&](Size size, Size window)
+    {
+        const Rect area(Point(3, 2), size + window - Size(1, 1));
+        scene.areas.push_back(area);
+        scene.templates.push_back(scene.frame(Rect(area.br() - Point(size) - Point(2, 2), size)).clone());
+        if (way == THREE_KERNELS_SSD_WEIGHTED)
+            scene.weights.push_back(randomWeights(rng, size, CV_8UC1));
+    };
+    for (int i = 0; i < 3 && way == FUSED_ZNCC; ++i)
+    {
+        add(Size(10, 17), Size(40, 48));
+        add(Size(22, 23), Size(41, 33));
+    }
+    if (way == ONE_KERNEL_ZNCC)
+        add(Size(40, 40), Size(300, 300));
+    else if (way == THREE_KERNELS_ZNCC)
+        add(Size(30, 260), Size(115, 110)); // higher than sums down columns of one kernel can be
+    else if (way == THREE_KERNELS_SSD_WEIGHTED)
+        add(Size(31, 30), Size(300, 300));
+    scene.predictions = Mat(static_cast<int>(scene.templates.size()), 1, CV_32SC2, Scalar(60, 50));
+    return scene;
+}
+const DeviceLimits DEVICE = {101376, 132};
+
+//! A matcher with fragments, and everything that its methods take.
+class Fragments
+{
+public:
+    // Bits of a variant.
+    static const int USED = 1;     //!< it has matched smaller fragments before: its memory has to grow
+    static const int HOST = 2;     //!< fragments of the host, also for the CUDA engine
+    static const int WEIGHTED = 4; //!< and with weights
+    static const int WAY = 8;      //!< times a Way
+
+    Fragments(Engine engine, int variant)
+        : cuda(engine == Engine::CUDA),
+          fromHost(!cuda || (variant & HOST)),
+          observed(variant < WAY ? Rect(1, 2, 55, 48) : Rect(0, 0, 344, 375))
+    {
+        RNG rng(8200);
+        if (variant >= WAY)
+            scene = sceneOf(static_cast<Way>(variant / WAY));
+        else
+        {
+            scene = randomScene(rng, makeParams(FM::SSD, 2, FM::SQUARE, 3, FM::FULL, true), CV_8UC3,
+                                variant & WEIGHTED ? WEIGHTS_8U : NO_WEIGHTS, Size(83, 61), 24, 5);
+            scene.areas.assign(5, Rect(3, 2, 60, 50));
+        }
+        std::vector<Mat> pictures;
+        for (const Mat& templ : scene.templates)
+            pictures.push_back(randomPicture(rng, templ.size(), templ.type()));
+        others = &list(pictures, fromHost);
+        matcher = FM::create(scene.params);
+        if (cuda)
+        {
+            stream_ = cuda::Stream();
+            frameOnDevice.upload(scene.frame);
+            areasOnDevice.upload(columnOf(scene.areas));
+            pointsOnDevice.upload(scene.predictions);
+        }
+        if (variant & USED)
+        {
+            const std::vector<Mat> small(2, scene.frame(Rect(3, 3, 5, 4)).clone());
+            matcher->setFragments(list(small, fromHost), noArray(), stream());
+            matcher->match(frame(), noArray(), out(0), noArray(), noArray(), noArray(), noArray(), stream());
+        }
+        matcher->setFragments(list(scene.templates, fromHost),
+                              scene.weights.empty() ? noArray() : list(scene.weights, fromHost), stream());
+        wait();
+    }
+
+    cuda::Stream& stream() { return cuda ? stream_ : cuda::noStream(); }
+    void wait()
+    {
+        if (cuda)
+            stream_.waitForCompletion();
+    }
+    _InputArray frame() const { return cuda ? _InputArray(frameOnDevice) : _InputArray(scene.frame); }
+    _InputArray areas() const { return cuda ? _InputArray(areasOnDevice) : _InputArray(scene.areas); }
+    _InputArray points() const { return cuda ? _InputArray(pointsOnDevice) : _InputArray(scene.predictions); }
+    _OutputArray out(int i) { return cuda ? _OutputArray(device[i]) : _OutputArray(host[i]); }
+
+    //! Where the fragments are.
+    const _InputArray& list(const std::vector<Mat>& mats, bool onHost)
+    {
+        lists_.push_back(mats);
+        deviceLists_.emplace_back();
+        if (!onHost)
+            deviceLists_.back() = uploadRois(mats);
+        arrays_.push_back(onHost ? _InputArray(lists_.back()) : _InputArray(deviceLists_.back()));
+        return arrays_.back();
+    }
+
+    void match() { matcher->match(frame(), areas(), out(0), out(1), out(2), out(3), out(4), stream()); }
+
+    Outputs given()
+    {
+        wait();
+        Outputs outputs;
+        for (int i = 0; i < 5; ++i)
+        {
+            outputs.emplace_back("host", host[i].clone());
+            outputs.emplace_back("device", device[i].empty() ? Mat() : Mat(device[i]));
+        }
+        outputs.emplace_back("offsets", columnOf(offsets));
+        for (const FragmentMatch& found : matches)
+        {
+            outputs.emplace_back("locations", columnOf(found.locations));
+            outputs.emplace_back("scores", columnOf(found.scores));
+        }
+        return outputs;
+    }
+
+    Outputs observe()
+    {
+        wait();
+        Outputs outputs;
+        const int count = matcher->getFragmentCount();
+        outputs.emplace_back("count", Mat(1, 1, CV_32S, Scalar(count)));
+        for (int i = 0; i < count; ++i)
+            outputs.emplace_back("width", Mat(1, 1, CV_32S, Scalar(matcher->getFragmentSize(i).width)));
+        if (count == 0)
+            return outputs;
+        const FM::Params params = matcher->getParams();
+        FM::Params walk = params;
+        walk.search = FM::THREE_STEP;
+        for (const bool walks : {false, true})
+        {
+            if (walks && count != scene.predictions.rows)
+                break; // the predictions do not fit
+            matcher->setParams(walks ? walk : params);
+            Mat m[5];
+            matcher->match(frame(), std::vector<Rect>(count, observed), m[0], m[1], m[2], m[3], m[4], stream());
+            for (const Mat& mat : m)
+                outputs.emplace_back("match", mat);
+        }
+        matcher->setParams(params);
+        return outputs;
+    }
+
+    const bool cuda, fromHost;
+    const Rect observed; //!< where observe() looks
+    Scene scene;
+    const _InputArray* others; //!< pictures of the templates' sizes
+    Ptr<FM> matcher;
+    GpuMat frameOnDevice, areasOnDevice, pointsOnDevice, device[5];
+    Mat host[5];
+    std::vector<int> offsets;
+    std::vector<FragmentMatch> matches;
+
+private:
+    cuda::Stream stream_ = cuda::noStream();
+    std::deque<std::vector<Mat>> lists_;
+    std::deque<std::vector<GpuMat>> deviceLists_;
+    std::deque<_InputArray> arrays_;
+};
+
+typedef Scenario<Fragments> S;
+
+std::vector<S> edits()
+{
+    return {
+        {"setFragments", EAGER, [](Fragments& f) { f.matcher->setFragments(*f.others, noArray(), f.stream()); }},
+        {"cutFragments", EAGER,
+         [](Fragments& f)
+         { f.matcher->cutFragments(f.frame(), std::vector<Rect>(7, Rect(5, 6, 30, 20)), noArray(), f.stream()); }},
+        {"addFragment", EAGER,
+         [](Fragments& f)
+         {
+             f.fromHost ? f.matcher->addFragment(f.scene.frame(Rect(1, 1, 40, 30)), noArray(), f.stream())
+                        : f.matcher->addFragment(f.frameOnDevice(Rect(1, 1, 40, 30)), noArray(), f.stream());
+         }},
+        {"updateFragment, larger", EAGER,
+         [](Fragments& f)
+         {
+             f.fromHost ? f.matcher->updateFragment(2, f.scene.frame(Rect(1, 1, 40, 30)), noArray(), f.stream())
+                        : f.matcher->updateFragment(2, f.frameOnDevice(Rect(1, 1, 40, 30)), noArray(), f.stream());
+         }},
+        {"removeFragment", EAGER, [](Fragments& f) { f.matcher->removeFragment(0); }},
+        {"clear", EAGER, [](Fragments& f) { f.matcher->clear(); }},
+        {"setPredictions", EAGER, [](Fragments& f) { f.matcher->setPredictions(f.points()); }},
+        {"setParams", EAGER, [](Fragments& f) { f.matcher->setParams(makeParams(FM::ZNCC, 3)); }},
+    };
+}
+
+std::vector<S> searches()
+{
+    return {
+        {"match", EAGER | CAPTURED, [](Fragments& f) { f.match(); }},
+        {"match, the whole frame", EAGER | CAPTURED,
+         [](Fragments& f)
+         { f.matcher->match(f.frame(), noArray(), f.out(0), f.out(1), noArray(), f.out(3), noArray(), f.stream()); }},
+        {"match, areas on the host", EAGER | CAPTURED,
+         [](Fragments& f)
+         { f.matcher->match(f.frame(), f.scene.areas, f.out(0), f.out(1), f.out(2), f.out(3), f.out(4), f.stream()); }},
+        {"match to the host", EAGER,
+         [](Fragments& f) {
+             f.matcher->match(f.frame(), f.areas(), f.host[0], f.host[1], f.host[2], f.host[3], f.host[4], f.stream());
+         }},
+        {"find", EAGER, [](Fragments& f) { f.matcher->find(f.frame(), f.areas(), f.matches, f.stream()); }},
+        {"scoreMap", EAGER | CAPTURED,
+         [](Fragments& f) { f.matcher->scoreMap(1, f.frame(), Rect(3, 3, 70, 50), f.out(0), CV_32F, f.stream()); }},
+        {"scoreMap to the host", EAGER,
+         [](Fragments& f) { f.matcher->scoreMap(1, f.frame(), Rect(3, 3, 70, 50), f.host[0], CV_64F, f.stream()); }},
+        {"scoreMaps", EAGER | CAPTURED,
+         [](Fragments& f) { f.matcher->scoreMaps(f.frame(), f.scene.areas, f.out(0), f.offsets, CV_32F, f.stream()); }},
+        {"predictAreas", EAGER | CAPTURED,
+         [](Fragments& f) { f.matcher->predictAreas(f.points(), 9, Size(83, 61), f.out(0), f.stream()); }},
+        {"predictAreas to the host", EAGER,
+         [](Fragments& f) { f.matcher->predictAreas(f.points(), 9, Size(83, 61), f.host[0], f.stream()); }},
+        {"a step of tracking", CAPTURED,
+         [](Fragments& f)
+         {
+             std::vector<Rect> regions;
+             for (const Mat& templ : f.scene.templates)
+                 regions.push_back(Rect(Point(4, 5), templ.size()));
+             f.matcher->cutFragments(f.frame(), regions, noArray(), f.stream());
+             f.match();
+         }},
+    };
+}
+
+TEST(Faults_FragmentMatcher, memoryEdits) { failAll(MEMORY, EAGER, Engine::CPU, 8, edits()); }
+TEST(Faults_FragmentMatcher, memorySearches) { failAll(MEMORY, EAGER, Engine::CPU, 8, searches()); }
+
+TEST(Faults_FragmentMatcher, editsOnCuda)
+{
+    requireCuda();
+    failAll(faults::CUDA, EAGER, Engine::CUDA, 4, edits());
+}
+
+TEST(Faults_FragmentMatcher, searchesOnCuda)
+{
+    requireCuda();
+    failAll(faults::CUDA, EAGER, Engine::CUDA, 8, searches());
+}
+
+TEST(Faults_FragmentMatcher, capturesOnCuda)
+{
+    requireCuda();
+    // Not of fragments on the host: those have to be on the device already.
+    failAll(faults::CUDA, CAPTURED, Engine::CUDA, 2, searches());
+}
+
+//! Ways by matrix instructions, also in captures: scenes as large as they need.
+TEST(Faults_FragmentMatcher, matrixInstructionsOnCuda)
+{
+    requireCuda();
+    plans::require();
+#ifdef CUDATRACKING_HAS_PLANS
+    faults::require(faults::CUDA);
+    const FakedLimits limits(DEVICE); // so that the ways are the same on every device
+    int bytes = 0;
+    ASSERT_EQ(cudaSuccess, cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda::getDevice()));
+    if (bytes < DEVICE.sharedBytes)
+        throw SkipTestException("one kernel has no room on this device");
+    const plans::Route routes[WAYS] = {plans::ROUTES, plans::FUSED_ZNCC, plans::ONE_KERNEL_ZNCC,
+                                       plans::THREE_KERNELS_ZNCC, plans::THREE_KERNELS_SSD_WEIGHTED};
+    std::vector<S> match;
+    for (const S& scenario : searches())
+        if (std::string(scenario.name) == "match, areas on the host" || std::string(scenario.name) == "scoreMaps")
+            match.push_back(scenario);
+    ASSERT_EQ(2u, match.size());
+    for (int way = SMALL + 1; way < WAYS && !HasFailure(); ++way)
+    {
+        const Scene scene = sceneOf(static_cast<Way>(way));
+        plans::MatchCall call(scene.frame.size(), 1, scene.params.metric, !scene.weights.empty(), DEVICE.sharedBytes,
+                              DEVICE.multiprocessors);
+        for (size_t i = 0; i < scene.templates.size(); ++i)
+        {
+            const Rect& area = scene.areas[i];
+            call.fragments.push_back({scene.templates[i].cols, scene.templates[i].rows});
+            call.areas.push_back({area.x, area.y, area.width, area.height});
+        }
+        ASSERT_EQ(plans::bitOf(routes[way]), plans::routesOf(call)) << call.describe();
+        failAll(faults::CUDA, EAGER, Engine::CUDA, 2, match, way * Fragments::WAY);
+        failAll(faults::CUDA, CAPTURED, Engine::CUDA, 2, match, way * Fragments::WAY);
+    }
+#endif
+}
+
+TEST(Faults_FragmentMatcher, memoryOnCuda)
+{
+    requireCuda();
+    failAll(MEMORY, EAGER, Engine::CUDA, 2, edits());
+    failAll(MEMORY, EAGER, Engine::CUDA, 2, searches());
+    failAll(MEMORY, CAPTURED, Engine::CUDA, 2, searches());
+}
+
+}} // namespace opencv_test

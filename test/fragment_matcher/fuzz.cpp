@@ -1,0 +1,82 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Random cases of FragmentMatcher; see fuzz.hpp for how to run other ones, and one alone.
+#include "fuzz_routes.hpp"
+#include "plans.hpp"
+
+namespace opencv_test { namespace {
+
+using namespace fuzz;
+
+//! True when the case is small enough to be judged; `wrong` says what differs.
+bool judged(const FragmentMatcherCase& c, const Outputs& outputs, std::string& wrong)
+{
+    if (c.work > 2.5e6)
+        return false;
+    wrong = differenceFrom(oracleOf(c), outputs);
+    return true;
+}
+
+TEST(Fuzz_FragmentMatcher, oracle)
+{
+    expectRightOnCpu("Fuzz_FragmentMatcher", 1200, makeFragmentMatcherCase, runFragmentMatcher, judged);
+}
+
+TEST(Fuzz_FragmentMatcher, cpuIsCuda)
+{
+    requireCuda();
+    expectCpuIsCuda("Fuzz_FragmentMatcher", 600, makeRoutedCase, runFragmentMatcher);
+}
+
+#ifdef CUDATRACKING_HAS_PLANS
+
+//! Which ways a case goes on an H200, as far as its calls say; frames as GpuMat allocates them.
+unsigned routesOfCase(const FragmentMatcherCase& c)
+{
+    const Scene& scene = c.scene;
+    bool weighted = false;
+    for (const Mat& weights : scene.weights)
+        weighted = weighted || !weights.empty();
+    plans::MatchCall call(scene.frame.size(), std::min(scene.frame.channels(), 3), scene.params.metric, weighted,
+                          232448, 132);
+    call.given.frame.pixelStride = scene.frame.channels();
+    call.areasOnDevice = c.areasOnDevice;
+    const Size limit = scene.params.maxSearchArea, frame = scene.frame.size();
+    call.limit = Size(limit.width > 0 ? limit.width : frame.width, limit.height > 0 ? limit.height : frame.height);
+    for (const Mat& templ : scene.templates)
+        call.fragments.push_back({templ.cols, templ.rows});
+    for (const Rect& area : scene.areas)
+        call.areas.push_back({area.x, area.y, area.width, area.height});
+    if (scene.params.search == FM::THREE_STEP && scene.params.peaks == 1)
+        return plans::bitOf(plans::WALK);
+    return plans::routesOf(call) | (scene.params.search == FM::THREE_STEP ? plans::bitOf(plans::WALK) : 0);
+}
+
+//! Every way of the CUDA backend has its share of the cases of cpuIsCuda.
+TEST(Fuzz_FragmentMatcher, routes)
+{
+    const int64 cases = 2000;
+    int64 counts[plans::ROUTES] = {};
+    for (int64 n = 0; n < cases; ++n)
+    {
+        const unsigned routes = routesOfCase(makeRoutedCase(1, n));
+        for (int r = 0; r < plans::ROUTES; ++r)
+            counts[r] += routes >> r & 1;
+    }
+    for (int r = 0; r < plans::ROUTES; ++r)
+    {
+        std::cout << counts[r] << " of " << cases << " cases: " << plans::ROUTE_NAMES[r] << std::endl;
+        // In a third of the cases the frame's step is odd, where one kernel is not the way.
+        const bool oneKernel = r == plans::ONE_KERNEL_SSD || r == plans::ONE_KERNEL_ZNCC;
+        EXPECT_GE(counts[r], oneKernel ? 300 : 200) << plans::ROUTE_NAMES[r];
+    }
+}
+
+#else
+
+TEST(Fuzz_FragmentMatcher, routes) { plans::require(); }
+
+#endif
+
+}} // namespace opencv_test

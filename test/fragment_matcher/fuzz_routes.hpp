@@ -1,0 +1,152 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Random cases of FragmentMatcher that aim at the ways of its CUDA backend, which cases of all kinds seldom meet: the ways by matrix
+// instructions need much work. Fuzz_FragmentMatcher.routes counts them.
+#ifndef OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_FUZZ_ROUTES_HPP
+#define OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_FUZZ_ROUTES_HPP
+
+#include "fuzz.hpp"
+
+namespace opencv_test { namespace fuzz {
+
+//! The way that large windows of a case are to go; all cases have small ones besides.
+struct Aim
+{
+    int metric;
+    bool weighted, oneKernel;
+};
+
+//! A fragment whose window of `positions` lies in the frame; half of the time its best position is in the last rows.
+inline void addAimed(RNG& rng, FragmentMatcherCase& c, Size size, Size positions, int weightKind)
+{
+    Scene& scene = c.scene;
+    const Size area = positions + size - Size(1, 1), room = scene.frame.size() - area;
+    const Point at(rng.uniform(0, room.width + 1), rng.uniform(0, room.height + 1));
+    const int last = positions.height - 1;
+    const Point best(rng.uniform(0, positions.width),
+                     onceIn(rng, 2) ? std::max(last - rng.uniform(0, 4), 0) : rng.uniform(0, positions.height));
+    Mat templ = scene.frame(Rect(at + best, size)).clone();
+    if (onceIn(rng, 4))
+        templ += Scalar::all(rng.uniform(1, 9));
+    scene.templates.push_back(templ);
+    scene.weights.push_back(scenes::weightsOf(rng, size, weightKind, static_cast<int>(scene.weights.size())));
+    scene.areas.push_back(Rect(at, area));
+}
+
+//! Two to four sizes in windows of 20 to 52 x 20 to 60 positions each; as many fragments as unweighted SSD needs.
+inline void addSmallWindows(RNG& rng, FragmentMatcherCase& c, const Aim& aim, int weightKind)
+{
+    const int channels = std::min(c.scene.frame.channels(), 3), kinds = rng.uniform(2, 5);
+    const bool many = aim.metric == FM::SSD && !aim.weighted;
+    std::vector<Size> sizes, windows;
+    double each = 0; // products of a round
+    for (int k = 0; k < kinds; ++k)
+    {
+        const int least = many ? 18 : 8, most = many ? 30 : 26;
+        sizes.push_back(Size(rng.uniform(least, most), rng.uniform(least, most)));
+        windows.push_back(Size(rng.uniform(many ? 32 : 20, 53), rng.uniform(many ? 32 : 20, 61)));
+        each += static_cast<double>(sizes[k].area()) * windows[k].area() * channels;
+    }
+    const int rounds = many ? static_cast<int>(410e6 / each) + 1 : rng.uniform(1, 4);
+    for (int i = 0; i < rounds * kinds; ++i)
+        addAimed(rng, c, sizes[i % kinds], windows[i % kinds], weightKind);
+}
+
+//! Fragments in large windows. The frame has room for them, see aimedFrame().
+inline void addLargeWindows(RNG& rng, FragmentMatcherCase& c, const Aim& aim, int weightKind)
+{
+    const Size frame = c.scene.frame.size();
+    const int channels = std::min(c.scene.frame.channels(), 3);
+    if (!aim.oneKernel && !aim.weighted && frame.width > 900) // more blocks than there are multiprocessors
+    {
+        const int height = (onceIn(rng, 3) ? 193 : 97) + rng.uniform(0, 8);
+        return addAimed(rng, c, Size(rng.uniform(58, 74), height), frame - Size(80, 210), weightKind);
+    }
+    if (!aim.oneKernel && !aim.weighted) // higher than columns of one kernel can be
+        return addAimed(rng, c, Size(rng.uniform(40, 70), rng.uniform(257, 280)),
+                        Size(rng.uniform(200, 240), rng.uniform(200, 240)), weightKind);
+    const double terms = aim.metric == FM::SAD ? 5e6 : aim.metric == FM::SSD && !aim.weighted ? 410e6 : 82e6;
+    const int count = onceIn(rng, 3) ? 2 : 1, side = rng.uniform(30, 80);
+    const Size size(side, rng.uniform(30, 80));
+    // Positions that take so many products, by as many rows as columns or a little less.
+    const int cols = std::min(frame.width - size.width,
+                              static_cast<int>(std::sqrt(terms / size.area() / channels)) + rng.uniform(1, 40));
+    const int rows = std::min(frame.height - size.height, static_cast<int>(terms / size.area() / channels / cols) + 1);
+    for (int i = 0; i < count; ++i)
+        addAimed(rng, c, size, Size(cols, rows), weightKind);
+}
+
+//! A frame with room for the windows of a case.
+inline Size aimedFrame(RNG& rng, const Aim& aim)
+{
+    if (aim.oneKernel && !aim.weighted && aim.metric == FM::SSD)
+        return Size(rng.uniform(700, 760), rng.uniform(620, 700));
+    if (aim.oneKernel || aim.weighted)
+        return Size(rng.uniform(420, 480), rng.uniform(420, 480));
+    return onceIn(rng, 2) ? Size(rng.uniform(1090, 1120), rng.uniform(1040, 1080))
+                          : Size(rng.uniform(330, 400), rng.uniform(530, 560));
+}
+
+inline FragmentMatcherCase makeAimedCase(int64 seed, int64 number, const Aim& aim)
+{
+    RNG rng = rngOf(seed, number);
+    FragmentMatcherCase c;
+    Scene& scene = c.scene;
+    c.placement = mixed(rng.next(), 7);
+    c.fragmentsOnHost = onceIn(rng, 2);
+    c.areasOnDevice = false; // on the device, areas have one limit for all
+    const bool walks = onceIn(rng, 8);
+    scene.params =
+        scenes::makeParams(aim.metric, walks ? rng.uniform(2, 5) : rng.uniform(1, 5), rng.uniform(0, 2),
+                           onceIn(rng, 2) ? 0 : rng.uniform(1, 12), walks ? FM::THREE_STEP : FM::FULL, !onceIn(rng, 4));
+    scene.frame = randomPicture(rng, aimedFrame(rng, aim), scenes::TYPES[rng.uniform(0, 3)], rng.uniform(1, 6),
+                                onceIn(rng, 4) ? 3 : 256);
+    const int weightKind = aim.weighted ? rng.uniform(1, 4) : scenes::NO_WEIGHTS;
+    addSmallWindows(rng, c, aim, weightKind);
+    if (aim.metric != FM::SAD || onceIn(rng, 2))
+        addLargeWindows(rng, c, aim, weightKind);
+    c.templates = scene.templates;
+    if (weightKind != scenes::NO_WEIGHTS)
+        c.weights = scene.weights;
+    const int count = static_cast<int>(scene.templates.size());
+    scene.predictions = Mat(count, 1, CV_32SC2);
+    c.work = 0;
+    for (int i = 0; i < count; ++i)
+    {
+        scene.predictions.at<Point>(i) = onceIn(rng, 9) ? Point(-1, -1) : scene.areas[i].tl() + Point(3, 4);
+        c.work += workOf(scene, i);
+    }
+    randomCalls(rng, c);
+    c.calls = onceIn(rng, 4) ? 1 << rng.uniform(0, 6) : 0;
+    c.what = cv::format("aimed: frame %d x %d %s, %d fragments, weights %d, calls %d, %s", scene.frame.cols,
+                        scene.frame.rows, typeToString(scene.frame.type()).c_str(), count, weightKind, c.calls,
+                        scenes::describe(scene.params).c_str());
+    return c;
+}
+
+//! Cases of all kinds, and cases that aim at each way, by turns.
+inline FragmentMatcherCase makeRoutedCase(int64 seed, int64 number)
+{
+    struct Turns
+    {
+        int count;
+        Aim aim;
+    };
+    static const Turns turns[] = {{6, {FM::SSD, false, true}}, // not the way of frames with odd steps: a third of them
+                                  {4, {FM::SSD, false, false}},  {6, {FM::ZNCC, false, true}},
+                                  {4, {FM::ZNCC, false, false}}, {4, {FM::SSD, true, false}},
+                                  {4, {FM::ZNCC, true, false}},  {3, {FM::SAD, false, true}}};
+    int turn = static_cast<int>(number % 38);
+    for (const Turns& these : turns)
+    {
+        if (turn < these.count)
+            return makeAimedCase(seed, number, these.aim);
+        turn -= these.count;
+    }
+    return makeFragmentMatcherCase(seed, number);
+}
+
+}} // namespace opencv_test::fuzz
+
+#endif // OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_FUZZ_ROUTES_HPP

@@ -1,0 +1,497 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What FragmentMatcher must refuse: cv::Exception that names the argument, and an object that is as it was. CPU engine.
+#include "scenes.hpp"
+#include <functional>
+
+namespace opencv_test { namespace {
+
+using namespace scenes;
+
+//! One bad call and the word of the message that names what is wrong with it.
+struct BadCall
+{
+    const char* what;
+    const char* named;
+    std::function<void(FM&)> call;
+};
+
+const float NOT_A_NUMBER = std::numeric_limits<float>::quiet_NaN(), ENDLESS = std::numeric_limits<float>::infinity();
+
+std::vector<Mat> one(const Mat& mat) { return std::vector<Mat>(1, mat); }
+Mat gray(int width = 5, int height = 4) { return Mat(height, width, CV_8UC1, Scalar(7)); }
+Mat weight(double value, int type = CV_32FC1) { return Mat(4, 5, type, Scalar(value)); }
+
+Mat spoiled(float value)
+{
+    Mat weights = weight(0.5);
+    weights.at<float>(3, 4) = value;
+    return weights;
+}
+
+// Calls whose outputs do not matter.
+
+void match(FM& matcher, const Mat& frame, const Mat& areas = Mat())
+{
+    Mat locations;
+    matcher.match(frame, areas, locations);
+}
+
+void find(FM& matcher, const Mat& frame)
+{
+    std::vector<FragmentMatch> matches;
+    matcher.find(frame, noArray(), matches);
+}
+
+Mat scoreMap(FM& matcher, int index, const Mat& frame, Rect area = Rect(), int depth = CV_32F)
+{
+    Mat map;
+    matcher.scoreMap(index, frame, area, map, depth);
+    return map;
+}
+
+void scoreMaps(FM& matcher, const Mat& frame, const Mat& areas = Mat(), int depth = CV_32F)
+{
+    Mat maps;
+    std::vector<int> offsets;
+    matcher.scoreMaps(frame, areas, maps, offsets, depth);
+}
+
+void expectRefusal(FM& matcher, const BadCall& bad)
+{
+    try
+    {
+        bad.call(matcher);
+        ADD_FAILURE() << bad.what << ": not refused";
+    }
+    catch (const cv::Exception& e)
+    {
+        EXPECT_NE(std::string::npos, e.msg.find(bad.named))
+            << bad.what << ": '" << bad.named << "' is not named in: " << e.msg;
+    }
+    catch (const std::exception& e)
+    {
+        ADD_FAILURE() << bad.what << ": refused by something else than cv::Exception: " << e.what();
+    }
+}
+
+//! A matcher with eight gray fragments, and what it must answer before and after.
+class FragmentMatcher_Negative : public testing::Test
+{
+protected:
+    void SetUp() override
+    {
+        RNG rng(511);
+        scene = randomScene(rng, makeParams(FM::SAD, 2), CV_8UC1, SOME_WEIGHTS);
+        matcher = FM::create(scene.params);
+        give(*matcher, scene);
+        truth = expected(scene);
+    }
+
+    void expectRefusals(const std::vector<BadCall>& calls)
+    {
+        for (const BadCall& bad : calls)
+        {
+            expectRefusal(*matcher, bad);
+            EXPECT_EQ(static_cast<int>(scene.templates.size()), matcher->getFragmentCount()) << bad.what;
+            EXPECT_EQ(scene.params.metric, matcher->getParams().metric) << bad.what;
+            EXPECT_EQ(scene.params.peaks, matcher->getParams().peaks) << bad.what;
+            const Result again = run(*matcher, scene);
+            EXPECT_TRUE(sameBits(truth.locations, again.locations)) << bad.what << ": the object has changed";
+            EXPECT_TRUE(sameBits(truth.scores, again.scores)) << bad.what << ": the object has changed";
+        }
+    }
+
+    Scene scene;
+    Ptr<FM> matcher;
+    Result truth;
+};
+
+FM::Params with(int FM::Params::*member, int value)
+{
+    FM::Params params;
+    params.*member = value;
+    return params;
+}
+
+FM::Params withLimit(Size size)
+{
+    FM::Params params;
+    params.maxSearchArea = size;
+    return params;
+}
+
+TEST_F(FragmentMatcher_Negative, params)
+{
+    const int low = std::numeric_limits<int>::min(), high = std::numeric_limits<int>::max();
+    std::vector<BadCall> calls;
+    const auto add = [&](const char* named, const FM::Params& params)
+    {
+        calls.push_back({"setParams", named, [=](FM& m) { m.setParams(params); }});
+        calls.push_back({"create", named, [=](FM&) { FM::create(params); }});
+    };
+    for (const int value : {-1, 3, low, high})
+        add("metric", with(&FM::Params::metric, value));
+    for (const int value : {-1, 2, low, high})
+        add("exclusion", with(&FM::Params::exclusion, value));
+    for (const int value : {-1, low, 32768, high})
+        add("exclusionDistance", with(&FM::Params::exclusionDistance, value));
+    for (const int value : {0, -1, 17, low, high})
+        add("peaks", with(&FM::Params::peaks, value));
+    for (const int value : {-1, 2, low, high})
+        add("search", with(&FM::Params::search, value));
+    add("maxSearchArea", withLimit(Size(-1, 10)));
+    add("maxSearchArea", withLimit(Size(10, -1)));
+    expectRefusals(calls);
+}
+
+TEST_F(FragmentMatcher_Negative, setFragments)
+{
+    typedef std::vector<Mat> Mats;
+    const Mat ok = gray(), bgr(4, 5, CV_8UC3, Scalar::all(7));
+    expectRefusals({
+        {"no template", "templates: 0 given", [=](FM& m) { m.setFragments(Mats()); }},
+        {"an empty template", "template",
+         [=](FM& m) {
+             m.setFragments(Mats{ok, Mat()});
+         }},
+        {"16 bit", "template", [=](FM& m) { m.setFragments(one(Mat(4, 5, CV_16UC1, Scalar(7)))); }},
+        {"float", "template", [=](FM& m) { m.setFragments(one(Mat(4, 5, CV_32FC1, Scalar(7)))); }},
+        {"two channels", "template", [=](FM& m) { m.setFragments(one(Mat(4, 5, CV_8UC2, Scalar(7)))); }},
+        {"two types", "template",
+         [=](FM& m) {
+             m.setFragments(Mats{ok, bgr});
+         }},
+        {"too wide", "template", [=](FM& m) { m.setFragments(one(Mat(1, 32768, CV_8UC1, Scalar(7)))); }},
+        {"too high", "template", [=](FM& m) { m.setFragments(one(Mat(32768, 1, CV_8UC1, Scalar(7)))); }},
+        {"100,001 fragments", "templates: 100001 given", [=](FM& m) { m.setFragments(Mats(100001, gray(1, 1))); }},
+        {"weights: too few", "weights",
+         [=](FM& m) {
+             m.setFragments(Mats{ok, ok}, one(weight(1)));
+         }},
+        {"weights: too many", "weights", [=](FM& m) { m.setFragments(one(ok), Mats(2, weight(1))); }},
+        {"weights: size", "weights", [=](FM& m) { m.setFragments(one(ok), one(Mat(5, 4, CV_32FC1, Scalar(1)))); }},
+        {"weights: double", "weights", [=](FM& m) { m.setFragments(one(ok), one(weight(1, CV_64FC1))); }},
+        {"weights: 16 bit", "weights", [=](FM& m) { m.setFragments(one(ok), one(weight(1, CV_16UC1))); }},
+        {"weights: three channels", "weights", [=](FM& m) { m.setFragments(one(ok), one(bgr)); }},
+        {"weights: NaN", "weights", [=](FM& m) { m.setFragments(one(ok), one(spoiled(NOT_A_NUMBER))); }},
+        {"weights: below 0", "weights", [=](FM& m) { m.setFragments(one(ok), one(spoiled(-0.01f))); }},
+        {"weights: above 1", "weights", [=](FM& m) { m.setFragments(one(ok), one(spoiled(1.01f))); }},
+        {"weights: inf", "weights", [=](FM& m) { m.setFragments(one(ok), one(spoiled(ENDLESS))); }},
+        {"weights: none", "weights", [=](FM& m) { m.setFragments(one(ok), one(weight(0, CV_8UC1))); }},
+        {"weights: all round to 0", "weights", [=](FM& m) { m.setFragments(one(ok), one(weight(0.0019))); }},
+        {"weights: of the second", "weights",
+         [=](FM& m) {
+             m.setFragments(Mats{ok, ok}, Mats{Mat(), weight(0)});
+         }},
+    });
+}
+
+TEST_F(FragmentMatcher_Negative, cutFragments)
+{
+    const Mat frame = gray(30, 20);
+    const int high = std::numeric_limits<int>::max();
+    std::vector<BadCall> calls;
+    for (const Rect region :
+         {Rect(-1, 0, 5, 4), Rect(0, -1, 5, 4), Rect(26, 0, 5, 4), Rect(0, 17, 5, 4), Rect(3, 3, 0, 4),
+          Rect(3, 3, 4, 0), Rect(9, 9, -3, 4), Rect(0, 0, high, high), Rect(high, high, high, high)})
+        calls.push_back({"region", "regions", [=](FM& m) { m.cutFragments(frame, {Rect(1, 1, 5, 4), region}); }});
+    calls.push_back({"no region", "regions: 0 given", [=](FM& m) { m.cutFragments(frame, {}); }});
+    calls.push_back({"100,001 regions", "regions: 100001 given",
+                     [=](FM& m) { m.cutFragments(frame, std::vector<Rect>(100001, Rect(1, 1, 1, 1))); }});
+    calls.push_back({"frame: empty", "frame", [=](FM& m) { m.cutFragments(Mat(), {Rect(0, 0, 5, 4)}); }});
+    calls.push_back({"frame: float", "frame", [=](FM& m) { m.cutFragments(Mat(9, 9, CV_32FC1), {Rect(0, 0, 5, 4)}); }});
+    calls.push_back(
+        {"weights: size", "weights", [=](FM& m) { m.cutFragments(frame, {Rect(0, 0, 4, 4)}, one(weight(1))); }});
+    calls.push_back({"weights: count", "weights", [=](FM& m) {
+                         m.cutFragments(frame, {Rect(0, 0, 5, 4), Rect(0, 0, 5, 4)}, one(weight(1)));
+                     }});
+    expectRefusals(calls);
+}
+
+TEST_F(FragmentMatcher_Negative, singleFragments)
+{
+    const Mat bgr(4, 5, CV_8UC3, Scalar::all(7));
+    expectRefusals({
+        {"add: type", "templ", [=](FM& m) { m.addFragment(bgr); }},
+        {"add: empty", "templ", [=](FM& m) { m.addFragment(Mat()); }},
+        {"add: depth", "templ", [=](FM& m) { m.addFragment(Mat(4, 5, CV_16SC1)); }},
+        {"add: weights", "weights", [=](FM& m) { m.addFragment(gray(), weight(0)); }},
+        {"update: -1", "index", [=](FM& m) { m.updateFragment(-1, gray()); }},
+        {"update: N", "index", [=](FM& m) { m.updateFragment(m.getFragmentCount(), gray()); }},
+        {"update: type", "templ", [=](FM& m) { m.updateFragment(0, bgr); }},
+        {"update: weights", "weights", [=](FM& m) { m.updateFragment(0, gray(), spoiled(NOT_A_NUMBER)); }},
+        {"update: weights' size", "weights", [=](FM& m) { m.updateFragment(0, gray(6, 4), weight(1)); }},
+        {"remove: -1", "index", [=](FM& m) { m.removeFragment(-1); }},
+        {"remove: N", "index", [=](FM& m) { m.removeFragment(m.getFragmentCount()); }},
+        {"size of -1", "index", [=](FM& m) { m.getFragmentSize(-1); }},
+        {"size of N", "index", [=](FM& m) { m.getFragmentSize(m.getFragmentCount()); }},
+    });
+}
+
+TEST_F(FragmentMatcher_Negative, frames)
+{
+    std::vector<BadCall> calls;
+    const auto add = [&](const char* what, const Mat& picture)
+    {
+        calls.push_back({what, "frame", [=](FM& m) { match(m, picture); }});
+        calls.push_back({what, "frame", [=](FM& m) { find(m, picture); }});
+        calls.push_back({what, "frame", [=](FM& m) { scoreMap(m, 0, picture); }});
+        calls.push_back({what, "frame", [=](FM& m) { scoreMaps(m, picture); }});
+    };
+    add("16 bit", Mat(50, 50, CV_16UC1));
+    add("signed", Mat(50, 50, CV_8SC1));
+    add("float", Mat(50, 50, CV_32FC1));
+    add("two channels", Mat(50, 50, CV_8UC2));
+    add("not of the fragments' type", Mat(50, 50, CV_8UC3));
+    add("too wide", Mat(1, 32768, CV_8UC1));
+    add("too high", Mat(32768, 1, CV_8UC1));
+    expectRefusals(calls);
+}
+
+TEST_F(FragmentMatcher_Negative, searchAreas)
+{
+    const Mat frame = scene.frame;
+    const int n = static_cast<int>(scene.templates.size());
+    std::vector<BadCall> calls;
+    const auto add = [&](const char* what, const Mat& areas)
+    {
+        calls.push_back({what, "searchAreas", [=](FM& m) { match(m, frame, areas); }});
+        calls.push_back({what, "searchAreas", [=](FM& m) { scoreMaps(m, frame, areas); }});
+    };
+    std::vector<Rect> negative(n, Rect(0, 0, 80, 60));
+    add("one less", Mat(n - 1, 1, CV_32SC4, Scalar(0, 0, 80, 60)));
+    add("one more", Mat(n + 1, 1, CV_32SC4, Scalar(0, 0, 80, 60)));
+    add("two columns", Mat(n, 2, CV_32SC4, Scalar(0, 0, 80, 60)));
+    add("float", Mat(n, 1, CV_32FC4, Scalar(0, 0, 80, 60)));
+    add("three columns of int", Mat(n, 3, CV_32SC1, Scalar(60)));
+    add("five columns of int", Mat(n, 5, CV_32SC1, Scalar(60)));
+    add("four columns of float", Mat(n, 4, CV_32FC1, Scalar(60)));
+    add("four columns of int, one row less", Mat(n - 1, 4, CV_32SC1, Scalar(60)));
+    add("four columns of int, negative size", Mat(n, 4, CV_32SC1, Scalar(-60)));
+    negative[n - 1].width = -5;
+    add("negative width", Mat(negative, true));
+    negative[n - 1] = Rect(0, 0, 5, std::numeric_limits<int>::min());
+    add("negative height", Mat(negative, true));
+    expectRefusals(calls);
+}
+
+TEST_F(FragmentMatcher_Negative, maps)
+{
+    const Mat frame = scene.frame;
+    const int n = matcher->getFragmentCount();
+    std::vector<BadCall> calls = {
+        {"index -1", "index", [=](FM& m) { scoreMap(m, -1, frame); }},
+        {"index N", "index", [=](FM& m) { scoreMap(m, n, frame); }},
+        {"negative width", "searchArea", [=](FM& m) { scoreMap(m, 0, frame, Rect(0, 0, -5, 5)); }},
+        {"negative height", "searchArea", [=](FM& m) { scoreMap(m, 0, frame, Rect(0, 0, 5, -5)); }},
+    };
+    for (const int depth : {CV_8U, CV_16U, CV_16F, -1, 77})
+    {
+        calls.push_back({"depth", "depth", [=](FM& m) { scoreMap(m, 0, frame, Rect(), depth); }});
+        calls.push_back({"depth", "depth", [=](FM& m) { scoreMaps(m, frame, Mat(), depth); }});
+    }
+    expectRefusals(calls);
+
+    // Maps of ZNCC are floats.
+    const Ptr<FM> zncc = FM::create(makeParams(FM::ZNCC));
+    zncc->setFragments(one(gray()));
+    expectRefusal(*zncc, {"ZNCC as double", "depth", [=](FM& m) { scoreMap(m, 0, frame, Rect(), CV_64F); }});
+    expectRefusal(*zncc, {"ZNCC as int", "depth", [=](FM& m) { scoreMaps(m, frame, Mat(), CV_32S); }});
+
+    // One pixel more than 32-bit maps can hold.
+    const Ptr<FM> sad = FM::create(makeParams(FM::SAD)), ssd = FM::create(makeParams(FM::SSD));
+    sad->setFragments(one(gray(109, 101))); // 11,009
+    ssd->setFragments(one(gray(44, 1)));
+    for (const Ptr<FM>& large : {sad, ssd})
+    {
+        expectRefusal(*large, {"int", "depth", [](FM& m) { scoreMap(m, 0, gray(200, 200), Rect(), CV_32S); }});
+        EXPECT_EQ(0., cvtest::norm(scoreMap(*large, 0, gray(200, 200), Rect(), CV_64F), NORM_INF));
+    }
+}
+
+TEST_F(FragmentMatcher_Negative, predictAreas)
+{
+    const Mat locations = truth.locations;
+    const int n = locations.rows;
+    std::vector<BadCall> calls;
+    const auto add = [&](const char* what, const char* named, const Mat& at, int radius, Size frame)
+    {
+        calls.push_back({what, named,
+                         [=](FM& m)
+                         {
+                             Mat areas;
+                             m.predictAreas(at, radius, frame, areas);
+                         }});
+    };
+    add("radius", "radius", locations, -1, Size(80, 60));
+    add("frame width", "frameSize", locations, 1, Size(-1, 60));
+    add("frame height", "frameSize", locations, 1, Size(80, -1));
+    add("rows", "locations", Mat(n - 1, 2, CV_32SC2), 1, Size(80, 60));
+    add("type", "locations", Mat(n, 2, CV_32FC2), 1, Size(80, 60));
+    add("one column of int", "locations", Mat(n, 1, CV_32SC1), 1, Size(80, 60));
+    add("three columns of int", "locations", Mat(n, 3, CV_32SC1), 1, Size(80, 60));
+    add("two columns of int, a row more", "locations", Mat(n + 1, 2, CV_32SC1), 1, Size(80, 60));
+    expectRefusals(calls);
+}
+
+//! Predictions are looked at when they are used.
+TEST_F(FragmentMatcher_Negative, predictions)
+{
+    const int n = static_cast<int>(scene.templates.size());
+    expectRefusals({
+        {"type", "locations", [=](FM& m) { m.setPredictions(Mat(n, 1, CV_32FC2)); }},
+        {"three columns of int", "locations", [=](FM& m) { m.setPredictions(Mat(n, 3, CV_32SC1)); }},
+    });
+    const Ptr<FM> walker = FM::create(makeParams(FM::SAD, 2, FM::SQUARE, 0, FM::THREE_STEP));
+    give(*walker, scene);
+    for (const Mat& oneMore : {Mat(n + 1, 1, CV_32SC2, Scalar::all(0)), Mat(n + 1, 2, CV_32SC1, Scalar::all(0))})
+    {
+        walker->setPredictions(oneMore);
+        expectRefusal(*walker, {"rows", "Predictions", [=](FM& m) { match(m, scene.frame); }});
+    }
+}
+
+//! All in one row would be peaks of one fragment, of which only the first is looked at.
+TEST_F(FragmentMatcher_Negative, predictionsInOneRow)
+{
+    const Ptr<FM> walker = FM::create(makeParams(FM::SAD, 2, FM::SQUARE, 0, FM::THREE_STEP));
+    const Mat frame = scene.frame;
+    Mat peaks, areas;
+    walker->setFragments(one(frame(Rect(9, 8, 6, 5)).clone()));
+    walker->match(frame, noArray(), peaks);
+    ASSERT_EQ(Size(2, 1), peaks.size());
+    walker->setPredictions(peaks);
+    match(*walker, frame);
+    walker->addFragment(frame(Rect(30, 20, 6, 5)).clone());
+    expectRefusal(*walker, {"two peaks for two fragments", "1 x 2 elements, but a row for each of 2",
+                            [=](FM& m) { match(m, frame); }});
+    expectRefusal(*walker, {"two peaks for two areas", "1 x 2 elements, but a row for each of 2",
+                            [=](FM& m) { m.predictAreas(peaks, 3, frame.size(), areas); }});
+    const std::vector<Point> column = {peaks.at<Point>(0), peaks.at<Point>(1)};
+    walker->setPredictions(column);
+    match(*walker, frame);
+    walker->predictAreas(column, 3, frame.size(), areas);
+    EXPECT_EQ(Size(1, 2), areas.size());
+}
+
+TEST_F(FragmentMatcher_Negative, convert)
+{
+    const Result r = truth;
+    const auto call = [](const Result& x)
+    {
+        return [=](FM& m)
+        {
+            std::vector<FragmentMatch> o;
+            m.convert(x.locations, x.scores, x.confidence, x.status, x.refined, o);
+        };
+    };
+    std::vector<BadCall> calls;
+    Result x = r;
+    x.locations = Mat(r.locations.size(), CV_32FC2);
+    calls.push_back({"locations", "locations", call(x)});
+    x = r, x.scores = r.scores.col(0);
+    calls.push_back({"scores", "scores", call(x)});
+    x = r, x.confidence = r.confidence.rowRange(1, r.confidence.rows);
+    calls.push_back({"confidence", "confidence", call(x)});
+    x = r, x.status = Mat(r.status.size(), CV_32SC1);
+    calls.push_back({"status", "status", call(x)});
+    x = r, x.refined = r.locations;
+    calls.push_back({"refined", "refined", call(x)});
+    expectRefusals(calls);
+}
+
+TEST_F(FragmentMatcher_Negative, warpFragment)
+{
+    const Mat templ = gray();
+    std::vector<BadCall> calls;
+    const auto add = [&](const char* what, const char* named, const Mat& t, const Mat& w, double angle, double scale)
+    {
+        calls.push_back({what, named,
+                         [=](FM&)
+                         {
+                             Mat a, b;
+                             FM::warpFragment(t, w, angle, scale, a, b);
+                         }});
+    };
+    add("scale 0", "scale", templ, Mat(), 0, 0);
+    add("scale -1", "scale", templ, Mat(), 0, -1);
+    add("scale NaN", "scale", templ, Mat(), 0, NOT_A_NUMBER);
+    add("scale inf", "scale", templ, Mat(), 0, ENDLESS);
+    add("scale too large", "scale", templ, Mat(), 0, 1e5);
+    add("angle NaN", "angle", templ, Mat(), NOT_A_NUMBER, 1);
+    add("angle inf", "angle", templ, Mat(), ENDLESS, 1);
+    add("empty", "templ", Mat(), Mat(), 0, 1);
+    add("depth", "templ", Mat(4, 5, CV_32FC1), Mat(), 0, 1);
+    add("weights' size", "weights", templ, Mat(5, 4, CV_32FC1, Scalar(1)), 0, 1);
+    add("weights NaN", "weights", templ, spoiled(NOT_A_NUMBER), 0, 1);
+    expectRefusals(calls);
+}
+
+TEST(FragmentMatcher_Limits, znccPixels)
+{
+    const Mat frame(300, 300, CV_8UC1, Scalar(3));
+    const Ptr<FM> matcher = FM::create(makeParams(FM::SAD));
+    matcher->setFragments(std::vector<Mat>{gray(), gray(233, 232)});
+    Mat locations;
+    matcher->match(frame, noArray(), locations);
+    matcher->setParams(makeParams(FM::ZNCC));
+    expectRefusal(*matcher, {"ZNCC", "fragment", [&](FM& m) { m.match(frame, noArray(), locations); }});
+    matcher->updateFragment(1, gray(232, 232));
+    matcher->match(frame, noArray(), locations);
+    EXPECT_EQ(Point(0, 0), locations.at<Point>(1, 0));
+}
+
+//! As many fragments as there may be, and more positions than their maps may have. No pixel is looked at.
+TEST(FragmentMatcher_Limits, fragmentsAndPositions)
+{
+    const Ptr<FM> matcher = FM::create();
+    matcher->setFragments(std::vector<Mat>(100000, gray(1, 1)));
+    EXPECT_EQ(100000, matcher->getFragmentCount());
+    expectRefusal(*matcher, {"one more", "100000 fragments already", [](FM& m) { m.addFragment(gray(1, 1)); }});
+    matcher->setFragments(std::vector<Mat>(3, gray(1, 1)));
+    Mat bytes = gray(32767, 1);
+    const Mat frame(32767, 32767, CV_8UC1, bytes.data, 32767);
+    expectRefusal(*matcher, {"2^31", "searchAreas: more than 2^31 - 1 positions up to fragment 2",
+                             [&](FM& m) { scoreMaps(m, frame); }});
+}
+
+//! Nothing to look for is an error; nothing to look at is not.
+TEST(FragmentMatcher_Limits, emptyFrameAndNoFragments)
+{
+    const Ptr<FM> matcher = FM::create();
+    expectRefusal(*matcher, {"no fragments", "fragments", [](FM& m) { match(m, gray()); }});
+    matcher->setFragments(one(gray()));
+    Mat locations(3, 3, CV_8UC1, Scalar(1)), scores(1, 1, CV_32FC1), map(2, 2, CV_32FC1, Scalar(1)), maps = map.clone();
+    std::vector<int> offsets(7);
+    matcher->match(Mat(), noArray(), locations, scores);
+    EXPECT_TRUE(locations.empty());
+    EXPECT_TRUE(scores.empty());
+    matcher->scoreMap(0, Mat(), Rect(), map);
+    EXPECT_TRUE(map.empty());
+    matcher->scoreMaps(Mat(), noArray(), maps, offsets);
+    EXPECT_TRUE(maps.empty());
+    std::vector<FragmentMatch> matches(3);
+    matcher->find(Mat(), noArray(), matches);
+    EXPECT_TRUE(matches.empty());
+}
+
+//! GpuMat where there is no CUDA is an error, not a crash, and the CPU engine works on.
+TEST(FragmentMatcher_Limits, gpuMatWithoutDevice)
+{
+    if (cuda::getCudaEnabledDeviceCount() > 0)
+        throw SkipTestException("this machine has a CUDA device");
+    Mat memory = gray(20, 20), locations;
+    const cuda::GpuMat frame(20, 20, CV_8UC1, memory.data, memory.step); // only its header will be looked at
+    const Ptr<FM> matcher = FM::create();
+    matcher->setFragments(one(gray()));
+    EXPECT_THROW(matcher->match(frame, noArray(), locations), cv::Exception);
+    EXPECT_THROW(matcher->cutFragments(frame, {Rect(0, 0, 3, 3)}), cv::Exception);
+    EXPECT_EQ(1, matcher->getFragmentCount());
+    EXPECT_EQ(Size(5, 4), matcher->getFragmentSize(0));
+    matcher->match(memory, noArray(), locations);
+    EXPECT_EQ(Point(0, 0), locations.at<Point>(0, 0));
+}
+
+}} // namespace opencv_test

@@ -1,0 +1,305 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// FragmentMatcher as plain loops, from the text of its header alone. Slow, obvious, and shares no code with src/.
+#ifndef OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_ORACLE_HPP
+#define OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_ORACLE_HPP
+
+#include "../test_precomp.hpp"
+#include <cmath>
+#include <limits>
+
+namespace opencv_test { namespace oracle {
+
+typedef cuda::FragmentMatcher FM;
+
+//! What match() returns, on the host.
+struct Result
+{
+    Mat locations, scores, confidence, status, refined;
+};
+
+//! One fragment's positions: top-left corner of the first, how many, and their costs (smaller is better).
+struct Map
+{
+    Point origin;
+    Size positions;
+    std::vector<double> costs; //!< SAD, SSD: S, which a double holds exactly; ZNCC: the negated float score
+    std::vector<float> scores;
+
+    double cost(Point p) const { return costs[static_cast<size_t>(p.y) * positions.width + p.x]; }
+    float score(Point p) const { return scores[static_cast<size_t>(p.y) * positions.width + p.x]; }
+    bool has(Point p) const { return p.x >= 0 && p.y >= 0 && p.x < positions.width && p.y < positions.height; }
+};
+
+//! 255 times the weight, rounded to the nearest integer, halves to even: in integers, so that nothing depends on the rounding
+//! mode or on what src uses.
+inline int quantise(float weight)
+{
+    int exponent = 0;
+    const int64 product = 255 * static_cast<int64>(std::ldexp(std::frexp(weight, &exponent), 24));
+    const int shift = 24 - exponent; // weight = product / 255 / 2^shift, shift >= 23
+    if (shift > 40)
+        return 0;
+    const int64 below = product >> shift, twice = 2 * (product - (below << shift)), one = int64(1) << shift;
+    return static_cast<int>(twice > one || (twice == one && below % 2 == 1) ? below + 1 : below);
+}
+
+//! Weights as 8 bit numbers; 255 everywhere without weights.
+inline Mat quantised(const Mat& weights, Size size)
+{
+    Mat q(size, CV_8UC1, Scalar(255));
+    for (int y = 0; y < size.height && !weights.empty(); ++y)
+        for (int x = 0; x < size.width; ++x)
+            q.at<uchar>(y, x) = weights.type() == CV_8UC1 ? weights.at<uchar>(y, x)
+                                                          : static_cast<uchar>(quantise(weights.at<float>(y, x)));
+    return q;
+}
+
+inline bool searchWindow(Rect area, Size frame, Size fragment, Point& origin, Size& positions)
+{
+    const int64 left = std::max<int64>(area.x, 0), top = std::max<int64>(area.y, 0);
+    const int64 right = std::min<int64>(static_cast<int64>(area.x) + area.width, frame.width);
+    const int64 bottom = std::min<int64>(static_cast<int64>(area.y) + area.height, frame.height);
+    positions = Size();
+    if (right - left < fragment.width || bottom - top < fragment.height)
+        return false;
+    origin = Point(static_cast<int>(left), static_cast<int>(top));
+    positions =
+        Size(static_cast<int>(right - left) - fragment.width + 1, static_cast<int>(bottom - top) - fragment.height + 1);
+    return true;
+}
+
+//! Correlation of one position, from exact sums. Differences of 64 bit products are exact even where a product wraps.
+inline float zncc(const Mat& frame, const Mat& templ, const Mat& q, Point at)
+{
+    const int step = frame.channels();
+    int64 n = 0, v = 0, t = 0;
+    for (int c = 0; c < std::min(step, 3); ++c)
+    {
+        uint64 W = 0, I = 0, T = 0, II = 0, TT = 0, IT = 0;
+        for (int y = 0; y < templ.rows; ++y)
+        {
+            const uchar *weight = q.ptr(y), *image = frame.ptr(at.y + y, at.x) + c, *pixel = templ.ptr(y) + c;
+            for (int x = 0; x < templ.cols; ++x)
+            {
+                const uint64 w = weight[x], i = image[x * step], k = pixel[x * step];
+                W += w, I += w * i, T += w * k, II += w * i * i, TT += w * k * k, IT += w * i * k;
+            }
+        }
+        n += static_cast<int64>(W * IT - I * T);
+        v += static_cast<int64>(W * II - I * I);
+        t += static_cast<int64>(W * TT - T * T);
+    }
+    if (v == 0 || t == 0)
+        return 0.f;
+    const double score =
+        static_cast<double>(n) / (std::sqrt(static_cast<double>(v)) * std::sqrt(static_cast<double>(t)));
+    return static_cast<float>(std::max(-1., std::min(1., score)));
+}
+
+//! S of SAD or SSD of one position.
+inline int64 distance(const Mat& frame, const Mat& templ, const Mat& q, Point at, int metric)
+{
+    const int step = frame.channels();
+    int64 S = 0;
+    for (int y = 0; y < templ.rows; ++y)
+    {
+        const uchar *weight = q.ptr(y), *image = frame.ptr(at.y + y, at.x), *pixel = templ.ptr(y);
+        for (int x = 0; x < templ.cols; ++x)
+            for (int c = 0; c < std::min(step, 3); ++c)
+            {
+                const int64 d = image[x * step + c] - pixel[x * step + c];
+                S += weight[x] * (metric == FM::SAD ? std::abs(d) : d * d);
+            }
+    }
+    return S;
+}
+
+inline Map scoreMap(const Mat& frame, const Mat& templ, const Mat& weights, Rect area, int metric)
+{
+    Map map;
+    if (!searchWindow(area, frame.size(), templ.size(), map.origin, map.positions))
+        return map;
+    const Mat q = quantised(weights, templ.size());
+    const double W = cv::sum(q)[0];
+    for (int y = 0; y < map.positions.height; ++y)
+        for (int x = 0; x < map.positions.width; ++x)
+        {
+            const Point at = map.origin + Point(x, y);
+            if (metric == FM::ZNCC)
+            {
+                map.scores.push_back(zncc(frame, templ, q, at));
+                map.costs.push_back(-static_cast<double>(map.scores.back()));
+                continue;
+            }
+            map.costs.push_back(static_cast<double>(distance(frame, templ, q, at, metric)));
+            map.scores.push_back(static_cast<float>(map.costs.back() / W));
+        }
+    return map;
+}
+
+//! Best position among those that `allowed` lets through; (-1,-1) when there is none. Raster order and < settle ties.
+template <typename Allowed> Point best(const Map& map, Allowed allowed)
+{
+    Point found(-1, -1);
+    for (int y = 0; y < map.positions.height; ++y)
+        for (int x = 0; x < map.positions.width; ++x)
+            if (allowed(Point(x, y)) && (found.x < 0 || map.cost(Point(x, y)) < map.cost(found)))
+                found = Point(x, y);
+    return found;
+}
+
+//! Three-step search: 9 points around the present one, the step halves down to 1.
+inline Point walk(const Map& map, const Point* prediction)
+{
+    Point at((map.positions.width - 1) / 2, (map.positions.height - 1) / 2);
+    if (prediction)
+    {
+        at.x = static_cast<int>(std::min<int64>(std::max<int64>(static_cast<int64>(prediction->x) - map.origin.x, 0),
+                                                map.positions.width - 1));
+        at.y = static_cast<int>(std::min<int64>(std::max<int64>(static_cast<int64>(prediction->y) - map.origin.y, 0),
+                                                map.positions.height - 1));
+    }
+    const int reach =
+        std::max(std::max(at.x, map.positions.width - 1 - at.x), std::max(at.y, map.positions.height - 1 - at.y));
+    int step = std::max(1 << std::max(static_cast<int>(std::ceil(std::log2(reach + 1.))) - 1, 0), 1);
+    for (; step >= 1; step /= 2)
+    {
+        const Point centre = at;
+        at = best(map,
+                  [&](Point p)
+                  {
+                      const int dx = std::abs(p.x - centre.x), dy = std::abs(p.y - centre.y);
+                      return (dx == 0 || dx == step) && (dy == 0 || dy == step);
+                  });
+    }
+    return at;
+}
+
+inline std::vector<Point> peaks(const Map& map, Size fragment, const FM::Params& params, const Point* prediction)
+{
+    const int half = std::max(std::min(fragment.width, fragment.height) / 2, 1);
+    const int d = params.exclusionDistance > 0 ? params.exclusionDistance : half;
+    std::vector<Point> found;
+    while (static_cast<int>(found.size()) < params.peaks)
+    {
+        const Point next =
+            found.empty() && params.search == FM::THREE_STEP
+                ? walk(map, prediction)
+                : best(map,
+                       [&](Point p)
+                       {
+                           for (const Point& peak : found)
+                           {
+                               const int dx = std::abs(p.x - peak.x), dy = std::abs(p.y - peak.y);
+                               if ((params.exclusion == FM::SQUARE ? std::max(dx, dy) : std::min(dx, dy)) < d)
+                                   return false;
+                           }
+                           return true;
+                       });
+        if (next.x < 0)
+            break;
+        found.push_back(next);
+    }
+    return found;
+}
+
+//! Offset along one axis; l, c, r are costs.
+inline double subpixelOffset(double l, double c, double r, int metric)
+{
+    double offset = 0.;
+    if (metric == FM::SAD) // the steeper side gives the slope of both lines
+    {
+        if (l > r && l > c)
+            offset = (l - r) / (2. * (l - c));
+        else if (r >= l && r > c)
+            offset = (l - r) / (2. * (r - c));
+    }
+    else if (l + r - 2. * c > 0.)
+        offset = (l - r) / (2. * (l + r - 2. * c));
+    return std::min(0.5, std::max(-0.5, offset));
+}
+
+inline Point2f refine(const Map& map, Point p, int metric)
+{
+    const Point dx(1, 0), dy(0, 1);
+    float x = 0.f, y = 0.f;
+    if (map.has(p - dx) && map.has(p + dx))
+        x = static_cast<float>(subpixelOffset(map.cost(p - dx), map.cost(p), map.cost(p + dx), metric));
+    if (map.has(p - dy) && map.has(p + dy))
+        y = static_cast<float>(subpixelOffset(map.cost(p - dy), map.cost(p), map.cost(p + dy), metric));
+    return Point2f(static_cast<float>(map.origin.x + p.x) + x, static_cast<float>(map.origin.y + p.y) + y);
+}
+
+//! Alternative against best. For ZNCC both are distances from a perfect score.
+inline float confidence(const Map& map, Point best, Point alternative, int metric)
+{
+    const double b = metric == FM::ZNCC ? 1. + map.cost(best) : map.cost(best);
+    const double a = metric == FM::ZNCC ? 1. + map.cost(alternative) : map.cost(alternative);
+    if (b == 0.)
+        return a == 0. ? 1.f : std::numeric_limits<float>::infinity();
+    return static_cast<float>(a / b);
+}
+
+//! True when the pixels that count are of one colour.
+inline bool isFlat(const Mat& templ, const Mat& weights)
+{
+    const Mat counts = quantised(weights, templ.size());
+    const uchar* first = nullptr;
+    for (int y = 0; y < templ.rows; ++y)
+        for (int x = 0; x < templ.cols; ++x)
+        {
+            if (counts.at<uchar>(y, x) == 0)
+                continue;
+            first = first ? first : templ.ptr(y, x);
+            if (!std::equal(first, first + std::min(templ.channels(), 3), templ.ptr(y, x)))
+                return false;
+        }
+    return true;
+}
+
+//! match() on the CPU. `areas` empty: the whole frame; `predictions` empty: none, else CV_32SC2.
+inline Result match(const Mat& frame, const std::vector<Mat>& templates, const std::vector<Mat>& weights,
+                    const std::vector<Rect>& areas, const Mat& predictions, const FM::Params& params)
+{
+    const int count = static_cast<int>(templates.size()), K = params.peaks;
+    Result result;
+    result.locations = Mat(count, K, CV_32SC2, Scalar::all(-1));
+    result.scores = Mat::zeros(count, K, CV_32FC1);
+    result.confidence = Mat(count, 1, CV_32FC1, Scalar::all(-1));
+    result.status = Mat(count, 1, CV_8UC1, Scalar::all(FM::FOUND));
+    result.refined = Mat(count, K, CV_32FC2, Scalar::all(-1));
+    for (int i = 0; i < count; ++i)
+    {
+        const Mat w = weights.empty() ? Mat() : weights[i];
+        const Rect area = areas.empty() ? Rect(Point(), frame.size()) : areas[i];
+        const Map map = scoreMap(frame, templates[i], w, area, params.metric);
+        if (map.costs.empty())
+        {
+            result.status.at<uchar>(i) = FM::NO_POSITION;
+            continue;
+        }
+        if (params.metric == FM::ZNCC && isFlat(templates[i], w))
+            result.status.at<uchar>(i) = FM::FLAT_FRAGMENT;
+        const Point* prediction = predictions.empty() ? nullptr : predictions.ptr<Point>(i);
+        const std::vector<Point> found = peaks(map, templates[i].size(), params, prediction);
+        for (size_t j = 0; j < found.size(); ++j)
+        {
+            const int column = static_cast<int>(j);
+            const Point corner = map.origin + found[j];
+            result.locations.at<Point>(i, column) = corner;
+            result.scores.at<float>(i, column) = map.score(found[j]);
+            result.refined.at<Point2f>(i, column) =
+                params.subpixel ? refine(map, found[j], params.metric)
+                                : Point2f(static_cast<float>(corner.x), static_cast<float>(corner.y));
+        }
+        if (found.size() > 1)
+            result.confidence.at<float>(i) = confidence(map, found[0], found[1], params.metric);
+    }
+    return result;
+}
+
+}} // namespace opencv_test::oracle
+
+#endif // OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_ORACLE_HPP

@@ -1,0 +1,224 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Plans of FragmentMatcher by the million, for devices that no machine of ours has. No GPU needed.
+#include "plans.hpp"
+
+namespace opencv_test { namespace {
+
+using namespace plans;
+
+#ifdef CUDATRACKING_HAS_PLANS
+
+const char* wrongWith(const MatchCall& call)
+{
+    fm::MatchPlan plan;
+    plan.make(call.given, call.sizes(), call.searchAreas());
+    return plans::wrongWith(plan, call);
+}
+
+//! Two or more sizes in one call, each in windows of its own: what one needs must stay right when the next makes blocks larger.
+TEST(Plans_FragmentMatcher, severalSizes)
+{
+    struct Group
+    {
+        Extent fragment, window;
+    };
+    const struct
+    {
+        int channels;
+        bool weighted;
+        Group first, second;
+    } known[] = {{1, false, {{10, 17}, {40, 48}}, {{22, 23}, {41, 33}}},
+                 {1, true, {{12, 20}, {40, 48}}, {{12, 21}, {41, 33}}},
+                 {3, true, {{11, 12}, {40, 48}}, {{17, 12}, {41, 33}}},
+                 {1, true, {{8, 9}, {32, 41}}, {{11, 15}, {41, 28}}}};
+    for (const auto& k : known)
+        for (const bool swapped : {false, true})
+            for (const size_t bytes : SHARED_BYTES)
+            {
+                MatchCall call(Size(900, 700), k.channels, fm::METRIC_ZNCC, k.weighted, bytes, 132);
+                for (int i = 0; i < 64; ++i)
+                {
+                    const Group& group = (i % 2 == 0) != swapped ? k.first : k.second;
+                    call.add(group.fragment, group.window);
+                }
+                EXPECT_TRUE(routesOf(call) & (bitOf(FUSED_ZNCC) | bitOf(FUSED_ZNCC_WEIGHTED))) << call.describe();
+                const char* const wrong = wrongWith(call);
+                EXPECT_FALSE(wrong) << wrong << "\n" << call.describe();
+            }
+}
+
+//! The order in which sizes are planned is no matter: neither for which way they go, nor for what a block gets.
+TEST(Plans_FragmentMatcher, orderOfSizes)
+{
+    RNG rng(0x51ED270B);
+    int fused = 0;
+    for (int n = 0; n < 20000 && !testing::Test::HasFailure(); ++n)
+    {
+        const int channels = rng.uniform(0, 2) ? 3 : 1, metric = rng.uniform(1, 3);
+        MatchCall call(Size(2000, 2000), channels, metric, rng.uniform(0, 2) != 0, SHARED_BYTES[n % 4], 132);
+        for (int size = rng.uniform(2, 5); size > 0; --size)
+        {
+            const Extent fragment = {rng.uniform(8, 40), rng.uniform(8, 26)};
+            const Extent window = {rng.uniform(20, 53), rng.uniform(20, 61)};
+            for (int i = 0; i < 100; ++i)
+                call.add(fragment, window);
+        }
+        fm::FragmentSizes sizes = call.sizes();
+        fm::MatchPlan ascending, descending;
+        ascending.make(call.given, sizes, call.searchAreas());
+        std::reverse(sizes.distinct.begin(), sizes.distinct.end());
+        for (int& of : sizes.of)
+            of = static_cast<int>(sizes.distinct.size()) - 1 - of;
+        descending.make(call.given, sizes, call.searchAreas());
+        if (!ascending.tiled.empty() || !descending.tiled.empty())
+            continue; // what fits beside others depends on which come first
+        ++fused;
+        EXPECT_EQ(ascending.fusedPlan.bands.warps, descending.fusedPlan.bands.warps) << call.describe();
+        EXPECT_EQ(ascending.fusedPlan.bands.sharedBytes, descending.fusedPlan.bands.sharedBytes) << call.describe();
+        EXPECT_EQ(ascending.fusedPlan.sharedBytes, descending.fusedPlan.sharedBytes) << call.describe();
+    }
+    EXPECT_GT(fused, 5000);
+}
+
+//! One to five sizes in windows that fit a block, or do not.
+TEST(Plans_FragmentMatcher, smallWindows)
+{
+    RNG rng(0x2545F491);
+    Enumeration all;
+    int64 routes[ROUTES] = {};
+    for (int n = 0; n < 400000 && !all.failedOften(); ++n)
+    {
+        const int channels = rng.uniform(0, 2) ? 3 : 1, metric = rng.uniform(0, 6) == 0 ? 0 : rng.uniform(1, 3);
+        MatchCall call(Size(2000, 2000), channels, metric, rng.uniform(0, 2) != 0, SHARED_BYTES[n % 4],
+                       MULTIPROCESSORS[rng.uniform(0, 8)]);
+        // Unweighted SSD goes by matrix instructions when there is a lot to do: some fragments stand for many.
+        const bool many = metric == fm::METRIC_SSD && !call.given.weighted && rng.uniform(0, 3) == 0;
+        const int sizes = rng.uniform(1, 6), least = many ? 16 : 1, most = many || rng.uniform(0, 3) ? 36 : 120;
+        const bool large = !many && rng.uniform(0, 8) == 0; // windows that tiles take
+        for (int i = 0; i < sizes; ++i)
+        {
+            const Extent fragment = {rng.uniform(least, most), rng.uniform(least, most)};
+            const Extent window = large ? Extent{rng.uniform(1, 400), rng.uniform(1, 400)}
+                                        : Extent{rng.uniform(least, 56), rng.uniform(least, 64)};
+            call.add(fragment, window, Point(rng.uniform(0, 5), rng.uniform(0, 5)));
+        }
+        for (int i = 0; many && i < 400; ++i)
+        {
+            call.fragments.push_back(call.fragments[i % sizes]);
+            call.areas.push_back(call.areas[i % sizes]);
+        }
+        const unsigned taken = routesOf(call);
+        for (int r = 0; r < ROUTES; ++r)
+            routes[r] += taken >> r & 1;
+        all.add(wrongWith(call), [&] { return call.describe(); });
+    }
+    for (const Route route : {FUSED_BYTES, FUSED_SSD, FUSED_SSD_WEIGHTED, FUSED_ZNCC, FUSED_ZNCC_WEIGHTED, TILES})
+        EXPECT_GT(routes[route], 4000) << ROUTE_NAMES[route];
+}
+
+//! Every fragment up to 300 x 520 in frames, for all devices: what tiles and the three kernels get.
+TEST(Plans_FragmentMatcher, wholeFrames)
+{
+    Enumeration all;
+    int64 routes[ROUTES] = {};
+    RNG rng(0x9E3779B9);
+    for (const size_t bytes : SHARED_BYTES)
+        for (const int metric : {fm::METRIC_SAD, fm::METRIC_SSD, fm::METRIC_ZNCC})
+            for (const bool weighted : {false, true})
+                for (int width = 1; width <= 300; ++width)
+                    for (int height = 1; height <= 520; height += metric == fm::METRIC_SAD ? 7 : 1)
+                    {
+                        if (metric == fm::METRIC_ZNCC && width * height > 53824)
+                            break;
+                        const int channels = rng.uniform(0, 3) ? 1 : 3,
+                                  count = rng.uniform(0, 4) ? 1 : rng.uniform(2, 300);
+                        const Size frame = rng.uniform(0, 2) ? Size(1920, 1080) : Size(640, 540);
+                        const MatchCall call(frame, channels, metric, weighted, bytes,
+                                             MULTIPROCESSORS[rng.uniform(0, 8)]);
+                        const Extent window = {frame.width - width + 1, frame.height - height + 1};
+                        const gpu::TilePlan plan = fm::planTiles(call.given, window, {width, height},
+                                                                 {0, 0, frame.width, frame.height}, count);
+                        ++routes[routeOf(plan, call.given)];
+                        all.add(plans::wrongWith(plan, call.given, {width, height}, window, count),
+                                [&] {
+                                    return call.describe() +
+                                           cv::format(", %d fragments of %d x %d", count, width, height);
+                                });
+                        if (all.failedOften())
+                            return;
+                    }
+    EXPECT_GT(all.plans(), 2000000);
+    for (int r = TILES; r <= THREE_KERNELS_ZNCC_WEIGHTED; ++r)
+        EXPECT_GT(routes[r], 1000) << ROUTE_NAMES[r];
+}
+
+//! Sizes that once took 101,296 bytes on devices that have 101,376 for static and dynamic memory together.
+TEST(Plans_FragmentMatcher, allSharedMemoryOfABlock)
+{
+    Enumeration all;
+    int64 bands = 0;
+    for (const size_t bytes : SHARED_BYTES)
+        for (int multiprocessors = 14; multiprocessors <= 170; multiprocessors += 4)
+            for (const int metric : {fm::METRIC_SSD, fm::METRIC_ZNCC})
+                for (const bool weighted : {false, true})
+                    for (int width = 56; width <= 75; ++width)
+                        for (const int first : {96, 192, 288, 384})
+                            for (int height = first; height <= first + 32; height += 3)
+                            {
+                                const MatchCall call(Size(1920, 1080), 1, metric, weighted, bytes, multiprocessors);
+                                const Extent window = {1920 - width + 1, 1080 - height + 1};
+                                const gpu::TilePlan plan =
+                                    fm::planTiles(call.given, window, {width, height}, {0, 0, 1920, 1080}, 1);
+                                bands += plan.bands.group > 0;
+                                all.add(plans::wrongWith(plan, call.given, {width, height}, window, 1),
+                                        [&] { return call.describe() + cv::format(", %d x %d", width, height); });
+                                if (all.failedOften())
+                                    return;
+                            }
+    EXPECT_GT(bands, all.plans() / 2);
+}
+
+//! Sides and areas at their limits.
+TEST(Plans_FragmentMatcher, extremes)
+{
+    RNG rng(0xB5297A4D);
+    Enumeration all;
+    const int big = std::numeric_limits<int>::max(), low = std::numeric_limits<int>::min();
+    const std::vector<int> sides = {1, 2, 7, 16, 31, 64, 255, 256, 257, 1023, 1024, 1025, 4096, 16384, 32766, 32767};
+    const auto side = [&] { return sides[rng.uniform(0, static_cast<int>(sides.size()))]; };
+    const auto place = [&](int size)
+    { return rng.uniform(0, 6) == 0 ? (rng.uniform(0, 2) ? big : low) : rng.uniform(-size, size); };
+    for (int n = 0; n < 200000 && !all.failedOften(); ++n)
+    {
+        const Size frame(side(), side());
+        MatchCall call(frame, rng.uniform(0, 2) ? 3 : 1, rng.uniform(0, 3), rng.uniform(0, 2) != 0, SHARED_BYTES[n % 4],
+                       MULTIPROCESSORS[rng.uniform(0, 8)]);
+        call.areasOnDevice = rng.uniform(0, 4) == 0;
+        call.limit = Size(side(), side());
+        for (int i = rng.uniform(1, 6); i > 0; --i)
+        {
+            const Extent fragment = {side(), side()};
+            if (call.given.metric == fm::METRIC_ZNCC && static_cast<int64_t>(fragment.width) * fragment.height > 53824)
+                continue;
+            call.fragments.push_back(fragment);
+            call.areas.push_back({place(frame.width), place(frame.height), rng.uniform(0, 5) ? side() : big,
+                                  rng.uniform(0, 5) ? side() : big});
+        }
+        if (call.fragments.empty())
+            continue;
+        if (rng.uniform(0, 5) == 0)
+            call.areas.clear();
+        all.add(wrongWith(call), [&] { return call.describe(); });
+    }
+    EXPECT_GT(all.plans(), 150000);
+}
+
+#else
+
+TEST(Plans_FragmentMatcher, severalSizes) { plans::require(); }
+
+#endif
+
+}} // namespace opencv_test

@@ -1,0 +1,366 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Which way FragmentMatcher's CUDA backend searches fragments, worked out on the host, and what its kernels need of a plan: written from
+// how kernels index shared memory and grids, with the offsets that they take from the plan.
+#ifndef OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLANS_HPP
+#define OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLANS_HPP
+
+#include "../common/plans.hpp"
+#ifdef CUDATRACKING_HAS_PLANS
+#include "../../src/cuda/fragment_matcher/plan.hpp"
+
+namespace opencv_test { namespace plans {
+
+namespace fm = cv::cuda::fragment_matcher;
+namespace gpu = cv::cuda::fragment_matcher::gpu;
+namespace tuning = cv::cuda::fragment_matcher::tuning;
+using cv::cuda::detail::ceilDiv;
+using fm::Extent;
+using fm::Rect4;
+
+//! A call of match(), or of scoreMaps().
+struct MatchCall
+{
+    fm::MatchCase given;
+    std::vector<Extent> fragments;
+    std::vector<Rect4> areas; //!< by fragment; empty: the whole frame
+    bool areasOnDevice = false;
+    Size limit; //!< of areas on the device
+
+    MatchCall(Size frame, int channels, int metric, bool weighted, size_t sharedBytes, int multiprocessors)
+        : given{{nullptr, static_cast<size_t>(frame.width * channels + 511) / 512 * 512, frame.width, frame.height,
+                 channels, channels == 1 ? 1 : 3},
+                metric,
+                weighted,
+                cv::cuda::detail::SharedLimit(sharedBytes),
+                multiprocessors}
+    {}
+
+    fm::SearchAreas searchAreas() const
+    {
+        return {{areas.empty() ? nullptr : areas.data(), sizeof(Rect4)}, areasOnDevice, limit.width, limit.height};
+    }
+    fm::FragmentSizes sizes() const
+    {
+        fm::FragmentSizes sizes;
+        sizes.distinct = fragments;
+        std::sort(sizes.distinct.begin(), sizes.distinct.end());
+        sizes.distinct.erase(std::unique(sizes.distinct.begin(), sizes.distinct.end()), sizes.distinct.end());
+        for (const Extent& size : fragments)
+            sizes.of.push_back(static_cast<int>(std::lower_bound(sizes.distinct.begin(), sizes.distinct.end(), size) -
+                                                sizes.distinct.begin()));
+        return sizes;
+    }
+    //! The largest window that kernels meet.
+    Extent windowOf(size_t i) const
+    {
+        Rect4 area = {0, 0, given.frame.cols, given.frame.rows};
+        if (areasOnDevice && !areas.empty())
+            area = {0, 0, std::min(limit.width, area.width), std::min(limit.height, area.height)};
+        else if (!areas.empty())
+            area = areas[i];
+        const int64_t left = std::max(area.x, 0), top = std::max(area.y, 0);
+        const int64_t right = std::min<int64_t>(int64_t(area.x) + area.width, given.frame.cols),
+                      bottom = std::min<int64_t>(int64_t(area.y) + area.height, given.frame.rows);
+        const int64_t cols = right - left - fragments[i].width + 1, rows = bottom - top - fragments[i].height + 1;
+        return area.width <= 0 || area.height <= 0 || cols <= 0 || rows <= 0
+                   ? Extent{0, 0}
+                   : Extent{static_cast<int>(cols), static_cast<int>(rows)};
+    }
+    //! So that this window is searched. The frame must be large enough.
+    void add(Extent fragment, Extent window, Point at = Point())
+    {
+        fragments.push_back(fragment);
+        areas.push_back({at.x, at.y, fragment.width + window.width - 1, fragment.height + window.height - 1});
+    }
+    std::string describe() const
+    {
+        std::string text = cv::format(
+            "metric %d%s, frame %d x %d, %d channels, %zu bytes left to a kernel without static memory, %d SMs",
+            given.metric, given.weighted ? " weighted" : "", given.frame.cols, given.frame.rows, given.frame.channels,
+            given.shared.dynamicBytes(0), given.multiprocessors);
+        for (size_t i = 0; i < std::min<size_t>(fragments.size(), 8); ++i)
+            text += cv::format("\n  %d x %d in a window of %d x %d", fragments[i].width, fragments[i].height,
+                               windowOf(i).width, windowOf(i).height);
+        return text;
+    }
+};
+
+// --- routes ----------------------------------------------------------------------------------------------------------
+
+enum Route
+{
+    FUSED_BYTES,
+    FUSED_SSD,
+    FUSED_SSD_WEIGHTED,
+    FUSED_ZNCC,
+    FUSED_ZNCC_WEIGHTED,
+    TILES,
+    ONE_KERNEL_SSD,
+    ONE_KERNEL_ZNCC,
+    THREE_KERNELS_SSD,
+    THREE_KERNELS_ZNCC,
+    THREE_KERNELS_SSD_WEIGHTED,
+    THREE_KERNELS_ZNCC_WEIGHTED,
+    WALK,
+    ROUTES
+};
+const char* const ROUTE_NAMES[ROUTES] = {"fused, bytes",
+                                         "fused, SSD",
+                                         "fused, SSD weighted",
+                                         "fused, ZNCC",
+                                         "fused, ZNCC weighted",
+                                         "tiles, bytes",
+                                         "one kernel, SSD",
+                                         "one kernel, ZNCC",
+                                         "three kernels, SSD",
+                                         "three kernels, ZNCC",
+                                         "three kernels, SSD weighted",
+                                         "three kernels, ZNCC weighted",
+                                         "walk"};
+
+inline unsigned bitOf(Route route) { return 1u << route; }
+
+inline Route routeOf(const gpu::TilePlan& plan, const fm::MatchCase& given)
+{
+    const bool zncc = given.metric == fm::METRIC_ZNCC;
+    if (plan.bands.tiles.units > 0)
+        return zncc ? ONE_KERNEL_ZNCC : ONE_KERNEL_SSD;
+    if (plan.bands.group == 0)
+        return TILES;
+    if (given.weighted)
+        return zncc ? THREE_KERNELS_ZNCC_WEIGHTED : THREE_KERNELS_SSD_WEIGHTED;
+    return zncc ? THREE_KERNELS_ZNCC : THREE_KERNELS_SSD;
+}
+
+inline Route routeOf(const gpu::FusedPlan& plan, const fm::MatchCase& given)
+{
+    if (plan.bands.warps == 0)
+        return FUSED_BYTES;
+    if (given.metric == fm::METRIC_ZNCC)
+        return given.weighted ? FUSED_ZNCC_WEIGHTED : FUSED_ZNCC;
+    return given.weighted ? FUSED_SSD_WEIGHTED : FUSED_SSD;
+}
+
+//! Bits of all ways that match() goes, but for the walk.
+inline unsigned routesOf(const MatchCall& call)
+{
+    fm::MatchPlan plan;
+    plan.make(call.given, call.sizes(), call.searchAreas());
+    bool any = false;
+    for (const int i : plan.tiled)
+        any = any || !(call.windowOf(i) == Extent{0, 0});
+    return (plan.fused.empty() ? 0 : bitOf(routeOf(plan.fusedPlan, call.given))) |
+           (any ? bitOf(routeOf(plan.tilePlan, call.given)) : 0);
+}
+
+// --- what kernels need -------------------------------------------------------------------------------------------------
+
+//! matchFusedBands(), one fragment. @param words of dynamic shared memory behind the scratch.
+inline const char* wrongWith(const gpu::FusedBands& plan, const fm::MatchCase& given, Extent fragment, Extent window,
+                             int words)
+{
+    const int channels = given.frame.channels, stride = given.frame.pixelStride;
+    const int areaWidth = window.width + fragment.width - 1, areaHeight = window.height + fragment.height - 1;
+    CT_HOLDS(areaWidth <= plan.areaWidth && areaHeight <= plan.areaHeight); // or the image is not fetched
+    // Every position has a lane: a warp has 16 / blocks groups of FUSED_BAND_ROWS rows.
+    const int blocks = ceilDiv(window.width, 8), chunks = ceilDiv(fragment.width + 7, 32);
+    CT_HOLDS(blocks <= 16 && plan.warps <= tuning::FUSED_BAND_WARPS);
+    CT_HOLDS(plan.warps * (16 / blocks) * gpu::FUSED_BAND_ROWS >= window.height);
+    // Raw rows, in units of 16 bytes from the one that holds the first byte; makePlanes() reads a word more.
+    CT_HOLDS(ceilDiv(15 + areaWidth * stride, 16) * 4 <= plan.stage.rawPitch);
+    CT_HOLDS((areaHeight - 1) * plan.stage.rawPitch + 3 + stride * ceilDiv(areaWidth, 4) < plan.rawWords);
+    CT_HOLDS(gpu::bandPlanes(channels, given.weighted) * fragment.height * (8 * chunks + 8) <= plan.templateWords);
+    CT_HOLDS(ceilDiv(areaWidth, 4) <= plan.pitch && plan.pitch % 4 == 0);
+    CT_HOLDS(areaHeight * plan.pitch <= plan.squareWords);
+    // Lanes also read rows and columns behind the window's, which count nothing.
+    const int lastRow = (window.height - 1) / gpu::FUSED_BAND_ROWS * gpu::FUSED_BAND_ROWS +
+                        ceilDiv(fragment.height, gpu::FUSED_BAND_ROWS) * gpu::FUSED_BAND_ROWS + gpu::FUSED_BAND_ROWS -
+                        2;
+    const int lastWord = 2 * (blocks - 1) + 8 * (chunks - 1) + 7;
+    CT_HOLDS(lastRow * plan.pitch + lastWord < plan.planeWords);
+    const int squares = channels == 1 ? 2 : 3;
+    CT_HOLDS(plan.templatesAt() >= plan.rawWords && plan.squaresAt() >= plan.templatesAt() + plan.templateWords);
+    CT_HOLDS(plan.planesAt >= plan.squaresAt() + squares * plan.squareWords);
+    CT_HOLDS(plan.planesAt + channels * plan.planeWords <= words);
+    if (!given.weighted)
+        CT_HOLDS(areaHeight * 8 * blocks <= plan.rawWords); // lines take the place of the raw image
+    // n and v of all threads of the block, then the map of values, in the place of what has been read: without weights, channels
+    // are still read.
+    const int threads = 32 * plan.warps, wide = fm::wideValues(given.metric, given.weighted, false) ? 2 : 1;
+    const int parts = given.metric == fm::METRIC_ZNCC ? (given.weighted ? 16 * 4 : 16 * 3) * threads : 0;
+    CT_HOLDS(given.weighted || parts <= plan.planesAt);
+    CT_HOLDS(parts <= plan.mapAt());
+    CT_HOLDS(plan.mapAt() + window.width * window.height * wide <= words);
+    return nullptr;
+}
+
+//! matchFused(), one fragment.
+inline const char* wrongWith(const gpu::FusedPlan& plan, const fm::MatchCase& given, Extent fragment, Extent window,
+                             int words)
+{
+    const int stride = given.frame.pixelStride;
+    const bool split = fm::isSplit(given.metric, given.weighted);
+    const int areaWidth = window.width + fragment.width - 1, areaHeight = window.height + fragment.height - 1;
+    CT_HOLDS(areaWidth <= plan.areaWidth && areaHeight <= plan.areaHeight);
+    CT_HOLDS(plan.positions == 5 || plan.positions == 9 || plan.positions == 13);
+    CT_HOLDS(window.width <= 4 * plan.positions);
+    CT_HOLDS(plan.slots >= 4 && plan.slots <= 32 && plan.threads / 32 * plan.slots >= 4 * window.height);
+    CT_HOLDS(plan.threads <=
+             (fm::hasMoments(given.metric, given.weighted) ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS));
+    CT_HOLDS(ceilDiv(3 + areaWidth * stride, 4) <= plan.stage.rawPitch);
+    CT_HOLDS(areaHeight * plan.stage.rawPitch <= plan.stage.rawWords);
+    const int planes = given.frame.channels * (split ? 2 : 1) + 1;
+    CT_HOLDS(planes * fragment.height * ceilDiv(fragment.width, 16) * 4 <= plan.templateWords);
+    CT_HOLDS(4 * plan.stage.units >= plan.positions - 1 + ceilDiv(fragment.width, 4));
+    CT_HOLDS(areaHeight * 16 * plan.stage.units <= plan.stage.expandedWords);
+    CT_HOLDS(plan.templatesAt() >= plan.stage.rawWords && plan.expandedAt() >= plan.templatesAt() + plan.templateWords);
+    CT_HOLDS(plan.expandedAt() + (split ? 3 : 1) * plan.stage.expandedWords <= words);
+    CT_HOLDS(window.width * window.height * (fm::wideValues(given.metric, given.weighted, false) ? 2 : 1) <= words);
+    CT_HOLDS(plan.stage.fetchThreads * plan.stage.fetchStep <= plan.threads && plan.stage.fetchStep > 0);
+    return nullptr;
+}
+
+//! matchTiles()
+inline const char* wrongWithTiles(const gpu::TilePlan& plan, const fm::MatchCase& given, Extent fragment, Extent window,
+                                  int count)
+{
+    const bool split = fm::isSplit(given.metric, given.weighted);
+    const int words = static_cast<int>(plan.sharedBytes / 4);
+    CT_HOLDS(plan.sharedBytes <= given.shared.dynamicBytes(tuning::TILE_STATIC_BYTES));
+    CT_HOLDS(plan.cols == window.width && plan.rows == window.height);
+    CT_HOLDS(plan.tilesX * tuning::TILE_COLS >= plan.cols && plan.tilesY * tuning::TILE_ROWS >= plan.rows);
+    CT_HOLDS(plan.chunkCols > 0 && plan.chunkRows > 0);
+    CT_HOLDS(plan.chunkCols % 16 == 0 ||
+             plan.chunkCols == fragment.width); // later chunks begin at whole groups of words
+    CT_HOLDS(static_cast<int64_t>(plan.chunkCols) * plan.chunkRows <= tuning::TILE_CHUNK_PIXELS);
+    const int pictureRows = tuning::TILE_ROWS + plan.chunkRows - 1,
+              pictureCols = tuning::TILE_COLS + plan.chunkCols - 1;
+    CT_HOLDS(plan.chunkRows * ceilDiv(plan.chunkCols, 16) * 4 * ((split ? 2 : 1) + 1) <= plan.templateWords);
+    CT_HOLDS(ceilDiv(3 + pictureCols * given.frame.pixelStride, 4) <= plan.stage.rawPitch);
+    CT_HOLDS(pictureRows * plan.stage.rawPitch <= plan.stage.rawWords);
+    CT_HOLDS(pictureRows * 16 * plan.stage.units <= plan.stage.expandedWords);
+    CT_HOLDS(plan.rawAt() >= plan.templateWords && plan.expandedAt() >= plan.rawAt() + plan.stage.rawWords);
+    CT_HOLDS(plan.expandedAt() + (split ? 3 : 1) * plan.stage.expandedWords <= words);
+    if (!split) // two parts are added up there: of moments three sums per position
+        CT_HOLDS(plan.expandedAt() + 3 * gpu::TILE_POSITIONS * tuning::TILE_POSITION_THREADS <= words);
+    CT_HOLDS(static_cast<int64_t>(plan.tilesX) * plan.tilesY * count <= MOST_BLOCKS);
+    return nullptr;
+}
+
+//! matchBandTiles()
+inline const char* wrongWith(const gpu::BandTiles& plan, const gpu::TilePlan& all, const fm::MatchCase& given,
+                             Extent fragment, Extent window, int count)
+{
+    const int stride = given.frame.pixelStride, channels = given.frame.channels, rows = plan.units * gpu::BAND_ROWS;
+    const int chunks = ceilDiv(fragment.width + 7, 32), step = 8 * chunks + 8;
+    CT_HOLDS(plan.sharedBytes <= given.shared.dynamicBytes(tuning::BAND_TILE_STATIC_BYTES));
+    CT_HOLDS(given.metric != fm::METRIC_SAD && !given.weighted && given.frame.step % 16 == 0);
+    CT_HOLDS(plan.units * plan.parts <= tuning::BAND_TILE_WARPS && plan.parts > 0);
+    CT_HOLDS(plan.blocksX * gpu::BAND_COLS >= window.width + (stride == 1 ? 15 : 0));
+    CT_HOLDS(plan.blocks % plan.blocksX == 0 && plan.blocks / plan.blocksX * rows >= window.height);
+    CT_HOLDS(static_cast<int64_t>(plan.blocks) * count <= given.multiprocessors);
+    CT_HOLDS(all.tilesX == 2 * plan.blocksX && all.tilesY * rows >= window.height);
+    CT_HOLDS(plan.pictureRows >= rows + fragment.height - 1);
+    CT_HOLDS(plan.pitch >= ceilDiv(gpu::BAND_COLS + fragment.width + 2, 4) && plan.pitch % 4 == 0);
+    CT_HOLDS(plan.pitch >= gpu::BAND_COLS / 4 + 8 * chunks); // a lane's operands
+    CT_HOLDS(stride == 1 || plan.rawPitch >= 4 + stride * plan.pitch);
+    CT_HOLDS((channels * fragment.height + 1) * step <= plan.planesAt); // and a row of ones
+    CT_HOLDS(plan.planesAt + channels * plan.pictureRows * plan.pitch <= plan.boxesAt);
+    const int bytes = (channels == 1 ? 3 : 4) + (given.metric == fm::METRIC_ZNCC ? 2 * channels : 0);
+    CT_HOLDS(plan.boxesAt + bytes * rows * plan.pitch <= plan.mergeAt);
+    CT_HOLDS(plan.boxesAt + plan.pictureRows * plan.rawPitch <= plan.mergeAt);
+    CT_HOLDS(4 * (static_cast<size_t>(plan.mergeAt) + plan.parts * rows * gpu::BAND_COLS) <= plan.sharedBytes);
+    return nullptr;
+}
+
+//! prepareBands(), correlateBands() and bandValues()
+inline const char* wrongWith(const gpu::BandPlan& plan, const gpu::TilePlan& all, const fm::MatchCase& given,
+                             Extent fragment, Extent window, int count)
+{
+    CT_HOLDS(plan.group >= 2 && plan.group <= 5 && plan.chunks % plan.group == 0);
+    CT_HOLDS(16 * plan.chunks >= fragment.width + 7 && plan.bandRows >= fragment.height);
+    CT_HOLDS(plan.region.x >= 0 && plan.region.y >= 0 && plan.pitch >= plan.region.width && plan.pitch % 16 == 0);
+    // correlate: image, then bands; parts are added up in their place.
+    const int rows = plan.units * gpu::BAND_ROWS, pitch = gpu::BAND_COLS / 4 + 4 * plan.chunks;
+    CT_HOLDS(plan.sharedBytes <= given.shared.dynamicBytes(sizeof(gpu::OpenEntry)));
+    CT_HOLDS(plan.units * plan.parts == tuning::BAND_THREADS / 32);
+    CT_HOLDS(plan.chunkRows > 0 && plan.chunkRows % gpu::BAND_ROWS == 0);
+    CT_HOLDS(static_cast<int64_t>(plan.chunkRows) * fragment.width <= gpu::BAND_TERMS ||
+             plan.chunkRows == gpu::BAND_ROWS);
+    CT_HOLDS((rows + plan.chunkRows - 1) * pitch <= plan.bandsOffset);
+    CT_HOLDS(4 * (static_cast<size_t>(plan.bandsOffset) + plan.chunkRows * plan.chunks * 32) <= plan.sharedBytes);
+    CT_HOLDS(4 * static_cast<size_t>(plan.parts - 1) * rows * gpu::BAND_COLS <= plan.sharedBytes);
+    CT_HOLDS(plan.sumsPitch % gpu::BAND_COLS == 0 && plan.sumsPitch >= window.width + 15 &&
+             plan.sumsRows == window.height);
+    CT_HOLDS(static_cast<int64_t>(plan.sumsPitch / gpu::BAND_COLS) * ceilDiv(plan.sumsRows, rows) * count <=
+             MOST_BLOCKS);
+    // values: lines of sums, one more than there are columns.
+    const size_t position =
+        given.weighted ? 0 : (plan.wide ? 8 : 4) + (given.metric == fm::METRIC_ZNCC ? 4 * given.frame.channels : 0);
+    CT_HOLDS(plan.valueSharedBytes <= given.shared.dynamicBytes(tuning::TILE_STATIC_BYTES));
+    CT_HOLDS(plan.slabRows > 0 && plan.slabRows <= tuning::TILE_ROWS);
+    CT_HOLDS(plan.slabPitch >= gpu::BAND_COLS + fragment.width);
+    CT_HOLDS(plan.slabRows * plan.slabPitch * position <= plan.valueSharedBytes);
+    CT_HOLDS(static_cast<int64_t>(ceilDiv(all.cols, gpu::BAND_COLS)) * all.tilesY * count <= MOST_BLOCKS);
+    CT_HOLDS(plan.sumsEach >= static_cast<size_t>(plan.sumsPitch) * plan.sumsRows * (given.weighted ? 2 : 1));
+    // prepare
+    const int64_t pixels = static_cast<int64_t>(plan.pitch / 4) * plan.region.height;
+    CT_HOLDS(ceilDiv<int64_t>(pixels, tuning::BAND_PREPARE_THREADS) +
+                 static_cast<int64_t>(plan.bandsEach / 1024 + 1) * count <=
+             MOST_BLOCKS);
+    return nullptr;
+}
+
+//! matchTiles() and what goes in its place, for `count` windows up to `window`.
+inline const char* wrongWith(const gpu::TilePlan& plan, const fm::MatchCase& given, Extent fragment, Extent window,
+                             int count)
+{
+    const int batch = fm::tileBatch(plan, given, count);
+    CT_HOLDS(batch > 0 && batch <= count && batch <= MOST_BLOCKS_DEEP);
+    if (plan.bands.tiles.units > 0)
+        return wrongWith(plan.bands.tiles, plan, given, fragment, window, batch);
+    return plan.bands.group > 0 ? wrongWith(plan.bands, plan, given, fragment, window, batch)
+                                : wrongWithTiles(plan, given, fragment, window, batch);
+}
+
+//! match()
+inline const char* wrongWith(const fm::MatchPlan& plan, const MatchCall& call)
+{
+    const fm::MatchCase& given = call.given;
+    std::vector<int> all = plan.fused;
+    all.insert(all.end(), plan.tiled.begin(), plan.tiled.end());
+    std::sort(all.begin(), all.end());
+    CT_HOLDS(all.size() == call.fragments.size());
+    for (size_t i = 0; i < all.size(); ++i)
+        CT_HOLDS(all[i] == static_cast<int>(i)); // each goes one way
+    const bool bands = plan.fusedPlan.bands.warps > 0;
+    const size_t bytes = bands ? plan.fusedPlan.bands.sharedBytes : plan.fusedPlan.sharedBytes;
+    CT_HOLDS(plan.fused.empty() || bytes > gpu::FUSED_SCRATCH_BYTES);
+    CT_HOLDS(plan.fused.empty() || bytes <= given.shared.dynamicBytes(gpu::FUSED_STATIC_BYTES));
+    const int words = static_cast<int>((bytes - gpu::FUSED_SCRATCH_BYTES) / 4);
+    for (const int i : plan.fused)
+    {
+        const Extent window = call.windowOf(i);
+        if (window.empty())
+            continue;
+        const char* const wrong = bands ? wrongWith(plan.fusedPlan.bands, given, call.fragments[i], window, words)
+                                        : wrongWith(plan.fusedPlan, given, call.fragments[i], window, words);
+        if (wrong)
+            return wrong;
+    }
+    Extent window = {0, 0}, fragment = {0, 0};
+    for (const int i : plan.tiled)
+    {
+        window = fm::larger(window, call.windowOf(i));
+        fragment = fm::larger(fragment, call.fragments[i]);
+    }
+    return window.empty() ? nullptr
+                          : wrongWith(plan.tilePlan, given, fragment, window, static_cast<int>(plan.tiled.size()));
+}
+
+}} // namespace opencv_test::plans
+
+#endif // CUDATRACKING_HAS_PLANS
+#endif // OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLANS_HPP

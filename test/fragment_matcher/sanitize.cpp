@@ -1,0 +1,121 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Small cases that touch every kernel of FragmentMatcher, for runs under compute-sanitizer: --gtest_filter=*Sanitize*
+#include "scenes_cuda.hpp"
+
+namespace opencv_test { namespace {
+
+using namespace scenes;
+
+class FragmentMatcher_CudaSanitize : public testing::TestWithParam<Combination>
+{
+protected:
+    void SetUp() override { requireCuda(); }
+};
+
+TEST_P(FragmentMatcher_CudaSanitize, match)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0x7E6D1C2Bu + metric * 131 + weightKind * 17 + type);
+    const FM::Params list[] = {makeParams(metric, 2, FM::SQUARE, 0, FM::FULL, true),
+                               makeParams(metric, 5, FM::CROSS, 2, FM::FULL, false),
+                               makeParams(metric, 1, FM::SQUARE, 0, FM::THREE_STEP, true),
+                               makeParams(metric, 3, FM::SQUARE, 4, FM::THREE_STEP, false)};
+    for (const FM::Params& params : list)
+    {
+        SCOPED_TRACE(describe(params));
+        Scene scene = randomScene(rng, params, type, weightKind, Size(67, 45), 18, 4);
+        expectEnginesAgree(scene); // windows that fit one block of threads
+        scene.areas.clear();
+        expectEnginesAgree(scene); // the whole frame
+        scene = randomScene(rng, params, type, weightKind, Size(210, 131), 20, 2);
+        scene.areas = {Rect(Point(), scene.frame.size()), Rect(3, 1, 30, 33)};
+        expectEnginesAgree(scene); // tiles, and both paths in one call
+    }
+}
+
+//! One fragment larger than a tile, so that it is taken in parts; work enough for matrix instructions.
+TEST_P(FragmentMatcher_CudaSanitize, largeFragment)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0x243F6A88u + metric * 131 + weightKind * 17 + type);
+    Scene scene;
+    scene.params = makeParams(metric, 2, FM::SQUARE, 1);
+    scene.frame = randomPicture(rng, metric == FM::SAD ? Size(169, 163) : Size(240, 232), type);
+    scene.templates.push_back(scene.frame(Rect(9, 4, 149, 151)).clone());
+    scene.weights.push_back(weightsOf(rng, scene.templates[0].size(), weightKind, 1));
+    expectEnginesAgree(scene);
+}
+
+//! The same for a fragment that one kernel takes as a whole.
+TEST_P(FragmentMatcher_CudaSanitize, oneWindow)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0xA4093822u + metric * 131 + weightKind * 17 + type);
+    if (metric == FM::SAD || weightKind != 0)
+        throw SkipTestException("SAD and weights go other ways, which largeFragment takes");
+    Scene scene;
+    scene.params = makeParams(metric, 3, FM::SQUARE, 0, FM::FULL, true);
+    scene.frame = randomPicture(rng, Size(301, 297), type);
+    scene.templates.push_back(scene.frame(Rect(9, 4, 90, 91)).clone());
+    expectEnginesAgree(scene);
+    scene.areas = {Rect(5, 3, 293, 290)};
+    expectEnginesAgree(scene);
+}
+
+//! Rows that no word is aligned with, in memory that ends with the last pixel.
+TEST_P(FragmentMatcher_CudaSanitize, oddSteps)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0x452821E6u + metric * 131 + weightKind * 17 + type);
+    for (const Size size : {Size(45, 37), Size(150, 70)})
+    {
+        Scene scene = randomScene(rng, makeParams(metric, 2), type, weightKind, size, 14, 4);
+        const OddStep frame(scene.frame);
+        const Ptr<FM> matcher = FM::create(scene.params);
+        give(*matcher, scene);
+        expectSame(runCpu(scene), runOnDevice(*matcher, frame.matrix, scene.areas));
+        scene.areas.clear();
+        expectSame(runCpu(scene), runOnDevice(*matcher, frame.matrix, noArray()));
+    }
+}
+
+TEST_P(FragmentMatcher_CudaSanitize, mapsCutsAndAreas)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0x13198A2Eu + metric * 131 + weightKind * 17 + type);
+    const Scene scene = randomScene(rng, makeParams(metric), type, weightKind, Size(67, 45), 6, 4);
+    const Ptr<FM> matcher = FM::create(scene.params);
+    give(*matcher, scene);
+    const GpuMat frame = uploadRoi(scene.frame);
+    for (const int depth : {CV_32F, CV_64F, CV_32S})
+    {
+        if (metric == FM::ZNCC && depth != CV_32F)
+            continue;
+        Mat truth, map;
+        std::vector<int> offsets, same;
+        matcher->scoreMap(0, scene.frame, Rect(), truth, depth);
+        matcher->scoreMap(0, frame, Rect(), map, depth);
+        EXPECT_TRUE(sameBits(truth, map));
+        matcher->scoreMaps(scene.frame, scene.areas, truth, offsets, depth);
+        matcher->scoreMaps(frame, scene.areas, map, same, depth);
+        EXPECT_TRUE(sameBits(truth, map));
+    }
+    const std::vector<Rect> regions = {Rect(1, 1, 9, 7), Rect(30, 20, 15, 11)};
+    const Ptr<FM> cpu = FM::create(scene.params), gpu = FM::create(scene.params);
+    cpu->cutFragments(scene.frame, regions);
+    gpu->cutFragments(frame, regions);
+    Mat areas, truth;
+    GpuMat locations, next;
+    cpu->match(scene.frame, noArray(), truth);
+    cpu->predictAreas(truth, 5, scene.frame.size(), areas);
+    gpu->match(frame, noArray(), locations);
+    gpu->predictAreas(locations, 5, scene.frame.size(), next);
+    EXPECT_TRUE(sameBits(truth, Mat(locations)));
+    EXPECT_TRUE(sameBits(areas, Mat(next)));
+}
+
+INSTANTIATE_TEST_CASE_P(/**/, FragmentMatcher_CudaSanitize, allCombinations());
+
+}} // namespace opencv_test

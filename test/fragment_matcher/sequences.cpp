@@ -1,0 +1,321 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Eager calls, edits, captures and replays of one FragmentMatcher in random legal orders, beside a model of what each must
+// give.
+#include "scenes_cuda.hpp"
+#include "../common/graphs.hpp"
+#include <list>
+#include <memory>
+
+namespace opencv_test { namespace {
+
+#ifdef HAVE_CUDA
+
+using namespace scenes;
+using cuda::GpuMat;
+using cuda::Stream;
+
+//! One fragment's memory: a graph that was captured with it reads what is in it at each replay.
+struct Content
+{
+    Mat templ, weights; //!< weights empty: none
+};
+typedef std::vector<std::shared_ptr<Content>> Contents;
+
+struct CapturedMatch
+{
+    std::unique_ptr<Graph> graph;
+    Contents fragments;
+    FM::Params params;
+    std::vector<Rect> areas; //!< as frozen; on the device: as uploaded last
+    bool areasOnDevice;
+    GpuMat deviceAreas, next;
+    DeviceResult result;
+};
+
+class MatcherModel
+{
+public:
+    explicit MatcherModel(uint64 seed) : rng_(seed), params_(makeParams(FM::SAD, 2, FM::SQUARE, 0, FM::FULL, true))
+    {
+        picture_ = randomPicture(rng_, Size(100, 80), TYPE);
+        frame_.upload(picture_);
+        gpu_ = FM::create(params_);
+        setAll();
+    }
+    ~MatcherModel()
+    {
+        stream_.waitForCompletion();
+        graphs_.clear(); // before the instance
+    }
+
+    void step()
+    {
+        switch (rng_.uniform(0, 13))
+        {
+        case 0:
+        case 1:
+            return match();
+        case 2:
+            return setParams();
+        case 3:
+            return updateContent();
+        case 4:
+            return edit();
+        case 5:
+        case 6:
+            return capture();
+        case 7:
+        case 8:
+        case 9:
+            return replay();
+        case 10:
+            return forget();
+        case 11:
+            return grow();
+        default:
+            return newFrame();
+        }
+    }
+
+private:
+    static const int TYPE = CV_8UC3;
+
+    void log(const std::string& what) { history_ += what + "; "; }
+
+    Content randomContent(Size size, bool weighted)
+    {
+        Content c;
+        c.templ = size.width < 40 && rng_.uniform(0, 2)
+                      ? picture_(Rect(Point(rng_.uniform(0, 30), rng_.uniform(0, 30)), size)).clone()
+                      : randomPicture(rng_, size, TYPE);
+        if (weighted)
+            c.weights = randomWeights(rng_, size, CV_8UC1);
+        return c;
+    }
+    Content randomContent()
+    {
+        return randomContent(Size(rng_.uniform(1, 30), rng_.uniform(1, 25)), rng_.uniform(0, 2));
+    }
+
+    //! All fragments anew; their number changes, so that graphs keep theirs.
+    void setAll()
+    {
+        const size_t count = fragments_.size() % 5 + 2;
+        log(cv::format("set %zu", count));
+        std::vector<Mat> templates, weights;
+        fragments_.clear();
+        for (size_t i = 0; i < count; ++i)
+        {
+            fragments_.push_back(std::make_shared<Content>(randomContent()));
+            templates.push_back(fragments_[i]->templ);
+            weights.push_back(fragments_[i]->weights);
+        }
+        gpu_->setFragments(uploadRois(templates), uploadRois(weights), stream_);
+        stream_.waitForCompletion();
+    }
+
+    std::vector<Rect> randomAreas(size_t count)
+    {
+        std::vector<Rect> areas;
+        for (size_t i = 0; i < count; ++i)
+            areas.push_back(randomArea(rng_, picture_.size(), fragments_[i % fragments_.size()]->templ.size(), 30));
+        return areas;
+    }
+
+    Result onCpu(const Contents& fragments, const std::vector<Rect>& areas, const FM::Params& params,
+                 const Mat& picture) const
+    {
+        Scene scene;
+        scene.frame = picture;
+        scene.params = params;
+        scene.areas = areas;
+        for (const auto& content : fragments)
+        {
+            scene.templates.push_back(content->templ);
+            scene.weights.push_back(content->weights);
+        }
+        return runCpu(scene);
+    }
+
+    bool same(const Result& expected, const Result& actual) const
+    {
+        return sameBits(expected.locations, actual.locations) && sameBits(expected.scores, actual.scores) &&
+               sameBits(expected.confidence, actual.confidence) && sameBits(expected.status, actual.status) &&
+               sameBits(expected.refined, actual.refined);
+    }
+
+    void match()
+    {
+        log("match");
+        const std::vector<Rect> areas = randomAreas(fragments_.size());
+        const Result truth = onCpu(fragments_, areas, params_, picture_);
+        const Result result = rng_.uniform(0, 2) ? runOnDevice(*gpu_, frame_, areas, stream_)
+                                                 : runOnDevice(*gpu_, frame_, uploadAreas(areas), stream_);
+        EXPECT_TRUE(same(truth, result)) << "eager match after: " << history_;
+    }
+
+    void setParams()
+    {
+        log("setParams");
+        params_ = makeParams(rng_.uniform(0, 3), rng_.uniform(1, 6), rng_.uniform(0, 2), rng_.uniform(0, 4), FM::FULL,
+                             rng_.uniform(0, 2) != 0);
+        gpu_->setParams(params_);
+    }
+
+    //! Of the same size, weights or none as before: graphs see it. Not while a graph holds fragments that are no more the
+    //! matcher's as a whole, for which nothing is promised.
+    void updateContent()
+    {
+        for (const CapturedMatch& c : graphs_)
+            if (c.fragments != fragments_)
+                return;
+        const int i = rng_.uniform(0, static_cast<int>(fragments_.size()));
+        log(cv::format("new content of %d", i));
+        Content& content = *fragments_[i];
+        content = randomContent(content.templ.size(), !content.weights.empty());
+        gpu_->updateFragment(i, uploadRoi(content.templ),
+                             content.weights.empty() ? GpuMat() : uploadRoi(content.weights), stream_);
+        stream_.waitForCompletion();
+    }
+
+    //! Of number or size: graphs do not see it.
+    void edit()
+    {
+        const int count = static_cast<int>(fragments_.size()), i = rng_.uniform(0, count);
+        const Content content = randomContent();
+        const GpuMat templ = uploadRoi(content.templ),
+                     weights = content.weights.empty() ? GpuMat() : uploadRoi(content.weights);
+        const int kind = rng_.uniform(0, 4);
+        if (kind == 0 && count > 1)
+        {
+            log(cv::format("remove %d", i));
+            gpu_->removeFragment(i);
+            fragments_.erase(fragments_.begin() + i);
+        }
+        else if (kind == 1)
+        {
+            log("add");
+            gpu_->addFragment(templ, weights, stream_);
+            fragments_.push_back(std::make_shared<Content>(content));
+        }
+        else if (kind == 2 && content.templ.size() != fragments_[i]->templ.size())
+        {
+            log(cv::format("replace %d", i));
+            gpu_->updateFragment(i, templ, weights, stream_);
+            fragments_[i] = std::make_shared<Content>(content);
+        }
+        else
+            setAll();
+        stream_.waitForCompletion();
+    }
+
+    void capture()
+    {
+        const bool dropped = rng_.uniform(0, 3) == 0;
+        log(dropped ? "capture and drop" : "capture");
+        graphs_.emplace_back();
+        CapturedMatch& c = graphs_.back();
+        c.fragments = fragments_;
+        c.params = params_;
+        c.areas = randomAreas(fragments_.size());
+        c.areasOnDevice = rng_.uniform(0, 2) != 0;
+        c.deviceAreas = uploadAreas(c.areas);
+        c.result.create(static_cast<int>(fragments_.size()), params_.peaks);
+        c.next.create(static_cast<int>(fragments_.size()), 1, CV_32SC4);
+        std::vector<Rect> given = c.areas;
+        c.graph.reset(new Graph(stream_));
+        if (c.areasOnDevice)
+            launch(*gpu_, frame_, c.deviceAreas, c.result, stream_);
+        else
+            launch(*gpu_, frame_, given, c.result, stream_);
+        gpu_->predictAreas(c.result.locations, 5, picture_.size(), c.next, stream_);
+        c.graph->end();
+        if (dropped)
+            graphs_.pop_back();
+    }
+
+    void replay()
+    {
+        if (graphs_.empty())
+            return;
+        auto chosen = graphs_.begin();
+        std::advance(chosen, rng_.uniform(0, static_cast<int>(graphs_.size())));
+        CapturedMatch& c = *chosen;
+        log("replay");
+        if (c.areasOnDevice)
+        {
+            c.areas = randomAreas(c.fragments.size());
+            c.deviceAreas.upload(columnOf(c.areas), stream_);
+        }
+        c.graph->launch();
+        stream_.waitForCompletion();
+        const Result truth = onCpu(c.fragments, c.areas, c.params, picture_);
+        EXPECT_TRUE(same(truth, c.result.download())) << "replay after: " << history_;
+        const Ptr<FM> cpu = FM::create(c.params);
+        std::vector<Mat> templates;
+        for (const auto& content : c.fragments)
+            templates.push_back(content->templ);
+        cpu->setFragments(templates);
+        Mat next;
+        cpu->predictAreas(truth.locations, 5, picture_.size(), next);
+        EXPECT_TRUE(sameBits(next, Mat(c.next))) << "areas of a replay after: " << history_;
+    }
+
+    void forget()
+    {
+        if (graphs_.empty())
+            return;
+        log("destroy a graph");
+        graphs_.pop_front();
+    }
+
+    //! Calls that need much more memory than the graphs.
+    void grow()
+    {
+        log("grow");
+        growth_ += 60;
+        const Mat large = randomPicture(rng_, Size(200 + growth_, 150 + growth_), TYPE);
+        const GpuMat frame(large);
+        GpuMat maps;
+        std::vector<int> offsets;
+        gpu_->scoreMaps(frame, noArray(), maps, offsets, CV_32F, stream_);
+        const Result result = runOnDevice(*gpu_, frame, noArray(), stream_);
+        EXPECT_TRUE(same(onCpu(fragments_, {}, params_, large), result)) << "larger frame after: " << history_;
+    }
+
+    void newFrame()
+    {
+        log("frame");
+        picture_ = randomPicture(rng_, picture_.size(), TYPE, rng_.uniform(1, 7));
+        frame_.upload(picture_, stream_);
+    }
+
+    RNG rng_;
+    Stream stream_;
+    FM::Params params_;
+    Mat picture_;
+    GpuMat frame_; //!< always at the same place: all graphs read it
+    Ptr<FM> gpu_;
+    Contents fragments_;
+    std::list<CapturedMatch> graphs_;
+    int growth_ = 0;
+    std::string history_;
+};
+
+TEST(Model_FragmentMatcher, anyOrderOnCuda)
+{
+    requireCuda();
+    for (uint64 seed = 1; seed <= 12 && !HasFailure(); ++seed)
+    {
+        SCOPED_TRACE(cv::format("seed %d", static_cast<int>(seed)));
+        MatcherModel model(seed);
+        for (int i = 0; i < 80 && !HasFailure(); ++i)
+            model.step();
+    }
+}
+
+#endif
+
+}} // namespace opencv_test

@@ -1,0 +1,252 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What QuickShift refuses, and that it names the argument, its value and what is allowed. Nothing else changes.
+#include "scenes.hpp"
+#include <functional>
+
+namespace opencv_test { namespace {
+
+using namespace scenes;
+
+//! A call, and what its error says.
+struct Refusal
+{
+    const char* says;
+    std::function<void(QuickShift&)> call;
+};
+
+//! Each is refused with just that sentence, and leaves parameters and results as they were.
+void expectRefusals(QuickShift& q, const std::vector<Refusal>& table)
+{
+    const Results before = resultsOf(q);
+    const double sigma = q.getSigma(), maxDist = q.getMaxDist();
+    const Scalar scales = q.getChannelScales();
+    for (const Refusal& row : table)
+    {
+        try
+        {
+            row.call(q);
+            ADD_FAILURE() << "was accepted: " << row.says;
+        }
+        catch (const cv::Exception& e)
+        {
+            const size_t sign = e.err.find("-nan"); // the sign of what is no number does not matter
+            EXPECT_EQ(row.says, sign == std::string::npos ? e.err : std::string(e.err).erase(sign, 1));
+        }
+        EXPECT_EQ(sigma, q.getSigma()) << row.says;
+        EXPECT_EQ(maxDist, q.getMaxDist()) << row.says;
+        EXPECT_EQ(scales, q.getChannelScales()) << row.says;
+        EXPECT_EQ(0, q.getSearchRadius()) << row.says;
+        EXPECT_EQ(static_cast<int>(QuickShift::INDEX), q.getTieRule()) << row.says;
+        EXPECT_FALSE(q.getNormalizeDensity()) << row.says;
+        expectSame(before, resultsOf(q));
+    }
+}
+
+class QuickShift_Messages : public testing::Test
+{
+protected:
+    void SetUp() override
+    {
+        RNG rng(581);
+        image = randomPicture(rng, Size(40, 30), CV_8UC3, 5);
+        q = QuickShift::create(2., 5., 0.3);
+        q->compute(image);
+    }
+
+    Mat image, out;
+    Ptr<QuickShift> q;
+};
+
+TEST_F(QuickShift_Messages, parameters)
+{
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    expectRefusals(
+        *q,
+        {{"sigma: 0, but it must be above 0 and at most 341", [](QuickShift& s) { s.setSigma(0); }},
+         {"sigma: 341.01, but it must be above 0 and at most 341", [](QuickShift& s) { s.setSigma(341.01); }},
+         {"sigma: nan, but it must be above 0 and at most 341", [=](QuickShift& s) { s.setSigma(nan); }},
+         {"sigma: -1, but it must be above 0 and at most 341", [](QuickShift&) { QuickShift::create(-1); }},
+         {"maxDist: -2, but it must be above 0 and at most 32767", [](QuickShift& s) { s.setMaxDist(-2); }},
+         {"maxDist: 32768, but it must be above 0 and at most 32767",
+          [](QuickShift&) { QuickShift::create(6, 32768); }},
+         {"colorScale: -0.5, but it must be 0 to 1e9", [](QuickShift& s) { s.setColorScale(-.5); }},
+         {"colorScale: 2000000000, but it must be 0 to 1e9", [](QuickShift&) { QuickShift::create(6, 10, 2e9); }},
+         {"scales[2]: -1, but it must be 0 to 1e9", [](QuickShift& s) { s.setChannelScales(Scalar(1, 1, -1, 1)); }},
+         {"scales[3]: nan, but it must be 0 to 1e9", [=](QuickShift& s) { s.setChannelScales(Scalar(1, 1, 1, nan)); }},
+         {"radius: -2, but it must be SEARCH_MAX_DIST (0), SEARCH_WINDOW (-1) or 1 to 32767",
+          [](QuickShift& s) { s.setSearchRadius(-2); }},
+         {"rule: 2, but it must be INDEX (0) or STRICT (1)", [](QuickShift& s) { s.setTieRule(2); }}});
+}
+
+TEST_F(QuickShift_Messages, images)
+{
+    const auto image_ = image;
+    expectRefusals(
+        *q,
+        {{"image: type CV_64FC3, but CV_8U, CV_16U or CV_32F with 1 to 4 channels is needed",
+          [](QuickShift& s) { s.compute(Mat(4, 4, CV_64FC3)); }},
+         {"image: type CV_8UC5, but CV_8U, CV_16U or CV_32F with 1 to 4 channels is needed",
+          [](QuickShift& s) { s.compute(Mat(4, 4, CV_8UC(5))); }},
+         {"image: size 65536 x 1, but each side must be at most 65535",
+          [](QuickShift& s) { s.compute(Mat(1, 65536, CV_8U)); }},
+         {"image: size 1 x 65536, but each side must be at most 65535",
+          [](QuickShift& s) { s.compute(Mat(65536, 1, CV_8U)); }},
+         {"mask: type CV_8UC3, but CV_8UC1 is needed", [=](QuickShift& s) { s.compute(image_, image_); }},
+         {"mask: size 40 x 29 differs from image's 40 x 30",
+          [=](QuickShift& s) { s.compute(image_, Mat(29, 40, CV_8U)); }},
+         {"image: a list of arrays, but one array is needed",
+          [=](QuickShift& s) { s.compute(std::vector<Mat>{image_}); }},
+         {"tile: 0 x 5, but each side must be at least 1", [=](QuickShift& s) { s.computeTiled(image_, Size(0, 5)); }},
+         {"mask: size 40 x 29 differs from image's 40 x 30",
+          [=](QuickShift& s) { s.computeTiled(image_, Size(9, 9), false, Mat(29, 40, CV_8U)); }}});
+    Mat bytes(46341, 1, CV_8U, Scalar(1)); // only its size is looked at
+    const Mat huge(46341, 46342, CV_8U, bytes.data, 46342);
+    expectRefusals(*q, {{"image: 1 of 46342 x 46341 are 2147534622 pixels, but there must be at most 2000000000",
+                         [=](QuickShift& s) { s.compute(huge); }}});
+}
+
+TEST_F(QuickShift_Messages, batches)
+{
+    typedef std::vector<Mat> Mats;
+    const Mat good = image, mask(image.size(), CV_8U, Scalar(1));
+    expectRefusals(*q, {{"images: one array, but a list is needed; compute() takes one image",
+                         [=](QuickShift& s) { s.computeBatch(good, noArray()); }},
+                        {"masks: one array, but a list with one for each image is needed",
+                         [=](QuickShift& s) {
+                             s.computeBatch(Mats{good, good}, noArray(), mask);
+                         }},
+                        {"masks: 1 given for 2 images; give none, or one for each (which may be empty)",
+                         [=](QuickShift& s) {
+                             s.computeBatch(Mats{good, good}, noArray(), Mats{mask});
+                         }},
+                        {"masks[1]: size 39 x 30 differs from images[0]'s 40 x 30",
+                         [=](QuickShift& s) {
+                             s.computeBatch(Mats{good, good}, noArray(), Mats{mask, mask.colRange(0, 39)});
+                         }},
+                        {"masks[1]: type CV_8UC3, but CV_8UC1 is needed",
+                         [=](QuickShift& s) {
+                             s.computeBatch(Mats{good, good}, noArray(), Mats{mask, good});
+                         }},
+                        {"images[1]: is empty",
+                         [=](QuickShift& s) {
+                             s.computeBatch(Mats{good, Mat()}, noArray());
+                         }},
+                        {"images[2]: size 40 x 5 differs from images[0]'s 40 x 30",
+                         [=](QuickShift& s) {
+                             s.computeBatch(Mats{good, good, good.rowRange(0, 5)}, noArray());
+                         }},
+                        {"images[1]: type CV_8UC1 differs from images[0]'s CV_8UC3",
+                         [=](QuickShift& s) {
+                             s.computeBatch(Mats{good, mask}, noArray());
+                         }},
+                        {"images[0]: type CV_64FC1, but CV_8U, CV_16U or CV_32F with 1 to 4 channels is needed",
+                         [=](QuickShift& s) { s.computeBatch(Mats{Mat(4, 4, CV_64F)}, noArray()); }},
+                        {"labels: a list of 3 that cannot be resized, but there are 2 images",
+                         [=](QuickShift& s)
+                         {
+                             const Mats three(3);
+                             s.computeBatch(Mats{good, good}, three);
+                         }},
+                        {"labels: must be a list, which gets one array for each image", [=](QuickShift& s)
+                         {
+                             Mat labels;
+                             s.computeBatch(Mats{good, good}, labels);
+                         }}});
+}
+
+TEST_F(QuickShift_Messages, results)
+{
+    const Mat good = image;
+    expectRefusals(*q, {{"tau: 0, but it must be above 0",
+                         [](QuickShift& s)
+                         {
+                             Mat labels;
+                             s.segment(0, labels);
+                         }},
+                        {"tau: 5.1, but it must be at most 5, the maxDist of the last compute()",
+                         [](QuickShift& s)
+                         {
+                             Mat labels;
+                             s.segment(5.1, labels);
+                         }},
+                        {"tau: nan, but it must be above 0",
+                         [](QuickShift& s) { s.applyTau(std::numeric_limits<double>::quiet_NaN()); }},
+                        {"tau: 6, but it must be at most 5, the maxDist of the last compute()",
+                         [](QuickShift& s) { s.applyTau(6); }},
+                        {"tau: -1, but it must be above 0", [](QuickShift& s) { s.countSuperpixels(-1); }},
+                        {"number: 0, but it must be at least 1", [](QuickShift& s) { s.tauForSuperpixels(0); }},
+                        {"minSize: 0, but it must be at least 1", [](QuickShift& s) { s.enforceConnectivity(0); }},
+                        {"image: must be a Mat with pixels, as that of the last compute() was",
+                         [](QuickShift& s)
+                         {
+                             Mat mean;
+                             s.getMeanColor(noArray(), mean);
+                         }},
+                        {"image: type CV_32SC3, but CV_8U, CV_16U or CV_32F with 1 to 4 channels is needed",
+                         [=](QuickShift& s)
+                         {
+                             Mat mean;
+                             s.getMeanColor(Mat(good.size(), CV_32SC3), mean);
+                         }},
+                        {"image: size 40 x 29, but that of the last compute() was 40 x 30",
+                         [=](QuickShift& s)
+                         {
+                             Mat areas;
+                             s.getStatistics(good.rowRange(0, 29), areas);
+                         }},
+                        {"labels: an array of 3 x 3 elements that cannot be resized, but the results are 30 x 40",
+                         [](QuickShift& s) { s.getLabels(Mat(3, 3, CV_32S).rowRange(0, 3)); }},
+                        {"labels: an array of CV_8UC1, but the results are CV_32SC1", [](QuickShift& s)
+                         {
+                             const Mat fixed(30, 40, CV_8U);
+                             s.getLabels(fixed);
+                         }}});
+    const Ptr<QuickShift> none = QuickShift::create();
+    EXPECT_THROW(none->segment(0., out), cv::Exception) << "also without results";
+    EXPECT_THROW(none->countSuperpixels(-3.), cv::Exception);
+    EXPECT_EQ(0, none->countSuperpixels(1e9));
+    const Mat fixed(30, 40, CV_32S);
+    EXPECT_THROW(none->getLabels(fixed), cv::Exception) << "cannot be emptied";
+    q->getLabels(fixed); // fits
+    EXPECT_TRUE(sameBits(resultsOf(*q).labels, fixed));
+}
+
+TEST_F(QuickShift_Messages, files)
+{
+    const std::pair<const char*, const char*> table[] = {
+        {"sigma: -1.", "sigma: -1, but it must be above 0 and at most 341"},
+        {"sigma: .Nan", "sigma: nan, but it must be above 0 and at most 341"},
+        {"sigma: six", "sigma: is no number"},
+        {"sigma: [ 6. ]", "sigma: is no number"},
+        {"maxDist: 0", "maxDist: 0, but it must be above 0 and at most 32767"},
+        {"channelScales: 1.", "channelScales: is no list, but it must be a list of 4 numbers"},
+        {"channelScales: [ 1., 2. ]", "channelScales: a list of 2, but it must be a list of 4 numbers"},
+        {"channelScales: [ 1., 2., x, 4. ]", "channelScales[2]: is no number"},
+        {"channelScales: [ 1., 2., 3., -4. ]", "scales[3]: -4, but it must be 0 to 1e9"},
+        {"searchRadius: 2.5", "searchRadius: 2.5, but it must be an integer"},
+        {"tieRule: 0.5", "tieRule: 0.5, but it must be an integer"},
+        {"tieRule: 7", "rule: 7, but it must be INDEX (0) or STRICT (1)"},
+        {"normalizeDensity: 3", "normalizeDensity: 3, but it must be 0 or 1"},
+        {"metric: 3", "fn: has no parameter of QuickShift; is it the right node?"},
+    };
+    for (const auto& row : table)
+    {
+        const std::string other = std::string(row.first) == "metric: 3" ? "" : "maxDist: 7.\n";
+        const bool twice = std::string(row.first).find("maxDist") == 0;
+        const FileStorage file("%YAML:1.0\n" + (twice ? "" : other) + row.first,
+                               FileStorage::READ | FileStorage::MEMORY);
+        expectRefusals(*q, {{row.second, [&](QuickShift& s) { s.read(file.root()); }}});
+    }
+    const FileStorage file("%YAML:1.0\nnumber: 7\nlist: [ 1, 2 ]\nmine: { maxDist: 7. }",
+                           FileStorage::READ | FileStorage::MEMORY);
+    for (const FileNode& node : {file["missing"], file["number"], file["list"], FileNode()})
+        expectRefusals(
+            *q, {{"fn: has no parameter of QuickShift; is it the right node?", [&](QuickShift& s) { s.read(node); }}});
+    q->read(file["mine"]); // what the node lacks stays
+    EXPECT_EQ(7., q->getMaxDist());
+    EXPECT_EQ(2., q->getSigma());
+}
+
+}} // namespace opencv_test

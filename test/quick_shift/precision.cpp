@@ -1,0 +1,276 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// QuickShift's density and distances against real numbers where that is hard: channels of different scales far from 0, wide
+// windows, weights that are nearly nothing. And what the bound in the header is made of.
+#include "../../src/quick_shift/core.hpp"
+#include "../common/graphs.hpp"
+#include "oracle.hpp"
+#include "scenes.hpp"
+
+namespace opencv_test { namespace {
+
+using namespace scenes;
+using oracle::QuickShiftOptions;
+using oracle::QuickShiftResult;
+
+Ptr<QuickShift> make(const QuickShiftOptions& o)
+{
+    const Ptr<QuickShift> q = QuickShift::create(o.sigma, o.maxDist, o.scales[0]);
+    q->setChannelScales(Scalar(o.scales));
+    return q;
+}
+
+//! As the header says, of each pixel: 2e-5 of the density and 2^-24 for each other pixel of the window.
+void expectWithinBound(const Mat& density, const Mat& truth, const QuickShiftOptions& o, const std::string& what)
+{
+    const int R = static_cast<int>(std::ceil(3 * o.sigma));
+    for (int y = 0; y < truth.rows; ++y)
+        for (int x = 0; x < truth.cols; ++x)
+        {
+            const int w = std::min(x + R, truth.cols - 1) - std::max(x - R, 0) + 1;
+            const int h = std::min(y + R, truth.rows - 1) - std::max(y - R, 0) + 1;
+            const double wanted = truth.at<double>(y, x);
+            ASSERT_NEAR(wanted, density.at<float>(y, x), 2e-5 * wanted + std::ldexp(w * h - 1., -24))
+                << what << ", (" << x << ", " << y << ")";
+        }
+}
+
+//! Density, distances and parents. @param error largest relative error of a density.
+void expectExact(const Mat& image, const QuickShiftOptions& o, double error, double parentShare,
+                 const std::string& what)
+{
+    SCOPED_TRACE(what);
+    const QuickShiftResult truth = oracle::quickShift(image, o);
+    const Ptr<QuickShift> q = make(o);
+    q->compute(image);
+    const Results r = resultsOf(*q);
+    expectWithinBound(r.density, truth.density, o, what);
+    EXPECT_LE(oracle::densityError(r.density, truth.density, 0.), error);
+    EXPECT_GE(oracle::sameParents(r.parents, truth.parents), parentShare);
+    for (int y = 0; y < image.rows; ++y)
+        for (int x = 0; x < image.cols; ++x)
+        {
+            const double d = truth.distances.at<double>(y, x);
+            if (r.parents.at<int>(y, x) == truth.parents.at<int>(y, x) && !cvIsInf(d))
+            {
+                ASSERT_NEAR(d, r.distances.at<float>(y, x), 1e-6 * d);
+            }
+        }
+}
+
+//! Scaled values are far larger than the differences that count. Different scales are worked on by kernels of their own.
+TEST(QuickShift_Precision, channelsOfDifferentScales)
+{
+    RNG rng(551);
+    QuickShiftOptions o(3., 9., 1.);
+    o.scales = Vec4d(2.3, 0.01, 0.7, 1.9);
+    for (int channels = 1; channels <= 4; ++channels)
+    {
+        Mat words(46, 60, CV_MAKETYPE(CV_16U, channels)), floats(46, 60, CV_MAKETYPE(CV_32F, channels));
+        rng.fill(words, RNG::UNIFORM, 64000, 64006);
+        rng.fill(floats, RNG::NORMAL, 1e6, 2.);
+        expectExact(words, o, 5e-6, 0.995, cv::format("16 bit, %d channels", channels));
+        expectExact(floats, o, 5e-6, 0.995, cv::format("float, %d channels", channels));
+    }
+}
+
+//! 8 bit and a scale of 1: squared distances are integers, and distances their roots, rounded once.
+TEST(QuickShift_Precision, distancesOfBytes)
+{
+    RNG rng(557);
+    for (int channels = 1; channels <= 4; ++channels)
+    {
+        const Mat image = randomPicture(rng, Size(70, 50), CV_MAKETYPE(CV_8U, channels), 1); // noise: far in colour
+        const Ptr<QuickShift> q = QuickShift::create(5., 900., 1.);
+        q->compute(image);
+        const Results r = resultsOf(*q);
+        int links = 0;
+        for (int i = 0; i < static_cast<int>(image.total()); ++i)
+        {
+            const int parent = r.parents.at<int>(i / 70, i % 70), dx = parent % 70 - i % 70, dy = parent / 70 - i / 70;
+            if (parent == i)
+                continue;
+            int squared = dx * dx + dy * dy;
+            for (int k = 0; k < channels; ++k)
+            {
+                const int d = image.data[i * channels + k] - image.data[parent * channels + k];
+                squared += d * d;
+            }
+            ASSERT_EQ(std::sqrt(static_cast<float>(squared)), r.distances.at<float>(i / 70, i % 70)) << i;
+            ++links;
+        }
+        EXPECT_GT(links, 3000);
+    }
+}
+
+//! Scales beyond those that go into weights alone; some channels do not count at all.
+TEST(QuickShift_Precision, scalesOfAnySize)
+{
+    RNG rng(552);
+    const Mat bytes = randomPicture(rng, Size(50, 40), CV_8UC3, 4);
+    Mat floats;
+    for (const double scale : {3e-6, 1e-4, 3000., 7e6})
+    {
+        bytes.convertTo(floats, CV_32F, 0.1 / scale);
+        expectExact(floats, QuickShiftOptions(2., 8., scale), 5e-6, 0.997, cv::format("scale %g", scale));
+        QuickShiftOptions o(2., 8., scale);
+        o.scales = Vec4d(0., scale, 1e-40, 0.);
+        expectExact(floats, o, 5e-6, 0.99, cv::format("one channel of scale %g", scale));
+        o.scales = Vec4d(scale, 0., scale / 3., 0.);
+        expectExact(floats, o, 5e-6, 0.99, cv::format("scales %g and a third", scale));
+    }
+}
+
+//! Colours count so little, and differ so much, that all bits of their weight are needed.
+TEST(QuickShift_Precision, smallScaleOf16Bits)
+{
+    RNG rng(553);
+    Mat image;
+    randomPicture(rng, Size(57, 41), CV_8UC3, 3).convertTo(image, CV_16U, 257.);
+    expectExact(image, QuickShiftOptions(56., 60., 0.0013), 1e-5, 0.99, "16 bit");
+    image.convertTo(image, CV_32F);
+    expectExact(image, QuickShiftOptions(56., 60., 0.0013), 1e-5, 0.99, "float");
+}
+
+//! A pixel far off all others, whose weights are below what an integer shows, each, and not together.
+TEST(QuickShift_Precision, vanishingWeights)
+{
+    for (const Vec2d& c : {Vec2d(8., 46.), Vec2d(20., 115.), Vec2d(40., 231.)})
+    {
+        const QuickShiftOptions o(c[0], 5., 1.);
+        Mat image(121, 121, CV_8U, Scalar(0));
+        image.at<uchar>(60, 60) = static_cast<uchar>(c[1]);
+        Mat density, truth(image.size(), CV_64F);
+        const Ptr<QuickShift> q = make(o);
+        q->compute(image);
+        q->getDensity(density);
+        const oracle::QuickShiftPoints points(image, o);
+        const Rect part(56, 56, 9, 9);
+        for (int y = part.y; y < part.br().y; ++y)
+            for (int x = part.x; x < part.br().x; ++x)
+            {
+                const double wanted = oracle::densityAt(points, x, y);
+                const double pixels = std::pow(std::min(2 * std::ceil(3 * c[0]) + 1, 121.), 2);
+                ASSERT_NEAR(wanted, density.at<float>(y, x), 2e-5 * wanted + std::ldexp(pixels, -24)) << c;
+            }
+    }
+}
+
+//! The parts of the header's bound: a weight is 2^-24 and 5e-6 of itself from exp() of the distance that it is given.
+TEST(QuickShift_Precision, weights)
+{
+    using namespace cuda::quick_shift;
+    RNG rng(554);
+    double worst = 0.;
+    for (int i = 0; i < 3000000; ++i)
+    {
+        const float spatial = static_cast<float>(std::exp(-rng.uniform(0., 12.)));
+        const float rate = densityRate(std::exp(rng.uniform(-12., 4.)), 1., i % 2 != 0);
+        const float dc = static_cast<float>(rng.uniform(0., 14.) / rate);
+        const double truth = spatial * std::exp2(-2. * static_cast<double>(dc) * rate);
+        const double got = (weightBits(dc, -rate, spatial) - WEIGHT_BIAS) / 8388608.;
+        worst = std::max(worst, (std::abs(got - truth) - std::ldexp(1., -24)) / truth);
+    }
+    EXPECT_LE(worst, 5e-6);
+    EXPECT_EQ(ONE_WEIGHT, weightBits(0.f, -1.f, 1.f) - WEIGHT_BIAS);
+}
+
+//! What stands for a fused multiply-add where the processor has none gives the bits of one: any floats, and sums next to ties.
+TEST(QuickShift_Precision, emulatedMultiplyAdd)
+{
+    using namespace cuda::quick_shift;
+    RNG rng(558);
+    const auto expectFused = [](float a, float b, float c)
+    {
+        const float fused = std::fma(a, b, c), got = emulatedMultiplyAdd(a, b, c);
+        ASSERT_TRUE(floatBits(fused) == floatBits(got) || (cvIsNaN(fused) && cvIsNaN(got)))
+            << cv::format("%a * %a + %a: %a, not %a", a, b, c, fused, got);
+    };
+    for (int i = 0; i < 2000000; ++i)
+    {
+        expectFused(bitsFloat(rng.next()), bitsFloat(rng.next()), bitsFloat(rng.next()));
+        // A product of 48 bits beside a summand of any size; and one that is half of its last bit, less what double loses.
+        const float scale = bitsFloat(static_cast<uint32_t>(127 + rng.uniform(-60, 61)) << 23);
+        const float a = bitsFloat(0x3f800000u | (rng.next() & 0x7fffffu)),
+                    c = bitsFloat(0x3f800000u | (rng.next() & 0x7fffffu)), least = std::ldexp(1.f, -23);
+        const float x = static_cast<float>(rng.uniform(0, 9)) * least;
+        for (const float sign : {1.f, -1.f})
+        {
+            expectFused(a, bitsFloat(0x3f800000u | (rng.next() & 0x7fffffu)), sign * c * scale);
+            expectFused((1.f + x) * scale, (1.f - x) * least / 2.f, sign * c * scale);
+            expectFused((1.f + x) * std::ldexp(1.f, -75), (1.f - x) * std::ldexp(1.f, -75),
+                        sign * c * std::ldexp(1.f, -130));
+        }
+        if (HasFatalFailure())
+            return;
+    }
+    const float inf = std::numeric_limits<float>::infinity(), small = std::numeric_limits<float>::denorm_min();
+    for (const float a : {0.f, -0.f, 1.f, -3.f, small, -small, inf, 3e38f, 1.5e-23f})
+        for (const float b : {0.f, -0.f, 1.f, 0.5f, small, -inf, 3e38f, -1.5e-23f})
+            for (const float c : {0.f, -0.f, 1.f, small, -small, inf, -3e38f, 1e-44f})
+                expectFused(a, b, c);
+}
+
+//! Photographs, as cameras make them: errors cancel, and densities are better than the bound.
+TEST(QuickShift_Precision, photographs)
+{
+    const std::string folder = requireFolder("CUDATRACKING_SAMPLES_DATA");
+    RNG rng(556);
+    double worst = 0.;
+    for (const char* name : {"fruits.jpg", "baboon.jpg", "lena.jpg", "home.jpg", "building.jpg", "aloeL.jpg",
+                             "graf1.png", "messi5.jpg", "butterfly.jpg", "rubberwhale1.png"})
+    {
+        const Mat picture = requirePicture(folder, name);
+        const Mat image = picture(Rect(picture.cols / 2 - 90, picture.rows / 2 - 70, 180, 140));
+        for (const double sigma : {1., 2., 3., 6., 9.})
+            for (const double scale : {32. / 255, 0.5, 1., 4.})
+            {
+                const QuickShiftOptions o(sigma, 5., scale);
+                const oracle::QuickShiftPoints points(image, o);
+                const Ptr<QuickShift> q = make(o);
+                Mat density;
+                q->compute(image);
+                q->getDensity(density);
+                double error = 0.;
+                for (int i = 0; i < 100; ++i)
+                {
+                    const Point p(rng.uniform(0, image.cols), rng.uniform(0, image.rows));
+                    const double wanted = oracle::densityAt(points, p.x, p.y);
+                    error = std::max(error, std::abs(density.at<float>(p) - wanted) / wanted);
+                }
+                EXPECT_LE(error, 1e-5) << name << ", sigma " << sigma << ", scale " << scale;
+                worst = std::max(worst, error);
+            }
+    }
+    std::cout << "largest relative error of a density: " << worst << std::endl;
+}
+
+//! What CUDA has in words, as integers, or as floats of channels that count differently.
+TEST(CUDA_QuickShift, scalesOfAnySize)
+{
+    requireCuda();
+    RNG rng(555);
+    const Scalar all[] = {Scalar::all(0.),          Scalar::all(1e-40),        Scalar::all(3e-6),
+                          Scalar::all(0.0013),      Scalar::all(2000.),        Scalar::all(1e9),
+                          Scalar(2., 1., 4., 0.5),  Scalar(2.3, 0.01, 0.7, 2), Scalar(0., 0.3, 1e-9, 1e5),
+                          Scalar(1e9, 1e-9, 0., 0.)};
+    for (const int depth : {CV_8U, CV_16U, CV_32F})
+        for (int channels = 1; channels <= 4; ++channels)
+            for (const Scalar& scales : all)
+            {
+                Mat image;
+                randomPicture(rng, Size(75, 61), CV_MAKETYPE(CV_8U, channels), 4)
+                    .convertTo(image, depth, depth == CV_16U ? 257. : 1., depth == CV_32F ? 1e6 : 0.);
+                const Ptr<QuickShift> q = QuickShift::create(2.3, 15., 1.);
+                q->setChannelScales(scales);
+                q->compute(image);
+                const Results cpu = resultsOf(*q);
+                q->compute(cuda::GpuMat(image));
+                SCOPED_TRACE(cv::format("%s, scales %g %g %g %g", typeToString(image.type()).c_str(), scales[0],
+                                        scales[1], scales[2], scales[3]));
+                expectSame(cpu, resultsOf(*q));
+            }
+}
+
+}} // namespace opencv_test

@@ -1,0 +1,270 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Eager calls, captures, replays and getters of one QuickShift in random legal orders, beside a model of what each must give.
+#include "../common/graphs.hpp"
+#include "scenes.hpp"
+#include <list>
+#include <memory>
+
+namespace opencv_test { namespace {
+
+#ifdef HAVE_CUDA
+
+using namespace scenes;
+using cuda::GpuMat;
+using cuda::Stream;
+
+//! Results in one set of device memory, as the instance and graphs see them.
+struct ResultSet
+{
+    Size size;
+    int type, pictures;
+    double sigma; //!< stands for all parameters
+    Results results;
+
+    bool hasKey(const Mat& image, int count, double s) const
+    {
+        return image.size() == size && image.type() == type && count == pictures && s == sigma;
+    }
+};
+
+struct CapturedCompute
+{
+    std::unique_ptr<Graph> graph;
+    std::shared_ptr<ResultSet> set;
+    GpuMat input, labels, distances, cut, counts, mean;
+};
+
+class QuickShiftModel
+{
+public:
+    explicit QuickShiftModel(uint64 seed) : rng_(seed), gpu_(QuickShift::create(2., 15., 0.3)), sigma_(2.) {}
+    ~QuickShiftModel()
+    {
+        stream_.waitForCompletion();
+        graphs_.clear(); // before the instance
+    }
+
+    void step()
+    {
+        switch (rng_.uniform(0, 10))
+        {
+        case 0:
+        case 1:
+            return compute();
+        case 2:
+            return newKey();
+        case 3:
+        case 4:
+            return capture();
+        case 5:
+        case 6:
+        case 7:
+            return replay();
+        case 8:
+            return forget();
+        default:
+            return count();
+        }
+    }
+
+    //! What eager getters must give now.
+    void check()
+    {
+        EXPECT_EQ(!current_, gpu_->empty()) << history_;
+        if (!current_)
+            return;
+        const Results actual = resultsOf(*gpu_);
+        const bool right =
+            sameBits(current_->results.labels, actual.labels) && sameBits(current_->results.density, actual.density) &&
+            sameBits(current_->results.parents, actual.parents) &&
+            sameBits(current_->results.distances, actual.distances) && current_->results.count == actual.count;
+        EXPECT_TRUE(right) << "eager getters after: " << history_;
+        if (right && rng_.uniform(0, 4) == 0)
+            checkStatistics(actual);
+    }
+
+private:
+    void log(const std::string& what) { history_ += what + "; "; }
+
+    void newKey()
+    {
+        log("setSigma");
+        gpu_->setSigma(sigma_ = 1. + 0.01 * ++keys_);
+    }
+
+    //! One picture, or two of half its height.
+    Mat picture()
+    {
+        const Size sizes[] = {Size(60, 46), Size(60, 46), Size(60, 46), Size(31, 70), Size(110, 80)};
+        pictures_ = rng_.uniform(0, 3) == 0 ? 2 : 1;
+        return randomPicture(rng_, sizes[rng_.uniform(0, 5)], rng_.uniform(0, 4) ? CV_8UC3 : CV_8UC1, 5);
+    }
+
+    template <typename Array> static std::vector<Array> halves(const Array& stack)
+    {
+        return {stack.rowRange(0, stack.rows / 2), stack.rowRange(stack.rows / 2, stack.rows)};
+    }
+
+    template <typename Array> static void compute(QuickShift& q, const Array& image, int pictures, Stream& stream)
+    {
+        if (pictures == 1)
+            q.compute(image, noArray(), stream);
+        else
+            q.computeBatch(halves(image), noArray(), noArray(), stream);
+    }
+
+    static Results onCpu(const Mat& image, int pictures, double sigma)
+    {
+        const Ptr<QuickShift> q = QuickShift::create(sigma, 15., 0.3);
+        compute(*q, image, pictures, cuda::noStream());
+        return resultsOf(*q);
+    }
+
+    //! The set that compute() works on: the present one where the key is equal, else another.
+    std::shared_ptr<ResultSet> setFor(const Mat& image)
+    {
+        if (current_ && current_->hasKey(image, pictures_, sigma_))
+            return current_;
+        auto set = std::make_shared<ResultSet>();
+        set->size = image.size();
+        set->type = image.type();
+        set->pictures = pictures_;
+        set->sigma = sigma_;
+        return set;
+    }
+
+    //! True when a graph of this key has a set of its own: whether an eager call would find it is not promised.
+    bool ownedByGraph(const Mat& image) const
+    {
+        for (const CapturedCompute& c : graphs_)
+            if (c.set != current_ && c.set->hasKey(image, pictures_, sigma_))
+                return true;
+        return false;
+    }
+
+    void compute()
+    {
+        const Mat image = picture();
+        if (ownedByGraph(image))
+            newKey();
+        log(cv::format("compute %d x %d, %d", image.cols, image.rows, pictures_));
+        const GpuMat input(image);
+        compute(*gpu_, input, pictures_, stream_);
+        stream_.waitForCompletion();
+        current_ = setFor(image);
+        current_->results = onCpu(image, pictures_, sigma_);
+    }
+
+    void capture()
+    {
+        const Mat image = picture();
+        const bool dropped = rng_.uniform(0, 3) == 0;
+        log(cv::format("capture %d x %d, %d%s", image.cols, image.rows, pictures_, dropped ? " and drop" : ""));
+        CapturedCompute c;
+        c.input.upload(image);
+        c.labels.create(image.size(), CV_32SC1);
+        c.distances.create(image.size(), CV_32FC1);
+        c.cut.create(image.size(), CV_32SC1);
+        c.counts.create(pictures_, 1, CV_32SC1);
+        c.mean.create(image.size(), image.type());
+        c.graph.reset(new Graph(stream_));
+        compute(*gpu_, c.input, pictures_, stream_);
+        gpu_->getSuperpixelCounts(c.counts, stream_);
+        gpu_->getMeanColor(c.input, c.mean, stream_);
+        gpu_->getLabels(c.labels, stream_);
+        gpu_->getDistances(c.distances, stream_);
+        gpu_->segment(4., c.cut, stream_);
+        c.graph->end();
+        if (dropped)
+            return;
+        c.set = setFor(image);
+        graphs_.push_back(std::move(c));
+    }
+
+    void replay()
+    {
+        if (graphs_.empty())
+            return;
+        auto chosen = graphs_.begin();
+        std::advance(chosen, rng_.uniform(0, static_cast<int>(graphs_.size())));
+        CapturedCompute& c = *chosen;
+        const Mat image = randomPicture(rng_, c.set->size, c.set->type, 5);
+        log("replay");
+        c.input.upload(image, stream_);
+        c.graph->launch();
+        stream_.waitForCompletion();
+        c.set->results = onCpu(image, c.set->pictures, c.set->sigma);
+        EXPECT_TRUE(sameBits(c.set->results.labels, Mat(c.labels))) << "after: " << history_;
+        EXPECT_TRUE(sameBits(c.set->results.distances, Mat(c.distances))) << "after: " << history_;
+        const Ptr<QuickShift> q = QuickShift::create(c.set->sigma, 15., 0.3);
+        Mat cut, counts, mean;
+        compute(*q, image, c.set->pictures, cuda::noStream());
+        q->segment(4., cut);
+        q->getSuperpixelCounts(counts);
+        q->getMeanColor(image, mean);
+        EXPECT_TRUE(sameBits(cut, Mat(c.cut))) << "after: " << history_;
+        EXPECT_TRUE(sameBits(counts, Mat(c.counts))) << "after: " << history_;
+        EXPECT_TRUE(sameBits(mean, Mat(c.mean))) << "after: " << history_;
+    }
+
+    void forget()
+    {
+        if (graphs_.empty())
+            return;
+        log("destroy a graph");
+        graphs_.pop_front();
+    }
+
+    void count()
+    {
+        log("count");
+        EXPECT_EQ(current_ ? current_->results.count : 0, gpu_->getNumberOfSuperpixels()) << history_;
+    }
+
+    void checkStatistics(const Results& truth)
+    {
+        const Mat image = randomPicture(rng_, truth.labels.size(), CV_8UC3);
+        Mat areas, counts;
+        gpu_->getSuperpixelCounts(counts, stream_);
+        gpu_->getStatistics(GpuMat(image), areas, noArray(), noArray(), noArray(), stream_);
+        Mat expected = Mat::zeros(truth.count, 1, CV_32SC1);
+        ASSERT_EQ(current_->pictures, counts.rows) << "after: " << history_;
+        for (int y = 0; y < truth.labels.rows; ++y)
+            for (int x = 0; x < truth.labels.cols; ++x)
+            {
+                const int before = y < truth.labels.rows / current_->pictures ? 0 : counts.at<int>(0); // of its picture
+                ++expected.at<int>(before + truth.labels.at<int>(y, x));
+            }
+        EXPECT_TRUE(sameBits(expected, areas)) << "after: " << history_;
+    }
+
+    RNG rng_;
+    Stream stream_;
+    const Ptr<QuickShift> gpu_;
+    double sigma_;
+    int keys_ = 0, pictures_ = 1; //!< of the last picture()
+    std::shared_ptr<ResultSet> current_;
+    std::list<CapturedCompute> graphs_;
+    std::string history_;
+};
+
+TEST(Model_QuickShift, anyOrderOnCuda)
+{
+    requireCuda();
+    for (uint64 seed = 1; seed <= 12 && !HasFailure(); ++seed)
+    {
+        SCOPED_TRACE(cv::format("seed %d", static_cast<int>(seed)));
+        QuickShiftModel model(seed);
+        for (int i = 0; i < 60 && !HasFailure(); ++i)
+        {
+            model.step();
+            model.check();
+        }
+    }
+}
+
+#endif
+
+}} // namespace opencv_test

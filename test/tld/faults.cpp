@@ -1,0 +1,172 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// TLD's classes when calls into the CUDA runtime or allocations fail, wherever in a method that is.
+#include "../common/faults_each.hpp"
+#include "scenes.hpp"
+
+namespace opencv_test { namespace {
+
+using namespace faults;
+using cv::cuda::GpuMat;
+
+//! Small pictures and few windows: each call is made to fail in turn.
+tld::TLDParams smallParams()
+{
+    tld::TLDParams p;
+    p.trees = 3;
+    p.features = 5;
+    p.scales = 2;
+    p.stepPercent = 25;
+    p.initWarps = 3;
+    p.updateWarps = 2;
+    p.initNegatives = 10;
+    return p;
+}
+
+//! An instance of each class that has learned an object; its next frames are on the device too.
+class Trackers
+{
+public:
+    static const int FRESH = 1; //!< bit of a variant: nothing but init() has been called
+
+    Trackers(Engine engine, int variant)
+        : cuda(engine == Engine::CUDA),
+          scene(variant & 2 ? CV_8UC3 : CV_8UC1, Size(24, 22), 3),
+          tracker(tld::TrackerTLD::create(smallParams())),
+          detector(tld::TLDDetector::create(smallParams())),
+          several(tld::MultiTrackerTLD::create(smallParams()))
+    {
+        for (int t = 0; t < 4; ++t)
+            host.push_back(scene.frame(t));
+        if (cuda)
+        {
+            stream_ = cv::cuda::Stream();
+            for (const Mat& frame : host)
+                device.emplace_back(frame);
+        }
+        tracker->init(frame(0), scene.box(0));
+        detector->init(frame(0), scene.box(0), stream());
+        several->add(frame(0), scene.box(0), stream());
+        several->add(frame(0), Rect(90, 20, 30, 30), stream());
+        if ((variant & FRESH) == 0)
+        {
+            Mat result;
+            tracker->updateAsync(frame(1), result, stream());
+            detector->detect(frame(1), result, stream());
+            several->update(frame(1), result, stream());
+        }
+        wait();
+    }
+
+    cv::cuda::Stream& stream() { return cuda ? stream_ : cv::cuda::noStream(); }
+    void wait()
+    {
+        if (cuda)
+            stream_.waitForCompletion();
+    }
+    _InputArray frame(int t) const { return cuda ? _InputArray(device[t]) : _InputArray(host[t]); }
+    _OutputArray out() { return cuda ? _OutputArray(deviceOut) : _OutputArray(hostOut); }
+
+    Outputs given()
+    {
+        wait();
+        return {{"host", hostOut.clone()},
+                {"device", deviceOut.empty() ? Mat() : Mat(deviceOut)},
+                {"reply", Mat(Vec4i(reply.x, reply.y, reply.width, reply.height))}};
+    }
+    //! All that there is to know about an instance is what it writes.
+    Outputs observe()
+    {
+        wait();
+        Outputs outputs;
+        for (const std::string& text : {tld::textOf(*tracker), tld::textOf(*detector)})
+            outputs.emplace_back("text", Mat(1, int(text.size()), CV_8UC1, const_cast<char*>(text.data())).clone());
+        for (const int id : several->getIds())
+        {
+            Mat templates, detections;
+            several->getTemplates(id, false, templates);
+            several->getDetections(id, detections);
+            outputs.emplace_back("templates", templates);
+            outputs.emplace_back("detections", detections);
+        }
+        return outputs;
+    }
+
+    const bool cuda;
+    const tld::StandardScene scene;
+    Ptr<tld::TrackerTLD> tracker;
+    Ptr<tld::TLDDetector> detector;
+    Ptr<tld::MultiTrackerTLD> several;
+    std::vector<Mat> host;
+    std::vector<GpuMat> device;
+    Mat hostOut;
+    GpuMat deviceOut;
+    Rect reply;
+
+private:
+    cv::cuda::Stream stream_ = cv::cuda::noStream();
+};
+
+typedef Scenario<Trackers> S;
+
+std::vector<S> frames()
+{
+    return {
+        {"updateAsync", EAGER | CAPTURED, [](Trackers& w) { w.tracker->updateAsync(w.frame(2), w.out(), w.stream()); }},
+        {"updateAsync to the host", EAGER,
+         [](Trackers& w) { w.tracker->updateAsync(w.frame(2), w.hostOut, w.stream()); }},
+        {"update", EAGER, [](Trackers& w) { w.tracker->update(w.frame(2), w.reply); }},
+        {"MultiTrackerTLD::update", EAGER | CAPTURED,
+         [](Trackers& w) { w.several->update(w.frame(2), w.out(), w.stream()); }},
+        {"detect", EAGER | CAPTURED, [](Trackers& w) { w.detector->detect(w.frame(2), w.out(), w.stream()); }},
+        {"learn", EAGER | CAPTURED, [](Trackers& w) { w.detector->learn(w.frame(2), w.scene.box(2), w.stream()); }},
+    };
+}
+
+std::vector<S> objects()
+{
+    return {
+        {"init", EAGER, [](Trackers& w) { w.tracker->init(w.frame(2), Rect(90, 20, 30, 30)); }},
+        {"TLDDetector::init", EAGER,
+         [](Trackers& w) { w.detector->init(w.frame(2), Rect(90, 20, 30, 30), w.stream()); }},
+        {"add", EAGER, [](Trackers& w) { w.several->add(w.frame(2), Rect(150, 100, 25, 40), w.stream()); }},
+        {"remove", EAGER, [](Trackers& w) { w.several->remove(0); }},
+        {"resetTo", EAGER, [](Trackers& w) { w.tracker->resetTo(Rect(70, 70, 24, 22)); }},
+        {"getTemplates", EAGER, [](Trackers& w) { w.tracker->getTemplates(false, w.hostOut); }},
+        {"getDetections", EAGER, [](Trackers& w) { w.tracker->getDetections(w.hostOut); }},
+    };
+}
+
+std::vector<S> all()
+{
+    std::vector<S> list = frames();
+    for (const S& s : objects())
+        list.push_back(s);
+    return list;
+}
+
+TEST(Faults_Tld, memory) { failAll(MEMORY, EAGER, Engine::CPU, 1, all()); }
+
+TEST(Faults_Tld, framesOnCuda)
+{
+    requireCuda();
+    failAll(faults::CUDA, EAGER, Engine::CUDA, 4, frames());
+    failAll(MEMORY, EAGER, Engine::CUDA, 2, frames());
+}
+
+TEST(Faults_Tld, objectsOnCuda)
+{
+    requireCuda();
+    failAll(faults::CUDA, EAGER, Engine::CUDA, 2, objects());
+    failAll(MEMORY, EAGER, Engine::CUDA, 1, objects());
+}
+
+TEST(Faults_Tld, capturesOnCuda)
+{
+    requireCuda();
+    failAll(faults::CUDA, CAPTURED, Engine::CUDA, 2, frames());
+    failAll(MEMORY, CAPTURED, Engine::CUDA, 1, frames());
+}
+
+}} // namespace opencv_test

@@ -1,0 +1,342 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// TLDDetector, TrackerTLD and MultiTrackerTLD refuse bad arguments, say which and why, and work on as before.
+#include "scenes.hpp"
+#include <fstream>
+#include <functional>
+#include <limits>
+
+namespace opencv_test { namespace {
+
+using namespace tld;
+
+struct BadParameter
+{
+    const char *name, *value;
+    std::function<void(TLDParams&)> set;
+};
+
+template <typename T> BadParameter bad(const char* name, T TLDParams::*member, T value)
+{
+    return {name, "", [=](TLDParams& p) { p.*member = value; }};
+}
+
+std::vector<BadParameter> badParameters()
+{
+    typedef TLDParams P;
+    const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+    std::vector<BadParameter> list = {bad("seed", &P::seed, -1)};
+    for (const float value : {-0.1f, 1.5f, static_cast<float>(nan)})
+        list.push_back(bad("minReplyScore", &P::minReplyScore, value));
+    const struct
+    {
+        const char* name;
+        int P::*member;
+        std::vector<int> values;
+    } integers[] = {{"minWindow", &P::minWindow, {-1, 20000}},
+                    {"scales", &P::scales, {-1, 21}},
+                    {"stepPercent", &P::stepPercent, {0, -3, 101}},
+                    {"trees", &P::trees, {0, 17, -1}},
+                    {"features", &P::features, {0, 17}},
+                    {"maxDetections", &P::maxDetections, {0, 129}},
+                    {"maxPositives", &P::maxPositives, {1, 1025}},
+                    {"maxNegatives", &P::maxNegatives, {1, 2049}},
+                    {"initWindows", &P::initWindows, {33, -1}},
+                    {"initWarps", &P::initWarps, {33, -1}},
+                    {"updateWindows", &P::updateWindows, {33, -1}},
+                    {"updateWarps", &P::updateWarps, {33, -1}},
+                    {"initNegatives", &P::initNegatives, {1, 129}},
+                    {"flowWindow", &P::flowWindow, {2, 4, 13, -1}},
+                    {"flowLevels", &P::flowLevels, {-1, 7}},
+                    {"flowIterations", &P::flowIterations, {0, 101}},
+                    {"retryFrames", &P::retryFrames, {-1, 4}},
+                    {"maxUnsupported", &P::maxUnsupported, {-1}},
+                    {"maxProbation", &P::maxProbation, {-1}}};
+    for (const auto& i : integers)
+        for (const int value : i.values)
+            list.push_back(bad(i.name, i.member, value));
+    const struct
+    {
+        const char* name;
+        double P::*member;
+        std::vector<double> values;
+    } doubles[] = {
+        {"scaleFactor", &P::scaleFactor, {1., 2.1, -1.2}}, {"fernThreshold", &P::fernThreshold, {-0.1, 1.1}},
+        {"nnThreshold", &P::nnThreshold, {-0.1, 1.1}},     {"validThreshold", &P::validThreshold, {-0.1, 1.1}},
+        {"initAngle", &P::initAngle, {-1., 46.}},          {"updateAngle", &P::updateAngle, {-1., 46.}},
+        {"warpScale", &P::warpScale, {-0.1, 0.6}},         {"warpShift", &P::warpShift, {-0.1, 0.6}},
+        {"warpNoise", &P::warpNoise, {-1., 65.}},          {"flowEpsilon", &P::flowEpsilon, {-0.1}},
+        {"maxFlowError", &P::maxFlowError, {-1.}},         {"jumpMargin", &P::jumpMargin, {-1.5}},
+        {"firstJumpMargin", &P::firstJumpMargin, {-1.5}}};
+    for (const auto& d : doubles)
+    {
+        for (const double value : d.values)
+            list.push_back(bad(d.name, d.member, value));
+        list.push_back(bad(d.name, d.member, nan));
+        list.push_back(bad(d.name, d.member, infinity));
+    }
+    return list;
+}
+
+TEST(Tld_Negative, parametersAreChecked)
+{
+    for (const BadParameter& b : badParameters())
+    {
+        TLDParams p;
+        b.set(p);
+        expectRefused([&] { TLDDetector::create(p); }, {b.name});
+        expectRefused([&] { TrackerTLD::create(p); }, {b.name});
+        expectRefused([&] { MultiTrackerTLD::create(p); }, {b.name});
+    }
+    TLDParams many;
+    many.trees = 13;
+    many.features = 13; // 169 of 164
+    expectRefused([&] { TrackerTLD::create(many); }, {"trees", "features"});
+    many.trees = 12;
+    many.features = 13;
+    EXPECT_NO_THROW(TrackerTLD::create(many));
+}
+
+class Tld_Arguments : public OnEngine
+{
+protected:
+    typedef StandardScene S;
+
+    Picture picture(const Mat& frame) const { return Picture(engine(), frame); }
+    Picture flatPicture() const { return picture(Mat(180, 240, CV_8UC1, Scalar::all(9))); }
+    Picture halfFlat() const
+    {
+        Mat frame = scene.frame(0);
+        frame(Rect(0, 0, 50, 50)).setTo(3);
+        return picture(frame);
+    }
+
+    const S scene;
+};
+
+struct BadBox
+{
+    Rect box;
+    const char* what;
+};
+
+std::vector<BadBox> badBoxes()
+{
+    const int most = std::numeric_limits<int>::max();
+    return {{Rect(), "empty"},
+            {Rect(10, 10, 0, 20), "no width"},
+            {Rect(10, 10, 20, -20), "negative height"},
+            {Rect(-1, 10, 20, 20), "left of the picture"},
+            {Rect(10, -1, 20, 20), "above"},
+            {Rect(221, 10, 20, 20), "right of it"},
+            {Rect(10, 161, 20, 20), "below"},
+            {Rect(10, 10, 11, 20), "narrow"},
+            {Rect(10, 10, 20, 11), "low"},
+            {Rect(most - 5, 10, 20, 20), "x + width overflows"},
+            {Rect(10, 10, most, most), "area overflows"},
+            {Rect(-most, -most, most, most), "far away"}};
+}
+
+TEST_P(Tld_Arguments, boxes)
+{
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, engine());
+    const Ptr<TLDDetector> detector = TLDDetector::create();
+    detector->init(picture(scene.frame(0)).in(), scene.box(0));
+    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
+    const int id = multi->add(picture(scene.frame(0)).in(), scene.box(0));
+    follow(*tracker, scene, engine(), 1, 5);
+    const std::string before = textOf(*tracker), learned = textOf(*detector);
+    const Picture frame = picture(scene.frame(4));
+    for (const BadBox& b : badBoxes())
+    {
+        SCOPED_TRACE(b.what);
+        expectRefused([&] { tracker->init(frame.in(), b.box); }, {"box"});
+        expectRefused([&] { tracker->resetTo(b.box); }, {"box"});
+        expectRefused([&] { detector->init(frame.in(), b.box); }, {"box"});
+        expectRefused([&] { detector->learn(frame.in(), b.box); }, {"box"});
+        expectRefused([&] { multi->add(frame.in(), b.box); }, {"box"});
+        expectRefused([&] { multi->resetTo(id, b.box); }, {"box"});
+    }
+    expectRefused([&] { tracker->init(flatPicture().in(), Rect(20, 20, 40, 40)); }, {"box"});
+    expectRefused([&] { tracker->init(halfFlat().in(), Rect(5, 5, 40, 40)); }, {"box"});
+    expectRefused([&] { detector->init(halfFlat().in(), Rect(5, 5, 40, 40)); }, {"box"});
+    expectRefused([&] { multi->add(halfFlat().in(), Rect(5, 5, 40, 40)); }, {"box"});
+    EXPECT_EQ(before, textOf(*tracker));
+    EXPECT_EQ(learned, textOf(*detector));
+    EXPECT_EQ(std::vector<int>(1, id), multi->getIds());
+    TLDParams large;
+    large.minWindow = 30;
+    expectRefused([&] { TrackerTLD::create(large)->init(frame.in(), Rect(10, 10, 29, 40)); }, {"box", "29"});
+    EXPECT_NO_THROW(TrackerTLD::create(large)->init(frame.in(), Rect(10, 10, 30, 40)));
+}
+
+TEST_P(Tld_Arguments, pictures)
+{
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, engine()), none = TrackerTLD::create();
+    follow(*tracker, scene, engine(), 1, 5);
+    const std::string before = textOf(*tracker);
+    const int sizes[] = {3, 180, 240};
+    Rect box(1, 2, 3, 4);
+    Mat result;
+    for (const int type : {CV_16UC1, CV_32FC3, CV_8SC1, CV_8UC2})
+    {
+        const Picture wrong = picture(Mat(180, 240, type, Scalar::all(1)));
+        expectRefused([&] { tracker->update(wrong.in(), box); }, {"image"});
+        expectRefused([&] { none->init(wrong.in(), Rect(20, 20, 30, 30)); }, {"image"});
+    }
+    for (const Size size : {Size(15, 100), Size(100, 15), Size(16385, 16)})
+        expectRefused([&] { none->init(picture(texture(1, size)).in(), Rect(0, 0, 15, 15)); },
+                      {"image", cv::format("%d", size.width)});
+    const Picture other = picture(texture(1, Size(241, 180))), colour = picture(texture(1, Size(240, 180), CV_8UC3));
+    expectRefused([&] { tracker->update(other.in(), box); }, {"image", "241", "240"});
+    expectRefused([&] { tracker->update(colour.in(), box); }, {"image"});
+    expectRefused([&] { tracker->updateAsync(other.in(), result); }, {"image", "241"});
+    expectRefused([&] { tracker->update(Mat(), box); }, {"image"});
+    expectRefused([&] { none->init(Mat(), Rect(0, 0, 20, 20)); }, {"image"});
+    expectRefused([&] { tracker->update(Mat(3, sizes, CV_8UC1, Scalar(0)), box); }, {"image", "3"});
+    EXPECT_EQ(Rect(1, 2, 3, 4), box);
+    EXPECT_EQ(before, textOf(*tracker));
+    advance(*tracker, engine(), scene.frame(5));
+}
+
+TEST_P(Tld_Arguments, endingsOfFiles)
+{
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+    tracker->init(picture(scene.frame(0)).in(), scene.box(0));
+    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
+    const int id = multi->add(picture(scene.frame(0)).in(), scene.box(0));
+    for (const char* name : {"object", "object.txt", "object.yml.gz", "object.yml?memory", ".", ""})
+    {
+        expectRefused([&] { tracker->save(name); }, {"filename", ".json"});
+        expectRefused([&] { multi->saveObject(id, name); }, {"filename", ".json"});
+    }
+}
+
+//! What a detector wrote has no picture to put the object into.
+TEST_P(Tld_Arguments, noLastFrame)
+{
+    const Ptr<TLDDetector> detector = TLDDetector::create();
+    detector->init(picture(scene.frame(0)).in(), scene.box(0));
+    const std::string file = cv::tempfile(".yml");
+    detector->save(file);
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+    tracker->load(file);
+    std::remove(file.c_str());
+    expectRefused([&] { tracker->resetTo(scene.box(0)); }, {"resetTo()", "last frame"});
+    Rect box;
+    tracker->update(picture(scene.frame(1)).in(), box);
+    tracker->resetTo(scene.box(1));
+    EXPECT_EQ(Rect2d(scene.box(1)), tracker->getBox());
+}
+
+TEST_P(Tld_Arguments, beforeInit)
+{
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+    const Ptr<TLDDetector> detector = TLDDetector::create();
+    const Picture frame = picture(scene.frame(0));
+    Rect box;
+    Mat out;
+    EXPECT_THROW(tracker->update(frame.in(), box), cv::Exception);
+    EXPECT_THROW(tracker->updateAsync(frame.in(), out), cv::Exception);
+    EXPECT_THROW(tracker->resetTo(scene.box(0)), cv::Exception);
+    EXPECT_THROW(detector->detect(frame.in(), out), cv::Exception);
+    EXPECT_THROW(detector->learn(frame.in(), scene.box(0)), cv::Exception);
+    tracker->init(frame.in(), scene.box(0));
+    detector->init(frame.in(), scene.box(0));
+    EXPECT_NO_THROW(advance(*tracker, engine(), scene.frame(1)));
+    EXPECT_NO_THROW(detector->detect(frame.in(), out));
+}
+
+TEST_P(Tld_Arguments, outputs)
+{
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, engine());
+    const Ptr<TLDDetector> detector = TLDDetector::create();
+    const Picture frame = picture(scene.frame(1));
+    detector->init(frame.in(), scene.box(0));
+    const std::string before = textOf(*tracker);
+    Mat_<float> fixed;
+    std::vector<Rect> boxes;
+    std::vector<float> scores;
+    std::vector<double> doubles;
+    expectRefused([&] { tracker->updateAsync(frame.in(), fixed); }, {"result"});
+    expectRefused([&] { detector->detect(frame.in(), fixed); }, {"objects"});
+    expectRefused([&] { detector->detect(frame.in(), doubles); }, {"objects"});
+    expectRefused([&] { tracker->getTemplates(true, fixed); }, {"pictures"});
+    expectRefused([&] { tracker->getDetections(fixed); }, {"objects"});
+    EXPECT_EQ(before, textOf(*tracker)) << "a refused output has cost a frame";
+    for (const Mat& table : {Mat(), Mat(5, 8, CV_32FC1, Scalar(0)), Mat(5, 7, CV_64FC1, Scalar(0)), scene.frame(0)})
+        expectRefused([&] { TLDDetector::convertDetections(table, boxes, scores); }, {"objects"});
+    Mat liar = Mat::zeros(11, 8, CV_64FC1);
+    for (const double count : {11., -1., 1e300, std::numeric_limits<double>::quiet_NaN()})
+    {
+        liar.at<double>(0, 0) = count; // more rows than there are
+        expectRefused([&] { TLDDetector::convertDetections(liar, boxes, scores); }, {"objects"});
+    }
+    liar.at<double>(0, 0) = 2.;
+    boxes = {Rect(1, 2, 3, 4)};
+    for (const double side :
+         {3e9, -1e300, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
+    {
+        liar.at<double>(2, 3) = side;
+        expectRefused([&] { TLDDetector::convertDetections(liar, boxes, scores, true); },
+                      {"objects", "row 2", "column 3"});
+        EXPECT_EQ(std::vector<Rect>{Rect(1, 2, 3, 4)}, boxes);
+    }
+}
+
+TEST(Tld_Negative, endingsOfFiles)
+{
+    const StandardScene scene;
+    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
+    multi->add(scene.frame(0), scene.box(0));
+    for (const std::string ending : {".txt", "", ".yml.gz"})
+    {
+        const std::string file = cv::tempfile(ending.c_str());
+        expectRefused([&] { multi->save(file); }, {"filename", ".yaml"});
+        expectRefused([&] { multi->saveObject(0, file); }, {"filename", ".yaml"});
+        EXPECT_FALSE(std::ifstream(file).good());
+    }
+}
+
+TEST_P(Tld_Arguments, objectsOfAMultiTracker)
+{
+    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
+    const Picture frame = picture(scene.frame(0)), other = picture(texture(1, Size(100, 90)));
+    Mat out;
+    for (const int id : {-1, 0, 1})
+    {
+        const std::string text = cv::format("%d", id);
+        expectRefused([&] { multi->remove(id); }, {"id", text});
+        expectRefused([&] { multi->resetTo(id, scene.box(0)); }, {"id", text});
+        expectRefused([&] { multi->getDetections(id, out); }, {"id", text});
+        expectRefused([&] { multi->getTemplates(id, true, out); }, {"id", text});
+        expectRefused([&] { multi->saveObject(id, "/tmp/never.yml"); }, {"id", text});
+    }
+    ASSERT_EQ(0, multi->add(frame.in(), scene.box(0)));
+    expectRefused([&] { multi->add(other.in(), Rect(10, 10, 30, 30)); }, {"image", "100"});
+    expectRefused([&] { multi->update(other.in(), out); }, {"image", "100"});
+    expectRefused([&] { multi->remove(1); }, {"id", "1"});
+    expectRefused([&] { multi->addFromFile(frame.in(), "/nonexistent/object.yml"); }, {"/nonexistent/object.yml"});
+    EXPECT_EQ(1u, multi->getIds().size());
+    multi->update(picture(scene.frame(1)).in(), out);
+    EXPECT_EQ(Size(8, 1), out.size());
+}
+
+CUDATRACKING_ON_ENGINES(Tld_Arguments);
+
+//! An object stays on the side of its init().
+TEST(Tld_Negative, otherSideOnCuda)
+{
+    requireCuda();
+    const StandardScene scene;
+    const Ptr<TrackerTLD> host = trackerOn(scene, Engine::CPU), device = trackerOn(scene, Engine::CUDA);
+    Rect box;
+    expectRefused([&] { host->update(Picture(Engine::CUDA, scene.frame(1)).in(), box); }, {"image"});
+    expectRefused([&] { device->update(scene.frame(1), box); }, {"image"});
+    EXPECT_TRUE(same(advance(*host, Engine::CPU, scene.frame(1)), advance(*device, Engine::CUDA, scene.frame(1))));
+    cuda::GpuMat output;
+    expectRefused([&] { host->updateAsync(scene.frame(2), output); }, {"result"});
+}
+
+}} // namespace opencv_test

@@ -1,0 +1,163 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Rules that decide what becomes a template and how long a box is believed: their own tests, and what they are for: the user's
+// own box is certain in its own frame, and a box in a still scene stays.
+#include "scenes.hpp"
+#include "../../src/tld/core.hpp"
+
+namespace opencv_test { namespace {
+
+using namespace tld;
+
+int fromEnvironment(const char* variable, int standard)
+{
+    const char* value = std::getenv(variable);
+    return value && *value ? std::atoi(value) : standard;
+}
+
+//! A box of any size, aspect ratio and place.
+Rect randomBox(RNG& rng, Size picture, int least, int most)
+{
+    const Size size(rng.uniform(least, most + 1), rng.uniform(least, most + 1));
+    return Rect(Point(rng.uniform(0, picture.width - size.width + 1), rng.uniform(0, picture.height - size.height + 1)),
+                size);
+}
+
+class Tld_Rules : public OnEngine
+{};
+CUDATRACKING_ON_ENGINES(Tld_Rules);
+
+TEST_P(Tld_Rules, ownBoxIsCertainInItsOwnFrame)
+{
+    const Size size(160, 120);
+    RNG rng(5);
+    int refused = 0, boxes = 0;
+    double least = 1.;
+    for (int i = 0; i < 1000; ++i)
+    {
+        const Mat picture = texture(i, size, CV_8UC1, rng.uniform(2, 9));
+        const Rect box = randomBox(rng, size, 14, 70);
+        TLDParams p;
+        p.seed = i;
+        const Ptr<TrackerTLD> tracker = TrackerTLD::create(p);
+        tracker->init(Picture(engine(), picture).in(), box);
+        const double score = tracker->getTrackingScore(), threshold = validThresholdOf(*tracker);
+        EXPECT_GT(score, threshold) << box << " in texture " << i;
+        EXPECT_EQ(TrackerTLD::TRACKING, tracker->getState());
+        least = std::min(least, score);
+        ++boxes;
+        if (score <= threshold && ++refused > 10)
+            break;
+    }
+    std::cout << boxes << " boxes, least score " << least << std::endl;
+}
+
+//! Of all frames; 0 when the object is lost in one. Noise of +-3 gray values.
+double leastOverlap(Engine engine, const Mat& still, const Rect& box, int seed, int frames, RNG& rng)
+{
+    TLDParams p;
+    p.seed = seed;
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create(p);
+    Mat noise(still.size(), CV_16SC1), frame;
+    double least = 1.;
+    for (int t = 0; t < frames && least > 0.; ++t)
+    {
+        rng.fill(noise, RNG::UNIFORM, -3, 4);
+        cv::add(still, noise, frame, noArray(), CV_8U);
+        Rect found;
+        if (t == 0)
+            tracker->init(Picture(engine, frame).in(), box);
+        else
+            least = tracker->update(Picture(engine, frame).in(), found)
+                        ? std::min(least, overlap(box, tracker->getBox()))
+                        : 0.;
+    }
+    return least;
+}
+
+//! Keeps an overlap of .9 in 19 of 20 scenes. A textured rectangle before another texture, both at rest, with noise of +-3 gray values: what anybody tries first.
+TEST_P(Tld_Rules, stillSceneKeepsTheBox)
+{
+    const int scenes = 20, seeds = fromEnvironment("CUDATRACKING_TLD_STILL_SEEDS", 1), frames = 200;
+    std::vector<double> least;
+    size_t stays = 0;
+    for (int k = 0; k < scenes; ++k)
+    {
+        RNG rng(fuzz::mixed(k, 31));
+        const Size size(240, 180);
+        const Rect box = randomBox(rng, size, 24, 80);
+        Mat still = texture(2 * k, size, CV_8UC1, rng.uniform(3, 9));
+        texture(2 * k + 1, box.size(), CV_8UC1, rng.uniform(3, 7)).copyTo(still(box));
+        for (int seed = 1; seed <= seeds; ++seed)
+        {
+            SCOPED_TRACE(cv::format("scene %d, seed %d", k, seed));
+            least.push_back(leastOverlap(engine(), still, box, seed, frames, rng));
+            EXPECT_GT(least.back(), 0.85) << box;
+            stays += least.back() > 0.9;
+        }
+    }
+    // One scene's box of 43 x 25 goes to the window of the first template, which scores .86 there: above validThreshold, so that
+    // nothing is trained again.
+    EXPECT_GE(20 * stays, 19 * least.size());
+    std::sort(least.begin(), least.end());
+    std::cout << least.size() << " runs of " << frames << " frames, least overlap " << least[0] << ", of a tenth "
+              << least[least.size() / 10] << ", of half " << least[least.size() / 2] << std::endl;
+}
+
+// --- rules by themselves ---------------------------------------------------------------------------------------------
+
+namespace core = cv::cuda::tld;
+
+TEST(Tld_Recheck, endsValidityOnlyWithManyPositives)
+{
+    core::Settings settings = {};
+    settings.learning = 1;
+    core::PatchStats stats = {};
+    for (int positives = 1; positives <= 8; ++positives)
+    {
+        core::ObjectState state = {};
+        state.alive = state.valid = 1;
+        state.contrast = 100;
+        state.positives = positives;
+        state.negatives = 3;
+        // Like the object; like something else as well; less like the object than like something else; flat.
+        const core::Similarity good = {0.9, 0.9, 0.5, 0}, other = {0.99, 0.99, 0.96, 0}, unlike = {0.6, 0.6, 0.7, 0};
+        core::ObjectState s = state;
+        stats.contrast = 100;
+        EXPECT_TRUE(core::recheck(s, stats, good, settings));
+        EXPECT_EQ(1, s.valid);
+        const std::pair<core::Similarity, int> bad[] = {{other, 100}, {unlike, 100}, {good, 49}};
+        for (const auto& [similarity, contrast] : bad)
+        {
+            s = state;
+            stats.contrast = contrast;
+            EXPECT_FALSE(core::recheck(s, stats, similarity, settings)) << "nothing is learned from such a box";
+            EXPECT_EQ(positives < 5 ? 1 : 0, s.valid) << positives << " positives, similarity " << similarity.positive;
+            EXPECT_EQ(0, s.learned);
+        }
+    }
+}
+
+TEST(Tld_Probation, endsOnlyABoxWithoutSupport)
+{
+    core::Settings settings = {};
+    settings.maxProbation = 100;
+    settings.maxUnsupported = 3;
+    const core::Comparison nothing = {0, 0., 0, -1};
+    for (bool supported : {true, false})
+    {
+        core::ObjectState s = {};
+        s.alive = 1;
+        s.score = 0.5;
+        s.validThreshold = 0.7;
+        for (int frame = 1; frame <= 150; ++frame)
+        {
+            core::support(s, supported || frame < 100, settings);
+            core::probation(s, nothing, settings);
+            EXPECT_EQ(supported || frame < 100 ? 1 : 0, s.alive) << "frame " << frame;
+        }
+    }
+}
+
+}} // namespace opencv_test

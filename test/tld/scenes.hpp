@@ -1,0 +1,313 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Videos by construction, with known boxes, and what all tests of TLDDetector and the trackers share.
+#ifndef OPENCV_CUDATRACKING_TEST_TLD_SCENES_HPP
+#define OPENCV_CUDATRACKING_TEST_TLD_SCENES_HPP
+
+#include "../common/fuzz.hpp"
+#include "opencv2/cudatracking/tld_tracker.hpp"
+
+namespace opencv_test { namespace tld {
+
+using cuda::MultiTrackerTLD;
+using cuda::TLDDetector;
+using cuda::TLDParams;
+using cuda::TrackerTLD;
+using fuzz::Engine;
+
+//! Columns of tables of results and of detections.
+enum Column
+{
+    SCORE = 4,
+    STATE = 5,
+    LOCATED = 6,
+    LEARNED = 7,
+    CONSERVATIVE = 4,
+    RELATIVE = 5,
+    POSTERIOR = 6,
+    ACCEPTED = 7
+};
+//! Columns of a table of detections' first row.
+enum Count
+{
+    ROWS = 0,
+    WINDOWS = 1,
+    WITH_VARIANCE = 2,
+    PASSED_FERNS = 3,
+    ACCEPTED_WINDOWS = 4
+};
+
+//! Structure of all sizes, as real pictures have.
+inline Mat texture(uint64 seed, Size size, int type = CV_8UC1, int finest = 5)
+{
+    RNG rng(fuzz::mixed(seed, 77));
+    Mat sum = Mat::zeros(size, CV_MAKETYPE(CV_32F, CV_MAT_CN(type)));
+    for (int blur = finest; blur <= 6 * finest; blur *= 2)
+    {
+        Mat octave;
+        randomPicture(rng, size, type, blur).convertTo(octave, CV_32F);
+        sum += octave;
+    }
+    normalize(sum.reshape(1), sum, 0, 255, NORM_MINMAX);
+    sum.reshape(CV_MAT_CN(type)).convertTo(sum, type);
+    return sum;
+}
+
+//! Where an object is in one frame.
+struct Placement
+{
+    Point2d centre;
+    double scale = 1., degrees = 0.;
+    double hidden = 0.; //!< part of the width, from the left, that something stands before
+    bool present = true;
+};
+
+//! A background and objects on it, drawn frame by frame.
+struct Composite
+{
+    Mat background, occluder;
+    std::vector<Mat> objects;
+
+    Composite(Size frame, const std::vector<Size>& sizes, int type = CV_8UC1, uint64 seed = 1)
+        : background(texture(seed, frame, type, 7)), occluder(texture(seed + 1, frame, type, 11))
+    {
+        for (size_t i = 0; i < sizes.size(); ++i)
+            objects.push_back(texture(seed + 100 + i, sizes[i], type, std::max(3, sizes[i].width / 12)));
+    }
+
+    //! Upright hull of the object.
+    Rect2d truth(const Placement& p, size_t i = 0) const
+    {
+        const double c = std::abs(std::cos(p.degrees * CV_PI / 180)), s = std::abs(std::sin(p.degrees * CV_PI / 180));
+        const double w = objects[i].cols * p.scale, h = objects[i].rows * p.scale;
+        const Size2d hull(w * c + h * s, w * s + h * c);
+        return Rect2d(p.centre.x - hull.width / 2, p.centre.y - hull.height / 2, hull.width, hull.height);
+    }
+    Rect box(const Placement& p, size_t i = 0) const
+    {
+        const Rect2d t = truth(p, i);
+        return Rect(cvRound(t.x), cvRound(t.y), cvRound(t.width), cvRound(t.height));
+    }
+
+    void draw(Mat& frame, const Placement& p, size_t i = 0) const
+    {
+        if (!p.present)
+            return;
+        const Mat& object = objects[i];
+        const double c = std::cos(p.degrees * CV_PI / 180) * p.scale, s = std::sin(p.degrees * CV_PI / 180) * p.scale;
+        const double x = (object.cols - 1) / 2., y = (object.rows - 1) / 2.;
+        const double u = p.centre.x - 0.5, v = p.centre.y - 0.5; // pixels are points at their centres
+        const Matx23d map(c, s, u - c * x - s * y, -s, c, v + s * x - c * y);
+        warpAffine(object, frame, map, frame.size(), INTER_LINEAR, BORDER_TRANSPARENT);
+        const Rect2d t = truth(p, i);
+        const Rect hidden = Rect(cvRound(t.x), cvRound(t.y), cvRound(t.width * p.hidden), cvRound(t.height)) &
+                            Rect(Point(), frame.size());
+        if (!hidden.empty())
+            occluder(hidden).copyTo(frame(hidden));
+    }
+    Mat frame(const std::vector<Placement>& placements) const
+    {
+        Mat picture = background.clone();
+        for (size_t i = 0; i < placements.size(); ++i)
+            draw(picture, placements[i], i);
+        return picture;
+    }
+    Mat frame(const Placement& p) const { return frame(std::vector<Placement>(1, p)); }
+};
+
+inline double overlap(const Rect2d& a, const Rect2d& b)
+{
+    const double both = (a & b).area();
+    return both > 0 ? both / (a.area() + b.area() - both) : 0.;
+}
+
+/** The standard scene: an object that moves on a curve and grows a little; it is hidden step by step, gone, and comes back
+somewhere else. */
+struct StandardScene
+{
+    enum
+    {
+        FRAMES = 90,
+        HIDES = 35,    //!< first frame in which a part is hidden
+        GONE = 44,     //!< first frame without the object
+        RETURNS = 55,  //!< first frame in which it is somewhere else
+        REACTION = 12, //!< frames in which loss is to be noticed, and in which it is to be found again
+    };
+
+    explicit StandardScene(int type = CV_8UC1, Size size = Size(40, 34), uint64 seed = 1)
+        : scene(Size(240, 180), {size}, type, seed)
+    {}
+    Placement at(int t) const
+    {
+        Placement p;
+        const int s = t < RETURNS ? t : t - RETURNS + 20;
+        p.centre = Point2d(t < RETURNS ? 60. + 2.2 * t : 160. - 1.5 * (t - RETURNS), 80. + 25. * std::sin(0.09 * s));
+        p.scale = 1. + 0.12 * std::sin(0.07 * t);
+        p.hidden = t < HIDES || t >= GONE ? 0. : double(t - HIDES + 1) / (GONE - HIDES);
+        p.present = t < GONE || t >= RETURNS;
+        return p;
+    }
+    Mat frame(int t) const { return scene.frame(at(t)); }
+    Rect box(int t) const { return scene.box(at(t)); }
+    Rect2d truth(int t) const { return scene.truth(at(t)); }
+
+    Composite scene;
+};
+
+//! A picture where an engine takes it.
+class Picture
+{
+public:
+    Picture(Engine engine, const Mat& picture) : cuda_(engine == Engine::CUDA), host_(picture)
+    {
+        if (cuda_)
+            device_.upload(picture);
+    }
+    _InputArray in() const { return cuda_ ? _InputArray(device_) : _InputArray(host_); }
+
+private:
+    bool cuda_;
+    Mat host_;
+    cuda::GpuMat device_;
+};
+
+//! What a tracker says after a frame.
+struct Step
+{
+    bool located = false;
+    Rect box;
+    Rect2d inside;
+    float score = 0.f;
+    int state = -1;
+    Mat detections;
+};
+
+inline ::testing::AssertionResult same(const Step& expected, const Step& actual)
+{
+    if (expected.located != actual.located || expected.box != actual.box || expected.inside != actual.inside ||
+        expected.score != actual.score || expected.state != actual.state)
+        return ::testing::AssertionFailure()
+               << "expected located " << expected.located << " " << expected.box << " inside " << expected.inside
+               << " score " << expected.score << " state " << expected.state << ", got located " << actual.located
+               << " " << actual.box << " inside " << actual.inside << " score " << actual.score << " state "
+               << actual.state;
+    return sameBits(expected.detections, actual.detections);
+}
+
+inline Step look(TrackerTLD& tracker)
+{
+    Step s;
+    s.inside = tracker.getBox();
+    s.score = tracker.getTrackingScore();
+    s.state = tracker.getState();
+    tracker.getDetections(s.detections);
+    return s;
+}
+
+inline Step advance(TrackerTLD& tracker, Engine engine, const Mat& frame)
+{
+    Rect box;
+    const bool located = tracker.update(Picture(engine, frame).in(), box);
+    Step s = look(tracker);
+    s.located = located;
+    s.box = box;
+    return s;
+}
+
+//! A tracker that was given the object in frame 0.
+template <typename Scene>
+Ptr<TrackerTLD> trackerOn(const Scene& scene, Engine engine, const TLDParams& params = TLDParams())
+{
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create(params);
+    tracker->init(Picture(engine, scene.frame(0)).in(), scene.box(0));
+    return tracker;
+}
+
+template <typename Scene>
+std::vector<Step> follow(TrackerTLD& tracker, const Scene& scene, Engine engine, int from, int to)
+{
+    std::vector<Step> steps;
+    for (int t = from; t < to; ++t)
+        steps.push_back(advance(tracker, engine, scene.frame(t)));
+    return steps;
+}
+
+inline void expectSame(const std::vector<Step>& expected, const std::vector<Step>& actual)
+{
+    ASSERT_EQ(expected.size(), actual.size());
+    for (size_t t = 0; t < expected.size(); ++t)
+        ASSERT_TRUE(same(expected[t], actual[t])) << "step " << t;
+}
+
+inline Mat templatesOf(const TrackerTLD& tracker, bool positive)
+{
+    Mat pictures;
+    tracker.getTemplates(positive, pictures);
+    return pictures;
+}
+
+//! What is written for a tracker or a detector, as text.
+template <typename Object> std::string textOf(const Object& object, const std::string& extension = ".yml")
+{
+    FileStorage out(extension, FileStorage::WRITE | FileStorage::MEMORY);
+    out << "object"
+        << "{";
+    object.write(out);
+    out << "}";
+    return out.releaseAndGetString();
+}
+
+template <typename Object> void readText(Object& object, const std::string& text)
+{
+    const FileStorage in(text, FileStorage::READ | FileStorage::MEMORY);
+    object.read(in["object"]);
+}
+
+//! The object's own threshold of validity, which training may have raised above that of the parameters.
+inline double validThresholdOf(const TrackerTLD& tracker)
+{
+    const std::string text = textOf(tracker), name = "validThreshold:";
+    double threshold = 0.;
+    int found = 0;
+    for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1), ++found)
+        threshold = std::max(threshold, std::atof(text.c_str() + at + name.size()));
+    EXPECT_EQ(2, found) << "that of the parameters and that of the object";
+    return threshold;
+}
+
+//! Only flow: the ferns let nothing through, and nothing is learned.
+inline TLDParams flowOnly()
+{
+    TLDParams p;
+    p.learning = false;
+    p.fernThreshold = 1.;
+    p.maxUnsupported = 0;
+    p.maxProbation = 0;
+    return p;
+}
+
+//! Tests that run on both engines, visibly skipped on CUDA without a device.
+class OnEngine : public testing::TestWithParam<Engine>
+{
+protected:
+    void SetUp() override
+    {
+        if (engine() == Engine::CUDA)
+            requireCuda();
+    }
+    Engine engine() const { return GetParam(); }
+};
+
+inline std::string nameOfEngine(const testing::TestParamInfo<Engine>& info)
+{
+    return info.param == Engine::CPU ? "cpu" : "cuda";
+}
+
+}} // namespace opencv_test::tld
+
+//! An instance of a suite on OnEngine for each engine.
+#define CUDATRACKING_ON_ENGINES(suite)                                                                                 \
+    INSTANTIATE_TEST_CASE_P(Engines, suite, testing::Values(Engine::CPU, Engine::CUDA), nameOfEngine)
+
+#endif // OPENCV_CUDATRACKING_TEST_TLD_SCENES_HPP

@@ -1,0 +1,266 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Calls of a MultiTrackerTLD in random legal orders, beside one tracker for each object that never meets the others: frames,
+// objects that come with the last frame or the next one, go, are reset, saved and read again, alone or all together. On CUDA
+// captured frames and replays too.
+#include "../common/graphs.hpp"
+#include "scenes.hpp"
+#include <cstdio>
+#include <map>
+
+namespace opencv_test { namespace {
+
+using namespace tld;
+
+//! One object: what another MultiTrackerTLD, in which it is the only one left, says.
+struct Alone
+{
+    Ptr<MultiTrackerTLD> tracker;
+    int id;
+};
+
+class TldModel
+{
+public:
+    TldModel(uint64 seed, Engine engine)
+        : engine_(engine), rng_(seed), several_(MultiTrackerTLD::create()), ground_(texture(seed, Size(160, 120)))
+    {
+        for (int i = 0; i < 3; ++i)
+            objects_.push_back(texture(seed + 9 + i, Size(26 + 3 * i, 24 + 4 * i), CV_8UC1, 3));
+        move();
+    }
+
+    void step()
+    {
+        switch (rng_.uniform(0, 11))
+        {
+        case 0:
+        case 1:
+            return add();
+        case 2:
+            return remove();
+        case 3:
+            return reset();
+        case 4:
+            return store();
+        case 5:
+            return reload();
+        default:
+            return update();
+        }
+    }
+    const std::string& history() const { return history_; }
+
+private:
+    Picture picture() const { return Picture(engine_, frame_); }
+
+    //! The next frame: each object at a new place near the last one, or hidden.
+    void move()
+    {
+        frame_ = ground_.clone();
+        for (size_t i = 0; i < objects_.size(); ++i)
+        {
+            if (places_.size() <= i)
+                places_.push_back(Point(10 + 40 * int(i), 30 + 10 * int(i)));
+            places_[i] += Point(rng_.uniform(-3, 4), rng_.uniform(-3, 4));
+            places_[i].x = std::min(std::max(places_[i].x, 0), frame_.cols - objects_[i].cols);
+            places_[i].y = std::min(std::max(places_[i].y, 0), frame_.rows - objects_[i].rows);
+            shown_.resize(objects_.size(), 1);
+            if (rng_.uniform(0, 8) == 0)
+                shown_[i] = !shown_[i];
+            if (shown_[i])
+                objects_[i].copyTo(frame_(Rect(places_[i], objects_[i].size())));
+        }
+    }
+    Rect someBox()
+    {
+        const int i = rng_.uniform(0, int(objects_.size()));
+        return Rect(places_[i], objects_[i].size());
+    }
+
+    void add()
+    {
+        if (alone_.size() >= 5)
+            return;
+        if (!next_ && rng_.uniform(0, 2)) // the next frame, which update() has not had
+        {
+            move();
+            next_ = true;
+            history_ += "next frame: ";
+        }
+        const Rect box = someBox();
+        // Flow that is still tried again from the image of an earlier add() ends with another one, in a tracker of its own too.
+        for (auto& other : alone_)
+            if (triesAgain(*other.second.tracker, other.first))
+                other.second.tracker->remove(other.second.tracker->add(picture().in(), box));
+        const int id = several_->add(picture().in(), box);
+        // The same id in a tracker of its own: those before it are added, and removed again.
+        Alone a = {MultiTrackerTLD::create(), id};
+        for (int i = 0; i <= id; ++i)
+            a.tracker->add(picture().in(), box);
+        for (int i = 0; i < id; ++i)
+            a.tracker->remove(i);
+        EXPECT_EQ(std::vector<int>(1, id), a.tracker->getIds());
+        alone_[id] = a;
+        history_ += cv::format("add %d; ", id);
+    }
+    static bool triesAgain(const MultiTrackerTLD& tracker, int id)
+    {
+        const std::string file = cv::tempfile(".yml");
+        tracker.saveObject(id, file);
+        const FileStorage saved(file, FileStorage::READ);
+        const bool tries = static_cast<int>(saved.getFirstTopLevelNode()["place"]["retries"]) > 0;
+        std::remove(file.c_str());
+        return tries;
+    }
+    int someId()
+    {
+        auto at = alone_.begin();
+        std::advance(at, rng_.uniform(0, static_cast<int>(alone_.size())));
+        return at->first;
+    }
+    void remove()
+    {
+        if (alone_.empty())
+            return;
+        const int id = someId();
+        several_->remove(id);
+        alone_.erase(id);
+        history_ += cv::format("remove %d; ", id);
+    }
+    void reset()
+    {
+        if (alone_.empty() || next_) // the newest image is not the same to all
+            return;
+        const int id = someId();
+        const Rect box = someBox();
+        several_->resetTo(id, box);
+        alone_[id].tracker->resetTo(id, box);
+        history_ += cv::format("reset %d; ", id);
+    }
+    //! What is saved for an object is the same wherever it lives.
+    void store()
+    {
+        if (alone_.empty())
+            return;
+        const int id = someId();
+        const std::string file = cv::tempfile(".yml"), other = cv::tempfile(".yml");
+        several_->saveObject(id, file);
+        alone_[id].tracker->saveObject(id, other);
+        std::ifstream a(file), b(other);
+        const std::string one((std::istreambuf_iterator<char>(a)), std::istreambuf_iterator<char>()),
+            two((std::istreambuf_iterator<char>(b)), std::istreambuf_iterator<char>());
+        EXPECT_GT(one.size(), 1000u);
+        EXPECT_EQ(one, two) << history_;
+        std::remove(file.c_str());
+        std::remove(other.c_str());
+        history_ += cv::format("save %d; ", id);
+    }
+    //! The whole tracker, in a file.
+    void reload()
+    {
+        const char* const extensions[] = {".yml", ".xml", ".json"};
+        const std::string file = cv::tempfile(extensions[rng_.uniform(0, 3)]);
+        several_->save(file);
+        const std::vector<int> ids = several_->getIds();
+        several_ = MultiTrackerTLD::create();
+        several_->load(file);
+        EXPECT_EQ(ids, several_->getIds());
+        std::remove(file.c_str());
+        loaded_ = true;
+        history_ += "reload; ";
+    }
+    void update()
+    {
+        if (!next_ || rng_.uniform(0, 4) == 0)
+            move();
+        next_ = false;
+        history_ += "update; ";
+        const Mat results = updated(*several_);
+        EXPECT_EQ(alone_.size(), static_cast<size_t>(results.rows)) << history_;
+        std::vector<int> ids;
+        int row = 0;
+        for (auto& a : alone_)
+        {
+            const Mat expected = updated(*a.second.tracker);
+            EXPECT_TRUE(sameBits(expected, results.row(row++))) << "object " << a.first << " after: " << history_;
+            located_ += expected.at<double>(LOCATED) == 1.;
+            ids.push_back(a.first);
+        }
+        EXPECT_EQ(ids, several_->getIds());
+    }
+
+    Mat updated(MultiTrackerTLD& tracker)
+    {
+        Mat results;
+#ifdef HAVE_CUDA
+        const bool toTheDevice = &tracker == several_.get() && loaded_; // by a direct call
+        loaded_ = loaded_ && !toTheDevice;
+        if (engine_ == Engine::CUDA && rng_.uniform(0, 2) && !tracker.empty() && !toTheDevice)
+        {
+            cuda::GpuMat device(static_cast<int>(tracker.getIds().size()), 8, CV_64FC1), input(frame_);
+            cuda::Stream stream;
+            Graph graph(stream);
+            tracker.update(input, device, stream);
+            graph.end();
+            if (rng_.uniform(0, 2)) // dropped, and captured again
+            {
+                Graph again(stream);
+                tracker.update(input, device, stream);
+                again.end();
+                again.launch();
+                stream.waitForCompletion();
+            }
+            else
+            {
+                graph.launch();
+                stream.waitForCompletion();
+            }
+            return Mat(device);
+        }
+#endif
+        tracker.update(picture().in(), results);
+        return results;
+    }
+
+    const Engine engine_;
+    RNG rng_;
+    Ptr<MultiTrackerTLD> several_;
+    const Mat ground_;
+    std::vector<Mat> objects_;
+    std::vector<Point> places_;
+    std::vector<char> shown_;
+    Mat frame_;
+    std::map<int, Alone> alone_;
+    std::string history_;
+    bool next_ = false;   //!< objects were added with a frame that update() has not had
+    bool loaded_ = false; //!< no frame came since several_ was read
+
+public:
+    int located_ = 0; //!< rows with a box, or little was compared
+};
+
+void anyOrder(Engine engine, uint64 seeds, int steps)
+{
+    int located = 0;
+    for (uint64 seed = 1; seed <= seeds && !testing::Test::HasFailure(); ++seed)
+    {
+        SCOPED_TRACE(cv::format("seed %d", static_cast<int>(seed)));
+        TldModel model(seed, engine);
+        for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i)
+            model.step();
+        located += model.located_;
+    }
+    EXPECT_GT(located, 100);
+}
+
+TEST(Model_Tld, anyOrder) { anyOrder(Engine::CPU, 6, 50); }
+
+TEST(Model_Tld, anyOrderOnCuda)
+{
+    requireCuda();
+    anyOrder(Engine::CUDA, 6, 50);
+}
+
+}} // namespace opencv_test

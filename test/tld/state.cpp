@@ -1,0 +1,314 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// What trackers and detectors write, they read back and go on as if nothing had happened. Hostile files are refused.
+#include "../common/mutated_text.hpp"
+#include "scenes.hpp"
+#include <cstdio>
+#include <fstream>
+
+namespace opencv_test { namespace {
+
+using namespace tld;
+
+typedef OnEngine Tld_State;
+typedef StandardScene S;
+
+//! A file that goes with the test.
+struct File
+{
+    explicit File(const std::string& extension) : name(cv::tempfile(extension.c_str())) {}
+    ~File() { std::remove(name.c_str()); }
+
+    const std::string name;
+};
+
+//! Cut at frames in which the object is seen, half hidden, just lost, absent, and back.
+TEST_P(Tld_State, goesOnAsIfNothingHadHappened)
+{
+    const S scene;
+    const Ptr<TrackerTLD> whole = trackerOn(scene, engine());
+    const std::vector<Step> truth = follow(*whole, scene, engine(), 1, S::FRAMES);
+    const char* const extensions[] = {".yml", ".xml", ".json", ".yaml"};
+    int k = 0;
+    for (const int cut : {1, 2, 20, 41, 45, 46, 47, 48, 52, 57, 70})
+    {
+        SCOPED_TRACE(cv::format("saved after frame %d", cut - 1));
+        const File file(extensions[k++ % 4]);
+        {
+            const Ptr<TrackerTLD> first = trackerOn(scene, engine());
+            follow(*first, scene, engine(), 1, cut);
+            first->save(file.name);
+        }
+        const Ptr<TrackerTLD> second = TrackerTLD::create();
+        second->load(file.name);
+        const std::vector<Step> rest = follow(*second, scene, engine(), cut, std::min(cut + 25, int(S::FRAMES)));
+        for (size_t i = 0; i < rest.size(); ++i)
+            ASSERT_TRUE(same(truth[cut - 1 + i], rest[i])) << "frame " << cut + i;
+    }
+}
+
+//! What has been read is written again byte by byte; parameters and the switch of learning are part of it.
+TEST_P(Tld_State, writesWhatItReads)
+{
+    TLDParams p;
+    p.seed = 5;
+    p.trees = 7;
+    p.minReplyScore = 0.25f;
+    p.mirror = true;
+    const S scene;
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, engine(), p);
+    follow(*tracker, scene, engine(), 1, 20);
+    tracker->setLearning(false);
+    for (const char* extension : {".yml", ".xml", ".json"})
+    {
+        const std::string text = textOf(*tracker, extension);
+        const Ptr<TrackerTLD> copy = TrackerTLD::create();
+        readText(*copy, text);
+        EXPECT_EQ(text, textOf(*copy, extension));
+        EXPECT_EQ(7, copy->getParams().trees);
+        EXPECT_EQ(0.25f, copy->getParams().minReplyScore);
+        EXPECT_FALSE(copy->getLearning());
+        EXPECT_EQ(tracker->getBox(), copy->getBox());
+        EXPECT_EQ(tracker->getTrackingScore(), copy->getTrackingScore());
+        EXPECT_EQ(tracker->getState(), copy->getState());
+    }
+    const Ptr<TLDDetector> detector = TLDDetector::create(p), copy = TLDDetector::create();
+    detector->init(Picture(engine(), scene.frame(0)).in(), scene.box(0));
+    detector->learn(Picture(engine(), scene.frame(20)).in(), scene.box(20));
+    readText(*copy, textOf(*detector));
+    EXPECT_EQ(textOf(*detector), textOf(*copy));
+    Mat expected, actual;
+    detector->detect(Picture(engine(), scene.frame(21)).in(), expected);
+    copy->detect(Picture(engine(), scene.frame(21)).in(), actual);
+    EXPECT_TRUE(sameBits(expected, actual));
+    // Learning goes on from the same state of the random numbers.
+    for (TLDDetector* d : {detector.get(), copy.get()})
+        d->learn(Picture(engine(), scene.frame(25)).in(), scene.box(25));
+    EXPECT_EQ(textOf(*detector), textOf(*copy));
+}
+
+//! A tracker that was lost when it was saved can be put on a box as the one that goes on; files without a last frame cannot.
+TEST_P(Tld_State, resetAfterReadingALostOne)
+{
+    const S scene;
+    for (const int cut : {46, 47, 52}) // retrying flow, and lost
+    {
+        SCOPED_TRACE(cut);
+        const Ptr<TrackerTLD> straight = trackerOn(scene, engine()), copy = TrackerTLD::create();
+        const std::vector<Step> steps = follow(*straight, scene, engine(), 1, cut);
+        ASSERT_EQ(int(TrackerTLD::LOST), steps.back().state);
+        const std::string text = textOf(*straight);
+        readText(*copy, text);
+        ASSERT_EQ(text, textOf(*copy));
+        for (TrackerTLD* tracker : {straight.get(), copy.get()})
+            tracker->resetTo(Rect(60, 50, 40, 34));
+        expectSame(follow(*straight, scene, engine(), cut, cut + 8), follow(*copy, scene, engine(), cut, cut + 8));
+
+        const size_t last = text.find("lastFrame:"); // as versions without it wrote
+        ASSERT_LT(last, text.size());
+        const Ptr<TrackerTLD> old = TrackerTLD::create(), again = TrackerTLD::create();
+        readText(*old, text.substr(0, text.rfind('\n', last) + 1));
+        readText(*again, text);
+        EXPECT_THROW(old->resetTo(Rect(60, 50, 40, 34)), cv::Exception);
+        expectSame(follow(*again, scene, engine(), cut, cut + 8), follow(*old, scene, engine(), cut, cut + 8));
+    }
+}
+
+TEST_P(Tld_State, detectorsFiles)
+{
+    const S scene;
+    const File file(".xml");
+    const Ptr<TLDDetector> detector = TLDDetector::create();
+    detector->init(Picture(engine(), scene.frame(0)).in(), scene.box(0));
+    detector->save(file.name);
+    const Ptr<TLDDetector> loaded = Algorithm::load<TLDDetector>(file.name), other = TLDDetector::create();
+    EXPECT_EQ(textOf(*detector), textOf(*loaded));
+    other->load(file.name);
+    EXPECT_EQ(textOf(*detector), textOf(*other));
+    const Ptr<TrackerTLD> tracker = TrackerTLD::create();
+    tracker->load(file.name);
+    EXPECT_EQ(TrackerTLD::LOST, tracker->getState());
+    EXPECT_TRUE(advance(*tracker, engine(), scene.frame(0)).state != TrackerTLD::LOST);
+}
+
+CUDATRACKING_ON_ENGINES(Tld_State);
+
+// --- hostile files ---------------------------------------------------------------------------------------------------
+
+std::string stateOf(const std::string& extension, int frames)
+{
+    const S scene(CV_8UC1, Size(24, 24));
+    TLDParams p;
+    p.trees = 3;
+    p.features = 4;
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU, p);
+    follow(*tracker, scene, Engine::CPU, 1, frames);
+    return textOf(*tracker, extension);
+}
+
+void write(const std::string& name, const std::string& text)
+{
+    std::ofstream out(name, std::ios::binary);
+    out << text;
+}
+
+//! Each mutation is refused with cv::Exception and changes nothing, or gives a tracker that can be used. None takes long.
+TEST(Tld_Files, thousandMutations)
+{
+    RNG rng(20240711);
+    const S scene(CV_8UC1, Size(24, 24));
+    std::vector<std::string> states;
+    for (const char* extension : {".yml", ".xml", ".json"})
+        for (const int frames : {3, 47})
+            states.push_back(stateOf(extension, frames));
+    const char* const extensions[] = {".yml", ".yml", ".xml", ".xml", ".json", ".json"};
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU);
+    const std::string before = textOf(*tracker);
+    int taken = 0;
+    double longest = 0.;
+    for (int i = 0; i < 1000; ++i)
+    {
+        SCOPED_TRACE(i);
+        const File file(extensions[i % 6]);
+        write(file.name, mutatedText(states[i % 6], rng, 2500, 3));
+        TickMeter meter;
+        meter.start();
+        try
+        {
+            const Ptr<TrackerTLD> other = TrackerTLD::create();
+            other->load(file.name);
+            ++taken;
+            Rect box;
+            other->update(scene.frame(4), box);
+            other->save(file.name);
+        }
+        catch (const cv::Exception& e)
+        {
+            EXPECT_FALSE(e.err.empty());
+        }
+        meter.stop();
+        longest = std::max(longest, meter.getTimeSec());
+        if (i % 10 != 0)
+            continue;
+        write(file.name, mutatedText(states[i % 6], rng, 2500, 3));
+        try
+        {
+            tracker->load(file.name);
+            readText(*tracker, before);
+        }
+        catch (const cv::Exception&)
+        {
+            ASSERT_EQ(before, textOf(*tracker)) << "a refused file has changed the tracker";
+        }
+    }
+    std::cout << taken << " of 1000 mutated files were taken, the longest one took " << longest << " s" << std::endl;
+    EXPECT_GT(taken, 10);
+    EXPECT_LT(taken, 900);
+    EXPECT_LT(longest, 2.);
+}
+
+//! Mutations of files of a MultiTrackerTLD, with objects that are tracked, lost, and just added with the next frame.
+TEST(Tld_Files, mutationsOfSeveralObjects)
+{
+    RNG rng(20261122);
+    const S scene(CV_8UC1, Size(24, 24));
+    TLDParams p;
+    p.trees = 3;
+    p.features = 4;
+    const Ptr<MultiTrackerTLD> source = MultiTrackerTLD::create(p), tracker = MultiTrackerTLD::create();
+    Mat results;
+    source->add(scene.frame(0), scene.box(0));
+    source->add(scene.frame(0), Rect(150, 20, 40, 40));
+    for (int t = 1; t < 48; ++t)
+        source->update(scene.frame(t), results);
+    source->add(scene.frame(48), Rect(20, 90, 30, 24));
+    tracker->add(scene.frame(0), scene.box(0));
+    const std::string before = textOf(*tracker);
+    const char* const extensions[] = {".yml", ".xml", ".json"};
+    int taken = 0;
+    for (int i = 0; i < 300; ++i)
+    {
+        SCOPED_TRACE(i);
+        const File file(extensions[i % 3]);
+        write(file.name, mutatedText(textOf(*source, extensions[i % 3]), rng, 2500, 3));
+        try
+        {
+            tracker->load(file.name);
+            ++taken;
+            tracker->update(scene.frame(48), results);
+            tracker->save(file.name);
+            readText(*tracker, before);
+        }
+        catch (const cv::Exception& e)
+        {
+            EXPECT_FALSE(e.err.empty());
+            if (textOf(*tracker) != before)
+                readText(*tracker, before); // it was taken, and refused the frame
+        }
+        ASSERT_EQ(before, textOf(*tracker));
+    }
+    EXPECT_GT(taken, 3);
+    EXPECT_LT(taken, 280);
+}
+
+struct BadFile
+{
+    const char* name;
+    std::string text;
+};
+
+TEST(Tld_Files, otherFilesAreRefused)
+{
+    const S scene;
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU);
+    const Ptr<TLDDetector> detector = TLDDetector::create();
+    detector->init(scene.frame(0), scene.box(0));
+    const std::string before = textOf(*tracker), learned = textOf(*detector);
+    const BadFile files[] = {{"empty", ""},
+                             {"blank", "  \n"},
+                             {"no storage", "hello"},
+                             {"another thing", "%YAML:1.0\n---\nmatrix:\n   rows: 3\n"},
+                             {"an empty map", "%YAML:1.0\n---\nobject: {}\n"},
+                             {"cut off", before.substr(0, before.size() / 2)},
+                             {"nested", "%YAML:1.0\n---\nobject: " + std::string(100000, '[')}};
+    for (const BadFile& bad : files)
+    {
+        SCOPED_TRACE(bad.name);
+        const File file(".yml");
+        write(file.name, bad.text);
+        try
+        {
+            tracker->load(file.name);
+            ADD_FAILURE() << "was taken";
+        }
+        catch (const cv::Exception& e)
+        {
+            const std::string shortName = file.name.substr(file.name.find_last_of('/') + 1);
+            EXPECT_NE(std::string::npos, e.err.find(shortName)) << e.err;
+        }
+        EXPECT_EQ(before, textOf(*tracker));
+    }
+    EXPECT_THROW(tracker->load("/nonexistent/object.yml"), cv::Exception);
+    EXPECT_THROW(tracker->save("/nonexistent/object.yml"), cv::Exception);
+    EXPECT_THROW(TrackerTLD::create()->save(File(".yml").name), cv::Exception) << "before init()";
+    EXPECT_THROW(readText(*detector, "%YAML:1.0\n---\nobject: 3\n"), cv::Exception);
+    EXPECT_THROW(detector->read(FileNode()), cv::Exception);
+    EXPECT_THROW(tracker->read(FileNode()), cv::Exception);
+    EXPECT_EQ(before, textOf(*tracker));
+    EXPECT_EQ(learned, textOf(*detector));
+}
+
+//! A frame of another size than the file's.
+TEST(Tld_Files, otherPictures)
+{
+    const S scene;
+    const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU), copy = TrackerTLD::create();
+    follow(*tracker, scene, Engine::CPU, 1, 5);
+    readText(*copy, textOf(*tracker));
+    Rect box;
+    EXPECT_THROW(copy->update(texture(1, Size(100, 90)), box), cv::Exception);
+    EXPECT_TRUE(same(advance(*tracker, Engine::CPU, scene.frame(5)), advance(*copy, Engine::CPU, scene.frame(5))));
+}
+
+}} // namespace opencv_test
