@@ -1,10 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// CascadeClassifierEx beside cv::CascadeClassifier on the same picture and the same threads. `nodes` is the number of weak
+// CascadeClassifierEx beside cv::CascadeClassifier on the same image and the same threads. `nodes` is the number of weak
 // classifiers that windows come by, in millions. Lines with [ PERFROW ] go to scripts/perf_report.py.
 #include "perf_precomp.hpp"
-#include "pictures.hpp"
+#include "images.hpp"
 #include "../test/cascade/peer.hpp"
 #include <atomic>
 #include <thread>
@@ -34,21 +34,21 @@ void PrintTo(const Cascade& c, std::ostream* os) { *os << c.name; }
 std::string cascadeFile(const std::string& name) { return folderOf("CUDATRACKING_CASCADES") + "/" + name; }
 
 //! The same in all sizes.
-Mat pictureOf(Size size)
+Mat imageOf(Size size)
 {
     const Mat full = collage(Size(1920, 1080));
-    Mat picture;
+    Mat image;
     if (size == full.size())
         return full;
-    cv::resize(full, picture, size, 0, 0, INTER_AREA);
-    return picture;
+    cv::resize(full, image, size, 0, 0, INTER_AREA);
+    return image;
 }
 
 //! Weak classifiers that windows come by.
-double nodesOf(CascadeClassifierEx& cascade, const Mat& picture, const FileNode& stages)
+double nodesOf(CascadeClassifierEx& cascade, const Mat& image, const FileNode& stages)
 {
     Mat passes;
-    cascade.countPasses(picture, passes);
+    cascade.countPasses(image, passes);
     double nodes = 0.;
     int s = 0;
     for (const FileNode& stage : stages)
@@ -61,16 +61,16 @@ double nodesOf(CascadeClassifierEx& cascade, const Mat& picture, const FileNode&
     return nodes;
 }
 
-double peerUs(const std::string& file, const Mat& picture, double factor)
+double peerUs(const std::string& file, const Mat& image, double factor)
 {
 #if CUDATRACKING_CASCADE_PEER
     CascadeClassifier peer;
     if (!peer.load(file))
         return 0.;
     std::vector<Rect> objects;
-    return medianUs([&] { peer.detectMultiScale(picture, objects, factor, 3); }, 1., 5);
+    return medianUs([&] { peer.detectMultiScale(image, objects, factor, 3); }, 1., 5);
 #else
-    (void)file, (void)picture, (void)factor;
+    (void)file, (void)image, (void)factor;
     return 0.;
 #endif
 }
@@ -83,11 +83,11 @@ TEST_P(Cascade_Cpu, detectMultiScale)
     const Size size = std::get<1>(GetParam());
     const double factor = std::get<2>(GetParam());
     const std::string file = cascadeFile(c.file);
-    const Mat picture = pictureOf(size);
+    const Mat image = imageOf(size);
     const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create(file);
     cascade->setScaleFactor(factor);
     FileStorage storage(file, FileStorage::READ);
-    const double nodes = nodesOf(*cascade, picture, storage.getFirstTopLevelNode()["stages"]);
+    const double nodes = nodesOf(*cascade, image, storage.getFirstTopLevelNode()["stages"]);
     const int all = getNumThreads();
     std::vector<Rect> objects, first;
     for (int threads : {1, all})
@@ -95,8 +95,8 @@ TEST_P(Cascade_Cpu, detectMultiScale)
         if (threads == all && all == 1)
             continue;
         const Threads used(threads);
-        const double us = medianUs([&] { cascade->detectMultiScale(picture, objects, factor, 3); }, 1., 20);
-        const double peer = peerUs(file, picture, factor);
+        const double us = medianUs([&] { cascade->detectMultiScale(image, objects, factor, 3); }, 1., 20);
+        const double peer = peerUs(file, image, factor);
         PerfRow(cv::format("%s_%dp_%g", c.name, size.height, factor), "cpu", cv::format("threads_%d", threads), us)
             .peer("CascadeClassifier", peer)
             .set("Mnodes", std::round(nodes / 1e6));
@@ -112,19 +112,19 @@ TEST(Cascade_CpuBatch, detectAsync)
 {
     const std::string file = cascadeFile(CASCADES[0].file);
     const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create(file);
-    const Mat picture = pictureOf(Size(640, 360));
+    const Mat image = imageOf(Size(640, 360));
     for (int count : {1, 8, 32})
     {
-        const std::vector<Mat> pictures(count, picture);
+        const std::vector<Mat> images(count, image);
         Mat objects;
-        const double us = medianUs([&] { cascade->detectAsync(pictures, objects); }, 1., 20);
+        const double us = medianUs([&] { cascade->detectAsync(images, objects); }, 1., 20);
         PerfRow(cv::format("alt_360p_1.1_batch_%d", count), "cpu", cv::format("threads_%d", getNumThreads()), us)
-            .set("pictures_a_s", std::round(count * 1e6 / us));
+            .set("images_a_s", std::round(count * 1e6 / us));
         EXPECT_EQ(0, cv::norm(objects.row(0), objects.row(count - 1), NORM_INF));
     }
 }
 
-//! Face, profile, eyes and upper body on one picture, together and one after the other.
+//! Face, profile, eyes and upper body on one image, together and one after the other.
 TEST(Cascade_CpuTogether, detectTogether)
 {
     const char* const names[] = {"frontalface_alt2", "profileface", "eye", "upperbody"};
@@ -132,14 +132,14 @@ TEST(Cascade_CpuTogether, detectTogether)
     for (const char* name : names)
         cascades.push_back(
             CascadeClassifierEx::create(cascadeFile(std::string("haarcascades/haarcascade_") + name + ".xml")));
-    const Mat picture = pictureOf(Size(1280, 720));
+    const Mat image = imageOf(Size(1280, 720));
     std::vector<Mat> together, apart(cascades.size());
-    const double us = medianUs([&] { CascadeClassifierEx::detectTogether(cascades, picture, together); }, 1., 10);
+    const double us = medianUs([&] { CascadeClassifierEx::detectTogether(cascades, image, together); }, 1., 10);
     const double apartUs = medianUs(
         [&]
         {
             for (size_t i = 0; i < cascades.size(); ++i)
-                cascades[i]->detectAsync(picture, apart[i]);
+                cascades[i]->detectAsync(image, apart[i]);
         },
         1., 10);
     PerfRow("four_720p_1.1", "cpu", cv::format("threads_%d", getNumThreads()), us).peer("one_after_another", apartUs);
@@ -151,7 +151,7 @@ TEST(Cascade_CpuTogether, detectTogether)
 
 #ifdef HAVE_CUDA
 
-/** cv::cuda::CascadeClassifier on the same picture and factor, until it has its objects. It works on whole factors only, so on far
+/** cv::cuda::CascadeClassifier on the same image and factor, until it has its objects. It works on whole factors only, so on far
 fewer windows, and waits for itself. 0: not built, or it fails. */
 double cudaPeerUs(const char* file, const cuda::GpuMat& frame, double factor)
 {
@@ -188,28 +188,28 @@ TEST_P(Cascade_Cuda, detect)
     const Size size = std::get<1>(GetParam());
     const double factor = std::get<2>(GetParam());
     const std::string file = cascadeFile(c.file), name = cv::format("%s_%dp_%g", c.name, size.height, factor);
-    const Mat picture = pictureOf(size);
+    const Mat image = imageOf(size);
     const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create(file);
     cascade->setScaleFactor(factor);
     FileStorage storage(file, FileStorage::READ);
-    const double nodes = nodesOf(*cascade, picture, storage.getFirstTopLevelNode()["stages"]);
+    const double nodes = nodesOf(*cascade, image, storage.getFirstTopLevelNode()["stages"]);
     cuda::Stream stream;
     cuda::GpuMat frame, objects;
-    const auto upload = [&] { frame.upload(picture, stream), stream.waitForCompletion(); };
+    const auto upload = [&] { frame.upload(image, stream), stream.waitForCompletion(); };
     const auto detect = [&] { cascade->detectAsync(frame, objects, noArray(), noArray(), noArray(), stream); };
     std::vector<Rect> expected, found;
     upload();
     PerfRow(name, "cuda", "kernel", graphMedianUs(stream, detect))
         .set("floor_us", floorUs(nodes, cascade->getFeatureType() == CascadeClassifierEx::LBP))
         .set("Mnodes", std::round(nodes / 1e6));
-    PerfRow(name, "cuda", "upload", medianUs(upload)).set("bytes", double(picture.total()));
+    PerfRow(name, "cuda", "upload", medianUs(upload)).set("bytes", double(image.total()));
     PerfRow(name, "cuda", "download", medianUs([&] { cascade->convertDetections(objects, 0, found, stream); }));
     PerfRow(name, "cuda", "call", medianUs([&] { detect(), stream.waitForCompletion(); }))
         .peer("cuda::CascadeClassifier", cudaPeerUs(c.cudaPeer, frame, factor));
     const auto whole = [&]
     { cascade->detectMultiScale(frame, found, factor, 3, 0, Size(), Size(), noArray(), stream); };
-    PerfRow(name, "cuda", "detectMultiScale", medianUs(whole)).peer("CascadeClassifier", peerUs(file, picture, factor));
-    cascade->detectMultiScale(picture, expected, factor, 3);
+    PerfRow(name, "cuda", "detectMultiScale", medianUs(whole)).peer("CascadeClassifier", peerUs(file, image, factor));
+    cascade->detectMultiScale(image, expected, factor, 3);
     EXPECT_EQ(expected, found);
 }
 
@@ -218,19 +218,19 @@ INSTANTIATE_TEST_CASE_P(Perf, Cascade_Cuda, ALL_CASES);
 TEST(Cascade_CudaBatch, detectAsync)
 {
     requireDevice();
-    const Mat picture = pictureOf(Size(640, 360));
+    const Mat image = imageOf(Size(640, 360));
     for (const Cascade& c : CASCADES)
     {
         const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create(cascadeFile(c.file));
         for (int count : {1, 8, 32})
         {
-            const std::vector<cuda::GpuMat> pictures(count, cuda::GpuMat(picture));
+            const std::vector<cuda::GpuMat> images(count, cuda::GpuMat(image));
             cuda::Stream stream;
             cuda::GpuMat objects;
             const double us = graphMedianUs(
-                stream, [&] { cascade->detectAsync(pictures, objects, noArray(), noArray(), noArray(), stream); });
+                stream, [&] { cascade->detectAsync(images, objects, noArray(), noArray(), noArray(), stream); });
             PerfRow(cv::format("%s_360p_1.1_batch_%d", c.name, count), "cuda", "kernel", us)
-                .set("pictures_a_s", std::round(count * 1e6 / us));
+                .set("images_a_s", std::round(count * 1e6 / us));
             const Mat tables(objects);
             EXPECT_EQ(0, cv::norm(tables.row(0), tables.row(count - 1), NORM_INF));
         }
@@ -245,18 +245,17 @@ TEST(Cascade_CudaTogether, detectTogether)
     for (const char* name : names)
         cascades.push_back(
             CascadeClassifierEx::create(cascadeFile(std::string("haarcascades/haarcascade_") + name + ".xml")));
-    const cuda::GpuMat picture(pictureOf(Size(1280, 720)));
+    const cuda::GpuMat image(imageOf(Size(1280, 720)));
     std::vector<cuda::GpuMat> together, apart(cascades.size());
     cuda::Stream stream;
     const double us = graphMedianUs(
-        stream,
-        [&] { CascadeClassifierEx::detectTogether(cascades, picture, together, noArray(), noArray(), stream); });
+        stream, [&] { CascadeClassifierEx::detectTogether(cascades, image, together, noArray(), noArray(), stream); });
     const double apartUs =
         graphMedianUs(stream,
                       [&]
                       {
                           for (size_t i = 0; i < cascades.size(); ++i)
-                              cascades[i]->detectAsync(picture, apart[i], noArray(), noArray(), noArray(), stream);
+                              cascades[i]->detectAsync(image, apart[i], noArray(), noArray(), noArray(), stream);
                       });
     PerfRow("four_720p_1.1", "cuda", "kernel", us).peer("one_after_another", apartUs);
     for (size_t i = 0; i < cascades.size(); ++i)
@@ -268,7 +267,7 @@ TEST(Cascade_CudaDevices, detectAsync)
 {
     requireDevice();
     const int all = cuda::getCudaEnabledDeviceCount(), perBatch = 32, batches = 40;
-    const Mat picture = pictureOf(Size(640, 360));
+    const Mat image = imageOf(Size(640, 360));
     const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create(cascadeFile(CASCADES[0].file));
     std::vector<Mat> tables(all);
     for (int devices = 1; devices <= all; devices *= 2)
@@ -282,13 +281,13 @@ TEST(Cascade_CudaDevices, detectAsync)
                 {
                     cuda::setDevice(device);
                     const Ptr<CascadeClassifierEx> own = cascade->clone();
-                    const std::vector<cuda::GpuMat> pictures(perBatch, cuda::GpuMat(picture));
+                    const std::vector<cuda::GpuMat> images(perBatch, cuda::GpuMat(image));
                     cuda::Stream stream;
                     cuda::GpuMat objects;
                     const auto run = [&](int count)
                     {
                         for (int i = 0; i < count; ++i)
-                            own->detectAsync(pictures, objects, noArray(), noArray(), noArray(), stream);
+                            own->detectAsync(images, objects, noArray(), noArray(), noArray(), stream);
                         stream.waitForCompletion();
                     };
                     run(3);
@@ -304,7 +303,7 @@ TEST(Cascade_CudaDevices, detectAsync)
             thread.join();
         const double longest = *std::max_element(us.begin(), us.end());
         PerfRow(cv::format("alt_360p_1.1_batch_%d_devices_%d", perBatch, devices), "cuda", "call", longest / batches)
-            .set("pictures_a_s", std::round(devices * batches * perBatch * 1e6 / longest));
+            .set("images_a_s", std::round(devices * batches * perBatch * 1e6 / longest));
         for (int device = 1; device < devices; ++device)
             EXPECT_EQ(0, cv::norm(tables[0], tables[device], NORM_INF));
     }

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// QuickShift: tables at 1080p, several pictures, and the paper's three plots: time against resolution, sigma and tau. Lines with
+// QuickShift: tables at 1080p, several images, and the paper's three plots: time against resolution, sigma and tau. Lines with
 // [ PERFROW ] go to scripts/perf_report.py; scripts/quick_shift_plots.sh draws those of the suites *Plots*.
 #include "perf_precomp.hpp"
 #include "../test/quick_shift/vlfeat.hpp"
@@ -18,7 +18,7 @@ struct Case
     Size size;
     double sigma, maxDist, scale;
     bool vlfeat; //!< compared with VLFeat: 36 times the CPU engine's time, more at a large tau
-    std::string picture = "fruits";
+    std::string image = "fruits";
     int depth = CV_8U;
 };
 
@@ -54,8 +54,8 @@ const Case PLOTS[] = {
     {"tau_200", SQUARE, 6, 200, PAPER, false},
 };
 
-//! How time depends on the picture, its size at a small sigma, and on float input.
-std::vector<Case> pictureCases()
+//! How time depends on the image, its size at a small sigma, and on float input.
+std::vector<Case> imageCases()
 {
     const Case settings[] = {
         {"paper", FULL_HD, 6, 10, PAPER, false},
@@ -72,7 +72,7 @@ std::vector<Case> pictureCases()
         for (const char* name : {"fruits", "building", "lena", "baboon"})
         {
             cases.push_back(c);
-            cases.back().picture = name;
+            cases.back().image = name;
             cases.back().name = std::string(name) + "_" + c.name;
         }
     for (int side : {256, 512, 1024, 2048})
@@ -88,13 +88,13 @@ std::vector<Case> pictureCases()
 
 void PrintTo(const Case& c, std::ostream* os) { *os << c.name; }
 
-//! A picture of OpenCV's samples, enlarged or reduced. In place of a missing fruits.jpg a synthetic scene; others are skipped.
-Mat pictureOf(const Case& c)
+//! An image of OpenCV's samples, enlarged or reduced. In place of a missing fruits.jpg a synthetic scene; others are skipped.
+Mat imageOf(const Case& c)
 {
     const char* folder = std::getenv("CUDATRACKING_SAMPLES_DATA");
-    Mat source = folder ? imread(std::string(folder) + "/" + c.picture + ".jpg") : Mat(), image;
-    if (source.empty() && c.picture != "fruits")
-        throw SkipTestException("no " + c.picture + ".jpg in CUDATRACKING_SAMPLES_DATA");
+    Mat source = folder ? imread(std::string(folder) + "/" + c.image + ".jpg") : Mat(), image;
+    if (source.empty() && c.image != "fruits")
+        throw SkipTestException("no " + c.image + ".jpg in CUDATRACKING_SAMPLES_DATA");
     if (source.empty())
     {
         RNG rng(20260);
@@ -144,7 +144,7 @@ protected:
     void measure()
     {
         const Case c = get<0>(GetParam());
-        const Mat image = pictureOf(c);
+        const Mat image = imageOf(c);
         const Threads threads(get<1>(GetParam()));
         const Ptr<QuickShift> q = QuickShift::create(c.sigma, c.maxDist, c.scale);
         declare.in(image).time(60);
@@ -173,7 +173,7 @@ protected:
         requireDevice();
 #ifdef HAVE_CUDA
         const Case c = GetParam();
-        const Mat image = pictureOf(c);
+        const Mat image = imageOf(c);
         const Ptr<QuickShift> q = QuickShift::create(c.sigma, c.maxDist, c.scale);
         cuda::Stream stream;
         cuda::HostMem pinned(image), hostLabels(image.size(), CV_32S);
@@ -207,10 +207,10 @@ protected:
 
 typedef CudaTest QuickShift_Cuda;
 typedef CudaTest QuickShift_CudaPlots;
-typedef CudaTest QuickShift_CudaPictures;
+typedef CudaTest QuickShift_CudaImages;
 
 PERF_TEST_P(QuickShift_Cuda, compute, testing::ValuesIn(CASES)) { measure(); }
 PERF_TEST_P(QuickShift_CudaPlots, compute, testing::ValuesIn(PLOTS)) { measure(); }
-PERF_TEST_P(QuickShift_CudaPictures, compute, testing::ValuesIn(pictureCases())) { measure(true); }
+PERF_TEST_P(QuickShift_CudaImages, compute, testing::ValuesIn(imageCases())) { measure(true); }
 
 }} // namespace opencv_test

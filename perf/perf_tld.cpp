@@ -1,11 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// TLDDetector and the trackers on a view that wanders over real pictures: detector by stage, flow, whole frames with learning, for
+// TLDDetector and the trackers on a view that wanders over real images: detector by stage, flow, whole frames with learning, for
 // 1, 8 and 64 objects. `windows` are those of one object; `passed` go through the ferns. Lines with [ PERFROW ] go to
 // scripts/perf_report.py.
 #include "perf_precomp.hpp"
-#include "pictures.hpp"
+#include "images.hpp"
 #include "opencv2/cudatracking/tld_tracker.hpp"
 #include "opencv2/video/tracking.hpp"
 #include <set>
@@ -55,7 +55,7 @@ struct Video
         return Size(cvRound(std::max(48, width / 20) * scale), cvRound(std::max(54, width / 16) * scale));
     }
 
-    //! 64 of them, where the picture varies. @param sizeOf of a box
+    //! 64 of them, where the image varies. @param sizeOf of a box
     template <typename SizeOf> std::vector<Rect> boxesOf(const SizeOf& sizeOf) const
     {
         const Size size = frames[0].size();
@@ -84,23 +84,23 @@ struct Video
 };
 
 //! Of an object with the parameters that are the default: doc/tld.md, "Windows".
-int windowsOf(const Size& object, const Size& picture)
+int windowsOf(const Size& object, const Size& image)
 {
     const auto placesOf = [](int room, int step) { return (100 * room + 49) / std::max(100, 10 * step) + 1; };
     int count = 0;
     for (int k = -10; k <= 10; ++k)
     {
         const int w = cvRound(object.width * std::pow(1.2, k)), h = cvRound(object.height * std::pow(1.2, k));
-        if (std::min(w, h) >= 24 && w <= picture.width && h <= picture.height)
-            count += placesOf(picture.width - w, std::min(w, h)) * placesOf(picture.height - h, h);
+        if (std::min(w, h) >= 24 && w <= image.width && h <= image.height)
+            count += placesOf(image.width - w, std::min(w, h)) * placesOf(image.height - h, h);
     }
     return count;
 }
 //! As tall as it has to be, at least as tall as wide.
-Size objectWith(int windows, int width, const Size& picture)
+Size objectWith(int windows, int width, const Size& image)
 {
     Size object(width, width);
-    while (std::abs(windowsOf(object, picture) - windows) > windows / 50 && object.height < picture.height / 2)
+    while (std::abs(windowsOf(object, image) - windows) > windows / 50 && object.height < image.height / 2)
         ++object.height;
     return object;
 }
@@ -182,9 +182,8 @@ double legacyUs(const Video& video)
 }
 
 //! Of the first object, with what was learned in all frames but the second.
-template <typename Picture>
-Ptr<TLDDetector> trained(const Video& video, const std::vector<Picture>& frames,
-                         cuda::Stream& stream = cuda::noStream())
+template <typename Image>
+Ptr<TLDDetector> trained(const Video& video, const std::vector<Image>& frames, cuda::Stream& stream = cuda::noStream())
 {
     const Ptr<TLDDetector> detector = TLDDetector::create();
     detector->init(frames[0], video.boxes[0], stream);
@@ -194,8 +193,8 @@ Ptr<TLDDetector> trained(const Video& video, const std::vector<Picture>& frames,
 }
 
 //! Its ferns let nothing through.
-template <typename Picture>
-Ptr<TLDDetector> closed(const Video& video, const std::vector<Picture>& frames, cuda::Stream& stream = cuda::noStream())
+template <typename Image>
+Ptr<TLDDetector> closed(const Video& video, const std::vector<Image>& frames, cuda::Stream& stream = cuda::noStream())
 {
     TLDParams p;
     p.fernThreshold = 1.;

@@ -43,7 +43,7 @@ Options makeOptions()
 
 struct Frame
 {
-    Mat picture;
+    Mat image;
     std::string name;
     int number = -1; //!< -1: there are no more
 };
@@ -97,8 +97,8 @@ private:
             Frame frame;
             for (int number = 0; limit_ == 0 || number < limit_; ++number)
             {
-                frame.picture = Mat(); // the last one is in use
-                if (!source_.read(frame.picture))
+                frame.image = Mat(); // the last one is in use
+                if (!source_.read(frame.image))
                     break;
                 frame.number = number;
                 frame.name = source_.name();
@@ -161,19 +161,19 @@ public:
             inside_ = CascadeClassifierEx::create(options.text("inside"));
     }
 
-    std::vector<Found> detect(const Mat& picture)
+    std::vector<Found> detect(const Mat& image)
     {
         if (!cuda_)
-            return detectIn(picture);
-        input_.upload(picture);
+            return detectIn(image);
+        input_.upload(image);
         return detectIn(input_);
     }
 
 private:
     //! Tables are wanted on the host, so that the call waits.
-    template <typename Array> std::vector<Found> detectIn(const Array& picture)
+    template <typename Array> std::vector<Found> detectIn(const Array& image)
     {
-        CascadeClassifierEx::detectTogether(cascades_, picture, objects_, counts_, weights_);
+        CascadeClassifierEx::detectTogether(cascades_, image, objects_, counts_, weights_);
         std::vector<Found> found;
         for (size_t c = 0; c < cascades_.size(); ++c)
         {
@@ -187,17 +187,17 @@ private:
         }
         const size_t outer = found.size();
         for (size_t i = 0; inside_ && i < outer && found[i].cascade == 0; ++i)
-            addInside(picture, found[i].box, found);
+            addInside(image, found[i].box, found);
         return found;
     }
 
     //! @param box a copy: `found` grows.
-    template <typename Array> void addInside(const Array& picture, Rect box, std::vector<Found>& found)
+    template <typename Array> void addInside(const Array& image, Rect box, std::vector<Found>& found)
     {
         std::vector<Rect> boxes;
         std::vector<int> levels;
         std::vector<double> weights;
-        inside_->detectMultiScale(picture(box), boxes, levels, weights, 1.1, 3, 0, Size(), Size(), true);
+        inside_->detectMultiScale(image(box), boxes, levels, weights, 1.1, 3, 0, Size(), Size(), true);
         for (size_t i = 0; i < boxes.size(); ++i)
             found.push_back({boxes[i] + box.tl(), static_cast<int>(cascades_.size()), 0, weights[i]});
     }
@@ -209,12 +209,12 @@ private:
     std::vector<Mat> objects_, counts_, weights_;
 };
 
-void draw(Mat& picture, const std::vector<Found>& found)
+void draw(Mat& image, const std::vector<Found>& found)
 {
     static const Scalar colours[] = {Scalar(60, 220, 60), Scalar(220, 160, 40), Scalar(40, 120, 250),
                                      Scalar(220, 60, 200)};
     for (const Found& f : found)
-        rectangle(picture, f.box, colours[f.cascade % 4], 2);
+        rectangle(image, f.box, colours[f.cascade % 4], 2);
 }
 
 //! Everything that is written.
@@ -240,10 +240,10 @@ public:
         objects_.tick();
         frames_.tick();
         if (video_)
-            video_->write(frame.picture);
+            video_->write(frame.image);
         else // not every format that can be read can be written
             writeImage(folder_ + "/objects_" + (haveImageWriter(frame.name) ? frame.name : frame.name + ".png"),
-                       frame.picture);
+                       frame.image);
     }
     void finish()
     {
@@ -295,14 +295,14 @@ void run(const Options& options)
     {
         TickMeter time;
         time.start();
-        const std::vector<Found> found = detector.detect(frame.picture);
+        const std::vector<Found> found = detector.detect(frame.image);
         time.stop();
         detection += time.getTimeMilli();
         objects += found.size();
-        draw(frame.picture, found);
+        draw(frame.image, found);
         report.add(frame, found, time.getTimeMilli());
         progress.step();
-        if (!show(options, frame.picture))
+        if (!show(options, frame.image))
             break;
     }
     all.stop();

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Finds textured fragments of one picture in the next: from frame to frame of a video, or between the two of a pair.
+// Finds textured fragments of one image in the next: from frame to frame of a video, or between the two of a pair.
 #include "fragment_matcher_input.hpp"
 #include "fragment_matcher_results.hpp"
 #include "input.hpp"
@@ -94,7 +94,7 @@ Settings readSettings(const Options& options)
 
 // --- matching --------------------------------------------------------------------------------------------------------
 
-//! Cuts fragments out of one picture and finds them in another, on the engine of the user's choice.
+//! Cuts fragments out of one image and finds them in another, on the engine of the user's choice.
 class Finder
 {
 public:
@@ -113,19 +113,19 @@ public:
             deviceWindow_.upload(window_);
     }
 
-    //! The next picture; the one before becomes the previous.
-    void next(const Mat& picture)
+    //! The next image; the one before becomes the previous.
+    void next(const Mat& image)
     {
-        std::swap(pictures_[0], pictures_[1]);
-        picture.copyTo(pictures_[1]);
+        std::swap(images_[0], images_[1]);
+        image.copyTo(images_[1]);
         if (!cuda_)
             return;
         const Timed timed(milliseconds);
         std::swap(device_[0], device_[1]);
-        device_[1].upload(picture);
+        device_[1].upload(image);
     }
 
-    //! Regions of the previous picture in areas of the present one.
+    //! Regions of the previous image in areas of the present one.
     std::vector<FragmentMatch> find(const std::vector<Rect>& regions, const std::vector<Rect>& areas)
     {
         std::vector<FragmentMatch> matches;
@@ -135,11 +135,11 @@ public:
         if (cuda_)
             search(device_[0], device_[1], deviceWindow_, regions, areas, matches);
         else
-            search(pictures_[0], pictures_[1], window_, regions, areas, matches);
+            search(images_[0], images_[1], window_, regions, areas, matches);
         return matches;
     }
 
-    const Mat& previous() const { return pictures_[0]; }
+    const Mat& previous() const { return images_[0]; }
 
     double milliseconds = 0; //!< spent in matching, upload included
 
@@ -156,20 +156,20 @@ private:
         double& sum_;
     };
 
-    template <typename Picture>
-    void search(const Picture& from, const Picture& to, const Picture& window, const std::vector<Rect>& regions,
+    template <typename Image>
+    void search(const Image& from, const Image& to, const Image& window, const std::vector<Rect>& regions,
                 const std::vector<Rect>& areas, std::vector<FragmentMatch>& matches)
     {
         if (window.empty())
             matcher_->cutFragments(from, regions);
         else
-            matcher_->cutFragments(from, regions, std::vector<Picture>(regions.size(), window));
+            matcher_->cutFragments(from, regions, std::vector<Image>(regions.size(), window));
         matcher_->find(to, areas, matches);
     }
 
     bool cuda_;
     Ptr<FragmentMatcher> matcher_;
-    Mat window_, pictures_[2];
+    Mat window_, images_[2];
     GpuMat deviceWindow_, device_[2];
 };
 
@@ -178,10 +178,10 @@ private:
 const char* const HEADING =
     "frame,fragment,x,y,status,confidence,dx,dy,score,alternative_x,alternative_y,alternative_score";
 
-void save(const Settings& options, const String& name, const Mat& picture)
+void save(const Settings& options, const String& name, const Mat& image)
 {
     const String file = options.outputDir + "/" + name;
-    writeImage(file, picture);
+    writeImage(file, image);
     std::cout << "wrote " << file << std::endl;
 }
 
@@ -212,13 +212,13 @@ public:
         frames_.tick();
         looked_ += matches.size();
         good_ += good;
-        const Mat picture =
+        const Mat image =
             drawMotion(frame, regions, matches, options_.minConfidence, options_.vectorScale,
                        format("frame %d, %zu fragments, motion x %g", number, matches.size(), options_.vectorScale));
         if (video_)
-            video_->write(picture);
+            video_->write(image);
         if (total_ > 0 ? number % std::max(1, total_ / 4) == 0 : (number & (number - 1)) == 0)
-            save(options_, format("motion_%05d.png", number), picture);
+            save(options_, format("motion_%05d.png", number), image);
     }
     void finish(int frames)
     {
@@ -284,12 +284,12 @@ void runVideo(const Settings& options)
 
 // --- pairs -----------------------------------------------------------------------------------------------------------
 
-Mat readPicture(const String& name, int flags)
+Mat readImage(const String& name, int flags)
 {
-    const Mat picture = imread(name, flags);
-    if (picture.empty())
+    const Mat image = imread(name, flags);
+    if (image.empty())
         throw std::runtime_error("cannot read the image " + name);
-    return picture;
+    return image;
 }
 
 std::vector<Rect> pairAreas(const Settings& options, const std::vector<Rect>& regions)
@@ -307,12 +307,12 @@ std::vector<Rect> pairAreas(const Settings& options, const std::vector<Rect>& re
 
 void runPair(const Settings& options)
 {
-    const Mat pictures[] = {readPicture(options.first, IMREAD_COLOR), readPicture(options.second, IMREAD_COLOR)};
+    const Mat images[] = {readImage(options.first, IMREAD_COLOR), readImage(options.second, IMREAD_COLOR)};
     Table csv(options.outputDir + "/matches.csv", HEADING);
     Finder finder(options);
-    finder.next(pictures[0]);
-    finder.next(pictures[1]);
-    const std::vector<Rect> regions = texturedRegions(pictures[0], options.fragments, options.size);
+    finder.next(images[0]);
+    finder.next(images[1]);
+    const std::vector<Rect> regions = texturedRegions(images[0], options.fragments, options.size);
     const std::vector<Rect> areas = pairAreas(options, regions);
     finder.find(regions, areas); // the first call sets the engine up
     finder.milliseconds = 0;
@@ -323,7 +323,7 @@ void runPair(const Settings& options)
     size_t good = 0;
     for (size_t i = 0; i < matches.size(); ++i)
     {
-        const Rect area = areas[i] & Rect(Point(), pictures[1].size());
+        const Rect area = areas[i] & Rect(Point(), images[1].size());
         positions += std::max(0, area.width - options.size + 1) *
                      static_cast<double>(std::max(0, area.height - options.size + 1));
         good += found(matches[i], options.minConfidence);
@@ -334,17 +334,17 @@ void runPair(const Settings& options)
         options.minConfidence);
     if (!options.truth.empty())
     {
-        const Mat truth = readPicture(options.truth, IMREAD_GRAYSCALE);
-        CV_CheckEQ(truth.size(), pictures[0].size(), "the true disparities must be of the left picture's size");
+        const Mat truth = readImage(options.truth, IMREAD_GRAYSCALE);
+        CV_CheckEQ(truth.size(), images[0].size(), "the true disparities must be of the left image's size");
         printTruthTable(options.gtScale, truth, regions, matches);
     }
     const double scale = options.stereo ? 0.15 : options.vectorScale;
     save(options, options.stereo ? "confidence.png" : "motion.png",
-         drawMotion(pictures[0], regions, matches, options.stereo ? 0. : options.minConfidence, scale,
+         drawMotion(images[0], regions, matches, options.stereo ? 0. : options.minConfidence, scale,
                     format("displacement x %g, from the dot on", scale)));
     if (options.stereo)
         save(options, "disparity.png",
-             drawDisparity(pictures[0], regions, matches, options.minConfidence, options.maxDisparity));
+             drawDisparity(images[0], regions, matches, options.minConfidence, options.maxDisparity));
     csv.finish();
     std::cout << "wrote " << options.outputDir << "/matches.csv" << std::endl;
 }

@@ -15,23 +15,23 @@ namespace sample {
 using namespace cv;
 
 //! The most textured place of each cell of a grid of about `count` cells, where there is texture at all.
-inline std::vector<Rect> texturedRegions(const Mat& picture, int count, int size)
+inline std::vector<Rect> texturedRegions(const Mat& image, int count, int size)
 {
     Mat gray, texture;
-    cvtColor(picture, gray, COLOR_BGR2GRAY);
+    cvtColor(image, gray, COLOR_BGR2GRAY);
     cornerMinEigenVal(gray, texture, 5);
-    const int cell = std::max(4, cvRound(std::sqrt(static_cast<double>(picture.total()) / count)));
+    const int cell = std::max(4, cvRound(std::sqrt(static_cast<double>(image.total()) / count)));
     const Scalar strength = mean(texture);
     std::vector<Rect> regions;
     const int half = size / 2;
-    for (int y = half; y + cell <= picture.rows - half; y += cell)
-        for (int x = half; x + cell <= picture.cols - half; x += cell)
+    for (int y = half; y + cell <= image.rows - half; y += cell)
+        for (int x = half; x + cell <= image.cols - half; x += cell)
         {
             double best = 0;
             Point at;
             minMaxLoc(texture(Rect(x, y, cell, cell)), nullptr, &best, nullptr, &at);
             const Rect region(x + at.x - half, y + at.y - half, size, size);
-            if (best > 0.1 * strength[0] && (region & Rect(Point(), picture.size())) == region)
+            if (best > 0.1 * strength[0] && (region & Rect(Point(), image.size())) == region)
                 regions.push_back(region);
         }
     return regions;

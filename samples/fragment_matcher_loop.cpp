@@ -294,16 +294,16 @@ public:
         if (options.video)
             video_.reset(new VideoFile(options.outputDir + "/" + options.videoFile, rate));
     }
-    void add(int number, int fragments, int followed, double milliseconds, const Mat& picture)
+    void add(int number, int fragments, int followed, double milliseconds, const Mat& image)
     {
         frames_.rows() << number << ',' << fragments << ',' << followed << ',' << milliseconds << '\n';
         frames_.tick();
         if (video_)
-            video_->write(picture);
+            video_->write(image);
         if (total_ > 0 ? number % std::max(1, total_ / 4) != 0 : (number & (number - 1)) != 0)
             return;
         const String file = options_.outputDir + format("/trails_%05d.png", number);
-        writeImage(file, picture);
+        writeImage(file, image);
         std::cout << "wrote " << file << std::endl;
     }
     void finish()

@@ -62,34 +62,34 @@ inline Scalar colourOf(double confidence)
     return t < 0.5 ? Scalar(40, 40 + 400 * t, 240) : Scalar(40 + 60 * (t - 0.5), 240, 240 - 400 * (t - 0.5));
 }
 
-inline void label(Mat& picture, const String& text, Point at, double size = 0.45)
+inline void label(Mat& image, const String& text, Point at, double size = 0.45)
 {
-    putText(picture, text, at, FONT_HERSHEY_SIMPLEX, size, Scalar(0, 0, 0), 3, LINE_AA);
-    putText(picture, text, at, FONT_HERSHEY_SIMPLEX, size, Scalar(255, 255, 255), 1, LINE_AA);
+    putText(image, text, at, FONT_HERSHEY_SIMPLEX, size, Scalar(0, 0, 0), 3, LINE_AA);
+    putText(image, text, at, FONT_HERSHEY_SIMPLEX, size, Scalar(255, 255, 255), 1, LINE_AA);
 }
 
-inline void drawLegend(Mat& picture, const String& title)
+inline void drawLegend(Mat& image, const String& title)
 {
-    const Rect bar(12, picture.rows - 26, std::min(220, picture.cols / 2), 12);
+    const Rect bar(12, image.rows - 26, std::min(220, image.cols / 2), 12);
     for (int x = 0; x < bar.width; ++x)
     {
         const double confidence = std::pow(SUREST, static_cast<double>(x) / (bar.width - 1));
-        line(picture, bar.tl() + Point(x, 0), bar.tl() + Point(x, bar.height), colourOf(confidence));
+        line(image, bar.tl() + Point(x, 0), bar.tl() + Point(x, bar.height), colourOf(confidence));
     }
-    rectangle(picture, bar, Scalar(255, 255, 255), 1);
-    label(picture, "1", Point(bar.x - 2, bar.y - 6));
-    label(picture, "2", Point(bar.x + bar.width / 2 - 4, bar.y - 6));
-    label(picture, "4+  confidence", Point(bar.br().x - 14, bar.y - 6));
-    label(picture, title, Point(12, 20), 0.5);
+    rectangle(image, bar, Scalar(255, 255, 255), 1);
+    label(image, "1", Point(bar.x - 2, bar.y - 6));
+    label(image, "2", Point(bar.x + bar.width / 2 - 4, bar.y - 6));
+    label(image, "4+  confidence", Point(bar.br().x - 14, bar.y - 6));
+    label(image, title, Point(12, 20), 0.5);
 }
 
 //! Vectors of all matches of at least `minConfidence`; of very many matches only every second, third, ...
-inline Mat drawMotion(const Mat& picture, const std::vector<Rect>& regions, const std::vector<FragmentMatch>& matches,
+inline Mat drawMotion(const Mat& image, const std::vector<Rect>& regions, const std::vector<FragmentMatch>& matches,
                       double minConfidence, double scale, const String& title)
 {
-    Mat canvas = picture * 0.55;
-    const size_t step = matches.size() * 120 / picture.total() + 1; // a vector needs about 120 pixels to be seen
-    const double eighths = 8.;                                      // sub-pixel drawing
+    Mat canvas = image * 0.55;
+    const size_t step = matches.size() * 120 / image.total() + 1; // a vector needs about 120 pixels to be seen
+    const double eighths = 8.;                                    // sub-pixel drawing
     for (size_t i = 0; i < matches.size(); i += step)
     {
         if (!found(matches[i], minConfidence))
@@ -106,7 +106,7 @@ inline Mat drawMotion(const Mat& picture, const std::vector<Rect>& regions, cons
     return canvas;
 }
 
-//! Disparity of a match: how much further to the left the place lies in the right picture.
+//! Disparity of a match: how much further to the left the place lies in the right image.
 inline float disparityOf(const Rect& region, const FragmentMatch& match) { return -motion(region, match).x; }
 
 //! Compares with the truth at the middle of each fragment and prints how confidence separates right from wrong.
@@ -148,12 +148,12 @@ inline void printTruthTable(double grayLevelsPerPixel, const Mat& truth, const s
 }
 
 //! A disc for each sure match: warm colours are near.
-inline Mat drawDisparity(const Mat& picture, const std::vector<Rect>& regions,
-                         const std::vector<FragmentMatch>& matches, double minConfidence, int maxDisparity)
+inline Mat drawDisparity(const Mat& image, const std::vector<Rect>& regions, const std::vector<FragmentMatch>& matches,
+                         double minConfidence, int maxDisparity)
 {
-    Mat canvas = picture * 0.35, level(1, 1, CV_8UC1), colour;
+    Mat canvas = image * 0.35, level(1, 1, CV_8UC1), colour;
     const int radius = std::max(
-        2, cvRound(0.45 * std::sqrt(static_cast<double>(picture.total()) / std::max<size_t>(matches.size(), 1))));
+        2, cvRound(0.45 * std::sqrt(static_cast<double>(image.total()) / std::max<size_t>(matches.size(), 1))));
     for (size_t i = 0; i < matches.size(); ++i)
     {
         if (!found(matches[i], minConfidence))

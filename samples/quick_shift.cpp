@@ -52,15 +52,15 @@ struct Results
 };
 
 //! L in 0..100, a and b in -127..127, as vl_quickseg and scikit-image take it. 8 bit would stretch L.
-Mat labOf(const Mat& picture)
+Mat labOf(const Mat& image)
 {
     Mat scaled, lab;
-    picture.convertTo(scaled, CV_32F, 1. / 255);
+    image.convertTo(scaled, CV_32F, 1. / 255);
     cvtColor(scaled, lab, COLOR_BGR2Lab);
     return lab;
 }
 
-//! Runs one look at a picture, on the engine of the user's choice.
+//! Runs one look at an image, on the engine of the user's choice.
 class Segmenter
 {
 public:
@@ -68,10 +68,10 @@ public:
         : look_(look), cuda_(cuda), minSize_(minSize), q_(QuickShift::create(look.sigma, look.maxDist, look.scale))
     {}
 
-    Results run(const Mat& picture, bool table)
+    Results run(const Mat& image, bool table)
     {
         Results r;
-        const Mat features = look_.lab ? labOf(picture) : picture;
+        const Mat features = look_.lab ? labOf(image) : image;
         TickMeter time;
         if (cuda_)
         {
@@ -82,7 +82,7 @@ public:
                 q_->enforceConnectivity(minSize_);
             r.count = q_->getNumberOfSuperpixels(); // waits
             time.stop();
-            collect(r, picture, GpuMat(picture), table);
+            collect(r, image, GpuMat(image), table);
         }
         else
         {
@@ -92,7 +92,7 @@ public:
                 q_->enforceConnectivity(minSize_);
             r.count = q_->getNumberOfSuperpixels();
             time.stop();
-            collect(r, picture, picture, table);
+            collect(r, image, image, table);
         }
         r.milliseconds = time.getTimeMilli();
         return r;
@@ -107,11 +107,11 @@ public:
     }
 
 private:
-    template <typename Array> void collect(Results& r, const Mat& picture, const Array& input, bool table)
+    template <typename Array> void collect(Results& r, const Mat& image, const Array& input, bool table)
     {
         Mat mask;
         q_->getLabelContourMask(mask, false);
-        picture.copyTo(r.contours);
+        image.copyTo(r.contours);
         r.contours.setTo(Scalar(0, 0, 255), mask);
         q_->getMeanColor(input, r.meanColor);
         q_->getLabels(r.labels);
@@ -157,19 +157,19 @@ void writeTable(const String& path, const Results& r)
     table.finish();
 }
 
-void doPicture(const String& name, const Mat& picture, std::vector<Segmenter>& segmenters,
-               const std::vector<Look>& looks, const String& folder)
+void doImage(const String& name, const Mat& image, std::vector<Segmenter>& segmenters, const std::vector<Look>& looks,
+             const String& folder)
 {
     for (size_t i = 0; i < looks.size(); ++i)
     {
-        const Results r = segmenters[i].run(picture, true);
+        const Results r = segmenters[i].run(image, true);
         const String stem = folder + "/" + name + "_" + looks[i].name;
         writeImage(stem + "_contours.png", r.contours);
         writeImage(stem + "_mean.png", r.meanColor);
         writeImage(stem + "_labels.png", paintLabels(r.labels));
         writeTable(stem + ".csv", r);
-        std::cout << format("%s, %s: %d x %d, %d superpixels, %.2f ms", name.c_str(), looks[i].name.c_str(),
-                            picture.cols, picture.rows, r.count, r.milliseconds)
+        std::cout << format("%s, %s: %d x %d, %d superpixels, %.2f ms", name.c_str(), looks[i].name.c_str(), image.cols,
+                            image.rows, r.count, r.milliseconds)
                   << std::endl;
     }
 }
@@ -203,16 +203,16 @@ public:
     }
 
     //! @return false when the user wants to end.
-    bool show(const Mat& picture)
+    bool show(const Mat& image)
     {
 #ifdef CUDATRACKING_SAMPLES_WINDOW
         if (open_)
         {
-            imshow(NAME, picture);
+            imshow(NAME, image);
             return waitKey(1) != 27;
         }
 #else
-        (void)picture;
+        (void)image;
 #endif
         return true;
     }
@@ -266,17 +266,17 @@ String nameFor(const String& file, std::set<String>& used)
     return name;
 }
 
-void doPictures(Source& source, std::vector<Segmenter>& segmenters, const std::vector<Look>& looks,
-                const Options& options)
+void doImages(Source& source, std::vector<Segmenter>& segmenters, const std::vector<Look>& looks,
+              const Options& options)
 {
     const int most = options.integer("frames");
     Progress progress(source.count(most), "image");
     std::set<String> used;
-    Mat picture;
+    Mat image;
     int done = 0;
-    for (; (most == 0 || done < most) && !stopped() && source.read(picture); ++done)
+    for (; (most == 0 || done < most) && !stopped() && source.read(image); ++done)
     {
-        doPicture(nameFor(source.name(), used), picture, segmenters, looks, options.text("output-dir"));
+        doImage(nameFor(source.name(), used), image, segmenters, looks, options.text("output-dir"));
         progress.step();
     }
     if (done == 0 && !stopped())
@@ -313,7 +313,7 @@ void run(const Options& options)
     if (source.isVideo())
         doVideo(source, segmenters[0], looks[0], options);
     else
-        doPictures(source, segmenters, looks, options);
+        doImages(source, segmenters, looks, options);
 }
 
 } // namespace

@@ -112,15 +112,15 @@ Scalar colourOf(int state)
                                             : Scalar(90, 90, 250);
 }
 
-//! Small pictures of the first template and the newest ones, from right to left below the frame's upper border.
-void drawTemplates(Mat& picture, MultiTrackerTLD& tracker, int id, int row, int state)
+//! Small images of the first template and the newest ones, from right to left below the frame's upper border.
+void drawTemplates(Mat& image, MultiTrackerTLD& tracker, int id, int row, int state)
 {
     const int side = 30, most = 6;
     Mat templates;
     tracker.getTemplates(id, true, templates);
     const int count = templates.rows / 15, shown = std::min(count, most);
-    const Rect strip(picture.cols - shown * side - 4, 4 + row * (side + 4), shown * side, side);
-    if (strip.x < picture.cols / 2 || strip.y + side > picture.rows)
+    const Rect strip(image.cols - shown * side - 4, 4 + row * (side + 4), shown * side, side);
+    if (strip.x < image.cols / 2 || strip.y + side > image.rows)
         return;
     for (int i = 0; i < shown; ++i)
     {
@@ -128,13 +128,13 @@ void drawTemplates(Mat& picture, MultiTrackerTLD& tracker, int id, int row, int 
         Mat one, colour;
         resize(templates.rowRange(15 * which, 15 * which + 15), one, Size(side, side), 0, 0, INTER_NEAREST);
         cvtColor(one, colour, COLOR_GRAY2BGR);
-        colour.copyTo(picture(Rect(strip.x + i * side, strip.y, side, side)));
+        colour.copyTo(image(Rect(strip.x + i * side, strip.y, side, side)));
     }
-    rectangle(picture, strip, colourOf(state), 1);
-    putText(picture, format("%d", id), strip.tl() + Point(-22, 21), FONT_HERSHEY_SIMPLEX, 0.6, colourOf(state), 2);
+    rectangle(image, strip, colourOf(state), 1);
+    putText(image, format("%d", id), strip.tl() + Point(-22, 21), FONT_HERSHEY_SIMPLEX, 0.6, colourOf(state), 2);
 }
 
-void draw(Mat& picture, MultiTrackerTLD& tracker, const std::vector<int>& ids, const Mat& results)
+void draw(Mat& image, MultiTrackerTLD& tracker, const std::vector<int>& ids, const Mat& results)
 {
     for (size_t i = 0; i < ids.size(); ++i)
     {
@@ -143,13 +143,12 @@ void draw(Mat& picture, MultiTrackerTLD& tracker, const std::vector<int>& ids, c
         const Rect box(cvRound(r[0]), cvRound(r[1]), cvRound(r[2]), cvRound(r[3]));
         if (state != TrackerTLD::LOST)
         {
-            rectangle(picture, box, colourOf(state), r[6] > 0. ? 2 : 1);
+            rectangle(image, box, colourOf(state), r[6] > 0. ? 2 : 1);
             const std::string text = format("%d: %.2f%s", ids[i], r[4], state == TrackerTLD::UNCERTAIN ? "?" : "");
             const int y = ids[i] % 2 ? box.y + box.height + 14 : box.y - 6; // neighbours' labels on two sides
-            putText(picture, text, Point(box.x, std::max(y, 12)), FONT_HERSHEY_SIMPLEX, 0.5, colourOf(state), 1,
-                    LINE_AA);
+            putText(image, text, Point(box.x, std::max(y, 12)), FONT_HERSHEY_SIMPLEX, 0.5, colourOf(state), 1, LINE_AA);
         }
-        drawTemplates(picture, tracker, ids[i], static_cast<int>(i), state);
+        drawTemplates(image, tracker, ids[i], static_cast<int>(i), state);
     }
 }
 
@@ -192,7 +191,7 @@ public:
         if (!saved_.empty())
             Partial(nameOf(0)); // can anything be written there?
     }
-    void add(int number, const Mat& picture, const std::vector<int>& ids, const Mat& results)
+    void add(int number, const Mat& image, const std::vector<int>& ids, const Mat& results)
     {
         for (size_t i = 0; i < ids.size(); ++i)
         {
@@ -205,9 +204,9 @@ public:
         }
         table_.tick();
         objects_ += ids.size();
-        video_.write(picture);
+        video_.write(image);
         if (pictureEvery_ > 0 && number % pictureEvery_ == 0)
-            writeImage(format("%s/frame_%05d.jpg", folder_.c_str(), number), picture);
+            writeImage(format("%s/frame_%05d.jpg", folder_.c_str(), number), image);
     }
     void finish(MultiTrackerTLD& tracker)
     {

@@ -3,8 +3,8 @@
 
 // Runs TrackerTLD on sequences with known truth and says how well it did: precision, recall and F, once for each seed.
 //
-// A sequence is a folder. Layout of TLD: a video or pictures, init.txt (x1,y1,x2,y2 in the first frame) and gt.txt (the same, a
-// line a frame, nan: absent). Layout of OTB: pictures in img/, groundtruth_rect.txt (x,y,width,height; the first line is where
+// A sequence is a folder. Layout of TLD: a video or images, init.txt (x1,y1,x2,y2 in the first frame) and gt.txt (the same, a
+// line a frame, nan: absent). Layout of OTB: images in img/, groundtruth_rect.txt (x,y,width,height; the first line is where
 // the tracker begins). A frame is right when the overlap is above 0.25 (F50: 0.5), after the whole trajectory was moved and
 // scaled so that its first box is the truth's first box: what users mark and what truth means by an object may differ.
 #include "input.hpp"
@@ -215,12 +215,12 @@ void writeVideo(const std::string& filename, const Sequence& s, const Trajectory
     { return Rect(cvRound(r.x), cvRound(r.y), cvRound(r.width), cvRound(r.height)); };
     for (size_t i = 0; i < boxes.size(); ++i)
     {
-        Mat picture = s.frames[i].clone();
+        Mat image = s.frames[i].clone();
         if (!s.truth[i].empty())
-            rectangle(picture, rect(s.truth[i]), Scalar(220, 220, 220), 1);
+            rectangle(image, rect(s.truth[i]), Scalar(220, 220, 220), 1);
         if (!boxes[i].empty())
-            rectangle(picture, rect(boxes[i]), Scalar(60, 220, 60), 2);
-        video.write(picture);
+            rectangle(image, rect(boxes[i]), Scalar(60, 220, 60), 2);
+        video.write(image);
     }
     video.finish();
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Finds faces, and eyes inside of them, and draws both.
 
-    cascade.py [--engine=auto|cpu|cuda] FOLDER_OF_CASCADES picture.jpg out.jpg
+    cascade.py [--engine=auto|cpu|cuda] FOLDER_OF_CASCADES image.jpg out.jpg
 
 FOLDER_OF_CASCADES is OpenCV's data folder. Runs on CUDA when there is a GPU, else on the CPU, with the same boxes, unless
 an engine is named. Needs a cv2 with the module cudatracking.
@@ -21,18 +21,18 @@ def main():
     options = parser.parse_args()
     folder, source, target = options.folder, options.source, options.target
     cuda = common.use_cuda(options)
-    picture = common.read_image(source)
+    host = common.read_image(source)
     faces, eyes = (cv2.cuda.CascadeClassifierEx.create(os.path.join(folder, "haarcascades", f"haarcascade_{name}.xml"))
                    for name in ("frontalface_alt", "eye_tree_eyeglasses"))
-    image = picture
+    image = host
     if cuda:
         image = cv2.cuda.GpuMat()
-        image.upload(picture)
+        image.upload(host)
     found = faces.detectMultiScale(image, scaleFactor=1.1, minNeighbors=3)
-    drawn = picture.copy()
+    drawn = host.copy()
     for x, y, w, h in found:
         cv2.rectangle(drawn, (x, y, w, h), (60, 220, 60), 2)
-        # A region is a picture of its own: boxes count from its corner. The upper part of a face has the eyes.
+        # A region is an image of its own: boxes count from its corner. The upper part of a face has the eyes.
         upper = cv2.cuda.GpuMat(image, (x, y, w, 6 * h // 10)) if cuda else image[y:y + 6 * h // 10, x:x + w]
         for ex, ey, ew, eh in eyes.detectMultiScale(upper):
             cv2.rectangle(drawn, (x + ex, y + ey, ew, eh), (220, 160, 40), 2)

@@ -52,7 +52,7 @@ def on_engine(array, cuda):
     return mat
 
 
-def find_and_draw(matcher, previous, frame, picture, cuda):
+def find_and_draw(matcher, previous, frame, image, cuda):
     """Motion of the previous frame's fragments, drawn on the frame."""
     canvas, regions = (frame * 0.6).astype(np.uint8), textured_regions(previous[0])
     if not regions:
@@ -60,7 +60,7 @@ def find_and_draw(matcher, previous, frame, picture, cuda):
     matcher.cutFragments(previous[1], regions)
     # Areas are an N x 4 array of int32 (x, y, width, height), and lie where the frame lies.
     areas = np.array([(x - RADIUS, y - RADIUS, w + 2 * RADIUS, h + 2 * RADIUS) for x, y, w, h in regions], np.int32)
-    for (x, y, w, h), match in zip(regions, matcher.find(picture, on_engine(areas, cuda))):
+    for (x, y, w, h), match in zip(regions, matcher.find(image, on_engine(areas, cuda))):
         if len(match.locations) == 0 or match.confidence < 1.4:
             continue
         (u, v), middle = match.refined[0], (x + w // 2, y + h // 2)
@@ -85,10 +85,10 @@ def main():
             frame = video.read()
             if frame is None:
                 break
-            picture = on_engine(frame, cuda)
+            image = on_engine(frame, cuda)
             if previous is not None:
-                out.write(find_and_draw(matcher, previous, frame, picture, cuda))
-            previous, count = (frame, picture), count + 1
+                out.write(find_and_draw(matcher, previous, frame, image, cuda))
+            previous, count = (frame, image), count + 1
             progress.step()
         if count < 2:
             raise common.NoFrames(f"fewer than two frames in {options.video}")

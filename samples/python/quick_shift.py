@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cuts a picture into superpixels: their borders, mean colours and a table, and coarser to finer cuts of the same trees.
+"""Cuts an image into superpixels: their borders, mean colours and a table, and coarser to finer cuts of the same trees.
 
     quick_shift.py home.jpg output_folder
 
@@ -16,8 +16,8 @@ import numpy as np
 
 def arguments():
     parser = common.make_parser(__doc__)
-    parser.add_argument("picture", help="any image that cv2.imread() takes")
-    parser.add_argument("folder", help="where <picture>_borders.png, _mean.png, _cuts.png and .csv go; is made where it is missing")
+    parser.add_argument("image", help="any image that cv2.imread() takes")
+    parser.add_argument("folder", help="where <image>_borders.png, _mean.png, _cuts.png and .csv go; is made where it is missing")
     parser.add_argument("--sigma", type=common.number(float, 0.01, 1e4), default=6., help="kernel bandwidth, pixels (default %(default)s)")
     parser.add_argument("--max-dist", type=common.number(float, 0, 1e4), default=10., help="largest distance to a parent (default %(default)s)")
     parser.add_argument("--scale", type=common.number(float, 0, 1e6), default=32 / 255, help="factor on the colours (default 32/255, the paper's)")
@@ -36,17 +36,17 @@ def mean_colours(image, labels):
     return (means + 0.5).astype(np.uint8)[labels]
 
 
-def write(path, picture):
-    common.write_image(path, picture)
+def write(path, image):
+    common.write_image(path, image)
     print("wrote", path)
 
 
 def main():
     options = arguments()
-    image = common.read_image(options.picture)
+    image = common.read_image(options.image)
     os.makedirs(options.folder, exist_ok=True)
     cuda = common.use_cuda(options)
-    stem = os.path.join(options.folder, os.path.splitext(os.path.basename(options.picture))[0])
+    stem = os.path.join(options.folder, os.path.splitext(os.path.basename(options.image))[0])
 
     source = image
     if cuda:

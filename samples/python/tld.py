@@ -23,20 +23,20 @@ def box_of(text):
     return x, y, width, height
 
 
-def draw(picture, tracker, results):
+def draw(image, tracker, results):
     for row, (object_id, result) in enumerate(zip(tracker.getIds(), results)):
         x, y, w, h = (round(v) for v in result[:4])
         state = int(result[5])
         if state != cv2.cuda.TrackerTLD_LOST:
-            cv2.rectangle(picture, (x, y, w, h), COLOURS[state], 2 if result[6] else 1)
-            cv2.putText(picture, f"{object_id}: {result[4]:.2f}", (x, max(y - 6, 12)), cv2.FONT_HERSHEY_SIMPLEX, 0.5, COLOURS[state])
+            cv2.rectangle(image, (x, y, w, h), COLOURS[state], 2 if result[6] else 1)
+            cv2.putText(image, f"{object_id}: {result[4]:.2f}", (x, max(y - 6, 12)), cv2.FONT_HERSHEY_SIMPLEX, 0.5, COLOURS[state])
         # The newest templates, one object a row.
         templates = tracker.getTemplates(object_id, True)
         for column, first in enumerate(range(max(0, len(templates) - 5 * 15), len(templates), 15)):
             small = cv2.cvtColor(templates[first:first + 15], cv2.COLOR_GRAY2BGR)
             top, left = 2 + 17 * row, 2 + 17 * column
-            if top + 15 <= picture.shape[0] and left + 15 <= picture.shape[1]:
-                picture[top:top + 15, left:left + 15] = small
+            if top + 15 <= image.shape[0] and left + 15 <= image.shape[1]:
+                image[top:top + 15, left:left + 15] = small
 
 
 def main():
@@ -53,10 +53,10 @@ def main():
         raise common.NoFrames(f"cannot read a frame of {options.source}")
     device = cv2.cuda.GpuMat()
 
-    def on_engine(picture):
+    def on_engine(image):
         if not cuda:
-            return picture
-        device.upload(picture)
+            return image
+        device.upload(image)
         return device
 
     tracker = cv2.cuda.MultiTrackerTLD.create()

@@ -12,7 +12,7 @@
 
 namespace cv { namespace cuda { namespace cascade {
 
-inline void checkPicture(const char* name, Size size, int type)
+inline void checkImage(const char* name, Size size, int type)
 {
     if (size.empty())
         return;
@@ -26,16 +26,16 @@ inline void checkPicture(const char* name, Size size, int type)
                                          size.height, MAX_SIDE));
 }
 
-inline void checkMask(const char* name, Size mask, int type, Size picture)
+inline void checkMask(const char* name, Size mask, int type, Size image)
 {
     if (mask.empty())
         return;
     if (type != CV_8UC1)
         CV_Error_(Error::StsUnsupportedFormat,
                   ("CascadeClassifierEx: %s: must be CV_8UC1, this is %s", name, typeToString(type).c_str()));
-    if (mask != picture)
-        CV_Error_(Error::StsUnmatchedSizes, ("CascadeClassifierEx: %s: %d x %d pixels, its picture has %d x %d", name,
-                                             mask.width, mask.height, picture.width, picture.height));
+    if (mask != image)
+        CV_Error_(Error::StsUnmatchedSizes, ("CascadeClassifierEx: %s: %d x %d pixels, its image has %d x %d", name,
+                                             mask.width, mask.height, image.width, image.height));
 }
 
 inline void checkScaleFactor(double factor)
@@ -52,42 +52,41 @@ inline void checkCapacity(const char* name, int count)
                   ("CascadeClassifierEx: %s must be 1 to %d, this is %d", name, MAX_CAPACITY, count));
 }
 
-//! Pictures and masks of a call, which own what the request looks at.
-template <typename Picture> class Inputs
+//! Images and masks of a call, which own what the request looks at.
+template <typename Image> class Inputs
 {
 public:
-    Inputs(std::vector<Picture> pictures, std::vector<Picture> masks)
-        : pictures_(std::move(pictures)), masks_(std::move(masks))
+    Inputs(std::vector<Image> images, std::vector<Image> masks) : images_(std::move(images)), masks_(std::move(masks))
     {
-        if (!masks_.empty() && masks_.size() != pictures_.size())
+        if (!masks_.empty() && masks_.size() != images_.size())
             CV_Error_(Error::StsUnmatchedSizes,
-                      ("CascadeClassifierEx: masks: %zu, but there are %zu pictures", masks_.size(), pictures_.size()));
-        if (pictures_.size() > static_cast<size_t>(MAX_PICTURES))
+                      ("CascadeClassifierEx: masks: %zu, but there are %zu images", masks_.size(), images_.size()));
+        if (images_.size() > static_cast<size_t>(MAX_IMAGES))
             CV_Error_(Error::StsOutOfRange,
-                      ("CascadeClassifierEx: %zu pictures, %d are the most", pictures_.size(), MAX_PICTURES));
-        for (size_t i = 0; i < pictures_.size(); ++i)
+                      ("CascadeClassifierEx: %zu images, %d are the most", images_.size(), MAX_IMAGES));
+        for (size_t i = 0; i < images_.size(); ++i)
         {
-            checkPicture("image", pictures_[i].size(), pictures_[i].type());
+            checkImage("image", images_[i].size(), images_[i].type());
             if (!masks_.empty())
-                checkMask("mask", masks_[i].size(), masks_[i].type(), pictures_[i].size());
+                checkMask("mask", masks_[i].size(), masks_[i].type(), images_[i].size());
         }
     }
     Request request() const
     {
         Request request;
-        for (const Picture& picture : pictures_)
-            request.pictures.push_back(detail::viewOf(picture));
-        for (const Picture& mask : masks_)
+        for (const Image& image : images_)
+            request.images.push_back(detail::viewOf(image));
+        for (const Image& mask : masks_)
             request.masks.push_back(detail::viewOf(mask));
         return request;
     }
 
 private:
-    std::vector<Picture> pictures_, masks_;
+    std::vector<Image> images_, masks_;
 };
 
-//! True for the rows of one array, each a picture of its own: what Python makes of a picture where a list is wanted. A row of
-//! gray values is a column in OpenCV 4 and an array of one dimension, which pictures do not have, in OpenCV 5.
+//! True for the rows of one array, each an image of its own: what Python makes of an image where a list is wanted. A row of
+//! gray values is a column in OpenCV 4 and an array of one dimension, which images do not have, in OpenCV 5.
 inline bool areRowsOfOne(const std::vector<Mat>& mats)
 {
     if (mats.size() < 3 || mats[0].empty() || mats[1].data <= mats[0].data)
@@ -104,21 +103,21 @@ inline bool areRowsOfOne(const std::vector<Mat>& mats)
 inline Inputs<Mat> hostInputs(InputArrayOfArrays images, InputArrayOfArrays masks)
 {
     if (detail::onDevice(masks))
-        CV_Error(Error::StsBadArg, "CascadeClassifierEx: the mask is on the device, but the picture is on the host");
-    std::vector<Mat> pictures = detail::hostArrays("image", images);
-    if (areRowsOfOne(pictures))
+        CV_Error(Error::StsBadArg, "CascadeClassifierEx: the mask is on the device, but the image is on the host");
+    std::vector<Mat> arrays = detail::hostArrays("image", images);
+    if (areRowsOfOne(arrays))
         CV_Error_(Error::StsBadArg,
-                  ("CascadeClassifierEx: images: a list of pictures is needed, these are %zu rows of one "
-                   "array; in Python one picture is given as [picture]",
-                   pictures.size()));
-    return Inputs<Mat>(std::move(pictures), detail::hostArrays("mask", masks));
+                  ("CascadeClassifierEx: images: a list of arrays is needed, these are %zu rows of one "
+                   "array; in Python one image is given as [image]",
+                   arrays.size()));
+    return Inputs<Mat>(std::move(arrays), detail::hostArrays("mask", masks));
 }
 
 inline Inputs<GpuMat> deviceInputs(InputArrayOfArrays images, InputArrayOfArrays masks)
 {
     // A list of masks in which all are empty has no side.
     if (!masks.empty() && !detail::onDevice(masks))
-        CV_Error(Error::StsBadArg, "CascadeClassifierEx: the mask is on the host, but the picture is on the device");
+        CV_Error(Error::StsBadArg, "CascadeClassifierEx: the mask is on the host, but the image is on the device");
     return Inputs<GpuMat>(detail::deviceArrays("image", images),
                           masks.empty() ? std::vector<GpuMat>() : detail::deviceArrays("mask", masks));
 }

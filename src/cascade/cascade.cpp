@@ -14,18 +14,18 @@ using namespace cascade;
 
 namespace {
 
-class CascadeClassifierExImpl CV_FINAL : public CascadeClassifierEx
+class CascadeClassifierExImpl final : public CascadeClassifierEx
 {
 public:
     CascadeClassifierExImpl() = default;
     CascadeClassifierExImpl(const ModelPtr& model, const Settings& settings) : model_(model), settings_(settings) {}
 
-    bool load(const String& filename) CV_OVERRIDE
+    bool load(const String& filename) override
     {
         model_ = loadModel(filename);
         return true;
     }
-    void loadBuffer(InputArray buffer) CV_OVERRIDE
+    void loadBuffer(InputArray buffer) override
     {
         Mat bytes = detail::hostArray("buffer", buffer);
         if (bytes.empty() || bytes.type() != CV_8UC1 || (bytes.rows != 1 && bytes.cols != 1))
@@ -36,21 +36,21 @@ public:
             bytes = bytes.clone();
         model_ = parseModel(bytes.ptr<char>(), bytes.total() * bytes.elemSize(), "buffer");
     }
-    Ptr<CascadeClassifierEx> clone() const CV_OVERRIDE { return makePtr<CascadeClassifierExImpl>(model_, settings_); }
+    Ptr<CascadeClassifierEx> clone() const override { return makePtr<CascadeClassifierExImpl>(model_, settings_); }
 
-    Size getOriginalWindowSize() const CV_OVERRIDE { return model_ ? Size(model_->width, model_->height) : Size(); }
-    int getFeatureType() const CV_OVERRIDE { return model_ ? model_->kind : -1; }
-    int getNumberOfStages() const CV_OVERRIDE { return model_ ? static_cast<int>(model_->stages.size()) : 0; }
-    bool isOldFormatCascade() const CV_OVERRIDE { return false; }
+    Size getOriginalWindowSize() const override { return model_ ? Size(model_->width, model_->height) : Size(); }
+    int getFeatureType() const override { return model_ ? model_->kind : -1; }
+    int getNumberOfStages() const override { return model_ ? static_cast<int>(model_->stages.size()) : 0; }
+    bool isOldFormatCascade() const override { return false; }
 
     void detectMultiScale(InputArray image, std::vector<Rect>& objects, double scaleFactor, int minNeighbors, int,
-                          Size minSize, Size maxSize, InputArray mask, Stream& stream) CV_OVERRIDE
+                          Size minSize, Size maxSize, InputArray mask, Stream& stream) override
     {
         objects = rectsOf(find(image, scaleFactor, minNeighbors, minSize, maxSize, mask, stream).boxes);
     }
     void detectMultiScale(InputArray image, std::vector<Rect>& objects, std::vector<int>& numDetections,
                           double scaleFactor, int minNeighbors, int, Size minSize, Size maxSize, InputArray mask,
-                          Stream& stream) CV_OVERRIDE
+                          Stream& stream) override
     {
         Objects found = find(image, scaleFactor, minNeighbors, minSize, maxSize, mask, stream);
         objects = rectsOf(found.boxes);
@@ -58,7 +58,7 @@ public:
     }
     void detectMultiScale(InputArray image, std::vector<Rect>& objects, std::vector<int>& rejectLevels,
                           std::vector<double>& levelWeights, double scaleFactor, int minNeighbors, int, Size minSize,
-                          Size maxSize, bool outputRejectLevels, InputArray mask, Stream& stream) CV_OVERRIDE
+                          Size maxSize, bool outputRejectLevels, InputArray mask, Stream& stream) override
     {
         Objects found = find(image, scaleFactor, minNeighbors, minSize, maxSize, mask, stream);
         objects = rectsOf(found.boxes);
@@ -69,11 +69,11 @@ public:
     }
 
     void detectAsync(InputArrayOfArrays images, OutputArray objects, OutputArray numDetections,
-                     OutputArray levelWeights, InputArrayOfArrays masks, Stream& stream) CV_OVERRIDE
+                     OutputArray levelWeights, InputArrayOfArrays masks, Stream& stream) override
     {
         detect({this}, images, {objects}, {numDetections}, {levelWeights}, masks, stream);
     }
-    int convertDetections(InputArray objects, int row, std::vector<Rect>& boxes, Stream& stream) const CV_OVERRIDE
+    int convertDetections(InputArray objects, int row, std::vector<Rect>& boxes, Stream& stream) const override
     {
         const auto check = [row](int type, int rows, int cols)
         {
@@ -98,44 +98,44 @@ public:
                        const std::vector<_OutputArray>& objects, const std::vector<_OutputArray>& numDetections,
                        const std::vector<_OutputArray>& levelWeights, InputArrayOfArrays masks, Stream& stream);
 
-    void setScaleFactor(double factor) CV_OVERRIDE
+    void setScaleFactor(double factor) override
     {
         checkScaleFactor(factor);
         settings_.scaleFactor = factor;
     }
-    void setMinNeighbors(int count) CV_OVERRIDE { settings_.minNeighbors = count; }
-    void setMinObjectSize(Size size) CV_OVERRIDE
+    void setMinNeighbors(int count) override { settings_.minNeighbors = count; }
+    void setMinObjectSize(Size size) override
     {
         settings_.minWidth = size.width;
         settings_.minHeight = size.height;
     }
-    void setMaxObjectSize(Size size) CV_OVERRIDE
+    void setMaxObjectSize(Size size) override
     {
         settings_.maxWidth = size.width;
         settings_.maxHeight = size.height;
     }
-    void setFindLargestObject(bool find) CV_OVERRIDE { settings_.largest = find; }
-    void setMaxObjects(int count) CV_OVERRIDE
+    void setFindLargestObject(bool find) override { settings_.largest = find; }
+    void setMaxObjects(int count) override
     {
         checkCapacity("maxObjects", count);
         settings_.maxObjects = count;
     }
-    void setMaxCandidates(int count) CV_OVERRIDE
+    void setMaxCandidates(int count) override
     {
         checkCapacity("maxCandidates", count);
         settings_.maxCandidates = count;
     }
-    double getScaleFactor() const CV_OVERRIDE { return settings_.scaleFactor; }
-    int getMinNeighbors() const CV_OVERRIDE { return settings_.minNeighbors; }
-    Size getMinObjectSize() const CV_OVERRIDE { return Size(settings_.minWidth, settings_.minHeight); }
-    Size getMaxObjectSize() const CV_OVERRIDE { return Size(settings_.maxWidth, settings_.maxHeight); }
-    bool getFindLargestObject() const CV_OVERRIDE { return settings_.largest; }
-    int getMaxObjects() const CV_OVERRIDE { return settings_.maxObjects; }
-    int getMaxCandidates() const CV_OVERRIDE { return settings_.maxCandidates; }
+    double getScaleFactor() const override { return settings_.scaleFactor; }
+    int getMinNeighbors() const override { return settings_.minNeighbors; }
+    Size getMinObjectSize() const override { return Size(settings_.minWidth, settings_.minHeight); }
+    Size getMaxObjectSize() const override { return Size(settings_.maxWidth, settings_.maxHeight); }
+    bool getFindLargestObject() const override { return settings_.largest; }
+    int getMaxObjects() const override { return settings_.maxObjects; }
+    int getMaxCandidates() const override { return settings_.maxCandidates; }
 
-    void getScales(Size imageSize, std::vector<double>& scales, std::vector<Size>& layerSizes) const CV_OVERRIDE
+    void getScales(Size imageSize, std::vector<double>& scales, std::vector<Size>& layerSizes) const override
     {
-        checkPicture("imageSize", imageSize, CV_8UC1);
+        checkImage("imageSize", imageSize, CV_8UC1);
         const Pyramid pyramid = makePyramid(imageSize.width, imageSize.height, {task()});
         scales.clear();
         layerSizes.clear();
@@ -145,15 +145,15 @@ public:
             layerSizes.emplace_back(layer.cols, layer.rows);
         }
     }
-    void countPasses(InputArray image, OutputArray passes, Stream& stream) CV_OVERRIDE
+    void countPasses(InputArray image, OutputArray passes, Stream& stream) override
     {
-        const Mat picture = detail::onDevice(image) ? fetchPicture(detail::deviceArray("image", image), stream)
-                                                    : detail::hostArray("image", image);
-        const Inputs<Mat> inputs = hostInputs(picture, noArray());
+        const Mat host = detail::onDevice(image) ? fetchImage(detail::deviceArray("image", image), stream)
+                                                 : detail::hostArray("image", image);
+        const Inputs<Mat> inputs = hostInputs(host, noArray());
         Request request = inputs.request();
         request.tasks.push_back(task());
         std::vector<Passes> counts;
-        if (!request.pictures.empty() && request.pictures[0])
+        if (!request.images.empty() && request.images[0])
             counts = cascade::countPasses(request);
         const int stages = getNumberOfStages();
         // Python's overload for a GpuMat wants its output there, too.
@@ -176,12 +176,12 @@ public:
             passes.release();
     }
 
-    size_t workspaceBytes() const CV_OVERRIDE { return cuda_ ? cuda_->workspaceBytes() : 0; }
-    void clear() CV_OVERRIDE { model_.reset(); }
-    bool empty() const CV_OVERRIDE { return !model_; }
-    void save(const String& filename) const CV_OVERRIDE { detail::saveAlgorithm(*this, filename); }
-    void write(FileStorage& fs) const CV_OVERRIDE;
-    void read(const FileNode& fn) CV_OVERRIDE;
+    size_t workspaceBytes() const override { return cuda_ ? cuda_->workspaceBytes() : 0; }
+    void clear() override { model_.reset(); }
+    bool empty() const override { return !model_; }
+    void save(const String& filename) const override { detail::saveAlgorithm(*this, filename); }
+    void write(FileStorage& fs) const override;
+    void read(const FileNode& fn) override;
 
 private:
     Engine& engine(bool device) const
@@ -191,12 +191,11 @@ private:
             engine = device ? makeCudaEngine() : makeCpuEngine();
         return *engine;
     }
-    Mat fetchPicture(const GpuMat& picture, Stream& stream) const
+    Mat fetchImage(const GpuMat& image, Stream& stream) const
     {
-        Mat rows(picture.size(), picture.type());
-        for (int y = 0; y < picture.rows; ++y)
-            engine(true).fetch(picture.ptr(y), rows.ptr(y), picture.cols * picture.elemSize(),
-                               detail::handleOf(stream));
+        Mat rows(image.size(), image.type());
+        for (int y = 0; y < image.rows; ++y)
+            engine(true).fetch(image.ptr(y), rows.ptr(y), image.cols * image.elemSize(), detail::handleOf(stream));
         return rows;
     }
     Task task() const
@@ -222,20 +221,20 @@ private:
         return find(hostInputs(detail::hostArray("image", image), detail::hostArray("mask", mask)), what, false,
                     nullptr);
     }
-    template <typename Picture>
-    Objects find(const Inputs<Picture>& inputs, const Task& what, bool device, detail::StreamHandle stream)
+    template <typename Image>
+    Objects find(const Inputs<Image>& inputs, const Task& what, bool device, detail::StreamHandle stream)
     {
         Request request = inputs.request();
         request.tasks.push_back(what);
         if (!request.masks.empty() && !request.masks[0])
             request.masks.clear();
         Objects objects;
-        if (!request.pictures.empty() && request.pictures[0])
+        if (!request.images.empty() && request.images[0])
             engine(device).find(request, objects, stream);
         return objects;
     }
-    template <typename Picture>
-    static void detect(const std::vector<CascadeClassifierExImpl*>& cascades, const Inputs<Picture>& inputs,
+    template <typename Image>
+    static void detect(const std::vector<CascadeClassifierExImpl*>& cascades, const Inputs<Image>& inputs,
                        const std::vector<_OutputArray>& objects, const std::vector<_OutputArray>& numDetections,
                        const std::vector<_OutputArray>& levelWeights, bool device, detail::StreamHandle stream);
 
@@ -267,9 +266,9 @@ void CascadeClassifierExImpl::detect(const std::vector<CascadeClassifierExImpl*>
         detect(cascades, hostInputs(images, masks), objects, numDetections, levelWeights, false, nullptr);
 }
 
-template <typename Picture>
-void CascadeClassifierExImpl::detect(const std::vector<CascadeClassifierExImpl*>& cascades,
-                                     const Inputs<Picture>& inputs, const std::vector<_OutputArray>& objects,
+template <typename Image>
+void CascadeClassifierExImpl::detect(const std::vector<CascadeClassifierExImpl*>& cascades, const Inputs<Image>& inputs,
+                                     const std::vector<_OutputArray>& objects,
                                      const std::vector<_OutputArray>& numDetections,
                                      const std::vector<_OutputArray>& levelWeights, bool device,
                                      detail::StreamHandle stream)
@@ -277,7 +276,7 @@ void CascadeClassifierExImpl::detect(const std::vector<CascadeClassifierExImpl*>
     Request request = inputs.request();
     for (const CascadeClassifierExImpl* cascade : cascades)
         request.tasks.push_back(cascade->task());
-    const int rows = static_cast<int>(request.pictures.size());
+    const int rows = static_cast<int>(request.images.size());
     std::vector<std::unique_ptr<TableOutputs>> outputs;
     std::vector<Table> tables;
     for (size_t t = 0; t < request.tasks.size(); ++t)

@@ -16,8 +16,8 @@ namespace cv { namespace cuda { namespace cascade {
 
 const int MIN_WINDOW = 3;   //!< below there is no contrast rectangle, and no 3 x 3 cells
 const int MAX_WINDOW = 256; //!< up to here 32 bits hold the sum of squares of a window
-const int MAX_SIDE = 65535, MAX_SCALES = 4095, MAX_PICTURES = 1 << 20; //!< what a Key can tell apart
-const int MAX_CAPACITY = 65536; //!< of tables: objects and candidates of a picture
+const int MAX_SIDE = 65535, MAX_SCALES = 4095, MAX_IMAGES = 1 << 20; //!< what a Key can tell apart
+const int MAX_CAPACITY = 65536;                                      //!< of tables: objects and candidates of an image
 
 enum
 {
@@ -36,7 +36,7 @@ CT_HOST_DEVICE int roundEven(double value) { return static_cast<int>(rint(value)
 
 // --- scales and resizing ---------------------------------------------------------------------------------------------
 
-//! Side of a picture's layer at a scale, and side of a window's box.
+//! Side of an image's layer at a scale, and side of a window's box.
 CT_HOST_DEVICE int layerSide(int side, float factor) { return roundEven(static_cast<float>(side) / factor); }
 CT_HOST_DEVICE int boxSide(int side, float factor) { return roundEven(static_cast<float>(side) * factor); }
 //! From window to window, in pixels of the layer.
@@ -265,20 +265,20 @@ CT_HOST_DEVICE double weightOf(int64_t fixedSum, int shift) { return ldexp(stati
 
 // --- candidates ------------------------------------------------------------------------------------------------------
 
-//! A window's place: picture (20 bits), scale (12), y and x in the layer (16 each). Its order is that of results.
+//! A window's place: image (20 bits), scale (12), y and x in the layer (16 each). Its order is that of results.
 typedef uint64_t Key;
 
-CT_HOST_DEVICE Key keyOf(int picture, int scale, int x, int y)
+CT_HOST_DEVICE Key keyOf(int image, int scale, int x, int y)
 {
-    return static_cast<Key>(picture) << 44 | static_cast<Key>(scale) << 32 | static_cast<Key>(y) << 16 |
+    return static_cast<Key>(image) << 44 | static_cast<Key>(scale) << 32 | static_cast<Key>(y) << 16 |
            static_cast<Key>(x);
 }
-CT_HOST_DEVICE int pictureOf(Key key) { return static_cast<int>(key >> 44); }
+CT_HOST_DEVICE int imageOf(Key key) { return static_cast<int>(key >> 44); }
 CT_HOST_DEVICE int scaleOf(Key key) { return static_cast<int>(key >> 32) & 0xfff; }
 CT_HOST_DEVICE int yOf(Key key) { return static_cast<int>(key >> 16) & 0xffff; }
 CT_HOST_DEVICE int xOf(Key key) { return static_cast<int>(key) & 0xffff; }
 
-//! Box in the picture of a window at (x, y) of a layer.
+//! Box in the image of a window at (x, y) of a layer.
 CT_HOST_DEVICE Box boxOf(int x, int y, float factor, int boxWidth, int boxHeight)
 {
     return {roundEven(static_cast<float>(x) * factor), roundEven(static_cast<float>(y) * factor), boxWidth, boxHeight};
@@ -316,7 +316,7 @@ CT_HOST_DEVICE bool isPartOf(const Box& a, int countA, const Box& b, int countB)
            a.y + a.height <= b.y + b.height + dy && (countB > (countA > 3 ? countA : 3) || countA < 3);
 }
 
-//! The part of a box inside of a picture; false: none.
+//! The part of a box inside of an image; false: none.
 CT_HOST_DEVICE bool clip(Box& box, int cols, int rows)
 {
     const int right = lesser(box.x + box.width, cols), bottom = lesser(box.y + box.height, rows);

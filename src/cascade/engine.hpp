@@ -17,12 +17,12 @@ using detail::StreamHandle;
 
 struct Request
 {
-    std::vector<PictureView> pictures; //!< 8 bits, 1, 3 or 4 channels, none empty, sides up to MAX_SIDE
-    std::vector<PictureView> masks;    //!< none at all, or one a picture; data null: none for that picture
-    std::vector<Task> tasks;           //!< at least one; all of one scale factor
+    std::vector<ImageView> images; //!< 8 bits, 1, 3 or 4 channels, none empty, sides up to MAX_SIDE
+    std::vector<ImageView> masks;  //!< none at all, or one an image; data null: none for that image
+    std::vector<Task> tasks;       //!< at least one; all of one scale factor
 };
 
-//! The outputs of one task; a row a picture. Layout: see CascadeClassifierEx.
+//! The outputs of one task; a row an image. Layout: see CascadeClassifierEx.
 struct Table
 {
     OutputView objects;       //!< int[4] x (1 + maxObjects); data null where not wanted, as in the others
@@ -41,10 +41,10 @@ class Engine
 public:
     virtual ~Engine() = default;
 
-    /** Fills one table a task, in stream order. Candidates beyond maxCandidates: none of the picture is stored, and the head
+    /** Fills one table a task, in stream order. Candidates beyond maxCandidates: none of the image is stored, and the head
     holds their true number, whatever the order they were found in. */
     virtual void detect(const Request& request, const std::vector<Table>& tables, StreamHandle stream) = 0;
-    //! The objects of the first picture and task, however many. Waits.
+    //! The objects of the first image and task, however many. Waits.
     virtual void find(const Request& request, Objects& objects, StreamHandle stream) = 0;
     //! Copies a row of a table on this engine's side to the host. Waits.
     virtual void fetch(const void* from, void* to, size_t bytes, StreamHandle stream) = 0;

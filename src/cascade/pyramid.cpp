@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Which scales a picture is looked at in, for both engines.
+// Which scales an image is looked at in, for both engines.
 #include "../precomp.hpp"
 #include "stages.hpp"
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 const size_t MAX_POWERS = 1 << 20; // of the scale factor, most of which limits of size may take away
 
-//! All powers of the scale factor at which the window fits into the picture.
+//! All powers of the scale factor at which the window fits into the image.
 std::vector<float> powersOf(int cols, int rows, const Task& task)
 {
     std::vector<float> factors;
@@ -110,7 +110,7 @@ Pyramid makePyramid(int cols, int rows, const std::vector<Task>& tasks)
     used.erase(std::unique(used.begin(), used.end()), used.end());
     if (used.size() > static_cast<size_t>(MAX_SCALES))
         CV_Error_(Error::StsOutOfRange,
-                  ("CascadeClassifierEx: scaleFactor %.17g makes %zu scales of a picture of %d x %d, "
+                  ("CascadeClassifierEx: scaleFactor %.17g makes %zu scales of an image of %d x %d, "
                    "and %d are the most",
                    tasks[0].settings.scaleFactor, used.size(), cols, rows, MAX_SCALES));
     for (int power : used)

@@ -7,7 +7,7 @@
 //   toGray        gray values
 //   sumTables     a part of a layer: resized, then tables of sums, of squares, and of rotated sums
 //   classify      the cascade on the windows of that part, stage by stage, on fewer and fewer windows
-//   group         candidates in the order of their keys -> objects
+//   group         candidates in the order of their keys -> objects (on the host: src/cascade/group.cpp)
 //
 // What goes from stage to stage is written here; tiles and layouts stand beside the code that has them.
 #ifndef OPENCV_CUDATRACKING_CASCADE_STAGES_HPP
@@ -21,16 +21,16 @@
 
 namespace cv { namespace cuda { namespace cascade {
 
-using detail::PictureView;
+using detail::ImageView;
 using detail::RowsView;
 
 struct Settings
 {
     double scaleFactor;
     int minNeighbors;                             //!< 0 or less: no groups
-    int minWidth, minHeight, maxWidth, maxHeight; //!< of objects; a zero in the last two: the picture's
+    int minWidth, minHeight, maxWidth, maxHeight; //!< of objects; a zero in the last two: the image's
     bool largest;                                 //!< only the object of largest area
-    int maxObjects, maxCandidates;                //!< of a picture, in tables
+    int maxObjects, maxCandidates;                //!< of an image, in tables
 };
 
 //! A cascade and what it is to do.
@@ -42,7 +42,7 @@ struct Task
 
 // --- pyramid ---------------------------------------------------------------------------------------------------------
 
-//! A scaled picture. Its index in the pyramid is the scale of keys.
+//! A scaled image. Its index in the pyramid is the scale of keys.
 struct Layer
 {
     float factor;
@@ -56,10 +56,10 @@ struct Grid
 {
     int layer;
     int cols, rows;          //!< number of windows; window (i, j) is at (i * step, j * step) of the layer
-    int boxWidth, boxHeight; //!< of its boxes in the picture
+    int boxWidth, boxHeight; //!< of its boxes in the image
 };
 
-//! For all pictures of one size. Integers only, but for the factors: ready for the device.
+//! For all images of one size. Integers only, but for the factors: ready for the device.
 struct Pyramid
 {
     int cols, rows;
@@ -94,6 +94,11 @@ struct Passes
     std::vector<int64_t> stages;                   //!< of those, passed each stage
 };
 
+/** Groups candidates of one task on the host. The CPU backend always does, the CUDA backend when a call finds more candidates than
+its tables hold. @param candidates in the order of keys. @param objects out. */
+void group(const std::vector<Candidate>& candidates, const Pyramid& pyramid, int task, const Settings& settings,
+           Objects& objects);
+
 namespace cpu {
 
 //! A model for the vector loops: corners as offsets into the tables.
@@ -110,16 +115,16 @@ Extent extentOf(const std::vector<Task>& tasks);
 
 std::shared_ptr<const Prepared> prepare(const ModelPtr& model, const Extent& extent);
 
-void toGray(const PictureView& picture, RowsView<uint8_t> gray);
+void toGray(const ImageView& image, RowsView<uint8_t> gray);
 
 //! Rows of windows that one job works on.
 const int BAND_ROWS = 32;
 
-//! What all jobs of one picture share.
+//! What all jobs of one image share.
 struct Work
 {
-    PictureView gray, mask; //!< mask: data null, none
-    int picture;            //!< its number, for keys
+    ImageView gray, mask; //!< mask: data null, none
+    int image;            //!< its number, for keys
     const Pyramid* pyramid;
     const std::vector<Task>* tasks;
     const std::vector<std::shared_ptr<const Prepared>>* prepared;
@@ -132,16 +137,12 @@ struct Work
 void classifyBand(const Work& work, int layer, int firstRow, detail::ScratchPool<Scratch>& scratch,
                   std::vector<Candidate>* candidates, Passes* passes);
 
-//! @param candidates in the order of keys.
-void group(const std::vector<Candidate>& candidates, const Pyramid& pyramid, int task, const Settings& settings,
-           Objects& objects);
-
 } // namespace cpu
 
 namespace gpu {
 
-//! Of pictures with 3 or 4 channels.
-void toGray(const PictureView& picture, RowsView<uint8_t> gray, detail::StreamHandle stream);
+//! Of images with 3 or 4 channels.
+void toGray(const ImageView& image, RowsView<uint8_t> gray, detail::StreamHandle stream);
 
 // What the following take and how it is laid out: src/cuda/cascade/classify.hpp.
 struct Resizing;
@@ -149,16 +150,16 @@ struct Classification;
 struct Early;
 struct Grouping;
 
-//! All layers of all pictures, for all cascades.
+//! All layers of all images, for all cascades.
 void makeLayers(const Resizing& job, detail::StreamHandle stream);
 
-/** sumTables and classify, for all tiles of all layers and pictures of one cascade. Candidates come in any order, and their numbers
+/** sumTables and classify, for all tiles of all layers and images of one cascade. Candidates come in any order, and their numbers
 are true also where lists are too short. @param early null: not by pairs. */
 void classify(const Classification& job, const Early* early, detail::StreamHandle stream);
 //! Without `resolve`: what classify() does for pairs.
 void classifyPairs(const Classification& job, const Early& early, detail::StreamHandle stream);
 
-//! One row of tables a picture.
+//! One row of tables an image.
 void group(const Grouping& job, detail::StreamHandle stream);
 
 } // namespace gpu

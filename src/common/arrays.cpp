@@ -38,10 +38,9 @@ static void checkDimsOf(const char* name, int dims, const int* sizes)
     std::string shape = std::to_string(sizes[0]);
     for (int d = 1; d < dims; ++d)
         shape += " x " + std::to_string(sizes[d]);
-    CV_Error_(
-        Error::StsBadSize,
-        ("%s: an array of %d dimensions, %s, but pictures and lists have two (channels come last and do not count)",
-         name, dims, shape.c_str()));
+    CV_Error_(Error::StsBadSize,
+              ("%s: an array of %d dimensions, %s, but images and lists have two (channels come last and do not count)",
+               name, dims, shape.c_str()));
 }
 
 void checkDims(const char* name, const _InputArray& array)
@@ -125,15 +124,14 @@ Mat keptArray(const char* name, const _InputArray& array)
     return array.isMat() ? mat : mat.clone();
 }
 
-template <typename Picture> static PictureView pictureView(const Picture& picture)
+template <typename Image> static ImageView imageView(const Image& image)
 {
-    const bool empty = picture.size().empty(); // GpuMat::empty() asks for an address
-    return {
-        empty ? nullptr : picture.data, picture.step, picture.cols, picture.rows, picture.depth(), picture.channels()};
+    const bool empty = image.size().empty(); // GpuMat::empty() asks for an address
+    return {empty ? nullptr : image.data, image.step, image.cols, image.rows, image.depth(), image.channels()};
 }
 
-PictureView viewOf(const Mat& picture) { return pictureView(picture); }
-PictureView viewOf(const GpuMat& picture) { return pictureView(picture); }
+ImageView viewOf(const Mat& image) { return imageView(image); }
+ImageView viewOf(const GpuMat& image) { return imageView(image); }
 
 template <typename Array>
 static ListView listView(const char* name, const Array& given, int channels, int count, bool furtherColumns)

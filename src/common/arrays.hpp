@@ -32,8 +32,8 @@ std::vector<GpuMat> deviceArrays(const char* name, const _InputArray& arrays);
 Mat keptArray(const char* name, const _InputArray& array);
 
 //! Without pixels: no address, even if the array has one.
-PictureView viewOf(const Mat& picture);
-PictureView viewOf(const GpuMat& picture);
+ImageView viewOf(const Mat& image);
+ImageView viewOf(const GpuMat& image);
 
 //! hostArray(), but a std::vector is a column, whatever OpenCV makes of it.
 Mat columnArray(const char* name, const _InputArray& array);

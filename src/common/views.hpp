@@ -21,11 +21,11 @@ template <typename T> CT_HOST_DEVICE constexpr T ceilDiv(T a, T b) { return (a +
 //! The least multiple of b that is not below a; for the same.
 template <typename T> CT_HOST_DEVICE constexpr T roundUp(T a, T b) { return ceilDiv(a, b) * b; }
 
-//! Depths of pictures: CV_8U, CV_16U, CV_32F.
+//! Depths of images: CV_8U, CV_16U, CV_32F.
 const int DEPTH_8U = 0, DEPTH_16U = 2, DEPTH_32F = 5;
 
-//! A picture of any depth with interleaved channels; data null: none.
-struct PictureView
+//! An image of any depth with interleaved channels; data null: none.
+struct ImageView
 {
     const void* data;
     size_t step; //!< bytes from row to row
@@ -38,14 +38,14 @@ struct PictureView
         return reinterpret_cast<const T*>(static_cast<const uint8_t*>(data) + static_cast<size_t>(y) * step);
     }
     //! Some of its rows.
-    PictureView part(int first, int count) const
+    ImageView part(int first, int count) const
     {
         return {data ? row<uint8_t>(first) : nullptr, step, cols, count, depth, channels};
     }
 };
 
-//! An 8-bit picture with interleaved channels. `channels` (1 or 3) count, pixels are `pixelStride` bytes apart (1, 3, 4).
-struct ImageView
+//! An 8-bit image with interleaved channels. `channels` (1 or 3) count, pixels are `pixelStride` bytes apart (1, 3, 4).
+struct ByteImageView
 {
     const uint8_t* data;
     size_t step; //!< bytes from row to row

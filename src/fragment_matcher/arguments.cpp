@@ -35,7 +35,7 @@ Settings settingsOf(const FragmentMatcher::Params& params)
     return {params.metric, params.exclusion, params.exclusionDistance, params.peaks, params.search, params.subpixel};
 }
 
-static void checkPicture(const std::string& name, int type, Size size)
+static void checkImage(const std::string& name, int type, Size size)
 {
     if (type != CV_8UC1 && type != CV_8UC3 && type != CV_8UC4)
         CV_Error_(Error::StsUnsupportedFormat,
@@ -45,24 +45,24 @@ static void checkPicture(const std::string& name, int type, Size size)
                   ("%s: size %d x %d, but each side must be 1..%d", name.c_str(), size.width, size.height, MAX_SIDE));
 }
 
-template <typename Picture> static ImageView imageView(const std::string& name, const Picture& picture)
+template <typename Image> static ByteImageView imageView(const std::string& name, const Image& image)
 {
-    checkPicture(name, picture.type(), picture.size());
-    const int stride = picture.channels();
-    return {picture.data, picture.step, picture.cols, picture.rows, stride, stride == 1 ? 1 : 3};
+    checkImage(name, image.type(), image.size());
+    const int stride = image.channels();
+    return {image.data, image.step, image.cols, image.rows, stride, stride == 1 ? 1 : 3};
 }
 
-ImageView imageOf(const std::string& name, const Mat& picture) { return imageView(name, picture); }
-ImageView imageOf(const std::string& name, const GpuMat& picture) { return imageView(name, picture); }
+ByteImageView imageOf(const std::string& name, const Mat& image) { return imageView(name, image); }
+ByteImageView imageOf(const std::string& name, const GpuMat& image) { return imageView(name, image); }
 
 // --- fragments -------------------------------------------------------------------------------------------------------
 
 namespace {
 
 //! What a fragment's source points to.
-template <typename Picture> struct Owner
+template <typename Image> struct Owner
 {
-    Picture templ, weights;
+    Image templ, weights;
 };
 
 void checkWeights(const std::string& name, int type, Size size, Size templ)
@@ -95,7 +95,7 @@ Mat quantised(const std::string& name, const Mat& weights)
     return countNonZero(q == 255) == static_cast<int>(q.total()) ? Mat() : q;
 }
 
-template <typename Picture> Fragment fragmentOf(const std::string& name, const Picture& templ)
+template <typename Image> Fragment fragmentOf(const std::string& name, const Image& templ)
 {
     Fragment fragment = {};
     fragment.source.templ = imageOf(name, templ);
@@ -156,9 +156,9 @@ void checkCount(const char* name, size_t count)
                                          count, MAX_FRAGMENTS));
 }
 
-template <typename Picture>
-std::vector<Fragment> makeFragments(const char* name, const std::vector<Picture>& templates,
-                                    const std::vector<Picture>& weights)
+template <typename Image>
+std::vector<Fragment> makeFragments(const char* name, const std::vector<Image>& templates,
+                                    const std::vector<Image>& weights)
 {
     checkCount(name, templates.size());
     if (!weights.empty() && weights.size() != templates.size())
@@ -170,7 +170,7 @@ std::vector<Fragment> makeFragments(const char* name, const std::vector<Picture>
     {
         const std::string index = format("[%zu]", i);
         fragments.push_back(
-            makeFragment(name + index, templates[i], "weights" + index, weights.empty() ? Picture() : weights[i]));
+            makeFragment(name + index, templates[i], "weights" + index, weights.empty() ? Image() : weights[i]));
         if (templates[i].type() != templates[0].type())
             CV_Error_(Error::StsUnmatchedFormats,
                       ("%s[%zu]: type %s, but the templates before are %s; all must be of one type", name, i,
@@ -179,11 +179,11 @@ std::vector<Fragment> makeFragments(const char* name, const std::vector<Picture>
     return fragments;
 }
 
-template <typename Picture> std::vector<Picture> cut(const Picture& frame, const std::vector<Rect>& regions)
+template <typename Image> std::vector<Image> cut(const Image& frame, const std::vector<Rect>& regions)
 {
-    checkPicture("frame", frame.type(), frame.size());
+    checkImage("frame", frame.type(), frame.size());
     checkCount("regions", regions.size());
-    std::vector<Picture> pieces;
+    std::vector<Image> pieces;
     for (size_t i = 0; i < regions.size(); ++i)
     {
         const Rect& region = regions[i];
@@ -195,9 +195,9 @@ template <typename Picture> std::vector<Picture> cut(const Picture& frame, const
     return pieces;
 }
 
-void checkSameSide(InputArray weights, InputArray pictures)
+void checkSameSide(InputArray weights, InputArray images)
 {
-    if (!weights.empty() && onDevice(weights) != onDevice(pictures))
+    if (!weights.empty() && onDevice(weights) != onDevice(images))
         CV_Error(Error::StsBadArg, "weights: must lie where the templates lie, both in Mat or both in GpuMat");
 }
 

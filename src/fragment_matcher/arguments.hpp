@@ -17,12 +17,12 @@ void checkParams(const FragmentMatcher::Params& params);
 Settings settingsOf(const FragmentMatcher::Params& params);
 
 //! A frame or template as kernels read it: CV_8UC1, CV_8UC3 or CV_8UC4 of a legal size.
-ImageView imageOf(const std::string& name, const Mat& picture);
-ImageView imageOf(const std::string& name, const GpuMat& picture);
+ByteImageView imageOf(const std::string& name, const Mat& image);
+ByteImageView imageOf(const std::string& name, const GpuMat& image);
 
 //! Fragments are checked; on the host they have copies of their own. id and version are the caller's to set.
 Fragment fragmentFrom(InputArray templ, InputArray weights);
-//! All of an array of arrays (or of a single picture), at least one. weights may be noArray().
+//! All of an array of arrays (or of a single image), at least one. weights may be noArray().
 std::vector<Fragment> fragmentsFrom(InputArrayOfArrays templates, InputArrayOfArrays weights);
 std::vector<Fragment> fragmentsFrom(InputArray frame, const std::vector<Rect>& regions, InputArrayOfArrays weights);
 

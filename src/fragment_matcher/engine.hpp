@@ -77,16 +77,16 @@ public:
     @return false when this was only captured into a graph: then nothing has happened. */
     virtual bool take(const Fragments& fragments, StreamHandle stream) = 0;
 
-    virtual void match(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas,
+    virtual void match(const ByteImageView& frame, const Fragments& fragments, const SearchAreas& areas,
                        ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
                        StreamHandle stream) = 0;
     //! The map of one fragment; `window` is not empty and `map` has its size.
-    virtual void scoreMap(int index, const ImageView& frame, const Fragments& fragments, const SearchWindow& window,
+    virtual void scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
                           int metric, int depth, const OutputView& map, StreamHandle stream) = 0;
     //! The maps of all fragments one after the other in one row, fragment i's from offsets[i] on; no window is empty in all.
-    virtual void scoreMaps(const ImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
-                           const std::vector<int>& offsets, int metric, int depth, const OutputView& maps,
-                           StreamHandle stream) = 0;
+    virtual void scoreMaps(const ByteImageView& frame, const Fragments& fragments,
+                           const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, int metric,
+                           int depth, const OutputView& maps, StreamHandle stream) = 0;
     virtual void predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
                               int frameRows, const OutputView& areas, StreamHandle stream) = 0;
 

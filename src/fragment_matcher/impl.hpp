@@ -12,48 +12,47 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-class FragmentMatcherImpl CV_FINAL : public FragmentMatcher
+class FragmentMatcherImpl final : public FragmentMatcher
 {
 public:
     explicit FragmentMatcherImpl(const Params& params) : params_(params), cpu_(makeCpuEngine()) {}
 
-    void setParams(const Params& params) CV_OVERRIDE;
-    Params getParams() const CV_OVERRIDE { return params_; }
+    void setParams(const Params& params) override;
+    Params getParams() const override { return params_; }
 
-    void setFragments(InputArrayOfArrays templates, InputArrayOfArrays weights, Stream& stream) CV_OVERRIDE;
+    void setFragments(InputArrayOfArrays templates, InputArrayOfArrays weights, Stream& stream) override;
     void cutFragments(InputArray frame, const std::vector<Rect>& regions, InputArrayOfArrays weights,
-                      Stream& stream) CV_OVERRIDE;
-    int addFragment(InputArray templ, InputArray weights, Stream& stream) CV_OVERRIDE;
-    void updateFragment(int index, InputArray templ, InputArray weights, Stream& stream) CV_OVERRIDE;
-    void removeFragment(int index) CV_OVERRIDE;
-    void clear() CV_OVERRIDE;
+                      Stream& stream) override;
+    int addFragment(InputArray templ, InputArray weights, Stream& stream) override;
+    void updateFragment(int index, InputArray templ, InputArray weights, Stream& stream) override;
+    void removeFragment(int index) override;
+    void clear() override;
 
-    void setPredictions(InputArray locations) CV_OVERRIDE;
+    void setPredictions(InputArray locations) override;
     void match(InputArray frame, InputArray searchAreas, OutputArray locations, OutputArray scores,
-               OutputArray confidence, OutputArray status, OutputArray refined, Stream& stream) CV_OVERRIDE;
-    void find(InputArray frame, InputArray searchAreas, std::vector<FragmentMatch>& matches,
-              Stream& stream) CV_OVERRIDE;
+               OutputArray confidence, OutputArray status, OutputArray refined, Stream& stream) override;
+    void find(InputArray frame, InputArray searchAreas, std::vector<FragmentMatch>& matches, Stream& stream) override;
     void scoreMap(int index, InputArray frame, const Rect& searchArea, OutputArray map, int depth,
-                  Stream& stream) CV_OVERRIDE;
+                  Stream& stream) override;
     void scoreMaps(InputArray frame, InputArray searchAreas, OutputArray buffer, std::vector<int>& offsets, int depth,
-                   Stream& stream) CV_OVERRIDE;
-    void predictAreas(InputArray locations, int radius, Size frameSize, OutputArray areas, Stream& stream) CV_OVERRIDE;
+                   Stream& stream) override;
+    void predictAreas(InputArray locations, int radius, Size frameSize, OutputArray areas, Stream& stream) override;
 
-    int getFragmentCount() const CV_OVERRIDE { return fragments_.count(); }
-    Size getFragmentSize(int index) const CV_OVERRIDE;
-    size_t workspaceBytes() const CV_OVERRIDE { return cuda_ ? cuda_->bytes() : 0; }
-    bool empty() const CV_OVERRIDE { return fragments_.list.empty(); }
-    void save(const String& filename) const CV_OVERRIDE { detail::saveAlgorithm(*this, filename); }
-    void write(FileStorage& fs) const CV_OVERRIDE;
-    void read(const FileNode& fn) CV_OVERRIDE;
+    int getFragmentCount() const override { return fragments_.count(); }
+    Size getFragmentSize(int index) const override;
+    size_t workspaceBytes() const override { return cuda_ ? cuda_->bytes() : 0; }
+    bool empty() const override { return fragments_.list.empty(); }
+    void save(const String& filename) const override { detail::saveAlgorithm(*this, filename); }
+    void write(FileStorage& fs) const override;
+    void read(const FileNode& fn) override;
 
 private:
-    //! A picture to search on either side, and the engine for it.
+    //! An image to search on either side, and the engine for it.
     struct Frame
     {
         Mat host;
         GpuMat device;
-        ImageView view;
+        ByteImageView view;
         Engine* engine;
         StreamHandle stream; //!< null on the host
         bool onDevice;

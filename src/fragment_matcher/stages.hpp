@@ -21,8 +21,8 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
+using detail::ByteImageView;
 using detail::ConstRowsView;
-using detail::ImageView;
 using detail::RowsView;
 using detail::StreamHandle;
 
@@ -52,7 +52,7 @@ enum WeightsDepth
 //! A template and its weights, both in host or both in device memory.
 struct FragmentSource
 {
-    ImageView templ;
+    ByteImageView templ;
     const void* weights;
     size_t weightsStep;
     int weightsDepth;
@@ -89,7 +89,7 @@ struct HostFragment
     TemplateSums sums;
 };
 struct Plan;                        //!< a fragment made ready for one metric
-struct Planes;                      //!< a part of the picture, as kernels read it
+struct Planes;                      //!< a part of the image, as kernels read it
 template <typename V> class Scores; //!< values of the positions of one window
 
 //! pack, once: a row of weights to bytes. @return the column of the first that is not in [0,1], -1: there is none.
@@ -137,32 +137,32 @@ void pack(const PackJob* jobs, int count, int channels, DeviceFragment* fragment
           StreamHandle stream);
 
 //! walk. Reports as well when settings.peaks == 1; else `walked`, by entry, goes to the stages below as peak 0.
-void walk(const ImageView& frame, const Batch& batch, const Settings& settings, Best* walked, const Outputs& out,
+void walk(const ByteImageView& frame, const Batch& batch, const Settings& settings, Best* walked, const Outputs& out,
           StreamHandle stream);
 
 //! scores, peaks and report in one kernel, a block a fragment, for search windows that fit into shared memory.
-void matchFused(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
+void matchFused(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                 const Best* walked, const Outputs& out, StreamHandle stream);
 
 //! The same by matrix instructions, for SSD and ZNCC where the plan has bands.
-void matchFusedBands(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
+void matchFusedBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                      const Best* walked, const Outputs& out, StreamHandle stream);
 
 //! scores, peaks and report for windows of any size, over device memory. settings.peaks == 0: scores only.
-void matchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+void matchTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
 //! The same by matrix instructions, for SSD and ZNCC where the plan has bands.
-void matchBands(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+void matchBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
 //! The same in one kernel, where the plan has tiles for it.
-void matchBandTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+void matchBandTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                     const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
 //! maps, from the values of matchTiles(); depth as in FragmentMatcher::scoreMap(). With offsets (by fragment) a map starts
-//! there in map's only row and has no gaps; without, the batch is one fragment and map its picture.
-void exportMaps(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+//! there in map's only row and has no gaps; without, the batch is one fragment and map its image.
+void exportMaps(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, int depth, RowsView<void> map, const int* offsets, StreamHandle stream);
 
 void predictAreas(ConstRowsView<Position> locations, const Batch& batch, int radius, int frameCols, int frameRows,

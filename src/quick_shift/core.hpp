@@ -135,7 +135,7 @@ CT_HOST_DEVICE float colourDistance(const float* a, const float* b, int channels
     return dc;
 }
 
-/** The colour factor's slope: lambda^2 log2(e)/(2 sigma^2), halved. For 8-bit pictures it is rounded so that 16 - 2^23 rate is a
+/** The colour factor's slope: lambda^2 log2(e)/(2 sigma^2), halved. For 8-bit images it is rounded so that 16 - 2^23 rate is a
 float as long as fitsWords() says so: then the CUDA kernel may add an 8-bit distance in the mantissa of 2^23 and gets 48 - y, which is
 all of y in another order, from one fma. Their distances are below 2^18, so multiples of 2^-41 are as good as any; others' are not. */
 inline float densityRate(double colorWeight, double sigma, bool bytes)
@@ -149,11 +149,11 @@ inline float densityRate(double colorWeight, double sigma, bool bytes)
     return rounded;
 }
 
-/** True when 16 - v, v = 2^23 rate, is a float for an 8-bit picture's rate of densityRate(). v < 32: both are multiples of 2^-18, and so are floats
+/** True when 16 - v, v = 2^23 rate, is a float for an 8-bit image's rate of densityRate(). v < 32: both are multiples of 2^-18, and so are floats
 in [-16,16]. Else let 2^e <= v < 2^(e+1). The last bit of v is clear, so v is a multiple of 2^(e-22); so is 16 for e <= 26, and so
 are floats up to 2^(e+1). For e = 27 the difference is a multiple of 16 below 2^28, as floats there are, or smaller. From
 v = 2^28 on they are multiples of 32, and the 16 would be lost: colours count so much more than places there
-(colorScale > 9.4 sigma) that such pictures become floats. */
+(colorScale > 9.4 sigma) that such images become floats. */
 inline bool fitsWords(float rate) { return rate < 32.f; }
 
 //! Squared distance in the joint space; ds = dx^2 + dy^2.
@@ -172,7 +172,7 @@ inline int keyShift(int radius)
     return shift;
 }
 
-//! Everything the stages need to know besides the picture. Plain numbers, made by the host, passed by value.
+//! Everything the stages need to know besides the image. Plain numbers, made by the host, passed by value.
 struct Parameters
 {
     int radius;                  //!< R of the density window
@@ -266,7 +266,7 @@ CT_HOST_DEVICE float meanOf(int64_t sum, int64_t area, double scale)
     return static_cast<float>(static_cast<double>(sum) / static_cast<double>(area) / scale);
 }
 
-//! For 8 and 16 bit pictures: rounded half up.
+//! For 8 and 16 bit images: rounded half up.
 CT_HOST_DEVICE uint32_t roundedMean(int64_t sum, int64_t area)
 {
     return static_cast<uint32_t>((2 * sum + area) / (2 * area));

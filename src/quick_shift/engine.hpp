@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the public class asks of either side. Pictures and outputs are views; a CUDA engine takes pictures on the device.
+// What the public class asks of either side. Images and outputs are views; a CUDA engine takes images on the device.
 #ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_ENGINE_HPP
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_ENGINE_HPP
 
@@ -46,7 +46,7 @@ struct Shape
     double maxDist;
 };
 
-//! A part of a picture.
+//! A part of an image.
 struct Window
 {
     int x, y, cols, rows;
@@ -65,16 +65,16 @@ class Engine
 public:
     virtual ~Engine() = default;
 
-    /** pack, density, parents, label. All pictures have one size and type.
-    @param masks none, or one for each picture; data null: all of its pixels count. @param labels none, or one output for each picture.
+    /** pack, density, parents, label. All images have one size and type.
+    @param masks none, or one for each image; data null: all of its pixels count. @param labels none, or one output for each image.
     @return false when the results have not become the present ones, as the stream is being captured. */
-    virtual bool compute(const std::vector<PictureView>& pictures, const std::vector<PictureView>& masks,
+    virtual bool compute(const std::vector<ImageView>& images, const std::vector<ImageView>& masks,
                          const Settings& settings, const std::vector<OutputView>& labels, StreamHandle stream) = 0;
     //! True when the stream is being captured and compute() is a part of that, whose results the methods below then mean.
     virtual bool hasCaptured(StreamHandle stream) = 0;
     virtual Shape shape(StreamHandle stream) = 0;
     virtual int count(StreamHandle stream) = 0;
-    //! Of each picture.
+    //! Of each image.
     virtual void counts(const OutputView& out, StreamHandle stream) = 0;
 
     virtual void labels(const OutputView& out, StreamHandle stream) = 0;
@@ -91,10 +91,9 @@ public:
     virtual void heights(const OutputView& heights, const OutputView& counts, StreamHandle stream) = 0;
 
     virtual void contours(bool thick, const OutputView& mask, StreamHandle stream) = 0;
-    virtual void meanColor(const PictureView& image, const OutputView& dst, StreamHandle stream) = 0;
+    virtual void meanColor(const ImageView& image, const OutputView& dst, StreamHandle stream) = 0;
     //! Rows are superpixels, of a stack numbered through. @param image data null: no means. @param count of rows.
-    virtual void statistics(const PictureView& image, int count, const StatisticsViews& outputs,
-                            StreamHandle stream) = 0;
+    virtual void statistics(const ImageView& image, int count, const StatisticsViews& outputs, StreamHandle stream) = 0;
     //! Number of adjacent pairs, which the next call of adjacency() gives.
     virtual int findAdjacency(StreamHandle stream) = 0;
     virtual void adjacency(const OutputView& pairs, StreamHandle stream) = 0;
@@ -108,8 +107,8 @@ public:
     //! For methods without a Stream: one that no capture holds. Work on it begins after the last call.
     virtual StreamHandle ownStream() = 0;
 
-    //! compute() for one picture on the host; for tiles.
-    virtual void computeFromHost(const PictureView& picture, const PictureView& mask, const Settings& settings) = 0;
+    //! compute() for one image on the host; for tiles.
+    virtual void computeFromHost(const ImageView& image, const ImageView& mask, const Settings& settings) = 0;
     //! What tiles are put together from, on the host. Waits.
     virtual void fetch(const Window& part, RowsView<uint32_t> keys, RowsView<int> parents,
                        RowsView<float> distances) = 0;
@@ -145,7 +144,7 @@ struct HostResults
     std::vector<uint32_t> keys;
     std::vector<int> parents, labels;
     std::vector<float> distances;
-    std::vector<int> counts; //!< superpixels of each picture
+    std::vector<int> counts; //!< superpixels of each image
 
     Trees trees() const { return {parents.data(), distances.data()}; }
 };
@@ -154,7 +153,7 @@ std::unique_ptr<Engine> makeCpuEngine(HostResults&& results);
 
 /** compute() of tiles by `worker`, each with a border of the window's and the search's radius, so that sums and parents
 inside are those of the whole. @return an engine on the host that holds the results of the whole. */
-std::unique_ptr<Engine> computeTiled(const PictureView& picture, const PictureView& mask, int tileCols, int tileRows,
+std::unique_ptr<Engine> computeTiled(const ImageView& image, const ImageView& mask, int tileCols, int tileRows,
                                      const Settings& settings, Engine& worker);
 
 }}} // namespace cv::cuda::quick_shift

@@ -12,55 +12,55 @@
 
 namespace cv { namespace cuda { namespace quick_shift {
 
-class QuickShiftImpl CV_FINAL : public QuickShift
+class QuickShiftImpl final : public QuickShift
 {
 public:
     QuickShiftImpl(double sigma, double maxDist, double colorScale);
 
-    void setSigma(double sigma) CV_OVERRIDE;
-    void setMaxDist(double maxDist) CV_OVERRIDE;
-    void setColorScale(double scale) CV_OVERRIDE;
-    void setChannelScales(const Scalar& scales) CV_OVERRIDE;
-    void setSearchRadius(int radius) CV_OVERRIDE;
-    void setTieRule(int rule) CV_OVERRIDE;
-    void setNormalizeDensity(bool normalize) CV_OVERRIDE { own_.normalize = normalize; }
-    double getSigma() const CV_OVERRIDE { return own_.sigma; }
-    double getMaxDist() const CV_OVERRIDE { return own_.maxDist; }
-    double getColorScale() const CV_OVERRIDE { return own_.scales[0]; }
-    Scalar getChannelScales() const CV_OVERRIDE { return own_.scales; }
-    int getSearchRadius() const CV_OVERRIDE { return own_.searchRadius; }
-    int getTieRule() const CV_OVERRIDE { return own_.tieRule; }
-    bool getNormalizeDensity() const CV_OVERRIDE { return own_.normalize; }
+    void setSigma(double sigma) override;
+    void setMaxDist(double maxDist) override;
+    void setColorScale(double scale) override;
+    void setChannelScales(const Scalar& scales) override;
+    void setSearchRadius(int radius) override;
+    void setTieRule(int rule) override;
+    void setNormalizeDensity(bool normalize) override { own_.normalize = normalize; }
+    double getSigma() const override { return own_.sigma; }
+    double getMaxDist() const override { return own_.maxDist; }
+    double getColorScale() const override { return own_.scales[0]; }
+    Scalar getChannelScales() const override { return own_.scales; }
+    int getSearchRadius() const override { return own_.searchRadius; }
+    int getTieRule() const override { return own_.tieRule; }
+    bool getNormalizeDensity() const override { return own_.normalize; }
 
-    void compute(InputArray image, InputArray mask, Stream& stream) CV_OVERRIDE;
+    void compute(InputArray image, InputArray mask, Stream& stream) override;
     void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels, InputArrayOfArrays masks,
-                      Stream& stream) CV_OVERRIDE;
-    void computeTiled(InputArray image, Size tile, bool useCuda, InputArray mask) CV_OVERRIDE;
+                      Stream& stream) override;
+    void computeTiled(InputArray image, Size tile, bool useCuda, InputArray mask) override;
 
-    int getNumberOfSuperpixels() const CV_OVERRIDE;
-    void getSuperpixelCounts(OutputArray counts, Stream& stream) const CV_OVERRIDE;
-    void getLabels(OutputArray labels, Stream& stream) const CV_OVERRIDE;
-    void getDensity(OutputArray density, Stream& stream) const CV_OVERRIDE;
-    void getParents(OutputArray parents, Stream& stream) const CV_OVERRIDE;
-    void getDistances(OutputArray distances, Stream& stream) const CV_OVERRIDE;
-    void segment(double tau, OutputArray labels, Stream& stream) CV_OVERRIDE;
-    int countSuperpixels(double tau, Stream& stream) CV_OVERRIDE;
-    void applyTau(double tau, Stream& stream) CV_OVERRIDE;
-    double tauForSuperpixels(int number, Stream& stream) CV_OVERRIDE;
-    void getMergeHeights(OutputArray heights, OutputArray counts, Stream& stream) CV_OVERRIDE;
-    void getLabelContourMask(OutputArray mask, bool thickLine, Stream& stream) const CV_OVERRIDE;
-    void getMeanColor(InputArray image, OutputArray dst, Stream& stream) const CV_OVERRIDE;
+    int getNumberOfSuperpixels() const override;
+    void getSuperpixelCounts(OutputArray counts, Stream& stream) const override;
+    void getLabels(OutputArray labels, Stream& stream) const override;
+    void getDensity(OutputArray density, Stream& stream) const override;
+    void getParents(OutputArray parents, Stream& stream) const override;
+    void getDistances(OutputArray distances, Stream& stream) const override;
+    void segment(double tau, OutputArray labels, Stream& stream) override;
+    int countSuperpixels(double tau, Stream& stream) override;
+    void applyTau(double tau, Stream& stream) override;
+    double tauForSuperpixels(int number, Stream& stream) override;
+    void getMergeHeights(OutputArray heights, OutputArray counts, Stream& stream) override;
+    void getLabelContourMask(OutputArray mask, bool thickLine, Stream& stream) const override;
+    void getMeanColor(InputArray image, OutputArray dst, Stream& stream) const override;
     void getStatistics(InputArray image, OutputArray areas, OutputArray means, OutputArray centroids, OutputArray boxes,
-                       Stream& stream) const CV_OVERRIDE;
-    void getAdjacency(OutputArray pairs, Stream& stream) const CV_OVERRIDE;
-    int enforceConnectivity(int minSize, Stream& stream) CV_OVERRIDE;
+                       Stream& stream) const override;
+    void getAdjacency(OutputArray pairs, Stream& stream) const override;
+    int enforceConnectivity(int minSize, Stream& stream) override;
 
-    size_t workspaceBytes() const CV_OVERRIDE { return cuda_ ? cuda_->workspaceBytes() : 0; }
-    void clear() CV_OVERRIDE { engine_ = nullptr; }
-    bool empty() const CV_OVERRIDE { return engine_ == nullptr; }
-    void save(const String& filename) const CV_OVERRIDE { detail::saveAlgorithm(*this, filename); }
-    void write(FileStorage& fs) const CV_OVERRIDE;
-    void read(const FileNode& fn) CV_OVERRIDE;
+    size_t workspaceBytes() const override { return cuda_ ? cuda_->workspaceBytes() : 0; }
+    void clear() override { engine_ = nullptr; }
+    bool empty() const override { return engine_ == nullptr; }
+    void save(const String& filename) const override { detail::saveAlgorithm(*this, filename); }
+    void write(FileStorage& fs) const override;
+    void read(const FileNode& fn) override;
 
 private:
     //! As the user set them.
@@ -74,19 +74,19 @@ private:
 
     Settings settingsFor(int cols, int rows, int type);
     std::unique_ptr<Engine>& engineOf(bool device);
-    //! Pictures and masks of one call, Mat or GpuMat, on the engine for their kind.
+    //! Images and masks of one call, Mat or GpuMat, on the engine for their kind.
     template <typename Array>
-    void run(const std::vector<Array>& pictures, const std::vector<Array>& masks, const std::vector<OutputView>& labels,
+    void run(const std::vector<Array>& images, const std::vector<Array>& masks, const std::vector<OutputView>& labels,
              bool device, Stream& stream);
     template <typename Array>
-    void runBatch(const std::vector<Array>& pictures, const std::vector<Array>& masks, OutputArrayOfArrays labels,
+    void runBatch(const std::vector<Array>& images, const std::vector<Array>& masks, OutputArrayOfArrays labels,
                   bool device, Stream& stream);
 
     //! Whose results a call on the stream gives; null: there are none.
     Engine* results(const Stream& stream) const;
     Engine* toCut(double tau, const Stream& stream) const;
-    //! The picture for means, where the results are and of their size; a stack for a stack.
-    PictureView second(Engine& engine, const Mat& host, const GpuMat& device, const Stream& stream) const;
+    //! The image for means, where the results are and of their size; a stack for a stack.
+    ImageView second(Engine& engine, const Mat& host, const GpuMat& device, const Stream& stream) const;
     //! One output for each pixel. give(engine, view).
     template <typename Give>
     void pixels(const char* name, int type, const _OutputArray& out, const Stream& stream, const Give& give) const;

@@ -168,18 +168,18 @@ std::unique_ptr<Engine>& QuickShiftImpl::engineOf(bool device)
 }
 
 template <typename Array>
-void QuickShiftImpl::run(const std::vector<Array>& pictures, const std::vector<Array>& masks,
+void QuickShiftImpl::run(const std::vector<Array>& images, const std::vector<Array>& masks,
                          const std::vector<OutputView>& labels, bool device, Stream& stream)
 {
-    std::vector<PictureView> pictureViews, maskViews;
-    for (const Array& picture : pictures)
-        pictureViews.push_back(detail::viewOf(picture));
+    std::vector<ImageView> imageViews, maskViews;
+    for (const Array& image : images)
+        imageViews.push_back(detail::viewOf(image));
     for (const Array& mask : masks)
         maskViews.push_back(detail::viewOf(mask));
-    const Array& first = pictures[0];
+    const Array& first = images[0];
     const Settings settings = settingsFor(first.cols, first.rows, first.type());
     Engine& engine = *engineOf(device);
-    if (engine.compute(pictureViews, maskViews, settings, labels, detail::handleOf(stream)))
+    if (engine.compute(imageViews, maskViews, settings, labels, detail::handleOf(stream)))
         engine_ = &engine;
 }
 
@@ -194,10 +194,10 @@ void QuickShiftImpl::compute(InputArray image, InputArray mask, Stream& stream)
         return clear();
     if (mask.kind() != _InputArray::NONE && !mask.empty())
         checkSameSide("mask", mask, "image", image);
-    const auto computeOne = [&](const auto& picture, const auto& valid)
+    const auto computeOne = [&](const auto& array, const auto& valid)
     {
-        checkImageAndMask(picture, valid);
-        run(listOfOne(picture), listOfOne(valid), {}, detail::onDevice(image), stream);
+        checkImageAndMask(array, valid);
+        run(listOfOne(array), listOfOne(valid), {}, detail::onDevice(image), stream);
     };
     if (detail::onDevice(image))
         computeOne(detail::deviceArray("image", image), detail::deviceArray("mask", mask));
@@ -205,7 +205,7 @@ void QuickShiftImpl::compute(InputArray image, InputArray mask, Stream& stream)
         computeOne(detail::hostArray("image", image), detail::hostArray("mask", mask));
 }
 
-//! Outputs of a batch: a list of arrays, one for each picture.
+//! Outputs of a batch: a list of arrays, one for each image.
 static std::vector<detail::Output> outputsOf(OutputArrayOfArrays labels, int count, Size size, bool device)
 {
     std::vector<detail::Output> outputs;
@@ -234,38 +234,38 @@ static std::vector<detail::Output> outputsOf(OutputArrayOfArrays labels, int cou
 }
 
 template <typename Array>
-void QuickShiftImpl::runBatch(const std::vector<Array>& pictures, const std::vector<Array>& masks,
+void QuickShiftImpl::runBatch(const std::vector<Array>& images, const std::vector<Array>& masks,
                               OutputArrayOfArrays labels, bool device, Stream& stream)
 {
-    if (!masks.empty() && masks.size() != pictures.size())
+    if (!masks.empty() && masks.size() != images.size())
         CV_Error_(Error::StsUnmatchedSizes,
                   ("masks: %zu given for %zu images; give none, or one for each (which may be empty)", masks.size(),
-                   pictures.size()));
-    const Array& first = pictures[0];
-    for (size_t i = 0; i < pictures.size(); ++i)
+                   images.size()));
+    const Array& first = images[0];
+    for (size_t i = 0; i < images.size(); ++i)
     {
-        const Array& picture = pictures[i];
+        const Array& image = images[i];
         const std::string name = format("images[%zu]", i);
-        if (picture.size().empty())
+        if (image.size().empty())
             CV_Error_(Error::StsBadSize, ("%s: is empty", name.c_str()));
-        checkImage(name, picture.type(), picture.size());
-        if (picture.size() != first.size())
+        checkImage(name, image.type(), image.size());
+        if (image.size() != first.size())
             CV_Error_(Error::StsUnmatchedSizes, ("%s: size %d x %d differs from images[0]'s %d x %d", name.c_str(),
-                                                 picture.cols, picture.rows, first.cols, first.rows));
-        if (picture.type() != first.type())
+                                                 image.cols, image.rows, first.cols, first.rows));
+        if (image.type() != first.type())
             CV_Error_(Error::StsUnmatchedFormats,
-                      ("%s: type %s differs from images[0]'s %s", name.c_str(), typeToString(picture.type()).c_str(),
+                      ("%s: type %s differs from images[0]'s %s", name.c_str(), typeToString(image.type()).c_str(),
                        typeToString(first.type()).c_str()));
     }
     for (size_t i = 0; i < masks.size(); ++i)
         checkMask(format("masks[%zu]", i), masks[i].type(), masks[i].size(), "images[0]", first.size());
-    checkPixels("images", first.size(), pictures.size());
+    checkPixels("images", first.size(), images.size());
     const std::vector<detail::Output> outputs =
-        outputsOf(labels, static_cast<int>(pictures.size()), first.size(), device);
+        outputsOf(labels, static_cast<int>(images.size()), first.size(), device);
     std::vector<OutputView> views;
     for (const detail::Output& output : outputs)
         views.push_back(output.view());
-    run(pictures, masks, views, device, stream);
+    run(images, masks, views, device, stream);
 }
 
 //! One array would be taken for a list of its rows.
@@ -304,13 +304,13 @@ void QuickShiftImpl::computeTiled(InputArray image, Size tile, bool useCuda, Inp
     for (const auto& given : {std::make_pair("image", &image), std::make_pair("mask", &mask)})
         if (detail::onDevice(*given.second))
             CV_Error_(Error::StsBadArg, ("%s: is a GpuMat, but tiles are cut from a Mat", given.first));
-    const Mat picture = detail::hostArray("image", image), valid = detail::hostArray("mask", mask);
-    checkImageAndMask(picture, valid);
+    const Mat array = detail::hostArray("image", image), valid = detail::hostArray("mask", mask);
+    checkImageAndMask(array, valid);
     checkTile(tile);
-    const Settings settings = settingsFor(picture.cols, picture.rows, picture.type());
+    const Settings settings = settingsFor(array.cols, array.rows, array.type());
     const std::unique_ptr<Engine> worker = useCuda ? makeCudaEngine() : makeCpuEngine();
-    tiled_ = quick_shift::computeTiled(detail::viewOf(picture), detail::viewOf(valid), tile.width, tile.height,
-                                       settings, *worker);
+    tiled_ = quick_shift::computeTiled(detail::viewOf(array), detail::viewOf(valid), tile.width, tile.height, settings,
+                                       *worker);
     engine_ = tiled_.get();
 }
 

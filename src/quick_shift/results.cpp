@@ -133,9 +133,9 @@ void QuickShiftImpl::getMergeHeights(OutputArray heights, OutputArray counts, St
 
 // --- superpixels -------------------------------------------------------------------------------------------------------
 
-PictureView QuickShiftImpl::second(Engine& engine, const Mat& host, const GpuMat& device, const Stream& stream) const
+ImageView QuickShiftImpl::second(Engine& engine, const Mat& host, const GpuMat& device, const Stream& stream) const
 {
-    const PictureView image = onCuda(engine) ? detail::viewOf(device) : detail::viewOf(host);
+    const ImageView image = onCuda(engine) ? detail::viewOf(device) : detail::viewOf(host);
     if (!image)
         CV_Error_(Error::StsBadArg, ("image: must be a %s with pixels, as that of the last compute() was",
                                      onCuda(engine) ? "GpuMat" : "Mat"));
@@ -163,7 +163,7 @@ void QuickShiftImpl::getMeanColor(InputArray image, OutputArray dst, Stream& str
         return detail::release(dst);
     const Mat host = hostOf(image);
     const GpuMat device = deviceOf(image);
-    const PictureView view = second(*engine, host, device, stream);
+    const ImageView view = second(*engine, host, device, stream);
     const Output output("dst", dst, view.rows, view.cols, CV_MAKETYPE(view.depth, view.channels), onCuda(*engine));
     if (output)
         engine->meanColor(view, output.view(), handleOf(stream));
@@ -182,7 +182,7 @@ void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputAr
     const bool given = image.kind() != _InputArray::NONE && !image.empty();
     const Mat host = hostOf(image);
     const GpuMat device = deviceOf(image);
-    const PictureView view = given ? second(*engine, host, device, stream) : PictureView();
+    const ImageView view = given ? second(*engine, host, device, stream) : ImageView();
     const int n = engine->count(handleOf(stream));
     const bool cuda = onCuda(*engine);
     const Output areasOut("areas", areas, n, 1, CV_32S, cuda);

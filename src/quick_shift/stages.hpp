@@ -5,14 +5,14 @@
 //
 //   pack      features from pixels, mask and scales
 //   density   pair weights summed up as integers; keys, what pixels are compared by
-//   parents   nearest pixel of higher key: around the pixel, then cells of the picture whose best key is high enough
+//   parents   nearest pixel of higher key: around the pixel, then cells of the image whose best key is high enough
 //   label     root of every pixel; roots counted in raster order. Links longer than tau are cut first
 // and on demand
 //   links     lengths of the links, sorted: the merge heights
 //   contours, sums (area, colour, position of each superpixel), means, adjacency, connect (4-connected pieces)
 //
-// cpu: one picture a call, on the threads of parallel_for_. gpu: a stack of pictures a call, on a stream; nothing there
-// allocates or waits. Arrays by pointer are tight: picture after picture, row after row, Extent::total() elements.
+// cpu: one image a call, on the threads of parallel_for_. gpu: a stack of images a call, on a stream; nothing there
+// allocates or waits. Arrays by pointer are tight: image after image, row after row, Extent::total() elements.
 #ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_STAGES_HPP
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_STAGES_HPP
 
@@ -22,17 +22,17 @@
 
 namespace cv { namespace cuda { namespace quick_shift {
 
-using detail::PictureView;
+using detail::ImageView;
 using detail::RowsView;
 using detail::StreamHandle;
 
-//! Pictures of one size, one below the other.
+//! Images of one size, one below the other.
 struct Extent
 {
     int cols, rows, count;
 
     Extent one() const { return {cols, rows, 1}; }
-    CT_HOST_DEVICE int pixels() const { return cols * rows; }        //!< of one picture; at most MAX_PIXELS
+    CT_HOST_DEVICE int pixels() const { return cols * rows; }        //!< of one image; at most MAX_PIXELS
     CT_HOST_DEVICE int total() const { return cols * rows * count; } //!< of all; at most MAX_PIXELS
 };
 
@@ -73,7 +73,7 @@ namespace cpu {
 struct Scratch; //!< features, and memory that an engine keeps from call to call: src/cpu/quick_shift/scratch.hpp
 
 //! Fills scratch.features. @param mask data null: none.
-void pack(const PictureView& picture, const PictureView& mask, const Parameters& parameters, const Scales& scales,
+void pack(const ImageView& image, const ImageView& mask, const Parameters& parameters, const Scales& scales,
           Scratch& scratch);
 //! @param spatial see Spatial. @param keys 0 where masked.
 void density(const Parameters& parameters, const float* spatial, Scratch& scratch, uint32_t* keys);
@@ -87,10 +87,10 @@ int sortLinks(int pixels, const Trees& trees, std::vector<float>& links);
 int countLonger(int pixels, const Trees& trees, float tau);
 void densities(const Extent& extent, const Parameters& parameters, const uint32_t* keys, RowsView<float> out);
 void contours(const Extent& extent, const int* labels, bool thick, RowsView<uint8_t> mask);
-//! @param image data null: no colours. @param scale see fixedScale(); 1 for integer pictures.
-std::vector<Sums> sums(const Extent& extent, const int* labels, int count, const PictureView& image, double scale);
-double colourScale(const PictureView& image);
-void paintMeans(const Extent& extent, const int* labels, const std::vector<Sums>& sums, const PictureView& image,
+//! @param image data null: no colours. @param scale see fixedScale(); 1 for integer images.
+std::vector<Sums> sums(const Extent& extent, const int* labels, int count, const ImageView& image, double scale);
+double colourScale(const ImageView& image);
+void paintMeans(const Extent& extent, const int* labels, const std::vector<Sums>& sums, const ImageView& image,
                 double scale, RowsView<void> dst);
 void tabulate(const std::vector<Sums>& sums, int channels, double scale, const Table& table);
 //! Appends adjacent labels as adjacentLabels() codes them, ascending, each once. @param first added to the labels.
@@ -102,8 +102,8 @@ int connect(const Extent& extent, int minSize, int* labels);
 
 namespace gpu {
 
-/** What pack makes of pictures. words: up to four 8-bit channels in a word, the rest 0; else planes: floats, channel after
-channel within each picture. valid is null unless there are masks (words only; planes hold OUTSIDE instead). */
+/** What pack makes of images. words: up to four 8-bit channels in a word, the rest 0; else planes: floats, channel after
+channel within each image. valid is null unless there are masks (words only; planes hold OUTSIDE instead). */
 struct Features
 {
     uint32_t* words;
@@ -130,13 +130,13 @@ struct Ranking
 
 /** What sums adds up to, for the labels below both `count` and `capacity`.
 @param stride bytes from superpixel to superpixel: sizeof(Sums), or meansStride() for means.
-@param largest bits of the largest magnitude of each float picture. */
+@param largest bits of the largest magnitude of each float image. */
 struct SumsTable
 {
     Sums* first;
     size_t stride;
-    const int *count, *firsts; //!< firsts: see numberThrough(); null: one picture
-    int pictures, capacity;
+    const int *count, *firsts; //!< firsts: see numberThrough(); null: one image
+    int images, capacity;
     uint32_t* largest;
 };
 inline size_t meansStride(int channels) { return sizeof(unsigned long long) * (1 + channels); }
@@ -144,15 +144,15 @@ inline size_t meansStride(int channels) { return sizeof(unsigned long long) * (1
 struct Links;  //!< scratch of sortLinks, see src/cuda/quick_shift/plan.hpp
 struct Pieces; //!< scratch of connect
 
-//! One picture of a stack. @param mask data null: none.
-void pack(const PictureView& picture, const PictureView& mask, int index, const Extent& extent, const Scales& scales,
+//! One image of a stack. @param mask data null: none.
+void pack(const ImageView& image, const ImageView& mask, int index, const Extent& extent, const Scales& scales,
           const Features& features, StreamHandle stream);
 //! @param spatial (R+1) columns of 2R+1: factor of (dx, dy), dx = 0..R, dy = -R..R. @param cells best keys of cells.
 void density(const Features& features, const Extent& extent, const Parameters& parameters, const float* spatial,
              uint64_t* sums, uint32_t* keys, uint32_t* cells, StreamHandle stream);
 void parents(const Features& features, const Extent& extent, const Parameters& parameters, const uint32_t* keys,
              const uint32_t* cells, const Worklist& far, int* parents, float* distances, StreamHandle stream);
-//! @param trees may have no distances when tau is INFINITY. @param counts extent.count elements: roots of each picture.
+//! @param trees may have no distances when tau is INFINITY. @param counts extent.count elements: roots of each image.
 void label(const Extent& extent, const Trees& trees, float tau, const Ranking& ranking, int* labels, int* counts,
            StreamHandle stream);
 //! Bytes of scratch memory for the scans and sorts of so many pixels.
@@ -167,16 +167,16 @@ void countLonger(const Extent& extent, const Trees& trees, float tau, int* count
 void densities(const Extent& extent, const Parameters& parameters, const uint32_t* keys, RowsView<float> out,
                StreamHandle stream);
 void contours(const Extent& extent, const int* labels, bool thick, RowsView<uint8_t> mask, StreamHandle stream);
-/** Superpixels of a stack are numbered through: a label plus the number of superpixels of the pictures before.
-@param firsts out: that number for each picture, and behind them for all. */
+/** Superpixels of a stack are numbered through: a label plus the number of superpixels of the images before.
+@param firsts out: that number for each image, and behind them for all. */
 void numberThrough(const Extent& extent, const int* counts, int* firsts, const Ranking& ranking, StreamHandle stream);
 //! @param places also position and box, for which the table must have room.
-void sums(const Extent& extent, const int* labels, const PictureView& image, bool places, const SumsTable& table,
+void sums(const Extent& extent, const int* labels, const ImageView& image, bool places, const SumsTable& table,
           StreamHandle stream);
-void paintMeans(const Extent& extent, const int* labels, const PictureView& image, const SumsTable& sums,
+void paintMeans(const Extent& extent, const int* labels, const ImageView& image, const SumsTable& sums,
                 RowsView<void> dst, StreamHandle stream);
 //! @param rows of the table; those without a superpixel get zeros.
-void tabulate(int rows, const PictureView& image, const SumsTable& sums, const Table& table, StreamHandle stream);
+void tabulate(int rows, const ImageView& image, const SumsTable& sums, const Table& table, StreamHandle stream);
 //! adjacency, first: codes of the labels right of and below each pixel, where they differ. @param pairs null: counts.
 void listBorders(const Extent& extent, const int* labels, const int* firsts, uint64_t* pairs, int* count,
                  StreamHandle stream);

@@ -7,45 +7,45 @@
 
 namespace cv { namespace cuda { namespace quick_shift {
 
-static PictureView partOf(const PictureView& picture, const Window& part)
+static ImageView partOf(const ImageView& image, const Window& part)
 {
-    if (!picture)
+    if (!image)
         return {};
-    const size_t pixel = CV_ELEM_SIZE(CV_MAKETYPE(picture.depth, picture.channels));
-    const uint8_t* const first = picture.row<uint8_t>(part.y) + pixel * part.x;
-    return {first, picture.step, part.cols, part.rows, picture.depth, picture.channels};
+    const size_t pixel = CV_ELEM_SIZE(CV_MAKETYPE(image.depth, image.channels));
+    const uint8_t* const first = image.row<uint8_t>(part.y) + pixel * part.x;
+    return {first, image.step, part.cols, part.rows, image.depth, image.channels};
 }
 
-//! The window with a border, as far as it lies in the picture.
-static Window widened(const Window& core, int border, const PictureView& picture)
+//! The window with a border, as far as it lies in the image.
+static Window widened(const Window& core, int border, const ImageView& image)
 {
     const int left = std::max(core.x - border, 0), top = std::max(core.y - border, 0);
     const int64_t right = static_cast<int64_t>(core.x) + core.cols + border;
     const int64_t bottom = static_cast<int64_t>(core.y) + core.rows + border;
-    return {left, top, static_cast<int>(std::min<int64_t>(right, picture.cols)) - left,
-            static_cast<int>(std::min<int64_t>(bottom, picture.rows)) - top};
+    return {left, top, static_cast<int>(std::min<int64_t>(right, image.cols)) - left,
+            static_cast<int>(std::min<int64_t>(bottom, image.rows)) - top};
 }
 
-std::unique_ptr<Engine> computeTiled(const PictureView& picture, const PictureView& mask, int tileCols, int tileRows,
+std::unique_ptr<Engine> computeTiled(const ImageView& image, const ImageView& mask, int tileCols, int tileRows,
                                      const Settings& settings, Engine& worker)
 {
-    const int border = settings.parameters.radius + settings.parameters.searchRadius, cols = picture.cols;
+    const int border = settings.parameters.radius + settings.parameters.searchRadius, cols = image.cols;
     HostResults whole;
-    whole.extent = {cols, picture.rows, 1};
+    whole.extent = {cols, image.rows, 1};
     whole.settings = settings;
     whole.keys.resize(whole.extent.total());
     whole.parents.resize(whole.extent.total());
     whole.distances.resize(whole.extent.total());
-    for (int64_t y = 0; y < picture.rows; y += tileRows)
+    for (int64_t y = 0; y < image.rows; y += tileRows)
         for (int64_t x = 0; x < cols; x += tileCols)
         {
             const int left = static_cast<int>(x), top = static_cast<int>(y);
-            const Window core = {left, top, std::min(tileCols, cols - left), std::min(tileRows, picture.rows - top)};
-            const Window part = widened(core, border, picture);
+            const Window core = {left, top, std::min(tileCols, cols - left), std::min(tileRows, image.rows - top)};
+            const Window part = widened(core, border, image);
             const Window inside = {core.x - part.x, core.y - part.y, core.cols, core.rows};
             const size_t at = static_cast<size_t>(top) * cols + left;
             const RowsView<int> parents = {whole.parents.data() + at, sizeof(int) * cols};
-            worker.computeFromHost(partOf(picture, part), partOf(mask, part), settings);
+            worker.computeFromHost(partOf(image, part), partOf(mask, part), settings);
             worker.fetch(inside, {whole.keys.data() + at, sizeof(uint32_t) * cols}, parents,
                          {whole.distances.data() + at, sizeof(float) * cols});
             for (int r = 0; r < core.rows; ++r)

@@ -121,7 +121,7 @@ Settings settingsOf(const TLDParams& p, const char* owner)
     return s;
 }
 
-Picture::Picture(const char* owner, InputArray image) : onDevice(detail::onDevice(image))
+InputImage::InputImage(const char* owner, InputArray image) : onDevice(detail::onDevice(image))
 {
     if (onDevice)
         device = detail::deviceArray("image", image);

@@ -15,17 +15,17 @@ namespace cv { namespace cuda { namespace tld {
 //! @throws cv::Exception naming the class and the member that is out of range.
 Settings settingsOf(const TLDParams& params, const char* owner);
 
-//! A picture of a call, which owns what its view looks at.
-struct Picture
+//! An image of a call, which owns what its view looks at.
+struct InputImage
 {
     Mat host;
     GpuMat device;
     bool onDevice;
 
-    Picture(const char* owner, InputArray image);
+    InputImage(const char* owner, InputArray image);
     Size size() const { return onDevice ? device.size() : host.size(); }
     int type() const { return onDevice ? device.type() : host.type(); }
-    PictureView view() const { return onDevice ? detail::viewOf(device) : detail::viewOf(host); }
+    ImageView view() const { return onDevice ? detail::viewOf(device) : detail::viewOf(host); }
 };
 
 Window windowOf(const Rect& box);
@@ -35,7 +35,7 @@ Rect rounded(const char* owner, const Rect2d& box);
 struct Saved;        //!< model.hpp
 struct SavedSeveral; //!< the same
 
-/** The objects of one instance: an engine on the side of the first picture, and what all pictures have to be like. */
+/** The objects of one instance: an engine on the side of the first image, and what all images have to be like. */
 class Objects
 {
 public:
@@ -48,22 +48,22 @@ public:
     const Settings& settings() const { return settings_; }
     bool empty() const { return !engine_ || engine_->objects() == 0; }
 
-    //! Whether there is an object for one more picture, and the picture is as those before. @param what the method.
-    void check(const Picture& picture, const char* what) const;
-    void checkBox(const Rect& box, Size picture) const;
+    //! Whether there is an object for one more image, and the image is as those before. @param what the method.
+    void check(const InputImage& input, const char* what) const;
+    void checkBox(const Rect& box, Size image) const;
     //! For an image that was checked, and that decides backend and type.
-    Engine& engineFor(const Picture& picture, const Stream& stream);
+    Engine& engineFor(const InputImage& input, const Stream& stream);
     detail::StreamHandle handleOf(const Stream& stream) const { return device_ ? detail::handleOf(stream) : nullptr; }
 
-    //! Learns an object. With `only`, it takes the place of all others, and the picture may be of any size and kind.
+    //! Learns an object. With `only`, it takes the place of all others, and the image may be of any size and kind.
     void learn(InputArray image, const Rect& box, uint32_t number, bool only, Stream& stream);
     //! Objects from a file take the place of all others.
     void take(const Saved& saved);
     void take(const SavedSeveral& saved);
     //! All that others are; what graphs refer to stays.
     void become(Objects&& others);
-    //! One more object from a file. @param picture as in learn().
-    void add(const Saved& saved, const Picture& picture, Stream& stream);
+    //! One more object from a file. @param input as in learn().
+    void add(const Saved& saved, const InputImage& input, Stream& stream);
     void remove(int index) { engine_->remove(index); }
     void reset(int index, const Rect& box);
     //! Gives all memory back, but what graphs refer to.
@@ -74,9 +74,9 @@ public:
 
     std::array<double, RESULT_COLUMNS> result(int index) const;
     void detections(int index, OutputArray objects) const;
-    void templates(int index, bool positive, OutputArray pictures) const;
+    void templates(int index, bool positive, OutputArray images) const;
     size_t workspaceBytes() const;
-    //! @param tracking also where it is, and the pictures from which it is tracked on.
+    //! @param tracking also where it is, and the images from which it is tracked on.
     Saved saved(int index, bool tracking) const;
     //! All objects. @param next id of the next one.
     SavedSeveral savedSeveral(int next) const;
@@ -84,11 +84,11 @@ public:
 private:
     //! The engine; throws without objects.
     Engine& engine(const char* what) const;
-    void checkLike(const Picture& picture) const;
+    void checkLike(const InputImage& input) const;
     std::unique_ptr<Engine> makeEngine(bool device) const;
     //! Moves objects that were read from a file to the backend of the image.
-    void bringTo(const Picture& picture, const Stream& stream);
-    void settle(const Picture& picture);
+    void bringTo(const InputImage& input, const Stream& stream);
+    void settle(const InputImage& input);
     void takeAll(const std::vector<const Learned*>& objects, const History& history);
     //! @param engine null: none.
     void replaceEngine(std::unique_ptr<Engine> engine);
@@ -101,7 +101,7 @@ private:
     std::unique_ptr<Engine> engine_;
     std::vector<std::unique_ptr<Engine>> former_; //!< those that graphs refer to
     bool device_ = false;
-    bool settled_ = false; //!< a picture has decided side and type; else objects were read from a file
+    bool settled_ = false; //!< an image has decided side and type; else objects were read from a file
     bool framed_ = false;  //!< there is a last frame
     Size size_;
     int type_ = 0;

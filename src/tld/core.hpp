@@ -7,7 +7,7 @@
 #define OPENCV_CUDATRACKING_TLD_CORE_HPP
 
 #include "core_base.hpp"    // settings, boxes, windows, random numbers, blur, variance
-#include "core_ferns.hpp"   // features, posteriors, how ferns learn, warped pictures
+#include "core_ferns.hpp"   // features, posteriors, how ferns learn, warped images
 #include "core_flow.hpp"    // pyramid, Lucas-Kanade, how points move a box
 #include "core_patches.hpp" // patches and their similarity to templates
 #include "core_track.hpp"   // the state of an object, and each step of a frame

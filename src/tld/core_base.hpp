@@ -14,7 +14,7 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-const int MIN_SIDE = 16, MAX_SIDE = 16384, MAX_PIXELS = 1 << 24; //!< of pictures
+const int MIN_SIDE = 16, MAX_SIDE = 16384, MAX_PIXELS = 1 << 24; //!< of images
 const int MIN_BOX = 12;                                          //!< least side of the user's boxes, and of windows
 const int MAX_WINDOWS = 1 << 26;                                 //!< of an object
 const int MAX_SCALES = 41, MAX_TREES = 16, MAX_FEATURES = 16, ALL_FEATURES = 164;
@@ -47,7 +47,7 @@ struct Settings
 const double NEAR_OVERLAP = 0.6;     //!< windows that ferns learn as positives, and that support a box
 const double FAR_OVERLAP = 0.2;      //!< below: windows learned as negatives
 const double AVERAGE_OVERLAP = 0.7;  //!< windows that correct the tracker's box
-const double SAME_SIMILARITY = 0.95; //!< two pictures of the same thing
+const double SAME_SIMILARITY = 0.95; //!< two images of the same thing
 const int AVERAGE_WEIGHT = 10;       //!< of the tracker's box among those windows
 const int FEW_POSITIVES = 5;         //!< below: Settings::firstJumpMargin, and recheck() does not end validity
 const double LEAST_SIDE = 10;        //!< the tracker's box does not shrink below
@@ -103,7 +103,7 @@ CT_HOST_DEVICE bool linked(const Window& a, const Window& b)
     return w > 0 && h > 0 && 3 * static_cast<int64_t>(w) * h >= static_cast<int64_t>(a.w) * a.h + b.w * b.h;
 }
 
-//! Whether there is nothing of a box in the picture.
+//! Whether there is nothing of a box in the image.
 CT_HOST_DEVICE bool isOutside(const Box& b, int cols, int rows)
 {
     return !(b.x < cols && b.y < rows && b.x + b.w > 0. && b.y + b.h > 0.);
@@ -156,7 +156,7 @@ inline int minWindowOf(int w, int h, int minWindow)
     return minWindow > 0 ? minWindow : lesser(24, greater(MIN_BOX, static_cast<int>(lesser(w, h) / 1.44)));
 }
 
-//! For an object of w x h pixels in pictures of cols x rows. Up to 2^31 windows are possible only with steps of one pixel.
+//! For an object of w x h pixels in images of cols x rows. Up to 2^31 windows are possible only with steps of one pixel.
 inline Grid makeGrid(int w, int h, int cols, int rows, const Settings& settings)
 {
     Grid grid = {};
@@ -266,7 +266,7 @@ CT_HOST_DEVICE unsigned grayOf(unsigned blue, unsigned green, unsigned red)
 {
     return (blue * 3735u + green * 19235u + red * 9798u + 16384u) >> 15;
 }
-//! Position -reach..size-1+reach in a picture that is mirrored at its outer pixels; sides are larger than the reach.
+//! Position -reach..size-1+reach in an image that is mirrored at its outer pixels; sides are larger than the reach.
 CT_HOST_DEVICE int mirrored(int i, int size) { return i < 0 ? -i : (i >= size ? 2 * size - 2 - i : i); }
 
 const int BLUR_REACH = 6;

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The part of core.hpp on ferns and on the warped pictures that they learn from.
+// The part of core.hpp on ferns and on the warped images that they learn from.
 #ifndef OPENCV_CUDATRACKING_TLD_CORE_FERNS_HPP
 #define OPENCV_CUDATRACKING_TLD_CORE_FERNS_HPP
 
@@ -100,9 +100,9 @@ Positive example: positives + 1 in its leaves when its sum is at most the thresh
 when its sum is at least negativeSum(). */
 const int INIT_CHUNKS = 32, POSITIVE_CHUNK = 64;
 
-// --- warped pictures -------------------------------------------------------------------------------------------------
+// --- warped images -------------------------------------------------------------------------------------------------
 
-/** Where pixels of a warped picture come from: (x, y) from ((ax * (x - cx) + bx * (y - cy)) / 65536 + tx, ...); centre and
+/** Where pixels of a warped image come from: (x, y) from ((ax * (x - cx) + bx * (y - cy)) / 65536 + tx, ...); centre and
 shift in 65536ths of a pixel. */
 struct Warp
 {
@@ -118,7 +118,7 @@ CT_HOST_DEVICE void sineOf(double a, double& sine, double& cosine)
     cosine = 1. - s / 2. * (1. - s / 12. * (1. - s / 30. * (1. - s / 56. * (1. - s / 90. * (1. - s / 132.)))));
 }
 
-//! Warp k of the hull of some windows; 0 leaves the picture as it is. @param angle largest one, radians.
+//! Warp k of the hull of some windows; 0 leaves the image as it is. @param angle largest one, radians.
 CT_HOST_DEVICE Warp makeWarp(const Settings& settings, uint32_t object, uint32_t frame, int k, const Window& hull,
                              double angle)
 {
@@ -139,8 +139,8 @@ CT_HOST_DEVICE Warp makeWarp(const Settings& settings, uint32_t object, uint32_t
     return warp;
 }
 
-/** Pixel (x, y) of a warped picture. Outside of the picture its outer pixels go on.
-@param at at(x, y): the blurred picture. @param noise of noiseOf(), 65536ths. */
+/** Pixel (x, y) of a warped image. Outside of the image its outer pixels go on.
+@param at at(x, y): the blurred image. @param noise of noiseOf(), 65536ths. */
 template <typename At>
 CT_HOST_DEVICE int warpedPixel(const Warp& warp, int x, int y, int cols, int rows, int noise, const At& at)
 {

@@ -29,7 +29,7 @@ struct Point
 
 // --- pyramid ---------------------------------------------------------------------------------------------------------
 
-//! Level 0 is the picture. Levels end where a side would not be longer than a window, as cv::calcOpticalFlowPyrLK()'s do.
+//! Level 0 is the image. Levels end where a side would not be longer than a window, as cv::calcOpticalFlowPyrLK()'s do.
 //! @return number of levels.
 inline int levelsOf(int cols, int rows, const Settings& settings)
 {
@@ -78,7 +78,7 @@ struct Normal
 {
     int32_t xx, xy, yy;
 };
-//! Sums over the window: of gradients times (pixel in the other picture - pixel).
+//! Sums over the window: of gradients times (pixel in the other image - pixel).
 struct Change
 {
     int32_t x, y;
@@ -100,7 +100,7 @@ CT_HOST_DEVICE Point stepOf(const Normal& n, double scale, const Change& c)
             roundWithin(static_cast<double>(y) * scale, 64 * 65536)};
 }
 
-//! Points outside of the picture are not found.
+//! Points outside of the image are not found.
 CT_HOST_DEVICE bool isInside(const Point& p, int cols, int rows)
 {
     return p.x >= 0 && p.y >= 0 && p.x < cols * 65536 && p.y < rows * 65536;
@@ -130,7 +130,7 @@ CT_HOST_DEVICE Follow followOf(const Settings& s, int levels, int cols, int rows
 /** Lucas-Kanade for one point, from coarse to fine.
 @param sums does the work on pixels, at a level; all threads of a group get the same numbers. Pixels outside of a level are its
 outer ones. sums.begin(level, corner) blends the window at `corner`, a pixel more on each side for gradients, and gives its
-Normal; sums.against(level, corner) gives the Change of that window against the one at `corner` of the other picture. Corners
+Normal; sums.against(level, corner) gives the Change of that window against the one at `corner` of the other image. Corners
 are the window's first pixel.
 @param guess where the search begins: `from` on the way there, and on the way back the point where the way there began.
 @param to out. @return false: the point is lost. */

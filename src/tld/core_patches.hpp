@@ -27,7 +27,7 @@ struct PatchStats
     int32_t contrast; //!< 225 times the sum of squares less the square of the sum; up to 2^30. 0: flat
 };
 
-//! Of a box: its part inside of the picture. Not for boxes that are outside.
+//! Of a box: its part inside of the image. Not for boxes that are outside.
 CT_HOST_DEVICE PatchPlan planPatch(const Box& box, int cols, int rows)
 {
     const int x0 = greater(0, roundEven(box.x * 256.)), y0 = greater(0, roundEven(box.y * 256.));

@@ -19,7 +19,7 @@ using detail::StreamHandle;
 struct Learned
 {
     int width, height; //!< of the object when it was learned
-    int cols, rows;    //!< of pictures
+    int cols, rows;    //!< of images
     ObjectState state;
     std::vector<Feature> features;
     std::vector<Leaf> leaves;       //!< 2^features for each tree
@@ -67,21 +67,20 @@ public:
     /** Learns an object from an image, which becomes START: the object goes on from there, the others from their last frame. Waits.
     @param number for its random numbers. @param alone the other objects are to be removed: their image does not matter.
     @return otherwise than with YES, nothing has changed. */
-    virtual Added add(const PictureView& frame, const Window& box, uint32_t number, bool alone,
-                      StreamHandle stream) = 0;
+    virtual Added add(const ImageView& frame, const Window& box, uint32_t number, bool alone, StreamHandle stream) = 0;
     //! An object that was read before. @param frame becomes START; nullptr: no flow before setHistory() or the next frame. Waits.
-    virtual Added add(const Learned& object, const PictureView* frame, StreamHandle stream) = 0;
+    virtual Added add(const Learned& object, const ImageView* frame, StreamHandle stream) = 0;
     //! Object `index`; those after it move up. No work is lost: earlier calls are done in their order.
     virtual void remove(int index) = 0;
     virtual int objects() const = 0;
 
     //! A frame for all objects. @param results double[RESULT_COLUMNS] for each. Does not wait for the device's outputs; captured.
-    virtual void update(const PictureView& frame, const OutputView& results, StreamHandle stream) = 0;
+    virtual void update(const ImageView& frame, const OutputView& results, StreamHandle stream) = 0;
     /** ferns, select and nearestNeighbours alone, for the first object. @param objects table of detections, 1 + maxDetections rows
     of 8 doubles. As update(). */
-    virtual void detect(const PictureView& frame, const OutputView& objects, StreamHandle stream) = 0;
+    virtual void detect(const ImageView& frame, const OutputView& objects, StreamHandle stream) = 0;
     //! The same, and learns a box for the first object, whatever recheck() would say. As update().
-    virtual void learn(const PictureView& frame, const Window& box, StreamHandle stream) = 0;
+    virtual void learn(const ImageView& frame, const Window& box, StreamHandle stream) = 0;
 
     //! Puts an object on a box in the newest image: alive and valid. Waits; ordered after the last call and all replays before it.
     virtual void reset(int index, const Box& box) = 0;

@@ -100,7 +100,7 @@ void readObjects(const Item& root, const Settings& settings, SavedSeveral& saved
                      (before && o.state.number <= before->state.number))
                      item.fail("numbers of objects must ascend, and be less than `next`");
                  if (before && (o.cols != before->cols || o.rows != before->rows))
-                     item.fail("pictures of all objects must have one size");
+                     item.fail("images of all objects must have one size");
                  bytes += bytesOf(o, settings);
                  if (bytes > MOST_BYTES)
                      item.fail("the objects would take too much memory");

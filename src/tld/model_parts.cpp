@@ -237,15 +237,15 @@ void readLeaves(const Item& root, std::vector<Leaf>& leaves)
 
 void readSizes(const Item& root, const Settings& settings, Learned& o)
 {
-    std::vector<int> size, picture;
-    readNumbers(root, "pictureSize", 2, 2, MIN_SIDE, MAX_SIDE, picture);
+    std::vector<int> size, image;
+    readNumbers(root, "pictureSize", 2, 2, MIN_SIDE, MAX_SIDE, image);
     readNumbers(root, "size", 2, 2, MIN_BOX, MAX_SIDE, size);
     o.width = size[0];
     o.height = size[1];
-    o.cols = picture[0];
-    o.rows = picture[1];
+    o.cols = image[0];
+    o.rows = image[1];
     if (o.width > o.cols || o.height > o.rows || static_cast<int64_t>(o.cols) * o.rows > MAX_PIXELS)
-        root.fail("objects must fit into their pictures, and these have a largest size");
+        root.fail("objects must fit into their images, and these have a largest size");
     if (makeGrid(o.width, o.height, o.cols, o.rows, settings).windows > MAX_WINDOWS)
         root.fail("there are too many windows");
 }
@@ -311,7 +311,7 @@ void readState(const Item& root, const Settings& settings, const Learned& o, Obj
     s.keptValid = root.integerOf("keptValid", 0, 1);
     s.keptBox = readBox(root, "keptBox", s.retries > 0);
     if (s.alive && isOutside(s.box, o.cols, o.rows))
-        root.fail("box is outside of the picture");
+        root.fail("box is outside of the image");
 }
 
 }}} // namespace cv::cuda::tld

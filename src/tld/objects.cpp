@@ -7,31 +7,30 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-void Objects::checkBox(const Rect& box, Size picture) const
+void Objects::checkBox(const Rect& box, Size image) const
 {
     const int least = std::max(MIN_BOX, settings_.minWindow);
     if (box.width < least || box.height < least)
         CV_Error_(Error::StsOutOfRange,
                   ("%s: box: %d x %d pixels, %d are the least", owner_, box.width, box.height, least));
-    if (box.x < 0 || box.y < 0 || box.x > picture.width - box.width || box.y > picture.height - box.height)
+    if (box.x < 0 || box.y < 0 || box.x > image.width - box.width || box.y > image.height - box.height)
         CV_Error_(Error::StsOutOfRange,
                   ("%s: box: %d, %d, %d x %d is not inside of an image of %d x %d pixels; for the part "
                    "that is, give box & Rect(0, 0, %d, %d)",
-                   owner_, box.x, box.y, box.width, box.height, picture.width, picture.height, picture.width,
-                   picture.height));
+                   owner_, box.x, box.y, box.width, box.height, image.width, image.height, image.width, image.height));
 }
 
-void Objects::checkLike(const Picture& picture) const
+void Objects::checkLike(const InputImage& input) const
 {
-    if (picture.size() != size_)
+    if (input.size() != size_)
         CV_Error_(Error::StsUnmatchedSizes, ("%s: image: %d x %d pixels, those before had %d x %d", owner_,
-                                             picture.size().width, picture.size().height, size_.width, size_.height));
-    if (settled_ && picture.type() != type_)
+                                             input.size().width, input.size().height, size_.width, size_.height));
+    if (settled_ && input.type() != type_)
         CV_Error_(Error::StsUnmatchedFormats, ("%s: image: is %s, those before were %s", owner_,
-                                               typeToString(picture.type()).c_str(), typeToString(type_).c_str()));
-    if (settled_ && picture.onDevice != device_)
+                                               typeToString(input.type()).c_str(), typeToString(type_).c_str()));
+    if (settled_ && input.onDevice != device_)
         CV_Error_(Error::StsBadArg,
-                  ("%s: image: is on the %s, those before were not", owner_, picture.onDevice ? "device" : "host"));
+                  ("%s: image: is on the %s, those before were not", owner_, input.onDevice ? "device" : "host"));
 }
 
 std::unique_ptr<Engine> Objects::makeEngine(bool device) const
@@ -77,32 +76,32 @@ Engine& Objects::engine(const char* what) const
     return *engine_;
 }
 
-void Objects::check(const Picture& picture, const char* what) const
+void Objects::check(const InputImage& input, const char* what) const
 {
     engine(what);
-    checkLike(picture);
+    checkLike(input);
 }
 
-void Objects::bringTo(const Picture& picture, const Stream& stream)
+void Objects::bringTo(const InputImage& input, const Stream& stream)
 {
-    if (settled_ || empty() || picture.onDevice == device_)
+    if (settled_ || empty() || input.onDevice == device_)
         return;
-    std::unique_ptr<Engine> other = makeEngine(picture.onDevice);
+    std::unique_ptr<Engine> other = makeEngine(input.onDevice);
     for (int i = 0; i < engine_->objects(); ++i)
     {
         Learned object;
         engine_->read(i, object);
-        other->add(object, nullptr, picture.onDevice ? detail::handleOf(stream) : nullptr); // refuses captures
+        other->add(object, nullptr, input.onDevice ? detail::handleOf(stream) : nullptr); // refuses captures
     }
     other->setHistory(engine_->history());
     replaceEngine(std::move(other));
-    device_ = picture.onDevice;
+    device_ = input.onDevice;
 }
 
-Engine& Objects::engineFor(const Picture& picture, const Stream& stream)
+Engine& Objects::engineFor(const InputImage& input, const Stream& stream)
 {
-    bringTo(picture, stream);
-    settle(picture);
+    bringTo(input, stream);
+    settle(input);
     return *engine_;
 }
 
@@ -116,23 +115,23 @@ void Objects::refuseOtherImage() const
 
 void Objects::learn(InputArray image, const Rect& box, uint32_t number, bool only, Stream& stream)
 {
-    const Picture picture(owner_, image);
-    checkBox(box, picture.size());
-    if (makeGrid(box.width, box.height, picture.size().width, picture.size().height, settings_).windows > MAX_WINDOWS)
+    const InputImage input(owner_, image);
+    checkBox(box, input.size());
+    if (makeGrid(box.width, box.height, input.size().width, input.size().height, settings_).windows > MAX_WINDOWS)
         CV_Error_(Error::StsOutOfRange, ("%s: box: %d x %d pixels, with these parameters, makes more than %d windows",
                                          owner_, box.width, box.height, MAX_WINDOWS));
     if (!only && !empty())
     {
-        checkLike(picture);
-        bringTo(picture, stream);
+        checkLike(input);
+        bringTo(input, stream);
     }
-    const bool same = engine_ && size_ == picture.size() && device_ == picture.onDevice;
+    const bool same = engine_ && size_ == input.size() && device_ == input.onDevice;
     std::unique_ptr<Engine> fresh;
     if (!same)
-        fresh = makeEngine(picture.onDevice);
+        fresh = makeEngine(input.onDevice);
     Engine& engine = same ? *engine_ : *fresh;
     const Added added =
-        engine.add(picture.view(), windowOf(box), number, only, picture.onDevice ? detail::handleOf(stream) : nullptr);
+        engine.add(input.view(), windowOf(box), number, only, input.onDevice ? detail::handleOf(stream) : nullptr);
     if (added == Added::OTHER_IMAGE)
         refuseOtherImage();
     if (added == Added::NOTHING_THERE)
@@ -142,15 +141,15 @@ void Objects::learn(InputArray image, const Rect& box, uint32_t number, bool onl
         engine.remove(0);
     if (fresh)
         replaceEngine(std::move(fresh));
-    settle(picture);
+    settle(input);
 }
 
-void Objects::settle(const Picture& picture)
+void Objects::settle(const InputImage& input)
 {
     settled_ = framed_ = true;
-    device_ = picture.onDevice;
-    size_ = picture.size();
-    type_ = picture.type();
+    device_ = input.onDevice;
+    size_ = input.size();
+    type_ = input.type();
 }
 
 void Objects::takeAll(const std::vector<const Learned*>& objects, const History& history)
@@ -179,27 +178,27 @@ void Objects::take(const SavedSeveral& saved)
     takeAll(objects, saved.history);
 }
 
-void Objects::add(const Saved& saved, const Picture& picture, Stream& stream)
+void Objects::add(const Saved& saved, const InputImage& input, Stream& stream)
 {
-    if (picture.size() != Size(saved.object.cols, saved.object.rows))
+    if (input.size() != Size(saved.object.cols, saved.object.rows))
         CV_Error_(Error::StsUnmatchedSizes,
-                  ("%s: the file's pictures have %d x %d pixels, this one %d x %d", owner_, saved.object.cols,
-                   saved.object.rows, picture.size().width, picture.size().height));
-    const PictureView frame = picture.view();
+                  ("%s: the file's images have %d x %d pixels, this one %d x %d", owner_, saved.object.cols,
+                   saved.object.rows, input.size().width, input.size().height));
+    const ImageView frame = input.view();
     std::unique_ptr<Engine> fresh;
     if (empty())
-        fresh = makeEngine(picture.onDevice);
+        fresh = makeEngine(input.onDevice);
     else
     {
-        checkLike(picture);
-        bringTo(picture, stream);
+        checkLike(input);
+        bringTo(input, stream);
     }
     Engine& engine = fresh ? *fresh : *engine_;
-    if (engine.add(saved.object, &frame, picture.onDevice ? detail::handleOf(stream) : nullptr) == Added::OTHER_IMAGE)
+    if (engine.add(saved.object, &frame, input.onDevice ? detail::handleOf(stream) : nullptr) == Added::OTHER_IMAGE)
         refuseOtherImage();
     if (fresh)
         replaceEngine(std::move(fresh));
-    settle(picture);
+    settle(input);
 }
 
 void Objects::reset(int index, const Rect& box)
@@ -242,12 +241,12 @@ void Objects::detections(int index, OutputArray objects) const
         std::copy_n(table[y], RESULT_COLUMNS, out.as<double>().row(y));
 }
 
-void Objects::templates(int index, bool positive, OutputArray pictures) const
+void Objects::templates(int index, bool positive, OutputArray images) const
 {
     Learned object;
     engine("getTemplates()").read(index, object);
     const std::vector<uint8_t>& pixels = positive ? object.positives : object.negatives;
-    const detail::Output out("pictures", pictures, static_cast<int>(pixels.size() / PATCH), PATCH, CV_8UC1, false);
+    const detail::Output out("pictures", images, static_cast<int>(pixels.size() / PATCH), PATCH, CV_8UC1, false);
     for (int y = 0; out && y < out.view().rows; ++y)
         std::copy_n(&pixels[static_cast<size_t>(y) * PATCH], PATCH, out.as<uint8_t>().row(y));
 }

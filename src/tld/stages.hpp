@@ -24,10 +24,10 @@
 namespace cv { namespace cuda { namespace tld {
 
 using detail::ConstRowsView;
-using detail::PictureView;
+using detail::ImageView;
 using detail::RowsView;
 
-//! Gray pictures of halved sizes.
+//! Gray images of halved sizes.
 struct Pyramid
 {
     int levels;
@@ -79,11 +79,11 @@ struct Work
     ScratchPool* scratch;
 };
 
-void toGray(const PictureView& picture, RowsView<uint8_t> gray);
+void toGray(const ImageView& image, RowsView<uint8_t> gray);
 //! Both tables have (cols + 1) x (rows + 1) entries, `step` from row to row.
-void sumTables(const PictureView& gray, uint32_t* sums, uint32_t* squares, size_t step);
-void blur(const PictureView& gray, RowsView<uint8_t> blurred);
-void halve(const PictureView& level, RowsView<uint8_t> next);
+void sumTables(const ImageView& gray, uint32_t* sums, uint32_t* squares, size_t step);
+void blur(const ImageView& gray, RowsView<uint8_t> blurred);
+void halve(const ImageView& level, RowsView<uint8_t> next);
 
 //! beginFrame() to endFlow().
 void flow(const Work& work, const ObjectView& object);

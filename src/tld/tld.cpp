@@ -12,43 +12,40 @@ using namespace tld;
 
 namespace {
 
-class TLDDetectorImpl CV_FINAL : public TLDDetector
+class TLDDetectorImpl final : public TLDDetector
 {
 public:
     explicit TLDDetectorImpl(const TLDParams& params) : objects_(NAME, params) {}
 
-    TLDParams getParams() const CV_OVERRIDE { return objects_.params(); }
+    TLDParams getParams() const override { return objects_.params(); }
 
-    void init(InputArray image, const Rect& box, Stream& stream) CV_OVERRIDE
+    void init(InputArray image, const Rect& box, Stream& stream) override
     {
         objects_.learn(image, box, 0, true, stream);
     }
-    void detect(InputArray image, OutputArray objects, Stream& stream) CV_OVERRIDE
+    void detect(InputArray image, OutputArray objects, Stream& stream) override
     {
-        const Picture picture(NAME, image);
-        objects_.check(picture, "detect()");
+        const InputImage input(NAME, image);
+        objects_.check(input, "detect()");
         const detail::Output out("objects", objects, 1 + objects_.settings().maxDetections, RESULT_COLUMNS, CV_64FC1,
-                                 picture.onDevice);
-        objects_.engineFor(picture, stream).detect(picture.view(), out.view(), objects_.handleOf(stream));
+                                 input.onDevice);
+        objects_.engineFor(input, stream).detect(input.view(), out.view(), objects_.handleOf(stream));
     }
-    void learn(InputArray image, const Rect& box, Stream& stream) CV_OVERRIDE
+    void learn(InputArray image, const Rect& box, Stream& stream) override
     {
-        const Picture picture(NAME, image);
-        objects_.check(picture, "learn()");
-        objects_.checkBox(box, picture.size());
-        objects_.engineFor(picture, stream).learn(picture.view(), windowOf(box), objects_.handleOf(stream));
+        const InputImage input(NAME, image);
+        objects_.check(input, "learn()");
+        objects_.checkBox(box, input.size());
+        objects_.engineFor(input, stream).learn(input.view(), windowOf(box), objects_.handleOf(stream));
     }
 
-    void getTemplates(bool positive, OutputArray pictures) const CV_OVERRIDE
-    {
-        objects_.templates(0, positive, pictures);
-    }
-    size_t workspaceBytes() const CV_OVERRIDE { return objects_.workspaceBytes(); }
+    void getTemplates(bool positive, OutputArray images) const override { objects_.templates(0, positive, images); }
+    size_t workspaceBytes() const override { return objects_.workspaceBytes(); }
 
-    void clear() CV_OVERRIDE { objects_.clear(); }
-    bool empty() const CV_OVERRIDE { return objects_.empty(); }
-    void save(const String& filename) const CV_OVERRIDE { detail::saveAlgorithm(*this, filename); }
-    void write(FileStorage& fs) const CV_OVERRIDE
+    void clear() override { objects_.clear(); }
+    bool empty() const override { return objects_.empty(); }
+    void save(const String& filename) const override { detail::saveAlgorithm(*this, filename); }
+    void write(FileStorage& fs) const override
     {
         writeFormat(fs);
         if (objects_.empty())
@@ -56,8 +53,8 @@ public:
         else
             writeSaved(fs, objects_.saved(0, false));
     }
-    void load(const String& filename) CV_OVERRIDE { take(loadFile(filename)); }
-    void read(const FileNode& fn) CV_OVERRIDE { take(readSaved(fn, NAME)); }
+    void load(const String& filename) override { take(loadFile(filename)); }
+    void read(const FileNode& fn) override { take(readSaved(fn, NAME)); }
 
 private:
     static constexpr const char* NAME = "TLDDetector";

@@ -11,61 +11,57 @@ using namespace tld;
 
 namespace {
 
-class TrackerTLDImpl CV_FINAL : public TrackerTLD
+class TrackerTLDImpl final : public TrackerTLD
 {
 public:
     explicit TrackerTLDImpl(const TLDParams& params) : objects_(NAME, params) {}
 
-    TLDParams getParams() const CV_OVERRIDE { return objects_.params(); }
+    TLDParams getParams() const override { return objects_.params(); }
 
-    void init(InputArray image, const Rect& boundingBox) CV_OVERRIDE
+    void init(InputArray image, const Rect& boundingBox) override
     {
         objects_.learn(image, boundingBox, 0, true, noStream());
     }
-    bool update(InputArray image, Rect& boundingBox) CV_OVERRIDE
+    bool update(InputArray image, Rect& boundingBox) override
     {
         double row[RESULT_COLUMNS];
-        const Picture picture(NAME, image);
-        objects_.check(picture, "update()");
-        objects_.engineFor(picture, noStream())
-            .update(picture.view(),
-                    {"result", row, sizeof(row), 1, RESULT_COLUMNS, sizeof(double), detail::Memory::HOST},
+        const InputImage input(NAME, image);
+        objects_.check(input, "update()");
+        objects_.engineFor(input, noStream())
+            .update(input.view(), {"result", row, sizeof(row), 1, RESULT_COLUMNS, sizeof(double), detail::Memory::HOST},
                     objects_.handleOf(noStream()));
         if (row[6] == 0.)
             return false;
         boundingBox = Rect(cvRound(row[0]), cvRound(row[1]), cvRound(row[2]), cvRound(row[3]));
         return true;
     }
-    void updateAsync(InputArray image, OutputArray result, Stream& stream) CV_OVERRIDE
+    void updateAsync(InputArray image, OutputArray result, Stream& stream) override
     {
-        const Picture picture(NAME, image);
-        objects_.check(picture, "updateAsync()");
-        const detail::Output out("result", result, 1, RESULT_COLUMNS, CV_64FC1, picture.onDevice);
-        objects_.engineFor(picture, stream).update(picture.view(), out.view(), objects_.handleOf(stream));
+        const InputImage input(NAME, image);
+        objects_.check(input, "updateAsync()");
+        const detail::Output out("result", result, 1, RESULT_COLUMNS, CV_64FC1, input.onDevice);
+        objects_.engineFor(input, stream).update(input.view(), out.view(), objects_.handleOf(stream));
     }
 
-    float getTrackingScore() CV_OVERRIDE { return static_cast<float>(objects_.result(0)[4]); }
-    int getState() const CV_OVERRIDE { return static_cast<int>(objects_.result(0)[5]); }
-    Rect2d getBox() const CV_OVERRIDE
+    float getTrackingScore() override { return static_cast<float>(objects_.result(0)[4]); }
+    int getState() const override { return static_cast<int>(objects_.result(0)[5]); }
+    Rect2d getBox() const override
     {
         const auto row = objects_.result(0);
         return Rect2d(row[0], row[1], row[2], row[3]);
     }
-    void getDetections(OutputArray objects) const CV_OVERRIDE { objects_.detections(0, objects); }
-    void getTemplates(bool positive, OutputArray pictures) const CV_OVERRIDE
-    {
-        objects_.templates(0, positive, pictures);
-    }
+    void getDetections(OutputArray objects) const override { objects_.detections(0, objects); }
+    void getTemplates(bool positive, OutputArray images) const override { objects_.templates(0, positive, images); }
 
-    void setLearning(bool learning) CV_OVERRIDE { objects_.setLearning(learning); }
-    bool getLearning() const CV_OVERRIDE { return objects_.learning(); }
-    void resetTo(const Rect& boundingBox) CV_OVERRIDE { objects_.reset(0, boundingBox); }
-    size_t workspaceBytes() const CV_OVERRIDE { return objects_.workspaceBytes(); }
+    void setLearning(bool learning) override { objects_.setLearning(learning); }
+    bool getLearning() const override { return objects_.learning(); }
+    void resetTo(const Rect& boundingBox) override { objects_.reset(0, boundingBox); }
+    size_t workspaceBytes() const override { return objects_.workspaceBytes(); }
 
-    void save(const String& filename) const CV_OVERRIDE { saveFile(filename, objects_.saved(0, true)); }
-    void load(const String& filename) CV_OVERRIDE { take(loadFile(filename)); }
-    void write(FileStorage& fs) const CV_OVERRIDE { writeSaved(fs, objects_.saved(0, true)); }
-    void read(const FileNode& fn) CV_OVERRIDE { take(readSaved(fn, NAME)); }
+    void save(const String& filename) const override { saveFile(filename, objects_.saved(0, true)); }
+    void load(const String& filename) override { take(loadFile(filename)); }
+    void write(FileStorage& fs) const override { writeSaved(fs, objects_.saved(0, true)); }
+    void read(const FileNode& fn) override { take(readSaved(fn, NAME)); }
 
 private:
     static constexpr const char* NAME = "TrackerTLD";
@@ -82,54 +78,54 @@ private:
     Objects objects_;
 };
 
-class MultiTrackerTLDImpl CV_FINAL : public MultiTrackerTLD
+class MultiTrackerTLDImpl final : public MultiTrackerTLD
 {
 public:
     explicit MultiTrackerTLDImpl(const TLDParams& params) : objects_(NAME, params) {}
 
-    TLDParams getParams() const CV_OVERRIDE { return objects_.params(); }
+    TLDParams getParams() const override { return objects_.params(); }
 
-    int add(InputArray image, const Rect& box, Stream& stream) CV_OVERRIDE
+    int add(InputArray image, const Rect& box, Stream& stream) override
     {
         makeRoom();
         objects_.learn(image, box, static_cast<uint32_t>(next_), false, stream);
         ids_.push_back(next_);
         return next_++;
     }
-    void remove(int id) CV_OVERRIDE
+    void remove(int id) override
     {
         const int index = indexOf(id);
         objects_.remove(index);
         ids_.erase(ids_.begin() + index);
     }
-    void update(InputArray image, OutputArray results, Stream& stream) CV_OVERRIDE
+    void update(InputArray image, OutputArray results, Stream& stream) override
     {
-        const Picture picture(NAME, image);
+        const InputImage input(NAME, image);
         if (!ids_.empty())
-            objects_.check(picture, "update()");
+            objects_.check(input, "update()");
         const detail::Output out("results", results, static_cast<int>(ids_.size()), RESULT_COLUMNS, CV_64FC1,
-                                 picture.onDevice);
+                                 input.onDevice);
         if (!ids_.empty())
-            objects_.engineFor(picture, stream).update(picture.view(), out.view(), objects_.handleOf(stream));
+            objects_.engineFor(input, stream).update(input.view(), out.view(), objects_.handleOf(stream));
     }
 
-    std::vector<int> getIds() const CV_OVERRIDE { return ids_; }
-    void getDetections(int id, OutputArray objects) const CV_OVERRIDE { objects_.detections(indexOf(id), objects); }
-    void getTemplates(int id, bool positive, OutputArray pictures) const CV_OVERRIDE
+    std::vector<int> getIds() const override { return ids_; }
+    void getDetections(int id, OutputArray objects) const override { objects_.detections(indexOf(id), objects); }
+    void getTemplates(int id, bool positive, OutputArray images) const override
     {
-        objects_.templates(indexOf(id), positive, pictures);
+        objects_.templates(indexOf(id), positive, images);
     }
-    void setLearning(bool learning) CV_OVERRIDE { objects_.setLearning(learning); }
-    bool getLearning() const CV_OVERRIDE { return objects_.learning(); }
-    void resetTo(int id, const Rect& box) CV_OVERRIDE { objects_.reset(indexOf(id), box); }
-    void saveObject(int id, const String& filename) const CV_OVERRIDE
+    void setLearning(bool learning) override { objects_.setLearning(learning); }
+    bool getLearning() const override { return objects_.learning(); }
+    void resetTo(int id, const Rect& box) override { objects_.reset(indexOf(id), box); }
+    void saveObject(int id, const String& filename) const override
     {
         saveFile(filename, objects_.saved(indexOf(id), true));
     }
-    int addFromFile(InputArray image, const String& filename, Stream& stream) CV_OVERRIDE
+    int addFromFile(InputArray image, const String& filename, Stream& stream) override
     {
         makeRoom();
-        const Picture picture(NAME, image);
+        const InputImage input(NAME, image);
         Saved saved = loadFile(filename);
         if (!saved.hasObject || !sameLearning(saved.params, objects_.params()))
             CV_Error_(Error::StsUnmatchedFormats,
@@ -138,21 +134,21 @@ public:
         forgetPlace(saved.object.state);
         saved.object.state.started = 1; // though it is lost: resetTo() means this image
         saved.object.state.number = static_cast<uint32_t>(next_);
-        objects_.add(saved, picture, stream);
+        objects_.add(saved, input, stream);
         ids_.push_back(next_);
         return next_++;
     }
-    size_t workspaceBytes() const CV_OVERRIDE { return objects_.workspaceBytes(); }
-    void clear() CV_OVERRIDE
+    size_t workspaceBytes() const override { return objects_.workspaceBytes(); }
+    void clear() override
     {
         objects_.clear();
         ids_.clear();
     }
-    bool empty() const CV_OVERRIDE { return ids_.empty(); }
-    void save(const String& filename) const CV_OVERRIDE { saveFile(filename, objects_.savedSeveral(next_)); }
-    void load(const String& filename) CV_OVERRIDE { take(loadSeveral(filename)); }
-    void write(FileStorage& fs) const CV_OVERRIDE { writeSeveral(fs, objects_.savedSeveral(next_)); }
-    void read(const FileNode& fn) CV_OVERRIDE { take(readSeveral(fn, NAME)); }
+    bool empty() const override { return ids_.empty(); }
+    void save(const String& filename) const override { saveFile(filename, objects_.savedSeveral(next_)); }
+    void load(const String& filename) override { take(loadSeveral(filename)); }
+    void write(FileStorage& fs) const override { writeSeveral(fs, objects_.savedSeveral(next_)); }
+    void read(const FileNode& fn) override { take(readSeveral(fn, NAME)); }
 
 private:
     static constexpr const char* NAME = "MultiTrackerTLD";

@@ -14,14 +14,14 @@ namespace opencv_test { namespace {
 Mat texture(uint64 seed, Size size)
 {
     RNG rng(seed);
-    return randomPicture(rng, size, CV_8UC1, 5);
+    return randomImage(rng, size, CV_8UC1, 5);
 }
 
 TEST(Cascade_Oracle, shippedCascades)
 {
-    const Mat lena = requirePicture(requireFolder("CUDATRACKING_SAMPLES_DATA"), "lena.jpg");
-    Mat picture;
-    resize(lena(Rect(190, 180, 200, 220)), picture, Size(91, 101), 0, 0, INTER_AREA);
+    const Mat lena = requireImage(requireFolder("CUDATRACKING_SAMPLES_DATA"), "lena.jpg");
+    Mat image;
+    resize(lena(Rect(190, 180, 200, 220)), image, Size(91, 101), 0, 0, INTER_AREA);
     const CascadeCase p = {1.2, 1, Size(), Size()};
     for (const std::string& name : shippedCascades())
     {
@@ -30,8 +30,7 @@ TEST(Cascade_Oracle, shippedCascades)
         SCOPED_TRACE(name);
         const std::string file = requireCascade(name);
         const Ptr<cuda::CascadeClassifierEx> cascade = cuda::CascadeClassifierEx::create(file);
-        ASSERT_NO_FATAL_FAILURE(
-            expectSame(oracleDetect(readOracle(file), picture, p), detectAll(*cascade, picture, p)));
+        ASSERT_NO_FATAL_FAILURE(expectSame(oracleDetect(readOracle(file), image, p), detectAll(*cascade, image, p)));
     }
 }
 
@@ -57,7 +56,7 @@ OracleCascade renumbered(OracleCascade c)
 #if CUDATRACKING_CASCADE_PEER
 
 //! One thread; the quirk of cascades with one stage (see CascadeClassifierEx) is left out.
-void expectPeerEqual(const std::string& text, const std::string& extension, const Mat& picture, const CascadeCase& p,
+void expectPeerEqual(const std::string& text, const std::string& extension, const Mat& image, const CascadeCase& p,
                      const CascadeResults& actual)
 {
     const std::string file = cv::tempfile(extension.c_str());
@@ -73,8 +72,8 @@ void expectPeerEqual(const std::string& text, const std::string& extension, cons
     setNumThreads(1);
     std::vector<Rect> raw, objects;
     std::vector<int> counts;
-    peer.detectMultiScale(picture, raw, p.scaleFactor, 0, 0, p.minSize, p.maxSize);
-    peer.detectMultiScale(picture, objects, counts, p.scaleFactor, p.minNeighbors, 0, p.minSize, p.maxSize);
+    peer.detectMultiScale(image, raw, p.scaleFactor, 0, 0, p.minSize, p.maxSize);
+    peer.detectMultiScale(image, objects, counts, p.scaleFactor, p.minNeighbors, 0, p.minSize, p.maxSize);
     setNumThreads(threads);
     ASSERT_EQ(raw, actual.raw);
     ASSERT_EQ(objects, actual.objects);
@@ -118,28 +117,27 @@ TEST(Cascade_Random, newAndOldFormat)
         const uint64 seed = first + 7919u * i;
         SCOPED_TRACE(cv::format("seed %llu", static_cast<unsigned long long>(seed)));
         RNG rng(seed);
-        const Mat picture = texture(seed, Size(rng.uniform(31, 75), rng.uniform(31, 60)));
-        const OracleCascade cascade = CascadeGenerator(seed, picture).make();
+        const Mat image = texture(seed, Size(rng.uniform(31, 75), rng.uniform(31, 60)));
+        const OracleCascade cascade = CascadeGenerator(seed, image).make();
         const CascadeCase p = {rng.uniform(1.05, 2.), rng.uniform(1, 4), Size(rng.uniform(0, 30), 0),
                                Size(rng.uniform(0, 60), rng.uniform(0, 2) * 50)};
         const char* const extension = i % 3 == 0 ? ".xml" : i % 3 == 1 ? ".yml" : ".json";
         const std::string text = cascadeText(cascade, extension);
-        const CascadeResults expected = oracleDetect(cascade, picture, p),
-                             actual = detectAll(*cascadeOf(text), picture, p);
+        const CascadeResults expected = oracleDetect(cascade, image, p), actual = detectAll(*cascadeOf(text), image, p);
         ASSERT_NO_FATAL_FAILURE(expectSame(expected, actual));
         const bool comparable = !fuses || sumsAreExact(cascade);
         if (comparable)
         {
-            ASSERT_NO_FATAL_FAILURE(expectPeerEqual(text, extension, picture, p, actual));
+            ASSERT_NO_FATAL_FAILURE(expectPeerEqual(text, extension, image, p, actual));
         }
         if (cascade.haar)
         {
             const std::string old = cascadeText(cascade, ".xml", true);
-            const CascadeResults converted = detectAll(*cascadeOf(old), picture, p);
-            ASSERT_NO_FATAL_FAILURE(expectSame(oracleDetect(renumbered(cascade), picture, p), converted));
+            const CascadeResults converted = detectAll(*cascadeOf(old), image, p);
+            ASSERT_NO_FATAL_FAILURE(expectSame(oracleDetect(renumbered(cascade), image, p), converted));
             if (comparable)
             {
-                ASSERT_NO_FATAL_FAILURE(expectPeerEqual(old, ".xml", picture, p, converted));
+                ASSERT_NO_FATAL_FAILURE(expectPeerEqual(old, ".xml", image, p, converted));
             }
         }
         candidates += expected.raw.size();
@@ -163,10 +161,10 @@ TEST(Cascade_Random, sizesAroundWindowAndTile)
               Size(w.width + 2 * 127, w.height + 3), Size(w.width + 2 * 128 + 1, w.height + 64)})
         {
             SCOPED_TRACE(cv::format("cascade %d, %d x %d", k, size.width, size.height));
-            const Mat picture =
+            const Mat image =
                 asRoi(whole(Rect(Point(), Size(std::min(size.width, whole.cols), std::min(size.height, whole.rows)))));
             const CascadeCase p = {2., 1, Size(), Size()};
-            ASSERT_NO_FATAL_FAILURE(expectSame(oracleDetect(cascade, picture, p), detectAll(*ours, picture, p)));
+            ASSERT_NO_FATAL_FAILURE(expectSame(oracleDetect(cascade, image, p), detectAll(*ours, image, p)));
         }
     }
 }

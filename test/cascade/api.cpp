@@ -11,17 +11,17 @@ namespace opencv_test { namespace {
 
 using cuda::CascadeClassifierEx;
 
-//! A Haar cascade that finds something, and pictures to find it in.
+//! A Haar cascade that finds something, and images to find it in.
 struct Scene
 {
-    Scene() : picture(textured(Size(97, 83)))
+    Scene() : image(textured(Size(97, 83)))
     {
         for (uint64 seed = 1;; ++seed)
         {
-            cascade = CascadeGenerator(seed, picture).make();
+            cascade = CascadeGenerator(seed, image).make();
             ours = cascadeOf(cascadeText(cascade, ".yml"));
             std::vector<Rect> raw;
-            ours->detectMultiScale(picture, raw, 1.2, 0);
+            ours->detectMultiScale(image, raw, 1.2, 0);
             if (cascade.haar && cascade.stages.size() > 1 && raw.size() > 30)
                 break;
         }
@@ -31,16 +31,16 @@ struct Scene
     static Mat textured(Size size)
     {
         RNG rng(99);
-        return randomPicture(rng, size, CV_8UC1, 5);
+        return randomImage(rng, size, CV_8UC1, 5);
     }
     std::vector<Rect> objects(int minNeighbors = 1) const
     {
         std::vector<Rect> found;
-        ours->detectMultiScale(picture, found, 1.2, minNeighbors);
+        ours->detectMultiScale(image, found, 1.2, minNeighbors);
         return found;
     }
 
-    Mat picture;
+    Mat image;
     OracleCascade cascade;
     Ptr<CascadeClassifierEx> ours;
 };
@@ -51,11 +51,11 @@ TEST(Cascade_Api, tablesSayWhatVectorsSay)
     std::vector<Rect> objects, converted;
     std::vector<int> counts, levels;
     std::vector<double> weights;
-    s.ours->detectMultiScale(s.picture, objects, counts, 1.2, 1);
-    s.ours->detectMultiScale(s.picture, objects, levels, weights, 1.2, 1, 0, Size(), Size(), true);
+    s.ours->detectMultiScale(s.image, objects, counts, 1.2, 1);
+    s.ours->detectMultiScale(s.image, objects, levels, weights, 1.2, 1, 0, Size(), Size(), true);
     ASSERT_FALSE(objects.empty());
     Mat table, tableCounts, tableWeights;
-    s.ours->detectAsync(s.picture, table, tableCounts, tableWeights);
+    s.ours->detectAsync(s.image, table, tableCounts, tableWeights);
     ASSERT_EQ(Size(1 + s.ours->getMaxObjects(), 1), table.size());
     ASSERT_EQ(CV_32SC4, table.type());
     EXPECT_EQ(static_cast<int>(objects.size()), s.ours->convertDetections(table, 0, converted));
@@ -73,22 +73,22 @@ TEST(Cascade_Api, batchOfMixedSizesAndChannels)
 {
     const Scene s;
     Mat bgr, bgra;
-    cvtColor(s.picture, bgr, COLOR_GRAY2BGR);
-    cvtColor(s.picture(Rect(0, 0, 71, 66)), bgra, COLOR_GRAY2BGRA);
-    const std::vector<Mat> pictures = {
-        s.picture, asRoi(bgra), Mat(), bgr, s.picture(Rect(5, 7, 80, 70)), Mat(2, 3, CV_8UC1, Scalar(1))};
+    cvtColor(s.image, bgr, COLOR_GRAY2BGR);
+    cvtColor(s.image(Rect(0, 0, 71, 66)), bgra, COLOR_GRAY2BGRA);
+    const std::vector<Mat> images = {
+        s.image, asRoi(bgra), Mat(), bgr, s.image(Rect(5, 7, 80, 70)), Mat(2, 3, CV_8UC1, Scalar(1))};
     Mat tables, counts, weights;
-    s.ours->detectAsync(pictures, tables, counts, weights);
-    ASSERT_EQ(static_cast<int>(pictures.size()), tables.rows);
+    s.ours->detectAsync(images, tables, counts, weights);
+    ASSERT_EQ(static_cast<int>(images.size()), tables.rows);
     for (int i = 0; i < tables.rows; ++i)
     {
         SCOPED_TRACE(i);
         std::vector<Rect> expected, actual;
-        s.ours->detectMultiScale(pictures[i], expected, 1.2, 1);
+        s.ours->detectMultiScale(images[i], expected, 1.2, 1);
         EXPECT_EQ(static_cast<int>(expected.size()), s.ours->convertDetections(tables, i, actual));
         EXPECT_EQ(expected, actual);
         Mat one;
-        s.ours->detectAsync(pictures[i].empty() ? Mat(1, 1, CV_8UC1, Scalar(0)) : pictures[i], one);
+        s.ours->detectAsync(images[i].empty() ? Mat(1, 1, CV_8UC1, Scalar(0)) : images[i], one);
         EXPECT_TRUE(sameBits(one, tables.row(i)));
     }
     s.ours->detectAsync(std::vector<Mat>(), tables, counts, weights);
@@ -104,15 +104,15 @@ TEST(Cascade_Api, capacityIsReported)
     std::vector<Rect> boxes;
     s.ours->setMinNeighbors(0);
     s.ours->setMaxObjects(7);
-    s.ours->detectAsync(s.picture, table);
+    s.ours->detectAsync(s.image, table);
     EXPECT_EQ(Vec4i(7, static_cast<int>(all.size()), static_cast<int>(all.size()), 0), table.at<Vec4i>(0));
     EXPECT_EQ(static_cast<int>(all.size()), s.ours->convertDetections(table, 0, boxes));
     EXPECT_EQ(std::vector<Rect>(all.begin(), all.begin() + 7), boxes);
     s.ours->setMaxCandidates(static_cast<int>(all.size()));
-    s.ours->detectAsync(s.picture, table);
+    s.ours->detectAsync(s.image, table);
     EXPECT_EQ(0, table.at<Vec4i>(0)[3]);
     s.ours->setMaxCandidates(static_cast<int>(all.size()) - 1);
-    s.ours->detectAsync(s.picture, table);
+    s.ours->detectAsync(s.image, table);
     EXPECT_EQ(Vec4i(0, 0, static_cast<int>(all.size()), 1), table.at<Vec4i>(0));
     EXPECT_EQ(-1, s.ours->convertDetections(table, 0, boxes));
     EXPECT_TRUE(boxes.empty());
@@ -122,7 +122,7 @@ TEST(Cascade_Api, capacityIsReported)
 TEST(Cascade_Api, maskKeepsCentres)
 {
     const Scene s;
-    Mat mask(s.picture.size(), CV_8UC1, Scalar(0));
+    Mat mask(s.image.size(), CV_8UC1, Scalar(0));
     mask(Rect(20, 10, 40, 45)).setTo(1);
     std::vector<Rect> expected, actual;
     for (const Rect& r : s.objects(0))
@@ -130,11 +130,11 @@ TEST(Cascade_Api, maskKeepsCentres)
             expected.push_back(r);
     ASSERT_FALSE(expected.empty());
     ASSERT_LT(expected.size(), s.objects(0).size());
-    s.ours->detectMultiScale(s.picture, actual, 1.2, 0, 0, Size(), Size(), asRoi(mask));
+    s.ours->detectMultiScale(s.image, actual, 1.2, 0, 0, Size(), Size(), asRoi(mask));
     EXPECT_EQ(expected, actual);
     s.ours->setMinNeighbors(0);
     Mat tables;
-    s.ours->detectAsync(std::vector<Mat>{s.picture, s.picture}, tables, noArray(), noArray(),
+    s.ours->detectAsync(std::vector<Mat>{s.image, s.image}, tables, noArray(), noArray(),
                         std::vector<Mat>{mask, Mat()});
     EXPECT_EQ(static_cast<int>(expected.size()), tables.at<Vec4i>(0, 0)[1]);
     EXPECT_EQ(static_cast<int>(s.objects(0).size()), tables.at<Vec4i>(1, 0)[1]);
@@ -159,22 +159,22 @@ TEST(Cascade_Api, togetherIsApart)
     std::vector<Ptr<CascadeClassifierEx>> cascades = {s.ours};
     for (uint64 seed = 500; cascades.size() < 4; ++seed)
     {
-        cascades.push_back(cascadeOf(cascadeText(CascadeGenerator(seed, s.picture).make(), ".json")));
+        cascades.push_back(cascadeOf(cascadeText(CascadeGenerator(seed, s.image).make(), ".json")));
         cascades.back()->setScaleFactor(1.2);
         cascades.back()->setMinNeighbors(static_cast<int>(seed % 3));
         cascades.back()->setMinObjectSize(Size(static_cast<int>(seed % 2) * 25, 0));
         cascades.back()->setMaxObjects(10 + static_cast<int>(seed % 5));
     }
     Mat smaller;
-    resize(s.picture, smaller, Size(64, 64));
-    const std::vector<Mat> pictures = {s.picture, smaller};
+    resize(s.image, smaller, Size(64, 64));
+    const std::vector<Mat> images = {s.image, smaller};
     std::vector<Mat> together, counts, weights;
-    CascadeClassifierEx::detectTogether(cascades, pictures, together, counts, weights);
+    CascadeClassifierEx::detectTogether(cascades, images, together, counts, weights);
     ASSERT_EQ(cascades.size(), together.size());
     for (size_t i = 0; i < cascades.size(); ++i)
     {
         Mat table, tableCounts, tableWeights;
-        cascades[i]->detectAsync(pictures, table, tableCounts, tableWeights);
+        cascades[i]->detectAsync(images, table, tableCounts, tableWeights);
         EXPECT_TRUE(sameBits(table, together[i]));
         EXPECT_TRUE(sameBits(tableCounts, counts[i]));
         EXPECT_TRUE(sameBits(tableWeights, weights[i]));
@@ -193,7 +193,7 @@ TEST(Cascade_Api, copiesOnThreads)
             {
                 const Ptr<CascadeClassifierEx> copy = s.ours->clone();
                 for (int i = 0; i < 5; ++i)
-                    copy->detectMultiScale(s.picture, objects, 1.2, 1);
+                    copy->detectMultiScale(s.image, objects, 1.2, 1);
             });
     for (std::thread& thread : threads)
         thread.join();
@@ -223,8 +223,8 @@ TEST(Cascade_Api, writesWhatItReads)
     EXPECT_EQ(777, read->getMaxCandidates());
     EXPECT_EQ(1.2, read->getScaleFactor());
     Mat expected, actual;
-    s.ours->detectAsync(s.picture, expected);
-    read->detectAsync(s.picture, actual);
+    s.ours->detectAsync(s.image, expected);
+    read->detectAsync(s.image, actual);
     EXPECT_TRUE(sameBits(expected, actual));
 }
 
@@ -238,8 +238,8 @@ TEST(Cascade_Api, convertsOldFiles)
     }
     EXPECT_TRUE(CascadeClassifierEx::convert(old, converted));
     std::vector<Rect> a, b;
-    CascadeClassifierEx::create(old)->detectMultiScale(s.picture, a, 1.2, 0);
-    CascadeClassifierEx::create(converted)->detectMultiScale(s.picture, b, 1.2, 0);
+    CascadeClassifierEx::create(old)->detectMultiScale(s.image, a, 1.2, 0);
+    CascadeClassifierEx::create(converted)->detectMultiScale(s.image, b, 1.2, 0);
     EXPECT_EQ(a, b);
     EXPECT_FALSE(a.empty());
     std::remove(old.c_str());
@@ -251,17 +251,16 @@ TEST(Cascade_Api, countsPasses)
     const Scene s;
     Mat passes;
     s.ours->setMinNeighbors(0);
-    s.ours->countPasses(s.picture, passes);
+    s.ours->countPasses(s.image, passes);
     std::vector<double> scales;
     std::vector<Size> layers;
-    s.ours->getScales(s.picture.size(), scales, layers);
+    s.ours->getScales(s.image.size(), scales, layers);
     const int stages = s.ours->getNumberOfStages();
     ASSERT_EQ(Size(3 + stages, static_cast<int>(scales.size())), passes.size());
     int found = 0;
     for (int i = 0; i < passes.rows; ++i)
     {
-        EXPECT_EQ(Size(cvRound(s.picture.cols / float(scales[i])), cvRound(s.picture.rows / float(scales[i]))),
-                  layers[i]);
+        EXPECT_EQ(Size(cvRound(s.image.cols / float(scales[i])), cvRound(s.image.rows / float(scales[i]))), layers[i]);
         for (int k = 1; k < passes.cols; ++k)
             EXPECT_LE(passes.at<int>(i, k), passes.at<int>(i, k - 1));
         found += passes.at<int>(i, passes.cols - 1);
@@ -269,7 +268,7 @@ TEST(Cascade_Api, countsPasses)
     EXPECT_EQ(static_cast<int>(s.objects(0).size()), found);
 }
 
-TEST(Cascade_Api, emptyPicture)
+TEST(Cascade_Api, emptyImage)
 {
     const Scene s;
     std::vector<Rect> objects(3);
@@ -284,9 +283,9 @@ TEST(Cascade_Api, threadsDoNotMatter)
     Mat first, other;
     s.ours->setMinNeighbors(0);
     setNumThreads(1);
-    s.ours->detectAsync(s.picture, first);
+    s.ours->detectAsync(s.image, first);
     setNumThreads(7);
-    s.ours->detectAsync(s.picture, other);
+    s.ours->detectAsync(s.image, other);
     setNumThreads(threads);
     EXPECT_TRUE(sameBits(first, other));
 }

@@ -15,23 +15,23 @@ using cuda::CascadeClassifierEx;
 using cuda::GpuMat;
 using cuda::Stream;
 
-//! A cascade that finds something on the pictures, and what it finds.
+//! A cascade that finds something on the images, and what it finds.
 struct ContractScene
 {
     explicit ContractScene(uint64 seed = 40)
     {
         RNG rng(seed);
-        pictures = {randomPicture(rng, Size(97, 83), CV_8UC3, 5), randomPicture(rng, Size(61, 90), CV_8UC1, 5)};
-        mask = randomPicture(rng, pictures[0].size(), CV_8UC1, 9, 2);
+        images = {randomImage(rng, Size(97, 83), CV_8UC3, 5), randomImage(rng, Size(61, 90), CV_8UC1, 5)};
+        mask = randomImage(rng, images[0].size(), CV_8UC1, 9, 2);
         for (; candidates() < 20; ++seed)
         {
-            cascade = cascadeOf(cascadeText(CascadeGenerator(seed, pictures[0]).make(), ".yml"));
+            cascade = cascadeOf(cascadeText(CascadeGenerator(seed, images[0]).make(), ".yml"));
             cascade->setScaleFactor(1.3);
             cascade->setMinNeighbors(0);
             cascade->setMaxObjects(200);
         }
     }
-    Mat truth() const { return on(pictures); }
+    Mat truth() const { return on(images); }
     Mat on(const std::vector<Mat>& list, const std::vector<Mat>& masks = {}) const
     {
         const Ptr<CascadeClassifierEx> fresh = cascade->clone();
@@ -40,7 +40,7 @@ struct ContractScene
         return table;
     }
 
-    std::vector<Mat> pictures;
+    std::vector<Mat> images;
     Mat mask;
     Ptr<CascadeClassifierEx> cascade;
 
@@ -52,23 +52,23 @@ TEST(Contract_Inputs, kindsForCascadeClassifierEx)
 {
     const ContractScene s;
     const Mat truth = s.truth();
-    const UMat picture = s.pictures[0].getUMat(ACCESS_READ);
-    const std::vector<UMat> list = {picture, s.pictures[1].getUMat(ACCESS_READ)};
+    const UMat image = s.images[0].getUMat(ACCESS_READ);
+    const std::vector<UMat> list = {image, s.images[1].getUMat(ACCESS_READ)};
     Mat table;
     s.cascade->detectAsync(list, table);
     EXPECT_TRUE(sameBits(truth, table));
-    s.cascade->detectAsync(picture, table);
+    s.cascade->detectAsync(image, table);
     EXPECT_TRUE(sameBits(truth.row(0), table));
-    s.cascade->detectAsync(s.pictures[1] + 0, table);
+    s.cascade->detectAsync(s.images[1] + 0, table);
     EXPECT_TRUE(sameBits(truth.row(1), table));
     std::vector<Rect> boxes, others;
-    s.cascade->detectMultiScale(s.pictures[0], boxes, 1.3, 0, 0, Size(), Size(), s.mask);
-    s.cascade->detectMultiScale(picture, others, 1.3, 0, 0, Size(), Size(), s.mask.getUMat(ACCESS_READ));
+    s.cascade->detectMultiScale(s.images[0], boxes, 1.3, 0, 0, Size(), Size(), s.mask);
+    s.cascade->detectMultiScale(image, others, 1.3, 0, 0, Size(), Size(), s.mask.getUMat(ACCESS_READ));
     EXPECT_EQ(boxes, others);
     ASSERT_FALSE(boxes.empty());
-    const Mat pictureBefore = s.pictures[0].clone(), maskBefore = s.mask.clone();
-    s.cascade->detectAsync(s.pictures[0], table, noArray(), noArray(), s.mask);
-    EXPECT_TRUE(sameBits(pictureBefore, s.pictures[0]) && sameBits(maskBefore, s.mask)) << "an input was written";
+    const Mat imageBefore = s.images[0].clone(), maskBefore = s.mask.clone();
+    s.cascade->detectAsync(s.images[0], table, noArray(), noArray(), s.mask);
+    EXPECT_TRUE(sameBits(imageBefore, s.images[0]) && sameBits(maskBefore, s.mask)) << "an input was written";
 }
 
 TEST(Contract_Inputs, dimensionsOfCascadeClassifierEx)
@@ -79,14 +79,14 @@ TEST(Contract_Inputs, dimensionsOfCascadeClassifierEx)
     std::vector<Mat> tables;
     Mat table;
     expectRefused([&] { s.cascade->detectAsync(cube(), table); }, {"image", "48"});
-    expectRefused([&] { s.cascade->detectAsync(std::vector<Mat>{s.pictures[0], cube()}, table); }, {"image", "48"});
-    expectRefused([&] { s.cascade->detectAsync(s.pictures[0], table, noArray(), noArray(), cube()); }, {"mask", "48"});
+    expectRefused([&] { s.cascade->detectAsync(std::vector<Mat>{s.images[0], cube()}, table); }, {"image", "48"});
+    expectRefused([&] { s.cascade->detectAsync(s.images[0], table, noArray(), noArray(), cube()); }, {"mask", "48"});
     expectRefused([&] { s.cascade->detectMultiScale(cube(), boxes); }, {"image", "48"});
     expectRefused([&] { s.cascade->countPasses(cube(), table); }, {"image", "48"});
     expectRefused([&] { s.cascade->convertDetections(cube(CV_32SC4), 0, boxes); }, {"objects", "48"});
-    expectRefused([&] { s.cascade->detectMultiScale(s.pictures, boxes); }, {"image", "list"});
+    expectRefused([&] { s.cascade->detectMultiScale(s.images, boxes); }, {"image", "list"});
     expectRefused([&] { CascadeClassifierEx::detectTogether({s.cascade}, cube(), tables); }, {"image", "48"});
-    expectRefused([&] { s.cascade->detectAsync(s.pictures, table, noArray(), noArray(), s.mask); }, {"mask"});
+    expectRefused([&] { s.cascade->detectAsync(s.images, table, noArray(), noArray(), s.mask); }, {"mask"});
     EXPECT_TRUE(sameBits(truth, s.truth()));
 }
 
@@ -94,18 +94,18 @@ TEST(Contract_Outputs, vectorsOfCascadeClassifierEx)
 {
     const ContractScene s;
     Mat table, counts, weights;
-    s.cascade->detectAsync(s.pictures[0], table, counts, weights);
+    s.cascade->detectAsync(s.images[0], table, counts, weights);
     std::vector<Vec4i> vector;
     std::vector<int> countList;
     std::vector<double> weightList;
-    s.cascade->detectAsync(s.pictures[0], vector, countList, weightList);
+    s.cascade->detectAsync(s.images[0], vector, countList, weightList);
     EXPECT_TRUE(sameBits(table.t(), columnOf(vector)));
     EXPECT_TRUE(sameBits(counts.t(), columnOf(countList)));
     EXPECT_TRUE(sameBits(weights.t(), columnOf(weightList)));
-    s.cascade->setMaxObjects(1); // one number a picture: a column
+    s.cascade->setMaxObjects(1); // one number an image: a column
     Mat column;
-    s.cascade->detectAsync(s.pictures, table, column);
-    s.cascade->detectAsync(s.pictures, table, countList);
+    s.cascade->detectAsync(s.images, table, column);
+    s.cascade->detectAsync(s.images, table, countList);
     EXPECT_TRUE(sameBits(column, columnOf(countList)));
     std::vector<Rect> boxes, fromVector;
     s.cascade->setMaxObjects(200);
@@ -125,17 +125,17 @@ TEST(Contract_Outputs, refusedOfCascadeClassifierEx)
     GpuMat device;
     std::vector<GpuMat> devices;
     std::vector<Mat> tables;
-    expectRefused([&] { s.cascade->detectAsync(s.pictures, fixed); }, {"objects"});
-    expectRefused([&] { s.cascade->detectAsync(s.pictures, tooNarrow); }, {"objects"});
-    expectRefused([&] { s.cascade->detectAsync(s.pictures, table, ints); }, {"numDetections"});
-    expectRefused([&] { s.cascade->detectAsync(s.pictures, table, noArray(), fixed); }, {"levelWeights"});
-    expectRefused([&] { s.cascade->detectAsync(s.pictures, device); }, {"objects"});
-    expectRefused([&] { s.cascade->detectAsync(s.pictures, table, device); }, {"numDetections"});
-    expectRefused([&] { s.cascade->detectAsync(s.pictures, table, noArray(), device); }, {"levelWeights"});
-    expectRefused([&] { s.cascade->countPasses(s.pictures[0], device); }, {"passes"});
-    expectRefused([&] { CascadeClassifierEx::detectTogether({s.cascade}, s.pictures, devices); }, {"objects"});
-    expectRefused([&] { CascadeClassifierEx::detectTogether({s.cascade}, s.pictures, table); }, {"objects"});
-    expectRefused([&] { CascadeClassifierEx::detectTogether({s.cascade}, s.pictures, tables, table); },
+    expectRefused([&] { s.cascade->detectAsync(s.images, fixed); }, {"objects"});
+    expectRefused([&] { s.cascade->detectAsync(s.images, tooNarrow); }, {"objects"});
+    expectRefused([&] { s.cascade->detectAsync(s.images, table, ints); }, {"numDetections"});
+    expectRefused([&] { s.cascade->detectAsync(s.images, table, noArray(), fixed); }, {"levelWeights"});
+    expectRefused([&] { s.cascade->detectAsync(s.images, device); }, {"objects"});
+    expectRefused([&] { s.cascade->detectAsync(s.images, table, device); }, {"numDetections"});
+    expectRefused([&] { s.cascade->detectAsync(s.images, table, noArray(), device); }, {"levelWeights"});
+    expectRefused([&] { s.cascade->countPasses(s.images[0], device); }, {"passes"});
+    expectRefused([&] { CascadeClassifierEx::detectTogether({s.cascade}, s.images, devices); }, {"objects"});
+    expectRefused([&] { CascadeClassifierEx::detectTogether({s.cascade}, s.images, table); }, {"objects"});
+    expectRefused([&] { CascadeClassifierEx::detectTogether({s.cascade}, s.images, tables, table); },
                   {"numDetections"});
     EXPECT_TRUE(sameBits(truth, table)) << "an output was written";
     EXPECT_TRUE(sameBits(truth, s.truth()));
@@ -151,8 +151,8 @@ protected:
         requireCuda();
         scene.reset(new ContractScene);
         stream = Stream(static_cast<size_t>(1)); // does not wait for the null stream
-        for (const Mat& picture : scene->pictures)
-            frames.emplace_back(picture);
+        for (const Mat& image : scene->images)
+            frames.emplace_back(image);
         mask.upload(scene->mask);
         table.create(2, 201, CV_32SC4);
         require(cudaDeviceSynchronize());
@@ -255,7 +255,7 @@ TEST_F(Contract_CudaCascade, outputsAreAllocated)
     EXPECT_TRUE(sameBits(scene->truth(), result()));
 }
 
-//! Pictures and masks are read anew at each replay; so is nothing else.
+//! Images and masks are read anew at each replay; so is nothing else.
 TEST_F(Contract_CudaCascade, masksAreReadAnew)
 {
     frames.resize(1);
@@ -266,12 +266,12 @@ TEST_F(Contract_CudaCascade, masksAreReadAnew)
     RNG rng(41);
     for (int i = 0; i < 4; ++i)
     {
-        const Mat picture = randomPicture(rng, frames[0].size(), CV_8UC3, 4 + i);
-        const Mat now = i == 3 ? Mat(mask.size(), CV_8UC1, Scalar(0)) : randomPicture(rng, mask.size(), CV_8UC1, 9, 2);
-        frames[0].upload(picture, stream);
+        const Mat image = randomImage(rng, frames[0].size(), CV_8UC3, 4 + i);
+        const Mat now = i == 3 ? Mat(mask.size(), CV_8UC1, Scalar(0)) : randomImage(rng, mask.size(), CV_8UC1, 9, 2);
+        frames[0].upload(image, stream);
         mask.upload(now, stream);
         graph->launch();
-        EXPECT_TRUE(sameBits(scene->on({picture}, {now}), result())) << i;
+        EXPECT_TRUE(sameBits(scene->on({image}, {now}), result())) << i;
     }
 }
 
@@ -282,14 +282,14 @@ TEST_F(Contract_CudaCascade, neitherSideDisturbsTheOther)
     const Mat before = scene->truth();
     const auto graph = capture([&] { detect(); });
     RNG rng(42);
-    const Mat large = randomPicture(rng, Size(700, 500), CV_8UC3, 5);
+    const Mat large = randomImage(rng, Size(700, 500), CV_8UC3, 5);
     scene->cascade->setScaleFactor(1.15);
     scene->cascade->setMinNeighbors(2);
     scene->cascade->setMaxCandidates(65536);
     Mat eager;
     scene->cascade->detectAsync(GpuMat(large), eager, noArray(), noArray(), noArray(), stream);
     EXPECT_TRUE(sameBits(scene->on({large}), eager));
-    const std::string text = cascadeText(CascadeGenerator(77, scene->pictures[0]).make(), ".yml");
+    const std::string text = cascadeText(CascadeGenerator(77, scene->images[0]).make(), ".yml");
     scene->cascade->loadBuffer(Mat(1, int(text.size()), CV_8U, const_cast<char*>(text.data())));
     const GpuMat filler(3000, 3000, CV_8UC4, Scalar::all(255)); // takes memory that was given back by mistake
     graph->launch();
@@ -304,10 +304,10 @@ TEST_F(Contract_CudaCascade, neitherSideDisturbsTheOther)
 TEST_F(Contract_CudaCascade, togetherIsCaptured)
 {
     const Ptr<CascadeClassifierEx> other =
-        cascadeOf(cascadeText(CascadeGenerator(78, scene->pictures[0]).make(), ".yml"));
+        cascadeOf(cascadeText(CascadeGenerator(78, scene->images[0]).make(), ".yml"));
     other->setScaleFactor(1.3);
     std::vector<Mat> expected;
-    CascadeClassifierEx::detectTogether({scene->cascade, other}, scene->pictures, expected);
+    CascadeClassifierEx::detectTogether({scene->cascade, other}, scene->images, expected);
     std::vector<GpuMat> tables;
     const auto work = [&] {
         CascadeClassifierEx::detectTogether({scene->cascade, other}, frames, tables, noArray(), noArray(), stream);
@@ -385,19 +385,19 @@ TEST_F(Contract_CudaCascade, anyStream)
     gate.open();
     for (Stream& s : streams)
         s.waitForCompletion();
-    const Mat both = scene->truth(), second = scene->on({scene->pictures[1]});
+    const Mat both = scene->truth(), second = scene->on({scene->images[1]});
     for (size_t i = 0; i < tables.size(); ++i)
         EXPECT_TRUE(sameBits(i % 2 ? second : both, Mat(tables[i]))) << i;
 }
 
-//! 100 bytes per candidate and picture, for at most as many as the picture has windows, as the header says.
+//! 100 bytes per candidate and image, for at most as many as the image has windows, as the header says.
 TEST_F(Contract_CudaCascade, memoryOfCandidates)
 {
-    int least = INT_MAX, most = 0; // windows of a picture
-    for (const Mat& picture : scene->pictures)
+    int least = INT_MAX, most = 0; // windows of an image
+    for (const Mat& image : scene->images)
     {
         Mat passes;
-        scene->cascade->countPasses(picture, passes);
+        scene->cascade->countPasses(image, passes);
         const int windows = static_cast<int>(cv::sum(passes.col(0))[0]);
         least = std::min(least, windows);
         most = std::max(most, windows);

@@ -34,11 +34,10 @@ Ptr<CascadeClassifierEx> shipped(const std::string& file)
     return CascadeClassifierEx::create(path);
 }
 
-void expectEnginesAgree(CascadeClassifierEx& cascade, const Mat& picture, const CascadeCase& c)
+void expectEnginesAgree(CascadeClassifierEx& cascade, const Mat& image, const CascadeCase& c)
 {
     SCOPED_TRACE(c.name());
-    const CascadeResults expected = detectAll(cascade, picture, c),
-                         actual = detectAll(cascade, uploadAsRoi(picture), c);
+    const CascadeResults expected = detectAll(cascade, image, c), actual = detectAll(cascade, uploadAsRoi(image), c);
     ASSERT_NO_FATAL_FAILURE(expectSame(expected, actual));
 }
 
@@ -48,26 +47,26 @@ struct Tables
     Mat objects, numDetections, levelWeights;
 };
 
-Tables tablesOnHost(CascadeClassifierEx& cascade, const std::vector<Mat>& pictures, const std::vector<Mat>& masks)
+Tables tablesOnHost(CascadeClassifierEx& cascade, const std::vector<Mat>& images, const std::vector<Mat>& masks)
 {
     Tables t;
-    cascade.detectAsync(pictures, t.objects, t.numDetections, t.levelWeights, masks);
+    cascade.detectAsync(images, t.objects, t.numDetections, t.levelWeights, masks);
     return t;
 }
 
-std::vector<GpuMat> upload(const std::vector<Mat>& pictures)
+std::vector<GpuMat> upload(const std::vector<Mat>& images)
 {
     std::vector<GpuMat> uploaded;
-    for (const Mat& picture : pictures)
-        uploaded.push_back(uploadAsRoi(picture));
+    for (const Mat& image : images)
+        uploaded.push_back(uploadAsRoi(image));
     return uploaded;
 }
 
-Tables tablesOnDevice(CascadeClassifierEx& cascade, const std::vector<Mat>& pictures, const std::vector<Mat>& masks,
+Tables tablesOnDevice(CascadeClassifierEx& cascade, const std::vector<Mat>& images, const std::vector<Mat>& masks,
                       Stream& stream = cv::cuda::noStream())
 {
     GpuMat objects, numDetections, levelWeights;
-    cascade.detectAsync(upload(pictures), objects, numDetections, levelWeights, upload(masks), stream);
+    cascade.detectAsync(upload(images), objects, numDetections, levelWeights, upload(masks), stream);
     stream.waitForCompletion();
     return {Mat(objects), Mat(numDetections), Mat(levelWeights)};
 }
@@ -79,18 +78,17 @@ void expectSameTables(const Tables& expected, const Tables& actual)
     ASSERT_TRUE(sameBits(expected.levelWeights, actual.levelWeights));
 }
 
-void expectTablesAgree(CascadeClassifierEx& cascade, const std::vector<Mat>& pictures,
-                       const std::vector<Mat>& masks = {})
+void expectTablesAgree(CascadeClassifierEx& cascade, const std::vector<Mat>& images, const std::vector<Mat>& masks = {})
 {
-    const Tables expected = tablesOnHost(cascade, pictures, masks);
-    ASSERT_NO_FATAL_FAILURE(expectSameTables(expected, tablesOnDevice(cascade, pictures, masks)));
+    const Tables expected = tablesOnHost(cascade, images, masks);
+    ASSERT_NO_FATAL_FAILURE(expectSameTables(expected, tablesOnDevice(cascade, images, masks)));
 }
 
-std::vector<Mat> mixedPictures(RNG& rng)
+std::vector<Mat> mixedImages(RNG& rng)
 {
-    return {randomPicture(rng, Size(161, 129), CV_8UC1), randomPicture(rng, Size(90, 200), CV_8UC3),
-            randomPicture(rng, Size(161, 129), CV_8UC4), randomPicture(rng, Size(5, 7), CV_8UC1),
-            randomPicture(rng, Size(301, 77), CV_8UC1)};
+    return {randomImage(rng, Size(161, 129), CV_8UC1), randomImage(rng, Size(90, 200), CV_8UC3),
+            randomImage(rng, Size(161, 129), CV_8UC4), randomImage(rng, Size(5, 7), CV_8UC1),
+            randomImage(rng, Size(301, 77), CV_8UC1)};
 }
 
 // --- cascades --------------------------------------------------------------------------------------------------------
@@ -103,10 +101,10 @@ TEST_P(CUDA_CascadeShipped, everyResult)
     requireCuda();
     const Ptr<CascadeClassifierEx> cascade = shipped(GetParam());
     for (const CascadeScene& scene : cascadeScenes())
-        for (const CascadeCase& c : cascadeCases(scene.picture.size(), cascade->getOriginalWindowSize()))
+        for (const CascadeCase& c : cascadeCases(scene.image.size(), cascade->getOriginalWindowSize()))
         {
             SCOPED_TRACE(scene.name);
-            ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, scene.picture, c));
+            ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, scene.image, c));
         }
 }
 
@@ -121,11 +119,11 @@ TEST(CUDA_CascadeClassifierEx, randomCascades)
     {
         const uint64 seed = 977 + 31 * i;
         SCOPED_TRACE(cv::format("seed %d", int(seed)));
-        const Mat picture = randomPicture(rng, Size(rng.uniform(40, 330), rng.uniform(40, 200)), CV_8UC1, 5);
-        CascadeGenerator generator(seed, picture);
+        const Mat image = randomImage(rng, Size(rng.uniform(40, 330), rng.uniform(40, 200)), CV_8UC1, 5);
+        CascadeGenerator generator(seed, image);
         const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(generator.make(), ".xml"));
-        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, picture, {1.2, 2, Size(), Size()}));
-        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, picture, {1.7, 1, Size(), Size()}));
+        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, image, {1.2, 2, Size(), Size()}));
+        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, image, {1.7, 1, Size(), Size()}));
     }
 }
 
@@ -139,14 +137,14 @@ TEST(CUDA_CascadeClassifierEx, largeWindows)
     {
         const uint64 seed = 4001 + 17 * i;
         SCOPED_TRACE(cv::format("seed %d", int(seed)));
-        const Mat small = randomPicture(rng, Size(60, 50), CV_8UC1, 5),
-                  picture = randomPicture(rng, Size(420, 330), CV_8UC1, 9);
+        const Mat small = randomImage(rng, Size(60, 50), CV_8UC1, 5),
+                  image = randomImage(rng, Size(420, 330), CV_8UC1, 9);
         const OracleCascade c = CascadeGenerator(seed, small).make();
         const int times = 250 / std::max(c.window.width, c.window.height);
         largest = std::max(largest, times * std::max(c.window.width, c.window.height));
         for (int k : {(times + 1) / 2, times})
-            ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascadeOf(cascadeText(enlarged(c, k), ".xml")), picture,
-                                                       {1.15, 1, Size(), Size()}));
+            ASSERT_NO_FATAL_FAILURE(
+                expectEnginesAgree(*cascadeOf(cascadeText(enlarged(c, k), ".xml")), image, {1.15, 1, Size(), Size()}));
     }
     EXPECT_GT(largest, 220);
 }
@@ -224,20 +222,20 @@ TEST(CUDA_CascadeClassifierEx, sumsBesideThresholds)
     for (int i = 0; i < 40; ++i)
     {
         SCOPED_TRACE(i);
-        const Mat picture = randomPicture(rng, Size(rng.uniform(60, 200), rng.uniform(60, 120)), CV_8UC1, 5);
-        OracleCascade c = CascadeGenerator(6007 + i, picture).make();
+        const Mat image = randomImage(rng, Size(rng.uniform(60, 200), rng.uniform(60, 120)), CV_8UC1, 5);
+        OracleCascade c = CascadeGenerator(6007 + i, image).make();
         c = withCloseSums(rng, i % 3 == 1 ? withTwoNodes(rng, c) : c);
         c.stages.resize(std::min<size_t>(c.stages.size(), 1 + i % 4));
         const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
-        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, picture, {1.3, 1, Size(), Size()}));
+        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, image, {1.3, 1, Size(), Size()}));
         std::vector<Rect> raw;
-        cascade->detectMultiScale(picture, raw, 1.3, 0);
+        cascade->detectMultiScale(image, raw, 1.3, 0);
         candidates += raw.size();
     }
     EXPECT_GT(candidates, 1000u);
 }
 
-/** Thresholds of nodes that are 0, so near to it that no value comes between, or beyond all values, on pictures in which many values are 0. */
+/** Thresholds of nodes that are 0, so near to it that no value comes between, or beyond all values, on images in which many values are 0. */
 TEST(CUDA_CascadeClassifierEx, thresholdsNearZero)
 {
     requireCuda();
@@ -247,8 +245,8 @@ TEST(CUDA_CascadeClassifierEx, thresholdsNearZero)
     for (int i = 0; i < 40; ++i)
     {
         SCOPED_TRACE(i);
-        const Mat picture = randomPicture(rng, Size(rng.uniform(60, 200), rng.uniform(60, 120)), CV_8UC1, 9, 3);
-        OracleCascade c = CascadeGenerator(9001 + i, picture).make();
+        const Mat image = randomImage(rng, Size(rng.uniform(60, 200), rng.uniform(60, 120)), CV_8UC1, 9, 3);
+        OracleCascade c = CascadeGenerator(9001 + i, image).make();
         if (i % 2 == 1)
             c = withTwoNodes(rng, c);
         for (OracleStage& stage : c.stages)
@@ -263,9 +261,9 @@ TEST(CUDA_CascadeClassifierEx, thresholdsNearZero)
             }
         }
         const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
-        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, picture, {1.3, 1, Size(), Size()}));
+        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, image, {1.3, 1, Size(), Size()}));
         std::vector<Rect> raw;
-        cascade->detectMultiScale(picture, raw, 1.3, 0);
+        cascade->detectMultiScale(image, raw, 1.3, 0);
         candidates += raw.size();
     }
     EXPECT_GT(candidates, 1000u);
@@ -281,7 +279,7 @@ TEST(CUDA_CascadeClassifierEx, sizes)
     for (const Ptr<CascadeClassifierEx>& cascade : {haar, lbp})
         for (const int cols : {1, 19, 20, 21, 23, 24, 25, 51, 52, 53, 145, 146, 147, 148, 149, 150, 151})
             for (const int rows : {20, 24, 25, 81, 82, 83, 86, 87})
-                ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, randomPicture(rng, Size(cols, rows), CV_8UC1, 4),
+                ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, randomImage(rng, Size(cols, rows), CV_8UC1, 4),
                                                            {1.1, 1, Size(), Size()}))
                     << cols << " x " << rows;
 }
@@ -292,12 +290,12 @@ TEST(CUDA_CascadeClassifierEx, batchOfMixedSizesAndMasks)
 {
     requireCuda();
     RNG rng(20251125);
-    const std::vector<Mat> pictures = mixedPictures(rng);
+    const std::vector<Mat> images = mixedImages(rng);
     for (int i = 0; i < 12; ++i)
     {
         SCOPED_TRACE(i);
         const Ptr<CascadeClassifierEx> cascade =
-            cascadeOf(cascadeText(CascadeGenerator(600 + i, pictures[0]).make(), ".xml"));
+            cascadeOf(cascadeText(CascadeGenerator(600 + i, images[0]).make(), ".xml"));
         cascade->setScaleFactor(1.25);
         cascade->setMaxCandidates(65536);
         for (const int minNeighbors : {0, 1, 3})
@@ -305,11 +303,11 @@ TEST(CUDA_CascadeClassifierEx, batchOfMixedSizesAndMasks)
             {
                 cascade->setMinNeighbors(minNeighbors);
                 cascade->setFindLargestObject(largest);
-                ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, pictures));
-                std::vector<Mat> masks(pictures.size());
-                masks[1] = randomPicture(rng, pictures[1].size(), CV_8UC1, 9, 2);
-                masks[4] = randomPicture(rng, pictures[4].size(), CV_8UC1, 15, 2);
-                ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, pictures, masks));
+                ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, images));
+                std::vector<Mat> masks(images.size());
+                masks[1] = randomImage(rng, images[1].size(), CV_8UC1, 9, 2);
+                masks[4] = randomImage(rng, images[4].size(), CV_8UC1, 15, 2);
+                ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, images, masks));
             }
     }
 }
@@ -319,8 +317,8 @@ TEST(CUDA_CascadeClassifierEx, capacities)
 {
     requireCuda();
     RNG rng(20251126);
-    const std::vector<Mat> pictures = mixedPictures(rng);
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(61, pictures[0]).make(), ".xml"));
+    const std::vector<Mat> images = mixedImages(rng);
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(61, images[0]).make(), ".xml"));
     int overflows = 0, short_ = 0;
     for (const int maxCandidates : {1, 2, 31, 32, 33, 300, 8192, 65536})
         for (const int maxObjects : {1, 2, 7, 256})
@@ -329,8 +327,8 @@ TEST(CUDA_CascadeClassifierEx, capacities)
             cascade->setMaxCandidates(maxCandidates);
             cascade->setMaxObjects(maxObjects);
             cascade->setMinNeighbors(maxObjects == 2 ? 0 : 1); // all candidates, or few groups
-            ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, pictures));
-            const Tables tables = tablesOnDevice(*cascade, pictures, {});
+            ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, images));
+            const Tables tables = tablesOnDevice(*cascade, images, {});
             for (int i = 0; i < tables.objects.rows; ++i)
             {
                 const Vec4i head = tables.objects.at<Vec4i>(i, 0);
@@ -349,17 +347,16 @@ TEST(CUDA_CascadeClassifierEx, manyCandidates)
     RNG rng(20251127);
     for (const Size size : {Size(200, 150), Size(420, 300), Size(900, 700)})
     {
-        const Mat picture = randomPicture(rng, size, CV_8UC1, 3);
-        OracleCascade c = CascadeGenerator(71, picture).make();
+        const Mat image = randomImage(rng, size, CV_8UC1, 3);
+        OracleCascade c = CascadeGenerator(71, image).make();
         c.stages.resize(1);
         c.stages[0].threshold = -1e6f; // all windows with contrast
         const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
         std::vector<Rect> expected, actual;
         std::vector<int> levels, actualLevels;
         std::vector<double> weights, actualWeights;
-        cascade->detectMultiScale(picture, expected, levels, weights, 1.2, 0, 0, Size(), Size(), true);
-        cascade->detectMultiScale(GpuMat(picture), actual, actualLevels, actualWeights, 1.2, 0, 0, Size(), Size(),
-                                  true);
+        cascade->detectMultiScale(image, expected, levels, weights, 1.2, 0, 0, Size(), Size(), true);
+        cascade->detectMultiScale(GpuMat(image), actual, actualLevels, actualWeights, 1.2, 0, 0, Size(), Size(), true);
         EXPECT_EQ(expected, actual) << size;
         EXPECT_EQ(weights, actualWeights) << size;
         EXPECT_GT(expected.size(), static_cast<size_t>(size.area() / 20));
@@ -370,20 +367,20 @@ TEST(CUDA_CascadeClassifierEx, outputsOnEitherSide)
 {
     requireCuda();
     RNG rng(20251128);
-    const std::vector<Mat> pictures = mixedPictures(rng);
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(81, pictures[0]).make(), ".xml"));
+    const std::vector<Mat> images = mixedImages(rng);
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(81, images[0]).make(), ".xml"));
     cascade->setMinNeighbors(1);
-    const Tables expected = tablesOnHost(*cascade, pictures, {});
+    const Tables expected = tablesOnHost(*cascade, images, {});
     Tables actual;
-    cascade->detectAsync(upload(pictures), actual.objects, actual.numDetections, actual.levelWeights);
+    cascade->detectAsync(upload(images), actual.objects, actual.numDetections, actual.levelWeights);
     ASSERT_NO_FATAL_FAILURE(expectSameTables(expected, actual));
     cuda::HostMem objects(expected.objects.size(), CV_32SC4);
     Stream stream;
-    cascade->detectAsync(upload(pictures), objects, noArray(), noArray(), noArray(), stream);
+    cascade->detectAsync(upload(images), objects, noArray(), noArray(), noArray(), stream);
     stream.waitForCompletion();
     EXPECT_TRUE(sameBits(expected.objects, objects.createMatHeader()));
     GpuMat onDevice;
-    cascade->detectAsync(upload(pictures), onDevice, noArray(), noArray(), noArray(), stream);
+    cascade->detectAsync(upload(images), onDevice, noArray(), noArray(), noArray(), stream);
     for (int i = 0; i < expected.objects.rows; ++i)
     {
         std::vector<Rect> boxes, deviceBoxes;
@@ -396,7 +393,7 @@ TEST(CUDA_CascadeClassifierEx, outputsOnEitherSide)
 TEST(CUDA_CascadeClassifierEx, together)
 {
     requireCuda();
-    const Mat picture = cascadeScenes()[0].picture;
+    const Mat image = cascadeScenes()[0].image;
     std::vector<Ptr<CascadeClassifierEx>> cascades = {shipped("haarcascades/haarcascade_frontalface_alt2.xml"),
                                                       shipped("lbpcascades/lbpcascade_frontalface.xml"),
                                                       shipped("haarcascades/haarcascade_eye.xml")};
@@ -406,8 +403,8 @@ TEST(CUDA_CascadeClassifierEx, together)
     {
         std::vector<Mat> expected;
         std::vector<GpuMat> actual;
-        CascadeClassifierEx::detectTogether(cascades, picture, expected);
-        CascadeClassifierEx::detectTogether(cascades, uploadAsRoi(picture), actual);
+        CascadeClassifierEx::detectTogether(cascades, image, expected);
+        CascadeClassifierEx::detectTogether(cascades, uploadAsRoi(image), actual);
         ASSERT_EQ(expected.size(), actual.size());
         for (size_t t = 0; t < expected.size(); ++t)
             EXPECT_TRUE(sameBits(expected[t], Mat(actual[t])));
@@ -418,14 +415,14 @@ TEST(CUDA_CascadeClassifierEx, countPasses)
 {
     requireCuda();
     RNG rng(20251129);
-    const Mat picture = randomPicture(rng, Size(150, 100), CV_8UC3);
+    const Mat image = randomImage(rng, Size(150, 100), CV_8UC3);
     const Ptr<CascadeClassifierEx> cascade = shipped("lbpcascades/lbpcascade_frontalface.xml");
     Mat expected, actual;
-    cascade->countPasses(picture, expected);
-    cascade->countPasses(uploadAsRoi(picture), actual);
+    cascade->countPasses(image, expected);
+    cascade->countPasses(uploadAsRoi(image), actual);
     EXPECT_TRUE(sameBits(expected, actual));
     GpuMat onDevice;
-    cascade->countPasses(uploadAsRoi(picture), onDevice);
+    cascade->countPasses(uploadAsRoi(image), onDevice);
     EXPECT_TRUE(sameBits(expected, Mat(onDevice)));
 }
 
@@ -433,16 +430,14 @@ TEST(CUDA_CascadeClassifierEx, refusesOutputsAndMasksOnTheOtherSide)
 {
     requireCuda();
     RNG rng(20251130);
-    const Mat picture = randomPicture(rng, Size(60, 50), CV_8UC1);
+    const Mat image = randomImage(rng, Size(60, 50), CV_8UC1);
     const Ptr<CascadeClassifierEx> cascade = shipped("lbpcascades/lbpcascade_frontalface.xml");
     std::vector<Rect> objects;
     GpuMat table;
-    EXPECT_THROW(cascade->detectAsync(picture, table), cv::Exception);
-    EXPECT_THROW(cascade->detectMultiScale(GpuMat(picture), objects, 1.1, 3, 0, Size(), Size(), picture),
-                 cv::Exception);
-    EXPECT_THROW(cascade->detectMultiScale(picture, objects, 1.1, 3, 0, Size(), Size(), GpuMat(picture)),
-                 cv::Exception);
-    ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, picture, {1.1, 1, Size(), Size()}));
+    EXPECT_THROW(cascade->detectAsync(image, table), cv::Exception);
+    EXPECT_THROW(cascade->detectMultiScale(GpuMat(image), objects, 1.1, 3, 0, Size(), Size(), image), cv::Exception);
+    EXPECT_THROW(cascade->detectMultiScale(image, objects, 1.1, 3, 0, Size(), Size(), GpuMat(image)), cv::Exception);
+    ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, image, {1.1, 1, Size(), Size()}));
 }
 
 // --- streams and graphs ----------------------------------------------------------------------------------------------
@@ -453,7 +448,7 @@ TEST(CUDA_CascadeClassifierEx, streams)
 {
     requireCuda();
     RNG rng(20251201);
-    const Mat large = randomPicture(rng, Size(320, 240), CV_8UC3), small = randomPicture(rng, Size(120, 90), CV_8UC1);
+    const Mat large = randomImage(rng, Size(320, 240), CV_8UC3), small = randomImage(rng, Size(120, 90), CV_8UC1);
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(91, small).make(), ".xml"));
     const Ptr<CascadeClassifierEx> twin = cascade->clone();
     const Tables largeTables = tablesOnHost(*cascade, {large}, {}), smallTables = tablesOnHost(*cascade, {small}, {});
@@ -477,10 +472,10 @@ TEST(CUDA_CascadeClassifierEx, doesNotWait)
 {
     requireCuda();
     RNG rng(20251202);
-    const Mat picture = randomPicture(rng, Size(160, 120), CV_8UC3);
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(92, picture).make(), ".xml"));
-    const Tables expected = tablesOnHost(*cascade, {picture}, {});
-    const GpuMat device(picture);
+    const Mat image = randomImage(rng, Size(160, 120), CV_8UC3);
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(92, image).make(), ".xml"));
+    const Tables expected = tablesOnHost(*cascade, {image}, {});
+    const GpuMat device(image);
     GpuMat objects(expected.objects.size(), CV_32SC4);
     Stream stream;
     cascade->detectAsync(device, objects, noArray(), noArray(), noArray(), stream); // allocates
@@ -496,7 +491,7 @@ TEST(CUDA_CascadeClassifierEx, doesNotWait)
     EXPECT_EQ(bytes, cascade->workspaceBytes());
 }
 
-//! A first call may be captured; replays read the picture anew; calls in between change nothing, nor does another cascade.
+//! A first call may be captured; replays read the image anew; calls in between change nothing, nor does another cascade.
 TEST(CUDA_CascadeClassifierEx, captureAndReplay)
 {
     requireCuda();
@@ -505,8 +500,8 @@ TEST(CUDA_CascadeClassifierEx, captureAndReplay)
         for (const bool warm : {false, true})
         {
             SCOPED_TRACE(cv::format("%d channels, warm %d", CV_MAT_CN(type), warm));
-            const Mat large = randomPicture(rng, Size(500, 400), CV_8UC3);
-            const Mat before = randomPicture(rng, Size(200, 150), type);
+            const Mat large = randomImage(rng, Size(500, 400), CV_8UC3);
+            const Mat before = randomImage(rng, Size(200, 150), type);
             const OracleCascade made = CascadeGenerator(93, before).make();
             const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(made, ".xml"));
             cascade->setMinNeighbors(1);
@@ -521,7 +516,7 @@ TEST(CUDA_CascadeClassifierEx, captureAndReplay)
             graph.end();
             for (int round = 0; round < 3; ++round)
             {
-                const Mat now = randomPicture(rng, before.size(), type, 3 + round);
+                const Mat now = randomImage(rng, before.size(), type, 3 + round);
                 frame.upload(now, stream);
                 objects.setTo(Scalar::all(-1), stream);
                 graph.launch();
@@ -544,9 +539,9 @@ TEST(CUDA_CascadeClassifierEx, whatWaitsCannotBeCaptured)
 {
     requireCuda();
     RNG rng(20251204);
-    const Mat picture = randomPicture(rng, Size(100, 80), CV_8UC1);
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(95, picture).make(), ".xml"));
-    const GpuMat frame(picture);
+    const Mat image = randomImage(rng, Size(100, 80), CV_8UC1);
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(95, image).make(), ".xml"));
+    const GpuMat frame(image);
     GpuMat objects(1, 1 + cascade->getMaxObjects(), CV_32SC4);
     std::vector<Rect> boxes;
     Mat host;
@@ -560,7 +555,7 @@ TEST(CUDA_CascadeClassifierEx, whatWaitsCannotBeCaptured)
     graph.end();
     graph.launch();
     stream.waitForCompletion();
-    EXPECT_TRUE(sameBits(tablesOnHost(*cascade, {picture}, {}).objects, Mat(objects)));
+    EXPECT_TRUE(sameBits(tablesOnHost(*cascade, {image}, {}).objects, Mat(objects)));
 }
 
 //! Capturing again and again takes no more memory, once graphs are gone.
@@ -568,9 +563,9 @@ TEST(CUDA_CascadeClassifierEx, graphsGiveMemoryBack)
 {
     requireCuda();
     RNG rng(20251205);
-    const Mat picture = randomPicture(rng, Size(100, 80), CV_8UC3);
-    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(96, picture).make(), ".xml"));
-    const GpuMat frame(picture);
+    const Mat image = randomImage(rng, Size(100, 80), CV_8UC3);
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(CascadeGenerator(96, image).make(), ".xml"));
+    const GpuMat frame(image);
     GpuMat objects(1, 1 + cascade->getMaxObjects(), CV_32SC4);
     Stream stream;
     size_t bytes = 0;
@@ -593,13 +588,12 @@ TEST(CUDA_CascadeClassifierEx, graphsGiveMemoryBack)
 
 // --- compute-sanitizer -----------------------------------------------------------------------------------------------
 
-//! Every kernel and way through it, on small pictures.
+//! Every kernel and way through it, on small images.
 TEST(CUDA_CascadeClassifierEx_Sanitize, everyWay)
 {
     requireCuda();
     RNG rng(20251206);
-    const Mat picture = randomPicture(rng, Size(173, 61), CV_8UC3, 5),
-              gray = randomPicture(rng, Size(97, 90), CV_8UC1, 5);
+    const Mat image = randomImage(rng, Size(173, 61), CV_8UC3, 5), gray = randomImage(rng, Size(97, 90), CV_8UC1, 5);
     for (int i = 0; i < 12; ++i)
     {
         SCOPED_TRACE(i);
@@ -610,28 +604,27 @@ TEST(CUDA_CascadeClassifierEx_Sanitize, everyWay)
         {
             cascade->setMinNeighbors(minNeighbors);
             std::vector<Mat> masks(2);
-            masks[1] = randomPicture(rng, gray.size(), CV_8UC1, 9, 2);
-            ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, {picture, gray}, masks));
+            masks[1] = randomImage(rng, gray.size(), CV_8UC1, 9, 2);
+            ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, {image, gray}, masks));
         }
         cascade->setMaxCandidates(5);
-        ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, {picture, gray}));
+        ASSERT_NO_FATAL_FAILURE(expectTablesAgree(*cascade, {image, gray}));
     }
     const OracleCascade large = enlarged(CascadeGenerator(3200, gray).make(), 8);
     ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascadeOf(cascadeText(large, ".xml")),
-                                               randomPicture(rng, Size(270, 260), CV_8UC1, 9),
-                                               {1.3, 1, Size(), Size()}));
+                                               randomImage(rng, Size(270, 260), CV_8UC1, 9), {1.3, 1, Size(), Size()}));
 }
 
 TEST(CUDA_CascadeClassifierEx_Sanitize, shipped)
 {
     requireCuda();
     const std::string data = requireFolder("CUDATRACKING_SAMPLES_DATA");
-    Mat picture;
-    resize(requirePicture(data, "lena.jpg"), picture, Size(111, 113));
+    Mat image;
+    resize(requireImage(data, "lena.jpg"), image, Size(111, 113));
     for (const char* file :
          {"haarcascades/haarcascade_frontalface_alt.xml", "haarcascades/haarcascade_frontalface_alt2.xml",
           "haarcascades/haarcascade_eye_tree_eyeglasses.xml", "lbpcascades/lbpcascade_frontalface.xml"})
-        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*shipped(file), picture, {1.3, 1, Size(), Size()}));
+        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*shipped(file), image, {1.3, 1, Size(), Size()}));
 }
 
 }} // namespace opencv_test

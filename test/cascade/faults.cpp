@@ -11,7 +11,7 @@ using namespace faults;
 using cv::cuda::CascadeClassifierEx;
 using cv::cuda::GpuMat;
 
-//! An instance that has detected before, or not, on pictures that are smaller, so that memory has to grow.
+//! An instance that has detected before, or not, on images that are smaller, so that memory has to grow.
 class Detector
 {
 public:
@@ -20,9 +20,9 @@ public:
     Detector(Engine engine, int variant) : cuda(engine == Engine::CUDA)
     {
         RNG rng(8400);
-        const Mat small = randomPicture(rng, Size(40, 37), CV_8UC3, 5);
-        host = {randomPicture(rng, Size(90, 61), CV_8UC3, 5), randomPicture(rng, Size(53, 70), CV_8UC1, 5)};
-        mask = randomPicture(rng, host[0].size(), CV_8UC1, 9, 2);
+        const Mat small = randomImage(rng, Size(40, 37), CV_8UC3, 5);
+        host = {randomImage(rng, Size(90, 61), CV_8UC3, 5), randomImage(rng, Size(53, 70), CV_8UC1, 5)};
+        mask = randomImage(rng, host[0].size(), CV_8UC1, 9, 2);
         text = cascadeText(CascadeGenerator(17, host[1]).make(), ".xml");
         other = cascadeText(CascadeGenerator(18, host[1]).make(), ".xml");
         cascade = cascadeOf(text);
@@ -32,8 +32,8 @@ public:
         if (cuda)
         {
             stream_ = cv::cuda::Stream();
-            for (const Mat& picture : host)
-                device.emplace_back(picture);
+            for (const Mat& image : host)
+                device.emplace_back(image);
             maskOnDevice.upload(mask);
         }
         if ((variant & FRESH) == 0)
@@ -47,9 +47,9 @@ public:
         if (cuda)
             stream_.waitForCompletion();
     }
-    _InputArray pictures() const { return cuda ? _InputArray(device) : _InputArray(host); }
-    _InputArray picture() const { return cuda ? _InputArray(device[0]) : _InputArray(host[0]); }
-    _InputArray maskOfPicture() const { return cuda ? _InputArray(maskOnDevice) : _InputArray(mask); }
+    _InputArray images() const { return cuda ? _InputArray(device) : _InputArray(host); }
+    _InputArray image() const { return cuda ? _InputArray(device[0]) : _InputArray(host[0]); }
+    _InputArray maskOfImage() const { return cuda ? _InputArray(maskOnDevice) : _InputArray(mask); }
     _OutputArray out(int i) { return cuda ? _OutputArray(deviceOut[i]) : _OutputArray(hostOut[i]); }
 
     Outputs given()
@@ -72,7 +72,7 @@ public:
     {
         wait();
         Mat objects, numDetections, levelWeights;
-        cascade->detectAsync(pictures(), objects, numDetections, levelWeights, noArray(), stream());
+        cascade->detectAsync(images(), objects, numDetections, levelWeights, noArray(), stream());
         return {{"objects", objects}, {"numDetections", numDetections}, {"levelWeights", levelWeights}};
     }
 
@@ -105,28 +105,25 @@ std::vector<S> detections()
 {
     return {
         {"detectAsync", EAGER | CAPTURED,
-         [](Detector& d)
-         { d.cascade->detectAsync(d.pictures(), d.out(0), d.out(1), d.out(2), noArray(), d.stream()); }},
+         [](Detector& d) { d.cascade->detectAsync(d.images(), d.out(0), d.out(1), d.out(2), noArray(), d.stream()); }},
         {"detectAsync to the host", EAGER,
          [](Detector& d)
-         { d.cascade->detectAsync(d.pictures(), d.hostOut[0], d.hostOut[1], d.hostOut[2], noArray(), d.stream()); }},
+         { d.cascade->detectAsync(d.images(), d.hostOut[0], d.hostOut[1], d.hostOut[2], noArray(), d.stream()); }},
         {"detectTogether with another cascade", EAGER,
          [](Detector& d)
          {
              const Ptr<CascadeClassifierEx> other = d.cascade->clone(); // the instance stays as it is
              other->loadBuffer(Mat(1, int(d.other.size()), CV_8U, const_cast<char*>(d.other.data())));
              std::vector<Mat> tables;
-             CascadeClassifierEx::detectTogether({d.cascade, other}, d.pictures(), tables, noArray(), noArray(),
+             CascadeClassifierEx::detectTogether({d.cascade, other}, d.images(), tables, noArray(), noArray(),
                                                  d.stream());
              d.hostOut[0] = tables[0];
              d.hostOut[1] = tables[1];
          }},
         {"detectMultiScale", EAGER,
-         [](Detector& d) {
-             d.cascade->detectMultiScale(d.picture(), d.boxes, 1.2, 1, 0, Size(), Size(), d.maskOfPicture(),
-                                         d.stream());
-         }},
-        {"countPasses", EAGER, [](Detector& d) { d.cascade->countPasses(d.picture(), d.hostOut[0], d.stream()); }},
+         [](Detector& d)
+         { d.cascade->detectMultiScale(d.image(), d.boxes, 1.2, 1, 0, Size(), Size(), d.maskOfImage(), d.stream()); }},
+        {"countPasses", EAGER, [](Detector& d) { d.cascade->countPasses(d.image(), d.hostOut[0], d.stream()); }},
     };
 }
 

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What files may cost: time in proportion to their length and 256 MB, to load them and detect on a picture of 64 x 64, whatever is in them.
+// What files may cost: time in proportion to their length and 256 MB, to load them and detect on an image of 64 x 64, whatever is in them.
 #include "../test_precomp.hpp"
 #include "generate.hpp"
 #include <ctime>
@@ -57,17 +57,17 @@ template <typename Work> double peakOf(const Work& work)
 //! Loads bytes and detects; they may be refused. @return whether they were taken.
 bool tryBytes(const std::string& bytes, bool detect)
 {
-    static const Mat picture = []
+    static const Mat image = []
     {
         RNG rng(64);
-        return randomPicture(rng, Size(64, 64), CV_8UC1, 3);
+        return randomImage(rng, Size(64, 64), CV_8UC1, 3);
     }();
     try
     {
         std::vector<Rect> objects;
         const Ptr<CascadeClassifierEx> cascade = cascadeOf(bytes);
         if (detect)
-            cascade->detectMultiScale(picture, objects);
+            cascade->detectMultiScale(image, objects);
         return true;
     }
     catch (const cv::Exception& e)

@@ -8,7 +8,7 @@ namespace opencv_test { namespace {
 
 using namespace fuzz;
 
-//! What one cascade has to say about one picture.
+//! What one cascade has to say about one image.
 struct CascadeTruth
 {
     std::vector<Rect> boxes;
@@ -17,11 +17,11 @@ struct CascadeTruth
     std::vector<std::vector<int>> passes;
     int candidates;
 
-    CascadeTruth(const OracleCascade& c, const CascadeParams& p, const Mat& picture, const Mat& mask)
+    CascadeTruth(const OracleCascade& c, const CascadeParams& p, const Mat& image, const Mat& mask)
     {
         CascadeResults r;
-        if (!picture.empty())
-            r = oracleDetect(c, picture, p.sizes, mask, &passes);
+        if (!image.empty())
+            r = oracleDetect(c, image, p.sizes, mask, &passes);
         const bool all = p.sizes.minNeighbors <= 0;
         boxes = all ? r.raw : r.objects;
         weights = all ? r.rawWeights : r.weights;
@@ -73,8 +73,8 @@ std::vector<CascadeTruth> truthsOf(const CascadeFuzzCase& c, const OracleCascade
                                    bool masks)
 {
     std::vector<CascadeTruth> truths;
-    for (size_t i = 0; i < c.pictures.size(); ++i)
-        truths.emplace_back(cascade, p, c.pictures[i], masks && !c.masks.empty() ? c.masks[i] : Mat());
+    for (size_t i = 0; i < c.images.size(); ++i)
+        truths.emplace_back(cascade, p, c.images[i], masks && !c.masks.empty() ? c.masks[i] : Mat());
     return truths;
 }
 
@@ -96,15 +96,15 @@ void addVectors(const CascadeTruth& t, int stages, Outputs& expected)
 void addPasses(const CascadeFuzzCase& c, const Outputs& outputs, Outputs& expected)
 {
     // Masks, groups and capacities have no part in this.
-    const CascadeTruth truth(c.cascade, c.params, c.pictures[0], Mat());
+    const CascadeTruth truth(c.cascade, c.params, c.images[0], Mat());
     Mat passes(int(truth.passes.size()), 3 + int(c.cascade.stages.size()), CV_32SC1), scales, layers;
     for (int i = 0; i < passes.rows; ++i)
         for (int k = 0; k < passes.cols; ++k)
             passes.at<int>(i, k) = truth.passes[i][k];
-    for (float s : oracleScales(c.cascade.window, c.pictures[0].size(), c.params.sizes))
+    for (float s : oracleScales(c.cascade.window, c.images[0].size(), c.params.sizes))
     {
         scales.push_back(double(s));
-        layers.push_back(Mat(Vec2i(cvRound(c.pictures[0].cols / s), cvRound(c.pictures[0].rows / s))).reshape(2, 1));
+        layers.push_back(Mat(Vec2i(cvRound(c.images[0].cols / s), cvRound(c.images[0].rows / s))).reshape(2, 1));
     }
     for (const auto& output : outputs) // of no scale: no rows
         for (const auto& is : {std::make_pair("passes", passes), {"scales", scales}, {"layers", layers}})

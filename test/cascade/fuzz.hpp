@@ -35,10 +35,10 @@ struct CascadeFuzzCase
     enum Call
     {
         TABLES = 1,
-        VECTORS = 2, //!< of the first picture
+        VECTORS = 2, //!< of the first image
         PASSES = 4,
         TOGETHER = 8,
-        USED = 16,  //!< the instance has worked with another cascade, other parameters and another picture before
+        USED = 16,  //!< the instance has worked with another cascade, other parameters and another image before
         CLONE = 32, //!< and a clone does the work
         AGAIN = 64  //!< the tables twice, into the same arrays or not
     };
@@ -46,7 +46,7 @@ struct CascadeFuzzCase
     OracleCascade cascade, second; //!< the second one for TOGETHER
     std::string text, secondText;
     CascadeParams params, before;
-    std::vector<Mat> pictures, masks; //!< masks: none, or one for each picture, empty ones too
+    std::vector<Mat> images, masks; //!< masks: none, or one for each image, empty ones too
     Mat earlier;
     int calls;
     uint64 placement;
@@ -57,7 +57,7 @@ struct CascadeFuzzCase
 //! What the parser and the arithmetic of features, leaves and thresholds have to cope with.
 inline OracleCascade randomCascade(RNG& rng)
 {
-    const Mat texture = randomPicture(rng, Size(60, 50), CV_8UC1, 5);
+    const Mat texture = randomImage(rng, Size(60, 50), CV_8UC1, 5);
     const Size small(rng.uniform(3, 8), rng.uniform(3, 8));
     OracleCascade c = CascadeGenerator(rng.next(), texture).make(onceIn(rng, 6) ? small : Size());
     if (onceIn(rng, 8)) // weights whose sums floats do not hold
@@ -107,11 +107,11 @@ inline CascadeParams randomCascadeParams(RNG& rng)
     return p;
 }
 
-inline Mat randomScenePicture(RNG& rng, Size size)
+inline Mat randomSceneImage(RNG& rng, Size size)
 {
     const int levels[] = {256, 256, 256, 16, 3, 1};
-    return randomPicture(rng, size, oneOf<int>(rng, {CV_8UC1, CV_8UC1, CV_8UC3, CV_8UC4}), rng.uniform(1, 12),
-                         levels[rng.uniform(0, 6)]);
+    return randomImage(rng, size, oneOf<int>(rng, {CV_8UC1, CV_8UC1, CV_8UC3, CV_8UC4}), rng.uniform(1, 12),
+                       levels[rng.uniform(0, 6)]);
 }
 
 inline double windowsOf(const OracleCascade& c, Size size, const CascadeCase& p)
@@ -145,12 +145,12 @@ inline Size sizeFor(RNG& rng, Size window)
 
 inline void addMasks(RNG& rng, CascadeFuzzCase& c)
 {
-    for (const Mat& picture : c.pictures)
+    for (const Mat& image : c.images)
     {
         c.masks.emplace_back();
-        if (picture.empty() || onceIn(rng, 4))
+        if (image.empty() || onceIn(rng, 4))
             continue;
-        c.masks.back() = randomPicture(rng, picture.size(), CV_8UC1, rng.uniform(1, 20), 2);
+        c.masks.back() = randomImage(rng, image.size(), CV_8UC1, rng.uniform(1, 20), 2);
         if (onceIn(rng, 8))
             c.masks.back().setTo(0);
     }
@@ -174,18 +174,18 @@ inline CascadeFuzzCase makeCascadeCase(int64 seed, int64 number)
         Size size = sizeFor(rng, c.cascade.window);
         while (windowsOf(c.cascade, size, c.params.sizes) * nodesOf(c.cascade) > limit && size.area() > 1)
             (size.width > size.height ? size.width : size.height) /= 2;
-        c.pictures.push_back(i > 0 && onceIn(rng, 8) ? Mat() : randomScenePicture(rng, size));
+        c.images.push_back(i > 0 && onceIn(rng, 8) ? Mat() : randomSceneImage(rng, size));
         c.work += windowsOf(c.cascade, size, c.params.sizes) * nodesOf(c.cascade) * c.cascade.window.area() / 100;
     }
     if (onceIn(rng, 3))
         addMasks(rng, c);
-    c.earlier = randomScenePicture(rng, Size(rng.uniform(1, 150), rng.uniform(1, 150)));
+    c.earlier = randomSceneImage(rng, Size(rng.uniform(1, 150), rng.uniform(1, 150)));
     c.placement = rng.next();
-    c.what = cv::format("%s, window %d x %d, %zu stages, %g nodes, %zu pictures, the first %d x %d %s, %s, largest %d, "
+    c.what = cv::format("%s, window %d x %d, %zu stages, %g nodes, %zu images, the first %d x %d %s, %s, largest %d, "
                         "%d objects, %d candidates, %zu masks, calls %d",
                         c.cascade.haar ? "Haar" : "LBP", c.cascade.window.width, c.cascade.window.height,
-                        c.cascade.stages.size(), nodesOf(c.cascade), c.pictures.size(), c.pictures[0].cols,
-                        c.pictures[0].rows, typeToString(c.pictures[0].type()).c_str(), c.params.sizes.name().c_str(),
+                        c.cascade.stages.size(), nodesOf(c.cascade), c.images.size(), c.images[0].cols,
+                        c.images[0].rows, typeToString(c.images[0].type()).c_str(), c.params.sizes.name().c_str(),
                         c.params.largest, c.params.maxObjects, c.params.maxCandidates, c.masks.size(), c.calls);
     return c;
 }
@@ -221,9 +221,9 @@ public:
         {
             std::vector<double> scales;
             std::vector<Size> layers;
-            cascade->getScales(c.pictures[0].size(), scales, layers);
+            cascade->getScales(c.images[0].size(), scales, layers);
             Mat passes;
-            cascade->countPasses(a.in(c.pictures[0]), passes, a.stream());
+            cascade->countPasses(a.in(c.images[0]), passes, a.stream());
             a.value("passes", passes);
             a.value("scales", columnOf(scales));
             a.value("layers", columnOf(layers));
@@ -241,13 +241,13 @@ private:
 
     void tables(const std::string& prefix)
     {
-        const int n = int(c.pictures.size()), most = c.params.maxObjects;
+        const int n = int(c.images.size()), most = c.params.maxObjects;
         const _InputArray& masks = c.masks.empty() ? noArray() : a.list(c.masks, device());
-        const _InputArray& pictures = n == 1 ? a.in(c.pictures[0]) : a.list(c.pictures, device());
+        const _InputArray& images = n == 1 ? a.in(c.images[0]) : a.list(c.images, device());
         const _OutputArray& objects = a.out(prefix + "objects", Size(1 + most, n), CV_32SC4);
         const _OutputArray& counts = a.out(prefix + "counts", Size(most, n), CV_32SC1, true);
         const _OutputArray& weights = a.out(prefix + "weights", Size(most, n), CV_64FC1, true);
-        cascade->detectAsync(pictures, objects, counts, weights, masks, a.stream());
+        cascade->detectAsync(images, objects, counts, weights, masks, a.stream());
         if (device())
             a.stream().waitForCompletion(); // for page-locked outputs
         for (int i = 0; i < n; ++i)
@@ -261,20 +261,20 @@ private:
     void vectors()
     {
         const CascadeCase& p = c.params.sizes;
-        const _InputArray& picture = a.in(c.pictures[0]);
+        const _InputArray& image = a.in(c.images[0]);
         const _InputArray& mask = c.masks.empty() ? noArray() : a.in(c.masks[0]);
         std::vector<Rect> boxes;
         std::vector<int> counts, levels;
         std::vector<double> weights;
-        cascade->detectMultiScale(picture, boxes, p.scaleFactor, p.minNeighbors, 0, p.minSize, p.maxSize, mask,
+        cascade->detectMultiScale(image, boxes, p.scaleFactor, p.minNeighbors, 0, p.minSize, p.maxSize, mask,
                                   a.stream());
         a.value("vector", columnOf(boxes));
-        cascade->detectMultiScale(picture, boxes, counts, p.scaleFactor, p.minNeighbors, 0, p.minSize, p.maxSize, mask,
+        cascade->detectMultiScale(image, boxes, counts, p.scaleFactor, p.minNeighbors, 0, p.minSize, p.maxSize, mask,
                                   a.stream());
         a.value("vector", columnOf(boxes));
         a.value("vector counts", columnOf(counts));
-        cascade->detectMultiScale(picture, boxes, levels, weights, p.scaleFactor, p.minNeighbors, 0, p.minSize,
-                                  p.maxSize, true, mask, a.stream());
+        cascade->detectMultiScale(image, boxes, levels, weights, p.scaleFactor, p.minNeighbors, 0, p.minSize, p.maxSize,
+                                  true, mask, a.stream());
         a.value("vector", columnOf(boxes));
         a.value("vector levels", columnOf(levels));
         a.value("vector weights", columnOf(weights));
@@ -285,14 +285,14 @@ private:
         const Ptr<CascadeClassifierEx> other = cascadeOf(c.secondText);
         c.before.give(*other);
         other->setScaleFactor(c.params.sizes.scaleFactor);
-        const _InputArray& pictures = a.list(c.pictures, device());
+        const _InputArray& images = a.list(c.images, device());
         const bool onDevice = device() && (c.placement & 1024);
         std::vector<GpuMat> gpu[3];
         std::vector<Mat> host[3];
         if (onDevice)
-            CascadeClassifierEx::detectTogether({cascade, other}, pictures, gpu[0], gpu[1], gpu[2], a.stream());
+            CascadeClassifierEx::detectTogether({cascade, other}, images, gpu[0], gpu[1], gpu[2], a.stream());
         else
-            CascadeClassifierEx::detectTogether({cascade, other}, pictures, host[0], host[1], host[2], a.stream());
+            CascadeClassifierEx::detectTogether({cascade, other}, images, host[0], host[1], host[2], a.stream());
         if (onDevice)
             a.stream().waitForCompletion();
         static const char* const names[] = {"objects", "counts", "weights"};

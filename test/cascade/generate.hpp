@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Random cascades whose stages pass about half of a picture's windows, and files of them in both formats.
+// Random cascades whose stages pass about half of an image's windows, and files of them in both formats.
 #ifndef OPENCV_CUDATRACKING_TEST_CASCADE_GENERATE_HPP
 #define OPENCV_CUDATRACKING_TEST_CASCADE_GENERATE_HPP
 
@@ -12,7 +12,7 @@ namespace opencv_test {
 class CascadeGenerator
 {
 public:
-    CascadeGenerator(uint64 seed, const Mat& picture) : rng_(seed), gray_(oracleGray(picture)) {}
+    CascadeGenerator(uint64 seed, const Mat& image) : rng_(seed), gray_(oracleGray(image)) {}
 
     //! @param window empty: any.
     OracleCascade make(Size window = Size())

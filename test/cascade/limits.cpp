@@ -16,7 +16,7 @@ using cuda::GpuMat;
 Mat noise(uint64 seed, Size size)
 {
     RNG rng(seed);
-    return randomPicture(rng, size, CV_8UC1, 3);
+    return randomImage(rng, size, CV_8UC1, 3);
 }
 
 //! A cascade that finds every window with contrast.
@@ -30,29 +30,29 @@ OracleCascade acceptsAll(Size window)
     return c;
 }
 
-//! The second scale would be larger than any picture, so there is one.
+//! The second scale would be larger than any image, so there is one.
 TEST(Cascade_Limits, hugeScaleFactors)
 {
-    const Mat picture = noise(1, Size(70, 60));
+    const Mat image = noise(1, Size(70, 60));
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(acceptsAll(Size(10, 8)), ".xml"));
     std::vector<Rect> expected, actual;
-    cascade->detectMultiScale(picture, expected, 1e6, 0);
+    cascade->detectMultiScale(image, expected, 1e6, 0);
     ASSERT_FALSE(expected.empty());
     for (const double factor : {9e7, 1e9, 1e18, 1e300, std::numeric_limits<double>::max()})
     {
-        cascade->detectMultiScale(picture, actual, factor, 0);
+        cascade->detectMultiScale(image, actual, factor, 0);
         EXPECT_EQ(expected, actual) << factor;
         cascade->setScaleFactor(factor);
         std::vector<double> scales;
         std::vector<Size> layers;
-        cascade->getScales(picture.size(), scales, layers);
+        cascade->getScales(image.size(), scales, layers);
         EXPECT_EQ(std::vector<double>{1.}, scales) << factor;
-        EXPECT_EQ(std::vector<Size>{picture.size()}, layers) << factor;
+        EXPECT_EQ(std::vector<Size>{image.size()}, layers) << factor;
     }
     for (const double factor : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
         try
         {
-            cascade->detectMultiScale(picture, actual, factor, 0);
+            cascade->detectMultiScale(image, actual, factor, 0);
             ADD_FAILURE() << factor;
         }
         catch (const cv::Exception& e)
@@ -61,37 +61,36 @@ TEST(Cascade_Limits, hugeScaleFactors)
         }
 }
 
-//! The mask counts at the centre of the box as it was found, not of what is left of it in the picture.
+//! The mask counts at the centre of the box as it was found, not of what is left of it in the image.
 TEST(Cascade_Limits, masksOfBoxesThatAreCut)
 {
-    const Mat picture = noise(2, Size(220, 73));
+    const Mat image = noise(2, Size(220, 73));
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(acceptsAll(Size(20, 17)), ".xml"));
     const double factor = 1.17;
     cascade->setScaleFactor(factor);
     std::vector<double> scales;
     std::vector<Size> layers;
-    cascade->getScales(picture.size(), scales, layers);
+    cascade->getScales(image.size(), scales, layers);
     int cut = 0;
     for (const double scale : scales)
     {
         const Size whole(cvRound(20 * static_cast<float>(scale)), cvRound(17 * static_cast<float>(scale)));
         std::vector<Rect> boxes, found;
-        cascade->detectMultiScale(picture, boxes, factor, 0, 0, whole, whole); // this scale only
+        cascade->detectMultiScale(image, boxes, factor, 0, 0, whole, whole); // this scale only
         for (const Rect& box : boxes)
         {
-            const auto centreOf = [&](Size size)
-            {
-                return Point(std::min(box.x + size.width / 2, picture.cols - 1),
-                             std::min(box.y + size.height / 2, picture.rows - 1));
+            const auto centreOf = [&](Size size) {
+                return Point(std::min(box.x + size.width / 2, image.cols - 1),
+                             std::min(box.y + size.height / 2, image.rows - 1));
             };
             const Point centre = centreOf(whole), centreOfRest = centreOf(box.size());
             if (centre == centreOfRest)
                 continue;
             for (const Point& point : {centre, centreOfRest})
             {
-                Mat mask(picture.size(), CV_8UC1, Scalar(0));
+                Mat mask(image.size(), CV_8UC1, Scalar(0));
                 mask.at<uchar>(point) = 1;
-                cascade->detectMultiScale(picture, found, factor, 0, 0, whole, whole, mask);
+                cascade->detectMultiScale(image, found, factor, 0, 0, whole, whole, mask);
                 EXPECT_EQ(point == centre, std::find(found.begin(), found.end(), box) != found.end()) << box << point;
             }
             ++cut;
@@ -103,13 +102,13 @@ TEST(Cascade_Limits, masksOfBoxesThatAreCut)
 //! cv::CascadeClassifier throws without levels as soon as there is something to report.
 TEST(Cascade_Limits, noLevelsWanted)
 {
-    const Mat picture = noise(3, Size(70, 60));
+    const Mat image = noise(3, Size(70, 60));
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(acceptsAll(Size(10, 8)), ".xml"));
     std::vector<Rect> expected, actual;
     std::vector<int> levels(3);
     std::vector<double> weights(3);
-    cascade->detectMultiScale(picture, expected, 1.1, 3);
-    cascade->detectMultiScale(picture, actual, levels, weights, 1.1, 3, 0, Size(), Size(), false);
+    cascade->detectMultiScale(image, expected, 1.1, 3);
+    cascade->detectMultiScale(image, actual, levels, weights, 1.1, 3, 0, Size(), Size(), false);
     ASSERT_FALSE(expected.empty());
     EXPECT_EQ(expected, actual);
     EXPECT_TRUE(levels.empty());
@@ -170,10 +169,10 @@ struct Tables
     Mat objects, numDetections, levelWeights;
 };
 
-template <typename Picture> Tables tablesOf(CascadeClassifierEx& cascade, const std::vector<Picture>& pictures)
+template <typename Image> Tables tablesOf(CascadeClassifierEx& cascade, const std::vector<Image>& images)
 {
     Tables t;
-    cascade.detectAsync(pictures, t.objects, t.numDetections, t.levelWeights);
+    cascade.detectAsync(images, t.objects, t.numDetections, t.levelWeights);
     return t;
 }
 
@@ -191,28 +190,28 @@ TEST(CUDA_CascadeMemory, manySmallImages)
     const int count = 1000, side = 64;
     const Mat all = noise(4, Size(side, side * count));
     const GpuMat onDevice(all);
-    std::vector<Mat> pictures;
-    std::vector<GpuMat> devicePictures;
+    std::vector<Mat> images;
+    std::vector<GpuMat> deviceImages;
     for (int i = 0; i < count; ++i)
     {
-        pictures.push_back(all.rowRange(i * side, (i + 1) * side));
-        devicePictures.push_back(onDevice.rowRange(i * side, (i + 1) * side));
+        images.push_back(all.rowRange(i * side, (i + 1) * side));
+        deviceImages.push_back(onDevice.rowRange(i * side, (i + 1) * side));
     }
     const Ptr<CascadeClassifierEx> cascade =
-        cascadeOf(cascadeText(CascadeGenerator(5, pictures[0]).make(Size(24, 24)), ".xml"));
+        cascadeOf(cascadeText(CascadeGenerator(5, images[0]).make(Size(24, 24)), ".xml"));
     cascade->setMinNeighbors(1);
     cascade->setMaxObjects(20);
     Mat passes;
-    cascade->countPasses(pictures[0], passes);
+    cascade->countPasses(images[0], passes);
     const size_t windows = static_cast<size_t>(cv::sum(passes.col(0))[0]);
     ASSERT_LT(windows, 3000u);
-    const Tables expected = tablesOf(*cascade, pictures);
-    expectSameTables(expected, tablesOf(*cascade, devicePictures));
+    const Tables expected = tablesOf(*cascade, images);
+    expectSameTables(expected, tablesOf(*cascade, deviceImages));
     // 100 bytes per candidate; pyramids, tables and lists of tiles take the rest.
     EXPECT_LT(cascade->workspaceBytes(), count * (100 * windows + 64 * 1024));
     const Ptr<CascadeClassifierEx> other = cascade->clone();
     other->setMaxCandidates(65536);
-    expectSameTables(expected, tablesOf(*other, devicePictures));
+    expectSameTables(expected, tablesOf(*other, deviceImages));
     // Uploads take one pinned block more while another is in flight: some tables more or less, but no candidates, which would take
     // 100 bytes for each of 65,536 per image.
     EXPECT_NEAR(double(cascade->workspaceBytes()), double(other->workspaceBytes()), 1e6);
@@ -230,8 +229,8 @@ TEST(CUDA_CascadeMemory, roomOfMixedImages)
         SCOPED_TRACE(round);
         const OracleCascade c = round % 2 ? CascadeGenerator(round, source).make(window) : acceptsAll(window);
         const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
-        std::vector<Mat> pictures;
-        std::vector<GpuMat> devicePictures;
+        std::vector<Mat> images;
+        std::vector<GpuMat> deviceImages;
         for (int i = 0; i < 17; ++i)
         {
             const int kind = rng.uniform(0, 6);
@@ -240,21 +239,21 @@ TEST(CUDA_CascadeMemory, roomOfMixedImages)
                               : kind == 2 ? Size(1, 1)
                               : kind == 3 ? window + Size(rng.uniform(0, 16), rng.uniform(0, 12))
                                           : Size(rng.uniform(12, 300), rng.uniform(10, 200));
-            pictures.push_back(source(Rect(Point(), size)));
-            devicePictures.push_back(GpuMat(pictures.back()));
+            images.push_back(source(Rect(Point(), size)));
+            deviceImages.push_back(GpuMat(images.back()));
         }
         for (const int most : {1, 31, 32, 33, 700, 65536})
         {
             cascade->setMaxCandidates(most);
             cascade->setMinNeighbors(rng.uniform(0, 3));
             cascade->setFindLargestObject(rng.uniform(0, 4) == 0);
-            expectSameTables(tablesOf(*cascade, pictures), tablesOf(*cascade, devicePictures));
+            expectSameTables(tablesOf(*cascade, images), tablesOf(*cascade, deviceImages));
         }
         for (int i = 0; i < 3; ++i) // lists of find() have another capacity
         {
             std::vector<Rect> expected, actual;
-            cascade->detectMultiScale(pictures[i], expected, 1.1, 0);
-            cascade->detectMultiScale(devicePictures[i], actual, 1.1, 0);
+            cascade->detectMultiScale(images[i], expected, 1.1, 0);
+            cascade->detectMultiScale(deviceImages[i], actual, 1.1, 0);
             EXPECT_EQ(expected, actual);
         }
     }

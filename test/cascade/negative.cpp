@@ -131,9 +131,9 @@ TEST(Cascade_Negative, badFilesAreRefused)
     const std::string good(GOOD);
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(good);
     RNG rng(5);
-    const Mat picture = randomPicture(rng, Size(60, 50), CV_8UC1);
+    const Mat image = randomImage(rng, Size(60, 50), CV_8UC1);
     Mat before, after;
-    cascade->detectAsync(picture, before);
+    cascade->detectAsync(image, before);
     std::vector<BadFile> files = badTexts();
     const std::vector<BadFile> others = badFiles();
     files.insert(files.end(), others.begin(), others.end());
@@ -150,7 +150,7 @@ TEST(Cascade_Negative, badFilesAreRefused)
             EXPECT_NE(std::string::npos, e.err.find(bad.says)) << e.err;
             EXPECT_NE(std::string::npos, e.err.find("buffer")) << e.err;
         }
-        cascade->detectAsync(picture, after);
+        cascade->detectAsync(image, after);
         EXPECT_TRUE(sameBits(before, after));
     }
     EXPECT_THROW(cascade->load("/nonexistent/cascade.xml"), cv::Exception);
@@ -192,7 +192,7 @@ TEST(Cascade_Negative, badArgumentsAreRefused)
     }
     Mat_<float> fixed(1, 257);
     EXPECT_THROW(c->detectAsync(gray, fixed), cv::Exception);
-    std::vector<Vec4i> vector; // takes the one row of one picture
+    std::vector<Vec4i> vector; // takes the one row of one image
     EXPECT_THROW(c->detectAsync(std::vector<Mat>(2, gray), vector), cv::Exception);
     EXPECT_THROW(c->convertDetections(gray, 0, boxes), cv::Exception);
     c->detectAsync(gray, table);
@@ -216,11 +216,11 @@ TEST(Cascade_Negative, badArgumentsAreRefused)
 TEST(Cascade_Negative, thousandMutatedFiles)
 {
     RNG rng(theRNG().state);
-    const Mat picture = randomPicture(rng, Size(64, 64), CV_8UC1, 3);
+    const Mat image = randomImage(rng, Size(64, 64), CV_8UC1, 3);
     std::vector<std::string> files;
     for (uint64 seed = 0; seed < 10; ++seed)
     {
-        const OracleCascade cascade = CascadeGenerator(seed, picture).make();
+        const OracleCascade cascade = CascadeGenerator(seed, image).make();
         for (const char* extension : {".xml", ".yml", ".json"})
             files.push_back(cascadeText(cascade, extension, cascade.haar && seed % 2));
     }
@@ -236,7 +236,7 @@ TEST(Cascade_Negative, thousandMutatedFiles)
             cascade->loadBuffer(Mat(1, static_cast<int>(text.size()), CV_8U, const_cast<char*>(text.data())));
             ++taken;
             std::vector<Rect> boxes;
-            cascade->detectMultiScale(picture, boxes);
+            cascade->detectMultiScale(image, boxes);
         }
         catch (const cv::Exception& e)
         {

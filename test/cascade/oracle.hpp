@@ -86,7 +86,7 @@ inline OracleCascade readOracle(const std::string& file)
     return c;
 }
 
-//! One scaled picture.
+//! One scaled image.
 class OracleLayer
 {
 public:
@@ -193,22 +193,22 @@ private:
     float norm_ = 1.f;
 };
 
-inline Mat oracleGray(const Mat& picture)
+inline Mat oracleGray(const Mat& image)
 {
-    Mat gray = picture;
-    if (picture.channels() > 1)
-        cvtColor(picture, gray, COLOR_BGR2GRAY);
+    Mat gray = image;
+    if (image.channels() > 1)
+        cvtColor(image, gray, COLOR_BGR2GRAY);
     return gray;
 }
 
-inline std::vector<float> oracleScales(Size window, Size picture, const CascadeCase& p)
+inline std::vector<float> oracleScales(Size window, Size image, const CascadeCase& p)
 {
     std::vector<float> all, kept;
     for (double factor = 1.;
-         cvRound(window.width * factor) <= picture.width && cvRound(window.height * factor) <= picture.height;
+         cvRound(window.width * factor) <= image.width && cvRound(window.height * factor) <= image.height;
          factor *= p.scaleFactor)
         all.push_back(float(factor));
-    const Size most = p.maxSize.width == 0 || p.maxSize.height == 0 ? picture : p.maxSize;
+    const Size most = p.maxSize.width == 0 || p.maxSize.height == 0 ? image : p.maxSize;
     float nearest = 0.f;
     double least = DBL_MAX;
     bool stopped = false;
@@ -297,7 +297,7 @@ inline std::vector<int> oracleGroups(const std::vector<Rect>& boxes)
     return lowest;
 }
 
-inline void oracleObjects(CascadeResults& r, int minNeighbors, int stages, Size picture)
+inline void oracleObjects(CascadeResults& r, int minNeighbors, int stages, Size image)
 {
     const std::vector<int> lowest = oracleGroups(r.raw);
     std::vector<Rect> mean;
@@ -333,7 +333,7 @@ inline void oracleObjects(CascadeResults& r, int minNeighbors, int stages, Size 
             part = part ||
                    (i != j && (mean[i] & around) == mean[i] && (counts[j] > std::max(3, counts[i]) || counts[i] < 3));
         }
-        const Rect inside = mean[i] & Rect(Point(), picture);
+        const Rect inside = mean[i] & Rect(Point(), image);
         if (part || inside.empty())
             continue;
         r.objects.push_back(inside);
@@ -361,11 +361,11 @@ inline void oracleMask(const Mat& mask, std::vector<Rect>& boxes, std::vector<do
 }
 
 //! @param p minNeighbors above 0. @param passes one row a scale.
-inline CascadeResults oracleDetect(const OracleCascade& c, const Mat& picture, const CascadeCase& p,
+inline CascadeResults oracleDetect(const OracleCascade& c, const Mat& image, const CascadeCase& p,
                                    const Mat& mask = Mat(), std::vector<std::vector<int>>* passes = nullptr)
 {
     CascadeResults r;
-    const Mat gray = oracleGray(picture);
+    const Mat gray = oracleGray(image);
     int stripes = -1;
     std::vector<Rect> boxes;
     std::vector<double> weights;

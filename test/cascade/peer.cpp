@@ -41,12 +41,12 @@ TEST_P(CUDA_CascadePeer, seesTheSameFaces)
 {
     requireCuda();
     const std::string file = requireCascade(GetParam().file);
-    const Mat lena = requirePicture(requireFolder("CUDATRACKING_SAMPLES_DATA"), "lena.jpg", IMREAD_GRAYSCALE);
+    const Mat lena = requireImage(requireFolder("CUDATRACKING_SAMPLES_DATA"), "lena.jpg", IMREAD_GRAYSCALE);
     // One face and its reflection, side by side.
-    Mat picture(lena.rows, 2 * lena.cols, CV_8UC1);
-    lena.copyTo(picture.colRange(0, lena.cols));
-    flip(lena, picture.colRange(lena.cols, 2 * lena.cols), 1);
-    const cuda::GpuMat frame(picture);
+    Mat image(lena.rows, 2 * lena.cols, CV_8UC1);
+    lena.copyTo(image.colRange(0, lena.cols));
+    flip(lena, image.colRange(lena.cols, 2 * lena.cols), 1);
+    const cuda::GpuMat frame(image);
 
     const Ptr<cuda::CascadeClassifier> peer = cuda::CascadeClassifier::create(file);
     peer->setScaleFactor(1.1);

@@ -100,9 +100,9 @@ TEST(Cascade_PlainLoops, shippedCascades)
         SCOPED_TRACE(name);
         const std::string file = requireCascade(name);
         const CascadeCase p = {1.3, 2, Size(), Size()};
-        const CascadeResults vectors = detectAll(*CascadeClassifierEx::create(file), scene.picture, p);
+        const CascadeResults vectors = detectAll(*CascadeClassifierEx::create(file), scene.image, p);
         const PlainLoops plain;
-        ASSERT_NO_FATAL_FAILURE(expectSame(vectors, detectAll(*CascadeClassifierEx::create(file), scene.picture, p)));
+        ASSERT_NO_FATAL_FAILURE(expectSame(vectors, detectAll(*CascadeClassifierEx::create(file), scene.image, p)));
     }
 }
 

@@ -17,7 +17,7 @@ using cuda::CascadeClassifierEx;
 Mat noise(uint64 seed, Size size, int type = CV_8UC1)
 {
     RNG rng(seed);
-    return randomPicture(rng, size, type, 5);
+    return randomImage(rng, size, type, 5);
 }
 
 //! A file that is deleted in the end.
@@ -128,14 +128,14 @@ TEST(Cascade_Contract, bytesOfFile)
     expectRefused([&] { cascadeOf(tooLarge.text()); }, {"buffer", "8388609", "8388608"});
 }
 
-TEST(Cascade_Contract, sidesOfPictures)
+TEST(Cascade_Contract, sidesOfImages)
 {
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(simplest(Size(9, 7)), ".yml"));
     for (const Size size : {Size(65535, 8), Size(10, 65535)})
     {
-        const Mat picture = noise(3, size);
+        const Mat image = noise(3, size);
         std::vector<Rect> expected, boxes;
-        cascade->detectMultiScale(picture, boxes, 1.3, 0);
+        cascade->detectMultiScale(image, boxes, 1.3, 0);
         ASSERT_FALSE(boxes.empty());
         const Rect last = boxes.back(); // the largest scale at the far end: coordinates do not wrap
         EXPECT_EQ(last, last & Rect(Point(), size));
@@ -148,28 +148,28 @@ TEST(Cascade_Contract, sidesOfPictures)
 TEST(Cascade_Contract, numberOfScales)
 {
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(simplest(Size(8, 8)), ".yml"));
-    const Size picture(60, 60);
+    const Size image(60, 60);
     double factor = 1.0004;
     size_t count = 0;
     for (; count != 4095 && count != 4096; factor += count > 4096 ? 1e-7 : -1e-7)
-        count = oracleScales(Size(8, 8), picture, {factor, 0, Size(), Size()}).size();
-    while (oracleScales(Size(8, 8), picture, {factor, 0, Size(), Size()}).size() > 4095)
+        count = oracleScales(Size(8, 8), image, {factor, 0, Size(), Size()}).size();
+    while (oracleScales(Size(8, 8), image, {factor, 0, Size(), Size()}).size() > 4095)
         factor += 1e-8;
     std::vector<double> scales;
     std::vector<Size> layers;
     cascade->setScaleFactor(factor);
-    count = oracleScales(Size(8, 8), picture, {factor, 0, Size(), Size()}).size();
+    count = oracleScales(Size(8, 8), image, {factor, 0, Size(), Size()}).size();
     ASSERT_LE(count, 4095u);
     ASSERT_GT(count, 4090u);
-    cascade->getScales(picture, scales, layers);
+    cascade->getScales(image, scales, layers);
     EXPECT_EQ(count, scales.size());
-    while (oracleScales(Size(8, 8), picture, {factor, 0, Size(), Size()}).size() < 4096)
+    while (oracleScales(Size(8, 8), image, {factor, 0, Size(), Size()}).size() < 4096)
         factor -= 1e-8;
     cascade->setScaleFactor(factor);
-    expectRefused([&] { cascade->getScales(picture, scales, layers); }, {"scale"});
+    expectRefused([&] { cascade->getScales(image, scales, layers); }, {"scale"});
     cascade->setMinObjectSize(Size(30, 30));
-    cascade->getScales(picture, scales, layers);
-    EXPECT_EQ(oracleScales(Size(8, 8), picture, {factor, 0, Size(30, 30), Size()}).size(), scales.size());
+    cascade->getScales(image, scales, layers);
+    EXPECT_EQ(oracleScales(Size(8, 8), image, {factor, 0, Size(30, 30), Size()}).size(), scales.size());
 }
 
 // --- an object without a cascade, and parameters -----------------------------------------------------------------------
@@ -219,13 +219,13 @@ void expectNoCascade(CascadeClassifierEx& c)
     std::vector<Rect> boxes;
     std::vector<int> counts;
     Mat table;
-    const Mat picture = noise(1, Size(40, 40));
-    expectRefused([&] { c.getScales(picture.size(), scales, layers); }, {"no cascade"});
-    expectRefused([&] { c.countPasses(picture, table); }, {"no cascade"});
-    expectRefused([&] { c.detectAsync(picture, table); }, {"no cascade"});
-    expectRefused([&] { c.detectMultiScale(picture, boxes); }, {"no cascade"});
-    expectRefused([&] { c.detectMultiScale(picture, boxes, counts); }, {"no cascade"});
-    expectRefused([&] { c.detectMultiScale(picture, boxes, counts, weights); }, {"no cascade"});
+    const Mat image = noise(1, Size(40, 40));
+    expectRefused([&] { c.getScales(image.size(), scales, layers); }, {"no cascade"});
+    expectRefused([&] { c.countPasses(image, table); }, {"no cascade"});
+    expectRefused([&] { c.detectAsync(image, table); }, {"no cascade"});
+    expectRefused([&] { c.detectMultiScale(image, boxes); }, {"no cascade"});
+    expectRefused([&] { c.detectMultiScale(image, boxes, counts); }, {"no cascade"});
+    expectRefused([&] { c.detectMultiScale(image, boxes, counts, weights); }, {"no cascade"});
 }
 
 TEST(Cascade_Contract, emptyObject)
@@ -294,21 +294,21 @@ TEST(Cascade_Contract, bufferIsARowOrAColumn)
 TEST(Cascade_Contract, messages)
 {
     const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 9)), ".xml"));
-    const Mat picture = noise(4, Size(60, 50)), mask(picture.size(), CV_8UC1, Scalar(1));
+    const Mat image = noise(4, Size(60, 50)), mask(image.size(), CV_8UC1, Scalar(1));
     std::vector<Rect> boxes = {Rect(1, 2, 3, 4)};
     std::vector<int> counts = {5}, levels = {6};
     std::vector<double> weights = {7.};
     Mat table, before;
-    c->detectAsync(picture, before);
-    expectRefused([&] { c->detectMultiScale(picture, boxes, 1.); }, {"scaleFactor", "1"});
-    expectRefused([&] { c->detectMultiScale(picture, boxes, counts, -3.); }, {"scaleFactor", "-3"});
-    expectRefused([&] { c->detectMultiScale(Mat(picture.size(), CV_16UC1), boxes, levels, weights); },
+    c->detectAsync(image, before);
+    expectRefused([&] { c->detectMultiScale(image, boxes, 1.); }, {"scaleFactor", "1"});
+    expectRefused([&] { c->detectMultiScale(image, boxes, counts, -3.); }, {"scaleFactor", "-3"});
+    expectRefused([&] { c->detectMultiScale(Mat(image.size(), CV_16UC1), boxes, levels, weights); },
                   {"image", "CV_16UC1"});
     expectRefused([&] { c->detectMultiScale(Mat(3, 65536, CV_8UC1), boxes); }, {"image", "65536"});
     expectRefused([&] { c->detectMultiScale(cube(), boxes); }, {"image", "48"});
-    expectRefused([&] { c->detectMultiScale(picture, boxes, 1.1, 3, 0, Size(), Size(), mask.colRange(1, 60)); },
+    expectRefused([&] { c->detectMultiScale(image, boxes, 1.1, 3, 0, Size(), Size(), mask.colRange(1, 60)); },
                   {"mask", "59"});
-    expectRefused([&] { c->detectMultiScale(picture, boxes, 1.1, 3, 0, Size(), Size(), cube()); }, {"mask", "48"});
+    expectRefused([&] { c->detectMultiScale(image, boxes, 1.1, 3, 0, Size(), Size(), cube()); }, {"mask", "48"});
     EXPECT_EQ(std::vector<Rect>(1, Rect(1, 2, 3, 4)), boxes) << "a call that threw wrote";
     EXPECT_EQ(5, counts.at(0));
     EXPECT_EQ(6, levels.at(0));
@@ -320,7 +320,7 @@ TEST(Cascade_Contract, messages)
     expectRefused([&] { c->countPasses(cube(), table); }, {"image", "48"});
     expectRefused(
         [&] {
-            CascadeClassifierEx::detectTogether({c, nullptr}, picture, std::vector<Mat>());
+            CascadeClassifierEx::detectTogether({c, nullptr}, image, std::vector<Mat>());
         },
         {"cascades", "1"});
     expectRefused([&] { CascadeClassifierEx::create("no/such/file.xml"); }, {"no/such/file.xml"});
@@ -329,7 +329,7 @@ TEST(Cascade_Contract, messages)
     expectRefused([&] { CascadeClassifierEx::convert(file.name, "/no/such/folder/new.xml"); },
                   {"/no/such/folder/new.xml"});
     expectDefaults(*c);
-    c->detectAsync(picture, table);
+    c->detectAsync(image, table);
     EXPECT_TRUE(sameBits(before, table));
 }
 
@@ -338,43 +338,43 @@ TEST(Cascade_Contract, messages)
 TEST(Cascade_Contract, flagsAndUnwantedLevels)
 {
     const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 9)), ".xml"));
-    const Mat picture = noise(5, Size(70, 50), CV_8UC3);
+    const Mat image = noise(5, Size(70, 50), CV_8UC3);
     std::vector<Rect> plain, flags, boxes;
     std::vector<int> levels(3, 3), counts;
     std::vector<double> weights(3, 3.);
-    c->detectMultiScale(picture, plain, 1.2, 2);
-    c->detectMultiScale(picture, flags, 1.2, 2, -1);
+    c->detectMultiScale(image, plain, 1.2, 2);
+    c->detectMultiScale(image, flags, 1.2, 2, -1);
     ASSERT_FALSE(plain.empty());
     EXPECT_EQ(plain, flags);
-    c->detectMultiScale(picture, boxes, levels, weights, 1.2, 2);
+    c->detectMultiScale(image, boxes, levels, weights, 1.2, 2);
     EXPECT_EQ(plain, boxes);
     EXPECT_TRUE(levels.empty() && weights.empty());
-    c->detectMultiScale(picture, boxes, levels, weights, 1.2, 2, 0, Size(), Size(), true);
+    c->detectMultiScale(image, boxes, levels, weights, 1.2, 2, 0, Size(), Size(), true);
     EXPECT_EQ(std::vector<int>(plain.size(), 1), levels);
     EXPECT_EQ(plain.size(), weights.size());
-    c->detectMultiScale(picture, boxes, counts, 1.2, -5);
+    c->detectMultiScale(image, boxes, counts, 1.2, -5);
     EXPECT_GT(counts.size(), 20u);
     EXPECT_EQ(std::vector<int>(boxes.size(), 1), counts);
     // The parameters of the object are for the other form, but for the largest object.
     giveOthers(*c);
     c->setFindLargestObject(false);
-    c->detectMultiScale(picture, boxes, 1.2, 2);
+    c->detectMultiScale(image, boxes, 1.2, 2);
     EXPECT_EQ(plain, boxes);
 }
 
-//! A cascade of one stage on a picture of which a part has no contrast.
+//! A cascade of one stage on an image of which a part has no contrast.
 TEST(Cascade_Contract, windowsWithoutContrast)
 {
     const OracleCascade oracle = simplest(Size(11, 9));
     const std::string text = cascadeText(oracle, ".xml");
     const Ptr<CascadeClassifierEx> c = cascadeOf(text);
-    Mat picture = noise(6, Size(90, 60));
+    Mat image = noise(6, Size(90, 60));
     const Rect flat(30, 0, 60, 60);
-    picture(flat).setTo(100);
+    image(flat).setTo(100);
     std::vector<Rect> boxes;
     std::vector<int> levels;
     std::vector<double> weights;
-    c->detectMultiScale(picture, boxes, levels, weights, 1.5, 0, 0, Size(), Size(), true);
+    c->detectMultiScale(image, boxes, levels, weights, 1.5, 0, 0, Size(), Size(), true);
     EXPECT_FALSE(boxes.empty());
     for (const Rect& box : boxes)
         EXPECT_NE(box, box & flat);
@@ -384,7 +384,7 @@ TEST(Cascade_Contract, windowsWithoutContrast)
     ASSERT_TRUE(peer.load(file.name));
     std::vector<Rect> more;
     setNumThreads(1);
-    peer.detectMultiScale(picture, more, levels, weights, 1.5, 0, 0, Size(), Size(), true);
+    peer.detectMultiScale(image, more, levels, weights, 1.5, 0, 0, Size(), Size(), true);
     setNumThreads(-1);
     EXPECT_GT(more.size(), boxes.size()) << "cv::CascadeClassifier has mended this: say so in the header";
 #endif
@@ -397,8 +397,8 @@ TEST(Cascade_Contract, contrastAtTheLimit)
     ASSERT_TRUE(enough(2500) && !enough(2499));
     const OracleCascade oracle = simplest(Size(7, 3));
     RNG rng(10);
-    Mat picture(200, 300, CV_8UC1);
-    rng.fill(picture, RNG::UNIFORM, 100, 135);
+    Mat image(200, 300, CV_8UC1);
+    rng.fill(image, RNG::UNIFORM, 100, 135);
     int atLimit = 0;
     for (int y = 0; y < 198; y += 2)
         for (int x = 0; x < 294; x += 2)
@@ -406,15 +406,15 @@ TEST(Cascade_Contract, contrastAtTheLimit)
             int sum = 0, squares = 0;
             for (int k = 1; k <= 5; ++k)
             {
-                const int v = picture.at<uchar>(y + 1, x + k);
+                const int v = image.at<uchar>(y + 1, x + k);
                 sum += v, squares += v * v;
             }
             atLimit += 5 * squares - sum * sum == 2500;
         }
     EXPECT_GT(atLimit, 0);
     const CascadeCase p = {1.5, 1, Size(), Size(7, 3)};
-    const CascadeResults expected = oracleDetect(oracle, picture, p),
-                         actual = detectAll(*cascadeOf(cascadeText(oracle, ".xml")), picture, p);
+    const CascadeResults expected = oracleDetect(oracle, image, p),
+                         actual = detectAll(*cascadeOf(cascadeText(oracle, ".xml")), image, p);
     EXPECT_EQ(expected.raw, actual.raw);
 }
 
@@ -422,15 +422,15 @@ TEST(Cascade_Contract, contrastAtTheLimit)
 TEST(Cascade_Contract, centreOfTheMask)
 {
     const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 8)), ".xml"));
-    const Mat picture = noise(7, Size(31, 30));
+    const Mat image = noise(7, Size(31, 30));
     std::vector<Rect> all, kept;
-    c->detectMultiScale(picture, all, 1.4, 0);
+    c->detectMultiScale(image, all, 1.4, 0);
     ASSERT_GT(all.size(), 30u);
     for (const Rect& one : all)
     {
-        Mat mask(picture.size(), CV_8UC1, Scalar(0));
+        Mat mask(image.size(), CV_8UC1, Scalar(0));
         mask.at<uchar>(one.y + one.height / 2, one.x + one.width / 2) = 255;
-        c->detectMultiScale(picture, kept, 1.4, 0, 0, Size(), Size(), mask);
+        c->detectMultiScale(image, kept, 1.4, 0, 0, Size(), Size(), mask);
         EXPECT_EQ(1, std::count(kept.begin(), kept.end(), one)) << one;
         for (const Rect& r : kept)
             EXPECT_EQ(Point(one.x + one.width / 2, one.y + one.height / 2),
@@ -438,19 +438,19 @@ TEST(Cascade_Contract, centreOfTheMask)
     }
 }
 
-//! Python hands a bare picture over as a list of its rows.
-TEST(Cascade_Contract, rowsOfOnePictureAreNoList)
+//! Python hands a bare image over as a list of its rows.
+TEST(Cascade_Contract, rowsOfOneImageAreNoList)
 {
     const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 8)), ".xml"));
     for (const int channels : {1, 3, 4})
     {
-        Mat picture = noise(11, Size(50, 40), CV_8UC(channels));
+        Mat image = noise(11, Size(50, 40), CV_8UC(channels));
         std::vector<Mat> rows, tables;
-        for (int y = 0; y < picture.rows; ++y)
-            rows.emplace_back(picture.cols, channels, CV_8UC1, picture.ptr(y));
+        for (int y = 0; y < image.rows; ++y)
+            rows.emplace_back(image.cols, channels, CV_8UC1, image.ptr(y));
         Mat table;
-        expectRefused([&] { c->detectAsync(rows, table); }, {"images", "[picture]"});
-        expectRefused([&] { CascadeClassifierEx::detectTogether({c}, rows, tables); }, {"images", "[picture]"});
+        expectRefused([&] { c->detectAsync(rows, table); }, {"images", "[image]"});
+        expectRefused([&] { CascadeClassifierEx::detectTogether({c}, rows, tables); }, {"images", "[image]"});
         rows[20] = rows[20].clone(); // a list of its own
         EXPECT_NO_THROW(c->detectAsync(rows, table));
         EXPECT_EQ(40, table.rows);
@@ -460,11 +460,11 @@ TEST(Cascade_Contract, rowsOfOnePictureAreNoList)
 TEST(Cascade_Contract, oneObjectTwiceInACall)
 {
     const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 8)), ".xml"));
-    const Mat picture = noise(8, Size(50, 40));
+    const Mat image = noise(8, Size(50, 40));
     Mat alone;
     std::vector<Mat> tables;
-    c->detectAsync(picture, alone);
-    CascadeClassifierEx::detectTogether({c, c}, picture, tables);
+    c->detectAsync(image, alone);
+    CascadeClassifierEx::detectTogether({c, c}, image, tables);
     ASSERT_EQ(2u, tables.size());
     EXPECT_TRUE(sameBits(alone, tables[0]));
     EXPECT_TRUE(sameBits(alone, tables[1]));
@@ -477,11 +477,11 @@ TEST(Cascade_Contract, oneObjectTwiceInACall)
 //! Files of save() and convert() are read by cv::CascadeClassifier, and give the same.
 TEST(Cascade_Contract, peerReadsWhatIsWritten)
 {
-    const Mat picture = noise(9, Size(70, 60));
+    const Mat image = noise(9, Size(70, 60));
     for (uint64 seed = 300; seed < 312; ++seed)
     {
         SCOPED_TRACE(int(seed));
-        const OracleCascade oracle = CascadeGenerator(seed, picture).make();
+        const OracleCascade oracle = CascadeGenerator(seed, image).make();
         const File old(".xml", cascadeText(oracle, ".xml", oracle.haar)), saved(".xml"), converted(".yml");
         const Ptr<CascadeClassifierEx> c = CascadeClassifierEx::create(old.name);
         giveOthers(*c);
@@ -489,17 +489,17 @@ TEST(Cascade_Contract, peerReadsWhatIsWritten)
         EXPECT_TRUE(CascadeClassifierEx::convert(old.name, converted.name));
         c->setFindLargestObject(false);
         std::vector<Rect> ours, theirs;
-        c->detectMultiScale(picture, ours, 1.2, 0);
+        c->detectMultiScale(image, ours, 1.2, 0);
         for (const File* file : {&saved, &converted})
         {
             CascadeClassifier peer;
             ASSERT_TRUE(peer.load(file->name));
             setNumThreads(1);
-            peer.detectMultiScale(picture, theirs, 1.2, 0);
+            peer.detectMultiScale(image, theirs, 1.2, 0);
             setNumThreads(-1);
             EXPECT_EQ(ours, theirs);
             c->load(file->name);
-            c->detectMultiScale(picture, theirs, 1.2, 0);
+            c->detectMultiScale(image, theirs, 1.2, 0);
             EXPECT_EQ(ours, theirs);
         }
     }

@@ -11,23 +11,23 @@ namespace opencv_test { namespace {
 
 #if CUDATRACKING_CASCADE_PEER
 
-//! All that cv::CascadeClassifier says about a picture, with one thread.
+//! All that cv::CascadeClassifier says about an image, with one thread.
 class CascadePeer
 {
 public:
     explicit CascadePeer(const std::string& file) { loaded_ = peer_.load(file); }
 
-    CascadeResults detect(const Mat& picture, const CascadeCase& c)
+    CascadeResults detect(const Mat& image, const CascadeCase& c)
     {
         const int threads = getNumThreads();
         setNumThreads(1);
         CascadeResults r;
-        peer_.detectMultiScale(picture, r.raw, r.rawLevels, r.rawWeights, c.scaleFactor, 0, 0, c.minSize, c.maxSize,
+        peer_.detectMultiScale(image, r.raw, r.rawLevels, r.rawWeights, c.scaleFactor, 0, 0, c.minSize, c.maxSize,
                                true);
-        peer_.detectMultiScale(picture, r.objects, r.numDetections, c.scaleFactor, c.minNeighbors, 0, c.minSize,
+        peer_.detectMultiScale(image, r.objects, r.numDetections, c.scaleFactor, c.minNeighbors, 0, c.minSize,
                                c.maxSize);
         std::vector<Rect> again;
-        peer_.detectMultiScale(picture, again, r.levels, r.weights, c.scaleFactor, c.minNeighbors, 0, c.minSize,
+        peer_.detectMultiScale(image, again, r.levels, r.weights, c.scaleFactor, c.minNeighbors, 0, c.minSize,
                                c.maxSize, true);
         setNumThreads(threads);
         EXPECT_EQ(r.objects, again);
@@ -51,11 +51,10 @@ TEST_P(Cascade_Reference, everyResult)
     const Ptr<cuda::CascadeClassifierEx> cascade = cuda::CascadeClassifierEx::create(file);
     size_t candidates = 0;
     for (const CascadeScene& scene : cascadeScenes())
-        for (const CascadeCase& c : cascadeCases(scene.picture.size(), cascade->getOriginalWindowSize()))
+        for (const CascadeCase& c : cascadeCases(scene.image.size(), cascade->getOriginalWindowSize()))
         {
             SCOPED_TRACE(scene.name + ", " + c.name());
-            const CascadeResults expected = peer.detect(scene.picture, c),
-                                 actual = detectAll(*cascade, scene.picture, c);
+            const CascadeResults expected = peer.detect(scene.image, c), actual = detectAll(*cascade, scene.image, c);
             ASSERT_NO_FATAL_FAILURE(expectSame(expected, actual));
             candidates += expected.raw.size();
         }

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Pictures, parameters and results that all tests of CascadeClassifierEx share.
+// Images, parameters and results that all tests of CascadeClassifierEx share.
 #ifndef OPENCV_CUDATRACKING_TEST_CASCADE_SCENES_HPP
 #define OPENCV_CUDATRACKING_TEST_CASCADE_SCENES_HPP
 
@@ -62,25 +62,25 @@ inline std::string requireCascade(const std::string& name)
 struct CascadeScene
 {
     std::string name;
-    Mat picture;
+    Mat image;
 };
 
-//! A picture with faces, one with people, one with texture, and noise; gray, BGR and BGRA, one as a region.
+//! An image with faces, one with people, one with texture, and noise; gray, BGR and BGRA, one as a region.
 inline std::vector<CascadeScene> cascadeScenes()
 {
     const std::string data = requireFolder("CUDATRACKING_SAMPLES_DATA");
     std::vector<CascadeScene> scenes;
     Mat lena, messi, alpha;
-    resize(requirePicture(data, "lena.jpg"), lena, Size(300, 300), 0, 0, INTER_AREA);
+    resize(requireImage(data, "lena.jpg"), lena, Size(300, 300), 0, 0, INTER_AREA);
     scenes.push_back({"lena.jpg", lena});
-    resize(requirePicture(data, "messi5.jpg"), messi, Size(331, 217));
+    resize(requireImage(data, "messi5.jpg"), messi, Size(331, 217));
     cvtColor(messi, alpha, COLOR_BGR2BGRA);
     scenes.push_back({"messi5.jpg, BGRA", alpha});
     Mat home;
-    resize(requirePicture(data, "home.jpg", IMREAD_GRAYSCALE), home, Size(289, 211), 0, 0, INTER_AREA);
+    resize(requireImage(data, "home.jpg", IMREAD_GRAYSCALE), home, Size(289, 211), 0, 0, INTER_AREA);
     scenes.push_back({"home.jpg, gray, region", asRoi(home)});
     RNG rng(20240601);
-    scenes.push_back({"noise", randomPicture(rng, Size(161, 129), CV_8UC1, 3)});
+    scenes.push_back({"noise", randomImage(rng, Size(161, 129), CV_8UC1, 3)});
     return scenes;
 }
 
@@ -97,9 +97,9 @@ struct CascadeCase
     }
 };
 
-inline std::vector<CascadeCase> cascadeCases(Size picture, Size window)
+inline std::vector<CascadeCase> cascadeCases(Size image, Size window)
 {
-    const Size half(picture.width / 2, picture.height / 2), one(window.width * 2 + 1, window.height * 2 + 1);
+    const Size half(image.width / 2, image.height / 2), one(window.width * 2 + 1, window.height * 2 + 1);
     return {{1.1, 3, Size(), Size()}, {1.05, 2, one, half}, {1.2, 1, one, Size()}, {1.4, 3, Size(), half},
             {2., 1, Size(), Size()},  {1.3, 4, one, one},   {1.17, 3, half, half}};
 }
@@ -111,18 +111,16 @@ struct CascadeResults
     std::vector<double> rawWeights, weights;
 };
 
-//! Picture: Mat or GpuMat.
-template <typename Picture>
-CascadeResults detectAll(cuda::CascadeClassifierEx& cascade, const Picture& picture, const CascadeCase& c)
+//! Image: Mat or GpuMat.
+template <typename Image>
+CascadeResults detectAll(cuda::CascadeClassifierEx& cascade, const Image& image, const CascadeCase& c)
 {
     CascadeResults r;
-    cascade.detectMultiScale(picture, r.raw, r.rawLevels, r.rawWeights, c.scaleFactor, 0, 0, c.minSize, c.maxSize,
-                             true);
-    cascade.detectMultiScale(picture, r.objects, r.numDetections, c.scaleFactor, c.minNeighbors, 0, c.minSize,
-                             c.maxSize);
+    cascade.detectMultiScale(image, r.raw, r.rawLevels, r.rawWeights, c.scaleFactor, 0, 0, c.minSize, c.maxSize, true);
+    cascade.detectMultiScale(image, r.objects, r.numDetections, c.scaleFactor, c.minNeighbors, 0, c.minSize, c.maxSize);
     std::vector<Rect> again;
-    cascade.detectMultiScale(picture, again, r.levels, r.weights, c.scaleFactor, c.minNeighbors, 0, c.minSize,
-                             c.maxSize, true);
+    cascade.detectMultiScale(image, again, r.levels, r.weights, c.scaleFactor, c.minNeighbors, 0, c.minSize, c.maxSize,
+                             true);
     EXPECT_EQ(r.objects, again);
     return r;
 }

@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Calls of one CascadeClassifierEx in random legal orders, beside a model of what each must give: other cascades, parameters,
-// pictures and masks, copies, and with CUDA captures, replays and graphs that end.
+// images and masks, copies, and with CUDA captures, replays and graphs that end.
 #include "../test_precomp.hpp"
 #include "../common/graphs.hpp"
 #include "generate.hpp"
@@ -37,10 +37,10 @@ struct CascadeState
         return c;
     }
     //! By an instance of its own, which has done nothing before.
-    Mat tables(const std::vector<Mat>& pictures, const std::vector<Mat>& masks) const
+    Mat tables(const std::vector<Mat>& images, const std::vector<Mat>& masks) const
     {
         Mat objects, counts, weights, all;
-        make()->detectAsync(pictures, objects, counts, weights, masks);
+        make()->detectAsync(images, objects, counts, weights, masks);
         return joined(objects, counts, weights);
     }
     //! Three tables as one array of bytes.
@@ -93,16 +93,16 @@ public:
 protected:
     virtual void copy() { ours_ = ours_->clone(); }
     //! All that an eager detectAsync() gives.
-    virtual Mat runTables(const std::vector<Mat>& pictures, const std::vector<Mat>& masks)
+    virtual Mat runTables(const std::vector<Mat>& images, const std::vector<Mat>& masks)
     {
         Mat objects, counts, weights;
-        ours_->detectAsync(pictures, objects, counts, weights, masks);
+        ours_->detectAsync(images, objects, counts, weights, masks);
         return CascadeState::joined(objects, counts, weights);
     }
-    virtual std::vector<Rect> runVectors(const Mat& picture, const Mat& mask)
+    virtual std::vector<Rect> runVectors(const Mat& image, const Mat& mask)
     {
         std::vector<Rect> boxes;
-        ours_->detectMultiScale(picture, boxes, 1.3, state_.minNeighbors, 0, Size(), Size(), mask);
+        ours_->detectMultiScale(image, boxes, 1.3, state_.minNeighbors, 0, Size(), Size(), mask);
         return boxes;
     }
 
@@ -111,7 +111,7 @@ protected:
     void newCascade()
     {
         state_.text =
-            cascadeText(CascadeGenerator(rng_.next(), randomPicture(rng_, Size(50, 40), CV_8UC1, 5)).make(), ".yml");
+            cascadeText(CascadeGenerator(rng_.next(), randomImage(rng_, Size(50, 40), CV_8UC1, 5)).make(), ".yml");
     }
 
     void parameters()
@@ -128,39 +128,39 @@ protected:
         ours_->setMaxCandidates(state_.maxCandidates = 1 << rng_.uniform(3, 17));
     }
 
-    //! 1 to 3 pictures of a few sizes, so that sizes come again.
-    std::vector<Mat> pictures()
+    //! 1 to 3 images of a few sizes, so that sizes come again.
+    std::vector<Mat> images()
     {
         const Size sizes[] = {Size(60, 45), Size(60, 45), Size(31, 70), Size(110, 80), Size(9, 9)};
         std::vector<Mat> list;
         for (int i = rng_.uniform(0, 3); i >= 0; --i)
-            list.push_back(randomPicture(rng_, sizes[rng_.uniform(0, 5)], rng_.uniform(0, 2) ? CV_8UC1 : CV_8UC3,
-                                         rng_.uniform(2, 7)));
+            list.push_back(randomImage(rng_, sizes[rng_.uniform(0, 5)], rng_.uniform(0, 2) ? CV_8UC1 : CV_8UC3,
+                                       rng_.uniform(2, 7)));
         return list;
     }
-    std::vector<Mat> masks(const std::vector<Mat>& pictures)
+    std::vector<Mat> masks(const std::vector<Mat>& images)
     {
         std::vector<Mat> list;
         if (rng_.uniform(0, 3) == 0)
-            for (const Mat& picture : pictures)
-                list.push_back(rng_.uniform(0, 3) ? randomPicture(rng_, picture.size(), CV_8UC1, 9, 2) : Mat());
+            for (const Mat& image : images)
+                list.push_back(rng_.uniform(0, 3) ? randomImage(rng_, image.size(), CV_8UC1, 9, 2) : Mat());
         return list;
     }
 
     void detect()
     {
-        const std::vector<Mat> list = pictures(), ofList = masks(list);
+        const std::vector<Mat> list = images(), ofList = masks(list);
         log(cv::format("detect %zu x %d x %d%s", list.size(), list[0].cols, list[0].rows,
                        ofList.empty() ? "" : " with masks"));
         const Mat expected = state_.tables(list, ofList), actual = runTables(list, ofList);
         EXPECT_TRUE(sameBits(expected, actual)) << "after: " << history_;
-        found_ += expected.ptr<int>()[2]; // candidates of the first picture, in its bytes
+        found_ += expected.ptr<int>()[2]; // candidates of the first image, in its bytes
     }
 
     void vectors()
     {
         log("vectors");
-        const std::vector<Mat> list = pictures(), ofList = masks(list);
+        const std::vector<Mat> list = images(), ofList = masks(list);
         const Mat mask = ofList.empty() ? Mat() : ofList[0];
         std::vector<Rect> expected;
         state_.make()->detectMultiScale(list[0], expected, 1.3, state_.minNeighbors, 0, Size(), Size(), mask);
@@ -208,7 +208,7 @@ struct CapturedDetection
 {
     std::unique_ptr<Graph> graph;
     CascadeState state; //!< as it was captured
-    std::vector<Mat> pictures, masks;
+    std::vector<Mat> images, masks;
     std::vector<GpuMat> frames, frameMasks;
     GpuMat objects, counts, weights;
 };
@@ -246,20 +246,20 @@ protected:
         kept_.push_back(ours_);
         ours_ = ours_->clone();
     }
-    Mat runTables(const std::vector<Mat>& pictures, const std::vector<Mat>& masks) override
+    Mat runTables(const std::vector<Mat>& images, const std::vector<Mat>& masks) override
     {
         if (rng_.uniform(0, 3) == 0) // on the CPU, with the same instance
-            return CascadeModel::runTables(pictures, masks);
+            return CascadeModel::runTables(images, masks);
         GpuMat objects, counts, weights;
-        const std::vector<GpuMat> frames = upload(pictures), frameMasks = upload(masks);
+        const std::vector<GpuMat> frames = upload(images), frameMasks = upload(masks);
         ours_->detectAsync(frames, objects, counts, weights, frameMasks, stream_);
         stream_.waitForCompletion();
         return CascadeState::joined(Mat(objects), Mat(counts), Mat(weights));
     }
-    std::vector<Rect> runVectors(const Mat& picture, const Mat& mask) override
+    std::vector<Rect> runVectors(const Mat& image, const Mat& mask) override
     {
         std::vector<Rect> boxes;
-        ours_->detectMultiScale(GpuMat(picture), boxes, 1.3, state_.minNeighbors, 0, Size(), Size(),
+        ours_->detectMultiScale(GpuMat(image), boxes, 1.3, state_.minNeighbors, 0, Size(), Size(),
                                 mask.empty() ? GpuMat() : GpuMat(mask), stream_);
         return boxes;
     }
@@ -279,9 +279,9 @@ private:
         const bool dropped = rng_.uniform(0, 3) == 0;
         log(dropped ? "capture and drop" : "capture");
         c.state = state_;
-        c.pictures = pictures();
-        c.masks = masks(c.pictures);
-        c.frames = upload(c.pictures);
+        c.images = images();
+        c.masks = masks(c.images);
+        c.frames = upload(c.images);
         c.frameMasks = upload(c.masks);
         c.graph.reset(new Graph(stream_));
         ours_->detectAsync(c.frames, c.objects, c.counts, c.weights, c.frameMasks, stream_);
@@ -298,14 +298,14 @@ private:
         auto chosen = graphs_.begin();
         std::advance(chosen, rng_.uniform(0, static_cast<int>(graphs_.size())));
         CapturedDetection& c = *chosen;
-        for (size_t i = 0; i < c.pictures.size(); ++i)
+        for (size_t i = 0; i < c.images.size(); ++i)
         {
-            c.pictures[i] = randomPicture(rng_, c.pictures[i].size(), c.pictures[i].type(), rng_.uniform(2, 7));
-            c.frames[i].upload(c.pictures[i], stream_);
+            c.images[i] = randomImage(rng_, c.images[i].size(), c.images[i].type(), rng_.uniform(2, 7));
+            c.frames[i].upload(c.images[i], stream_);
         }
         c.graph->launch();
         stream_.waitForCompletion();
-        EXPECT_TRUE(sameBits(c.state.tables(c.pictures, c.masks),
+        EXPECT_TRUE(sameBits(c.state.tables(c.images, c.masks),
                              CascadeState::joined(Mat(c.objects), Mat(c.counts), Mat(c.weights))))
             << "replay after: " << history_;
     }

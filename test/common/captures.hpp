@@ -101,8 +101,8 @@ struct Shift
     explicit Shift(Stream& stream_, Size size = Size(90, 70)) : stream(stream_), q(QuickShift::create(2., 20., 0.3))
     {
         RNG rng(9520);
-        image = randomPicture(rng, size, CV_8UC3, 5);
-        other = randomPicture(rng, size, CV_8UC3, 9);
+        image = randomImage(rng, size, CV_8UC3, 5);
+        other = randomImage(rng, size, CV_8UC3, 9);
         input = GpuMat(image);
         labels.create(size, CV_32SC1);
         density.create(size, CV_32FC1);

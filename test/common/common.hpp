@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Helpers of all rooms: when to skip, how to compare bits, random pictures.
+// Helpers of all rooms: when to skip, how to compare bits, random images.
 #ifndef OPENCV_CUDATRACKING_TEST_COMMON_COMMON_HPP
 #define OPENCV_CUDATRACKING_TEST_COMMON_COMMON_HPP
 
@@ -48,13 +48,13 @@ inline std::string requireFolder(const char* variable)
     return folder;
 }
 
-//! A picture below `folder`; skips the running test, visibly, when it cannot be read.
-inline Mat requirePicture(const std::string& folder, const std::string& name, int flags = IMREAD_COLOR)
+//! An image below `folder`; skips the running test, visibly, when it cannot be read.
+inline Mat requireImage(const std::string& folder, const std::string& name, int flags = IMREAD_COLOR)
 {
-    const Mat picture = imread(folder + "/" + name, flags);
-    if (picture.empty())
+    const Mat image = imread(folder + "/" + name, flags);
+    if (image.empty())
         throw SkipTestException("cannot read " + folder + "/" + name);
-    return picture;
+    return image;
 }
 
 //! Same size, type and bits. Says where the first difference is.
@@ -76,19 +76,18 @@ inline ::testing::AssertionResult sameBits(const Mat& expected, const Mat& actua
 }
 
 //! Noise smoothed by `blur` pixels, so that neighbouring positions look alike; `levels` gray levels (few levels make ties).
-inline Mat randomPicture(RNG& rng, Size size, int type, int blur = 3, int levels = 256)
+inline Mat randomImage(RNG& rng, Size size, int type, int blur = 3, int levels = 256)
 {
-    Mat noise(size, type), picture;
+    Mat noise(size, type), image;
     rng.fill(noise, RNG::UNIFORM, 0, 256);
-    cv::blur(noise, picture, Size(blur, blur));
-    normalize(picture.reshape(1), picture, 0, 255, NORM_MINMAX);
-    picture = picture.reshape(CV_MAT_CN(type));
+    cv::blur(noise, image, Size(blur, blur));
+    normalize(image.reshape(1), image, 0, 255, NORM_MINMAX);
+    image = image.reshape(CV_MAT_CN(type));
     if (levels < 256)
-        for (int y = 0; y < picture.rows; ++y)
-            for (int i = 0; i < picture.cols * picture.channels(); ++i)
-                picture.ptr(y)[i] =
-                    static_cast<uchar>(picture.ptr(y)[i] * levels / 256 * 255 / std::max(levels - 1, 1));
-    return picture;
+        for (int y = 0; y < image.rows; ++y)
+            for (int i = 0; i < image.cols * image.channels(); ++i)
+                image.ptr(y)[i] = static_cast<uchar>(image.ptr(y)[i] * levels / 256 * 255 / std::max(levels - 1, 1));
+    return image;
 }
 
 //! The same content inside of a larger matrix, at an odd offset: neither continuous nor aligned.
@@ -125,7 +124,7 @@ template <typename Call> void expectRefused(const Call& call, const std::vector<
     }
 }
 
-//! An array of three dimensions, as a channels-first picture is.
+//! An array of three dimensions, as a channels-first image is.
 inline Mat cube(int type = CV_8UC1)
 {
     const int sizes[] = {3, 48, 64};

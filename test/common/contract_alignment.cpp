@@ -72,13 +72,13 @@ TEST_F(Contract_CudaAlignmentOfResults, fragmentMatcher)
 
 TEST_F(Contract_CudaAlignmentOfResults, tld)
 {
-    const Mat picture = tld::texture(9702, Size(120, 90));
-    const GpuMat frame(picture);
+    const Mat image = tld::texture(9702, Size(120, 90));
+    const GpuMat frame(image);
     const Ptr<tld::TLDDetector> host = tld::TLDDetector::create(), device = tld::TLDDetector::create();
-    host->init(picture, Rect(30, 20, 30, 30));
+    host->init(image, Rect(30, 20, 30, 30));
     device->init(frame, Rect(30, 20, 30, 30));
     Mat expected;
-    host->detect(picture, expected);
+    host->detect(image, expected);
     GpuMat wrong = at(expected.rows, expected.cols, expected.type(), 4);
     expectRefused([&] { device->detect(frame, wrong); }, {"objects", "multiples of 8"});
     GpuMat right = at(expected.rows, expected.cols, expected.type(), 8);
@@ -91,7 +91,7 @@ TEST_F(Contract_CudaAlignmentOfResults, quickShift)
 {
     RNG rng(9701);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
-    q->compute(GpuMat(randomPicture(rng, Size(64, 48), CV_8UC3)));
+    q->compute(GpuMat(randomImage(rng, Size(64, 48), CV_8UC3)));
     GpuMat expected, labels = at(48, 64, CV_32SC1, 2);
     q->getLabels(expected);
     expectRefused([&] { q->getLabels(labels); }, {"labels", "multiples of 4"});

@@ -26,8 +26,8 @@ TEST(Contract_Inputs, dimensionsOfFragmentMatcher)
     const Ptr<FM> matcher = FM::create(scene.params);
     give(*matcher, scene);
     const Result truth = run(*matcher, scene);
-    const Mat picture = scene.templates[0];
-    const std::vector<Mat> two = {picture, cube()};
+    const Mat image = scene.templates[0];
+    const std::vector<Mat> two = {image, cube()};
     std::vector<FragmentMatch> matches;
     Mat out;
     std::vector<int> offsets;
@@ -39,11 +39,11 @@ TEST(Contract_Inputs, dimensionsOfFragmentMatcher)
     expectRefused([&] { matcher->predictAreas(cube(CV_32SC2), 3, Size(50, 50), out); }, {"locations", "48"});
     expectRefused([&] { matcher->setPredictions(cube(CV_32SC2)); }, {"locations", "48"});
     expectRefused([&] { matcher->setFragments(two); }, {"templates", "48"});
-    expectRefused([&] { matcher->setFragments(std::vector<Mat>(2, picture), std::vector<Mat>(2, cube())); },
+    expectRefused([&] { matcher->setFragments(std::vector<Mat>(2, image), std::vector<Mat>(2, cube())); },
                   {"weights", "48"});
     expectRefused([&] { matcher->cutFragments(cube(), {Rect(0, 0, 3, 3)}); }, {"frame", "48"});
     expectRefused([&] { matcher->addFragment(cube()); }, {"48"});
-    expectRefused([&] { matcher->addFragment(picture, cube()); }, {"weights", "48"});
+    expectRefused([&] { matcher->addFragment(image, cube()); }, {"weights", "48"});
     expectRefused([&] { matcher->updateFragment(0, cube()); }, {"48"});
     expectRefused([&] { matcher->convert(cube(CV_32SC2), noArray(), noArray(), noArray(), noArray(), matches); },
                   {"locations", "48"});
@@ -58,7 +58,7 @@ TEST(Contract_Inputs, dimensionsOfFragmentMatcher)
 TEST(Contract_Inputs, dimensionsOfQuickShift)
 {
     RNG rng(9401);
-    const Mat image = randomPicture(rng, Size(64, 48), CV_8UC3);
+    const Mat image = randomImage(rng, Size(64, 48), CV_8UC3);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
     q->compute(image);
     const Results truth = resultsOf(*q);
@@ -164,7 +164,7 @@ TEST(Contract_Outputs, refused)
 TEST(Contract_Outputs, hostResultsOfQuickShift)
 {
     RNG rng(9402);
-    const Mat image = randomPicture(rng, Size(64, 48), CV_8UC3);
+    const Mat image = randomImage(rng, Size(64, 48), CV_8UC3);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
     q->compute(image);
     const Results truth = resultsOf(*q);
@@ -186,7 +186,7 @@ TEST(Contract_Outputs, hostResultsOfQuickShift)
 TEST(Contract_Outputs, vectorsOfQuickShift)
 {
     RNG rng(9403);
-    const Mat image = randomPicture(rng, Size(64, 48), CV_8UC3);
+    const Mat image = randomImage(rng, Size(64, 48), CV_8UC3);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
     q->compute(image);
     Mat areas, centroids, boxes, heights, counts;
@@ -212,7 +212,7 @@ TEST(Contract_Outputs, tilesOnCuda)
 {
     requireCuda();
     RNG rng(9404);
-    const Mat image = randomPicture(rng, Size(64, 48), CV_8UC3);
+    const Mat image = randomImage(rng, Size(64, 48), CV_8UC3);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
     q->computeTiled(image, Size(30, 20), true);
     cuda::GpuMat device;
@@ -233,7 +233,7 @@ TEST(Contract_Outputs, downloadsAllocateNothingOnCuda)
     const Scene scene = smallScene(5, 1);
     const Ptr<FM> matcher = FM::create(scene.params);
     give(*matcher, scene);
-    const Mat image = randomPicture(rng, Size(64, 48), CV_8UC3);
+    const Mat image = randomImage(rng, Size(64, 48), CV_8UC3);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
     const cuda::GpuMat frame(scene.frame), input(image);
     Mat m[5], map, maps, areas, labels, density, parents, distances, contours, cut, heights, counts, mean, s[4];

@@ -66,7 +66,7 @@ protected:
             const std::vector<Rect> areas(m.scene.areas.size(), Rect(i % 7, i % 5, 40 + i, 45));
             captureReplayDrop([&] { launch(*m.matcher, m.frame, areas, result, stream); });
         }
-        const GpuMat large(randomPicture(theRNG(), Size(1500, 1100), m.frame.type()));
+        const GpuMat large(randomImage(theRNG(), Size(1500, 1100), m.frame.type()));
         DeviceResult other;
         launch(*m.matcher, large, noArray(), other, stream);
         stream.waitForCompletion();
@@ -172,7 +172,7 @@ TEST_F(Contract_CudaCaptureModes, watchedGraphsOfQuickShift)
     const auto graph = capture([&] { s.computeAndGet(); });
     for (int i = 0; i < 12; ++i)
         captureReplayDrop([&] { computeAt(2.5 + i % 3); });
-    const Mat large = randomPicture(theRNG(), Size(400, 300), CV_8UC3, 5);
+    const Mat large = randomImage(theRNG(), Size(400, 300), CV_8UC3, 5);
     s.q->compute(GpuMat(large), noArray(), stream);
     stream.waitForCompletion();
     GpuMat filler(2000, 2000, CV_8UC4, Scalar::all(255));

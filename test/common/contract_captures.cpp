@@ -34,7 +34,7 @@ TEST_F(Contract_CudaCaptures, firstCallOfFragmentMatcher)
 TEST_F(Contract_CudaCaptures, outputsAreAllocated)
 {
     Matcher m(stream);
-    const GpuMat input(randomPicture(theRNG(), Size(70, 50), CV_8UC3));
+    const GpuMat input(randomImage(theRNG(), Size(70, 50), CV_8UC3));
     const Ptr<QuickShift> q = QuickShift::create(2., 20., 0.3);
     q->compute(input, noArray(), stream);
     Mat truth;
@@ -99,7 +99,7 @@ TEST_F(Contract_CudaCaptures, memoryGrows)
         GpuMat maps;
         std::vector<int> offsets;
         m.matcher->scoreMaps(m.frame, noArray(), maps, offsets, CV_32F, stream);
-        const GpuMat large(randomPicture(theRNG(), Size(1500, 1100), m.frame.type()));
+        const GpuMat large(randomImage(theRNG(), Size(1500, 1100), m.frame.type()));
         DeviceResult other;
         launch(*m.matcher, large, noArray(), other, stream);
         stream.waitForCompletion();
@@ -135,7 +135,7 @@ TEST_F(Contract_CudaCaptures, updatedFragments)
     m.match();
     const auto graph = capture([&] { m.match(); });
     RNG rng(9511);
-    const Mat templ = randomPicture(rng, m.scene.templates[2].size(), m.frame.type());
+    const Mat templ = randomImage(rng, m.scene.templates[2].size(), m.frame.type());
     m.matcher->updateFragment(2, uploadRoi(templ), uploadRoi(m.scene.weights[2]), stream);
     m.scene.templates[2] = templ;
     replay(*graph);
@@ -147,7 +147,7 @@ TEST_F(Contract_CudaCaptures, waitingIsRefused)
 {
     Matcher m(stream);
     m.match();
-    const Mat image = randomPicture(theRNG(), Size(70, 50), CV_8UC3);
+    const Mat image = randomImage(theRNG(), Size(70, 50), CV_8UC3);
     const GpuMat input(image);
     const Ptr<QuickShift> q = QuickShift::create(2., 20., 0.3);
     q->compute(input, noArray(), stream);
@@ -183,7 +183,7 @@ TEST_F(Contract_CudaCaptures, waitingIsRefused)
 TEST_F(Contract_CudaCaptures, againAndAgain)
 {
     Matcher m(stream);
-    const GpuMat input(randomPicture(theRNG(), Size(70, 50), CV_8UC3));
+    const GpuMat input(randomImage(theRNG(), Size(70, 50), CV_8UC3));
     const Ptr<QuickShift> q = QuickShift::create(2., 20., 0.3);
     GpuMat labels(input.size(), CV_32SC1);
     size_t bytes[2] = {}, free = 0;
@@ -317,14 +317,14 @@ TEST_F(Contract_CudaCaptures, countThenReplay)
     EXPECT_EQ(truth.count, s.q->getNumberOfSuperpixels());
 }
 
-//! A larger picture between capture and replay.
-TEST_F(Contract_CudaCaptures, largerPictureBetween)
+//! A larger image between capture and replay.
+TEST_F(Contract_CudaCaptures, largerImageBetween)
 {
     Shift s(stream);
     s.compute();
     stream.waitForCompletion();
     const auto graph = capture([&] { s.computeAndGet(); });
-    const Mat large = randomPicture(theRNG(), Size(400, 300), CV_8UC3, 5);
+    const Mat large = randomImage(theRNG(), Size(400, 300), CV_8UC3, 5);
     s.q->compute(GpuMat(large), noArray(), stream);
     expectSame(onCpu(large, 2.), resultsOf(*s.q));
     GpuMat filler(2000, 2000, CV_8UC4, Scalar::all(255));

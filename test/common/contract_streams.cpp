@@ -55,7 +55,7 @@ TEST_F(Contract_CudaStreams, editThenMatchElsewhere)
         launch(*matcher, frame, areas, result, streams[1]);
         wait();
         for (Mat& templ : scene.templates)
-            templ = randomPicture(rng, templ.size(), templ.type());
+            templ = randomImage(rng, templ.size(), templ.type());
         const std::vector<GpuMat> templates = uploadRois(scene.templates), weights = uploadRois(scene.weights);
         require(cudaDeviceSynchronize());
         Gate gate(streams[0]);
@@ -72,8 +72,7 @@ TEST_F(Contract_CudaStreams, editThenMatchElsewhere)
 TEST_F(Contract_CudaStreams, computeThenGetElsewhere)
 {
     RNG rng(9601);
-    const Mat first = randomPicture(rng, Size(150, 110), CV_8UC3, 5),
-              second = randomPicture(rng, first.size(), CV_8UC3, 9);
+    const Mat first = randomImage(rng, Size(150, 110), CV_8UC3, 5), second = randomImage(rng, first.size(), CV_8UC3, 9);
     const GpuMat inputs[] = {GpuMat(first), GpuMat(second)};
     const Ptr<QuickShift> cpu = QuickShift::create(2.5, 20., 0.3), gpu = QuickShift::create(2.5, 20., 0.3);
     Mat truths[2];
@@ -114,7 +113,7 @@ TEST_F(Contract_CudaStreams, computeThenGetElsewhere)
 TEST_F(Contract_CudaStreams, numberWhenTheStreamIsGone)
 {
     RNG rng(9604);
-    const Mat image = randomPicture(rng, Size(300, 200), CV_8UC3, 5);
+    const Mat image = randomImage(rng, Size(300, 200), CV_8UC3, 5);
     const GpuMat input(image);
     const Ptr<QuickShift> cpu = QuickShift::create(2.5, 20., 0.3), gpu = QuickShift::create(2.5, 20., 0.3);
     cpu->compute(image);
@@ -159,7 +158,7 @@ TEST_F(Contract_CudaStreams, matcherAnywhere)
             {
                 const int k = rng.uniform(0, 5);
                 GpuMat templ(scene.templates[k].size(), scene.templates[k].type());
-                const Mat content = randomPicture(rng, templ.size(), templ.type());
+                const Mat content = randomImage(rng, templ.size(), templ.type());
                 templ.upload(content, stream);
                 matcher->updateFragment(k, templ, noArray(), stream);
                 cpu->updateFragment(k, content);
@@ -189,7 +188,7 @@ TEST_F(Contract_CudaStreams, quickShiftAnywhere)
     std::vector<GpuMat> inputs, labels(40);
     for (int i = 0; i < 6; ++i)
     {
-        images.push_back(randomPicture(rng, Size(80 + 20 * i, 70), CV_8UC3, 5));
+        images.push_back(randomImage(rng, Size(80 + 20 * i, 70), CV_8UC3, 5));
         inputs.push_back(GpuMat(images.back()));
     }
     require(cudaDeviceSynchronize());

@@ -67,7 +67,7 @@ TEST(Faults_Themselves, olderErrorAfterInstancesOnCuda)
 {
     requireCuda();
     RNG rng(8101);
-    const Mat image = randomPicture(rng, Size(200, 160), CV_8UC3, 5);
+    const Mat image = randomImage(rng, Size(200, 160), CV_8UC3, 5);
     const GpuMat input(image);
     Mat out;
     Ptr<cuda::QuickShift> shift = cuda::QuickShift::create(2., 20., 0.3);
@@ -118,7 +118,7 @@ TEST(Faults_Themselves, olderErrorOnCuda)
         cudaGetLastError();
         scenes::expectSame(truth, result.download());
     }
-    const Mat image = randomPicture(rng, Size(100, 70), CV_8UC3);
+    const Mat image = randomImage(rng, Size(100, 70), CV_8UC3);
     const Ptr<scenes::QuickShift> cpu = scenes::QuickShift::create(2., 20., 0.3),
                                   gpu = scenes::QuickShift::create(2., 20., 0.3);
     const GpuMat input(image);

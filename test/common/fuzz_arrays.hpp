@@ -247,7 +247,7 @@ public:
         engine_ = Engine::CPU;
     }
 
-    //! A picture where this engine takes it.
+    //! An image where this engine takes it.
     const _InputArray& in(const Mat& source) { return engine_ == Engine::CUDA ? inDevice(source) : inHost(source); }
 
     const _InputArray& inHost(const Mat& source)

@@ -48,7 +48,7 @@ public:
     Readers() : file_(fileInMemory()), written_(cv::tempfile(".xml")), cascade_(CascadeClassifierEx::create())
     {
         RNG rng(3);
-        picture_ = randomPicture(rng, Size(64, 64), CV_8UC1, 3);
+        image_ = randomImage(rng, Size(64, 64), CV_8UC1, 3);
     }
     ~Readers()
     {
@@ -71,13 +71,13 @@ public:
             {
                 cascade_->loadBuffer(Mat(1, int(text.size()), CV_8U, const_cast<char*>(text.data())));
                 std::vector<Rect> boxes;
-                cascade_->detectMultiScale(picture_(Rect(0, 0, 32, 32)), boxes);
+                cascade_->detectMultiScale(image_(Rect(0, 0, 32, 32)), boxes);
             });
     }
     int objects(const std::string& text)
     {
         write(text);
-        return tracker(text) + take([&] { MultiTrackerTLD::create()->addFromFile(picture_, file_); });
+        return tracker(text) + take([&] { MultiTrackerTLD::create()->addFromFile(image_, file_); });
     }
     int tracker(const std::string& text)
     {
@@ -117,7 +117,7 @@ private:
 
     std::string file_, written_;
     Ptr<CascadeClassifierEx> cascade_;
-    Mat picture_;
+    Mat image_;
 };
 
 std::string repeated(const std::string& part, int count)
@@ -131,11 +131,11 @@ std::string repeated(const std::string& part, int count)
 std::vector<std::string> cascadeTexts(const std::string& format)
 {
     RNG rng(1);
-    const Mat picture = randomPicture(rng, Size(64, 64), CV_8UC1, 3);
+    const Mat image = randomImage(rng, Size(64, 64), CV_8UC1, 3);
     std::vector<std::string> texts;
     for (uint64 seed = 0; seed < 6; ++seed)
     {
-        const OracleCascade cascade = CascadeGenerator(seed, picture).make();
+        const OracleCascade cascade = CascadeGenerator(seed, image).make();
         texts.push_back(cascadeText(cascade, format, cascade.haar && seed % 2));
     }
     return texts;

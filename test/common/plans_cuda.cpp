@@ -36,7 +36,7 @@ Scene largeScene()
     RNG rng(0x3C6EF372);
     Scene scene;
     scene.params = makeParams(FM::ZNCC, 2);
-    scene.frame = randomPicture(rng, Size(301, 297), CV_8UC3);
+    scene.frame = randomImage(rng, Size(301, 297), CV_8UC3);
     scene.templates.push_back(scene.frame(Rect(9, 4, 90, 91)).clone());
     return scene;
 }
@@ -239,7 +239,7 @@ TEST(Plans_OnCudaSanitize, severalSizesInOneCall)
         RNG rng(0x71374491);
         Scene scene;
         scene.params = makeParams(FM::ZNCC, 3, FM::SQUARE, 0, FM::FULL, true);
-        scene.frame = randomPicture(rng, Size(300, 260), c.type);
+        scene.frame = randomImage(rng, Size(300, 260), c.type);
         plans::MatchCall call(scene.frame.size(), scene.frame.channels(), FM::ZNCC, c.weighted, 232448, 132);
         for (int i = 0; i < 12; ++i)
         {
@@ -271,7 +271,7 @@ TEST(Plans_OnCudaSanitize, allSharedMemoryOfABlock)
             RNG rng(0x428A2F98);
             Scene scene;
             scene.params = makeParams(metric, 2);
-            scene.frame = randomPicture(rng, Size(1000, 800), CV_8UC1);
+            scene.frame = randomImage(rng, Size(1000, 800), CV_8UC1);
             scene.templates.push_back(scene.frame(Rect(123, 217, size.width, size.height)).clone());
             plans::MatchCall call(scene.frame.size(), 1, metric, false, limits.sharedBytes, limits.multiprocessors);
             call.fragments.push_back({size.width, size.height});

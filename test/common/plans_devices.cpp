@@ -102,14 +102,14 @@ TEST(Plans_QuickShift, slices)
         const int rowsOfBlock = 1 << rng.uniform(0, 6);
         const bool byRows =
             rng.uniform(0, 2) != 0; // rows of the whole stack are a side of the grid; else its images are
-        const int most = byRows ? qs::gpu::picturesOfRows(extent, rowsOfBlock) : qs::gpu::MOST_BLOCKS;
+        const int most = byRows ? qs::gpu::imagesOfRows(extent, rowsOfBlock) : qs::gpu::MOST_BLOCKS;
         const int64_t perImage = byRows ? extent.rows : rowsOfBlock;
         int64_t next = 0;
         const char* wrong = nullptr;
         qs::gpu::forSlices(extent, most,
                            [&](const qs::gpu::Slice& slice)
                            {
-                               if (slice.picture != next || slice.extent.count < 1)
+                               if (slice.image != next || slice.extent.count < 1)
                                    wrong = "slices follow each other";
                                if (slice.extent.count * perImage > MOST_BLOCKS_DEEP * rowsOfBlock)
                                    wrong = "a slice fits a grid";

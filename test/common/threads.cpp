@@ -133,7 +133,7 @@ struct ShiftWorker : Worker
     explicit ShiftWorker(int k) : q(QuickShift::create(2.5 + 0.25 * (k % 15), 8. + k % 9, 0.3))
     {
         RNG rng(9200 + k);
-        const Mat image = randomPicture(rng, Size(60 + 9 * (k % 17), 50 + 5 * (k % 13)), k % 3 ? CV_8UC3 : CV_8UC1, 5);
+        const Mat image = randomImage(rng, Size(60 + 9 * (k % 17), 50 + 5 * (k % 13)), k % 3 ? CV_8UC3 : CV_8UC1, 5);
         const Ptr<QuickShift> cpu = QuickShift::create(q->getSigma(), q->getMaxDist(), 0.3);
         cpu->compute(image);
         cpu->getLabels(truth);
@@ -157,12 +157,11 @@ struct CascadeWorker : Worker
     explicit CascadeWorker(int k) : cascade(shared(k % 5)->clone())
     {
         RNG rng(9400 + k);
-        const Mat picture =
-            randomPicture(rng, Size(60 + 11 * (k % 17), 50 + 7 * (k % 13)), k % 3 ? CV_8UC3 : CV_8UC1, 5);
+        const Mat image = randomImage(rng, Size(60 + 11 * (k % 17), 50 + 7 * (k % 13)), k % 3 ? CV_8UC3 : CV_8UC1, 5);
         cascade->setScaleFactor(1.15 + 0.05 * (k % 4));
         cascade->setMinNeighbors(k % 3);
-        cascade->detectAsync(picture, truth);
-        frame = GpuMat(picture);
+        cascade->detectAsync(image, truth);
+        frame = GpuMat(image);
     }
     void call() override { cascade->detectAsync(frame, table, noArray(), noArray(), noArray(), stream); }
     bool right() override { return static_cast<bool>(sameBits(truth, Mat(table))); }
@@ -173,9 +172,9 @@ struct CascadeWorker : Worker
         {
             std::vector<Ptr<CascadeClassifierEx>> made;
             RNG rng(9500);
-            const Mat picture = randomPicture(rng, Size(60, 50), CV_8UC1, 5);
+            const Mat image = randomImage(rng, Size(60, 50), CV_8UC1, 5);
             for (uint64 seed = 1; seed <= 5; ++seed)
-                made.push_back(cascadeOf(cascadeText(CascadeGenerator(seed, picture).make(), ".yml")));
+                made.push_back(cascadeOf(cascadeText(CascadeGenerator(seed, image).make(), ".yml")));
             return made;
         }();
         return cascades[k];
@@ -339,7 +338,7 @@ TEST(Threads_Memory, residentSize)
     if (underSanitizer())
         throw SkipTestException("sanitizers keep memory that was freed");
     RNG rng(9300);
-    const Mat frame = randomPicture(rng, Size(8000, 3000), CV_8UC1);
+    const Mat frame = randomImage(rng, Size(8000, 3000), CV_8UC1);
     const int threads = cv::getNumThreads();
     cv::setNumThreads(4);
     const auto run = [&](Size size)

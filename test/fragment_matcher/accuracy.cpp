@@ -87,7 +87,7 @@ TEST(FragmentMatcher_Sizes, frameIsTheFragment)
             {
                 Scene scene;
                 scene.params = makeParams(metric, 2, FM::SQUARE, 0, FM::FULL, true);
-                scene.frame = randomPicture(rng, size, type);
+                scene.frame = randomImage(rng, size, type);
                 scene.templates.push_back(scene.frame.clone());
                 const Result result = runCpu(scene);
                 expectSame(expected(scene), result);
@@ -107,7 +107,7 @@ TEST(FragmentMatcher_Sizes, longestSides)
     for (const int metric : METRICS)
         for (const Size size : {Size(32767, 3), Size(3, 32767)})
         {
-            const Mat frame = randomPicture(rng, size, CV_8UC1, 1);
+            const Mat frame = randomImage(rng, size, CV_8UC1, 1);
             const bool wide = size.width > 3;
             const Rect at(wide ? 32767 - 9 : 1, wide ? 1 : 32767 - 7, wide ? 9 : 2, wide ? 2 : 7);
             const Ptr<FM> matcher = FM::create(makeParams(metric));
@@ -371,11 +371,11 @@ TEST(FragmentMatcher_Large, sums)
                 SCOPED_TRACE(cv::format("%d x %d in %d x %d, metric %d, weighted %d", c.fragment.width,
                                         c.fragment.height, c.frame.width, c.frame.height, metric, weighted));
                 Mat frame(c.frame, c.type), templ(c.fragment, c.type);
-                for (Mat* picture : {&frame, &templ})
+                for (Mat* image : {&frame, &templ})
                 {
-                    rng.fill(*picture, RNG::UNIFORM, 0, 256);
+                    rng.fill(*image, RNG::UNIFORM, 0, 256);
                     if (c.low <= c.high)
-                        Mat(*picture & Scalar::all(1)).convertTo(*picture, -1, c.high - c.low, c.low);
+                        Mat(*image & Scalar::all(1)).convertTo(*image, -1, c.high - c.low, c.low);
                 }
                 const Mat weights = weighted ? randomWeights(rng, c.fragment, CV_8UC1) : Mat();
                 const Ptr<FM> matcher = FM::create(makeParams(metric));

@@ -177,7 +177,7 @@ TEST(FragmentMatcher_Fragments, cutFromAFrame)
         for (const int kind : {NO_WEIGHTS, SOME_WEIGHTS})
         {
             Scene scene = randomScene(rng, makeParams(FM::SSD, 3), type, kind);
-            const Mat source = asRoi(randomPicture(rng, Size(70, 50), type));
+            const Mat source = asRoi(randomImage(rng, Size(70, 50), type));
             const std::vector<Rect> regions = cutFrom(rng, source, scene);
             const Ptr<FM> matcher = FM::create(scene.params);
             if (kind == NO_WEIGHTS)
@@ -276,7 +276,7 @@ TEST(FragmentMatcher_Maps, integers)
     {
         const Size size = metric == FM::SAD ? sad : ssd;
         const Mat templ(size, CV_8UC3, Scalar::all(255));
-        Mat frame = randomPicture(rng, size + Size(4, 3), CV_8UC3);
+        Mat frame = randomImage(rng, size + Size(4, 3), CV_8UC3);
         frame(Rect(Point(1, 1), size)).setTo(0);
         const Ptr<FM> matcher = FM::create(makeParams(metric));
         matcher->setFragments(std::vector<Mat>(1, templ));
@@ -401,7 +401,7 @@ TEST(FragmentMatcher_Areas, predict)
 TEST(FragmentMatcher_Warp, identityAndQuarterTurns)
 {
     RNG rng(420);
-    const Mat templ = randomPicture(rng, Size(21, 14), CV_8UC3), mask = weightsOf(rng, templ.size(), WEIGHTS_8U, 0);
+    const Mat templ = randomImage(rng, Size(21, 14), CV_8UC3), mask = weightsOf(rng, templ.size(), WEIGHTS_8U, 0);
     Mat warped, weights, turned;
     FM::warpFragment(templ, mask, 0, 1, warped, weights);
     EXPECT_TRUE(sameBits(templ, warped));
@@ -422,11 +422,11 @@ TEST(FragmentMatcher_Warp, identityAndQuarterTurns)
     }
 }
 
-//! A fragment warped like the picture is found in it, and its corners, which are no part of the source, have no weight.
-TEST(FragmentMatcher_Warp, findsTheTurnedPicture)
+//! A fragment warped like the image is found in it, and its corners, which are no part of the source, have no weight.
+TEST(FragmentMatcher_Warp, findsTheTurnedImage)
 {
     RNG rng(421);
-    const Mat frame = randomPicture(rng, Size(160, 120), CV_8UC3, 7);
+    const Mat frame = randomImage(rng, Size(160, 120), CV_8UC3, 7);
     const Rect at(70, 50, 24, 20);
     const Point2f centre(at.x + at.width / 2.f - 0.5f, at.y + at.height / 2.f - 0.5f);
     for (const double angle : {20., -35., 130.})

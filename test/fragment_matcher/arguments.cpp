@@ -74,9 +74,9 @@ TEST(FragmentMatcher_Weights, noneOnCuda)
 {
     requireCuda();
     RNG rng(4301);
-    const Mat picture = randomPicture(rng, Size(70, 60), CV_8UC3);
-    const GpuMat frame(picture), none(Size(9, 8), CV_8UC1, Scalar(0)), all(Size(9, 8), CV_8UC1, Scalar(255));
-    const std::vector<GpuMat> templates(3, GpuMat(picture(Rect(20, 20, 9, 8)))), weights = {all, none, all};
+    const Mat image = randomImage(rng, Size(70, 60), CV_8UC3);
+    const GpuMat frame(image), none(Size(9, 8), CV_8UC1, Scalar(0)), all(Size(9, 8), CV_8UC1, Scalar(255));
+    const std::vector<GpuMat> templates(3, GpuMat(image(Rect(20, 20, 9, 8)))), weights = {all, none, all};
     for (const int metric : EDGE_METRICS)
     {
         const Ptr<FM> matcher = FM::create(makeParams(metric));
@@ -134,7 +134,7 @@ TEST(FragmentMatcher_Areas, predictedFromBeyondTheBorderOnCuda)
 TEST(FragmentMatcher_Areas, emptyOnes)
 {
     RNG rng(4302);
-    const Mat frame = randomPicture(rng, Size(40, 30), CV_8UC1);
+    const Mat frame = randomImage(rng, Size(40, 30), CV_8UC1);
     const Ptr<FM> matcher = FM::create();
     matcher->setFragments(std::vector<Mat>(2, frame(Rect(7, 8, 6, 5)).clone()));
     Mat locations, status, map, maps;
@@ -174,7 +174,7 @@ TEST(FragmentMatcher_Areas, emptyOnes)
 TEST(FragmentMatcher_Maps, inAVector)
 {
     RNG rng(4303);
-    const Mat frame = randomPicture(rng, Size(40, 30), CV_8UC1);
+    const Mat frame = randomImage(rng, Size(40, 30), CV_8UC1);
     const Ptr<FM> matcher = FM::create();
     matcher->setFragments(std::vector<Mat>(2, frame(Rect(7, 8, 6, 5)).clone()));
     Mat truth;
@@ -270,7 +270,7 @@ TEST(FragmentMatcher_Areas, oneLargeAreaAmongSmallOnCuda)
                                       Size(240, 180), 12, 40);
             for (size_t i = 0; i < scene.areas.size(); ++i)
             {
-                scene.templates[i] = randomPicture(rng, Size(10, 10), CV_8UC3);
+                scene.templates[i] = randomImage(rng, Size(10, 10), CV_8UC3);
                 if (kind != NO_WEIGHTS)
                     scene.weights[i] = randomWeights(rng, Size(10, 10), CV_8UC1);
                 scene.areas[i] = Rect(rng.uniform(0, 190), rng.uniform(0, 130), 40, 36);

@@ -210,7 +210,7 @@ TEST_F(FragmentMatcher_Cuda, largeSums)
 }
 
 //! A large fragment in a large frame, and many positions of a very small one.
-TEST_F(FragmentMatcher_Cuda, wholePictures)
+TEST_F(FragmentMatcher_Cuda, wholeImages)
 {
     RNG rng(6103);
     for (const int metric : METRICS)
@@ -255,7 +255,7 @@ TEST_F(FragmentMatcher_Cuda, longestSides)
         {
             Scene scene;
             scene.params = makeParams(metric, 2);
-            scene.frame = randomPicture(rng, size, CV_8UC1, 1);
+            scene.frame = randomImage(rng, size, CV_8UC1, 1);
             const Rect at(size.width > 3 ? 32750 : 1, size.width > 3 ? 1 : 32750, 2, 2);
             scene.templates.push_back(scene.frame(at).clone());
             expectEnginesAgree(scene);
@@ -293,7 +293,7 @@ TEST_F(FragmentMatcher_Cuda, manyTiles)
         {
             Scene scene;
             scene.params = makeParams(metric, 4, exclusion, 40);
-            scene.frame = randomPicture(rng, Size(1610, 1003), CV_8UC1, 1);
+            scene.frame = randomImage(rng, Size(1610, 1003), CV_8UC1, 1);
             for (const Point at : {Point(1500, 960), Point(700, 990)})
                 scene.templates.push_back(scene.frame(Rect(at, Size(4, 4))).clone());
             expectEnginesAgree(scene);
@@ -311,7 +311,7 @@ TEST_F(FragmentMatcher_Cuda, ties)
             const Size period(rng.uniform(5, 40), rng.uniform(5, 30));
             Scene scene;
             scene.params = makeParams(metric, 16, again % 2 ? FM::CROSS : FM::SQUARE, 2);
-            scene.frame = cv::repeat(randomPicture(rng, period, CV_8UC1, 1), 8, 9);
+            scene.frame = cv::repeat(randomImage(rng, period, CV_8UC1, 1), 8, 9);
             for (int i = 0; i < 3; ++i)
                 scene.templates.push_back(scene.frame(Rect(i, 2 * i, 9 + i, 7)).clone());
             scene.templates.push_back(Mat(5, 5, CV_8UC1, Scalar(9))); // flat
@@ -429,7 +429,7 @@ TEST_F(FragmentMatcher_Cuda, cutFromAFrame)
         for (const int kind : {NO_WEIGHTS, WEIGHTS_8U, WEIGHTS_32F, SOME_WEIGHTS})
         {
             Scene scene = randomScene(rng, makeParams(FM::SAD, 3), type, kind);
-            const Mat source = randomPicture(rng, Size(71, 53), type);
+            const Mat source = randomImage(rng, Size(71, 53), type);
             const std::vector<Rect> regions = cutFrom(rng, source, scene);
             const Ptr<FM> matcher = FM::create(scene.params);
             GpuMat frame = uploadRoi(source);

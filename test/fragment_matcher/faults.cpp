@@ -28,7 +28,7 @@ Scene sceneOf(Way way)
     RNG rng(8201 + way);
     Scene scene;
     scene.params = makeParams(way == THREE_KERNELS_SSD_WEIGHTED ? FM::SSD : FM::ZNCC, 3, FM::SQUARE, 3, FM::FULL, true);
-    scene.frame = randomPicture(rng, Size(350, 380), CV_8UC1);
+    scene.frame = randomImage(rng, Size(350, 380), CV_8UC1);
     const auto add = [&](Size size, Size window)
     {
         const Rect area(Point(3, 2), size + window - Size(1, 1));
@@ -77,10 +77,10 @@ public:
                                 variant & WEIGHTED ? WEIGHTS_8U : NO_WEIGHTS, Size(83, 61), 24, 5);
             scene.areas.assign(5, Rect(3, 2, 60, 50));
         }
-        std::vector<Mat> pictures;
+        std::vector<Mat> images;
         for (const Mat& templ : scene.templates)
-            pictures.push_back(randomPicture(rng, templ.size(), templ.type()));
-        others = &list(pictures, fromHost);
+            images.push_back(randomImage(rng, templ.size(), templ.type()));
+        others = &list(images, fromHost);
         matcher = FM::create(scene.params);
         if (cuda)
         {
@@ -172,7 +172,7 @@ public:
     const bool cuda, fromHost;
     const Rect observed; //!< where observe() looks
     Scene scene;
-    const _InputArray* others; //!< pictures of the templates' sizes
+    const _InputArray* others; //!< images of the templates' sizes
     Ptr<FM> matcher;
     GpuMat frameOnDevice, areasOnDevice, pointsOnDevice, device[5];
     Mat host[5];

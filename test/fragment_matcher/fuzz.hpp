@@ -39,7 +39,7 @@ struct FragmentMatcherCase
 
     Scene scene;                         //!< after the edits
     std::vector<Mat> templates, weights; //!< before the edits
-    Mat source;                          //!< when the fragments are cut: from this picture,
+    Mat source;                          //!< when the fragments are cut: from this image,
     std::vector<Rect> regions;           //!< these regions
     std::vector<Edit> edits;
     bool fragmentsOnHost, areasOnDevice; //!< for the CUDA engine
@@ -96,7 +96,7 @@ inline void randomFragment(RNG& rng, const Scene& scene, int maxSide, int weight
 {
     const Size frame = scene.frame.size();
     const Size size(randomSide(rng, maxSide), randomSide(rng, maxSide));
-    templ = randomPicture(rng, size, scene.frame.type(), 2);
+    templ = randomImage(rng, size, scene.frame.type(), 2);
     if (size.width <= frame.width && size.height <= frame.height && !onceIn(rng, 3))
     {
         const Point at(rng.uniform(0, frame.width - size.width + 1), rng.uniform(0, frame.height - size.height + 1));
@@ -117,7 +117,7 @@ inline bool knownShape(RNG& rng, FragmentMatcherCase& c, int& count, int& maxSid
     const bool colour = onceIn(rng, 2);
     c.scene.params = scenes::makeParams(FM::SAD, rng.uniform(1, 4));
     c.scene.params.maxSearchArea = colour ? Size(31, 71) : Size(233, 183);
-    c.scene.frame = colour ? randomPicture(rng, Size(55, 238), CV_8UC4) : randomPicture(rng, Size(258, 374), CV_8UC1);
+    c.scene.frame = colour ? randomImage(rng, Size(55, 238), CV_8UC4) : randomImage(rng, Size(258, 374), CV_8UC1);
     count = colour ? 3 : 5;
     maxSide = colour ? 55 : 63;
     weightKind = colour ? scenes::WEIGHTS_8U : scenes::SOME_WEIGHTS;
@@ -173,7 +173,7 @@ inline void randomFragments(RNG& rng, FragmentMatcherCase& c, int count, int max
     const bool cut = onceIn(rng, 4);
     if (cut)
         c.source =
-            randomPicture(rng, Size(maxSide + rng.uniform(0, 40), maxSide + rng.uniform(0, 40)), scene.frame.type());
+            randomImage(rng, Size(maxSide + rng.uniform(0, 40), maxSide + rng.uniform(0, 40)), scene.frame.type());
     for (int i = 0; i < count; ++i)
     {
         Mat templ, weights;
@@ -232,7 +232,7 @@ inline FragmentMatcherCase makeFragmentMatcherCase(int64 seed, int64 number)
             maxSide = std::min(maxSide, std::min(size.width, size.height));
         }
         scene.frame =
-            randomPicture(rng, size, scenes::TYPES[rng.uniform(0, 3)], rng.uniform(1, 6), levels[rng.uniform(0, 5)]);
+            randomImage(rng, size, scenes::TYPES[rng.uniform(0, 3)], rng.uniform(1, 6), levels[rng.uniform(0, 5)]);
     }
     randomFragments(rng, c, count, maxSide, weightKind);
     randomEdits(rng, c, maxSide, weightKind);

@@ -100,8 +100,8 @@ inline FragmentMatcherCase makeAimedCase(int64 seed, int64 number, const Aim& ai
     scene.params =
         scenes::makeParams(aim.metric, walks ? rng.uniform(2, 5) : rng.uniform(1, 5), rng.uniform(0, 2),
                            onceIn(rng, 2) ? 0 : rng.uniform(1, 12), walks ? FM::THREE_STEP : FM::FULL, !onceIn(rng, 4));
-    scene.frame = randomPicture(rng, aimedFrame(rng, aim), scenes::TYPES[rng.uniform(0, 3)], rng.uniform(1, 6),
-                                onceIn(rng, 4) ? 3 : 256);
+    scene.frame = randomImage(rng, aimedFrame(rng, aim), scenes::TYPES[rng.uniform(0, 3)], rng.uniform(1, 6),
+                              onceIn(rng, 4) ? 3 : 256);
     const int weightKind = aim.weighted ? rng.uniform(1, 4) : scenes::NO_WEIGHTS;
     addSmallWindows(rng, c, aim, weightKind);
     if (aim.metric != FM::SAD || onceIn(rng, 2))

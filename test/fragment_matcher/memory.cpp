@@ -21,9 +21,9 @@ struct Threads
 Mat noise(Size size, int seed)
 {
     RNG rng(seed);
-    Mat picture(size, CV_8UC3);
-    rng.fill(picture, RNG::UNIFORM, 0, 256);
-    return picture;
+    Mat image(size, CV_8UC3);
+    rng.fill(image, RNG::UNIFORM, 0, 256);
+    return image;
 }
 
 //! One call of much work by 16 threads, each of which has memory of its own.
@@ -109,7 +109,7 @@ TEST(QuickShift_Memory, keptForEachPixel)
     faults::require(faults::MEMORY);
     for (int channels = 1; channels <= 4; ++channels)
     {
-        const Mat image = randomPicture(theRNG(), Size(800, 600), CV_MAKETYPE(CV_8U, channels), 5);
+        const Mat image = randomImage(theRNG(), Size(800, 600), CV_MAKETYPE(CV_8U, channels), 5);
         const double pixels = static_cast<double>(image.total());
         const faults::HostMemory memory;
         const Ptr<cuda::QuickShift> q = cuda::QuickShift::create(2., 8., 0.5);

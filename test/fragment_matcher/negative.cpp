@@ -233,12 +233,12 @@ TEST_F(FragmentMatcher_Negative, singleFragments)
 TEST_F(FragmentMatcher_Negative, frames)
 {
     std::vector<BadCall> calls;
-    const auto add = [&](const char* what, const Mat& picture)
+    const auto add = [&](const char* what, const Mat& image)
     {
-        calls.push_back({what, "frame", [=](FM& m) { match(m, picture); }});
-        calls.push_back({what, "frame", [=](FM& m) { find(m, picture); }});
-        calls.push_back({what, "frame", [=](FM& m) { scoreMap(m, 0, picture); }});
-        calls.push_back({what, "frame", [=](FM& m) { scoreMaps(m, picture); }});
+        calls.push_back({what, "frame", [=](FM& m) { match(m, image); }});
+        calls.push_back({what, "frame", [=](FM& m) { find(m, image); }});
+        calls.push_back({what, "frame", [=](FM& m) { scoreMap(m, 0, image); }});
+        calls.push_back({what, "frame", [=](FM& m) { scoreMaps(m, image); }});
     };
     add("16 bit", Mat(50, 50, CV_16UC1));
     add("signed", Mat(50, 50, CV_8SC1));

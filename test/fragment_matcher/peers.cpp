@@ -32,7 +32,7 @@ struct Input
     explicit Input(int type)
     {
         RNG rng(9200 + type);
-        frame = randomPicture(rng, Size(300, 220), type, 4);
+        frame = randomImage(rng, Size(300, 220), type, 4);
         for (const int side : {1, 5, 16, 17, 33, 64})
         {
             Mat noise(side, side, type), templ;

@@ -235,12 +235,11 @@ inline const char* wrongWithTiles(const gpu::TilePlan& plan, const fm::MatchCase
     CT_HOLDS(plan.chunkCols % 16 == 0 ||
              plan.chunkCols == fragment.width); // later chunks begin at whole groups of words
     CT_HOLDS(static_cast<int64_t>(plan.chunkCols) * plan.chunkRows <= tuning::TILE_CHUNK_PIXELS);
-    const int pictureRows = tuning::TILE_ROWS + plan.chunkRows - 1,
-              pictureCols = tuning::TILE_COLS + plan.chunkCols - 1;
+    const int imageRows = tuning::TILE_ROWS + plan.chunkRows - 1, imageCols = tuning::TILE_COLS + plan.chunkCols - 1;
     CT_HOLDS(plan.chunkRows * ceilDiv(plan.chunkCols, 16) * 4 * ((split ? 2 : 1) + 1) <= plan.templateWords);
-    CT_HOLDS(ceilDiv(3 + pictureCols * given.frame.pixelStride, 4) <= plan.stage.rawPitch);
-    CT_HOLDS(pictureRows * plan.stage.rawPitch <= plan.stage.rawWords);
-    CT_HOLDS(pictureRows * 16 * plan.stage.units <= plan.stage.expandedWords);
+    CT_HOLDS(ceilDiv(3 + imageCols * given.frame.pixelStride, 4) <= plan.stage.rawPitch);
+    CT_HOLDS(imageRows * plan.stage.rawPitch <= plan.stage.rawWords);
+    CT_HOLDS(imageRows * 16 * plan.stage.units <= plan.stage.expandedWords);
     CT_HOLDS(plan.rawAt() >= plan.templateWords && plan.expandedAt() >= plan.rawAt() + plan.stage.rawWords);
     CT_HOLDS(plan.expandedAt() + (split ? 3 : 1) * plan.stage.expandedWords <= words);
     if (!split) // two parts are added up there: of moments three sums per position
@@ -262,15 +261,15 @@ inline const char* wrongWith(const gpu::BandTiles& plan, const gpu::TilePlan& al
     CT_HOLDS(plan.blocks % plan.blocksX == 0 && plan.blocks / plan.blocksX * rows >= window.height);
     CT_HOLDS(static_cast<int64_t>(plan.blocks) * count <= given.multiprocessors);
     CT_HOLDS(all.tilesX == 2 * plan.blocksX && all.tilesY * rows >= window.height);
-    CT_HOLDS(plan.pictureRows >= rows + fragment.height - 1);
+    CT_HOLDS(plan.imageRows >= rows + fragment.height - 1);
     CT_HOLDS(plan.pitch >= ceilDiv(gpu::BAND_COLS + fragment.width + 2, 4) && plan.pitch % 4 == 0);
     CT_HOLDS(plan.pitch >= gpu::BAND_COLS / 4 + 8 * chunks); // a lane's operands
     CT_HOLDS(stride == 1 || plan.rawPitch >= 4 + stride * plan.pitch);
     CT_HOLDS((channels * fragment.height + 1) * step <= plan.planesAt); // and a row of ones
-    CT_HOLDS(plan.planesAt + channels * plan.pictureRows * plan.pitch <= plan.boxesAt);
+    CT_HOLDS(plan.planesAt + channels * plan.imageRows * plan.pitch <= plan.boxesAt);
     const int bytes = (channels == 1 ? 3 : 4) + (given.metric == fm::METRIC_ZNCC ? 2 * channels : 0);
     CT_HOLDS(plan.boxesAt + bytes * rows * plan.pitch <= plan.mergeAt);
-    CT_HOLDS(plan.boxesAt + plan.pictureRows * plan.rawPitch <= plan.mergeAt);
+    CT_HOLDS(plan.boxesAt + plan.imageRows * plan.rawPitch <= plan.mergeAt);
     CT_HOLDS(4 * (static_cast<size_t>(plan.mergeAt) + plan.parts * rows * gpu::BAND_COLS) <= plan.sharedBytes);
     return nullptr;
 }

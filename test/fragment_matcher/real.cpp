@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher on pictures of OpenCV's samples/data, which the environment variable CUDATRACKING_SAMPLES_DATA names.
+// FragmentMatcher on images of OpenCV's samples/data, which the environment variable CUDATRACKING_SAMPLES_DATA names.
 // The CPU engine; where there is a device, the CUDA engine must give the same bits.
 #include "scenes_cuda.hpp"
 
@@ -13,7 +13,7 @@ class FragmentMatcher_Real : public testing::Test
 {
 protected:
     void SetUp() override { folder = requireFolder("CUDATRACKING_SAMPLES_DATA"); }
-    Mat picture(const std::string& name, int flags = IMREAD_COLOR) const { return requirePicture(folder, name, flags); }
+    Mat image(const std::string& name, int flags = IMREAD_COLOR) const { return requireImage(folder, name, flags); }
 
     //! On the CPU, and on the device if there is one.
     static Result search(const Ptr<FM>& matcher, const Mat& frame, const std::vector<Rect>& areas)
@@ -32,16 +32,16 @@ protected:
     std::string folder;
 };
 
-//! Places on a grid where the picture has texture.
-std::vector<Rect> texturedRegions(const Mat& picture, int step, int size)
+//! Places on a grid where the image has texture.
+std::vector<Rect> texturedRegions(const Mat& image, int step, int size)
 {
     Mat gray, texture;
-    cvtColor(picture, gray, COLOR_BGR2GRAY);
+    cvtColor(image, gray, COLOR_BGR2GRAY);
     cornerMinEigenVal(gray, texture, 5);
     const double least = 0.2 * cv::mean(texture)[0];
     std::vector<Rect> regions;
-    for (int y = 0; y + size <= picture.rows; y += step)
-        for (int x = 0; x + size <= picture.cols; x += step)
+    for (int y = 0; y + size <= image.rows; y += step)
+        for (int x = 0; x + size <= image.cols; x += step)
             if (texture.at<float>(y + size / 2, x + size / 2) > least)
                 regions.push_back(Rect(x, y, size, size));
     return regions;
@@ -59,8 +59,7 @@ struct Share
 //! aloeGT.png: gray level = disparity in pixels (Middlebury 2006, full size), 0 = unknown.
 TEST_F(FragmentMatcher_Real, aloeDisparities)
 {
-    const Mat left = picture("aloeL.jpg"), right = picture("aloeR.jpg"),
-              truth = picture("aloeGT.png", IMREAD_GRAYSCALE);
+    const Mat left = image("aloeL.jpg"), right = image("aloeR.jpg"), truth = image("aloeGT.png", IMREAD_GRAYSCALE);
     const int size = 17, reach = 230;
     const std::vector<Rect> regions = texturedRegions(left, 16, size);
     ASSERT_GT(regions.size(), 2000u);
@@ -105,7 +104,7 @@ TEST_F(FragmentMatcher_Real, aloeDisparities)
 //! Small motions: forwards and backwards agree for most fragments.
 TEST_F(FragmentMatcher_Real, rubberwhaleThereAndBack)
 {
-    const Mat first = picture("rubberwhale1.png"), second = picture("rubberwhale2.png");
+    const Mat first = image("rubberwhale1.png"), second = image("rubberwhale2.png");
     const int size = 15, radius = 8;
     const std::vector<Rect> regions = texturedRegions(first, 12, size);
     ASSERT_GT(regions.size(), 500u);
@@ -130,16 +129,16 @@ TEST_F(FragmentMatcher_Real, rubberwhaleThereAndBack)
         home.add(std::abs(apart.x) <= 1 && std::abs(apart.y) <= 1);
         moved.add(found[i].tl() != regions[i].tl());
     }
-    EXPECT_GT(home.percent(), 95.);                           // measured: 98.7 %
-    EXPECT_GT(moved.percent(), 50.) << "the pictures differ"; // measured: 98.6 %
+    EXPECT_GT(home.percent(), 95.);                         // measured: 98.7 %
+    EXPECT_GT(moved.percent(), 50.) << "the images differ"; // measured: 98.6 %
 }
 
 //! A turned and shrunk box: a part of it, warped to many angles and scales in one batch, is found on it.
 TEST_F(FragmentMatcher_Real, boxInScene)
 {
     Mat box, scene; // at half their size, which is enough
-    cv::resize(picture("box.png", IMREAD_GRAYSCALE), box, Size(), 0.5, 0.5, INTER_AREA);
-    cv::resize(picture("box_in_scene.png", IMREAD_GRAYSCALE), scene, Size(), 0.5, 0.5, INTER_AREA);
+    cv::resize(image("box.png", IMREAD_GRAYSCALE), box, Size(), 0.5, 0.5, INTER_AREA);
+    cv::resize(image("box_in_scene.png", IMREAD_GRAYSCALE), scene, Size(), 0.5, 0.5, INTER_AREA);
     const Ptr<FM> matcher = FM::create(makeParams(FM::ZNCC));
     std::vector<Size> sizes;
     std::vector<double> angles;
@@ -165,8 +164,7 @@ TEST_F(FragmentMatcher_Real, boxInScene)
 //! The template and mask of OpenCV's own sample of matchTemplate: the same place as there, and no doubt about it.
 TEST_F(FragmentMatcher_Real, lenaTemplateWithMask)
 {
-    const Mat frame = picture("lena_tmpl.jpg"), templ = picture("tmpl.png"),
-              mask = picture("mask.png", IMREAD_GRAYSCALE);
+    const Mat frame = image("lena_tmpl.jpg"), templ = image("tmpl.png"), mask = image("mask.png", IMREAD_GRAYSCALE);
     ASSERT_EQ(templ.size(), mask.size());
     Mat theirs;
     matchTemplate(frame, templ, theirs, TM_CCOEFF_NORMED, mask);

@@ -42,7 +42,7 @@ TEST_P(FragmentMatcher_CudaSanitize, largeFragment)
     RNG rng(0x243F6A88u + metric * 131 + weightKind * 17 + type);
     Scene scene;
     scene.params = makeParams(metric, 2, FM::SQUARE, 1);
-    scene.frame = randomPicture(rng, metric == FM::SAD ? Size(169, 163) : Size(240, 232), type);
+    scene.frame = randomImage(rng, metric == FM::SAD ? Size(169, 163) : Size(240, 232), type);
     scene.templates.push_back(scene.frame(Rect(9, 4, 149, 151)).clone());
     scene.weights.push_back(weightsOf(rng, scene.templates[0].size(), weightKind, 1));
     expectEnginesAgree(scene);
@@ -57,7 +57,7 @@ TEST_P(FragmentMatcher_CudaSanitize, oneWindow)
         throw SkipTestException("SAD and weights go other ways, which largeFragment takes");
     Scene scene;
     scene.params = makeParams(metric, 3, FM::SQUARE, 0, FM::FULL, true);
-    scene.frame = randomPicture(rng, Size(301, 297), type);
+    scene.frame = randomImage(rng, Size(301, 297), type);
     scene.templates.push_back(scene.frame(Rect(9, 4, 90, 91)).clone());
     expectEnginesAgree(scene);
     scene.areas = {Rect(5, 3, 293, 290)};

@@ -90,7 +90,7 @@ inline Scene randomScene(RNG& rng, const FM::Params& params, int type, int weigh
     Scene scene;
     scene.params = params;
     const int levels[] = {256, 256, 8, 2, 1};
-    scene.frame = asRoi(randomPicture(rng, frame, type, rng.uniform(1, 6), levels[rng.uniform(0, 5)]));
+    scene.frame = asRoi(randomImage(rng, frame, type, rng.uniform(1, 6), levels[rng.uniform(0, 5)]));
     scene.predictions = Mat(count, 1, CV_32SC2);
     for (int i = 0; i < count; ++i)
     {
@@ -207,7 +207,7 @@ template <typename Check> void aroundVectorWidths(uint64 seed, const std::vector
                 Scene scene;
                 scene.params = makeParams(metric, 3, FM::SQUARE, 1, FM::FULL, true);
                 scene.frame =
-                    asRoi(randomPicture(rng, size + reach - Size(1, 1), TYPES[round % 3], 3, round % 5 ? 256 : 3));
+                    asRoi(randomImage(rng, size + reach - Size(1, 1), TYPES[round % 3], 3, round % 5 ? 256 : 3));
                 const Point at(rng.uniform(0, reach.width), rng.uniform(0, reach.height));
                 scene.templates.push_back(asRoi(scene.frame(Rect(at, size)).clone()));
                 scene.weights.push_back(asRoi(weightsOf(rng, size, round % 4, 1)));

@@ -39,8 +39,8 @@ class MatcherModel
 public:
     explicit MatcherModel(uint64 seed) : rng_(seed), params_(makeParams(FM::SAD, 2, FM::SQUARE, 0, FM::FULL, true))
     {
-        picture_ = randomPicture(rng_, Size(100, 80), TYPE);
-        frame_.upload(picture_);
+        image_ = randomImage(rng_, Size(100, 80), TYPE);
+        frame_.upload(image_);
         gpu_ = FM::create(params_);
         setAll();
     }
@@ -88,8 +88,8 @@ private:
     {
         Content c;
         c.templ = size.width < 40 && rng_.uniform(0, 2)
-                      ? picture_(Rect(Point(rng_.uniform(0, 30), rng_.uniform(0, 30)), size)).clone()
-                      : randomPicture(rng_, size, TYPE);
+                      ? image_(Rect(Point(rng_.uniform(0, 30), rng_.uniform(0, 30)), size)).clone()
+                      : randomImage(rng_, size, TYPE);
         if (weighted)
             c.weights = randomWeights(rng_, size, CV_8UC1);
         return c;
@@ -120,15 +120,15 @@ private:
     {
         std::vector<Rect> areas;
         for (size_t i = 0; i < count; ++i)
-            areas.push_back(randomArea(rng_, picture_.size(), fragments_[i % fragments_.size()]->templ.size(), 30));
+            areas.push_back(randomArea(rng_, image_.size(), fragments_[i % fragments_.size()]->templ.size(), 30));
         return areas;
     }
 
     Result onCpu(const Contents& fragments, const std::vector<Rect>& areas, const FM::Params& params,
-                 const Mat& picture) const
+                 const Mat& image) const
     {
         Scene scene;
-        scene.frame = picture;
+        scene.frame = image;
         scene.params = params;
         scene.areas = areas;
         for (const auto& content : fragments)
@@ -150,7 +150,7 @@ private:
     {
         log("match");
         const std::vector<Rect> areas = randomAreas(fragments_.size());
-        const Result truth = onCpu(fragments_, areas, params_, picture_);
+        const Result truth = onCpu(fragments_, areas, params_, image_);
         const Result result = rng_.uniform(0, 2) ? runOnDevice(*gpu_, frame_, areas, stream_)
                                                  : runOnDevice(*gpu_, frame_, uploadAreas(areas), stream_);
         EXPECT_TRUE(same(truth, result)) << "eager match after: " << history_;
@@ -230,7 +230,7 @@ private:
             launch(*gpu_, frame_, c.deviceAreas, c.result, stream_);
         else
             launch(*gpu_, frame_, given, c.result, stream_);
-        gpu_->predictAreas(c.result.locations, 5, picture_.size(), c.next, stream_);
+        gpu_->predictAreas(c.result.locations, 5, image_.size(), c.next, stream_);
         c.graph->end();
         if (dropped)
             graphs_.pop_back();
@@ -251,7 +251,7 @@ private:
         }
         c.graph->launch();
         stream_.waitForCompletion();
-        const Result truth = onCpu(c.fragments, c.areas, c.params, picture_);
+        const Result truth = onCpu(c.fragments, c.areas, c.params, image_);
         EXPECT_TRUE(same(truth, c.result.download())) << "replay after: " << history_;
         const Ptr<FM> cpu = FM::create(c.params);
         std::vector<Mat> templates;
@@ -259,7 +259,7 @@ private:
             templates.push_back(content->templ);
         cpu->setFragments(templates);
         Mat next;
-        cpu->predictAreas(truth.locations, 5, picture_.size(), next);
+        cpu->predictAreas(truth.locations, 5, image_.size(), next);
         EXPECT_TRUE(sameBits(next, Mat(c.next))) << "areas of a replay after: " << history_;
     }
 
@@ -276,7 +276,7 @@ private:
     {
         log("grow");
         growth_ += 60;
-        const Mat large = randomPicture(rng_, Size(200 + growth_, 150 + growth_), TYPE);
+        const Mat large = randomImage(rng_, Size(200 + growth_, 150 + growth_), TYPE);
         const GpuMat frame(large);
         GpuMat maps;
         std::vector<int> offsets;
@@ -288,14 +288,14 @@ private:
     void newFrame()
     {
         log("frame");
-        picture_ = randomPicture(rng_, picture_.size(), TYPE, rng_.uniform(1, 7));
-        frame_.upload(picture_, stream_);
+        image_ = randomImage(rng_, image_.size(), TYPE, rng_.uniform(1, 7));
+        frame_.upload(image_, stream_);
     }
 
     RNG rng_;
     Stream stream_;
     FM::Params params_;
-    Mat picture_;
+    Mat image_;
     GpuMat frame_; //!< always at the same place: all graphs read it
     Ptr<FM> gpu_;
     Contents fragments_;

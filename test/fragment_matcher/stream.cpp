@@ -33,7 +33,7 @@ Scene sceneFor(RNG& rng, int metric, int round)
 Scene variation(RNG& rng, const Scene& scene)
 {
     Scene other = scene;
-    other.frame = randomPicture(rng, scene.frame.size(), scene.frame.type());
+    other.frame = randomImage(rng, scene.frame.size(), scene.frame.type());
     for (Rect& area : other.areas)
         area = Rect(area.x + rng.uniform(-9, 10), area.y + rng.uniform(-9, 10), area.width, area.height);
     return other;
@@ -267,17 +267,17 @@ TEST_F(FragmentMatcher_CudaStream, graphOfATrackingStep)
         graph.end();
         for (int again = 0; again < 2; ++again)
         {
-            const Mat pictures[] = {randomPicture(rng, scene.frame.size(), scene.frame.type()),
-                                    randomPicture(rng, scene.frame.size(), scene.frame.type())};
-            previous.upload(pictures[0]), frame.upload(pictures[1]);
+            const Mat images[] = {randomImage(rng, scene.frame.size(), scene.frame.type()),
+                                  randomImage(rng, scene.frame.size(), scene.frame.type())};
+            previous.upload(images[0]), frame.upload(images[1]);
             graph.launch();
             stream.waitForCompletion();
             const Ptr<FM> onCpu = FM::create(scene.params);
-            onCpu->cutFragments(pictures[0], regions);
-            const Result truth = run(*onCpu, pictures[1], scene.areas);
+            onCpu->cutFragments(images[0], regions);
+            const Result truth = run(*onCpu, images[1], scene.areas);
             expectSame(truth, result.download());
             Mat truthMap, truthNext;
-            onCpu->scoreMap(1, pictures[1], Rect(20, 10, 90, 80), truthMap);
+            onCpu->scoreMap(1, images[1], Rect(20, 10, 90, 80), truthMap);
             onCpu->predictAreas(truth.locations, 12, scene.frame.size(), truthNext);
             EXPECT_TRUE(sameBits(truthMap, Mat(map)));
             EXPECT_TRUE(sameBits(truthNext, Mat(next)));
@@ -311,7 +311,7 @@ TEST_F(FragmentMatcher_CudaStream, predictAreas)
 TEST_F(FragmentMatcher_CudaStream, trackingLoop)
 {
     RNG rng(7109);
-    const Mat world = randomPicture(rng, Size(300, 260), CV_8UC3, 5);
+    const Mat world = randomImage(rng, Size(300, 260), CV_8UC3, 5);
     const auto frameAt = [&](int t) { return world(Rect(5 * t, 40 - 4 * t, 200, 160)); };
     std::vector<Rect> regions;
     for (int i = 0; i < 40; ++i)

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Pictures whose answer is known by construction, on the CPU engine.
+// Images whose answer is known by construction, on the CPU engine.
 #include "scenes.hpp"
 
 namespace opencv_test { namespace {
@@ -38,7 +38,7 @@ TEST(FragmentMatcher_Truth, identicalPatch)
         for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4})
             for (int again = 0; again < 5; ++again)
             {
-                const Mat frame = randomPicture(rng, Size(120, 90), type);
+                const Mat frame = randomImage(rng, Size(120, 90), type);
                 const Rect at(rng.uniform(0, 100), rng.uniform(0, 70), 20, 20);
                 const FragmentMatch match = findOne(makeParams(metric), frame, frame(at));
                 ASSERT_EQ(2u, match.locations.size());
@@ -53,7 +53,7 @@ TEST(FragmentMatcher_Truth, identicalPatch)
 TEST(FragmentMatcher_Truth, shiftAndNoise)
 {
     RNG rng(312);
-    const Mat scene = randomPicture(rng, Size(300, 200), CV_8UC3, 5);
+    const Mat scene = randomImage(rng, Size(300, 200), CV_8UC3, 5);
     std::vector<Mat> templates;
     std::vector<Rect> areas;
     std::vector<Point> truth;
@@ -89,7 +89,7 @@ TEST(FragmentMatcher_Truth, gainAndOffset)
     RNG rng(313);
     for (const int type : {CV_8UC1, CV_8UC3})
     {
-        const Mat frame = randomPicture(rng, Size(100, 80), type) / 2;
+        const Mat frame = randomImage(rng, Size(100, 80), type) / 2;
         const Rect at(61, 33, 17, 15);
         const Mat brighter = frame(at) * 2 + Scalar::all(1);
         const FragmentMatch zncc = findOne(makeParams(FM::ZNCC), frame, brighter);
@@ -110,7 +110,7 @@ TEST(FragmentMatcher_Truth, occlusion)
     RNG rng(314);
     for (const int metric : METRICS)
     {
-        Mat frame = randomPicture(rng, Size(110, 90), CV_8UC3);
+        Mat frame = randomImage(rng, Size(110, 90), CV_8UC3);
         const Rect at(40, 35, 24, 24);
         const Mat templ = frame(at).clone();
         frame(Rect(40, 35, 12, 24)).setTo(Scalar(255, 0, 255));
@@ -127,8 +127,8 @@ TEST(FragmentMatcher_Truth, occlusion)
 TEST(FragmentMatcher_Truth, roundObjectOnAnotherBackground)
 {
     RNG rng(315);
-    const Mat object = randomPicture(rng, Size(21, 21), CV_8UC3), mask = disc(Size(21, 21));
-    Mat frame = randomPicture(rng, Size(140, 100), CV_8UC3);
+    const Mat object = randomImage(rng, Size(21, 21), CV_8UC3), mask = disc(Size(21, 21));
+    Mat frame = randomImage(rng, Size(140, 100), CV_8UC3);
     const Rect at(77, 41, 21, 21);
     object.copyTo(frame(at), mask);
     Mat templ(object.size(), CV_8UC3, Scalar(0, 200, 0)), alpha, soft;
@@ -159,9 +159,9 @@ TEST(FragmentMatcher_Truth, duplicates)
     for (const int metric : METRICS)
         for (const Point apart : {Point(30, 0), Point(0, 30), Point(25, 25), Point(-25, 25), Point(8, 3)})
         {
-            Mat frame = randomPicture(rng, Size(120, 100), CV_8UC1, 1);
+            Mat frame = randomImage(rng, Size(120, 100), CV_8UC1, 1);
             const Rect first(50, 30, 16, 16);
-            const Mat templ = randomPicture(rng, first.size(), CV_8UC1, 1);
+            const Mat templ = randomImage(rng, first.size(), CV_8UC1, 1);
             // Copies 8 apart overlap; only the part that both agree on counts.
             Mat weights = Mat::zeros(first.size(), CV_8UC1);
             weights(Rect(0, 0, 8, 3)).setTo(200);
@@ -233,7 +233,7 @@ TEST(FragmentMatcher_Truth, tiesInRasterOrder)
         for (int again = 0; again < 20; ++again)
         {
             const Size period(rng.uniform(5, 23), rng.uniform(5, 19));
-            const Mat tile = randomPicture(rng, period, CV_8UC1, 1), frame = cv::repeat(tile, 8, 9);
+            const Mat tile = randomImage(rng, period, CV_8UC1, 1), frame = cv::repeat(tile, 8, 9);
             const Rect at(rng.uniform(0, period.width), rng.uniform(0, period.height), period.width, period.height);
             const FragmentMatch match = findOne(makeParams(metric, 4, FM::SQUARE, 2), frame, frame(at));
             ASSERT_EQ(4u, match.locations.size());
@@ -258,7 +258,7 @@ TEST(FragmentMatcher_Truth, flat)
     }
     // A textured fragment on a flat frame: score 0 everywhere, but the fragment is not flat.
     RNG rng(318);
-    EXPECT_EQ(FM::FOUND, findOne(makeParams(FM::ZNCC), frame, randomPicture(rng, Size(9, 9), CV_8UC3)).status);
+    EXPECT_EQ(FM::FOUND, findOne(makeParams(FM::ZNCC), frame, randomImage(rng, Size(9, 9), CV_8UC3)).status);
     // Contrast that has no weight does not count.
     Mat half = templ.clone(), weights(9, 9, CV_8UC1, Scalar(255));
     half.row(3).setTo(Scalar(99, 0, 0));
@@ -284,7 +284,7 @@ TEST(FragmentMatcher_Truth, saturatedAndOnePixel)
 TEST(FragmentMatcher_Truth, fourthChannelIsIgnored)
 {
     RNG rng(319);
-    Mat frame = randomPicture(rng, Size(60, 50), CV_8UC4), templ = frame(Rect(21, 17, 12, 11)).clone(), planes[4];
+    Mat frame = randomImage(rng, Size(60, 50), CV_8UC4), templ = frame(Rect(21, 17, 12, 11)).clone(), planes[4];
     split(templ, planes);
     rng.fill(planes[3], RNG::UNIFORM, 0, 256);
     merge(planes, 4, templ);
@@ -394,12 +394,12 @@ TEST(FragmentMatcher_Truth, subpixel)
 {
     const auto blob = [](Size size, Point2d centre)
     {
-        Mat picture(size, CV_8UC1);
+        Mat image(size, CV_8UC1);
         for (int y = 0; y < size.height; ++y)
             for (int x = 0; x < size.width; ++x)
-                picture.at<uchar>(y, x) = saturate_cast<uchar>(
+                image.at<uchar>(y, x) = saturate_cast<uchar>(
                     250. * std::exp(-((x - centre.x) * (x - centre.x) + (y - centre.y) * (y - centre.y)) / 60.));
-        return picture;
+        return image;
     };
     const Mat templ = blob(Size(25, 25), Point2d(12, 12));
     for (const int metric : METRICS)
@@ -420,7 +420,7 @@ TEST(FragmentMatcher_Truth, agreesWithMatchTemplate)
     for (const int type : {CV_8UC1, CV_8UC3})
         for (const bool masked : {false, true})
         {
-            const Mat frame = randomPicture(rng, Size(150, 120), type), templ = randomPicture(rng, Size(25, 23), type);
+            const Mat frame = randomImage(rng, Size(150, 120), type), templ = randomImage(rng, Size(25, 23), type);
             const Mat mask = disc(templ.size());
             const Ptr<FM> matcher = FM::create(makeParams(FM::ZNCC));
             matcher->setFragments(std::vector<Mat>(1, templ), masked ? std::vector<Mat>(1, mask) : std::vector<Mat>());

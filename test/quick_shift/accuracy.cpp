@@ -53,7 +53,7 @@ TEST(QuickShift_Accuracy, typesAndChannels)
     for (const int depth : {CV_8U, CV_16U, CV_32F})
         for (int channels = 1; channels <= 4; ++channels)
         {
-            const Mat bytes = randomPicture(rng, Size(61, 47), CV_MAKETYPE(CV_8U, channels), 5);
+            const Mat bytes = randomImage(rng, Size(61, 47), CV_MAKETYPE(CV_8U, channels), 5);
             Mat image;
             bytes.convertTo(image, CV_MAKETYPE(depth, channels),
                             depth == CV_16U   ? 257.
@@ -67,7 +67,7 @@ TEST(QuickShift_Accuracy, typesAndChannels)
 TEST(QuickShift_Accuracy, options)
 {
     RNG rng(402);
-    const Mat image = randomPicture(rng, Size(70, 50), CV_8UC3, 5);
+    const Mat image = randomImage(rng, Size(70, 50), CV_8UC3, 5);
     QuickShiftOptions o(2., 8., 0.1);
     expectLikeOracle(image, o, 0.997, "plain");
     o.scales = Vec4d(0.1, 0.3, 0.02, 1.);
@@ -94,7 +94,7 @@ TEST(QuickShift_Accuracy, options)
 TEST(QuickShift_Accuracy, mask)
 {
     RNG rng(403);
-    const Mat image = randomPicture(rng, Size(64, 40), CV_8UC3, 5);
+    const Mat image = randomImage(rng, Size(64, 40), CV_8UC3, 5);
     QuickShiftOptions o(2., 8., 0.15);
     o.mask = Mat(image.size(), CV_8U);
     rng.fill(o.mask, RNG::UNIFORM, 0, 4);
@@ -115,7 +115,7 @@ TEST(QuickShift_Accuracy, notANumber)
 {
     RNG rng(404);
     Mat image;
-    randomPicture(rng, Size(40, 30), CV_8UC3, 5).convertTo(image, CV_32FC3);
+    randomImage(rng, Size(40, 30), CV_8UC3, 5).convertTo(image, CV_32FC3);
     Mat mask(image.size(), CV_8U, Scalar(255));
     image.at<Vec3f>(5, 7)[1] = std::numeric_limits<float>::quiet_NaN();
     image.at<Vec3f>(20, 30)[2] = std::numeric_limits<float>::infinity();
@@ -132,7 +132,7 @@ TEST(QuickShift_Accuracy, notANumber)
     expectSame(resultsOf(*q), found);
 }
 
-//! Flat pictures, two levels, lines: where ties decide.
+//! Flat images, two levels, lines: where ties decide.
 TEST(QuickShift_Accuracy, plateaus)
 {
     Mat levels(40, 60, CV_8UC1, Scalar(40));
@@ -159,14 +159,14 @@ TEST(QuickShift_Accuracy, sizes)
     QuickShiftOptions o(1.5, 20., 0.02);
     for (const int cols : {1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65})
         for (const int rows : {1, 8, 31, 33})
-            expectLikeOracle(randomPicture(rng, Size(cols, rows), CV_8UC3, 3), o, 0.99,
+            expectLikeOracle(randomImage(rng, Size(cols, rows), CV_8UC3, 3), o, 0.99,
                              cv::format("%d x %d", cols, rows));
 }
 
 TEST(QuickShift_Accuracy, roiAndThreads)
 {
     RNG rng(406);
-    const Mat image = randomPicture(rng, Size(131, 75), CV_8UC3, 5);
+    const Mat image = randomImage(rng, Size(131, 75), CV_8UC3, 5);
     const Ptr<QuickShift> q = QuickShift::create(2.5, 30., 0.4);
     q->compute(image);
     const Results whole = resultsOf(*q);
@@ -184,7 +184,7 @@ TEST(QuickShift_Accuracy, roiAndThreads)
     expectSame(whole, resultsOf(*q));
 }
 
-//! A window so wide that credits must leave 32 bits several times on the way, on a flat picture: every weight counts fully.
+//! A window so wide that credits must leave 32 bits several times on the way, on a flat image: every weight counts fully.
 TEST(QuickShift_Accuracy, wideWindow)
 {
     const Ptr<QuickShift> q = QuickShift::create(100., 5., 1.);
@@ -201,7 +201,7 @@ TEST(QuickShift_Accuracy, wideWindow)
 TEST(QuickShift_Surface, segmentEqualsCompute)
 {
     RNG rng(407);
-    const Mat image = randomPicture(rng, Size(90, 70), CV_8UC3, 5);
+    const Mat image = randomImage(rng, Size(90, 70), CV_8UC3, 5);
     const Ptr<QuickShift> q = QuickShift::create(2., 40., 0.3), once = QuickShift::create(2., 40., 0.3);
     q->compute(image);
     Mat heights, counts, cut, labels;
@@ -229,7 +229,7 @@ TEST(QuickShift_Surface, contours)
 {
     RNG rng(408);
     const Ptr<QuickShift> q = QuickShift::create(2., 8., 0.3);
-    q->compute(randomPicture(rng, Size(50, 40), CV_8UC3, 5));
+    q->compute(randomImage(rng, Size(50, 40), CV_8UC3, 5));
     Mat labels, thick, thin;
     q->getLabels(labels);
     q->getLabelContourMask(thick);
@@ -254,7 +254,7 @@ TEST(QuickShift_Surface, contours)
 TEST(QuickShift_Surface, statisticsAndMeanColor)
 {
     RNG rng(409);
-    const Mat bytes = randomPicture(rng, Size(50, 40), CV_8UC3, 5);
+    const Mat bytes = randomImage(rng, Size(50, 40), CV_8UC3, 5);
     const Ptr<QuickShift> q = QuickShift::create(2., 8., 0.3);
     q->compute(bytes);
     Mat labels;
@@ -297,7 +297,7 @@ TEST(QuickShift_Surface, connectivity)
     for (const int minSize : {1, 2, 10, 40, 100000})
     {
         const Ptr<QuickShift> q = QuickShift::create(1.5, 12., 0.4);
-        const Mat image = randomPicture(rng, Size(60, 44), CV_8UC3, 3);
+        const Mat image = randomImage(rng, Size(60, 44), CV_8UC3, 3);
         Mat mask(image.size(), CV_8U, Scalar(1));
         mask(Rect(0, 20, 60, 2)).setTo(0);
         q->compute(image, mask);
@@ -315,7 +315,7 @@ TEST(QuickShift_Surface, batchEqualsSingles)
     RNG rng(411);
     std::vector<Mat> images, labels;
     for (int i = 0; i < 3; ++i)
-        images.push_back(randomPicture(rng, Size(50, 41), CV_8UC3, 5));
+        images.push_back(randomImage(rng, Size(50, 41), CV_8UC3, 5));
     const Ptr<QuickShift> q = QuickShift::create(2., 20., 0.4), single = QuickShift::create(2., 20., 0.4);
     q->computeBatch(images, labels);
     const Results all = resultsOf(*q);
@@ -343,7 +343,7 @@ TEST(QuickShift_Surface, batchEqualsSingles)
 TEST(QuickShift_Surface, tilesEqualWhole)
 {
     RNG rng(412);
-    const Mat image = randomPicture(rng, Size(97, 83), CV_8UC3, 5);
+    const Mat image = randomImage(rng, Size(97, 83), CV_8UC3, 5);
     Mat mask(image.size(), CV_8U);
     rng.fill(mask, RNG::UNIFORM, 0, 9);
     for (const bool normalize : {false, true})
@@ -392,7 +392,7 @@ TEST(QuickShift_Negative, parameters)
     EXPECT_EQ(QuickShift::INDEX, q->getTieRule());
 }
 
-TEST(QuickShift_Negative, pictures)
+TEST(QuickShift_Negative, images)
 {
     const Ptr<QuickShift> q = QuickShift::create(1., 5., 1.);
     const Mat good(20, 20, CV_8UC3, Scalar(1, 2, 3));

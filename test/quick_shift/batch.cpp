@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// QuickShift on a stack of pictures: everything is what the pictures give alone, one below the other.
+// QuickShift on a stack of images: everything is what the images give alone, one below the other.
 #include "../common/graphs.hpp"
 #include "scenes.hpp"
 
@@ -10,7 +10,7 @@ namespace opencv_test { namespace {
 using namespace scenes;
 using cv::cuda::GpuMat;
 
-//! Pictures of one size, with masks of which one is empty and one leaves nothing.
+//! Images of one size, with masks of which one is empty and one leaves nothing.
 struct Stack
 {
     explicit Stack(int seed, Size size_, int type, int count) : size(size_)
@@ -19,7 +19,7 @@ struct Stack
         for (int i = 0; i < count; ++i)
         {
             Mat image, mask(size, CV_8U);
-            randomPicture(rng, size, CV_MAKETYPE(CV_8U, CV_MAT_CN(type)), 4)
+            randomImage(rng, size, CV_MAKETYPE(CV_8U, CV_MAT_CN(type)), 4)
                 .convertTo(image, type, 1. / (1 + i), CV_MAT_DEPTH(type) == CV_32F ? -40. * i : 0.);
             images.push_back(image);
             rng.fill(mask, RNG::UNIFORM, 0, 9);
@@ -61,7 +61,7 @@ struct Said
     Mat labels, counts, contours, pairs, mean, areas, means, centroids, boxes;
 };
 
-//! What single pictures say, one below the other.
+//! What single images say, one below the other.
 class Expected
 {
 public:
@@ -107,7 +107,7 @@ std::vector<GpuMat> uploaded(const std::vector<Mat>& mats)
     return onDevice;
 }
 
-//! A stack against single pictures on the CPU, whose results other tests compare with oracles.
+//! A stack against single images on the CPU, whose results other tests compare with oracles.
 void expectLikeSingles(const Stack& s, bool masked, int minSize, bool onDevice)
 {
     const Ptr<QuickShift> q = QuickShift::create(2., 15., 0.3), single = QuickShift::create(2., 15., 0.3);
@@ -157,8 +157,8 @@ TEST(CUDA_QuickShift, batchIsThatOfSingles)
     expectAllLikeSingles(true);
 }
 
-//! Flat pictures: the whole of each is one superpixel, which must not meet those above and below.
-TEST(QuickShift_Batch, picturesDoNotTouch)
+//! Flat images: the whole of each is one superpixel, which must not meet those above and below.
+TEST(QuickShift_Batch, imagesDoNotTouch)
 {
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 1.);
     q->computeBatch(std::vector<Mat>(3, Mat(20, 30, CV_8UC3, Scalar(7, 8, 9))), noArray());
@@ -205,7 +205,7 @@ void expectRefusals(QuickShift& q, const std::vector<Mat>& images)
     refused({mask, Mat(mask.size(), CV_8UC3)});
     EXPECT_THROW(q.computeBatch(images, noArray(), mask), cv::Exception) << "no list";
     Mat out;
-    EXPECT_THROW(q.getMeanColor(images[0], out), cv::Exception) << "one picture for a stack";
+    EXPECT_THROW(q.getMeanColor(images[0], out), cv::Exception) << "one image for a stack";
     EXPECT_THROW(q.getStatistics(images[0], out), cv::Exception);
 }
 
@@ -269,7 +269,7 @@ TEST(CUDA_QuickShift, masksOfABatch)
     expectRefused([&] { q->computeStack(GpuMat(s.all), noArray()); }, {"images: one array, but a list is needed"});
 }
 
-//! More rows than a grid is high, and more pictures than a block scans: slices, and sums by CUB.
+//! More rows than a grid is high, and more images than a block scans: slices, and sums by CUB.
 TEST(CUDA_QuickShift, superpixelsOfLargeStacks)
 {
     requireCuda();
@@ -307,7 +307,7 @@ TEST(CUDA_QuickShift, superpixelsOfLargeStacks)
 
 #ifdef HAVE_CUDA
 
-//! A captured batch reads pictures and masks anew; counts and mean colours, which go by numbers of the stack, are part of it.
+//! A captured batch reads images and masks anew; counts and mean colours, which go by numbers of the stack, are part of it.
 TEST(CUDA_QuickShift, batchInAGraph)
 {
     requireCuda();

@@ -36,7 +36,7 @@ TEST(CUDA_QuickShift, typesAndChannels)
             for (const bool scaled : {false, true})
             {
                 Mat image;
-                randomPicture(rng, Size(151, 97), CV_MAKETYPE(CV_8U, channels), 5)
+                randomImage(rng, Size(151, 97), CV_MAKETYPE(CV_8U, channels), 5)
                     .convertTo(image, CV_MAKETYPE(depth, channels),
                                depth == CV_16U   ? 257.
                                : depth == CV_32F ? 0.37
@@ -52,7 +52,7 @@ TEST(CUDA_QuickShift, options)
 {
     requireCuda();
     RNG rng(422);
-    const Mat image = randomPicture(rng, Size(203, 131), CV_8UC3, 5);
+    const Mat image = randomImage(rng, Size(203, 131), CV_8UC3, 5);
     for (const double sigma : {0.2, 1., 3.4, 6., 14., 45.})
         for (const double tau : {1., 4., 10., 100.})
         {
@@ -74,11 +74,11 @@ TEST(CUDA_QuickShift, sizes)
             for (const int type : {CV_8UC3, CV_32FC2})
             {
                 Mat image;
-                randomPicture(rng, Size(cols, rows), CV_MAKETYPE(CV_8U, CV_MAT_CN(type)), 3).convertTo(image, type);
+                randomImage(rng, Size(cols, rows), CV_MAKETYPE(CV_8U, CV_MAT_CN(type)), 3).convertTo(image, type);
                 expectSameOnBoth(QuickShift::create(2., 30., 0.1), image, Mat(), cv::format("%d x %d", cols, rows));
             }
     for (const Size size : {Size(3000, 1), Size(1, 3000), Size(4097, 3)})
-        expectSameOnBoth(QuickShift::create(2., 300., 0.1), randomPicture(rng, size, CV_8UC1, 3), Mat(), "line");
+        expectSameOnBoth(QuickShift::create(2., 300., 0.1), randomImage(rng, size, CV_8UC1, 3), Mat(), "line");
 }
 
 //! Where ties decide.
@@ -89,7 +89,7 @@ TEST(CUDA_QuickShift, plateaus)
     levels(Rect(20, 10, 70, 90)).setTo(Scalar(200, 180, 160));
     Mat few, floats;
     RNG rng(424);
-    few = randomPicture(rng, Size(150, 120), CV_8UC3, 7, 4);
+    few = randomImage(rng, Size(150, 120), CV_8UC3, 7, 4);
     levels.convertTo(floats, CV_32F);
     for (const int rule : {int(QuickShift::INDEX), int(QuickShift::STRICT)})
         for (const double tau : {10., 150.})
@@ -107,7 +107,7 @@ TEST(CUDA_QuickShift, maskAndNotANumber)
 {
     requireCuda();
     RNG rng(425);
-    const Mat image = randomPicture(rng, Size(150, 110), CV_8UC3, 5);
+    const Mat image = randomImage(rng, Size(150, 110), CV_8UC3, 5);
     Mat mask(image.size(), CV_8U), floats;
     rng.fill(mask, RNG::UNIFORM, 0, 4);
     mask(Rect(40, 30, 50, 40)).setTo(0);
@@ -127,7 +127,7 @@ TEST(CUDA_QuickShift, roiAndStreams)
 {
     requireCuda();
     RNG rng(426);
-    const Mat image = randomPicture(rng, Size(131, 75), CV_8UC3, 5);
+    const Mat image = randomImage(rng, Size(131, 75), CV_8UC3, 5);
     const Ptr<QuickShift> cpu = QuickShift::create(2., 12., 0.2), gpu = QuickShift::create(2., 12., 0.2);
     cpu->compute(image);
     const GpuMat larger(asRoi(image)); // a copy: its ROI has to be taken on the device
@@ -149,7 +149,7 @@ TEST(CUDA_QuickShift, surface)
 {
     requireCuda();
     RNG rng(427);
-    const Mat bytes = randomPicture(rng, Size(133, 94), CV_8UC3, 5);
+    const Mat bytes = randomImage(rng, Size(133, 94), CV_8UC3, 5);
     Mat mask(bytes.size(), CV_8U);
     rng.fill(mask, RNG::UNIFORM, 0, 30);
     const Ptr<QuickShift> cpu = QuickShift::create(2., 40., 0.3), gpu = QuickShift::create(2., 40., 0.3);
@@ -202,7 +202,7 @@ TEST(CUDA_QuickShift, batchAndTiles)
     std::vector<GpuMat> gpuImages, gpuLabels;
     for (int i = 0; i < 5; ++i)
     {
-        images.push_back(randomPicture(rng, Size(110, 71), CV_8UC3, 5));
+        images.push_back(randomImage(rng, Size(110, 71), CV_8UC3, 5));
         gpuImages.push_back(GpuMat(images.back()));
     }
     const Ptr<QuickShift> cpu = QuickShift::create(2., 20., 0.3), gpu = QuickShift::create(2., 20., 0.3);
@@ -223,7 +223,7 @@ TEST(CUDA_QuickShift, batchAndTiles)
     expectSame(resultsOf(*cpu), resultsOf(*gpu));
 
     Mat larger, mask(Size(900, 700), CV_8U);
-    randomPicture(rng, mask.size(), CV_8UC3, 7).convertTo(larger, CV_32F, 0.7);
+    randomImage(rng, mask.size(), CV_8UC3, 7).convertTo(larger, CV_32F, 0.7);
     rng.fill(mask, RNG::UNIFORM, 0, 9);
     cpu->compute(larger, mask);
     gpu->computeTiled(asRoi(larger), Size(256, 300), true, asRoi(mask));
@@ -241,7 +241,7 @@ void expectReplay(int type, bool masked)
     for (int i = 0; i < 3; ++i)
     {
         Mat image, mask(Size(190, 120), CV_8U);
-        randomPicture(rng, mask.size(), CV_MAKETYPE(CV_8U, CV_MAT_CN(type)), 5).convertTo(image, type);
+        randomImage(rng, mask.size(), CV_MAKETYPE(CV_8U, CV_MAT_CN(type)), 5).convertTo(image, type);
         rng.fill(mask, RNG::UNIFORM, 0, 5);
         images.push_back(image);
         masks.push_back(mask);
@@ -308,7 +308,7 @@ TEST(CUDA_QuickShift, threads)
 {
     requireCuda();
     RNG rng(430);
-    const Mat image = randomPicture(rng, Size(190, 120), CV_8UC3, 5);
+    const Mat image = randomImage(rng, Size(190, 120), CV_8UC3, 5);
     const Ptr<QuickShift> cpu = QuickShift::create(2., 30., 0.3);
     cpu->compute(image);
     expectSameOnThreads(resultsOf(*cpu),
@@ -334,7 +334,7 @@ TEST(CUDA_QuickShift, reuse)
         for (const int type : {CV_8UC1, CV_8UC3, CV_16UC3, CV_32FC4})
         {
             Mat image;
-            randomPicture(rng, size, CV_MAKETYPE(CV_8U, CV_MAT_CN(type)), 5).convertTo(image, type);
+            randomImage(rng, size, CV_MAKETYPE(CV_8U, CV_MAT_CN(type)), 5).convertTo(image, type);
             fresh->compute(image);
             q->compute(GpuMat(image));
             expectSame(resultsOf(*fresh), resultsOf(*q));
@@ -377,7 +377,7 @@ TEST(CUDA_QuickShift, edges)
     {
         const Ptr<QuickShift> q = QuickShift::create(1.4, 6., 0.125);
         q->setNormalizeDensity(true);
-        expectSameOnBoth(q, randomPicture(rng, size, CV_8UC1, 3), Mat(), "normalised and narrow");
+        expectSameOnBoth(q, randomImage(rng, size, CV_8UC1, 3), Mat(), "normalised and narrow");
     }
     Mat large(1, 4, CV_32FC2, Scalar(1, 1));
     large.at<Vec2f>(1)[1] = 9.9e14f;
@@ -447,7 +447,7 @@ struct SmallScene
     SmallScene() : cpu(QuickShift::create(2., 30., 0.3)), gpu(QuickShift::create(2., 30., 0.3))
     {
         RNG rng(433);
-        image = randomPicture(rng, Size(71, 43), CV_8UC3, 5);
+        image = randomImage(rng, Size(71, 43), CV_8UC3, 5);
         mask.create(image.size(), CV_8U);
         rng.fill(mask, RNG::UNIFORM, 0, 9);
         image.convertTo(words, CV_16U, 256.);

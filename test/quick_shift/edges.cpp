@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // QuickShift where one unit, one pixel or one tie decides: expectations that follow from the contract without an oracle, or
-// from the oracle on pictures made so that no rounding matters.
+// from the oracle on images made so that no rounding matters.
 #include "oracle.hpp"
 #include "scenes.hpp"
 #include "../../src/cuda/quick_shift/plan.hpp"
@@ -41,7 +41,7 @@ TEST(QuickShift_Edges, lastBitOfTheDensity)
     }
 }
 
-//! The widest window on flat pictures: nearly every weight is full, so sums leave 32 bits as early as they can.
+//! The widest window on flat images: nearly every weight is full, so sums leave 32 bits as early as they can.
 TEST(QuickShift_Edges, widestWindow)
 {
     const double sigma = 341.;
@@ -70,7 +70,7 @@ TEST(QuickShift_Edges, longRows)
     QuickShiftOptions o(1.2, 5., 0.1);
     for (const int cols : {511, 512, 513, 1023, 1024, 1025, 1540})
     {
-        const Mat image = randomPicture(rng, Size(cols, 3), CV_8UC3, 3);
+        const Mat image = randomImage(rng, Size(cols, 3), CV_8UC3, 3);
         const Ptr<QuickShift> q = QuickShift::create(o.sigma, o.maxDist, 0.1);
         q->compute(image);
         const QuickShiftResult truth = oracle::quickShift(image, o);
@@ -132,7 +132,7 @@ TEST(QuickShift_Edges, tiesOfColourAndPlace)
             }
 }
 
-//! Parents of all pixels by looking at every other one, from densities as they are. Exact for 8-bit pictures at a scale of 1/8.
+//! Parents of all pixels by looking at every other one, from densities as they are. Exact for 8-bit images at a scale of 1/8.
 Mat parentsOf(const Mat& image, const Results& r, double maxDist, int radius, bool strict)
 {
     Mat parents(image.size(), CV_32S, Scalar(-1));
@@ -170,7 +170,7 @@ TEST(QuickShift_Edges, farParents)
     for (const double maxDist : {13., 20., 33.5, 70.})
         for (const int radius : {0, 13, 15, 24})
         {
-            const Mat image = randomPicture(rng, Size(133, 91), CV_8UC2, 3, 6);
+            const Mat image = randomImage(rng, Size(133, 91), CV_8UC2, 3, 6);
             Mat mask(image.size(), CV_8U);
             rng.fill(mask, RNG::UNIFORM, 0, 40);
             mask = mask == 1;             // one pixel in 40
@@ -197,7 +197,7 @@ TEST(QuickShift_Edges, normalizedNarrow)
     o.normalize = true;
     for (const Size size : {Size(1, 1), Size(1, 40), Size(2, 40), Size(3, 40), Size(40, 1), Size(40, 2), Size(40, 3)})
     {
-        const Mat image = randomPicture(rng, size, CV_8UC1, 3);
+        const Mat image = randomImage(rng, size, CV_8UC1, 3);
         const Ptr<QuickShift> q = QuickShift::create(o.sigma, o.maxDist, 0.125);
         q->setNormalizeDensity(true);
         q->compute(image);
@@ -210,7 +210,7 @@ TEST(QuickShift_Edges, cutAtALinksLength)
 {
     RNG rng(444);
     Mat image;
-    randomPicture(rng, Size(36, 28), CV_8UC3, 5).convertTo(image, CV_32F, 0.37);
+    randomImage(rng, Size(36, 28), CV_8UC3, 5).convertTo(image, CV_32F, 0.37);
     const Ptr<QuickShift> q = QuickShift::create(2., 30., 0.7), once = QuickShift::create(2., 30., 0.7);
     q->compute(image);
     Mat heights, counts, cut, labels;
@@ -233,7 +233,7 @@ TEST(QuickShift_Edges, cutAtALinksLength)
 TEST(QuickShift_Edges, mergeHeightsWithMask)
 {
     RNG rng(445);
-    const Mat image = randomPicture(rng, Size(50, 40), CV_8UC3, 5);
+    const Mat image = randomImage(rng, Size(50, 40), CV_8UC3, 5);
     Mat mask(image.size(), CV_8U), heights, counts;
     rng.fill(mask, RNG::UNIFORM, 0, 3);
     const Ptr<QuickShift> q = QuickShift::create(2., 20., 0.3);
@@ -308,14 +308,14 @@ TEST(QuickShift_Edges, contoursWithMask)
     EXPECT_TRUE(sameBits(repeat(wide, 4, 1), thick)) << thick;
 }
 
-//! A larger picture in tiles, parents farther than the rings, masks, regions at odd offsets.
-TEST(QuickShift_Edges, largerPictureInTiles)
+//! A larger image in tiles, parents farther than the rings, masks, regions at odd offsets.
+TEST(QuickShift_Edges, largerImageInTiles)
 {
     RNG rng(446);
     for (const int depth : {CV_8U, CV_16U, CV_32F})
     {
         Mat image, mask(Size(320, 240), CV_8U);
-        randomPicture(rng, mask.size(), CV_8UC3, 7).convertTo(image, depth, depth == CV_16U ? 256. : 1.);
+        randomImage(rng, mask.size(), CV_8UC3, 7).convertTo(image, depth, depth == CV_16U ? 256. : 1.);
         rng.fill(mask, RNG::UNIFORM, 0, 9);
         const Ptr<QuickShift> q = QuickShift::create(1.5, 25., depth == CV_16U ? 0.3 / 256 : 0.3);
         q->setTieRule(depth == CV_16U ? QuickShift::STRICT : QuickShift::INDEX);
@@ -349,7 +349,7 @@ TEST(QuickShift_Edges, tilesNeedAllOfTheirBorder)
 TEST(QuickShift_Edges, searchRadii)
 {
     RNG rng(448);
-    const Mat image = randomPicture(rng, Size(60, 50), CV_8UC1, 5);
+    const Mat image = randomImage(rng, Size(60, 50), CV_8UC1, 5);
     const Ptr<QuickShift> q = QuickShift::create(2.1, 30.5, 0.25), same = QuickShift::create(2.1, 30.5, 0.25);
     q->setSearchRadius(QuickShift::SEARCH_WINDOW);
     same->setSearchRadius(7);
@@ -368,7 +368,7 @@ TEST(QuickShift_Edges, searchRadii)
 TEST(QuickShift_Edges, instancesOnThreads)
 {
     RNG rng(447);
-    const Mat image = randomPicture(rng, Size(150, 110), CV_8UC3, 5);
+    const Mat image = randomImage(rng, Size(150, 110), CV_8UC3, 5);
     const Ptr<QuickShift> first = QuickShift::create(2., 20., 0.3);
     first->compute(image);
     expectSameOnThreads(resultsOf(*first),

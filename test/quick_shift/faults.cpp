@@ -12,21 +12,21 @@ using namespace faults;
 using cv::cuda::GpuMat;
 
 //! An instance with results, and everything that its methods take.
-class Picture
+class Image
 {
 public:
     // Bits of a variant.
     static const int EMPTY = 1; //!< without results
     static const int SMALL =
-        2; //!< the results are of a smaller picture: memory has to grow. Not with the getters of both
-    static const int STACK = 4; //!< the results are of two pictures
+        2; //!< the results are of a smaller image: memory has to grow. Not with the getters of both
+    static const int STACK = 4; //!< the results are of two images
 
-    Picture(Engine engine, int variant) : cuda(engine == Engine::CUDA), q(QuickShift::create(2., 20., 0.3))
+    Image(Engine engine, int variant) : cuda(engine == Engine::CUDA), q(QuickShift::create(2., 20., 0.3))
     {
         RNG rng(8300);
         const Size size(57, 43);
-        first = randomPicture(rng, variant & SMALL ? Size(31, 17) : size, CV_8UC3, 5);
-        second = randomPicture(rng, size, CV_8UC3, 5);
+        first = randomImage(rng, variant & SMALL ? Size(31, 17) : size, CV_8UC3, 5);
+        second = randomImage(rng, size, CV_8UC3, 5);
         mask = Mat(size, CV_8UC1);
         rng.fill(mask, RNG::UNIFORM, 0, 5);
         vconcat(second, second, both);
@@ -37,12 +37,12 @@ public:
             secondOnDevice.upload(second);
             maskOnDevice.upload(mask);
             bothOnDevice.upload(both);
-            pictures = _InputArray(onDevice = {secondOnDevice, secondOnDevice});
+            images = _InputArray(onDevice = {secondOnDevice, secondOnDevice});
             masks = _InputArray(masksOnDevice = {maskOnDevice, GpuMat()});
         }
         else
         {
-            pictures = _InputArray(onHost = {second, second});
+            images = _InputArray(onHost = {second, second});
             masks = _InputArray(masksOnHost = {mask, Mat()});
         }
         if (variant & STACK)
@@ -65,7 +65,7 @@ public:
     _InputArray colours() const { return array(first, firstOnDevice); }
     _OutputArray out(int i) { return cuda ? _OutputArray(device[i]) : _OutputArray(host[i]); }
     void compute() { q->compute(array(second, secondOnDevice), array(mask, maskOnDevice), stream()); }
-    void computeBatch() { q->computeBatch(pictures, noArray(), masks, stream()); }
+    void computeBatch() { q->computeBatch(images, noArray(), masks, stream()); }
 
     Outputs given()
     {
@@ -85,11 +85,11 @@ public:
         const Results r = resultsOf(*q);
         Mat cut;
         q->segment(5., cut);
-        Mat heights, counts, ofPictures;
+        Mat heights, counts, ofImages;
         q->getMergeHeights(heights, counts);
-        q->getSuperpixelCounts(ofPictures);
+        q->getSuperpixelCounts(ofImages);
         return {{"labels", r.labels},
-                {"superpixels of each picture", ofPictures},
+                {"superpixels of each image", ofImages},
                 {"density", r.density},
                 {"parents", r.parents},
                 {"distances", r.distances},
@@ -102,31 +102,31 @@ public:
 
     const bool cuda;
     const Ptr<QuickShift> q;
-    Mat first, second, mask, both, host[4]; //!< both: pictures of the stack
+    Mat first, second, mask, both, host[4]; //!< both: images of the stack
     GpuMat firstOnDevice, secondOnDevice, maskOnDevice, bothOnDevice, device[4];
     std::vector<Mat> onHost, masksOnHost;
     std::vector<GpuMat> onDevice, masksOnDevice;
-    _InputArray pictures, masks;
+    _InputArray images, masks;
     int number = 0;
 
 private:
     cv::cuda::Stream stream_ = cv::cuda::noStream();
 };
 
-typedef Scenario<Picture> S;
+typedef Scenario<Image> S;
 
 std::vector<S> computations()
 {
     return {
-        {"compute", EAGER, [](Picture& p) { p.compute(); }},
+        {"compute", EAGER, [](Image& p) { p.compute(); }},
         {"compute, no mask", EAGER,
-         [](Picture& p) { p.q->compute(p.array(p.second, p.secondOnDevice), noArray(), p.stream()); }},
-        {"computeBatch", EAGER, [](Picture& p) { p.q->computeBatch(p.pictures, noArray(), noArray(), p.stream()); }},
-        {"computeBatch with masks", EAGER, [](Picture& p) { p.computeBatch(); }},
-        {"computeTiled", EAGER, [](Picture& p) { p.q->computeTiled(p.second, Size(20, 31), p.cuda, p.mask); }},
-        {"clear", EAGER, [](Picture& p) { p.q->clear(); }},
+         [](Image& p) { p.q->compute(p.array(p.second, p.secondOnDevice), noArray(), p.stream()); }},
+        {"computeBatch", EAGER, [](Image& p) { p.q->computeBatch(p.images, noArray(), noArray(), p.stream()); }},
+        {"computeBatch with masks", EAGER, [](Image& p) { p.computeBatch(); }},
+        {"computeTiled", EAGER, [](Image& p) { p.q->computeTiled(p.second, Size(20, 31), p.cuda, p.mask); }},
+        {"clear", EAGER, [](Image& p) { p.q->clear(); }},
         {"compute and all that does not wait", CAPTURED,
-         [](Picture& p)
+         [](Image& p)
          {
              p.compute();
              p.q->getLabels(p.out(0), p.stream());
@@ -135,7 +135,7 @@ std::vector<S> computations()
              p.q->getDistances(p.out(3), p.stream());
          }},
         {"computeBatch and all that goes by numbers of the stack", CAPTURED,
-         [](Picture& p)
+         [](Image& p)
          {
              p.computeBatch();
              p.q->getSuperpixelCounts(p.out(0), p.stream());
@@ -148,42 +148,42 @@ std::vector<S> getters()
 {
     const int both = EAGER | CAPTURED;
     return {
-        {"getNumberOfSuperpixels", EAGER, [](Picture& p) { p.number = p.q->getNumberOfSuperpixels(); }},
-        {"getLabels", both, [](Picture& p) { p.q->getLabels(p.out(0), p.stream()); }},
-        {"getLabels to the host", EAGER, [](Picture& p) { p.q->getLabels(p.host[0], p.stream()); }},
-        {"getDensity", both, [](Picture& p) { p.q->getDensity(p.out(0), p.stream()); }},
-        {"getParents", both, [](Picture& p) { p.q->getParents(p.out(0), p.stream()); }},
-        {"getDistances", both, [](Picture& p) { p.q->getDistances(p.out(0), p.stream()); }},
-        {"segment", both, [](Picture& p) { p.q->segment(4., p.out(0), p.stream()); }},
-        {"segment to the host", EAGER, [](Picture& p) { p.q->segment(4., p.host[0], p.stream()); }},
-        {"countSuperpixels", EAGER, [](Picture& p) { p.number = p.q->countSuperpixels(4., p.stream()); }},
-        {"getMergeHeights", EAGER, [](Picture& p) { p.q->getMergeHeights(p.out(0), p.out(1), p.stream()); }},
-        {"getLabelContourMask", both, [](Picture& p) { p.q->getLabelContourMask(p.out(0), true, p.stream()); }},
-        {"getMeanColor", EAGER, [](Picture& p) { p.q->getMeanColor(p.colours(), p.out(0), p.stream()); }},
+        {"getNumberOfSuperpixels", EAGER, [](Image& p) { p.number = p.q->getNumberOfSuperpixels(); }},
+        {"getLabels", both, [](Image& p) { p.q->getLabels(p.out(0), p.stream()); }},
+        {"getLabels to the host", EAGER, [](Image& p) { p.q->getLabels(p.host[0], p.stream()); }},
+        {"getDensity", both, [](Image& p) { p.q->getDensity(p.out(0), p.stream()); }},
+        {"getParents", both, [](Image& p) { p.q->getParents(p.out(0), p.stream()); }},
+        {"getDistances", both, [](Image& p) { p.q->getDistances(p.out(0), p.stream()); }},
+        {"segment", both, [](Image& p) { p.q->segment(4., p.out(0), p.stream()); }},
+        {"segment to the host", EAGER, [](Image& p) { p.q->segment(4., p.host[0], p.stream()); }},
+        {"countSuperpixels", EAGER, [](Image& p) { p.number = p.q->countSuperpixels(4., p.stream()); }},
+        {"getMergeHeights", EAGER, [](Image& p) { p.q->getMergeHeights(p.out(0), p.out(1), p.stream()); }},
+        {"getLabelContourMask", both, [](Image& p) { p.q->getLabelContourMask(p.out(0), true, p.stream()); }},
+        {"getMeanColor", EAGER, [](Image& p) { p.q->getMeanColor(p.colours(), p.out(0), p.stream()); }},
         {"getStatistics", EAGER,
-         [](Picture& p) { p.q->getStatistics(p.colours(), p.out(0), p.out(1), p.out(2), p.out(3), p.stream()); }},
+         [](Image& p) { p.q->getStatistics(p.colours(), p.out(0), p.out(1), p.out(2), p.out(3), p.stream()); }},
         {"getStatistics to the host", EAGER,
-         [](Picture& p) { p.q->getStatistics(p.colours(), p.host[0], p.host[1], p.host[2], p.host[3], p.stream()); }},
-        {"enforceConnectivity", EAGER, [](Picture& p) { p.number = p.q->enforceConnectivity(5, p.stream()); }},
-        {"getSuperpixelCounts", both, [](Picture& p) { p.q->getSuperpixelCounts(p.out(0), p.stream()); }},
-        {"getAdjacency", EAGER, [](Picture& p) { p.q->getAdjacency(p.out(0), p.stream()); }},
-        {"applyTau", both, [](Picture& p) { p.q->applyTau(4., p.stream()); }},
+         [](Image& p) { p.q->getStatistics(p.colours(), p.host[0], p.host[1], p.host[2], p.host[3], p.stream()); }},
+        {"enforceConnectivity", EAGER, [](Image& p) { p.number = p.q->enforceConnectivity(5, p.stream()); }},
+        {"getSuperpixelCounts", both, [](Image& p) { p.q->getSuperpixelCounts(p.out(0), p.stream()); }},
+        {"getAdjacency", EAGER, [](Image& p) { p.q->getAdjacency(p.out(0), p.stream()); }},
+        {"applyTau", both, [](Image& p) { p.q->applyTau(4., p.stream()); }},
     };
 }
 
-//! Of a stack; only what differs from one picture.
+//! Of a stack; only what differs from one image.
 std::vector<S> stackGetters()
 {
     return {
         {"getMeanColor", EAGER | CAPTURED,
-         [](Picture& p) { p.q->getMeanColor(p.array(p.both, p.bothOnDevice), p.out(0), p.stream()); }},
+         [](Image& p) { p.q->getMeanColor(p.array(p.both, p.bothOnDevice), p.out(0), p.stream()); }},
         {"getStatistics", EAGER,
-         [](Picture& p)
+         [](Image& p)
          { p.q->getStatistics(p.array(p.both, p.bothOnDevice), p.out(0), p.out(1), p.out(2), p.out(3), p.stream()); }},
-        {"getSuperpixelCounts", EAGER | CAPTURED, [](Picture& p) { p.q->getSuperpixelCounts(p.out(0), p.stream()); }},
-        {"getAdjacency to the host", EAGER, [](Picture& p) { p.q->getAdjacency(p.host[0], p.stream()); }},
-        {"enforceConnectivity", EAGER, [](Picture& p) { p.number = p.q->enforceConnectivity(5, p.stream()); }},
-        {"applyTau", EAGER | CAPTURED, [](Picture& p) { p.q->applyTau(4., p.stream()); }},
+        {"getSuperpixelCounts", EAGER | CAPTURED, [](Image& p) { p.q->getSuperpixelCounts(p.out(0), p.stream()); }},
+        {"getAdjacency to the host", EAGER, [](Image& p) { p.q->getAdjacency(p.host[0], p.stream()); }},
+        {"enforceConnectivity", EAGER, [](Image& p) { p.number = p.q->enforceConnectivity(5, p.stream()); }},
+        {"applyTau", EAGER | CAPTURED, [](Image& p) { p.q->applyTau(4., p.stream()); }},
     };
 }
 
@@ -191,7 +191,7 @@ TEST(Faults_QuickShift, memory)
 {
     failAll(MEMORY, EAGER, Engine::CPU, 4, computations());
     failAll(MEMORY, EAGER, Engine::CPU, 2, getters());
-    failAll(MEMORY, EAGER, Engine::CPU, 1, stackGetters(), Picture::STACK);
+    failAll(MEMORY, EAGER, Engine::CPU, 1, stackGetters(), Image::STACK);
 }
 
 TEST(Faults_QuickShift, computationsOnCuda)
@@ -204,7 +204,7 @@ TEST(Faults_QuickShift, gettersOnCuda)
 {
     requireCuda();
     failAll(faults::CUDA, EAGER, Engine::CUDA, 2, getters());
-    failAll(faults::CUDA, EAGER, Engine::CUDA, 1, stackGetters(), Picture::STACK);
+    failAll(faults::CUDA, EAGER, Engine::CUDA, 1, stackGetters(), Image::STACK);
 }
 
 TEST(Faults_QuickShift, capturesOnCuda)
@@ -212,7 +212,7 @@ TEST(Faults_QuickShift, capturesOnCuda)
     requireCuda();
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 4, computations());
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 1, getters());
-    failAll(faults::CUDA, CAPTURED, Engine::CUDA, 1, stackGetters(), Picture::STACK);
+    failAll(faults::CUDA, CAPTURED, Engine::CUDA, 1, stackGetters(), Image::STACK);
 }
 
 TEST(Faults_QuickShift, memoryOnCuda)
@@ -220,7 +220,7 @@ TEST(Faults_QuickShift, memoryOnCuda)
     requireCuda();
     failAll(MEMORY, EAGER, Engine::CUDA, 2, computations());
     failAll(MEMORY, EAGER, Engine::CUDA, 1, getters());
-    failAll(MEMORY, EAGER, Engine::CUDA, 1, stackGetters(), Picture::STACK);
+    failAll(MEMORY, EAGER, Engine::CUDA, 1, stackGetters(), Image::STACK);
     failAll(MEMORY, CAPTURED, Engine::CUDA, 2, computations());
 }
 

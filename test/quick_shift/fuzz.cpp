@@ -21,7 +21,7 @@ std::string judged(const QuickShiftCase& given, const Outputs& outputs)
 {
     QuickShiftCase c = given; // densities, parents and distances are needed to judge the rest
     c.calls = QuickShiftCase::DENSITY | QuickShiftCase::PARENTS | QuickShiftCase::DISTANCES;
-    c.way = QuickShiftCase::PICTURE;
+    c.way = QuickShiftCase::IMAGE;
     c.earlier.release();
     const Outputs alone = runQuickShift(c, Engine::CPU, true);
     const Mat parents = find(alone, "parents"), distances = find(alone, "distances");
@@ -41,12 +41,12 @@ std::string judged(const QuickShiftCase& given, const Outputs& outputs)
     return "";
 }
 
-//! What is given of a picture of a batch is what the picture gives alone, but for numbers that add up.
+//! What is given of an image of a batch is what the image gives alone, but for numbers that add up.
 std::string judgedBatch(const QuickShiftCase& given, const Outputs& outputs)
 {
     const int rows = given.images[0].rows;
     QuickShiftCase c = given;
-    c.way = QuickShiftCase::PICTURE;
+    c.way = QuickShiftCase::IMAGE;
     c.masks.clear();
     c.earlier.release();
     Outputs all;

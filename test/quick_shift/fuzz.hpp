@@ -42,7 +42,7 @@ struct QuickShiftCase
 {
     enum Way
     {
-        PICTURE,
+        IMAGE,
         BATCH,
         TILES,
         TILES_ON_DEVICE //!< by the CUDA engine; results are on the host
@@ -111,7 +111,7 @@ inline Mat randomColours(RNG& rng, Size size, int type)
 {
     const int levels[] = {256, 256, 256, 8, 2, 1};
     Mat bytes =
-        randomPicture(rng, size, CV_MAKETYPE(CV_8U, CV_MAT_CN(type)), rng.uniform(1, 8), levels[rng.uniform(0, 6)]);
+        randomImage(rng, size, CV_MAKETYPE(CV_8U, CV_MAT_CN(type)), rng.uniform(1, 8), levels[rng.uniform(0, 6)]);
     Mat image;
     const int depth = CV_MAT_DEPTH(type);
     bytes.convertTo(image, depth,
@@ -173,7 +173,7 @@ inline QuickShiftCase makeQuickShiftCase(int64 seed, int64 number)
     c.way = onceIn(rng, 7)    ? QuickShiftCase::BATCH
             : onceIn(rng, 9)  ? QuickShiftCase::TILES
             : onceIn(rng, 12) ? QuickShiftCase::TILES_ON_DEVICE
-                              : QuickShiftCase::PICTURE;
+                              : QuickShiftCase::IMAGE;
     for (int i = c.way == QuickShiftCase::BATCH ? rng.uniform(1, 6) : 1; i > 0; --i)
         c.images.push_back(randomColours(rng, size, type));
     if (c.way != QuickShiftCase::BATCH && onceIn(rng, 4))
@@ -196,7 +196,7 @@ inline QuickShiftCase makeQuickShiftCase(int64 seed, int64 number)
         c.earlier = randomColours(rng, earlier, CV_MAKETYPE(CV_8U, rng.uniform(1, 5)));
     c.work = pairsOf(size, c.params);
     giveStack(rngOf(seed + 2000003, number), size, c);
-    const char* ways[] = {"picture", "batch", "tiles", "tiles by CUDA"};
+    const char* ways[] = {"image", "batch", "tiles", "tiles by CUDA"};
     c.what =
         cv::format("%zu x %d x %d %s, %s, sigma %.17g, maxDist %.17g, scales %.9g %.9g %.9g %.9g, radius %d, "
                    "rule %d, normalize %d, mask %d, calls %d, tau %.17g",
@@ -226,7 +226,7 @@ public:
         const Mat& image = c.images[0];
         if (c.way == QuickShiftCase::BATCH)
             return computeBatch();
-        if (c.way == QuickShiftCase::PICTURE)
+        if (c.way == QuickShiftCase::IMAGE)
             return q->compute(a.in(image), c.mask.empty() ? noArray() : a.in(c.mask), a.stream());
         const bool onDevice = c.way == QuickShiftCase::TILES_ON_DEVICE && a.engine() == Engine::CUDA;
         if (a.engine() == Engine::CUDA)
@@ -259,7 +259,7 @@ public:
         if (c.calls & QuickShiftCase::CONTOURS)
             q->getLabelContourMask(a.out("contours", size, CV_8UC1), c.thick, a.stream());
         if (c.calls & QuickShiftCase::COUNTS)
-            q->getSuperpixelCounts(a.out("counts of pictures", Size(1, static_cast<int>(c.images.size())), CV_32SC1),
+            q->getSuperpixelCounts(a.out("counts of images", Size(1, static_cast<int>(c.images.size())), CV_32SC1),
                                    a.stream());
         if (c.calls & QuickShiftCase::MEAN)
             q->getMeanColor(a.in(c.colours), a.out("mean", size, c.colours.type()), a.stream());

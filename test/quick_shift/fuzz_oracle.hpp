@@ -190,7 +190,7 @@ inline Outputs consequencesOf(const QuickShiftCase& c, const Mat& parents, const
     o.emplace_back("heights", heights);
     o.emplace_back("counts", counts);
     o.emplace_back("pairs", pairsOf(labels));
-    o.emplace_back("counts of pictures", Mat(1, 1, CV_32S, Scalar(count)));
+    o.emplace_back("counts of images", Mat(1, 1, CV_32S, Scalar(count)));
     o.emplace_back("connected labels", scenes::joinedPieces(labels, c.minSize));
     o.emplace_back("connected pairs", pairsOf(o.back().second));
     return o;

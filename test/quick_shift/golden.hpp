@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Small crops of OpenCV's sample pictures with the parents and densities that VLFeat 0.9.21 (double) gives for them.
+// Small crops of OpenCV's sample images with the parents and densities that VLFeat 0.9.21 (double) gives for them.
 #ifndef OPENCV_CUDATRACKING_TEST_QUICK_SHIFT_GOLDEN_HPP
 #define OPENCV_CUDATRACKING_TEST_QUICK_SHIFT_GOLDEN_HPP
 

@@ -50,7 +50,7 @@ protected:
     void SetUp() override
     {
         RNG rng(581);
-        image = randomPicture(rng, Size(40, 30), CV_8UC3, 5);
+        image = randomImage(rng, Size(40, 30), CV_8UC3, 5);
         q = QuickShift::create(2., 5., 0.3);
         q->compute(image);
     }

@@ -34,7 +34,7 @@ struct QuickShiftOptions
     {}
 };
 
-//! The picture's points, and the squares around them.
+//! The image's points, and the squares around them.
 struct QuickShiftPoints
 {
     QuickShiftPoints(const Mat& image, const QuickShiftOptions& o) : options(o), K(image.channels())

@@ -81,7 +81,7 @@ TEST(QuickShift_Precision, distancesOfBytes)
     RNG rng(557);
     for (int channels = 1; channels <= 4; ++channels)
     {
-        const Mat image = randomPicture(rng, Size(70, 50), CV_MAKETYPE(CV_8U, channels), 1); // noise: far in colour
+        const Mat image = randomImage(rng, Size(70, 50), CV_MAKETYPE(CV_8U, channels), 1); // noise: far in colour
         const Ptr<QuickShift> q = QuickShift::create(5., 900., 1.);
         q->compute(image);
         const Results r = resultsOf(*q);
@@ -108,7 +108,7 @@ TEST(QuickShift_Precision, distancesOfBytes)
 TEST(QuickShift_Precision, scalesOfAnySize)
 {
     RNG rng(552);
-    const Mat bytes = randomPicture(rng, Size(50, 40), CV_8UC3, 4);
+    const Mat bytes = randomImage(rng, Size(50, 40), CV_8UC3, 4);
     Mat floats;
     for (const double scale : {3e-6, 1e-4, 3000., 7e6})
     {
@@ -127,7 +127,7 @@ TEST(QuickShift_Precision, smallScaleOf16Bits)
 {
     RNG rng(553);
     Mat image;
-    randomPicture(rng, Size(57, 41), CV_8UC3, 3).convertTo(image, CV_16U, 257.);
+    randomImage(rng, Size(57, 41), CV_8UC3, 3).convertTo(image, CV_16U, 257.);
     expectExact(image, QuickShiftOptions(56., 60., 0.0013), 1e-5, 0.99, "16 bit");
     image.convertTo(image, CV_32F);
     expectExact(image, QuickShiftOptions(56., 60., 0.0013), 1e-5, 0.99, "float");
@@ -221,8 +221,8 @@ TEST(QuickShift_Precision, photographs)
     for (const char* name : {"fruits.jpg", "baboon.jpg", "lena.jpg", "home.jpg", "building.jpg", "aloeL.jpg",
                              "graf1.png", "messi5.jpg", "butterfly.jpg", "rubberwhale1.png"})
     {
-        const Mat picture = requirePicture(folder, name);
-        const Mat image = picture(Rect(picture.cols / 2 - 90, picture.rows / 2 - 70, 180, 140));
+        const Mat photograph = requireImage(folder, name);
+        const Mat image = photograph(Rect(photograph.cols / 2 - 90, photograph.rows / 2 - 70, 180, 140));
         for (const double sigma : {1., 2., 3., 6., 9.})
             for (const double scale : {32. / 255, 0.5, 1., 4.})
             {
@@ -260,7 +260,7 @@ TEST(CUDA_QuickShift, scalesOfAnySize)
             for (const Scalar& scales : all)
             {
                 Mat image;
-                randomPicture(rng, Size(75, 61), CV_MAKETYPE(CV_8U, channels), 4)
+                randomImage(rng, Size(75, 61), CV_MAKETYPE(CV_8U, channels), 4)
                     .convertTo(image, depth, depth == CV_16U ? 257. : 1., depth == CV_32F ? 1e6 : 0.);
                 const Ptr<QuickShift> q = QuickShift::create(2.3, 15., 1.);
                 q->setChannelScales(scales);

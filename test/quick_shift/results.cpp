@@ -41,7 +41,7 @@ struct Scene
     explicit Scene(int seed, Size size = Size(70, 50))
     {
         RNG rng(seed);
-        image = randomPicture(rng, size, CV_8UC3, 5);
+        image = randomImage(rng, size, CV_8UC3, 5);
         mask = Mat(size, CV_8U);
         rng.fill(mask, RNG::UNIFORM, 0, 6);
         mask(Rect(size.width / 2, 0, 2, size.height)).setTo(0);
@@ -163,7 +163,7 @@ TEST(QuickShift_Results, mergeCountsAlone)
     EXPECT_TRUE(sameBits(both, counts));
 }
 
-TEST(QuickShift_Results, statisticsWithoutAPicture)
+TEST(QuickShift_Results, statisticsWithoutAImage)
 {
     const Scene s(505);
     const Ptr<QuickShift> q = QuickShift::create(2., 20., 0.3);
@@ -194,7 +194,7 @@ TEST(QuickShift_Results, surviveRefusedCalls)
     try
     {
         q->computeBatch(std::vector<Mat>{s.image, s.image, Mat()}, noArray());
-        ADD_FAILURE() << "an empty picture";
+        ADD_FAILURE() << "an empty image";
     }
     catch (const cv::Exception& e)
     {
@@ -209,7 +209,7 @@ TEST(QuickShift_Results, surviveRefusedCalls)
     EXPECT_TRUE(q->empty());
 }
 
-//! After a batch all is forgotten: results are one picture's again.
+//! After a batch all is forgotten: results are one image's again.
 TEST(QuickShift_Results, clearAfterABatch)
 {
     const Scene s(507);
@@ -286,7 +286,7 @@ TEST(CUDA_QuickShift, strongColours)
 {
     requireCuda();
     RNG rng(510);
-    Mat image = randomPicture(rng, Size(130, 90), CV_8UC3, 5, 8), mask(image.size(), CV_8U);
+    Mat image = randomImage(rng, Size(130, 90), CV_8UC3, 5, 8), mask(image.size(), CV_8U);
     rng.fill(mask, RNG::UNIFORM, 0, 6);
     typedef std::array<double, 2> Pair; // scale, sigma
     for (const Pair& p : {Pair{9.2, 1.}, Pair{9.419, 1.}, Pair{9.43, 1.}, Pair{4., 0.3}, Pair{56.5, 6.}, Pair{255., 2.},
@@ -301,7 +301,7 @@ TEST(CUDA_QuickShift, strongColours)
         }
 }
 
-//! More rows, and more pictures, than a grid can have blocks.
+//! More rows, and more images, than a grid can have blocks.
 TEST(CUDA_QuickShift, largeStacks)
 {
     requireCuda();
@@ -311,11 +311,11 @@ TEST(CUDA_QuickShift, largeStacks)
     {
         std::vector<Mat> images;
         std::vector<GpuMat> onDevice;
-        const Mat picture = randomPicture(rng, stack.first, CV_8UC1, 3), other = 255 - picture;
-        const GpuMat first(picture), second(other);
+        const Mat image = randomImage(rng, stack.first, CV_8UC1, 3), other = 255 - image;
+        const GpuMat first(image), second(other);
         for (int i = 0; i < stack.second; ++i)
         {
-            images.push_back(i % 3 ? picture : other);
+            images.push_back(i % 3 ? image : other);
             onDevice.push_back(i % 3 ? first : second);
         }
         const Ptr<QuickShift> cpu = QuickShift::create(0.5, 3., 0.1), gpu = QuickShift::create(0.5, 3., 0.1);

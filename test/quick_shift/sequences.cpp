@@ -19,13 +19,13 @@ using cuda::Stream;
 struct ResultSet
 {
     Size size;
-    int type, pictures;
+    int type, images;
     double sigma; //!< stands for all parameters
     Results results;
 
     bool hasKey(const Mat& image, int count, double s) const
     {
-        return image.size() == size && image.type() == type && count == pictures && s == sigma;
+        return image.size() == size && image.type() == type && count == images && s == sigma;
     }
 };
 
@@ -94,12 +94,12 @@ private:
         gpu_->setSigma(sigma_ = 1. + 0.01 * ++keys_);
     }
 
-    //! One picture, or two of half its height.
-    Mat picture()
+    //! One image, or two of half its height.
+    Mat drawImage()
     {
         const Size sizes[] = {Size(60, 46), Size(60, 46), Size(60, 46), Size(31, 70), Size(110, 80)};
-        pictures_ = rng_.uniform(0, 3) == 0 ? 2 : 1;
-        return randomPicture(rng_, sizes[rng_.uniform(0, 5)], rng_.uniform(0, 4) ? CV_8UC3 : CV_8UC1, 5);
+        images_ = rng_.uniform(0, 3) == 0 ? 2 : 1;
+        return randomImage(rng_, sizes[rng_.uniform(0, 5)], rng_.uniform(0, 4) ? CV_8UC3 : CV_8UC1, 5);
     }
 
     template <typename Array> static std::vector<Array> halves(const Array& stack)
@@ -107,30 +107,30 @@ private:
         return {stack.rowRange(0, stack.rows / 2), stack.rowRange(stack.rows / 2, stack.rows)};
     }
 
-    template <typename Array> static void compute(QuickShift& q, const Array& image, int pictures, Stream& stream)
+    template <typename Array> static void compute(QuickShift& q, const Array& image, int images, Stream& stream)
     {
-        if (pictures == 1)
+        if (images == 1)
             q.compute(image, noArray(), stream);
         else
             q.computeBatch(halves(image), noArray(), noArray(), stream);
     }
 
-    static Results onCpu(const Mat& image, int pictures, double sigma)
+    static Results onCpu(const Mat& image, int images, double sigma)
     {
         const Ptr<QuickShift> q = QuickShift::create(sigma, 15., 0.3);
-        compute(*q, image, pictures, cuda::noStream());
+        compute(*q, image, images, cuda::noStream());
         return resultsOf(*q);
     }
 
     //! The set that compute() works on: the present one where the key is equal, else another.
     std::shared_ptr<ResultSet> setFor(const Mat& image)
     {
-        if (current_ && current_->hasKey(image, pictures_, sigma_))
+        if (current_ && current_->hasKey(image, images_, sigma_))
             return current_;
         auto set = std::make_shared<ResultSet>();
         set->size = image.size();
         set->type = image.type();
-        set->pictures = pictures_;
+        set->images = images_;
         set->sigma = sigma_;
         return set;
     }
@@ -139,38 +139,38 @@ private:
     bool ownedByGraph(const Mat& image) const
     {
         for (const CapturedCompute& c : graphs_)
-            if (c.set != current_ && c.set->hasKey(image, pictures_, sigma_))
+            if (c.set != current_ && c.set->hasKey(image, images_, sigma_))
                 return true;
         return false;
     }
 
     void compute()
     {
-        const Mat image = picture();
+        const Mat image = drawImage();
         if (ownedByGraph(image))
             newKey();
-        log(cv::format("compute %d x %d, %d", image.cols, image.rows, pictures_));
+        log(cv::format("compute %d x %d, %d", image.cols, image.rows, images_));
         const GpuMat input(image);
-        compute(*gpu_, input, pictures_, stream_);
+        compute(*gpu_, input, images_, stream_);
         stream_.waitForCompletion();
         current_ = setFor(image);
-        current_->results = onCpu(image, pictures_, sigma_);
+        current_->results = onCpu(image, images_, sigma_);
     }
 
     void capture()
     {
-        const Mat image = picture();
+        const Mat image = drawImage();
         const bool dropped = rng_.uniform(0, 3) == 0;
-        log(cv::format("capture %d x %d, %d%s", image.cols, image.rows, pictures_, dropped ? " and drop" : ""));
+        log(cv::format("capture %d x %d, %d%s", image.cols, image.rows, images_, dropped ? " and drop" : ""));
         CapturedCompute c;
         c.input.upload(image);
         c.labels.create(image.size(), CV_32SC1);
         c.distances.create(image.size(), CV_32FC1);
         c.cut.create(image.size(), CV_32SC1);
-        c.counts.create(pictures_, 1, CV_32SC1);
+        c.counts.create(images_, 1, CV_32SC1);
         c.mean.create(image.size(), image.type());
         c.graph.reset(new Graph(stream_));
-        compute(*gpu_, c.input, pictures_, stream_);
+        compute(*gpu_, c.input, images_, stream_);
         gpu_->getSuperpixelCounts(c.counts, stream_);
         gpu_->getMeanColor(c.input, c.mean, stream_);
         gpu_->getLabels(c.labels, stream_);
@@ -190,17 +190,17 @@ private:
         auto chosen = graphs_.begin();
         std::advance(chosen, rng_.uniform(0, static_cast<int>(graphs_.size())));
         CapturedCompute& c = *chosen;
-        const Mat image = randomPicture(rng_, c.set->size, c.set->type, 5);
+        const Mat image = randomImage(rng_, c.set->size, c.set->type, 5);
         log("replay");
         c.input.upload(image, stream_);
         c.graph->launch();
         stream_.waitForCompletion();
-        c.set->results = onCpu(image, c.set->pictures, c.set->sigma);
+        c.set->results = onCpu(image, c.set->images, c.set->sigma);
         EXPECT_TRUE(sameBits(c.set->results.labels, Mat(c.labels))) << "after: " << history_;
         EXPECT_TRUE(sameBits(c.set->results.distances, Mat(c.distances))) << "after: " << history_;
         const Ptr<QuickShift> q = QuickShift::create(c.set->sigma, 15., 0.3);
         Mat cut, counts, mean;
-        compute(*q, image, c.set->pictures, cuda::noStream());
+        compute(*q, image, c.set->images, cuda::noStream());
         q->segment(4., cut);
         q->getSuperpixelCounts(counts);
         q->getMeanColor(image, mean);
@@ -225,16 +225,16 @@ private:
 
     void checkStatistics(const Results& truth)
     {
-        const Mat image = randomPicture(rng_, truth.labels.size(), CV_8UC3);
+        const Mat image = randomImage(rng_, truth.labels.size(), CV_8UC3);
         Mat areas, counts;
         gpu_->getSuperpixelCounts(counts, stream_);
         gpu_->getStatistics(GpuMat(image), areas, noArray(), noArray(), noArray(), stream_);
         Mat expected = Mat::zeros(truth.count, 1, CV_32SC1);
-        ASSERT_EQ(current_->pictures, counts.rows) << "after: " << history_;
+        ASSERT_EQ(current_->images, counts.rows) << "after: " << history_;
         for (int y = 0; y < truth.labels.rows; ++y)
             for (int x = 0; x < truth.labels.cols; ++x)
             {
-                const int before = y < truth.labels.rows / current_->pictures ? 0 : counts.at<int>(0); // of its picture
+                const int before = y < truth.labels.rows / current_->images ? 0 : counts.at<int>(0); // of its image
                 ++expected.at<int>(before + truth.labels.at<int>(y, x));
             }
         EXPECT_TRUE(sameBits(expected, areas)) << "after: " << history_;
@@ -244,7 +244,7 @@ private:
     Stream stream_;
     const Ptr<QuickShift> gpu_;
     double sigma_;
-    int keys_ = 0, pictures_ = 1; //!< of the last picture()
+    int keys_ = 0, images_ = 1; //!< of the last drawImage()
     std::shared_ptr<ResultSet> current_;
     std::list<CapturedCompute> graphs_;
     std::string history_;

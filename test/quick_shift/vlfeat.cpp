@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// QuickShift against VLFeat: on real pictures where VLFeat is installed, and on crops whose results by VLFeat are kept here.
+// QuickShift against VLFeat: on real images where VLFeat is installed, and on crops whose results by VLFeat are kept here.
 #include "golden.hpp"
 #include "oracle.hpp"
 #include "vlfeat.hpp"
@@ -24,13 +24,13 @@ Results strictResults(const Mat& image, const Setting& s)
     return resultsOf(*q);
 }
 
-TEST(QuickShift_Vlfeat, pictures)
+TEST(QuickShift_Vlfeat, images)
 {
     const std::string folder = requireFolder("CUDATRACKING_SAMPLES_DATA");
     for (const std::string name : {"fruits.jpg", "baboon.jpg", "lena.jpg", "home.jpg"})
     {
-        const Mat picture = requirePicture(folder, name);
-        Mat crop = picture(Rect(picture.cols / 2 - 90, picture.rows / 2 - 70, 180, 140)), lab;
+        const Mat photograph = requireImage(folder, name);
+        Mat crop = photograph(Rect(photograph.cols / 2 - 90, photograph.rows / 2 - 70, 180, 140)), lab;
         cvtColor(crop, lab, COLOR_BGR2Lab);
         // Scales are powers of two: features are exact then, and so are equal distances, which VLFeat would else order by
         // rounding errors (with 32/255 it parts with the raster rule at 0.15 to 0.4 % of the pixels).
@@ -86,8 +86,8 @@ TEST(QuickShift_Vlfeat, nearTies)
         for (const char* name : {"fruits.jpg", "baboon.jpg", "lena.jpg", "home.jpg", "building.jpg", "aloeL.jpg",
                                  "graf1.png", "messi5.jpg", "butterfly.jpg", "rubberwhale1.png"})
         {
-            const Mat picture = requirePicture(folder, name);
-            const Mat image = picture(Rect(picture.cols / 2 - 30, picture.rows / 2 - 36, 60, 72));
+            const Mat photograph = requireImage(folder, name);
+            const Mat image = photograph(Rect(photograph.cols / 2 - 30, photograph.rows / 2 - 36, 60, 72));
             Mat features;
             image.convertTo(features, CV_64F, s.scale);
             VlfeatResult truth;

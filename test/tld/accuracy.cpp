@@ -9,23 +9,23 @@ namespace opencv_test { namespace {
 
 using namespace tld;
 
-Mat detectionsOf(TLDDetector& detector, const Mat& picture)
+Mat detectionsOf(TLDDetector& detector, const Mat& image)
 {
     Mat table;
-    detector.detect(picture, table);
+    detector.detect(image, table);
     return table;
 }
 
 std::vector<oracle::Patch> templatesIn(const TLDDetector& detector, bool positive)
 {
-    Mat pictures;
-    detector.getTemplates(positive, pictures);
-    return oracle::patchesOf(pictures);
+    Mat images;
+    detector.getTemplates(positive, images);
+    return oracle::patchesOf(images);
 }
 
 struct GridCase
 {
-    Size picture;
+    Size image;
     Rect box;
     int scales, stepPercent, minWindow;
     double scaleFactor;
@@ -42,7 +42,7 @@ TEST(Tld_Oracle, windows)
         {Size(16, 16), Rect(2, 2, 12, 13), 1, 100, 0, 1.1}};
     for (const GridCase& c : cases)
     {
-        SCOPED_TRACE(cv::format("%d x %d, object %d x %d, step %d", c.picture.width, c.picture.height, c.box.width,
+        SCOPED_TRACE(cv::format("%d x %d, object %d x %d, step %d", c.image.width, c.image.height, c.box.width,
                                 c.box.height, c.stepPercent));
         TLDParams p;
         p.scales = c.scales;
@@ -51,10 +51,10 @@ TEST(Tld_Oracle, windows)
         p.scaleFactor = c.scaleFactor;
         p.fernThreshold = 0.2;
         const Ptr<TLDDetector> detector = TLDDetector::create(p);
-        const Mat picture = texture(5, c.picture, CV_8UC1, 3);
-        detector->init(picture, c.box);
-        const Mat table = detectionsOf(*detector, picture);
-        const std::vector<Rect> all = oracle::windows(p, c.picture, c.box.size());
+        const Mat image = texture(5, c.image, CV_8UC1, 3);
+        detector->init(image, c.box);
+        const Mat table = detectionsOf(*detector, image);
+        const std::vector<Rect> all = oracle::windows(p, c.image, c.box.size());
         EXPECT_EQ(static_cast<double>(all.size()), table.at<double>(0, WINDOWS));
         size_t next = 0;
         for (const oracle::Found& f : oracle::foundIn(table))
@@ -90,24 +90,24 @@ TEST(Tld_Oracle, patchesAndVariance)
     {
         SCOPED_TRACE(static_cast<int>(seed));
         const StandardScene scene(CV_8UC1, Size(37, 31), seed);
-        const Mat picture = scene.frame(0);
+        const Mat image = scene.frame(0);
         const TLDParams p;
         const Ptr<TLDDetector> detector = TLDDetector::create(p);
-        detector->init(picture, scene.box(0));
-        const std::vector<Rect> windows = oracle::windows(p, picture.size(), scene.box(0).size());
+        detector->init(image, scene.box(0));
+        const std::vector<Rect> windows = oracle::windows(p, image.size(), scene.box(0).size());
         const std::vector<oracle::Patch> positives = templatesIn(*detector, true),
                                          negatives = templatesIn(*detector, false);
         ASSERT_EQ(1u, positives.size());
         double least = 255.;
         for (const Rect& w : nearestTo(scene.box(0), windows))
-            least = std::min(least, oracle::largestDifference(positives[0], oracle::patchOf(picture, w)));
+            least = std::min(least, oracle::largestDifference(positives[0], oracle::patchOf(image, w)));
         EXPECT_LE(least, 0.501) << "in gray values";
         EXPECT_LE(negatives.size(), static_cast<size_t>(p.initNegatives / 2));
         EXPECT_GE(negatives.size(), 1u);
         std::vector<oracle::Patch> far;
         for (const Rect& w : windows)
             if (overlap(w, scene.box(0)) < 0.2)
-                far.push_back(oracle::patchOf(picture, w));
+                far.push_back(oracle::patchOf(image, w));
         for (const oracle::Patch& negative : negatives)
         {
             double nearest = 255.;
@@ -125,21 +125,21 @@ TEST(Tld_Oracle, patchesAndVariance)
     }
 }
 
-//! A flat half of the picture has no window that varies: the counts are known without arithmetic.
+//! A flat half of the image has no window that varies: the counts are known without arithmetic.
 TEST(Tld_Oracle, flatPartsDoNotVary)
 {
-    Mat picture = texture(9, Size(200, 100));
+    Mat image = texture(9, Size(200, 100));
     TLDParams p;
     const Ptr<TLDDetector> detector = TLDDetector::create(p);
-    detector->init(picture, Rect(20, 30, 30, 30));
-    picture.setTo(100);
-    EXPECT_EQ(0., detectionsOf(*detector, picture).at<double>(0, WITH_VARIANCE));
-    picture.at<uchar>(50, 100) = 101; // still far from half of the object's variance
-    EXPECT_EQ(0., detectionsOf(*detector, picture).at<double>(0, WITH_VARIANCE));
-    for (int y = 0; y < picture.rows; ++y)
-        for (int x = 0; x < picture.cols; ++x)
-            picture.at<uchar>(y, x) = (x + y) % 2 ? 255 : 0;
-    const Mat all = detectionsOf(*detector, picture);
+    detector->init(image, Rect(20, 30, 30, 30));
+    image.setTo(100);
+    EXPECT_EQ(0., detectionsOf(*detector, image).at<double>(0, WITH_VARIANCE));
+    image.at<uchar>(50, 100) = 101; // still far from half of the object's variance
+    EXPECT_EQ(0., detectionsOf(*detector, image).at<double>(0, WITH_VARIANCE));
+    for (int y = 0; y < image.rows; ++y)
+        for (int x = 0; x < image.cols; ++x)
+            image.at<uchar>(y, x) = (x + y) % 2 ? 255 : 0;
+    const Mat all = detectionsOf(*detector, image);
     EXPECT_EQ(all.at<double>(0, WINDOWS), all.at<double>(0, WITH_VARIANCE));
 }
 
@@ -205,7 +205,7 @@ TEST(Tld_Oracle, flow)
         }
 }
 
-//! Whole pixels are followed exactly as far as the picture tells; the failure of flow is told where nothing is alike.
+//! Whole pixels are followed exactly as far as the image tells; the failure of flow is told where nothing is alike.
 TEST(Tld_Oracle, flowOfKnownShifts)
 {
     const Mat world = texture(44, Size(400, 300));
@@ -222,7 +222,7 @@ TEST(Tld_Oracle, flowOfKnownShifts)
         scores.push_back(s.score);
         EXPECT_EQ(scores[0], s.score) << d << ": the same patch at another place";
     }
-    // Another picture, then the first one again: the kept frame is tried three times.
+    // Another image, then the first one again: the kept frame is tried three times.
     for (int gap = 1; gap <= 4; ++gap)
     {
         const Ptr<TrackerTLD> tracker = TrackerTLD::create(flowOnly());

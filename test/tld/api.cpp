@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// TLDDetector and TrackerTLD: kinds of pictures and outputs, learning on and off, states, saving and loading.
+// TLDDetector and TrackerTLD: kinds of images and outputs, learning on and off, states, saving and loading.
 #include "scenes.hpp"
 #include <cstdio>
 
@@ -14,7 +14,7 @@ class Tld_Api : public OnEngine
 protected:
     typedef StandardScene S;
 
-    Picture picture(const Mat& frame) const { return Picture(engine(), frame); }
+    Image image(const Mat& frame) const { return Image(engine(), frame); }
     Ptr<TrackerTLD> fresh(const TLDParams& params = TLDParams()) const { return trackerOn(scene, engine(), params); }
     std::vector<Step> run(TrackerTLD& tracker, int from, int to) const
     {
@@ -23,13 +23,13 @@ protected:
     Ptr<TLDDetector> detector(const TLDParams& params = TLDParams()) const
     {
         const Ptr<TLDDetector> made = TLDDetector::create(params);
-        made->init(picture(scene.frame(0)).in(), scene.box(0));
+        made->init(image(scene.frame(0)).in(), scene.box(0));
         return made;
     }
     Mat detections(TLDDetector& in, const Mat& frame) const
     {
         Mat table;
-        in.detect(picture(frame).in(), table);
+        in.detect(image(frame).in(), table);
         return table;
     }
 
@@ -70,7 +70,7 @@ TEST_P(Tld_Api, parametersAreKept)
 }
 
 //! Gray values are those of cv::cvtColor; regions, steps and UMat do not matter.
-TEST_P(Tld_Api, kindsOfPictures)
+TEST_P(Tld_Api, kindsOfImages)
 {
     const S colour(CV_8UC3);
     std::vector<std::vector<Step>> runs;
@@ -88,7 +88,7 @@ TEST_P(Tld_Api, kindsOfPictures)
             if (kind == 3)
                 frame = asRoi(frame);
             if (t == 0)
-                tracker->init(picture(frame).in(), colour.box(0));
+                tracker->init(image(frame).in(), colour.box(0));
             else
                 steps.push_back(advance(*tracker, engine(), frame));
         }
@@ -189,15 +189,15 @@ TEST_P(Tld_Api, initForgets)
     run(*used, 1, 30);
     used->setLearning(false);
     const S other(CV_8UC1, Size(31, 37), 8);
-    used->init(picture(other.frame(0)).in(), other.box(0));
+    used->init(image(other.frame(0)).in(), other.box(0));
     EXPECT_FALSE(used->getLearning()) << "learning is the user's switch, not the object's";
     used->setLearning(true);
     const Ptr<TrackerTLD> unused = trackerOn(other, engine());
     expectSame(follow(*unused, other, engine(), 1, 20), follow(*used, other, engine(), 1, 20));
     EXPECT_EQ(textOf(*unused), textOf(*used));
-    // Another size and kind of pictures too.
+    // Another size and kind of images too.
     const Mat large = texture(3, Size(301, 200), CV_8UC3);
-    used->init(picture(large).in(), Rect(20, 30, 50, 40));
+    used->init(image(large).in(), Rect(20, 30, 50, 40));
     EXPECT_TRUE(advance(*used, engine(), large).located);
 }
 
@@ -228,7 +228,7 @@ TEST_P(Tld_Api, asyncIsUpdate)
     {
         const Step s = advance(*a, engine(), scene.frame(t));
         Mat result;
-        b->updateAsync(picture(scene.frame(t)).in(), result);
+        b->updateAsync(image(scene.frame(t)).in(), result);
         ASSERT_EQ(Size(8, 1), result.size());
         ASSERT_EQ(CV_64FC1, result.type());
         const double* r = result.ptr<double>();
@@ -354,7 +354,7 @@ TEST_P(Tld_Api, detectorsTable)
         SCOPED_TRACE(seed);
         const S drawn(CV_8UC1, Size(40, 34), seed);
         const Ptr<TLDDetector> d = TLDDetector::create();
-        d->init(picture(drawn.frame(0)).in(), drawn.box(0));
+        d->init(image(drawn.frame(0)).in(), drawn.box(0));
         for (const int t : {0, 3})
         {
             double best = 0.;
@@ -372,7 +372,7 @@ TEST_P(Tld_Api, detectorLearnsAndForgets)
     const Ptr<TLDDetector> d = detector();
     Mat before, after, table = detections(*d, scene.frame(1));
     d->getTemplates(true, before);
-    d->learn(picture(scene.frame(30)).in(), scene.box(30));
+    d->learn(image(scene.frame(30)).in(), scene.box(30));
     d->getTemplates(true, after);
     EXPECT_GE(after.rows, before.rows);
     EXPECT_TRUE(sameBits(before, after.rowRange(0, before.rows))) << "the oldest one stays on top";
@@ -380,7 +380,7 @@ TEST_P(Tld_Api, detectorLearnsAndForgets)
     d->clear();
     EXPECT_TRUE(d->empty());
     EXPECT_THROW(detections(*d, scene.frame(1)), cv::Exception);
-    d->init(picture(scene.frame(0)).in(), scene.box(0));
+    d->init(image(scene.frame(0)).in(), scene.box(0));
     EXPECT_TRUE(sameBits(table, detections(*d, scene.frame(1))));
 }
 

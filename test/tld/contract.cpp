@@ -17,7 +17,7 @@ struct All
     explicit All(const S& scene, Engine engine = Engine::CPU)
         : tracker(trackerOn(scene, engine)), detector(TLDDetector::create()), several(MultiTrackerTLD::create())
     {
-        const Picture first(engine, scene.frame(0));
+        const Image first(engine, scene.frame(0));
         detector->init(first.in(), scene.box(0));
         several->add(first.in(), scene.box(0));
         several->add(first.in(), Rect(150, 20, 40, 40));
@@ -223,7 +223,7 @@ TEST_F(Contract_TldCuda, eagerBetweenReplays)
         }
 }
 
-//! Several frames in one graph: the ring of kept pictures goes on with each of them.
+//! Several frames in one graph: the ring of kept images goes on with each of them.
 TEST_F(Contract_TldCuda, framesOfOneGraph)
 {
     const int count = 7;

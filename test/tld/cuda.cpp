@@ -383,7 +383,7 @@ TEST(TLD_Cuda, objectsOfOneSize)
     }
 }
 
-TEST(TLD_Cuda, picturesOfAllSizes)
+TEST(TLD_Cuda, imagesOfAllSizes)
 {
     requireCuda();
     for (const Size size : {Size(16, 40), Size(41, 17), Size(63, 64), Size(65, 129), Size(1030, 31), Size(31, 1030)})
@@ -398,7 +398,7 @@ TEST(TLD_Cuda, picturesOfAllSizes)
     }
 }
 
-TEST(TLD_Cuda, largePictures)
+TEST(TLD_Cuda, largeImages)
 {
     requireCuda();
     const Crowd crowd(Size(1920, 1080), 2, CV_8UC1, 90);

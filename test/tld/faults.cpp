@@ -10,7 +10,7 @@ namespace opencv_test { namespace {
 using namespace faults;
 using cv::cuda::GpuMat;
 
-//! Small pictures and few windows: each call is made to fail in turn.
+//! Small images and few windows: each call is made to fail in turn.
 tld::TLDParams smallParams()
 {
     tld::TLDParams p;

@@ -12,9 +12,9 @@ using namespace tld;
 
 std::vector<oracle::Patch> templatesIn(const TLDDetector& detector, bool positive)
 {
-    Mat pictures;
-    detector.getTemplates(positive, pictures);
-    return oracle::patchesOf(pictures);
+    Mat images;
+    detector.getTemplates(positive, images);
+    return oracle::patchesOf(images);
 }
 
 //! Windows, order, sums of posteriors, similarities, and which are accepted.

@@ -81,13 +81,13 @@ inline cuda::TLDParams randomTldParams(RNG& rng)
     return p;
 }
 
-inline Rect randomBox(RNG& rng, Size picture, int least)
+inline Rect randomBox(RNG& rng, Size image, int least)
 {
     if (onceIn(rng, 12))
-        return Rect(Point(), picture);
-    const int w = std::min(picture.width, onceIn(rng, 3) ? least : rng.uniform(least, std::max(least + 1, 70)));
-    const int h = std::min(picture.height, onceIn(rng, 3) ? least : rng.uniform(least, std::max(least + 1, 70)));
-    const int right = picture.width - w, below = picture.height - h;
+        return Rect(Point(), image);
+    const int w = std::min(image.width, onceIn(rng, 3) ? least : rng.uniform(least, std::max(least + 1, 70)));
+    const int h = std::min(image.height, onceIn(rng, 3) ? least : rng.uniform(least, std::max(least + 1, 70)));
+    const int right = image.width - w, below = image.height - h;
     if (onceIn(rng, 5)) // in a corner
         return Rect(rng.uniform(0, 2) * right, rng.uniform(0, 2) * below, w, h);
     return Rect(rng.uniform(0, right + 1), rng.uniform(0, below + 1), w, h);
@@ -195,10 +195,10 @@ inline void noteTracker(const cuda::TrackerTLD& tracker, Arrays& arrays)
     arrays.value("detections", detections);
 }
 
-//! For calls that run on the null stream: the picture has arrived.
-inline const _InputArray& arrived(Arrays& arrays, const Mat& picture)
+//! For calls that run on the null stream: the image has arrived.
+inline const _InputArray& arrived(Arrays& arrays, const Mat& image)
 {
-    const _InputArray& array = arrays.in(picture);
+    const _InputArray& array = arrays.in(image);
     if (arrays.engine() == Engine::CUDA)
         arrays.stream().waitForCompletion();
     return array;
@@ -236,10 +236,10 @@ inline void runTracker(const TldCase& c, Arrays& arrays)
 }
 
 //! Whether it can be an object.
-inline bool varies(const Mat& picture)
+inline bool varies(const Mat& image)
 {
     Mat mean, deviation;
-    cv::meanStdDev(picture, mean, deviation);
+    cv::meanStdDev(image, mean, deviation);
     return deviation.at<double>(0) > 1.;
 }
 

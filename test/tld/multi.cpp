@@ -13,11 +13,11 @@ using namespace tld;
 class Tld_Multi : public OnEngine
 {
 protected:
-    Picture picture(const Mat& frame) const { return Picture(engine(), frame); }
+    Image image(const Mat& frame) const { return Image(engine(), frame); }
     Mat update(MultiTrackerTLD& multi, const Mat& frame) const
     {
         Mat results;
-        multi.update(picture(frame).in(), results);
+        multi.update(image(frame).in(), results);
         return results;
     }
 };
@@ -77,17 +77,17 @@ TEST_P(Tld_Multi, firstObjectIsAsAlone)
     const Ptr<TrackerTLD> alone = trackerOn(scene, engine());
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
     EXPECT_TRUE(multi->empty());
-    EXPECT_EQ(0, multi->add(picture(scene.frame(0)).in(), scene.box(0)));
+    EXPECT_EQ(0, multi->add(image(scene.frame(0)).in(), scene.box(0)));
     EXPECT_FALSE(multi->empty());
     for (int t = 1; t < S::FRAMES; ++t)
     {
         if (t == 8) // others do not matter
         {
-            EXPECT_EQ(1, multi->add(picture(scene.frame(t - 1)).in(), Rect(5, 110, 37, 50)));
+            EXPECT_EQ(1, multi->add(image(scene.frame(t - 1)).in(), Rect(5, 110, 37, 50)));
         }
         if (t == 20)
         {
-            EXPECT_EQ(2, multi->add(picture(scene.frame(t - 1)).in(), Rect(170, 20, 60, 60)));
+            EXPECT_EQ(2, multi->add(image(scene.frame(t - 1)).in(), Rect(170, 20, 60, 60)));
         }
         if (t == 30)
             multi->remove(1);
@@ -119,7 +119,7 @@ TEST_P(Tld_Multi, oneToSixtyFour)
         p.scales = count > 8 ? 3 : 10;
         const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(p);
         for (int i = 0; i < count; ++i)
-            ASSERT_EQ(i, multi->add(picture(crowd.frame(0)).in(), crowd.box(0, i)));
+            ASSERT_EQ(i, multi->add(image(crowd.frame(0)).in(), crowd.box(0, i)));
         int right = 0, all = 0;
         for (int t = 1; t < (count > 8 ? 4 : 12); ++t)
         {
@@ -138,7 +138,7 @@ TEST_P(Tld_Multi, comingAndGoing)
     const Crowd crowd(6);
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
     for (int i = 0; i < 6; ++i)
-        multi->add(picture(crowd.frame(0)).in(), crowd.box(0, i));
+        multi->add(image(crowd.frame(0)).in(), crowd.box(0, i));
     update(*multi, crowd.frame(1));
     multi->remove(0);
     multi->remove(4);
@@ -146,7 +146,7 @@ TEST_P(Tld_Multi, comingAndGoing)
     Mat results = update(*multi, crowd.frame(2));
     const int of[] = {1, 2, 3, 5, 0};
     ASSERT_EQ(4, results.rows);
-    EXPECT_EQ(6, multi->add(picture(crowd.frame(2)).in(), crowd.box(2, 0)));
+    EXPECT_EQ(6, multi->add(image(crowd.frame(2)).in(), crowd.box(2, 0)));
     results = update(*multi, crowd.frame(3));
     ASSERT_EQ(5, results.rows);
     for (int i = 0; i < 5; ++i)
@@ -156,11 +156,11 @@ TEST_P(Tld_Multi, comingAndGoing)
     EXPECT_TRUE(multi->empty());
     results = update(*multi, crowd.frame(4));
     EXPECT_TRUE(results.empty());
-    EXPECT_EQ(7, multi->add(picture(crowd.frame(4)).in(), crowd.box(4, 2)));
+    EXPECT_EQ(7, multi->add(image(crowd.frame(4)).in(), crowd.box(4, 2)));
     multi->clear();
     EXPECT_TRUE(multi->empty());
     const Mat other = texture(4, Size(99, 101), CV_8UC3); // the next one may be of another size
-    multi->add(picture(other).in(), Rect(20, 30, 40, 40));
+    multi->add(image(other).in(), Rect(20, 30, 40, 40));
     EXPECT_EQ(1, update(*multi, other).rows);
 }
 
@@ -173,7 +173,7 @@ TEST_P(Tld_Multi, independentOfOthers)
     {
         const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
         for (int i = 0; i < 3; ++i)
-            multi->add(picture(crowd.frame(0)).in(), crowd.box(0, i));
+            multi->add(image(crowd.frame(0)).in(), crowd.box(0, i));
         if (!together)
         {
             multi->remove(0);
@@ -191,7 +191,7 @@ TEST_P(Tld_Multi, savedObjects)
     const Crowd crowd(3);
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
     for (int i = 0; i < 3; ++i)
-        multi->add(picture(crowd.frame(0)).in(), crowd.box(0, i));
+        multi->add(image(crowd.frame(0)).in(), crowd.box(0, i));
     for (int t = 1; t < 6; ++t)
         update(*multi, crowd.frame(t));
     const std::string file = cv::tempfile(".yml");
@@ -200,7 +200,7 @@ TEST_P(Tld_Multi, savedObjects)
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();
     tracker->load(file);
     // Added again, it is lost until it is detected.
-    EXPECT_EQ(3, multi->addFromFile(picture(crowd.frame(5)).in(), file));
+    EXPECT_EQ(3, multi->addFromFile(image(crowd.frame(5)).in(), file));
     std::remove(file.c_str());
     Mat expected, actual;
     multi->getTemplates(1, true, expected);
@@ -220,26 +220,26 @@ TEST_P(Tld_Multi, savedObjects)
     }
 }
 
-//! addFromFile() takes over its picture as add() does: for the new object, whether it is the first one or not, and for the others.
-TEST_P(Tld_Multi, filesComeWithAPicture)
+//! addFromFile() takes over its image as add() does: for the new object, whether it is the first one or not, and for the others.
+TEST_P(Tld_Multi, filesComeWithAImage)
 {
     const Crowd crowd(2);
     const std::string file = cv::tempfile(".yml");
     {
         const Ptr<MultiTrackerTLD> source = MultiTrackerTLD::create();
-        source->add(picture(crowd.frame(0)).in(), crowd.box(0, 1));
+        source->add(image(crowd.frame(0)).in(), crowd.box(0, 1));
         source->saveObject(0, file);
     }
     const Ptr<MultiTrackerTLD> alone = MultiTrackerTLD::create(), behind = MultiTrackerTLD::create(),
                                added = MultiTrackerTLD::create();
     for (const Ptr<MultiTrackerTLD>& multi : {behind, added})
     {
-        multi->add(picture(crowd.frame(0)).in(), crowd.box(0, 0));
+        multi->add(image(crowd.frame(0)).in(), crowd.box(0, 0));
         update(*multi, crowd.frame(1));
     }
-    alone->resetTo(alone->addFromFile(picture(crowd.frame(3)).in(), file), crowd.box(3, 1));
-    behind->resetTo(behind->addFromFile(picture(crowd.frame(3)).in(), file), crowd.box(3, 1));
-    added->add(picture(crowd.frame(3)).in(), crowd.box(3, 1));
+    alone->resetTo(alone->addFromFile(image(crowd.frame(3)).in(), file), crowd.box(3, 1));
+    behind->resetTo(behind->addFromFile(image(crowd.frame(3)).in(), file), crowd.box(3, 1));
+    added->add(image(crowd.frame(3)).in(), crowd.box(3, 1));
     std::remove(file.c_str());
     const Mat one = update(*alone, crowd.frame(4)), two = update(*behind, crowd.frame(4)),
               three = update(*added, crowd.frame(4));
@@ -253,7 +253,7 @@ TEST_P(Tld_Multi, resetAndLearning)
     const Crowd crowd(2);
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
     for (int i = 0; i < 2; ++i)
-        multi->add(picture(crowd.frame(0)).in(), crowd.box(0, i));
+        multi->add(image(crowd.frame(0)).in(), crowd.box(0, i));
     EXPECT_TRUE(multi->getLearning());
     multi->setLearning(false);
     EXPECT_FALSE(multi->getLearning());
@@ -275,16 +275,16 @@ TEST_P(Tld_Multi, addedWithTheNextFrame)
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(), others = MultiTrackerTLD::create(),
                                alone = MultiTrackerTLD::create();
     for (const Ptr<MultiTrackerTLD>& tracker : {multi, others})
-        tracker->add(picture(crowd.frame(0)).in(), crowd.box(0, 0));
+        tracker->add(image(crowd.frame(0)).in(), crowd.box(0, 0));
     for (int t = 1; t < 20; ++t)
     {
         if (t == 5 || t == 12) // and one that is gone before the update, and whose image does not matter any more
-            multi->remove(multi->add(picture(crowd.frame(t + 2)).in(), crowd.box(t + 2, 2)));
+            multi->remove(multi->add(image(crowd.frame(t + 2)).in(), crowd.box(t + 2, 2)));
         if (t == 5)
         {
-            EXPECT_EQ(2, multi->add(picture(crowd.frame(t)).in(), crowd.box(t, 1)));
+            EXPECT_EQ(2, multi->add(image(crowd.frame(t)).in(), crowd.box(t, 1)));
             for (int i = 0; i < 3; ++i)
-                alone->add(picture(crowd.frame(t)).in(), crowd.box(t, 1));
+                alone->add(image(crowd.frame(t)).in(), crowd.box(t, 1));
             alone->remove(0);
             alone->remove(1);
         }
@@ -306,12 +306,12 @@ TEST_P(Tld_Multi, addedWithAFrameThatOthersMiss)
                                alone = MultiTrackerTLD::create();
     for (const Ptr<MultiTrackerTLD>& tracker : {multi, others})
     {
-        tracker->add(picture(crowd.frame(0)).in(), crowd.box(0, 0));
+        tracker->add(image(crowd.frame(0)).in(), crowd.box(0, 0));
         update(*tracker, crowd.frame(1));
     }
-    multi->add(picture(crowd.frame(2)).in(), crowd.box(2, 1));
+    multi->add(image(crowd.frame(2)).in(), crowd.box(2, 1));
     for (int i = 0; i < 2; ++i)
-        alone->add(picture(crowd.frame(2)).in(), crowd.box(2, 1));
+        alone->add(image(crowd.frame(2)).in(), crowd.box(2, 1));
     alone->remove(0);
     for (int t = 3; t < 8; ++t)
     {
@@ -330,13 +330,13 @@ TEST_P(Tld_Multi, startIsReplacedWhileFlowIsTriedAgain)
     for (const bool replaced : {false, true})
     {
         const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(flowOnly());
-        multi->add(picture(crowd.frame(0)).in(), crowd.box(0, 0));
+        multi->add(image(crowd.frame(0)).in(), crowd.box(0, 0));
         update(*multi, crowd.frame(0));
-        multi->add(picture(crowd.frame(1)).in(), crowd.box(1, 1));
+        multi->add(image(crowd.frame(1)).in(), crowd.box(1, 1));
         const Mat failed = update(*multi, texture(99, crowd.frame(0).size()));
         ASSERT_EQ(0, countNonZero(failed.col(LOCATED)));
         if (replaced)
-            multi->add(picture(crowd.frame(2)).in(), crowd.box(2, 2));
+            multi->add(image(crowd.frame(2)).in(), crowd.box(2, 2));
         const Mat results = update(*multi, crowd.frame(2));
         EXPECT_EQ(1., results.at<double>(0, LOCATED));
         EXPECT_EQ(replaced ? 0. : 1., results.at<double>(1, LOCATED));
@@ -351,13 +351,13 @@ TEST_P(Tld_Multi, addedWithTwoImages)
     const std::string file = cv::tempfile(".yml");
     for (const Ptr<MultiTrackerTLD>& tracker : {multi, same})
     {
-        tracker->add(picture(crowd.frame(0)).in(), crowd.box(0, 0));
+        tracker->add(image(crowd.frame(0)).in(), crowd.box(0, 0));
         if (tracker == same)
-            update(*same, crowd.frame(0));                           // a frame to itself: nothing moves
-        tracker->add(picture(crowd.frame(1)).in(), crowd.box(1, 1)); // frame 0 is the last one
+            update(*same, crowd.frame(0));                         // a frame to itself: nothing moves
+        tracker->add(image(crowd.frame(1)).in(), crowd.box(1, 1)); // frame 0 is the last one
         update(*tracker, crowd.frame(1));
-        tracker->add(picture(crowd.frame(1)).in(), crowd.box(1, 2));
-        tracker->add(picture(crowd.frame(2)).in(), crowd.box(2, 3));
+        tracker->add(image(crowd.frame(1)).in(), crowd.box(1, 2));
+        tracker->add(image(crowd.frame(2)).in(), crowd.box(2, 3));
     }
     multi->saveObject(0, file);
     const auto expectRefused = [&](const std::function<void()>& call)
@@ -374,8 +374,8 @@ TEST_P(Tld_Multi, addedWithTwoImages)
     };
     for (const int t : {1, 3}) // before and behind the next frame
     {
-        expectRefused([&] { multi->add(picture(crowd.frame(t)).in(), crowd.box(t, 1)); });
-        expectRefused([&] { multi->addFromFile(picture(crowd.frame(t)).in(), file); });
+        expectRefused([&] { multi->add(image(crowd.frame(t)).in(), crowd.box(t, 1)); });
+        expectRefused([&] { multi->addFromFile(image(crowd.frame(t)).in(), file); });
     }
     std::remove(file.c_str());
     for (int t = 2; t < 6; ++t)
@@ -387,9 +387,9 @@ TEST_P(Tld_Multi, addedWithTwoImages)
     }
     for (const int id : multi->getIds())
         multi->remove(id);
-    multi->add(picture(crowd.frame(5)).in(), crowd.box(5, 0));
+    multi->add(image(crowd.frame(5)).in(), crowd.box(5, 0));
     multi->remove(4);
-    multi->add(picture(crowd.frame(7)).in(), crowd.box(7, 0)); // nobody is left who began elsewhere
+    multi->add(image(crowd.frame(7)).in(), crowd.box(7, 0)); // nobody is left who began elsewhere
 }
 
 //! The whole tracker in a file goes on as the one that was saved, also between add() with the next frame and update().
@@ -405,7 +405,7 @@ protected:
     {
         const Ptr<MultiTrackerTLD> made = MultiTrackerTLD::create(params);
         for (int i = 0; i < 3; ++i)
-            made->add(picture(crowd.frame(0)).in(), crowd.box(0, i));
+            made->add(image(crowd.frame(0)).in(), crowd.box(0, i));
         return made;
     }
     //! A tracker that read what another one has saved.
@@ -443,7 +443,7 @@ TEST_P(Tld_SavedMulti, goesOnAsIfNothingHadHappened)
         if (t == 6)
         {
             both([](MultiTrackerTLD& m) { m.remove(1); });
-            both([&](MultiTrackerTLD& m) { EXPECT_EQ(3, m.add(picture(crowd.frame(6)).in(), crowd.box(6, 3))); });
+            both([&](MultiTrackerTLD& m) { EXPECT_EQ(3, m.add(image(crowd.frame(6)).in(), crowd.box(6, 3))); });
             copy = copyOf(*multi, ".xml"); // one object is in the next frame already
         }
         if (t == 9)
@@ -459,7 +459,7 @@ TEST_P(Tld_SavedMulti, goesOnAsIfNothingHadHappened)
     }
     both([](MultiTrackerTLD& m) { m.clear(); });
     copy = copyOf(*multi, ".json");
-    both([&](MultiTrackerTLD& m) { EXPECT_EQ(4, m.add(picture(crowd.frame(0)).in(), crowd.box(0, 0))); });
+    both([&](MultiTrackerTLD& m) { EXPECT_EQ(4, m.add(image(crowd.frame(0)).in(), crowd.box(0, 0))); });
 }
 
 //! A file that was read is a tracker like any other when objects are added and removed before its first frame.
@@ -472,8 +472,8 @@ TEST_P(Tld_SavedMulti, changedBeforeTheFirstFrame)
     {
         tracker->remove(0);
         tracker->resetTo(2, crowd.box(1, 2));
-        EXPECT_THROW(tracker->add(picture(crowd.frame(1)).in(), Rect(1, 1, 3, 3)), cv::Exception);
-        EXPECT_EQ(3, tracker->add(picture(crowd.frame(2)).in(), crowd.box(2, 3)));
+        EXPECT_THROW(tracker->add(image(crowd.frame(1)).in(), Rect(1, 1, 3, 3)), cv::Exception);
+        EXPECT_EQ(3, tracker->add(image(crowd.frame(2)).in(), crowd.box(2, 3)));
     }
     EXPECT_EQ(textOf(*multi), textOf(*copy));
     EXPECT_TRUE(sameBits(update(*multi, crowd.frame(2)), update(*copy, crowd.frame(2))));
@@ -490,7 +490,7 @@ TEST_P(Tld_SavedMulti, withoutObjects)
         saved->save(file);
         loaded->load(file);
         EXPECT_TRUE(loaded->empty());
-        EXPECT_EQ(0, loaded->add(Picture(engine(), texture(1, Size(160, 120))).in(), Rect(30, 20, 40, 40)));
+        EXPECT_EQ(0, loaded->add(Image(engine(), texture(1, Size(160, 120))).in(), Rect(30, 20, 40, 40)));
         std::remove(file.c_str());
     }
 }

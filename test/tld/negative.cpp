@@ -103,13 +103,13 @@ class Tld_Arguments : public OnEngine
 protected:
     typedef StandardScene S;
 
-    Picture picture(const Mat& frame) const { return Picture(engine(), frame); }
-    Picture flatPicture() const { return picture(Mat(180, 240, CV_8UC1, Scalar::all(9))); }
-    Picture halfFlat() const
+    Image image(const Mat& frame) const { return Image(engine(), frame); }
+    Image flatImage() const { return image(Mat(180, 240, CV_8UC1, Scalar::all(9))); }
+    Image halfFlat() const
     {
         Mat frame = scene.frame(0);
         frame(Rect(0, 0, 50, 50)).setTo(3);
-        return picture(frame);
+        return image(frame);
     }
 
     const S scene;
@@ -127,7 +127,7 @@ std::vector<BadBox> badBoxes()
     return {{Rect(), "empty"},
             {Rect(10, 10, 0, 20), "no width"},
             {Rect(10, 10, 20, -20), "negative height"},
-            {Rect(-1, 10, 20, 20), "left of the picture"},
+            {Rect(-1, 10, 20, 20), "left of the image"},
             {Rect(10, -1, 20, 20), "above"},
             {Rect(221, 10, 20, 20), "right of it"},
             {Rect(10, 161, 20, 20), "below"},
@@ -142,12 +142,12 @@ TEST_P(Tld_Arguments, boxes)
 {
     const Ptr<TrackerTLD> tracker = trackerOn(scene, engine());
     const Ptr<TLDDetector> detector = TLDDetector::create();
-    detector->init(picture(scene.frame(0)).in(), scene.box(0));
+    detector->init(image(scene.frame(0)).in(), scene.box(0));
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
-    const int id = multi->add(picture(scene.frame(0)).in(), scene.box(0));
+    const int id = multi->add(image(scene.frame(0)).in(), scene.box(0));
     follow(*tracker, scene, engine(), 1, 5);
     const std::string before = textOf(*tracker), learned = textOf(*detector);
-    const Picture frame = picture(scene.frame(4));
+    const Image frame = image(scene.frame(4));
     for (const BadBox& b : badBoxes())
     {
         SCOPED_TRACE(b.what);
@@ -158,7 +158,7 @@ TEST_P(Tld_Arguments, boxes)
         expectRefused([&] { multi->add(frame.in(), b.box); }, {"box"});
         expectRefused([&] { multi->resetTo(id, b.box); }, {"box"});
     }
-    expectRefused([&] { tracker->init(flatPicture().in(), Rect(20, 20, 40, 40)); }, {"box"});
+    expectRefused([&] { tracker->init(flatImage().in(), Rect(20, 20, 40, 40)); }, {"box"});
     expectRefused([&] { tracker->init(halfFlat().in(), Rect(5, 5, 40, 40)); }, {"box"});
     expectRefused([&] { detector->init(halfFlat().in(), Rect(5, 5, 40, 40)); }, {"box"});
     expectRefused([&] { multi->add(halfFlat().in(), Rect(5, 5, 40, 40)); }, {"box"});
@@ -171,7 +171,7 @@ TEST_P(Tld_Arguments, boxes)
     EXPECT_NO_THROW(TrackerTLD::create(large)->init(frame.in(), Rect(10, 10, 30, 40)));
 }
 
-TEST_P(Tld_Arguments, pictures)
+TEST_P(Tld_Arguments, images)
 {
     const Ptr<TrackerTLD> tracker = trackerOn(scene, engine()), none = TrackerTLD::create();
     follow(*tracker, scene, engine(), 1, 5);
@@ -181,14 +181,14 @@ TEST_P(Tld_Arguments, pictures)
     Mat result;
     for (const int type : {CV_16UC1, CV_32FC3, CV_8SC1, CV_8UC2})
     {
-        const Picture wrong = picture(Mat(180, 240, type, Scalar::all(1)));
+        const Image wrong = image(Mat(180, 240, type, Scalar::all(1)));
         expectRefused([&] { tracker->update(wrong.in(), box); }, {"image"});
         expectRefused([&] { none->init(wrong.in(), Rect(20, 20, 30, 30)); }, {"image"});
     }
     for (const Size size : {Size(15, 100), Size(100, 15), Size(16385, 16)})
-        expectRefused([&] { none->init(picture(texture(1, size)).in(), Rect(0, 0, 15, 15)); },
+        expectRefused([&] { none->init(image(texture(1, size)).in(), Rect(0, 0, 15, 15)); },
                       {"image", cv::format("%d", size.width)});
-    const Picture other = picture(texture(1, Size(241, 180))), colour = picture(texture(1, Size(240, 180), CV_8UC3));
+    const Image other = image(texture(1, Size(241, 180))), colour = image(texture(1, Size(240, 180), CV_8UC3));
     expectRefused([&] { tracker->update(other.in(), box); }, {"image", "241", "240"});
     expectRefused([&] { tracker->update(colour.in(), box); }, {"image"});
     expectRefused([&] { tracker->updateAsync(other.in(), result); }, {"image", "241"});
@@ -203,9 +203,9 @@ TEST_P(Tld_Arguments, pictures)
 TEST_P(Tld_Arguments, endingsOfFiles)
 {
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();
-    tracker->init(picture(scene.frame(0)).in(), scene.box(0));
+    tracker->init(image(scene.frame(0)).in(), scene.box(0));
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
-    const int id = multi->add(picture(scene.frame(0)).in(), scene.box(0));
+    const int id = multi->add(image(scene.frame(0)).in(), scene.box(0));
     for (const char* name : {"object", "object.txt", "object.yml.gz", "object.yml?memory", ".", ""})
     {
         expectRefused([&] { tracker->save(name); }, {"filename", ".json"});
@@ -213,11 +213,11 @@ TEST_P(Tld_Arguments, endingsOfFiles)
     }
 }
 
-//! What a detector wrote has no picture to put the object into.
+//! What a detector wrote has no image to put the object into.
 TEST_P(Tld_Arguments, noLastFrame)
 {
     const Ptr<TLDDetector> detector = TLDDetector::create();
-    detector->init(picture(scene.frame(0)).in(), scene.box(0));
+    detector->init(image(scene.frame(0)).in(), scene.box(0));
     const std::string file = cv::tempfile(".yml");
     detector->save(file);
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();
@@ -225,7 +225,7 @@ TEST_P(Tld_Arguments, noLastFrame)
     std::remove(file.c_str());
     expectRefused([&] { tracker->resetTo(scene.box(0)); }, {"resetTo()", "last frame"});
     Rect box;
-    tracker->update(picture(scene.frame(1)).in(), box);
+    tracker->update(image(scene.frame(1)).in(), box);
     tracker->resetTo(scene.box(1));
     EXPECT_EQ(Rect2d(scene.box(1)), tracker->getBox());
 }
@@ -234,7 +234,7 @@ TEST_P(Tld_Arguments, beforeInit)
 {
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();
     const Ptr<TLDDetector> detector = TLDDetector::create();
-    const Picture frame = picture(scene.frame(0));
+    const Image frame = image(scene.frame(0));
     Rect box;
     Mat out;
     EXPECT_THROW(tracker->update(frame.in(), box), cv::Exception);
@@ -252,7 +252,7 @@ TEST_P(Tld_Arguments, outputs)
 {
     const Ptr<TrackerTLD> tracker = trackerOn(scene, engine());
     const Ptr<TLDDetector> detector = TLDDetector::create();
-    const Picture frame = picture(scene.frame(1));
+    const Image frame = image(scene.frame(1));
     detector->init(frame.in(), scene.box(0));
     const std::string before = textOf(*tracker);
     Mat_<float> fixed;
@@ -262,7 +262,7 @@ TEST_P(Tld_Arguments, outputs)
     expectRefused([&] { tracker->updateAsync(frame.in(), fixed); }, {"result"});
     expectRefused([&] { detector->detect(frame.in(), fixed); }, {"objects"});
     expectRefused([&] { detector->detect(frame.in(), doubles); }, {"objects"});
-    expectRefused([&] { tracker->getTemplates(true, fixed); }, {"pictures"});
+    expectRefused([&] { tracker->getTemplates(true, fixed); }, {"images"});
     expectRefused([&] { tracker->getDetections(fixed); }, {"objects"});
     EXPECT_EQ(before, textOf(*tracker)) << "a refused output has cost a frame";
     for (const Mat& table : {Mat(), Mat(5, 8, CV_32FC1, Scalar(0)), Mat(5, 7, CV_64FC1, Scalar(0)), scene.frame(0)})
@@ -302,7 +302,7 @@ TEST(Tld_Negative, endingsOfFiles)
 TEST_P(Tld_Arguments, objectsOfAMultiTracker)
 {
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create();
-    const Picture frame = picture(scene.frame(0)), other = picture(texture(1, Size(100, 90)));
+    const Image frame = image(scene.frame(0)), other = image(texture(1, Size(100, 90)));
     Mat out;
     for (const int id : {-1, 0, 1})
     {
@@ -319,7 +319,7 @@ TEST_P(Tld_Arguments, objectsOfAMultiTracker)
     expectRefused([&] { multi->remove(1); }, {"id", "1"});
     expectRefused([&] { multi->addFromFile(frame.in(), "/nonexistent/object.yml"); }, {"/nonexistent/object.yml"});
     EXPECT_EQ(1u, multi->getIds().size());
-    multi->update(picture(scene.frame(1)).in(), out);
+    multi->update(image(scene.frame(1)).in(), out);
     EXPECT_EQ(Size(8, 1), out.size());
 }
 
@@ -332,7 +332,7 @@ TEST(Tld_Negative, otherSideOnCuda)
     const StandardScene scene;
     const Ptr<TrackerTLD> host = trackerOn(scene, Engine::CPU), device = trackerOn(scene, Engine::CUDA);
     Rect box;
-    expectRefused([&] { host->update(Picture(Engine::CUDA, scene.frame(1)).in(), box); }, {"image"});
+    expectRefused([&] { host->update(Image(Engine::CUDA, scene.frame(1)).in(), box); }, {"image"});
     expectRefused([&] { device->update(scene.frame(1), box); }, {"image"});
     EXPECT_TRUE(same(advance(*host, Engine::CPU, scene.frame(1)), advance(*device, Engine::CUDA, scene.frame(1))));
     cuda::GpuMat output;

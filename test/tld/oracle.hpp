@@ -21,30 +21,30 @@ inline int leastSide(const TLDParams& p, Size object)
 }
 
 //! Positions along one side: round(i * step), halves up; step a percentage of `side`, and a pixel at least.
-inline std::vector<int> positions(int picture, int window, int side, int percent)
+inline std::vector<int> positions(int image, int window, int side, int percent)
 {
     std::vector<int> all;
     for (int64 i = 0;; ++i)
     {
         const int64 at = (2 * i * std::max(100, side * percent) + 100) / 200;
-        if (at + window > picture)
+        if (at + window > image)
             return all;
         all.push_back(static_cast<int>(at));
     }
 }
 
 //! All windows in their order: by scale, then y, then x.
-inline std::vector<Rect> windows(const TLDParams& p, Size picture, Size object)
+inline std::vector<Rect> windows(const TLDParams& p, Size image, Size object)
 {
     std::vector<Rect> all;
     for (int k = -p.scales; k <= p.scales; ++k)
     {
         const double s = std::pow(p.scaleFactor, k);
         const Size w(cvRound(object.width * s), cvRound(object.height * s));
-        if (std::min(w.width, w.height) < leastSide(p, object) || w.width > picture.width || w.height > picture.height)
+        if (std::min(w.width, w.height) < leastSide(p, object) || w.width > image.width || w.height > image.height)
             continue;
-        const std::vector<int> xs = positions(picture.width, w.width, std::min(w.width, w.height), p.stepPercent);
-        for (const int y : positions(picture.height, w.height, w.height, p.stepPercent))
+        const std::vector<int> xs = positions(image.width, w.width, std::min(w.width, w.height), p.stepPercent);
+        for (const int y : positions(image.height, w.height, w.height, p.stepPercent))
             for (const int x : xs)
                 all.emplace_back(x, y, w.width, w.height);
     }

@@ -227,7 +227,7 @@ TEST(Tld_ReplaysMemory, clearGivesBack)
 // --- very many windows -----------------------------------------------------------------------------------------------
 
 //! Some 40 million windows, of which nearly all can become templates: the choice among them is exact.
-TEST(TLD_Cuda, smallObjectInALargePicture)
+TEST(TLD_Cuda, smallObjectInALargeImage)
 {
     requireCuda();
     const Mat frame = texture(12, Size(4096, 4096), CV_8UC1, 2);

@@ -17,10 +17,10 @@ int fromEnvironment(const char* variable, int standard)
 }
 
 //! A box of any size, aspect ratio and place.
-Rect randomBox(RNG& rng, Size picture, int least, int most)
+Rect randomBox(RNG& rng, Size image, int least, int most)
 {
     const Size size(rng.uniform(least, most + 1), rng.uniform(least, most + 1));
-    return Rect(Point(rng.uniform(0, picture.width - size.width + 1), rng.uniform(0, picture.height - size.height + 1)),
+    return Rect(Point(rng.uniform(0, image.width - size.width + 1), rng.uniform(0, image.height - size.height + 1)),
                 size);
 }
 
@@ -36,12 +36,12 @@ TEST_P(Tld_Rules, ownBoxIsCertainInItsOwnFrame)
     double least = 1.;
     for (int i = 0; i < 1000; ++i)
     {
-        const Mat picture = texture(i, size, CV_8UC1, rng.uniform(2, 9));
+        const Mat image = texture(i, size, CV_8UC1, rng.uniform(2, 9));
         const Rect box = randomBox(rng, size, 14, 70);
         TLDParams p;
         p.seed = i;
         const Ptr<TrackerTLD> tracker = TrackerTLD::create(p);
-        tracker->init(Picture(engine(), picture).in(), box);
+        tracker->init(Image(engine(), image).in(), box);
         const double score = tracker->getTrackingScore(), threshold = validThresholdOf(*tracker);
         EXPECT_GT(score, threshold) << box << " in texture " << i;
         EXPECT_EQ(TrackerTLD::TRACKING, tracker->getState());
@@ -67,11 +67,10 @@ double leastOverlap(Engine engine, const Mat& still, const Rect& box, int seed, 
         cv::add(still, noise, frame, noArray(), CV_8U);
         Rect found;
         if (t == 0)
-            tracker->init(Picture(engine, frame).in(), box);
+            tracker->init(Image(engine, frame).in(), box);
         else
-            least = tracker->update(Picture(engine, frame).in(), found)
-                        ? std::min(least, overlap(box, tracker->getBox()))
-                        : 0.;
+            least = tracker->update(Image(engine, frame).in(), found) ? std::min(least, overlap(box, tracker->getBox()))
+                                                                      : 0.;
     }
     return least;
 }

@@ -38,7 +38,7 @@ enum Count
     ACCEPTED_WINDOWS = 4
 };
 
-//! Structure of all sizes, as real pictures have.
+//! Structure of all sizes, as real images have.
 inline Mat texture(uint64 seed, Size size, int type = CV_8UC1, int finest = 5)
 {
     RNG rng(fuzz::mixed(seed, 77));
@@ -46,7 +46,7 @@ inline Mat texture(uint64 seed, Size size, int type = CV_8UC1, int finest = 5)
     for (int blur = finest; blur <= 6 * finest; blur *= 2)
     {
         Mat octave;
-        randomPicture(rng, size, type, blur).convertTo(octave, CV_32F);
+        randomImage(rng, size, type, blur).convertTo(octave, CV_32F);
         sum += octave;
     }
     normalize(sum.reshape(1), sum, 0, 255, NORM_MINMAX);
@@ -108,10 +108,10 @@ struct Composite
     }
     Mat frame(const std::vector<Placement>& placements) const
     {
-        Mat picture = background.clone();
+        Mat image = background.clone();
         for (size_t i = 0; i < placements.size(); ++i)
-            draw(picture, placements[i], i);
-        return picture;
+            draw(image, placements[i], i);
+        return image;
     }
     Mat frame(const Placement& p) const { return frame(std::vector<Placement>(1, p)); }
 };
@@ -155,14 +155,14 @@ struct StandardScene
     Composite scene;
 };
 
-//! A picture where an engine takes it.
-class Picture
+//! An image where an engine takes it.
+class Image
 {
 public:
-    Picture(Engine engine, const Mat& picture) : cuda_(engine == Engine::CUDA), host_(picture)
+    Image(Engine engine, const Mat& image) : cuda_(engine == Engine::CUDA), host_(image)
     {
         if (cuda_)
-            device_.upload(picture);
+            device_.upload(image);
     }
     _InputArray in() const { return cuda_ ? _InputArray(device_) : _InputArray(host_); }
 
@@ -208,7 +208,7 @@ inline Step look(TrackerTLD& tracker)
 inline Step advance(TrackerTLD& tracker, Engine engine, const Mat& frame)
 {
     Rect box;
-    const bool located = tracker.update(Picture(engine, frame).in(), box);
+    const bool located = tracker.update(Image(engine, frame).in(), box);
     Step s = look(tracker);
     s.located = located;
     s.box = box;
@@ -220,7 +220,7 @@ template <typename Scene>
 Ptr<TrackerTLD> trackerOn(const Scene& scene, Engine engine, const TLDParams& params = TLDParams())
 {
     const Ptr<TrackerTLD> tracker = TrackerTLD::create(params);
-    tracker->init(Picture(engine, scene.frame(0)).in(), scene.box(0));
+    tracker->init(Image(engine, scene.frame(0)).in(), scene.box(0));
     return tracker;
 }
 
@@ -242,9 +242,9 @@ inline void expectSame(const std::vector<Step>& expected, const std::vector<Step
 
 inline Mat templatesOf(const TrackerTLD& tracker, bool positive)
 {
-    Mat pictures;
-    tracker.getTemplates(positive, pictures);
-    return pictures;
+    Mat images;
+    tracker.getTemplates(positive, images);
+    return images;
 }
 
 //! What is written for a tracker or a detector, as text.

@@ -53,7 +53,7 @@ public:
     const std::string& history() const { return history_; }
 
 private:
-    Picture picture() const { return Picture(engine_, frame_); }
+    Image image() const { return Image(engine_, frame_); }
 
     //! The next frame: each object at a new place near the last one, or hidden.
     void move()
@@ -93,12 +93,12 @@ private:
         // Flow that is still tried again from the image of an earlier add() ends with another one, in a tracker of its own too.
         for (auto& other : alone_)
             if (triesAgain(*other.second.tracker, other.first))
-                other.second.tracker->remove(other.second.tracker->add(picture().in(), box));
-        const int id = several_->add(picture().in(), box);
+                other.second.tracker->remove(other.second.tracker->add(image().in(), box));
+        const int id = several_->add(image().in(), box);
         // The same id in a tracker of its own: those before it are added, and removed again.
         Alone a = {MultiTrackerTLD::create(), id};
         for (int i = 0; i <= id; ++i)
-            a.tracker->add(picture().in(), box);
+            a.tracker->add(image().in(), box);
         for (int i = 0; i < id; ++i)
             a.tracker->remove(i);
         EXPECT_EQ(std::vector<int>(1, id), a.tracker->getIds());
@@ -220,7 +220,7 @@ private:
             return Mat(device);
         }
 #endif
-        tracker.update(picture().in(), results);
+        tracker.update(image().in(), results);
         return results;
     }
 

@@ -74,17 +74,17 @@ TEST_P(Tld_State, writesWhatItReads)
         EXPECT_EQ(tracker->getState(), copy->getState());
     }
     const Ptr<TLDDetector> detector = TLDDetector::create(p), copy = TLDDetector::create();
-    detector->init(Picture(engine(), scene.frame(0)).in(), scene.box(0));
-    detector->learn(Picture(engine(), scene.frame(20)).in(), scene.box(20));
+    detector->init(Image(engine(), scene.frame(0)).in(), scene.box(0));
+    detector->learn(Image(engine(), scene.frame(20)).in(), scene.box(20));
     readText(*copy, textOf(*detector));
     EXPECT_EQ(textOf(*detector), textOf(*copy));
     Mat expected, actual;
-    detector->detect(Picture(engine(), scene.frame(21)).in(), expected);
-    copy->detect(Picture(engine(), scene.frame(21)).in(), actual);
+    detector->detect(Image(engine(), scene.frame(21)).in(), expected);
+    copy->detect(Image(engine(), scene.frame(21)).in(), actual);
     EXPECT_TRUE(sameBits(expected, actual));
     // Learning goes on from the same state of the random numbers.
     for (TLDDetector* d : {detector.get(), copy.get()})
-        d->learn(Picture(engine(), scene.frame(25)).in(), scene.box(25));
+        d->learn(Image(engine(), scene.frame(25)).in(), scene.box(25));
     EXPECT_EQ(textOf(*detector), textOf(*copy));
 }
 
@@ -120,7 +120,7 @@ TEST_P(Tld_State, detectorsFiles)
     const S scene;
     const File file(".xml");
     const Ptr<TLDDetector> detector = TLDDetector::create();
-    detector->init(Picture(engine(), scene.frame(0)).in(), scene.box(0));
+    detector->init(Image(engine(), scene.frame(0)).in(), scene.box(0));
     detector->save(file.name);
     const Ptr<TLDDetector> loaded = Algorithm::load<TLDDetector>(file.name), other = TLDDetector::create();
     EXPECT_EQ(textOf(*detector), textOf(*loaded));
@@ -300,7 +300,7 @@ TEST(Tld_Files, otherFilesAreRefused)
 }
 
 //! A frame of another size than the file's.
-TEST(Tld_Files, otherPictures)
+TEST(Tld_Files, otherImages)
 {
     const S scene;
     const Ptr<TrackerTLD> tracker = trackerOn(scene, Engine::CPU), copy = TrackerTLD::create();

@@ -27,7 +27,7 @@ struct Worker
     std::string work() const
     {
         const Ptr<TrackerTLD> tracker = TrackerTLD::create(params);
-        tracker->init(Picture(engine, frames[0]).in(), scene.box(0));
+        tracker->init(Image(engine, frames[0]).in(), scene.box(0));
         for (int t = 1; t < FRAMES; ++t)
             if (const auto result = same(truth[t - 1], advance(*tracker, engine, frames[t])); !result)
                 return cv::format("frame %d: ", t) + result.message();
@@ -205,11 +205,11 @@ TEST(Threads_Tld, otherDeviceOnCuda)
               {
                   const Worker worker(Engine::CUDA, 1);
                   const Ptr<TrackerTLD> tracker = TrackerTLD::create(worker.params);
-                  tracker->init(Picture(Engine::CUDA, worker.frames[0]).in(), worker.scene.box(0));
+                  tracker->init(Image(Engine::CUDA, worker.frames[0]).in(), worker.scene.box(0));
                   cuda::setDevice(1 - cuda::getDevice());
                   Rect box;
                   Mat templates;
-                  EXPECT_THROW(tracker->update(Picture(Engine::CUDA, worker.frames[1]).in(), box), cv::Exception);
+                  EXPECT_THROW(tracker->update(Image(Engine::CUDA, worker.frames[1]).in(), box), cv::Exception);
                   EXPECT_THROW(tracker->getTemplates(true, templates), cv::Exception);
                   cuda::setDevice(1 - cuda::getDevice());
                   return same(worker.truth[0], advance(*tracker, Engine::CUDA, worker.frames[1]))

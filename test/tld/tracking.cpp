@@ -168,7 +168,7 @@ TEST_P(Tld_Tracking, fillsTheFrame)
         SCOPED_TRACE(cv::format("%d x %d", size.width, size.height));
         const Mat frame = texture(31, size);
         const Ptr<TrackerTLD> tracker = TrackerTLD::create();
-        tracker->init(Picture(engine(), frame).in(), Rect(Point(), size));
+        tracker->init(Image(engine(), frame).in(), Rect(Point(), size));
         EXPECT_EQ(15, templatesOf(*tracker, true).rows);
         EXPECT_TRUE(templatesOf(*tracker, false).empty() || size.width == 120) << "smaller windows that are far enough";
         for (int t = 0; t < 5; ++t)
@@ -249,7 +249,7 @@ TEST_P(Tld_Tracking, twins)
     scene.objects[1] = scene.objects[0];
     const auto frame = [&](int t) { return scene.frame({placed(60 + t, 60), placed(180 - t, 130)}); };
     const Ptr<TrackerTLD> tracker = TrackerTLD::create();
-    tracker->init(Picture(engine(), frame(0)).in(), scene.box(placed(60, 60)));
+    tracker->init(Image(engine(), frame(0)).in(), scene.box(placed(60, 60)));
     for (int t = 1; t < 60; ++t)
     {
         const Step s = advance(*tracker, engine(), frame(t));

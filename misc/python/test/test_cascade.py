@@ -37,7 +37,7 @@ def cascade():
     return made
 
 
-def picture():
+def scene():
     noise = np.random.RandomState(3).randint(0, 256, (60, 80), dtype=np.uint8)
     return cv2.GaussianBlur(noise, (0, 0), 2.)
 
@@ -64,7 +64,7 @@ class CascadeTest(unittest.TestCase):
             self.assertFalse(made.empty())
 
     def test_detection(self):
-        made, image = cascade(), picture()
+        made, image = cascade(), scene()
         raw = made.detectMultiScale(image, minNeighbors=0)
         self.assertGreater(len(raw), 10)
         objects, counts = made.detectMultiScale2(image, 1.1, 1)
@@ -75,7 +75,7 @@ class CascadeTest(unittest.TestCase):
         self.assertEqual(set(weights), {1.})
 
     def test_tables(self):
-        made, image = cascade(), picture()
+        made, image = cascade(), scene()
         made.setMinNeighbors(1)
         table, counts, weights = made.detectAsync([image, image[:50, :60]])
         self.assertEqual(table.shape, (2, 1 + made.getMaxObjects(), 4))
@@ -90,7 +90,7 @@ class CascadeTest(unittest.TestCase):
         np.testing.assert_array_equal(tables[0][0], table[0])
 
     def test_scales_and_counts(self):
-        made, image = cascade(), picture()
+        made, image = cascade(), scene()
         scales, sizes = made.getScales((80, 60))
         passes = made.countPasses(image)
         self.assertEqual(passes.shape, (len(scales), 4))
@@ -102,27 +102,27 @@ class CascadeTest(unittest.TestCase):
         with self.assertRaises(cv2.error):
             made.load("/nonexistent/cascade.xml")
         with self.assertRaises(cv2.error):
-            made.detectMultiScale(picture(), 1.)
+            made.detectMultiScale(scene(), 1.)
         with self.assertRaises(cv2.error):
-            made.detectMultiScale(picture().astype(np.float32))
+            made.detectMultiScale(scene().astype(np.float32))
         with self.assertRaises(cv2.error):
             made.loadBuffer(np.frombuffer(CASCADE[:150], np.uint8))
         self.assertFalse(made.empty())
 
-    def test_bare_picture_where_a_list_is_wanted(self):
-        made, image = cascade(), picture()
+    def test_bare_image_where_a_list_is_wanted(self):
+        made, image = cascade(), scene()
         colour = cv2.cvtColor(image, cv2.COLOR_GRAY2BGR)
         for one in (image, image[:50, :60], colour, colour[5:, 5:], cv2.cvtColor(image, cv2.COLOR_GRAY2BGRA)):
-            with self.assertRaisesRegex(cv2.error, r"\[picture\]"):
+            with self.assertRaisesRegex(cv2.error, r"\[image\]"):
                 made.detectAsync(one)
-            with self.assertRaisesRegex(cv2.error, r"\[picture\]"):
+            with self.assertRaisesRegex(cv2.error, r"\[image\]"):
                 CascadeClassifierEx.detectTogether([made], one)
             self.assertEqual(len(made.detectAsync([one])[0]), 1)
 
     def test_gpu_arrays(self):
         if cv2.cuda.getCudaEnabledDeviceCount() <= 0:
             self.skipTest("no CUDA device")
-        made, image = cascade(), picture()
+        made, image = cascade(), scene()
         made.setMinNeighbors(1)
         frame = cv2.cuda.GpuMat()
         frame.upload(image)

@@ -8,7 +8,7 @@ import numpy as np
 FragmentMatcher = cv2.cuda.FragmentMatcher
 
 
-def picture(shape, seed, channels=3):
+def image(shape, seed, channels=3):
     noise = np.random.RandomState(seed).randint(0, 256, shape + (channels,), dtype=np.uint8)
     return cv2.blur(noise, (3, 3)).reshape(shape + (channels,))
 
@@ -31,7 +31,7 @@ def params(**values):
 
 class CpuTest(unittest.TestCase):
     def setUp(self):
-        self.frame = picture((90, 120), 1)
+        self.frame = image((90, 120), 1)
         self.places = [(10, 20, 16, 12), (70, 40, 9, 21), (100, 70, 15, 15)]
         self.templates = [crop(self.frame, *place) for place in self.places]
 
@@ -117,7 +117,7 @@ class CpuTest(unittest.TestCase):
 
     def test_tracking_loop(self):
         matcher = FragmentMatcher.create()
-        world = picture((150, 200), 4)
+        world = image((150, 200), 4)
         matcher.cutFragments(world[:90, :120], self.places)
         areas = areas_array(self.places)
         for step in range(1, 6):
@@ -160,8 +160,8 @@ class CpuTest(unittest.TestCase):
         self.assertLessEqual(np.abs(warped.astype(int) - np.rot90(template).astype(int)).max(), 1)
         self.assertGreaterEqual(weights.min(), 254)
 
-    def test_one_picture_is_one_fragment(self):
-        """Not as many as it has rows, which a picture as a sequence would be."""
+    def test_one_image_is_one_fragment(self):
+        """Not as many as it has rows, which an image as a sequence would be."""
         for template in (self.templates[0], np.ascontiguousarray(self.templates[0][:, :, 0])):
             frame = self.frame if template.ndim == 3 else np.ascontiguousarray(self.frame[:, :, 0])
             matcher = FragmentMatcher.create()
@@ -281,7 +281,7 @@ class CudaTest(unittest.TestCase):
     def setUp(self):
         if cv2.cuda.getCudaEnabledDeviceCount() <= 0:
             self.skipTest("no CUDA device, or cv2 is built without CUDA")
-        self.frame = picture((90, 120), 1)
+        self.frame = image((90, 120), 1)
         self.places = [(10, 20, 16, 12), (70, 40, 9, 21), (100, 70, 15, 15)]
 
     @staticmethod

@@ -10,7 +10,7 @@ import numpy as np
 QuickShift = cv2.cuda.QuickShift
 
 
-def picture(height=60, width=80, seed=1, channels=3):
+def random_image(height=60, width=80, seed=1, channels=3):
     noise = np.random.RandomState(seed).randint(0, 256, (height, width, channels), dtype=np.uint8)
     return cv2.GaussianBlur(noise, (0, 0), 2.).reshape(height, width, channels)
 
@@ -29,7 +29,7 @@ class CpuTest(unittest.TestCase):
                 made.save(os.path.join(folder, "missing", "parameters.yml"))
 
     def test_outputs(self):
-        image = picture()
+        image = random_image()
         q = QuickShift.create(2., 8., 0.5)
         q.compute(image)
         labels, parents, distances = q.getLabels(), q.getParents(), q.getDistances()
@@ -53,7 +53,7 @@ class CpuTest(unittest.TestCase):
         self.assertEqual(q.enforceConnectivity(10), q.getLabels().max() + 1)
 
     def test_mask_and_errors(self):
-        image = picture()
+        image = random_image()
         mask = np.zeros((60, 80), np.uint8)
         mask[10:50, 5:70] = 1
         q = QuickShift.create(2., 8., 0.5)
@@ -66,19 +66,19 @@ class CpuTest(unittest.TestCase):
         with self.assertRaises(cv2.error):
             q.compute(image.astype(np.float64))
 
-    def test_one_picture_is_no_batch(self):
-        """Not as many pictures as it has rows, which an array as a sequence would be."""
+    def test_one_image_is_no_batch(self):
+        """Not as many images as it has rows, which an array as a sequence would be."""
         q = QuickShift.create(2., 8., 0.5)
-        q.compute(picture(seed=9))
+        q.compute(random_image(seed=9))
         before = q.getLabels()
-        for image in (picture(), picture(channels=4), picture(channels=1), picture(channels=1)[:, :, 0],
-                      picture().astype(np.float32), picture()[:, ::2], picture()[::-1]):
+        for image in (random_image(), random_image(channels=4), random_image(channels=1), random_image(channels=1)[:, :, 0],
+                      random_image().astype(np.float32), random_image()[:, ::2], random_image()[::-1]):
             for given in ((image,), (image, None), (image, None, None)):
                 with self.assertRaisesRegex(cv2.error, "images: one array, but a list is needed; compute"):
                     q.computeBatch(*given)
             with self.assertRaisesRegex(cv2.error, "images: one array, but a list is needed; compute"):
                 q.computeBatch(images=image)
-        images, mask = [picture(seed=seed) for seed in (1, 2)], np.ones((60, 80), np.uint8)
+        images, mask = [random_image(seed=seed) for seed in (1, 2)], np.ones((60, 80), np.uint8)
         for given in (images, np.stack(images)):
             with self.assertRaisesRegex(cv2.error, "masks: 60 given for 2 images"):
                 q.computeBatch(given, masks=mask)
@@ -89,7 +89,7 @@ class CpuTest(unittest.TestCase):
     def test_batch_in_a_stack(self):
         """What numpy.stack() makes of a list is the list."""
         for channels, width in ((3, 80), (1, 80), (4, 80), (1, 600), (3, 600), (1, 5)):
-            images = [cv2.resize(picture(seed=seed, channels=channels), (width, 60)).reshape(60, width, channels)
+            images = [cv2.resize(random_image(seed=seed, channels=channels), (width, 60)).reshape(60, width, channels)
                       for seed in (1, 2, 3)]
             masks = [np.full((60, width), i > 0, np.uint8) for i in range(3)]
             masks[1][20:30] = 0
@@ -109,7 +109,7 @@ class CpuTest(unittest.TestCase):
                             np.testing.assert_array_equal(a, b)
                         np.testing.assert_array_equal(q.getDensity(), listed.getDensity())
         for empty in ([], (), None, np.zeros((0, 60, 80, 3), np.uint8)):
-            q.compute(picture())
+            q.compute(random_image())
             q.computeBatch(empty)
             self.assertTrue(q.empty())
         with self.assertRaisesRegex(cv2.error, "images: an array of 4 dimensions and 5 channels"):
@@ -118,7 +118,7 @@ class CpuTest(unittest.TestCase):
             q.computeBatch(np.zeros((2, 2, 6, 8, 3), np.uint8))
 
     def test_batch(self):
-        images = [picture(seed=seed) for seed in (1, 2, 3)]
+        images = [random_image(seed=seed) for seed in (1, 2, 3)]
         mask = np.ones((60, 80), np.uint8)
         mask[20:30, 10:70] = 0
         q, single = QuickShift.create(2., 8., 0.5), QuickShift.create(2., 8., 0.5)
@@ -155,7 +155,7 @@ class ScikitImageTest(unittest.TestCase):
                 return np.zeros(size)
 
         for kernel_size, max_dist in ((2., 6.), (3., 8.)):
-            features = picture(70, 90, seed=2).astype(np.float64) / 4  # exact in float and double
+            features = random_image(70, 90, seed=2).astype(np.float64) / 4  # exact in float and double
             with mock.patch("numpy.random.default_rng", lambda *seed: Quiet(np.random.PCG64(0))):
                 _, parents, distances = quickshift(features, ratio=1., kernel_size=kernel_size, max_dist=max_dist, sigma=0,
                                                    convert2lab=False, return_tree=True, rng=0)
@@ -177,7 +177,7 @@ class CudaTest(unittest.TestCase):
             self.skipTest("no CUDA device on this machine")
 
     def test_same_as_cpu(self):
-        image = picture(200, 300)
+        image = random_image(200, 300)
         on_device = cv2.cuda.GpuMat()
         on_device.upload(image)
         cpu, cuda = QuickShift.create(2., 8., 0.5), QuickShift.create(2., 8., 0.5)

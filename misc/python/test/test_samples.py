@@ -43,15 +43,15 @@ class SamplesTest(unittest.TestCase):
         done = self.run_sample("fragment_matcher.py", self.path("in.avi"), self.path("out.avi"), "3", "--engine=cpu")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("3 frames on the CPU engine", done.stdout)
-        video, pictures = cv2.VideoCapture(self.path("out.avi"), cv2.CAP_OPENCV_MJPEG), []
+        video, images = cv2.VideoCapture(self.path("out.avi"), cv2.CAP_OPENCV_MJPEG), []
         while True:
-            ok, picture = video.read()
+            ok, image = video.read()
             if not ok:
                 break
-            pictures.append(picture.astype(int))
-        self.assertEqual([picture.shape for picture in pictures], 2 * [(144, 192, 3)])
-        for picture in pictures:  # sure matches are drawn green, which gray noise, darkened, is not
-            green = (picture[:, :, 1] > 160) & (picture[:, :, 2] < 120)
+            images.append(image.astype(int))
+        self.assertEqual([image.shape for image in images], 2 * [(144, 192, 3)])
+        for image in images:  # sure matches are drawn green, which gray noise, darkened, is not
+            green = (image[:, :, 1] > 160) & (image[:, :, 2] < 120)
             self.assertGreater(green.sum(), 100)
 
     def test_fragment_matcher_errors(self):

@@ -24,11 +24,11 @@ def box(t, which=0):
 
 
 def frame(t, objects=(0, 1)):
-    picture = BACKGROUND.copy()
+    image = BACKGROUND.copy()
     for which in objects:
         x, y, w, h = box(t, which)
-        picture[y:y + h, x:x + w] = OBJECTS[which]
-    return picture
+        image[y:y + h, x:x + w] = OBJECTS[which]
+    return image
 
 
 def overlap(a, b):

@@ -74,11 +74,11 @@ void found(const Tile& tile, int i, int j, double weight)
     {
         const Box box = boxOf(x, y, layer.factor, boxSide(tile.model().width, layer.factor),
                               boxSide(tile.model().height, layer.factor));
-        const PictureView& mask = tile.work.mask;
+        const ImageView& mask = tile.work.mask;
         if (!mask.row<uint8_t>(centreOf(box.y, box.height, mask.rows))[centreOf(box.x, box.width, mask.cols)])
             return;
     }
-    tile.candidates.push_back({keyOf(tile.work.picture, layerIndex, x, y), weight});
+    tile.candidates.push_back({keyOf(tile.work.image, layerIndex, x, y), weight});
 }
 
 //! Vectors with a window that is left.

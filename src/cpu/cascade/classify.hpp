@@ -71,7 +71,7 @@ struct Scratch
 {
     std::vector<int> sums, squares, tilted;
     std::vector<uint8_t> pixels[2]; //!< this row of the layer and the one before
-    std::vector<int> blended[2];    //!< rows of the picture after blendRow()
+    std::vector<int> blended[2];    //!< rows of the image after blendRow()
     std::vector<int> tapIndex;
     std::vector<int16_t> tapWeights; //!< two a column
     float norms[TILE_COLS] = {};

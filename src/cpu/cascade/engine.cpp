@@ -12,10 +12,10 @@ namespace cv { namespace cuda { namespace cascade {
 
 namespace {
 
-//! Bands of rows of one layer of one picture: a unit of work for a thread.
+//! Bands of rows of one layer of one image: a unit of work for a thread.
 struct Band
 {
-    int picture, layer, firstRow;
+    int image, layer, firstRow;
 };
 
 //! Counts up what several bands counted.
@@ -32,13 +32,13 @@ void addPasses(const std::vector<Passes>& bands, const std::vector<Band>& jobs, 
     }
 }
 
-class CpuEngine CV_FINAL : public Engine
+class CpuEngine final : public Engine
 {
 public:
-    void detect(const Request& request, const std::vector<Table>& tables, StreamHandle) CV_OVERRIDE
+    void detect(const Request& request, const std::vector<Table>& tables, StreamHandle) override
     {
         classify(request, nullptr);
-        parallel_for_(Range(0, static_cast<int>(request.pictures.size())),
+        parallel_for_(Range(0, static_cast<int>(request.images.size())),
                       [&](const Range& range)
                       {
                           Objects objects;
@@ -50,20 +50,20 @@ public:
                                   objects = Objects();
                                   objects.candidates = static_cast<int>(std::min<size_t>(candidates.size(), INT_MAX));
                                   if (objects.candidates <= settings.maxCandidates)
-                                      cpu::group(candidates, *pyramidOf_[i], static_cast<int>(t), settings, objects);
+                                      group(candidates, *pyramidOf_[i], static_cast<int>(t), settings, objects);
                                   store(objects, objects.candidates > settings.maxCandidates, tables[t], i);
                               }
                       });
     }
 
-    void find(const Request& request, Objects& objects, StreamHandle) CV_OVERRIDE
+    void find(const Request& request, Objects& objects, StreamHandle) override
     {
         classify(request, nullptr);
-        cpu::group(candidatesOf(0, 0, request), *pyramidOf_[0], 0, request.tasks[0].settings, objects);
+        group(candidatesOf(0, 0, request), *pyramidOf_[0], 0, request.tasks[0].settings, objects);
     }
 
-    void fetch(const void* from, void* to, size_t bytes, StreamHandle) CV_OVERRIDE { std::memcpy(to, from, bytes); }
-    size_t workspaceBytes() const CV_OVERRIDE { return 0; }
+    void fetch(const void* from, void* to, size_t bytes, StreamHandle) override { std::memcpy(to, from, bytes); }
+    size_t workspaceBytes() const override { return 0; }
 
     //! makePyramid, toGray, then sumTables and classify for all bands. @param passes one for each layer, or null.
     void classify(const Request& request, std::vector<Passes>* passes)
@@ -84,20 +84,20 @@ public:
             {
                 for (int b = range.start; b < range.end; ++b)
                 {
-                    const int i = bands[b].picture;
-                    const PictureView mask = request.masks.empty() ? PictureView() : request.masks[i];
+                    const int i = bands[b].image;
+                    const ImageView mask = request.masks.empty() ? ImageView() : request.masks[i];
                     const cpu::Work work = {grays_[i], mask, i, pyramidOf_[i], &request.tasks, &prepared_, extent};
                     cpu::classifyBand(work, bands[b].layer, bands[b].firstRow, scratch_, &parts[b * tasks],
                                       passes ? &counts[b] : nullptr);
                 }
             },
             static_cast<double>(bands.size()));
-        // Bands are in the order of pictures, scales and rows, so their candidates are in the order of keys.
-        candidates_.assign(request.pictures.size() * tasks, std::vector<Candidate>());
+        // Bands are in the order of images, scales and rows, so their candidates are in the order of keys.
+        candidates_.assign(request.images.size() * tasks, std::vector<Candidate>());
         for (size_t b = 0; b < bands.size(); ++b)
             for (size_t t = 0; t < tasks; ++t)
             {
-                std::vector<Candidate>& all = candidates_[bands[b].picture * tasks + t];
+                std::vector<Candidate>& all = candidates_[bands[b].image * tasks + t];
                 const std::vector<Candidate>& part = parts[b * tasks + t];
                 all.insert(all.end(), part.begin(), part.end());
             }
@@ -109,37 +109,37 @@ public:
     }
 
 private:
-    const std::vector<Candidate>& candidatesOf(int picture, size_t task, const Request& request) const
+    const std::vector<Candidate>& candidatesOf(int image, size_t task, const Request& request) const
     {
-        return candidates_[picture * request.tasks.size() + task];
+        return candidates_[image * request.tasks.size() + task];
     }
 
-    //! One pyramid for each size of pictures.
+    //! One pyramid for each size of images.
     void makePyramids(const Request& request)
     {
         pyramids_.clear();
         pyramidOf_.clear();
-        for (const PictureView& picture : request.pictures)
+        for (const ImageView& image : request.images)
         {
-            std::unique_ptr<Pyramid>& pyramid = pyramids_[{picture.cols, picture.rows}];
+            std::unique_ptr<Pyramid>& pyramid = pyramids_[{image.cols, image.rows}];
             if (!pyramid)
-                pyramid = std::make_unique<Pyramid>(makePyramid(picture.cols, picture.rows, request.tasks));
+                pyramid = std::make_unique<Pyramid>(makePyramid(image.cols, image.rows, request.tasks));
             pyramidOf_.push_back(pyramid.get());
         }
     }
 
     void makeGrays(const Request& request)
     {
-        grays_ = request.pictures;
-        grayMemory_.resize(request.pictures.size());
-        for (size_t i = 0; i < request.pictures.size(); ++i)
+        grays_ = request.images;
+        grayMemory_.resize(request.images.size());
+        for (size_t i = 0; i < request.images.size(); ++i)
         {
-            const PictureView& picture = request.pictures[i];
-            if (picture.channels == 1)
+            const ImageView& image = request.images[i];
+            if (image.channels == 1)
                 continue;
-            grayMemory_[i].create(picture.rows, picture.cols, CV_8UC1);
-            cpu::toGray(picture, {grayMemory_[i].data, grayMemory_[i].step});
-            grays_[i] = {grayMemory_[i].data, grayMemory_[i].step, picture.cols, picture.rows, detail::DEPTH_8U, 1};
+            grayMemory_[i].create(image.rows, image.cols, CV_8UC1);
+            cpu::toGray(image, {grayMemory_[i].data, grayMemory_[i].step});
+            grays_[i] = {grayMemory_[i].data, grayMemory_[i].step, image.cols, image.rows, detail::DEPTH_8U, 1};
         }
     }
 
@@ -161,7 +161,7 @@ private:
     std::vector<Band> bandsOf(const Request& request) const
     {
         std::vector<Band> bands;
-        for (size_t i = 0; i < request.pictures.size(); ++i)
+        for (size_t i = 0; i < request.images.size(); ++i)
         {
             const Pyramid& pyramid = *pyramidOf_[i];
             std::vector<int> rows(pyramid.layers.size(), 0);
@@ -201,14 +201,14 @@ private:
         }
     }
 
-    std::map<std::pair<int, int>, std::unique_ptr<Pyramid>> pyramids_; //!< by the size of pictures
-    std::vector<const Pyramid*> pyramidOf_;                            //!< of each picture
-    std::vector<PictureView> grays_;
+    std::map<std::pair<int, int>, std::unique_ptr<Pyramid>> pyramids_; //!< by the size of images
+    std::vector<const Pyramid*> pyramidOf_;                            //!< of each image
+    std::vector<ImageView> grays_;
     std::vector<Mat> grayMemory_;
     std::vector<std::shared_ptr<const cpu::Prepared>> prepared_;
     std::vector<uint64_t> preparedKey_;
     detail::ScratchPool<cpu::Scratch> scratch_;
-    std::vector<std::vector<Candidate>> candidates_; //!< for each picture and task
+    std::vector<std::vector<Candidate>> candidates_; //!< for each image and task
 };
 
 } // namespace

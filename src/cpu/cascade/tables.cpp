@@ -8,17 +8,17 @@
 
 namespace cv { namespace cuda { namespace cascade { namespace cpu {
 
-void toGray(const PictureView& picture, RowsView<uint8_t> gray)
+void toGray(const ImageView& image, RowsView<uint8_t> gray)
 {
-    const int channels = picture.channels;
-    parallel_for_(Range(0, picture.rows),
+    const int channels = image.channels;
+    parallel_for_(Range(0, image.rows),
                   [&](const Range& rows)
                   {
                       for (int y = rows.start; y < rows.end; ++y)
                       {
-                          const uint8_t* const from = picture.row<uint8_t>(y);
+                          const uint8_t* const from = image.row<uint8_t>(y);
                           uint8_t* const to = gray.row(y);
-                          for (int x = 0; x < picture.cols; ++x)
+                          for (int x = 0; x < image.cols; ++x)
                           {
                               const uint8_t* const pixel = from + static_cast<size_t>(x) * channels;
                               to[x] = static_cast<uint8_t>(grayOf(pixel[0], pixel[1], pixel[2]));
@@ -107,7 +107,7 @@ static void loadTaps(const Work& work, const Layer& layer, const Part& part, Scr
         row.resize(size);
 }
 
-//! Resizes rows of a layer, one after the other; rows of the picture are blended once for those next to each other.
+//! Resizes rows of a layer, one after the other; rows of the image are blended once for those next to each other.
 class RowMaker
 {
 public:

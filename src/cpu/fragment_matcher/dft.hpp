@@ -4,7 +4,7 @@
 // scores: correlations by discrete Fourier transforms in double precision, as src/cpu/fragment_matcher/transform.cpp and its kernels (src/cpu/fragment_matcher/dft.simd.hpp)
 // share them.
 //
-// A tile holds two parts of the picture, A as real and B as imaginary numbers. Templates are real, so the correlation of A + iB
+// A tile holds two parts of the image, A as real and B as imaginary numbers. Templates are real, so the correlation of A + iB
 // with one is that of A plus i times that of B, and nothing has to be taken apart. Spectra are only multiplied number by number,
 // so they stay in the order in which the stages leave them.
 //
@@ -74,7 +74,7 @@ struct TileSums
     int width, height;
 };
 
-//! Spectra to be multiplied and added up: a number of planes of the picture from `plane` on, each with a template's.
+//! Spectra to be multiplied and added up: a number of planes of the image from `plane` on, each with a template's.
 struct Product
 {
     int plane;

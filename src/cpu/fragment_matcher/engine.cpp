@@ -49,12 +49,12 @@ class CpuEngine final : public Engine
 public:
     bool take(const Fragments&, StreamHandle) override { return true; } // reads the public class's own copies
 
-    void match(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas,
+    void match(const ByteImageView& frame, const Fragments& fragments, const SearchAreas& areas,
                ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
                StreamHandle) override;
-    void scoreMap(int index, const ImageView& frame, const Fragments& fragments, const SearchWindow& window, int metric,
-                  int depth, const OutputView& map, StreamHandle) override;
-    void scoreMaps(const ImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
+    void scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
+                  int metric, int depth, const OutputView& map, StreamHandle) override;
+    void scoreMaps(const ByteImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
                    const std::vector<int>& offsets, int metric, int depth, const OutputView& maps,
                    StreamHandle) override;
     void predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
@@ -66,7 +66,7 @@ private:
     //! What match() hands to the stages of each fragment.
     struct Job
     {
-        const ImageView& frame;
+        const ByteImageView& frame;
         const Fragments& fragments;
         ConstRowsView<Position> predictions;
         const Settings& settings;
@@ -74,11 +74,11 @@ private:
         const Planes* shared; //!< planes of `sharedPart`, or null: each fragment unpacks its own area
         Rect sharedPart;
     };
-    Rect planWindows(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas);
+    Rect planWindows(const ByteImageView& frame, const Fragments& fragments, const SearchAreas& areas);
     void matchFragment(const Job& job, int i, Scratch& memory, bool parallel);
     template <typename V>
     void searchWindow(const Job& job, int i, const Plan& plan, const Planes& planes, Scratch& memory, bool parallel);
-    void exportScores(const ImageView& frame, const Fragment& fragment, const SearchWindow& window, int metric,
+    void exportScores(const ByteImageView& frame, const Fragment& fragment, const SearchWindow& window, int metric,
                       int depth, RowsView<void> map);
     void trim() noexcept;
     //! Trims when a call ends, also by an exception.
@@ -127,7 +127,7 @@ void CpuEngine::trim() noexcept
 // --- match -----------------------------------------------------------------------------------------------------------
 
 //! Sets windows_. @return the part of the frame that it is cheaper to unpack once for all.
-Rect CpuEngine::planWindows(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas)
+Rect CpuEngine::planWindows(const ByteImageView& frame, const Fragments& fragments, const SearchAreas& areas)
 {
     const Rect4 whole = {0, 0, frame.cols, frame.rows};
     Rect part;
@@ -191,7 +191,7 @@ void CpuEngine::matchFragment(const Job& job, int i, Scratch& memory, bool paral
         searchWindow<uint32_t>(job, i, plan, planes, memory, parallel);
 }
 
-void CpuEngine::match(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas,
+void CpuEngine::match(const ByteImageView& frame, const Fragments& fragments, const SearchAreas& areas,
                       ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
                       StreamHandle)
 {
@@ -232,8 +232,8 @@ void CpuEngine::match(const ImageView& frame, const Fragments& fragments, const 
 
 // --- maps and next areas ---------------------------------------------------------------------------------------------
 
-void CpuEngine::exportScores(const ImageView& frame, const Fragment& fragment, const SearchWindow& window, int metric,
-                             int depth, RowsView<void> map)
+void CpuEngine::exportScores(const ByteImageView& frame, const Fragment& fragment, const SearchWindow& window,
+                             int metric, int depth, RowsView<void> map)
 {
     const ScratchPool::Lease memory(pool_);
     Plan& plan = memory->plan;
@@ -252,7 +252,7 @@ void CpuEngine::exportScores(const ImageView& frame, const Fragment& fragment, c
         scoreAndExport(Scores<uint32_t>(plan, planes, window));
 }
 
-void CpuEngine::scoreMap(int index, const ImageView& frame, const Fragments& fragments, const SearchWindow& window,
+void CpuEngine::scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
                          int metric, int depth, const OutputView& map, StreamHandle)
 {
     const Trimming trimming = {*this};
@@ -260,8 +260,9 @@ void CpuEngine::scoreMap(int index, const ImageView& frame, const Fragments& fra
         exportScores(frame, fragments.list[index], window, metric, depth, map.as<void>());
 }
 
-void CpuEngine::scoreMaps(const ImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
-                          const std::vector<int>& offsets, int metric, int depth, const OutputView& maps, StreamHandle)
+void CpuEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragments,
+                          const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, int metric,
+                          int depth, const OutputView& maps, StreamHandle)
 {
     const Trimming trimming = {*this};
     for (int i = 0; maps && i < fragments.count(); ++i)

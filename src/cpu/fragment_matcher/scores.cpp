@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// scores: the picture as planes of bytes, and the values of all positions of a window over them.
+// scores: the image as planes of bytes, and the values of all positions of a window over them.
 #include "../../precomp.hpp"
 #include "scores.simd.hpp"
 #include "cpu/fragment_matcher/scores.simd_declarations.hpp" // made by CMake: CV_CPU_DISPATCH_MODES_ALL
@@ -10,7 +10,7 @@ namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
 
 namespace {
 
-void unpackBest(const ImageView& part, bool squares, const Planes& planes, uint8_t* data)
+void unpackBest(const ByteImageView& part, bool squares, const Planes& planes, uint8_t* data)
 {
     CV_CPU_DISPATCH(unpackRows, (part, squares, planes, data), CV_CPU_DISPATCH_MODES_ALL);
 }
@@ -31,7 +31,7 @@ void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const 
 
 KernelTraits kernelTraitsHere() { CV_CPU_DISPATCH(kernelTraits, (), CV_CPU_DISPATCH_MODES_ALL); }
 
-Planes unpack(const ImageView& frame, const Rect4& part, bool squares, uint8_t bias, Buffer& memory, bool parallel)
+Planes unpack(const ByteImageView& frame, const Rect4& part, bool squares, uint8_t bias, Buffer& memory, bool parallel)
 {
     Planes planes;
     planes.step = detail::ceilDiv(static_cast<size_t>(part.width), size_t(64)) * 64;
@@ -43,12 +43,12 @@ Planes unpack(const ImageView& frame, const Rect4& part, bool squares, uint8_t b
     forRowBands(part.height, parallel,
                 [&](int begin, int end)
                 {
-                    const ImageView rows = {frame.pixel(part.x, part.y + begin),
-                                            frame.step,
-                                            part.width,
-                                            end - begin,
-                                            frame.pixelStride,
-                                            frame.channels};
+                    const ByteImageView rows = {frame.pixel(part.x, part.y + begin),
+                                                frame.step,
+                                                part.width,
+                                                end - begin,
+                                                frame.pixelStride,
+                                                frame.channels};
                     unpackBest(rows, squares, planes, data + begin * planes.step);
                     for (int p = 0; p < count; ++p) // kernels read on, and do not use what they read
                         for (int y = begin; y < end; ++y)

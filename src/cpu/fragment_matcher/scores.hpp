@@ -6,7 +6,7 @@
 // Every score is made of two kinds of sums over the fragment's rectangle, both exact integers:
 //   terms   sums of image byte x template byte (or |image - template|), the expensive part: one kernel per operation
 //   windows sums of the image alone, by running column sums
-// Kernels read the picture as separate planes of bytes whose rows may be read past their end.
+// Kernels read the image as separate planes of bytes whose rows may be read past their end.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_HPP
 
@@ -54,7 +54,7 @@ private:
 //! Bytes that kernels may read beyond the last row of the last plane.
 const int PLANE_PADDING = 256;
 
-//! A part of the picture as planes: the channels, then (if present) the low and the high bytes of their squares.
+//! A part of the image as planes: the channels, then (if present) the low and the high bytes of their squares.
 struct Planes
 {
     const uint8_t* data;
@@ -147,7 +147,7 @@ KernelTraits kernelTraitsHere();
 
 /** The planes of a part of the frame, with the squares and the bias that plans of this metric want; the origin of the result is
 the part's corner. @param squares planes of squares too. */
-Planes unpack(const ImageView& frame, const Rect4& part, bool squares, uint8_t bias, Buffer& memory, bool parallel);
+Planes unpack(const ByteImageView& frame, const Rect4& part, bool squares, uint8_t bias, Buffer& memory, bool parallel);
 //! What planes that serve several fragments need: those of `weighted` fragments, whose plans are not known yet.
 bool mayNeedSquares(int metric, bool weighted);
 uint8_t planeBias(int metric);

@@ -14,8 +14,8 @@ CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
 KernelTraits kernelTraits();
 
-//! Rows of the picture to rows of planes (with the planes of squares when asked for) from `data` on.
-void unpackRows(const ImageView& part, bool squares, const Planes& planes, uint8_t* data);
+//! Rows of the image to rows of planes (with the planes of squares when asked for) from `data` on.
+void unpackRows(const ByteImageView& part, bool squares, const Planes& planes, uint8_t* data);
 
 //! The map of `rows` x `cols` positions and the best of each row. @param given sums of the terms, where they are known, whose row
 //! `first` belongs to the first of these.
@@ -170,7 +170,7 @@ KernelTraits kernelTraits()
     return traits;
 }
 
-void unpackRows(const ImageView& part, bool squares, const Planes& planes, uint8_t* data)
+void unpackRows(const ByteImageView& part, bool squares, const Planes& planes, uint8_t* data)
 {
     for (int y = 0; y < part.rows; ++y)
     {

@@ -5,7 +5,7 @@
 // numbers (pmaddwd) but not bytes.
 //
 // Rows are correlated by Karatsuba's identity, which needs 3 correlations of half the height where the definition has 4.
-// With even and odd picture rows E, O and template rows e, o, and E+ the even rows moved up by one:
+// With even and odd image rows E, O and template rows e, o, and E+ the even rows moved up by one:
 //   X = (e + o) * O    P = e * (E - O)    Q = o * (E+ - O)    even output rows: X + P, odd ones: X + Q
 // Applied twice, 9 correlations of a quarter of the height instead of 16. All of it is exact modulo 2^32, where the
 // result fits.
@@ -23,7 +23,7 @@ namespace {
 const int PAIR_COMBINATIONS = 9; // 3 a + b: identity a of rows, then b of the result's rows
 const int PAIR_TILE = 2 * LANES;
 
-//! The nine combinations of seven picture rows from 4 k on: row k of nine pictures of a quarter of the height.
+//! The nine combinations of seven image rows from 4 k on: row k of nine images of a quarter of the height.
 inline void combineRows(const uint8_t* const (&rows)[7], size_t count, int16_t* out, size_t combinationStep)
 {
     for (size_t x = 0; x < count; x += VTraits<v_int16>::max_nlanes)
@@ -97,23 +97,22 @@ void multiplyPairs(const Plan& plan, const Term& term, const Planes& planes, int
     const int first = term.segments[0].plane, count = term.segments[0].planes;
     const size_t length = alignRow(static_cast<size_t>(cols) + plan.width),
                  combinationStep = length * imageRows * count;
-    // The nine pictures, then the nine correlations.
-    int16_t* const pictures =
-        memory.get<int16_t>(PAIR_COMBINATIONS * (combinationStep + 2 * R * stride) + 2 * PAIR_TILE);
-    uint32_t* const sums = reinterpret_cast<uint32_t*>(pictures + PAIR_COMBINATIONS * combinationStep);
-    const int last = 4 * R + plan.height - 2; // picture rows beyond it meet no template row: their values cancel
+    // The nine images, then the nine correlations.
+    int16_t* const images = memory.get<int16_t>(PAIR_COMBINATIONS * (combinationStep + 2 * R * stride) + 2 * PAIR_TILE);
+    uint32_t* const sums = reinterpret_cast<uint32_t*>(images + PAIR_COMBINATIONS * combinationStep);
+    const int last = 4 * R + plan.height - 2; // image rows beyond it meet no template row: their values cancel
     for (int p = 0; p < count; ++p)
         for (int k = 0; k < imageRows; ++k)
         {
             const uint8_t* source[7];
             for (int i = 0; i < 7; ++i)
                 source[i] = planes.pixel(first + p, 0, std::min(4 * k + i, last));
-            combineRows(source, length, pictures + (static_cast<size_t>(p) * imageRows + k) * length, combinationStep);
+            combineRows(source, length, images + (static_cast<size_t>(p) * imageRows + k) * length, combinationStep);
         }
     const size_t tapsStep = static_cast<size_t>(count) * rows * blocks;
     for (int c = 0; c < PAIR_COMBINATIONS; ++c)
         for (int x = 0; x < cols; x += PAIR_TILE)
-            pairTile<R>(pictures + c * combinationStep + x, length, imageRows, count, &term.pairs[c * tapsStep], rows,
+            pairTile<R>(images + c * combinationStep + x, length, imageRows, count, &term.pairs[c * tapsStep], rows,
                         blocks, sums + c * R * stride + x, stride);
     for (int r = 0; r < R; ++r)
     {

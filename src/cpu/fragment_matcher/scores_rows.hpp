@@ -174,7 +174,7 @@ inline void prefetchBytes(const uint8_t* bytes, int count)
 }
 
 //! Every channel's bytes apart, xor bias.
-inline void splitRow(const ImageView& part, int y, uint8_t bias, uint8_t* row, size_t planeStep)
+inline void splitRow(const ByteImageView& part, int y, uint8_t bias, uint8_t* row, size_t planeStep)
 {
     const uint8_t* const source = part.pixel(0, y);
     const int cols = part.cols, pixelStride = part.pixelStride;

@@ -3,7 +3,7 @@
 
 // scores, for one instruction set (part of src/cpu/fragment_matcher/scores.simd.hpp): the kernels that sum up a term.
 //
-// A kernel gives the sums of TILE consecutive positions of R consecutive rows. A picture row is loaded at each of four
+// A kernel gives the sums of TILE consecutive positions of R consecutive rows. An image row is loaded at each of four
 // phases p; lane l of phase p then holds the four bytes under template word j of position 4 l + p, so that nothing is
 // rearranged before the final interleave and a template word is one splat for the whole tile.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_TERMS_HPP
@@ -30,7 +30,7 @@ namespace {
 const int LANES = VTraits<v_uint32>::max_nlanes;
 const int TILE = 4 * LANES;
 #if CT_AVX512 || CV_NEON
-const int GROUP = 4; // rows at once: 32 registers hold 16 sums, template words and a picture vector
+const int GROUP = 4; // rows at once: 32 registers hold 16 sums, template words and an image vector
 #else
 const int GROUP = 2;
 #endif
@@ -53,7 +53,7 @@ struct WeightedSadOp
 
 inline v_uint8 splatWord(const uint32_t* word) { return v_reinterpret_as_u8(vx_setall_u32(*word)); }
 
-//! One picture row against the template rows that it meets for output rows FIRST..FIRST+COUNT-1.
+//! One image row against the template rows that it meets for output rows FIRST..FIRST+COUNT-1.
 template <class Op, int FIRST, int COUNT>
 CV_ALWAYS_INLINE void addRow(v_uint32 (&sums)[GROUP][4], const uint8_t* image, const uint32_t* taps,
                              const uint32_t* weights, int blocks)
@@ -74,7 +74,7 @@ CV_ALWAYS_INLINE void addRow(v_uint32 (&sums)[GROUP][4], const uint8_t* image, c
     }
 }
 
-//! Each picture row is loaded once for all R output rows that see it.
+//! Each image row is loaded once for all R output rows that see it.
 template <class Op, int R>
 void multiplyTile(const Planes& image, const Term& term, const Segment& segment, int firstPlane, uint32_t* out,
                   size_t stride, int height)
@@ -98,7 +98,7 @@ void multiplyTile(const Planes& image, const Term& term, const Segment& segment,
                 addRow<Op, 0, R>(sums, row, t, q, blocks);
                 continue;
             }
-            // The first and last picture rows concern only some output rows.
+            // The first and last image rows concern only some output rows.
             const auto meets = [&](int r) { return r < R && i - r >= segment.row0 && i - r < segment.row1; };
             if (meets(0))
                 addRow<Op, 0, 1>(sums, row, t, q, blocks);
@@ -183,7 +183,7 @@ inline void storeSums(const __m512i (&wide)[4], uint32_t* to)
     _mm512_storeu_si512(to + 48, _mm512_shuffle_i32x4(ac1, bd1, 0xdd));
 }
 
-/** vdbpsadbw takes the differences of 4 template bytes at 4 positions of each 8 bytes of the picture: 128 differences an
+/** vdbpsadbw takes the differences of 4 template bytes at 4 positions of each 8 bytes of the image: 128 differences an
 instruction. Positions 8 l + k have offset 0 from the load and 8 l + 4 + k offset 4, where the next word loads anyway. */
 template <int R>
 void sadTile(const Planes& image, const Term& term, const Segment& segment, int firstPlane, uint32_t* out,

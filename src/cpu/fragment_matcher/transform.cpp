@@ -10,7 +10,7 @@
 // (Higham, Accuracy and Stability of Numerical Algorithms, 24.1). In the inverse, what a stage combines to one number
 // is a correlation of parts of both spectra, with magnitudes that add up to at most |I| |T| (Cauchy-Schwarz), so that it adds
 // no more than 8 u log2(r) |I| |T|. Both spectra and the inverse: 3 * 8 u log2(N) |I| |T|, and a few u for the
-// products. With bytes, two parts of the picture in a tile of N <= 2^22 numbers, and P planes in a sum,
+// products. With bytes, two parts of the image in a tile of N <= 2^22 numbers, and P planes in a sum,
 // |I| <= sqrt(2) 255 2^11 and |T| <= 255 sqrt(w h), so the sum is off by at most
 //
 //   24 * 2^-53 * 22 * sqrt(2) 255 * 2^11 * 255 sqrt(w h) P  =  1.11e-5 sqrt(w h) P,
@@ -105,7 +105,7 @@ int planesOf(const Plan& plan, const Term& term)
     return static_cast<int>(term.taps.size() / (static_cast<size_t>(term.blocks) * plan.height));
 }
 
-//! What is transformed: planes of the picture and sums, a pair of tiles; planes of templates, once.
+//! What is transformed: planes of the image and sums, a pair of tiles; planes of templates, once.
 struct Transforms
 {
     int planes, sums, templates;

@@ -20,10 +20,10 @@ const int MIN_STRIP = 8, MAX_STRIP = 64;
 const int MAX_OFFSETS = MAX_TERMS / 2; // of one credit call: each gives a pixel two weights
 
 template <typename T>
-void packRow(const PictureView& picture, const PictureView& mask, const Scales& scales, Features& features, int y)
+void packRow(const ImageView& image, const ImageView& mask, const Scales& scales, Features& features, int y)
 {
     const int channels = features.channels;
-    const T* pixel = picture.row<T>(y);
+    const T* pixel = image.row<T>(y);
     const uint8_t* valid = mask ? mask.row<uint8_t>(y) : nullptr;
     float* rows[MAX_CHANNELS] = {};
     for (int k = 0; k < channels; ++k)
@@ -64,7 +64,7 @@ public:
         const int radius = p_.radius, rows = features_.rows;
         begin_ = strip * stripRows_;
         end_ = std::min(begin_ + stripRows_, rows);
-        const int reach = std::min(radius, features_.cols - 1); // beyond it every pair leaves the picture
+        const int reach = std::min(radius, features_.cols - 1); // beyond it every pair leaves the image
         credits_.assign(features_.stride * (std::min(end_ + radius, rows) - begin_), 0);
         for (int dy = 0; dy <= radius && begin_ + dy < rows; ++dy)
         {
@@ -129,17 +129,17 @@ private:
 
 } // namespace
 
-void pack(const PictureView& picture, const PictureView& mask, const Parameters& parameters, const Scales& scales,
+void pack(const ImageView& image, const ImageView& mask, const Parameters& parameters, const Scales& scales,
           Scratch& scratch)
 {
     Features& features = scratch.features;
-    features.cols = picture.cols;
-    features.rows = picture.rows;
-    features.channels = picture.channels;
+    features.cols = image.cols;
+    features.rows = image.rows;
+    features.channels = image.channels;
     features.left = alignSize(std::max(parameters.radius, MOST_RINGS), 16);
     features.stride = alignSize(features.left + features.cols + ROW_PADDING, 16);
     features.data.resize(features.stride * features.rows * features.channels);
-    parallel_for_(Range(0, picture.rows),
+    parallel_for_(Range(0, image.rows),
                   [&](const Range& range)
                   {
                       for (int y = range.start; y < range.end; ++y)
@@ -149,12 +149,12 @@ void pack(const PictureView& picture, const PictureView& mask, const Parameters&
                               float* row = features.row(k, y) - features.left;
                               std::fill(row, row + features.stride, k == 0 ? OUTSIDE : 0.f);
                           }
-                          if (picture.depth == detail::DEPTH_8U)
-                              packRow<uint8_t>(picture, mask, scales, features, y);
-                          else if (picture.depth == detail::DEPTH_16U)
-                              packRow<uint16_t>(picture, mask, scales, features, y);
+                          if (image.depth == detail::DEPTH_8U)
+                              packRow<uint8_t>(image, mask, scales, features, y);
+                          else if (image.depth == detail::DEPTH_16U)
+                              packRow<uint16_t>(image, mask, scales, features, y);
                           else
-                              packRow<float>(picture, mask, scales, features, y);
+                              packRow<float>(image, mask, scales, features, y);
                       }
                   });
 }

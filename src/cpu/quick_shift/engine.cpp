@@ -22,7 +22,7 @@ void copyRows(const void* tight, const OutputView& out)
         std::memcpy(out.as<uint8_t>().row(y), from, out.rowBytes());
 }
 
-class CpuEngine CV_FINAL : public Engine
+class CpuEngine final : public Engine
 {
 public:
     CpuEngine() = default;
@@ -33,10 +33,10 @@ public:
             cpu::label(results_.extent.pixels(), results_.trees(), INFINITY, scratch_, results_.labels.data())};
     }
 
-    bool compute(const std::vector<PictureView>& pictures, const std::vector<PictureView>& masks,
-                 const Settings& settings, const std::vector<OutputView>& labels, StreamHandle) CV_OVERRIDE
+    bool compute(const std::vector<ImageView>& images, const std::vector<ImageView>& masks, const Settings& settings,
+                 const std::vector<OutputView>& labels, StreamHandle) override
     {
-        prepare({pictures[0].cols, pictures[0].rows, static_cast<int>(pictures.size())}, settings);
+        prepare({images[0].cols, images[0].rows, static_cast<int>(images.size())}, settings);
         const Parameters& parameters = settings.parameters;
         HostResults& to = next_;
         for (int i = 0; i < to.extent.count; ++i)
@@ -44,7 +44,7 @@ public:
             const size_t at = static_cast<size_t>(i) * to.extent.pixels();
             int* const parents = to.parents.data() + at;
             float* const distances = to.distances.data() + at;
-            cpu::pack(pictures[i], masks.empty() ? PictureView() : masks[i], parameters, settings.scales, scratch_);
+            cpu::pack(images[i], masks.empty() ? ImageView() : masks[i], parameters, settings.scales, scratch_);
             cpu::density(parameters, settings.spatial->rows.data(), scratch_, to.keys.data() + at);
             cpu::parents(parameters, to.keys.data() + at, scratch_, parents, distances);
             to.counts[i] =
@@ -56,37 +56,37 @@ public:
         return true;
     }
 
-    bool hasCaptured(StreamHandle) CV_OVERRIDE { return false; }
-    Shape shape(StreamHandle) CV_OVERRIDE { return {results_.extent, results_.settings.maxDist}; }
-    int count(StreamHandle) CV_OVERRIDE { return sum(results_.counts); }
-    void counts(const OutputView& out, StreamHandle) CV_OVERRIDE { copyRows(results_.counts.data(), out); }
+    bool hasCaptured(StreamHandle) override { return false; }
+    Shape shape(StreamHandle) override { return {results_.extent, results_.settings.maxDist}; }
+    int count(StreamHandle) override { return sum(results_.counts); }
+    void counts(const OutputView& out, StreamHandle) override { copyRows(results_.counts.data(), out); }
 
-    void labels(const OutputView& out, StreamHandle) CV_OVERRIDE { copyRows(results_.labels.data(), out); }
-    void parents(const OutputView& out, StreamHandle) CV_OVERRIDE { copyRows(results_.parents.data(), out); }
-    void distances(const OutputView& out, StreamHandle) CV_OVERRIDE { copyRows(results_.distances.data(), out); }
-    void density(const OutputView& out, StreamHandle) CV_OVERRIDE
+    void labels(const OutputView& out, StreamHandle) override { copyRows(results_.labels.data(), out); }
+    void parents(const OutputView& out, StreamHandle) override { copyRows(results_.parents.data(), out); }
+    void distances(const OutputView& out, StreamHandle) override { copyRows(results_.distances.data(), out); }
+    void density(const OutputView& out, StreamHandle) override
     {
         cpu::densities(results_.extent, results_.settings.parameters, results_.keys.data(), out.as<float>());
     }
 
-    void segment(float tau, const OutputView& out, StreamHandle) CV_OVERRIDE
+    void segment(float tau, const OutputView& out, StreamHandle) override
     {
         cutLabels(tau);
         copyRows(next_.labels.data(), out);
     }
 
-    int countAt(float tau, StreamHandle) CV_OVERRIDE
+    int countAt(float tau, StreamHandle) override
     {
         return cpu::countLonger(results_.extent.total(), results_.trees(), tau);
     }
 
-    float tauFor(int number, StreamHandle) CV_OVERRIDE
+    float tauFor(int number, StreamHandle) override
     {
         const int roots = cpu::sortLinks(results_.extent.total(), results_.trees(), links_);
         return linkFor(number, roots, static_cast<int>(links_.size()), [this](int i) { return links_[i]; });
     }
 
-    int findHeights(StreamHandle) CV_OVERRIDE
+    int findHeights(StreamHandle) override
     {
         const int roots = cpu::sortLinks(results_.extent.total(), results_.trees(), links_);
         heights_.clear();
@@ -99,37 +99,37 @@ public:
             }
         return static_cast<int>(heights_.size());
     }
-    void heights(const OutputView& heights, const OutputView& counts, StreamHandle) CV_OVERRIDE
+    void heights(const OutputView& heights, const OutputView& counts, StreamHandle) override
     {
         copyRows(heights_.data(), heights);
         copyRows(left_.data(), counts);
     }
 
-    void contours(bool thick, const OutputView& out, StreamHandle) CV_OVERRIDE
+    void contours(bool thick, const OutputView& out, StreamHandle) override
     {
         cpu::contours(results_.extent, results_.labels.data(), thick, out.as<uint8_t>());
     }
 
-    void meanColor(const PictureView& image, const OutputView& dst, StreamHandle) CV_OVERRIDE
+    void meanColor(const ImageView& image, const OutputView& dst, StreamHandle) override
     {
         const Extent one = results_.extent.one();
-        forPictures(
+        forImages(
             [&](int i, const int* labels, int)
             {
-                const PictureView part = image.part(i * one.rows, one.rows);
+                const ImageView part = image.part(i * one.rows, one.rows);
                 const double scale = cpu::colourScale(part);
                 const std::vector<Sums> all = cpu::sums(one, labels, results_.counts[i], part, scale);
                 cpu::paintMeans(one, labels, all, part, scale, dst.from<void>(i * one.rows));
             });
     }
 
-    void statistics(const PictureView& image, int, const StatisticsViews& out, StreamHandle) CV_OVERRIDE
+    void statistics(const ImageView& image, int, const StatisticsViews& out, StreamHandle) override
     {
         const Extent one = results_.extent.one();
-        forPictures(
+        forImages(
             [&](int i, const int* labels, int first)
             {
-                const PictureView part = (out.means ? image : PictureView()).part(i * one.rows, one.rows);
+                const ImageView part = (out.means ? image : ImageView()).part(i * one.rows, one.rows);
                 const double scale = part ? cpu::colourScale(part) : 1.;
                 cpu::tabulate(cpu::sums(one, labels, results_.counts[i], part, scale), image.channels, scale,
                               {out.areas.from<int>(first), out.means.from<float>(first),
@@ -137,14 +137,14 @@ public:
             });
     }
 
-    int findAdjacency(StreamHandle) CV_OVERRIDE
+    int findAdjacency(StreamHandle) override
     {
         pairs_.clear();
-        forPictures([&](int, const int* labels, int first)
-                    { cpu::adjacency(results_.extent.one(), labels, first, pairs_); });
+        forImages([&](int, const int* labels, int first)
+                  { cpu::adjacency(results_.extent.one(), labels, first, pairs_); });
         return adjacencyLength(pairs_.size());
     }
-    void adjacency(const OutputView& out, StreamHandle) CV_OVERRIDE
+    void adjacency(const OutputView& out, StreamHandle) override
     {
         for (int i = 0; i < out.rows; ++i)
         {
@@ -153,13 +153,13 @@ public:
         }
     }
 
-    void apply(float tau, StreamHandle) CV_OVERRIDE
+    void apply(float tau, StreamHandle) override
     {
         cutLabels(tau);
         useNextLabels();
     }
 
-    int connect(int minSize, StreamHandle) CV_OVERRIDE
+    int connect(int minSize, StreamHandle) override
     {
         next_.labels = results_.labels;
         next_.counts = results_.counts;
@@ -170,19 +170,18 @@ public:
         return sum(results_.counts);
     }
 
-    size_t workspaceBytes() const CV_OVERRIDE { return 0; }
-    StreamHandle ownStream() CV_OVERRIDE { return nullptr; }
+    size_t workspaceBytes() const override { return 0; }
+    StreamHandle ownStream() override { return nullptr; }
 
-    void computeFromHost(const PictureView& picture, const PictureView& mask, const Settings& settings) CV_OVERRIDE
+    void computeFromHost(const ImageView& image, const ImageView& mask, const Settings& settings) override
     {
-        std::vector<PictureView> masks;
+        std::vector<ImageView> masks;
         if (mask)
             masks.push_back(mask);
-        compute({picture}, masks, settings, {}, nullptr);
+        compute({image}, masks, settings, {}, nullptr);
     }
 
-    void fetch(const Window& part, RowsView<uint32_t> keys, RowsView<int> parents,
-               RowsView<float> distances) CV_OVERRIDE
+    void fetch(const Window& part, RowsView<uint32_t> keys, RowsView<int> parents, RowsView<float> distances) override
     {
         for (int y = 0; y < part.rows; ++y)
         {
@@ -209,8 +208,8 @@ private:
 
     static int sum(const std::vector<int>& counts) { return std::accumulate(counts.begin(), counts.end(), 0); }
 
-    //! visit(picture, its labels, number of superpixels before it).
-    template <typename Visit> void forPictures(const Visit& visit) const
+    //! visit(image, its labels, number of superpixels before it).
+    template <typename Visit> void forImages(const Visit& visit) const
     {
         const int* labels = results_.labels.data();
         for (int i = 0, first = 0; i < results_.extent.count; first += results_.counts[i++])

@@ -19,7 +19,7 @@ template <typename T> void storeMean(const Sums& s, int k, double, T& to)
 }
 void storeMean(const Sums& s, int k, double scale, float& to) { to = meanOf(s.colour[k], s.area, scale); }
 
-template <typename T> void addColours(const int* label, const PictureView& image, double scale, std::vector<Sums>& out)
+template <typename T> void addColours(const int* label, const ImageView& image, double scale, std::vector<Sums>& out)
 {
     for (int y = 0; y < image.rows; ++y)
     {
@@ -66,7 +66,7 @@ void contours(const Extent& extent, const int* labels, bool thick, RowsView<uint
                       for (int row = range.start; row < range.end; ++row)
                           for (int x = 0; x < cols; ++x)
                           {
-                              const int y = row % rows; // borders of stacked pictures are borders
+                              const int y = row % rows; // borders of stacked images are borders
                               const int* own = labels + static_cast<size_t>(row) * cols + x;
                               int differing = 0;
                               for (int dy = thick ? -1 : 0; dy <= 1; ++dy)
@@ -78,7 +78,7 @@ void contours(const Extent& extent, const int* labels, bool thick, RowsView<uint
                   });
 }
 
-double colourScale(const PictureView& image)
+double colourScale(const ImageView& image)
 {
     if (image.depth != detail::DEPTH_32F)
         return 1.;
@@ -90,7 +90,7 @@ double colourScale(const PictureView& image)
     return fixedScale(largest);
 }
 
-std::vector<Sums> sums(const Extent& extent, const int* labels, int count, const PictureView& image, double scale)
+std::vector<Sums> sums(const Extent& extent, const int* labels, int count, const ImageView& image, double scale)
 {
     Sums none = {};
     none.left = none.top = 0x7fffffff;
@@ -120,7 +120,7 @@ std::vector<Sums> sums(const Extent& extent, const int* labels, int count, const
     return out;
 }
 
-void paintMeans(const Extent& extent, const int* labels, const std::vector<Sums>& sums, const PictureView& image,
+void paintMeans(const Extent& extent, const int* labels, const std::vector<Sums>& sums, const ImageView& image,
                 double scale, RowsView<void> dst)
 {
     if (image.depth == detail::DEPTH_8U)

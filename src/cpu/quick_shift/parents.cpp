@@ -20,7 +20,7 @@ int codedRow(int code) { return (code + RING_CODE_ROW / 2) >> 16; }
 
 int searchRingsOf(const RingSearch& rings) { CV_CPU_DISPATCH(searchRings, (rings), CV_CPU_DISPATCH_MODES_ALL); }
 
-//! The search for one picture's parents.
+//! The search for one image's parents.
 class ParentSearch
 {
 public:

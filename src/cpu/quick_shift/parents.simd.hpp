@@ -12,7 +12,7 @@ namespace cv { namespace cuda { namespace quick_shift {
 
 const int RING_CODE_ROW = 65536; //!< candidates are coded dy * RING_CODE_ROW + dx, which is raster order
 
-//! One row of a picture under search. keys and planes point at column 0 of row 0 and may be read `rings` columns beyond it.
+//! One row of an image under search. keys and planes point at column 0 of row 0 and may be read `rings` columns beyond it.
 struct RingSearch
 {
     const int* keys; //!< keys less 2^31, so that signed comparisons order them; beyond the border INT_MIN

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the stages of the CPU engine need beside pictures and results. It belongs to the instance and goes with it.
+// What the stages of the CPU engine need beside images and results. It belongs to the instance and goes with it.
 #ifndef OPENCV_CUDATRACKING_CPU_QUICK_SHIFT_SCRATCH_HPP
 #define OPENCV_CUDATRACKING_CPU_QUICK_SHIFT_SCRATCH_HPP
 

@@ -82,17 +82,17 @@ struct Object
     }
 };
 
-class CpuEngine CV_FINAL : public Engine
+class CpuEngine final : public Engine
 {
 public:
     explicit CpuEngine(const Settings& settings) : settings_(settings) {}
 
-    Added add(const PictureView& frame, const Window& box, uint32_t number, bool alone, StreamHandle) CV_OVERRIDE
+    Added add(const ImageView& frame, const Window& box, uint32_t number, bool alone, StreamHandle) override
     {
-        pictures_.create(frame.cols, frame.rows, settings_);
+        images_.create(frame.cols, frame.rows, settings_);
         std::unique_ptr<Object> object(new Object(box.w, box.h, frame.cols, frame.rows, settings_));
         objects_.reserve(objects_.size() + 1);
-        pictures_.look(frame);
+        images_.look(frame);
         const Starting starting = alone ? Starting() : startingNow();
         if (!starting.may)
             return Added::OTHER_IMAGE;
@@ -105,9 +105,9 @@ public:
         return Added::YES;
     }
 
-    Added add(const Learned& learned, const PictureView* frame, StreamHandle) CV_OVERRIDE
+    Added add(const Learned& learned, const ImageView* frame, StreamHandle) override
     {
-        pictures_.create(learned.cols, learned.rows, settings_);
+        images_.create(learned.cols, learned.rows, settings_);
         objects_.reserve(objects_.size() + 1);
         std::unique_ptr<Object> object(
             new Object(learned.width, learned.height, learned.cols, learned.rows, settings_));
@@ -122,7 +122,7 @@ public:
             object->setTemplate(settings_.maxPositives + i, &learned.negatives[static_cast<size_t>(i) * PATCH_PIXELS]);
         if (frame)
         {
-            pictures_.look(*frame);
+            images_.look(*frame);
             const Starting starting = startingNow();
             if (!starting.may)
                 return Added::OTHER_IMAGE;
@@ -132,29 +132,29 @@ public:
         return Added::YES;
     }
 
-    void remove(int index) CV_OVERRIDE { objects_.erase(objects_.begin() + index); }
-    int objects() const CV_OVERRIDE { return static_cast<int>(objects_.size()); }
+    void remove(int index) override { objects_.erase(objects_.begin() + index); }
+    int objects() const override { return static_cast<int>(objects_.size()); }
 
-    void update(const PictureView& frame, const OutputView& results, StreamHandle) CV_OVERRIDE
+    void update(const ImageView& frame, const OutputView& results, StreamHandle) override
     {
-        pictures_.look(frame);
-        pictures_.push();
+        images_.look(frame);
+        images_.push();
         try
         {
             forObjects([&](Object& object, int) { track(object); });
         }
         catch (...)
         {
-            pictures_.pop();
+            images_.pop();
             throw;
         }
-        pictures_.accept();
+        images_.accept();
         learnAll();
         for (int i = 0; results && i < objects(); ++i)
             resultOf(objects_[i]->state, settings_, results.as<double>().row(i));
     }
 
-    void detect(const PictureView& frame, const OutputView& objects, StreamHandle) CV_OVERRIDE
+    void detect(const ImageView& frame, const OutputView& objects, StreamHandle) override
     {
         search(frame);
         Object& object = *objects_[0];
@@ -163,7 +163,7 @@ public:
             detectionRowOf(object, i, objects.as<double>().row(i));
     }
 
-    void learn(const PictureView& frame, const Window& box, StreamHandle) CV_OVERRIDE
+    void learn(const ImageView& frame, const Window& box, StreamHandle) override
     {
         search(frame);
         Object& object = *objects_[0];
@@ -173,16 +173,16 @@ public:
         object.commit();
     }
 
-    void reset(int index, const Box& box) CV_OVERRIDE { placeAt(objects_[index]->state, box, pictures_.startIsLast()); }
-    void setLearning(bool learning) CV_OVERRIDE { settings_.learning = learning; }
+    void reset(int index, const Box& box) override { placeAt(objects_[index]->state, box, images_.startIsLast()); }
+    void setLearning(bool learning) override { settings_.learning = learning; }
 
-    void read(int index, Learned& learned) CV_OVERRIDE
+    void read(int index, Learned& learned) override
     {
         const Object& object = *objects_[index];
         learned.width = object.width;
         learned.height = object.height;
-        learned.cols = pictures_.frame().cols;
-        learned.rows = pictures_.frame().rows;
+        learned.cols = images_.frame().cols;
+        learned.rows = images_.frame().rows;
         learned.state = object.state;
         learned.features = object.features;
         learned.leaves = object.leaves;
@@ -199,35 +199,35 @@ public:
         for (int i = 0; i < object.state.negatives; ++i)
             append(learned.negatives, settings_.maxPositives + i);
     }
-    void readResult(int index, double* row) CV_OVERRIDE { resultOf(objects_[index]->state, settings_, row); }
-    void readDetections(int index, double* table) CV_OVERRIDE
+    void readResult(int index, double* row) override { resultOf(objects_[index]->state, settings_, row); }
+    void readDetections(int index, double* table) override
     {
         for (int i = 0; i <= settings_.maxDetections; ++i)
             detectionRowOf(*objects_[index], i, table + static_cast<ptrdiff_t>(i) * RESULT_COLUMNS);
     }
 
-    History history() CV_OVERRIDE
+    History history() override
     {
         History history;
-        history.startIsLast = pictures_.startIsLast();
+        history.startIsLast = images_.startIsLast();
         history.frames.resize(KEPT_FRAMES + 1);
         for (int age = 0; age <= KEPT_FRAMES; ++age)
             if (age == history.newest() ||
                 std::any_of(objects_.begin(), objects_.end(),
                             [&](const std::unique_ptr<Object>& o)
                             { return isLastFrame(o->state, age) || needsFrame(o->state, age); }))
-                history.frames[age] = pictures_.grayOf(age);
+                history.frames[age] = images_.grayOf(age);
         return history;
     }
-    void setHistory(const History& history) CV_OVERRIDE
+    void setHistory(const History& history) override
     {
         for (size_t age = 0; age < history.frames.size(); ++age)
             if (!history.frames[age].empty())
-                pictures_.setGray(static_cast<int>(age), history.frames[age]);
-        pictures_.setStartIsLast(history.startIsLast);
+                images_.setGray(static_cast<int>(age), history.frames[age]);
+        images_.setStartIsLast(history.startIsLast);
     }
 
-    size_t workspaceBytes() const CV_OVERRIDE { return 0; }
+    size_t workspaceBytes() const override { return 0; }
 
 private:
     //! After look().
@@ -236,22 +236,22 @@ private:
         const auto started =
             std::count_if(objects_.begin(), objects_.end(),
                           [](const std::unique_ptr<Object>& object) { return object->state.started != 0; });
-        if (!pictures_.startIsLast() || started == 0 || pictures_.isStart())
+        if (!images_.startIsLast() || started == 0 || images_.isStart())
             return {};
-        const bool ends = started == static_cast<ptrdiff_t>(objects_.size()) || pictures_.startIsFrame();
+        const bool ends = started == static_cast<ptrdiff_t>(objects_.size()) || images_.startIsFrame();
         return {ends, ends};
     }
     //! Makes START of the image that look() saw.
     void start(const Starting& starting)
     {
         if (starting.oldEnds)
-            pictures_.endStart();
-        pictures_.start();
+            images_.endStart();
+        images_.start();
         for (const std::unique_ptr<Object>& object : objects_)
             forgetStart(object->state, starting.oldEnds);
     }
 
-    cpu::Work work() { return {&settings_, &pictures_.frame(), &scratch_}; }
+    cpu::Work work() { return {&settings_, &images_.frame(), &scratch_}; }
 
     //! With few objects, each stage uses all threads; with many, each object has a thread.
     template <typename Body> void forObjects(const Body& body)
@@ -305,9 +305,9 @@ private:
             learn(*object, 0);
     }
 
-    void search(const PictureView& frame)
+    void search(const ImageView& frame)
     {
-        pictures_.look(frame);
+        images_.look(frame);
         objects_[0]->begin();
         const ObjectView view = objects_[0]->view();
         cpu::ferns(work(), view);
@@ -326,7 +326,7 @@ private:
     }
 
     Settings settings_;
-    Pictures pictures_;
+    Images images_;
     std::vector<std::unique_ptr<Object>> objects_;
     cpu::ScratchPool scratch_;
 };

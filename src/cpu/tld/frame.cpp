@@ -32,15 +32,15 @@ const uint8_t* padded(const uint8_t* row, int cols, int reach, std::vector<uint8
 
 } // namespace
 
-void toGray(const PictureView& picture, RowsView<uint8_t> gray)
+void toGray(const ImageView& image, RowsView<uint8_t> gray)
 {
-    const int channels = picture.channels, cols = picture.cols;
-    forBands(picture.rows,
+    const int channels = image.channels, cols = image.cols;
+    forBands(image.rows,
              [&](int first, int end)
              {
                  for (int y = first; y < end; ++y)
                  {
-                     const uint8_t* const from = picture.row<uint8_t>(y);
+                     const uint8_t* const from = image.row<uint8_t>(y);
                      uint8_t* const to = gray.row(y);
                      if (channels == 1)
                          std::copy_n(from, cols, to);
@@ -50,7 +50,7 @@ void toGray(const PictureView& picture, RowsView<uint8_t> gray)
              });
 }
 
-void sumTables(const PictureView& gray, uint32_t* sums, uint32_t* squares, size_t step)
+void sumTables(const ImageView& gray, uint32_t* sums, uint32_t* squares, size_t step)
 {
     const int cols = gray.cols, rows = gray.rows;
     std::fill_n(sums, cols + 1, 0u);
@@ -89,7 +89,7 @@ void sumTables(const PictureView& gray, uint32_t* sums, uint32_t* squares, size_
                   });
 }
 
-void blur(const PictureView& gray, RowsView<uint8_t> out)
+void blur(const ImageView& gray, RowsView<uint8_t> out)
 {
     const int cols = gray.cols, rows = gray.rows, taps = 2 * BLUR_REACH + 1;
     forBands(rows,
@@ -114,7 +114,7 @@ void blur(const PictureView& gray, RowsView<uint8_t> out)
              });
 }
 
-void halve(const PictureView& level, RowsView<uint8_t> next)
+void halve(const ImageView& level, RowsView<uint8_t> next)
 {
     const int cols = level.cols, rows = level.rows, nextCols = (cols + 1) / 2;
     forBands((rows + 1) / 2,

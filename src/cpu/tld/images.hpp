@@ -12,7 +12,7 @@
 namespace cv { namespace cuda { namespace tld {
 
 //! What is made of the last frames.
-class Pictures
+class Images
 {
 public:
     bool empty() const { return frame_.cols == 0; }
@@ -24,7 +24,7 @@ public:
     {
         if (fits(cols, rows))
             return;
-        Pictures other;
+        Images other;
         other.frame_.cols = cols;
         other.frame_.rows = rows;
         const int levels = levelsOf(cols, rows, settings);
@@ -40,12 +40,12 @@ public:
     }
 
     //! Gray values, tables of sums, and blurred pixels. The pyramids of frames that were kept stay.
-    void look(const PictureView& picture)
+    void look(const ImageView& image)
     {
         Slot& slot = slots_[SPARE];
-        cpu::toGray(picture, {slot.level[0].data, slot.level[0].step});
+        cpu::toGray(image, {slot.level[0].data, slot.level[0].step});
         frame_.gray = {slot.level[0].data, slot.level[0].step};
-        const PictureView gray = detail::viewOf(slot.level[0]);
+        const ImageView gray = detail::viewOf(slot.level[0]);
         cpu::sumTables(gray, sums_.ptr<uint32_t>(), squares_.ptr<uint32_t>(), sums_.step1());
         cpu::blur(gray, {blurred_.data, blurred_.step});
     }

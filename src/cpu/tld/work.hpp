@@ -109,7 +109,7 @@ struct WindowRow
     int trees, features;
 };
 
-//! What is the same in all rows of a scale. @param step of the blurred picture.
+//! What is the same in all rows of a scale. @param step of the blurred image.
 struct Layout
 {
     int offsetsPerScale;

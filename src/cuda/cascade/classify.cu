@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// classify: the cascade on all windows of all layers and pictures, in one launch over a list of tiles, a block a tile. What nearly all
+// classify: the cascade on all windows of all layers and images, in one launch over a list of tiles, a block a tile. What nearly all
 // models take is in src/cuda/cascade/pairs.cu; here is what the others take: a window a thread, sums in the order of the file, lists in shared
 // memory made anew by ballots after each stage.
 //
@@ -175,9 +175,9 @@ __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_co
 }
 
 //! Candidates whose tile alone could not tell whether they are skipped: those after a run of odd length are.
-__global__ void __launch_bounds__(tuning::RESOLVE_THREADS) resolve(const Lists lists, int pictures, int columnBits)
+__global__ void __launch_bounds__(tuning::RESOLVE_THREADS) resolve(const Lists lists, int images, int columnBits)
 {
-    const int full = 1 << columnBits, count = *lists.pendingCount(pictures);
+    const int full = 1 << columnBits, count = *lists.pendingCount(images);
     for (int i = blockIdx.x * tuning::RESOLVE_THREADS + threadIdx.x; i < count;
          i += tuning::RESOLVE_BLOCKS * tuning::RESOLVE_THREADS)
     {
@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(tuning::RESOLVE_THREADS) resolve(const Lists l
             run += ones;
         }
         if ((run & 1) == 0)
-            append(lists, pictureOf(p.key), p.key, p.weight);
+            append(lists, imageOf(p.key), p.key, p.weight);
     }
 }
 
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(tuning::RESOLVE_THREADS) resolve(const Lists l
 
 void classify(const Classification& job, const Early* early, detail::StreamHandle stream)
 {
-    detail::cudaCheck(cudaMemsetAsync(job.lists.counts, 0, sizeof(int) * (job.pictures + 1), stream), "cascade counts");
+    detail::cudaCheck(cudaMemsetAsync(job.lists.counts, 0, sizeof(int) * (job.images + 1), stream), "cascade counts");
     if (early)
         classifyPairs(job, *early, stream);
     else
@@ -209,7 +209,7 @@ void classify(const Classification& job, const Early* early, detail::StreamHandl
         detail::launch("cascade classify", kernel, dim3(blocks), dim3(tuning::THREADS), job.layout.bytes, stream, job);
     }
     detail::launch("cascade resolve", resolve, dim3(tuning::RESOLVE_BLOCKS), dim3(tuning::RESOLVE_THREADS), 0, stream,
-                   job.lists, job.pictures, job.shapes[0].columnBits);
+                   job.lists, job.images, job.shapes[0].columnBits);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

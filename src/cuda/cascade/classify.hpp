@@ -52,12 +52,12 @@ struct GridRecord
     int boxWidth, boxHeight;
     int rowWords;   //!< tiles side by side: words of runs in a row of windows
     int pixelStep;  //!< of the layer
-    int64_t pixels; //!< where the layer begins in the pyramid of a picture
+    int64_t pixels; //!< where the layer begins in the pyramid of an image
 };
 
 struct TileRecord
 {
-    int picture, grid; //!< grid: index into all records
+    int image, grid; //!< grid: index into all records
     int scale;
     int col, row; //!< of its first window
     int word;     //!< of runs, for its first row
@@ -75,19 +75,19 @@ struct SourceRecord
     int64_t pixels; //!< where its pyramid begins
 };
 
-//! A layer of a size of pictures, for all cascades. Rows have multiples of 16 bytes.
+//! A layer of a size of images, for all cascades. Rows have multiples of 16 bytes.
 struct LayerRecord
 {
     int cols, rows;
     int columnTaps, rowTaps; //!< index of the first
     int step, unused;
-    int64_t pixels; //!< where it begins in the pyramid of a picture
+    int64_t pixels; //!< where it begins in the pyramid of an image
 };
 
 struct ResizeRecord
 {
-    int picture, layer; //!< layer: index into all records
-    int col, row;       //!< of its first pixel
+    int image, layer; //!< layer: index into all records
+    int col, row;     //!< of its first pixel
 };
 
 //! All that the pyramid needs.
@@ -244,7 +244,7 @@ struct Pending
     int unused;
 };
 
-//! Where the list of a picture begins; one record more stands behind the last.
+//! Where the list of an image begins; one record more stands behind the last.
 struct ListRecord
 {
     int64_t first;  //!< candidate
@@ -252,18 +252,18 @@ struct ListRecord
     int unused;
 };
 
-//! Lists of candidates, one per picture, each with room for the capacity or for all windows of the picture.
+//! Lists of candidates, one per image, each with room for the capacity or for all windows of the image.
 struct Lists
 {
     const ListRecord* places;
     Key* keys;
     double* weights;
-    int* counts;      //!< what was found in each picture, also more than the capacity; then the number of those pending
-    int capacity;     //!< of a picture
+    int* counts;      //!< what was found in each image, also more than the capacity; then the number of those pending
+    int capacity;     //!< of an image
     Pending* pending; //!< room for all there can be
     uint64_t* runs;   //!< a word a row of a tile: windows that fail the first stage
 
-    CT_HOST_DEVICE int* pendingCount(int pictures) const { return counts + pictures; }
+    CT_HOST_DEVICE int* pendingCount(int images) const { return counts + images; }
 };
 
 //! All that classify needs, for one cascade.
@@ -277,7 +277,7 @@ struct Classification
     int tileCount, singleTiles;
     const SourceRecord* sources;
     const uint8_t* pixels; //!< pyramids
-    int pictures;
+    int images;
     uint8_t* slices; //!< device memory of blocks, where layout.global
     Lists lists;
 };
@@ -310,7 +310,7 @@ struct Grouping
 {
     const GridRecord* grids;
     const SourceRecord* sources;
-    int pictures;
+    int images;
     int blocks; //!< see ListRecord
     Lists lists;
     GroupMemory memory;

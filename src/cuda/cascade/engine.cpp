@@ -24,10 +24,10 @@ using detail::DeviceTable;
 const int FIND_CAPACITY = 8192; //!< candidates that find() expects
 const int FIND_FIRST = 256;     //!< objects that it downloads together with their number
 
-class CudaEngine CV_FINAL : public Engine
+class CudaEngine final : public Engine
 {
 public:
-    void detect(const Request& request, const std::vector<Table>& tables, StreamHandle stream) CV_OVERRIDE
+    void detect(const Request& request, const std::vector<Table>& tables, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         detail::Downloads::Batch batch(downloads_, call);
@@ -47,7 +47,7 @@ public:
     }
 
     //! Groups on the device as many candidates as tables can have, on the host if there are more.
-    void find(const Request& request, Objects& objects, StreamHandle stream) CV_OVERRIDE
+    void find(const Request& request, Objects& objects, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         call.refuseCapture("detectMultiScale()");
@@ -64,7 +64,7 @@ public:
         findOnHost(call, request, candidates, objects);
     }
 
-    void fetch(const void* from, void* to, size_t bytes, StreamHandle stream) CV_OVERRIDE
+    void fetch(const void* from, void* to, size_t bytes, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         call.refuseCapture("a download");
@@ -72,7 +72,7 @@ public:
         call.wait("downloading a table");
     }
 
-    size_t workspaceBytes() const CV_OVERRIDE { return workspace_.bytes(); }
+    size_t workspaceBytes() const override { return workspace_.bytes(); }
 
 private:
     static void download(const Call& call, void* to, const void* from, size_t bytes)
@@ -83,7 +83,7 @@ private:
 
     // --- from the request to what is on the device --------------------------------------------------------------------
 
-    //! makePyramid, toGray and makeLayers, and all that stays from call to call: models, tiles, where pictures are.
+    //! makePyramid, toGray and makeLayers, and all that stays from call to call: models, tiles, where images are.
     void begin(const Call& call, const Request& request)
     {
         placeModels(call, request);
@@ -137,12 +137,12 @@ private:
     {
         const std::vector<RowsView<uint8_t>> grays = toGray(call, request);
         std::vector<gpu::SourceRecord> sources;
-        for (size_t i = 0; i < request.pictures.size(); ++i)
+        for (size_t i = 0; i < request.images.size(); ++i)
         {
-            const PictureView& picture = request.pictures[i];
-            const PictureView mask = request.masks.empty() ? PictureView() : request.masks[i];
+            const ImageView& image = request.images[i];
+            const ImageView mask = request.masks.empty() ? ImageView() : request.masks[i];
             sources.push_back({grays[i].data, grays[i].step, static_cast<const uint8_t*>(mask.data), mask.step,
-                               picture.cols, picture.rows, tiling_->firstGrids[i], 0, tiling_->pixels[i]});
+                               image.cols, image.rows, tiling_->firstGrids[i], 0, tiling_->pixels[i]});
         }
         const size_t bytes = sources.size() * sizeof(gpu::SourceRecord);
         if (sources.size() != sources_.size() || std::memcmp(sources.data(), sources_.data(), bytes) != 0)
@@ -151,35 +151,34 @@ private:
             ++sourcesVersion_;
         }
         sourcesOnDevice_ =
-            sourcesTable_.put(call, uploader_, sourcesVersion_, sources_.data(), bytes, "the list of pictures");
+            sourcesTable_.put(call, uploader_, sourcesVersion_, sources_.data(), bytes, "the list of images");
     }
 
-    //! Gray pictures are taken as they are.
+    //! Gray images are taken as they are.
     std::vector<RowsView<uint8_t>> toGray(const Call& call, const Request& request)
     {
-        const auto stepOf = [](const PictureView& picture)
-        { return static_cast<size_t>(picture.cols + 127) / 128 * 128; };
+        const auto stepOf = [](const ImageView& image) { return static_cast<size_t>(image.cols + 127) / 128 * 128; };
         size_t bytes = 0;
-        for (const PictureView& picture : request.pictures)
-            bytes += picture.channels > 1 ? stepOf(picture) * picture.rows : 0;
-        uint8_t* memory = gray_.reserve<uint8_t>(call, bytes, "gray pictures");
+        for (const ImageView& image : request.images)
+            bytes += image.channels > 1 ? stepOf(image) * image.rows : 0;
+        uint8_t* memory = gray_.reserve<uint8_t>(call, bytes, "gray images");
         std::vector<RowsView<uint8_t>> grays;
-        for (const PictureView& picture : request.pictures)
+        for (const ImageView& image : request.images)
         {
-            if (picture.channels == 1)
+            if (image.channels == 1)
             {
-                grays.push_back({const_cast<uint8_t*>(picture.row<uint8_t>(0)), picture.step}); // only read
+                grays.push_back({const_cast<uint8_t*>(image.row<uint8_t>(0)), image.step}); // only read
                 continue;
             }
-            grays.push_back({memory, stepOf(picture)});
-            memory += stepOf(picture) * picture.rows;
-            gpu::toGray(picture, grays.back(), call.stream());
+            grays.push_back({memory, stepOf(image)});
+            memory += stepOf(image) * image.rows;
+            gpu::toGray(image, grays.back(), call.stream());
         }
         return grays;
     }
 
-    //! @param capacity maxCandidates; any other one for a single picture, whose list begins at 0 with each.
-    gpu::Lists makeLists(const Call& call, size_t task, int pictures, int capacity)
+    //! @param capacity maxCandidates; any other one for a single image, whose list begins at 0 with each.
+    gpu::Lists makeLists(const Call& call, size_t task, int images, int capacity)
     {
         const Tiling::Part& part = tiling_->parts[task];
         const size_t elements = listsOf(part.windows, capacity).back().first, words = part.words;
@@ -187,7 +186,7 @@ private:
         lists.places = reinterpret_cast<const gpu::ListRecord*>(static_cast<const uint8_t*>(tiles_) + part.lists);
         lists.keys = candidates_.reserve<Key>(call, 2 * elements, "candidates");
         lists.weights = reinterpret_cast<double*>(lists.keys + elements);
-        lists.counts = counts_.reserve<int>(call, static_cast<size_t>(pictures) + 1, "numbers of candidates");
+        lists.counts = counts_.reserve<int>(call, static_cast<size_t>(images) + 1, "numbers of candidates");
         lists.capacity = capacity;
         lists.pending = pending_.reserve<gpu::Pending>(call, words, "candidates that may be skipped");
         lists.runs = runs_.reserve<uint64_t>(call, words, "the first stage's results");
@@ -209,11 +208,11 @@ private:
         job.singleTiles = part.singleTiles;
         job.sources = static_cast<const gpu::SourceRecord*>(sourcesOnDevice_);
         job.pixels = pyramids_;
-        job.pictures = static_cast<int>(request.pictures.size());
+        job.images = static_cast<int>(request.images.size());
         if (model.layout.global)
             job.slices = slices_.reserve<uint8_t>(
                 call, static_cast<size_t>(model.layout.sliceBytes) * gpu::tuning::GLOBAL_BLOCKS, "tables of sums");
-        job.lists = makeLists(call, task, job.pictures, capacity);
+        job.lists = makeLists(call, task, job.images, capacity);
         return job;
     }
 
@@ -232,8 +231,8 @@ private:
         m.counts = m.parents + n;
         m.keptCounts = m.counts + n;
         m.sums = reinterpret_cast<uint32_t*>(m.keptCounts + n);
-        return {job.grids, job.sources,           job.pictures, end.firstBlock,   job.lists,
-                m,         settings.minNeighbors, maxObjects,   settings.largest, tables};
+        return {job.grids, job.sources,           job.images, end.firstBlock,   job.lists,
+                m,         settings.minNeighbors, maxObjects, settings.largest, tables};
     }
 
     // --- find ---------------------------------------------------------------------------------------------------------
@@ -294,9 +293,8 @@ private:
         for (int i = 0; i < candidates; ++i)
             sorted.push_back({keys[i], weights[i]});
         std::sort(sorted.begin(), sorted.end(), [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
-        const PictureView& picture = request.pictures[0];
-        cpu::group(sorted, makePyramid(picture.cols, picture.rows, request.tasks), 0, request.tasks[0].settings,
-                   objects);
+        const ImageView& image = request.images[0];
+        group(sorted, makePyramid(image.cols, image.rows, request.tasks), 0, request.tasks[0].settings, objects);
     }
 
     struct Slot

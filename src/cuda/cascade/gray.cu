@@ -11,23 +11,23 @@ namespace cv { namespace cuda { namespace cascade { namespace gpu {
 namespace {
 
 __global__ void __launch_bounds__(tuning::GRAY_THREADS)
-    convert(const PictureView picture, const RowsView<uint8_t> gray, int tilesAcross)
+    convert(const ImageView image, const RowsView<uint8_t> gray, int tilesAcross)
 {
     const int tile = blockIdx.x;
     const int x = tile % tilesAcross * tuning::GRAY_THREADS + static_cast<int>(threadIdx.x), y = tile / tilesAcross;
-    if (x >= picture.cols)
+    if (x >= image.cols)
         return;
-    const uint8_t* const pixel = picture.row<uint8_t>(y) + static_cast<size_t>(x) * picture.channels;
+    const uint8_t* const pixel = image.row<uint8_t>(y) + static_cast<size_t>(x) * image.channels;
     gray.row(y)[x] = static_cast<uint8_t>(grayOf(__ldg(pixel), __ldg(pixel + 1), __ldg(pixel + 2)));
 }
 
 } // namespace
 
-void toGray(const PictureView& picture, RowsView<uint8_t> gray, detail::StreamHandle stream)
+void toGray(const ImageView& image, RowsView<uint8_t> gray, detail::StreamHandle stream)
 {
-    const int across = detail::ceilDiv(picture.cols, tuning::GRAY_THREADS);
-    detail::launch("cascade gray", convert, dim3(static_cast<unsigned>(across) * picture.rows),
-                   dim3(tuning::GRAY_THREADS), 0, stream, picture, gray, across);
+    const int across = detail::ceilDiv(image.cols, tuning::GRAY_THREADS);
+    detail::launch("cascade gray", convert, dim3(static_cast<unsigned>(across) * image.rows),
+                   dim3(tuning::GRAY_THREADS), 0, stream, image, gray, across);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

@@ -6,9 +6,9 @@
 //   order    a candidate's place is the number of lower keys. Numbers are known to the device only, and are some hundreds as a
 //            rule: counting takes one launch and no memory, where a radix sort takes eight, over all that there could be
 //   link     all pairs; similar ones are joined, the higher root to the lower
-//   finish   a block a picture: sums of classes by atomics of integers, means, parts of others, tables
+//   finish   a block an image: sums of classes by atomics of integers, means, parts of others, tables
 //
-// Cost: n * n / 2 pairs of 12 instructions. What bounds it: launches, up to some thousand candidates a picture.
+// Cost: n * n / 2 pairs of 12 instructions. What bounds it: launches, up to some thousand candidates an image.
 #include "classify.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
@@ -28,10 +28,10 @@ struct Larger
     __device__ __forceinline__ int64_t operator()(int64_t a, int64_t b) const { return a > b ? a : b; }
 };
 
-//! Candidates of a picture that can be grouped: all or none.
-__device__ __forceinline__ int usable(const Lists& lists, int picture)
+//! Candidates of an image that can be grouped: all or none.
+__device__ __forceinline__ int usable(const Lists& lists, int image)
 {
-    const int count = lists.counts[picture];
+    const int count = lists.counts[image];
     return count <= lists.capacity ? count : 0;
 }
 
@@ -49,21 +49,21 @@ __device__ __forceinline__ double fromOrderedBits(unsigned long long bits)
 //! Where a block's 32 candidates are.
 struct Place
 {
-    int picture, count, first;
+    int image, count, first;
     size_t base;
 };
 __device__ __forceinline__ Place placeOf(const Grouping& job)
 {
     const ListRecord* const places = job.lists.places;
     const int block = static_cast<int>(blockIdx.x);
-    int picture = 0; // the last one whose blocks begin here or before
-    for (int beyond = job.pictures; beyond - picture > 1;)
+    int image = 0; // the last one whose blocks begin here or before
+    for (int beyond = job.images; beyond - image > 1;)
     {
-        const int middle = (picture + beyond) / 2;
-        (places[middle].firstBlock <= block ? picture : beyond) = middle;
+        const int middle = (image + beyond) / 2;
+        (places[middle].firstBlock <= block ? image : beyond) = middle;
     }
-    return {picture, usable(job.lists, picture), (block - places[picture].firstBlock) * 32,
-            static_cast<size_t>(places[picture].first)};
+    return {image, usable(job.lists, image), (block - places[image].firstBlock) * 32,
+            static_cast<size_t>(places[image].first)};
 }
 
 __global__ void __launch_bounds__(PAIR_THREADS) order(const __grid_constant__ Grouping job)
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(PAIR_THREADS) order(const __grid_constant__ Gr
     if (warp != 0 || i >= p.count)
         return;
     const size_t place = p.base + ranks[lane];
-    const GridRecord& grid = job.grids[job.sources[p.picture].firstGrid + scaleOf(key)];
+    const GridRecord& grid = job.grids[job.sources[p.image].firstGrid + scaleOf(key)];
     job.memory.boxes[place] = boxOf(xOf(key), yOf(key), grid.factor, grid.boxWidth, grid.boxHeight);
     job.memory.weights[place] = job.lists.weights[p.base + i];
     job.memory.parents[place] = ranks[lane];
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(PAIR_THREADS) link(const __grid_constant__ Gro
 
 // --- finish ----------------------------------------------------------------------------------------------------------
 
-//! A picture's part of the work memory.
+//! An image's part of the work memory.
 struct Classes
 {
     const GroupMemory& memory;
@@ -253,37 +253,37 @@ __device__ __forceinline__ bool isPartOfAny(const Classes& c, int kept, int i)
     return false;
 }
 
-__device__ __forceinline__ void storeObject(const Grouping& job, int picture, int number, const Box& box, int count,
+__device__ __forceinline__ void storeObject(const Grouping& job, int image, int number, const Box& box, int count,
                                             double weight)
 {
     if (number >= job.maxObjects)
         return;
     if (job.tables.objects)
     {
-        int* const to = job.tables.objects.row(picture) + 4 * (number + 1);
+        int* const to = job.tables.objects.row(image) + 4 * (number + 1);
         to[0] = box.x;
         to[1] = box.y;
         to[2] = box.width;
         to[3] = box.height;
     }
     if (job.tables.numDetections)
-        job.tables.numDetections.row(picture)[number] = count;
+        job.tables.numDetections.row(image)[number] = count;
     if (job.tables.levelWeights)
-        job.tables.levelWeights.row(picture)[number] = weight;
+        job.tables.levelWeights.row(image)[number] = weight;
 }
 
-//! Of area and number; larger is larger and earlier. Areas are below 2^32: boxes lie in pictures.
+//! Of area and number; larger is larger and earlier. Areas are below 2^32: boxes lie in images.
 __device__ __forceinline__ int64_t sizeKey(const Box& box, int number)
 {
     return static_cast<int64_t>(box.width) * box.height * MAX_CAPACITY + (MAX_CAPACITY - 1 - number);
 }
 
-/** Classes that are part of no other and in the picture become objects. @param largest number of the only one to store, -1: all.
+/** Classes that are part of no other and in the image become objects. @param largest number of the only one to store, -1: all.
 @param best the largest one's sizeKey() of those that this thread saw. @return how many there are. */
-__device__ __forceinline__ int storeObjects(const Grouping& job, const Classes& c, int picture, int kept, bool store,
+__device__ __forceinline__ int storeObjects(const Grouping& job, const Classes& c, int image, int kept, bool store,
                                             int largest, int64_t& best, Scan::TempStorage& storage)
 {
-    const SourceRecord& source = job.sources[picture];
+    const SourceRecord& source = job.sources[image];
     int found = 0;
     for (int first = 0; first < kept; first += tuning::FINISH_THREADS)
     {
@@ -300,24 +300,24 @@ __device__ __forceinline__ int storeObjects(const Grouping& job, const Classes& 
             continue;
         best = ::max(best, sizeKey(box, number));
         if (store && (largest < 0 || number == largest))
-            storeObject(job, picture, largest < 0 ? number : 0, box, c.memory.keptCounts[c.base + i],
+            storeObject(job, image, largest < 0 ? number : 0, box, c.memory.keptCounts[c.base + i],
                         c.memory.keptWeights[c.base + i]);
     }
     return found;
 }
 
 //! The first column, and zeros behind the last object.
-__device__ __forceinline__ void storeRest(const Grouping& job, int picture, int found)
+__device__ __forceinline__ void storeRest(const Grouping& job, int image, int found)
 {
-    const int stored = ::min(found, job.maxObjects), count = job.lists.counts[picture];
+    const int stored = ::min(found, job.maxObjects), count = job.lists.counts[image];
     if (job.tables.objects && threadIdx.x < 4)
     {
         const int overflow = count > job.lists.capacity ? 1 : 0;
         const int head[4] = {stored, found, count, overflow};
-        job.tables.objects.row(picture)[threadIdx.x] = head[threadIdx.x];
+        job.tables.objects.row(image)[threadIdx.x] = head[threadIdx.x];
     }
     for (int i = stored + static_cast<int>(threadIdx.x); i < job.maxObjects; i += tuning::FINISH_THREADS)
-        storeObject(job, picture, i, {0, 0, 0, 0}, 0, 0.);
+        storeObject(job, image, i, {0, 0, 0, 0}, 0, 0.);
 }
 
 __global__ void __launch_bounds__(tuning::FINISH_THREADS) finish(const __grid_constant__ Grouping job)
@@ -328,24 +328,24 @@ __global__ void __launch_bounds__(tuning::FINISH_THREADS) finish(const __grid_co
         Most::TempStorage most;
     } storage;
     __shared__ int largest;
-    const int picture = blockIdx.x;
-    const Classes c = {job.memory, static_cast<size_t>(job.lists.places[picture].first), usable(job.lists, picture)};
+    const int image = blockIdx.x;
+    const Classes c = {job.memory, static_cast<size_t>(job.lists.places[image].first), usable(job.lists, image)};
     if (job.minNeighbors > 0)
         sumClasses(c);
     __syncthreads(); // sums
     const int kept = keepClasses(c, job.minNeighbors, storage.scan);
     __syncthreads(); // classes
     int64_t best = -1;
-    int found = storeObjects(job, c, picture, kept, !job.largest, -1, best, storage.scan);
+    int found = storeObjects(job, c, image, kept, !job.largest, -1, best, storage.scan);
     if (job.largest)
     {
         best = Most(storage.most).Reduce(best, Larger());
         if (threadIdx.x == 0)
             largest = best < 0 ? 0 : MAX_CAPACITY - 1 - static_cast<int>(best % MAX_CAPACITY);
         __syncthreads(); // the number; the storage is free again
-        found = ::min(storeObjects(job, c, picture, kept, true, largest, best, storage.scan), 1);
+        found = ::min(storeObjects(job, c, image, kept, true, largest, best, storage.scan), 1);
     }
-    storeRest(job, picture, found);
+    storeRest(job, image, found);
 }
 
 } // namespace
@@ -356,7 +356,7 @@ void group(const Grouping& job, detail::StreamHandle stream)
     detail::launch("cascade order", order, grid, dim3(PAIR_THREADS), 0, stream, job);
     if (job.minNeighbors > 0)
         detail::launch("cascade link", link, grid, dim3(PAIR_THREADS), 0, stream, job);
-    detail::launch("cascade finish", finish, dim3(job.pictures), dim3(tuning::FINISH_THREADS), 0, stream, job);
+    detail::launch("cascade finish", finish, dim3(job.images), dim3(tuning::FINISH_THREADS), 0, stream, job);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

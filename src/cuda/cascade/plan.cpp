@@ -20,11 +20,11 @@ static const int PIXELS_BEHIND = 1024; //!< room behind pyramids: tiles are copi
 
 std::vector<uint64_t> tilingKey(const Request& request)
 {
-    std::vector<uint64_t> key = {request.pictures.size()};
+    std::vector<uint64_t> key = {request.images.size()};
     const auto pair = [&](int a, int b)
     { key.push_back(static_cast<uint64_t>(static_cast<uint32_t>(a)) << 32 | static_cast<uint32_t>(b)); };
-    for (const PictureView& picture : request.pictures)
-        pair(picture.cols, picture.rows);
+    for (const ImageView& image : request.images)
+        pair(image.cols, image.rows);
     for (const Task& task : request.tasks)
     {
         key.push_back(task.model->version);
@@ -45,7 +45,7 @@ std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capaci
     for (size_t i = 0; i <= windows.size(); ++i)
     {
         if (firstBlock > INT_MAX)
-            CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the pictures of this call have too many windows");
+            CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the images of this call have too many windows");
         lists.push_back({first, static_cast<int>(firstBlock), 0});
         const int room = i < windows.size() ? std::min(windows[i], capacity) : 0;
         first += room;
@@ -67,7 +67,7 @@ struct Sizes
         int64_t bytes;
     };
     std::vector<Place> places;
-    std::vector<int> placeOf; //!< of each picture
+    std::vector<int> placeOf; //!< of each image
 };
 
 Sizes makeSizes(const Request& request)
@@ -75,14 +75,14 @@ Sizes makeSizes(const Request& request)
     Sizes sizes;
     std::map<std::pair<int, int>, int> known;
     int taps = 0, grids = 0;
-    for (const PictureView& picture : request.pictures)
+    for (const ImageView& image : request.images)
     {
         const auto inserted =
-            known.emplace(std::make_pair(picture.cols, picture.rows), static_cast<int>(sizes.places.size()));
+            known.emplace(std::make_pair(image.cols, image.rows), static_cast<int>(sizes.places.size()));
         sizes.placeOf.push_back(inserted.first->second);
         if (!inserted.second)
             continue;
-        sizes.places.push_back({makePyramid(picture.cols, picture.rows, request.tasks), taps, grids, {}, 0});
+        sizes.places.push_back({makePyramid(image.cols, image.rows, request.tasks), taps, grids, {}, 0});
         for (const Layer& layer : sizes.places.back().pyramid.layers)
         {
             sizes.places.back().pixels.push_back(sizes.places.back().bytes);
@@ -90,7 +90,7 @@ Sizes makeSizes(const Request& request)
         }
         const Pyramid& pyramid = sizes.places.back().pyramid;
         if (pyramid.taps.size() > static_cast<size_t>(INT_MAX - taps))
-            CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the pictures of this call have too many scales");
+            CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the images of this call have too many scales");
         taps += static_cast<int>(pyramid.taps.size());
         grids += static_cast<int>(pyramid.layers.size());
     }
@@ -131,28 +131,28 @@ std::vector<gpu::LayerRecord> layersOf(const Sizes& sizes)
     return records;
 }
 
-void addResizes(const Sizes::Place& place, int picture, std::vector<gpu::ResizeRecord>& tiles)
+void addResizes(const Sizes::Place& place, int image, std::vector<gpu::ResizeRecord>& tiles)
 {
     for (size_t i = 0; i < place.pyramid.layers.size(); ++i)
     {
         const Layer& layer = place.pyramid.layers[i];
         for (int row = 0; row < layer.rows; row += tuning::RESIZE_ROWS)
             for (int col = 0; col < layer.cols; col += tuning::RESIZE_COLS)
-                tiles.push_back({picture, place.firstGrid + static_cast<int>(i), col, row});
+                tiles.push_back({image, place.firstGrid + static_cast<int>(i), col, row});
     }
 }
 
 //! @param words counted up: words of runs.
-void addTiles(const gpu::GridRecord& grid, int gridIndex, int picture, int scale, const Shape& shape, int64_t& words,
+void addTiles(const gpu::GridRecord& grid, int gridIndex, int image, int scale, const Shape& shape, int64_t& words,
               std::vector<gpu::TileRecord>& tiles)
 {
     for (int row = 0; row < grid.rows; row += shape.rows)
         for (int col = 0; col < grid.cols; col += shape.cols)
-            tiles.push_back({picture, gridIndex, scale, col, row,
+            tiles.push_back({image, gridIndex, scale, col, row,
                              static_cast<int>(words + static_cast<int64_t>(row) * grid.rowWords + col / shape.cols)});
     words += static_cast<int64_t>(grid.rows) * grid.rowWords;
     if (words > INT_MAX)
-        CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the pictures of this call have too many windows");
+        CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the images of this call have too many windows");
 }
 
 } // namespace
@@ -169,7 +169,7 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
     tiling->layers = tiling->blob.add(layersOf(sizes));
     std::vector<gpu::ResizeRecord> resizes;
     tiling->pixelBytes = PIXELS_BEHIND;
-    for (size_t i = 0; i < request.pictures.size(); ++i)
+    for (size_t i = 0; i < request.images.size(); ++i)
     {
         const Sizes::Place& place = sizes.places[sizes.placeOf[i]];
         tiling->firstGrids.push_back(place.firstGrid);
@@ -186,7 +186,7 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
         std::vector<gpu::TileRecord> tiles;
         std::vector<int> windows;
         int64_t words = 0;
-        for (size_t i = 0; i < request.pictures.size(); ++i)
+        for (size_t i = 0; i < request.images.size(); ++i)
         {
             const Sizes::Place& place = sizes.places[sizes.placeOf[i]];
             int64_t all = 0;
@@ -199,7 +199,7 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
             windows.push_back(static_cast<int>(std::min<int64_t>(all, INT_MAX)));
         }
         if (tiles.size() > static_cast<size_t>(INT_MAX))
-            CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the pictures of this call have too many windows");
+            CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the images of this call have too many windows");
         // Small layers first: where windows go through many stages, a tile takes long, and others fill the device meanwhile.
         std::stable_sort(tiles.begin(), tiles.end(),
                          [](const gpu::TileRecord& a, const gpu::TileRecord& b) { return a.scale > b.scale; });

@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // What the CUDA engine works out on the host and keeps on the device: a model in the form of its tables, and the tiles of a list
-// of pictures.
+// of images.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_PLAN_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_PLAN_HPP
 
@@ -77,7 +77,7 @@ void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedMod
 //! @param shared memory of a block of the device.
 std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::SharedLimit& shared);
 
-//! The pyramids and tiles of all pictures, for each task.
+//! The pyramids and tiles of all images, for each task.
 struct Tiling
 {
     struct Part
@@ -85,11 +85,11 @@ struct Tiling
         size_t grids, tiles, lists; //!< places in the blob
         int tileCount, singleTiles; //!< all; those of a step of 1, which come first
         int words;                  //!< of runs
-        std::vector<int> windows;   //!< of pictures: candidates that there can be
+        std::vector<int> windows;   //!< of images: candidates that there can be
     };
 
     std::vector<Part> parts;      //!< of tasks
-    std::vector<int> firstGrids;  //!< of pictures
+    std::vector<int> firstGrids;  //!< of images
     std::vector<int64_t> pixels;  //!< where their pyramids begin
     int64_t pixelBytes;           //!< of all pyramids
     size_t taps, layers, resizes; //!< places in the blob
@@ -97,7 +97,7 @@ struct Tiling
     Blob blob;
 };
 
-//! Where the lists of pictures begin when each has room for all its windows but no more than the capacity; then where the last ends.
+//! Where the lists of images begin when each has room for all its windows but no more than the capacity; then where the last ends.
 std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capacity);
 
 //! What a tiling depends on: equal keys, equal tilings.

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// resizeLayers: all layers of all pictures, in one launch over a list of rectangles of 128 x 32 pixels. A warp takes rows, a thread four
+// resizeLayers: all layers of all images, in one launch over a list of rectangles of 128 x 32 pixels. A warp takes rows, a thread four
 // neighbouring pixels of them, whose taps across stay in registers.
 //
 // Cost: 12 instructions a pixel below a factor of 2, where the pixels that four pixels are made of lie in three words; else 4 loads and some 30
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(32 * tuning::RESIZE_WARPS) resizeLayers(const 
 {
     const ResizeRecord at = job.tiles[blockIdx.x];
     const LayerRecord layer = job.layers[at.layer];
-    const SourceRecord& source = job.sources[at.picture];
+    const SourceRecord& source = job.sources[at.image];
     const uint8_t* const gray = source.gray;
     const size_t step = source.step;
     const int cols = source.cols;

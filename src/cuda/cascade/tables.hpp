@@ -17,7 +17,7 @@ struct Patch
     uint8_t* pixels;
     uint32_t* table;
     uint32_t* tilted;
-    int cols, rows; //!< pixels that windows of the picture cover; not more than the shape's
+    int cols, rows; //!< pixels that windows of the image cover; not more than the shape's
 };
 
 __device__ __forceinline__ uint32_t scanWarp(uint32_t value, int lane)

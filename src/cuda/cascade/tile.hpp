@@ -56,7 +56,7 @@ __device__ __forceinline__ void beginTile(const Classification& job, Shared& sha
     {
         shared.tile = job.tiles[index];
         shared.grid = job.grids[shared.tile.grid];
-        shared.source = job.sources[shared.tile.picture];
+        shared.source = job.sources[shared.tile.image];
         shared.counts[0] = shared.counts[1] = shared.counts[2] = 0;
     }
 }
@@ -113,12 +113,12 @@ __device__ __forceinline__ uint64_t rowBits(const uint32_t* bits, const Shape& s
     return (bits[first >> 5] >> (first & 31)) & mask;
 }
 
-__device__ __forceinline__ void append(const Lists& lists, int picture, Key key, double weight)
+__device__ __forceinline__ void append(const Lists& lists, int image, Key key, double weight)
 {
-    const int slot = atomicAdd(&lists.counts[picture], 1);
+    const int slot = atomicAdd(&lists.counts[image], 1);
     if (slot >= lists.capacity)
         return;
-    const size_t place = static_cast<size_t>(lists.places[picture].first) + slot;
+    const size_t place = static_cast<size_t>(lists.places[image].first) + slot;
     lists.keys[place] = key;
     lists.weights[place] = weight;
 }
@@ -138,11 +138,11 @@ __device__ __forceinline__ void found(const Tile& t, int window, double weight)
     const int x = (tile.col + column) * grid.step, y = (tile.row + row) * grid.step;
     if (masked(t.shared.source, boxOf(x, y, grid.factor, grid.boxWidth, grid.boxHeight)))
         return;
-    const Key key = keyOf(tile.picture, tile.scale, x, y);
+    const Key key = keyOf(tile.image, tile.scale, x, y);
     const uint64_t before = (static_cast<uint64_t>(1) << column) - 1;
     if (tile.col == 0 || (rowBits(t.shared.fails, t.shape, row) & before) != before)
-        return append(t.job.lists, tile.picture, key, weight);
-    const int slot = atomicAdd(t.job.lists.pendingCount(t.job.pictures), 1);
+        return append(t.job.lists, tile.image, key, weight);
+    const int slot = atomicAdd(t.job.lists.pendingCount(t.job.images), 1);
     t.job.lists.pending[slot] = {key,    weight, tile.word + row * grid.rowWords, tile.col >> t.shape.columnBits,
                                  column, 0};
 }

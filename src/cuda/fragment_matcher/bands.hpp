@@ -7,12 +7,12 @@
 //
 //   sum over k of I(y + v, 8m + k) B(k, n),    B(k, n) = T(v, k - n), 0 outside of the template,
 //
-// to position (x, y): a product of the picture's row, taken every 8 pixels, with a banded matrix of width + 7 rows and 8
+// to position (x, y): a product of the image's row, taken every 8 pixels, with a banded matrix of width + 7 rows and 8
 // columns. So an instruction of 16 x 32 by 32 x 8 bytes gives 128 positions what 32 columns of one template row add. The
-// picture's operand is read as it lies in shared memory; the band's is made once. Exact: bytes times bytes, added up modulo
+// image's operand is read as it lies in shared memory; the band's is made once. Exact: bytes times bytes, added up modulo
 // 2^32, and taken to 64 bits before that could overflow.
 //
-//   prepare     the picture to planes of bytes, one a channel; templates to bands, in the order in which lanes hold them
+//   prepare     the image to planes of bytes, one a channel; templates to bands, in the order in which lanes hold them
 //   correlate   sums of products of all positions; with weights, where factors of 16 bits take several planes of bytes, all
 //               moments
 //   values      without weights, box sums of I and I^2; values, the best of each tile; peaks and report by the last block
@@ -28,7 +28,7 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 
 namespace gpu {
 
-void prepareBands(const ImageView& frame, const Batch& batch, const BandPlan& plan, const BandMemory& memory,
+void prepareBands(const ByteImageView& frame, const Batch& batch, const BandPlan& plan, const BandMemory& memory,
                   StreamHandle stream);
 void correlateBands(const Batch& batch, int metric, const BandPlan& plan, const BandMemory& memory,
                     StreamHandle stream);

@@ -123,7 +123,7 @@ template <bool WEIGHTED, int CHANNELS> struct LaneChoice<METRIC_ZNCC, WEIGHTED, 
     float estimates[LANE_ROWS][4]; //!< NONE: not to be chosen
     static constexpr float NONE = -3e38f;
 
-    //! @param planes channels of the picture. @param shared takes n and v
+    //! @param planes channels of the image. @param shared takes n and v
     __device__ __forceinline__ LaneChoice(const LaneMoments<METRIC_ZNCC, WEIGHTED, CHANNELS>& moments,
                                           const DeviceFragment& fragment, const LanePositions& mine,
                                           const FusedBands& plan, const uint32_t* planes, uint32_t* shared)

@@ -34,17 +34,17 @@ template <int KC> struct BandSums
 
     /** Adds what `rows` (a multiple of ROWS) rows of a template and 16 KC columns of its band add. Pointers are the lane's,
     steps in words. */
-    __device__ __forceinline__ void add(const uint32_t* picture, int pitch, const uint32_t* bands, int step, int rows)
+    __device__ __forceinline__ void add(const uint32_t* image, int pitch, const uint32_t* bands, int step, int rows)
     {
         uint32_t held[ROWS][KC]; // of the last ROWS rows of the template: held[v % ROWS]
-        addRows<FIRST>(picture, pitch, bands, step, held);
+        addRows<FIRST>(image, pitch, bands, step, held);
 #pragma unroll 1
         for (int v = ROWS; v < rows; v += ROWS)
         {
-            picture += ROWS * pitch, bands += ROWS * step;
-            addRows<MIDDLE>(picture, pitch, bands, step, held);
+            image += ROWS * pitch, bands += ROWS * step;
+            addRows<MIDDLE>(image, pitch, bands, step, held);
         }
-        addRows<LAST>(picture + ROWS * pitch, pitch, bands, step, held);
+        addRows<LAST>(image + ROWS * pitch, pitch, bands, step, held);
     }
 
 private:
@@ -55,9 +55,9 @@ private:
         LAST //!< none left
     };
 
-    //! ROWS rows of the picture, each of which meets as many rows of the template.
+    //! ROWS rows of the image, each of which meets as many rows of the template.
     template <Part PART>
-    __device__ __forceinline__ void addRows(const uint32_t* picture, int pitch, const uint32_t* bands, int step,
+    __device__ __forceinline__ void addRows(const uint32_t* image, int pitch, const uint32_t* bands, int step,
                                             uint32_t (&held)[ROWS][KC])
     {
 #pragma unroll
@@ -66,7 +66,7 @@ private:
             uint32_t words[KC + 4]; // 16 pixels apart: 64 columns on is four words on
 #pragma unroll
             for (int k = 0; k < KC + 4; ++k)
-                words[k] = picture[i * pitch + 4 * k];
+                words[k] = image[i * pitch + 4 * k];
             if (PART != LAST)
 #pragma unroll
                 for (int k = 0; k < KC; ++k)
@@ -94,7 +94,7 @@ private:
     }
 };
 
-//! Which plane of the picture meets which bands, and what becomes of their sums. Products of one group are added up.
+//! Which plane of the image meets which bands, and what becomes of their sums. Products of one group are added up.
 struct Product
 {
     int plane, band, group;
@@ -146,14 +146,14 @@ __device__ __forceinline__ void addMoments(ulonglong2* covariances, ulonglong2* 
     *to = change;
 }
 
-//! Starts to copy `rows` rows of a plane of the picture, and of bands, to shared memory.
-__device__ __forceinline__ void stage(const uint8_t* picture, int pictureRows, const BandPlan& plan, int x, int y,
+//! Starts to copy `rows` rows of a plane of the image, and of bands, to shared memory.
+__device__ __forceinline__ void stage(const uint8_t* image, int imageRows, const BandPlan& plan, int x, int y,
                                       int chunks, const uint32_t* bands, int rows, uint32_t* shared)
 {
     const int units = COLS / 16 + chunks, lastColumn = plan.pitch - 16;
-    for (Steps at(units); at.row < pictureRows; at.next())
+    for (Steps at(units); at.row < imageRows; at.next())
         __pipeline_memcpy_async(shared + (at.row * units + at.col) * 4,
-                                picture + static_cast<size_t>(::min(y + at.row, plan.region.height - 1)) * plan.pitch +
+                                image + static_cast<size_t>(::min(y + at.row, plan.region.height - 1)) * plan.pitch +
                                     ::min(x + 16 * at.col, lastColumn),
                                 16);
     uint32_t* const target = shared + plan.bandsOffset;
@@ -237,7 +237,7 @@ __global__ void __launch_bounds__(THREADS, 2)
         return;
     const int width = entry.fragment.width, height = entry.fragment.height;
     const int chunks = detail::ceilDiv(detail::ceilDiv(width + 7, 16), KC) * KC;
-    const int pictureX = entry.window.x - before - plan.region.x + tileX, pictureY = entry.window.y - plan.region.y + y;
+    const int imageX = entry.window.x - before - plan.region.x + tileX, imageY = entry.window.y - plan.region.y + y;
     const uint32_t* const bands = memory.bands + e * plan.bandsEach;
     const int rowChunks = detail::ceilDiv(height, plan.chunkRows);
     const int steps = rowChunks * (WEIGHTED ? (METRIC == METRIC_ZNCC ? 3 : 2) * channels + 3 : channels);
@@ -256,20 +256,19 @@ __global__ void __launch_bounds__(THREADS, 2)
         const int rows = ::min(plan.chunkRows, detail::ceilDiv(height - row, ROWS) * ROWS);
         if (step > 0)
             __syncthreads(); // what was staged before has been read
-        stage(memory.planes + product.plane * plan.planeBytes, tileRows + rows - 1, plan, pictureX, pictureY + row,
-              chunks, bands + (static_cast<size_t>(product.band) * plan.bandRows + row) * plan.chunks * 32, rows,
-              shared);
+        stage(memory.planes + product.plane * plan.planeBytes, tileRows + rows - 1, plan, imageX, imageY + row, chunks,
+              bands + (static_cast<size_t>(product.band) * plan.bandRows + row) * plan.chunks * 32, rows, shared);
         __pipeline_wait_prior(0);
-        __syncthreads(); // picture and bands are complete
+        __syncthreads(); // image and bands are complete
         const int begin = part * (rows / ROWS) / plan.parts * ROWS,
                   end = (part + 1) * (rows / ROWS) / plan.parts * ROWS;
         const bool works = end > begin && y + unit * ROWS < entry.window.rows;
         const int pitch = COLS / 4 + 4 * chunks;
-        const uint32_t* picture = shared + (unit * ROWS + begin) * pitch + 2 * g + t;
+        const uint32_t* image = shared + (unit * ROWS + begin) * pitch + 2 * g + t;
         const uint32_t* band = shared + plan.bandsOffset + begin * chunks * 32 + lane;
 #pragma unroll 1
         for (int k = 0; works && k < chunks; k += KC)
-            sums.add(picture + 4 * k, pitch, band + 32 * k, 32 * chunks, end - begin);
+            sums.add(image + 4 * k, pitch, band + 32 * k, 32 * chunks, end - begin);
         terms += width * ::min(plan.chunkRows, height - row);
 
         // Sums go on while they fit 32 bits.

@@ -5,8 +5,8 @@
 // block, which keeps all moments of all positions in registers.
 //
 // The 16 rows of an instruction are column blocks of 8 positions times groups of LANE_ROWS rows: with row j of every group an
-// operand of the picture serves LANE_ROWS rows of positions. Box sums of unweighted fragments are products with a band of ones. Those
-// of the picture, which ZNCC needs of each channel, come after all other moments, and for one row of positions after the other:
+// operand of the image serves LANE_ROWS rows of positions. Box sums of unweighted fragments are products with a band of ones. Those
+// of the image, which ZNCC needs of each channel, come after all other moments, and for one row of positions after the other:
 // so 80 registers a thread do.
 //
 // Cost for N fragments of w x h pixels, C channels, M positions each: C N M h 32 ceil((w + 7) / 32) products of bytes, ZNCC
@@ -96,7 +96,7 @@ constexpr int blocksOf(bool weighted, int warps)
 
 template <int METRIC, bool WEIGHTED, int CHANNELS, int WARPS>
 __global__ void __launch_bounds__(32 * WARPS, blocksOf(WEIGHTED, WARPS))
-    matchFusedBandsKernel(const ImageView frame, const Batch batch, const Settings settings, const FusedBands plan,
+    matchFusedBandsKernel(const ByteImageView frame, const Batch batch, const Settings settings, const FusedBands plan,
                           const Best* walked, const Outputs out)
 {
     using TheMoments = LaneMoments<METRIC, WEIGHTED, CHANNELS>;
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(32 * WARPS, blocksOf(WEIGHTED, WARPS))
     extern __shared__ __align__(16) unsigned char shared[];
     LaneScratch* const scratch = reinterpret_cast<LaneScratch*>(shared);
     uint32_t* const raw = reinterpret_cast<uint32_t*>(shared + gpu::FUSED_SCRATCH_BYTES);
-    uint32_t* const templ = raw + plan.templatesAt(); // sums of squares take the place of the raw picture
+    uint32_t* const templ = raw + plan.templatesAt(); // sums of squares take the place of the raw image
     uint32_t* const squares = raw + plan.squaresAt(); // planes of bytes
     uint32_t* const planes = raw + plan.planesAt;
 
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(32 * WARPS, blocksOf(WEIGHTED, WARPS))
     stageRows<WEIGHTED, CHANNELS>(batch.arena + entry.fragment.words, height, entry.fragment.pitch,
                                   templateStep(bandChunks(width)), templ);
     __pipeline_wait_prior(1);
-    __syncthreads(); // the raw picture is complete
+    __syncthreads(); // the raw image is complete
     if (CHANNELS == 1)
         makePlanes<1>(frame, area, plan, raw, planes, squares);
     else if (frame.pixelStride == 3)
@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(32 * WARPS, blocksOf(WEIGHTED, WARPS))
     else
         makePlanes<4>(frame, area, plan, raw, planes, squares);
     __pipeline_wait_prior(0);
-    __syncthreads(); // planes and template are complete, the raw picture has been read
+    __syncthreads(); // planes and template are complete, the raw image has been read
     const int cols = entry.window.cols;
     const LaneBlocks lane(cols);
     if (!WEIGHTED)
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(32 * WARPS, blocksOf(WEIGHTED, WARPS))
 }
 
 template <int METRIC, bool WEIGHTED>
-void launchFusedBands(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedBands& plan,
+void launchFusedBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedBands& plan,
                       const Best* walked, const Outputs& out, cudaStream_t stream)
 {
     const bool few = plan.warps <= tuning::FUSED_BAND_FEW_WARPS;
@@ -178,7 +178,7 @@ void launchFusedBands(const ImageView& frame, const Batch& batch, const Settings
 
 namespace gpu {
 
-void matchFusedBands(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
+void matchFusedBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                      const Best* walked, const Outputs& out, StreamHandle stream)
 {
     const auto launch =

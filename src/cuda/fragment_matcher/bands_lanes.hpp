@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, small windows by matrix instructions: what lanes have of a window, and pictures and templates in shared memory.
+// FragmentMatcher, small windows by matrix instructions: what lanes have of a window, and images and templates in shared memory.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_LANES_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_LANES_HPP
 
@@ -14,7 +14,7 @@ using gpu::FusedBands;
 
 const int LANE_ROWS = gpu::FUSED_BAND_ROWS;
 
-//! The two rows of an instruction that a lane has, 8 apart: which group of rows of the picture, and which block of 8 columns.
+//! The two rows of an instruction that a lane has, 8 apart: which group of rows of the image, and which block of 8 columns.
 struct LaneBlocks
 {
     int blocks, groups; //!< of an instruction, blocks * groups <= 16
@@ -42,7 +42,7 @@ struct LanePositions
 {
     int x[2], y[2];  //!< first of each half
     int line[2];     //!< the same row, or one that the window has
-    int at[2];       //!< words from the start of a plane to what the picture's operand takes there
+    int at[2];       //!< words from the start of a plane to what the image's operand takes there
     uint32_t inside; //!< bits 4j + q: positions of the window
 
     __device__ __forceinline__ LanePositions(const SearchWindow& window, const LaneBlocks& lane, int pitch) : inside(0)
@@ -70,13 +70,13 @@ struct LanePositions
 };
 
 //! Rows begin at multiples of 16 bytes.
-__device__ __forceinline__ bool inUnits(const ImageView& frame)
+__device__ __forceinline__ bool inUnits(const ByteImageView& frame)
 {
     return ((reinterpret_cast<uintptr_t>(frame.data) | frame.step) & 15) == 0;
 }
 
 /** Starts to copy the rows of an area, as fetchRaw() does, in units of 16 bytes where the frame's rows begin at such. */
-__device__ __forceinline__ void fetchArea(const ImageView& frame, const Rect4& area, const FusedBands& plan,
+__device__ __forceinline__ void fetchArea(const ByteImageView& frame, const Rect4& area, const FusedBands& plan,
                                           uint32_t* __restrict__ raw)
 {
     if (!inUnits(frame))
@@ -110,7 +110,7 @@ __device__ __forceinline__ void fetchArea(const ImageView& frame, const Rect4& a
 
 //! Raw rows to planes of bytes: channels, and the bytes of the sums of their squares, high ones first.
 template <int STRIDE>
-__device__ __forceinline__ void makePlanes(const ImageView& frame, const Rect4& area, const FusedBands& plan,
+__device__ __forceinline__ void makePlanes(const ByteImageView& frame, const Rect4& area, const FusedBands& plan,
                                            const uint32_t* __restrict__ raw, uint32_t* __restrict__ planes,
                                            uint32_t* __restrict__ squarePlanes)
 {
@@ -239,9 +239,9 @@ __device__ __forceinline__ void makeLines(const uint32_t* __restrict__ planes, c
             for (int b = 0; b < SQUARES; ++b)
             {
                 const uint32_t *x = first + b * plan.squareWords, *y = second + b * plan.squareWords;
-                const uint32_t picture[4] = {any0 ? x[0] : 0, any1 ? y[0] : 0, any0 ? x[1] : 0, any1 ? y[1] : 0};
+                const uint32_t image[4] = {any0 ? x[0] : 0, any1 ? y[0] : 0, any0 ? x[1] : 0, any1 ? y[1] : 0};
                 bytes[b][0] = bytes[b][1] = bytes[b][2] = bytes[b][3] = 0;
-                multiplyAdd(bytes[b], picture, ones);
+                multiplyAdd(bytes[b], image, ones);
             }
             uint32_t sums[4];
 #pragma unroll

@@ -19,13 +19,13 @@ __device__ __forceinline__ void clear(LaneSums& tile)
         tile[j][0] = tile[j][1] = tile[j][2] = tile[j][3] = 0;
 }
 
-/** What a warp multiplies: the lane's words of the picture and of rows of templates. Lane (g, t) has pixels
+/** What a warp multiplies: the lane's words of the image and of rows of templates. Lane (g, t) has pixels
 8t - g .. 8t + 7 - g of a row of a template as its share of a band. */
 struct BandOperands
 {
-    const uint32_t *first, *second; //!< of the picture, for both halves
+    const uint32_t *first, *second; //!< of the image, for both halves
     const uint32_t* rows[3];
-    int pitch, step; //!< from row to row of the picture, of templates
+    int pitch, step; //!< from row to row of the image, of templates
     int height;
     uint32_t shift; //!< bits from the words of templates to the lane's first pixel
 };
@@ -38,13 +38,13 @@ enum Part
     LAST //!< none left
 };
 
-//! The operand of a row of the picture, from words of both halves.
-__device__ __forceinline__ void loadRow(const uint32_t* first, const uint32_t* second, uint32_t (&picture)[4])
+//! The operand of a row of the image, from words of both halves.
+__device__ __forceinline__ void loadRow(const uint32_t* first, const uint32_t* second, uint32_t (&image)[4])
 {
-    picture[0] = first[0], picture[1] = second[0], picture[2] = first[1], picture[3] = second[1];
+    image[0] = first[0], image[1] = second[0], image[2] = first[1], image[3] = second[1];
 }
 
-/** LANE_ROWS rows of the picture, each of which meets as many rows of BANDS bands. @param left END: rows of the template. */
+/** LANE_ROWS rows of the image, each of which meets as many rows of BANDS bands. @param left END: rows of the template. */
 template <Part PART, int BANDS>
 __device__ __forceinline__ void addRows(BandOperands& from, int left, uint32_t (&held)[BANDS][LANE_ROWS][2],
                                         LaneSums& sums0, LaneSums& sums1, LaneSums& sums2)
@@ -52,8 +52,8 @@ __device__ __forceinline__ void addRows(BandOperands& from, int left, uint32_t (
 #pragma unroll
     for (int i = 0; i < (PART == LAST ? LANE_ROWS - 1 : LANE_ROWS); ++i)
     {
-        uint32_t picture[4];
-        loadRow(from.first, from.second, picture);
+        uint32_t image[4];
+        loadRow(from.first, from.second, image);
         from.first += from.pitch, from.second += from.pitch;
 #pragma unroll
         for (int k = 0; k < BANDS; ++k)
@@ -71,12 +71,12 @@ __device__ __forceinline__ void addRows(BandOperands& from, int left, uint32_t (
 #pragma unroll
             for (int j = 0; j < LANE_ROWS; ++j)
                 if (!(PART == FIRST && j > i) && !(PART == LAST && j <= i))
-                    multiplyAdd(sums[j], picture, held[k][(i - j + LANE_ROWS) % LANE_ROWS]);
+                    multiplyAdd(sums[j], image, held[k][(i - j + LANE_ROWS) % LANE_ROWS]);
         }
     }
 }
 
-//! Adds what a plane of the picture gives.
+//! Adds what a plane of the image gives.
 template <int BANDS>
 __device__ __forceinline__ void addPlane(BandOperands from, LaneSums& sums0, LaneSums& sums1, LaneSums& sums2)
 {
@@ -224,7 +224,7 @@ less the row above and with the row below for the next. */
 template <int CHANNELS> struct LaneBoxes
 {
     uint32_t sums[CHANNELS][4];
-    const uint32_t *first, *second; //!< of both halves: the row of the picture
+    const uint32_t *first, *second; //!< of both halves: the row of the image
     uint32_t ones[2];
     const FusedBands& plan;
     int width, height;
@@ -277,9 +277,9 @@ private:
 #pragma unroll
         for (int c = 0; c < CHANNELS; ++c, a += plan.planeWords, b += plan.planeWords)
         {
-            uint32_t picture[4];
-            loadRow(a, b, picture);
-            multiplyAddSigned(sums[c], picture, factors);
+            uint32_t image[4];
+            loadRow(a, b, image);
+            multiplyAddSigned(sums[c], image, factors);
         }
     }
 };

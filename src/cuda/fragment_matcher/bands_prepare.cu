@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, SSD and ZNCC by matrix instructions: picture and templates in the form that they take.
+// FragmentMatcher, SSD and ZNCC by matrix instructions: image and templates in the form that they take.
 //
-// Cost: bytes, the picture once in and once out (of three channels another four bytes a pixel, seven when weighted), and
+// Cost: bytes, the image once in and once out (of three channels another four bytes a pixel, seven when weighted), and
 // 8 ceil((w + 7) / 16) 16 / w bytes out for each of the templates.
 
 #include "bands.hpp"
@@ -66,7 +66,7 @@ __device__ __forceinline__ void prepareSquares(const uint32_t (&channels)[CHANNE
 
 //! Four pixels of a row to all planes.
 template <int STRIDE, bool WEIGHTED>
-__device__ void preparePixels(const ImageView& frame, int x, int y, const BandPlan& plan, const BandMemory& memory)
+__device__ void preparePixels(const ByteImageView& frame, int x, int y, const BandPlan& plan, const BandMemory& memory)
 {
     constexpr int CHANNELS = STRIDE == 1 ? 1 : 3;
     uint32_t words[STRIDE + 1];
@@ -117,14 +117,14 @@ __device__ __forceinline__ uint32_t bandWord(const Batch& batch, const DeviceFra
                            shift);
 }
 
-//! The first `pictureBlocks` blocks take the picture, four pixels a thread, the others the templates.
+//! The first `imageBlocks` blocks take the image, four pixels a thread, the others the templates.
 template <int STRIDE, bool WEIGHTED>
 __global__ void __launch_bounds__(THREADS)
-    prepareBandsKernel(const ImageView frame, const Batch batch, const BandPlan plan, const BandMemory memory,
-                       const int pictureBlocks, const int blocksEach)
+    prepareBandsKernel(const ByteImageView frame, const Batch batch, const BandPlan plan, const BandMemory memory,
+                       const int imageBlocks, const int blocksEach)
 {
     detail::letNextKernelBegin();
-    if (static_cast<int>(blockIdx.x) < pictureBlocks)
+    if (static_cast<int>(blockIdx.x) < imageBlocks)
     {
         const int64_t item = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
         const int words = plan.pitch / 4, y = static_cast<int>(item / words), x = 4 * static_cast<int>(item % words);
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(THREADS)
             preparePixels<STRIDE, WEIGHTED>(frame, x, y, plan, memory);
         return;
     }
-    const int block = blockIdx.x - pictureBlocks, e = block / blocksEach, first = block - e * blocksEach;
+    const int block = blockIdx.x - imageBlocks, e = block / blocksEach, first = block - e * blocksEach;
     const DeviceFragment& fragment = batch.fragments[batch.slots[fragmentOf(batch, e)]];
     for (int item = first * THREADS + threadIdx.x; item < static_cast<int>(plan.bandsEach);
          item += blocksEach * THREADS)
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(THREADS)
 
 namespace gpu {
 
-void prepareBands(const ImageView& frame, const Batch& batch, const BandPlan& plan, const BandMemory& memory,
+void prepareBands(const ByteImageView& frame, const Batch& batch, const BandPlan& plan, const BandMemory& memory,
                   StreamHandle stream)
 {
     const auto kernel =
@@ -157,12 +157,12 @@ void prepareBands(const ImageView& frame, const Batch& batch, const BandPlan& pl
         : frame.pixelStride == 3 ? (batch.weighted ? prepareBandsKernel<3, true> : prepareBandsKernel<3, false>)
                                  : (batch.weighted ? prepareBandsKernel<4, true> : prepareBandsKernel<4, false>);
     const int64_t words = static_cast<int64_t>(plan.pitch / 4) * plan.region.height;
-    const int pictureBlocks = static_cast<int>(detail::ceilDiv<int64_t>(words, THREADS));
+    const int imageBlocks = static_cast<int>(detail::ceilDiv<int64_t>(words, THREADS));
     const int each = tuning::BAND_PREPARE_WORDS * THREADS;
     const int blocksEach = static_cast<int>(detail::ceilDiv<size_t>(plan.bandsEach, each));
-    const int64_t blocks = pictureBlocks + static_cast<int64_t>(blocksEach) * batch.count;
+    const int64_t blocks = imageBlocks + static_cast<int64_t>(blocksEach) * batch.count;
     detail::launch("prepareBands", kernel, detail::linearGrid(blocks, 1), dim3(THREADS), 0, stream, frame, batch, plan,
-                   memory, pictureBlocks, blocksEach);
+                   memory, imageBlocks, blocksEach);
 }
 
 } // namespace gpu

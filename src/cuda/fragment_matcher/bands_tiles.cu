@@ -5,9 +5,9 @@
 // resident at once: sums of products, box sums, values, best of each tile; the block that finishes a fragment's last tile finds
 // its peaks.
 //
-// Most warps multiply: each has 8 rows of 128 positions and a part of the template's rows. A row of the picture stays in registers
+// Most warps multiply: each has 8 rows of 128 positions and a part of the template's rows. A row of the image stays in registers
 // while 8 rows of the template pass, and a lane shifts its share of a band out of the template's row. The other warps add up
-// columns of the picture meanwhile, whose sums, byte by byte, meet a band of ones in the end.
+// columns of the image meanwhile, whose sums, byte by byte, meet a band of ones in the end.
 //
 // Cost for a fragment of w x h pixels, C channels, M positions: C M h 32 ceil((w + 7) / 32) products of bytes; bytes: (128 + w)
 // (rows + h) C a block, from cache, and 4 written a position. Bound by the matrix units and by the latency of what comes before
@@ -34,14 +34,15 @@ const int ROWS = gpu::BAND_ROWS, COLS = gpu::BAND_COLS;
 // --- staging ---------------------------------------------------------------------------------------------------------
 
 //! Bytes by which a row's first pixel lies behind a unit of 16 bytes; the same for all rows, as plans see to it.
-__device__ __forceinline__ int behindUnit(const ImageView& frame, int x)
+__device__ __forceinline__ int behindUnit(const ByteImageView& frame, int x)
 {
     return static_cast<int>(reinterpret_cast<uintptr_t>(frame.pixel(x, 0)) & 15);
 }
 
-//! Starts to copy `rows` rows of the picture as they are, from the unit on that holds pixel (x, y). What lies outside of the picture
+//! Starts to copy `rows` rows of the image as they are, from the unit on that holds pixel (x, y). What lies outside of the image
 //! is left as it is, or 0.
-__device__ __forceinline__ void fetchRows(const ImageView& frame, int x, int y, int rows, int pitch, uint32_t* target)
+__device__ __forceinline__ void fetchRows(const ByteImageView& frame, int x, int y, int rows, int pitch,
+                                          uint32_t* target)
 {
     const int begin = x * frame.pixelStride - behindUnit(frame, x), rowBytes = frame.cols * frame.pixelStride;
     const uint8_t* const first = frame.data + static_cast<size_t>(y) * frame.step;
@@ -66,7 +67,7 @@ template <int STRIDE>
 __device__ __forceinline__ void makePlanes(const BandTiles& plan, int rows, int words, int behind, const uint32_t* raw,
                                            uint32_t* planes)
 {
-    const int planeWords = plan.pictureRows * plan.pitch;
+    const int planeWords = plan.imageRows * plan.pitch;
     raw += behind / 4;
     for (Steps at(words); at.row < rows; at.next())
     {
@@ -103,19 +104,19 @@ __device__ __forceinline__ void stageTemplate(const uint32_t* arena, int width, 
 
 // --- products --------------------------------------------------------------------------------------------------------
 
-/** What lane (g, t) has of operands of 32 KC columns: 8 KC pixels from 8g + 8 KC t of a row of the picture on, and the same 64 columns
+/** What lane (g, t) has of operands of 32 KC columns: 8 KC pixels from 8g + 8 KC t of a row of the image on, and the same 64 columns
 on. Word by word, as each must lie in its place of four registers. */
-template <int KC> struct PictureWords
+template <int KC> struct ImageWords
 {
     uint32_t words[KC][4];
 
-    __device__ __forceinline__ void load(const uint32_t* picture)
+    __device__ __forceinline__ void load(const uint32_t* image)
     {
 #pragma unroll
         for (int k = 0; k < KC; ++k)
 #pragma unroll
             for (int q = 0; q < 4; ++q)
-                words[k][q] = picture[2 * k + q / 2 + q % 2 * (COLS / 8)];
+                words[k][q] = image[2 * k + q / 2 + q % 2 * (COLS / 8)];
     }
 };
 
@@ -137,55 +138,54 @@ template <int KC> struct BandWords
 };
 
 template <int KC>
-__device__ __forceinline__ void multiplyAdd(uint32_t (&sums)[4], const PictureWords<KC>& picture,
-                                            const BandWords<KC>& band)
+__device__ __forceinline__ void multiplyAdd(uint32_t (&sums)[4], const ImageWords<KC>& image, const BandWords<KC>& band)
 {
 #pragma unroll
     for (int k = 0; k < KC; ++k)
     {
         const uint32_t b[2] = {band.words[2 * k], band.words[2 * k + 1]};
-        device::multiplyAdd(sums, picture.words[k], b);
+        device::multiplyAdd(sums, image.words[k], b);
     }
 }
 
-//! Where a lane's share of operands begins: words, from the start of a row of the picture, and of a template.
+//! Where a lane's share of operands begins: words, from the start of a row of the image, and of a template.
 template <int KC> struct LaneAt
 {
-    int picture, templ;
+    int image, templ;
     uint32_t shift;
 
     __device__ __forceinline__ LaneAt()
     {
         const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-        picture = 2 * g + 2 * KC * t;
+        image = 2 * g + 2 * KC * t;
         templ = 4 + 2 * KC * t - (g + 3) / 4;
         shift = 8 * (-g & 3);
     }
 };
 
-/** Adds what `rows` rows of a template and 32 KC columns of its band add to ROWS rows of positions. Rows of the picture go round in
+/** Adds what `rows` rows of a template and 32 KC columns of its band add to ROWS rows of positions. Rows of the image go round in
 registers: row r is in ring[r % ROWS]. */
 template <int KC>
-__device__ __forceinline__ void addProducts(uint32_t (&sums)[ROWS][4], const uint32_t* picture, int pitch,
+__device__ __forceinline__ void addProducts(uint32_t (&sums)[ROWS][4], const uint32_t* image, int pitch,
                                             const uint32_t* templ, int step, int rows)
 {
     const LaneAt<KC> at;
-    PictureWords<KC> ring[ROWS];
-    picture += at.picture, templ += at.templ;
+    ImageWords<KC> ring[ROWS];
+    image += at.image, templ += at.templ;
 #pragma unroll
-    for (int r = 0; r < ROWS - 1; ++r, picture += pitch)
-        ring[r].load(picture);
+    for (int r = 0; r < ROWS - 1; ++r, image += pitch)
+        ring[r].load(image);
 #pragma unroll 1
     for (;;)
     {
 #pragma unroll
-        for (int s = 0; s < ROWS; ++s, picture += pitch, templ += step)
+        for (int s = 0; s < ROWS; ++s, image += pitch, templ += step)
         {
             if (rows-- == 0)
                 return;
             BandWords<KC> band;
             band.load(templ, at.shift);
-            ring[(s + ROWS - 1) % ROWS].load(picture);
+            ring[(s + ROWS - 1) % ROWS].load(image);
 #pragma unroll
             for (int j = 0; j < ROWS; ++j)
                 multiplyAdd(sums[j], ring[(s + j) % ROWS], band);
@@ -213,7 +213,7 @@ __device__ __forceinline__ void correlate(const BandTiles& plan, int width, int 
             addProducts<2>(sums, planes + 8 * chunk, plan.pitch, templ + 8 * chunk, step, rows);
         if (chunk < chunks)
             addProducts<1>(sums, planes + 8 * chunk, plan.pitch, templ + 8 * chunk, step, rows);
-        planes += plan.pictureRows * plan.pitch;
+        planes += plan.imageRows * plan.pitch;
         templ += height * step;
     }
     uint4* const to = reinterpret_cast<uint4*>(merge) + (part * plan.units + unit) * ROWS * 32 + threadIdx.x % 32;
@@ -278,7 +278,7 @@ __device__ __forceinline__ void sumColumns(const BandTiles& plan, int width, int
                                            uint32_t* boxes)
 {
     const int before = 32 * plan.units * plan.parts, thread = threadIdx.x - before, threads = THREADS - before;
-    const int rows = plan.units * ROWS, words = (COLS + width + 2) / 4, planeWords = plan.pictureRows * plan.pitch;
+    const int rows = plan.units * ROWS, words = (COLS + width + 2) / 4, planeWords = plan.imageRows * plan.pitch;
     const int groups = ::max(threads / words, 1), share = detail::ceilDiv(rows, groups);
     for (int item = thread; item < words * groups; item += threads)
     {
@@ -323,8 +323,8 @@ __device__ __forceinline__ void addBoxes(uint32_t (&sums)[ROWS_AT_ONCE][BYTES][4
 #pragma unroll
         for (int r = 0; r < ROWS_AT_ONCE; ++r)
         {
-            PictureWords<KC> words;
-            words.load(boxes + b * planeWords + r * pitch + at.picture);
+            ImageWords<KC> words;
+            words.load(boxes + b * planeWords + r * pitch + at.image);
             multiplyAdd(sums[r][b], words, band);
         }
 }
@@ -429,7 +429,7 @@ __device__ bool storeBests(const Best (&mine)[2], int cols, int y, TileBest* bes
 
 template <int METRIC, int STRIDE>
 __global__ void __launch_bounds__(THREADS, 1)
-    matchBandTilesKernel(const ImageView frame, const Batch batch, const Settings settings, const TilePlan allPlans,
+    matchBandTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings, const TilePlan allPlans,
                          const TileMemory memory, const Best* walked, const Outputs out)
 {
     constexpr int CHANNELS = STRIDE == 1 ? 1 : 3;
@@ -442,7 +442,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     const BandTiles& plan = allPlans.bands.tiles;
     uint32_t* const templ = shared;
     uint32_t* const planes = shared + plan.planesAt;
-    uint32_t* const boxes = shared + plan.boxesAt; // with three channels, where the raw picture was
+    uint32_t* const boxes = shared + plan.boxesAt; // with three channels, where the raw image was
     uint32_t* const merge = shared + plan.mergeAt;
     const int e = blockIdx.x / plan.blocks, block = blockIdx.x - e * plan.blocks, blockY = block / plan.blocksX;
     const int tileRows = plan.units * ROWS, blockX = block - blockY * plan.blocksX, y = blockY * tileRows;
@@ -450,7 +450,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     const DeviceFragment* const held = batch.fragments + batch.slots[i];
     const Rect4 area = areaOf(frame, batch, i);
     const int behind = behindUnit(frame, area.x), before = STRIDE == 1 ? behind : 0, x = blockX * COLS - before;
-    fetchRows(frame, area.x + blockX * COLS, area.y + y, plan.pictureRows, STRIDE == 1 ? plan.pitch : plan.rawPitch,
+    fetchRows(frame, area.x + blockX * COLS, area.y + y, plan.imageRows, STRIDE == 1 ? plan.pitch : plan.rawPitch,
               STRIDE == 1 ? planes : boxes);
     // All threads load what they need of the fragment: a barrier less before the template.
     const int width = __ldg(&held->width), height = __ldg(&held->height);
@@ -459,14 +459,14 @@ __global__ void __launch_bounds__(THREADS, 1)
     openEntry(batch, i, area, loadFragment(batch, i), &entry, &status);
     const SearchWindow& window = entry.window;
     __pipeline_wait_prior(0);
-    __syncthreads(); // entry, picture and template are complete
+    __syncthreads(); // entry, image and template are complete
     if (status != STATUS_FOUND && block == 0 && threadIdx.x == 0)
         reportNothing(out, i, settings.peaks, status);
     if (status != STATUS_FOUND || x >= window.cols || y >= window.rows)
         return;
     if (STRIDE != 1)
     {
-        // The raw picture begins at a unit again with each block: 128 pixels are a multiple of 16 bytes.
+        // The raw image begins at a unit again with each block: 128 pixels are a multiple of 16 bytes.
         makePlanes<STRIDE>(plan, tileRows + height - 1, plan.pitch, behind, boxes, planes);
         __syncthreads(); // planes are complete
     }
@@ -496,7 +496,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 }
 
 template <int METRIC>
-void launchBandTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+void launchBandTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                      const TileMemory& memory, const Best* walked, const Outputs& out, cudaStream_t stream)
 {
     const auto kernel = frame.pixelStride == 1   ? matchBandTilesKernel<METRIC, 1>
@@ -511,7 +511,7 @@ void launchBandTiles(const ImageView& frame, const Batch& batch, const Settings&
 
 namespace gpu {
 
-void matchBandTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+void matchBandTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                     const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
 {
     const auto launch = isCorrelation(settings.metric) ? launchBandTiles<METRIC_ZNCC> : launchBandTiles<METRIC_SSD>;

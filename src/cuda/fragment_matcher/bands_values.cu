@@ -7,7 +7,7 @@
 // Without weights, sums over boxes of I and I^2 come from running sums down the columns and a scan of each row: exact,
 // and independent of the fragment's width; h + rows loads a column of a block.
 //
-// Cost: bytes, 4 to 16 read and 4 or 8 written a position, and (h + rows) / rows times 4 of the picture, mostly from
+// Cost: bytes, 4 to 16 read and 4 or 8 written a position, and (h + rows) / rows times 4 of the image, mostly from
 // cache; bound by latency and, for ZNCC, by four scans a row.
 
 #include "bands.hpp"
@@ -355,7 +355,7 @@ void launchValues(const Batch& batch, const Settings& settings, const TilePlan& 
 
 namespace gpu {
 
-void matchBands(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+void matchBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
 {
     prepareBands(frame, batch, plan.bands, memory.bands, stream);

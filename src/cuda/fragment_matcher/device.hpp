@@ -127,7 +127,7 @@ __device__ __forceinline__ int fragmentOf(const Batch& batch, int e)
 }
 
 //! The area of fragment i, cut by the frame.
-__device__ __forceinline__ Rect4 areaOf(const ImageView& frame, const Batch& batch, int i)
+__device__ __forceinline__ Rect4 areaOf(const ByteImageView& frame, const Batch& batch, int i)
 {
     const Rect4 whole = {0, 0, frame.cols, frame.rows};
     return batch.areas ? clipToFrame(*batch.areas.row(i), frame.cols, frame.rows) : whole;
@@ -141,7 +141,7 @@ __device__ __forceinline__ int statusOf(const Entry& entry, const Rect4& area, c
 }
 
 //! Entry e, and the status to report when there is nothing to search.
-__device__ __forceinline__ int openEntry(const ImageView& frame, const Batch& batch, int e, Entry& entry)
+__device__ __forceinline__ int openEntry(const ByteImageView& frame, const Batch& batch, int e, Entry& entry)
 {
     entry.i = fragmentOf(batch, e);
     const Rect4 area = areaOf(frame, batch, entry.i);
@@ -176,9 +176,9 @@ __device__ __forceinline__ void openEntry(const Batch& batch, int i, const Rect4
 }
 
 /** What blocks of fused kernels begin with: entry blockIdx.x, which is fragment i, to scratch->entry, while fetch(area) starts to
-copy the picture. Has a barrier. @param plan has the largest area. @return false when there is nothing to search: that is reported. */
+copy the image. Has a barrier. @param plan has the largest area. @return false when there is nothing to search: that is reported. */
 template <class Plan, class Scratch, class Fetch>
-__device__ __forceinline__ bool openBlock(const ImageView& frame, const Batch& batch, const Settings& settings,
+__device__ __forceinline__ bool openBlock(const ByteImageView& frame, const Batch& batch, const Settings& settings,
                                           const Plan& plan, const Outputs& out, Scratch* scratch, int& i, Rect4& area,
                                           const Fetch& fetch)
 {

@@ -32,12 +32,12 @@ public:
         return fragments_.bring(call, fragments, true);
     }
 
-    void match(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas,
+    void match(const ByteImageView& frame, const Fragments& fragments, const SearchAreas& areas,
                ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
                StreamHandle stream) override;
-    void scoreMap(int index, const ImageView& frame, const Fragments& fragments, const SearchWindow& window, int metric,
-                  int depth, const OutputView& map, StreamHandle stream) override;
-    void scoreMaps(const ImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
+    void scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
+                  int metric, int depth, const OutputView& map, StreamHandle stream) override;
+    void scoreMaps(const ByteImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
                    const std::vector<int>& offsets, int metric, int depth, const OutputView& maps,
                    StreamHandle stream) override;
     void predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
@@ -47,10 +47,10 @@ public:
 
 private:
     Batch batchOf(const Call& call, const Fragments& fragments);
-    MatchCase caseOf(const ImageView& frame, const Fragments& fragments, int metric) const;
+    MatchCase caseOf(const ByteImageView& frame, const Fragments& fragments, int metric) const;
     const uint8_t* uploadNumbers(const Call& call);
     void uploadAreas(const Call& call, const SearchAreas& areas, Batch& batch);
-    void search(const Call& call, const ImageView& frame, const Batch& batch, const Settings& settings,
+    void search(const Call& call, const ByteImageView& frame, const Batch& batch, const Settings& settings,
                 const MatchCase& given, const Outputs& out);
     gpu::BandMemory reserveBands(const Call& call, const gpu::BandPlan& plan, const MatchCase& given, int batch);
     gpu::TileMemory reserveTiles(const Call& call, const TilePlan& plan, const MatchCase& given, int batch);
@@ -76,7 +76,7 @@ Batch CudaEngine::batchOf(const Call& call, const Fragments& fragments)
     return fragments_.batch(call, fragments.anyWeighted());
 }
 
-MatchCase CudaEngine::caseOf(const ImageView& frame, const Fragments& fragments, int metric) const
+MatchCase CudaEngine::caseOf(const ByteImageView& frame, const Fragments& fragments, int metric) const
 {
     return {frame, metric, fragments.anyWeighted(), detail::SharedLimit(detail::sharedBytesOfBlock()),
             detail::multiprocessors()};
@@ -91,7 +91,7 @@ const uint8_t* CudaEngine::uploadNumbers(const Call& call)
 }
 
 //! By matrix instructions where the plan says so.
-static void searchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+static void searchTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                         const gpu::TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
 {
     const auto match = plan.bands.tiles.units > 0 ? gpu::matchBandTiles
@@ -123,7 +123,7 @@ void CudaEngine::uploadAreas(const Call& call, const SearchAreas& areas, Batch& 
         batch.list = reinterpret_cast<const int*>(device + areasBytes);
 }
 
-void CudaEngine::match(const ImageView& frame, const Fragments& fragments, const SearchAreas& areas,
+void CudaEngine::match(const ByteImageView& frame, const Fragments& fragments, const SearchAreas& areas,
                        ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
                        StreamHandle stream)
 {
@@ -148,7 +148,7 @@ void CudaEngine::match(const ImageView& frame, const Fragments& fragments, const
 }
 
 //! walk, scores, peaks, report
-void CudaEngine::search(const Call& call, const ImageView& frame, const Batch& all, const Settings& settings,
+void CudaEngine::search(const Call& call, const ByteImageView& frame, const Batch& all, const Settings& settings,
                         const MatchCase& given, const Outputs& out)
 {
     const bool walks = settings.search == SEARCH_THREE_STEP;
@@ -179,12 +179,12 @@ void CudaEngine::search(const Call& call, const ImageView& frame, const Batch& a
 
 gpu::BandMemory CudaEngine::reserveBands(const Call& call, const gpu::BandPlan& plan, const MatchCase& given, int batch)
 {
-    const int channels = given.frame.channels, planes = gpu::picturePlanes(channels, given.weighted);
+    const int channels = given.frame.channels, planes = gpu::imagePlanes(channels, given.weighted);
     const size_t planesBytes = planes * plan.planeBytes, pixelsAt = (planesBytes + 15) / 16 * 16;
     const bool pixels = channels > 1 && !given.weighted;
-    uint8_t* const picture = planes_.reserve<uint8_t>(
-        call, pixelsAt + (pixels ? plan.planeBytes * sizeof(uint32_t) : 0), "the planes of the picture");
-    return {picture, reinterpret_cast<uint32_t*>(picture + pixelsAt),
+    uint8_t* const image = planes_.reserve<uint8_t>(call, pixelsAt + (pixels ? plan.planeBytes * sizeof(uint32_t) : 0),
+                                                    "the planes of the image");
+    return {image, reinterpret_cast<uint32_t*>(image + pixelsAt),
             bands_.reserve<uint32_t>(call, plan.bandsEach * batch, "the bands of fragments"),
             sums_.reserve(call, gpu::bandSumsBytes(plan) * batch, "sums of products"),
             entries_.reserve<gpu::OpenEntry>(call, batch, "what is to be searched")};
@@ -243,7 +243,7 @@ static Settings scoresOnly(int metric)
     return settings;
 }
 
-void CudaEngine::scoreMap(int index, const ImageView& frame, const Fragments& fragments, const SearchWindow& window,
+void CudaEngine::scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
                           int metric, int depth, const OutputView& map, StreamHandle stream)
 {
     const Call call(workspace_, stream);
@@ -268,9 +268,9 @@ void CudaEngine::scoreMap(int index, const ImageView& frame, const Fragments& fr
     results.finish();
 }
 
-void CudaEngine::scoreMaps(const ImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
-                           const std::vector<int>& offsets, int metric, int depth, const OutputView& maps,
-                           StreamHandle stream)
+void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragments,
+                           const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, int metric,
+                           int depth, const OutputView& maps, StreamHandle stream)
 {
     const Call call(workspace_, stream);
     Results results(downloads_, call);

@@ -1,6 +1,6 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-// Fragments in device memory: an arena of pictures, a table that says where each lies, and the order of the fragments.
+// Fragments in device memory: an arena of images, a table that says where each lies, and the order of the fragments.
 //
 // A fragment has a slot: an entry of the table and a place in the arena. A new content of the same layout (size and presence of
 // weights) goes into the same slot, where graphs that were captured with it see it at their next replay. All else that may be

@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // FragmentMatcher, fused kernel: scores, peaks and report of a fragment by one block. A thread keeps the values of up to 13
-// positions of one row in registers; pictures of all resident blocks lie in shared memory, one expanded channel at a time.
+// positions of one row in registers; images of all resident blocks lie in shared memory, one expanded channel at a time.
 //
 // Cost for N fragments of w x h pixels, C channels, M positions each: C N M h ceil(w/4) byte-sum instructions (two for
 // unweighted SSD, three for ZNCC, five when moments are weighted), bound by the integer pipes (64 lanes a clock and SM);
@@ -109,7 +109,7 @@ __device__ void stageFragment(const uint32_t* arena, const DeviceFragment& fragm
 
 //! scores: the values of an item's positions, channel after channel; ~0 for those outside of the window.
 template <int METRIC, bool WEIGHTED, int CHANNELS, int P, typename Value>
-__device__ __forceinline__ void itemValues(const ImageView& frame, const Rect4& area, const Entry& entry,
+__device__ __forceinline__ void itemValues(const ByteImageView& frame, const Rect4& area, const Entry& entry,
                                            const FusedPlan& plan, const Item& item, const uint32_t* raw,
                                            const uint32_t* templ, uint32_t* expanded, Value (&values)[P])
 {
@@ -118,7 +118,7 @@ __device__ __forceinline__ void itemValues(const ImageView& frame, const Rect4& 
     const int planeWords = fragment.pitch * fragment.height, rowWords = 16 * plan.stage.units;
     const int first = item.part * fragment.height >> item.partsShift;
     const int last = (item.part + 1) * fragment.height >> item.partsShift;
-    const uint32_t* picture = expanded + (item.y + first) * rowWords + item.x * 4 * plan.stage.units;
+    const uint32_t* image = expanded + (item.y + first) * rowWords + item.x * 4 * plan.stage.units;
     const uint32_t* weights = templ + CHANNELS * TheTraits::TEMPLATE_PLANES * planeWords + first * fragment.pitch;
     Sums<METRIC, WEIGHTED, P> sums;
     sums.clear();
@@ -127,13 +127,13 @@ __device__ __forceinline__ void itemValues(const ImageView& frame, const Rect4& 
     for (int c = 0; c < CHANNELS; ++c)
     {
         __pipeline_wait_prior(1);
-        __syncthreads(); // the raw picture is complete, the last channel has been read
+        __syncthreads(); // the raw image is complete, the last channel has been read
         expandChannel<CHANNELS, TheTraits::SPLIT>(frame, area.x, area.y, area.height, c, plan.stage, raw, expanded);
         __pipeline_wait_prior(0);
         __syncthreads(); // template and channel are complete
         const uint32_t* t = templ + c * TheTraits::TEMPLATE_PLANES * planeWords + first * fragment.pitch;
         if (item.any)
-            sums.addRows(picture, rowWords, plan.stage.expandedWords, t, t + planeWords, weights, fragment.pitch,
+            sums.addRows(image, rowWords, plan.stage.expandedWords, t, t + planeWords, weights, fragment.pitch,
                          last - first, fragment.width);
         if constexpr (TheTraits::MOMENTS)
         {
@@ -238,7 +238,7 @@ __device__ __forceinline__ int findPeaksOfItems(const Entry& entry, const Settin
 
 template <int METRIC, bool WEIGHTED, int CHANNELS, int P>
 __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, FusedBounds<METRIC, WEIGHTED, P>::BLOCKS)
-    matchFusedKernel(const ImageView frame, const Batch batch, const Settings settings, const FusedPlan plan,
+    matchFusedKernel(const ByteImageView frame, const Batch batch, const Settings settings, const FusedPlan plan,
                      const Best* walked, const Outputs out)
 {
     using Value = std::conditional_t<wideValues(METRIC, WEIGHTED, false), uint64_t, uint32_t>;
@@ -263,7 +263,7 @@ __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, Fus
     Value* map = reinterpret_cast<Value*>(raw);
     if (settings.subpixel)
     {
-        __syncthreads(); // the picture has been read: the map takes its place
+        __syncthreads(); // the image has been read: the map takes its place
 #pragma unroll
         for (int k = 0; k < P; ++k)
             if (item.any && item.x + 4 * k < entry.window.cols)
@@ -276,7 +276,7 @@ __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, Fus
 }
 
 template <int METRIC, bool WEIGHTED, int CHANNELS>
-void launchFused(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
+void launchFused(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                  const Best* walked, const Outputs& out, cudaStream_t stream)
 {
     const auto kernel = plan.positions == 5   ? matchFusedKernel<METRIC, WEIGHTED, CHANNELS, 5>
@@ -290,7 +290,7 @@ void launchFused(const ImageView& frame, const Batch& batch, const Settings& set
 
 namespace gpu {
 
-void matchFused(const ImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
+void matchFused(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                 const Best* walked, const Outputs& out, StreamHandle stream)
 {
     forMetric(settings.metric, batch.weighted, batch.channels,

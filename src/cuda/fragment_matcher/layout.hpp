@@ -36,7 +36,7 @@ inline size_t wordsOf(int width, int height, int channels)
 //! What pack needs to make a DeviceFragment.
 struct PackJob
 {
-    ImageView templ;
+    ByteImageView templ;
     const void* weights;
     size_t weightsStep;
     int weightsDepth;
@@ -79,23 +79,23 @@ struct Best
     }
 };
 
-// --- pictures in shared memory (src/cuda/fragment_matcher/staging.hpp) ---------------------------------------------------------
+// --- images in shared memory (src/cuda/fragment_matcher/staging.hpp) ---------------------------------------------------------
 
-//! How a block brings the picture to shared memory.
+//! How a block brings the image to shared memory.
 struct StagePlan
 {
-    int units, rawPitch; //!< widths of the picture there, expanded and raw
-    int rawWords;        //!< all of the raw picture
+    int units, rawPitch; //!< widths of the image there, expanded and raw
+    int rawWords;        //!< all of the raw image
     int expandedWords;   //!< one plane of the expanded one
     //! Which part a thread takes, and how far it is to the next; divisions by multiplication, see quotient().
     int fetchThreads, fetchStep, expandStep, expandStepUnits;
     uint32_t fetchInverse, expandInverse;
 };
 
-//! Words from row to row of a raw picture `cols` pixels wide, whose rows begin up to 3 bytes behind a word's start.
+//! Words from row to row of a raw image `cols` pixels wide, whose rows begin up to 3 bytes behind a word's start.
 inline int rawPitch(int cols, int stride) { return (cols * stride + 6 + 12) / 16 * 4; }
 
-//! Words of a raw picture, with what expandPlane() reads, and ignores, behind its last row.
+//! Words of a raw image, with what expandPlane() reads, and ignores, behind its last row.
 inline int rawWords(int rows, int pitch, int units, int stride)
 {
     const int read = 4 * stride * units + (stride == 4 ? 8 : 4);
@@ -130,8 +130,8 @@ const int BAND_ROWS = 8;   //!< positions below each other that a warp has
 //! Terms of 255 * 255 that a 32-bit sum holds.
 const int64_t BAND_TERMS = 0xffffffffll / (255 * 255);
 
-//! Planes of the picture: its channels and, with weights, the high, middle and low bytes of the sums of their squares.
-CT_HOST_DEVICE constexpr int picturePlanes(int channels, bool weighted) { return weighted ? channels + 3 : channels; }
+//! Planes of the image: its channels and, with weights, the high, middle and low bytes of the sums of their squares.
+CT_HOST_DEVICE constexpr int imagePlanes(int channels, bool weighted) { return weighted ? channels + 3 : channels; }
 //! Bands of a fragment: of its channels; with weights, the high bytes of their products with q, the low ones, and q.
 CT_HOST_DEVICE constexpr int bandPlanes(int channels, bool weighted) { return weighted ? 2 * channels + 1 : channels; }
 
@@ -145,9 +145,9 @@ struct BandTiles
 {
     int units, parts;    //!< warps of a block: units of BAND_ROWS rows of positions, parts of the rows of a fragment
     int blocksX, blocks; //!< of a window
-    int pictureRows;     //!< of a block
-    int pitch;           //!< words from row to row of a plane of the picture, a multiple of 4
-    int rawPitch;        //!< of the picture as it is in the frame; 0: there is one channel, which needs no plane
+    int imageRows;       //!< of a block
+    int pitch;           //!< words from row to row of a plane of the image, a multiple of 4
+    int rawPitch;        //!< of the image as it is in the frame; 0: there is one channel, which needs no plane
     int planesAt, boxesAt, mergeAt; //!< words in shared memory, behind templates
     size_t sharedBytes;
 };
@@ -165,10 +165,10 @@ struct BandPlan
     int chunkRows;     //!< of a fragment in shared memory at a time, a multiple of BAND_ROWS
     int bandsOffset;   //!< of the bands there, in words
     size_t sharedBytes;
-    bool wide;       //!< sums, or squares of the picture, may exceed 32 bits; moments of weighted ones always do
-    int sumsPitch;   //!< columns, a multiple of BAND_COLS: from up to 15 before the window's on
-    int sumsRows;    //!< a fragment
-    size_t sumsEach; //!< a fragment, of both moments when weighted
+    bool wide;               //!< sums, or squares of the image, may exceed 32 bits; moments of weighted ones always do
+    int sumsPitch;           //!< columns, a multiple of BAND_COLS: from up to 15 before the window's on
+    int sumsRows;            //!< a fragment
+    size_t sumsEach;         //!< a fragment, of both moments when weighted
     int slabRows, slabPitch; //!< of box sums in shared memory at a time
     size_t valueSharedBytes;
     BandTiles tiles; //!< instead of the above but for `region`
@@ -206,17 +206,17 @@ struct FusedBands
     int warps;                 //!< a block
     int areaWidth, areaHeight; //!< largest area
     int rows, columns;         //!< words of a row, and rows, that positions read, those behind their window included
-    int pitch, planeWords;     //!< of a plane of the picture
+    int pitch, planeWords;     //!< of a plane of the image
     int squareWords;           //!< of one of its squares: without weights no row behind the area is read there
     StagePlan stage;
     int unitThreads, unitStep; //!< of 16 bytes of a row: as fetchThreads and fetchStep of words
     uint32_t unitInverse;
     int blocks;   //!< of 8 columns of positions, at most
-    int rawWords; //!< of the raw picture, and later of sums of squares
+    int rawWords; //!< of the raw image, and later of sums of squares
     int templateWords;
     int partWords; //!< ZNCC: n and v of all positions of a block, where the rest has been; 0: not kept
     int mapWords;  //!< of the largest window
-    int planesAt;  //!< of the channels, behind the raw picture, templates and planes of squares
+    int planesAt;  //!< of the channels, behind the raw image, templates and planes of squares
     int planesEnd;
     size_t sharedBytes; //!< a block
 
@@ -254,12 +254,12 @@ struct FusedPlan
     size_t sharedBytes; //!< a block
     FusedBands bands;   //!< SSD and ZNCC: instead of the above
 
-    // Where things begin, in words behind FUSED_SCRATCH_BYTES; the map of values begins where the raw picture does.
+    // Where things begin, in words behind FUSED_SCRATCH_BYTES; the map of values begins where the raw image does.
     CT_HOST_DEVICE int templatesAt() const { return stage.rawWords; }
     CT_HOST_DEVICE int expandedAt() const { return templatesAt() + templateWords; }
 };
 
-//! Shared memory of a block besides pictures; the kernel checks it.
+//! Shared memory of a block besides images; the kernel checks it.
 const size_t FUSED_SCRATCH_BYTES = 688;
 const size_t FUSED_STATIC_BYTES = 0; //!< of the fused kernels, as CORRELATE_STATIC_BYTES
 

@@ -12,7 +12,7 @@ namespace {
 using namespace device;
 
 template <typename Value, typename Element>
-__global__ void exportMapsKernel(const ImageView frame, const Batch batch, const int metric, const int scale,
+__global__ void exportMapsKernel(const ByteImageView frame, const Batch batch, const int metric, const int scale,
                                  const size_t entryValues, const Value* values, const RowsView<Element> map,
                                  const int* offsets)
 {
@@ -36,7 +36,7 @@ __global__ void exportMapsKernel(const ImageView frame, const Batch batch, const
 namespace gpu {
 
 template <typename Value, typename Element>
-static void launchExport(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+static void launchExport(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                          const TileMemory& memory, const RowsView<void>& map, const int* offsets, cudaStream_t stream)
 {
     const size_t entryValues = static_cast<size_t>(plan.cols) * plan.rows;
@@ -47,7 +47,7 @@ static void launchExport(const ImageView& frame, const Batch& batch, const Setti
                    static_cast<const Value*>(memory.values), typed, offsets);
 }
 
-void exportMaps(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+void exportMaps(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, int depth, RowsView<void> map, const int* offsets, StreamHandle stream)
 {
     const bool wide = wideValues(settings.metric, batch.weighted, plan.wide);

@@ -20,7 +20,7 @@ CT_HOST_DEVICE constexpr bool hasMoments(int metric, bool weighted)
 CT_HOST_DEVICE constexpr bool isSplit(int metric, bool weighted) { return weighted && hasMoments(metric, weighted); }
 //! Staged words a template word.
 CT_HOST_DEVICE constexpr int templatePlanes(bool split) { return split ? 2 : 1; }
-//! Of a channel: the picture, high and low bytes of its square.
+//! Of a channel: the image, high and low bytes of its square.
 CT_HOST_DEVICE constexpr int expandedPlanes(bool split) { return split ? 3 : 1; }
 
 //! Most that a pixel of a channel adds to a 32-bit sum.
@@ -89,7 +89,7 @@ __device__ __forceinline__ int differenceOf(int metric, int image, int templ)
     return metric == METRIC_SAD ? ::abs(difference) : difference * difference;
 }
 
-/** Four pixels of a channel under four of the template. SPLIT: high and low bytes of the picture's squares, and of the
+/** Four pixels of a channel under four of the template. SPLIT: high and low bytes of the image's squares, and of the
 template times its weights. */
 struct Pixels
 {

@@ -18,7 +18,7 @@ using gpu::TilePlan;
 
 namespace {
 
-Extent windowOf(const ImageView& frame, const Rect4& area, Extent size)
+Extent windowOf(const ByteImageView& frame, const Rect4& area, Extent size)
 {
     const SearchWindow window = searchWindow(area, frame.cols, frame.rows, size.width, size.height);
     return {window.cols, window.rows};
@@ -109,10 +109,10 @@ bool planFused(FusedPlan& plan, Extent window, Extent fragment, const MatchCase&
     const int planes = given.frame.channels * templatePlanes(split) + 1; // one of weights
     wider.templateWords = std::max(plan.templateWords, planes * fragment.height * gpu::pitchOf(fragment.width));
     wider.stage.expandedWords = wider.areaHeight * 16 * wider.stage.units;
-    const int pictureWords = wider.expandedAt() + expandedPlanes(split) * wider.stage.expandedWords;
+    const int imageWords = wider.expandedAt() + expandedPlanes(split) * wider.stage.expandedWords;
     wider.sharedBytes =
         std::max(plan.sharedBytes,
-                 gpu::FUSED_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(pictureWords, mapWordsOf(window, given))));
+                 gpu::FUSED_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(imageWords, mapWordsOf(window, given))));
     if (wider.sharedBytes > mostOfFused(given))
         return false;
     plan = wider;
@@ -138,7 +138,7 @@ void finishFused(FusedPlan& plan, int count, const MatchCase& given)
 //! Largest window of each group.
 void MatchPlan::widen(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas)
 {
-    const ImageView& frame = given.frame;
+    const ByteImageView& frame = given.frame;
     groups_.assign(sizes.distinct.size(), Group{{0, 0}, false, false});
     if (areas.list && !areas.onDevice)
     {
@@ -283,9 +283,9 @@ TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const
     int templateRow = 0;
     const auto words = [&](int chunkRows)
     {
-        const int pictureRows = tuning::TILE_ROWS - 1 + chunkRows;
-        return chunkRows * templateRow + gpu::rawWords(pictureRows, plan.stage.rawPitch, plan.stage.units, stride) +
-               expandedPlanes(split) * pictureRows * 16 * plan.stage.units;
+        const int imageRows = tuning::TILE_ROWS - 1 + chunkRows;
+        return chunkRows * templateRow + gpu::rawWords(imageRows, plan.stage.rawPitch, plan.stage.units, stride) +
+               expandedPlanes(split) * imageRows * 16 * plan.stage.units;
     };
     plan.chunkCols = std::min(fragment.width, tuning::TILE_CHUNK_COLS);
     for (;; plan.chunkCols = (plan.chunkCols / 2 + 15) / 16 * 16) // narrower ones start at whole groups of words

@@ -50,7 +50,7 @@ struct FragmentSizes
 //! What matching depends on besides sizes.
 struct MatchCase
 {
-    ImageView frame;
+    ByteImageView frame;
     int metric;
     bool weighted;
     detail::SharedLimit shared; //!< of a block of the device

@@ -86,14 +86,14 @@ gpu::BandTiles planBandTiles(const BandPlan& bands, Extent window, Extent fragme
         const int rows = units * gpu::BAND_ROWS, chunks = ceilDiv(fragment.width + 7, 32);
         plan.parts = tuning::BAND_TILE_WARPS / units;
         plan.blocks = static_cast<int>(blocks);
-        plan.pictureRows = rows + fragment.height - 1;
+        plan.imageRows = rows + fragment.height - 1;
         plan.pitch = gpu::BAND_COLS / 4 + 8 * chunks;
         plan.rawPitch = stride == 1 ? 0 : stride * plan.pitch + 4;
         plan.planesAt = (channels * fragment.height + 1) * (8 * chunks + 8);
-        plan.boxesAt = plan.planesAt + channels * plan.pictureRows * plan.pitch;
+        plan.boxesAt = plan.planesAt + channels * plan.imageRows * plan.pitch;
         const int boxWords =
             (gpu::squareBytes(channels) + (image ? gpu::IMAGE_BYTES * channels : 0)) * rows * plan.pitch;
-        plan.mergeAt = plan.boxesAt + std::max(boxWords, plan.pictureRows * plan.rawPitch);
+        plan.mergeAt = plan.boxesAt + std::max(boxWords, plan.imageRows * plan.rawPitch);
         plan.sharedBytes = 4 * static_cast<size_t>(plan.mergeAt + plan.parts * rows * gpu::BAND_COLS);
         if (plan.sharedBytes <= given.shared.dynamicBytes(tuning::BAND_TILE_STATIC_BYTES))
             plan.units = units;

@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, device code: picture and template to shared memory.
+// FragmentMatcher, device code: image and template to shared memory.
 //
-// Byte sums run on four pixels of one channel at a time (vabsdiff4, dp4a), at any x offset. Two steps bring the picture into
+// Byte sums run on four pixels of one channel at a time (vabsdiff4, dp4a), at any x offset. Two steps bring the image into
 // that form:
 //
 //   fetchRaw     rows as they are in the frame, from the aligned word that holds their first byte; asynchronous copies
@@ -51,9 +51,9 @@ __device__ __forceinline__ uint32_t wordAtEdge(const uint8_t* row, int offset, i
     return word;
 }
 
-/** Starts to copy cols x rows pixels of the picture from (x, y), a word a thread and step. Done after
-__pipeline_wait_prior(0) of all threads and a barrier. What lies outside of the picture is left as it is. */
-__device__ __forceinline__ void fetchRaw(const ImageView& frame, int x, int y, int cols, int rows,
+/** Starts to copy cols x rows pixels of the image from (x, y), a word a thread and step. Done after
+__pipeline_wait_prior(0) of all threads and a barrier. What lies outside of the image is left as it is. */
+__device__ __forceinline__ void fetchRaw(const ByteImageView& frame, int x, int y, int cols, int rows,
                                          const gpu::StagePlan& plan, uint32_t* raw)
 {
     const int rowBytes = frame.cols * frame.pixelStride, begin = x * frame.pixelStride;
@@ -115,9 +115,9 @@ __constant__ const uint32_t PICKS_OF_THREE[6][3] = {{0x0630, 0x5210, 0x3210}, {0
                                                     {0x0052, 0x7410, 0x3210}, {0x0063, 0x3510, 0x4210},
                                                     {0x0074, 0x3610, 0x5210}, {0x0005, 0x3740, 0x6210}};
 
-//! Expands channel `plane` of raw rows; SPLIT: and its squares, plane after plane. (x, y): where the raw picture starts.
+//! Expands channel `plane` of raw rows; SPLIT: and its squares, plane after plane. (x, y): where the raw image starts.
 template <int STRIDE, bool SPLIT>
-__device__ __forceinline__ void expandPlane(const ImageView& frame, int x, int y, int rows, int plane,
+__device__ __forceinline__ void expandPlane(const ByteImageView& frame, int x, int y, int rows, int plane,
                                             const gpu::StagePlan& plan, const uint32_t* raw, uint32_t* expanded)
 {
     constexpr int QUADS = STRIDE == 1 ? 2 : (STRIDE == 3 ? 4 : 6);
@@ -177,7 +177,7 @@ __device__ __forceinline__ void expandPlane(const ImageView& frame, int x, int y
 }
 
 template <int CHANNELS, bool SPLIT>
-__device__ __forceinline__ void expandChannel(const ImageView& frame, int x, int y, int rows, int plane,
+__device__ __forceinline__ void expandChannel(const ByteImageView& frame, int x, int y, int rows, int plane,
                                               const gpu::StagePlan& plan, const uint32_t* raw, uint32_t* expanded)
 {
     if (CHANNELS == 1)

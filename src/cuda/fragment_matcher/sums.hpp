@@ -27,15 +27,14 @@ template <int METRIC, bool WEIGHTED, int P> struct Sums
     __device__ __forceinline__ SumsAt at(int i) { return {sum[i], squares[i], squaresLow[i], cross[i], crossLow[i]}; }
 
     //! Adds `rows` rows of a template, `width` pixels each; steps in words from row to row, all 16-byte aligned. SPLIT:
-    //! `expandedWords` from the picture to the high bytes of its square, and on to the low ones.
-    __device__ __forceinline__ void addRows(const uint32_t* picture, int pictureStep, int expandedWords,
-                                            const uint32_t* t, const uint32_t* tLow, const uint32_t* q, int step,
-                                            int rows, int width)
+    //! `expandedWords` from the image to the high bytes of its square, and on to the low ones.
+    __device__ __forceinline__ void addRows(const uint32_t* image, int imageStep, int expandedWords, const uint32_t* t,
+                                            const uint32_t* tLow, const uint32_t* q, int step, int rows, int width)
     {
         const auto columns = [&](auto words, auto last)
         {
-            addColumns<words.value, last.value>(picture, pictureStep, expandedWords, t, tLow, q, step, rows);
-            picture += words.value, t += words.value, tLow += words.value, q += words.value, width -= 4 * words.value;
+            addColumns<words.value, last.value>(image, imageStep, expandedWords, t, tLow, q, step, rows);
+            image += words.value, t += words.value, tLow += words.value, q += words.value, width -= 4 * words.value;
         };
         using std::integral_constant;
         const std::false_type whole;
@@ -69,21 +68,21 @@ template <int METRIC, bool WEIGHTED, int P> struct Sums
 private:
     //! Adds WORDS columns of words; LAST: unless they are weighted, the weights mask out what is beyond the width.
     template <int WORDS, bool LAST>
-    __device__ __forceinline__ void addColumns(const uint32_t* picture, int pictureStep, int expandedWords,
+    __device__ __forceinline__ void addColumns(const uint32_t* pixels, int imageStep, int expandedWords,
                                                const uint32_t* t, const uint32_t* tLow, const uint32_t* q, int step,
                                                int rows)
     {
         constexpr int IMAGE = (P + WORDS + 2) / 4 * 4, TEMPLATE = (WORDS + 3) / 4 * 4;
 #pragma unroll(WORDS <= 4 ? 4 : 1)
-        for (int r = 0; r < rows; ++r, picture += pictureStep, t += step, tLow += step, q += step)
+        for (int r = 0; r < rows; ++r, pixels += imageStep, t += step, tLow += step, q += step)
         {
             uint32_t image[IMAGE], high[IMAGE], low[IMAGE], value[TEMPLATE], valueLow[TEMPLATE], weight[TEMPLATE];
-            load<IMAGE>(picture, image);
+            load<IMAGE>(pixels, image);
             load<TEMPLATE>(t, value);
             if (SPLIT)
             {
-                load<IMAGE>(picture + expandedWords, high);
-                load<IMAGE>(picture + 2 * expandedWords, low);
+                load<IMAGE>(pixels + expandedWords, high);
+                load<IMAGE>(pixels + 2 * expandedWords, low);
                 load<TEMPLATE>(tLow, valueLow);
             }
             if (WEIGHTED || LAST)

@@ -50,8 +50,8 @@ struct TileStage
     uint32_t *templ, *raw, *expanded;
 };
 
-//! Starts to copy the picture under a tile for a chunk.
-__device__ __forceinline__ void fetchChunk(const ImageView& frame, const Rect4& area, const Tile& tile,
+//! Starts to copy the image under a tile for a chunk.
+__device__ __forceinline__ void fetchChunk(const ByteImageView& frame, const Rect4& area, const Tile& tile,
                                            const Chunk& chunk, const TilePlan& plan, const TileStage& stage)
 {
     const int x = tile.x + chunk.col, y = tile.y + chunk.row;
@@ -59,9 +59,9 @@ __device__ __forceinline__ void fetchChunk(const ImageView& frame, const Rect4& 
              ::min(tuning::TILE_ROWS + chunk.rows - 1, area.height - y), plan.stage, stage.raw);
 }
 
-//! Adds one channel of a chunk whose picture has been fetched.
+//! Adds one channel of a chunk whose image has been fetched.
 template <int METRIC, bool WEIGHTED, int CHANNELS>
-__device__ void addChunk(const ImageView& frame, const Batch& batch, const Entry& entry, const Tile& tile,
+__device__ void addChunk(const ByteImageView& frame, const Batch& batch, const Entry& entry, const Tile& tile,
                          const Chunk& chunk, int plane, const TilePlan& plan, const TileStage& stage,
                          Sums<METRIC, WEIGHTED, P>& sums)
 {
@@ -72,7 +72,7 @@ __device__ void addChunk(const ImageView& frame, const Batch& batch, const Entry
     uint32_t* q = stage.templ + templatePlanes(SPLIT) * chunkWords;
 
     __pipeline_wait_prior(0);
-    __syncthreads(); // the raw picture is complete, the last channel has been read
+    __syncthreads(); // the raw image is complete, the last channel has been read
     const size_t planeWords = static_cast<size_t>(fragment.pitch) * fragment.height;
     const size_t first = static_cast<size_t>(chunk.row) * fragment.pitch + chunk.col / 4;
     const uint32_t* arena = batch.arena + fragment.words + first;
@@ -82,7 +82,7 @@ __device__ void addChunk(const ImageView& frame, const Batch& batch, const Entry
     expandChannel<CHANNELS, SPLIT>(frame, x, y, tuning::TILE_ROWS + chunk.rows - 1, plane, plan.stage, stage.raw,
                                    stage.expanded);
     __pipeline_wait_prior(0);
-    __syncthreads(); // picture and template are complete
+    __syncthreads(); // image and template are complete
 
     const int part = threadIdx.x / POSITION_THREADS, position = threadIdx.x % POSITION_THREADS;
     const int rowAndPhase = position % (4 * tuning::TILE_ROWS), group = position / (4 * tuning::TILE_ROWS);
@@ -177,14 +177,14 @@ __device__ void storeTile(const Entry& entry, const Tile& tile, const Sums<METRI
         *tileBest = {best.value, best.index, best.index / entry.window.cols};
 }
 
-//! scores: adds up the tile's sums, chunk by chunk. The picture of the first chunk is on its way.
+//! scores: adds up the tile's sums, chunk by chunk. The image of the first chunk is on its way.
 template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
-__device__ void addChunks(const ImageView& frame, const Rect4& area, const Batch& batch, const Entry& entry,
+__device__ void addChunks(const ByteImageView& frame, const Rect4& area, const Batch& batch, const Entry& entry,
                           const Tile& tile, const TilePlan& plan, const TileStage& stage,
                           Sums<METRIC, WEIGHTED, P>& sums, Totals<METRIC, WEIGHTED, WIDE>& totals)
 {
     // Correlations need the sums of a whole channel, which fit 32 bits, as their fragments are limited; else all channels of a
-    // chunk come after one another, so that its picture is fetched once.
+    // chunk come after one another, so that its image is fetched once.
     constexpr bool BY_CHANNEL = isCorrelation(METRIC), FOLDS = Totals<METRIC, WEIGHTED, WIDE>::USED;
     const int chunksX = detail::ceilDiv(entry.fragment.width, plan.chunkCols);
     const int chunks = detail::ceilDiv(entry.fragment.height, plan.chunkRows) * chunksX;
@@ -218,7 +218,7 @@ __device__ void addChunks(const ImageView& frame, const Rect4& area, const Batch
 template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, typename Value>
 __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
                                   Traits<METRIC, WEIGHTED>::MOMENTS ? 2 : tuning::TILE_BLOCKS)
-    matchTilesKernel(const ImageView frame, const Batch batch, const Settings settings, const TilePlan plan,
+    matchTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings, const TilePlan plan,
                      const TileMemory memory, const Best* walked, const Outputs out)
 {
     constexpr int THREADS = POSITION_THREADS * PARTS<METRIC, WEIGHTED>;
@@ -260,7 +260,7 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
 }
 
 template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
-void launchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+void launchTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                  const TileMemory& memory, const Best* walked, const Outputs& out, cudaStream_t stream)
 {
     using Value = std::conditional_t<wideValues(METRIC, WEIGHTED, WIDE), uint64_t, uint32_t>;
@@ -274,7 +274,7 @@ void launchTiles(const ImageView& frame, const Batch& batch, const Settings& set
 
 namespace gpu {
 
-void matchTiles(const ImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+void matchTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
 {
     forMetric(settings.metric, batch.weighted, batch.channels,

@@ -32,7 +32,7 @@ const int FUSED_BAND_BLOCKS = 6, FUSED_BAND_WEIGHTED_BLOCKS = 3; // of four warp
 
 // Tile kernel: 4 warps of 8 rows x 32 columns of positions, twice: each half of a block sums up half of the fragment's
 // rows, which doubles the warps that hide latency. Moments of weighted sums have no registers for that. B 42.9 -> 31.6 us,
-// B' 103 -> 74 us, C 574 -> 462 us against a picture read from the frame anew for each channel, rows walked 16 columns at
+// B' 103 -> 74 us, C 574 -> 462 us against an image read from the frame anew for each channel, rows walked 16 columns at
 // a time and a longer search of the peaks.
 const int TILE_COLS = 64, TILE_ROWS = 16, TILE_POSITION_THREADS = 128, TILE_PARTS = 2, TILE_BLOCKS = 3;
 const size_t TILE_SHARED_BYTES = 72 * 1024;        // three blocks an SM

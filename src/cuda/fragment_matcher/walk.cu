@@ -12,8 +12,8 @@ namespace {
 using namespace device;
 
 //! A warp's value of one position, in all lanes; the full sums, whether weighted or not.
-static __device__ uint64_t valueAtPosition(const ImageView& frame, const Batch& batch, const Entry& entry, int metric,
-                                           int x, int y)
+static __device__ uint64_t valueAtPosition(const ByteImageView& frame, const Batch& batch, const Entry& entry,
+                                           int metric, int x, int y)
 {
     const DeviceFragment& fragment = entry.fragment;
     const size_t planeBytes = static_cast<size_t>(fragment.pitch) * fragment.height * 4;
@@ -54,7 +54,7 @@ static __device__ uint64_t valueAtPosition(const ImageView& frame, const Batch& 
 
 /** A block a fragment, a warp for each of the 9 points of a step. Cost: 9 (log2(radius) + 2) positions of w x h pixels. */
 __global__ void __launch_bounds__(32 * tuning::WALK_WARPS)
-    walkKernel(const ImageView frame, const Batch batch, const Settings settings, const int scale, Best* walked,
+    walkKernel(const ByteImageView frame, const Batch batch, const Settings settings, const int scale, Best* walked,
                const Outputs out)
 {
     __shared__ uint64_t values[tuning::WALK_WARPS];
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(32 * tuning::WALK_WARPS)
 
 namespace gpu {
 
-void walk(const ImageView& frame, const Batch& batch, const Settings& settings, Best* walked, const Outputs& out,
+void walk(const ByteImageView& frame, const Batch& batch, const Settings& settings, Best* walked, const Outputs& out,
           StreamHandle stream)
 {
     detail::launch("walk", walkKernel, detail::linearGrid(batch.count, 1), dim3(32 * tuning::WALK_WARPS), 0, stream,

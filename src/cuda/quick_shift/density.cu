@@ -21,7 +21,7 @@ namespace {
 registers: step t takes one into slot (t+P-1) % P, and centre p meets slot (t+p) % P. Unrolled by P nothing moves.
 Shared memory has for each row of the window PITCH credits, PITCH words and, if GUARDED, PITCH numbers that dp4a starts from;
 all constants, so that no address needs an instruction.
-GUARDED: the window leaves the picture or has masked pixels, which get weight 0 at no cost: a neighbour that does not count
+GUARDED: the window leaves the image or has masked pixels, which get weight 0 at no cost: a neighbour that does not count
 starts dp4a at infinity, a centre that does not count has a base that high. */
 template <bool GUARDED> struct ByteWalk
 {
@@ -225,22 +225,22 @@ template <int CHANNELS, bool WEIGHTED> struct Planes
         float value[CHANNELS];
     };
 
-    static __device__ __forceinline__ Pixel centre(const DensityTask& task, int picture, int x, int y)
+    static __device__ __forceinline__ Pixel centre(const DensityTask& task, int image, int x, int y)
     {
         const bool inside = x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows;
         const size_t plane = task.extent.pixels();
         const float* at =
-            task.features.planes + picture * CHANNELS * plane + static_cast<size_t>(y) * task.extent.cols + x;
+            task.features.planes + image * CHANNELS * plane + static_cast<size_t>(y) * task.extent.cols + x;
         Pixel pixel;
 #pragma unroll
         for (int k = 0; k < CHANNELS; ++k)
             pixel.value[k] = inside ? at[k * plane] : (k == 0 ? OUTSIDE : 0.f);
         return pixel;
     }
-    static __device__ __forceinline__ void fill(const DensityTask& task, int picture, int x, int y, uint32_t* words,
+    static __device__ __forceinline__ void fill(const DensityTask& task, int image, int x, int y, uint32_t* words,
                                                 int pitch)
     {
-        const Pixel pixel = centre(task, picture, x, y);
+        const Pixel pixel = centre(task, image, x, y);
 #pragma unroll
         for (int k = 0; k < CHANNELS; ++k)
             words[k * pitch] = __float_as_uint(pixel.value[k]);
@@ -478,7 +478,7 @@ void density(const Features& features, const Extent& extent, const Parameters& p
               [&](const Slice& slice)
               {
                   const Features part = partOf(features, slice);
-                  const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.picture});
+                  const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.image});
                   weighAs({part, slice.extent, spatial, total + slice.pixel, {}, parameters}, stream);
                   detail::launch(
                       "quick shift keys", finish,

@@ -31,29 +31,29 @@ template <typename T> T download(const T* device, const Call& call)
     return value;
 }
 
-class CudaEngine CV_FINAL : public Engine
+class CudaEngine final : public Engine
 {
 public:
-    bool compute(const std::vector<PictureView>& pictures, const std::vector<PictureView>& masks,
-                 const Settings& settings, const std::vector<OutputView>& labels, StreamHandle stream) CV_OVERRIDE
+    bool compute(const std::vector<ImageView>& images, const std::vector<ImageView>& masks, const Settings& settings,
+                 const std::vector<OutputView>& labels, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
-        return compute(call, pictures, masks, settings, labels);
+        return compute(call, images, masks, settings, labels);
     }
 
-    bool hasCaptured(StreamHandle stream) CV_OVERRIDE
+    bool hasCaptured(StreamHandle stream) override
     {
         return sets_.anyCaptured() && detail::isCapturing(stream) && sets_.captured(Call(workspace_, stream));
     }
 
-    Shape shape(StreamHandle stream) CV_OVERRIDE
+    Shape shape(StreamHandle stream) override
     {
         const ResultSet* const set = detail::isCapturing(stream) ? sets_.of(Call(workspace_, stream)) : sets_.current();
         return {set->extent(), set->key.settings.maxDist};
     }
 
     //! Kept once known, but not while a graph may replay compute().
-    int count(StreamHandle stream) CV_OVERRIDE
+    int count(StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         call.refuseCapture("the number of superpixels");
@@ -66,12 +66,12 @@ public:
         return n;
     }
 
-    void counts(const OutputView& out, StreamHandle stream) CV_OVERRIDE { give(&ResultSet::counts, out, stream); }
-    void labels(const OutputView& out, StreamHandle stream) CV_OVERRIDE { give(&ResultSet::labels, out, stream); }
-    void parents(const OutputView& out, StreamHandle stream) CV_OVERRIDE { give(&ResultSet::parents, out, stream); }
-    void distances(const OutputView& out, StreamHandle stream) CV_OVERRIDE { give(&ResultSet::distances, out, stream); }
+    void counts(const OutputView& out, StreamHandle stream) override { give(&ResultSet::counts, out, stream); }
+    void labels(const OutputView& out, StreamHandle stream) override { give(&ResultSet::labels, out, stream); }
+    void parents(const OutputView& out, StreamHandle stream) override { give(&ResultSet::parents, out, stream); }
+    void distances(const OutputView& out, StreamHandle stream) override { give(&ResultSet::distances, out, stream); }
 
-    void density(const OutputView& out, StreamHandle stream) CV_OVERRIDE
+    void density(const OutputView& out, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         Downloads::Batch batch(downloads_, call);
@@ -81,7 +81,7 @@ public:
         batch.finish();
     }
 
-    void segment(float tau, const OutputView& out, StreamHandle stream) CV_OVERRIDE
+    void segment(float tau, const OutputView& out, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         Downloads::Batch batch(downloads_, call);
@@ -90,7 +90,7 @@ public:
         batch.finish();
     }
 
-    int countAt(float tau, StreamHandle stream) CV_OVERRIDE
+    int countAt(float tau, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         call.refuseCapture("the number of superpixels");
@@ -98,7 +98,7 @@ public:
         return countLonger(set, tau, call);
     }
 
-    float tauFor(int number, StreamHandle stream) CV_OVERRIDE
+    float tauFor(int number, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         call.refuseCapture("tauForSuperpixels()");
@@ -109,7 +109,7 @@ public:
         return linkFor(number, roots, count, [&](int i) { return download(sorted + i, call); });
     }
 
-    int findHeights(StreamHandle stream) CV_OVERRIDE
+    int findHeights(StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         call.refuseCapture("getMergeHeights()");
@@ -117,7 +117,7 @@ public:
         return sortLinks(results(call), roots, call) == 0 ? 0 : download(&scratch_.counters(call)->distinct, call);
     }
 
-    void heights(const OutputView& heights, const OutputView& counts, StreamHandle stream) CV_OVERRIDE
+    void heights(const OutputView& heights, const OutputView& counts, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         const gpu::Links links = scratch_.links(results(call).extent(), call);
@@ -127,7 +127,7 @@ public:
         batch.finish();
     }
 
-    void contours(bool thick, const OutputView& out, StreamHandle stream) CV_OVERRIDE
+    void contours(bool thick, const OutputView& out, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         Downloads::Batch batch(downloads_, call);
@@ -138,7 +138,7 @@ public:
     }
 
     //! Sums have room for as many superpixels as pixels, so this need not know their number.
-    void meanColor(const PictureView& image, const OutputView& dst, StreamHandle stream) CV_OVERRIDE
+    void meanColor(const ImageView& image, const OutputView& dst, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         Downloads::Batch batch(downloads_, call);
@@ -149,7 +149,7 @@ public:
         batch.finish();
     }
 
-    void statistics(const PictureView& image, int count, const StatisticsViews& out, StreamHandle stream) CV_OVERRIDE
+    void statistics(const ImageView& image, int count, const StatisticsViews& out, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         Downloads::Batch batch(downloads_, call);
@@ -163,7 +163,7 @@ public:
         batch.finish();
     }
 
-    int findAdjacency(StreamHandle stream) CV_OVERRIDE
+    int findAdjacency(StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         call.refuseCapture("getAdjacency()");
@@ -181,7 +181,7 @@ public:
         return download(&counters->distinct, call);
     }
 
-    void adjacency(const OutputView& out, StreamHandle stream) CV_OVERRIDE
+    void adjacency(const OutputView& out, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         Downloads::Batch batch(downloads_, call);
@@ -191,14 +191,14 @@ public:
         batch.finish();
     }
 
-    void apply(float tau, StreamHandle stream) CV_OVERRIDE
+    void apply(float tau, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         ResultSet& set = results(call);
         copyLabels(set, cut(set, tau, call), call);
     }
 
-    int connect(int minSize, StreamHandle stream) CV_OVERRIDE
+    int connect(int minSize, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         call.refuseCapture("enforceConnectivity()");
@@ -218,20 +218,19 @@ public:
         return replaceLabels(set, labels, call);
     }
 
-    size_t workspaceBytes() const CV_OVERRIDE { return workspace_.bytes(); }
-    StreamHandle ownStream() CV_OVERRIDE { return side_.handle(); }
+    size_t workspaceBytes() const override { return workspace_.bytes(); }
+    StreamHandle ownStream() override { return side_.handle(); }
 
-    void computeFromHost(const PictureView& picture, const PictureView& mask, const Settings& settings) CV_OVERRIDE
+    void computeFromHost(const ImageView& image, const ImageView& mask, const Settings& settings) override
     {
         const Call call(workspace_, nullptr);
-        std::vector<PictureView> masks;
+        std::vector<ImageView> masks;
         if (mask)
             masks.push_back(upload(mask, tileMask_, call));
-        compute(call, {upload(picture, tile_, call)}, masks, settings, {});
+        compute(call, {upload(image, tile_, call)}, masks, settings, {});
     }
 
-    void fetch(const Window& part, RowsView<uint32_t> keys, RowsView<int> parents,
-               RowsView<float> distances) CV_OVERRIDE
+    void fetch(const Window& part, RowsView<uint32_t> keys, RowsView<int> parents, RowsView<float> distances) override
     {
         const Call call(workspace_, nullptr);
         const ResultSet& set = results(call);
@@ -250,14 +249,14 @@ public:
     }
 
 private:
-    bool compute(const Call& call, const std::vector<PictureView>& pictures, const std::vector<PictureView>& masks,
+    bool compute(const Call& call, const std::vector<ImageView>& images, const std::vector<ImageView>& masks,
                  const Settings& settings, const std::vector<OutputView>& labels)
     {
         Downloads::Batch batch(downloads_, call);
         for (const OutputView& output : labels)
             batch.check(output);
-        const PictureView& first = pictures[0];
-        const Extent extent = {first.cols, first.rows, static_cast<int>(pictures.size())};
+        const ImageView& first = images[0];
+        const Extent extent = {first.cols, first.rows, static_cast<int>(images.size())};
         const Parameters& parameters = settings.parameters;
         const gpu::Features features = scratch_.features(
             extent, first.channels, gpu::heldInWords(first.depth, settings.scales, parameters), !masks.empty(), call);
@@ -269,7 +268,7 @@ private:
 
         const cudaStream_t s = call.stream();
         for (int i = 0; i < extent.count; ++i)
-            gpu::pack(pictures[i], masks.empty() ? PictureView() : masks[i], i, extent, settings.scales, features, s);
+            gpu::pack(images[i], masks.empty() ? ImageView() : masks[i], i, extent, settings.scales, features, s);
         gpu::density(features, extent, parameters, spatial, scratch_.densitySums(), set.keys(), cells, s);
         gpu::parents(features, extent, parameters, set.keys(), cells, {ranking.jumps, &counters->listed}, set.parents(),
                      set.distances(), s);
@@ -336,10 +335,10 @@ private:
         return count;
     }
 
-    int downloadCounts(const int* device, int pictures, const Call& call)
+    int downloadCounts(const int* device, int images, const Call& call)
     {
-        std::vector<int> counts(pictures);
-        cudaCheck(cudaMemcpyAsync(counts.data(), device, sizeof(int) * pictures, cudaMemcpyDeviceToHost, call.stream()),
+        std::vector<int> counts(images);
+        cudaCheck(cudaMemcpyAsync(counts.data(), device, sizeof(int) * images, cudaMemcpyDeviceToHost, call.stream()),
                   "quick shift count");
         call.wait("quick shift count");
         return std::accumulate(counts.begin(), counts.end(), 0);
@@ -352,19 +351,19 @@ private:
         return download(&counters->listed, call);
     }
 
-    gpu::SumsTable sumUp(const ResultSet& set, const PictureView& image, int capacity, bool places, const Call& call)
+    gpu::SumsTable sumUp(const ResultSet& set, const ImageView& image, int capacity, bool places, const Call& call)
     {
         const size_t stride = places ? sizeof(Sums) : gpu::meansStride(image.channels);
         Sums* const superpixels = scratch_.superpixels(stride * capacity, call);
-        const int pictures = set.extent().count;
+        const int images = set.extent().count;
         const int* const firsts = scratch_.numberThrough(set, call);
-        const gpu::SumsTable table = {superpixels, stride,   firsts ? firsts + pictures : set.counts(),   firsts,
-                                      pictures,    capacity, scratch_.numbers(set.extent(), call).largest};
+        const gpu::SumsTable table = {superpixels, stride,   firsts ? firsts + images : set.counts(),     firsts,
+                                      images,      capacity, scratch_.numbers(set.extent(), call).largest};
         gpu::sums(set.extent(), set.labels(), image, places, table, call.stream());
         return table;
     }
 
-    static PictureView upload(const PictureView& host, DeviceBuffer& memory, const Call& call)
+    static ImageView upload(const ImageView& host, DeviceBuffer& memory, const Call& call)
     {
         const size_t rowBytes = CV_ELEM_SIZE(CV_MAKETYPE(host.depth, host.channels)) * host.cols;
         const size_t step = alignSize(rowBytes, 256);
@@ -380,7 +379,7 @@ private:
     Downloads downloads_{workspace_};
     Scratch scratch_{workspace_};
     ResultSets sets_{workspace_};
-    DeviceBuffer tile_{workspace_}, tileMask_{workspace_}; //!< pictures from the host
+    DeviceBuffer tile_{workspace_}, tileMask_{workspace_}; //!< images from the host
 };
 
 } // namespace

@@ -161,11 +161,11 @@ __global__ void __launch_bounds__(THREADS)
     const int x = blockIdx.x * 32 + threadIdx.x % 32, y = blockIdx.y * (THREADS / 32) + threadIdx.x / 32;
     if (x >= extent.cols || y >= extent.rows)
         return;
-    const int segments = segmentsOf(extent), index = y * extent.cols + x, picture = blockIdx.z;
-    const size_t base = static_cast<size_t>(picture) * extent.pixels(), begin = static_cast<size_t>(picture) * segments;
+    const int segments = segmentsOf(extent), index = y * extent.cols + x, image = blockIdx.z;
+    const size_t base = static_cast<size_t>(image) * extent.pixels(), begin = static_cast<size_t>(image) * segments;
     const int first = ranks[begin];
     if (index == extent.pixels() - 1)
-        counts[picture] = ranks[begin + segments - 1] + __popc(roots[begin + segments - 1]) - first;
+        counts[image] = ranks[begin + segments - 1] + __popc(roots[begin + segments - 1]) - first;
     int root = jumps[base + index];
     for (int next; root >= 0 && (next = jumps[base + root]) != root;)
         root = next;
@@ -198,8 +198,8 @@ __global__ void __launch_bounds__(THREADS)
         left[i] = most - sums[i];
 }
 
-//! Roots of pieces, counted through the stack, to indices in their picture.
-__global__ void __launch_bounds__(THREADS) countInPicture(const Extent extent, int* root)
+//! Roots of pieces, counted through the stack, to indices in their image.
+__global__ void __launch_bounds__(THREADS) countInImage(const Extent extent, int* root)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i < extent.total() && root[i] >= 0)
@@ -246,7 +246,7 @@ size_t scanBytesFor(const Extent& extent)
     take(
         [&](size_t& bytes) {
             return cub::DeviceScan::ExclusiveSum(nullptr, bytes, numbers, numbers, n + 1);
-        }); // segments, or pictures and one
+        }); // segments, or images and one
     take([&](size_t& bytes) { return cub::DeviceSelect::If(nullptr, bytes, in, out, numbers, n, IsFinite()); });
     take([&](size_t& bytes) { return cub::DeviceRadixSort::SortKeys(nullptr, bytes, in, out, n); });
     take([&](size_t& bytes)
@@ -264,7 +264,7 @@ void label(const Extent& extent, const Trees& trees, float tau, const Ranking& r
               [&](const Slice& slice)
               {
                   const Extent& e = slice.extent;
-                  const size_t segment = static_cast<size_t>(slice.picture) * segments;
+                  const size_t segment = static_cast<size_t>(slice.image) * segments;
                   detail::launch("quick shift paths", jumpTiles,
                                  dim3(detail::ceilDiv(e.cols, TILE), detail::ceilDiv(e.rows, TILE), e.count),
                                  dim3(THREADS), 0, stream, e, byCols, trees.parents + slice.pixel,
@@ -276,12 +276,12 @@ void label(const Extent& extent, const Trees& trees, float tau, const Ranking& r
               [&](const Slice& slice)
               {
                   const Extent& e = slice.extent;
-                  const size_t segment = static_cast<size_t>(slice.picture) * segments;
+                  const size_t segment = static_cast<size_t>(slice.image) * segments;
                   detail::launch("quick shift labels", relabel,
                                  dim3(detail::ceilDiv(e.cols, 32), detail::ceilDiv(e.rows, THREADS / 32), e.count),
                                  dim3(THREADS), 0, stream, e, byCols, ranking.jumps + slice.pixel,
                                  ranking.roots + segment, ranking.ranks + segment, labels + slice.pixel,
-                                 counts + slice.picture);
+                                 counts + slice.image);
               });
 }
 
@@ -298,7 +298,7 @@ void rankPieces(const Extent& extent, const Pieces& pieces, const Ranking& ranki
                 StreamHandle stream)
 {
     if (extent.count > 1)
-        detail::launch("quick shift pieces", countInPicture, detail::linearGrid(extent.total(), THREADS), dim3(THREADS),
+        detail::launch("quick shift pieces", countInImage, detail::linearGrid(extent.total(), THREADS), dim3(THREADS),
                        0, stream, extent, pieces.root);
     label(extent, {pieces.root, nullptr}, INFINITY, ranking, labels, count, stream); // a piece is a tree of one link
 }

@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(THREADS)
     const int x = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
     if (x >= extent.cols || row >= extent.rows * extent.count)
         return;
-    const int y = row % extent.rows; // borders of stacked pictures are borders
+    const int y = row % extent.rows; // borders of stacked images are borders
     const int* own = labels + static_cast<size_t>(row) * extent.cols + x;
     int differing = 0;
     for (int dy = thick ? -1 : 0; dy <= 1; ++dy)
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(THREADS) findDensities(const Extent extent, co
         out.row(y)[x] = keyDensity(keys[static_cast<size_t>(y) * extent.cols + x], parameters);
 }
 
-template <typename T> __device__ __forceinline__ const T* pixelOf(const PictureView& image, int x, int y)
+template <typename T> __device__ __forceinline__ const T* pixelOf(const ImageView& image, int x, int y)
 {
     return image.row<T>(y) + static_cast<size_t>(x) * image.channels;
 }
@@ -50,27 +50,27 @@ __device__ __forceinline__ Sums& sumsOf(const SumsTable& table, int label)
     return *reinterpret_cast<Sums*>(reinterpret_cast<char*>(table.first) + label * table.stride);
 }
 
-//! Where a row of a stack belongs. One picture needs no division.
+//! Where a row of a stack belongs. One image needs no division.
 struct Row
 {
-    int picture, y;
+    int image, y;
 };
 __device__ __forceinline__ Row rowOf(const Extent& extent, int row)
 {
-    const int picture = extent.count == 1 ? 0 : row / extent.rows;
-    return {picture, row - picture * extent.rows};
+    const int image = extent.count == 1 ? 0 : row / extent.rows;
+    return {image, row - image * extent.rows};
 }
 
 //! Number of a label among the superpixels of the stack.
-__device__ __forceinline__ int numberOf(const SumsTable& table, int picture, int label)
+__device__ __forceinline__ int numberOf(const SumsTable& table, int image, int label)
 {
-    return table.firsts && label >= 0 ? table.firsts[picture] + label : label;
+    return table.firsts && label >= 0 ? table.firsts[image] + label : label;
 }
 
 //! Labels may come from another compute() than the one that the table was made for: never beyond either.
 __device__ __forceinline__ int sizeOf(const SumsTable& table) { return ::min(*table.count, table.capacity); }
 
-__global__ void __launch_bounds__(THREADS) findLargest(const Extent extent, const PictureView image, uint32_t* largest)
+__global__ void __launch_bounds__(THREADS) findLargest(const Extent extent, const ImageView image, uint32_t* largest)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
     uint32_t most = 0;
@@ -84,9 +84,9 @@ __global__ void __launch_bounds__(THREADS) findLargest(const Extent extent, cons
     // cub::WarpReduce makes 11 instructions more of it (CUDA 13.0, sm_90).
     for (int offset = 16; offset > 0; offset /= 2)
         most = ::max(most, __shfl_xor_sync(0xffffffffu, most, offset));
-    uint32_t* const ofPicture = largest + rowOf(extent, ::min(y, extent.rows * extent.count - 1)).picture;
-    if (threadIdx.x == 0 && most > *ofPicture)
-        atomicMax(ofPicture, most);
+    uint32_t* const ofImage = largest + rowOf(extent, ::min(y, extent.rows * extent.count - 1)).image;
+    if (threadIdx.x == 0 && most > *ofImage)
+        atomicMax(ofImage, most);
 }
 
 __global__ void __launch_bounds__(THREADS) clearSums(const SumsTable table, int channels, bool places)
@@ -105,9 +105,9 @@ __global__ void __launch_bounds__(THREADS) clearSums(const SumsTable table, int 
     s.right = s.bottom = -1;
 }
 
-__device__ __forceinline__ double scaleOf(const PictureView& image, const SumsTable& table, int picture)
+__device__ __forceinline__ double scaleOf(const ImageView& image, const SumsTable& table, int index)
 {
-    return image.depth == detail::DEPTH_32F ? fixedScale(table.largest[picture]) : 1.;
+    return image.depth == detail::DEPTH_32F ? fixedScale(table.largest[index]) : 1.;
 }
 
 // What differs between depths: how a colour is added and how a mean is stored.
@@ -119,19 +119,19 @@ __device__ __forceinline__ long long colourOf(float value, double scale) { retur
 Runs of equal labels end where the label changes, so a warp issues one set of atomics a run. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS) addUp(const Extent extent, const int* __restrict__ labels,
-                                                 const PictureView image, bool places, const SumsTable table)
+                                                 const ImageView image, bool places, const SumsTable table)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y, lane = threadIdx.x;
     const bool inside = x < extent.cols && row < extent.rows * extent.count;
     const Row at = rowOf(extent, inside ? row : 0);
-    const int label = numberOf(table, at.picture, inside ? labels[static_cast<size_t>(row) * extent.cols + x] : -1);
+    const int label = numberOf(table, at.image, inside ? labels[static_cast<size_t>(row) * extent.cols + x] : -1);
     const int before = __shfl_up_sync(0xffffffffu, label, 1);
     const unsigned heads = __ballot_sync(0xffffffffu, lane == 0 || before != label);
     const unsigned after = lane == 31 ? 0u : heads & (0xfffffffeu << lane); // heads right of this lane
     const int end = after ? __ffs(after) - 1 : 32;
     typedef cub::WarpReduce<long long> Reduce;
     __shared__ Reduce::TempStorage memory[BLOCK_ROWS];
-    const double scale = scaleOf(image, table, at.picture);
+    const double scale = scaleOf(image, table, at.image);
     long long colour[MAX_CHANNELS] = {};
 #pragma unroll
     for (int k = 0; k < MAX_CHANNELS; ++k)
@@ -175,17 +175,16 @@ __device__ __forceinline__ void storeMean(const Sums& s, int k, double scale, fl
 }
 
 template <typename T>
-__global__ void __launch_bounds__(THREADS)
-    paint(const Extent extent, const int* __restrict__ labels, const PictureView image, const SumsTable table,
-          const RowsView<void> dst)
+__global__ void __launch_bounds__(THREADS) paint(const Extent extent, const int* __restrict__ labels,
+                                                 const ImageView image, const SumsTable table, const RowsView<void> dst)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
     if (x >= extent.cols || row >= extent.rows * extent.count)
         return;
-    const int picture = rowOf(extent, row).picture;
-    const int label = numberOf(table, picture, labels[static_cast<size_t>(row) * extent.cols + x]);
+    const int index = rowOf(extent, row).image;
+    const int label = numberOf(table, index, labels[static_cast<size_t>(row) * extent.cols + x]);
     const bool known = label >= 0 && label < sizeOf(table);
-    const double scale = scaleOf(image, table, picture);
+    const double scale = scaleOf(image, table, index);
     T* to = static_cast<T*>(dst.row(row)) + static_cast<size_t>(x) * image.channels;
     for (int k = 0; k < image.channels; ++k)
     {
@@ -195,10 +194,10 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-//! The picture of a superpixel: the last that does not begin behind it.
-__device__ __forceinline__ int pictureOfNumber(const SumsTable& sums, int number)
+//! The index of a superpixel: the last that does not begin behind it.
+__device__ __forceinline__ int imageOfNumber(const SumsTable& sums, int number)
 {
-    int first = 0, last = sums.firsts ? sums.pictures - 1 : 0;
+    int first = 0, last = sums.firsts ? sums.images - 1 : 0;
     while (first < last)
     {
         const int middle = (first + last + 1) / 2;
@@ -211,7 +210,7 @@ __device__ __forceinline__ int pictureOfNumber(const SumsTable& sums, int number
 }
 
 __global__ void __launch_bounds__(THREADS)
-    fillTable(int rows, const PictureView image, const SumsTable sums, const Table table)
+    fillTable(int rows, const ImageView image, const SumsTable sums, const Table table)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= rows)
@@ -225,7 +224,7 @@ __global__ void __launch_bounds__(THREADS)
         *table.areas.row(i) = known ? static_cast<int>(s.area) : 0;
     if (table.means)
     {
-        const double scale = scaleOf(image, sums, pictureOfNumber(sums, i));
+        const double scale = scaleOf(image, sums, imageOfNumber(sums, i));
         for (int k = 0; k < image.channels; ++k)
             table.means.row(i)[k] = meanOf(s.colour[k], s.area, scale);
     }
@@ -249,46 +248,46 @@ __global__ void __launch_bounds__(THREADS)
 void densities(const Extent& extent, const Parameters& parameters, const uint32_t* keys, RowsView<float> out,
                StreamHandle stream)
 {
-    forSlices(extent, picturesOfRows(extent, BLOCK_ROWS),
+    forSlices(extent, imagesOfRows(extent, BLOCK_ROWS),
               [&](const Slice& slice)
               {
                   const Extent& e = slice.extent;
                   detail::launch("quick shift density", findDensities, gridOf(e.cols, e.rows * e.count), BLOCK, 0,
                                  stream, e, parameters, keys + slice.pixel,
-                                 RowsView<float>{out.row(slice.picture * extent.rows), out.step});
+                                 RowsView<float>{out.row(slice.image * extent.rows), out.step});
               });
 }
 
 void contours(const Extent& extent, const int* labels, bool thick, RowsView<uint8_t> mask, StreamHandle stream)
 {
-    forSlices(extent, picturesOfRows(extent, BLOCK_ROWS),
+    forSlices(extent, imagesOfRows(extent, BLOCK_ROWS),
               [&](const Slice& slice)
               {
                   const Extent& e = slice.extent;
                   detail::launch("quick shift contours", findContours, gridOf(e.cols, e.rows * e.count), BLOCK, 0,
                                  stream, e, labels + slice.pixel, thick,
-                                 RowsView<uint8_t>{mask.row(slice.picture * extent.rows), mask.step});
+                                 RowsView<uint8_t>{mask.row(slice.image * extent.rows), mask.step});
               });
 }
 
-//! A slice's part of what belongs to pictures.
+//! A slice's part of what belongs to images.
 static SumsTable partOf(const SumsTable& whole, const Slice& slice)
 {
     SumsTable part = whole;
-    part.firsts = whole.firsts ? whole.firsts + slice.picture : nullptr;
-    part.largest = whole.largest + slice.picture;
+    part.firsts = whole.firsts ? whole.firsts + slice.image : nullptr;
+    part.largest = whole.largest + slice.image;
     return part;
 }
-static PictureView partOf(const PictureView& whole, const Slice& slice)
+static ImageView partOf(const ImageView& whole, const Slice& slice)
 {
-    return whole.part(slice.picture * slice.extent.rows, slice.extent.rows * slice.extent.count);
+    return whole.part(slice.image * slice.extent.rows, slice.extent.rows * slice.extent.count);
 }
 
 template <typename T>
-static void addPictures(const Extent& extent, const int* labels, const PictureView& image, bool places,
-                        const SumsTable& table, StreamHandle stream)
+static void addImages(const Extent& extent, const int* labels, const ImageView& image, bool places,
+                      const SumsTable& table, StreamHandle stream)
 {
-    forSlices(extent, picturesOfRows(extent, BLOCK_ROWS),
+    forSlices(extent, imagesOfRows(extent, BLOCK_ROWS),
               [&](const Slice& slice)
               {
                   const Extent& e = slice.extent;
@@ -302,7 +301,7 @@ static void addPictures(const Extent& extent, const int* labels, const PictureVi
               });
 }
 
-void sums(const Extent& extent, const int* labels, const PictureView& image, bool places, const SumsTable& table,
+void sums(const Extent& extent, const int* labels, const ImageView& image, bool places, const SumsTable& table,
           StreamHandle stream)
 {
     const char* name = "quick shift sums";
@@ -311,40 +310,40 @@ void sums(const Extent& extent, const int* labels, const PictureView& image, boo
     if (image && image.depth == detail::DEPTH_32F)
     {
         detail::cudaCheck(cudaMemsetAsync(table.largest, 0, sizeof(uint32_t) * extent.count, stream), name);
-        addPictures<float>(extent, labels, image, places, table, stream);
+        addImages<float>(extent, labels, image, places, table, stream);
     }
     else if (image.depth == detail::DEPTH_16U)
-        addPictures<uint16_t>(extent, labels, image, places, table, stream);
+        addImages<uint16_t>(extent, labels, image, places, table, stream);
     else
-        addPictures<uint8_t>(extent, labels, image, places, table, stream);
+        addImages<uint8_t>(extent, labels, image, places, table, stream);
 }
 
 template <typename T>
-static void paintPictures(const Extent& extent, const int* labels, const PictureView& image, const SumsTable& sums,
-                          RowsView<void> dst, StreamHandle stream)
+static void paintImages(const Extent& extent, const int* labels, const ImageView& image, const SumsTable& sums,
+                        RowsView<void> dst, StreamHandle stream)
 {
-    forSlices(extent, picturesOfRows(extent, BLOCK_ROWS),
+    forSlices(extent, imagesOfRows(extent, BLOCK_ROWS),
               [&](const Slice& slice)
               {
                   const Extent& e = slice.extent;
                   detail::launch("quick shift mean colour", paint<T>, gridOf(e.cols, e.rows * e.count), BLOCK, 0,
                                  stream, e, labels + slice.pixel, partOf(image, slice), partOf(sums, slice),
-                                 RowsView<void>{dst.row(slice.picture * extent.rows), dst.step});
+                                 RowsView<void>{dst.row(slice.image * extent.rows), dst.step});
               });
 }
 
-void paintMeans(const Extent& extent, const int* labels, const PictureView& image, const SumsTable& sums,
+void paintMeans(const Extent& extent, const int* labels, const ImageView& image, const SumsTable& sums,
                 RowsView<void> dst, StreamHandle stream)
 {
     if (image.depth == detail::DEPTH_32F)
-        paintPictures<float>(extent, labels, image, sums, dst, stream);
+        paintImages<float>(extent, labels, image, sums, dst, stream);
     else if (image.depth == detail::DEPTH_16U)
-        paintPictures<uint16_t>(extent, labels, image, sums, dst, stream);
+        paintImages<uint16_t>(extent, labels, image, sums, dst, stream);
     else
-        paintPictures<uint8_t>(extent, labels, image, sums, dst, stream);
+        paintImages<uint8_t>(extent, labels, image, sums, dst, stream);
 }
 
-void tabulate(int rows, const PictureView& image, const SumsTable& sums, const Table& table, StreamHandle stream)
+void tabulate(int rows, const ImageView& image, const SumsTable& sums, const Table& table, StreamHandle stream)
 {
     detail::launch("quick shift statistics", fillTable, detail::linearGrid(rows, THREADS), dim3(THREADS), 0, stream,
                    rows, image, sums, table);

@@ -10,14 +10,14 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 namespace {
 
 template <typename T>
-__global__ void __launch_bounds__(256) packPicture(const PictureView source, const PictureView mask, int picture,
-                                                   const Extent extent, const Scales scales, const Features features)
+__global__ void __launch_bounds__(256) packImage(const ImageView source, const ImageView mask, int image,
+                                                 const Extent extent, const Scales scales, const Features features)
 {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= extent.cols || y >= extent.rows)
         return;
     const T* pixel = source.row<T>(y) + static_cast<size_t>(x) * source.channels;
-    const size_t plane = extent.pixels(), at = static_cast<size_t>(y) * extent.cols + x, base = picture * plane;
+    const size_t plane = extent.pixels(), at = static_cast<size_t>(y) * extent.cols + x, base = image * plane;
     bool counts = !mask || mask.row<uint8_t>(y)[x] != 0;
     if (features.words)
     {
@@ -48,13 +48,13 @@ __global__ void __launch_bounds__(256) packPicture(const PictureView source, con
 
 //! Three 8-bit channels without a mask, the common case: four pixels a thread, in words where the rows allow it.
 __global__ void __launch_bounds__(256)
-    packThree(const PictureView source, int picture, const Extent extent, uint32_t* words)
+    packThree(const ImageView source, int image, const Extent extent, uint32_t* words)
 {
     const int x = 4 * (blockIdx.x * blockDim.x + threadIdx.x), y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= extent.cols || y >= extent.rows)
         return;
     const uint8_t* row = source.row<uint8_t>(y);
-    uint32_t* to = words + static_cast<size_t>(picture) * extent.pixels() + static_cast<size_t>(y) * extent.cols + x;
+    uint32_t* to = words + static_cast<size_t>(image) * extent.pixels() + static_cast<size_t>(y) * extent.cols + x;
     if (reinterpret_cast<size_t>(row) % 4 != 0 || x + 4 > extent.cols)
     {
         for (int k = 0; k < 4 && x + k < extent.cols; ++k)
@@ -80,23 +80,20 @@ __global__ void __launch_bounds__(256)
 
 } // namespace
 
-void pack(const PictureView& picture, const PictureView& mask, int index, const Extent& extent, const Scales& scales,
+void pack(const ImageView& image, const ImageView& mask, int index, const Extent& extent, const Scales& scales,
           const Features& features, StreamHandle stream)
 {
     const dim3 grid(detail::ceilDiv(extent.cols, 32), detail::ceilDiv(extent.rows, 8)), block(32, 8);
     const char* name = "quick shift pack";
-    if (features.words && picture.channels == 3 && !features.valid)
-        detail::launch(name, packThree, dim3(detail::ceilDiv(extent.cols, 128), grid.y), block, 0, stream, picture,
-                       index, extent, features.words);
-    else if (picture.depth == detail::DEPTH_8U)
-        detail::launch(name, packPicture<uint8_t>, grid, block, 0, stream, picture, mask, index, extent, scales,
-                       features);
-    else if (picture.depth == detail::DEPTH_16U)
-        detail::launch(name, packPicture<uint16_t>, grid, block, 0, stream, picture, mask, index, extent, scales,
-                       features);
+    if (features.words && image.channels == 3 && !features.valid)
+        detail::launch(name, packThree, dim3(detail::ceilDiv(extent.cols, 128), grid.y), block, 0, stream, image, index,
+                       extent, features.words);
+    else if (image.depth == detail::DEPTH_8U)
+        detail::launch(name, packImage<uint8_t>, grid, block, 0, stream, image, mask, index, extent, scales, features);
+    else if (image.depth == detail::DEPTH_16U)
+        detail::launch(name, packImage<uint16_t>, grid, block, 0, stream, image, mask, index, extent, scales, features);
     else
-        detail::launch(name, packPicture<float>, grid, block, 0, stream, picture, mask, index, extent, scales,
-                       features);
+        detail::launch(name, packImage<float>, grid, block, 0, stream, image, mask, index, extent, scales, features);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

@@ -64,7 +64,7 @@ __device__ const PackedOffsets PACKED; //!< a literal
 
 template <typename Colour> struct alignas(sizeof(Colour) == 4 ? 8 : 4) Neighbour
 {
-    uint32_t key; //!< outside of the picture 0: nobody's parent
+    uint32_t key; //!< outside of the image 0: nobody's parent
     Colour colour;
 };
 
@@ -450,10 +450,10 @@ template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREAD
     const int lane = threadIdx.x % 32, warps = gridDim.x * (tuning::FAR_THREADS / 32), count = *task.far.count;
     for (int entry = (blockIdx.x * tuning::FAR_THREADS + threadIdx.x) / 32; entry < count; entry += warps)
     {
-        const int at = task.far.pixels[entry], picture = at / e.pixels();
-        const size_t base = static_cast<size_t>(picture) * e.pixels();
+        const int at = task.far.pixels[entry], image = at / e.pixels();
+        const size_t base = static_cast<size_t>(image) * e.pixels();
         const Colours colours(task.features, base, e.pixels());
-        const uint32_t* cells = task.cells + static_cast<size_t>(picture) * cellCols * cellRows;
+        const uint32_t* cells = task.cells + static_cast<size_t>(image) * cellCols * cellRows;
         Seeker<typename Colours::Colour> s;
         s.index = at - static_cast<int>(base);
         s.x = s.index % e.cols;
@@ -543,7 +543,7 @@ void parents(const Features& features, const Extent& extent, const Parameters& p
     forSlices(extent, MOST_BLOCKS,
               [&](const Slice& slice)
               {
-                  const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.picture});
+                  const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.image});
                   searchAs({partOf(features, slice), slice.extent, p, keys + slice.pixel, cells + cellsBefore, far,
                             parents + slice.pixel, distances + slice.pixel},
                            parameters.weighted, stream);

@@ -41,10 +41,10 @@ struct Pieces
     int* joined;
 };
 
-//! Roots are counted in segments of 32 pixels of a row. @return those of one picture.
+//! Roots are counted in segments of 32 pixels of a row. @return those of one image.
 CT_HOST_DEVICE int segmentsOf(const Extent& extent) { return detail::ceilDiv(extent.cols, 32) * extent.rows; }
 
-//! True when the pixel below pixel i of the stack belongs to the same picture.
+//! True when the pixel below pixel i of the stack belongs to the same image.
 CT_HOST_DEVICE bool hasBelow(const Extent& extent, int i)
 {
     return i + extent.cols < extent.total() && (extent.count == 1 || i / extent.cols % extent.rows + 1 < extent.rows);
@@ -82,7 +82,7 @@ template <typename Shape> int tilesOf(const Extent& extent)
     return detail::ceilDiv(extent.cols, Shape::COLS) * detail::ceilDiv(extent.rows, Shape::ROWS);
 }
 
-//! Chunks for 8 bits. Small pictures: more and smaller ones, where otherwise a part of the device would have nothing to do.
+//! Chunks for 8 bits. Small images: more and smaller ones, where otherwise a part of the device would have nothing to do.
 inline Chunks cutForBytes(const Extent& extent, int radius, int multiprocessors)
 {
     const Chunks large = cutOffsets(radius, tuning::BYTE_DX);
@@ -94,7 +94,7 @@ inline Chunks cutForBytes(const Extent& extent, int radius, int multiprocessors)
 
 // Density, 8 bit. Shared memory holds BYTE_DX columns of spatial factors, then rows of the window; the kernel has no static memory.
 const int BYTE_PITCH = ByteShape::COLS + tuning::BYTE_DX - 1; //!< words of one kind in a row
-//! Words of a row: credits, pixels and, when the window leaves the picture or has masked pixels, numbers that dp4a starts from.
+//! Words of a row: credits, pixels and, when the window leaves the image or has masked pixels, numbers that dp4a starts from.
 CT_HOST_DEVICE constexpr int byteStride(bool guarded) { return (guarded ? 3 : 2) * BYTE_PITCH; }
 //! Rows of spatial factors have so many columns.
 CT_HOST_DEVICE int paddedFactors(int dyCount) { return detail::ceilDiv(dyCount, 4) * 4; }
@@ -117,20 +117,20 @@ inline size_t bytesOfPlaneTile(const Chunks& c, int channels)
 struct Slice
 {
     Extent extent;
-    int picture; //!< its first
+    int image; //!< its first
     size_t pixel;
 };
 
 /** Grids are at most MOST_BLOCKS blocks high and deep, so larger stacks go in slices, one after the other.
-@param most pictures of a slice. */
+@param most images of a slice. */
 template <typename Visit> void forSlices(const Extent& extent, int most, const Visit& visit)
 {
     for (int64_t first = 0; first < extent.count; first += most)
     {
-        const int picture = static_cast<int>(first), left = extent.count - picture;
+        const int image = static_cast<int>(first), left = extent.count - image;
         visit(Slice{{extent.cols, extent.rows, left < most ? left : most},
-                    picture,
-                    static_cast<size_t>(picture) * extent.pixels()});
+                    image,
+                    static_cast<size_t>(image) * extent.pixels()});
     }
 }
 const int MOST_BLOCKS = 65535;
@@ -144,8 +144,8 @@ inline Features partOf(const Features& whole, const Slice& slice)
     return part;
 }
 
-//! Pictures of a slice when rows of the whole stack are one side of a grid, so many a block. A picture has fewer rows than that.
-inline int picturesOfRows(const Extent& extent, int rowsOfBlock)
+//! Images of a slice when rows of the whole stack are one side of a grid, so many a block. An image has fewer rows than that.
+inline int imagesOfRows(const Extent& extent, int rowsOfBlock)
 {
     return static_cast<int>(static_cast<int64_t>(MOST_BLOCKS) * rowsOfBlock / extent.rows);
 }

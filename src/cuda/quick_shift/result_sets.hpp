@@ -36,7 +36,7 @@ public:
     int* parents() const { return at<int>(1); }
     float* distances() const { return at<float>(2); }
     int* labels() const { return at<int>(3); }
-    int* counts() const { return labels() + key.extent.total(); } //!< of each picture, right behind the labels
+    int* counts() const { return labels() + key.extent.total(); } //!< of each image, right behind the labels
     Trees trees() const { return {parents(), distances()}; }
 
     size_t bytes() const { return 3 * arrayBytes(key.extent) + labelBytes(key.extent); }

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the stages of the CUDA engine need beside pictures and results. Each is good until the next method of the engine.
+// What the stages of the CUDA engine need beside images and results. Each is good until the next method of the engine.
 #ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_SCRATCH_HPP
 #define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_SCRATCH_HPP
 
@@ -123,7 +123,7 @@ public:
     {
         return cells_.reserve<uint32_t>(call, gpu::cellsOf(extent), "cells");
     }
-    //! Of each picture: superpixels before it, see numberThrough(), and the largest magnitude.
+    //! Of each image: superpixels before it, see numberThrough(), and the largest magnitude.
     struct Numbers
     {
         int* firsts;
@@ -134,7 +134,7 @@ public:
         int* const firsts = numbers_.reserve<int>(call, 2 * static_cast<size_t>(extent.count) + 1, "numbers");
         return {firsts, reinterpret_cast<uint32_t*>(firsts + extent.count + 1)};
     }
-    //! @return null for one picture, whose labels are its numbers.
+    //! @return null for one image, whose labels are its numbers.
     const int* numberThrough(const ResultSet& set, const Call& call)
     {
         if (set.extent().count == 1)

@@ -20,13 +20,13 @@ struct DensityTask
     Parameters parameters;
 };
 
-//! Pixels of a block's neighbours: a window of the picture, its top left corner and its size.
+//! Pixels of a block's neighbours: a window of the image, its top left corner and its size.
 struct Window
 {
     int x, y, cols, rows;
 };
 
-//! What a block works on: x: tile, y: chunk, z: picture.
+//! What a block works on: x: tile, y: chunk, z: image.
 template <typename Shape> struct Place
 {
     int tileX, tileY, dxBegin, dxEnd, dyBegin, dyEnd;

@@ -20,7 +20,7 @@ namespace {
 using detail::Call;
 using detail::cudaCheck;
 
-class CudaEngine CV_FINAL : public Engine
+class CudaEngine final : public Engine
 {
     //! A call of this engine. A direct one begins after all replays that were launched before.
     struct Ordered : Call
@@ -34,7 +34,7 @@ class CudaEngine CV_FINAL : public Engine
 public:
     CudaEngine(const Settings& settings, const GraphTokens& tokens) : settings_(settings), workspace_("TLD", tokens) {}
 
-    Added add(const PictureView& frame, const Window& box, uint32_t number, bool alone, StreamHandle stream) CV_OVERRIDE
+    Added add(const ImageView& frame, const Window& box, uint32_t number, bool alone, StreamHandle stream) override
     {
         const Ordered call(*this, stream);
         call.refuseCapture("learning an object");
@@ -67,7 +67,7 @@ public:
         return Added::YES;
     }
 
-    Added add(const Learned& learned, const PictureView* frame, StreamHandle stream) CV_OVERRIDE
+    Added add(const Learned& learned, const ImageView* frame, StreamHandle stream) override
     {
         const Ordered call(*this, stream);
         call.refuseCapture("reading an object");
@@ -92,10 +92,10 @@ public:
         return Added::YES;
     }
 
-    void remove(int index) CV_OVERRIDE { memory_.remove(index); }
-    int objects() const CV_OVERRIDE { return memory_.count(); }
+    void remove(int index) override { memory_.remove(index); }
+    int objects() const override { return memory_.count(); }
 
-    void update(const PictureView& frame, const OutputView& results, StreamHandle stream) CV_OVERRIDE
+    void update(const ImageView& frame, const OutputView& results, StreamHandle stream) override
     {
         if (memory_.cols() == 0)
             return;
@@ -120,7 +120,7 @@ public:
         replays_.end(call);
     }
 
-    void detect(const PictureView& frame, const OutputView& objects, StreamHandle stream) CV_OVERRIDE
+    void detect(const ImageView& frame, const OutputView& objects, StreamHandle stream) override
     {
         const Ordered call(*this, stream);
         detail::Downloads::Batch downloads(downloads_, call);
@@ -136,7 +136,7 @@ public:
         replays_.end(call);
     }
 
-    void learn(const PictureView& frame, const Window& box, StreamHandle stream) CV_OVERRIDE
+    void learn(const ImageView& frame, const Window& box, StreamHandle stream) override
     {
         const Ordered call(*this, stream);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
@@ -150,7 +150,7 @@ public:
         replays_.end(call);
     }
 
-    void reset(int index, const Box& box) CV_OVERRIDE
+    void reset(int index, const Box& box) override
     {
         const Ordered call(*this, side_.handle());
         gpu::Live* const live = memory_.object(index).plan.record.live;
@@ -165,9 +165,9 @@ public:
             throw;
         }
     }
-    void setLearning(bool learning) CV_OVERRIDE { settings_.learning = learning; }
+    void setLearning(bool learning) override { settings_.learning = learning; }
 
-    void read(int index, Learned& learned) CV_OVERRIDE
+    void read(int index, Learned& learned) override
     {
         const Ordered call(*this, side_.handle());
         const Object& object = memory_.object(index);
@@ -184,13 +184,13 @@ public:
         learned.features = object.features;
         readModel(model, settings_, learned);
     }
-    void readResult(int index, double* row) CV_OVERRIDE
+    void readResult(int index, double* row) override
     {
         const Ordered call(*this, side_.handle());
         const gpu::Live live = liveOf(call, memory_.object(index));
         resultOf(live.states[live.current], settings_, row);
     }
-    void readDetections(int index, double* table) CV_OVERRIDE
+    void readDetections(int index, double* table) override
     {
         const Ordered call(*this, side_.handle());
         const Object& object = memory_.object(index);
@@ -206,7 +206,7 @@ public:
             detectionRow(detections[i], settings_.trees, table + static_cast<ptrdiff_t>(i + 1) * RESULT_COLUMNS);
     }
 
-    History history() CV_OVERRIDE
+    History history() override
     {
         const Ordered call(*this, side_.handle());
         const gpu::Ring ring = ringOf(call);
@@ -233,7 +233,7 @@ public:
         call.wait("downloading the last frames");
         return history;
     }
-    void setHistory(const History& history) CV_OVERRIDE
+    void setHistory(const History& history) override
     {
         const Ordered call(*this, side_.handle());
         const gpu::Batch batch = memory_.batchOf(call, settings_);
@@ -252,8 +252,8 @@ public:
         call.wait("uploading the last frames");
     }
 
-    bool captured() const CV_OVERRIDE { return memory_.usedByGraphs(); }
-    size_t workspaceBytes() const CV_OVERRIDE { return workspace_.bytes(); }
+    bool captured() const override { return memory_.usedByGraphs(); }
+    size_t workspaceBytes() const override { return workspace_.bytes(); }
 
 private:
     //! Whether two images are the same. Waits.

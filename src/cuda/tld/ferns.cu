@@ -143,7 +143,7 @@ __device__ __forceinline__ uint32_t shiftIn(uint32_t codes, uint32_t bits)
     return (codes >> 1 & 0x7f7f7f7fu) | (bits & 0x80808080u);
 }
 
-/** Pixels of four windows, for every SHARE-th four of all points. @param corners of the windows, from the picture's first pixel.
+/** Pixels of four windows, for every SHARE-th four of all points. @param corners of the windows, from the image's first pixel.
 @param pixels of this lane; PIXEL_STEP apart. */
 template <int SHARE>
 __device__ __forceinline__ void gather(const uint8_t* const (&corners)[AT_ONCE], const uint4* points, int share,

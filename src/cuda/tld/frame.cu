@@ -18,7 +18,7 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 namespace {
 
 const int TILE = tuning::TILE, REACH = BLUR_REACH, HIGH = TILE + 2 * REACH; // 76
-//! Tiles begin 8 pixels left of their own first one, so that words of them are words of the picture.
+//! Tiles begin 8 pixels left of their own first one, so that words of them are words of the image.
 const int LEFT = 8, PITCH = 80, WORDS = PITCH / 4;
 const int STRIPS = TILE / tuning::STRIP;
 static_assert(LEFT >= REACH && PITCH >= LEFT + TILE + REACH, "the border of a tile");
@@ -30,34 +30,34 @@ struct LookMemory
     int2 strips[STRIPS][TILE];
 };
 
-__device__ __forceinline__ unsigned grayAt(const PictureView& picture, int x, int y)
+__device__ __forceinline__ unsigned grayAt(const ImageView& image, int x, int y)
 {
-    const uint8_t* const pixel = picture.row<uint8_t>(y) + static_cast<size_t>(x) * picture.channels;
-    return picture.channels == 1 ? __ldg(pixel) : grayOf(__ldg(pixel), __ldg(pixel + 1), __ldg(pixel + 2));
+    const uint8_t* const pixel = image.row<uint8_t>(y) + static_cast<size_t>(x) * image.channels;
+    return image.channels == 1 ? __ldg(pixel) : grayOf(__ldg(pixel), __ldg(pixel + 1), __ldg(pixel + 2));
 }
 
-//! Four gray values from x on. @param inside all of them are in the picture, of which rows are whole words.
-__device__ __forceinline__ uint32_t grayWord(const Batch& batch, const PictureView& picture, int x, int y, bool inside)
+//! Four gray values from x on. @param inside all of them are in the image, of which rows are whole words.
+__device__ __forceinline__ uint32_t grayWord(const Batch& batch, const ImageView& image, int x, int y, bool inside)
 {
     const int py = mirrored(::min(y, batch.rows - 1 + REACH), batch.rows);
     if (inside)
-        return __ldg(reinterpret_cast<const uint32_t*>(picture.row<uint8_t>(py) + x));
+        return __ldg(reinterpret_cast<const uint32_t*>(image.row<uint8_t>(py) + x));
     uint32_t word = 0;
 #pragma unroll
     for (int k = 0; k < 4; ++k)
     {
         const int px = ::max(::min(x + k, batch.cols - 1 + REACH), -REACH);
-        word |= grayAt(picture, mirrored(px, batch.cols), py) << 8 * k;
+        word |= grayAt(image, mirrored(px, batch.cols), py) << 8 * k;
     }
     return word;
 }
 
 //! A tile with its border; its own pixels go to the pyramid too. A thread has words of one column.
-__device__ __forceinline__ void loadTile(const Batch& batch, const PictureView& picture, LookMemory& m, int x0, int y0,
+__device__ __forceinline__ void loadTile(const Batch& batch, const ImageView& image, LookMemory& m, int x0, int y0,
                                          uint8_t* gray)
 {
     const int ROWS_AT_ONCE = tuning::LOOK_THREADS / WORDS, RUN = (HIGH + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE; // 12, 7
-    const bool aligned = picture.channels == 1 && (reinterpret_cast<size_t>(picture.data) | picture.step) % 4 == 0;
+    const bool aligned = image.channels == 1 && (reinterpret_cast<size_t>(image.data) | image.step) % 4 == 0;
     const bool inside = aligned && x0 >= LEFT && x0 - LEFT + PITCH <= batch.cols;
     const int column = static_cast<int>(threadIdx.x) % WORDS, row = static_cast<int>(threadIdx.x) / WORDS;
     if (row >= ROWS_AT_ONCE)
@@ -66,7 +66,7 @@ __device__ __forceinline__ void loadTile(const Batch& batch, const PictureView& 
     uint32_t words[RUN];
 #pragma unroll
     for (int n = 0; n < RUN; ++n)
-        words[n] = grayWord(batch, picture, x, y0 - REACH + ::min(row + n * ROWS_AT_ONCE, HIGH - 1), inside);
+        words[n] = grayWord(batch, image, x, y0 - REACH + ::min(row + n * ROWS_AT_ONCE, HIGH - 1), inside);
     const bool isOwn = i >= 0 && i < TILE && x < batch.cols;
 #pragma unroll
     for (int n = 0; n < RUN; ++n)
@@ -74,7 +74,7 @@ __device__ __forceinline__ void loadTile(const Batch& batch, const PictureView& 
         const int j = row + n * ROWS_AT_ONCE, y = y0 - REACH + j;
         if (j < HIGH)
             m.gray[j * WORDS + column] = words[n];
-        // The steps of our own pictures are whole words, and what lies behind a row is never read.
+        // The steps of our own images are whole words, and what lies behind a row is never read.
         if (isOwn && j >= REACH && j < REACH + TILE && y < batch.rows)
             *reinterpret_cast<uint32_t*>(gray + static_cast<size_t>(y) * batch.levels.step[0] + x) = words[n];
     }
@@ -145,13 +145,13 @@ __device__ __forceinline__ void blurColumns(const Batch& batch, const LookMemory
             sumB += (b[j + REACH - k] + b[j + REACH + k]) * static_cast<unsigned>(blurTap(k));
         }
         const int x = x0 + i, y = y0 + j0 + j;
-        if (y < batch.rows && x < batch.cols) // pixel pairs: rows of our own pictures are longer than pictures
+        if (y < batch.rows && x < batch.cols) // pixel pairs: rows of our own images are longer than images
             *reinterpret_cast<uint16_t*>(batch.blurred.row(y) + x) =
                 static_cast<uint16_t>(blurred(sumA) | blurred(sumB) << 8);
     }
 }
 
-//! Pixels outside of the picture count nothing.
+//! Pixels outside of the image count nothing.
 __device__ __forceinline__ void sumColumns(const Batch& batch, LookMemory& m, int x0, int y0)
 {
     const uint8_t* const tile = reinterpret_cast<const uint8_t*>(m.gray);
@@ -187,7 +187,7 @@ __device__ __forceinline__ void sumColumns(const Batch& batch, LookMemory& m, in
 }
 
 __global__ void __launch_bounds__(tuning::LOOK_THREADS)
-    lookAt(const __grid_constant__ Batch batch, const PictureView picture, int tilesAcross)
+    lookAt(const __grid_constant__ Batch batch, const ImageView image, int tilesAcross)
 {
     beginEarly();
     __shared__ LookMemory m;
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(tuning::LOOK_THREADS)
     if (block == 0)
         for (int k = threadIdx.x; k < batch.groupCount * MAX_SCALES; k += tuning::LOOK_THREADS)
             batch.codeList(batch.objectGroups[k / MAX_SCALES]).counts[k % MAX_SCALES] = 0;
-    loadTile(batch, picture, m, x0, y0, batch.level(slot, 0));
+    loadTile(batch, image, m, x0, y0, batch.level(slot, 0));
     __syncthreads(); // the tile
     blurRows(m);
     __syncthreads(); // row sums
@@ -363,11 +363,11 @@ __global__ void __launch_bounds__(tuning::HALVE_THREADS)
 
 } // namespace
 
-void look(const Batch& batch, const PictureView& picture, detail::StreamHandle stream)
+void look(const Batch& batch, const ImageView& image, detail::StreamHandle stream)
 {
     const int across = detail::ceilDiv(batch.cols, TILE);
     detail::launch("tld look", lookAt, dim3(static_cast<unsigned>(across) * detail::ceilDiv(batch.rows, TILE)),
-                   dim3(tuning::LOOK_THREADS), 0, stream, batch, picture, across);
+                   dim3(tuning::LOOK_THREADS), 0, stream, batch, image, across);
 }
 
 void sumTables(const Batch& batch, detail::StreamHandle stream)

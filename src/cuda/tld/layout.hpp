@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// How memory of the CUDA engine is divided: for one object, and for pictures.
+// How memory of the CUDA engine is divided: for one object, and for images.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_LAYOUT_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_LAYOUT_HPP
 
@@ -47,7 +47,7 @@ struct FernPoints
 };
 FernPoints pointsOf(const std::vector<Feature>& features);
 
-//! What the host writes: the bytes up to ObjectPlan::written. @param step of the blurred picture.
+//! What the host writes: the bytes up to ObjectPlan::written. @param step of the blurred image.
 std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& features, const FernPoints& all,
                                  const ObjectState& state, const Settings& settings, int step);
 //! Tables of a model, as they lie behind ObjectRecord::models[].leaves.
@@ -55,7 +55,7 @@ std::vector<uint8_t> modelBytes(const Learned& learned, const Settings& settings
 //! The same from such bytes; all but sizes and state, which are set before.
 void readModel(const std::vector<uint8_t>& bytes, const Settings& settings, Learned& learned);
 
-//! Fills what belongs to pictures. @return bytes.
+//! Fills what belongs to images. @return bytes.
 size_t planFrame(void* block, int cols, int rows, const Settings& settings, gpu::Batch& batch);
 
 //! Windows of a group, in tiles. @param first object of it. @param number of the group. @param contrast of the object that needs

@@ -25,7 +25,7 @@ static bool haveSameCodes(const Object& a, const Object& b)
 DeviceMemory::DeviceMemory(detail::Workspace& workspace)
     : workspace_(workspace),
       uploader_(workspace),
-      pictures_(workspace),
+      images_(workspace),
       lists_(workspace),
       recordTable_(workspace),
       tileTable_(workspace),
@@ -40,10 +40,10 @@ void DeviceMemory::placeFrame(const Call& call, int cols, int rows, const Settin
     gpu::Batch frame = {};
     const size_t bytes = planFrame(nullptr, cols, rows, settings, frame);
     cols_ = 0; // until all is there
-    pictures_.leaveToGraphs(call);
-    void* const block = pictures_.reserve(call, bytes, "pictures");
+    images_.leaveToGraphs(call);
+    void* const block = images_.reserve(call, bytes, "images");
     planFrame(block, cols, rows, settings, frame);
-    cudaCheck(cudaMemsetAsync(block, 0, bytes, call.stream()), "clearing pictures");
+    cudaCheck(cudaMemsetAsync(block, 0, bytes, call.stream()), "clearing images");
     gpu::Ring ring = {};
     for (int i = 0; i < gpu::SLOTS; ++i)
         ring.slot[i] = i;
@@ -116,7 +116,7 @@ gpu::Batch DeviceMemory::batchOf(const Call& call, const Settings& settings)
 {
     if (listedVersion_ != version_)
         list(settings);
-    pictures_.reserve(call, frameBytes_, "pictures");
+    images_.reserve(call, frameBytes_, "images");
     for (const std::unique_ptr<Object>& object : objects_)
         object->memory->reserve(call, object->plan.bytes, "an object");
     gpu::Batch batch = frame_;

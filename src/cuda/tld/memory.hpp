@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the CUDA engine keeps on the device: pictures, objects, and the lists of both that kernels read.
+// What the CUDA engine keeps on the device: images, objects, and the lists of both that kernels read.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_MEMORY_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_MEMORY_HPP
 
@@ -28,14 +28,14 @@ class DeviceMemory
 public:
     explicit DeviceMemory(detail::Workspace& workspace);
 
-    int cols() const { return cols_; } //!< of pictures; 0: none yet
+    int cols() const { return cols_; } //!< of images; 0: none yet
     int rows() const { return rows_; }
     int count() const { return static_cast<int>(objects_.size()); }
     const Object& object(int index) const { return *objects_[index]; }
-    //! What belongs to pictures.
+    //! What belongs to images.
     const gpu::Batch& frame() const { return frame_; }
 
-    //! For pictures of a size; they are empty when it is another one, for which there must be no objects.
+    //! For images of a size; they are empty when it is another one, for which there must be no objects.
     void placeFrame(const detail::Call& call, int cols, int rows, const Settings& settings);
     //! An object that is not listed yet. There is room for append() and for discard() then.
     std::unique_ptr<Object> makeObject(const detail::Call& call, int width, int height, std::vector<Feature> features,
@@ -45,8 +45,8 @@ public:
     void discard(std::unique_ptr<Object> object) noexcept;
     void remove(int index);
 
-    //! Every captured call refers to the pictures.
-    bool usedByGraphs() const { return pictures_.usedByGraphs(); }
+    //! Every captured call refers to the images.
+    bool usedByGraphs() const { return images_.usedByGraphs(); }
     //! For all objects. Notes what a capture refers to.
     gpu::Batch batchOf(const detail::Call& call, const Settings& settings);
     void upload(const detail::Call& call, void* to, const std::vector<uint8_t>& bytes);
@@ -58,7 +58,7 @@ private:
 
     detail::Workspace& workspace_;
     detail::Uploader uploader_;
-    detail::DeviceBuffer pictures_;
+    detail::DeviceBuffer images_;
     detail::DeviceBuffer lists_; //!< codes of groups
     detail::DeviceTable recordTable_, tileTable_, groupTable_, memberTable_;
     gpu::Batch frame_ = {};

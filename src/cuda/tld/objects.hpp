@@ -3,7 +3,7 @@
 
 // What TLD keeps on the device, and how it is laid out.
 //
-// A frame's work reads what the last frame left and writes beside it: the picture into the spare slot of the ring, states,
+// A frame's work reads what the last frame left and writes beside it: the image into the spare slot of the ring, states,
 // detections and models into those that are not current. Only gpu::commit() makes all that current, in one launch that comes
 // last. So a call that failed, or a capture that was dropped, leaves every object as it was. Which ones are current is known to
 // the device alone, so graphs may be replayed.
@@ -255,7 +255,7 @@ __device__ __forceinline__ void beginEarly()
 // Beside those of stages.hpp. All are for `batch.count` objects.
 
 //! gray values, blur, sums of strips; and counts begin at 0. Into the spare slot.
-void look(const Batch& batch, const PictureView& picture, detail::StreamHandle stream);
+void look(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
 //! Levels from 1 on, of a slot by age; or of START or SPARE.
 void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
 /** integrate, recheck and what is to be learned. @param results rows by object; table of detections when DETECTING.
@@ -266,11 +266,11 @@ void decide(const Batch& batch, Purpose purpose, const Window& box, RowsView<dou
 void renewSpares(const Batch& batch, detail::StreamHandle stream);
 //! The part of learn() on templates; they may run side by side.
 void learnTemplates(const Batch& batch, detail::StreamHandle stream);
-//! What was worked out becomes current. @param next the picture is a new frame.
+//! What was worked out becomes current. @param next the image is a new frame.
 void commit(const Batch& batch, Purpose purpose, detail::StreamHandle stream);
 //! Sets Ring::differs, which is 0 before, where the gray values in two slots are not the same. @param one,other ages, START or SPARE.
 void differ(const Batch& batch, int one, int other, detail::StreamHandle stream);
-//! The picture in the spare slot becomes START. @param oldEnds the old START becomes the last frame before.
+//! The image in the spare slot becomes START. @param oldEnds the old START becomes the last frame before.
 void start(const Batch& batch, bool oldEnds, detail::StreamHandle stream);
 //! Takes the last start() back, with the same objects. Nothing else came since.
 void undoStart(const Batch& batch, detail::StreamHandle stream);

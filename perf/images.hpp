@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Real pictures for performance tests, from a folder that the environment names.
-#ifndef OPENCV_CUDATRACKING_PERF_PICTURES_HPP
-#define OPENCV_CUDATRACKING_PERF_PICTURES_HPP
+// Real images for performance tests, from a folder that the environment names.
+#ifndef OPENCV_CUDATRACKING_PERF_IMAGES_HPP
+#define OPENCV_CUDATRACKING_PERF_IMAGES_HPP
 
 #include "opencv2/ts.hpp"
 #include "opencv2/imgcodecs.hpp"
@@ -21,7 +21,7 @@ inline std::string folderOf(const char* variable)
     return folder;
 }
 
-//! Twelve pictures side by side, with faces and without, gray.
+//! Twelve images side by side, with faces and without, gray.
 inline Mat collage(Size size)
 {
     const char* const names[] = {"lena.jpg",        "messi5.jpg", "home.jpg",         "baboon.jpg",
@@ -32,14 +32,14 @@ inline Mat collage(Size size)
     const Size one(size.width / 4, size.height / 3);
     for (int i = 0; i < 12; ++i)
     {
-        const Mat picture = imread(folder + "/" + names[i], IMREAD_GRAYSCALE);
-        if (picture.empty())
+        const Mat image = imread(folder + "/" + names[i], IMREAD_GRAYSCALE);
+        if (image.empty())
             throw SkipTestException("cannot read " + folder + "/" + names[i]);
-        cv::resize(picture, full(Rect(Point(i % 4 * one.width, i / 4 * one.height), one)), one, 0, 0, INTER_AREA);
+        cv::resize(image, full(Rect(Point(i % 4 * one.width, i / 4 * one.height), one)), one, 0, 0, INTER_AREA);
     }
     return full;
 }
 
 } // namespace opencv_test
 
-#endif // OPENCV_CUDATRACKING_PERF_PICTURES_HPP
+#endif // OPENCV_CUDATRACKING_PERF_IMAGES_HPP

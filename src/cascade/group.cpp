@@ -1,13 +1,13 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// From candidates to objects.
-#include "../../precomp.hpp"
-#include "../../cascade/stages.hpp"
+// The stage group on the host: candidates to objects, for the CPU backend and for single images of the CUDA backend.
+#include "../precomp.hpp"
+#include "stages.hpp"
 #include <algorithm>
 #include <numeric>
 
-namespace cv { namespace cuda { namespace cascade { namespace cpu {
+namespace cv { namespace cuda { namespace cascade {
 
 namespace {
 
@@ -154,4 +154,4 @@ void group(const std::vector<Candidate>& candidates, const Pyramid& pyramid, int
         keepLargest(objects);
 }
 
-}}}} // namespace cv::cuda::cascade::cpu
+}}} // namespace cv::cuda::cascade
