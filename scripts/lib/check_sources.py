@@ -244,7 +244,7 @@ def check_stages(root):
 # Rule "Language" of CONTRIBUTING, as far as a program can see it.
 OPENERS = re.compile(r"(?://!<?|/\*\*) *(Of|The same|What|By|As) ")
 BANNED = {"picture": "image", "pictures": "images", "lesson": "training set", "lessons": "training sets", "homeless": "unassigned",
-          "alike": "fern-positive, or equal", "either side": "either backend"}
+          "either side": "either backend"}
 PER = re.compile(r"\b(?:bytes|threads|blocks|words|values|pixels|warps|frames|images) an? (?:block|thread|pixel|row|image|frame|window|object|fragment|warp|position|second)\b")
 
 
