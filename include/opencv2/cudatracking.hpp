@@ -10,8 +10,8 @@ The rules below hold for every class of the module; a class says so where it dif
 terms.
 
 ### Backends
-- Each class has a CPU backend and a CUDA backend. The array type of the input selects it: cv::cuda::GpuMat selects
-  CUDA on the current device; cv::Mat, cv::UMat (mapped to a Mat), cv::cuda::HostMem and std::vector select the CPU.
+- Each class has a CPU backend and a CUDA backend. The array type of the input selects it: cv::cuda::GpuMat selects CUDA
+  on the current device; cv::Mat, cv::UMat (mapped to a Mat), cv::cuda::HostMem and std::vector select the CPU.
 - Both backends give bitwise identical results, on every run, for every number of threads and on every supported GPU.
   Class QuickShift names one condition for equal results on different machines.
 - The results of a CUDA call may be written to a GpuMat, a HostMem or any host array. The results of a CPU call can be
@@ -67,12 +67,12 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
 - The Stream is the last parameter; its default, noStream(), is the null stream. The CPU backend ignores it.
   TrackerTLD::init(), TrackerTLD::update() and QuickShift::computeTiled() have no Stream and use the null stream.
   Getters without a Stream use an internal stream and begin after all earlier calls of the instance.
-- Calls of one instance are executed in the order in which they are made, whatever their streams: the device orders
-  them by events. The caller need not synchronize when the stream changes.
-- One thread at a time may use an instance, const methods included. Instances are independent: any number of them may
-  be used on any number of threads, streams and devices.
-- An instance is bound to the device that is current in its first CUDA call. Calls with another current device throw;
-  so do calls with a stream of another device, if CUDA can tell it (12.8 and newer). Create one instance per device.
+- Calls of one instance are executed in the order in which they are made, whatever their streams: the device orders them
+  by events. The caller need not synchronize when the stream changes.
+- One thread at a time may use an instance, const methods included. Instances are independent: any number of them may be
+  used on any number of threads, streams and devices.
+- An instance is bound to the device that is current in its first CUDA call. Calls with another current device throw; so
+  do calls with a stream of another device, if CUDA can tell it (12.8 and newer). Create one instance per device.
 - Destroy instances before cv::cuda::resetDevice(). Instances created after it work.
 
 ### CUDA graphs
@@ -81,20 +81,20 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
   leaves the capture valid.
 - A graph keeps the parameters, sizes, addresses and host inputs of its capture. Each replay reads the GpuMat inputs
   again and writes the same outputs.
-- Replays are not calls of the instance: no method waits for a replay, and no replay waits for a method. After a
-  replay, wait for it before you call a method without a Stream parameter or with another stream; wait for these
-  methods before the next replay. Two graphs of one instance must not run at the same time. TLDDetector describes the
-  stronger order of the TLD classes.
+- Replays are not calls of the instance: no method waits for a replay, and no replay waits for a method. After a replay,
+  wait for it before you call a method without a Stream parameter or with another stream; wait for these methods before
+  the next replay. Two graphs of one instance must not run at the same time. TLDDetector describes the stronger order of
+  the TLD classes.
 - Calls of one instance on several streams of one capture are executed one after the other.
-- While one thread captures in the global mode, CUDA refuses what first calls on other threads need, such as memory.
-  The thread-local mode leaves other threads alone.
+- While one thread captures in the global mode, CUDA refuses what first calls on other threads need, such as memory. The
+  thread-local mode leaves other threads alone.
 - The memory of an instance's first four graphs is kept as long as the instance. Memory of later graphs is used again
   when they have been destroyed.
 
 ### Arrays and errors
-- Inputs have two dimensions, may be regions of interest with any step, and are never written. The address and step of
-  a GpuMat must be multiples of the size of one channel value. Outputs are reallocated only if their size or type
-  differs. A std::vector can hold results of one row or one column.
+- Inputs have two dimensions, may be regions of interest with any step, and are never written. The address and step of a
+  GpuMat must be multiples of the size of one channel value. Outputs are reallocated only if their size or type differs.
+  A std::vector can hold results of one row or one column.
 - An empty image gives empty outputs. Two exceptions throw: the TLD classes, and QuickShift::computeBatch() with an
   empty image in its list.
 - Errors are cv::Exception; the message names the argument and its value. The instance stays unchanged and usable.
@@ -113,8 +113,8 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
 
 ### Files
 - Methods save() write a file completely or leave the old one unchanged.
-- CascadeClassifierEx::load(), loadBuffer(), create() and convert(), QuickShift::load(), and load() and addFromFile()
-  of the TLD classes check the text of a file before cv::FileStorage parses it; they are made for files from untrusted
+- CascadeClassifierEx::load(), loadBuffer(), create() and convert(), QuickShift::load(), and load() and addFromFile() of
+  the TLD classes check the text of a file before cv::FileStorage parses it; they are made for files from untrusted
   sources. The methods read() and cv::Algorithm::load<T>() get nodes that FileStorage has parsed already, and
   FileStorage does not withstand malicious files: some make it hang or overflow its stack.
 

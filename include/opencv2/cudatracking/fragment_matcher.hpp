@@ -35,10 +35,11 @@ every fragment inside its search area. It reports the K best positions that keep
 scores, and a confidence that tells how far the best one stands out. The search is exhaustive unless Params::search is
 THREE_STEP.
 
-**Frame and templates**: CV_8UC1, CV_8UC3 or CV_8UC4 (the fourth channel is ignored), all of one type; sides 1 to
-32,767 pixels. **Weights** q: CV_8UC1 with q = 0 to 255, or CV_32FC1 with values w in [0,1] and q =
-round-half-even(255 w). They have the size of the template; without weights q = 255 everywhere. Unlike in
-cv::matchTemplate() an 8-bit mask is not binarised.
+**Frame and templates**: CV_8UC1, CV_8UC3 or CV_8UC4 (the fourth channel is ignored), all of one type; sides 1 to 32,767
+pixels.
+**Weights** q: CV_8UC1 with q = 0 to 255, or CV_32FC1 with values w in [0,1] and q = round-half-even(255 w). They have
+the size of the template; without weights q = 255 everywhere. Unlike in cv::matchTemplate() an 8-bit mask is not
+binarised.
 
 **Score** at one position. I is the frame, T the template, c the channel; sum() runs over the pixels of the template:
 
@@ -51,7 +52,8 @@ cv::matchTemplate() an 8-bit mask is not binarised.
 
 All sums are exact integers. The score is computed from them in double precision and rounded to float, so it depends
 neither on the backend nor on the order of summation nor on the number of threads. Positions are compared by s for SAD
-and SSD, and by the float score for ZNCC. **Ties**: the position with the lowest row-major index in the area wins.
+and SSD, and by the float score for ZNCC.
+**Ties**: the position with the lowest row-major index in the area wins.
 
 **Peaks**: peak 0 is the best position. Peak j is the best position outside the exclusion zones of peaks 0 to j-1. A
 position at offset (dx, dy) from a peak is outside its zone if max(|dx|,|dy|) >= d (SQUARE) or min(|dx|,|dy|) >= d
@@ -62,13 +64,14 @@ ZNCC. A larger value means a more distinct match; with FULL it is at least 1. Sp
 is perfect, 1 if both are perfect, -1 if there is no peak 1, hence always for K = 1. Its scale differs between
 metrics: a threshold for SAD is none for SSD, whose scores are squares.
 
-**Waiting, lifetimes, threads**: see the tables of group cudatracking. **CUDA graphs**: fragments given as Mat must
-have been uploaded by a match() outside of a capture before a call with a GpuMat frame is captured. A graph keeps the
-parameters, host search areas and the set of fragments of its capture. Each replay reads the frame, device search
-areas, device predictions and the contents of the fragments again, so it sees later calls of updateFragment(). After
-an edit that changes the number of fragments, a size or the presence of weights, capture again: the old graph keeps
-running with the old set. An abandoned or failed capture leaves the matcher unchanged. Every method throws
-cv::Exception for arguments outside of the stated ranges, if memory cannot be allocated, or if CUDA fails.
+**Waiting, lifetimes, threads**: see the tables of group cudatracking.
+**CUDA graphs**: fragments given as Mat must have been uploaded by a match() outside of a capture before a call with a
+GpuMat frame is captured. A graph keeps the parameters, host search areas and the set of fragments of its capture. Each
+replay reads the frame, device search areas, device predictions and the contents of the fragments again, so it sees
+later calls of updateFragment(). After an edit that changes the number of fragments, a size or the presence of weights,
+capture again: the old graph keeps running with the old set. An abandoned or failed capture leaves the matcher
+unchanged. Every method throws cv::Exception for arguments outside of the stated ranges, if memory cannot be allocated,
+or if CUDA fails.
 
 Source: Yu. V. Ladyzhensky, A. O. Sereda, Search of image fragments by template for tracking objects in video on the
 parallel architecture CUDA, 2010 (weighted fragments, best and second position, three-step search); Y. Ma, X. Yuan, J.
@@ -155,18 +158,17 @@ public:
     }
 
     /** @brief Replaces all fragments. The call copies them and does not wait. Templates given as Mat can be matched
-    against Mat and GpuMat frames (the first match() with a GpuMat uploads them); templates given as GpuMat only
-    against GpuMat frames.
+    against Mat and GpuMat frames (the first match() with a GpuMat uploads them); templates given as GpuMat only against
+    GpuMat frames.
     @param templates list of 1 to 100,000 Mat or GpuMat, all CV_8UC1, CV_8UC3 or CV_8UC4 (the fourth channel is
     ignored). Sides are 1 to 32,767 pixels and may differ.
-    @param weights list with one array for each template, of its size and in the same memory (host or device):
-    CV_8UC1, or CV_32FC1 with values in [0,1], which become 0 to 255. An empty array means no weights for that
-    template. numpy's bool is refused: use 255 * mask.astype(np.uint8). Default: no weights, which equals a weight of
-    255 for every pixel.
-    @param stream stream for GpuMat templates; ignored for Mat. Default: the null stream. If it is being captured,
-    each replay copies the contents again; number, sizes, type and presence of weights must equal those of the current
-    fragments. The host cannot check weights in device memory: NaN and values outside of [0,1] are read as 0; a
-    fragment whose weights sum to 0 gets status NO_POSITION, and its score maps are 0.
+    @param weights list with one array for each template, of its size and in the same memory (host or device): CV_8UC1,
+    or CV_32FC1 with values in [0,1], which become 0 to 255. An empty array means no weights for that template. numpy's
+    bool is refused: use 255 * mask.astype(np.uint8). Default: no weights, which equals a weight of 255 for every pixel.
+    @param stream stream for GpuMat templates; ignored for Mat. Default: the null stream. If it is being captured, each
+    replay copies the contents again; number, sizes, type and presence of weights must equal those of the current
+    fragments. The host cannot check weights in device memory: NaN and values outside of [0,1] are read as 0; a fragment
+    whose weights sum to 0 gets status NO_POSITION, and its score maps are 0.
     @throws cv::Exception if sizes or types do not fit, if a host weight is NaN or outside of [0,1], or if all host
     weights of a fragment are 0 after conversion to 8 bit. The old fragments stay. */
     CV_WRAP virtual void setFragments(InputArrayOfArrays templates, InputArrayOfArrays weights = noArray(),
@@ -209,11 +211,11 @@ public:
 
     /** @brief Sets the positions at which THREE_STEP starts. FULL ignores them.
     @param locations one top-left corner for each fragment in frame coordinates, clamped to the area: CV_32SC2 with N
-    rows (further columns are ignored, so the locations of match() can be passed), CV_32SC1 of N x 2, a std::vector
-    or, in Python, a list of (x, y). It must be a Mat for Mat frames and a GpuMat for GpuMat frames. Mat and GpuMat
-    are kept by reference until they are replaced, all else is copied. match() checks that N is the number of
-    fragments. noArray() (None): THREE_STEP starts at the centre of the grid of positions, ((columns-1)/2, (rows-1)/2)
-    rounded down.
+    rows (further columns are ignored, so the locations of match() can be passed), CV_32SC1 of N x 2, a std::vector or,
+    in Python, a list of (x, y). It must be a Mat for Mat frames and a GpuMat for GpuMat frames. Mat and GpuMat are kept
+    by reference until they are replaced, all else is copied. match() checks that N is the number of fragments.
+    noArray() (None): THREE_STEP starts at the centre of the grid of positions, ((columns-1)/2, (rows-1)/2) rounded
+    down.
     @throws cv::Exception if the type is another one. */
     CV_WRAP virtual void setPredictions(InputArray locations) = 0;
 
@@ -222,12 +224,12 @@ public:
     @param frame image to search, Mat or GpuMat of the fragments' type. An empty one gives empty outputs.
     @param searchAreas one rectangle for each fragment, in frame coordinates, in which the whole fragment must lie; it
     is intersected with the frame: std::vector<Rect>, or a Mat of CV_32SC4 (N x 1 or 1 x N) or CV_32SC1 (N x 4: x, y,
-    width, height), or, for a GpuMat frame, such a GpuMat; noArray() (None): the whole frame. Python accepts integers
-    of any width that fit 32 bits, and a list of (x, y, width, height); for a GpuMat frame only GpuMat or None. An
-    area of width or height 0 has no position. A captured graph keeps areas given on the host, and reads areas in
-    device memory again at each replay.
-    @param locations CV_32SC2, N x K: top-left corner in the frame of peak j of fragment i; (-1,-1) if there is no
-    such peak. Each output with one column may be a std::vector.
+    width, height), or, for a GpuMat frame, such a GpuMat; noArray() (None): the whole frame. Python accepts integers of
+    any width that fit 32 bits, and a list of (x, y, width, height); for a GpuMat frame only GpuMat or None. An area of
+    width or height 0 has no position. A captured graph keeps areas given on the host, and reads areas in device memory
+    again at each replay.
+    @param locations CV_32SC2, N x K: top-left corner in the frame of peak j of fragment i; (-1,-1) if there is no such
+    peak. Each output with one column may be a std::vector.
     @param scores CV_32FC1, N x K: scores; 0 if there is no such peak.
     @param confidence CV_32FC1, N x 1: second score / best score, for ZNCC (1 - second) / (1 - best); larger is more
     distinct, with FULL at least 1. +infinity: only the best score is perfect; -1: there is no second peak.
@@ -238,8 +240,8 @@ public:
     (equiangular lines for SAD, a parabola for SSD and ZNCC; 0 at the border of the area); (-1,-1) if there is no such
     peak. If Params::subpixel is false: the location.
     @param stream stream for GpuMat frames; ignored for Mat. Default: the null stream.
-    @throws cv::Exception if there are no fragments, if the type of the frame is not that of the fragments, if
-    fragments given as GpuMat meet a Mat frame, or if areas have another number, type or memory than stated. */
+    @throws cv::Exception if there are no fragments, if the type of the frame is not that of the fragments, if fragments
+    given as GpuMat meet a Mat frame, or if areas have another number, type or memory than stated. */
     CV_WRAP virtual void match(InputArray frame, InputArray searchAreas, OutputArray locations,
                                OutputArray scores = noArray(), OutputArray confidence = noArray(),
                                OutputArray status = noArray(), OutputArray refined = noArray(),
@@ -247,8 +249,8 @@ public:
 
     /** @brief Converts the outputs of match() to host structures. Waits for the stream if an input is a GpuMat.
     @param locations CV_32SC2, N x K; for K = 1 also CV_32SC1 of N x 2, or a std::vector.
-    @param scores,confidence,status,refined outputs of match(), or noArray() (None). Missing ones are replaced by
-    score 0, confidence -1, status FOUND, and refined = location.
+    @param scores,confidence,status,refined outputs of match(), or noArray() (None). Missing ones are replaced by score
+    0, confidence -1, status FOUND, and refined = location.
     @param matches one structure for each fragment, with its confidence, status and valid peaks.
     @param stream stream for GpuMat inputs; ignored for Mat. Default: the null stream.
     @throws cv::Exception if a type or size does not fit. */
@@ -268,8 +270,8 @@ public:
     @param index index of the fragment, 0 to getFragmentCount()-1.
     @param frame image to search, as in match().
     @param searchArea rectangle in frame coordinates as in match(); Rect(), that is (0,0,0,0), means the whole frame.
-    @param map (area height - fragment height + 1) rows, (area width - fragment width + 1) columns; empty if there is
-    no position.
+    @param map (area height - fragment height + 1) rows, (area width - fragment width + 1) columns; empty if there is no
+    position.
     @param depth CV_32F (default): the score. CV_32S: the integer sum s of SAD (fragments of at most 11,008 pixels) or
     SSD (at most 43 pixels). CV_64F: s of SAD or SSD, exact. ZNCC supports CV_32F only.
     @param stream stream for a GpuMat frame; ignored for Mat. Default: the null stream.
@@ -277,14 +279,14 @@ public:
     CV_WRAP virtual void scoreMap(int index, InputArray frame, const Rect& searchArea, OutputArray map,
                                   int depth = CV_32F, Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Computes the scores of all positions of all fragments into one buffer of M elements, M below 2^31.
-    Waits as match().
+    /** @brief Computes the scores of all positions of all fragments into one buffer of M elements, M below 2^31. Waits
+    as match().
     @param frame image to search, as in match().
     @param searchAreas rectangles on the host as in match(), not in a GpuMat.
     @param buffer 1 x M, one channel of the depth; the rows of a map follow each other without gaps. Empty if there is
     no position.
-    @param offsets N + 1 numbers: the map of fragment i has the elements offsets[i] to offsets[i+1]-1, and offsets[N]
-    = M. Both are equal if fragment i has no position. Empty if the frame is empty.
+    @param offsets N + 1 numbers: the map of fragment i has the elements offsets[i] to offsets[i+1]-1, and offsets[N] =
+    M. Both are equal if fragment i has no position. Empty if the frame is empty.
     @param depth,stream arguments as in scoreMap(). Default: CV_32F, the null stream.
     @throws cv::Exception as scoreMap(), and if there are 2^31 positions or more. */
     CV_WRAP virtual void scoreMaps(InputArray frame, InputArray searchAreas, OutputArray buffer,
@@ -294,8 +296,7 @@ public:
     /** @brief Computes search areas for the next frame from locations in this one. With GpuMat, all data stay on the
     device. Waits as match().
     @param locations locations as in setPredictions(), for example those of match(); column 0 is used. They may lie
-    outside of the frame. (-1,-1) means no match and gives an empty area, so that the fragment keeps status
-    NO_POSITION.
+    outside of the frame. (-1,-1) means no match and gives an empty area, so that the fragment keeps status NO_POSITION.
     @param radius largest motion of a fragment in each direction, pixels; at least 0.
     @param frameSize (width, height) of the next frame, pixels; areas are intersected with it.
     @param areas CV_32SC4, N x 1, or a std::vector; a GpuMat only if locations is one.
@@ -324,18 +325,18 @@ public:
     @throws cv::Exception if index is out of its range. */
     CV_WRAP virtual Size getFragmentSize(int index) const = 0;
     /** @brief Returns the device and pinned host memory held by this instance in bytes, including fragments and what
-    graphs refer to. The memory of the CPU backend is not counted: besides copies of the fragments it keeps at most
-    128 MB between calls, for all threads together. */
+    graphs refer to. The memory of the CPU backend is not counted: besides copies of the fragments it keeps at most 128
+    MB between calls, for all threads together. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     /** @brief Returns the name of the class in files: "FragmentMatcher". save() and write() store parameters, not
     fragments. */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
-    /** Reads parameters; those that the node lacks are set to their defaults. Algorithm::load<FragmentMatcher>()
-    calls it with what FileStorage has parsed, which does not withstand malicious files. @throws cv::Exception if the
-    node has none of the parameters, or one that is out of its range or of another type, such as a fraction for an
-    integer; all parameters stay. */
+    /** Reads parameters; those that the node lacks are set to their defaults. Algorithm::load<FragmentMatcher>() calls
+    it with what FileStorage has parsed, which does not withstand malicious files. @throws cv::Exception if the node has
+    none of the parameters, or one that is out of its range or of another type, such as a fraction for an integer; all
+    parameters stay. */
     virtual void read(const FileNode& fn) CV_OVERRIDE = 0;
     /** @brief Returns true if there are no fragments. */
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
