@@ -67,8 +67,8 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
 - The Stream is the last parameter; its default, noStream(), is the null stream. The CPU backend ignores it.
   TrackerTLD::init(), TrackerTLD::update() and QuickShift::computeTiled() have no Stream and use the null stream.
   Getters without a Stream use an internal stream and begin after all earlier calls of the instance.
-- Calls of one instance are executed in the order in which they are made, whatever their streams: the device orders them
-  by events. The caller need not synchronize when the stream changes.
+- Calls of one instance that are not captured are executed in the order in which they are made, whatever their streams:
+  the device orders them by events. The caller need not synchronize when the stream changes.
 - One thread at a time may use an instance, const methods included. Instances are independent: any number of them may be
   used on any number of threads, streams and devices.
 - An instance is bound to the device that is current in its first CUDA call. Calls with another current device throw; so
@@ -78,7 +78,8 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
 ### CUDA graphs
 - A capture records work and executes nothing: no result and no state changes until the graph is launched. All capture
   modes are supported, and a graph may be launched on any stream. A call that waits throws on a capturing stream and
-  leaves the capture valid.
+  leaves the capture valid. The first call of an instance or of a size can be captured too; FragmentMatcher and
+  TLDDetector name exceptions.
 - A graph keeps the parameters, sizes, addresses and host inputs of its capture. Each replay reads the GpuMat inputs
   again and writes the same outputs.
 - Replays are not calls of the instance: no method waits for a replay, and no replay waits for a method. After a replay,

@@ -70,10 +70,11 @@ Maydt, An extended set of Haar-like features, 2002; S. Liao et al., Learning mul
 class CV_EXPORTS_W CascadeClassifierEx : public Algorithm
 {
 public:
+    //! Type of the features of a cascade.
     enum FeatureType
     {
-        HAAR = 0,
-        LBP = 1
+        HAAR = 0, //!< weighted sums over two or three rectangles, upright or rotated by 45 degrees
+        LBP = 1   //!< local binary patterns of 3 x 3 cells
     };
 
     /** @brief Creates an object that detects objects with one of OpenCV's cascades, with the results of

@@ -79,17 +79,20 @@ Li, 2014 (ZNCC on CUDA). Definitions in full, cost and figures: doc/fragment_mat
 class CV_EXPORTS_W FragmentMatcher : public Algorithm
 {
 public:
+    //! Measure by which positions are compared.
     enum Metric
     {
         SAD = 0, //!< weighted sum of absolute differences
         SSD = 1, //!< weighted sum of squared differences
         ZNCC = 2 //!< weighted zero-mean normalised cross-correlation; fragments of at most 53,824 pixels (232 x 232)
     };
+    //! Shape of the exclusion zone around a peak.
     enum Exclusion
     {
         SQUARE = 0, //!< the exclusion zone of a peak is a square around it
         CROSS = 1   //!< the exclusion zone of a peak is the band of rows and the band of columns around it
     };
+    //! Search method for peak 0.
     enum Search
     {
         FULL = 0, //!< exhaustive search
@@ -97,6 +100,7 @@ public:
         down to 1. Further peaks are still found by exhaustive search, so it saves time only if Params::peaks is 1. */
         THREE_STEP = 1
     };
+    //! Outcome of the search for a fragment.
     enum Status
     {
         FOUND = 0,         //!< the fragment has at least one position
@@ -106,6 +110,7 @@ public:
             3 //!< a device area exceeds Params::maxSearchArea; location, score, confidence as for NO_POSITION
     };
 
+    //! Parameters of a matcher. create() and setParams() check their ranges.
     struct CV_EXPORTS_W_SIMPLE Params
     {
         CV_WRAP Params();
@@ -332,6 +337,7 @@ public:
     /** @brief Returns the name of the class in files: "FragmentMatcher". save() and write() store parameters, not
     fragments. */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
+    //! Writes the parameters.
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
     /** Reads parameters; those that the node lacks are set to their defaults. Algorithm::load<FragmentMatcher>() calls
     it with what FileStorage has parsed, which does not withstand malicious files. @throws cv::Exception if the node has

@@ -72,11 +72,13 @@ quick shift: image segmentation on a GPU, 2010. Cost and figures: doc/quick_shif
 class CV_EXPORTS_W QuickShift : public Algorithm
 {
 public:
+    //! Rule for two pixels of equal density.
     enum TieRule
     {
         INDEX = 0, //!< equal densities: the pixel with the lower row-major index counts as denser
         STRICT = 1 //!< equal densities: neither counts as denser (VLFeat, scikit-image, the paper's code)
     };
+    //! Named values of the search radius of parents.
     enum SearchRadius
     {
         SEARCH_MAX_DIST = 0, //!< ceil(maxDist) pixels: no parent within maxDist is missed (VLFeat, the paper)
@@ -330,6 +332,7 @@ public:
     @param filename path of an XML, YAML or JSON file of at most 1 MB.
     @throws cv::Exception naming the file if it cannot be read or has no parameters of this class. */
     CV_WRAP static Ptr<QuickShift> load(const String& filename);
+    //! Writes the parameters.
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
     /** Reads parameters from a node that FileStorage has parsed, which does not withstand malicious files: see load().
     Parameters that the node lacks keep their values. @throws cv::Exception if the node has none of the parameters, or

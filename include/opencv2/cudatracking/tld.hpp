@@ -63,17 +63,16 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW int maxNegatives;
 
     // Learning.
-    /** init() trains ferns on this number of windows that overlap the box most, 1 to 32, each as it is and in this
-    number of random warps, 0 to 32. Defaults 20 and 19. */
-    CV_PROP_RW int initWindows, initWarps;
-    /** Numbers of windows and of warps as above, for each frame that the detector learns from. Defaults 10 and 9. */
-    CV_PROP_RW int updateWindows, updateWarps;
-    /** Largest rotation of a warp in either direction, degrees, 0 to 45: in init(), and in later frames. Defaults 10
-    and 5. */
-    CV_PROP_RW double initAngle, updateAngle;
-    /** Largest change of scale, and largest shift, of a warp in either direction, 0 to 0.5, as a fraction of the size
-    of the rectangle around the training windows. Defaults 0.01 and 0.01. */
-    CV_PROP_RW double warpScale, warpShift;
+    CV_PROP_RW int
+        initWindows, //!< number of windows (best overlap with the box) for ferns in init(), 1 to 32. Default 20.
+        initWarps;   //!< number of random warps of each of them, besides the window itself, 0 to 32. Default 19.
+    CV_PROP_RW int updateWindows, //!< number of such windows in each later frame, 1 to 32. Default 10.
+        updateWarps;              //!< number of random warps of each of them, 0 to 32. Default 9.
+    CV_PROP_RW double
+        initAngle,   //!< largest rotation of a warp in init(), degrees in either direction, 0 to 45. Default 10.
+        updateAngle; //!< largest rotation of a warp in later frames, degrees in either direction, 0 to 45. Default 5.
+    CV_PROP_RW double warpScale, //!< largest relative change of scale of a warp, 0 to 0.5. Default 0.01.
+        warpShift; //!< largest shift of a warp, fraction of the windows' bounding box, 0 to 0.5. Default 0.01.
     CV_PROP_RW double warpNoise; //!< standard deviation of noise in warps, gray values, 0 to 64. Default 5.
     /** Number of negative templates that init() draws, 2 to 128; half of them serve to set thresholds. Default 100. */
     CV_PROP_RW int initNegatives;

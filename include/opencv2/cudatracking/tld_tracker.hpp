@@ -23,7 +23,7 @@ from what the two agree on. A lost object is found again when it comes back.
   until one of the events below ends that.
 - A box is *supported* in a frame if some window that overlaps it by more than 0.6 passes the variance filter with fern
   posteriors that sum to 1 or more. It is *unconfirmed* if it is not valid, its score is not above the validity
-  threshold, and there is no cluster on it.
+  threshold, and there is no cluster on it. A box that begins at a cluster counts as supported.
 - A *cluster* is a set of accepted windows that are connected by overlaps of at least 0.5; its box and score are the
   means. It is *on the box* if they overlap by at least 0.5, else *elsewhere*.
 
@@ -37,22 +37,25 @@ from what the two agree on. A lost object is found again when it comes back.
 The check: the relative similarity of the final box is at least 0.5, it has at least half the variance of the object's
 first window, and no negative template has a similarity S above 0.95 to it.
 
-| event in a frame                                                                          | effect               |
-|-------------------------------------------------------------------------------------------|----------------------|
-| init(), resetTo()                                                                         | valid                |
-| score above the validity threshold, or a cluster on the box with such a score             | valid                |
-| the check fails, and there are at least 5 positive templates                              | not valid            |
-| exactly one cluster elsewhere exceeds the score by jumpMargin and each cluster on the box | box there, not valid |
-| LOST, and exactly one cluster                                                             | box there, not valid |
-| flow fails: error above maxFlowError, or no point left; retried in retryFrames frames     | LOST                 |
-| the box leaves the image                                                                  | LOST                 |
-| unsupported for the maxUnsupported-th frame in a row                                      | LOST                 |
-| unsupported, after maxProbation or more unconfirmed frames in a row                       | LOST                 |
+| event in a frame                                                                          | effect                  |
+|-------------------------------------------------------------------------------------------|-------------------------|
+| init(), resetTo()                                                                         | valid                   |
+| score above the validity threshold, or a cluster on the box with such a score             | valid                   |
+| the check fails, and there are at least 5 positive templates                              | not valid               |
+| exactly one cluster elsewhere exceeds the score by jumpMargin and each cluster on the box | begins there, not valid |
+| LOST, and exactly one cluster                                                             | begins there, not valid |
+| flow fails: its median forward-backward error is above maxFlowError, or no point is left  | LOST                    |
+| the box leaves the image                                                                  | LOST                    |
+| unsupported for the maxUnsupported-th frame in a row                                      | LOST                    |
+| unsupported, after maxProbation or more unconfirmed frames in a row                       | LOST                    |
+
+An event that makes an object LOST comes before the clusters are used, so the same frame may find it again. After failed
+flow, flow from the last box is tried again in the next retryFrames frames, as long as nothing else has found the
+object.
 
 If update() returns false, the caller's box is left unchanged; getBox() has the tracker's own box unless the state is
-LOST. The first call of update() takes the frame after that of init(). Boxes may lie partly outside of the image, as
-objects
-do: use box & Rect(0, 0, cols, rows) to access pixels.
+LOST. The first call of update() takes the frame after that of init(). Like objects, boxes may lie partly outside of the
+image; box & Rect(0, 0, cols, rows) is the part inside.
 
 **Images, determinism, CUDA graphs, order of replays**: see TLDDetector. All frames must have the size, type and memory
 of the one given to init(). If updateAsync() is captured into a CUDA graph, each replay processes one frame.
@@ -71,6 +74,7 @@ protected:
 public:
     virtual ~TrackerTLD() CV_OVERRIDE;
 
+    //! State of an object after a frame.
     enum State
     {
         LOST = 0,      //!< there is no box
