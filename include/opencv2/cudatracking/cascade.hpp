@@ -41,9 +41,9 @@ Algorithm::load<CascadeClassifierEx>(), which get nodes that FileStorage has par
 independent image: pixels outside of it are not read.
 **Scales** are the powers of scaleFactor at which the window fits into the image and the object into the limits of size;
 at most 4,095.
-**Mask** (optional, CV_8UC1, of the image's size): a candidate is kept if the mask is not 0 at the centre of its box, (x
-+ width/2, y + height/2) by integer division, at most the last column and row. The box is the one before it is clipped
-to the image. The mask has no other effect.
+**Mask** (optional, CV_8UC1, of the image's size): a candidate is kept if the mask is not 0 at the centre of its box,
+column x + width/2 and row y + height/2 (integer division), at most the last column and row. The box is the one before
+it is clipped to the image. The mask has no other effect.
 
 **Two interfaces.** detectMultiScale() takes its parameters as cv::CascadeClassifier does, returns vectors, has no limit
 on the number of objects, and waits. detectAsync() uses the parameters of the instance (setScaleFactor() and so on, as
@@ -128,7 +128,7 @@ public:
     @param minSize,maxSize smallest and largest size of objects, pixels. If a side of maxSize is 0, the size of the
     image is the limit. If no scale is left, the one nearest to minSize is used. Default: no limits.
     @param mask CV_8UC1 of the image's size, in the same memory (host or device): keeps the candidates at whose centre
-    it is not 0, see the class description. Default: no mask.
+    it is not 0. The centre is that of the box before it is clipped to the image. Default: no mask.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid or no cascade is loaded. */
     CV_WRAP virtual void detectMultiScale(InputArray image, CV_OUT std::vector<Rect>& objects, double scaleFactor = 1.1,
@@ -271,7 +271,7 @@ public:
     //! Writes the cascade in the new format, which cv::CascadeClassifier reads, and the parameters of this instance.
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
     /** Reads a cascade of either format from a node that FileStorage has parsed, which does not withstand malicious
-    files: see load(). Parameters that the node lacks keep their values. @throws cv::Exception naming the node if
+    files as load() does. Parameters that the node lacks keep their values. @throws cv::Exception naming the node if
     something is not valid; the instance stays unchanged. */
     virtual void read(const FileNode& fn) CV_OVERRIDE = 0;
 };

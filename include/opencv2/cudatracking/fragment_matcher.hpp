@@ -68,9 +68,10 @@ metrics: a threshold for SAD is none for SSD, whose scores are squares.
 **CUDA graphs**: fragments given as Mat must have been uploaded by a match() outside of a capture before a call with a
 GpuMat frame is captured. A graph keeps the parameters, host search areas and the set of fragments of its capture. Each
 replay reads the frame, device search areas, device predictions and the contents of the fragments again, so it sees
-later calls of updateFragment(). After an edit that changes the number of fragments, a size or the presence of weights,
-capture again: the old graph keeps running with the old set. An abandoned or failed capture leaves the matcher
-unchanged. Every method throws cv::Exception for arguments outside of the stated ranges, if memory cannot be allocated,
+later calls that replace contents, such as updateFragment() (with Mat: after the next match() that is not captured).
+After an edit that changes the number of fragments, a size or the presence of weights, capture again: the old graph
+keeps running with the old set. An abandoned or failed capture leaves the matcher unchanged.
+**Errors**: every method throws cv::Exception for arguments outside of the stated ranges, if memory cannot be allocated,
 or if CUDA fails.
 
 Source: Yu. V. Ladyzhensky, A. O. Sereda, Search of image fragments by template for tracking objects in video on the
@@ -96,18 +97,19 @@ public:
     enum Search
     {
         FULL = 0, //!< exhaustive search
-        /** Approximate three-step search for peak 0: nine points around the best so far, with a step that is halved
-        down to 1. Further peaks are still found by exhaustive search, so it saves time only if Params::peaks is 1. */
+        /** Approximate three-step search for peak 0. Each step evaluates nine points and moves to the best one; the
+        distance of the points starts at 2^(ceil(log2(R + 1)) - 1), R being the distance from the start to the farthest
+        border of the area, and is halved down to 1. It finds the best position only if scores improve towards it from
+        far away. Further peaks are found by exhaustive search, so it saves time only if Params::peaks is 1. */
         THREE_STEP = 1
     };
     //! Outcome of the search for a fragment.
     enum Status
     {
-        FOUND = 0,         //!< the fragment has at least one position
+        FOUND = 0,         //!< there is at least one peak
         NO_POSITION = 1,   //!< the fragment does not fit into its area: location (-1,-1), score 0, confidence -1
         FLAT_FRAGMENT = 2, //!< ZNCC only: the fragment is constant, so all its scores are 0
-        AREA_TOO_LARGE =
-            3 //!< a device area exceeds Params::maxSearchArea; location, score, confidence as for NO_POSITION
+        AREA_TOO_LARGE = 3 //!< a device area exceeds Params::maxSearchArea; other outputs as for NO_POSITION
     };
 
     //! Parameters of a matcher. create() and setParams() check their ranges.

@@ -30,16 +30,16 @@ enforceConnectivity().
 **Images**: CV_8U, CV_16U or CV_32F with 1 to 4 channels. Values are used as they are (8 bit: 0 to 255); colours are
 never converted. Sides up to 65,535, at most 2,000,000,000 pixels.
 **Mask** (optional, CV_8UC1): pixels where it is 0 do not contribute to densities and get density 0, parent -1, distance
-+infinity and label -1. So do CV_32F pixels with a channel that is NaN or whose magnitude exceeds 1e15. The limit
-applies to the scaled values if the scales differ between channels or are not in [1/1024, 1024].
++infinity and label -1; they are *masked*. So are CV_32F pixels with a channel that is NaN or whose magnitude exceeds
+1e15. The limit applies to the scaled values if the scales differ between channels or are not in [1/1024, 1024].
 
 Settings that reproduce other programs (doc/quick_shift.md has more):
 
-| program                                          | input                  | colorScale | others                |
-|--------------------------------------------------|------------------------|------------|-----------------------|
-| the paper (sigma 6, maxDist 10)                  | 8-bit BGR              | 32/255     | defaults              |
-| vl_quickseg(I, ratio, ..) of VLFeat              | float Lab of [0,1] RGB | ratio      | STRICT                |
-| quickshift(image, ratio, ..) of scikit-image     | float Lab              | ratio      | STRICT, SEARCH_WINDOW |
+| program                                      | input                  | colorScale | others                |
+|----------------------------------------------|------------------------|------------|-----------------------|
+| the paper (sigma 6, maxDist 10)              | 8-bit BGR              | 32/255     | defaults              |
+| vl_quickseg(I, ratio, ..) of VLFeat          | float Lab of [0,1] RGB | ratio      | STRICT                |
+| quickshift(image, ratio, ..) of scikit-image | float Lab              | ratio      | STRICT, SEARCH_WINDOW |
 
 sigma is their kernelsize or kernel_size, maxDist their maxdist or max_dist. scikit-image also adds random noise to
 densities to break ties; this class does not.
@@ -51,8 +51,9 @@ a constant area may become a root.
 **Precision**: the weight of a pair of pixels is an integer multiple of 2^-23, and sums are exact. For all images,
 scales and sigmas the absolute error of a density E is at most 2e-5 E + 2^-24 (n - 1), n being the number of pixels in
 the window; for 8-bit photographs, sigma up to 9 and scales up to 4, it is at most 1e-5 E (measured). Densities that
-differ by less may compare in the wrong order or as equal, which happens often if 255 scale / sigma is above 100 and
-maxDist is above 5. D has a relative error below 1e-6; it is exact for 8-bit images with a common scale of 1.
+differ by less than this bound may compare in the wrong order or as equal, which happens often if 255 scale / sigma is
+above 100 and maxDist is above 5. D has a relative error below 1e-6; it is exact for 8-bit images with a common scale of
+1.
 
 **Determinism**: bitwise identical between the backends, from run to run, and between compute() and computeTiled(). On
 different machines this holds if exp() of both C libraries rounds to the same floats, which it nearly always does.
@@ -166,8 +167,8 @@ public:
     across the batch: label + getSuperpixelCounts() of all previous images. This overload takes images that lie in one
     array; in Python it is computeBatch(), which takes both forms.
     @param images list of Mat or of GpuMat; an empty list drops the results as in compute(). Or one array on the host: N
-    x height x width x channels, or N x height x width with one channel. An array that could be one image is
-    refused: one of two dimensions, or of three of which the last is 1 to 4.
+    x height x width x channels, or N x height x width with one channel. An array that could be one image is refused,
+    that is, an array of two dimensions, or of three with a last one of 1 to 4.
     @param labels list with one output CV_32SC1 for each image, Mat or GpuMat; noArray() if not wanted.
     @param masks list with one mask as in compute() for each image; an empty mask selects all pixels. Default: no masks.
     @param stream stream for GpuMat; ignored for Mat. Waits only if labels is a list of Mat. Default: the null stream.

@@ -184,9 +184,8 @@ public:
     /** @brief Sets the position of the object in the last frame; the model is kept. Waits. Replays launched before do
     not undo it, and replays launched afterwards continue from it.
     @param boundingBox box inside of the image, sides as in init().
-    @throws cv::Exception if the box is invalid, before init(), and as long as there is no last frame after load() of a
-    file without
-    one: a file of a TLDDetector, or one of an older version whose object was lost. */
+    @throws cv::Exception if the box is invalid, before init(), and as long as there is no last frame. It is missing
+    after load() of a file of a TLDDetector, or of a file of an older version whose object was lost. */
     CV_WRAP virtual void resetTo(const Rect& boundingBox) = 0;
     /** @brief Runs resetTo() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an
     overload of resetTo().
@@ -201,10 +200,10 @@ public:
     @param filename path that ends with .xml, .yml, .yaml or .json.
     @throws cv::Exception naming the file if it cannot be written, and before init(). */
     CV_WRAP virtual void save(const String& filename) const = 0;
-    /** @brief Reads a file written by save(), MultiTrackerTLD.saveObject() or TLDDetector.save(), of at most 64 MB. A
-    file of a TLDDetector has no
-    position: the state is LOST until the object is detected. The file is checked completely before it is used, so it
-    may come from an untrusted source; read() and Algorithm::load() do not offer this.
+    /** @brief Reads a file written by save(), MultiTrackerTLD.saveObject() or TLDDetector.save(), of at most 64 MB.
+    After a file of a TLDDetector the state is LOST until the object is detected, because it has no position. The file
+    is checked completely before it is used, so it may come from an untrusted source; read() and Algorithm::load() do
+    not offer this.
     @param filename path.
     @throws cv::Exception naming file and node if something is not valid; the tracker stays unchanged. */
     CV_WRAP virtual void load(const String& filename) = 0;
