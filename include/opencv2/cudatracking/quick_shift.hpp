@@ -186,7 +186,8 @@ public:
     /** @brief Runs compute() for an image on the host in tiles, each with the border that it needs, for images that do
     not fit into device memory. Results are bit for bit those of compute() and are on the host.
     @param image,mask arguments as in compute(), both on the host. Default: no mask.
-    @param tile width and height of a tile without its border, pixels, at least 1.
+    @param tile width and height of a tile without its border, pixels, at least 1. The border is ceil(3 sigma) plus the
+    search radius on each side, so small tiles repeat much work.
     @param useCuda true: process tiles on the current CUDA device, on the null stream, and wait. Default false: on the
     CPU.
     @throws cv::Exception as compute(), and if useCuda is true without a device; the results stay. */
@@ -242,8 +243,8 @@ public:
     /** @brief Returns the smallest tau of getMergeHeights() that leaves at most a given number of superpixels. Waits.
     @param number wanted number of superpixels, at least 1 (after computeBatch(): of all images together).
     @param stream stream as in getLabels(). Default: the null stream.
-    @return tau, to be passed to segment() or applyTau(); maxDist of compute() if even that leaves more superpixels; 0
-    without results.
+    @return tau, to be passed to segment() or applyTau(); maxDist of compute() if even that leaves more superpixels or
+    if no pixel has a parent; 0 without results.
     @throws cv::Exception if number is below 1. */
     CV_WRAP virtual double tauForSuperpixels(int number, Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Returns the number of superpixels that segment(tau) makes; 0 without results. Waits.

@@ -15,9 +15,9 @@ namespace cv { namespace cuda {
 /** @brief Parameters of TLDDetector, TrackerTLD and MultiTrackerTLD.
 
 The defaults follow the TLD paper; doc/tld.md explains the deviations. create() copies the parameters and checks their
-ranges. Most programs change only these: seed, learning, mirror and minReplyScore. Speed depends mainly on the number of
-windows (minWindow, scaleFactor, scales, stepPercent) and ferns (trees, features). TLDDetector and TrackerTLD define the
-terms. */
+ranges. Parameters to know first: seed, learning, mirror and minReplyScore; the others tune the algorithm. Speed depends
+mainly on the number of windows (minWindow, scaleFactor, scales, stepPercent) and ferns (trees, features). TLDDetector
+and TrackerTLD define the terms. */
 struct CV_EXPORTS_W_SIMPLE TLDParams
 {
     CV_WRAP TLDParams();
@@ -84,7 +84,7 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW double flowEpsilon; //!< step length at which iterations end, pixels, 0 to 16. Default 0.03.
     /** Median forward-backward error above which flow has failed, pixels, 0 to 16384. Default 10. */
     CV_PROP_RW double maxFlowError;
-    CV_PROP_RW int retryFrames; //!< number of frames in which failed flow is tried again, 0 to 3. Default 3.
+    CV_PROP_RW int retryFrames; //!< number of frames after a failure in which flow is tried again, 0 to 3. Default 3.
 
     // State transitions, see TrackerTLD.
     CV_PROP_RW int maxUnsupported; //!< unsupported frames in a row that end in LOST, 0 or more; 0: no limit. Default 3.

@@ -119,7 +119,7 @@ public:
     flowIterations: int, 1 to 100; maximum number of iterations per pyramid level. Default 20.
     flowEpsilon: float, 0 to 16; step length in pixels at which iterations end. Default 0.03.
     maxFlowError: float, 0 to 16384; forward-backward error in pixels above which flow has failed. Default 10.
-    retryFrames: int, 0 to 3; number of frames in which failed flow is tried again. Default 3.
+    retryFrames: int, 0 to 3; number of frames after a failure in which flow is tried again. Default 3.
     maxUnsupported: int, 0 or more; unsupported frames in a row that end in LOST; 0: no limit. Default 3.
     maxProbation: int, 0 or more; unconfirmed frames from which on an unsupported one ends in LOST; 0: no limit.
     Default 100.
