@@ -166,9 +166,9 @@ public:
     within their image. The rows of getStatistics() and the pairs of getAdjacency() number superpixels consecutively
     across the batch: label + getSuperpixelCounts() of all previous images. This overload takes images that lie in one
     array; in Python it is computeBatch(), which takes both forms.
-    @param images list of Mat or of GpuMat; an empty list drops the results as in compute(). Or one array on the host: N
-    x height x width x channels, or N x height x width with one channel. An array that could be one image is refused,
-    that is, an array of two dimensions, or of three with a last one of 1 to 4.
+    @param images list of Mat or of GpuMat; an empty list drops the results as in compute(). Or one array in host
+    memory: N x height x width x channels, or N x height x width with one channel. An array that could be one image is
+    refused, that is, an array of two dimensions, or of three with a last one of 1 to 4.
     @param labels list with one output CV_32SC1 for each image, Mat or GpuMat; noArray() if not wanted.
     @param masks list with one mask as in compute() for each image; an empty mask selects all pixels. Default: no masks.
     @param stream stream for GpuMat; ignored for Mat. Waits only if labels is a list of Mat. Default: the null stream.
