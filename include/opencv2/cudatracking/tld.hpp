@@ -199,9 +199,9 @@ public:
     /** @brief Gets the templates that the nearest-neighbour stage compares with. Waits.
     @param positive true: templates of the object, the first one learned on top, each later one below the one that it
     resembled most; false: templates of background.
-    @param pictures host array, CV_8UC1, 15 columns, 15 rows for each template.
+    @param templates host array, CV_8UC1, 15 columns, 15 rows for each template.
     @throws cv::Exception before init(). */
-    CV_WRAP virtual void getTemplates(bool positive, OutputArray pictures) const = 0;
+    CV_WRAP virtual void getTemplates(bool positive, OutputArray templates) const = 0;
     /** @brief Returns the device memory held by this instance in bytes; 0 if only the CPU backend was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 

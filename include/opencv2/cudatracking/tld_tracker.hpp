@@ -171,9 +171,9 @@ public:
     /** @brief Gets the templates that the nearest-neighbour stage compares with. Waits.
     @param positive true: templates of the object; false: templates of background. The order is that of
     TLDDetector.getTemplates().
-    @param pictures host array, CV_8UC1, 15 columns, 15 rows for each template.
+    @param templates host array, CV_8UC1, 15 columns, 15 rows for each template.
     @throws cv::Exception before init(). */
-    CV_WRAP virtual void getTemplates(bool positive, OutputArray pictures) const = 0;
+    CV_WRAP virtual void getTemplates(bool positive, OutputArray templates) const = 0;
 
     /** @brief Switches learning on or off from the next call on. Graphs that were captured before keep their setting.
     init() does not reset it, and save() stores it.
@@ -272,9 +272,9 @@ public:
     @param id id returned by add().
     @param positive true: templates of the object; false: templates of background. The order is that of
     TLDDetector.getTemplates().
-    @param pictures host array, CV_8UC1, 15 columns, 15 rows for each template.
+    @param templates host array, CV_8UC1, 15 columns, 15 rows for each template.
     @throws cv::Exception if there is no such object. */
-    CV_WRAP virtual void getTemplates(int id, bool positive, OutputArray pictures) const = 0;
+    CV_WRAP virtual void getTemplates(int id, bool positive, OutputArray templates) const = 0;
     /** @brief Switches learning of all objects on or off from the next call on; see TrackerTLD.setLearning().
     @param learning false: the models do not change. Initially it is TLDParams.learning. */
     CV_WRAP virtual void setLearning(bool learning) = 0;
