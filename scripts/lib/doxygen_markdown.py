@@ -1,7 +1,6 @@
 """Filter of doc/Doxyfile: prints a page with the anchors that forges give to headings, made unique by the page's path, and with
 links to them. Doxygen gives such anchors from version 1.10 on only, and not unique ones. Links to files that are not among
-doxygen's pages become their paths. What
-doxygen takes for a quotation mark or prints as it is, such as code in the text of a link, is written in another way.
+doxygen's pages become their paths. Code with an apostrophe gets two backticks, as doxygen takes one for a quotation mark.
 """
 import os
 import re
