@@ -38,8 +38,9 @@ class DocsTest(unittest.TestCase):
     def test_snippets(self):
         count = 0
         with tempfile.TemporaryDirectory() as folder:
-            for name in ("lena.jpg", "home.jpg", "rubberwhale1.png", "rubberwhale2.png"):
+            for name in ("home.jpg", "rubberwhale1.png", "rubberwhale2.png"):
                 shutil.copy(os.path.join(DATA, name), folder)
+            shutil.copy(os.path.join(DOC, "pics", "astronaut.jpg"), folder)
             write_video(os.path.join(folder, "moving.avi"), 5, frame)
             before = os.getcwd()
             os.chdir(folder)
