@@ -131,9 +131,9 @@ demo cascade_astronaut "CascadeClassifierEx: a face (green) and the eyes in it (
 demo cascade_vtest "CascadeClassifierEx: people, detected by haarcascade_fullbody. Some boxes contain no person; cv::CascadeClassifier returns the same boxes." \
     cudatracking_cascade "--cascade=$cascades/haarcascade_fullbody.xml" --scale-factor=1.05 --frames=100 "$SAMPLES_DATA/vtest.avi"
 demo tld_vtest "MultiTrackerTLD: three people, two of whom leave. Green: the detector confirms the box and learns; orange: it does not. Upper right: templates of each target." \
-    cudatracking_tld --first-frame=300 "--box=580,157,34,80;616,157,32,78;312,205,38,92" --frames=90 --picture-every=20 "$SAMPLES_DATA/vtest.avi"
+    cudatracking_tld --first-frame=300 "--box=580,157,34,80;616,157,32,78;312,205,38,92" --frames=90 --image-every=20 "$SAMPLES_DATA/vtest.avi"
 demo tld_megamind "MultiTrackerTLD: a face that cuts take away and bring back. In the end it takes an eye for the face; orange: the detector does not confirm it." \
-    cudatracking_tld --first-frame=60 --box=213,168,150,195 --picture-every=25 "$SAMPLES_DATA/Megamind.avi"
+    cudatracking_tld --first-frame=60 --box=213,168,150,195 --image-every=25 "$SAMPLES_DATA/Megamind.avi"
 
 page_end >>"$PAGE.part"
 mv "$PAGE.part" "$PAGE"
