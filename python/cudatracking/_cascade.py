@@ -278,16 +278,16 @@ class CascadeClassifier(Worker):
             images, masks, stream: as in detect_batch().
         """
         sources = _listed(images, "images")
-        pictures = [_arrays.image(value, f"images[{i}]", ("u1",)) for i, value in enumerate(sources)]
+        pixel_arrays = [_arrays.image(value, f"images[{i}]", ("u1",)) for i, value in enumerate(sources)]
         covers = None if masks is None else [_arrays.mask(value, f"masks[{i}]") for i, value in enumerate(_listed(masks, "masks"))]
-        if not pictures:
+        if not pixel_arrays:
             empty = (np.zeros((0, 1 + self.max_objects, 4), np.int32), np.zeros((0, self.max_objects), np.int32), np.zeros((0, self.max_objects)))
             return Tables(*map(_arrays.either, empty))
-        for array in pictures + (covers or []):
-            if (array.device is None) != (pictures[0].device is None):
+        for array in pixel_arrays + (covers or []):
+            if (array.device is None) != (pixel_arrays[0].device is None):
                 raise ArgumentError(f"{array.name}: images and masks must all lie on the host or all on one device", array.name)
-        with self._work(pictures + (covers or []), stream) as work:
-            pixels = [work.array(array) for array in pictures]
+        with self._work(pixel_arrays + (covers or []), stream) as work:
+            pixels = [work.array(array) for array in pixel_arrays]
             masked = {"masks": [work.array(array) for array in covers]} if covers is not None else {}
             objects, neighbors, weights = call(self._native.detectAsync, pixels, **masked, **work.named)
             return Tables(work.result(objects), work.result(neighbors), work.result(weights))
