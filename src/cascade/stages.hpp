@@ -3,13 +3,14 @@
 
 // The stages of detection with a boosted cascade, in the order of the literature:
 //
-//   makePyramid   which scales, and where each pixel of a layer takes its value (on the host, for both engines)
-//   toGray        gray values
-//   sumTables     a part of a layer: resized, then tables of sums, of squares, and of rotated sums
-//   classify      the cascade on the windows of that part, stage by stage, on fewer and fewer windows
-//   group         candidates in the order of their keys -> objects (on the host: src/cascade/group.cpp)
+//   makePyramid     scales of an image, and the source pixels of each pixel of a layer (on the host: src/cascade/pyramid.cpp)
+//   toGray          gray values of a colour image
+//   resize          layers of the pyramid (cpu: in integral_images.cpp)
+//   integralImages  sums, sums of squares, and sums rotated by 45 degrees (cuda: in integral_images.hpp)
+//   classify        windows that pass the boosted stages, evaluated on fewer and fewer windows (cuda: in classify.cu, pairs.cu)
+//   group           candidates, grouped into objects (cpu: in ../../cascade/group.cpp)
 //
-// What goes from stage to stage is written here; tiles and layouts stand beside the code that has them.
+// This file holds the data that goes from stage to stage; tiles and layouts are in the folders of the backends.
 #ifndef OPENCV_CUDATRACKING_CASCADE_STAGES_HPP
 #define OPENCV_CUDATRACKING_CASCADE_STAGES_HPP
 
@@ -104,6 +105,8 @@ namespace cpu {
 //! A model for the vector loops: corners as offsets into the tables.
 class Prepared;
 struct Scratch;
+struct Part;
+struct Layout;
 
 //! Width and height of the largest window of all tasks: tables of sums are made for it.
 struct Extent
@@ -131,11 +134,14 @@ struct Work
     Extent extent;
 };
 
-/** sumTables and classify, tile by tile, for windows of rows [firstRow, firstRow + BAND_ROWS) of all tasks' grids on a layer.
-@param candidates one list a task; what is found is appended, in the order of keys.
-@param passes null, or one for each task: counted up. */
-void classifyBand(const Work& work, int layer, int firstRow, detail::ScratchPool<Scratch>& scratch,
-                  std::vector<Candidate>* candidates, Passes* passes);
+//! Resizes a part of a layer and computes its integral images.
+void integralImages(const Work& work, const Layer& layer, const Part& part, const Layout& layout, Scratch& scratch);
+
+/** Runs resize, integralImages and classify, tile by tile, for windows of rows [firstRow, firstRow + BAND_ROWS) of all tasks'
+grids on a layer. @param candidates one list per task; candidates are appended in the order of keys.
+@param passes null, or one per task: counts are added. */
+void classify(const Work& work, int layer, int firstRow, detail::ScratchPool<Scratch>& scratch,
+              std::vector<Candidate>* candidates, Passes* passes);
 
 } // namespace cpu
 
@@ -151,13 +157,11 @@ struct Early;
 struct Grouping;
 
 //! All layers of all images, for all cascades.
-void makeLayers(const Resizing& job, detail::StreamHandle stream);
+void resize(const Resizing& job, detail::StreamHandle stream);
 
-/** sumTables and classify, for all tiles of all layers and images of one cascade. Candidates come in any order, and their numbers
+/** integralImages and classify, for all tiles of all layers and images of one cascade. Candidates come in any order, and their numbers
 are true also where lists are too short. @param early null: not by pairs. */
 void classify(const Classification& job, const Early* early, detail::StreamHandle stream);
-//! Without `resolve`: what classify() does for pairs.
-void classifyPairs(const Classification& job, const Early& early, detail::StreamHandle stream);
 
 //! One row of tables an image.
 void group(const Grouping& job, detail::StreamHandle stream);

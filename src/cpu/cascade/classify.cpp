@@ -286,8 +286,8 @@ void Scratch::List::push(int window, int place, float norm)
     ++count;
 }
 
-void classifyBand(const Work& work, int layerIndex, int firstRow, detail::ScratchPool<Scratch>& pool,
-                  std::vector<Candidate>* candidates, Passes* passes)
+void classify(const Work& work, int layerIndex, int firstRow, detail::ScratchPool<Scratch>& pool,
+              std::vector<Candidate>* candidates, Passes* passes)
 {
     const Layer& layer = work.pyramid->layers[layerIndex];
     const Layout layout(layer.step, work.extent);
@@ -309,7 +309,7 @@ void classifyBand(const Work& work, int layerIndex, int firstRow, detail::Scratc
         part.cols = std::min(layer.cols - part.x,
                              (std::min(mostCols - firstCol, TILE_COLS) - 1) * layer.step + work.extent.width);
         part.rows = std::min(layer.rows - part.y, (mostRows - 1) * layer.step + work.extent.height);
-        sumTables(work, layer, part, layout, *scratch);
+        integralImages(work, layer, part, layout, *scratch);
         for (int t = 0; t < tasks; ++t)
         {
             if (!grids[t] || grids[t]->cols <= firstCol)

@@ -110,9 +110,6 @@ void contrastOfRow(const int* sums, const int* squares, const int* corners, int 
 void evaluateStage(const Windows& windows, const Stage& stage);
 void failedOf(const double* sums, int vectors, double threshold, uint64_t* failed);
 
-//! Resizes a part of a layer and makes its tables.
-void sumTables(const Work& work, const Layer& layer, const Part& part, const Layout& layout, Scratch& scratch);
-
 }}}} // namespace cv::cuda::cascade::cpu
 
 #endif // OPENCV_CUDATRACKING_CPU_CASCADE_CLASSIFY_HPP

@@ -65,7 +65,7 @@ public:
     void fetch(const void* from, void* to, size_t bytes, StreamHandle) override { std::memcpy(to, from, bytes); }
     size_t workspaceBytes() const override { return 0; }
 
-    //! makePyramid, toGray, then sumTables and classify for all bands. @param passes one for each layer, or null.
+    //! makePyramid, toGray, then integralImages and classify for all bands. @param passes one for each layer, or null.
     void classify(const Request& request, std::vector<Passes>* passes)
     {
         makePyramids(request);
@@ -87,8 +87,8 @@ public:
                     const int i = bands[b].image;
                     const ImageView mask = request.masks.empty() ? ImageView() : request.masks[i];
                     const cpu::Work work = {grays_[i], mask, i, pyramidOf_[i], &request.tasks, &prepared_, extent};
-                    cpu::classifyBand(work, bands[b].layer, bands[b].firstRow, scratch_, &parts[b * tasks],
-                                      passes ? &counts[b] : nullptr);
+                    cpu::classify(work, bands[b].layer, bands[b].firstRow, scratch_, &parts[b * tasks],
+                                  passes ? &counts[b] : nullptr);
                 }
             },
             static_cast<double>(bands.size()));

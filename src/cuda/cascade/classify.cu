@@ -9,7 +9,7 @@
 // row at most), the window goes on, and if it is found, `resolve` looks at the words of the tiles before.
 #include "classify.hpp"
 #include "features.hpp"
-#include "tables.hpp"
+#include "integral_images.hpp"
 #include "tile.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
@@ -27,7 +27,7 @@ __device__ __forceinline__ void measureContrast(const Tile& t)
     const int a = shape.place(1, 1), b = shape.place(model.width - 1, 1), c = shape.place(1, model.height - 1),
               d = shape.place(model.width - 1, model.height - 1);
     uint32_t* const squares = reinterpret_cast<uint32_t*>(t.norms);
-    makeTable<true>(shape, t.patch);
+    integralImage<true>(shape, t.patch);
     __syncthreads(); // squares
     for (int w = threadIdx.x; w < t.windows(); w += tuning::THREADS)
         if (t.has(w))
@@ -36,7 +36,7 @@ __device__ __forceinline__ void measureContrast(const Tile& t)
             squares[w] = at[a] - at[b] - at[c] + at[d];
         }
     __syncthreads(); // squares are read
-    makeTable<false>(shape, t.patch);
+    integralImage<false>(shape, t.patch);
     __syncthreads(); // sums
     const int area = contrastArea(model.width, model.height);
     for (int w = threadIdx.x; w < t.windows(); w += tuning::THREADS) // those whose squares this thread has
@@ -144,7 +144,7 @@ template <bool HAAR_FEATURES> __device__ __forceinline__ void classifyTile(const
     if (HAAR_FEATURES)
         measureContrast(t);
     else
-        makeTable<false>(t.shape, t.patch);
+        integralImage<false>(t.shape, t.patch);
     if (t.job.model.tilted)
         makeTilted<false>(t.shape, t.patch);
     __syncthreads(); // tables and norms; the patch is spent

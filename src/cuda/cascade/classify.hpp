@@ -282,6 +282,9 @@ struct Classification
     Lists lists;
 };
 
+//! Classifies windows in pairs, as classify() does for models that allow it, but for the kernel that resolves deferred candidates.
+void classifyPairs(const Classification& job, const Early& early, detail::StreamHandle stream);
+
 //! The tables of one cascade, on the device. Null: not wanted.
 struct TableViews
 {

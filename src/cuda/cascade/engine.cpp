@@ -83,7 +83,7 @@ private:
 
     // --- from the request to what is on the device --------------------------------------------------------------------
 
-    //! makePyramid, toGray and makeLayers, and all that stays from call to call: models, tiles, where images are.
+    //! makePyramid, toGray and resize, and all that stays from call to call: models, tiles, where images are.
     void begin(const Call& call, const Request& request)
     {
         placeModels(call, request);
@@ -96,11 +96,11 @@ private:
     {
         const uint8_t* const base = static_cast<const uint8_t*>(tiles_);
         pyramids_ = pixels_.reserve<uint8_t>(call, static_cast<size_t>(tiling_->pixelBytes), "pyramids");
-        gpu::makeLayers({reinterpret_cast<const gpu::LayerRecord*>(base + tiling_->layers),
-                         reinterpret_cast<const gpu::ResizeRecord*>(base + tiling_->resizes), tiling_->resizeCount,
-                         reinterpret_cast<const Tap*>(base + tiling_->taps),
-                         static_cast<const gpu::SourceRecord*>(sourcesOnDevice_), pyramids_},
-                        call.stream());
+        gpu::resize({reinterpret_cast<const gpu::LayerRecord*>(base + tiling_->layers),
+                     reinterpret_cast<const gpu::ResizeRecord*>(base + tiling_->resizes), tiling_->resizeCount,
+                     reinterpret_cast<const Tap*>(base + tiling_->taps),
+                     static_cast<const gpu::SourceRecord*>(sourcesOnDevice_), pyramids_},
+                    call.stream());
     }
 
     void placeModels(const Call& call, const Request& request)

@@ -7,7 +7,7 @@
 // left goes to a list of the tile. Sparse: a warp takes up to 32 pairs from the list through all other stages; as they get
 // fewer, 2 to 32 lanes share a pair, each with other trees: sums are integers, so they have no order.
 #include "pair_sums.hpp"
-#include "tables.hpp"
+#include "integral_images.hpp"
 #include "tile.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"

@@ -6,7 +6,7 @@
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_TILE_HPP
 
 #include "classify.hpp"
-#include "tables.hpp"
+#include "integral_images.hpp"
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
 

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// toGray: 4 or 5 bytes of traffic a pixel, bound by that.
+// Stage toGray: 4 or 5 bytes of traffic per pixel, which bounds the kernel.
 #include "tuning.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"

@@ -1,90 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Gray values, and what the CPU needs before it can classify: resized pixels, tables of sums, corners as offsets.
+// Stages resize and integralImages on the CPU, row by row: a row of the layer is resized, then added to the integral images.
 #include "../../precomp.hpp"
 #include "classify.hpp"
 #include <algorithm>
 
 namespace cv { namespace cuda { namespace cascade { namespace cpu {
-
-void toGray(const ImageView& image, RowsView<uint8_t> gray)
-{
-    const int channels = image.channels;
-    parallel_for_(Range(0, image.rows),
-                  [&](const Range& rows)
-                  {
-                      for (int y = rows.start; y < rows.end; ++y)
-                      {
-                          const uint8_t* const from = image.row<uint8_t>(y);
-                          uint8_t* const to = gray.row(y);
-                          for (int x = 0; x < image.cols; ++x)
-                          {
-                              const uint8_t* const pixel = from + static_cast<size_t>(x) * channels;
-                              to[x] = static_cast<uint8_t>(grayOf(pixel[0], pixel[1], pixel[2]));
-                          }
-                      }
-                  });
-}
-
-Extent extentOf(const std::vector<Task>& tasks)
-{
-    Extent extent = {};
-    for (const Task& task : tasks)
-    {
-        extent.width = std::max(extent.width, task.model->width);
-        extent.height = std::max(extent.height, task.model->height);
-        extent.squares = extent.squares || task.model->kind == HAAR;
-        extent.tilted = extent.tilted || task.model->tilted;
-    }
-    return extent;
-}
-
-// --- corners ---------------------------------------------------------------------------------------------------------
-
-Prepared::Prepared(const ModelPtr& theModel, const Extent& extent) : model(theModel)
-{
-    const Layout layouts[2] = {Layout(1, extent), Layout(2, extent)};
-    const auto add = [&](int x, int y, int weight)
-    {
-        weights.push_back(weight);
-        for (int s = 0; s < 2; ++s)
-            offsets[s].push_back(layouts[s].offset(x, y));
-    };
-    for (const HaarFeature& f : model->haar)
-    {
-        const int first = static_cast<int>(weights.size()), count = f.exact ? f.corners : 4 * f.rectangles;
-        features.push_back({first, static_cast<uint8_t>(count), f.exact, f.tilted});
-        for (int k = 0; k < count; ++k)
-        {
-            int x = f.corner[k].x, y = f.corner[k].y;
-            if (!f.exact)
-                cornerOf(f.rectangle[k / 4], f.tilted != 0, k % 4, x, y);
-            add(x, y, f.exact ? f.corner[k].weight : cornerSign(k % 4));
-        }
-    }
-    for (const LbpFeature& f : model->lbp)
-    {
-        features.push_back({static_cast<int>(weights.size()), 16, 1, 0});
-        for (int k = 0; k < 16; ++k)
-            add(f.x + k % 4 * f.width, f.y + k / 4 * f.height, 1);
-    }
-    const int16_t inner[4] = {1, 1, static_cast<int16_t>(model->width - 2), static_cast<int16_t>(model->height - 2)};
-    for (int s = 0; s < 2; ++s)
-        for (int k = 0; k < 4; ++k)
-        {
-            int x, y;
-            cornerOf(inner, false, k, x, y);
-            contrast[s][k] = layouts[s].offset(x, y);
-        }
-}
-
-std::shared_ptr<const Prepared> prepare(const ModelPtr& model, const Extent& extent)
-{
-    return std::make_shared<Prepared>(model, extent);
-}
-
-// --- tables ----------------------------------------------------------------------------------------------------------
 
 //! Taps of the part's columns, as vectors want them: the second pixel of each exists.
 static void loadTaps(const Work& work, const Layer& layer, const Part& part, Scratch& scratch)
@@ -196,7 +118,7 @@ static void addTilted(const uint8_t* pixels, const uint8_t* above, int cols, con
     table[layout.offset(cols, y)] = static_cast<int>(at(cols - 1, y - 1) + pixel(cols - 1));
 }
 
-void sumTables(const Work& work, const Layer& layer, const Part& part, const Layout& layout, Scratch& scratch)
+void integralImages(const Work& work, const Layer& layer, const Part& part, const Layout& layout, Scratch& scratch)
 {
     // Vectors may touch a whole tile's rows, whatever the part's size.
     scratch.sums.resize(std::max(scratch.sums.size(), layout.size()));

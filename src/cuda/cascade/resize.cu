@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// resizeLayers: all layers of all images, in one launch over a list of rectangles of 128 x 32 pixels. A warp takes rows, a thread four
+// Stage resize: all layers of all images, in one launch over a list of rectangles of 128 x 32 pixels. A warp takes rows, a thread four
 // neighbouring pixels of them, whose taps across stay in registers.
 //
 // Cost: 12 instructions a pixel below a factor of 2, where the pixels that four pixels are made of lie in three words; else 4 loads and some 30
@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(32 * tuning::RESIZE_WARPS) resizeLayers(const 
 
 } // namespace
 
-void makeLayers(const Resizing& job, detail::StreamHandle stream)
+void resize(const Resizing& job, detail::StreamHandle stream)
 {
     detail::launch("cascade resize", resizeLayers, dim3(job.tileCount), dim3(32 * tuning::RESIZE_WARPS), 0, stream,
                    job);

@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// sumTables: the tables of a tile's patch. Device code; the whole block takes part.
-#ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_TABLES_HPP
-#define OPENCV_CUDATRACKING_CUDA_CASCADE_TABLES_HPP
+// Stage integralImages: the integral images of a tile's patch. Device code that all threads of a block run.
+#ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_INTEGRAL_IMAGES_HPP
+#define OPENCV_CUDATRACKING_CUDA_CASCADE_INTEGRAL_IMAGES_HPP
 
 #include "pairs.hpp"
 
@@ -264,7 +264,7 @@ __device__ __forceinline__ void sumColumnsOfPairs(const Shape& shape, const Patc
 }
 
 //! The table of sums, or of squares. The caller synchronizes before (patch) and after.
-template <bool SQUARES> __device__ __forceinline__ void makeTable(const Shape& shape, const Patch& patch)
+template <bool SQUARES> __device__ __forceinline__ void integralImage(const Shape& shape, const Patch& patch)
 {
     sumRows<SQUARES>(shape, patch);
     __syncthreads(); // rows are whole
@@ -314,4 +314,4 @@ template <bool PAIRS> __device__ __forceinline__ void makeTilted(const Shape& sh
 
 }}}} // namespace cv::cuda::cascade::gpu
 
-#endif // OPENCV_CUDATRACKING_CUDA_CASCADE_TABLES_HPP
+#endif // OPENCV_CUDATRACKING_CUDA_CASCADE_INTEGRAL_IMAGES_HPP
