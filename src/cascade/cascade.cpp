@@ -165,7 +165,7 @@ public:
         {
             int* const row = out.as<int>().row(i);
             row[0] = static_cast<int>(counts[i].windows);
-            row[1] = static_cast<int>(counts[i].looked);
+            row[1] = static_cast<int>(counts[i].evaluated);
             row[2] = static_cast<int>(counts[i].contrast);
             for (int s = 0; s < stages; ++s)
                 row[3 + s] = static_cast<int>(counts[i].stages[s]);

@@ -121,8 +121,8 @@ inline int64_t leastContrast(int area)
     return with;
 }
 
-/** The skip rule: in a row of windows, left to right, the one after a window that was looked at and failed the first stage
-is skipped. (A window without contrast is looked at and does not fail.)
+/** The skip rule: in a row of windows, left to right, the one after a window that was evaluated at and failed the first stage
+is skipped. (A window without contrast is evaluated at and does not fail.)
 @param failed bit k: window k would fail the first stage. T: uint32_t or uint64_t.
 @param carry in: the first window is skipped; out: the next one after the last.
 @return bit k: window k is skipped. */
@@ -284,7 +284,7 @@ CT_HOST_DEVICE Box boxOf(int x, int y, float factor, int boxWidth, int boxHeight
     return {roundEven(static_cast<float>(x) * factor), roundEven(static_cast<float>(y) * factor), boxWidth, boxHeight};
 }
 
-//! Where the mask is looked at for a box.
+//! Where the mask is evaluated at for a box.
 CT_HOST_DEVICE int centreOf(int start, int length, int side)
 {
     const int centre = start + length / 2;

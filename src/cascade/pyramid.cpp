@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Which scales an image is looked at in, for both engines.
+// Which scales an image is evaluated at in, for both engines.
 #include "../precomp.hpp"
 #include "stages.hpp"
 #include <algorithm>

@@ -1,12 +1,12 @@
-// This file is part of the opencv_cudatracking module.
+// This file is region of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // The stages of detection with a boosted cascade, in the order of the literature:
 //
 //   makePyramid     scales of an image, and the source pixels of each pixel of a layer (on the host: src/cascade/pyramid.cpp)
 //   toGray          gray values of a colour image
-//   resize          layers of the pyramid (cpu: in integral_images.cpp)
-//   integralImages  sums, sums of squares, and sums rotated by 45 degrees (cuda: in integral_images.hpp)
+//   resize          layers of the pyramid (cpu: in integral_image.cpp)
+//   integralImage  sums, sums of squares, and sums rotated by 45 degrees (cuda: in integral_image.hpp)
 //   classify        windows that pass the boosted stages, evaluated on fewer and fewer windows (cuda: in classify.cu, pairs.cu)
 //   group           candidates, grouped into objects (cpu: in ../../cascade/group.cpp)
 //
@@ -91,8 +91,8 @@ struct Objects
 //! What countPasses() gives for one grid.
 struct Passes
 {
-    int64_t windows = 0, looked = 0, contrast = 0; //!< on the grid; not skipped; of those, with contrast
-    std::vector<int64_t> stages;                   //!< of those, passed each stage
+    int64_t windows = 0, evaluated = 0, contrast = 0; //!< on the grid; not skipped; of those, with contrast
+    std::vector<int64_t> stages;                      //!< of those, passed each stage
 };
 
 /** Groups candidates of one task on the host. The CPU backend always does, the CUDA backend when a call finds more candidates than
@@ -105,23 +105,23 @@ namespace cpu {
 //! A model for the vector loops: corners as offsets into the tables.
 class Prepared;
 struct Scratch;
-struct Part;
-struct Layout;
+struct LayerRegion;
+struct TableLayout;
 
 //! Width and height of the largest window of all tasks: tables of sums are made for it.
-struct Extent
+struct WindowExtent
 {
     int width, height;
     bool squares, tilted; //!< some task needs these tables
 };
-Extent extentOf(const std::vector<Task>& tasks);
+WindowExtent extentOf(const std::vector<Task>& tasks);
 
-std::shared_ptr<const Prepared> prepare(const ModelPtr& model, const Extent& extent);
+std::shared_ptr<const Prepared> prepare(const ModelPtr& model, const WindowExtent& extent);
 
 void toGray(const ImageView& image, RowsView<uint8_t> gray);
 
 //! Rows of windows that one job works on.
-const int BAND_ROWS = 32;
+const int STRIP_ROWS = 32;
 
 //! What all jobs of one image share.
 struct Work
@@ -131,13 +131,14 @@ struct Work
     const Pyramid* pyramid;
     const std::vector<Task>* tasks;
     const std::vector<std::shared_ptr<const Prepared>>* prepared;
-    Extent extent;
+    WindowExtent extent;
 };
 
-//! Resizes a part of a layer and computes its integral images.
-void integralImages(const Work& work, const Layer& layer, const Part& part, const Layout& layout, Scratch& scratch);
+//! Resizes a region of a layer and computes its integral images.
+void integralImage(const Work& work, const Layer& layer, const LayerRegion& region, const TableLayout& layout,
+                   Scratch& scratch);
 
-/** Runs resize, integralImages and classify, tile by tile, for windows of rows [firstRow, firstRow + BAND_ROWS) of all tasks'
+/** Runs resize, integralImage and classify, tile by tile, for windows of rows [firstRow, firstRow + STRIP_ROWS) of all tasks'
 grids on a layer. @param candidates one list per task; candidates are appended in the order of keys.
 @param passes null, or one per task: counts are added. */
 void classify(const Work& work, int layer, int firstRow, detail::ScratchPool<Scratch>& scratch,
@@ -153,15 +154,15 @@ void toGray(const ImageView& image, RowsView<uint8_t> gray, detail::StreamHandle
 // What the following take and how it is laid out: src/cuda/cascade/classify.hpp.
 struct Resizing;
 struct Classification;
-struct Early;
+struct ConstantStages;
 struct Grouping;
 
 //! All layers of all images, for all cascades.
 void resize(const Resizing& job, detail::StreamHandle stream);
 
-/** integralImages and classify, for all tiles of all layers and images of one cascade. Candidates come in any order, and their numbers
-are true also where lists are too short. @param early null: not by pairs. */
-void classify(const Classification& job, const Early* early, detail::StreamHandle stream);
+/** integralImage and classify, for all tiles of all layers and images of one cascade. Candidates come in any order, and their numbers
+are true also where lists are too short. @param constant null: not by pairs. */
+void classify(const Classification& job, const ConstantStages* constant, detail::StreamHandle stream);
 
 //! One row of tables an image.
 void group(const Grouping& job, detail::StreamHandle stream);

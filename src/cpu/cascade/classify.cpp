@@ -1,5 +1,5 @@
-// This file is part of the opencv_cudatracking module.
-// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+// This file is region of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file addCandidate in the top-level directory of this distribution.
 
 // The cascade on the CPU. First stages work on rows of neighbouring windows; when few of a row are left, these go to a list of
 // the tile, on which the other stages work with gathers.
@@ -48,7 +48,7 @@ struct Tile
 {
     const Work& work;
     const Layer& layer;
-    const Layout& layout;
+    const TableLayout& layout;
     const Prepared& prepared;
     int task, firstCol, firstRow, cols, rows; //!< windows
     std::vector<Candidate>& candidates;
@@ -65,7 +65,7 @@ struct Tile
     }
 };
 
-void found(const Tile& tile, int i, int j, double weight)
+void addCandidate(const Tile& tile, int i, int j, double weight)
 {
     const Layer& layer = tile.layer;
     const int x = (tile.firstCol + i) * layer.step, y = (tile.firstRow + j) * layer.step;
@@ -107,7 +107,7 @@ public:
     }
 
     //! Contrast, the first stage and the skip rule.
-    Bits first(bool& carry)
+    Bits firstStage(bool& carry)
     {
         Bits with = all_, alive;
         if (tile_.model().kind == HAAR)
@@ -119,14 +119,14 @@ public:
             alive.word[k] = with.word[k] & ~skipped;
             if (tile_.passes)
             {
-                tile_.passes->looked += ones(all_.word[k] & ~skipped);
+                tile_.passes->evaluated += ones(all_.word[k] & ~skipped);
                 tile_.passes->contrast += ones(alive.word[k]);
             }
             alive.word[k] &= ~failed.word[k];
         }
         return alive;
     }
-    void next(Bits& alive, int stage)
+    void laterStage(Bits& alive, int stage)
     {
         const Bits failed = evaluate(alive, stage);
         for (int k = 0; k < WORDS; ++k)
@@ -180,7 +180,7 @@ void classifyRow(const Tile& tile, Scratch& scratch, int j, bool& carry)
 {
     Row row(tile, scratch, j);
     const int stages = static_cast<int>(tile.model().stages.size());
-    Bits alive = row.first(carry);
+    Bits alive = row.firstStage(carry);
     int count = alive.count();
     tile.passed(0, count);
     for (int s = 1; s < stages && count > 0; ++s)
@@ -190,11 +190,11 @@ void classifyRow(const Tile& tile, Scratch& scratch, int j, bool& carry)
             alive.each([&](int i) { scratch.arriving[s].push(row.start() + i, j * TILE_COLS + i, scratch.norms[i]); });
             return;
         }
-        row.next(alive, s);
+        row.laterStage(alive, s);
         count = alive.count();
         tile.passed(s, count);
     }
-    alive.each([&](int i) { found(tile, i, j, scratch.leafSums[i]); });
+    alive.each([&](int i) { addCandidate(tile, i, j, scratch.leafSums[i]); });
 }
 
 //! The stages that rows have left, on the list of the tile.
@@ -237,7 +237,7 @@ void classifyList(const Tile& tile, Scratch& scratch)
         tile.passed(s, left);
     }
     for (int k = 0; k < live.count; ++k)
-        found(tile, live.places[k] % TILE_COLS, live.places[k] / TILE_COLS, live.leafSums[k]);
+        addCandidate(tile, live.places[k] % TILE_COLS, live.places[k] / TILE_COLS, live.leafSums[k]);
 }
 
 const Grid* gridOn(const std::vector<Grid>& grids, int layer)
@@ -254,14 +254,14 @@ void classifyTile(const Tile& tile, Scratch& scratch)
     const size_t stages = tile.model().stages.size();
     if (scratch.arriving.size() < stages)
         scratch.arriving.resize(stages);
-    scratch.live.reserve(TILE_COLS * BAND_ROWS + 64); // whole vectors
+    scratch.live.reserve(TILE_COLS * STRIP_ROWS + 64); // whole vectors
     if (tile.passes)
         tile.passes->windows += static_cast<int64_t>(tile.cols) * tile.rows;
     for (int j = 0; j < tile.rows; ++j)
     {
-        bool carry = scratch.carry[tile.task * BAND_ROWS + j] != 0;
+        bool carry = scratch.carry[tile.task * STRIP_ROWS + j] != 0;
         classifyRow(tile, scratch, j, carry);
-        scratch.carry[tile.task * BAND_ROWS + j] = carry;
+        scratch.carry[tile.task * STRIP_ROWS + j] = carry;
     }
     classifyList(tile, scratch);
 }
@@ -290,7 +290,7 @@ void classify(const Work& work, int layerIndex, int firstRow, detail::ScratchPoo
               std::vector<Candidate>* candidates, Passes* passes)
 {
     const Layer& layer = work.pyramid->layers[layerIndex];
-    const Layout layout(layer.step, work.extent);
+    const TableLayout layout(layer.step, work.extent);
     const int tasks = static_cast<int>(work.tasks->size());
     std::vector<const Grid*> grids;
     int mostCols = 0, mostRows = 0;
@@ -299,24 +299,24 @@ void classify(const Work& work, int layerIndex, int firstRow, detail::ScratchPoo
         const Grid* const grid = gridOn(work.pyramid->grids[t], layerIndex);
         grids.push_back(grid && grid->rows > firstRow ? grid : nullptr);
         mostCols = std::max(mostCols, grids[t] ? grid->cols : 0);
-        mostRows = std::max(mostRows, grids[t] ? std::min(grid->rows - firstRow, BAND_ROWS) : 0);
+        mostRows = std::max(mostRows, grids[t] ? std::min(grid->rows - firstRow, STRIP_ROWS) : 0);
     }
     detail::ScratchPool<Scratch>::Lease scratch(pool);
-    scratch->carry.assign(static_cast<size_t>(tasks) * BAND_ROWS, 0);
+    scratch->carry.assign(static_cast<size_t>(tasks) * STRIP_ROWS, 0);
     for (int firstCol = 0; firstCol < mostCols; firstCol += TILE_COLS)
     {
-        Part part = {firstCol * layer.step, firstRow * layer.step, 0, 0};
-        part.cols = std::min(layer.cols - part.x,
-                             (std::min(mostCols - firstCol, TILE_COLS) - 1) * layer.step + work.extent.width);
-        part.rows = std::min(layer.rows - part.y, (mostRows - 1) * layer.step + work.extent.height);
-        integralImages(work, layer, part, layout, *scratch);
+        LayerRegion region = {firstCol * layer.step, firstRow * layer.step, 0, 0};
+        region.cols = std::min(layer.cols - region.x,
+                               (std::min(mostCols - firstCol, TILE_COLS) - 1) * layer.step + work.extent.width);
+        region.rows = std::min(layer.rows - region.y, (mostRows - 1) * layer.step + work.extent.height);
+        integralImage(work, layer, region, layout, *scratch);
         for (int t = 0; t < tasks; ++t)
         {
             if (!grids[t] || grids[t]->cols <= firstCol)
                 continue;
             classifyTile({work, layer, layout, *(*work.prepared)[t], t, firstCol, firstRow,
                           std::min(grids[t]->cols - firstCol, TILE_COLS),
-                          std::min(grids[t]->rows - firstRow, BAND_ROWS), candidates[t], passes ? passes + t : nullptr,
+                          std::min(grids[t]->rows - firstRow, STRIP_ROWS), candidates[t], passes ? passes + t : nullptr,
                           lanesOf()},
                          *scratch);
         }

@@ -1,4 +1,4 @@
-// This file is part of the opencv_cudatracking module.
+// This file is region of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // How the CPU lays out tables of sums, so that neighbouring windows are neighbours in memory: vectors load one corner of a
@@ -16,17 +16,17 @@ const int TILE_COLS = 128;
 
 /** Tables of one tile. With a step of 1, columns lie side by side. With a step of 2, even columns come first in each row,
 then odd ones: the windows of a row begin at even columns. */
-struct Layout
+struct TableLayout
 {
     int step, cols, rows; //!< columns and rows of tables
     int half, stride;     //!< half: where odd columns begin
 
-    Layout(int theStep, const Extent& extent)
+    TableLayout(int theStep, const WindowExtent& extent)
         : step(theStep),
           cols((TILE_COLS - 1) * theStep + extent.width + 1),
-          rows((BAND_ROWS - 1) * theStep + extent.height + 1),
-          half((cols / 2 + 16) / 16 * 16),
-          stride(theStep == 2 ? 2 * half : (cols + 15) / 16 * 16)
+          rows((STRIP_ROWS - 1) * theStep + extent.height + 1),
+          half(detail::roundUp(cols / 2 + 1, 16)),
+          stride(theStep == 2 ? 2 * half : detail::roundUp(cols, 16))
     {}
     int offset(int x, int y) const { return y * stride + (step == 2 ? (x & 1) * half + (x >> 1) : x); }
     size_t size() const { return static_cast<size_t>(rows) * stride; }
@@ -43,7 +43,7 @@ struct Corners
 class Prepared
 {
 public:
-    Prepared(const ModelPtr& theModel, const Extent& extent);
+    Prepared(const ModelPtr& theModel, const WindowExtent& extent);
 
     ModelPtr model;
     std::vector<Corners> features;
@@ -95,8 +95,8 @@ struct Scratch
     std::vector<uint8_t> carry; //!< of the skip rule: for each task and row of windows
 };
 
-//! The part of a layer that a tile needs.
-struct Part
+//! The region of a layer that a tile needs.
+struct LayerRegion
 {
     int x, y, cols, rows; //!< pixels
 };

@@ -8,9 +8,9 @@
 
 namespace cv { namespace cuda { namespace cascade { namespace cpu {
 
-Extent extentOf(const std::vector<Task>& tasks)
+WindowExtent extentOf(const std::vector<Task>& tasks)
 {
-    Extent extent = {};
+    WindowExtent extent = {};
     for (const Task& task : tasks)
     {
         extent.width = std::max(extent.width, task.model->width);
@@ -21,9 +21,9 @@ Extent extentOf(const std::vector<Task>& tasks)
     return extent;
 }
 
-Prepared::Prepared(const ModelPtr& theModel, const Extent& extent) : model(theModel)
+Prepared::Prepared(const ModelPtr& theModel, const WindowExtent& extent) : model(theModel)
 {
-    const Layout layouts[2] = {Layout(1, extent), Layout(2, extent)};
+    const TableLayout layouts[2] = {TableLayout(1, extent), TableLayout(2, extent)};
     const auto add = [&](int x, int y, int weight)
     {
         weights.push_back(weight);
@@ -58,7 +58,7 @@ Prepared::Prepared(const ModelPtr& theModel, const Extent& extent) : model(theMo
         }
 }
 
-std::shared_ptr<const Prepared> prepare(const ModelPtr& model, const Extent& extent)
+std::shared_ptr<const Prepared> prepare(const ModelPtr& model, const WindowExtent& extent)
 {
     return std::make_shared<Prepared>(model, extent);
 }

@@ -1,15 +1,15 @@
 // This file is part of the opencv_cudatracking module.
-// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+// It is subject to the license terms in the LICENSE file addCandidate in the top-level directory of this distribution.
 
 // classify: the cascade on all windows of all layers and images, in one launch over a list of tiles, a block a tile. What nearly all
 // models take is in src/cuda/cascade/pairs.cu; here is what the others take: a window a thread, sums in the order of the file, lists in shared
 // memory made anew by ballots after each stage.
 //
 // The skip rule needs to know which windows fail the first stage in the whole row. Where a tile alone cannot tell (one window a
-// row at most), the window goes on, and if it is found, `resolve` looks at the words of the tiles before.
+// row at most), the window goes on, and if it is addCandidate, `resolve` looks at the words of the tiles before.
 #include "classify.hpp"
 #include "features.hpp"
-#include "integral_images.hpp"
+#include "integral_image.hpp"
 #include "tile.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
@@ -48,7 +48,7 @@ __device__ __forceinline__ void measureContrast(const Tile& t)
         }
 }
 
-/** A stage for windows of which `wanted` says whether there is one, a lane each. Windows without contrast are neither looked at nor
+/** A stage for windows of which `wanted` says whether there is one, a lane each. Windows without contrast are neither evaluated at nor
 fail. @return which pass. */
 template <bool HAAR_FEATURES>
 __device__ __forceinline__ bool passes(const Tile& t, const StageRecord& stage, int window, bool& wanted, double& sum)
@@ -88,8 +88,8 @@ __device__ __forceinline__ void listFirst(const Tile& t)
     for (int row = threadIdx.x; row < t.rows; row += tuning::THREADS)
     {
         const uint64_t fails = rowBits(t.shared.fails, t.shape, row);
-        t.job.lists.runs[tile.word + row * t.shared.grid.rowWords] = fails;
-        uint64_t left = lookedAt(fails, rowBits(t.shared.passes, t.shape, row), tile.col > 0);
+        t.job.lists.failMasks[tile.word + row * t.shared.grid.rowWords] = fails;
+        uint64_t left = notSkipped(fails, rowBits(t.shared.passes, t.shape, row), tile.col > 0);
         if (left == 0)
             continue;
         int place = atomicAdd(&t.shared.counts[0], __popcll(left));
@@ -117,7 +117,7 @@ template <bool HAAR_FEATURES> __device__ __forceinline__ void laterStages(const 
             if (s == stages - 1)
             {
                 if (pass)
-                    found(t, window, sum);
+                    addCandidate(t, window, sum);
                 continue;
             }
             const uint32_t passed = __ballot_sync(ALL_LANES, pass);
@@ -136,7 +136,7 @@ template <bool HAAR_FEATURES> __device__ __forceinline__ void laterStages(const 
     }
 }
 
-//! A tile, from the pyramid to what is found.
+//! A tile, from the pyramid to what is addCandidate.
 template <bool HAAR_FEATURES> __device__ __forceinline__ void classifyTile(const Tile& t)
 {
     copyPatch<uint32_t>(t);
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_co
     uint8_t* const slice = GLOBAL ? job.slices + static_cast<size_t>(blockIdx.x) * job.layout.sliceBytes : bytes;
     for (int i = blockIdx.x; i < job.tileCount; i += gridDim.x)
     {
-        beginTile(job, shared, i);
+        loadRecords(job, shared, i);
         __syncthreads(); // the tile's records
         Tile t = tileOf(job, shared, i, bytes, slice);
         if (GLOBAL) // the compiler of CUDA 13.0 takes this table for shared memory; now it cannot know
@@ -175,31 +175,32 @@ __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_co
 }
 
 //! Candidates whose tile alone could not tell whether they are skipped: those after a run of odd length are.
-__global__ void __launch_bounds__(tuning::RESOLVE_THREADS) resolve(const Lists lists, int images, int columnBits)
+__global__ void __launch_bounds__(tuning::RESOLVE_THREADS)
+    resolveDeferred(const Lists lists, int images, int columnBits)
 {
-    const int full = 1 << columnBits, count = *lists.pendingCount(images);
+    const int full = 1 << columnBits, count = *lists.deferredCount(images);
     for (int i = blockIdx.x * tuning::RESOLVE_THREADS + threadIdx.x; i < count;
          i += tuning::RESOLVE_BLOCKS * tuning::RESOLVE_THREADS)
     {
-        const Pending p = lists.pending[i];
+        const Deferred p = lists.deferred[i];
         int run = p.column;
         for (int k = 1, ones = full; k <= p.wordInRow && ones == full; ++k)
         {
-            ones = ::min(__clzll(static_cast<long long>(~(lists.runs[p.word - k] << (64 - full)))), full);
+            ones = ::min(__clzll(static_cast<long long>(~(lists.failMasks[p.word - k] << (64 - full)))), full);
             run += ones;
         }
         if ((run & 1) == 0)
-            append(lists, imageOf(p.key), p.key, p.weight);
+            appendCandidate(lists, imageOf(p.key), p.key, p.weight);
     }
 }
 
 } // namespace
 
-void classify(const Classification& job, const Early* early, detail::StreamHandle stream)
+void classify(const Classification& job, const ConstantStages* constant, detail::StreamHandle stream)
 {
     detail::cudaCheck(cudaMemsetAsync(job.lists.counts, 0, sizeof(int) * (job.images + 1), stream), "cascade counts");
-    if (early)
-        classifyPairs(job, *early, stream);
+    if (constant)
+        classifyPairs(job, *constant, stream);
     else
     {
         const int blocks = job.layout.global ? std::min(job.tileCount, tuning::GLOBAL_BLOCKS) : job.tileCount;
@@ -208,8 +209,8 @@ void classify(const Classification& job, const Early* early, detail::StreamHandl
                                               : (haar ? classifyTiles<true, false> : classifyTiles<false, false>);
         detail::launch("cascade classify", kernel, dim3(blocks), dim3(tuning::THREADS), job.layout.bytes, stream, job);
     }
-    detail::launch("cascade resolve", resolve, dim3(tuning::RESOLVE_BLOCKS), dim3(tuning::RESOLVE_THREADS), 0, stream,
-                   job.lists, job.images, job.shapes[0].columnBits);
+    detail::launch("cascade resolve", resolveDeferred, dim3(tuning::RESOLVE_BLOCKS), dim3(tuning::RESOLVE_THREADS), 0,
+                   stream, job.lists, job.images, job.shapes[0].columnBits);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

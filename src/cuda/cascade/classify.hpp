@@ -50,7 +50,7 @@ struct GridRecord
     int step;
     int cols, rows; //!< windows; 0: the cascade does not look at this layer
     int boxWidth, boxHeight;
-    int rowWords;   //!< tiles side by side: words of runs in a row of windows
+    int rowWords;   //!< tiles side by side: words of failMasks in a row of windows
     int pixelStep;  //!< of the layer
     int64_t pixels; //!< where the layer begins in the pyramid of an image
 };
@@ -60,7 +60,7 @@ struct TileRecord
     int image, grid; //!< grid: index into all records
     int scale;
     int col, row; //!< of its first window
-    int word;     //!< of runs, for its first row
+    int word;     //!< of failMasks, for its first row
 };
 
 struct SourceRecord
@@ -105,18 +105,18 @@ struct Resizing
 
 /** How the corners of a Haar feature are added up. Nearly all features of files have rectangles of weights -1 and 2 or 3, whose
 merged corners come in these three forms; sums of the other factors are terms. */
-enum Form
+enum CornerPattern
 {
-    SIX,   //!< c0 + c1 - c2 - c3 + factor * (c4 - c5)
-    EIGHT, //!< c0 + c1 - c2 - c3 + factor * (c4 - c5 + c6 - c7)
-    NINE,  //!< factor * (c0 + c1 + c2 + c3 - 2 * (c4 + c5 + c6 + c7 - 2 * ninth))
-    TERMS, //!< any factors, in parts, each of so many fours of terms: see HaarRecord
-    FORMS  //!< any of them; neighbouring threads may have others
+    SIX,        //!< c0 + c1 - c2 - c3 + factor * (c4 - c5)
+    EIGHT,      //!< c0 + c1 - c2 - c3 + factor * (c4 - c5 + c6 - c7)
+    NINE,       //!< factor * (c0 + c1 + c2 + c3 - 2 * (c4 + c5 + c6 + c7 - 2 * ninth))
+    TERMS,      //!< any factors, in parts, each of so many fours of terms: see HaarRecord
+    ANY_PATTERN //!< any of them; neighbouring threads may have others
 };
-const int FORM_PAIRS = 9; //!< a root's and a node's, without TERMS
+const int PATTERN_PAIRS = 9; //!< a root's and a node's, without TERMS
 
 //! What the trees of a model are.
-enum Trees
+enum TreeShape
 {
     STUMPS,    //!< one node
     TWO_NODES, //!< two: the root has a leaf and a node
@@ -127,33 +127,32 @@ enum Trees
 typedef uint32_t Term;
 
 //! The factor of a record's form, that form, and the offset of its ninth corner in words.
-CT_HOST_DEVICE uint32_t kindOf(Form form, int factor, uint32_t ninth)
+CT_HOST_DEVICE uint32_t packPattern(CornerPattern pattern, int factor, uint32_t ninth)
 {
-    return static_cast<uint32_t>(factor) << 24 | static_cast<uint32_t>(form) << 16 | ninth;
+    return static_cast<uint32_t>(factor) << 24 | static_cast<uint32_t>(pattern) << 16 | ninth;
 }
-CT_HOST_DEVICE Form formOf(uint32_t kind) { return static_cast<Form>(kind >> 16 & 0xff); }
-CT_HOST_DEVICE int factorOf(uint32_t kind) { return static_cast<int32_t>(kind) >> 24; }
-CT_HOST_DEVICE uint32_t ninthOf(uint32_t kind) { return kind & 0xffff; }
+CT_HOST_DEVICE CornerPattern patternOf(uint32_t pattern) { return static_cast<CornerPattern>(pattern >> 16 & 0xff); }
+CT_HOST_DEVICE int factorOf(uint32_t pattern) { return static_cast<int32_t>(pattern) >> 24; }
 
 /** A node with a Haar feature for pairs of windows. Gains: stages begin with the sum of the right leaves (of TWO_NODES: of their second node),
-and a node that has a leaf adds how much that leaf is more, if it is a window's leaf. Gains are coarse. The leaf of a root of TWO_NODES is on
+and a node that has a leaf adds how much that leaf is more, if it is a window's leaf. Gains are quantised. The leaf of a root of TWO_NODES is on
 the left: where it is not, the feature is negated. */
 struct HaarRecord
 {
     uint32_t corners
         [4]; //!< offsets of corners in words, two in each. TERMS: index of the first four terms; parts; fours of a part
-    float threshold; //!< see scaledThreshold()
-    int gain;        //!< STUMPS, TWO_NODES
-    uint32_t kind;   //!< see kindOf()
-    uint32_t links;  //!< a byte each: unused, left and right child within the tree (0: leaf), nodes of the tree
+    float threshold;  //!< see scaledThreshold()
+    int leafDelta;    //!< STUMPS, TWO_NODES
+    uint32_t pattern; //!< see packPattern()
+    uint32_t links;   //!< a byte each: unused, left and right child within the tree (0: leaf), nodes of the tree
 };
 
 struct LbpRecord
 {
     uint32_t rows[4], columns[4]; //!< of points: offsets into the table, in bytes
     uint32_t subset;              //!< index of its first word
-    int gain;                     //!< this and all below: as above, without a form
-    uint32_t kind, links;
+    int leafDelta;                //!< this and all below: as above, without a form
+    uint32_t pattern, links;
 };
 
 static_assert(sizeof(HaarRecord) == 32 && sizeof(LbpRecord) == 48, "records are loaded 16 bytes at a time");
@@ -167,16 +166,19 @@ inline float scaledThreshold(float threshold)
     return (small ? std::copysign(LEAST_THRESHOLD, threshold) : threshold) * 0x1p-49f;
 }
 
-/** Sums of a stage in 32 bits: leaves without their last bits, rounded down. Windows with sums from `low` to below low + open may pass or
+/** Sums of a stage in 32 bits: leaves without their last bits, rounded down. Windows with sums from `low` to below low + undecided may pass or
 not, and the others are known: those from there on pass. */
-struct Coarse
+struct QuantisedStage
 {
     int base; //!< of sums: what gains are added to
     int low;
-    uint32_t open; //!< 0: sums are exact
+    uint32_t undecided; //!< 0: sums are exact
 
-    CT_HOST_DEVICE bool isOpen(int sum) const { return static_cast<uint32_t>(sum) - static_cast<uint32_t>(low) < open; }
-    CT_HOST_DEVICE bool passes(int sum) const { return sum >= low + static_cast<int>(open); }
+    CT_HOST_DEVICE bool isUndecided(int sum) const
+    {
+        return static_cast<uint32_t>(sum) - static_cast<uint32_t>(low) < undecided;
+    }
+    CT_HOST_DEVICE bool passes(int sum) const { return sum >= low + static_cast<int>(undecided); }
 };
 
 struct StageRecord
@@ -184,22 +186,22 @@ struct StageRecord
     int firstTree, trees, firstNode;
     int shift;
     int64_t fixedThreshold;
-    Coarse coarse;
-    /** Trees for pairs come in the order of their forms. STUMPS: where SIX, EIGHT and NINE end. TWO_NODES: where pairs of a root's form and
+    QuantisedStage quantised;
+    /** TreeShape for pairs come in the order of their forms. STUMPS: where SIX, EIGHT and NINE end. TWO_NODES: where pairs of a root's form and
     a node's end. */
-    int ends[FORM_PAIRS];
+    int ends[PATTERN_PAIRS];
     int nodesEach; //!< of all trees; 0: they differ
     float threshold;
     int unused;
 };
 
 //! The first stages of a model for pairs, which kernels have among their parameters: all threads read the same.
-struct Early
+struct ConstantStages
 {
     int stages; //!< that are here
     int dense;  //!< those that all windows of a tile go through, side by side
-    StageRecord stage[tuning::EARLY_STAGES];
-    uint4 records[2][tuning::EARLY_QUADS]; //!< of their nodes, by step - 1
+    StageRecord stage[tuning::CONSTANT_STAGES];
+    uint4 records[2][tuning::CONSTANT_QUADS]; //!< of their nodes, by step - 1
 };
 
 //! Records in device memory: first their first 16 bytes, one after the other, then their next.
@@ -215,13 +217,13 @@ struct ModelView
 {
     int kind, width, height, stages;
     bool pairs, tilted;
-    Trees form; //!< of its trees
+    TreeShape treeShape; //!< of its trees
     int64_t leastContrast;
     const StageRecord* stage;
     const Tree* trees;
     RecordsView records[2];     //!< of nodes, by step - 1
     const int64_t* fixedLeaves; //!< left and right of each record; 0 where there is a child
-    const int* coarseLeaves;    //!< the same for coarse sums
+    const int* quantisedLeaves; //!< the same for quantised sums
     const Term* terms[2];       //!< by step - 1
     const Node* nodes;
     const float* leaves;
@@ -234,11 +236,11 @@ struct ModelView
 
 /** A candidate of which it is not known whether it is skipped: all windows left of it in its tile fail the first stage, so
 that it depends on the tiles before. At most one a row of a tile. */
-struct Pending
+struct Deferred
 {
     Key key;
     double weight;
-    int word;      //!< of runs, its own
+    int word;      //!< of failMasks, its own
     int wordInRow; //!< the first is 0
     int column;    //!< in its tile: so many windows fail
     int unused;
@@ -258,12 +260,12 @@ struct Lists
     const ListRecord* places;
     Key* keys;
     double* weights;
-    int* counts;      //!< what was found in each image, also more than the capacity; then the number of those pending
-    int capacity;     //!< of an image
-    Pending* pending; //!< room for all there can be
-    uint64_t* runs;   //!< a word a row of a tile: windows that fail the first stage
+    int* counts;  //!< what was found in each image, also more than the capacity; then the number of those deferred
+    int capacity; //!< of an image
+    Deferred* deferred;  //!< room for all there can be
+    uint64_t* failMasks; //!< a word a row of a tile: windows that fail the first stage
 
-    CT_HOST_DEVICE int* pendingCount(int images) const { return counts + images; }
+    CT_HOST_DEVICE int* deferredCount(int images) const { return counts + images; }
 };
 
 //! All that classify needs, for one cascade.
@@ -283,7 +285,7 @@ struct Classification
 };
 
 //! Classifies windows in pairs, as classify() does for models that allow it, but for the kernel that resolves deferred candidates.
-void classifyPairs(const Classification& job, const Early& early, detail::StreamHandle stream);
+void classifyPairs(const Classification& job, const ConstantStages& constant, detail::StreamHandle stream);
 
 //! The tables of one cascade, on the device. Null: not wanted.
 struct TableViews

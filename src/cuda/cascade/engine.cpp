@@ -40,7 +40,7 @@ public:
         {
             const Settings& settings = request.tasks[t].settings;
             const gpu::Classification job = classificationOf(call, request, t, settings.maxCandidates);
-            gpu::classify(job, packed_[t]->early.get(), stream);
+            gpu::classify(job, packed_[t]->constant.get(), stream);
             gpu::group(groupingOf(call, job, t, settings, settings.maxObjects, views[t]), stream);
         }
         batch.finish();
@@ -157,7 +157,7 @@ private:
     //! Gray images are taken as they are.
     std::vector<RowsView<uint8_t>> toGray(const Call& call, const Request& request)
     {
-        const auto stepOf = [](const ImageView& image) { return static_cast<size_t>(image.cols + 127) / 128 * 128; };
+        const auto stepOf = [](const ImageView& image) { return detail::roundUp<size_t>(image.cols, 128); };
         size_t bytes = 0;
         for (const ImageView& image : request.images)
             bytes += image.channels > 1 ? stepOf(image) * image.rows : 0;
@@ -180,7 +180,7 @@ private:
     //! @param capacity maxCandidates; any other one for a single image, whose list begins at 0 with each.
     gpu::Lists makeLists(const Call& call, size_t task, int images, int capacity)
     {
-        const Tiling::Part& part = tiling_->parts[task];
+        const Tiling::TaskTiles& part = tiling_->tasks[task];
         const size_t elements = listsOf(part.windows, capacity).back().first, words = part.words;
         gpu::Lists lists = {};
         lists.places = reinterpret_cast<const gpu::ListRecord*>(static_cast<const uint8_t*>(tiles_) + part.lists);
@@ -188,15 +188,15 @@ private:
         lists.weights = reinterpret_cast<double*>(lists.keys + elements);
         lists.counts = counts_.reserve<int>(call, static_cast<size_t>(images) + 1, "numbers of candidates");
         lists.capacity = capacity;
-        lists.pending = pending_.reserve<gpu::Pending>(call, words, "candidates that may be skipped");
-        lists.runs = runs_.reserve<uint64_t>(call, words, "the first stage's results");
+        lists.deferred = deferred_.reserve<gpu::Deferred>(call, words, "candidates that may be skipped");
+        lists.failMasks = failMasks_.reserve<uint64_t>(call, words, "the first stage's results");
         return lists;
     }
 
     gpu::Classification classificationOf(const Call& call, const Request& request, size_t task, int capacity)
     {
         const PackedModel& model = *packed_[task];
-        const Tiling::Part& part = tiling_->parts[task];
+        const Tiling::TaskTiles& part = tiling_->tasks[task];
         const uint8_t* const base = static_cast<const uint8_t*>(tiles_);
         gpu::Classification job = {};
         job.model = model.at(models_[task]->device);
@@ -219,7 +219,7 @@ private:
     gpu::Grouping groupingOf(const Call& call, const gpu::Classification& job, size_t task, const Settings& settings,
                              int maxObjects, const gpu::TableViews& tables)
     {
-        const gpu::ListRecord end = listsOf(tiling_->parts[task].windows, job.lists.capacity).back();
+        const gpu::ListRecord end = listsOf(tiling_->tasks[task].windows, job.lists.capacity).back();
         const size_t n = end.first;
         gpu::GroupMemory m = {};
         m.boxes = static_cast<Box*>(groups_.reserve(call, n * gpu::GroupMemory::bytesEach(), "groups of candidates"));
@@ -246,7 +246,7 @@ private:
         double* const weights = reinterpret_cast<double*>(table + 4 * (n + 1));
         int* const counts = reinterpret_cast<int*>(weights + n);
         const gpu::Classification job = classificationOf(call, request, 0, capacity);
-        gpu::classify(job, packed_[0]->early.get(), call.stream());
+        gpu::classify(job, packed_[0]->constant.get(), call.stream());
         gpu::group(
             groupingOf(call, job, 0, request.tasks[0].settings, capacity, {{table, 0}, {counts, 0}, {weights, 0}}),
             call.stream());
@@ -283,7 +283,7 @@ private:
     void findOnHost(const Call& call, const Request& request, int candidates, Objects& objects)
     {
         const gpu::Classification job = classificationOf(call, request, 0, candidates);
-        gpu::classify(job, packed_[0]->early.get(), call.stream());
+        gpu::classify(job, packed_[0]->constant.get(), call.stream());
         std::vector<Key> keys(candidates);
         std::vector<double> weights(candidates);
         download(call, keys.data(), job.lists.keys, keys.size() * sizeof(Key));
@@ -312,7 +312,7 @@ private:
     std::vector<std::unique_ptr<Slot>> models_; //!< by task; never fewer, as graphs may use them
     DeviceTable tilingTable_{workspace_}, sourcesTable_{workspace_};
     DeviceBuffer gray_{workspace_}, pixels_{workspace_}, candidates_{workspace_}, counts_{workspace_},
-        pending_{workspace_}, runs_{workspace_}, slices_{workspace_}, groups_{workspace_}, found_{workspace_};
+        deferred_{workspace_}, failMasks_{workspace_}, slices_{workspace_}, groups_{workspace_}, found_{workspace_};
 
     std::vector<std::shared_ptr<const PackedModel>> packed_; //!< of this call's tasks
     std::shared_ptr<const Tiling> tiling_;

@@ -21,7 +21,7 @@ namespace {
 
 const int PAIR_THREADS = tuning::PAIR_WARPS * 32;
 typedef cub::BlockScan<int, tuning::FINISH_THREADS> Scan;
-typedef cub::BlockReduce<int64_t, tuning::FINISH_THREADS> Most;
+typedef cub::BlockReduce<int64_t, tuning::FINISH_THREADS> Maximum;
 
 struct Larger
 {
@@ -47,12 +47,12 @@ __device__ __forceinline__ double fromOrderedBits(unsigned long long bits)
 }
 
 //! Where a block's 32 candidates are.
-struct Place
+struct BlockRange
 {
     int image, count, first;
     size_t base;
 };
-__device__ __forceinline__ Place placeOf(const Grouping& job)
+__device__ __forceinline__ BlockRange rangeOfBlock(const Grouping& job)
 {
     const ListRecord* const places = job.lists.places;
     const int block = static_cast<int>(blockIdx.x);
@@ -66,10 +66,10 @@ __device__ __forceinline__ Place placeOf(const Grouping& job)
             static_cast<size_t>(places[image].first)};
 }
 
-__global__ void __launch_bounds__(PAIR_THREADS) order(const __grid_constant__ Grouping job)
+__global__ void __launch_bounds__(PAIR_THREADS) rankCandidates(const __grid_constant__ Grouping job)
 {
     __shared__ int ranks[32];
-    const Place p = placeOf(job);
+    const BlockRange p = rangeOfBlock(job);
     if (p.first >= p.count)
         return;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, i = p.first + lane;
@@ -123,9 +123,9 @@ __device__ __forceinline__ bool mayBeSimilar(const Box& a, const Box& b)
     return 10 * distance(a.x, b.x) <= a.width + a.height && 10 * distance(a.y, b.y) <= a.width + a.height;
 }
 
-__global__ void __launch_bounds__(PAIR_THREADS) link(const __grid_constant__ Grouping job)
+__global__ void __launch_bounds__(PAIR_THREADS) linkSimilar(const __grid_constant__ Grouping job)
 {
-    const Place p = placeOf(job);
+    const BlockRange p = rangeOfBlock(job);
     const int i = p.first + (threadIdx.x & 31);
     if (i >= p.count)
         return;
@@ -320,12 +320,12 @@ __device__ __forceinline__ void storeRest(const Grouping& job, int image, int fo
         storeObject(job, image, i, {0, 0, 0, 0}, 0, 0.);
 }
 
-__global__ void __launch_bounds__(tuning::FINISH_THREADS) finish(const __grid_constant__ Grouping job)
+__global__ void __launch_bounds__(tuning::FINISH_THREADS) makeObjects(const __grid_constant__ Grouping job)
 {
     __shared__ union
     {
         Scan::TempStorage scan;
-        Most::TempStorage most;
+        Maximum::TempStorage most;
     } storage;
     __shared__ int largest;
     const int image = blockIdx.x;
@@ -339,7 +339,7 @@ __global__ void __launch_bounds__(tuning::FINISH_THREADS) finish(const __grid_co
     int found = storeObjects(job, c, image, kept, !job.largest, -1, best, storage.scan);
     if (job.largest)
     {
-        best = Most(storage.most).Reduce(best, Larger());
+        best = Maximum(storage.most).Reduce(best, Larger());
         if (threadIdx.x == 0)
             largest = best < 0 ? 0 : MAX_CAPACITY - 1 - static_cast<int>(best % MAX_CAPACITY);
         __syncthreads(); // the number; the storage is free again
@@ -353,10 +353,10 @@ __global__ void __launch_bounds__(tuning::FINISH_THREADS) finish(const __grid_co
 void group(const Grouping& job, detail::StreamHandle stream)
 {
     const dim3 grid(job.blocks);
-    detail::launch("cascade order", order, grid, dim3(PAIR_THREADS), 0, stream, job);
+    detail::launch("cascade order", rankCandidates, grid, dim3(PAIR_THREADS), 0, stream, job);
     if (job.minNeighbors > 0)
-        detail::launch("cascade link", link, grid, dim3(PAIR_THREADS), 0, stream, job);
-    detail::launch("cascade finish", finish, dim3(job.images), dim3(tuning::FINISH_THREADS), 0, stream, job);
+        detail::launch("cascade link", linkSimilar, grid, dim3(PAIR_THREADS), 0, stream, job);
+    detail::launch("cascade finish", makeObjects, dim3(job.images), dim3(tuning::FINISH_THREADS), 0, stream, job);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

@@ -30,7 +30,7 @@ Shape shapeOf(const Model& model, int step, int cols, int rows)
         ++shape.columnBits;
     shape.patchCols = (cols - 1) * step + model.width;
     shape.patchRows = (rows - 1) * step + model.height;
-    shape.patchStep = aligned(shape.patchCols);
+    shape.patchStep = detail::roundUp(shape.patchCols, 16);
     shape.half = step == 2 ? shape.patchCols / 2 + 1 : 0;
     shape.step = step == 2 ? 2 * shape.half : shape.patchCols + 1;
     shape.words = shape.step * (shape.patchRows + 1);
@@ -49,17 +49,17 @@ Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool global)
     const int windows = shapes[0].cols * shapes[0].rows, lists = 2 * windows * static_cast<int>(sizeof(uint16_t));
     Layout layout = {};
     layout.global = global;
-    layout.lists = model.kind == HAAR ? aligned(windows * 4) : 0; // behind the norms
+    layout.lists = model.kind == HAAR ? detail::roundUp(windows * 4, 16) : 0; // behind the norms
     if (global)
     {
-        layout.bytes = layout.lists + aligned(lists);
-        layout.tables = aligned(patch);
-        layout.sliceBytes = layout.tables + aligned(tables);
+        layout.bytes = layout.lists + detail::roundUp(lists, 16);
+        layout.tables = detail::roundUp(patch, 16);
+        layout.sliceBytes = layout.tables + detail::roundUp(tables, 16);
         return layout;
     }
     layout.patch = layout.lists;
-    layout.tables = layout.patch + aligned(std::max(patch, lists));
-    layout.bytes = layout.tables + aligned(tables);
+    layout.tables = layout.patch + detail::roundUp(std::max(patch, lists), 16);
+    layout.bytes = layout.tables + detail::roundUp(tables, 16);
     return layout;
 }
 } // namespace
@@ -98,7 +98,7 @@ bool choosePairTile(const Model& model, const detail::SharedLimit& shared, Packe
 namespace {
 // --- records ---------------------------------------------------------------------------------------------------------
 
-gpu::Trees treesOf(const Model& model)
+gpu::TreeShape treeShapeOf(const Model& model)
 {
     if (model.stumps)
         return gpu::STUMPS;
@@ -111,13 +111,13 @@ template <typename Record> struct PackedNodes
 {
     std::vector<Record> records;
     std::vector<int64_t> leaves;
-    std::vector<int> coarseLeaves;
+    std::vector<int> quantisedLeaves;
 
     void add(const PackedNodes& nodes)
     {
         records.insert(records.end(), nodes.records.begin(), nodes.records.end());
         leaves.insert(leaves.end(), nodes.leaves.begin(), nodes.leaves.end());
-        coarseLeaves.insert(coarseLeaves.end(), nodes.coarseLeaves.begin(), nodes.coarseLeaves.end());
+        quantisedLeaves.insert(quantisedLeaves.end(), nodes.quantisedLeaves.begin(), nodes.quantisedLeaves.end());
     }
 };
 
@@ -126,7 +126,7 @@ struct Records
 {
     const Model& model;
     const Shape& shape;
-    const std::vector<std::vector<Part>>& parts; //!< of Haar features
+    const std::vector<std::vector<FeaturePart>>& parts; //!< of Haar features
     std::vector<gpu::Term> terms;
 
     uint32_t wordOf(const Corner& corner, bool tilted) const
@@ -139,8 +139,8 @@ struct Records
     {
         const Node& node = model.nodes[index];
         const bool tilted = model.haar[node.feature].tilted != 0;
-        std::vector<Part> cut = parts[node.feature];
-        for (Part& part : cut)
+        std::vector<FeaturePart> cut = parts[node.feature];
+        for (FeaturePart& part : cut)
             for (Corner& corner : part)
                 corner.weight = negated ? -corner.weight : corner.weight;
         record.threshold = gpu::scaledThreshold(node.threshold);
@@ -149,21 +149,21 @@ struct Records
             record.threshold = -std::nextafter(record.threshold, -std::numeric_limits<float>::infinity());
         std::vector<Corner> ordered;
         int factor = 0;
-        const gpu::Form form = cut.size() == 1 ? formOf(cut[0], ordered, factor) : gpu::TERMS;
-        if (form == gpu::TERMS)
+        const gpu::CornerPattern pattern = cut.size() == 1 ? patternOf(cut[0], ordered, factor) : gpu::TERMS;
+        if (pattern == gpu::TERMS)
             return addTerms(cut, tilted, record);
-        record.kind = gpu::kindOf(form, factor, form == gpu::NINE ? wordOf(ordered[8], tilted) : 0);
+        record.pattern = gpu::packPattern(pattern, factor, pattern == gpu::NINE ? wordOf(ordered[8], tilted) : 0);
         for (size_t k = 0; k < ordered.size() && k < 8; ++k)
             record.corners[k / 2] |= wordOf(ordered[k], tilted) << (16 * (k % 2));
     }
 
-    void addTerms(std::vector<Part>& cut, bool tilted, gpu::HaarRecord& record)
+    void addTerms(std::vector<FeaturePart>& cut, bool tilted, gpu::HaarRecord& record)
     {
-        record.kind = gpu::kindOf(gpu::TERMS, 0, 0);
+        record.pattern = gpu::packPattern(gpu::TERMS, 0, 0);
         record.corners[0] = static_cast<uint32_t>(terms.size() / 4);
         record.corners[1] = static_cast<uint32_t>(cut.size());
-        record.corners[2] = foursOf(cut);
-        for (const Part& part : cut)
+        record.corners[2] = padToFours(cut);
+        for (const FeaturePart& part : cut)
             for (const Corner& corner : part)
                 terms.push_back(wordOf(corner, tilted) | static_cast<uint32_t>(corner.weight) << 16);
     }
@@ -179,8 +179,8 @@ struct Records
         record.subset = static_cast<uint32_t>(index) * SUBSET_WORDS;
     }
 
-    //! A tree of a stage. @param bits that coarse leaves lose.
-    template <typename Record> PackedNodes<Record> nodesOf(const Tree& tree, gpu::Trees trees, int bits)
+    //! A tree of a stage. @param bits that quantised leaves lose.
+    template <typename Record> PackedNodes<Record> nodesOf(const Tree& tree, gpu::TreeShape trees, int bits)
     {
         PackedNodes<Record> nodes = {std::vector<Record>(tree.nodes, Record()), {}, {}};
         for (int n = 0; n < tree.nodes; ++n)
@@ -194,7 +194,7 @@ struct Records
                 const int child = (k == 0) != negated ? node.left : node.right;
                 const int64_t leaf = child < 0 ? model.fixedLeaves[~child] : 0;
                 nodes.leaves.push_back(leaf);
-                nodes.coarseLeaves.push_back(static_cast<int>(leaf >> bits));
+                nodes.quantisedLeaves.push_back(static_cast<int>(leaf >> bits));
                 if (child >= 0)
                     record.links |= static_cast<uint32_t>(child - tree.firstNode) << (8 * (k + 1));
             }
@@ -204,55 +204,56 @@ struct Records
     }
 
     //! Gains of a tree of one or two nodes, whose sums begin with the last one's right leaf. @return that leaf.
-    template <typename Record> static int gain(PackedNodes<Record>& tree)
+    template <typename Record> static int setLeafDeltas(PackedNodes<Record>& tree)
     {
-        const int right = tree.coarseLeaves.back();
+        const int right = tree.quantisedLeaves.back();
         for (size_t n = 0; n < tree.records.size(); ++n)
-            tree.records[n].gain = tree.coarseLeaves[2 * n] - right;
+            tree.records[n].leafDelta = tree.quantisedLeaves[2 * n] - right;
         return right;
     }
 
     //! Where a tree of one or two nodes comes in the order of forms.
-    template <typename Record> static int formsOf(const PackedNodes<Record>& tree)
+    template <typename Record> static int orderOf(const PackedNodes<Record>& tree)
     {
-        const gpu::Form root = gpu::formOf(tree.records[0].kind), node = gpu::formOf(tree.records.back().kind);
+        const gpu::CornerPattern root = gpu::patternOf(tree.records[0].pattern),
+                                 node = gpu::patternOf(tree.records.back().pattern);
         if (tree.records.size() == 1)
             return root;
-        return root == gpu::TERMS || node == gpu::TERMS ? gpu::FORM_PAIRS : 3 * root + node;
+        return root == gpu::TERMS || node == gpu::TERMS ? gpu::PATTERN_PAIRS : 3 * root + node;
     }
 
-    //! Trees of a stage, in the order of their forms where all have as many nodes. @param stage its coarse base and ends are noted.
+    //! TreeShape of a stage, in the order of their forms where all have as many nodes. @param stage its quantised base and ends are noted.
     template <typename Record>
-    void addStage(const Stage& from, gpu::Trees trees, gpu::StageRecord& stage, PackedNodes<Record>& to)
+    void addStage(const Stage& from, gpu::TreeShape trees, gpu::StageRecord& stage, PackedNodes<Record>& to)
     {
         std::vector<PackedNodes<Record>> all;
-        const int bits = lostBits(model, from);
-        stage.coarse = coarseOf(from, bits);
+        const int bits = droppedBits(model, from);
+        stage.quantised = quantisedOf(from, bits);
         for (int t = 0; t < from.trees; ++t)
         {
             all.push_back(nodesOf<Record>(model.trees[from.firstTree + t], trees, bits));
             if (trees != gpu::ANY_TREES)
-                stage.coarse.base += gain(all.back());
+                stage.quantised.base += setLeafDeltas(all.back());
         }
         if (trees != gpu::ANY_TREES)
             std::stable_sort(all.begin(), all.end(),
                              [](const PackedNodes<Record>& a, const PackedNodes<Record>& b)
-                             { return formsOf(a) < formsOf(b); });
+                             { return orderOf(a) < orderOf(b); });
         for (const PackedNodes<Record>& tree : all)
         {
             to.add(tree);
-            for (int end = formsOf(tree); end < gpu::FORM_PAIRS; ++end)
+            for (int end = orderOf(tree); end < gpu::PATTERN_PAIRS; ++end)
                 ++stage.ends[end];
         }
     }
 
     //! @param stages what is said of them here is noted.
-    template <typename Record> PackedNodes<Record> all(gpu::Trees trees, std::vector<gpu::StageRecord>& stages)
+    template <typename Record> PackedNodes<Record> all(gpu::TreeShape trees, std::vector<gpu::StageRecord>& stages)
     {
         PackedNodes<Record> nodes;
         for (size_t s = 0; s < stages.size(); ++s)
         {
-            std::fill(stages[s].ends, stages[s].ends + gpu::FORM_PAIRS, 0);
+            std::fill(stages[s].ends, stages[s].ends + gpu::PATTERN_PAIRS, 0);
             addStage(model.stages[s], trees, stages[s], nodes);
         }
         return nodes;
@@ -266,15 +267,16 @@ int endOf(const Model& model, const Stage& stage)
 }
 
 //! The first stages, as many as there is room for. @return false: not even the first.
-bool beginEarly(const Model& model, gpu::Early& early)
+bool beginConstant(const Model& model, gpu::ConstantStages& constant)
 {
-    early = {};
+    constant = {};
     const size_t record = model.kind == HAAR ? sizeof(gpu::HaarRecord) : sizeof(gpu::LbpRecord);
-    while (early.stages < std::min(tuning::EARLY_STAGES, static_cast<int>(model.stages.size())) &&
-           endOf(model, model.stages[early.stages]) * record <= sizeof(early.records[0]))
-        ++early.stages;
-    early.dense = std::min(early.stages, model.kind == HAAR ? tuning::DENSE_STAGES_HAAR : tuning::DENSE_STAGES_LBP);
-    return early.stages > 0;
+    while (constant.stages < std::min(tuning::CONSTANT_STAGES, static_cast<int>(model.stages.size())) &&
+           endOf(model, model.stages[constant.stages]) * record <= sizeof(constant.records[0]))
+        ++constant.stages;
+    constant.dense =
+        std::min(constant.stages, model.kind == HAAR ? tuning::DENSE_STAGES_HAAR : tuning::DENSE_STAGES_LBP);
+    return constant.stages > 0;
 }
 
 //! As RecordsView has them, so that neighbouring threads load neighbouring words.
@@ -289,24 +291,24 @@ template <typename Record> std::vector<uint4> inQuads(const std::vector<Record>&
 }
 
 template <typename Record>
-void addRecords(const Model& model, const std::vector<std::vector<Part>>& parts, std::vector<gpu::StageRecord>& stages,
-                PackedModel& packed)
+void addRecords(const Model& model, const std::vector<std::vector<FeaturePart>>& parts,
+                std::vector<gpu::StageRecord>& stages, PackedModel& packed)
 {
-    const int early = endOf(model, model.stages[packed.early->stages - 1]);
+    const int constant = endOf(model, model.stages[packed.constant->stages - 1]);
     for (int i = 0; i < 2; ++i)
     {
         Records records = {model, packed.shapes[i], parts, {}};
-        const PackedNodes<Record> all = records.all<Record>(packed.view.form, stages);
-        std::memcpy(packed.early->records[i], all.records.data(), early * sizeof(Record));
+        const PackedNodes<Record> all = records.all<Record>(packed.view.treeShape, stages);
+        std::memcpy(packed.constant->records[i], all.records.data(), constant * sizeof(Record));
         packed.records[i] = packed.blob.add(inQuads(all.records));
         packed.terms[i] = packed.blob.add(records.terms);
         if (i == 0) // the same for both steps
         {
             packed.fixedLeaves = packed.blob.add(all.leaves);
-            packed.coarseLeaves = packed.blob.add(all.coarseLeaves);
+            packed.quantisedLeaves = packed.blob.add(all.quantisedLeaves);
         }
     }
-    std::copy(stages.begin(), stages.begin() + packed.early->stages, packed.early->stage);
+    std::copy(stages.begin(), stages.begin() + packed.constant->stages, packed.constant->stage);
 }
 
 std::vector<gpu::StageRecord> stagesOf(const Model& model)
@@ -337,12 +339,12 @@ std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::S
 {
     const std::shared_ptr<PackedModel> p = std::make_shared<PackedModel>();
     std::vector<gpu::StageRecord> stages = stagesOf(model);
-    std::vector<std::vector<Part>> parts;
+    std::vector<std::vector<FeaturePart>> parts;
     p->version = model.version;
-    p->early = std::make_unique<gpu::Early>();
-    if (!beginEarly(model, *p->early) || !canPair(model, parts) || !choosePairTile(model, shared, *p))
+    p->constant = std::make_unique<gpu::ConstantStages>();
+    if (!beginConstant(model, *p->constant) || !canPair(model, parts) || !choosePairTile(model, shared, *p))
     {
-        p->early.reset();
+        p->constant.reset();
         chooseTile(model, shared, *p);
     }
     p->view = {};
@@ -350,18 +352,18 @@ std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::S
     p->view.width = model.width;
     p->view.height = model.height;
     p->view.stages = static_cast<int>(model.stages.size());
-    p->view.pairs = p->early != nullptr;
-    p->view.form = treesOf(model);
+    p->view.pairs = p->constant != nullptr;
+    p->view.treeShape = treeShapeOf(model);
     p->view.tilted = model.tilted;
     p->view.leastContrast = model.leastContrast;
     p->view.records[0].count = p->view.records[1].count = static_cast<int>(model.nodes.size());
     p->trees = p->blob.add(model.trees);
     p->subsets = p->blob.add(model.subsets);
-    if (p->early)
+    if (p->constant)
         model.kind == HAAR ? addRecords<gpu::HaarRecord>(model, parts, stages, *p)
                            : addRecords<gpu::LbpRecord>(model, parts, stages, *p);
     p->stages = p->blob.add(stages);
-    if (p->early)
+    if (p->constant)
         return p;
     p->nodes = p->blob.add(model.nodes);
     p->leaves = p->blob.add(model.leaves);
@@ -385,7 +387,7 @@ gpu::ModelView PackedModel::at(const void* device) const
     if (v.pairs)
     {
         v.fixedLeaves = reinterpret_cast<const int64_t*>(base + fixedLeaves);
-        v.coarseLeaves = reinterpret_cast<const int*>(base + coarseLeaves);
+        v.quantisedLeaves = reinterpret_cast<const int*>(base + quantisedLeaves);
         return v;
     }
     v.nodes = reinterpret_cast<const Node*>(base + nodes);

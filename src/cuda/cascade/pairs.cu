@@ -1,5 +1,5 @@
 // This file is part of the opencv_cudatracking module.
-// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+// It is subject to the license terms in the LICENSE file addCandidate in the top-level directory of this distribution.
 
 // classify for pairs of windows: see src/cuda/cascade/pairs.hpp. A block copies a tile's pixels from the pyramid, measures contrast, and makes a
 // table for pairs. Then warps go their own ways. Dense: a warp takes a row of pairs, its lanes neighbouring columns, through the
@@ -7,7 +7,7 @@
 // left goes to a list of the tile. Sparse: a warp takes up to 32 pairs from the list through all other stages; as they get
 // fewer, 2 to 32 lanes share a pair, each with other trees: sums are integers, so they have no order.
 #include "pair_sums.hpp"
-#include "integral_images.hpp"
+#include "integral_image.hpp"
 #include "tile.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
@@ -112,14 +112,14 @@ __device__ __forceinline__ void measureContrast(const Tile& t)
 struct Pairs
 {
     const Tile& tile;
-    const Early& early;
+    const ConstantStages& constant;
     int shift; //!< of the tile's shape
     Tables tables;
 
     //! Records among the parameters.
-    template <class Record> __device__ __forceinline__ const Record* earlyNodes() const
+    template <class Record> __device__ __forceinline__ const Record* constantNodes() const
     {
-        return reinterpret_cast<const Record*>(early.records[shift]);
+        return reinterpret_cast<const Record*>(constant.records[shift]);
     }
 
     // A pair is named by its upper window.
@@ -138,12 +138,12 @@ struct Pairs
     }
     __device__ __forceinline__ void report(int pair, int lower, int64_t sum, const StageRecord& stage) const
     {
-        found(tile, windowOf(pair, lower), weightOf(sum, stage.shift));
+        addCandidate(tile, windowOf(pair, lower), weightOf(sum, stage.shift));
     }
 };
 
 //! Notes which windows of a row failed the first stage. For one lane.
-__device__ __forceinline__ void noteFails(const Tile& t, int row, uint64_t fails)
+__device__ __forceinline__ void storeFailMask(const Tile& t, int row, uint64_t fails)
 {
     if (t.shape.cols == 64)
     {
@@ -153,13 +153,13 @@ __device__ __forceinline__ void noteFails(const Tile& t, int row, uint64_t fails
     else
         t.shared.fails[row] = static_cast<uint32_t>(fails);
     if (row < t.rows)
-        t.job.lists.runs[t.shared.tile.word + row * t.shared.grid.rowWords] = fails;
+        t.job.lists.failMasks[t.shared.tile.word + row * t.shared.grid.rowWords] = fails;
 }
 
-/** The skip rule after the first stage, for a row of pairs. @param looked in: windows with contrast; out: those of them that passed
+/** The skip rule after the first stage, for a row of pairs. @param evaluated in: windows with contrast; out: those of them that passed
 and are not surely skipped. Of the upper and lower windows in turn, as `pass`. */
 template <int U>
-__device__ __forceinline__ void skipInRow(const Tile& t, int row, const bool (&pass)[2 * U], bool (&looked)[2 * U])
+__device__ __forceinline__ void skipInRow(const Tile& t, int row, const bool (&pass)[2 * U], bool (&evaluated)[2 * U])
 {
     const int lane = threadIdx.x & 31;
 #pragma unroll
@@ -169,18 +169,18 @@ __device__ __forceinline__ void skipInRow(const Tile& t, int row, const bool (&p
 #pragma unroll
         for (int u = 0; u < U; ++u)
         {
-            const bool window = looked[2 * u + k], passed = pass[2 * u + k];
+            const bool window = evaluated[2 * u + k], passed = pass[2 * u + k];
             fails |= static_cast<uint64_t>(__ballot_sync(ALL_LANES, window && !passed)) << (32 * u);
             passes |= static_cast<uint64_t>(__ballot_sync(ALL_LANES, window && passed)) << (32 * u);
         }
         if (lane == 0)
-            noteFails(t, 2 * row + k, fails);
-        const uint64_t left = lookedAt(fails, passes, t.shared.tile.col > 0);
+            storeFailMask(t, 2 * row + k, fails);
+        const uint64_t left = notSkipped(fails, passes, t.shared.tile.col > 0);
 #pragma unroll
         for (int u = 0; u < U; ++u)
-            looked[2 * u + k] = left >> (lane + 32 * u) & 1;
+            evaluated[2 * u + k] = left >> (lane + 32 * u) & 1;
     }
-    __syncwarp(); // the notes, for what is found at once
+    __syncwarp(); // the notes, for what is addCandidate at once
 }
 
 /** What is left of a row of pairs goes to the tile's list. @param BANKS the list has a column for each bank of shared memory, so that warps can
@@ -283,7 +283,7 @@ __device__ __forceinline__ FullSums fullSums(const Pairs& p, int stage, int pair
     return full;
 }
 
-/** Which of a row's windows pass a stage, where coarse sums do not tell, or the sums are wanted, as it is the last stage.
+/** Which of a row's windows pass a stage, where quantised sums do not tell, or the sums are wanted, as it is the last stage.
 @param first the row's first pair. */
 template <class Kind, int U>
 __device__ __forceinline__ void passInFull(const Pairs& p, int stage, int first, const float (&norm)[2 * U],
@@ -300,7 +300,7 @@ __device__ __forceinline__ void passInFull(const Pairs& p, int stage, int first,
 }
 
 //! A row of pairs, U a lane, through the first stages; those left go to the list.
-template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseRow(const Pairs& p, int row)
+template <class Kind, TreeShape TREES, int U> __device__ __forceinline__ void denseRow(const Pairs& p, int row)
 {
     const Tile& t = p.tile;
     const int lane = threadIdx.x & 31, first = 2 * row << t.shape.columnBits;
@@ -323,20 +323,20 @@ template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseR
         }
     }
     int s = 0;
-    for (; s < p.early.dense && __any_sync(ALL_LANES, any); ++s)
+    for (; s < p.constant.dense && __any_sync(ALL_LANES, any); ++s)
     {
-        const StageRecord& stage = p.early.stage[s];
-        sums.addEarly(stage, p.template earlyNodes<typename Kind::Record>(), p.tables);
+        const StageRecord& stage = p.constant.stage[s];
+        sums.addConstant(stage, p.template constantNodes<typename Kind::Record>(), p.tables);
         const bool last = s == t.job.model.stages - 1;
-        bool pass[2 * U], open = false;
+        bool pass[2 * U], undecided = false;
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
         {
-            pass[u] = stage.coarse.passes(sums.sum[u]);
-            open = open || (alive[u] && stage.coarse.isOpen(sums.sum[u]));
+            pass[u] = stage.quantised.passes(sums.sum[u]);
+            undecided = undecided || (alive[u] && stage.quantised.isUndecided(sums.sum[u]));
         }
         FullSums full[U];
-        if (__any_sync(ALL_LANES, open || last))
+        if (__any_sync(ALL_LANES, undecided || last))
             passInFull<Kind, U>(p, s, first, sums.norms.norm, pass, full);
         if (s == 0)
             skipInRow<U>(t, row, pass, alive);
@@ -356,29 +356,29 @@ template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseR
                 p.report(first + lane + u / 2 * 32, u & 1, full[u / 2].sum[u & 1], stage);
     }
     for (int k = 0; k < 2 && s == 0 && lane == 0; ++k) // no window has contrast
-        noteFails(t, 2 * row + k, 0);
+        storeFailMask(t, 2 * row + k, 0);
     if (__any_sync(ALL_LANES, any))
         listRow<Kind::BANKS, U>(p, row, alive);
 }
 
-//! Coarse sums of a stage, of a pair that `lanes` lanes share. All lanes of a warp come here together. @param coarse what they tell.
-template <class Kind, Trees TREES>
-__device__ __forceinline__ void addCoarse(const Pairs& p, int s, int lane, int lanes, PairSums<Kind, TREES, 1>& sums,
-                                          Coarse& coarse)
+//! QuantisedStage sums of a stage, of a pair that `lanes` lanes share. All lanes of a warp come here together. @param quantised what they tell.
+template <class Kind, TreeShape TREES>
+__device__ __forceinline__ void addQuantised(const Pairs& p, int s, int lane, int lanes, PairSums<Kind, TREES, 1>& sums,
+                                             QuantisedStage& quantised)
 {
     typedef typename Kind::Record Record;
     const ModelView& model = p.tile.job.model;
-    if (lanes == 1 && s < p.early.stages)
+    if (lanes == 1 && s < p.constant.stages)
     {
-        coarse = p.early.stage[s].coarse;
-        sums.addEarly(p.early.stage[s], p.template earlyNodes<Record>(), p.tables);
+        quantised = p.constant.stage[s].quantised;
+        sums.addConstant(p.constant.stage[s], p.template constantNodes<Record>(), p.tables);
         return;
     }
     const StageRecord stage = model.stage[s];
-    coarse = stage.coarse;
-    if (TREES == STUMPS && Kind::NORM && lanes <= tuning::EARLY_LANES && s < p.early.stages)
+    quantised = stage.quantised;
+    if (TREES == STUMPS && Kind::NORM && lanes <= tuning::CONSTANT_LANES && s < p.constant.stages)
     {
-        const auto nodeAt = [&](int node) { return copyEarly(p.template earlyNodes<Record>() + node); };
+        const auto nodeAt = [&](int node) { return copyConstant(p.template constantNodes<Record>() + node); };
         sums.addShare(stage, nodeAt, model.trees, p.tables, lane, lanes);
     }
     else
@@ -394,7 +394,7 @@ __device__ __forceinline__ void addCoarse(const Pairs& p, int s, int lane, int l
 
 /** Up to 32 pairs of this warp, in `list`, through all stages from `first` on. Pairs that are left are put to the front of the list
 after each stage. */
-template <class Kind, Trees TREES>
+template <class Kind, TreeShape TREES>
 __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile uint16_t* list, int count)
 {
     const Tile& t = p.tile;
@@ -410,13 +410,13 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
         const float2 norms = Kind::NORM ? p.normsOf(pair) : float2{1.f, 1.f};
         sums.norms.set(0, norms.x);
         sums.norms.set(1, norms.y);
-        Coarse coarse;
-        addCoarse(p, s, lane, lanes, sums, coarse);
-        bool pass[2] = {coarse.passes(sums.sum[0]), coarse.passes(sums.sum[1])};
-        const bool open = coarse.isOpen(sums.sum[0]) || coarse.isOpen(sums.sum[1]);
+        QuantisedStage quantised;
+        addQuantised(p, s, lane, lanes, sums, quantised);
+        bool pass[2] = {quantised.passes(sums.sum[0]), quantised.passes(sums.sum[1])};
+        const bool undecided = quantised.isUndecided(sums.sum[0]) || quantised.isUndecided(sums.sum[1]);
         const bool last = s == stages - 1, mine = lane == 0 && slot < count;
         FullSums full;
-        if (last || __any_sync(ALL_LANES, open && slot < count))
+        if (last || __any_sync(ALL_LANES, undecided && slot < count))
         {
             full = fullSums<Kind>(p, s, pair, norms.x, norms.y, lane, lanes);
             for (int k = 0; k < 2; ++k)
@@ -438,7 +438,7 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
     }
 }
 
-template <class Kind, Trees TREES> __device__ __forceinline__ void sparseStages(const Pairs& p)
+template <class Kind, TreeShape TREES> __device__ __forceinline__ void sparseStages(const Pairs& p)
 {
     const Tile& t = p.tile;
     const int lane = threadIdx.x & 31;
@@ -456,13 +456,13 @@ template <class Kind, Trees TREES> __device__ __forceinline__ void sparseStages(
         const int taken = Kind::BANKS ? rows.pairsAt(first) : ::min(end - first, 32), index = ::min(lane, taken - 1);
         own[lane] = t.lists[Kind::BANKS ? rows.placeOf(first, index) : first + index];
         __syncwarp(); // the list
-        sparsePairs<Kind, TREES>(p, p.early.dense, own, taken);
+        sparsePairs<Kind, TREES>(p, p.constant.dense, own, taken);
     }
 }
 
-//! A tile, from the pyramid to what is found.
-template <class Kind, Trees TREES>
-__device__ __forceinline__ void classifyTile(const Tile& t, const Early& early, int shift)
+//! A tile, from the pyramid to what is addCandidate.
+template <class Kind, TreeShape TREES>
+__device__ __forceinline__ void classifyTile(const Tile& t, const ConstantStages& constant, int shift)
 {
     const ModelView& model = t.job.model;
     copyPatch<uint4>(t);
@@ -475,7 +475,7 @@ __device__ __forceinline__ void classifyTile(const Tile& t, const Early& early, 
     if (Kind::NORM && model.tilted)
         makeTilted<true>(t.shape, t.patch);
     __syncthreads(); // tables and norms; the patch is spent
-    const Pairs p = {t, early, shift, {model.terms[shift], model.subsets, model.coarseLeaves}};
+    const Pairs p = {t, constant, shift, {model.terms[shift], model.subsets, model.quantisedLeaves}};
     // Loops and branches depend on parameters and votes alone, so that warps stay together.
     for (int first = 0; 2 * first < t.shape.rows; first += WARPS)
         if (t.shape.cols == 64)
@@ -486,37 +486,38 @@ __device__ __forceinline__ void classifyTile(const Tile& t, const Early& early, 
     sparseStages<Kind, TREES>(p);
 }
 
-template <class Kind, Trees TREES>
+template <class Kind, TreeShape TREES>
 __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
-    classifyPairTiles(const __grid_constant__ Classification job, const __grid_constant__ Early early)
+    classifyPairTiles(const __grid_constant__ Classification job, const __grid_constant__ ConstantStages constant)
 {
     __shared__ Shared shared;
-    beginTile(job, shared, blockIdx.x);
+    loadRecords(job, shared, blockIdx.x);
     __syncthreads(); // the tile's records
     uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
     const Tile t = tileOf(job, shared, blockIdx.x, bytes, bytes);
-    classifyTile<Kind, TREES>(t, early, blockIdx.x < job.singleTiles ? 0 : 1);
+    classifyTile<Kind, TREES>(t, constant, blockIdx.x < job.singleTiles ? 0 : 1);
 }
 
-static_assert(sizeof(Classification) + sizeof(Early) <= 32764, "parameters of a kernel");
+static_assert(sizeof(Classification) + sizeof(ConstantStages) <= 32764, "parameters of a kernel");
 
-template <class Kind, Trees TREES> void launchTiles(const Classification& job, const Early& early, cudaStream_t stream)
+template <class Kind, TreeShape TREES>
+void launchTiles(const Classification& job, const ConstantStages& constant, cudaStream_t stream)
 {
     detail::launch("cascade classify", classifyPairTiles<Kind, TREES>, dim3(job.tileCount), dim3(tuning::THREADS),
-                   job.layout.bytes, stream, job, early);
+                   job.layout.bytes, stream, job, constant);
 }
 
 } // namespace
 
-void classifyPairs(const Classification& job, const Early& early, detail::StreamHandle stream)
+void classifyPairs(const Classification& job, const ConstantStages& constant, detail::StreamHandle stream)
 {
     const auto launch =
         job.model.kind == LBP
-            ? (job.model.form == STUMPS ? launchTiles<LbpPairs, STUMPS> : launchTiles<LbpPairs, ANY_TREES>)
-        : job.model.form == STUMPS    ? launchTiles<HaarPairs, STUMPS>
-        : job.model.form == TWO_NODES ? launchTiles<HaarPairs, TWO_NODES>
-                                      : launchTiles<HaarPairs, ANY_TREES>;
-    launch(job, early, stream);
+            ? (job.model.treeShape == STUMPS ? launchTiles<LbpPairs, STUMPS> : launchTiles<LbpPairs, ANY_TREES>)
+        : job.model.treeShape == STUMPS    ? launchTiles<HaarPairs, STUMPS>
+        : job.model.treeShape == TWO_NODES ? launchTiles<HaarPairs, TWO_NODES>
+                                           : launchTiles<HaarPairs, ANY_TREES>;
+    launch(job, constant, stream);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

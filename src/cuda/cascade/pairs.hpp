@@ -48,7 +48,7 @@ struct Tables
 {
     const Term* terms;
     const uint32_t* subsets;
-    const int* leaves; //!< coarse, left and right of each record
+    const int* leaves; //!< quantised, left and right of each record
 };
 
 //! Norms of U pairs: the upper and lower windows in turn.
@@ -130,23 +130,23 @@ struct HaarPairs
             left[u] = static_cast<float>(value[u]) * 0x1p-149f * norms.norm[u] < r.threshold;
     }
 
-    //! Sums in one of the forms. FORMS: whatever the record says, without branches; not for TERMS.
-    template <Form FORM, int U>
-    static __device__ __forceinline__ void addForm(const Record& r, const uint32_t (&window)[U], uint32_t (&sum)[U])
+    //! Sums in one of the forms. ANY_PATTERN: whatever the record says, without branches; not for TERMS.
+    template <CornerPattern PATTERN, int U>
+    static __device__ __forceinline__ void addPattern(const Record& r, const uint32_t (&window)[U], uint32_t (&sum)[U])
     {
-        const Form form = FORM == FORMS ? formOf(r.kind) : FORM;
-        const uint32_t factor = factorOf(r.kind);
+        const CornerPattern pattern = PATTERN == ANY_PATTERN ? patternOf(r.pattern) : PATTERN;
+        const uint32_t factor = factorOf(r.pattern);
         uint32_t c[U][9] = {};
 #pragma unroll
         for (int k = 0; k < 9; ++k)
         {
-            const uint32_t offset = k < 8 ? cornerAt(r.corners, k, window[0]) : cornerAt(&r.kind, 0, window[0]);
-            const bool condition = k < 6 || (k < 8 ? form != SIX : form == NINE);
+            const uint32_t offset = k < 8 ? cornerAt(r.corners, k, window[0]) : cornerAt(&r.pattern, 0, window[0]);
+            const bool condition = k < 6 || (k < 8 ? pattern != SIX : pattern == NINE);
 #pragma unroll
             for (int u = 0; u < U; ++u)
             {
                 const uint32_t at = offset + (window[u] - window[0]);
-                if (FORM == FORMS && k >= 6)
+                if (PATTERN == ANY_PATTERN && k >= 6)
                     c[u][k] = sharedWordIf(condition, at);
                 else if (condition)
                     c[u][k] = sharedWord(at);
@@ -159,35 +159,35 @@ struct HaarPairs
                 (MIDDLE + c[u][0] + c[u][1] - c[u][2] - c[u][3]) + factor * (c[u][4] - c[u][5] + c[u][6] - c[u][7]);
             const uint32_t nine = MIDDLE + factor * (c[u][0] + c[u][1] + c[u][2] + c[u][3] -
                                                      2 * (c[u][4] + c[u][5] + c[u][6] + c[u][7] - 2 * c[u][8]));
-            sum[u] = form == NINE ? nine : eight;
+            sum[u] = pattern == NINE ? nine : eight;
         }
     }
-    template <Form FORM, int U>
-    static __device__ __forceinline__ void decideForm(const Record& r, const uint32_t (&window)[U],
-                                                      const Norms<U>& norms, bool (&left)[2 * U])
+    template <CornerPattern PATTERN, int U>
+    static __device__ __forceinline__ void decidePattern(const Record& r, const uint32_t (&window)[U],
+                                                         const Norms<U>& norms, bool (&left)[2 * U])
     {
         uint32_t sum[U];
-        addForm<FORM>(r, window, sum);
+        addPattern<PATTERN>(r, window, sum);
         compare(r, sum, norms, left);
     }
 
-    /** @param FORM that of the record; FORMS: any. @param window where the pairs' corners are in shared memory.
+    /** @param PATTERN that of the record; ANY_PATTERN: any. @param window where the pairs' corners are in shared memory.
     @param left of the upper and lower windows in turn. */
-    template <Form FORM, int U>
+    template <CornerPattern PATTERN, int U>
     static __device__ __forceinline__ void decide(const Record& r, const Tables& tables, const uint32_t (&window)[U],
                                                   const Norms<U>& norms, bool (&left)[2 * U])
     {
-        if constexpr (FORM == FORMS)
+        if constexpr (PATTERN == ANY_PATTERN)
         {
-            if (formOf(r.kind) != TERMS)
-                decideForm<FORMS>(r, window, norms, left);
+            if (patternOf(r.pattern) != TERMS)
+                decidePattern<ANY_PATTERN>(r, window, norms, left);
             else
                 decideTerms(r, tables, window, norms, left);
         }
-        else if constexpr (FORM == TERMS)
+        else if constexpr (PATTERN == TERMS)
             decideTerms(r, tables, window, norms, left);
         else
-            decideForm<FORM>(r, window, norms, left);
+            decidePattern<PATTERN>(r, window, norms, left);
     }
 };
 
@@ -227,7 +227,7 @@ struct LbpPairs
         return codes;
     }
 
-    template <Form FORM, int U>
+    template <CornerPattern PATTERN, int U>
     static __device__ __forceinline__ void decide(const Record& r, const Tables& tables, const uint32_t (&window)[U],
                                                   const Norms<U>&, bool (&left)[2 * U])
     {

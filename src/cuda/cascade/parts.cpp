@@ -66,7 +66,8 @@ bool fits(const Model& model, const std::vector<Corner>& corners, bool tilted)
 }
 
 /** Cuts a feature into parts whose sums fit 16 bits. @return false: it has parts that do not. */
-bool cutIntoParts(const Model& model, const std::vector<Rectangle>& rectangles, bool tilted, std::vector<Part>& parts)
+bool cutIntoParts(const Model& model, const std::vector<Rectangle>& rectangles, bool tilted,
+                  std::vector<FeaturePart>& parts)
 {
     const std::vector<Corner> corners = cornersOf(rectangles, tilted);
     if (fits(model, corners, tilted))
@@ -104,7 +105,7 @@ bool cutIntoParts(const Model& model, const std::vector<Rectangle>& rectangles, 
            cutIntoParts(model, halves[1], tilted, parts);
 }
 
-bool partsOf(const Model& model, const HaarFeature& f, std::vector<Part>& parts)
+bool partsOf(const Model& model, const HaarFeature& f, std::vector<FeaturePart>& parts)
 {
     std::vector<Rectangle> rectangles;
     for (int i = 0; i < f.rectangles; ++i)
@@ -127,7 +128,7 @@ std::vector<Corner> takeCorners(std::vector<Corner>& corners, int weight)
 
 } // namespace
 
-bool canPair(const Model& model, std::vector<std::vector<Part>>& parts)
+bool canPair(const Model& model, std::vector<std::vector<FeaturePart>>& parts)
 {
     if (!model.fixedPoint || (model.kind == HAAR && !model.exact))
         return false;
@@ -141,18 +142,18 @@ bool canPair(const Model& model, std::vector<std::vector<Part>>& parts)
     return true;
 }
 
-uint32_t foursOf(std::vector<Part>& parts)
+uint32_t padToFours(std::vector<FeaturePart>& parts)
 {
     size_t most = 0;
-    for (const Part& part : parts)
+    for (const FeaturePart& part : parts)
         most = std::max(most, part.size());
     const size_t fours = (most + 3) / 4;
-    for (Part& part : parts)
+    for (FeaturePart& part : parts)
         part.resize(4 * fours, {0, 0, 0});
     return static_cast<uint32_t>(fours);
 }
 
-gpu::Form formOf(Part corners, Part& ordered, int& factor)
+gpu::CornerPattern patternOf(FeaturePart corners, FeaturePart& ordered, int& factor)
 {
     const auto add = [&](int weight)
     {
@@ -181,11 +182,11 @@ gpu::Form formOf(Part corners, Part& ordered, int& factor)
     return plus == 1 ? gpu::SIX : plus == 2 ? gpu::EIGHT : gpu::TERMS;
 }
 
-// --- coarse sums --------------------------------------------------------------------------------------------------------
+// --- quantised sums --------------------------------------------------------------------------------------------------------
 
-static const int64_t COARSE_LIMIT = 1 << 30; //!< that they keep below
+static const int64_t QUANTISED_LIMIT = 1 << 30; //!< that they keep below
 
-int lostBits(const Model& model, const Stage& stage)
+int droppedBits(const Model& model, const Stage& stage)
 {
     for (int bits = 0;; ++bits)
     {
@@ -198,14 +199,14 @@ int lostBits(const Model& model, const Stage& stage)
                 largest = std::max(largest, std::abs(leaves[k] >> bits));
             most += largest;
         }
-        if (most < COARSE_LIMIT)
+        if (most < QUANTISED_LIMIT)
             return bits;
     }
 }
 
-gpu::Coarse coarseOf(const Stage& stage, int bits)
+gpu::QuantisedStage quantisedOf(const Stage& stage, int bits)
 {
-    const int64_t lost = ((static_cast<int64_t>(1) << bits) - 1), limit = COARSE_LIMIT;
+    const int64_t lost = ((static_cast<int64_t>(1) << bits) - 1), limit = QUANTISED_LIMIT;
     const auto roundUp = [&](int64_t sum) { return std::max(-limit, std::min((sum + lost) >> bits, limit)); };
     const int64_t passes = roundUp(stage.fixedThreshold), low = roundUp(stage.fixedThreshold - stage.trees * lost);
     return {0, static_cast<int>(low), static_cast<uint32_t>(passes - low)};

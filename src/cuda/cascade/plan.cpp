@@ -59,15 +59,15 @@ namespace {
 //! Pyramids of all sizes, one after the other on the device.
 struct Sizes
 {
-    struct Place
+    struct Entry
     {
         Pyramid pyramid;
         int firstTap, firstGrid;
         std::vector<int64_t> pixels; //!< where its layers begin
         int64_t bytes;
     };
-    std::vector<Place> places;
-    std::vector<int> placeOf; //!< of each image
+    std::vector<Entry> entries;
+    std::vector<int> entryOf; //!< of each image
 };
 
 Sizes makeSizes(const Request& request)
@@ -78,17 +78,17 @@ Sizes makeSizes(const Request& request)
     for (const ImageView& image : request.images)
     {
         const auto inserted =
-            known.emplace(std::make_pair(image.cols, image.rows), static_cast<int>(sizes.places.size()));
-        sizes.placeOf.push_back(inserted.first->second);
+            known.emplace(std::make_pair(image.cols, image.rows), static_cast<int>(sizes.entries.size()));
+        sizes.entryOf.push_back(inserted.first->second);
         if (!inserted.second)
             continue;
-        sizes.places.push_back({makePyramid(image.cols, image.rows, request.tasks), taps, grids, {}, 0});
-        for (const Layer& layer : sizes.places.back().pyramid.layers)
+        sizes.entries.push_back({makePyramid(image.cols, image.rows, request.tasks), taps, grids, {}, 0});
+        for (const Layer& layer : sizes.entries.back().pyramid.layers)
         {
-            sizes.places.back().pixels.push_back(sizes.places.back().bytes);
-            sizes.places.back().bytes += static_cast<int64_t>(aligned(layer.cols)) * layer.rows;
+            sizes.entries.back().pixels.push_back(sizes.entries.back().bytes);
+            sizes.entries.back().bytes += static_cast<int64_t>(detail::roundUp(layer.cols, 16)) * layer.rows;
         }
-        const Pyramid& pyramid = sizes.places.back().pyramid;
+        const Pyramid& pyramid = sizes.entries.back().pyramid;
         if (pyramid.taps.size() > static_cast<size_t>(INT_MAX - taps))
             CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the images of this call have too many scales");
         taps += static_cast<int>(pyramid.taps.size());
@@ -100,14 +100,14 @@ Sizes makeSizes(const Request& request)
 std::vector<gpu::GridRecord> gridsOf(const Sizes& sizes, size_t task, const Shape& shape)
 {
     std::vector<gpu::GridRecord> records;
-    for (const Sizes::Place& place : sizes.places)
+    for (const Sizes::Entry& entry : sizes.entries)
     {
-        for (const Layer& layer : place.pyramid.layers)
-            records.push_back({layer.factor, layer.step, 0, 0, 0, 0, 0, aligned(layer.cols),
-                               place.pixels[&layer - place.pyramid.layers.data()]});
-        for (const Grid& grid : place.pyramid.grids[task])
+        for (const Layer& layer : entry.pyramid.layers)
+            records.push_back({layer.factor, layer.step, 0, 0, 0, 0, 0, detail::roundUp(layer.cols, 16),
+                               entry.pixels[&layer - entry.pyramid.layers.data()]});
+        for (const Grid& grid : entry.pyramid.grids[task])
         {
-            gpu::GridRecord& record = records[place.firstGrid + grid.layer];
+            gpu::GridRecord& record = records[entry.firstGrid + grid.layer];
             record.cols = grid.cols;
             record.rows = grid.rows;
             record.boxWidth = grid.boxWidth;
@@ -121,28 +121,28 @@ std::vector<gpu::GridRecord> gridsOf(const Sizes& sizes, size_t task, const Shap
 std::vector<gpu::LayerRecord> layersOf(const Sizes& sizes)
 {
     std::vector<gpu::LayerRecord> records;
-    for (const Sizes::Place& place : sizes.places)
-        for (size_t i = 0; i < place.pyramid.layers.size(); ++i)
+    for (const Sizes::Entry& entry : sizes.entries)
+        for (size_t i = 0; i < entry.pyramid.layers.size(); ++i)
         {
-            const Layer& layer = place.pyramid.layers[i];
-            records.push_back({layer.cols, layer.rows, place.firstTap + layer.columnTaps,
-                               place.firstTap + layer.rowTaps, aligned(layer.cols), 0, place.pixels[i]});
+            const Layer& layer = entry.pyramid.layers[i];
+            records.push_back({layer.cols, layer.rows, entry.firstTap + layer.columnTaps,
+                               entry.firstTap + layer.rowTaps, detail::roundUp(layer.cols, 16), 0, entry.pixels[i]});
         }
     return records;
 }
 
-void addResizes(const Sizes::Place& place, int image, std::vector<gpu::ResizeRecord>& tiles)
+void addResizes(const Sizes::Entry& entry, int image, std::vector<gpu::ResizeRecord>& tiles)
 {
-    for (size_t i = 0; i < place.pyramid.layers.size(); ++i)
+    for (size_t i = 0; i < entry.pyramid.layers.size(); ++i)
     {
-        const Layer& layer = place.pyramid.layers[i];
+        const Layer& layer = entry.pyramid.layers[i];
         for (int row = 0; row < layer.rows; row += tuning::RESIZE_ROWS)
             for (int col = 0; col < layer.cols; col += tuning::RESIZE_COLS)
-                tiles.push_back({image, place.firstGrid + static_cast<int>(i), col, row});
+                tiles.push_back({image, entry.firstGrid + static_cast<int>(i), col, row});
     }
 }
 
-//! @param words counted up: words of runs.
+//! @param words counted up: words of failMasks.
 void addTiles(const gpu::GridRecord& grid, int gridIndex, int image, int scale, const Shape& shape, int64_t& words,
               std::vector<gpu::TileRecord>& tiles)
 {
@@ -163,19 +163,19 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
     const Sizes sizes = makeSizes(request);
     const std::shared_ptr<Tiling> tiling = std::make_shared<Tiling>();
     std::vector<Tap> taps;
-    for (const Sizes::Place& place : sizes.places)
-        taps.insert(taps.end(), place.pyramid.taps.begin(), place.pyramid.taps.end());
+    for (const Sizes::Entry& entry : sizes.entries)
+        taps.insert(taps.end(), entry.pyramid.taps.begin(), entry.pyramid.taps.end());
     tiling->taps = tiling->blob.add(taps);
     tiling->layers = tiling->blob.add(layersOf(sizes));
     std::vector<gpu::ResizeRecord> resizes;
     tiling->pixelBytes = PIXELS_BEHIND;
     for (size_t i = 0; i < request.images.size(); ++i)
     {
-        const Sizes::Place& place = sizes.places[sizes.placeOf[i]];
-        tiling->firstGrids.push_back(place.firstGrid);
+        const Sizes::Entry& entry = sizes.entries[sizes.entryOf[i]];
+        tiling->firstGrids.push_back(entry.firstGrid);
         tiling->pixels.push_back(tiling->pixelBytes - PIXELS_BEHIND);
-        tiling->pixelBytes += place.bytes;
-        addResizes(place, static_cast<int>(i), resizes);
+        tiling->pixelBytes += entry.bytes;
+        addResizes(entry, static_cast<int>(i), resizes);
     }
     tiling->resizes = tiling->blob.add(resizes);
     tiling->resizeCount = static_cast<int>(resizes.size());
@@ -188,11 +188,11 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
         int64_t words = 0;
         for (size_t i = 0; i < request.images.size(); ++i)
         {
-            const Sizes::Place& place = sizes.places[sizes.placeOf[i]];
+            const Sizes::Entry& entry = sizes.entries[sizes.entryOf[i]];
             int64_t all = 0;
-            for (const Grid& grid : place.pyramid.grids[t])
+            for (const Grid& grid : entry.pyramid.grids[t])
             {
-                addTiles(grids[place.firstGrid + grid.layer], place.firstGrid + grid.layer, static_cast<int>(i),
+                addTiles(grids[entry.firstGrid + grid.layer], entry.firstGrid + grid.layer, static_cast<int>(i),
                          grid.layer, shape, words, tiles);
                 all += static_cast<int64_t>(grid.cols) * grid.rows;
             }
@@ -207,7 +207,7 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
         const int singles =
             static_cast<int>(std::stable_partition(tiles.begin(), tiles.end(), isSingle) - tiles.begin());
         const size_t lists = tiling->blob.add(listsOf(windows, request.tasks[t].settings.maxCandidates));
-        tiling->parts.push_back({tiling->blob.add(grids), tiling->blob.add(tiles), lists,
+        tiling->tasks.push_back({tiling->blob.add(grids), tiling->blob.add(tiles), lists,
                                  static_cast<int>(tiles.size()), singles, static_cast<int>(words), windows});
     }
     return tiling;

@@ -20,7 +20,7 @@ public:
     //! @return where the array begins.
     template <typename T> size_t add(const std::vector<T>& values)
     {
-        const size_t begin = (bytes_.size() + 15) / 16 * 16;
+        const size_t begin = detail::roundUp<size_t>(bytes_.size(), 16);
         bytes_.resize(begin + values.size() * sizeof(T));
         if (!values.empty())
             std::memcpy(bytes_.data() + begin, values.data(), values.size() * sizeof(T));
@@ -33,25 +33,22 @@ private:
     std::vector<uint8_t> bytes_;
 };
 
-//! Up to the multiple of 16 bytes.
-inline int aligned(int bytes) { return (bytes + 15) / 16 * 16; }
-
 //! Corners of one sum.
-typedef std::vector<Corner> Part;
+typedef std::vector<Corner> FeaturePart;
 
 //! Whether windows can go in pairs. @param parts of each Haar feature, whose sums fit 16 bits.
-bool canPair(const Model& model, std::vector<std::vector<Part>>& parts);
+bool canPair(const Model& model, std::vector<std::vector<FeaturePart>>& parts);
 
 //! Makes parts equally long, with corners that count 0 times. @return their length by four.
-uint32_t foursOf(std::vector<Part>& parts);
+uint32_t padToFours(std::vector<FeaturePart>& parts);
 
 //! Corners in the order of a form. @return TERMS: none fits.
-gpu::Form formOf(Part corners, Part& ordered, int& factor);
+gpu::CornerPattern patternOf(FeaturePart corners, FeaturePart& ordered, int& factor);
 
 //! Bits that the leaves of a stage lose, so that sums fit 32 bits.
-int lostBits(const Model& model, const Stage& stage);
-//! What coarse sums tell: the full one is 2^bits times that, plus 0 to 2^bits - 1 for each tree.
-gpu::Coarse coarseOf(const Stage& stage, int bits);
+int droppedBits(const Model& model, const Stage& stage);
+//! What quantised sums tell: the full one is 2^bits times that, plus 0 to 2^bits - 1 for each tree.
+gpu::QuantisedStage quantisedOf(const Stage& stage, int bits);
 
 //! A model as kernels read it.
 struct PackedModel
@@ -65,8 +62,8 @@ struct PackedModel
     gpu::ModelView at(const void* device) const;
 
     gpu::ModelView view; //!< without the pointers, for which there are places in the blob:
-    size_t stages, trees, records[2], terms[2], fixedLeaves, coarseLeaves, nodes, leaves, haar, lbp, subsets;
-    std::unique_ptr<gpu::Early> early; //!< null: not for pairs
+    size_t stages, trees, records[2], terms[2], fixedLeaves, quantisedLeaves, nodes, leaves, haar, lbp, subsets;
+    std::unique_ptr<gpu::ConstantStages> constant; //!< null: not for pairs
 };
 
 //! Chooses the tile for pairs of windows, into `packed.shapes` and `packed.layout`. @return false: none fits.
@@ -80,15 +77,15 @@ std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::S
 //! The pyramids and tiles of all images, for each task.
 struct Tiling
 {
-    struct Part
+    struct TaskTiles
     {
         size_t grids, tiles, lists; //!< places in the blob
         int tileCount, singleTiles; //!< all; those of a step of 1, which come first
-        int words;                  //!< of runs
+        int words;                  //!< of failMasks
         std::vector<int> windows;   //!< of images: candidates that there can be
     };
 
-    std::vector<Part> parts;      //!< of tasks
+    std::vector<TaskTiles> tasks;
     std::vector<int> firstGrids;  //!< of images
     std::vector<int64_t> pixels;  //!< where their pyramids begin
     int64_t pixelBytes;           //!< of all pyramids

@@ -1,12 +1,12 @@
 // This file is part of the opencv_cudatracking module.
-// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+// It is subject to the license terms in the LICENSE file addCandidate in the top-level directory of this distribution.
 
 // What the kernels that classify have in common: a block's tile, the skip rule's words, and where candidates go. Device code.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_TILE_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_TILE_HPP
 
 #include "classify.hpp"
-#include "integral_images.hpp"
+#include "integral_image.hpp"
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
@@ -48,7 +48,7 @@ struct Tile
 };
 
 //! The records of tile `index`; the caller synchronizes.
-__device__ __forceinline__ void beginTile(const Classification& job, Shared& shared, int index)
+__device__ __forceinline__ void loadRecords(const Classification& job, Shared& shared, int index)
 {
     if (threadIdx.x < 32)
         shared.banks[threadIdx.x] = 0;
@@ -113,7 +113,7 @@ __device__ __forceinline__ uint64_t rowBits(const uint32_t* bits, const Shape& s
     return (bits[first >> 5] >> (first & 31)) & mask;
 }
 
-__device__ __forceinline__ void append(const Lists& lists, int image, Key key, double weight)
+__device__ __forceinline__ void appendCandidate(const Lists& lists, int image, Key key, double weight)
 {
     const int slot = atomicAdd(&lists.counts[image], 1);
     if (slot >= lists.capacity)
@@ -130,7 +130,7 @@ __device__ __forceinline__ bool masked(const SourceRecord& source, const Box& bo
 }
 
 //! A window that passed all stages.
-__device__ __forceinline__ void found(const Tile& t, int window, double weight)
+__device__ __forceinline__ void addCandidate(const Tile& t, int window, double weight)
 {
     const TileRecord& tile = t.shared.tile;
     const GridRecord& grid = t.shared.grid;
@@ -141,18 +141,18 @@ __device__ __forceinline__ void found(const Tile& t, int window, double weight)
     const Key key = keyOf(tile.image, tile.scale, x, y);
     const uint64_t before = (static_cast<uint64_t>(1) << column) - 1;
     if (tile.col == 0 || (rowBits(t.shared.fails, t.shape, row) & before) != before)
-        return append(t.job.lists, tile.image, key, weight);
-    const int slot = atomicAdd(t.job.lists.pendingCount(t.job.images), 1);
-    t.job.lists.pending[slot] = {key,    weight, tile.word + row * grid.rowWords, tile.col >> t.shape.columnBits,
-                                 column, 0};
+        return appendCandidate(t.job.lists, tile.image, key, weight);
+    const int slot = atomicAdd(t.job.lists.deferredCount(t.job.images), 1);
+    t.job.lists.deferred[slot] = {key,    weight, tile.word + row * grid.rowWords, tile.col >> t.shape.columnBits,
+                                  column, 0};
 }
 
 /** What the skip rule leaves of the windows of a row that passed the first stage. @param before there are tiles to the left, so that it is
 not known whether the first window is skipped: what depends on it stays. */
-__device__ __forceinline__ uint64_t lookedAt(uint64_t fails, uint64_t passes, bool before)
+__device__ __forceinline__ uint64_t notSkipped(uint64_t fails, uint64_t passes, bool before)
 {
-    bool skipped = true, looked = false; // the first window
-    return passes & ~(skippedOf(fails, looked) & (before ? skippedOf(fails, skipped) : ~0ull));
+    bool skipped = true, evaluated = false; // the first window
+    return passes & ~(skippedOf(fails, evaluated) & (before ? skippedOf(fails, skipped) : ~0ull));
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

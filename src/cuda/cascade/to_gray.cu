@@ -11,7 +11,7 @@ namespace cv { namespace cuda { namespace cascade { namespace gpu {
 namespace {
 
 __global__ void __launch_bounds__(tuning::GRAY_THREADS)
-    convert(const ImageView image, const RowsView<uint8_t> gray, int tilesAcross)
+    convertToGray(const ImageView image, const RowsView<uint8_t> gray, int tilesAcross)
 {
     const int tile = blockIdx.x;
     const int x = tile % tilesAcross * tuning::GRAY_THREADS + static_cast<int>(threadIdx.x), y = tile / tilesAcross;
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(tuning::GRAY_THREADS)
 void toGray(const ImageView& image, RowsView<uint8_t> gray, detail::StreamHandle stream)
 {
     const int across = detail::ceilDiv(image.cols, tuning::GRAY_THREADS);
-    detail::launch("cascade gray", convert, dim3(static_cast<unsigned>(across) * image.rows),
+    detail::launch("cascade gray", convertToGray, dim3(static_cast<unsigned>(across) * image.rows),
                    dim3(tuning::GRAY_THREADS), 0, stream, image, gray, across);
 }
 

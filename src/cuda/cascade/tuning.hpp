@@ -18,10 +18,10 @@ const int PAIR_TILES[][2] = {{64, 32}, {64, 16}, {32, 16}, {32, 8}};
 const int PAIR_PIXELS = 192; //!< columns of their patches, at most
 //! Stages that all windows of a tile go through, side by side. Two for alt: 828 us instead of 759; three for LBP: 305 instead of 293.
 const int DENSE_STAGES_HAAR = 3, DENSE_STAGES_LBP = 2;
-const int EARLY_STAGES = 12, EARLY_QUADS = 928; //!< kernels have at most 32,764 bytes of parameters
+const int CONSTANT_STAGES = 12, CONSTANT_QUADS = 928; //!< kernels have at most 32,764 bytes of parameters
 /** Lanes that share a pair, at most, and take stumps from there. One, two, four, eight: alt 593, 582, 584, 601 us; default 758, 745, 742, 745
-us. Trees of two nodes with two: alt2 661 us instead of 645; LBP 276 instead of 272. 2026-11-22. */
-const int EARLY_LANES = 2;
+us. TreeShape of two nodes with two: alt2 661 us instead of 645; LBP 276 instead of 272. 2026-11-22. */
+const int CONSTANT_LANES = 2;
 /** Pairs that a row of a list by banks needs so that a warp takes it as it is; the others are taken without gaps, 32 at a time. None: alt 577,
 default 743 us; 24: 570 and 738 us. 16 pairs a warp in place of 32: alt 906 us instead of 759. Whatever is left dealt out anew among the
 warps after each of the next three, five or seven stages: 630, 640 and 664 us instead of 628. */

@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage integralImages: the integral images of a tile's patch. Device code that all threads of a block run.
-#ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_INTEGRAL_IMAGES_HPP
-#define OPENCV_CUDATRACKING_CUDA_CASCADE_INTEGRAL_IMAGES_HPP
+// Stage integralImage: the integral images of a tile's patch. Device code that all threads of a block run.
+#ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_INTEGRAL_IMAGE_HPP
+#define OPENCV_CUDATRACKING_CUDA_CASCADE_INTEGRAL_IMAGE_HPP
 
 #include "pairs.hpp"
 
@@ -314,4 +314,4 @@ template <bool PAIRS> __device__ __forceinline__ void makeTilted(const Shape& sh
 
 }}}} // namespace cv::cuda::cascade::gpu
 
-#endif // OPENCV_CUDATRACKING_CUDA_CASCADE_INTEGRAL_IMAGES_HPP
+#endif // OPENCV_CUDATRACKING_CUDA_CASCADE_INTEGRAL_IMAGE_HPP

@@ -1,21 +1,21 @@
-// This file is part of the opencv_cudatracking module.
+// This file is region of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stages resize and integralImages on the CPU, row by row: a row of the layer is resized, then added to the integral images.
+// Stages resize and integralImage on the CPU, row by row: a row of the layer is resized, then added to the integral images.
 #include "../../precomp.hpp"
 #include "classify.hpp"
 #include <algorithm>
 
 namespace cv { namespace cuda { namespace cascade { namespace cpu {
 
-//! Taps of the part's columns, as vectors want them: the second pixel of each exists.
-static void loadTaps(const Work& work, const Layer& layer, const Part& part, Scratch& scratch)
+//! Taps of the region's columns, as vectors want them: the second pixel of each exists.
+static void loadTaps(const Work& work, const Layer& layer, const LayerRegion& region, Scratch& scratch)
 {
-    const Tap* const taps = work.pyramid->taps.data() + layer.columnTaps + part.x;
-    const size_t size = static_cast<size_t>(part.cols) + 2 * TILE_COLS; // whole vectors
+    const Tap* const taps = work.pyramid->taps.data() + layer.columnTaps + region.x;
+    const size_t size = static_cast<size_t>(region.cols) + 2 * TILE_COLS; // whole vectors
     scratch.tapIndex.assign(size, 0);
     scratch.tapWeights.assign(2 * size, 0);
-    for (int x = 0; x < part.cols; ++x)
+    for (int x = 0; x < region.cols; ++x)
     {
         const bool last = taps[x].first == work.gray.cols - 1;
         const int weight = last ? 256 : taps[x].weight;
@@ -30,15 +30,18 @@ static void loadTaps(const Work& work, const Layer& layer, const Part& part, Scr
 }
 
 //! Resizes rows of a layer, one after the other; rows of the image are blended once for those next to each other.
-class RowMaker
+class RowResizer
 {
 public:
-    RowMaker(const Work& work, const Layer& layer, const Part& part, Scratch& scratch)
-        : work_(work), rowTaps_(work.pyramid->taps.data() + layer.rowTaps + part.y), cols_(part.cols), scratch_(scratch)
+    RowResizer(const Work& work, const Layer& layer, const LayerRegion& region, Scratch& scratch)
+        : work_(work),
+          rowTaps_(work.pyramid->taps.data() + layer.rowTaps + region.y),
+          cols_(region.cols),
+          scratch_(scratch)
     {
-        loadTaps(work, layer, part, scratch);
+        loadTaps(work, layer, region, scratch);
     }
-    void make(int y, uint8_t* out)
+    void resize(int y, uint8_t* out)
     {
         const Tap tap = rowTaps_[y];
         const int second = tap.weight ? tap.first + 1 : tap.first;
@@ -74,7 +77,7 @@ private:
 
 //! Adds the next row of sums, and of squares unless null. Pointers to the row above and to this one.
 template <bool SQUARES>
-static void addRow(const uint8_t* pixels, int cols, const Layout& layout, const int* sumsAbove, int* sums,
+static void addRow(const uint8_t* pixels, int cols, const TableLayout& layout, const int* sumsAbove, int* sums,
                    const int* squaresAbove, int* squares)
 {
     const int stride = layout.step == 2 ? 1 : 2; // of pairs of columns
@@ -105,7 +108,8 @@ static void addRow(const uint8_t* pixels, int cols, const Layout& layout, const 
 
 /** Adds row y of rotated sums: T(X,Y) is the sum of the pixels above in the cone with its tip at pixel (X-1,Y-1).
 @param pixels,above rows y - 1 and y - 2 of pixels; above null: none. */
-static void addTilted(const uint8_t* pixels, const uint8_t* above, int cols, const Layout& layout, int y, int* table)
+static void addTilted(const uint8_t* pixels, const uint8_t* above, int cols, const TableLayout& layout, int y,
+                      int* table)
 {
     const auto at = [&](int column, int row) { return static_cast<uint32_t>(table[layout.offset(column, row)]); };
     const auto pixel = [&](int x) { return static_cast<uint32_t>(pixels[x]) + (above ? above[x] : 0u); };
@@ -118,9 +122,10 @@ static void addTilted(const uint8_t* pixels, const uint8_t* above, int cols, con
     table[layout.offset(cols, y)] = static_cast<int>(at(cols - 1, y - 1) + pixel(cols - 1));
 }
 
-void integralImages(const Work& work, const Layer& layer, const Part& part, const Layout& layout, Scratch& scratch)
+void integralImage(const Work& work, const Layer& layer, const LayerRegion& region, const TableLayout& layout,
+                   Scratch& scratch)
 {
-    // Vectors may touch a whole tile's rows, whatever the part's size.
+    // Vectors may touch a whole tile's rows, whatever the region's size.
     scratch.sums.resize(std::max(scratch.sums.size(), layout.size()));
     if (work.extent.squares)
         scratch.squares.resize(std::max(scratch.squares.size(), layout.size()));
@@ -129,20 +134,20 @@ void integralImages(const Work& work, const Layer& layer, const Part& part, cons
     for (std::vector<int>* table : {&scratch.sums, &scratch.squares, &scratch.tilted})
         std::fill_n(table->begin(), std::min<size_t>(table->size(), layout.stride), 0);
 
-    RowMaker rows(work, layer, part, scratch);
-    for (int y = 0; y < part.rows; ++y)
+    RowResizer rows(work, layer, region, scratch);
+    for (int y = 0; y < region.rows; ++y)
     {
         std::swap(scratch.pixels[0], scratch.pixels[1]);
         uint8_t* const pixels = scratch.pixels[0].data();
-        rows.make(y, pixels);
+        rows.resize(y, pixels);
         const size_t above = static_cast<size_t>(y) * layout.stride, here = above + layout.stride;
         if (work.extent.squares)
-            addRow<true>(pixels, part.cols, layout, &scratch.sums[above], &scratch.sums[here], &scratch.squares[above],
-                         &scratch.squares[here]);
+            addRow<true>(pixels, region.cols, layout, &scratch.sums[above], &scratch.sums[here],
+                         &scratch.squares[above], &scratch.squares[here]);
         else
-            addRow<false>(pixels, part.cols, layout, &scratch.sums[above], &scratch.sums[here], nullptr, nullptr);
+            addRow<false>(pixels, region.cols, layout, &scratch.sums[above], &scratch.sums[here], nullptr, nullptr);
         if (work.extent.tilted)
-            addTilted(pixels, y > 0 ? scratch.pixels[1].data() : nullptr, part.cols, layout, y + 1,
+            addTilted(pixels, y > 0 ? scratch.pixels[1].data() : nullptr, region.cols, layout, y + 1,
                       scratch.tilted.data());
     }
 }
