@@ -156,7 +156,7 @@ public:
         if (!request.images.empty() && request.images[0])
             counts = cascade::countPasses(request);
         const int stages = getNumberOfStages();
-        // Python's overload for a GpuMat wants its output there, too.
+        // Python's overload for a GpuMat has a GpuMat as output, too.
         const bool upload = detail::onDevice(image) && passes.isGpuMat();
         Mat onHost;
         const detail::Output out("passes", upload ? _OutputArray(onHost) : passes, static_cast<int>(counts.size()),
@@ -250,7 +250,7 @@ private:
 
     ModelPtr model_;
     Settings settings_ = {1.1, 3, 0, 0, 0, 0, false, 256, 8192};
-    mutable std::unique_ptr<Engine> cpu_, cuda_; //!< made when first needed
+    mutable std::unique_ptr<Engine> cpu_, cuda_; //!< made on first use
 };
 
 void CascadeClassifierExImpl::detect(const std::vector<CascadeClassifierExImpl*>& cascades, InputArrayOfArrays images,
@@ -300,7 +300,7 @@ void CascadeClassifierExImpl::write(FileStorage& fs) const
     fs << "maxObjects" << settings_.maxObjects << "maxCandidates" << settings_.maxCandidates;
 }
 
-//! What a member of a map has to say, or nothing when it is not there.
+//! Calls `take` with a member of a map, if it is present.
 template <typename Take> static void takeMember(const Item& map, const char* name, const Take& take)
 {
     if (map.has(name))
@@ -315,14 +315,14 @@ static Size sizeOf(const Item& item)
     return Size(sides[0], sides[1]);
 }
 
-//! All members are checked before any is taken.
+//! Reads a cascade and its parameters. Nothing changes if any of them is invalid.
 void CascadeClassifierExImpl::read(const FileNode& fn)
 {
     const std::string name = "FileNode";
     const Place place = {nullptr, "cascade", -1};
     const Item root(fn, name, place);
     CascadeClassifierExImpl other(nullptr, settings_);
-    // maxCandidates alone: written by an object without a cascade.
+    // maxCandidates without stages was written by an instance without a cascade.
     if (!root.has("maxCandidates") || root.has("stageType") || root.has("stages"))
         other.model_ = readModel(fn, name);
     const auto count = [](const Item& item) { return item.integer(INT_MIN, INT_MAX); };

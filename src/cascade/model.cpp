@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The two formats of cascades. Files are hostile: nothing enters a model unchecked.
+// Reads both file formats of cascades, and writes the new one. Files are untrusted: every value is checked.
 #include "model_builder.hpp"
 #include <algorithm>
 #include <cfloat>
@@ -39,7 +39,7 @@ static void readHaarFeature(const Item& item, bool old, Builder& builder)
     float weights[MAX_RECTANGLES] = {};
     item.with("rects", [&](const Item& list) { readRectangles(list, count, rectangles, weights); });
     const bool tilted = item.has("tilted") && item.integerOf("tilted", INT_MIN, INT_MAX) != 0;
-    if (old && count > 2 && std::abs(weights[2]) < FLT_EPSILON) // as the reference does when it converts
+    if (old && count > 2 && std::abs(weights[2]) < FLT_EPSILON) // as OpenCV does when it converts old files
         count = 2;
     builder.haar(item, rectangles, weights, count, tilted);
 }
@@ -142,7 +142,7 @@ static void readNew(const Item& root, Model& model, Builder& builder)
 
 // --- the old format --------------------------------------------------------------------------------------------------
 
-//! A child is a value, which becomes the next leaf of the tree, or a node.
+//! Reads a child: a value, which becomes the next leaf of the tree, or the index of a node. @return child as in the new format.
 static int readOldChild(const Item& item, const char* value, const char* node, int& leaves, Builder& builder)
 {
     if (!item.has(value))

@@ -1,16 +1,16 @@
-// This file is region of the opencv_cudatracking module.
+// This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // The stages of detection with a boosted cascade, in the order of the literature:
 //
-//   makePyramid     scales of an image, and the source pixels of each pixel of a layer (on the host: src/cascade/pyramid.cpp)
-//   toGray          gray values of a colour image
-//   resize          layers of the pyramid (cpu: in integral_image.cpp)
-//   integralImage  sums, sums of squares, and sums rotated by 45 degrees (cuda: in integral_image.hpp)
-//   classify        windows that pass the boosted stages, evaluated on fewer and fewer windows (cuda: in classify.cu, pairs.cu)
-//   group           candidates, grouped into objects (cpu: in ../../cascade/group.cpp)
+//   makePyramid    scales of an image, and the source pixels of each pixel of a layer (on the host: src/cascade/pyramid.cpp)
+//   toGray         gray values of a colour image
+//   resize         layers of the pyramid (cpu: in integral_image.cpp)
+//   integralImage  sums of pixels, of their squares, and of pixels rotated by 45 degrees (cuda: in integral_image.hpp)
+//   classify       windows that pass all boosted stages (cuda: in classify.cu, pairs.cu)
+//   group          candidates grouped into objects (on the host: src/cascade/group.cpp; cuda: in group.cu)
 //
-// This file holds the data that goes from stage to stage; tiles and layouts are in the folders of the backends.
+// This file also holds the data that goes from stage to stage. Tiles and layouts are in the folders of the backends.
 #ifndef OPENCV_CUDATRACKING_CASCADE_STAGES_HPP
 #define OPENCV_CUDATRACKING_CASCADE_STAGES_HPP
 
@@ -28,13 +28,14 @@ using detail::RowsView;
 struct Settings
 {
     double scaleFactor;
-    int minNeighbors;                             //!< 0 or less: no groups
-    int minWidth, minHeight, maxWidth, maxHeight; //!< of objects; a zero in the last two: the image's
-    bool largest;                                 //!< only the object of largest area
-    int maxObjects, maxCandidates;                //!< of an image, in tables
+    int minNeighbors; //!< 0 or less: candidates are not grouped
+    int minWidth, minHeight, maxWidth,
+        maxHeight;                 //!< limits of object sizes, pixels; if maxWidth or maxHeight is 0: the image's
+    bool largest;                  //!< only the object of the largest area
+    int maxObjects, maxCandidates; //!< capacity of result tables per image
 };
 
-//! A cascade and what it is to do.
+//! A cascade together with its detection parameters.
 struct Task
 {
     ModelPtr model;
@@ -43,56 +44,60 @@ struct Task
 
 // --- pyramid ---------------------------------------------------------------------------------------------------------
 
-//! A scaled image. Its index in the pyramid is the scale of keys.
+//! A scaled image. Keys call its index in the pyramid the scale.
 struct Layer
 {
-    float factor;
-    int cols, rows;
-    int step;                //!< from window to window
-    int columnTaps, rowTaps; //!< index of the first of cols and of rows taps
+    float factor;            //!< size of the image divided by that of the layer
+    int cols, rows;          //!< pixels
+    int step;                //!< distance of neighbouring windows, pixels of the layer: 1 or 2
+    int columnTaps, rowTaps; //!< index in Pyramid::taps of the first of `cols` and of `rows` taps
 };
 
 //! The windows of one cascade on one layer.
 struct Grid
 {
-    int layer;
+    int layer;               //!< index
     int cols, rows;          //!< number of windows; window (i, j) is at (i * step, j * step) of the layer
-    int boxWidth, boxHeight; //!< of its boxes in the image
+    int boxWidth, boxHeight; //!< size of a window in the image, pixels
 };
 
-//! For all images of one size. Integers only, but for the factors: ready for the device.
+//! Layers and grids for all images of one size. Integers only, except for the factors: ready for the device.
 struct Pyramid
 {
-    int cols, rows;
-    std::vector<Layer> layers; //!< those that some task needs, ascending
+    int cols, rows;            //!< size of the image
+    std::vector<Layer> layers; //!< layers that at least one task needs, by ascending factor
     std::vector<Tap> taps;
-    std::vector<std::vector<Grid>> grids; //!< for each task, ascending
+    std::vector<std::vector<Grid>> grids; //!< grids of each task, by ascending layer
 };
 
-//! @param tasks all of one scale factor. @throws cv::Exception when there are more than MAX_SCALES layers.
+//! Makes the pyramid. @param tasks all have one scale factor. @throws cv::Exception if there are more than MAX_SCALES layers.
 Pyramid makePyramid(int cols, int rows, const std::vector<Task>& tasks);
 
 // --- candidates and objects ------------------------------------------------------------------------------------------
 
+//! A window that passed all stages.
 struct Candidate
 {
     Key key;
     double weight; //!< sum of the last stage
 };
 
+//! Groups of candidates.
 struct Objects
 {
     std::vector<Box> boxes;
-    std::vector<int> counts;     //!< candidates in each
-    std::vector<double> weights; //!< the largest of them
-    int candidates = 0;
+    std::vector<int> counts;     //!< number of candidates in each group
+    std::vector<double> weights; //!< largest weight of each group's candidates
+    int candidates = 0;          //!< number of candidates, grouped or not
 };
 
-//! What countPasses() gives for one grid.
+//! Numbers of windows of one grid, as countPasses() reports them.
 struct Passes
 {
-    int64_t windows = 0, evaluated = 0, contrast = 0; //!< on the grid; not skipped; of those, with contrast
-    std::vector<int64_t> stages;                      //!< of those, passed each stage
+    int64_t windows = 0;         //!< all windows of the grid
+    int64_t evaluated = 0;       //!< windows that the skip rule did not skip
+    int64_t contrast = 0;        //!< evaluated windows with contrast; LBP: all evaluated windows
+    std::vector<int64_t> stages; //!< windows that passed each stage
 };
 
 /** Groups candidates of one task on the host. The CPU backend always does, the CUDA backend when a call finds more candidates than
@@ -102,45 +107,39 @@ void group(const std::vector<Candidate>& candidates, const Pyramid& pyramid, int
 
 namespace cpu {
 
-//! A model for the vector loops: corners as offsets into the tables.
 class Prepared;
-struct Scratch;
 struct LayerRegion;
+struct Scratch;
 struct TableLayout;
 
-//! Width and height of the largest window of all tasks: tables of sums are made for it.
+//! Width and height of the largest window of all tasks, for which integral images are laid out.
 struct WindowExtent
 {
-    int width, height;
-    bool squares, tilted; //!< some task needs these tables
+    int width, height;    //!< pixels
+    bool squares, tilted; //!< whether a task needs integral images of squares and of rotated sums
 };
-WindowExtent extentOf(const std::vector<Task>& tasks);
 
-std::shared_ptr<const Prepared> prepare(const ModelPtr& model, const WindowExtent& extent);
-
-void toGray(const ImageView& image, RowsView<uint8_t> gray);
-
-//! Rows of windows that one job works on.
-const int STRIP_ROWS = 32;
-
-//! What all jobs of one image share.
+//! Data that all jobs on one image share.
 struct Work
 {
-    ImageView gray, mask; //!< mask: data null, none
-    int image;            //!< its number, for keys
+    ImageView gray, mask; //!< mask: data null if there is none
+    int image;            //!< index of the image, for keys
     const Pyramid* pyramid;
     const std::vector<Task>* tasks;
-    const std::vector<std::shared_ptr<const Prepared>>* prepared;
+    const std::vector<std::shared_ptr<const Prepared>>* prepared; //!< models of the tasks
     WindowExtent extent;
 };
 
-//! Resizes a region of a layer and computes its integral images.
+//! Converts an image with 3 or 4 channels.
+void toGray(const ImageView& image, RowsView<uint8_t> gray);
+
+//! Resizes a region of a layer and computes its integral images, into `scratch`.
 void integralImage(const Work& work, const Layer& layer, const LayerRegion& region, const TableLayout& layout,
                    Scratch& scratch);
 
 /** Runs resize, integralImage and classify, tile by tile, for windows of rows [firstRow, firstRow + STRIP_ROWS) of all tasks'
 grids on a layer. @param candidates one list per task; candidates are appended in the order of keys.
-@param passes null, or one per task: counts are added. */
+@param passes null, or one per task, to which counts are added. */
 void classify(const Work& work, int layer, int firstRow, detail::ScratchPool<Scratch>& scratch,
               std::vector<Candidate>* candidates, Passes* passes);
 
@@ -148,23 +147,23 @@ void classify(const Work& work, int layer, int firstRow, detail::ScratchPool<Scr
 
 namespace gpu {
 
-//! Of images with 3 or 4 channels.
-void toGray(const ImageView& image, RowsView<uint8_t> gray, detail::StreamHandle stream);
-
-// What the following take and how it is laid out: src/cuda/cascade/classify.hpp.
+// Arguments of the stages and their layout in device memory: src/cuda/cascade/classify.hpp.
 struct Resizing;
 struct Classification;
 struct ConstantStages;
 struct Grouping;
 
-//! All layers of all images, for all cascades.
+//! Converts an image with 3 or 4 channels.
+void toGray(const ImageView& image, RowsView<uint8_t> gray, detail::StreamHandle stream);
+
+//! Resizes all images to all layers, for all cascades.
 void resize(const Resizing& job, detail::StreamHandle stream);
 
-/** integralImage and classify, for all tiles of all layers and images of one cascade. Candidates come in any order, and their numbers
-are true also where lists are too short. @param constant null: not by pairs. */
+/** Runs integralImage and classify for all tiles of all layers and images of one cascade. Candidates come in any order; their
+counts are exact even if the lists are too short. @param constant first stages for windows in pairs; null: windows one by one. */
 void classify(const Classification& job, const ConstantStages* constant, detail::StreamHandle stream);
 
-//! One row of tables an image.
+//! Groups the candidates of one cascade into one row of result tables per image.
 void group(const Grouping& job, detail::StreamHandle stream);
 
 } // namespace gpu

@@ -1,8 +1,8 @@
-// This file is region of the opencv_cudatracking module.
+// This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file addCandidate in the top-level directory of this distribution.
 
-// The cascade on the CPU. First stages work on rows of neighbouring windows; when few of a row are left, these go to a list of
-// the tile, on which the other stages work with gathers.
+// Stage classify on the CPU. The first stages are evaluated on rows of neighbouring windows. When few windows of a row are left,
+// they move to a list of the tile, on which the remaining stages are evaluated with gathers.
 #include "../../precomp.hpp"
 #include "classify.hpp"
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace cv { namespace cuda { namespace cascade { namespace cpu {
 namespace {
 
 const int WORDS = TILE_COLS / 64;
-// A row is sparse when fewer than one in so many of its windows are left: a gather costs about as much as so many loads.
+// A row is sparse when less than 1 / SPARSE_SHARE of its windows are left: a gather costs about as much as SPARSE_SHARE loads.
 const int SPARSE_SHARE = 4;
 
 int ones(uint64_t bits)
@@ -43,17 +43,17 @@ struct Bits
     }
 };
 
-//! A tile of windows and what it is worked on with.
+//! A tile of windows of one task, with its inputs and outputs.
 struct Tile
 {
     const Work& work;
     const Layer& layer;
     const TableLayout& layout;
     const Prepared& prepared;
-    int task, firstCol, firstRow, cols, rows; //!< windows
+    int task, firstCol, firstRow, cols, rows; //!< task: index; the others count windows
     std::vector<Candidate>& candidates;
-    Passes* passes; //!< or null
-    int lanes;
+    Passes* passes; //!< null if not wanted
+    int lanes;      //!< windows per vector
 
     const Model& model() const { return *prepared.model; }
     const std::vector<int>& offsets() const { return prepared.offsets[layer.step - 1]; }
@@ -65,6 +65,7 @@ struct Tile
     }
 };
 
+//! Appends window (i, j) of the tile to the candidates, unless the mask drops it.
 void addCandidate(const Tile& tile, int i, int j, double weight)
 {
     const Layer& layer = tile.layer;
@@ -81,7 +82,7 @@ void addCandidate(const Tile& tile, int i, int j, double weight)
     tile.candidates.push_back({keyOf(tile.work.image, layerIndex, x, y), weight});
 }
 
-//! Vectors with a window that is left.
+//! Lists the vectors that have at least one window in `alive`. @return their number.
 int groupsOf(const Bits& alive, int lanes, int* groups)
 {
     int count = 0;
@@ -94,7 +95,7 @@ int groupsOf(const Bits& alive, int lanes, int* groups)
     return count;
 }
 
-//! Windows of a row that pass a stage, of those that are left.
+//! Evaluates stages on a row of windows.
 class Row
 {
 public:
@@ -106,7 +107,7 @@ public:
                 tile.cols - i >= 64 ? ~static_cast<uint64_t>(0) : (static_cast<uint64_t>(1) << (tile.cols - i)) - 1;
     }
 
-    //! Contrast, the first stage and the skip rule.
+    //! Applies contrast, the first stage and the skip rule. @return windows that passed.
     Bits firstStage(bool& carry)
     {
         Bits with = all_, alive;
@@ -197,7 +198,7 @@ void classifyRow(const Tile& tile, Scratch& scratch, int j, bool& carry)
     alive.each([&](int i) { addCandidate(tile, i, j, scratch.leafSums[i]); });
 }
 
-//! The stages that rows have left, on the list of the tile.
+//! Evaluates the remaining stages on the list of the tile.
 void classifyList(const Tile& tile, Scratch& scratch)
 {
     Scratch::List& live = scratch.live;
@@ -248,13 +249,13 @@ const Grid* gridOn(const std::vector<Grid>& grids, int layer)
     return nullptr;
 }
 
-//! The windows of one task in a tile, and the tile's skip rule from left to right.
+//! Classifies the windows of one task in a tile. The skip rule carries over from the tile to the left.
 void classifyTile(const Tile& tile, Scratch& scratch)
 {
     const size_t stages = tile.model().stages.size();
     if (scratch.arriving.size() < stages)
         scratch.arriving.resize(stages);
-    scratch.live.reserve(TILE_COLS * STRIP_ROWS + 64); // whole vectors
+    scratch.live.reserve(TILE_COLS * STRIP_ROWS + 64); // room for whole vectors
     if (tile.passes)
         tile.passes->windows += static_cast<int64_t>(tile.cols) * tile.rows;
     for (int j = 0; j < tile.rows; ++j)

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The loops of src/cpu/cascade/classify.simd.hpp for processors without vectors of doubles. Belongs into that file's namespace, and is included there.
+// The loops of src/cpu/cascade/classify.simd.hpp for processors without vectors of doubles. That file includes this one within its namespace.
 
 int lanes() { return 1; }
 
@@ -40,7 +40,7 @@ bool goesLeftAt(const Windows& w, int n, int window, float norm)
     const Model& model = *w.prepared->model;
     const Node& node = model.nodes[n];
     const int* const offsets = w.offsets + w.prepared->features[node.feature].first;
-    int next = 0; // corners come in the order of the offsets
+    int next = 0; // haarValue() and lbpCode() ask for corners in the order of the offsets
     if (model.kind == LBP)
     {
         const auto at = [&](int, int) { return static_cast<uint32_t>(w.sums[window + offsets[next++]]); };

@@ -12,13 +12,13 @@ namespace cv { namespace cuda { namespace cascade {
 
 namespace {
 
-//! Bands of rows of one layer of one image: a unit of work for a thread.
+//! STRIP_ROWS rows of windows on one layer of one image: the work of one job.
 struct Strip
 {
     int image, layer, firstRow;
 };
 
-//! Counts up what several strips counted.
+//! Adds the counts of all strips to those of their layers.
 void addPasses(const std::vector<Passes>& strips, const std::vector<Strip>& jobs, std::vector<Passes>& layers)
 {
     for (size_t b = 0; b < jobs.size(); ++b)
@@ -65,7 +65,7 @@ public:
     void fetch(const void* from, void* to, size_t bytes, StreamHandle) override { std::memcpy(to, from, bytes); }
     size_t workspaceBytes() const override { return 0; }
 
-    //! makePyramid, toGray, then integralImage and classify for all strips. @param passes one for each layer, or null.
+    //! Runs all stages up to classify. @param passes out: one entry per layer; null if not wanted.
     void classify(const Request& request, std::vector<Passes>* passes)
     {
         makePyramids(request);
@@ -92,7 +92,7 @@ public:
                 }
             },
             static_cast<double>(strips.size()));
-        // Bands are in the order of images, scales and rows, so their candidates are in the order of keys.
+        // Strips are in the order of images, scales and rows, so their candidates are in the order of keys.
         candidates_.assign(request.images.size() * tasks, std::vector<Candidate>());
         for (size_t b = 0; b < strips.size(); ++b)
             for (size_t t = 0; t < tasks; ++t)
@@ -114,7 +114,7 @@ private:
         return candidates_[image * request.tasks.size() + task];
     }
 
-    //! One pyramid for each size of images.
+    //! Makes one pyramid per image size.
     void makePyramids(const Request& request)
     {
         pyramids_.clear();
@@ -143,7 +143,7 @@ private:
         }
     }
 
-    //! Offsets of corners stay from call to call.
+    //! Computes the offsets of corners, unless those of the last call still apply.
     void prepare(const Request& request, const cpu::WindowExtent& extent)
     {
         std::vector<uint64_t> key = {static_cast<uint64_t>(extent.width), static_cast<uint64_t>(extent.height)};
@@ -201,14 +201,14 @@ private:
         }
     }
 
-    std::map<std::pair<int, int>, std::unique_ptr<Pyramid>> pyramids_; //!< by the size of images
-    std::vector<const Pyramid*> pyramidOf_;                            //!< of each image
+    std::map<std::pair<int, int>, std::unique_ptr<Pyramid>> pyramids_; //!< by image size
+    std::vector<const Pyramid*> pyramidOf_;                            //!< pyramid of each image
     std::vector<ImageView> grays_;
     std::vector<Mat> grayMemory_;
     std::vector<std::shared_ptr<const cpu::Prepared>> prepared_;
     std::vector<uint64_t> preparedKey_;
     detail::ScratchPool<cpu::Scratch> scratch_;
-    std::vector<std::vector<Candidate>> candidates_; //!< for each image and task
+    std::vector<std::vector<Candidate>> candidates_; //!< lists by image and task
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// This file is region of the opencv_cudatracking module.
+// This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Stages resize and integralImage on the CPU, row by row: a row of the layer is resized, then added to the integral images.
@@ -8,11 +8,11 @@
 
 namespace cv { namespace cuda { namespace cascade { namespace cpu {
 
-//! Taps of the region's columns, as vectors want them: the second pixel of each exists.
+//! Copies the taps of the region's columns for vector loads, which need a second pixel for each tap.
 static void loadTaps(const Work& work, const Layer& layer, const LayerRegion& region, Scratch& scratch)
 {
     const Tap* const taps = work.pyramid->taps.data() + layer.columnTaps + region.x;
-    const size_t size = static_cast<size_t>(region.cols) + 2 * TILE_COLS; // whole vectors
+    const size_t size = static_cast<size_t>(region.cols) + 2 * TILE_COLS; // room for whole vectors
     scratch.tapIndex.assign(size, 0);
     scratch.tapWeights.assign(2 * size, 0);
     for (int x = 0; x < region.cols; ++x)
@@ -29,7 +29,7 @@ static void loadTaps(const Work& work, const Layer& layer, const LayerRegion& re
         row.resize(size);
 }
 
-//! Resizes rows of a layer, one after the other; rows of the image are blended once for those next to each other.
+//! Resizes rows of a layer, from top to bottom. Keeps blended rows of the image for the next row of the layer.
 class RowResizer
 {
 public:
@@ -75,12 +75,12 @@ private:
     int rows_[2] = {-1, -1};
 };
 
-//! Adds the next row of sums, and of squares unless null. Pointers to the row above and to this one.
+//! Computes the next row of the integral image and, with SQUARES, of that of squares, from the row above.
 template <bool SQUARES>
 static void addRow(const uint8_t* pixels, int cols, const TableLayout& layout, const int* sumsAbove, int* sums,
                    const int* squaresAbove, int* squares)
 {
-    const int stride = layout.step == 2 ? 1 : 2; // of pairs of columns
+    const int stride = layout.step == 2 ? 1 : 2; // distance of pairs of columns
     const int odd = layout.step == 2 ? layout.half : 1;
     uint32_t sum = 0, square = 0;
     const auto put = [&](int column, unsigned pixel)
@@ -106,8 +106,8 @@ static void addRow(const uint8_t* pixels, int cols, const TableLayout& layout, c
         put(x / 2 * stride + odd, pixels[x]);
 }
 
-/** Adds row y of rotated sums: T(X,Y) is the sum of the pixels above in the cone with its tip at pixel (X-1,Y-1).
-@param pixels,above rows y - 1 and y - 2 of pixels; above null: none. */
+/** Computes row y of the integral image of rotated sums: T(X,Y) is the sum of the pixels in the cone above with its tip at pixel
+(X-1,Y-1). @param pixels,above rows y - 1 and y - 2 of the pixels; above: null if there is no such row. */
 static void addTilted(const uint8_t* pixels, const uint8_t* above, int cols, const TableLayout& layout, int y,
                       int* table)
 {
@@ -125,7 +125,7 @@ static void addTilted(const uint8_t* pixels, const uint8_t* above, int cols, con
 void integralImage(const Work& work, const Layer& layer, const LayerRegion& region, const TableLayout& layout,
                    Scratch& scratch)
 {
-    // Vectors may touch a whole tile's rows, whatever the region's size.
+    // Vector loads may reach the whole tile, even if the region is smaller.
     scratch.sums.resize(std::max(scratch.sums.size(), layout.size()));
     if (work.extent.squares)
         scratch.squares.resize(std::max(scratch.squares.size(), layout.size()));

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Corners of features as offsets into the integral images of a tile.
+// Prepares a model for the vector loops: corners of features as offsets into the integral images of a tile.
 #include "../../precomp.hpp"
 #include "classify.hpp"
 #include <algorithm>

@@ -1,12 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file addCandidate in the top-level directory of this distribution.
 
-// classify: the cascade on all windows of all layers and images, in one launch over a list of tiles, a block a tile. What nearly all
-// models take is in src/cuda/cascade/pairs.cu; here is what the others take: a window a thread, sums in the order of the file, lists in shared
-// memory made anew by ballots after each stage.
+// Stage classify: one launch over a list of tiles of all layers and images, one block per tile. Nearly all models are classified in pairs
+// of windows (pairs.cu). This file is for the other models: one window per thread, sums in the order of the file, and lists in shared
+// memory, which ballots compact after each stage.
 //
-// The skip rule needs to know which windows fail the first stage in the whole row. Where a tile alone cannot tell (one window a
-// row at most), the window goes on, and if it is addCandidate, `resolve` looks at the words of the tiles before.
+// The skip rule depends on which windows of the whole row fail the first stage. At most one window per row of a tile depends on the
+// tiles before: it is evaluated in any case, and if it is a candidate, resolveDeferred reads the fail masks of these tiles.
 #include "classify.hpp"
 #include "features.hpp"
 #include "integral_image.hpp"
@@ -19,7 +19,7 @@ namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
 namespace {
 
-//! Contrast of all windows, as norms. Needs the tables of squares and sums one after the other in the same memory.
+//! Computes the norms of all windows. The integral images of squares and of pixels use the same memory, one after the other.
 __device__ __forceinline__ void measureContrast(const Tile& t)
 {
     const ModelView& model = t.job.model;
@@ -28,18 +28,18 @@ __device__ __forceinline__ void measureContrast(const Tile& t)
               d = shape.place(model.width - 1, model.height - 1);
     uint32_t* const squares = reinterpret_cast<uint32_t*>(t.norms);
     integralImage<true>(shape, t.patch);
-    __syncthreads(); // squares
+    __syncthreads(); // the integral image of squares
     for (int w = threadIdx.x; w < t.windows(); w += tuning::THREADS)
         if (t.has(w))
         {
             const uint32_t* const at = t.patch.table + t.indexOf(w);
             squares[w] = at[a] - at[b] - at[c] + at[d];
         }
-    __syncthreads(); // squares are read
+    __syncthreads(); // all have read the squares
     integralImage<false>(shape, t.patch);
-    __syncthreads(); // sums
+    __syncthreads(); // the integral image
     const int area = contrastArea(model.width, model.height);
-    for (int w = threadIdx.x; w < t.windows(); w += tuning::THREADS) // those whose squares this thread has
+    for (int w = threadIdx.x; w < t.windows(); w += tuning::THREADS) // the windows whose squares this thread wrote
         if (t.has(w))
         {
             const uint32_t* const at = t.patch.table + t.indexOf(w);
@@ -48,8 +48,8 @@ __device__ __forceinline__ void measureContrast(const Tile& t)
         }
 }
 
-/** A stage for windows of which `wanted` says whether there is one, a lane each. Windows without contrast are neither evaluated at nor
-fail. @return which pass. */
+/** Evaluates a stage, one window per lane. @param wanted in: whether the lane has a window; out: and whether that has contrast.
+Windows without contrast neither pass nor fail. @return whether the window passes. */
 template <bool HAAR_FEATURES>
 __device__ __forceinline__ bool passes(const Tile& t, const StageRecord& stage, int window, bool& wanted, double& sum)
 {
@@ -61,7 +61,7 @@ __device__ __forceinline__ bool passes(const Tile& t, const StageRecord& stage, 
     return !(sum < static_cast<double>(stage.threshold));
 }
 
-//! The first stage for all windows of the tile, whose bits it leaves.
+//! Evaluates the first stage on all windows of the tile and stores one bit per window.
 template <bool HAAR_FEATURES> __device__ __forceinline__ void firstStage(const Tile& t)
 {
     const StageRecord stage = t.job.model.stage[0];
@@ -81,7 +81,7 @@ template <bool HAAR_FEATURES> __device__ __forceinline__ void firstStage(const T
     }
 }
 
-//! The first stage's bits become the first list, without windows that are surely skipped.
+//! Lists the windows that passed the first stage and that the skip rule does not certainly skip.
 __device__ __forceinline__ void listFirst(const Tile& t)
 {
     const TileRecord& tile = t.shared.tile;
@@ -98,7 +98,7 @@ __device__ __forceinline__ void listFirst(const Tile& t)
     }
 }
 
-//! The stages after the first; the only one of a cascade once more, for its sum.
+//! Evaluates the stages after the first. If there is only one, it is evaluated once more for its sum.
 template <bool HAAR_FEATURES> __device__ __forceinline__ void laterStages(const Tile& t)
 {
     const int stages = t.job.model.stages, lane = threadIdx.x & 31;
@@ -129,14 +129,14 @@ template <bool HAAR_FEATURES> __device__ __forceinline__ void laterStages(const 
                 out[first + __popc(passed & ((1u << lane) - 1u))] = static_cast<uint16_t>(window);
         }
         if (threadIdx.x == 0)
-            t.shared.counts[(turn + 2) % 3] = 0; // read by all before the last barrier
+            t.shared.counts[(turn + 2) % 3] = 0; // all read it before the last barrier
         __syncthreads();                         // the list
         ++turn;
         count = t.shared.counts[turn % 3];
     }
 }
 
-//! A tile, from the pyramid to what is addCandidate.
+//! Classifies one tile.
 template <bool HAAR_FEATURES> __device__ __forceinline__ void classifyTile(const Tile& t)
 {
     copyPatch<uint32_t>(t);
@@ -147,15 +147,15 @@ template <bool HAAR_FEATURES> __device__ __forceinline__ void classifyTile(const
         integralImage<false>(t.shape, t.patch);
     if (t.job.model.tilted)
         makeTilted<false>(t.shape, t.patch);
-    __syncthreads(); // tables and norms; the patch is spent
+    __syncthreads(); // tables and norms; the patch is no longer used
     firstStage<HAAR_FEATURES>(t);
-    __syncthreads(); // bits
+    __syncthreads(); // one bit per window
     listFirst(t);
     __syncthreads(); // the first list
     laterStages<HAAR_FEATURES>(t);
 }
 
-//! @param GLOBAL patch and tables lie in device memory.
+//! Classifies tiles, one block per tile. @param GLOBAL patch and tables are in device memory; blocks loop over the tiles.
 template <bool HAAR_FEATURES, bool GLOBAL>
 __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_constant__ Classification job)
 {
@@ -167,14 +167,14 @@ __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_co
         loadRecords(job, shared, i);
         __syncthreads(); // the tile's records
         Tile t = tileOf(job, shared, i, bytes, slice);
-        if (GLOBAL) // the compiler of CUDA 13.0 takes this table for shared memory; now it cannot know
+        if (GLOBAL) // the compiler of CUDA 13.0 assumes that this pointer is to shared memory; asm hides its origin
             asm volatile("" : "+l"(t.patch.pixels), "+l"(t.patch.table), "+l"(t.patch.tilted));
         classifyTile<HAAR_FEATURES>(t);
-        __syncthreads(); // all are done with what they share
+        __syncthreads(); // all have finished with the shared memory
     }
 }
 
-//! Candidates whose tile alone could not tell whether they are skipped: those after a run of odd length are.
+//! Appends the deferred candidates that are not skipped: those after a run of failed windows of even length.
 __global__ void __launch_bounds__(tuning::RESOLVE_THREADS)
     resolveDeferred(const Lists lists, int images, int columnBits)
 {

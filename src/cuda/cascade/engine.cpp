@@ -21,8 +21,8 @@ using detail::cudaCheck;
 using detail::DeviceBuffer;
 using detail::DeviceTable;
 
-const int FIND_CAPACITY = 8192; //!< candidates that find() expects
-const int FIND_FIRST = 256;     //!< objects that it downloads together with their number
+const int FIND_CAPACITY = 8192; //!< candidates that find() makes room for at first
+const int FIND_FIRST = 256;     //!< objects that find() downloads together with their number
 
 class CudaEngine final : public Engine
 {
@@ -46,7 +46,7 @@ public:
         batch.finish();
     }
 
-    //! Groups on the device as many candidates as tables can have, on the host if there are more.
+    //! Groups on the device up to MAX_CAPACITY candidates, more on the host.
     void find(const Request& request, Objects& objects, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
@@ -83,7 +83,7 @@ private:
 
     // --- from the request to what is on the device --------------------------------------------------------------------
 
-    //! makePyramid, toGray and resize, and all that stays from call to call: models, tiles, where images are.
+    //! Places models, tiles and images on the device, unless they are there already, then runs toGray and resize.
     void begin(const Call& call, const Request& request)
     {
         placeModels(call, request);
@@ -154,7 +154,7 @@ private:
             sourcesTable_.put(call, uploader_, sourcesVersion_, sources_.data(), bytes, "the list of images");
     }
 
-    //! Gray images are taken as they are.
+    //! Runs toGray on colour images; gray images are used as they are.
     std::vector<RowsView<uint8_t>> toGray(const Call& call, const Request& request)
     {
         const auto stepOf = [](const ImageView& image) { return detail::roundUp<size_t>(image.cols, 128); };
@@ -167,7 +167,7 @@ private:
         {
             if (image.channels == 1)
             {
-                grays.push_back({const_cast<uint8_t*>(image.row<uint8_t>(0)), image.step}); // only read
+                grays.push_back({const_cast<uint8_t*>(image.row<uint8_t>(0)), image.step}); // not written to
                 continue;
             }
             grays.push_back({memory, stepOf(image)});
@@ -177,7 +177,7 @@ private:
         return grays;
     }
 
-    //! @param capacity maxCandidates; any other one for a single image, whose list begins at 0 with each.
+    //! Reserves the lists of a task. @param capacity maxCandidates; for a single image, whose list begins at 0, any number.
     gpu::Lists makeLists(const Call& call, size_t task, int images, int capacity)
     {
         const Tiling::TaskTiles& part = tiling_->tasks[task];
@@ -237,7 +237,7 @@ private:
 
     // --- find ---------------------------------------------------------------------------------------------------------
 
-    //! @return number of candidates; when there are more than the capacity, nothing else is known.
+    //! Finds objects with lists of a capacity. @return number of candidates; `objects` is set only if they fit.
     int findWithin(const Call& call, const Request& request, int capacity, Objects& objects)
     {
         const size_t n = capacity;
@@ -306,21 +306,21 @@ private:
         const void* device = nullptr;
     };
 
-    detail::Workspace workspace_{"CascadeClassifierEx"}; // outlives the others
+    detail::Workspace workspace_{"CascadeClassifierEx"}; // destroyed last
     detail::Uploader uploader_{workspace_};
     detail::Downloads downloads_{workspace_};
-    std::vector<std::unique_ptr<Slot>> models_; //!< by task; never fewer, as graphs may use them
+    std::vector<std::unique_ptr<Slot>> models_; //!< models by task; never removed, as graphs may use them
     DeviceTable tilingTable_{workspace_}, sourcesTable_{workspace_};
     DeviceBuffer gray_{workspace_}, pixels_{workspace_}, candidates_{workspace_}, counts_{workspace_},
         deferred_{workspace_}, failMasks_{workspace_}, slices_{workspace_}, groups_{workspace_}, found_{workspace_};
 
-    std::vector<std::shared_ptr<const PackedModel>> packed_; //!< of this call's tasks
+    std::vector<std::shared_ptr<const PackedModel>> packed_; //!< models of the present call's tasks
     std::shared_ptr<const Tiling> tiling_;
     std::vector<uint64_t> tilingKey_;
     std::vector<gpu::SourceRecord> sources_;
     uint64_t tilingVersion_ = 0, sourcesVersion_ = 0;
-    const void *tiles_ = nullptr, *sourcesOnDevice_ = nullptr; //!< of this call
-    uint8_t* pyramids_ = nullptr;                              //!< of this call
+    const void *tiles_ = nullptr, *sourcesOnDevice_ = nullptr; //!< for the present call
+    uint8_t* pyramids_ = nullptr;                              //!< for the present call
 };
 
 } // namespace

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Features, trees and stages of the cascade on the device from the model's own arrays: models without fixed point or with other weights
-// than integers, features too large for pairs, and tables in device memory.
+// Features, trees and stages on the device from the model's own arrays: for models without fixed point or with fractional weights, features
+// too large for pairs, and integral images in device memory.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_FEATURES_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_FEATURES_HPP
 
@@ -26,7 +26,7 @@ __device__ __forceinline__ bool goesLeft(const ModelView& model, const Shape& sh
                        lbpCode(model.lbp[node.feature], [&](int x, int y) { return window[shape.place(x, y)]; }));
 }
 
-//! Sum of a stage for a window.
+//! Adds up the leaves of a stage for one window.
 template <bool HAAR_FEATURES>
 __device__ __noinline__ double sumOf(const ModelView& model, const Shape& shape, const StageRecord& stage,
                                      const uint32_t* window, float norm)

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Tiles that fit a device, and models packed for them.
+// Packs models for the device.
 #include "../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -12,90 +12,11 @@
 
 namespace cv { namespace cuda { namespace cascade {
 
-namespace {
-
-using gpu::Layout;
 using gpu::Shape;
 namespace tuning = gpu::tuning;
 
-// --- tiles that fit --------------------------------------------------------------------------------------------------
-
-Shape shapeOf(const Model& model, int step, int cols, int rows)
-{
-    Shape shape = {};
-    shape.shift = step - 1;
-    shape.cols = cols;
-    shape.rows = rows;
-    while ((1 << shape.columnBits) < cols)
-        ++shape.columnBits;
-    shape.patchCols = (cols - 1) * step + model.width;
-    shape.patchRows = (rows - 1) * step + model.height;
-    shape.patchStep = detail::roundUp(shape.patchCols, 16);
-    shape.half = step == 2 ? shape.patchCols / 2 + 1 : 0;
-    shape.step = step == 2 ? 2 * shape.half : shape.patchCols + 1;
-    shape.words = shape.step * (shape.patchRows + 1);
-    return shape;
-}
-
-//! For both steps, with patch and tables in shared memory or not.
-Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool global)
-{
-    int patch = 0, tables = 0;
-    for (const Shape& shape : shapes)
-    {
-        patch = std::max(patch, shape.patchStep * shape.patchRows);
-        tables = std::max(tables, shape.words * 4 * (model.tilted ? 2 : 1));
-    }
-    const int windows = shapes[0].cols * shapes[0].rows, lists = 2 * windows * static_cast<int>(sizeof(uint16_t));
-    Layout layout = {};
-    layout.global = global;
-    layout.lists = model.kind == HAAR ? detail::roundUp(windows * 4, 16) : 0; // behind the norms
-    if (global)
-    {
-        layout.bytes = layout.lists + detail::roundUp(lists, 16);
-        layout.tables = detail::roundUp(patch, 16);
-        layout.sliceBytes = layout.tables + detail::roundUp(tables, 16);
-        return layout;
-    }
-    layout.patch = layout.lists;
-    layout.tables = layout.patch + detail::roundUp(std::max(patch, lists), 16);
-    layout.bytes = layout.tables + detail::roundUp(tables, 16);
-    return layout;
-}
-} // namespace
-
-void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed)
-{
-    const auto tryTile = [&](const int(&tile)[2], bool global)
-    {
-        for (int step : {1, 2})
-            packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
-        packed.layout = layoutOf(model, packed.shapes, global);
-        return static_cast<size_t>(packed.layout.bytes);
-    };
-    for (const auto& tile : tuning::TILES)
-        if (tryTile(tile, false) <= shared.dynamicBytes(gpu::STATIC_BYTES))
-            return;
-    tryTile(tuning::GLOBAL_TILE, true);
-}
-
-bool choosePairTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed)
-{
-    for (int blocks = tuning::PAIR_BLOCKS; blocks > 0; --blocks)
-        for (const auto& tile : tuning::PAIR_TILES)
-        {
-            for (int step : {1, 2})
-                packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
-            packed.layout = layoutOf(model, packed.shapes, false);
-            if (std::max(packed.shapes[0].patchCols, packed.shapes[1].patchCols) <= tuning::PAIR_PIXELS &&
-                static_cast<size_t>(packed.layout.bytes) <=
-                    shared.dynamicBytesOfEach(blocks, gpu::STATIC_BYTES, gpu::RESERVED_BYTES))
-                return true;
-        }
-    return false;
-}
-
 namespace {
+
 // --- records ---------------------------------------------------------------------------------------------------------
 
 gpu::TreeShape treeShapeOf(const Model& model)
@@ -106,7 +27,7 @@ gpu::TreeShape treeShapeOf(const Model& model)
     return two && model.kind == HAAR ? gpu::TWO_NODES : gpu::ANY_TREES;
 }
 
-//! Records of a model's nodes, tree by tree, and their leaves: left and right.
+//! Records of nodes, tree by tree, and their left and right leaves.
 template <typename Record> struct PackedNodes
 {
     std::vector<Record> records;
@@ -121,12 +42,12 @@ template <typename Record> struct PackedNodes
     }
 };
 
-//! Records of one step.
+//! Makes the records for one step.
 struct Records
 {
     const Model& model;
     const Shape& shape;
-    const std::vector<std::vector<FeaturePart>>& parts; //!< of Haar features
+    const std::vector<std::vector<FeaturePart>>& parts; //!< parts of each Haar feature
     std::vector<gpu::Term> terms;
 
     uint32_t wordOf(const Corner& corner, bool tilted) const
@@ -134,7 +55,7 @@ struct Records
         return static_cast<uint32_t>(shape.place(corner.x, corner.y) + (tilted ? shape.words : 0));
     }
 
-    //! @param negated the feature is, and what is not less goes left.
+    //! Fills a Haar record. @param negated whether to negate the feature, so that values not below the threshold go left.
     void fill(int index, bool negated, gpu::HaarRecord& record)
     {
         const Node& node = model.nodes[index];
@@ -144,7 +65,7 @@ struct Records
             for (Corner& corner : part)
                 corner.weight = negated ? -corner.weight : corner.weight;
         record.threshold = gpu::scaledThreshold(node.threshold);
-        // v >= t is v > the number before t.
+        // v >= t is v > t', with the largest t' below t
         if (negated)
             record.threshold = -std::nextafter(record.threshold, -std::numeric_limits<float>::infinity());
         std::vector<Corner> ordered;
@@ -179,7 +100,7 @@ struct Records
         record.subset = static_cast<uint32_t>(index) * SUBSET_WORDS;
     }
 
-    //! A tree of a stage. @param bits that quantised leaves lose.
+    //! Makes the records of a tree. @param bits number of bits that quantised leaves drop.
     template <typename Record> PackedNodes<Record> nodesOf(const Tree& tree, gpu::TreeShape trees, int bits)
     {
         PackedNodes<Record> nodes = {std::vector<Record>(tree.nodes, Record()), {}, {}};
@@ -203,7 +124,7 @@ struct Records
         return nodes;
     }
 
-    //! Gains of a tree of one or two nodes, whose sums begin with the last one's right leaf. @return that leaf.
+    //! Sets the leaf deltas of a tree of one or two nodes. @return its last right leaf, with which its sum begins.
     template <typename Record> static int setLeafDeltas(PackedNodes<Record>& tree)
     {
         const int right = tree.quantisedLeaves.back();
@@ -212,7 +133,7 @@ struct Records
         return right;
     }
 
-    //! Where a tree of one or two nodes comes in the order of forms.
+    //! Returns the position of a tree of one or two nodes in the order of patterns.
     template <typename Record> static int orderOf(const PackedNodes<Record>& tree)
     {
         const gpu::CornerPattern root = gpu::patternOf(tree.records[0].pattern),
@@ -222,7 +143,7 @@ struct Records
         return root == gpu::TERMS || node == gpu::TERMS ? gpu::PATTERN_PAIRS : 3 * root + node;
     }
 
-    //! TreeShape of a stage, in the order of their forms where all have as many nodes. @param stage its quantised base and ends are noted.
+    //! Adds the trees of a stage, in the order of their patterns if all have one or two nodes. @param stage out: quantised, ends.
     template <typename Record>
     void addStage(const Stage& from, gpu::TreeShape trees, gpu::StageRecord& stage, PackedNodes<Record>& to)
     {
@@ -247,7 +168,7 @@ struct Records
         }
     }
 
-    //! @param stages what is said of them here is noted.
+    //! Makes the records of all stages. @param stages in and out: quantised and ends are set.
     template <typename Record> PackedNodes<Record> all(gpu::TreeShape trees, std::vector<gpu::StageRecord>& stages)
     {
         PackedNodes<Record> nodes;
@@ -266,7 +187,7 @@ int endOf(const Model& model, const Stage& stage)
     return last.firstNode + last.nodes;
 }
 
-//! The first stages, as many as there is room for. @return false: not even the first.
+//! Counts the first stages that fit into kernel parameters. @return false if not even one does.
 bool beginConstant(const Model& model, gpu::ConstantStages& constant)
 {
     constant = {};
@@ -279,7 +200,7 @@ bool beginConstant(const Model& model, gpu::ConstantStages& constant)
     return constant.stages > 0;
 }
 
-//! As RecordsView has them, so that neighbouring threads load neighbouring words.
+//! Cuts records into quads as in RecordsView, so that neighbouring threads load neighbouring words.
 template <typename Record> std::vector<uint4> inQuads(const std::vector<Record>& records)
 {
     const size_t quads = sizeof(Record) / sizeof(uint4);
@@ -302,7 +223,7 @@ void addRecords(const Model& model, const std::vector<std::vector<FeaturePart>>&
         std::memcpy(packed.constant->records[i], all.records.data(), constant * sizeof(Record));
         packed.records[i] = packed.blob.add(inQuads(all.records));
         packed.terms[i] = packed.blob.add(records.terms);
-        if (i == 0) // the same for both steps
+        if (i == 0) // equal for both steps
         {
             packed.fixedLeaves = packed.blob.add(all.leaves);
             packed.quantisedLeaves = packed.blob.add(all.quantisedLeaves);

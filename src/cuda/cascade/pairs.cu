@@ -1,11 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file addCandidate in the top-level directory of this distribution.
 
-// classify for pairs of windows: see src/cuda/cascade/pairs.hpp. A block copies a tile's pixels from the pyramid, measures contrast, and makes a
-// table for pairs. Then warps go their own ways. Dense: a warp takes a row of pairs, its lanes neighbouring columns, through the
-// first stages, whose records are kernel parameters: loads meet no bank conflicts, and offsets are operands. What is
-// left goes to a list of the tile. Sparse: a warp takes up to 32 pairs from the list through all other stages; as they get
-// fewer, 2 to 32 lanes share a pair, each with other trees: sums are integers, so they have no order.
+// Stage classify for pairs of windows (see pairs.hpp). A block copies a tile's pixels from the pyramid, measures contrast, and computes an
+// integral image for pairs. Then its warps work independently. Dense: a warp evaluates the first stages on a row of pairs, with
+// neighbouring columns in its lanes; records are kernel parameters, loads meet no bank conflicts, and offsets are operands. Pairs that
+// are left go to a list of the tile. Sparse: a warp takes up to 32 pairs from the list through all other stages. As their number falls,
+// 2 to 32 lanes share a pair and its trees: sums are integers, so their order does not matter.
 #include "pair_sums.hpp"
 #include "integral_image.hpp"
 #include "tile.hpp"
@@ -16,12 +16,12 @@ namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
 namespace {
 
-/** Sums and squares of the inner part of a window's rows, added to or taken from what there is: pixels [begin, end) of a row.
-@param WORDS of four pixels, as wordsOf(); 0: known later. */
+/** Running sums and sums of squares over the inner part of a window's rows: pixels [begin, end) of each row.
+@param WORDS words of four pixels per row, as wordsOf(); 0: known at run time only. */
 template <int WORDS> struct RowSums
 {
     int words;
-    uint32_t first, beforeLast, last; //!< masks of words, as lanes begin at different bytes
+    uint32_t first, beforeLast, last; //!< masks of words, as windows begin at any byte of a word
     uint32_t sum = 0, squares = 0;
 
     __device__ __forceinline__ RowSums(int begin, int end)
@@ -30,9 +30,9 @@ template <int WORDS> struct RowSums
           beforeLast(maskOf(end - begin / 4 * 4 - 4 * (words - 2))),
           last(maskOf(end - begin / 4 * 4 - 4 * (words - 1)))
     {}
-    //! That can hold so many pixels, wherever in a word they begin.
+    //! Returns the number of words that can hold so many pixels, wherever in a word they begin.
     static __device__ __forceinline__ int wordsOf(int pixels) { return (pixels + 6) / 4; }
-    //! @param bytes of a word that count.
+    //! Returns the mask of a word's first bytes. @param bytes number of bytes that count.
     static __device__ __forceinline__ uint32_t maskOf(int bytes)
     {
         return bytes >= 4 ? 0xffffffffu : (1u << (8 * ::max(bytes, 0))) - 1u;
@@ -55,8 +55,8 @@ template <int WORDS> struct RowSums
     }
 };
 
-/** normOf(), cheaper. The reciprocal square root is within two units of the last of 53 bits, as is what normOf() rounds to 24 bits, so they
-round to the same number unless the middle between two numbers is near. */
+/** Computes normOf() at a lower cost. rsqrt() and the value that normOf() rounds to 24 bits are each within two units of the last of 53 bits, so
+both round to the same float unless a midpoint between two floats is near. */
 __device__ __forceinline__ float quickNormOf(int64_t contrast)
 {
     const double norm = ::rsqrt(static_cast<double>(contrast));
@@ -64,8 +64,8 @@ __device__ __forceinline__ float quickNormOf(int64_t contrast)
     return beside > 16 || beside < -16 ? static_cast<float>(norm) : normOf(contrast);
 }
 
-/** Contrast of all windows, as norms: each thread goes down a column of some of them. @param WORDS of four pixels that may hold a row of
-a window less its first and last pixel; 0: any number. */
+/** Computes the norms of all windows: each thread goes down a part of a column. @param WORDS words of four pixels that can hold a row of a
+window without its first and last pixel; 0: known at run time only. */
 template <int WORDS> __device__ __forceinline__ void measureContrast(const Tile& t)
 {
     const Shape& shape = t.shape;
@@ -108,21 +108,21 @@ __device__ __forceinline__ void measureContrast(const Tile& t)
         measureContrast<0>(t);
 }
 
-//! What a thread knows beside its tile.
+//! View of a block's pairs by a thread.
 struct Pairs
 {
     const Tile& tile;
     const ConstantStages& constant;
-    int shift; //!< of the tile's shape
+    int shift; //!< Shape::shift of the tile
     Tables tables;
 
-    //! Records among the parameters.
+    //! Returns the records among the kernel's parameters.
     template <class Record> __device__ __forceinline__ const Record* constantNodes() const
     {
         return reinterpret_cast<const Record*>(constant.records[shift]);
     }
 
-    // A pair is named by its upper window.
+    // A pair has the index of its upper window.
     __device__ __forceinline__ uint32_t windowAt(int pair) const
     {
         return tile.job.layout.tables + 4 * tile.indexOf(pair);
@@ -142,7 +142,7 @@ struct Pairs
     }
 };
 
-//! Notes which windows of a row failed the first stage. For one lane.
+//! Stores which windows of a row failed the first stage. For one lane.
 __device__ __forceinline__ void storeFailMask(const Tile& t, int row, uint64_t fails)
 {
     if (t.shape.cols == 64)
@@ -156,8 +156,8 @@ __device__ __forceinline__ void storeFailMask(const Tile& t, int row, uint64_t f
         t.job.lists.failMasks[t.shared.tile.word + row * t.shared.grid.rowWords] = fails;
 }
 
-/** The skip rule after the first stage, for a row of pairs. @param evaluated in: windows with contrast; out: those of them that passed
-and are not surely skipped. Of the upper and lower windows in turn, as `pass`. */
+/** Applies the skip rule to a row of pairs after the first stage. @param pass windows that passed, the upper and the lower one of each pair in
+turn. @param evaluated in: windows with contrast; out: those that passed and are not certainly skipped. */
 template <int U>
 __device__ __forceinline__ void skipInRow(const Tile& t, int row, const bool (&pass)[2 * U], bool (&evaluated)[2 * U])
 {
@@ -180,11 +180,11 @@ __device__ __forceinline__ void skipInRow(const Tile& t, int row, const bool (&p
         for (int u = 0; u < U; ++u)
             evaluated[2 * u + k] = left >> (lane + 32 * u) & 1;
     }
-    __syncwarp(); // the notes, for what is addCandidate at once
+    __syncwarp(); // the stored masks, for candidates of this row
 }
 
-/** What is left of a row of pairs goes to the tile's list. @param BANKS the list has a column for each bank of shared memory, so that warps can
-take pairs whose loads meet no conflict; neighbouring pairs are in neighbouring banks. */
+/** Appends the pairs of a row with windows that are left to the tile's list. @param BANKS the list has one column per bank of shared memory, so
+that warps can take pairs whose loads do not conflict; neighbouring pairs are in neighbouring banks. */
 template <bool BANKS, int U>
 __device__ __forceinline__ void listRow(const Pairs& p, int row, const bool (&alive)[2 * U])
 {
@@ -209,16 +209,16 @@ __device__ __forceinline__ void listRow(const Pairs& p, int row, const bool (&al
     }
 }
 
-/** A list with banks in the order in which warps take it, 32 places at a time: row by row. The first rows, in which most banks have a pair,
-are taken as they are, so that no two pairs share a bank; of those behind them the gaps are left out. All lanes of a warp come here together. */
+/** Order in which warps take a list with banks, 32 places at a time, row by row. The first rows, in which most banks have a pair, are taken
+as they are, so that no two pairs share a bank. Later rows are taken without their gaps. All lanes of a warp call it together. */
 struct Rows
 {
-    int count; //!< pairs of this lane's bank
-    int full;  //!< rows that are taken as they are
-    int end;   //!< places
+    int count; //!< pairs of the bank with this lane's number
+    int full;  //!< number of rows that are taken as they are
+    int end;   //!< number of places
 
     __device__ __forceinline__ Rows() : count(0), full(0), end(0) {}
-    //! @param counts of pairs, by banks
+    //! @param counts number of pairs by bank.
     __device__ __forceinline__ explicit Rows(const int (&counts)[32]) : count(counts[threadIdx.x & 31]), full(0), end(0)
     {
         int row = 0;
@@ -228,22 +228,22 @@ struct Rows
             end += pairs >= tuning::FULL_ROW ? 32 : pairs;
         }
     }
-    //! Banks that have a pair in a row: never more than in the row before.
+    //! Returns the banks that have a pair in a row: never more than in the row before.
     __device__ __forceinline__ uint32_t banksOf(int row) const { return __ballot_sync(ALL_LANES, count > row); }
     __device__ __forceinline__ int pairsOf(int row) const { return __popc(banksOf(row)); }
 
-    //! @param first place of 32.
+    //! Returns the number of pairs in the 32 places from `first` on.
     __device__ __forceinline__ int pairsAt(int first) const
     {
         return first < 32 * full ? pairsOf(first / 32) : ::min(end - first, 32);
     }
-    //! Where this lane's pair is in the list. @param index of that of those at `first`.
+    //! Returns the place of this lane's pair in the list. @param index of the pair among those from `first` on.
     __device__ __forceinline__ int placeOf(int first, int index) const
     {
         int row = first / 32;
         if (row < full)
             return 32 * row + bankAt(banksOf(row), index);
-        int before = first + index - 32 * full, place = 0; // pairs before it in the rows from there on
+        int before = first + index - 32 * full, place = 0; // before: pairs of later rows before this one
         for (int r = full; banksOf(r) != 0; ++r)
         {
             const uint32_t banks = banksOf(r);
@@ -270,7 +270,7 @@ private:
     }
 };
 
-//! Sums of a stage in full, of a pair that `lanes` lanes share. All lanes of a warp come here together.
+//! Adds up a stage in full for a pair that `lanes` lanes share. All lanes of a warp call it together.
 template <class Kind>
 __device__ __forceinline__ FullSums fullSums(const Pairs& p, int stage, int pair, float upper, float lower, int lane,
                                              int lanes)
@@ -283,8 +283,8 @@ __device__ __forceinline__ FullSums fullSums(const Pairs& p, int stage, int pair
     return full;
 }
 
-/** Which of a row's windows pass a stage, where quantised sums do not tell, or the sums are wanted, as it is the last stage.
-@param first the row's first pair. */
+/** Decides a stage in full for a row of pairs, where quantised sums are undecided, or for the last stage, whose sums are weights.
+@param first first pair of the row. */
 template <class Kind, int U>
 __device__ __forceinline__ void passInFull(const Pairs& p, int stage, int first, const float (&norm)[2 * U],
                                            bool (&pass)[2 * U], FullSums (&full)[U])
@@ -299,7 +299,7 @@ __device__ __forceinline__ void passInFull(const Pairs& p, int stage, int first,
     }
 }
 
-//! A row of pairs, U a lane, through the first stages; those left go to the list.
+//! Evaluates the first stages on a row of pairs, U per lane, and lists the pairs that are left.
 template <class Kind, TreeShape TREES, int U> __device__ __forceinline__ void denseRow(const Pairs& p, int row)
 {
     const Tile& t = p.tile;
@@ -316,7 +316,7 @@ template <class Kind, TreeShape TREES, int U> __device__ __forceinline__ void de
         for (int k = 0; k < 2; ++k)
         {
             const float norm = k == 0 ? norms.x : norms.y;
-            const bool has = column < t.cols && 2 * row + k < t.rows; // else norms were not written
+            const bool has = column < t.cols && 2 * row + k < t.rows; // other norms were not written
             sums.norms.set(2 * u + k, has ? norm : 0.f);
             alive[2 * u + k] = has && norm != 0.f;
             any = any || alive[2 * u + k];
@@ -355,13 +355,13 @@ template <class Kind, TreeShape TREES, int U> __device__ __forceinline__ void de
             if (alive[u])
                 p.report(first + lane + u / 2 * 32, u & 1, full[u / 2].sum[u & 1], stage);
     }
-    for (int k = 0; k < 2 && s == 0 && lane == 0; ++k) // no window has contrast
+    for (int k = 0; k < 2 && s == 0 && lane == 0; ++k) // no window of the row has contrast
         storeFailMask(t, 2 * row + k, 0);
     if (__any_sync(ALL_LANES, any))
         listRow<Kind::BANKS, U>(p, row, alive);
 }
 
-//! QuantisedStage sums of a stage, of a pair that `lanes` lanes share. All lanes of a warp come here together. @param quantised what they tell.
+//! Adds up a stage, quantised, for a pair that `lanes` lanes share. All lanes of a warp call it together. @param quantised out: how the sums decide.
 template <class Kind, TreeShape TREES>
 __device__ __forceinline__ void addQuantised(const Pairs& p, int s, int lane, int lanes, PairSums<Kind, TREES, 1>& sums,
                                              QuantisedStage& quantised)
@@ -392,8 +392,8 @@ __device__ __forceinline__ void addQuantised(const Pairs& p, int s, int lane, in
             sums.sum[k] += __shfl_xor_sync(ALL_LANES, sums.sum[k], d);
 }
 
-/** Up to 32 pairs of this warp, in `list`, through all stages from `first` on. Pairs that are left are put to the front of the list
-after each stage. */
+/** Evaluates all stages from `first` on for up to 32 pairs of a warp. After each stage, the pairs that are left move to the front of
+`list`. */
 template <class Kind, TreeShape TREES>
 __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile uint16_t* list, int count)
 {
@@ -402,7 +402,8 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
     const int stages = model.stages;
     for (int s = first; s < stages && count > 0; ++s)
     {
-        const int bits = ::min(__clz(count - 1) - 27, 5), lanes = 1 << bits; // so many lanes a pair
+        const int bits = ::min(__clz(count - 1) - 27, 5),
+                  lanes = 1 << bits; // number of lanes per pair, and its logarithm
         const int thread = threadIdx.x & 31, lane = thread & (lanes - 1), slot = thread >> bits;
         const uint32_t entry = list[::min(slot, count - 1)], pair = entry & 0x3fff;
         PairSums<Kind, TREES, 1> sums;
@@ -430,7 +431,7 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
             if (left >> (14 + k) & 1)
                 p.report(pair, k, full.sum[k], model.stage[s]);
         const uint32_t some = __ballot_sync(ALL_LANES, left != 0);
-        __syncwarp(); // all have read the list
+        __syncwarp(); // all lanes have read the list
         if (left != 0)
             list[__popc(some & ((1u << thread) - 1u))] = static_cast<uint16_t>(pair | left);
         __syncwarp(); // the list
@@ -444,7 +445,7 @@ template <class Kind, TreeShape TREES> __device__ __forceinline__ void sparseSta
     const int lane = threadIdx.x & 31;
     const Rows rows = Kind::BANKS ? Rows(t.shared.banks) : Rows();
     const int end = Kind::BANKS ? rows.end : t.shared.counts[0];
-    volatile uint16_t* const own = t.listOf(1) + (threadIdx.x & ~31); // of this warp
+    volatile uint16_t* const own = t.listOf(1) + (threadIdx.x & ~31); // this warp's part of the second list
     for (;;)
     {
         int first = 0;
@@ -460,7 +461,7 @@ template <class Kind, TreeShape TREES> __device__ __forceinline__ void sparseSta
     }
 }
 
-//! A tile, from the pyramid to what is addCandidate.
+//! Classifies one tile.
 template <class Kind, TreeShape TREES>
 __device__ __forceinline__ void classifyTile(const Tile& t, const ConstantStages& constant, int shift)
 {
@@ -470,13 +471,13 @@ __device__ __forceinline__ void classifyTile(const Tile& t, const ConstantStages
     if (Kind::NORM)
         measureContrast(t);
     sumPairsOfRows(t.shape, t.patch);
-    __syncthreads(); // rows are whole
+    __syncthreads(); // rows are complete
     sumColumnsOfPairs<true>(t.shape, t.patch, t.patch.table);
     if (Kind::NORM && model.tilted)
         makeTilted<true>(t.shape, t.patch);
-    __syncthreads(); // tables and norms; the patch is spent
+    __syncthreads(); // tables and norms; the patch is no longer used
     const Pairs p = {t, constant, shift, {model.terms[shift], model.subsets, model.quantisedLeaves}};
-    // Loops and branches depend on parameters and votes alone, so that warps stay together.
+    // Loops and branches depend on parameters and votes only, so that warps stay converged.
     for (int first = 0; 2 * first < t.shape.rows; first += WARPS)
         if (t.shape.cols == 64)
             denseRow<Kind, TREES, 2>(p, first + (threadIdx.x >> 5));

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What pairs of windows need: Haar features cut into parts that fit 16 bits, their corners in the order of a form, and leaves without their
-// last bits.
+// Prepares models for windows in pairs: cuts Haar features into parts that fit 16 bits, sorts corners as patterns need them, and quantises
+// leaves.
 #include "../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -21,7 +21,7 @@ struct Rectangle
     int x, y, width, height, weight;
 };
 
-//! Corners of weighted rectangles, those in the same place as one.
+//! Returns the corners of weighted rectangles; those at the same position are merged.
 std::vector<Corner> cornersOf(const std::vector<Rectangle>& rectangles, bool tilted)
 {
     std::map<std::pair<int, int>, int> weights;
@@ -41,10 +41,10 @@ std::vector<Corner> cornersOf(const std::vector<Rectangle>& rectangles, bool til
     return corners;
 }
 
-//! Whether a sum keeps within 16 bits whatever the pixels are: 2^15 on either side.
+//! Returns whether a sum of corners is between -2^15 and 2^15 for all pixels.
 bool fits(const Model& model, const std::vector<Corner>& corners, bool tilted)
 {
-    const int BEYOND = 2, cols = model.width + 2 * BEYOND; // rotated rectangles reach beyond their corners
+    const int BEYOND = 2, cols = model.width + 2 * BEYOND; // rotated rectangles cover pixels beyond their corners
     std::vector<int64_t> pixels(static_cast<size_t>(cols) * model.height);
     for (const Corner& corner : corners)
     {
@@ -52,7 +52,7 @@ bool fits(const Model& model, const std::vector<Corner>& corners, bool tilted)
             return false;
         for (int y = 0; y < std::min<int>(corner.y, model.height); ++y)
         {
-            // The table holds the pixels above and left of a corner, or in the cone above it.
+            // A corner is the sum of the pixels above and to its left; if rotated, of those in the cone above it.
             const int reach = corner.y - y, x = corner.x + BEYOND;
             const int begin = tilted ? std::max(x - reach, 0) : 0, end = std::min(tilted ? x - 1 + reach : x, cols);
             for (int i = begin; i < end; ++i)
@@ -65,7 +65,7 @@ bool fits(const Model& model, const std::vector<Corner>& corners, bool tilted)
     return plus * 255 <= SHRT_MAX && minus * 255 >= -SHRT_MAX;
 }
 
-/** Cuts a feature into parts whose sums fit 16 bits. @return false: it has parts that do not. */
+//! Cuts a feature into parts whose sums fit 16 bits. @return false if that is not possible.
 bool cutIntoParts(const Model& model, const std::vector<Rectangle>& rectangles, bool tilted,
                   std::vector<FeaturePart>& parts)
 {
@@ -75,7 +75,7 @@ bool cutIntoParts(const Model& model, const std::vector<Rectangle>& rectangles, 
         parts.push_back(corners);
         return true;
     }
-    // Upright: through the middle of all, so that what overlaps stays together. Rotated: each through its own middle.
+    // Upright rectangles are cut at the middle of all, so that overlapping ones stay together; rotated ones each at their own middle.
     int left = INT_MAX, right = 0, top = INT_MAX, bottom = 0;
     for (const Rectangle& r : rectangles)
     {
@@ -89,7 +89,7 @@ bool cutIntoParts(const Model& model, const std::vector<Rectangle>& rectangles, 
     std::vector<Rectangle> halves[2];
     for (Rectangle r : rectangles)
     {
-        const bool along = tilted ? r.width >= r.height : across; // cut its width
+        const bool along = tilted ? r.width >= r.height : across; // whether the width is cut
         const int side = along ? r.width : r.height;
         const int cut = tilted ? side / 2 : std::min(std::max(middle - (across ? r.x : r.y), 0), side);
         (along ? r.width : r.height) = cut;
@@ -115,7 +115,7 @@ bool partsOf(const Model& model, const HaarFeature& f, std::vector<FeaturePart>&
     return cutIntoParts(model, rectangles, f.tilted != 0, parts);
 }
 
-//! Corners of a weight; the others are taken away.
+//! Removes the corners of one weight. @return them.
 std::vector<Corner> takeCorners(std::vector<Corner>& corners, int weight)
 {
     std::vector<Corner> taken;
@@ -184,7 +184,7 @@ gpu::CornerPattern patternOf(FeaturePart corners, FeaturePart& ordered, int& fac
 
 // --- quantised sums --------------------------------------------------------------------------------------------------------
 
-static const int64_t QUANTISED_LIMIT = 1 << 30; //!< that they keep below
+static const int64_t QUANTISED_LIMIT = 1 << 30; //!< quantised sums are below it in magnitude
 
 int droppedBits(const Model& model, const Stage& stage)
 {

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The pyramids and the list of tiles of a call.
+// Chooses tiles that fit a device, lays out the pyramids of a call and lists their tiles.
 #include "../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -13,10 +13,93 @@
 
 namespace cv { namespace cuda { namespace cascade {
 
+using gpu::Layout;
 using gpu::Shape;
 namespace tuning = gpu::tuning;
 
-static const int PIXELS_BEHIND = 1024; //!< room behind pyramids: tiles are copied in whole words
+// --- tiles that fit a device ------------------------------------------------------------------------------------------
+
+namespace {
+
+Shape shapeOf(const Model& model, int step, int cols, int rows)
+{
+    Shape shape = {};
+    shape.shift = step - 1;
+    shape.cols = cols;
+    shape.rows = rows;
+    while ((1 << shape.columnBits) < cols)
+        ++shape.columnBits;
+    shape.patchCols = (cols - 1) * step + model.width;
+    shape.patchRows = (rows - 1) * step + model.height;
+    shape.patchStep = detail::roundUp(shape.patchCols, 16);
+    shape.half = step == 2 ? shape.patchCols / 2 + 1 : 0;
+    shape.step = step == 2 ? 2 * shape.half : shape.patchCols + 1;
+    shape.words = shape.step * (shape.patchRows + 1);
+    return shape;
+}
+
+//! Lays out shared memory for both steps. @param global whether patch and tables are in device memory.
+Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool global)
+{
+    int patch = 0, tables = 0;
+    for (const Shape& shape : shapes)
+    {
+        patch = std::max(patch, shape.patchStep * shape.patchRows);
+        tables = std::max(tables, shape.words * 4 * (model.tilted ? 2 : 1));
+    }
+    const int windows = shapes[0].cols * shapes[0].rows, lists = 2 * windows * static_cast<int>(sizeof(uint16_t));
+    Layout layout = {};
+    layout.global = global;
+    layout.lists = model.kind == HAAR ? detail::roundUp(windows * 4, 16) : 0; // after the norms
+    if (global)
+    {
+        layout.bytes = layout.lists + detail::roundUp(lists, 16);
+        layout.tables = detail::roundUp(patch, 16);
+        layout.sliceBytes = layout.tables + detail::roundUp(tables, 16);
+        return layout;
+    }
+    layout.patch = layout.lists;
+    layout.tables = layout.patch + detail::roundUp(std::max(patch, lists), 16);
+    layout.bytes = layout.tables + detail::roundUp(tables, 16);
+    return layout;
+}
+
+} // namespace
+
+void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed)
+{
+    const auto tryTile = [&](const int(&tile)[2], bool global)
+    {
+        for (int step : {1, 2})
+            packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
+        packed.layout = layoutOf(model, packed.shapes, global);
+        return static_cast<size_t>(packed.layout.bytes);
+    };
+    for (const auto& tile : tuning::TILES)
+        if (tryTile(tile, false) <= shared.dynamicBytes(gpu::STATIC_BYTES))
+            return;
+    tryTile(tuning::GLOBAL_TILE, true);
+}
+
+bool choosePairTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed)
+{
+    for (int blocks = tuning::PAIR_BLOCKS; blocks > 0; --blocks)
+        for (const auto& tile : tuning::PAIR_TILES)
+        {
+            for (int step : {1, 2})
+                packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
+            packed.layout = layoutOf(model, packed.shapes, false);
+            if (std::max(packed.shapes[0].patchCols, packed.shapes[1].patchCols) <= tuning::PAIR_PIXELS &&
+                static_cast<size_t>(packed.layout.bytes) <=
+                    shared.dynamicBytesOfEach(blocks, gpu::STATIC_BYTES, gpu::RESERVED_BYTES))
+                return true;
+        }
+    return false;
+}
+
+// --- pyramids and lists of tiles of a call -----------------------------------------------------------------------------
+
+static const int PIXELS_BEHIND = 1024; //!< bytes behind the pyramids: tiles are copied in whole words
 
 std::vector<uint64_t> tilingKey(const Request& request)
 {
@@ -56,18 +139,18 @@ std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capaci
 
 namespace {
 
-//! Pyramids of all sizes, one after the other on the device.
+//! Pyramids of all image sizes, with their positions in the arrays for the device.
 struct Sizes
 {
     struct Entry
     {
         Pyramid pyramid;
         int firstTap, firstGrid;
-        std::vector<int64_t> pixels; //!< where its layers begin
+        std::vector<int64_t> pixels; //!< offset of each layer in the pyramid, bytes
         int64_t bytes;
     };
     std::vector<Entry> entries;
-    std::vector<int> entryOf; //!< of each image
+    std::vector<int> entryOf; //!< index of the entry of each image
 };
 
 Sizes makeSizes(const Request& request)
@@ -142,7 +225,7 @@ void addResizes(const Sizes::Entry& entry, int image, std::vector<gpu::ResizeRec
     }
 }
 
-//! @param words counted up: words of failMasks.
+//! Lists the tiles of a grid. @param words in and out: number of fail masks so far.
 void addTiles(const gpu::GridRecord& grid, int gridIndex, int image, int scale, const Shape& shape, int64_t& words,
               std::vector<gpu::TileRecord>& tiles)
 {
@@ -200,7 +283,7 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
         }
         if (tiles.size() > static_cast<size_t>(INT_MAX))
             CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the images of this call have too many windows");
-        // Small layers first: where windows go through many stages, a tile takes long, and others fill the device meanwhile.
+        // Small layers first: their windows reach more stages, so their tiles take long, and other tiles fill the device meanwhile.
         std::stable_sort(tiles.begin(), tiles.end(),
                          [](const gpu::TileRecord& a, const gpu::TileRecord& b) { return a.scale > b.scale; });
         const auto isSingle = [&](const gpu::TileRecord& tile) { return grids[tile.grid].step == 1; };
