@@ -20,11 +20,27 @@ const int MAX_WINDOW = 256; //!< 32 bits hold the sum of squares of a window up 
 const int MAX_SIDE = 65535, MAX_SCALES = 4095, MAX_IMAGES = 1 << 20; //!< limits of a Key
 const int MAX_CAPACITY = 65536; //!< largest number of objects and of candidates per image in tables
 
-enum
+//! Type of a cascade's features; the values are those of CascadeClassifierEx::getFeatureType(). Code that depends on it switches over
+//! all types without a default, so that the compiler names every place that a new type needs.
+enum FeatureType : int
 {
     HAAR = 0,
     LBP = 1
 };
+constexpr FeatureType FEATURE_TYPES[] = {HAAR, LBP};
+
+//! Returns whether values of features are multiplied with the window's norm, so that windows need contrast.
+CT_HOST_DEVICE constexpr bool usesNorm(FeatureType type)
+{
+    switch (type)
+    {
+    case HAAR:
+        return true;
+    case LBP:
+        return false;
+    }
+    return false;
+}
 
 struct Box
 {

@@ -20,7 +20,7 @@ const int MAX_FEATURES = 65536, MAX_NODES = 1 << 20, MAX_STAGES = 4096, MAX_TREE
 window; child nodes come after their parents in the same tree; each tree has one leaf more than nodes; values are finite. */
 struct Model
 {
-    int kind;                          //!< HAAR or LBP
+    int kind;                          //!< a FeatureType: see featureType()
     int width, height;                 //!< size of the window, pixels
     std::vector<Stage> stages;         //!< at least one
     std::vector<Tree> trees;           //!< at least one per stage
@@ -38,6 +38,8 @@ struct Model
     bool fixedPoint;       //!< all stages can be added up as integers
     int64_t leastContrast; //!< see leastContrast(); only HAAR uses it
     uint64_t version;      //!< unique in this process
+
+    FeatureType featureType() const { return static_cast<FeatureType>(kind); }
 };
 typedef std::shared_ptr<const Model> ModelPtr;
 

@@ -68,9 +68,21 @@ void Builder::failAt(const Item& item, const char* trees, size_t tree, const std
     item.failBelow(format(".stages[%zu].%s[%zu]", stage, trees, tree - model_.stages[stage].firstTree), why);
 }
 
+static size_t featuresOf(const Model& model)
+{
+    switch (model.featureType())
+    {
+    case HAAR:
+        return model.haar.size();
+    case LBP:
+        return model.lbp.size();
+    }
+    return 0;
+}
+
 void Builder::checkFeatures(const Item& item, const char* trees) const
 {
-    const size_t features = model_.kind == HAAR ? model_.haar.size() : model_.lbp.size();
+    const size_t features = featuresOf(model_);
     for (size_t t = 0; t < model_.trees.size(); ++t)
         for (int n = 0; n < model_.trees[t].nodes; ++n)
         {

@@ -111,7 +111,7 @@ public:
     Bits firstStage(bool& carry)
     {
         Bits with = all_, alive;
-        if (tile_.model().kind == HAAR)
+        if (usesNorm(tile_.model().featureType()))
             with = withContrast();
         const Bits failed = evaluate(with, 0);
         for (int k = 0; k < WORDS; ++k)

@@ -231,6 +231,14 @@ template <typename Lanes> void haarTree(const Windows& w, const Tree& tree)
     }
 }
 
+template <typename Lanes> void lbpTree(const Windows& w, const Tree& tree)
+{
+    if (tree.nodes == 1)
+        stump<Lanes, lbpLeft<Lanes>>(w, tree);
+    else
+        wholeTree<Lanes, lbpLeft<Lanes>>(w, tree);
+}
+
 template <typename Lanes> void evaluateOn(const Windows& w, const Stage& stage)
 {
     const Model& model = *w.prepared->model;
@@ -243,12 +251,15 @@ template <typename Lanes> void evaluateOn(const Windows& w, const Stage& stage)
     for (int t = stage.firstTree; t < stage.firstTree + stage.trees; ++t)
     {
         const Tree& tree = model.trees[t];
-        if (model.kind == HAAR)
+        switch (model.featureType())
+        {
+        case HAAR:
             haarTree<Lanes>(w, tree);
-        else if (tree.nodes == 1)
-            stump<Lanes, lbpLeft<Lanes>>(w, tree);
-        else
-            wholeTree<Lanes, lbpLeft<Lanes>>(w, tree);
+            break;
+        case LBP:
+            lbpTree<Lanes>(w, tree);
+            break;
+        }
     }
 }
 

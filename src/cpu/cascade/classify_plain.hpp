@@ -39,18 +39,20 @@ bool goesLeftAt(const Windows& w, int n, int window, float norm)
 {
     const Model& model = *w.prepared->model;
     const Node& node = model.nodes[n];
-    const int* const offsets = w.offsets + w.prepared->features[node.feature].first;
-    int next = 0; // haarValue() and lbpCode() ask for corners in the order of the offsets
-    if (model.kind == LBP)
+    const Corners& corners = w.prepared->features[node.feature];
+    const int* const table = corners.tilted ? w.tilted : w.sums;
+    const int* offset =
+        w.offsets + corners.first; // haarValue() and lbpCode() ask for corners in the order of the offsets
+    const auto at = [&](int, int) { return static_cast<uint32_t>(table[window + *offset++]); };
+    switch (model.featureType())
     {
-        const auto at = [&](int, int) { return static_cast<uint32_t>(w.sums[window + offsets[next++]]); };
+    case HAAR:
+        return haarGoesLeft(haarValue(model.haar[node.feature], at), norm, node.threshold);
+    case LBP:
         return lbpGoesLeft(model.subsets.data() + static_cast<size_t>(n) * SUBSET_WORDS,
                            lbpCode(model.lbp[node.feature], at));
     }
-    const HaarFeature& f = model.haar[node.feature];
-    const int* const table = f.tilted ? w.tilted : w.sums;
-    const auto at = [&](int, int) { return static_cast<uint32_t>(table[window + offsets[next++]]); };
-    return haarGoesLeft(haarValue(f, at), norm, node.threshold);
+    return false;
 }
 
 } // namespace

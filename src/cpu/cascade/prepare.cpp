@@ -15,7 +15,7 @@ WindowExtent extentOf(const std::vector<Task>& tasks)
     {
         extent.width = std::max(extent.width, task.model->width);
         extent.height = std::max(extent.height, task.model->height);
-        extent.squares = extent.squares || task.model->kind == HAAR;
+        extent.squares = extent.squares || usesNorm(task.model->featureType());
         extent.tilted = extent.tilted || task.model->tilted;
     }
     return extent;

@@ -50,19 +50,20 @@ __device__ __forceinline__ void measureContrast(const Tile& t)
 
 /** Evaluates a stage, one window per lane. @param wanted in: whether the lane has a window; out: and whether that has contrast.
 Windows without contrast neither pass nor fail. @return whether the window passes. */
-template <bool HAAR_FEATURES>
+template <FeatureType TYPE>
 __device__ __forceinline__ bool passes(const Tile& t, const StageRecord& stage, int window, bool& wanted, double& sum)
 {
-    const float norm = HAAR_FEATURES && wanted ? t.norms[window] : 0.f;
-    wanted = wanted && (!HAAR_FEATURES || norm != 0.f);
+    constexpr bool NORM = usesNorm(TYPE);
+    const float norm = NORM && wanted ? t.norms[window] : 0.f;
+    wanted = wanted && (!NORM || norm != 0.f);
     if (!wanted)
         return false;
-    sum = sumOf<HAAR_FEATURES>(t.job.model, t.shape, stage, t.patch.table + t.indexOf(window), norm);
+    sum = sumOf<TYPE>(t.job.model, t.shape, stage, t.patch.table + t.indexOf(window), norm);
     return !(sum < static_cast<double>(stage.threshold));
 }
 
 //! Evaluates the first stage on all windows of the tile and stores one bit per window.
-template <bool HAAR_FEATURES> __device__ __forceinline__ void firstStage(const Tile& t)
+template <FeatureType TYPE> __device__ __forceinline__ void firstStage(const Tile& t)
 {
     const StageRecord stage = t.job.model.stage[0];
     const int lane = threadIdx.x & 31, chunks = detail::ceilDiv(t.windows(), 32);
@@ -71,7 +72,7 @@ template <bool HAAR_FEATURES> __device__ __forceinline__ void firstStage(const T
         const int window = chunk * 32 + lane;
         bool wanted = t.has(window);
         double sum = 0.;
-        const bool pass = passes<HAAR_FEATURES>(t, stage, window, wanted, sum);
+        const bool pass = passes<TYPE>(t, stage, window, wanted, sum);
         const uint32_t passed = __ballot_sync(ALL_LANES, pass), failed = __ballot_sync(ALL_LANES, wanted && !pass);
         if (lane == 0)
         {
@@ -99,7 +100,7 @@ __device__ __forceinline__ void listFirst(const Tile& t)
 }
 
 //! Evaluates the stages after the first. If there is only one, it is evaluated once more for its sum.
-template <bool HAAR_FEATURES> __device__ __forceinline__ void laterStages(const Tile& t)
+template <FeatureType TYPE> __device__ __forceinline__ void laterStages(const Tile& t)
 {
     const int stages = t.job.model.stages, lane = threadIdx.x & 31;
     int count = t.shared.counts[0], turn = 0;
@@ -113,7 +114,7 @@ template <bool HAAR_FEATURES> __device__ __forceinline__ void laterStages(const 
             const int i = chunk * 32 + lane, window = in[i < count ? i : 0];
             bool wanted = i < count;
             double sum = 0.;
-            const bool pass = passes<HAAR_FEATURES>(t, stage, window, wanted, sum);
+            const bool pass = passes<TYPE>(t, stage, window, wanted, sum);
             if (s == stages - 1)
             {
                 if (pass)
@@ -137,26 +138,26 @@ template <bool HAAR_FEATURES> __device__ __forceinline__ void laterStages(const 
 }
 
 //! Classifies one tile.
-template <bool HAAR_FEATURES> __device__ __forceinline__ void classifyTile(const Tile& t)
+template <FeatureType TYPE> __device__ __forceinline__ void classifyTile(const Tile& t)
 {
     copyPatch<uint32_t>(t);
     __syncthreads(); // pixels
-    if (HAAR_FEATURES)
+    if (usesNorm(TYPE))
         measureContrast(t);
     else
         integralImage<false>(t.shape, t.patch);
     if (t.job.model.tilted)
         makeTilted<false>(t.shape, t.patch);
     __syncthreads(); // tables and norms; the patch is no longer used
-    firstStage<HAAR_FEATURES>(t);
+    firstStage<TYPE>(t);
     __syncthreads(); // one bit per window
     listFirst(t);
     __syncthreads(); // the first list
-    laterStages<HAAR_FEATURES>(t);
+    laterStages<TYPE>(t);
 }
 
 //! Classifies tiles, one block per tile. @param GLOBAL patch and tables are in device memory; blocks loop over the tiles.
-template <bool HAAR_FEATURES, bool GLOBAL>
+template <FeatureType TYPE, bool GLOBAL>
 __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_constant__ Classification job)
 {
     __shared__ Shared shared;
@@ -169,7 +170,7 @@ __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_co
         Tile t = tileOf(job, shared, i, bytes, slice);
         if (GLOBAL) // the compiler of CUDA 13.0 assumes that this pointer is to shared memory; asm hides its origin
             asm volatile("" : "+l"(t.patch.pixels), "+l"(t.patch.table), "+l"(t.patch.tilted));
-        classifyTile<HAAR_FEATURES>(t);
+        classifyTile<TYPE>(t);
         __syncthreads(); // all have finished with the shared memory
     }
 }
@@ -194,6 +195,22 @@ __global__ void __launch_bounds__(tuning::RESOLVE_THREADS)
     }
 }
 
+//! Returns the kernel for a model's feature type and for the memory of its integral images.
+auto kernelFor(const Classification& job)
+{
+    void (*kernel)(const Classification) = nullptr;
+    switch (job.model.featureType)
+    {
+    case HAAR:
+        kernel = job.layout.global ? classifyTiles<HAAR, true> : classifyTiles<HAAR, false>;
+        break;
+    case LBP:
+        kernel = job.layout.global ? classifyTiles<LBP, true> : classifyTiles<LBP, false>;
+        break;
+    }
+    return kernel;
+}
+
 } // namespace
 
 void classify(const Classification& job, const ConstantStages* constant, detail::StreamHandle stream)
@@ -204,10 +221,8 @@ void classify(const Classification& job, const ConstantStages* constant, detail:
     else
     {
         const int blocks = job.layout.global ? std::min(job.tileCount, tuning::GLOBAL_BLOCKS) : job.tileCount;
-        const bool haar = job.model.kind == HAAR;
-        const auto kernel = job.layout.global ? (haar ? classifyTiles<true, true> : classifyTiles<false, true>)
-                                              : (haar ? classifyTiles<true, false> : classifyTiles<false, false>);
-        detail::launch("cascade classify", kernel, dim3(blocks), dim3(tuning::THREADS), job.layout.bytes, stream, job);
+        detail::launch("cascade classify", kernelFor(job), dim3(blocks), dim3(tuning::THREADS), job.layout.bytes,
+                       stream, job);
     }
     detail::launch("cascade resolve", resolveDeferred, dim3(tuning::RESOLVE_BLOCKS), dim3(tuning::RESOLVE_THREADS), 0,
                    stream, job.lists, job.images, job.shapes[0].columnBits);

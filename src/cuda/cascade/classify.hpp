@@ -217,7 +217,8 @@ struct RecordsView
 as in core.hpp, and sums in double precision in the order of the file. */
 struct ModelView
 {
-    int kind, width, height, stages;
+    FeatureType featureType;
+    int width, height, stages;
     bool pairs, tilted;
     TreeShape treeShape;
     int64_t leastContrast;

@@ -10,24 +10,28 @@
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
-template <bool HAAR_FEATURES>
+template <FeatureType TYPE>
 __device__ __forceinline__ bool goesLeft(const ModelView& model, const Shape& shape, int index, const uint32_t* window,
                                          float norm)
 {
     const Node node = model.nodes[index];
-    if (HAAR_FEATURES)
+    if constexpr (TYPE == HAAR)
     {
         const HaarFeature& feature = model.haar[node.feature];
         const uint32_t* const table = window + (feature.tilted ? shape.words : 0);
         return haarGoesLeft(haarValue(feature, [&](int x, int y) { return table[shape.place(x, y)]; }), norm,
                             node.threshold);
     }
-    return lbpGoesLeft(model.subsets + static_cast<size_t>(index) * SUBSET_WORDS,
-                       lbpCode(model.lbp[node.feature], [&](int x, int y) { return window[shape.place(x, y)]; }));
+    else
+    {
+        static_assert(TYPE == LBP, "every feature type needs its own evaluation");
+        return lbpGoesLeft(model.subsets + static_cast<size_t>(index) * SUBSET_WORDS,
+                           lbpCode(model.lbp[node.feature], [&](int x, int y) { return window[shape.place(x, y)]; }));
+    }
 }
 
 //! Adds up the leaves of a stage for one window.
-template <bool HAAR_FEATURES>
+template <FeatureType TYPE>
 __device__ __noinline__ double sumOf(const ModelView& model, const Shape& shape, const StageRecord& stage,
                                      const uint32_t* window, float norm)
 {
@@ -38,7 +42,7 @@ __device__ __noinline__ double sumOf(const ModelView& model, const Shape& shape,
         do
         {
             const Node& node = model.nodes[at];
-            at = goesLeft<HAAR_FEATURES>(model, shape, at, window, norm) ? node.left : node.right;
+            at = goesLeft<TYPE>(model, shape, at, window, norm) ? node.left : node.right;
         }
         while (at >= 0);
         sum += static_cast<double>(model.leaves[~at]);

@@ -19,12 +19,32 @@ namespace {
 
 // --- records ---------------------------------------------------------------------------------------------------------
 
+//! Properties of a feature type in pairs.
+struct PairTraits
+{
+    size_t recordBytes; //!< bytes per node
+    bool twoNodes;      //!< whether kernels have a path for trees of two nodes
+    int denseStages;    //!< limit of ConstantStages::dense
+};
+
+PairTraits pairTraitsOf(FeatureType type)
+{
+    switch (type)
+    {
+    case HAAR:
+        return {sizeof(gpu::HaarRecord), true, tuning::DENSE_STAGES_HAAR};
+    case LBP:
+        return {sizeof(gpu::LbpRecord), false, tuning::DENSE_STAGES_LBP};
+    }
+    return {};
+}
+
 gpu::TreeShape treeShapeOf(const Model& model)
 {
     if (model.stumps)
         return gpu::STUMPS;
     const bool two = std::all_of(model.trees.begin(), model.trees.end(), [](const Tree& t) { return t.nodes == 2; });
-    return two && model.kind == HAAR ? gpu::TWO_NODES : gpu::ANY_TREES;
+    return two && pairTraitsOf(model.featureType()).twoNodes ? gpu::TWO_NODES : gpu::ANY_TREES;
 }
 
 //! Records of nodes, tree by tree, and their left and right leaves.
@@ -191,12 +211,11 @@ int endOf(const Model& model, const Stage& stage)
 bool beginConstant(const Model& model, gpu::ConstantStages& constant)
 {
     constant = {};
-    const size_t record = model.kind == HAAR ? sizeof(gpu::HaarRecord) : sizeof(gpu::LbpRecord);
+    const PairTraits traits = pairTraitsOf(model.featureType());
     while (constant.stages < std::min(tuning::CONSTANT_STAGES, static_cast<int>(model.stages.size())) &&
-           endOf(model, model.stages[constant.stages]) * record <= sizeof(constant.records[0]))
+           endOf(model, model.stages[constant.stages]) * traits.recordBytes <= sizeof(constant.records[0]))
         ++constant.stages;
-    constant.dense =
-        std::min(constant.stages, model.kind == HAAR ? tuning::DENSE_STAGES_HAAR : tuning::DENSE_STAGES_LBP);
+    constant.dense = std::min(constant.stages, traits.denseStages);
     return constant.stages > 0;
 }
 
@@ -212,8 +231,8 @@ template <typename Record> std::vector<uint4> inQuads(const std::vector<Record>&
 }
 
 template <typename Record>
-void addRecords(const Model& model, const std::vector<std::vector<FeaturePart>>& parts,
-                std::vector<gpu::StageRecord>& stages, PackedModel& packed)
+void addRecordsOf(const Model& model, const std::vector<std::vector<FeaturePart>>& parts,
+                  std::vector<gpu::StageRecord>& stages, PackedModel& packed)
 {
     const int constant = endOf(model, model.stages[packed.constant->stages - 1]);
     for (int i = 0; i < 2; ++i)
@@ -230,6 +249,18 @@ void addRecords(const Model& model, const std::vector<std::vector<FeaturePart>>&
         }
     }
     std::copy(stages.begin(), stages.begin() + packed.constant->stages, packed.constant->stage);
+}
+
+void addRecords(const Model& model, const std::vector<std::vector<FeaturePart>>& parts,
+                std::vector<gpu::StageRecord>& stages, PackedModel& packed)
+{
+    switch (model.featureType())
+    {
+    case HAAR:
+        return addRecordsOf<gpu::HaarRecord>(model, parts, stages, packed);
+    case LBP:
+        return addRecordsOf<gpu::LbpRecord>(model, parts, stages, packed);
+    }
 }
 
 std::vector<gpu::StageRecord> stagesOf(const Model& model)
@@ -269,7 +300,7 @@ std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::S
         chooseTile(model, shared, *p);
     }
     p->view = {};
-    p->view.kind = model.kind;
+    p->view.featureType = model.featureType();
     p->view.width = model.width;
     p->view.height = model.height;
     p->view.stages = static_cast<int>(model.stages.size());
@@ -281,8 +312,7 @@ std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::S
     p->trees = p->blob.add(model.trees);
     p->subsets = p->blob.add(model.subsets);
     if (p->constant)
-        model.kind == HAAR ? addRecords<gpu::HaarRecord>(model, parts, stages, *p)
-                           : addRecords<gpu::LbpRecord>(model, parts, stages, *p);
+        addRecords(model, parts, stages, *p);
     p->stages = p->blob.add(stages);
     if (p->constant)
         return p;

@@ -508,17 +508,33 @@ void launchTiles(const Classification& job, const ConstantStages& constant, cuda
                    job.layout.bytes, stream, job, constant);
 }
 
+template <class Kind>
+void launchTrees(const Classification& job, const ConstantStages& constant, detail::StreamHandle stream)
+{
+    switch (job.model.treeShape)
+    {
+    case STUMPS:
+        return launchTiles<Kind, STUMPS>(job, constant, stream);
+    case TWO_NODES:
+        if constexpr (Kind::NORM) // packModel() has no trees of two nodes for LBP
+            return launchTiles<Kind, TWO_NODES>(job, constant, stream);
+        break;
+    case ANY_TREES:
+        return launchTiles<Kind, ANY_TREES>(job, constant, stream);
+    }
+}
+
 } // namespace
 
 void classifyPairs(const Classification& job, const ConstantStages& constant, detail::StreamHandle stream)
 {
-    const auto launch =
-        job.model.kind == LBP
-            ? (job.model.treeShape == STUMPS ? launchTiles<LbpPairs, STUMPS> : launchTiles<LbpPairs, ANY_TREES>)
-        : job.model.treeShape == STUMPS    ? launchTiles<HaarPairs, STUMPS>
-        : job.model.treeShape == TWO_NODES ? launchTiles<HaarPairs, TWO_NODES>
-                                           : launchTiles<HaarPairs, ANY_TREES>;
-    launch(job, constant, stream);
+    switch (job.model.featureType)
+    {
+    case HAAR:
+        return launchTrees<HaarPairs>(job, constant, stream);
+    case LBP:
+        return launchTrees<LbpPairs>(job, constant, stream);
+    }
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

@@ -130,16 +130,21 @@ std::vector<Corner> takeCorners(std::vector<Corner>& corners, int weight)
 
 bool canPair(const Model& model, std::vector<std::vector<FeaturePart>>& parts)
 {
-    if (!model.fixedPoint || (model.kind == HAAR && !model.exact))
+    if (!model.fixedPoint)
         return false;
-    for (const LbpFeature& f : model.lbp)
-        if (f.width * f.height * 255 > SHRT_MAX)
-            return false;
-    parts.resize(model.haar.size());
-    for (size_t i = 0; i < model.haar.size(); ++i)
-        if (!partsOf(model, model.haar[i], parts[i]))
-            return false;
-    return true;
+    switch (model.featureType())
+    {
+    case HAAR:
+        parts.resize(model.haar.size());
+        for (size_t i = 0; i < model.haar.size(); ++i)
+            if (!model.exact || !partsOf(model, model.haar[i], parts[i]))
+                return false;
+        return true;
+    case LBP:
+        return std::all_of(model.lbp.begin(), model.lbp.end(),
+                           [](const LbpFeature& f) { return f.width * f.height * 255 <= SHRT_MAX; });
+    }
+    return false;
 }
 
 uint32_t padToFours(std::vector<FeaturePart>& parts)

@@ -50,7 +50,7 @@ Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool global)
     const int windows = shapes[0].cols * shapes[0].rows, lists = 2 * windows * static_cast<int>(sizeof(uint16_t));
     Layout layout = {};
     layout.global = global;
-    layout.lists = model.kind == HAAR ? detail::roundUp(windows * 4, 16) : 0; // after the norms
+    layout.lists = usesNorm(model.featureType()) ? detail::roundUp(windows * 4, 16) : 0; // after the norms
     if (global)
     {
         layout.bytes = layout.lists + detail::roundUp(lists, 16);
