@@ -8,7 +8,6 @@
 #include "../precomp.hpp"
 #include "../common/arrays.hpp"
 #include "engine.hpp"
-#include <cmath>
 
 namespace cv { namespace cuda { namespace cascade {
 
@@ -36,20 +35,6 @@ inline void checkMask(const char* name, Size mask, int type, Size image)
     if (mask != image)
         CV_Error_(Error::StsUnmatchedSizes, ("CascadeClassifierEx: %s: %d x %d pixels, its image has %d x %d", name,
                                              mask.width, mask.height, image.width, image.height));
-}
-
-inline void checkScaleFactor(double factor)
-{
-    if (!(factor > 1. && std::isfinite(factor)))
-        CV_Error_(Error::StsOutOfRange,
-                  ("CascadeClassifierEx: scaleFactor must be finite and above 1, this is %.17g", factor));
-}
-
-inline void checkCapacity(const char* name, int count)
-{
-    if (count < 1 || count > MAX_CAPACITY)
-        CV_Error_(Error::StsOutOfRange,
-                  ("CascadeClassifierEx: %s must be 1 to %d, this is %d", name, MAX_CAPACITY, count));
 }
 
 //! Images and masks of a call. Owns the arrays whose views are in the request.

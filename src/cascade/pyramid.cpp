@@ -34,8 +34,8 @@ std::vector<float> powersOf(int cols, int rows, const Task& task)
 std::vector<int> chosenOf(const std::vector<float>& factors, int cols, int rows, const Task& task)
 {
     const Settings& s = task.settings;
-    const bool limited = s.maxWidth != 0 && s.maxHeight != 0;
-    const int maxWidth = limited ? s.maxWidth : cols, maxHeight = limited ? s.maxHeight : rows;
+    const bool limited = s.maxSize.width != 0 && s.maxSize.height != 0;
+    const int maxWidth = limited ? s.maxSize.width : cols, maxHeight = limited ? s.maxSize.height : rows;
     std::vector<int> chosen;
     int nearest = -1;
     double least = 0.;
@@ -44,13 +44,13 @@ std::vector<int> chosenOf(const std::vector<float>& factors, int cols, int rows,
         const int width = boxSide(task.model->width, factors[i]), height = boxSide(task.model->height, factors[i]);
         if (width > maxWidth || height > maxHeight)
             break;
-        if (width >= s.minWidth && height >= s.minHeight)
+        if (width >= s.minSize.width && height >= s.minSize.height)
             chosen.push_back(static_cast<int>(i));
     }
     for (size_t i = 0; chosen.empty() && i < factors.size(); ++i)
     {
-        const double dx = static_cast<double>(s.minWidth) - boxSide(task.model->width, factors[i]);
-        const double dy = static_cast<double>(s.minHeight) - boxSide(task.model->height, factors[i]);
+        const double dx = static_cast<double>(s.minSize.width) - boxSide(task.model->width, factors[i]);
+        const double dy = static_cast<double>(s.minSize.height) - boxSide(task.model->height, factors[i]);
         const double far = dx * dx + dy * dy;
         if (nearest < 0 || far < least)
         {

@@ -18,22 +18,13 @@
 #include "../common/views.hpp"
 #include "core.hpp"
 #include "model.hpp"
+#include "settings.hpp"
 #include <vector>
 
 namespace cv { namespace cuda { namespace cascade {
 
 using detail::ImageView;
 using detail::RowsView;
-
-struct Settings
-{
-    double scaleFactor;
-    int minNeighbors; //!< 0 or less: candidates are not grouped
-    int minWidth, minHeight, maxWidth,
-        maxHeight;                 //!< limits of object sizes, pixels; if maxWidth or maxHeight is 0: the image's
-    bool largest;                  //!< only the object of the largest area
-    int maxObjects, maxCandidates; //!< capacity of result tables per image
-};
 
 //! A cascade together with its detection parameters.
 struct Task

@@ -114,8 +114,8 @@ std::vector<uint64_t> tilingKey(const Request& request)
         uint64_t factor;
         std::memcpy(&factor, &task.settings.scaleFactor, sizeof(factor));
         key.push_back(factor);
-        pair(task.settings.minWidth, task.settings.minHeight);
-        pair(task.settings.maxWidth, task.settings.maxHeight);
+        pair(task.settings.minSize.width, task.settings.minSize.height);
+        pair(task.settings.maxSize.width, task.settings.maxSize.height);
         key.push_back(task.settings.maxCandidates);
     }
     return key;
