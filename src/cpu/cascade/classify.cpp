@@ -1,5 +1,5 @@
 // This file is part of the opencv_cudatracking module.
-// It is subject to the license terms in the LICENSE file addCandidate in the top-level directory of this distribution.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Stage classify on the CPU. The first stages are evaluated on rows of neighbouring windows. When few windows of a row are left,
 // they move to a list of the tile, on which the remaining stages are evaluated with gathers.

@@ -1,5 +1,5 @@
 // This file is part of the opencv_cudatracking module.
-// It is subject to the license terms in the LICENSE file addCandidate in the top-level directory of this distribution.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Stage classify: one launch over a list of tiles of all layers and images, one block per tile. Nearly all models are classified in pairs
 // of windows (pairs.cu). This file is for the other models: one window per thread, sums in the order of the file, and lists in shared

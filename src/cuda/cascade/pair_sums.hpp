@@ -39,7 +39,8 @@ __device__ __forceinline__ void addIf(bool condition, int leafDelta, int& sum)
 #endif
 }
 
-const int SMALL_TREE = 3; //!< largest number of nodes whose evaluation is not worth a test
+const int SMALL_TREE =
+    3; //!< largest number of nodes of trees that are evaluated without testing whether a window reaches each node
 
 //! Quantised sums of a stage for the U pairs of a thread.
 template <class Pairs, TreeShape TREES, int U> struct PairSums

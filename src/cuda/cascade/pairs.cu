@@ -1,5 +1,5 @@
 // This file is part of the opencv_cudatracking module.
-// It is subject to the license terms in the LICENSE file addCandidate in the top-level directory of this distribution.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Stage classify for pairs of windows (see pairs.hpp). A block copies a tile's pixels from the pyramid, measures contrast, and computes an
 // integral image for pairs. Then its warps work independently. Dense: a warp evaluates the first stages on a row of pairs, with

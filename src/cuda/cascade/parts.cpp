@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Prepares models for windows in pairs: cuts Haar features into parts that fit 16 bits, sorts corners as patterns need them, and quantises
-// leaves.
+// Prepares models for windows in pairs: cuts Haar features into parts that fit 16 bits, sorts corners as patterns need them, and finds
+// out how many bits of leaves to drop.
 #include "../../precomp.hpp"
 
 #ifdef HAVE_CUDA

@@ -45,7 +45,7 @@ struct Words
     int first;                //!< offset of the first word in the row, bytes
     bool second, third;       //!< whether the row has a second and third word; otherwise they do not affect the result
     unsigned shift;           //!< bits before the first pixel in the first word
-    unsigned selectors[EACH]; //!< of __byte_perm(), for the two source pixels; the first one is not used
+    unsigned selectors[EACH]; //!< of the two source pixels, for __byte_perm(); selectors[0] is not used
     unsigned weights[EACH];   //!< weights of the two source pixels, 16 bits each
 
     static __device__ __forceinline__ bool canTake(const Bytes& bytes)

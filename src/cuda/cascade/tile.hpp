@@ -1,5 +1,5 @@
 // This file is part of the opencv_cudatracking module.
-// It is subject to the license terms in the LICENSE file addCandidate in the top-level directory of this distribution.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Device code that all kernels of classify share: a block's tile, fail masks, and the lists of candidates.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_TILE_HPP
@@ -16,7 +16,8 @@ const int WORDS32 = tuning::MAX_WINDOWS / 32;
 struct Shared
 {
     uint32_t fails[WORDS32], passes[WORDS32]; //!< results of the first stage, one bit per window
-    int counts[3];                            //!< lengths of three lists, used in turn
+    int counts
+        [3]; //!< one window per thread: lengths of lists, in turn; pairs: length of the list, and places that warps took
     int banks[32]; //!< number of listed pairs by the bank of shared memory of their first corner
     TileRecord tile;
     GridRecord grid;
