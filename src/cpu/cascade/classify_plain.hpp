@@ -41,8 +41,7 @@ bool goesLeftAt(const Windows& w, int n, int window, float norm)
     const Node& node = model.nodes[n];
     const Corners& corners = w.prepared->features[node.feature];
     const int* const table = corners.tilted ? w.tilted : w.sums;
-    const int* offset =
-        w.offsets + corners.first; // haarValue() and lbpCode() ask for corners in the order of the offsets
+    const int* offset = w.offsets + corners.first; // haarValue() and lbpCode() read corners in this order
     const auto at = [&](int, int) { return static_cast<uint32_t>(table[window + *offset++]); };
     switch (model.featureType())
     {

@@ -39,8 +39,8 @@ __device__ __forceinline__ void addIf(bool condition, int leafDelta, int& sum)
 #endif
 }
 
-const int SMALL_TREE =
-    3; //!< largest number of nodes of trees that are evaluated without testing whether a window reaches each node
+//! Largest number of nodes of trees whose nodes are evaluated without testing whether a window reaches them.
+const int SMALL_TREE = 3;
 
 //! Quantised sums of a stage for the U pairs of a thread.
 template <class Pairs, TreeShape TREES, int U> struct PairSums
@@ -161,8 +161,8 @@ template <class Pairs, TreeShape TREES, int U> struct PairSums
             addConstantTrees<0>(record, 0, stage, tables);
         else
         {
-            const bool small =
-                stage.nodesEach > 0 && stage.nodesEach <= SMALL_TREE; // nearly all nodes are reached by some window
+            // Nearly all nodes of small trees are reached by some window.
+            const bool small = stage.nodesEach > 0 && stage.nodesEach <= SMALL_TREE;
             int index = stage.firstNode;
 #pragma unroll 1
             for (int t = 0; t < count; ++t)

@@ -119,9 +119,8 @@ __global__ void __launch_bounds__(32 * tuning::RESIZE_WARPS) resizeLayers(const 
 #pragma unroll
     for (int k = 0; k < EACH; ++k)
         bytes.taps[k] = loadTap(job.taps, layer.columnTaps + ::min(x + k, layer.cols - 1));
-    uint8_t* const out = x < layer.step
-                             ? pixels + x
-                             : nullptr; // up to the padded end of the row, so that tiles read initialised memory only
+    // Up to the padded end of the row, so that tiles read initialised memory only.
+    uint8_t* const out = x < layer.step ? pixels + x : nullptr;
     const bool whole = ((reinterpret_cast<size_t>(gray) | step | cols) & 3) == 0;
     if (whole && __all_sync(0xffffffffu, Words::canTake(bytes)))
         resizeRows(Words(bytes, cols), gray, step, job.taps + layer.rowTaps, out, layer.step, first, last);

@@ -16,8 +16,8 @@ const int WORDS32 = tuning::MAX_WINDOWS / 32;
 struct Shared
 {
     uint32_t fails[WORDS32], passes[WORDS32]; //!< results of the first stage, one bit per window
-    int counts
-        [3]; //!< one window per thread: lengths of lists, in turn; pairs: length of the list, and places that warps took
+    //! For one window per thread: lengths of lists, in turn. For pairs: length of the list, and places that warps took.
+    int counts[3];
     int banks[32]; //!< number of listed pairs by the bank of shared memory of their first corner
     TileRecord tile;
     GridRecord grid;
@@ -66,8 +66,8 @@ __device__ __forceinline__ void loadRecords(const Classification& job, Shared& s
 __device__ __forceinline__ Tile tileOf(const Classification& job, Shared& shared, int index, uint8_t* bytes,
                                        uint8_t* slice)
 {
-    const Shape& shape =
-        job.shapes[index < job.singleTiles ? 0 : 1]; // not from the record, so that the compiler knows it is uniform
+    // Not from the record, so that the compiler knows that it is uniform.
+    const Shape& shape = job.shapes[index < job.singleTiles ? 0 : 1];
     Tile t = {job,
               shared,
               shape,
