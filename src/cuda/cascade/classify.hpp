@@ -140,8 +140,8 @@ the last node of each tree; a node adds its leafDelta, the difference of its lef
 left leaf. In a root of TWO_NODES, the left child is the leaf: if the file has it on the right, the feature is negated. */
 struct HaarRecord
 {
-    uint32_t corners
-        [4]; //!< two offsets in words each. TERMS: index of the first four terms; number of parts; fours per part
+    //! Two offsets in words each. TERMS: index of the first four terms; number of parts; fours per part.
+    uint32_t corners[4];
     float threshold;  //!< see scaledThreshold()
     int leafDelta;    //!< quantised; only for STUMPS and TWO_NODES
     uint32_t pattern; //!< see packPattern()
