@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// toGray: 4 or 5 bytes of traffic a pixel, bound by that.
+// Stage toGray: 4 or 5 bytes of traffic per pixel, which bounds the kernel.
 #include "tuning.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
@@ -11,7 +11,7 @@ namespace cv { namespace cuda { namespace cascade { namespace gpu {
 namespace {
 
 __global__ void __launch_bounds__(tuning::GRAY_THREADS)
-    convert(const ImageView image, const RowsView<uint8_t> gray, int tilesAcross)
+    convertToGray(const ImageView image, const RowsView<uint8_t> gray, int tilesAcross)
 {
     const int tile = blockIdx.x;
     const int x = tile % tilesAcross * tuning::GRAY_THREADS + static_cast<int>(threadIdx.x), y = tile / tilesAcross;
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(tuning::GRAY_THREADS)
 void toGray(const ImageView& image, RowsView<uint8_t> gray, detail::StreamHandle stream)
 {
     const int across = detail::ceilDiv(image.cols, tuning::GRAY_THREADS);
-    detail::launch("cascade gray", convert, dim3(static_cast<unsigned>(across) * image.rows),
+    detail::launch("cascade gray", convertToGray, dim3(static_cast<unsigned>(across) * image.rows),
                    dim3(tuning::GRAY_THREADS), 0, stream, image, gray, across);
 }
 

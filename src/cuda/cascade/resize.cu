@@ -1,11 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// resizeLayers: all layers of all images, in one launch over a list of rectangles of 128 x 32 pixels. A warp takes rows, a thread four
-// neighbouring pixels of them, whose taps across stay in registers.
+// Stage resize: all layers of all images in one launch, over a list of rectangles of 128 x 32 pixels. A warp handles rows of a rectangle, a
+// thread four neighbouring pixels of each row, whose horizontal taps stay in registers.
 //
-// Cost: 12 instructions a pixel below a factor of 2, where the pixels that four pixels are made of lie in three words; else 4 loads and some 30
-// instructions.
+// Cost: with scale factors below 2, 12 instructions per pixel, as the sources of four pixels are in three words; otherwise 4 loads and about
+// 30 instructions per pixel.
 #include "classify.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
@@ -14,7 +14,7 @@ namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
 namespace {
 
-const int EACH = 4; //!< pixels of a thread in a row
+const int EACH = 4; //!< neighbouring pixels per thread
 static_assert(32 * EACH == tuning::RESIZE_COLS, "a warp has a row of a rectangle");
 
 __device__ __forceinline__ Tap loadTap(const Tap* taps, int index)
@@ -23,7 +23,7 @@ __device__ __forceinline__ Tap loadTap(const Tap* taps, int index)
     return {tap.x, tap.y};
 }
 
-//! Across, byte by byte.
+//! Horizontal taps, loaded byte by byte.
 struct Bytes
 {
     Tap taps[EACH];
@@ -39,14 +39,14 @@ struct Bytes
     }
 };
 
-//! Across, where all pixels lie in the 8 bytes from the first one on, and rows and their ends at multiples of 4 bytes.
+//! Horizontal taps, loaded as words: all pixels are within 8 bytes from the first one; rows and their ends are multiples of 4 bytes.
 struct Words
 {
-    int first;                //!< byte of the row that the first word begins with
-    bool second, third;       //!< whether the row has such words; else they count for nothing
-    unsigned shift;           //!< bits before the first pixel
-    unsigned selectors[EACH]; //!< of two neighbouring bytes; of the first pixel not needed
-    unsigned weights[EACH];   //!< of both, 16 bits each
+    int first;                //!< offset of the first word in the row, bytes
+    bool second, third;       //!< whether the row has a second and third word; otherwise they do not affect the result
+    unsigned shift;           //!< bits before the first pixel in the first word
+    unsigned selectors[EACH]; //!< of the two source pixels, for __byte_perm(); selectors[0] is not used
+    unsigned weights[EACH];   //!< weights of the two source pixels, 16 bits each
 
     static __device__ __forceinline__ bool canTake(const Bytes& bytes)
     {
@@ -78,7 +78,8 @@ struct Words
     }
 };
 
-//! Four pixels of rows `first`, `first` + RESIZE_WARPS ... before `last`. @param out those of row 0; null: none are wanted.
+/** Resizes four columns in rows `first`, `first` + RESIZE_WARPS, ... before `last`. @param out the pixels in row 0; null if the thread
+has none. */
 template <class Across>
 __device__ __forceinline__ void resizeRows(const Across& across, const uint8_t* gray, size_t step, const Tap* taps,
                                            uint8_t* out, int outStep, int first, int last)
@@ -95,7 +96,7 @@ __device__ __forceinline__ void resizeRows(const Across& across, const uint8_t* 
         for (int k = 0; k < EACH; ++k)
             sums[k] = upper[k] * static_cast<unsigned>(256 - down.weight) +
                       lower[k] * static_cast<unsigned>(down.weight) + 32768u;
-        if (out) // blendRows() is byte 2 of each
+        if (out) // byte 2 of each sum is the value of blendRows()
             *reinterpret_cast<unsigned*>(out + static_cast<size_t>(static_cast<unsigned>(y)) *
                                                    static_cast<unsigned>(outStep)) =
                 __byte_perm(__byte_perm(sums[0], sums[1], 0x0062), __byte_perm(sums[2], sums[3], 0x0062), 0x5410);
@@ -118,9 +119,8 @@ __global__ void __launch_bounds__(32 * tuning::RESIZE_WARPS) resizeLayers(const 
 #pragma unroll
     for (int k = 0; k < EACH; ++k)
         bytes.taps[k] = loadTap(job.taps, layer.columnTaps + ::min(x + k, layer.cols - 1));
-    uint8_t* const out = x < layer.step
-                             ? pixels + x
-                             : nullptr; // up to the end of the row, so that tiles read nothing that was not written
+    // Up to the padded end of the row, so that tiles read initialised memory only.
+    uint8_t* const out = x < layer.step ? pixels + x : nullptr;
     const bool whole = ((reinterpret_cast<size_t>(gray) | step | cols) & 3) == 0;
     if (whole && __all_sync(0xffffffffu, Words::canTake(bytes)))
         resizeRows(Words(bytes, cols), gray, step, job.taps + layer.rowTaps, out, layer.step, first, last);
@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(32 * tuning::RESIZE_WARPS) resizeLayers(const 
 
 } // namespace
 
-void makeLayers(const Resizing& job, detail::StreamHandle stream)
+void resize(const Resizing& job, detail::StreamHandle stream)
 {
     detail::launch("cascade resize", resizeLayers, dim3(job.tileCount), dim3(32 * tuning::RESIZE_WARPS), 0, stream,
                    job);

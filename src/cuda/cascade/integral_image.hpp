@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// sumTables: the tables of a tile's patch. Device code; the whole block takes part.
-#ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_TABLES_HPP
-#define OPENCV_CUDATRACKING_CUDA_CASCADE_TABLES_HPP
+// Stage integralImage: the integral images of a tile's patch. Device code that all threads of a block run.
+#ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_INTEGRAL_IMAGE_HPP
+#define OPENCV_CUDATRACKING_CUDA_CASCADE_INTEGRAL_IMAGE_HPP
 
 #include "pairs.hpp"
 
@@ -11,13 +11,13 @@ namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
 const int WARPS = tuning::THREADS / 32;
 
-//! What a block works on.
+//! Pixels and integral images of a block's tile.
 struct Patch
 {
     uint8_t* pixels;
     uint32_t* table;
     uint32_t* tilted;
-    int cols, rows; //!< pixels that windows of the image cover; not more than the shape's
+    int cols, rows; //!< pixels that windows of the layer cover; at most the shape's
 };
 
 __device__ __forceinline__ uint32_t scanWarp(uint32_t value, int lane)
@@ -31,7 +31,7 @@ __device__ __forceinline__ uint32_t scanWarp(uint32_t value, int lane)
     return value;
 }
 
-//! Sums along rows, a warp a row and EACH neighbouring pixels a lane, which stay in registers.
+//! Computes sums along rows: one warp per row, EACH neighbouring pixels per lane, which stay in registers.
 template <bool SQUARES, int EACH> __device__ __forceinline__ void sumRowsOf(const Shape& shape, const Patch& patch)
 {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, begin = lane * EACH;
@@ -64,7 +64,7 @@ template <bool SQUARES, int EACH> __device__ __forceinline__ void sumRowsOf(cons
     }
 }
 
-//! Patches of any width: pixels are read twice.
+//! Computes sums along rows of any length, reading pixels twice.
 template <bool SQUARES> __device__ __forceinline__ void sumWideRows(const Shape& shape, const Patch& patch)
 {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, each = detail::ceilDiv(patch.cols, 32);
@@ -88,7 +88,7 @@ template <bool SQUARES> __device__ __forceinline__ void sumWideRows(const Shape&
     }
 }
 
-//! First half of a table: sums along rows, and the zeros of the first row and column.
+//! Computes the first half of an integral image: sums along rows, and the zeros of the first row and column.
 template <bool SQUARES> __device__ __forceinline__ void sumRows(const Shape& shape, const Patch& patch)
 {
     if (patch.cols <= 3 * 32)
@@ -101,10 +101,10 @@ template <bool SQUARES> __device__ __forceinline__ void sumRows(const Shape& sha
         patch.table[shape.place(x, 0)] = 0;
 }
 
-//! Sums down the columns of `table`, from row 1 on, a thread a column.
+//! Adds up the columns of `table` from row 1 on, one thread per column.
 __device__ __forceinline__ void sumColumns(const Shape& shape, const Patch& patch, uint32_t* table)
 {
-    const int BATCH = 8; // loads on their way at a time
+    const int BATCH = 8; // loads in flight
     for (int x = threadIdx.x; x <= patch.cols; x += tuning::THREADS)
     {
         uint32_t* at = table + shape.place(x, 1);
@@ -135,10 +135,11 @@ __device__ __forceinline__ void sumColumns(const Shape& shape, const Patch& patc
 
 // --- tables for pairs of windows: see src/cuda/cascade/pairs.hpp ---------------------------------------------------------------
 
-const int PAIR_EACH = tuning::PAIR_PIXELS / 16; //!< neighbouring pixels of a lane
+const int PAIR_EACH = tuning::PAIR_PIXELS / 16; //!< neighbouring pixels per lane
 
-/** Sums along rows of up to 16 * PAIR_EACH pixels, two rows in a word: the first, and 2^16 times the second. Those of pixels of rows 2 j
-and 2 j + 1 go to row 2 j + 1 of the table. Sixteen lanes take two rows, three words of four pixels each. */
+/** Computes sums along rows of up to 16 * PAIR_EACH pixels, for two rows in one word: the sum of the first row plus 2^16 times that of the
+second. The sums of pixel rows 2 j and 2 j + 1 go to row 2 j + 1 of the table. Sixteen lanes handle two rows, with three words of four
+pixels each per lane and row. */
 __device__ __forceinline__ void sumPairsOfRows(const Shape& shape, const Patch& patch)
 {
     const int lane = threadIdx.x & 15, step = shape.step, pixelStep = shape.patchStep;
@@ -154,12 +155,13 @@ __device__ __forceinline__ void sumPairsOfRows(const Shape& shape, const Patch& 
 #pragma unroll
         for (int k = 0; k < 3; ++k)
         {
-            a[k] = cols > 4 * k ? upper[k] : 0; // what is beyond the patch in the last word comes after all that counts
+            a[k] = cols > 4 * k ? upper[k]
+                                : 0; // pixels of the last word beyond the patch come after all pixels that count
             b[k] = cols > 4 * k ? lower[k] : 0;
             sumA = __dp4a(a[k], 0x01010101u, sumA);
             sumB = __dp4a(b[k], 0x01010101u, sumB);
         }
-        const uint32_t own = sumA + (sumB << 16); // no sum of a row reaches 2^16
+        const uint32_t own = sumA + (sumB << 16); // sums of a row are below 2^16
         uint32_t before = own;
 #pragma unroll
         for (int d = 1; d < 16; d *= 2)
@@ -173,9 +175,9 @@ __device__ __forceinline__ void sumPairsOfRows(const Shape& shape, const Patch& 
         sumA = before & 0xffffu;
         sumB = before >> 16;
         uint32_t* const row = patch.table + (y + 1) * step;
-        uint32_t* const odd =
-            row + lane * (PAIR_EACH >> shift) + shift * half; // places of columns 12 l + 1, 12 l + 3 ...
-        uint32_t* const even = row + lane * (PAIR_EACH >> shift) + (shift ? 1 : 0); // of columns 12 l + 2, 12 l + 4 ...
+        uint32_t* const odd = row + lane * (PAIR_EACH >> shift) +
+                              shift * half; // columns 12 l + 1, 12 l + 3, ... of the table, for lane l
+        uint32_t* const even = row + lane * (PAIR_EACH >> shift) + (shift ? 1 : 0); // columns 12 l + 2, 12 l + 4, ...
 #pragma unroll
         for (int k = 0; k < PAIR_EACH; ++k)
         {
@@ -195,20 +197,20 @@ __device__ __forceinline__ void sumPairsOfRows(const Shape& shape, const Patch& 
     }
 }
 
-/** Sums down the columns. A word gets the sum at its place, and 2^16 times the sum as far below as windows are apart; sums of the last
-rows have none below them, and are corners of upper windows only. @param TWO rows in a word, as above; else one, in rows from 0 on.
-@param SHIFT that of the shape. */
+/** Adds up columns into words for pairs: the sum at its place plus 2^16 times the sum as many rows below as windows are apart. The last
+rows have no row below; only upper windows have corners there. @param TWO whether words hold two rows, as sumPairsOfRows() writes
+them; otherwise one row, from row 0 on. @param SHIFT Shape::shift. */
 template <bool TWO, int SHIFT>
 __device__ __forceinline__ void sumColumnsOfPairs(const Shape& shape, const Patch& patch, uint32_t* table)
 {
-    const int BATCH = 8, EACH = TWO ? 2 : 1; // loads on their way at a time; rows of one
+    const int BATCH = 8, EACH = TWO ? 2 : 1; // loads in flight; rows per load
     const int step = shape.step, count = detail::ceilDiv(patch.rows, EACH);
     for (int x = threadIdx.x; x <= patch.cols; x += tuning::THREADS)
     {
-        uint32_t* at = table + shape.place(x, 0); // writes come behind reads
+        uint32_t* at = table + shape.place(x, 0); // stays behind the reads
         const uint32_t* from = at + step;
-        uint32_t before = 0, last = 0, sum = 0; // sums of the last two rows
-        int written = -1 - SHIFT;               // rows
+        uint32_t before = 0, last = 0, sum = 0; // before, last: sums of the last two rows
+        int written = -1 - SHIFT;               // number of written rows, below 0 until sums are known
         const auto add = [&](uint32_t value)
         {
             sum += value;
@@ -243,7 +245,7 @@ __device__ __forceinline__ void sumColumnsOfPairs(const Shape& shape, const Patc
 #pragma unroll 1
         for (; i < count; ++i, from += EACH * step)
             addWord(*from);
-        // Sums of rows that have none below them. With an odd number of rows there is one too many.
+        // The last rows have no row below. If the number of rows is odd, a word had one row too many.
         const bool odd = TWO && (patch.rows & 1) != 0;
         if (SHIFT)
         {
@@ -263,25 +265,25 @@ __device__ __forceinline__ void sumColumnsOfPairs(const Shape& shape, const Patc
         sumColumnsOfPairs<TWO, 0>(shape, patch, table);
 }
 
-//! The table of sums, or of squares. The caller synchronizes before (patch) and after.
-template <bool SQUARES> __device__ __forceinline__ void makeTable(const Shape& shape, const Patch& patch)
+//! Computes the integral image of pixels, or of their squares. The caller synchronizes before (patch) and after.
+template <bool SQUARES> __device__ __forceinline__ void integralImage(const Shape& shape, const Patch& patch)
 {
     sumRows<SQUARES>(shape, patch);
     __syncthreads(); // rows are whole
     sumColumns(shape, patch, patch.table);
 }
 
-/** The table of rotated sums: (X, Y) holds the pixels (x, y) with y < Y and |x - (X - 1)| <= Y - 1 - y. From one row to the next it
-gains the two diagonals that end in pixel (X - 1, Y - 1), so it is a sum down the columns of sums along diagonals, which threads
-follow from the top to the bottom. */
+/** Computes the integral image of rotated sums: (X, Y) holds the sum of the pixels (x, y) with y < Y and |x - (X - 1)| <= Y - 1 - y. From one
+row to the next it grows by the two diagonals that end in pixel (X - 1, Y - 1). So sums along diagonals are added up down the columns;
+threads follow diagonals from top to bottom. */
 template <bool PAIRS> __device__ __forceinline__ void makeTilted(const Shape& shape, const Patch& patch)
 {
-    const int diagonals = patch.cols + patch.rows; // of pixels, and of the column left of them
+    const int diagonals = patch.cols + patch.rows; // diagonals of the pixels and of the column to their left
     for (int x = threadIdx.x; x <= patch.cols; x += tuning::THREADS)
         patch.tilted[shape.place(x, 0)] = 0;
     for (int y = threadIdx.x; y < patch.rows; y += tuning::THREADS)
         patch.tilted[shape.place(0, y + 1)] = 0;
-    __syncthreads(); // zeros in column 0 before diagonals are added there
+    __syncthreads(); // zeros in column 0, before diagonals are added there
     for (int d = threadIdx.x; d < diagonals; d += tuning::THREADS)
     {
         uint32_t sum = 0;
@@ -293,10 +295,10 @@ template <bool PAIRS> __device__ __forceinline__ void makeTilted(const Shape& sh
                 patch.tilted[shape.place(x + 1, y + 1)] = sum;
             }
     }
-    __syncthreads(); // falling diagonals are whole
+    __syncthreads(); // falling diagonals are complete
     for (int d = threadIdx.x; d < diagonals; d += tuning::THREADS)
     {
-        uint32_t sum = 0; // of the pixels before, as the last one is in the falling diagonal already
+        uint32_t sum = 0; // sum of the pixels before; the falling diagonal has the last one already
 #pragma unroll 1
         for (int y = 0, x = d; y < patch.rows && x >= -1; ++y, --x)
             if (x < patch.cols)
@@ -305,7 +307,7 @@ template <bool PAIRS> __device__ __forceinline__ void makeTilted(const Shape& sh
                 sum += x >= 0 ? patch.pixels[y * shape.patchStep + x] : 0;
             }
     }
-    __syncthreads(); // both diagonals
+    __syncthreads(); // both diagonals are complete
     if constexpr (PAIRS)
         sumColumnsOfPairs<false>(shape, patch, patch.tilted);
     else
@@ -314,4 +316,4 @@ template <bool PAIRS> __device__ __forceinline__ void makeTilted(const Shape& sh
 
 }}}} // namespace cv::cuda::cascade::gpu
 
-#endif // OPENCV_CUDATRACKING_CUDA_CASCADE_TABLES_HPP
+#endif // OPENCV_CUDATRACKING_CUDA_CASCADE_INTEGRAL_IMAGE_HPP
