@@ -187,6 +187,15 @@ struct Parameters
     float factors[MAX_CHANNELS]; //!< on differences of features, in [1,2]
 };
 
+//! Scales of the channels. If `used`, features are pixel values times `power`, which is exact; else the values themselves.
+struct Scales
+{
+    float power
+        [MAX_CHANNELS]; //!< power of two, above scale / 2, so that OUTSIDE stays far enough away; 0: does not count
+    float whole[MAX_CHANNELS]; //!< the user's scales, which decide what pixels are masked
+    bool used;
+};
+
 //! What pixels are compared by: the sum in as many bits as fit, or the normalised density. 0 is kept for masked pixels.
 CT_HOST_DEVICE uint32_t densityKey(uint64_t sum, int x, int y, int cols, int rows, const Parameters& p)
 {

@@ -39,6 +39,30 @@ struct Scratch
     detail::ScratchPool<std::vector<int>> codes, paths;
 };
 
+//! Lengths of links and the merge heights.
+struct Links
+{
+    std::vector<float> sorted;  //!< lengths of all links; ascending after sortLinks()
+    std::vector<float> heights; //!< distinct lengths, ascending
+    std::vector<int> left;      //!< superpixels when links longer than heights[k] are cut
+};
+
+//! Sums of all superpixels of an image.
+struct SumsTable
+{
+    std::vector<Sums> rows;
+    double scale; //!< scale of the colours: fixedScale() of a CV_32F image, else 1
+};
+
+//! Connected pieces of an image. A piece is named after its root, its first pixel in raster order.
+struct Pieces
+{
+    std::vector<int> root;      //!< links to the roots, -1 where masked
+    std::vector<int> area;      //!< pixels per piece, at its root
+    std::vector<uint64_t> best; //!< pieceRank() of the neighbour that the piece joins, 0 for none
+    std::vector<int> target;    //!< root of that neighbour
+};
+
 }}}} // namespace cv::cuda::quick_shift::cpu
 
 #endif // OPENCV_CUDATRACKING_CPU_QUICK_SHIFT_SCRATCH_HPP

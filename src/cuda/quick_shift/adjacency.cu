@@ -3,6 +3,7 @@
 
 // adjacency of QuickShift: pairs of labels along borders are listed in any order, sorted, and given once. Bound by the sort
 // of as many pairs as there are border pixels.
+#include "cub_call.hpp"
 #include "plan.hpp"
 #include "../../common/launch.hpp"
 #include <cub/device/device_radix_sort.cuh>
@@ -72,25 +73,21 @@ void listBorders(const Extent& extent, const int* labels, const int* firsts, uin
 
 size_t sortBytesFor(int count)
 {
-    const detail::OutsideOfCapture outside;
     uint64_t* const none = nullptr;
     size_t sort = 0, unique = 0;
-    detail::forgetOlderError();
-    detail::cudaCheck(cub::DeviceRadixSort::SortKeys(nullptr, sort, none, none, count), "quick shift adjacency");
-    detail::cudaCheck(cub::DeviceSelect::Unique(nullptr, unique, none, none, static_cast<int*>(nullptr), count),
-                      "quick shift adjacency");
+    callCub("quick shift adjacency", [&] { return cub::DeviceRadixSort::SortKeys(nullptr, sort, none, none, count); });
+    callCub("quick shift adjacency",
+            [&] { return cub::DeviceSelect::Unique(nullptr, unique, none, none, static_cast<int*>(nullptr), count); });
     return sort > unique ? sort : unique;
 }
 
 void sortBorders(int count, uint64_t* pairs, uint64_t* sorted, int* distinct, void* scratch, size_t scratchBytes,
                  StreamHandle stream)
 {
-    const detail::OutsideOfCapture outside;
-    detail::forgetOlderError();
-    detail::cudaCheck(cub::DeviceRadixSort::SortKeys(scratch, scratchBytes, pairs, sorted, count, 0, 64, stream),
-                      "quick shift adjacency");
-    detail::cudaCheck(cub::DeviceSelect::Unique(scratch, scratchBytes, sorted, pairs, distinct, count, stream),
-                      "quick shift adjacency");
+    callCub("quick shift adjacency",
+            [&] { return cub::DeviceRadixSort::SortKeys(scratch, scratchBytes, pairs, sorted, count, 0, 64, stream); });
+    callCub("quick shift adjacency",
+            [&] { return cub::DeviceSelect::Unique(scratch, scratchBytes, sorted, pairs, distinct, count, stream); });
 }
 
 void writePairs(int count, const uint64_t* pairs, RowsView<int> out, StreamHandle stream)

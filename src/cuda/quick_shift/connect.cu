@@ -111,9 +111,17 @@ __global__ void __launch_bounds__(THREADS) uniteTargets(int total, const Pieces 
     *pieces.joined = 1;
 }
 
+//! Roots of pieces, counted through the stack, to indices in their image.
+__global__ void __launch_bounds__(THREADS) countInImage(const Extent extent, int* root)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < extent.total() && root[i] >= 0)
+        root[i] -= i / extent.pixels() * extent.pixels();
+}
+
 } // namespace
 
-void split(const Extent& extent, const int* labels, const Pieces& pieces, StreamHandle stream)
+void splitPieces(const Extent& extent, const int* labels, const Pieces& pieces, StreamHandle stream)
 {
     const dim3 grid = detail::linearGrid(extent.total(), THREADS), block(THREADS);
     detail::launch("quick shift pieces", startPieces, grid, block, 0, stream, extent.total(), labels, pieces);
@@ -121,7 +129,7 @@ void split(const Extent& extent, const int* labels, const Pieces& pieces, Stream
     detail::launch("quick shift pieces", flatten, grid, block, 0, stream, extent.total(), pieces);
 }
 
-void join(const Extent& extent, int minSize, const Pieces& pieces, StreamHandle stream)
+void joinPieces(const Extent& extent, int minSize, const Pieces& pieces, StreamHandle stream)
 {
     const dim3 grid = detail::linearGrid(extent.total(), THREADS), block(THREADS);
     const int n = extent.total();
@@ -132,6 +140,15 @@ void join(const Extent& extent, int minSize, const Pieces& pieces, StreamHandle 
     detail::launch("quick shift join", chooseTargets, grid, block, 0, stream, extent, minSize, pieces);
     detail::launch("quick shift join", uniteTargets, grid, block, 0, stream, n, pieces);
     detail::launch("quick shift join", flatten, grid, block, 0, stream, n, pieces);
+}
+
+void rankPieces(const Extent& extent, const Pieces& pieces, const Ranking& ranking, int* labels, int* count,
+                StreamHandle stream)
+{
+    if (extent.count > 1)
+        detail::launch("quick shift pieces", countInImage, detail::linearGrid(extent.total(), THREADS), dim3(THREADS),
+                       0, stream, extent, pieces.root);
+    label(extent, {pieces.root, nullptr}, INFINITY, ranking, labels, count, stream); // a piece is a tree of one link
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

@@ -77,7 +77,7 @@ public:
         Downloads::Batch batch(downloads_, call);
         const RowsView<float> rows = batch.view<float>(out);
         const ResultSet& set = results(call);
-        gpu::densities(set.extent(), set.key.settings.parameters, set.keys(), rows, call.stream());
+        gpu::densityValues(set.extent(), set.key.settings.parameters, set.keys(), rows, call.stream());
         batch.finish();
     }
 
@@ -169,7 +169,7 @@ public:
         call.refuseCapture("getAdjacency()");
         const ResultSet& set = results(call);
         Counters* const counters = scratch_.counters(call);
-        const int* const firsts = scratch_.numberThrough(set, call);
+        const int* const firsts = scratch_.numberSuperpixels(set, call);
         gpu::listBorders(set.extent(), set.labels(), firsts, nullptr, &counters->listed, call.stream());
         const int borders = adjacencyLength(static_cast<uint32_t>(download(&counters->listed, call)));
         if (borders == 0)
@@ -208,10 +208,10 @@ public:
         const gpu::Ranking ranking = scratch_.ranking(extent, call);
         const gpu::Pieces pieces = scratch_.pieces(extent, counters, call);
         int* const labels = scratch_.labels(extent, call);
-        gpu::split(extent, set.labels(), pieces, call.stream());
+        gpu::splitPieces(extent, set.labels(), pieces, call.stream());
         for (bool joined = minSize > 1; joined;)
         {
-            gpu::join(extent, minSize, pieces, call.stream());
+            gpu::joinPieces(extent, minSize, pieces, call.stream());
             joined = download(pieces.joined, call) != 0;
         }
         gpu::rankPieces(extent, pieces, ranking, labels, Scratch::countsOf(labels, extent), call.stream());
@@ -356,7 +356,7 @@ private:
         const size_t stride = places ? sizeof(Sums) : gpu::meansStride(image.channels);
         Sums* const superpixels = scratch_.superpixels(stride * capacity, call);
         const int images = set.extent().count;
-        const int* const firsts = scratch_.numberThrough(set, call);
+        const int* const firsts = scratch_.numberSuperpixels(set, call);
         const gpu::SumsTable table = {superpixels, stride,   firsts ? firsts + images : set.counts(),     firsts,
                                       images,      capacity, scratch_.numbers(set.extent(), call).largest};
         gpu::sums(set.extent(), set.labels(), image, places, table, call.stream());

@@ -23,7 +23,24 @@ inline int cellsOf(const Extent& extent)
     return detail::ceilDiv(extent.cols, CELL) * detail::ceilDiv(extent.rows, CELL) * extent.count;
 }
 
-//! Scratch of sortLinks: room for as many numbers as there are pixels.
+//! List of pixels whose search leaves the tile of their block. Has room for all pixels.
+struct Worklist
+{
+    int* pixels;
+    int* count;
+};
+
+//! Scratch of label and rankPieces.
+struct Ranking
+{
+    int* jumps;       //!< total() elements: an ancestor of each pixel
+    int* ranks;       //!< roots per segment of a row, see segmentsOf(); then the roots before it
+    uint32_t* roots;  //!< bits of the pixels of a segment, 1 for roots
+    void* scans;      //!< memory for CUB
+    size_t scanBytes; //!< at least scanBytesFor()
+};
+
+//! Scratch and results of selectLinks and sortLinks: arrays of total() elements.
 struct Links
 {
     float *unsorted, *sorted;
@@ -32,14 +49,22 @@ struct Links
     int* left; //!< out: superpixels when links longer than heights[k] are cut
 };
 
-//! Scratch of connect, total() elements each, but for joined.
+//! Connected pieces of a stack: arrays of total() elements, indices into the stack.
 struct Pieces
 {
-    int* root;
-    int* area;
-    unsigned long long* best;
-    int* joined;
+    int* root;                //!< links to the roots, the first pixels of pieces; -1 where masked
+    int* area;                //!< pixels per piece, at its root
+    unsigned long long* best; //!< pieceRank() of the neighbour that the piece joins, 0 for none
+    int* joined;              //!< 1 if any piece has joined another
 };
+
+//! Returns the bytes that CUB needs in label(), numberSuperpixels(), selectLinks() and sortLinks().
+size_t scanBytesFor(const Extent& extent);
+//! Returns the bytes that CUB needs in sortBorders().
+size_t sortBytesFor(int count);
+
+//! Bytes from row to row of sums that means alone need.
+inline size_t meansStride(int channels) { return sizeof(unsigned long long) * (1 + channels); }
 
 //! Roots are counted in segments of 32 pixels of a row. @return those of one image.
 CT_HOST_DEVICE int segmentsOf(const Extent& extent) { return detail::ceilDiv(extent.cols, 32) * extent.rows; }

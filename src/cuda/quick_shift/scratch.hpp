@@ -123,7 +123,7 @@ public:
     {
         return cells_.reserve<uint32_t>(call, gpu::cellsOf(extent), "cells");
     }
-    //! Of each image: superpixels before it, see numberThrough(), and the largest magnitude.
+    //! Of each image: superpixels before it, see numberSuperpixels(), and the largest magnitude.
     struct Numbers
     {
         int* firsts;
@@ -135,12 +135,12 @@ public:
         return {firsts, reinterpret_cast<uint32_t*>(firsts + extent.count + 1)};
     }
     //! @return null for one image, whose labels are its numbers.
-    const int* numberThrough(const ResultSet& set, const Call& call)
+    const int* numberSuperpixels(const ResultSet& set, const Call& call)
     {
         if (set.extent().count == 1)
             return nullptr;
         int* const firsts = numbers(set.extent(), call).firsts;
-        gpu::numberThrough(set.extent(), set.counts(), firsts, ranking(set.extent(), call), call.stream());
+        gpu::numberSuperpixels(set.extent(), set.counts(), firsts, ranking(set.extent(), call), call.stream());
         return firsts;
     }
     Sums* superpixels(size_t bytes, const Call& call)

@@ -7,6 +7,7 @@
 // what is left are a few jumps from tile to tile. On the way it marks roots, a bit each, and counts them in segments of 32
 // pixels of a row; a scan sums the counts up in raster order. Then each pixel jumps to its root and takes its rank: the roots
 // in the segments before, and before it in its own. Moves about 20 bytes a pixel; bound by memory latency.
+#include "cub_call.hpp"
 #include "plan.hpp"
 #include "../../common/launch.hpp"
 #include <cub/device/device_radix_sort.cuh>
@@ -38,11 +39,6 @@ struct Divisor
     {
         return static_cast<int>(static_cast<unsigned long long>(static_cast<uint32_t>(x)) * magic >> shift);
     }
-};
-
-struct IsFinite
-{
-    __host__ __device__ bool operator()(float value) const { return isFinite(value); }
 };
 
 /** jumps: from each pixel to the first ancestor outside its tile, or to its root. Roots point at themselves, masked pixels
@@ -179,6 +175,26 @@ __global__ void __launch_bounds__(THREADS)
     labels[base + index] = label;
 }
 
+void scan(int* ranks, int count, const Ranking& ranking, cudaStream_t stream)
+{
+    const char* name = "quick shift ranks";
+    if (count <= tuning::SCAN_BLOCK)
+        return detail::launch(name, scanRanks, dim3(1), dim3(tuning::SCAN_THREADS), 0, stream, ranks, count);
+    callCub(name,
+            [&]
+            {
+                size_t bytes = ranking.scanBytes;
+                return cub::DeviceScan::ExclusiveSum(ranking.scans, bytes, ranks, ranks, count, stream);
+            });
+}
+
+// --- links -----------------------------------------------------------------------------------------------------------
+
+struct IsFinite
+{
+    __host__ __device__ bool operator()(float value) const { return isFinite(value); }
+};
+
 __global__ void __launch_bounds__(THREADS)
     countLinks(int total, const int* __restrict__ parents, const float* __restrict__ distances, float tau, int* count)
 {
@@ -198,36 +214,6 @@ __global__ void __launch_bounds__(THREADS)
         left[i] = most - sums[i];
 }
 
-//! Roots of pieces, counted through the stack, to indices in their image.
-__global__ void __launch_bounds__(THREADS) countInImage(const Extent extent, int* root)
-{
-    const int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i < extent.total() && root[i] >= 0)
-        root[i] -= i / extent.pixels() * extent.pixels();
-}
-
-/** Calls CUB, which asks for the last error after its launches and for properties of kernels before them. Neither an older error
-nor a capture may come between. */
-template <typename Run> void callCub(const char* name, const Run& run)
-{
-    const detail::OutsideOfCapture outside;
-    detail::forgetOlderError();
-    detail::cudaCheck(run(), name);
-}
-
-void scan(int* ranks, int count, const Ranking& ranking, cudaStream_t stream)
-{
-    const char* name = "quick shift ranks";
-    if (count <= tuning::SCAN_BLOCK)
-        return detail::launch(name, scanRanks, dim3(1), dim3(tuning::SCAN_THREADS), 0, stream, ranks, count);
-    callCub(name,
-            [&]
-            {
-                size_t bytes = ranking.scanBytes;
-                return cub::DeviceScan::ExclusiveSum(ranking.scans, bytes, ranks, ranks, count, stream);
-            });
-}
-
 } // namespace
 
 size_t scanBytesFor(const Extent& extent)
@@ -236,7 +222,7 @@ size_t scanBytesFor(const Extent& extent)
     const int n = extent.total();
     const float* in = nullptr;
     float* out = nullptr;
-    int* numbers = nullptr;
+    int* values = nullptr;
     const auto take = [&](const auto& ask)
     {
         size_t bytes = 0;
@@ -245,13 +231,12 @@ size_t scanBytesFor(const Extent& extent)
     };
     take(
         [&](size_t& bytes) {
-            return cub::DeviceScan::ExclusiveSum(nullptr, bytes, numbers, numbers, n + 1);
+            return cub::DeviceScan::ExclusiveSum(nullptr, bytes, values, values, n + 1);
         }); // segments, or images and one
-    take([&](size_t& bytes) { return cub::DeviceSelect::If(nullptr, bytes, in, out, numbers, n, IsFinite()); });
+    take([&](size_t& bytes) { return cub::DeviceSelect::If(nullptr, bytes, in, out, values, n, IsFinite()); });
     take([&](size_t& bytes) { return cub::DeviceRadixSort::SortKeys(nullptr, bytes, in, out, n); });
-    take([&](size_t& bytes)
-         { return cub::DeviceRunLengthEncode::Encode(nullptr, bytes, in, out, numbers, numbers, n); });
-    take([&](size_t& bytes) { return cub::DeviceScan::InclusiveSum(nullptr, bytes, numbers, numbers, n); });
+    take([&](size_t& bytes) { return cub::DeviceRunLengthEncode::Encode(nullptr, bytes, in, out, values, values, n); });
+    take([&](size_t& bytes) { return cub::DeviceScan::InclusiveSum(nullptr, bytes, values, values, n); });
     return most;
 }
 
@@ -285,22 +270,14 @@ void label(const Extent& extent, const Trees& trees, float tau, const Ranking& r
               });
 }
 
-void numberThrough(const Extent& extent, const int* counts, int* firsts, const Ranking& ranking, StreamHandle stream)
+void numberSuperpixels(const Extent& extent, const int* counts, int* firsts, const Ranking& ranking,
+                       StreamHandle stream)
 {
     const char* name = "quick shift numbers";
     detail::cudaCheck(cudaMemcpyAsync(firsts, counts, sizeof(int) * extent.count, cudaMemcpyDeviceToDevice, stream),
                       name);
     detail::cudaCheck(cudaMemsetAsync(firsts + extent.count, 0, sizeof(int), stream), name); // scanned, too
     scan(firsts, extent.count + 1, ranking, stream);
-}
-
-void rankPieces(const Extent& extent, const Pieces& pieces, const Ranking& ranking, int* labels, int* count,
-                StreamHandle stream)
-{
-    if (extent.count > 1)
-        detail::launch("quick shift pieces", countInImage, detail::linearGrid(extent.total(), THREADS), dim3(THREADS),
-                       0, stream, extent, pieces.root);
-    label(extent, {pieces.root, nullptr}, INFINITY, ranking, labels, count, stream); // a piece is a tree of one link
 }
 
 void countLonger(const Extent& extent, const Trees& trees, float tau, int* count, StreamHandle stream)
