@@ -104,7 +104,7 @@ void checkPixels(const char* name, Size size, size_t count)
                                          count, size.width, size.height, pixels, MAX_PIXELS));
 }
 
-void checkSameSide(const char* name, InputArray mask, const char* imageName, InputArray image)
+void checkSameMemory(const char* name, InputArray mask, const char* imageName, InputArray image)
 {
     if (detail::onDevice(mask) != detail::onDevice(image))
         CV_Error_(Error::StsBadArg, ("%s: must lie where %s lies, both in Mat or both in GpuMat", name, imageName));

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The class behind cv::cuda::QuickShift. quick_shift.cpp: parameters and compute(); results.cpp: what is asked afterwards.
+// Class behind cv::cuda::QuickShift. quick_shift.cpp has its settings and compute(), results.cpp the methods on results.
 #ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_IMPL_HPP
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_IMPL_HPP
 
@@ -74,7 +74,7 @@ private:
 
     Settings settingsFor(int cols, int rows, int type);
     std::unique_ptr<Engine>& engineOf(bool device);
-    //! Images and masks of one call, Mat or GpuMat, on the engine for their kind.
+    //! Computes images, Mat or GpuMat, by the engine of their backend.
     template <typename Array>
     void run(const std::vector<Array>& images, const std::vector<Array>& masks, const std::vector<OutputView>& labels,
              bool device, Stream& stream);
@@ -82,20 +82,21 @@ private:
     void runBatch(const std::vector<Array>& images, const std::vector<Array>& masks, OutputArrayOfArrays labels,
                   bool device, Stream& stream);
 
-    //! Whose results a call on the stream gives; null: there are none.
-    Engine* results(const Stream& stream) const;
-    Engine* toCut(double tau, const Stream& stream) const;
-    //! The image for means, where the results are and of their size; a stack for a stack.
-    ImageView second(Engine& engine, const Mat& host, const GpuMat& device, const Stream& stream) const;
-    //! One output for each pixel. give(engine, view).
-    template <typename Give>
-    void pixels(const char* name, int type, const _OutputArray& out, const Stream& stream, const Give& give) const;
+    //! Returns the engine whose results are visible on this stream, or null before compute().
+    Engine* resultsOn(const Stream& stream) const;
+    Engine* engineToCut(double tau, const Stream& stream) const;
+    //! Returns the image for mean colours. @throws cv::Exception if its memory or size is not that of the results.
+    ImageView imageForMeans(Engine& engine, const Mat& host, const GpuMat& device, const Stream& stream) const;
+    //! Calls write(engine, view) for an output of one value per pixel.
+    template <typename Write>
+    void writePixels(const char* name, int type, const _OutputArray& out, const Stream& stream,
+                     const Write& write) const;
     bool onCuda(const Engine& engine) const { return &engine == cuda_.get(); }
 
     Own own_;
-    std::shared_ptr<const Spatial> spatial_; //!< of the last compute()
+    std::shared_ptr<const Spatial> spatial_; //!< factors of the last compute()
     std::unique_ptr<Engine> cpu_, cuda_, tiled_;
-    Engine* engine_ = nullptr; //!< whose results the getters give; null: none
+    Engine* engine_ = nullptr; //!< engine of the current results; null before compute() and after clear()
 };
 
 }}} // namespace cv::cuda::quick_shift

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Parameters and compute() of QuickShift.
+// Settings and compute() of QuickShift.
 #include "../common/file_text.hpp"
 #include "impl.hpp"
 #include "../common/parameters.hpp"
@@ -17,11 +17,11 @@ namespace quick_shift {
 
 namespace {
 
-// A scale of all channels between these goes into weights alone: OUTSIDE is far enough there. Beyond them its power of two goes into
-// the features.
+// A common scale of all channels in this range goes into weights alone, where OUTSIDE is far enough away. Outside of the range its
+// power of two goes into the features.
 const double MIN_COMMON_SCALE = 1. / 1024, MAX_COMMON_SCALE = 1024.;
 const double LEAST_SCALE =
-    1e-30; //!< below it a channel's differences vanish beside those of places, whatever the values
+    1e-30; //!< below it differences of a channel are negligible against those of positions, whatever the values
 
 template <typename Array> void checkImageAndMask(const Array& image, const Array& mask)
 {
@@ -101,8 +101,8 @@ void QuickShiftImpl::read(const FileNode& fn)
 
 // --- compute -----------------------------------------------------------------------------------------------------------
 
-/** Scales go where nothing is rounded that counts: powers of two into the features, and the rest, in [1,2], into the weight of all
-colours, or, if it is not the same in all channels, into their differences. @return the weight of all colours. */
+/** Splits scales so that no rounding matters: powers of two go into the features, and the rest, in [1,2], into the common weight of
+colours or, if it differs between channels, into their factors. @return the common weight. */
 static double splitScales(const Scalar& given, int channels, Settings& settings)
 {
     Scales& scales = settings.scales;
@@ -117,7 +117,7 @@ static double splitScales(const Scalar& given, int channels, Settings& settings)
         return given[0] * given[0];
 
     scales.used = true;
-    double first = 0.; // rest of the first channel that counts
+    double first = 0.; // rest of the first channel that counts; 0: none so far
     for (int k = 0; k < channels; ++k)
     {
         int exponent = 0;
@@ -183,6 +183,7 @@ void QuickShiftImpl::run(const std::vector<Array>& images, const std::vector<Arr
         engine_ = &engine;
 }
 
+//! Returns a list with the array, or an empty list if the array is empty.
 template <typename Array> static std::vector<Array> listOfOne(const Array& mask)
 {
     return mask.size().empty() ? std::vector<Array>() : std::vector<Array>{mask};
@@ -193,7 +194,7 @@ void QuickShiftImpl::compute(InputArray image, InputArray mask, Stream& stream)
     if (image.kind() == _InputArray::NONE || image.empty())
         return clear();
     if (mask.kind() != _InputArray::NONE && !mask.empty())
-        checkSameSide("mask", mask, "image", image);
+        checkSameMemory("mask", mask, "image", image);
     const auto computeOne = [&](const auto& array, const auto& valid)
     {
         checkImageAndMask(array, valid);
@@ -205,7 +206,7 @@ void QuickShiftImpl::compute(InputArray image, InputArray mask, Stream& stream)
         computeOne(detail::hostArray("image", image), detail::hostArray("mask", mask));
 }
 
-//! Outputs of a batch: a list of arrays, one for each image.
+//! Makes the outputs of a batch: a list of arrays, one per image.
 static std::vector<detail::Output> outputsOf(OutputArrayOfArrays labels, int count, Size size, bool device)
 {
     std::vector<detail::Output> outputs;
@@ -268,7 +269,7 @@ void QuickShiftImpl::runBatch(const std::vector<Array>& images, const std::vecto
     run(images, masks, views, device, stream);
 }
 
-//! One array would be taken for a list of its rows.
+//! Returns false for one array, which OpenCV would take for a list of its rows.
 static bool isList(const _InputArray& array)
 {
     const int kind = array.kind();
@@ -290,7 +291,7 @@ void QuickShiftImpl::computeBatch(InputArrayOfArrays images, OutputArrayOfArrays
     }
     const bool device = detail::onDevice(images), masked = masks.kind() != _InputArray::NONE && masks.total() > 0;
     if (masked)
-        checkSameSide("masks", masks, "images", images);
+        checkSameMemory("masks", masks, "images", images);
     if (device)
         runBatch(detail::deviceArrays("images", images), detail::deviceArrays("masks", masks), labels, true, stream);
     else

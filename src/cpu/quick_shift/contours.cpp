@@ -16,7 +16,7 @@ void contours(const Extent& extent, const int* labels, bool thick, RowsView<uint
                       for (int row = range.start; row < range.end; ++row)
                           for (int x = 0; x < cols; ++x)
                           {
-                              const int y = row % rows; // borders of stacked images are borders
+                              const int y = row % rows; // neighbours outside of the own image do not count
                               const int* own = labels + static_cast<size_t>(row) * cols + x;
                               int differing = 0;
                               for (int dy = thick ? -1 : 0; dy <= 1; ++dy)

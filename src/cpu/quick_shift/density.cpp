@@ -16,10 +16,10 @@ namespace {
 
 using detail::ceilDiv;
 
-const int MIN_STRIP = 8, MAX_STRIP = 64;
-const int MAX_OFFSETS = MAX_TERMS / 2; // of one credit call: each gives a pixel two weights
+const int MIN_STRIP = 8, MAX_STRIP = 64; // rows
+const int MAX_OFFSETS = MAX_TERMS / 2;   // per call of credit(): each offset adds two weights to a pixel
 
-//! Credits of one strip of rows to itself and to the rows below it, collected in 32 bits and added to the sums.
+//! Credits of the pairs whose upper pixel lies in a strip of rows, collected in 32 bits and then added to the 64-bit sums.
 class StripDensity
 {
 public:
@@ -35,12 +35,13 @@ public:
           credits_(*lease_)
     {}
 
+    //! Adds all credits of a strip to the sums.
     void operator()(int strip)
     {
         const int radius = p_.radius, rows = features_.rows;
         begin_ = strip * stripRows_;
         end_ = std::min(begin_ + stripRows_, rows);
-        const int reach = std::min(radius, features_.cols - 1); // beyond it every pair leaves the image
+        const int reach = std::min(radius, features_.cols - 1); // farther pairs leave the image
         credits_.assign(features_.stride * (std::min(end_ + radius, rows) - begin_), 0);
         for (int dy = 0; dy <= radius && begin_ + dy < rows; ++dy)
         {
@@ -60,6 +61,7 @@ public:
 private:
     uint32_t* creditRow(int y) { return credits_.data() + (y - begin_) * features_.stride + features_.left; }
 
+    //! Credits the pairs of row y with row y + dy.
     void credit(int y, int dy, int dxBegin, int dxEnd)
     {
         const float *a[MAX_CHANNELS] = {}, *b[MAX_CHANNELS] = {};
@@ -76,7 +78,7 @@ private:
                         CV_CPU_DISPATCH_MODES_ALL);
     }
 
-    //! Adds the credits collected so far, which reach `reach` rows below the strip, and starts anew.
+    //! Adds the credits so far, of which the lowest lie `reach` rows below the strip, to the sums and clears them.
     void flush(int reach)
     {
         const int last = std::min(end_ + reach, features_.rows);

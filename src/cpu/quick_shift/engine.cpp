@@ -12,7 +12,7 @@ namespace cv { namespace cuda { namespace quick_shift {
 
 namespace {
 
-//! Rows without gaps to wherever the output lies.
+//! Copies rows without gaps to the rows of an output.
 void copyRows(const void* tight, const OutputView& out)
 {
     if (!out)
@@ -189,7 +189,7 @@ public:
     }
 
 private:
-    //! Room for results beside the present ones, which stay until all went well.
+    //! Reserves memory for new results. The current ones stay until the call succeeds.
     void prepare(const Extent& extent, const Settings& settings)
     {
         const size_t n = extent.total();
@@ -212,7 +212,7 @@ private:
         return roots;
     }
 
-    //! visit(image, its labels, number of superpixels before it).
+    //! Calls visit(index, labels, number of superpixels of the images before) for each image.
     template <typename Visit> void forImages(const Visit& visit) const
     {
         const std::vector<int> firsts = cpu::numberSuperpixels(results_.counts);
@@ -220,13 +220,14 @@ private:
             visit(i, results_.labels.data() + static_cast<size_t>(i) * results_.extent.pixels(), firsts[i]);
     }
 
+    //! Replaces labels and counts by those of next_.
     void useNextLabels()
     {
         std::swap(results_.labels, next_.labels);
         std::swap(results_.counts, next_.counts);
     }
 
-    //! Labels of the trees without links longer than tau, and their numbers, to next_.
+    //! Labels the trees without links longer than tau: next_.labels and next_.counts.
     void cutLabels(float tau)
     {
         const int pixels = results_.extent.pixels();
@@ -240,7 +241,8 @@ private:
         }
     }
 
-    HostResults results_, next_; //!< next_: memory for the next compute()
+    HostResults results_; //!< of the last compute()
+    HostResults next_;    //!< memory for new results
     cpu::Scratch scratch_;
     cpu::Links links_;
     std::vector<uint64_t> pairs_; //!< result of findAdjacency()

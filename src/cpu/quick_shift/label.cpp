@@ -31,8 +31,8 @@ int label(int pixels, const Trees& trees, float tau, Scratch& scratch, int* labe
     std::vector<int>& top = scratch.top;
     top.resize(pixels);
     const auto begin = [&](int strip) { return static_cast<int>(static_cast<int64_t>(pixels) * strip / strips); };
-    // Within a strip of pixels: the last ancestor that the path reaches without leaving the strip. Reads and writes stay
-    // inside, so strips do not race; each pixel's path is walked once.
+    // top: last ancestor that a pixel's path reaches without leaving its strip. Reads and writes stay inside the strip, so strips
+    // do not race; each link is followed once.
     parallel_for_(Range(0, strips),
                   [&](const Range& range)
                   {

@@ -9,13 +9,14 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
 
+//! Marks pixels at contours, one per thread.
 __global__ void __launch_bounds__(THREADS)
-    findContours(const Extent extent, const int* __restrict__ labels, bool thick, const RowsView<uint8_t> mask)
+    markContours(const Extent extent, const int* __restrict__ labels, bool thick, const RowsView<uint8_t> mask)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
     if (x >= extent.cols || row >= extent.rows * extent.count)
         return;
-    const int y = row % extent.rows; // borders of stacked images are borders
+    const int y = row % extent.rows; // neighbours outside of the own image do not count
     const int* own = labels + static_cast<size_t>(row) * extent.cols + x;
     int differing = 0;
     for (int dy = thick ? -1 : 0; dy <= 1; ++dy)
@@ -33,7 +34,7 @@ void contours(const Extent& extent, const int* labels, bool thick, RowsView<uint
               [&](const Slice& slice)
               {
                   const Extent& e = slice.extent;
-                  detail::launch("quick shift contours", findContours, gridOf(e.cols, e.rows * e.count), BLOCK, 0,
+                  detail::launch("quick shift contours", markContours, gridOf(e.cols, e.rows * e.count), BLOCK, 0,
                                  stream, e, labels + slice.pixel, thick,
                                  RowsView<uint8_t>{mask.row(slice.image * extent.rows), mask.step});
               });

@@ -9,8 +9,8 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
 
-__global__ void __launch_bounds__(THREADS) findDensities(const Extent extent, const Parameters parameters,
-                                                         const uint32_t* __restrict__ keys, const RowsView<float> out)
+__global__ void __launch_bounds__(THREADS) convertKeys(const Extent extent, const Parameters parameters,
+                                                       const uint32_t* __restrict__ keys, const RowsView<float> out)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
     if (x < extent.cols && y < extent.rows * extent.count)
@@ -26,8 +26,8 @@ void densityValues(const Extent& extent, const Parameters& parameters, const uin
               [&](const Slice& slice)
               {
                   const Extent& e = slice.extent;
-                  detail::launch("quick shift density", findDensities, gridOf(e.cols, e.rows * e.count), BLOCK, 0,
-                                 stream, e, parameters, keys + slice.pixel,
+                  detail::launch("quick shift density", convertKeys, gridOf(e.cols, e.rows * e.count), BLOCK, 0, stream,
+                                 e, parameters, keys + slice.pixel,
                                  RowsView<float>{out.row(slice.image * extent.rows), out.step});
               });
 }

@@ -22,12 +22,13 @@ using detail::cudaCheck;
 using detail::DeviceBuffer;
 using detail::Downloads;
 
-//! Waits for the stream.
+//! Copies a value to the host. Waits for the stream.
 template <typename T> T download(const T* device, const Call& call)
 {
     T value;
-    cudaCheck(cudaMemcpyAsync(&value, device, sizeof(T), cudaMemcpyDeviceToHost, call.stream()), "quick shift number");
-    call.wait("quick shift number");
+    cudaCheck(cudaMemcpyAsync(&value, device, sizeof(T), cudaMemcpyDeviceToHost, call.stream()),
+              "quick shift download");
+    call.wait("quick shift download");
     return value;
 }
 
@@ -52,7 +53,7 @@ public:
         return {set->extent(), set->key.settings.maxDist};
     }
 
-    //! Kept once known, but not while a graph may replay compute().
+    //! Keeps the number once it is known, but not while a graph may replay compute().
     int count(StreamHandle stream) override
     {
         const Call call(workspace_, stream);
@@ -66,10 +67,13 @@ public:
         return n;
     }
 
-    void counts(const OutputView& out, StreamHandle stream) override { give(&ResultSet::counts, out, stream); }
-    void labels(const OutputView& out, StreamHandle stream) override { give(&ResultSet::labels, out, stream); }
-    void parents(const OutputView& out, StreamHandle stream) override { give(&ResultSet::parents, out, stream); }
-    void distances(const OutputView& out, StreamHandle stream) override { give(&ResultSet::distances, out, stream); }
+    void counts(const OutputView& out, StreamHandle stream) override { copyArray(&ResultSet::counts, out, stream); }
+    void labels(const OutputView& out, StreamHandle stream) override { copyArray(&ResultSet::labels, out, stream); }
+    void parents(const OutputView& out, StreamHandle stream) override { copyArray(&ResultSet::parents, out, stream); }
+    void distances(const OutputView& out, StreamHandle stream) override
+    {
+        copyArray(&ResultSet::distances, out, stream);
+    }
 
     void density(const OutputView& out, StreamHandle stream) override
     {
@@ -137,7 +141,7 @@ public:
         batch.finish();
     }
 
-    //! Sums have room for as many superpixels as pixels, so this need not know their number.
+    //! Has room for as many superpixels as pixels, so that their number need not be known on the host.
     void meanColor(const ImageView& image, const OutputView& dst, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
@@ -279,6 +283,7 @@ private:
         return sets_.finish(call, set);
     }
 
+    //! Returns the set that a call reads or changes.
     ResultSet& results(const Call& call)
     {
         ResultSet& set = *sets_.of(call);
@@ -286,7 +291,8 @@ private:
         return set;
     }
 
-    template <typename T> void give(T* (ResultSet::*array)() const, const OutputView& out, StreamHandle stream)
+    //! Copies an array of the results to an output.
+    template <typename T> void copyArray(T* (ResultSet::*array)() const, const OutputView& out, StreamHandle stream)
     {
         const Call call(workspace_, stream);
         Downloads::Batch batch(downloads_, call);
@@ -294,7 +300,7 @@ private:
         batch.finish();
     }
 
-    //! Labels, and counts behind them, to memory that the next call of this overwrites.
+    //! Labels the trees without links longer than tau. @return labels and, behind them, counts, in memory that the next call overwrites.
     int* cut(const ResultSet& set, float tau, const Call& call)
     {
         const Extent& extent = set.extent();
@@ -304,7 +310,7 @@ private:
         return labels;
     }
 
-    //! Waits for the new number first, so that nothing has changed when that fails. @return the number.
+    //! Replaces the labels of a set. Waits for the new number first, so that nothing has changed if that fails. @return the number.
     int replaceLabels(ResultSet& set, int* labels, const Call& call)
     {
         const int n = downloadCounts(Scratch::countsOf(labels, set.extent()), set.extent().count, call);
@@ -313,6 +319,7 @@ private:
         return n;
     }
 
+    //! Replaces the labels and counts of a set.
     void copyLabels(ResultSet& set, const int* labels, const Call& call)
     {
         cudaCheck(cudaMemcpyAsync(set.labels(), labels, ResultSet::labelBytes(set.extent()), cudaMemcpyDeviceToDevice,
@@ -321,7 +328,7 @@ private:
         set.count = -1;
     }
 
-    //! @return number of links.
+    //! Lists and sorts the lengths of all links. @return number of links.
     int sortLinks(const ResultSet& set, int& roots, const Call& call)
     {
         const gpu::Links links = scratch_.links(set.extent(), call);
@@ -351,18 +358,20 @@ private:
         return download(&counters->listed, call);
     }
 
+    //! Computes the sums of all superpixels. @param capacity most superpixels.
     gpu::SumsTable sumUp(const ResultSet& set, const ImageView& image, int capacity, bool places, const Call& call)
     {
         const size_t stride = places ? sizeof(Sums) : gpu::meansStride(image.channels);
         Sums* const superpixels = scratch_.superpixels(stride * capacity, call);
         const int images = set.extent().count;
         const int* const firsts = scratch_.numberSuperpixels(set, call);
-        const gpu::SumsTable table = {superpixels, stride,   firsts ? firsts + images : set.counts(),     firsts,
-                                      images,      capacity, scratch_.numbers(set.extent(), call).largest};
+        const gpu::SumsTable table = {superpixels, stride,   firsts ? firsts + images : set.counts(),      firsts,
+                                      images,      capacity, scratch_.perImage(set.extent(), call).largest};
         gpu::sums(set.extent(), set.labels(), image, places, table, call.stream());
         return table;
     }
 
+    //! Copies an image to the device.
     static ImageView upload(const ImageView& host, DeviceBuffer& memory, const Call& call)
     {
         const size_t rowBytes = CV_ELEM_SIZE(CV_MAKETYPE(host.depth, host.channels)) * host.cols;
@@ -379,7 +388,7 @@ private:
     Downloads downloads_{workspace_};
     Scratch scratch_{workspace_};
     ResultSets sets_{workspace_};
-    DeviceBuffer tile_{workspace_}, tileMask_{workspace_}; //!< images from the host
+    DeviceBuffer tile_{workspace_}, tileMask_{workspace_}; //!< image and mask of computeFromHost()
 };
 
 } // namespace

@@ -23,8 +23,9 @@ __device__ __forceinline__ void storeMean(const Sums& s, int k, double scale, fl
 }
 
 template <typename T>
-__global__ void __launch_bounds__(THREADS) paint(const Extent extent, const int* __restrict__ labels,
-                                                 const ImageView image, const SumsTable table, const RowsView<void> dst)
+__global__ void __launch_bounds__(THREADS)
+    paintMeanColours(const Extent extent, const int* __restrict__ labels, const ImageView image, const SumsTable table,
+                     const RowsView<void> dst)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
     if (x >= extent.cols || row >= extent.rows * extent.count)
@@ -50,8 +51,8 @@ void paintImages(const Extent& extent, const int* labels, const ImageView& image
               [&](const Slice& slice)
               {
                   const Extent& e = slice.extent;
-                  detail::launch("quick shift mean colour", paint<T>, gridOf(e.cols, e.rows * e.count), BLOCK, 0,
-                                 stream, e, labels + slice.pixel, partOf(image, slice), partOf(sums, slice),
+                  detail::launch("quick shift mean colour", paintMeanColours<T>, gridOf(e.cols, e.rows * e.count),
+                                 BLOCK, 0, stream, e, labels + slice.pixel, partOf(image, slice), partOf(sums, slice),
                                  RowsView<void>{dst.row(slice.image * extent.rows), dst.step});
               });
 }

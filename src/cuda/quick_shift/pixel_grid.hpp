@@ -10,8 +10,10 @@
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 const int BLOCK_COLS = 32, BLOCK_ROWS = 8, THREADS = BLOCK_COLS * BLOCK_ROWS;
+//! Threads of a block: one per pixel.
 const dim3 BLOCK(BLOCK_COLS, BLOCK_ROWS);
 
+//! Returns the blocks that cover so many pixels.
 inline dim3 gridOf(int cols, int rows)
 {
     return dim3(detail::ceilDiv(cols, BLOCK_COLS), detail::ceilDiv(rows, BLOCK_ROWS));

@@ -10,7 +10,8 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
 
-__global__ void __launch_bounds__(THREADS) findLargest(const Extent extent, const ImageView image, uint32_t* largest)
+__global__ void __launch_bounds__(THREADS)
+    findLargestMagnitude(const Extent extent, const ImageView image, uint32_t* largest)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
     uint32_t most = 0;
@@ -21,7 +22,7 @@ __global__ void __launch_bounds__(THREADS) findLargest(const Extent extent, cons
             if (isFinite(value))
                 most = ::max(most, floatBits(value) & 0x7fffffffu);
         }
-    // cub::WarpReduce makes 11 instructions more of it (CUDA 13.0, sm_90).
+    // cub::WarpReduce would take 11 instructions more (CUDA 13.0, sm_90).
     for (int offset = 16; offset > 0; offset /= 2)
         most = ::max(most, __shfl_xor_sync(0xffffffffu, most, offset));
     uint32_t* const ofImage = largest + rowOf(extent, ::min(y, extent.rows * extent.count - 1)).image;
@@ -45,16 +46,16 @@ __global__ void __launch_bounds__(THREADS) clearSums(const SumsTable table, int 
     s.right = s.bottom = -1;
 }
 
-// What differs between depths: how a colour is added and how a mean is stored.
+// Colours as integers, by depth.
 __device__ __forceinline__ long long colourOf(uint8_t value, double) { return value; }
 __device__ __forceinline__ long long colourOf(uint16_t value, double) { return value; }
 __device__ __forceinline__ long long colourOf(float value, double scale) { return fixedColour(value, scale); }
 
-/** A warp is 32 pixels of a row, most of one label: its lanes of the same label as lane 0 of the run are added up first.
-Runs of equal labels end where the label changes, so a warp issues one set of atomics a run. */
+/** Adds the pixels of a stack to the sums. A warp is 32 pixels of a row. It first sums each run of equal labels and then issues
+one set of atomics per run. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS) addUp(const Extent extent, const int* __restrict__ labels,
-                                                 const ImageView image, bool places, const SumsTable table)
+__global__ void __launch_bounds__(THREADS) sumSuperpixels(const Extent extent, const int* __restrict__ labels,
+                                                          const ImageView image, bool places, const SumsTable table)
 {
     const int x = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y, lane = threadIdx.x;
     const bool inside = x < extent.cols && row < extent.rows * extent.count;
@@ -62,7 +63,7 @@ __global__ void __launch_bounds__(THREADS) addUp(const Extent extent, const int*
     const int label = numberOf(table, at.image, inside ? labels[static_cast<size_t>(row) * extent.cols + x] : -1);
     const int before = __shfl_up_sync(0xffffffffu, label, 1);
     const unsigned heads = __ballot_sync(0xffffffffu, lane == 0 || before != label);
-    const unsigned after = lane == 31 ? 0u : heads & (0xfffffffeu << lane); // heads right of this lane
+    const unsigned after = lane == 31 ? 0u : heads & (0xfffffffeu << lane); // first lanes of runs right of this lane
     const int end = after ? __ffs(after) - 1 : 32;
     typedef cub::WarpReduce<long long> Reduce;
     __shared__ Reduce::TempStorage memory[BLOCK_ROWS];
@@ -96,6 +97,7 @@ __global__ void __launch_bounds__(THREADS) addUp(const Extent extent, const int*
     atomicMax(&s.bottom, at.y);
 }
 
+//! Launches sumSuperpixels() for all slices.
 template <typename T>
 void addImages(const Extent& extent, const int* labels, const ImageView& image, bool places, const SumsTable& table,
                StreamHandle stream)
@@ -107,9 +109,9 @@ void addImages(const Extent& extent, const int* labels, const ImageView& image, 
                   const SumsTable part = partOf(table, slice);
                   const dim3 grid = gridOf(e.cols, e.rows * e.count);
                   if (image && image.depth == detail::DEPTH_32F)
-                      detail::launch("quick shift largest", findLargest, grid, BLOCK, 0, stream, e,
+                      detail::launch("quick shift largest", findLargestMagnitude, grid, BLOCK, 0, stream, e,
                                      partOf(image, slice), part.largest);
-                  detail::launch("quick shift sums", addUp<T>, grid, BLOCK, 0, stream, e, labels + slice.pixel,
+                  detail::launch("quick shift sums", sumSuperpixels<T>, grid, BLOCK, 0, stream, e, labels + slice.pixel,
                                  partOf(image, slice), places, part);
               });
 }

@@ -19,32 +19,34 @@ __device__ __forceinline__ Sums& sumsOf(const SumsTable& table, int label)
     return *reinterpret_cast<Sums*>(reinterpret_cast<char*>(table.first) + label * table.stride);
 }
 
-//! Where a row of a stack belongs. One image needs no division.
+//! Row of an image of a stack.
 struct Row
 {
     int image, y;
 };
+//! Returns the image, and the row in it, of a row of a stack. One image needs no division.
 __device__ __forceinline__ Row rowOf(const Extent& extent, int row)
 {
     const int image = extent.count == 1 ? 0 : row / extent.rows;
     return {image, row - image * extent.rows};
 }
 
-//! Number of a label among the superpixels of the stack.
+//! Returns the number of a label's superpixel in the stack; -1 where masked.
 __device__ __forceinline__ int numberOf(const SumsTable& table, int image, int label)
 {
     return table.firsts && label >= 0 ? table.firsts[image] + label : label;
 }
 
-//! Labels may come from another compute() than the one that the table was made for: never beyond either.
+//! Returns the number of rows. Labels may be of another compute() than the one the table was made for, so both limits hold.
 __device__ __forceinline__ int sizeOf(const SumsTable& table) { return ::min(*table.count, table.capacity); }
 
+//! Returns the scale of an image's colours in the sums: fixedScale() for CV_32F, else 1.
 __device__ __forceinline__ double scaleOf(const ImageView& image, const SumsTable& table, int index)
 {
     return image.depth == detail::DEPTH_32F ? fixedScale(table.largest[index]) : 1.;
 }
 
-//! A slice's part of what belongs to images.
+//! Returns the part of a slice.
 inline SumsTable partOf(const SumsTable& whole, const Slice& slice)
 {
     SumsTable part = whole;

@@ -9,7 +9,7 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
 
-//! The index of a superpixel: the last that does not begin behind it.
+//! Returns the image of a superpixel: the last one whose first superpixel is not after it.
 __device__ __forceinline__ int imageOfNumber(const SumsTable& sums, int number)
 {
     int first = 0, last = sums.firsts ? sums.images - 1 : 0;
@@ -25,13 +25,13 @@ __device__ __forceinline__ int imageOfNumber(const SumsTable& sums, int number)
 }
 
 __global__ void __launch_bounds__(THREADS)
-    fillTable(int rows, const ImageView image, const SumsTable sums, const Table table)
+    computeStatistics(int rows, const ImageView image, const SumsTable sums, const Table table)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= rows)
         return;
     Sums s = {};
-    s.area = 1; // nothing, but no division by zero
+    s.area = 1; // for rows without a superpixel, to avoid division by zero
     const bool known = i < sizeOf(sums);
     if (known)
         s = sumsOf(sums, i);
@@ -62,8 +62,8 @@ __global__ void __launch_bounds__(THREADS)
 
 void tabulate(int rows, const ImageView& image, const SumsTable& sums, const Table& table, StreamHandle stream)
 {
-    detail::launch("quick shift statistics", fillTable, detail::linearGrid(rows, THREADS), dim3(THREADS), 0, stream,
-                   rows, image, sums, table);
+    detail::launch("quick shift statistics", computeStatistics, detail::linearGrid(rows, THREADS), dim3(THREADS), 0,
+                   stream, rows, image, sums, table);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu
