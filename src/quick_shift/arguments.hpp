@@ -11,12 +11,6 @@
 
 namespace cv { namespace cuda { namespace quick_shift {
 
-void checkSigma(double sigma);
-void checkMaxDist(double maxDist);
-//! @param name name of the argument: colorScale or scales[k].
-void checkScale(const std::string& name, double scale);
-void checkSearchRadius(int radius);
-void checkTieRule(int rule);
 void checkAtLeastOne(const char* name, int value);
 //! @param most largest tau for which results have links; +inf without results.
 void checkTau(double tau, double most);

@@ -5,6 +5,7 @@
 #ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_ENGINE_HPP
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_ENGINE_HPP
 
+#include "settings.hpp"
 #include "stages.hpp"
 #include "opencv2/core.hpp"
 #include <climits>
@@ -14,30 +15,6 @@
 namespace cv { namespace cuda { namespace quick_shift {
 
 using detail::OutputView;
-
-/** Spatial factors exp(-(dx^2+dy^2)/(2 sigma^2)), made once for a sigma and used by both engines. They come from the host's
-exp(), whose last bit is not the same in all libraries; rounded to float it nearly always is. So the engines of one
-process share all bits, and so do machines with the same C library. */
-struct Spatial
-{
-    explicit Spatial(double sigma);
-    //! Equal versions, equal factors.
-    uint64_t version() const;
-
-    double sigma;
-    int radius;
-    std::vector<float> rows; //!< (R+1) x (2R+1): dy = 0..R, dx = -R..R
-};
-
-//! Settings of the user as the stages need them.
-struct Settings
-{
-    Parameters parameters;
-    Scales scales;
-    std::shared_ptr<const Spatial> spatial;
-    double maxDist;
-};
-bool operator==(const Settings& a, const Settings& b);
 
 //! Size and maxDist of the results.
 struct Shape

@@ -17,20 +17,20 @@ class QuickShiftImpl final : public QuickShift
 public:
     QuickShiftImpl(double sigma, double maxDist, double colorScale);
 
-    void setSigma(double sigma) override;
-    void setMaxDist(double maxDist) override;
+    void setSigma(double sigma) override { set(SIGMA, sigma); }
+    void setMaxDist(double maxDist) override { set(MAX_DIST, maxDist); }
     void setColorScale(double scale) override;
-    void setChannelScales(const Scalar& scales) override;
-    void setSearchRadius(int radius) override;
-    void setTieRule(int rule) override;
-    void setNormalizeDensity(bool normalize) override { own_.normalize = normalize; }
-    double getSigma() const override { return own_.sigma; }
-    double getMaxDist() const override { return own_.maxDist; }
-    double getColorScale() const override { return own_.scales[0]; }
-    Scalar getChannelScales() const override { return own_.scales; }
-    int getSearchRadius() const override { return own_.searchRadius; }
-    int getTieRule() const override { return own_.tieRule; }
-    bool getNormalizeDensity() const override { return own_.normalize; }
+    void setChannelScales(const Scalar& scales) override { set(CHANNEL_SCALES, scales); }
+    void setSearchRadius(int radius) override { set(SEARCH_RADIUS, radius); }
+    void setTieRule(int rule) override { set(TIE_RULE, rule); }
+    void setNormalizeDensity(bool normalize) override { set(NORMALIZE_DENSITY, normalize); }
+    double getSigma() const override { return user_.sigma; }
+    double getMaxDist() const override { return user_.maxDist; }
+    double getColorScale() const override { return user_.channelScales[0]; }
+    Scalar getChannelScales() const override { return user_.channelScales; }
+    int getSearchRadius() const override { return user_.searchRadius; }
+    int getTieRule() const override { return user_.tieRule; }
+    bool getNormalizeDensity() const override { return user_.normalizeDensity; }
 
     void compute(InputArray image, InputArray mask, Stream& stream) override;
     void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels, InputArrayOfArrays masks,
@@ -63,15 +63,12 @@ public:
     void read(const FileNode& fn) override;
 
 private:
-    //! As the user set them.
-    struct Own
+    //! Checks and sets a setting.
+    template <typename T> void set(const Setting<T>& setting, const T& value)
     {
-        double sigma = 6., maxDist = 10.;
-        Scalar scales = Scalar::all(32. / 255);
-        int searchRadius = SEARCH_MAX_DIST, tieRule = INDEX;
-        bool normalize = false;
-    };
-
+        setting.check(value);
+        user_.*setting.member = value;
+    }
     Settings settingsFor(int cols, int rows, int type);
     std::unique_ptr<Engine>& engineOf(bool device);
     //! Computes images, Mat or GpuMat, by the engine of their backend.
@@ -93,7 +90,7 @@ private:
                      const Write& write) const;
     bool onCuda(const Engine& engine) const { return &engine == cuda_.get(); }
 
-    Own own_;
+    UserSettings user_;
     std::shared_ptr<const Spatial> spatial_; //!< factors of the last compute()
     std::unique_ptr<Engine> cpu_, cuda_, tiled_;
     Engine* engine_ = nullptr; //!< engine of the current results; null before compute() and after clear()
