@@ -9,7 +9,7 @@
 //   bits of y: 4 constant, 5 of integer, 18 of fraction; shifted left by 5 they are a float's exponent and mantissa
 //   m = 1 + fraction, p(m) ~ 2^(m-1), degree 4    relative error 3.4e-6, none at m = 1 and 2 (equal colours are exact)
 //   exponent put back by an integer add            2 exp(-lambda^2 dc/(2 sigma^2))
-//   fma(that, spatial[dx,dy], 2)                   a float in [2,4): its bits less those of 2.0 are the integer
+//   fma(that, spatial[dx,dy], 2)                   a float in [2,4): its bits minus those of 2.0 are the integer
 // Sums of integers do not depend on their order. This allows any tiling, symmetry, atomics and number of threads.
 #ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_CORE_HPP
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_CORE_HPP
@@ -23,7 +23,7 @@ namespace cv { namespace cuda { namespace quick_shift {
 
 const int MAX_CHANNELS = 4;
 const int MAX_SIDE = 65535; //!< pixels per side of an image
-//! Pixels of an image or of a stack. Indices are int, also those that threads compute before they check whether they lie in the
+//! Largest number of pixels of an image or of a stack. Indices are int, also those that threads compute before they check whether they lie in the
 //! image: up to 64 rows, or a block of a linear grid, beyond the last pixel.
 const int MAX_PIXELS = 2000000000;
 static_assert(MAX_PIXELS <= 0x7fffffff - 64 * (MAX_SIDE + 64), "indices beyond the last pixel fit int");

@@ -67,13 +67,10 @@ public:
         return n;
     }
 
-    void counts(const OutputView& out, StreamHandle stream) override { copyArray(&ResultSet::counts, out, stream); }
-    void labels(const OutputView& out, StreamHandle stream) override { copyArray(&ResultSet::labels, out, stream); }
-    void parents(const OutputView& out, StreamHandle stream) override { copyArray(&ResultSet::parents, out, stream); }
-    void distances(const OutputView& out, StreamHandle stream) override
-    {
-        copyArray(&ResultSet::distances, out, stream);
-    }
+    void counts(const OutputView& out, StreamHandle stream) override { copy(&ResultSet::counts, out, stream); }
+    void labels(const OutputView& out, StreamHandle stream) override { copy(&ResultSet::labels, out, stream); }
+    void parents(const OutputView& out, StreamHandle stream) override { copy(&ResultSet::parents, out, stream); }
+    void distances(const OutputView& out, StreamHandle stream) override { copy(&ResultSet::distances, out, stream); }
 
     void density(const OutputView& out, StreamHandle stream) override
     {
@@ -98,8 +95,7 @@ public:
     {
         const Call call(workspace_, stream);
         call.refuseCapture("the number of superpixels");
-        const ResultSet& set = results(call);
-        return countLonger(set, tau, call);
+        return countLonger(results(call), tau, call);
     }
 
     float tauFor(int number, StreamHandle stream) override
@@ -240,15 +236,15 @@ public:
         const ResultSet& set = results(call);
         const size_t pitch = sizeof(int) * set.extent().cols;
         const size_t first = static_cast<size_t>(part.y) * set.extent().cols + part.x;
-        const auto copy = [&](void* to, size_t step, const void* from)
+        const auto fetchRows = [&](void* to, size_t step, const void* from)
         {
             cudaCheck(cudaMemcpy2DAsync(to, step, from, pitch, sizeof(int) * part.cols, part.rows,
                                         cudaMemcpyDeviceToHost, call.stream()),
                       "quick shift tile");
         };
-        copy(keys.data, keys.step, set.keys() + first);
-        copy(parents.data, parents.step, set.parents() + first);
-        copy(distances.data, distances.step, set.distances() + first);
+        fetchRows(keys.data, keys.step, set.keys() + first);
+        fetchRows(parents.data, parents.step, set.parents() + first);
+        fetchRows(distances.data, distances.step, set.distances() + first);
         call.wait("quick shift tile");
     }
 
@@ -283,7 +279,6 @@ private:
         return sets_.finish(call, set);
     }
 
-    //! Returns the set that a call reads or changes.
     ResultSet& results(const Call& call)
     {
         ResultSet& set = *sets_.of(call);
@@ -291,8 +286,7 @@ private:
         return set;
     }
 
-    //! Copies an array of the results to an output.
-    template <typename T> void copyArray(T* (ResultSet::*array)() const, const OutputView& out, StreamHandle stream)
+    template <typename T> void copy(T* (ResultSet::*array)() const, const OutputView& out, StreamHandle stream)
     {
         const Call call(workspace_, stream);
         Downloads::Batch batch(downloads_, call);
@@ -319,7 +313,6 @@ private:
         return n;
     }
 
-    //! Replaces the labels and counts of a set.
     void copyLabels(ResultSet& set, const int* labels, const Call& call)
     {
         cudaCheck(cudaMemcpyAsync(set.labels(), labels, ResultSet::labelBytes(set.extent()), cudaMemcpyDeviceToDevice,
@@ -371,7 +364,6 @@ private:
         return table;
     }
 
-    //! Copies an image to the device.
     static ImageView upload(const ImageView& host, DeviceBuffer& memory, const Call& call)
     {
         const size_t rowBytes = CV_ELEM_SIZE(CV_MAKETYPE(host.depth, host.channels)) * host.cols;

@@ -3,7 +3,7 @@
 
 // Block sizes, tiles and limits of QuickShift's kernels. The line above a constant: meaning | gain | device, date | case.
 //
-// Times of stages before and after their present form, H200, 2026-11-21:
+// Times of stages before and after changes, H200, 2026-11-21:
 //
 //   stage          | before | after  | change                             | case
 //   density, 8 bit | 820 us | 763 us | neighbours in a ring of registers  | 1080p, sigma 6
@@ -25,9 +25,9 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu { namespac
 const int BYTE_COLS = 64;
 //! groups of rows per block, 8 bit | half: +3 % at sigma 6, +4 to 7 % at sigma 2 | H200, 2026-11-21 | 1080p
 const int BYTE_GROUPS = 4;
-//! pixels per thread, 8 bit | 4 and 512 threads: +4 to 6 % at sigma 6; 12: +12 % | H200, 2026-11-21 | 1080p
+//! pixels per thread, 8 bit | 4 and 512 threads: +4 to 6 % at sigma 6, same at sigma 2; 12: +12 % | H200, 2026-11-21 | 1080p
 const int BYTE_CENTRES = 8;
-//! blocks whose registers fit a multiprocessor, 8 bit | 3: +4 to 6 % at sigma 6 | H200, 2026-11-21 | 1080p
+//! blocks whose registers fit a multiprocessor, 8 bit | 3: +4 to 6 % at sigma 6, same at sigma 2 | H200, 2026-11-21 | 1080p
 const int BYTE_BLOCKS = 2;
 //! most columns of offsets per chunk, 8 bit | 128 us, with 5 148 us | H200, 2026-11-21 | 1080p, sigma 2
 const int BYTE_DX = 10;
