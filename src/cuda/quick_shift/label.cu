@@ -1,12 +1,13 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// label and links of QuickShift, and the labels of connect.
+// Stages label, numberSuperpixels, countLonger, selectLinks and sortLinks on CUDA.
 //
-// Label: paths are up to 150 links long. A block first follows them inside its tile in shared memory (doubling), so that
-// what is left are a few jumps from tile to tile. On the way it marks roots, a bit each, and counts them in segments of 32
-// pixels of a row; a scan sums the counts up in raster order. Then each pixel jumps to its root and takes its rank: the roots
-// in the segments before, and before it in its own. Moves about 20 bytes a pixel; bound by memory latency.
+// label: paths are up to 150 links long. A block first follows them inside its tile by pointer jumping in shared memory, which
+// leaves a few jumps from tile to tile. It also marks the roots, one bit per pixel, and counts them per segment of 32 pixels of
+// a row; a scan sums the counts in raster order. Then each pixel jumps to its root and takes the root's rank: the number of roots
+// in earlier segments and before it in its own. Moves about 20 bytes per pixel; bound by memory latency.
+#include "cub_call.hpp"
 #include "plan.hpp"
 #include "../../common/launch.hpp"
 #include <cub/device/device_radix_sort.cuh>
@@ -21,8 +22,9 @@ namespace {
 
 const int TILE = 32, THREADS = 256;
 
-/** x / d for 0 <= x < 2^31 as x magic / 2^(31+s), where 2^s >= d and magic = ceil(2^(31+s) / d). magic d exceeds 2^(31+s) by
-less than d, so the product exceeds x / d by less than x / 2^31 / d: too little to reach the next integer. */
+/** Division by d without a division instruction: x / d for 0 <= x < 2^31 is x magic / 2^(31+s), where 2^s >= d and
+magic = ceil(2^(31+s) / d). magic d exceeds 2^(31+s) by less than d, so the quotient exceeds x / d by less than x / 2^31 / d: too
+little to reach the next integer. */
 struct Divisor
 {
     uint32_t magic;
@@ -40,19 +42,14 @@ struct Divisor
     }
 };
 
-struct IsFinite
-{
-    __host__ __device__ bool operator()(float value) const { return isFinite(value); }
-};
-
-/** jumps: from each pixel to the first ancestor outside its tile, or to its root. Roots point at themselves, masked pixels
-are -1. A block is a tile of TILE x TILE pixels, a warp takes rows, and so segments. */
+/** Finds for each pixel the first ancestor outside its tile, or its root if that lies inside: `jumps`. Roots jump to themselves,
+masked pixels to -1. A block is a tile of TILE x TILE pixels; a warp takes rows, which are segments. */
 __global__ void __launch_bounds__(THREADS)
-    jumpTiles(const Extent extent, const Divisor byCols, const int* __restrict__ parents,
-              const float* __restrict__ distances, float tau, int* __restrict__ jumps, uint32_t* __restrict__ roots,
-              int* __restrict__ ranks)
+    resolvePathsInTiles(const Extent extent, const Divisor byCols, const int* __restrict__ parents,
+                        const float* __restrict__ distances, float tau, int* __restrict__ jumps,
+                        uint32_t* __restrict__ roots, int* __restrict__ ranks)
 {
-    // In the tile: where the path stands, as a place in the tile. Pixels whose parent is elsewhere stand still.
+    // Ancestor that each pixel's path has reached, as a position in the tile. Paths end at pixels whose parent lies elsewhere.
     __shared__ short path[TILE * TILE];
     const int left = blockIdx.x * TILE, top = blockIdx.y * TILE;
     const size_t base = static_cast<size_t>(blockIdx.z) * extent.pixels();
@@ -87,7 +84,7 @@ __global__ void __launch_bounds__(THREADS)
                             static_cast<unsigned>(py) < static_cast<unsigned>(TILE);
         path[k * THREADS + threadIdx.x] = static_cast<short>(within ? py * TILE + px : k * THREADS + threadIdx.x);
     }
-    for (bool moved = true; __syncthreads_or(moved);) // each step doubles the part of the path that is behind
+    for (bool moved = true; __syncthreads_or(moved);) // each step doubles the distance covered
     {
         moved = false;
         short next[PER_THREAD];
@@ -98,7 +95,7 @@ __global__ void __launch_bounds__(THREADS)
             next[k] = path[at];
             moved = moved || next[k] != at;
         }
-        __syncthreads(); // all have read this step's places
+        __syncthreads(); // all have read this step's positions
 #pragma unroll
         for (int k = 0; k < PER_THREAD; ++k)
             path[k * THREADS + threadIdx.x] = next[k];
@@ -111,7 +108,7 @@ __global__ void __launch_bounds__(THREADS)
             continue;
         const int place = path[i], px = left + place % TILE, py = top + place / TILE;
         int jump = parent[k];
-        if (place != i) // the last ancestor inside; its own link leads out or to itself
+        if (place != i) // `place` is the last ancestor inside; its link leads out of the tile or to itself
         {
             jump = parents[base + py * extent.cols + px];
             if (cut && distances[base + py * extent.cols + px] > tau)
@@ -123,8 +120,8 @@ __global__ void __launch_bounds__(THREADS)
 
 typedef cub::WarpScan<int> WarpScan;
 
-//! Exclusive sums in place, by one block: for so few numbers that the two launches of cub::DeviceScan would take longer. Warps
-//! are put together by hand: cub::BlockScan makes 395 instructions of 355 (CUDA 13.0, sm_90).
+/** Computes exclusive sums in place by one block, for so few values that the two launches of cub::DeviceScan would take longer.
+Combines warps without cub::BlockScan, which takes 395 instructions where this takes 355 (CUDA 13.0, sm_90). */
 __global__ void __launch_bounds__(tuning::SCAN_THREADS) scanRanks(int* ranks, int count)
 {
     __shared__ int ofWarp[tuning::SCAN_THREADS / 32];
@@ -139,10 +136,10 @@ __global__ void __launch_bounds__(tuning::SCAN_THREADS) scanRanks(int* ranks, in
     WarpScan(memory[threadIdx.x / 32]).ExclusiveSum(own, before);
     if (lane == 31)
         ofWarp[threadIdx.x / 32] = before + own;
-    __syncthreads(); // all warps are summed up
+    __syncthreads(); // ofWarp has the sums of all warps
     if (threadIdx.x < 32)
         WarpScan(memory[0]).ExclusiveSum(ofWarp[lane], ofWarp[lane]);
-    __syncthreads(); // and their sums
+    __syncthreads(); // ofWarp has the exclusive sums of these
     before += ofWarp[threadIdx.x / 32];
     for (int i = first; i < end; ++i)
     {
@@ -152,11 +149,12 @@ __global__ void __launch_bounds__(tuning::SCAN_THREADS) scanRanks(int* ranks, in
     }
 }
 
-//! @param ranks of the first pixel of each segment, in the whole stack.
+/** Assigns each pixel the label of its root, and each image its number of roots.
+@param ranks number of roots before each segment, in the whole stack. */
 __global__ void __launch_bounds__(THREADS)
-    relabel(const Extent extent, const Divisor byCols, const int* __restrict__ jumps,
-            const uint32_t* __restrict__ roots, const int* __restrict__ ranks, int* __restrict__ labels,
-            int* __restrict__ counts)
+    assignLabels(const Extent extent, const Divisor byCols, const int* __restrict__ jumps,
+                 const uint32_t* __restrict__ roots, const int* __restrict__ ranks, int* __restrict__ labels,
+                 int* __restrict__ counts)
 {
     const int x = blockIdx.x * 32 + threadIdx.x % 32, y = blockIdx.y * (THREADS / 32) + threadIdx.x / 32;
     if (x >= extent.cols || y >= extent.rows)
@@ -179,42 +177,7 @@ __global__ void __launch_bounds__(THREADS)
     labels[base + index] = label;
 }
 
-__global__ void __launch_bounds__(THREADS)
-    countLinks(int total, const int* __restrict__ parents, const float* __restrict__ distances, float tau, int* count)
-{
-    const int i = blockIdx.x * THREADS + threadIdx.x;
-    const bool longer = i < total && parents[i] >= 0 && distances[i] > tau;
-    const int n = __syncthreads_count(longer);
-    if (threadIdx.x == 0 && n > 0)
-        atomicAdd(count, n);
-}
-
-//! Superpixels when links longer than heights[k] are cut. @param most number of pixels that are not masked.
-__global__ void __launch_bounds__(THREADS)
-    countLeft(const int* __restrict__ distinct, int most, const int* __restrict__ sums, int* __restrict__ left)
-{
-    const int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i < *distinct)
-        left[i] = most - sums[i];
-}
-
-//! Roots of pieces, counted through the stack, to indices in their image.
-__global__ void __launch_bounds__(THREADS) countInImage(const Extent extent, int* root)
-{
-    const int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i < extent.total() && root[i] >= 0)
-        root[i] -= i / extent.pixels() * extent.pixels();
-}
-
-/** Calls CUB, which asks for the last error after its launches and for properties of kernels before them. Neither an older error
-nor a capture may come between. */
-template <typename Run> void callCub(const char* name, const Run& run)
-{
-    const detail::OutsideOfCapture outside;
-    detail::forgetOlderError();
-    detail::cudaCheck(run(), name);
-}
-
+//! Computes exclusive sums in place.
 void scan(int* ranks, int count, const Ranking& ranking, cudaStream_t stream)
 {
     const char* name = "quick shift ranks";
@@ -228,6 +191,33 @@ void scan(int* ranks, int count, const Ranking& ranking, cudaStream_t stream)
             });
 }
 
+// --- links -----------------------------------------------------------------------------------------------------------
+
+//! Selects the lengths of links: roots and masked pixels have +inf.
+struct IsFinite
+{
+    __host__ __device__ bool operator()(float value) const { return isFinite(value); }
+};
+
+__global__ void __launch_bounds__(THREADS) countLongerLinks(int total, const int* __restrict__ parents,
+                                                            const float* __restrict__ distances, float tau, int* count)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    const bool longer = i < total && parents[i] >= 0 && distances[i] > tau;
+    const int n = __syncthreads_count(longer);
+    if (threadIdx.x == 0 && n > 0)
+        atomicAdd(count, n);
+}
+
+//! Computes left[k], the superpixels when links longer than heights[k] are cut. @param most pixels that are not masked.
+__global__ void __launch_bounds__(THREADS) countSuperpixelsLeft(const int* __restrict__ distinct, int most,
+                                                                const int* __restrict__ sums, int* __restrict__ left)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < *distinct)
+        left[i] = most - sums[i];
+}
+
 } // namespace
 
 size_t scanBytesFor(const Extent& extent)
@@ -236,7 +226,7 @@ size_t scanBytesFor(const Extent& extent)
     const int n = extent.total();
     const float* in = nullptr;
     float* out = nullptr;
-    int* numbers = nullptr;
+    int* values = nullptr;
     const auto take = [&](const auto& ask)
     {
         size_t bytes = 0;
@@ -245,13 +235,12 @@ size_t scanBytesFor(const Extent& extent)
     };
     take(
         [&](size_t& bytes) {
-            return cub::DeviceScan::ExclusiveSum(nullptr, bytes, numbers, numbers, n + 1);
-        }); // segments, or images and one
-    take([&](size_t& bytes) { return cub::DeviceSelect::If(nullptr, bytes, in, out, numbers, n, IsFinite()); });
+            return cub::DeviceScan::ExclusiveSum(nullptr, bytes, values, values, n + 1);
+        }); // segments, or images and the total
+    take([&](size_t& bytes) { return cub::DeviceSelect::If(nullptr, bytes, in, out, values, n, IsFinite()); });
     take([&](size_t& bytes) { return cub::DeviceRadixSort::SortKeys(nullptr, bytes, in, out, n); });
-    take([&](size_t& bytes)
-         { return cub::DeviceRunLengthEncode::Encode(nullptr, bytes, in, out, numbers, numbers, n); });
-    take([&](size_t& bytes) { return cub::DeviceScan::InclusiveSum(nullptr, bytes, numbers, numbers, n); });
+    take([&](size_t& bytes) { return cub::DeviceRunLengthEncode::Encode(nullptr, bytes, in, out, values, values, n); });
+    take([&](size_t& bytes) { return cub::DeviceScan::InclusiveSum(nullptr, bytes, values, values, n); });
     return most;
 }
 
@@ -265,7 +254,7 @@ void label(const Extent& extent, const Trees& trees, float tau, const Ranking& r
               {
                   const Extent& e = slice.extent;
                   const size_t segment = static_cast<size_t>(slice.image) * segments;
-                  detail::launch("quick shift paths", jumpTiles,
+                  detail::launch("quick shift paths", resolvePathsInTiles,
                                  dim3(detail::ceilDiv(e.cols, TILE), detail::ceilDiv(e.rows, TILE), e.count),
                                  dim3(THREADS), 0, stream, e, byCols, trees.parents + slice.pixel,
                                  trees.distances ? trees.distances + slice.pixel : nullptr, tau,
@@ -277,7 +266,7 @@ void label(const Extent& extent, const Trees& trees, float tau, const Ranking& r
               {
                   const Extent& e = slice.extent;
                   const size_t segment = static_cast<size_t>(slice.image) * segments;
-                  detail::launch("quick shift labels", relabel,
+                  detail::launch("quick shift labels", assignLabels,
                                  dim3(detail::ceilDiv(e.cols, 32), detail::ceilDiv(e.rows, THREADS / 32), e.count),
                                  dim3(THREADS), 0, stream, e, byCols, ranking.jumps + slice.pixel,
                                  ranking.roots + segment, ranking.ranks + segment, labels + slice.pixel,
@@ -285,28 +274,20 @@ void label(const Extent& extent, const Trees& trees, float tau, const Ranking& r
               });
 }
 
-void numberThrough(const Extent& extent, const int* counts, int* firsts, const Ranking& ranking, StreamHandle stream)
+void numberSuperpixels(const Extent& extent, const int* counts, int* firsts, const Ranking& ranking,
+                       StreamHandle stream)
 {
-    const char* name = "quick shift numbers";
+    const char* name = "quick shift numbering";
     detail::cudaCheck(cudaMemcpyAsync(firsts, counts, sizeof(int) * extent.count, cudaMemcpyDeviceToDevice, stream),
                       name);
-    detail::cudaCheck(cudaMemsetAsync(firsts + extent.count, 0, sizeof(int), stream), name); // scanned, too
+    detail::cudaCheck(cudaMemsetAsync(firsts + extent.count, 0, sizeof(int), stream), name); // becomes the total
     scan(firsts, extent.count + 1, ranking, stream);
-}
-
-void rankPieces(const Extent& extent, const Pieces& pieces, const Ranking& ranking, int* labels, int* count,
-                StreamHandle stream)
-{
-    if (extent.count > 1)
-        detail::launch("quick shift pieces", countInImage, detail::linearGrid(extent.total(), THREADS), dim3(THREADS),
-                       0, stream, extent, pieces.root);
-    label(extent, {pieces.root, nullptr}, INFINITY, ranking, labels, count, stream); // a piece is a tree of one link
 }
 
 void countLonger(const Extent& extent, const Trees& trees, float tau, int* count, StreamHandle stream)
 {
     detail::cudaCheck(cudaMemsetAsync(count, 0, sizeof(int), stream), "quick shift count");
-    detail::launch("quick shift count", countLinks, detail::linearGrid(extent.total(), THREADS), dim3(THREADS), 0,
+    detail::launch("quick shift count", countLongerLinks, detail::linearGrid(extent.total(), THREADS), dim3(THREADS), 0,
                    stream, extent.total(), trees.parents, trees.distances, tau, count);
 }
 
@@ -339,8 +320,8 @@ void sortLinks(int count, int roots, const Links& links, int* distinct, const Ra
             });
     callCub("quick shift heights", [&]
             { return cub::DeviceScan::InclusiveSum(ranking.scans, bytes, links.lengths, links.sums, count, stream); });
-    detail::launch("quick shift heights", countLeft, detail::linearGrid(count, THREADS), dim3(THREADS), 0, stream,
-                   distinct, roots + count, links.sums, links.left);
+    detail::launch("quick shift heights", countSuperpixelsLeft, detail::linearGrid(count, THREADS), dim3(THREADS), 0,
+                   stream, distinct, roots + count, links.sums, links.left);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu
