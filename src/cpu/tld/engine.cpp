@@ -168,8 +168,8 @@ public:
         search(frame);
         Object& object = *objects_[0];
         beginLearning(object.next, box);
-        cpu::prepareLessonOf(work(), object.view());
-        cpu::learn(work(), object.view());
+        cpu::trainingSet(work(), object.view(), true);
+        learnFrom(object);
         object.commit();
     }
 
@@ -278,9 +278,15 @@ private:
         cpu::select(work(), view);
         cpu::nearestNeighbours(work(), view, true);
         cpu::integrate(work(), view);
-        cpu::prepareLesson(work(), view);
+        cpu::trainingSet(work(), view, false);
     }
 
+    void learnFrom(Object& object) noexcept
+    {
+        const ObjectView view = object.view();
+        cpu::learnFerns(work(), view);
+        cpu::learnTemplates(work(), view);
+    }
     //! Cannot fail; if there is no memory to start threads, this one does it all.
     void learnAll() noexcept
     {
@@ -289,7 +295,7 @@ private:
         {
             if (!object.learning)
                 return;
-            cpu::learn(work(), object.view());
+            learnFrom(object);
             object.commit();
             object.learning = false;
         };

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Variance and ferns of all windows, and the windows that go on.
+// ferns: variance and ferns of all windows.
 #include "../../precomp.hpp"
 #include "work.hpp"
 #include <algorithm>
@@ -81,33 +81,6 @@ void ferns(const Work& work, const ObjectView& object)
                 withVariance += count;
             });
     object.state->withVariance = withVariance;
-}
-
-void select(const Work& work, const ObjectView& object)
-{
-    ObjectState& state = *object.state;
-    const ScratchPool::Lease scratch(*work.scratch);
-    std::vector<Ranked>& passed = scratch->ranked;
-    auto firsts =
-        firstsOf(passed, work.settings->maxDetections,
-                 [](const Ranked& a, const Ranked& b) { return a.key != b.key ? a.key > b.key : a.number < b.number; });
-    state.passed = 0;
-    for (int n = 0; n < object.grid->windows; ++n)
-        if (object.sums[n] > state.fernThreshold)
-        {
-            firsts.add({0., object.sums[n], n});
-            ++state.passed;
-        }
-    std::sort(passed.begin(), passed.end(), [](const Ranked& a, const Ranked& b) { return a.number < b.number; });
-    state.detections = static_cast<int>(passed.size());
-    for (int i = 0; i < state.detections; ++i)
-    {
-        Detection& d = object.detections[i];
-        d = Detection();
-        d.window = windowOf(*object.grid, passed[i].number);
-        d.number = passed[i].number;
-        d.sum = passed[i].key;
-    }
 }
 
 }}}} // namespace cv::cuda::tld::cpu

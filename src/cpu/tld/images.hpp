@@ -43,16 +43,15 @@ public:
     void look(const ImageView& image)
     {
         Slot& slot = slots_[SPARE];
-        cpu::toGray(image, {slot.level[0].data, slot.level[0].step});
-        frame_.gray = {slot.level[0].data, slot.level[0].step};
-        const ImageView gray = detail::viewOf(slot.level[0]);
-        cpu::sumTables(gray, sums_.ptr<uint32_t>(), squares_.ptr<uint32_t>(), sums_.step1());
-        cpu::blur(gray, {blurred_.data, blurred_.step});
+        const Mat& gray = slot.level[0];
+        cpu::preprocess(image, {gray.data, gray.step}, {blurred_.data, blurred_.step});
+        frame_.gray = {gray.data, gray.step};
+        cpu::sumTables(detail::viewOf(gray), sums_.ptr<uint32_t>(), squares_.ptr<uint32_t>(), sums_.step1());
     }
     //! After look(): this is the next frame.
     void push()
     {
-        finish(slots_[SPARE]);
+        cpu::pyramid(pyramidOf(slots_[SPARE]));
         std::rotate(slots_, slots_ + KEPT_FRAMES - 1, slots_ + KEPT_FRAMES);
         std::swap(slots_[0], slots_[SPARE]);
         list();
@@ -69,7 +68,7 @@ public:
     //! After look(): this is START.
     void start()
     {
-        finish(slots_[SPARE]);
+        cpu::pyramid(pyramidOf(slots_[SPARE]));
         std::swap(slots_[START], slots_[SPARE]);
         startIsLast_ = true;
         list();
@@ -80,9 +79,9 @@ public:
     //! START becomes the last frame.
     void endStart() noexcept { std::swap(slots_[0], slots_[START]); }
     //! After look(): whether it saw START.
-    bool isStart() const { return areEqual(slots_[SPARE], slots_[START]); }
+    bool isStart() const { return !framesDiffer(slots_[SPARE], slots_[START]); }
     //! Whether START is the last frame.
-    bool startIsFrame() const { return areEqual(slots_[START], slots_[0]); }
+    bool startIsFrame() const { return !framesDiffer(slots_[START], slots_[0]); }
 
     std::vector<uint8_t> grayOf(int age) const
     {
@@ -93,7 +92,7 @@ public:
     void setGray(int age, const std::vector<uint8_t>& gray)
     {
         std::copy(gray.begin(), gray.end(), slots_[age].level[0].begin<uint8_t>());
-        finish(slots_[age]);
+        cpu::pyramid(pyramidOf(slots_[age]));
         list();
     }
 
@@ -117,36 +116,34 @@ private:
         }
     };
 
-    static bool areEqual(const Slot& a, const Slot& b)
+    static bool framesDiffer(const Slot& a, const Slot& b)
     {
         const Mat &first = a.level[0], &second = b.level[0];
         for (int y = 0; y < first.rows; ++y)
             if (!std::equal(first.ptr(y), first.ptr(y) + first.cols, second.ptr(y)))
-                return false;
-        return true;
+                return true;
+        return false;
     }
 
-    static void finish(const Slot& slot)
+    static Pyramid pyramidOf(const Slot& slot)
     {
-        for (size_t l = 1; l < slot.level.size(); ++l)
-            cpu::halve(detail::viewOf(slot.level[l - 1]), {slot.level[l].data, slot.level[l].step});
+        Pyramid pyramid = {};
+        pyramid.levels = static_cast<int>(slot.level.size());
+        for (int l = 0; l < pyramid.levels; ++l)
+        {
+            const Mat& level = slot.level[l];
+            pyramid.data[l] = level.data;
+            pyramid.step[l] = level.step;
+            pyramid.cols[l] = level.cols;
+            pyramid.rows[l] = level.rows;
+        }
+        return pyramid;
     }
     //! Pyramids by age.
     void list()
     {
         for (int age = 0; age < SPARE; ++age)
-        {
-            Pyramid& pyramid = frame_.pyramids[age];
-            pyramid.levels = static_cast<int>(slots_[age].level.size());
-            for (int l = 0; l < pyramid.levels; ++l)
-            {
-                const Mat& level = slots_[age].level[l];
-                pyramid.data[l] = level.data;
-                pyramid.step[l] = level.step;
-                pyramid.cols[l] = level.cols;
-                pyramid.rows[l] = level.rows;
-            }
-        }
+            frame_.pyramids[age] = pyramidOf(slots_[age]);
         frame_.gray = {slots_[0].level[0].data, slots_[0].level[0].step};
     }
 

@@ -46,7 +46,7 @@ public:
         beginTraining(state, box, number, settings_);
         std::unique_ptr<Object> object = memory_.makeObject(call, box.w, box.h, std::move(features), state, settings_);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
-        gpu::look(batch, frame, stream);
+        gpu::preprocess(batch, frame, stream);
         const Starting starting = alone ? Starting() : startingNow(call, batch);
         if (!starting.may)
         {
@@ -79,7 +79,7 @@ public:
         Starting starting;
         if (frame)
         {
-            gpu::look(batch, *frame, stream);
+            gpu::preprocess(batch, *frame, stream);
             starting = startingNow(call, batch);
             if (!starting.may)
             {
@@ -103,16 +103,16 @@ public:
         detail::Downloads::Batch downloads(downloads_, call);
         const RowsView<double> rows = downloads.view<double>(results);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
-        gpu::look(batch, frame, stream);
+        gpu::preprocess(batch, frame, stream);
         detail::Fork fork(side_, call);
         gpu::pyramid(batch, gpu::SPARE, fork.stream());
         gpu::flow(batch, fork.stream());
         if (settings_.learning)
-            gpu::renewSpares(batch, fork.stream());
+            gpu::copyModels(batch, fork.stream());
         search(batch, stream);
         fork.join();
         gpu::nearestNeighbours(batch, true, stream);
-        gpu::decide(batch, gpu::UPDATING, {}, rows, stream);
+        gpu::integrate(batch, gpu::UPDATING, {}, rows, stream);
         if (settings_.learning)
             learn(batch, call);
         downloads.finish();
@@ -127,10 +127,10 @@ public:
         const RowsView<double> table = downloads.view<double>(objects);
         gpu::Batch batch = memory_.batchOf(call, settings_);
         batch.alone = true;
-        gpu::look(batch, frame, stream);
+        gpu::preprocess(batch, frame, stream);
         search(batch, stream);
         gpu::nearestNeighbours(batch, false, stream);
-        gpu::decide(batch, gpu::DETECTING, {}, table, stream);
+        gpu::integrate(batch, gpu::DETECTING, {}, table, stream);
         downloads.finish();
         gpu::commit(batch, gpu::DETECTING, stream);
         replays_.end(call);
@@ -140,11 +140,11 @@ public:
     {
         const Ordered call(*this, stream);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
-        gpu::look(batch, frame, stream);
-        gpu::renewSpares(batch, stream);
+        gpu::preprocess(batch, frame, stream);
+        gpu::copyModels(batch, stream);
         search(batch, stream);
         gpu::nearestNeighbours(batch, false, stream);
-        gpu::decide(batch, gpu::LEARNING, box, {}, stream);
+        gpu::integrate(batch, gpu::LEARNING, box, {}, stream);
         learn(batch, call);
         gpu::commit(batch, gpu::LEARNING, stream);
         replays_.end(call);
@@ -154,14 +154,14 @@ public:
     {
         const Ordered call(*this, side_.handle());
         gpu::Live* const live = memory_.object(index).plan.record.live;
-        gpu::place(live, memory_.frame().ring, box, call.stream());
+        gpu::reset(live, memory_.frame().ring, box, call.stream());
         try
         {
             call.wait("resetting an object"); // so that whatever is launched from now on sees it
         }
         catch (...)
         {
-            gpu::undoPlace(live, call.stream()); // where the device is lost, this throws as well
+            gpu::undoReset(live, call.stream()); // where the device is lost, this throws as well
             throw;
         }
     }
@@ -256,13 +256,13 @@ public:
     size_t workspaceBytes() const override { return workspace_.bytes(); }
 
 private:
-    //! Whether two images are the same. Waits.
-    bool areEqual(const Call& call, const gpu::Batch& batch, int one, int other) const
+    //! Waits.
+    bool framesDiffer(const Call& call, const gpu::Batch& batch, int one, int other) const
     {
         cudaCheck(cudaMemsetAsync(&batch.ring->differs, 0, sizeof(batch.ring->differs), call.stream()),
                   "comparing images");
-        gpu::differ(batch, one, other, call.stream());
-        return ringOf(call).differs == 0;
+        gpu::framesDiffer(batch, one, other, call.stream());
+        return ringOf(call).differs != 0;
     }
     //! After look(). Waits.
     Starting startingNow(const Call& call, const gpu::Batch& batch) const
@@ -275,9 +275,9 @@ private:
             const gpu::Live live = liveOf(call, memory_.object(i));
             started += live.states[live.current].started;
         }
-        if (started == 0 || areEqual(call, batch, gpu::SPARE, START))
+        if (started == 0 || !framesDiffer(call, batch, gpu::SPARE, START))
             return {};
-        const bool ends = started == objects() || areEqual(call, batch, START, 0);
+        const bool ends = started == objects() || !framesDiffer(call, batch, START, 0);
         return {ends, ends};
     }
 
@@ -318,7 +318,7 @@ private:
     {
         detail::Fork fork(side_, call);
         gpu::learnTemplates(batch, fork.stream());
-        gpu::learn(batch, call.stream());
+        gpu::learnFerns(batch, call.stream());
         fork.join();
     }
 
@@ -328,12 +328,13 @@ private:
                                       static_cast<size_t>(object.grid.windows) + 3 * 256 +
                                           gpu::TRAIN_BINS * sizeof(uint32_t) + MAX_INIT_NEGATIVES * sizeof(uint2),
                                       "the first training"));
-        uint32_t* const histogram = parts.take<uint32_t>(gpu::TRAIN_BINS);
-        uint2* const candidates = parts.take<uint2>(MAX_INIT_NEGATIVES);
-        uint8_t* const kinds = parts.take<uint8_t>(object.grid.windows);
-        cudaCheck(cudaMemsetAsync(histogram, 0, gpu::TRAIN_BINS * sizeof(uint32_t), call.stream()),
+        gpu::TrainingMemory memory;
+        memory.histogram = parts.take<uint32_t>(gpu::TRAIN_BINS);
+        memory.candidates = parts.take<uint2>(MAX_INIT_NEGATIVES);
+        memory.kinds = parts.take<uint8_t>(object.grid.windows);
+        cudaCheck(cudaMemsetAsync(memory.histogram, 0, gpu::TRAIN_BINS * sizeof(uint32_t), call.stream()),
                   "the first training");
-        gpu::train(batch, object.plan.record, object.grid.windows, kinds, histogram, candidates, call.stream());
+        gpu::train(batch, object.plan.record, object.grid.windows, memory, call.stream());
     }
 
     // --- to and from the device -----------------------------------------------------------------------------------------

@@ -20,6 +20,8 @@
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 const int SPARE = KEPT_FRAMES + 1, SLOTS = SPARE + 1;
+//! Strips of rows whose column sums preprocess() adds up to those of a group.
+const int STRIPS = tuning::TILE / tuning::STRIP;
 
 //! Where pyramids lie: places of slots by age, 0 for the last committed frame; then START, and the spare one last.
 struct Ring
@@ -235,14 +237,6 @@ CT_HOST_DEVICE int mostExamples(const Settings& s)
                    examplesOf(s.updateWindows, s.updateWarps, s.mirror));
 }
 
-//! What a frame is for.
-enum Purpose
-{
-    UPDATING,
-    DETECTING,
-    LEARNING //!< of one object: a box that the user gives
-};
-
 #ifdef __CUDACC__
 //! What kernels of a frame begin with, so that each is on the device before the one before it ends.
 __device__ __forceinline__ void beginEarly()
@@ -252,38 +246,14 @@ __device__ __forceinline__ void beginEarly()
 }
 #endif
 
-// Beside those of stages.hpp. All are for `batch.count` objects.
-
-//! gray values, blur, sums of strips; and counts begin at 0. Into the spare slot.
-void look(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
-//! Levels from 1 on, of a slot by age; or of START or SPARE.
-void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
-/** integrate, recheck and what is to be learned. @param results rows by object; table of detections when DETECTING.
-@param box when LEARNING. */
-void decide(const Batch& batch, Purpose purpose, const Window& box, RowsView<double> results,
-            detail::StreamHandle stream);
-//! Models that are not current become copies of the current ones; before learn().
-void renewSpares(const Batch& batch, detail::StreamHandle stream);
-//! The part of learn() on templates; they may run side by side.
-void learnTemplates(const Batch& batch, detail::StreamHandle stream);
-//! What was worked out becomes current. @param next the image is a new frame.
-void commit(const Batch& batch, Purpose purpose, detail::StreamHandle stream);
-//! Sets Ring::differs, which is 0 before, where the gray values in two slots are not the same. @param one,other ages, START or SPARE.
-void differ(const Batch& batch, int one, int other, detail::StreamHandle stream);
-//! The image in the spare slot becomes START. @param oldEnds the old START becomes the last frame before.
-void start(const Batch& batch, bool oldEnds, detail::StreamHandle stream);
-//! Takes the last start() back, with the same objects. Nothing else came since.
-void undoStart(const Batch& batch, detail::StreamHandle stream);
-//! Takes the last place() back. Nothing else came since.
-void undoPlace(Live* live, detail::StreamHandle stream);
-//! placeAt() in the newest image.
-void place(Live* live, const Ring* ring, const Box& box, detail::StreamHandle stream);
-/** An object that is not among those of the batch: live->states[0] as beginTraining() leaves it, models[0] all zero.
-@param windows of its grid. @param kinds a byte a window. @param histogram TRAIN_BINS entries, 0.
-@param candidates MAX_INIT_NEGATIVES entries. */
-void train(const Batch& batch, const ObjectRecord& object, int windows, uint8_t* kinds, uint32_t* histogram,
-           uint2* candidates, detail::StreamHandle stream);
 const int TRAIN_BINS = 1 << 16;
+//! Scratch memory of train().
+struct TrainingMemory
+{
+    uint8_t* kinds;      //!< a byte per window
+    uint32_t* histogram; //!< TRAIN_BINS entries, 0
+    uint2* candidates;   //!< MAX_INIT_NEGATIVES entries
+};
 
 }}}} // namespace cv::cuda::tld::gpu
 

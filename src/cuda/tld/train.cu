@@ -333,9 +333,11 @@ __global__ void __launch_bounds__(tuning::THREADS)
 
 } // namespace
 
-void train(const Batch& batch, const ObjectRecord& object, int windows, uint8_t* kinds, uint32_t* histogram,
-           uint2* candidates, detail::StreamHandle stream)
+void train(const Batch& batch, const ObjectRecord& object, int windows, const TrainingMemory& memory,
+           detail::StreamHandle stream)
 {
+    uint8_t* const kinds = memory.kinds;
+    uint32_t* const histogram = memory.histogram;
     const Settings& s = batch.settings;
     const dim3 block(tuning::THREADS), all = detail::linearGrid(windows, tuning::THREADS),
                                        scans(detail::ceilDiv(windows, tuning::SCAN_WINDOWS));
@@ -353,8 +355,8 @@ void train(const Batch& batch, const ObjectRecord& object, int windows, uint8_t*
             detail::launch("tld train: digit", digit, all, block, 0, stream, batch, object, kinds, k, histogram);
         detail::launch("tld train: order", bound, dim3(1), block, 0, stream, object, histogram);
     }
-    detail::launch("tld train: candidates", collect, all, block, 0, stream, batch, object, kinds, candidates);
-    detail::launch("tld train: templates", finish, dim3(1), block, 0, stream, batch, object, candidates);
+    detail::launch("tld train: candidates", collect, all, block, 0, stream, batch, object, kinds, memory.candidates);
+    detail::launch("tld train: templates", finish, dim3(1), block, 0, stream, batch, object, memory.candidates);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

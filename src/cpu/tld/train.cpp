@@ -1,0 +1,173 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// train: the first training of an object.
+#include "../../precomp.hpp"
+#include "learning.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace tld { namespace cpu {
+
+namespace {
+
+const uint8_t UNUSED = 255, VALIDATES = 254;
+static_assert(INIT_CHUNKS < VALIDATES, "kinds of windows are bytes");
+
+/** The windows of a first training, and their purpose. There may be millions of them, so that a byte each is kept, and codes are worked out
+again for some chunks at a time. */
+struct Split
+{
+    std::vector<uint8_t> kinds;            //!< of all windows: their chunk, or one of the above
+    size_t counts[INIT_CHUNKS] = {};       //!< windows of each chunk
+    std::vector<Ranked> templates;         //!< in their order
+    std::vector<Codes> codes[INIT_CHUNKS]; //!< of the chunks in work
+};
+const size_t MOST_CODES = static_cast<size_t>(1) << 20; //!< of chunks in work, unless a single one has more
+
+void splitWindows(const Work& work, const ObjectView& object, const Box& box, Scratch& scratch, Split& split)
+{
+    const Settings& settings = *work.settings;
+    const ObjectState& state = *object.state;
+    auto templates =
+        firstsOf(split.templates, settings.initNegatives,
+                 [](const Ranked& a, const Ranked& b) { return a.key != b.key ? a.key < b.key : a.number < b.number; });
+    split.kinds.assign(object.grid->windows, UNUSED);
+    Mutex mutex;
+    forRows(work, object, scratch.layout,
+            [&](const WindowRow& row, Scratch& mine)
+            {
+                const Scale& scale = object.grid->scale[row.scale];
+                const int64_t least = leastContrast(state.contrast, 4, scale.w, scale.h);
+                std::vector<Ranked>& far = mine.ranked;
+                far.clear();
+                for (int i = 0; i < row.count; ++i)
+                {
+                    const Window window = windowOf(scale, i, row.j);
+                    if (!isFar(window, box) || contrastOf(work.frame->sums, work.frame->squares, window) < least)
+                        continue;
+                    const int number = row.first + i;
+                    const Random r =
+                        randomOf(settings.seed, state.number, state.frame, FOR_SPLIT, static_cast<uint32_t>(number));
+                    split.kinds[number] = r.v[0] % 2 ? VALIDATES : static_cast<uint8_t>(r.v[1] % INIT_CHUNKS);
+                    far.push_back({0., r.v[2], number});
+                }
+                const AutoLock lock(mutex);
+                for (const Ranked& window : far)
+                {
+                    templates.add(window);
+                    if (split.kinds[window.number] != VALIDATES)
+                        ++split.counts[split.kinds[window.number]];
+                }
+            });
+    templates.sort();
+}
+
+//! visit(kind, codes) for each window of some kinds, in no order, one at a time.
+template <typename Visit>
+void forKinds(const Work& work, const ObjectView& object, const Scratch& scratch, const Split& split, int firstKind,
+              int lastKind, const Visit& visit)
+{
+    Mutex mutex;
+    forRows(work, object, scratch.layout,
+            [&](const WindowRow& row, Scratch& mine)
+            {
+                const uint8_t* const kinds = &split.kinds[row.first];
+                for (int i = 0; i < row.count; ++i)
+                    mine.wanted[i] = kinds[i] >= firstKind && kinds[i] <= lastKind;
+                codesOfRow(row, mine.wanted.data(), mine.codes.data());
+                const AutoLock lock(mutex);
+                for (int i = 0; i < row.count; ++i)
+                    if (mine.wanted[i])
+                        visit(kinds[i], mine.codes[i]);
+            });
+}
+
+void trainChunk(const ObjectView& object, const Settings& settings, size_t k, const std::vector<Codes>& windows)
+{
+    Lesson& lesson = *object.lesson;
+    const Chunk those = {k, lesson.examples.size(), INIT_CHUNKS}, all = {0, windows.size(), 1};
+    std::vector<uint8_t> positive(lesson.examples.size()), negative(windows.size());
+    judge(object, settings, lesson.examples, those, true, positive.data());
+    judge(object, settings, windows, all, false, negative.data());
+    count(object, settings, lesson.examples, those, true, positive.data());
+    count(object, settings, windows, all, false, negative.data());
+}
+
+//! Two passes over positive and far windows. @return the largest sum of a window that validates.
+uint32_t trainFerns(const Work& work, const ObjectView& object, const Scratch& scratch, Split& split)
+{
+    const Settings& settings = *work.settings;
+    int first = 0, end = 0; // chunks of which there are codes
+    for (int pass = 0; pass < 2; ++pass)
+        for (int k = 0; k < INIT_CHUNKS; ++k)
+        {
+            if (k < first || k >= end)
+            {
+                for (int i = first; i < end; ++i)
+                    std::vector<Codes>().swap(split.codes[i]);
+                size_t all = split.counts[k];
+                for (first = k, end = k + 1; end < INIT_CHUNKS && all + split.counts[end] <= MOST_CODES; ++end)
+                    all += split.counts[end];
+                for (int i = first; i < end; ++i)
+                    split.codes[i].reserve(split.counts[i]);
+                forKinds(work, object, scratch, split, first, end - 1,
+                         [&](int kind, const Codes& codes) { split.codes[kind].push_back(codes); });
+            }
+            trainChunk(object, settings, static_cast<size_t>(k), split.codes[k]);
+        }
+    uint32_t worst = 0;
+    forKinds(work, object, scratch, split, VALIDATES, VALIDATES,
+             [&](int, const Codes& codes) { worst = greater(worst, sumOf(codes, object.posteriors, settings)); });
+    return worst;
+}
+
+//! @param first the first positive. @return the largest relative similarity of a window that validates.
+double trainTemplates(const Work& work, const ObjectView& object, const Patch& first, const std::vector<Ranked>& far)
+{
+    const Settings& settings = *work.settings;
+    ObjectState& state = *object.state;
+    uint32_t added = 0;
+    learnPositive(work, object, first, added);
+    const auto patch = [&](size_t i) { return patchOf(*work.frame, boxOf(windowOf(*object.grid, far[i].number))); };
+    for (size_t i = 0; i < far.size(); i += 2)
+        learnNegative(work, object, patch(i), added);
+    double worst = 0.;
+    for (size_t i = 1; i < far.size(); i += 2)
+        worst =
+            greater(worst, relative(compareTemplates(object, settings, patch(i)), state.positives, state.negatives));
+    return worst;
+}
+
+} // namespace
+
+bool train(const Work& work, const ObjectView& object)
+{
+    const Settings& settings = *work.settings;
+    ObjectState& state = *object.state;
+    const Box box = state.box;
+    const ScratchPool::Lease scratch(*work.scratch);
+    findNear(*object.grid, box, settings.initWindows, scratch->ranked);
+    if (scratch->ranked.empty())
+        return false;
+    const Patch first = patchOf(*work.frame, boxOf(windowOf(*object.grid, scratch->ranked[0].number)));
+    if (first.stats.contrast <= 0)
+        return false;
+    state.contrast = first.stats.contrast;
+    scratch->layout.make(object, settings, work.frame->blurred.step);
+    makeExamples(work, object, scratch->ranked, settings.initWarps, settings.initAngle, object.lesson->examples);
+    Split split;
+    splitWindows(work, object, box, *scratch, split);
+    const uint32_t worstSum = trainFerns(work, object, *scratch, split);
+    const Patch own = patchOf(*work.frame, box);
+    const auto templates = [&](const Patch& positive)
+    {
+        const double worstRelative = trainTemplates(work, object, positive, split.templates);
+        endTraining(state, worstSum, worstRelative, compareTemplates(object, settings, own), settings);
+    };
+    templates(first);
+    if (retrains(state, settings))
+        templates(own);
+    return true;
+}
+
+}}}} // namespace cv::cuda::tld::cpu

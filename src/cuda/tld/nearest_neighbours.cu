@@ -1,0 +1,92 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// nearestNeighbours
+#include "block.hpp"
+#include "../../common/launch.hpp"
+
+namespace cv { namespace cuda { namespace tld { namespace gpu {
+
+namespace {
+
+//! Whether a window at the box's place is like the object.
+__device__ __forceinline__ void seekSupport(const ObjectRecord& object, const Box& box, NearSpans& near)
+{
+    copyWords(&near.grid, object.grid, 1);
+    __syncthreads(); // the grid
+    makeSpans(box, near);
+    bool supported = false;
+    for (int k = threadIdx.x; k < windowsNear(near) && !supported; k += tuning::THREADS)
+    {
+        const NearWindow w = nearWindow(near, k);
+        supported = bitOf(object.alike + object.bits.first[w.scale], w.place) && overlap(w.window, box) > NEAR_OVERLAP;
+    }
+    supported = __syncthreads_or(supported);
+    if (threadIdx.x == 0)
+        object.live->tracked.supported = supported;
+}
+
+struct CompareMemory
+{
+    BlockPatch patch;
+    Comparing work;
+};
+
+//! Blocks after those of detections have the tracker's box.
+__global__ void __launch_bounds__(tuning::THREADS) compare(const __grid_constant__ Batch batch)
+{
+    __shared__ union
+    {
+        CompareMemory compare;
+        NearSpans near;
+    } m;
+    BlockPatch& patch = m.compare.patch;
+    Comparing& work = m.compare.work;
+    const ObjectRecord& object = batch.objects[blockIdx.y];
+    Live& live = *object.live;
+    const int d = blockIdx.x, most = batch.settings.maxDetections;
+    const bool isTracked = d >= most;
+    const ObjectState& state = live.states[isTracked ? 1 - live.current : live.current];
+    const Model& model = object.models[live.model];
+    beginEarly();
+    if (isTracked ? !state.alive : d >= static_cast<int>(live.counts.detections))
+        return;
+    if (d > most)
+    {
+        seekSupport(object, state.box, m.near);
+        return;
+    }
+    Detection& detection = object.detections[1 - live.current][isTracked ? 0 : d];
+    makePatch(batch, isTracked ? state.box : boxOf(detection.window), patch);
+    compareTemplates(model, batch.settings, state.positives, state.negatives, patch.pixels, patch.stats, work);
+    if (isTracked)
+    {
+        if (threadIdx.x == 0)
+        {
+            live.tracked.similarity = work.result;
+            live.tracked.stats = patch.stats;
+        }
+        return;
+    }
+    if (threadIdx.x < PATCH_STRIDE / 8)
+        reinterpret_cast<uint2*>(object.patches + static_cast<size_t>(d) * PATCH_STRIDE)[threadIdx.x] =
+            patch.pixels[threadIdx.x];
+    if (threadIdx.x != 0)
+        return;
+    object.stats[d] = patch.stats;
+    detection.similarity = work.result;
+    judge(state, detection);
+    if (detection.accepted)
+        atomicAdd(&live.counts.accepted, 1u);
+}
+
+} // namespace
+
+void nearestNeighbours(const Batch& batch, bool tracking, detail::StreamHandle stream)
+{
+    detail::launchAs(!tracking && batch.alone, "tld nearest neighbours", compare,
+                     dim3(batch.settings.maxDetections + (tracking ? 2 : 0), batch.count), dim3(tuning::THREADS), 0,
+                     stream, batch);
+}
+
+}}}} // namespace cv::cuda::tld::gpu
