@@ -61,7 +61,7 @@ CT_HOST_DEVICE int roundEven(double value) { return static_cast<int>(rint(value)
 CT_HOST_DEVICE int roundWithin(double value, int limit)
 {
 #ifdef __CUDA_ARCH__
-    return lesser(limit, greater(-limit, __double2int_rn(value))); // large values become the largest int
+    return lesser(limit, greater(-limit, __double2int_rn(value))); // large values replaceBy the largest int
 #else
     return roundEven(lesser<double>(limit, greater<double>(-limit, value)));
 #endif
@@ -231,7 +231,7 @@ enum Use
     FOR_NOISE,        //!< index: see noiseOf()
     FOR_SPLIT,        //!< index: window. v[0]: trains (even) or validates; v[1]: chunk; v[2]: order as a template
     FOR_ORDER,        //!< index: window. v[0]: order in which negative templates are learned in a frame
-    FOR_FORGETTING    //!< index: number of the template that is added, in this frame
+    FOR_EVICTION      //!< index: number of the template that is added, in this frame
 };
 
 //! @param frame 0: the one in which the object was learned.

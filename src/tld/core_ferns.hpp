@@ -86,7 +86,7 @@ CT_HOST_DEVICE uint16_t posteriorOf(const Leaf& leaf)
     return static_cast<uint16_t>((static_cast<int64_t>(leaf.positives) * POSTERIOR_ONE + all / 2) / all);
 }
 //! Windows from here on are alike enough to support a box, and to be learned as negatives.
-CT_HOST_DEVICE uint32_t alikeSum() { return POSTERIOR_ONE; }
+CT_HOST_DEVICE uint32_t fernPositiveSum() { return POSTERIOR_ONE; }
 //! Negatives from here on count.
 CT_HOST_DEVICE uint32_t negativeSum(int trees) { return POSTERIOR_ONE * static_cast<uint32_t>(trees) / 2; }
 
@@ -95,7 +95,7 @@ a chunk have no order.
 First training, two passes of INIT_CHUNKS chunks: chunk k has the positive examples e with e % INIT_CHUNKS == k, and the far
 windows with a quarter of the object's contrast whose SPLIT numbers say v[0] even, v[1] % INIT_CHUNKS == k.
 In a frame, two passes, each of chunks of POSITIVE_CHUNK positive examples, in their order, and then one chunk of all far windows
-of alikeSum() in the frame's detection.
+of fernPositiveSum() in the frame's detection.
 Positive example: positives + 1 in its leaves when its sum is at most the threshold. Negative: negatives + 1 in its leaves
 when its sum is at least negativeSum(). */
 const int INIT_CHUNKS = 32, POSITIVE_CHUNK = 64;

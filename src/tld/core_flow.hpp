@@ -113,8 +113,8 @@ CT_HOST_DEVICE Point cornerAt(const Point& p, int level, int half)
     return {((p.x + round) >> level) - half, ((p.y + round) >> level) - half};
 }
 
-//! What followPoint() goes through; the same for all points.
-struct Follow
+//! What trackPoint() goes through; the same for all points.
+struct FlowParameters
 {
     int levels;              //!< of the pyramids
     int cols, rows;          //!< of level 0
@@ -122,20 +122,20 @@ struct Follow
     int iterations, epsilon; //!< 65536ths of a pixel
 };
 
-CT_HOST_DEVICE Follow followOf(const Settings& s, int levels, int cols, int rows)
+CT_HOST_DEVICE FlowParameters flowParametersOf(const Settings& s, int levels, int cols, int rows)
 {
     return {levels, cols, rows, s.flowWindow, s.flowIterations, roundEven(s.flowEpsilon * 65536.)};
 }
 
 /** Lucas-Kanade for one point, from coarse to fine.
 @param sums does the work on pixels, at a level; all threads of a group get the same numbers. Pixels outside of a level are its
-outer ones. sums.begin(level, corner) blends the window at `corner`, a pixel more on each side for gradients, and gives its
-Normal; sums.against(level, corner) gives the Change of that window against the one at `corner` of the other image. Corners
+outer ones. sums.normalAt(level, corner) blends the window at `corner`, a pixel more on each side for gradients, and gives its
+Normal; sums.changeAt(level, corner) gives the Change of that window against the one at `corner` of the other image. Corners
 are the window's first pixel.
 @param guess where the search begins: `from` on the way there, and on the way back the point where the way there began.
 @param to out. @return false: the point is lost. */
 template <typename Sums>
-CT_HOST_DEVICE bool followPoint(const Follow& f, const Point& from, const Point& guess, Sums& sums, Point& to)
+CT_HOST_DEVICE bool trackPoint(const FlowParameters& f, const Point& from, const Point& guess, Sums& sums, Point& to)
 {
     if (!isInside(from, f.cols, f.rows))
         return false;
@@ -146,7 +146,7 @@ CT_HOST_DEVICE bool followPoint(const Follow& f, const Point& from, const Point&
         const Point origin = cornerAt(from, level, half);
         if (level < f.levels - 1)
             at = {2 * at.x + half, 2 * at.y + half}; // corners: 2 (c + half) - half
-        const Normal normal = sums.begin(level, origin);
+        const Normal normal = sums.normalAt(level, origin);
         const int64_t determinant = determinantOf(normal);
         if (determinant <= 0)
         {
@@ -165,7 +165,7 @@ CT_HOST_DEVICE bool followPoint(const Follow& f, const Point& from, const Point&
                     return false;
                 break;
             }
-            const Point step = stepOf(normal, scale, sums.against(level, at));
+            const Point step = stepOf(normal, scale, sums.changeAt(level, at));
             at.x += step.x;
             at.y += step.y;
             if (static_cast<int64_t>(step.x) * step.x + static_cast<int64_t>(step.y) * step.y <=
@@ -198,7 +198,7 @@ CT_HOST_DEVICE Point pointOf(const Box& box, int i)
 }
 
 //! A point that was followed there and back. The way back is searched for from where the way there began.
-struct Followed
+struct TrackedPoint
 {
     Point from, to;
     int32_t found; //!< neither way lost it
@@ -233,7 +233,7 @@ CT_HOST_DEVICE double medianError(int64_t lower, int64_t upper)
 {
     return (sqrt(static_cast<double>(lower)) + sqrt(static_cast<double>(upper))) * (0.5 / 65536.);
 }
-CT_HOST_DEVICE bool isKept(const Followed& f, double error, double ncc)
+CT_HOST_DEVICE bool isKept(const TrackedPoint& f, double error, double ncc)
 {
     return f.found && sqrt(static_cast<double>(f.error)) * (1. / 65536.) <= error && f.ncc >= ncc;
 }

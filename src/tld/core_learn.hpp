@@ -53,9 +53,9 @@ CT_HOST_DEVICE void beginLearning(ObjectState& s, const Window& box)
 }
 /** Engine::reset(): the user knows where the object is. The score is that of certainty, until the next frame.
 @param inStart the box is one in START, as no frame came after it. */
-CT_HOST_DEVICE void placeAt(ObjectState& s, const Box& box, bool inStart)
+CT_HOST_DEVICE void resetState(ObjectState& s, const Box& box, bool inStart)
 {
-    kill(s);
+    endTracking(s);
     s.box = box;
     s.alive = s.valid = 1;
     s.started = inStart ? 1 : 0;
@@ -66,14 +66,14 @@ CT_HOST_DEVICE void placeAt(ObjectState& s, const Box& box, bool inStart)
 /* Where templates lie. Slots 0 to maxPositives - 1 hold positives, the others negatives. `order` lists the slots of positives
 in their order; negatives are in the order of their slots.
 A positive goes right behind the nearest one; into slot `positives`, or, when all are taken, into the slot of the one at
-place forgottenPositive(), which leaves the order first. A negative goes into slot `negatives`, or that of forgottenNegative(). */
-CT_HOST_DEVICE int forgottenPositive(const Settings& settings, const ObjectState& s, uint32_t added)
+place evictedPositive(), which leaves the order first. A negative goes into slot `negatives`, or that of evictedNegative(). */
+CT_HOST_DEVICE int evictedPositive(const Settings& settings, const ObjectState& s, uint32_t added)
 {
-    return 1 + below(randomOf(settings.seed, s.number, s.frame, FOR_FORGETTING, added).v[0], settings.maxPositives - 1);
+    return 1 + below(randomOf(settings.seed, s.number, s.frame, FOR_EVICTION, added).v[0], settings.maxPositives - 1);
 }
-CT_HOST_DEVICE int forgottenNegative(const Settings& settings, const ObjectState& s, uint32_t added)
+CT_HOST_DEVICE int evictedNegative(const Settings& settings, const ObjectState& s, uint32_t added)
 {
-    return below(randomOf(settings.seed, s.number, s.frame, FOR_FORGETTING, added).v[1], settings.maxNegatives);
+    return below(randomOf(settings.seed, s.number, s.frame, FOR_EVICTION, added).v[1], settings.maxNegatives);
 }
 
 /** Takes a slot for a positive. @param nearest its place in the order, -1 for the first. @param added number of templates added
@@ -83,7 +83,7 @@ CT_HOST_DEVICE int placePositive(ObjectState& s, uint16_t* order, int nearest, u
     int slot = s.positives, count = s.positives;
     if (slot == settings.maxPositives)
     {
-        const int place = forgottenPositive(settings, s, added);
+        const int place = evictedPositive(settings, s, added);
         slot = order[place];
         for (int i = place; i + 1 < count; ++i)
             order[i] = order[i + 1];
@@ -100,7 +100,7 @@ CT_HOST_DEVICE int placeNegative(ObjectState& s, uint32_t added, const Settings&
 {
     if (s.negatives < settings.maxNegatives)
         return settings.maxPositives + s.negatives++;
-    return settings.maxPositives + forgottenNegative(settings, s, added);
+    return settings.maxPositives + evictedNegative(settings, s, added);
 }
 
 /* First training, of an object in frame 0. Near windows: the initWindows ones, as above, with the user's box; the first of them is

@@ -7,10 +7,10 @@
 //   beginFrame()      which flow is to run
 //   endFlow()         the box moves, or is lost
 //   [ferns, nearest neighbours for all windows that passed and for the box]
-//   takeSimilarity()  how sure the box is
-//   support()         dead after some frames without any window alike
+//   updateScore()  how sure the box is
+//   updateSupport()         dead after some frames without any window alike
 //   [clusters of accepted windows]
-//   probation()       dead after many frames without confirmation, once it has no support either
+//   updateProbation()       dead after many frames without confirmation, once it has no support either
 //   integrate()       the box stays, is corrected, jumps to a cluster, or begins anew
 //   acceptCorrection()  a certain box is moved only to a place that is as much like the object
 //   recheck()         whether the detector may learn from it
@@ -60,7 +60,7 @@ struct ObjectState
     int32_t withVariance, passed, accepted, detections; //!< windows; detections: those that are kept of the passed ones
 };
 
-CT_HOST_DEVICE void kill(ObjectState& s)
+CT_HOST_DEVICE void endTracking(ObjectState& s)
 {
     s.alive = s.valid = s.unsupported = s.onProbation = 0;
     s.score = 0.;
@@ -128,20 +128,20 @@ CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& 
             s.keptBox = s.box;
             s.keptValid = s.valid;
         }
-        kill(s);
+        endTracking(s);
         return;
     }
     const int32_t valid = task.retry ? s.keptValid : s.valid;
     s.box = moved(task.box, motion);
     s.retries = 0;
     if (isOutside(s.box, cols, rows))
-        return kill(s);
+        return endTracking(s);
     s.alive = 1;
     s.valid = valid;
 }
 
 //! Of the living box's patch.
-CT_HOST_DEVICE void takeSimilarity(ObjectState& s, const Similarity& similarity)
+CT_HOST_DEVICE void updateScore(ObjectState& s, const Similarity& similarity)
 {
     if (!s.alive)
         return;
@@ -164,7 +164,7 @@ struct Detection
     int32_t cluster; //!< of accepted ones
 };
 
-CT_HOST_DEVICE void judge(const ObjectState& s, Detection& d)
+CT_HOST_DEVICE void classify(const ObjectState& s, Detection& d)
 {
     d.relative = relative(d.similarity, s.positives, s.negatives);
     d.conservative = conservative(d.similarity, s.positives, s.negatives);
@@ -196,12 +196,12 @@ CT_HOST_DEVICE Cluster meanOf(const WindowSums& windows, double score)
 
 // --- support and probation -------------------------------------------------------------------------------------------
 
-//! @param supported some window with an overlap above NEAR_OVERLAP to the box has enough variance and alikeSum().
-CT_HOST_DEVICE void support(ObjectState& s, bool supported, const Settings& settings)
+//! @param supported some window with an overlap above NEAR_OVERLAP to the box has enough variance and fernPositiveSum().
+CT_HOST_DEVICE void updateSupport(ObjectState& s, bool supported, const Settings& settings)
 {
     s.unsupported = s.alive && !supported ? s.unsupported + 1 : 0;
     if (settings.maxUnsupported > 0 && s.unsupported >= settings.maxUnsupported)
-        kill(s);
+        endTracking(s);
 }
 
 //! How clusters lie to the box; places are those in the list, -1: none.
@@ -213,7 +213,8 @@ struct Comparison
     int32_t place;   //!< of the last one of them
 };
 
-CT_HOST_DEVICE Comparison compare(const ObjectState& s, const Cluster* clusters, int count, const Settings& settings)
+CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* clusters, int count,
+                                          const Settings& settings)
 {
     Comparison c = {0, 0., 0, -1};
     if (!s.alive)
@@ -235,19 +236,19 @@ CT_HOST_DEVICE Comparison compare(const ObjectState& s, const Cluster* clusters,
     return c;
 }
 
-CT_HOST_DEVICE void probation(ObjectState& s, const Comparison& c, const Settings& settings)
+CT_HOST_DEVICE void updateProbation(ObjectState& s, const Comparison& c, const Settings& settings)
 {
     const bool confirmed = !s.alive || s.valid || s.score > s.validThreshold || c.near > 0;
     s.onProbation = confirmed ? 0 : s.onProbation + 1;
     if (settings.maxProbation > 0 && s.onProbation >= settings.maxProbation && s.unsupported > 0)
-        kill(s);
+        endTracking(s);
 }
 
 // --- integration -----------------------------------------------------------------------------------------------------
 
-CT_HOST_DEVICE void beginAt(ObjectState& s, const Cluster& cluster)
+CT_HOST_DEVICE void startAt(ObjectState& s, const Cluster& cluster)
 {
-    kill(s);
+    endTracking(s);
     s.alive = 1;
     s.box = cluster.box;
     s.score = cluster.score;
@@ -273,14 +274,14 @@ CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster
     if (!s.alive)
     {
         if (count == 1)
-            beginAt(s, clusters[0]);
+            startAt(s, clusters[0]);
         return false;
     }
     if (c.near > 0 && c.bestNear > s.validThreshold)
         s.valid = 1;
     if (c.better == 1)
     {
-        beginAt(s, clusters[c.place]);
+        startAt(s, clusters[c.place]);
         return false;
     }
     if (count > 0)

@@ -16,7 +16,7 @@ using detail::OutputView;
 using detail::StreamHandle;
 
 //! An object on the host, as it is saved: equal bytes on both engines.
-struct Learned
+struct LearnedObject
 {
     int width, height; //!< of the object when it was learned
     int cols, rows;    //!< of images
@@ -47,9 +47,9 @@ enum class Added
     OTHER_IMAGE    //!< no frame came since another add(), which had another image, and not the last frame
 };
 
-/** Whether an image may become START. As long as some object is in the old one, that must be the same image, or it ends: as the
+/** Whether an image may replaceBy START. As long as some object is in the old one, that must be the same image, or it ends: as the
 last frame of all objects, which it is, or in which all objects are. */
-struct Starting
+struct StartDecision
 {
     bool may = true, oldEnds = false;
 };
@@ -69,7 +69,7 @@ public:
     @return otherwise than with YES, nothing has changed. */
     virtual Added add(const ImageView& frame, const Window& box, uint32_t number, bool alone, StreamHandle stream) = 0;
     //! An object that was read before. @param frame becomes START; nullptr: no flow before setHistory() or the next frame. Waits.
-    virtual Added add(const Learned& object, const ImageView* frame, StreamHandle stream) = 0;
+    virtual Added add(const LearnedObject& object, const ImageView* frame, StreamHandle stream) = 0;
     //! Object `index`; those after it move up. No work is lost: earlier calls are done in their order.
     virtual void remove(int index) = 0;
     virtual int objects() const = 0;
@@ -88,7 +88,7 @@ public:
     virtual void setLearning(bool learning) = 0;
 
     //! All of these wait, and are ordered as reset().
-    virtual void read(int index, Learned& object) = 0;
+    virtual void read(int index, LearnedObject& object) = 0;
     virtual void readResult(int index, double* row) = 0;
     virtual void readDetections(int index, double* table) = 0;
     virtual History history() = 0;

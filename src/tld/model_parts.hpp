@@ -17,16 +17,16 @@ const int VERSION = 1; //!< of files
 void writeParams(FileStorage& fs, const TLDParams& params);
 TLDParams readParams(const detail::Item& root);
 
-void writeLearned(FileStorage& fs, const Learned& object);
-void readLearned(const detail::Item& root, const Settings& settings, Learned& object);
+void writeLearned(FileStorage& fs, const LearnedObject& object);
+void readLearned(const detail::Item& root, const Settings& settings, LearnedObject& object);
 
 //! Where the object is, but for what START is to it.
 void writeState(FileStorage& fs, const ObjectState& state);
-void readState(const detail::Item& root, const Settings& settings, const Learned& object, ObjectState& state);
+void readState(const detail::Item& root, const Settings& settings, const LearnedObject& object, ObjectState& state);
 
 //! Gray values. @param object its frames have this size.
 void writeFrame(FileStorage& fs, const char* name, const std::vector<uint8_t>& gray);
-void readFrame(const detail::Item& root, const char* name, const Learned& object, std::vector<uint8_t>& gray);
+void readFrame(const detail::Item& root, const char* name, const LearnedObject& object, std::vector<uint8_t>& gray);
 
 //! visit(Item, index) for the elements of a list; from XML, one of a single element comes as that element, an empty one not at all.
 template <typename Visit>

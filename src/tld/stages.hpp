@@ -15,8 +15,8 @@
 //   trainingSet        whether to learn from the frame, and its positive and negative examples (cuda: in integrate.cu, learn_ferns.cu)
 //   learnFerns         counts and posteriors of the ferns
 //   learnTemplates     templates of the nearest neighbours
-//   commit             the results of the frame become current (cpu: in engine.cpp; cuda: in state.cu)
-//   framesDiffer       whether two kept frames differ (cpu: in images.hpp; cuda: in state.cu)
+//   commit             the results of the frame replaceBy current (cpu: in engine.cpp; cuda: in state.cu)
+//   framesDiffer       whether two kept frames differ (cpu: in frame_store.hpp; cuda: in state.cu)
 //   train              first training of an object
 //   start              the image of a new object becomes START (cpu: in engine.cpp; cuda: in state.cu)
 //   reset              an object is put on a box (cpu: in engine.cpp; cuda: in state.cu)
@@ -56,7 +56,7 @@ struct Frame
 };
 
 namespace cpu {
-struct Lesson; //!< what an object learns from in a frame: work.hpp
+struct TrainingSet; //!< what an object learns from in a frame: work.hpp
 }
 
 //! What an object is, where its engine keeps it.
@@ -73,7 +73,7 @@ struct ObjectView
     // Of the last frame.
     uint32_t* sums;        //!< of posteriors, for each window; 0 where the variance is too low
     Detection* detections; //!< MAX_DETECTIONS
-    cpu::Lesson* lesson;   //!< on the CPU only
+    cpu::TrainingSet* trainingSet; //!< on the CPU only
 };
 
 namespace cpu {
@@ -99,13 +99,13 @@ void pyramid(const Pyramid& levels);
 void flow(const Work& work, const ObjectView& object);
 void ferns(const Work& work, const ObjectView& object);
 void select(const Work& work, const ObjectView& object);
-//! @param tracking also the living box: takeSimilarity().
+//! @param tracking also the living box: updateScore().
 void nearestNeighbours(const Work& work, const ObjectView& object, bool tracking);
 void integrate(const Work& work, const ObjectView& object);
 /* All that can fail comes before the first change: none of the stages above and not trainingSet() change leaves or templates. */
 //! @param always state->box is learned whatever recheck() would say.
 void trainingSet(const Work& work, const ObjectView& object, bool always);
-//! These take no memory and use one thread.
+//! These load no memory and use one thread.
 void learnFerns(const Work& work, const ObjectView& object) noexcept;
 void learnTemplates(const Work& work, const ObjectView& object) noexcept;
 /** Learns an object from one box: contrast, ferns, templates, thresholds. state->box is the user's; leaves are 0.
@@ -147,7 +147,7 @@ void nearestNeighbours(const Batch& batch, bool tracking, detail::StreamHandle s
 DETECTING. */
 void integrate(const Batch& batch, Purpose purpose, const Window& box, RowsView<double> results,
                detail::StreamHandle stream);
-//! On the device alone: learning changes a copy of the model. Models that are not current become copies of the current ones.
+//! On the device alone: learning changes a copy of the model. Models that are not current replaceBy copies of the current ones.
 void copyModels(const Batch& batch, detail::StreamHandle stream);
 //! Also the codes of examples. learnFerns() and learnTemplates() may run side by side, after copyModels().
 void learnFerns(const Batch& batch, detail::StreamHandle stream);
@@ -164,7 +164,7 @@ void train(const Batch& batch, const ObjectRecord& object, int windows, const Tr
 void start(const Batch& batch, bool oldEnds, detail::StreamHandle stream);
 //! Takes the last start() back, with the same objects. Nothing else came since.
 void undoStart(const Batch& batch, detail::StreamHandle stream);
-//! placeAt() in the newest image.
+//! resetState() in the newest image.
 void reset(Live* live, const Ring* ring, const Box& box, detail::StreamHandle stream);
 //! Takes the last reset() back. Nothing else came since.
 void undoReset(Live* live, detail::StreamHandle stream);

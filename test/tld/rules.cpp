@@ -152,8 +152,8 @@ TEST(Tld_Probation, endsOnlyABoxWithoutSupport)
         s.validThreshold = 0.7;
         for (int frame = 1; frame <= 150; ++frame)
         {
-            core::support(s, supported || frame < 100, settings);
-            core::probation(s, nothing, settings);
+            core::updateSupport(s, supported || frame < 100, settings);
+            core::updateProbation(s, nothing, settings);
             EXPECT_EQ(supported || frame < 100 ? 1 : 0, s.alive) << "frame " << frame;
         }
     }

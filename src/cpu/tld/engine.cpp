@@ -4,7 +4,7 @@
 #include "../../precomp.hpp"
 #include "work.hpp"
 #include "../../tld/engine.hpp"
-#include "images.hpp"
+#include "frame_store.hpp"
 #include <algorithm>
 #include <cstring>
 
@@ -27,7 +27,7 @@ struct Object
     std::vector<uint16_t> order;
     std::vector<uint32_t> sums;
     std::vector<Detection> detections, nextDetections;
-    cpu::Lesson lesson;
+    cpu::TrainingSet trainingSet;
     bool learning = false; //!< this frame is to be learned and committed
 
     Object(int theWidth, int theHeight, int cols, int rows, const Settings& settings)
@@ -60,7 +60,7 @@ struct Object
                 order.data(),
                 sums.data(),
                 nextDetections.data(),
-                &lesson};
+                &trainingSet};
     }
     void begin() { next = state; }
     void commit() noexcept
@@ -92,8 +92,8 @@ public:
         images_.create(frame.cols, frame.rows, settings_);
         std::unique_ptr<Object> object(new Object(box.w, box.h, frame.cols, frame.rows, settings_));
         objects_.reserve(objects_.size() + 1);
-        images_.look(frame);
-        const Starting starting = alone ? Starting() : startingNow();
+        images_.preprocess(frame);
+        const StartDecision starting = alone ? StartDecision() : decideStart();
         if (!starting.may)
             return Added::OTHER_IMAGE;
         beginTraining(object->next, box, number, settings_);
@@ -105,7 +105,7 @@ public:
         return Added::YES;
     }
 
-    Added add(const Learned& learned, const ImageView* frame, StreamHandle) override
+    Added add(const LearnedObject& learned, const ImageView* frame, StreamHandle) override
     {
         images_.create(learned.cols, learned.rows, settings_);
         objects_.reserve(objects_.size() + 1);
@@ -122,8 +122,8 @@ public:
             object->setTemplate(settings_.maxPositives + i, &learned.negatives[static_cast<size_t>(i) * PATCH_PIXELS]);
         if (frame)
         {
-            images_.look(*frame);
-            const Starting starting = startingNow();
+            images_.preprocess(*frame);
+            const StartDecision starting = decideStart();
             if (!starting.may)
                 return Added::OTHER_IMAGE;
             start(starting);
@@ -137,7 +137,7 @@ public:
 
     void update(const ImageView& frame, const OutputView& results, StreamHandle) override
     {
-        images_.look(frame);
+        images_.preprocess(frame);
         images_.push();
         try
         {
@@ -156,7 +156,7 @@ public:
 
     void detect(const ImageView& frame, const OutputView& objects, StreamHandle) override
     {
-        search(frame);
+        detectWindows(frame);
         Object& object = *objects_[0];
         object.commit();
         for (int i = 0; objects && i < objects.rows; ++i)
@@ -165,7 +165,7 @@ public:
 
     void learn(const ImageView& frame, const Window& box, StreamHandle) override
     {
-        search(frame);
+        detectWindows(frame);
         Object& object = *objects_[0];
         beginLearning(object.next, box);
         cpu::trainingSet(work(), object.view(), true);
@@ -173,10 +173,10 @@ public:
         object.commit();
     }
 
-    void reset(int index, const Box& box) override { placeAt(objects_[index]->state, box, images_.startIsLast()); }
+    void reset(int index, const Box& box) override { resetState(objects_[index]->state, box, images_.startIsLast()); }
     void setLearning(bool learning) override { settings_.learning = learning; }
 
-    void read(int index, Learned& learned) override
+    void read(int index, LearnedObject& learned) override
     {
         const Object& object = *objects_[index];
         learned.width = object.width;
@@ -230,8 +230,8 @@ public:
     size_t workspaceBytes() const override { return 0; }
 
 private:
-    //! After look().
-    Starting startingNow() const
+    //! After preprocess().
+    StartDecision decideStart() const
     {
         const auto started =
             std::count_if(objects_.begin(), objects_.end(),
@@ -241,8 +241,8 @@ private:
         const bool ends = started == static_cast<ptrdiff_t>(objects_.size()) || images_.startIsFrame();
         return {ends, ends};
     }
-    //! Makes START of the image that look() saw.
-    void start(const Starting& starting)
+    //! Makes START of the image that preprocess() saw.
+    void start(const StartDecision& starting)
     {
         if (starting.oldEnds)
             images_.endStart();
@@ -311,9 +311,9 @@ private:
             learn(*object, 0);
     }
 
-    void search(const ImageView& frame)
+    void detectWindows(const ImageView& frame)
     {
-        images_.look(frame);
+        images_.preprocess(frame);
         objects_[0]->begin();
         const ObjectView view = objects_[0]->view();
         cpu::ferns(work(), view);
@@ -332,7 +332,7 @@ private:
     }
 
     Settings settings_;
-    Images images_;
+    FrameStore images_;
     std::vector<std::unique_ptr<Object>> objects_;
     cpu::ScratchPool scratch_;
 };

@@ -48,8 +48,8 @@ void ferns(const Work& work, const ObjectView& object)
     scratch->layout.make(object, settings, frame.blurred.step);
     Mutex mutex;
     int withVariance = 0;
-    object.lesson->alike.windows.clear();
-    object.lesson->alike.codes.clear();
+    object.trainingSet->fernPositives.windows.clear();
+    object.trainingSet->fernPositives.codes.clear();
     forRows(work, object, scratch->layout,
             [&](const WindowRow& row, Scratch& mine)
             {
@@ -64,20 +64,20 @@ void ferns(const Work& work, const ObjectView& object)
                     count += mine.wanted[i];
                 }
                 codesOfRow(row, mine.wanted.data(), mine.codes.data());
-                mine.alike.windows.clear();
-                mine.alike.codes.clear();
+                mine.fernPositives.windows.clear();
+                mine.fernPositives.codes.clear();
                 for (int i = 0; i < row.count; ++i)
                 {
                     const uint32_t sum = mine.wanted[i] ? sumOf(mine.codes[i], object.posteriors, settings) : 0;
                     object.sums[row.first + i] = sum;
-                    if (sum < alikeSum())
+                    if (sum < fernPositiveSum())
                         continue;
-                    mine.alike.windows.push_back(row.first + i);
-                    mine.alike.codes.push_back(mine.codes[i]);
+                    mine.fernPositives.windows.push_back(row.first + i);
+                    mine.fernPositives.codes.push_back(mine.codes[i]);
                 }
                 const AutoLock lock(mutex);
-                append(object.lesson->alike.windows, mine.alike.windows);
-                append(object.lesson->alike.codes, mine.alike.codes);
+                append(object.trainingSet->fernPositives.windows, mine.fernPositives.windows);
+                append(object.trainingSet->fernPositives.codes, mine.fernPositives.codes);
                 withVariance += count;
             });
     object.state->withVariance = withVariance;

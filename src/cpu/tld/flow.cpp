@@ -32,13 +32,15 @@ void blendWindow(const Pyramid& pyramid, int level, const Point& corner, int siz
     blendRowsOf(copy, 2 * FLOW_LANES, weights, size, out);
 }
 
-//! What followPoint() asks for.
+//! What trackPoint() asks for.
 class Sums
 {
 public:
-    Sums(const Follow& follow, const Pyramid& from, const Pyramid& to) : window_(follow.window), from_(from), to_(to) {}
+    Sums(const FlowParameters& follow, const Pyramid& from, const Pyramid& to)
+        : window_(follow.window), from_(from), to_(to)
+    {}
 
-    Normal begin(int level, const Point& corner)
+    Normal normalAt(int level, const Point& corner)
     {
         const int wide = FLOW_LANES;
         int16_t pixels[WINDOW_PIXELS];
@@ -60,7 +62,7 @@ public:
             }
         return n;
     }
-    Change against(int level, const Point& corner)
+    Change changeAt(int level, const Point& corner)
     {
         int16_t there[MAX_FLOW_WINDOW * FLOW_LANES];
         blendWindow(to_, level, corner, window_, there);
@@ -101,13 +103,13 @@ template <typename T> void middles(T* values, int count, T& lower, T& upper)
     lower = count % 2 ? upper : *std::max_element(values, values + count / 2);
 }
 
-Motion motionOf(const std::array<Followed, FLOW_POINTS>& points)
+Motion motionOf(const std::array<TrackedPoint, FLOW_POINTS>& points)
 {
     Motion motion = {0, 0., 0., 0., 1.};
     int64_t errors[FLOW_POINTS], lowerError, upperError;
     double nccs[FLOW_POINTS], lowerNcc, upperNcc;
     int found = 0;
-    for (const Followed& p : points)
+    for (const TrackedPoint& p : points)
         if (p.found)
         {
             errors[found] = p.error;
@@ -120,9 +122,9 @@ Motion motionOf(const std::array<Followed, FLOW_POINTS>& points)
     motion.error = medianError(lowerError, upperError);
     const double ncc = (lowerNcc + upperNcc) * 0.5;
 
-    const Followed* kept[FLOW_POINTS];
+    const TrackedPoint* kept[FLOW_POINTS];
     int32_t dx[FLOW_POINTS], dy[FLOW_POINTS], lower, upper;
-    for (const Followed& p : points)
+    for (const TrackedPoint& p : points)
         if (isKept(p, motion.error, ncc))
         {
             dx[motion.kept] = p.to.x - p.from.x;
@@ -163,8 +165,8 @@ void flow(const Work& work, const ObjectView& object)
     if (task.age == 0)
         return;
     const Pyramid &before = frame.pyramids[task.age], &now = frame.pyramids[0];
-    const Follow follow = followOf(*work.settings, now.levels, frame.cols, frame.rows);
-    std::array<Followed, FLOW_POINTS> points;
+    const FlowParameters follow = flowParametersOf(*work.settings, now.levels, frame.cols, frame.rows);
+    std::array<TrackedPoint, FLOW_POINTS> points;
     parallel_for_(
         Range(0, FLOW_POINTS),
         [&](const Range& range)
@@ -172,11 +174,11 @@ void flow(const Work& work, const ObjectView& object)
             Sums there(follow, before, now), back(follow, now, before);
             for (int i = range.start; i < range.end; ++i)
             {
-                Followed& p = points[i];
+                TrackedPoint& p = points[i];
                 p.from = pointOf(task.box, i);
                 Point end;
                 p.found =
-                    followPoint(follow, p.from, p.from, there, p.to) && followPoint(follow, p.to, p.from, back, end);
+                    trackPoint(follow, p.from, p.from, there, p.to) && trackPoint(follow, p.to, p.from, back, end);
                 if (!p.found)
                     continue;
                 p.error = squaredDistance(p.from, end);

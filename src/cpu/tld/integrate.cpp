@@ -18,7 +18,7 @@ static bool isSupported(const ObjectView& object)
         const auto range = spanNear(scale, state.box, NEAR_OVERLAP);
         for (int j = range.j0; j < range.j1; ++j)
             for (int i = range.i0; i < range.i1; ++i)
-                if (object.sums[scale.first + static_cast<size_t>(j) * scale.nx + i] >= alikeSum() &&
+                if (object.sums[scale.first + static_cast<size_t>(j) * scale.nx + i] >= fernPositiveSum() &&
                     overlap(windowOf(scale, i, j), state.box) > NEAR_OVERLAP)
                     return true;
     }
@@ -69,11 +69,11 @@ void integrate(const Work& work, const ObjectView& object)
     const Settings& settings = *work.settings;
     const ScratchPool::Lease scratch(*work.scratch);
     std::vector<Cluster>& clusters = scratch->clusters;
-    support(state, isSupported(object), settings);
+    updateSupport(state, isSupported(object), settings);
     cluster(object, clusters);
     const int count = static_cast<int>(clusters.size());
-    const Comparison comparison = compare(state, clusters.data(), count, settings);
-    probation(state, comparison, settings);
+    const Comparison comparison = compareClusters(state, clusters.data(), count, settings);
+    updateProbation(state, comparison, settings);
     WindowSums around = {};
     for (int i = 0; i < state.detections && state.alive; ++i)
         if (isAround(object.detections[i], state.box))

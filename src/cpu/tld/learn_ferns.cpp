@@ -8,8 +8,8 @@
 
 namespace cv { namespace cuda { namespace tld { namespace cpu {
 
-void judge(const ObjectView& object, const Settings& settings, const std::vector<Codes>& list, const Chunk& chunk,
-           bool positive, uint8_t* marks)
+void markExamples(const ObjectView& object, const Settings& settings, const std::vector<Codes>& list,
+                  const Chunk& chunk, bool positive, uint8_t* marks)
 {
     for (size_t e = chunk.first; e < chunk.end; e += chunk.step)
     {
@@ -18,8 +18,8 @@ void judge(const ObjectView& object, const Settings& settings, const std::vector
     }
 }
 
-void count(const ObjectView& object, const Settings& settings, const std::vector<Codes>& list, const Chunk& chunk,
-           bool positive, const uint8_t* marks)
+void countMarked(const ObjectView& object, const Settings& settings, const std::vector<Codes>& list, const Chunk& chunk,
+                 bool positive, const uint8_t* marks)
 {
     const auto leafOf = [&](size_t e, int t)
     { return (static_cast<size_t>(t) << settings.features) + list[e].code[t]; };
@@ -38,20 +38,20 @@ void count(const ObjectView& object, const Settings& settings, const std::vector
 void learnFerns(const Work& work, const ObjectView& object) noexcept
 {
     const Settings& settings = *work.settings;
-    Lesson& lesson = *object.lesson;
-    if (!lesson.wanted || lesson.examples.empty())
+    TrainingSet& set = *object.trainingSet;
+    if (!set.wanted || set.examples.empty())
         return;
     const auto learnChunk = [&](const std::vector<Codes>& list, const Chunk& chunk, bool positive)
     {
-        judge(object, settings, list, chunk, positive, lesson.judged.data());
-        count(object, settings, list, chunk, positive, lesson.judged.data());
+        markExamples(object, settings, list, chunk, positive, set.marks.data());
+        countMarked(object, settings, list, chunk, positive, set.marks.data());
     };
-    const size_t examples = lesson.examples.size();
+    const size_t examples = set.examples.size();
     for (int pass = 0; pass < 2; ++pass)
     {
         for (size_t first = 0; first < examples; first += POSITIVE_CHUNK)
-            learnChunk(lesson.examples, {first, std::min(examples, first + POSITIVE_CHUNK), 1}, true);
-        learnChunk(lesson.alike.codes, {0, lesson.alike.codes.size(), 1}, false);
+            learnChunk(set.examples, {first, std::min(examples, first + POSITIVE_CHUNK), 1}, true);
+        learnChunk(set.fernPositives.codes, {0, set.fernPositives.codes.size(), 1}, false);
     }
 }
 

@@ -33,12 +33,12 @@ void learnNegative(const Work& work, const ObjectView& object, const Patch& patc
 
 void learnTemplates(const Work& work, const ObjectView& object) noexcept
 {
-    const Lesson& lesson = *object.lesson;
-    if (!lesson.wanted)
+    const TrainingSet& set = *object.trainingSet;
+    if (!set.wanted)
         return;
     uint32_t added = 0;
-    learnPositive(work, object, patchOf(*work.frame, lesson.positive), added);
-    for (const Ranked& r : lesson.negatives)
+    learnPositive(work, object, patchOf(*work.frame, set.positive), added);
+    for (const Candidate& r : set.negatives)
         learnNegative(work, object, patchOf(*work.frame, boxOf(windowOf(*object.grid, r.number))), added);
 }
 

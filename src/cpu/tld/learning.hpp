@@ -16,17 +16,17 @@ struct Chunk
 };
 
 //! The windows of largest overlap with a box, the largest first.
-void findNear(const Grid& grid, const Box& box, int most, std::vector<Ranked>& near);
+void findNear(const Grid& grid, const Box& box, int most, std::vector<Candidate>& near);
 //! Leaves of all positive examples.
-void makeExamples(const Work& work, const ObjectView& object, const std::vector<Ranked>& near, int warps, double angle,
-                  std::vector<Codes>& examples);
+void makeExamples(const Work& work, const ObjectView& object, const std::vector<Candidate>& near, int warps,
+                  double angle, std::vector<Codes>& examples);
 
 //! Marks the examples of a chunk that count, as the posteriors are now.
-void judge(const ObjectView& object, const Settings& settings, const std::vector<Codes>& list, const Chunk& chunk,
-           bool positive, uint8_t* marks);
+void markExamples(const ObjectView& object, const Settings& settings, const std::vector<Codes>& list,
+                  const Chunk& chunk, bool positive, uint8_t* marks);
 //! Counts those that are marked.
-void count(const ObjectView& object, const Settings& settings, const std::vector<Codes>& list, const Chunk& chunk,
-           bool positive, const uint8_t* marks);
+void countMarked(const ObjectView& object, const Settings& settings, const std::vector<Codes>& list, const Chunk& chunk,
+                 bool positive, const uint8_t* marks);
 
 void learnPositive(const Work& work, const ObjectView& object, const Patch& patch, uint32_t& added);
 void learnNegative(const Work& work, const ObjectView& object, const Patch& patch, uint32_t& added);

@@ -76,14 +76,14 @@ void nearestNeighbours(const Work& work, const ObjectView& object, bool tracking
                           else
                           {
                               object.detections[i].similarity = similarity;
-                              judge(state, object.detections[i]);
+                              classify(state, object.detections[i]);
                           }
                       }
                   });
     state.accepted = static_cast<int>(std::count_if(object.detections, object.detections + state.detections,
                                                     [](const Detection& d) { return d.accepted != 0; }));
     if (box)
-        takeSimilarity(state, ofBox);
+        updateScore(state, ofBox);
 }
 
 }}}} // namespace cv::cuda::tld::cpu

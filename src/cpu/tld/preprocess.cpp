@@ -12,44 +12,45 @@ namespace {
 void toGray(const ImageView& image, RowsView<uint8_t> gray)
 {
     const int channels = image.channels, cols = image.cols;
-    forBands(image.rows,
-             [&](int first, int end)
-             {
-                 for (int y = first; y < end; ++y)
+    forRowRanges(image.rows,
+                 [&](int first, int end)
                  {
-                     const uint8_t* const from = image.row<uint8_t>(y);
-                     uint8_t* const to = gray.row(y);
-                     if (channels == 1)
-                         std::copy_n(from, cols, to);
-                     else
-                         grayRowOf(from, channels, cols, to);
-                 }
-             });
+                     for (int y = first; y < end; ++y)
+                     {
+                         const uint8_t* const from = image.row<uint8_t>(y);
+                         uint8_t* const to = gray.row(y);
+                         if (channels == 1)
+                             std::copy_n(from, cols, to);
+                         else
+                             grayRowOf(from, channels, cols, to);
+                     }
+                 });
 }
 
 void blur(const ImageView& gray, RowsView<uint8_t> out)
 {
     const int cols = gray.cols, rows = gray.rows, taps = 2 * BLUR_REACH + 1;
-    forBands(rows,
-             [&](int first, int end)
-             {
-                 // A ring of row sums: row y is at y modulo the number of taps.
-                 std::vector<uint8_t> memory;
-                 std::vector<uint16_t> ring(static_cast<size_t>(taps) * cols);
-                 const auto rowOf = [&](int y) { return ring.data() + static_cast<size_t>((y + taps) % taps) * cols; };
-                 const auto sumRow = [&](int y)
-                 { blurRowOf(padded(gray.row<uint8_t>(mirrored(y, rows)), cols, BLUR_REACH, memory), cols, rowOf(y)); };
-                 for (int y = first - BLUR_REACH; y < first + BLUR_REACH; ++y)
-                     sumRow(y);
-                 for (int y = first; y < end; ++y)
-                 {
-                     sumRow(y + BLUR_REACH);
-                     const uint16_t* line[2 * BLUR_REACH + 1];
-                     for (int k = -BLUR_REACH; k <= BLUR_REACH; ++k)
-                         line[k + BLUR_REACH] = rowOf(y + k);
-                     blurColumnsOf(line, cols, out.row(y));
-                 }
-             });
+    forRowRanges(
+        rows,
+        [&](int first, int end)
+        {
+            // A ring of row sums: row y is at y modulo the number of taps.
+            std::vector<uint8_t> memory;
+            std::vector<uint16_t> ring(static_cast<size_t>(taps) * cols);
+            const auto rowOf = [&](int y) { return ring.data() + static_cast<size_t>((y + taps) % taps) * cols; };
+            const auto sumRow = [&](int y)
+            { blurRowOf(paddedRow(gray.row<uint8_t>(mirrored(y, rows)), cols, BLUR_REACH, memory), cols, rowOf(y)); };
+            for (int y = first - BLUR_REACH; y < first + BLUR_REACH; ++y)
+                sumRow(y);
+            for (int y = first; y < end; ++y)
+            {
+                sumRow(y + BLUR_REACH);
+                const uint16_t* line[2 * BLUR_REACH + 1];
+                for (int k = -BLUR_REACH; k <= BLUR_REACH; ++k)
+                    line[k + BLUR_REACH] = rowOf(y + k);
+                blurColumnsOf(line, cols, out.row(y));
+            }
+        });
 }
 
 } // namespace

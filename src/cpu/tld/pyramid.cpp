@@ -12,25 +12,26 @@ namespace {
 void halve(const ImageView& level, RowsView<uint8_t> next)
 {
     const int cols = level.cols, rows = level.rows, nextCols = (cols + 1) / 2;
-    forBands((rows + 1) / 2,
-             [&](int first, int end)
-             {
-                 std::vector<uint8_t> memory;
-                 std::vector<uint16_t> ring(static_cast<size_t>(5) * nextCols);
-                 const auto rowOf = [&](int y) { return ring.data() + static_cast<size_t>((y + 5) % 5) * nextCols; };
-                 const auto sumRow = [&](int y)
-                 { halveRowOf(padded(level.row<uint8_t>(mirrored(y, rows)), cols, 2, memory), nextCols, rowOf(y)); };
-                 for (int y = 2 * first - 2; y < 2 * first + 1; ++y)
-                     sumRow(y);
-                 for (int y = first; y < end; ++y)
-                 {
-                     sumRow(2 * y + 1);
-                     sumRow(2 * y + 2);
-                     const uint16_t* const line[5] = {rowOf(2 * y - 2), rowOf(2 * y - 1), rowOf(2 * y),
-                                                      rowOf(2 * y + 1), rowOf(2 * y + 2)};
-                     halveColumnsOf(line, nextCols, next.row(y));
-                 }
-             });
+    forRowRanges(
+        (rows + 1) / 2,
+        [&](int first, int end)
+        {
+            std::vector<uint8_t> memory;
+            std::vector<uint16_t> ring(static_cast<size_t>(5) * nextCols);
+            const auto rowOf = [&](int y) { return ring.data() + static_cast<size_t>((y + 5) % 5) * nextCols; };
+            const auto sumRow = [&](int y)
+            { halveRowOf(paddedRow(level.row<uint8_t>(mirrored(y, rows)), cols, 2, memory), nextCols, rowOf(y)); };
+            for (int y = 2 * first - 2; y < 2 * first + 1; ++y)
+                sumRow(y);
+            for (int y = first; y < end; ++y)
+            {
+                sumRow(2 * y + 1);
+                sumRow(2 * y + 2);
+                const uint16_t* const line[5] = {rowOf(2 * y - 2), rowOf(2 * y - 1), rowOf(2 * y), rowOf(2 * y + 1),
+                                                 rowOf(2 * y + 2)};
+                halveColumnsOf(line, nextCols, next.row(y));
+            }
+        });
 }
 
 } // namespace

@@ -12,14 +12,14 @@
 namespace cv { namespace cuda { namespace tld { namespace cpu {
 
 //! body(first row, row behind the last) for bands of rows.
-template <typename Body> void forBands(int rows, const Body& body)
+template <typename Body> void forRowRanges(int rows, const Body& body)
 {
     parallel_for_(
         Range(0, rows), [&](const Range& range) { body(range.start, range.end); }, rows / 32. + 1.);
 }
 
 //! A row with its outer pixels mirrored on both sides. @return its first pixel.
-inline const uint8_t* padded(const uint8_t* row, int cols, int reach, std::vector<uint8_t>& memory)
+inline const uint8_t* paddedRow(const uint8_t* row, int cols, int reach, std::vector<uint8_t>& memory)
 {
     memory.resize(static_cast<size_t>(cols) + 2 * reach);
     std::copy_n(row, cols, memory.data() + reach);

@@ -12,10 +12,10 @@ void select(const Work& work, const ObjectView& object)
 {
     ObjectState& state = *object.state;
     const ScratchPool::Lease scratch(*work.scratch);
-    std::vector<Ranked>& passed = scratch->ranked;
-    auto firsts =
-        firstsOf(passed, work.settings->maxDetections,
-                 [](const Ranked& a, const Ranked& b) { return a.key != b.key ? a.key > b.key : a.number < b.number; });
+    std::vector<Candidate>& passed = scratch->candidates;
+    auto firsts = firstsOf(passed, work.settings->maxDetections,
+                           [](const Candidate& a, const Candidate& b)
+                           { return a.key != b.key ? a.key > b.key : a.number < b.number; });
     state.passed = 0;
     for (int n = 0; n < object.grid->windows; ++n)
         if (object.sums[n] > state.fernThreshold)
@@ -23,7 +23,7 @@ void select(const Work& work, const ObjectView& object)
             firsts.add({0., object.sums[n], n});
             ++state.passed;
         }
-    std::sort(passed.begin(), passed.end(), [](const Ranked& a, const Ranked& b) { return a.number < b.number; });
+    std::sort(passed.begin(), passed.end(), [](const Candidate& a, const Candidate& b) { return a.number < b.number; });
     state.detections = static_cast<int>(passed.size());
     for (int i = 0; i < state.detections; ++i)
     {

@@ -13,26 +13,26 @@ void sumTables(const ImageView& gray, uint32_t* sums, uint32_t* squares, size_t 
     std::fill_n(sums, cols + 1, 0u);
     std::fill_n(squares, cols + 1, 0u);
     // Sums along rows, then down columns.
-    forBands(rows,
-             [&](int first, int end)
-             {
-                 for (int y = first; y < end; ++y)
+    forRowRanges(rows,
+                 [&](int first, int end)
                  {
-                     const uint8_t* const row = gray.row<uint8_t>(y);
-                     uint32_t* const s = sums + (y + 1) * step;
-                     uint32_t* const q = squares + (y + 1) * step;
-                     uint32_t sum = 0, square = 0;
-                     s[0] = q[0] = 0;
-                     for (int x = 0; x < cols; ++x)
+                     for (int y = first; y < end; ++y)
                      {
-                         const int value = static_cast<int>(row[x]) - 128;
-                         sum += static_cast<uint32_t>(value);
-                         square += static_cast<uint32_t>(value * value);
-                         s[x + 1] = sum;
-                         q[x + 1] = square;
+                         const uint8_t* const row = gray.row<uint8_t>(y);
+                         uint32_t* const s = sums + (y + 1) * step;
+                         uint32_t* const q = squares + (y + 1) * step;
+                         uint32_t sum = 0, square = 0;
+                         s[0] = q[0] = 0;
+                         for (int x = 0; x < cols; ++x)
+                         {
+                             const int value = static_cast<int>(row[x]) - 128;
+                             sum += static_cast<uint32_t>(value);
+                             square += static_cast<uint32_t>(value * value);
+                             s[x + 1] = sum;
+                             q[x + 1] = square;
+                         }
                      }
-                 }
-             });
+                 });
     const int BAND = 256;
     parallel_for_(Range(0, (cols + BAND) / BAND),
                   [&](const Range& range)

@@ -19,7 +19,7 @@ struct Split
 {
     std::vector<uint8_t> kinds;            //!< of all windows: their chunk, or one of the above
     size_t counts[INIT_CHUNKS] = {};       //!< windows of each chunk
-    std::vector<Ranked> templates;         //!< in their order
+    std::vector<Candidate> templates;      //!< in their order
     std::vector<Codes> codes[INIT_CHUNKS]; //!< of the chunks in work
 };
 const size_t MOST_CODES = static_cast<size_t>(1) << 20; //!< of chunks in work, unless a single one has more
@@ -28,9 +28,9 @@ void splitWindows(const Work& work, const ObjectView& object, const Box& box, Sc
 {
     const Settings& settings = *work.settings;
     const ObjectState& state = *object.state;
-    auto templates =
-        firstsOf(split.templates, settings.initNegatives,
-                 [](const Ranked& a, const Ranked& b) { return a.key != b.key ? a.key < b.key : a.number < b.number; });
+    auto templates = firstsOf(split.templates, settings.initNegatives,
+                              [](const Candidate& a, const Candidate& b)
+                              { return a.key != b.key ? a.key < b.key : a.number < b.number; });
     split.kinds.assign(object.grid->windows, UNUSED);
     Mutex mutex;
     forRows(work, object, scratch.layout,
@@ -38,7 +38,7 @@ void splitWindows(const Work& work, const ObjectView& object, const Box& box, Sc
             {
                 const Scale& scale = object.grid->scale[row.scale];
                 const int64_t least = leastContrast(state.contrast, 4, scale.w, scale.h);
-                std::vector<Ranked>& far = mine.ranked;
+                std::vector<Candidate>& far = mine.candidates;
                 far.clear();
                 for (int i = 0; i < row.count; ++i)
                 {
@@ -52,7 +52,7 @@ void splitWindows(const Work& work, const ObjectView& object, const Box& box, Sc
                     far.push_back({0., r.v[2], number});
                 }
                 const AutoLock lock(mutex);
-                for (const Ranked& window : far)
+                for (const Candidate& window : far)
                 {
                     templates.add(window);
                     if (split.kinds[window.number] != VALIDATES)
@@ -84,13 +84,13 @@ void forKinds(const Work& work, const ObjectView& object, const Scratch& scratch
 
 void trainChunk(const ObjectView& object, const Settings& settings, size_t k, const std::vector<Codes>& windows)
 {
-    Lesson& lesson = *object.lesson;
-    const Chunk those = {k, lesson.examples.size(), INIT_CHUNKS}, all = {0, windows.size(), 1};
-    std::vector<uint8_t> positive(lesson.examples.size()), negative(windows.size());
-    judge(object, settings, lesson.examples, those, true, positive.data());
-    judge(object, settings, windows, all, false, negative.data());
-    count(object, settings, lesson.examples, those, true, positive.data());
-    count(object, settings, windows, all, false, negative.data());
+    TrainingSet& set = *object.trainingSet;
+    const Chunk those = {k, set.examples.size(), INIT_CHUNKS}, all = {0, windows.size(), 1};
+    std::vector<uint8_t> positive(set.examples.size()), negative(windows.size());
+    markExamples(object, settings, set.examples, those, true, positive.data());
+    markExamples(object, settings, windows, all, false, negative.data());
+    countMarked(object, settings, set.examples, those, true, positive.data());
+    countMarked(object, settings, windows, all, false, negative.data());
 }
 
 //! Two passes over positive and far windows. @return the largest sum of a window that validates.
@@ -122,7 +122,7 @@ uint32_t trainFerns(const Work& work, const ObjectView& object, const Scratch& s
 }
 
 //! @param first the first positive. @return the largest relative similarity of a window that validates.
-double trainTemplates(const Work& work, const ObjectView& object, const Patch& first, const std::vector<Ranked>& far)
+double trainTemplates(const Work& work, const ObjectView& object, const Patch& first, const std::vector<Candidate>& far)
 {
     const Settings& settings = *work.settings;
     ObjectState& state = *object.state;
@@ -146,15 +146,16 @@ bool train(const Work& work, const ObjectView& object)
     ObjectState& state = *object.state;
     const Box box = state.box;
     const ScratchPool::Lease scratch(*work.scratch);
-    findNear(*object.grid, box, settings.initWindows, scratch->ranked);
-    if (scratch->ranked.empty())
+    findNear(*object.grid, box, settings.initWindows, scratch->candidates);
+    if (scratch->candidates.empty())
         return false;
-    const Patch first = patchOf(*work.frame, boxOf(windowOf(*object.grid, scratch->ranked[0].number)));
+    const Patch first = patchOf(*work.frame, boxOf(windowOf(*object.grid, scratch->candidates[0].number)));
     if (first.stats.contrast <= 0)
         return false;
     state.contrast = first.stats.contrast;
     scratch->layout.make(object, settings, work.frame->blurred.step);
-    makeExamples(work, object, scratch->ranked, settings.initWarps, settings.initAngle, object.lesson->examples);
+    makeExamples(work, object, scratch->candidates, settings.initWarps, settings.initAngle,
+                 object.trainingSet->examples);
     Split split;
     splitWindows(work, object, box, *scratch, split);
     const uint32_t worstSum = trainFerns(work, object, *scratch, split);

@@ -8,7 +8,7 @@
 
 namespace cv { namespace cuda { namespace tld { namespace cpu {
 
-void findNear(const Grid& grid, const Box& box, int most, std::vector<Ranked>& near)
+void findNear(const Grid& grid, const Box& box, int most, std::vector<Candidate>& near)
 {
     near.clear();
     for (int s = 0; s < grid.scales; ++s)
@@ -24,7 +24,7 @@ void findNear(const Grid& grid, const Box& box, int most, std::vector<Ranked>& n
             }
     }
     std::sort(near.begin(), near.end(),
-              [](const Ranked& a, const Ranked& b)
+              [](const Candidate& a, const Candidate& b)
               { return a.overlap != b.overlap ? a.overlap > b.overlap : a.number < b.number; });
     if (near.size() > static_cast<size_t>(most))
         near.resize(most);
@@ -32,11 +32,11 @@ void findNear(const Grid& grid, const Box& box, int most, std::vector<Ranked>& n
 
 namespace {
 
-Window hullOf(const Grid& grid, const std::vector<Ranked>& windows)
+Window hullOf(const Grid& grid, const std::vector<Candidate>& windows)
 {
     Window hull = windowOf(grid, windows[0].number);
     int right = hull.x + hull.w, bottom = hull.y + hull.h;
-    for (const Ranked& r : windows)
+    for (const Candidate& r : windows)
     {
         const Window w = windowOf(grid, r.number);
         hull.x = lesser(hull.x, w.x);
@@ -51,8 +51,8 @@ Window hullOf(const Grid& grid, const std::vector<Ranked>& windows)
 
 } // namespace
 
-void makeExamples(const Work& work, const ObjectView& object, const std::vector<Ranked>& near, int warps, double angle,
-                  std::vector<Codes>& examples)
+void makeExamples(const Work& work, const ObjectView& object, const std::vector<Candidate>& near, int warps,
+                  double angle, std::vector<Codes>& examples)
 {
     const Settings& settings = *work.settings;
     const Frame& frame = *work.frame;
@@ -81,21 +81,21 @@ void makeExamples(const Work& work, const ObjectView& object, const std::vector<
 namespace {
 
 //! Leaves only far windows.
-void keepFar(const ObjectView& object, const Box& box, Alike& alike)
+void keepFar(const ObjectView& object, const Box& box, FernPositives& fernPositives)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < alike.windows.size(); ++i)
-        if (isFar(windowOf(*object.grid, alike.windows[i]), box))
+    for (size_t i = 0; i < fernPositives.windows.size(); ++i)
+        if (isFar(windowOf(*object.grid, fernPositives.windows[i]), box))
         {
-            alike.windows[kept] = alike.windows[i];
-            alike.codes[kept++] = alike.codes[i];
+            fernPositives.windows[kept] = fernPositives.windows[i];
+            fernPositives.codes[kept++] = fernPositives.codes[i];
         }
-    alike.windows.resize(kept);
-    alike.codes.resize(kept);
+    fernPositives.windows.resize(kept);
+    fernPositives.codes.resize(kept);
 }
 
 //! Far detections in the order in which they are learned.
-void orderNegatives(const ObjectView& object, const Settings& settings, const Box& box, std::vector<Ranked>& far)
+void orderNegatives(const ObjectView& object, const Settings& settings, const Box& box, std::vector<Candidate>& far)
 {
     const ObjectState& state = *object.state;
     far.clear();
@@ -107,10 +107,11 @@ void orderNegatives(const ObjectView& object, const Settings& settings, const Bo
             far.push_back({0., randomOf(settings.seed, state.number, state.frame, FOR_ORDER, index).v[0], d.number});
     }
     std::sort(far.begin(), far.end(),
-              [](const Ranked& a, const Ranked& b) { return a.key != b.key ? a.key < b.key : a.number < b.number; });
+              [](const Candidate& a, const Candidate& b)
+              { return a.key != b.key ? a.key < b.key : a.number < b.number; });
 }
 
-bool isWorthIt(const Work& work, const ObjectView& object)
+bool isWorthLearning(const Work& work, const ObjectView& object)
 {
     if (!mayLearn(*object.state))
         return false;
@@ -123,21 +124,21 @@ bool isWorthIt(const Work& work, const ObjectView& object)
 void trainingSet(const Work& work, const ObjectView& object, bool always)
 {
     const Settings& settings = *work.settings;
-    Lesson& lesson = *object.lesson;
-    lesson.wanted = always || isWorthIt(work, object);
-    if (!lesson.wanted)
+    TrainingSet& set = *object.trainingSet;
+    set.wanted = always || isWorthLearning(work, object);
+    if (!set.wanted)
         return;
     const ScratchPool::Lease scratch(*work.scratch);
-    std::vector<Ranked>& near = scratch->ranked;
+    std::vector<Candidate>& near = scratch->candidates;
     const Box box = object.state->box;
     findNear(*object.grid, box, settings.updateWindows, near);
-    lesson.positive = box;
-    lesson.examples.clear();
+    set.positive = box;
+    set.examples.clear();
     if (!near.empty())
-        makeExamples(work, object, near, settings.updateWarps, settings.updateAngle, lesson.examples);
-    keepFar(object, box, lesson.alike);
-    lesson.judged.resize(std::max(lesson.examples.size(), lesson.alike.codes.size()));
-    orderNegatives(object, settings, box, lesson.negatives);
+        makeExamples(work, object, near, settings.updateWarps, settings.updateAngle, set.examples);
+    keepFar(object, box, set.fernPositives);
+    set.marks.resize(std::max(set.examples.size(), set.fernPositives.codes.size()));
+    orderNegatives(object, settings, box, set.negatives);
 }
 
 }}}} // namespace cv::cuda::tld::cpu

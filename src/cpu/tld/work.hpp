@@ -38,15 +38,15 @@ inline uint32_t sumOf(const Codes& codes, const uint16_t* posteriors, const Sett
     return sum;
 }
 
-//! Windows of alikeSum(), in no order. Ferns have their codes anyway, and learn from them if the frame turns out to be worth it.
-struct Alike
+//! Windows of fernPositiveSum(), in no order. Ferns have their codes anyway, and learn from them if the frame turns out to be worth it.
+struct FernPositives
 {
     std::vector<int> windows; //!< numbers
     std::vector<Codes> codes;
 };
 
 //! A window and what it is chosen by.
-struct Ranked
+struct Candidate
 {
     double overlap;
     uint32_t key;
@@ -58,11 +58,11 @@ template <typename Before> class Firsts
 {
 public:
     //! @param list room for them; its content is lost.
-    Firsts(std::vector<Ranked>& list, size_t most, Before before) : list_(list), most_(most), before_(before)
+    Firsts(std::vector<Candidate>& list, size_t most, Before before) : list_(list), most_(most), before_(before)
     {
         list_.clear();
     }
-    void add(const Ranked& entry)
+    void add(const Candidate& entry)
     {
         if (list_.size() == most_)
         {
@@ -78,27 +78,27 @@ public:
     void sort() { std::sort_heap(list_.begin(), list_.end(), before_); }
 
 private:
-    std::vector<Ranked>& list_;
+    std::vector<Candidate>& list_;
     const size_t most_;
     const Before before_;
 };
-template <typename Before> Firsts<Before> firstsOf(std::vector<Ranked>& list, int most, Before before)
+template <typename Before> Firsts<Before> firstsOf(std::vector<Candidate>& list, int most, Before before)
 {
     return {list, static_cast<size_t>(most), before};
 }
 
 //! What an object learns from in a frame.
-struct Lesson
+struct TrainingSet
 {
-    Alike alike;
+    FernPositives fernPositives;
     bool wanted = false;
-    Box positive = {};             //!< the next template
-    std::vector<Codes> examples;   //!< positive ones for ferns; none: ferns do not learn
-    std::vector<uint8_t> judged;   //!< room for a mark at each of either
-    std::vector<Ranked> negatives; //!< templates, in the order in which they are learned
+    Box positive = {};                //!< the next template
+    std::vector<Codes> examples;      //!< positive ones for ferns; none: ferns do not learn
+    std::vector<uint8_t> marks;       //!< room for a mark at each of either
+    std::vector<Candidate> negatives; //!< templates, in the order in which they are learned
 };
 
-//! One row of windows of one scale, as its ferns look at it.
+//! One row of windows of one scale, as its ferns preprocess at it.
 struct WindowRow
 {
     int scale, j, first; //!< number of the first window
@@ -123,12 +123,12 @@ struct Layout
 struct Scratch
 {
     Layout layout;
-    std::vector<Ranked> ranked;
+    std::vector<Candidate> candidates;
     std::vector<Cluster> clusters;
     // Of a thread that goes through rows.
     std::vector<uint8_t> wanted;
     std::vector<Codes> codes;
-    Alike alike;
+    FernPositives fernPositives;
 };
 
 /** body(row, scratch of the thread) for all rows of windows, in no order. scratch.wanted and scratch.codes have room for a row;

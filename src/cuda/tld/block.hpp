@@ -109,7 +109,7 @@ __device__ __forceinline__ int dotOf(const uint2& a, const uint2& b)
 
 // --- similarity ------------------------------------------------------------------------------------------------------
 
-struct Comparing
+struct SimilarityMemory
 {
     int dots[MAX_POSITIVES + MAX_NEGATIVES]; //!< by place; negatives after positives
     Similarity warps[BLOCK_WARPS];
@@ -117,7 +117,8 @@ struct Comparing
 };
 
 //! The nearest positive is the first one of equals.
-__device__ __forceinline__ void take(Similarity& s, double positive, double early, double negative, int nearest)
+__device__ __forceinline__ void mergeSimilarity(Similarity& s, double positive, double early, double negative,
+                                                int nearest)
 {
     const bool better =
         nearest >= 0 && (s.nearest < 0 || positive > s.positive || (positive == s.positive && nearest < s.nearest));
@@ -130,7 +131,7 @@ __device__ __forceinline__ void take(Similarity& s, double positive, double earl
 //! Ends with a barrier; the result is in `work`.
 __device__ __forceinline__ void compareTemplates(const Model& model, const Settings& settings, int positives,
                                                  int negatives, const uint2* pixels, const PatchStats& stats,
-                                                 Comparing& work)
+                                                 SimilarityMemory& work)
 {
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     const uint2 own = partOf(pixels);
@@ -149,20 +150,21 @@ __device__ __forceinline__ void compareTemplates(const Model& model, const Setti
     {
         const double value = greater(0., similarity(work.dots[place], stats, model.stats[slotOf(place)]));
         if (place < positives)
-            take(best, value, place < earlyPositives(positives) ? value : 0., 0., place);
+            mergeSimilarity(best, value, place < earlyPositives(positives) ? value : 0., 0., place);
         else
-            take(best, 0., 0., value, -1);
+            mergeSimilarity(best, 0., 0., value, -1);
     }
     for (int d = 16; d > 0; d /= 2)
-        take(best, __shfl_xor_sync(WARP, best.positive, d), __shfl_xor_sync(WARP, best.early, d),
-             __shfl_xor_sync(WARP, best.negative, d), __shfl_xor_sync(WARP, best.nearest, d));
+        mergeSimilarity(best, __shfl_xor_sync(WARP, best.positive, d), __shfl_xor_sync(WARP, best.early, d),
+                        __shfl_xor_sync(WARP, best.negative, d), __shfl_xor_sync(WARP, best.nearest, d));
     if (lane == 0)
         work.warps[warp] = best;
     __syncthreads(); // of all warps
     if (threadIdx.x == 0)
     {
         for (int w = 1; w < BLOCK_WARPS; ++w)
-            take(best, work.warps[w].positive, work.warps[w].early, work.warps[w].negative, work.warps[w].nearest);
+            mergeSimilarity(best, work.warps[w].positive, work.warps[w].early, work.warps[w].negative,
+                            work.warps[w].nearest);
         work.result = best;
     }
     __syncthreads(); // the result
@@ -173,7 +175,7 @@ __device__ __forceinline__ void compareTemplates(const Model& model, const Setti
 //! Windows that may overlap a box well, of all scales, in the order of their numbers.
 struct NearSpans
 {
-    Grid grid; //!< a copy, as many threads search it
+    Grid grid; //!< a copy, as many threads detectWindows it
     Span spans[MAX_SCALES];
     int counts[MAX_SCALES];
     int first[MAX_SCALES + 1];
@@ -320,28 +322,28 @@ __device__ __forceinline__ void findNear(const Box& box, int most, NearSpans& ne
     __syncthreads(); // ranks
 }
 
-//! The lesson of a box, by one thread. @param near the best windows, `count` of them.
-__device__ __forceinline__ void makeLesson(Lesson& lesson, const Box& box, const Window* near, int count, int warps,
+//! The set of a box, by one thread. @param near the best windows, `count` of them.
+__device__ __forceinline__ void makeLesson(TrainingSet& set, const Box& box, const Window* near, int count, int warps,
                                            double angle, const Settings& settings)
 {
-    lesson.learn = 1;
-    lesson.box = box;
-    lesson.positive = box;
-    lesson.near = count;
-    lesson.warps = warps;
-    lesson.examples = count > 0 ? examplesOf(count, warps, settings.mirror) : 0;
-    lesson.angle = angle;
+    set.learn = 1;
+    set.box = box;
+    set.positive = box;
+    set.near = count;
+    set.warps = warps;
+    set.examples = count > 0 ? examplesOf(count, warps, settings.mirror) : 0;
+    set.angle = angle;
     int left = MAX_SIDE, top = MAX_SIDE, right = 0, bottom = 0;
     for (int i = 0; i < count; ++i)
     {
         const Window w = near[i];
-        lesson.windows[i] = w;
+        set.windows[i] = w;
         left = lesser(left, w.x);
         top = lesser(top, w.y);
         right = greater(right, w.x + w.w);
         bottom = greater(bottom, w.y + w.h);
     }
-    lesson.hull = {left, top, right - left, bottom - top};
+    set.hull = {left, top, right - left, bottom - top};
 }
 
 __device__ __forceinline__ bool bitOf(const uint32_t* bits, int place) { return bits[place >> 5] >> (place & 31) & 1u; }

@@ -20,15 +20,15 @@ template <typename Kernel> Kernel* kernelFor(const Settings& settings, Kernel* f
     return settings.trees == 10 && settings.features == 13 ? fixed : any;
 }
 
-//! A barrier must follow.
+//! A barrier must trackPoints.
 __device__ __forceinline__ void loadPosteriors(const Settings& settings, const Model& model, uint4* memory)
 {
 #pragma unroll 10
-    for (int k = threadIdx.x; k < leavesOf(settings) / 8; k += tuning::LOOK_UP_THREADS)
+    for (int k = threadIdx.x; k < leavesOf(settings) / 8; k += tuning::POSTERIOR_THREADS)
         memory[k] = __ldcg(reinterpret_cast<const uint4*>(model.posteriors) + k);
 }
 
-//! Where windows of a list are: those of a scale follow those of the scale before. In shared memory.
+//! Where windows of a list are: those of a scale trackPoints those of the scale before. In shared memory.
 struct ListPlaces
 {
     int first[MAX_SCALES], counts[MAX_SCALES];

@@ -47,7 +47,7 @@ public:
         std::unique_ptr<Object> object = memory_.makeObject(call, box.w, box.h, std::move(features), state, settings_);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         gpu::preprocess(batch, frame, stream);
-        const Starting starting = alone ? Starting() : startingNow(call, batch);
+        const StartDecision starting = alone ? StartDecision() : decideStart(call, batch);
         if (!starting.may)
         {
             memory_.discard(std::move(object));
@@ -67,7 +67,7 @@ public:
         return Added::YES;
     }
 
-    Added add(const Learned& learned, const ImageView* frame, StreamHandle stream) override
+    Added add(const LearnedObject& learned, const ImageView* frame, StreamHandle stream) override
     {
         const Ordered call(*this, stream);
         call.refuseCapture("reading an object");
@@ -76,11 +76,11 @@ public:
             memory_.makeObject(call, learned.width, learned.height, learned.features, learned.state, settings_);
         memory_.upload(call, object->plan.record.models[0].leaves, modelBytes(learned, settings_));
         const gpu::Batch batch = memory_.batchOf(call, settings_);
-        Starting starting;
+        StartDecision starting;
         if (frame)
         {
             gpu::preprocess(batch, *frame, stream);
-            starting = startingNow(call, batch);
+            starting = decideStart(call, batch);
             if (!starting.may)
             {
                 memory_.discard(std::move(object));
@@ -109,7 +109,7 @@ public:
         gpu::flow(batch, fork.stream());
         if (settings_.learning)
             gpu::copyModels(batch, fork.stream());
-        search(batch, stream);
+        detectWindows(batch, stream);
         fork.join();
         gpu::nearestNeighbours(batch, true, stream);
         gpu::integrate(batch, gpu::UPDATING, {}, rows, stream);
@@ -128,7 +128,7 @@ public:
         gpu::Batch batch = memory_.batchOf(call, settings_);
         batch.alone = true;
         gpu::preprocess(batch, frame, stream);
-        search(batch, stream);
+        detectWindows(batch, stream);
         gpu::nearestNeighbours(batch, false, stream);
         gpu::integrate(batch, gpu::DETECTING, {}, table, stream);
         downloads.finish();
@@ -142,7 +142,7 @@ public:
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         gpu::preprocess(batch, frame, stream);
         gpu::copyModels(batch, stream);
-        search(batch, stream);
+        detectWindows(batch, stream);
         gpu::nearestNeighbours(batch, false, stream);
         gpu::integrate(batch, gpu::LEARNING, box, {}, stream);
         learn(batch, call);
@@ -167,7 +167,7 @@ public:
     }
     void setLearning(bool learning) override { settings_.learning = learning; }
 
-    void read(int index, Learned& learned) override
+    void read(int index, LearnedObject& learned) override
     {
         const Ordered call(*this, side_.handle());
         const Object& object = memory_.object(index);
@@ -265,7 +265,7 @@ private:
         return ringOf(call).differs != 0;
     }
     //! After look(). Waits.
-    Starting startingNow(const Call& call, const gpu::Batch& batch) const
+    StartDecision decideStart(const Call& call, const gpu::Batch& batch) const
     {
         if (objects() == 0 || !ringOf(call).startIsLast)
             return {};
@@ -282,7 +282,7 @@ private:
     }
 
     //! With the memory that the next frame needs, as that one may not wait. @param framed the image of look() becomes START.
-    void append(const Call& call, std::unique_ptr<Object> object, bool framed, const Starting& starting)
+    void append(const Call& call, std::unique_ptr<Object> object, bool framed, const StartDecision& starting)
     {
         memory_.append(std::move(object));
         gpu::Batch batch = {};
@@ -306,7 +306,7 @@ private:
     }
 
     //! The detector up to the windows that are to be compared, for all objects.
-    static void search(const gpu::Batch& batch, StreamHandle stream)
+    static void detectWindows(const gpu::Batch& batch, StreamHandle stream)
     {
         gpu::sumTables(batch, stream);
         gpu::ferns(batch, stream);

@@ -25,13 +25,13 @@ __device__ __forceinline__ void makeExample(const Batch& batch, const ObjectReco
                                             int e, int thread, ExampleMemory& m)
 {
     const Settings& settings = batch.settings;
-    const Lesson& lesson = object.live->lesson;
-    const bool isOne = e < lesson.examples;
-    const int k = e / lesson.near % (lesson.warps + 1), comparisons = settings.trees * settings.features;
-    const bool mirror = e / lesson.near > lesson.warps, plain = k == 0;
-    const Window win = lesson.windows[e % lesson.near];
+    const TrainingSet& set = object.live->trainingSet;
+    const bool isOne = e < set.examples;
+    const int k = e / set.near % (set.warps + 1), comparisons = settings.trees * settings.features;
+    const bool mirror = e / set.near > set.warps, plain = k == 0;
+    const Window win = set.windows[e % set.near];
     if (isOne && thread == 0)
-        m.warp = makeWarp(settings, state.number, state.frame, k, lesson.hull, lesson.angle);
+        m.warp = makeWarp(settings, state.number, state.frame, k, set.hull, set.angle);
     const auto at = [&](int x, int y) { return static_cast<int>(batch.blurred.row(y)[x]); };
     const int first = 2 * thread;
     Random random = {};
@@ -122,16 +122,16 @@ __device__ __forceinline__ void refreshPositives(const ObjectRecord& object, con
 // --- windows as examples ---------------------------------------------------------------------------------------------
 
 //! Windows that a block has found, and those that it judges at a time.
-struct JudgeMemory
+struct WindowMemory
 {
     int places[tuning::SCAN_WINDOWS];
     uint8_t scales[tuning::SCAN_WINDOWS];
     int count;
-    uint32_t sums[tuning::JUDGED];
-    uint32_t leaves[tuning::JUDGED * MAX_TREES];
+    uint32_t sums[tuning::WINDOWS_AT_ONCE];
+    uint32_t leaves[tuning::WINDOWS_AT_ONCE * MAX_TREES];
 };
 
-__device__ __forceinline__ void listWindow(JudgeMemory& m, int scale, int place)
+__device__ __forceinline__ void listWindow(WindowMemory& m, int scale, int place)
 {
     const int at = atomicAdd(&m.count, 1);
     m.places[at] = place;
@@ -158,14 +158,14 @@ __device__ __forceinline__ uint32_t leafOfWindow(const Batch& batch, const Objec
 
 //! body(sum, leaves of the window) for all listed windows, one thread a window. Starts and ends with a barrier.
 template <typename Body>
-__device__ __forceinline__ void judgeListed(const Batch& batch, const ObjectRecord& object, const Model& model,
-                                            JudgeMemory& m, const Body& body)
+__device__ __forceinline__ void forListedWindows(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                                 WindowMemory& m, const Body& body)
 {
     __syncthreads(); // the list
     const int count = m.count;
-    for (int first = 0; first < count; first += tuning::JUDGED)
+    for (int first = 0; first < count; first += tuning::WINDOWS_AT_ONCE)
     {
-        const int some = lesser(count - first, tuning::JUDGED);
+        const int some = lesser(count - first, tuning::WINDOWS_AT_ONCE);
         for (int k = threadIdx.x; k < some; k += tuning::THREADS)
             m.sums[k] = 0;
         __syncthreads(); // zeros; leaves were read

@@ -3,15 +3,15 @@
 
 // ferns: variance and ferns of all windows. Objects of one size have the same windows, with the same codes.
 //
-//   vary     a tile of windows a block: those with enough variance for an object of the group go to a list
-//   encode   some warps have 128 windows of the list, a thread four of them, 32 apart, so that a warp's reads of one point are
+//   varianceFilter     a tile of windows a block: those with enough variance for an object of the group go to a list
+//   fernCodes   some warps have 128 windows of the list, a thread four of them, 32 apart, so that a warp's reads of one point are
 //            those of neighbours. The comparisons share points: 130 of them look at some 115 pixels of a window, not at
 //            260. So the warps first bring these to shared memory, those of four windows in a word, and then compare four
 //            windows at a time
-//   lookUp   a block has an object's posteriors in shared memory, and goes through a part of the list
+//   fernPosteriors   a block has an object's posteriors in shared memory, and goes through a part of the list
 //
 // Cost for a window with enough variance: 115 bytes read from the first-level cache, and some 25 instructions for each pixel and
-// comparison of four windows; for each object of the group, 24 bytes and ten look-ups. encode is bound by the first-level
+// comparison of four windows; for each object of the group, 24 bytes and ten look-ups. fernCodes is bound by the first-level
 // cache: a read of 32 windows takes 2.4 of its cycles, as its bytes lie on so many lines, and these are two thirds of all.
 #include "codes.hpp"
 #include "../../common/launch.hpp"
@@ -20,20 +20,20 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
-//! Runs of 32 windows of a row, and those of a tile; a warp has some that follow each other.
+//! Runs of 32 windows of a row, and those of a tile; a warp has some that trackPoints each other.
 const int RUNS_ACROSS = tuning::TILE_COLS / 32, RUNS = RUNS_ACROSS * tuning::TILE_ROWS, TILE_WINDOWS = 32 * RUNS;
-const int RUNS_AT_ONCE = RUNS / (tuning::VARY_THREADS / 32);
+const int RUNS_AT_ONCE = RUNS / (tuning::VARIANCE_THREADS / 32);
 const int AT_ONCE = 4, CHUNK = 32 * AT_ONCE; //!< CHUNK: windows that a warp has at a time
 
 // --- variance --------------------------------------------------------------------------------------------------------
 
-struct VaryMemory
+struct VarianceMemory
 {
     int before[RUNS]; //!< windows to be kept: of a run, then of all runs before it and of all tiles before this one
 };
 
 //! Numbers of runs become places, by one warp.
-__device__ __forceinline__ void placeRuns(uint32_t* count, VaryMemory& m)
+__device__ __forceinline__ void placeRuns(uint32_t* count, VarianceMemory& m)
 {
     const int lane = threadIdx.x & 31, own = m.before[lane];
     int sum = own;
@@ -65,10 +65,10 @@ __device__ __forceinline__ int64_t contrastOfSmall(const Batch& batch, const Win
     return static_cast<int64_t>(win.w) * win.h * square - sum * sum;
 }
 
-__global__ void __launch_bounds__(tuning::VARY_THREADS) vary(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(tuning::VARIANCE_THREADS) varianceFilter(const __grid_constant__ Batch batch)
 {
     beginEarly();
-    __shared__ VaryMemory m;
+    __shared__ VarianceMemory m;
     const Tile& tile = batch.tiles[blockIdx.x];
     const Scale scale = tile.scale;
     const CodeList list = batch.codeList(tile.list, tile.windows);
@@ -108,13 +108,13 @@ __global__ void __launch_bounds__(tuning::VARY_THREADS) vary(const __grid_consta
         if (group.count > 1)
             list.contrasts[at] = contrasts[r];
     }
-    // Bits of windows that are alike, for lookUp().
+    // Bits of windows that are alike, for fernPosteriors().
     const int first = tile.index * (TILE_WINDOWS / 32);
     const int words = ::max(0, ::min(TILE_WINDOWS / 32, detail::ceilDiv(scale.nx * scale.ny, 32) - first));
-    for (int k = threadIdx.x; k < group.count * words; k += tuning::VARY_THREADS)
+    for (int k = threadIdx.x; k < group.count * words; k += tuning::VARIANCE_THREADS)
     {
         const ObjectRecord& object = batch.objects[batch.members[group.first + k / words].object];
-        object.alike[object.bits.first[tile.number] + first + k % words] = 0;
+        object.fernPositives[object.bits.first[tile.number] + first + k % words] = 0;
     }
 }
 
@@ -124,11 +124,11 @@ __global__ void __launch_bounds__(tuning::VARY_THREADS) vary(const __grid_consta
 __device__ __forceinline__ int pairStep(int features) { return (features + 1) / 2 * 2; }
 
 //! Places of two points' pixels in bytes, for each comparison; those of a tree from the last one to the first.
-struct EncodeMemory
+struct CodeMemory
 {
     uint4 pairs[(ALL_FEATURES + MAX_TREES) / 2 + 1];
 };
-static_assert(sizeof(EncodeMemory) <= ENCODE_STATIC_BYTES, "plans count on it");
+static_assert(sizeof(CodeMemory) <= ENCODE_STATIC_BYTES, "plans count on it");
 
 //! For each of four bytes: its highest bit is set when the first one is larger.
 __device__ __forceinline__ uint32_t isBrighter(uint32_t first, uint32_t second)
@@ -195,10 +195,10 @@ __device__ __forceinline__ uint2 codesOf(const uint4* pairs, int features, const
     return make_uint2(__byte_perm(lower, upper, 0x5140), __byte_perm(lower, upper, 0x7362));
 }
 
-//! Points and comparisons of a block. A barrier must follow.
+//! Points and comparisons of a block. A barrier must trackPoints.
 template <int FEATURES, int THREADS>
 __device__ __forceinline__ void loadTables(const Batch& batch, const Tile& tile, int points, uint32_t* offsets,
-                                           EncodeMemory& m)
+                                           CodeMemory& m)
 {
     const int features = FEATURES ? FEATURES : batch.settings.features;
     const int* const tilePoints = tile.points;
@@ -219,11 +219,11 @@ __device__ __forceinline__ void loadTables(const Batch& batch, const Tile& tile,
 for a part of the trees. @tparam FEATURES of a tree; 0: those of the settings. @param points of the object with the most, a multiple
 of 4. */
 template <int FEATURES, int CHUNKS, int SHARE>
-__global__ void __launch_bounds__(32 * CHUNKS * SHARE) encode(const __grid_constant__ Batch batch, int points)
+__global__ void __launch_bounds__(32 * CHUNKS * SHARE) fernCodes(const __grid_constant__ Batch batch, int points)
 {
     beginEarly();
     extern __shared__ uint4 memory[];
-    __shared__ EncodeMemory m;
+    __shared__ CodeMemory m;
     const int THREADS = 32 * CHUNKS * SHARE, BLOCKS = TILE_WINDOWS / (CHUNKS * CHUNK); //!< BLOCKS: of a tile
     const int features = FEATURES ? FEATURES : batch.settings.features, trees = batch.settings.trees;
     const Tile& tile = batch.tiles[blockIdx.x / BLOCKS];
@@ -265,11 +265,11 @@ __global__ void __launch_bounds__(32 * CHUNKS * SHARE) encode(const __grid_const
 }
 
 template <int FEATURES, int CHUNKS, int SHARE>
-void launchEncode(const Batch& batch, int points, detail::StreamHandle stream)
+void launchFernCodes(const Batch& batch, int points, detail::StreamHandle stream)
 {
     const unsigned blocks = static_cast<unsigned>(batch.tileCount) * (TILE_WINDOWS / (CHUNKS * CHUNK));
-    detail::launchAs(batch.alone, "tld ferns", encode<FEATURES, CHUNKS, SHARE>, dim3(blocks), dim3(32 * CHUNKS * SHARE),
-                     encodeBytes(points, CHUNKS), stream, batch, points);
+    detail::launchAs(batch.alone, "tld ferns", fernCodes<FEATURES, CHUNKS, SHARE>, dim3(blocks),
+                     dim3(32 * CHUNKS * SHARE), encodeBytes(points, CHUNKS), stream, batch, points);
 }
 
 //! The pixels of all points are in shared memory; where points are many, a block has a single chunk.
@@ -277,9 +277,9 @@ template <int FEATURES> void encodeAll(const Batch& batch, detail::StreamHandle 
 {
     const int points = paddedPoints(batch.mostPoints);
     if (encodeChunks(points, sharedLimit()) == tuning::ENCODE_CHUNKS)
-        launchEncode<FEATURES, tuning::ENCODE_CHUNKS, tuning::ENCODE_SHARE>(batch, points, stream);
+        launchFernCodes<FEATURES, tuning::ENCODE_CHUNKS, tuning::ENCODE_SHARE>(batch, points, stream);
     else
-        launchEncode<FEATURES, 1, tuning::ENCODE_SHARE>(batch, points, stream);
+        launchFernCodes<FEATURES, 1, tuning::ENCODE_SHARE>(batch, points, stream);
 }
 
 // --- posteriors ------------------------------------------------------------------------------------------------------
@@ -294,17 +294,17 @@ __device__ __forceinline__ unsigned placeInList(uint32_t* count, bool wanted)
     return __shfl_sync(WARP, base, 0) + __popc(all & ((1u << lane) - 1));
 }
 
-struct LookUpMemory
+struct PosteriorMemory
 {
     ListPlaces places;
     int64_t least[MAX_SCALES];
     int words[MAX_SCALES]; //!< where bits of a scale begin
     int kept;
 };
-static_assert(sizeof(LookUpMemory) <= LOOK_UP_STATIC_BYTES, "plans count on it");
+static_assert(sizeof(PosteriorMemory) <= POSTERIOR_STATIC_BYTES, "plans count on it");
 
-//! What the kernel before does not write. A barrier must follow.
-__device__ __forceinline__ void loadScales(const ObjectRecord& object, LookUpMemory& m)
+//! What the kernel before does not write. A barrier must trackPoints.
+__device__ __forceinline__ void loadScales(const ObjectRecord& object, PosteriorMemory& m)
 {
     const int s = threadIdx.x;
     if (s < object.grid->scales)
@@ -318,10 +318,10 @@ __device__ __forceinline__ void loadScales(const ObjectRecord& object, LookUpMem
 }
 
 //! Of one object, with the windows of its group.
-template <int TREES, int FEATURES> class LookUp
+template <int TREES, int FEATURES> class PosteriorSums
 {
 public:
-    __device__ LookUp(const Batch& batch, const ObjectRecord& object, const Group& group, LookUpMemory& m)
+    __device__ PosteriorSums(const Batch& batch, const ObjectRecord& object, const Group& group, PosteriorMemory& m)
         : settings_(batch.settings),
           object_(object),
           list_(batch.codeList(group)),
@@ -336,7 +336,7 @@ public:
         const int count = m_.places.before[object_.grid->scales], stride = static_cast<int>(gridDim.x * blockDim.x);
         int kept = 0;
         for (int k = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); (k & ~31) < count; k += stride)
-            kept += judge(posteriors, k, count);
+            kept += evaluate(posteriors, k, count);
         return kept;
     }
 
@@ -344,7 +344,7 @@ private:
     typedef PackedCodes<TREES, FEATURES> Codes;
 
     //! @param k of `count`; ascending. Lanes without a window have the last one.
-    __device__ bool judge(const uint16_t* posteriors, int k, int count)
+    __device__ bool evaluate(const uint16_t* posteriors, int k, int count)
     {
         const int at = m_.places.of(::min(k, count - 1), scale_);
         bool keep = k < count;
@@ -353,13 +353,13 @@ private:
         if (!alone_)
             keep = list_.contrasts[at] >= m_.least[scale_] && keep;
         const uint32_t sum = keep ? codes.sum(settings_, posteriors) : 0;
-        const bool alike = keep && sum >= alikeSum(), passing = keep && sum > threshold_;
-        const int place = alike || passing ? static_cast<int>(list_.places[at]) : 0;
-        const uint32_t judged = __ballot_sync(WARP, alike);
+        const bool positive = keep && sum >= fernPositiveSum(), passing = keep && sum > threshold_;
+        const int place = positive || passing ? static_cast<int>(list_.places[at]) : 0;
+        const uint32_t positives = __ballot_sync(WARP, positive);
         if ((threadIdx.x & 31) == 0)
-            object_.judged[k >> 5] = judged;
-        if (alike)
-            atomicOr(object_.alike + m_.words[scale_] + (place >> 5), 1u << (place & 31));
+            object_.listedPositives[k >> 5] = listedPositives;
+        if (positive)
+            atomicOr(object_.fernPositives + m_.words[scale_] + (place >> 5), 1u << (place & 31));
         if (__any_sync(WARP, passing))
         {
             const unsigned to = placeInList(&object_.live->counts.passed, passing);
@@ -374,16 +374,16 @@ private:
     const CodeList list_;
     const bool alone_;
     const uint32_t threshold_;
-    LookUpMemory& m_;
+    PosteriorMemory& m_;
     int scale_ = 0;
 };
 
 //! @tparam SHARED there is shared memory for an object's posteriors.
 template <int TREES, int FEATURES, bool SHARED>
-__global__ void __launch_bounds__(tuning::LOOK_UP_THREADS, 1) lookUp(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(tuning::POSTERIOR_THREADS, 1) fernPosteriors(const __grid_constant__ Batch batch)
 {
     extern __shared__ uint4 memory[];
-    __shared__ LookUpMemory m;
+    __shared__ PosteriorMemory m;
     const Member member = batch.members[blockIdx.y];
     const Group group = batch.objectGroups[member.group];
     const ObjectRecord& object = batch.objects[member.object];
@@ -391,7 +391,7 @@ __global__ void __launch_bounds__(tuning::LOOK_UP_THREADS, 1) lookUp(const __gri
     const Model& model = object.models[live.model];
     if (SHARED)
         loadPosteriors(batch.settings, model, memory);
-    LookUp<TREES, FEATURES> work(batch, object, group, m);
+    PosteriorSums<TREES, FEATURES> work(batch, object, group, m);
     loadScales(object, m);
     beginEarly();
     m.places.load(*object.grid, batch.codeList(group));
@@ -411,14 +411,14 @@ void ferns(const Batch& batch, detail::StreamHandle stream)
     const Settings& s = batch.settings;
     if (batch.count == 0)
         return;
-    detail::launchAs(batch.alone, "tld variance", vary, dim3(batch.tileCount), dim3(tuning::VARY_THREADS), 0, stream,
-                     batch);
+    detail::launchAs(batch.alone, "tld variance", varianceFilter, dim3(batch.tileCount), dim3(tuning::VARIANCE_THREADS),
+                     0, stream, batch);
     s.features == 13 ? encodeAll<13>(batch, stream) : encodeAll<0>(batch, stream);
-    const size_t posteriors = posteriorBytes(s, sharedLimit(), LOOK_UP_STATIC_BYTES);
-    const auto kernel = posteriors > 0 ? kernelFor(s, lookUp<10, 13, true>, lookUp<0, 0, true>)
-                                       : kernelFor(s, lookUp<10, 13, false>, lookUp<0, 0, false>);
+    const size_t posteriors = posteriorBytes(s, sharedLimit(), POSTERIOR_STATIC_BYTES);
+    const auto kernel = posteriors > 0 ? kernelFor(s, fernPosteriors<10, 13, true>, fernPosteriors<0, 0, true>)
+                                       : kernelFor(s, fernPosteriors<10, 13, false>, fernPosteriors<0, 0, false>);
     detail::launchEarly("tld posteriors", kernel, dim3(partsOf(batch.count, detail::multiprocessors()), batch.count),
-                        dim3(tuning::LOOK_UP_THREADS), posteriors, stream, batch);
+                        dim3(tuning::POSTERIOR_THREADS), posteriors, stream, batch);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

@@ -3,7 +3,7 @@
 
 // flow: where the points of a box have gone.
 //
-//   follow   a warp a point, there and back through all levels; a lane has up to four pixels of the window in registers, and
+//   trackPoints   a warp a point, there and back through all levels; a lane has up to four pixels of the window in registers, and
 //            sums are those of the warp
 //   motion   a block an object: medians, by counting what is less; of the pairs, by a radix selection
 //
@@ -41,7 +41,7 @@ __device__ __forceinline__ bool isInside(const LevelView& level, int x, int y, i
     return x >= 0 && y >= 0 && x + size < level.cols && y + size < level.rows;
 }
 
-//! What followPoint() asks for. @tparam WINDOW its side; 0: that of the settings.
+//! What trackPoint() asks for. @tparam WINDOW its side; 0: that of the settings.
 template <int WINDOW> class WarpSums
 {
 public:
@@ -58,7 +58,7 @@ public:
         }
     }
 
-    __device__ Normal begin(int level, const Point& corner)
+    __device__ Normal normalAt(int level, const Point& corner)
     {
         const LevelView view = levelOf(batch_, from_, level);
         there_ = levelOf(batch_, to_, level);
@@ -94,7 +94,7 @@ public:
         return {sumOfWarp(xx), sumOfWarp(xy), sumOfWarp(yy)};
     }
     //! Short, as each step waits for the one before: as a rule all pixels are inside, and addresses need no care.
-    __device__ Change against(int, const Point& corner)
+    __device__ Change changeAt(int, const Point& corner)
     {
         const int x0 = corner.x >> 16, y0 = corner.y >> 16;
         const Blend weights = blendOf(corner.x, corner.y);
@@ -181,7 +181,7 @@ __device__ __forceinline__ double compareAt(const Batch& batch, int before, cons
 }
 
 template <int WINDOW>
-__global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) follow(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __grid_constant__ Batch batch)
 {
     __shared__ int16_t pixels[tuning::FLOW_WARPS][LEAST_WIDE * LEAST_WIDE];
     const ObjectRecord& object = batch.objects[blockIdx.y];
@@ -191,16 +191,16 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) follow(const __grid_c
     if (task.age == 0 || i >= FLOW_POINTS)
         return;
     const int before = batch.ring->slot[task.age == START ? START : task.age - 1], now = batch.ring->slot[SPARE];
-    const Follow follow = followOf(batch.settings, batch.levels.count, batch.cols, batch.rows);
-    Followed p = {};
+    const FlowParameters parameters = flowParametersOf(batch.settings, batch.levels.count, batch.cols, batch.rows);
+    TrackedPoint p = {};
     p.from = pointOf(task.box, i);
     WarpSums<WINDOW> there(batch, before, now, pixels[warp]);
-    p.found = followPoint(follow, p.from, p.from, there, p.to);
+    p.found = trackPoint(parameters, p.from, p.from, there, p.to);
     if (p.found)
     {
         Point end;
         WarpSums<WINDOW> back(batch, now, before, pixels[warp]);
-        p.found = followPoint(follow, p.to, p.from, back, end);
+        p.found = trackPoint(parameters, p.to, p.from, back, end);
         if (p.found)
         {
             p.error = squaredDistance(p.from, end);
@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) follow(const __grid_c
         }
     }
     if ((threadIdx.x & 31) == 0)
-        object.followed[i] = p;
+        object.trackedPoints[i] = p;
 }
 
 // --- motion ----------------------------------------------------------------------------------------------------------
@@ -218,8 +218,8 @@ static_assert(GROUP >= FLOW_POINTS && 2 * GROUP <= tuning::MOTION_THREADS, "a po
 
 struct MotionMemory
 {
-    Followed points[FLOW_POINTS];
-    Followed kept[FLOW_POINTS];
+    TrackedPoint points[FLOW_POINTS];
+    TrackedPoint kept[FLOW_POINTS];
     int64_t errors[FLOW_POINTS];
     double nccs[FLOW_POINTS];
     int32_t shifts[2][FLOW_POINTS];
@@ -350,7 +350,7 @@ __device__ __forceinline__ Motion motionOf(MotionMemory& m)
     const double ncc = (m.lowerNcc + m.upperNcc) * 0.5;
     if (t < FLOW_POINTS && isKept(m.points[t], motion.error, ncc))
     {
-        const Followed& p = m.points[t];
+        const TrackedPoint& p = m.points[t];
         const int at = atomicAdd(&m.keptCount, 1);
         m.kept[at] = p;
         m.shifts[0][at] = p.to.x - p.from.x;
@@ -369,7 +369,7 @@ __device__ __forceinline__ Motion motionOf(MotionMemory& m)
     return motion;
 }
 
-__global__ void __launch_bounds__(tuning::MOTION_THREADS) motion(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(tuning::MOTION_THREADS) medianFlow(const __grid_constant__ Batch batch)
 {
     extern __shared__ unsigned char memory[];
     MotionMemory& m = *reinterpret_cast<MotionMemory*>(memory);
@@ -382,7 +382,7 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) motion(const __grid_co
         if (threadIdx.x == 0)
             m.found = m.keptCount = m.pairs = 0;
         if (threadIdx.x < FLOW_POINTS)
-            m.points[threadIdx.x] = object.followed[threadIdx.x];
+            m.points[threadIdx.x] = object.trackedPoints[threadIdx.x];
         __syncthreads(); // points, zeros
         const Motion all = motionOf(m);
         endFlow(state, task, all, batch.settings, batch.cols, batch.rows);
@@ -396,9 +396,10 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) motion(const __grid_co
 void flow(const Batch& batch, detail::StreamHandle stream)
 {
     const dim3 grid(detail::ceilDiv(FLOW_POINTS, tuning::FLOW_WARPS), batch.count), block(32 * tuning::FLOW_WARPS);
-    detail::launch("tld flow", batch.settings.flowWindow == 9 ? follow<9> : follow<0>, grid, block, 0, stream, batch);
-    detail::launch("tld motion", motion, dim3(batch.count), dim3(tuning::MOTION_THREADS), sizeof(MotionMemory), stream,
+    detail::launch("tld flow", batch.settings.flowWindow == 9 ? trackPoints<9> : trackPoints<0>, grid, block, 0, stream,
                    batch);
+    detail::launch("tld median flow", medianFlow, dim3(batch.count), dim3(tuning::MOTION_THREADS), sizeof(MotionMemory),
+                   stream, batch);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

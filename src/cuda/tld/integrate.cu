@@ -13,10 +13,10 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
-struct DecideMemory
+struct IntegrateMemory
 {
     ObjectState state;
-    Tracked tracked;
+    TrackResult trackResult;
     Detection detections[MAX_DETECTIONS];
     Detection accepted[MAX_DETECTIONS];
     WindowSums around;
@@ -29,25 +29,25 @@ struct DecideMemory
     NearSpans near;
     union
     {
-        Comparing comparing;
+        SimilarityMemory similarities;
         Ranking ranking;
     };
 };
-static_assert(sizeof(DecideMemory) <= detail::LEAST_SHARED_BYTES,
+static_assert(sizeof(IntegrateMemory) <= detail::LEAST_SHARED_BYTES,
               "a block of every device has it; there is no static memory besides");
 static_assert(MAX_DETECTIONS <= tuning::THREADS, "a detection a thread");
 
 //! Of a box against all templates; ends with a barrier.
 __device__ __forceinline__ void compareBox(const Batch& batch, const ObjectRecord& object, const Box& box,
-                                           DecideMemory& m)
+                                           IntegrateMemory& m)
 {
     makePatch(batch, box, m.patch);
     compareTemplates(object.models[object.live->model], batch.settings, m.state.positives, m.state.negatives,
-                     m.patch.pixels, m.patch.stats, m.comparing);
+                     m.patch.pixels, m.patch.stats, m.similarities);
 }
 
 //! Accepted detections, in their order. Ends with a barrier.
-__device__ __forceinline__ void listAccepted(DecideMemory& m)
+__device__ __forceinline__ void listAccepted(IntegrateMemory& m)
 {
     const int i = threadIdx.x, warp = i >> 5;
     const bool accepted = i < m.state.detections && m.detections[i].accepted;
@@ -66,7 +66,7 @@ __device__ __forceinline__ void listAccepted(DecideMemory& m)
 }
 
 //! Which detections are linked: a warp a detection. Ends with a barrier.
-__device__ __forceinline__ void link(DecideMemory& m)
+__device__ __forceinline__ void link(IntegrateMemory& m)
 {
     const int count = m.acceptedCount, lane = threadIdx.x & 31;
     for (int i = threadIdx.x >> 5; i < count; i += BLOCK_WARPS)
@@ -82,7 +82,7 @@ __device__ __forceinline__ void link(DecideMemory& m)
 }
 
 //! Cluster c, by one thread: the sum of scores has an order.
-__device__ __forceinline__ Cluster clusterOf(const DecideMemory& m, int c)
+__device__ __forceinline__ Cluster clusterOf(const IntegrateMemory& m, int c)
 {
     WindowSums windows = {};
     double score = 0.;
@@ -103,7 +103,7 @@ __device__ __forceinline__ Cluster clusterOf(const DecideMemory& m, int c)
 }
 
 //! Single linkage: each takes the lowest label of those that it is linked to, until nothing changes. Ends with a barrier.
-__device__ __forceinline__ void cluster(DecideMemory& m)
+__device__ __forceinline__ void cluster(IntegrateMemory& m)
 {
     listAccepted(m);
     link(m);
@@ -157,7 +157,7 @@ __device__ __forceinline__ void addTo(WindowSums& sums, const Window& window)
 }
 
 //! Ends with a barrier.
-__device__ __forceinline__ void integrateAll(const Batch& batch, bool supported, DecideMemory& m)
+__device__ __forceinline__ void integrateAll(const Batch& batch, bool supported, IntegrateMemory& m)
 {
     cluster(m);
     const int i = threadIdx.x;
@@ -167,9 +167,9 @@ __device__ __forceinline__ void integrateAll(const Batch& batch, bool supported,
     if (i == 0)
     {
         ObjectState& state = m.state;
-        support(state, supported, batch.settings);
-        const Comparison comparison = compare(state, m.clusters, m.clusterCount, batch.settings);
-        probation(state, comparison, batch.settings);
+        updateSupport(state, supported, batch.settings);
+        const Comparison comparison = compareClusters(state, m.clusters, m.clusterCount, batch.settings);
+        updateProbation(state, comparison, batch.settings);
         m.inDoubt = integrate(state, comparison, m.clusters, m.clusterCount, m.around);
     }
     __syncthreads(); // the state
@@ -181,26 +181,26 @@ __device__ __forceinline__ bool isSame(const Box& a, const Box& b)
 }
 
 //! After the flow. Ends with a barrier.
-__device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& object, DecideMemory& m)
+__device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& object, IntegrateMemory& m)
 {
     const bool looked = m.state.alive;
     const Box before = m.state.box;
     if (looked)
-        copyWords(&m.tracked, &object.live->tracked, 1);
+        copyWords(&m.trackResult, &object.live->trackResult, 1);
     __syncthreads(); // all know the box; what was compared
     if (looked && threadIdx.x == 0)
-        takeSimilarity(m.state, m.tracked.similarity);
+        updateScore(m.state, m.trackResult.similarity);
     __syncthreads(); // the state
-    integrateAll(batch, looked && m.tracked.supported, m);
+    integrateAll(batch, looked && m.trackResult.supported, m);
     const bool inDoubt = m.inDoubt;
     if (inDoubt)
     {
         const Box corrected = m.state.box;
         compareBox(batch, object, corrected, m);
-        if (threadIdx.x == 0 && acceptCorrection(m.state, before, m.comparing.result))
+        if (threadIdx.x == 0 && acceptCorrection(m.state, before, m.similarities.result))
         {
-            m.tracked.similarity = m.comparing.result;
-            m.tracked.stats = m.patch.stats;
+            m.trackResult.similarity = m.similarities.result;
+            m.trackResult.stats = m.patch.stats;
         }
         __syncthreads(); // the box, and what was compared with it
     }
@@ -214,17 +214,17 @@ __device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& ob
         compareBox(batch, object, after, m);
         if (threadIdx.x == 0)
         {
-            m.tracked.similarity = m.comparing.result;
-            m.tracked.stats = m.patch.stats;
+            m.trackResult.similarity = m.similarities.result;
+            m.trackResult.stats = m.patch.stats;
         }
     }
     if (threadIdx.x == 0)
-        m.learn = recheck(m.state, m.tracked.stats, m.tracked.similarity, batch.settings);
-    __syncthreads(); // the lesson
+        m.learn = recheck(m.state, m.trackResult.stats, m.trackResult.similarity, batch.settings);
+    __syncthreads(); // the set
 }
 
 //! The table of detections: a row a thread.
-__device__ __forceinline__ void writeTable(const Batch& batch, const ObjectRecord& object, const DecideMemory& m,
+__device__ __forceinline__ void writeTable(const Batch& batch, const ObjectRecord& object, const IntegrateMemory& m,
                                            const RowsView<double>& table)
 {
     if (!table)
@@ -243,10 +243,10 @@ __device__ __forceinline__ void writeTable(const Batch& batch, const ObjectRecor
 }
 
 __global__ void __launch_bounds__(tuning::THREADS)
-    conclude(const __grid_constant__ Batch batch, Purpose purpose, Window box, RowsView<double> results)
+    integrateObjects(const __grid_constant__ Batch batch, Purpose purpose, Window box, RowsView<double> results)
 {
     extern __shared__ uint4 memory[];
-    DecideMemory& m = *reinterpret_cast<DecideMemory*>(memory);
+    IntegrateMemory& m = *reinterpret_cast<IntegrateMemory*>(memory);
     const ObjectRecord& object = batch.objects[blockIdx.x];
     Live& live = *object.live;
     const int other = 1 - live.current;
@@ -274,12 +274,12 @@ __global__ void __launch_bounds__(tuning::THREADS)
             beginLearning(m.state, box);
             m.learn = 1;
         }
-        __syncthreads(); // the lesson
+        __syncthreads(); // the set
     }
     else
         writeTable(batch, object, m, results);
     copyWords(&live.states[other], &m.state, 1);
-    if (threadIdx.x == tuning::THREADS - 1 && purpose == UPDATING && results) // another warp than that of the lesson
+    if (threadIdx.x == tuning::THREADS - 1 && purpose == UPDATING && results) // another warp than that of the set
     {
         double row[RESULT_COLUMNS];
         resultOf(m.state, batch.settings, row);
@@ -290,14 +290,14 @@ __global__ void __launch_bounds__(tuning::THREADS)
     if (!m.learn)
     {
         if (threadIdx.x == 0)
-            live.lesson.learn = 0;
+            live.trainingSet.learn = 0;
         return;
     }
     findNear(m.state.box, batch.settings.updateWindows, m.near, m.ranking); // with barriers: the comparison makes room
     if (threadIdx.x == 0)
     {
         live.spareIsOld = 1;
-        makeLesson(live.lesson, m.state.box, m.ranking.windows, m.ranking.count, batch.settings.updateWarps,
+        makeLesson(live.trainingSet, m.state.box, m.ranking.windows, m.ranking.count, batch.settings.updateWarps,
                    batch.settings.updateAngle, batch.settings);
     }
 }
@@ -307,8 +307,8 @@ __global__ void __launch_bounds__(tuning::THREADS)
 void integrate(const Batch& batch, Purpose purpose, const Window& box, RowsView<double> results,
                detail::StreamHandle stream)
 {
-    detail::launchEarly("tld integrate", conclude, dim3(batch.count), dim3(tuning::THREADS), sizeof(DecideMemory),
-                        stream, batch, purpose, box, results);
+    detail::launchEarly("tld integrate", integrateObjects, dim3(batch.count), dim3(tuning::THREADS),
+                        sizeof(IntegrateMemory), stream, batch, purpose, box, results);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

@@ -61,13 +61,13 @@ ObjectPlan planObject(void* block, const Grid& grid, const Settings& s)
     r.detections[1] = parts.take<Detection>(MAX_DETECTIONS);
     plan.cleared = parts.bytes();
     r.bits = bitsOf(grid);
-    r.alike = parts.take<uint32_t>(r.bits.words);
+    r.fernPositives = parts.take<uint32_t>(r.bits.words);
     r.patches = parts.take<uint8_t>(static_cast<size_t>(MAX_DETECTIONS) * PATCH_STRIDE);
     r.stats = parts.take<PatchStats>(MAX_DETECTIONS);
-    r.followed = parts.take<Followed>(FLOW_POINTS);
+    r.trackedPoints = parts.take<TrackedPoint>(FLOW_POINTS);
     r.codes = parts.take<uint16_t>(static_cast<size_t>(gpu::mostExamples(s)) * s.trees);
     r.passed = parts.take<uint2>(grid.windows);
-    r.judged = parts.take<uint32_t>(wordsOf(grid.windows));
+    r.listedPositives = parts.take<uint32_t>(wordsOf(grid.windows));
     plan.bytes = parts.bytes();
     return plan;
 }
@@ -122,7 +122,7 @@ static void setTemplate(const gpu::Model& model, int slot, const uint8_t* pixels
     model.stats[slot] = statsOf(sum, squares);
 }
 
-std::vector<uint8_t> modelBytes(const Learned& learned, const Settings& s)
+std::vector<uint8_t> modelBytes(const LearnedObject& learned, const Settings& s)
 {
     std::vector<uint8_t> bytes(bytesOfModel(s), 0);
     Parts parts(bytes.data());
@@ -138,7 +138,7 @@ std::vector<uint8_t> modelBytes(const Learned& learned, const Settings& s)
     return bytes;
 }
 
-void readModel(const std::vector<uint8_t>& bytes, const Settings& s, Learned& learned)
+void readModel(const std::vector<uint8_t>& bytes, const Settings& s, LearnedObject& learned)
 {
     Parts parts(const_cast<uint8_t*>(bytes.data()));
     const gpu::Model model = planModel(parts, s);

@@ -51,9 +51,9 @@ FernPoints pointsOf(const std::vector<Feature>& features);
 std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& features, const FernPoints& all,
                                  const ObjectState& state, const Settings& settings, int step);
 //! Tables of a model, as they lie behind ObjectRecord::models[].leaves.
-std::vector<uint8_t> modelBytes(const Learned& learned, const Settings& settings);
+std::vector<uint8_t> modelBytes(const LearnedObject& learned, const Settings& settings);
 //! The same from such bytes; all but sizes and state, which are set before.
-void readModel(const std::vector<uint8_t>& bytes, const Settings& settings, Learned& learned);
+void readModel(const std::vector<uint8_t>& bytes, const Settings& settings, LearnedObject& learned);
 
 //! Fills what belongs to images. @return bytes.
 size_t planFrame(void* block, int cols, int rows, const Settings& settings, gpu::Batch& batch);

@@ -15,20 +15,20 @@ const int EXAMPLES = 4; //!< of a block
 /** Chunks of positive examples, by the threads of one block: an example's tree a thread, which knows its leaf. Starts and ends with a
 barrier. @tparam TREES of the settings; 0: known later. @param sums POSITIVE_CHUNK entries. */
 template <int TREES>
-__device__ __forceinline__ void teachFerns(const Batch& batch, const ObjectRecord& object, const Model& model,
-                                           uint32_t* sums)
+__device__ __forceinline__ void learnPositives(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                               uint32_t* sums)
 {
     const int TASKS = 3; //!< of a thread
     static_assert(TASKS * EXAMPLES * EXAMPLE_THREADS >= POSITIVE_CHUNK * MAX_TREES &&
-                      TASKS * tuning::LOOK_UP_THREADS >= POSITIVE_CHUNK * MAX_TREES,
+                      TASKS * tuning::POSTERIOR_THREADS >= POSITIVE_CHUNK * MAX_TREES,
                   "all trees of a chunk");
     const int trees = TREES ? TREES : batch.settings.trees;
     const Live& live = *object.live;
     const Settings& settings = batch.settings;
     const uint32_t threshold = live.states[live.current].fernThreshold;
-    for (int first = 0; first < live.lesson.examples; first += POSITIVE_CHUNK)
+    for (int first = 0; first < live.trainingSet.examples; first += POSITIVE_CHUNK)
     {
-        const int tasks = lesser(live.lesson.examples - first, POSITIVE_CHUNK) * trees;
+        const int tasks = lesser(live.trainingSet.examples - first, POSITIVE_CHUNK) * trees;
         uint32_t leaves[TASKS];
         int examples[TASKS]; //!< in the chunk; negative: none
         for (int k = threadIdx.x; k < POSITIVE_CHUNK; k += static_cast<int>(blockDim.x))
@@ -61,20 +61,20 @@ __device__ __forceinline__ void teachFerns(const Batch& batch, const ObjectRecor
 
 //! The last block goes on with the first pass of the ferns.
 template <int TREES>
-__global__ void __launch_bounds__(EXAMPLES* EXAMPLE_THREADS) exemplify(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(EXAMPLES* EXAMPLE_THREADS) makePositives(const __grid_constant__ Batch batch)
 {
     beginEarly();
     __shared__ ExampleMemory m[EXAMPLES];
     __shared__ uint32_t sums[POSITIVE_CHUNK];
     const ObjectRecord& object = batch.objects[blockIdx.y];
     Live& live = *object.live;
-    if (!live.lesson.learn || live.lesson.near == 0)
+    if (!live.trainingSet.learn || live.trainingSet.near == 0)
         return;
     const int own = static_cast<int>(threadIdx.x) / EXAMPLE_THREADS;
     makeExample(batch, object, live.states[1 - live.current], static_cast<int>(blockIdx.x) * EXAMPLES + own,
                 static_cast<int>(threadIdx.x) % EXAMPLE_THREADS, m[own]);
     if (isLastBlock(live.blocksDone, gridDim.x))
-        teachFerns<TREES>(batch, object, object.models[1 - live.model], sums);
+        learnPositives<TREES>(batch, object, object.models[1 - live.model], sums);
 }
 
 // --- far windows -----------------------------------------------------------------------------------------------------
@@ -95,14 +95,14 @@ __device__ __forceinline__ int placeOfBit(uint32_t bits, int n)
 }
 
 //! What a warp looks for among windows of a list: a word of bits of 32 of them a lane.
-struct AlikeWords
+struct PositiveWords
 {
-    uint32_t alike;
+    uint32_t bits;
     int before, count; //!< windows alike of lower lanes; of all
 
-    __device__ __forceinline__ AlikeWords(uint32_t bits) : alike(bits)
+    __device__ __forceinline__ PositiveWords(uint32_t word) : bits(word)
     {
-        const int lane = threadIdx.x & 31, own = __popc(alike);
+        const int lane = threadIdx.x & 31, own = __popc(bits);
         int sum = own;
 #pragma unroll
         for (int d = 1; d < 32; d *= 2)
@@ -120,20 +120,20 @@ struct AlikeWords
 #pragma unroll
         for (int d = 16; d > 0; d /= 2)
             lane += __shfl_sync(WARP, before, lane + d) <= n ? d : 0;
-        return 32 * lane + placeOfBit(__shfl_sync(WARP, alike, lane), n - __shfl_sync(WARP, before, lane));
+        return 32 * lane + placeOfBit(__shfl_sync(WARP, bits, lane), n - __shfl_sync(WARP, before, lane));
     }
 };
 
 /** Windows alike that ferns take for the object, and that are far from it. A warp looks through some words of bits, and judges 32 windows
 alike at a time. */
 template <int TREES, int FEATURES>
-__device__ __forceinline__ void rejectAlike(const Batch& batch, const ObjectRecord& object, const Model& model,
-                                            const uint16_t* posteriors, const ListPlaces& places)
+__device__ __forceinline__ void learnFarWindows(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                                const uint16_t* posteriors, const ListPlaces& places)
 {
     const Settings& settings = batch.settings;
     const Grid& grid = *object.grid;
     const CodeList list = batch.codeList(batch.objectGroups[object.group]);
-    const Box box = object.live->lesson.box;
+    const Box box = object.live->trainingSet.box;
     const int lane = threadIdx.x & 31, words = detail::ceilDiv(places.before[grid.scales], 32);
     const int warps = static_cast<int>(gridDim.x * blockDim.x / 32);
     const int some = ::max(1, ::min(32, words / warps)); // of a warp at a time: all have work
@@ -141,11 +141,11 @@ __device__ __forceinline__ void rejectAlike(const Batch& batch, const ObjectReco
     for (int first = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) / 32 * some; first < words;
          first += warps * some)
     {
-        const AlikeWords alike(lane < some && first + lane < words ? object.judged[first + lane] : 0);
-        for (int base = 0; base < alike.count; base += 32)
+        const PositiveWords positives(lane < some && first + lane < words ? object.listedPositives[first + lane] : 0);
+        for (int base = 0; base < positives.count; base += 32)
         {
-            const int k = 32 * first + alike.find(base + lane);
-            if (base + lane >= alike.count)
+            const int k = 32 * first + positives.find(base + lane);
+            if (base + lane >= positives.count)
                 continue;
             const int at = places.of(k, scaleNumber);
             PackedCodes<TREES, FEATURES> codes;
@@ -162,26 +162,27 @@ __device__ __forceinline__ void rejectAlike(const Batch& batch, const ObjectReco
     }
 }
 
-struct RejectMemory
+struct NegativeMemory
 {
     ListPlaces places;
     TouchedMemory touched;
     uint32_t sums[POSITIVE_CHUNK];
 };
-static_assert(sizeof(RejectMemory) <= REJECT_STATIC_BYTES, "plans count on it");
+static_assert(sizeof(NegativeMemory) <= LEARN_NEGATIVES_STATIC_BYTES, "plans count on it");
 
 //! @param pass after the first one, the last block goes on with the positive examples of the second one.
 //! @tparam SHARED there is shared memory for an object's posteriors.
 template <int TREES, int FEATURES, bool SHARED>
-__global__ void __launch_bounds__(tuning::LOOK_UP_THREADS, 1) reject(const __grid_constant__ Batch batch, int pass)
+__global__ void __launch_bounds__(tuning::POSTERIOR_THREADS, 1)
+    learnNegatives(const __grid_constant__ Batch batch, int pass)
 {
     extern __shared__ uint4 memory[];
-    __shared__ RejectMemory m;
+    __shared__ NegativeMemory m;
     const ObjectRecord& object = batch.objects[blockIdx.y];
     Live& live = *object.live;
     const Model& model = object.models[1 - live.model];
-    const bool learns = live.lesson.learn && live.lesson.near > 0;
-    // Neither the lesson nor the list is written by the kernel before.
+    const bool learns = live.trainingSet.learn && live.trainingSet.near > 0;
+    // Neither the set nor the list is written by the kernel before.
     m.places.load(*object.grid, batch.codeList(batch.objectGroups[object.group]));
     beginEarly();
     if (!learns)
@@ -189,13 +190,13 @@ __global__ void __launch_bounds__(tuning::LOOK_UP_THREADS, 1) reject(const __gri
     if (SHARED)
         loadPosteriors(batch.settings, model, memory);
     __syncthreads(); // posteriors
-    rejectAlike<TREES, FEATURES>(batch, object, model,
-                                 SHARED ? reinterpret_cast<const uint16_t*>(memory) : model.posteriors, m.places);
+    learnFarWindows<TREES, FEATURES>(batch, object, model,
+                                     SHARED ? reinterpret_cast<const uint16_t*>(memory) : model.posteriors, m.places);
     if (!isLastBlock(live.blocksDone, gridDim.x))
         return;
     refreshTouched(batch.settings, object, model, m.touched);
     if (pass == 0)
-        teachFerns<TREES>(batch, object, model, m.sums);
+        learnPositives<TREES>(batch, object, model, m.sums);
 }
 
 } // namespace
@@ -204,15 +205,15 @@ void learnFerns(const Batch& batch, detail::StreamHandle stream)
 {
     const Settings& s = batch.settings;
     const int examples = examplesOf(s.updateWindows, s.updateWarps, s.mirror);
-    detail::launchEarly("tld examples", s.trees == 10 ? exemplify<10> : exemplify<0>,
+    detail::launchEarly("tld examples", s.trees == 10 ? makePositives<10> : makePositives<0>,
                         dim3(detail::ceilDiv(examples, EXAMPLES), batch.count), dim3(EXAMPLES * EXAMPLE_THREADS), 0,
                         stream, batch);
-    const size_t posteriors = posteriorBytes(s, sharedLimit(), REJECT_STATIC_BYTES);
-    const auto kernel = posteriors > 0 ? kernelFor(s, reject<10, 13, true>, reject<0, 0, true>)
-                                       : kernelFor(s, reject<10, 13, false>, reject<0, 0, false>);
+    const size_t posteriors = posteriorBytes(s, sharedLimit(), LEARN_NEGATIVES_STATIC_BYTES);
+    const auto kernel = posteriors > 0 ? kernelFor(s, learnNegatives<10, 13, true>, learnNegatives<0, 0, true>)
+                                       : kernelFor(s, learnNegatives<10, 13, false>, learnNegatives<0, 0, false>);
     const dim3 grid(partsOf(batch.count, detail::multiprocessors()), batch.count);
     for (int pass = 0; pass < 2; ++pass)
-        detail::launchEarly("tld far windows", kernel, grid, dim3(tuning::LOOK_UP_THREADS), posteriors, stream, batch,
+        detail::launchEarly("tld far windows", kernel, grid, dim3(tuning::POSTERIOR_THREADS), posteriors, stream, batch,
                             pass);
 }
 

@@ -10,7 +10,7 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 namespace {
 
 //! Far detections, in their order, with the largest similarities to templates as they are now.
-struct FarMemory
+struct FarDetections
 {
     int count;
     int detections[MAX_DETECTIONS];
@@ -18,26 +18,26 @@ struct FarMemory
     int unknown[MAX_DETECTIONS]; //!< the template that was the most similar one may be gone
     uint32_t keys[MAX_DETECTIONS];
     int numbers[MAX_DETECTIONS];
-    int next, slot, forgets;
+    int next, slot, replaces;
 };
 
-struct TeachMemory
+struct TemplateMemory
 {
     ObjectState state;
     uint32_t added;
-    FarMemory far;
+    FarDetections far;
     BlockPatch patch;
-    Comparing comparing;
+    SimilarityMemory similarities;
 };
 
 //! Ends with a barrier.
-__device__ __forceinline__ void listFar(const Batch& batch, const ObjectRecord& object, TeachMemory& m)
+__device__ __forceinline__ void listFar(const Batch& batch, const ObjectRecord& object, TemplateMemory& m)
 {
-    FarMemory& far = m.far;
+    FarDetections& far = m.far;
     const Live& live = *object.live;
     const int i = threadIdx.x;
     const Detection* const detections = object.detections[1 - live.current];
-    const bool isOne = i < m.state.detections && isFar(detections[i].window, live.lesson.box);
+    const bool isOne = i < m.state.detections && isFar(detections[i].window, live.trainingSet.box);
     uint32_t key = 0;
     int number = 0;
     if (isOne)
@@ -68,14 +68,14 @@ __device__ __forceinline__ const uint2* patchOf(const ObjectRecord& object, int 
     return reinterpret_cast<const uint2*>(object.patches + static_cast<size_t>(detection) * PATCH_STRIDE);
 }
 
-/** A template takes the place of whatever is in its slot: largest similarities of the far detections follow. Ends with a
-barrier. @param forgets something is in the slot. */
-__device__ __forceinline__ void storeTemplate(const ObjectRecord& object, const Model& model, TeachMemory& m, int from,
-                                              const uint2* pixels, const PatchStats& stats, int slot, bool forgets,
-                                              bool positive)
+/** A template takes the place of whatever is in its slot: largest similarities of the far detections trackPoints. Ends with a
+barrier. @param replaces something is in the slot. */
+__device__ __forceinline__ void storeTemplate(const ObjectRecord& object, const Model& model, TemplateMemory& m,
+                                              int from, const uint2* pixels, const PatchStats& stats, int slot,
+                                              bool replaces, bool positive)
 {
     const int lane = threadIdx.x & 31;
-    const uint2 own = partOf(pixels), old = forgets ? partOfTemplate(model.templates, slot) : make_uint2(0, 0);
+    const uint2 own = partOf(pixels), old = replaces ? partOfTemplate(model.templates, slot) : make_uint2(0, 0);
     const PatchStats oldStats = model.stats[slot];
     double* const most = positive ? m.far.positive : m.far.negative;
     for (int k = from + static_cast<int>(threadIdx.x >> 5); k < m.far.count; k += BLOCK_WARPS)
@@ -85,7 +85,7 @@ __device__ __forceinline__ void storeTemplate(const ObjectRecord& object, const 
         const int dot = dotOf(theirs, own), oldDot = dotOf(theirs, old);
         if (lane != 0)
             continue;
-        if (forgets && similarity(oldDot, object.stats[detection], oldStats) >= most[k])
+        if (replaces && similarity(oldDot, object.stats[detection], oldStats) >= most[k])
             m.far.unknown[k] = 1;
         most[k] = greater(most[k], similarity(dot, object.stats[detection], stats));
     }
@@ -99,28 +99,28 @@ __device__ __forceinline__ void storeTemplate(const ObjectRecord& object, const 
 }
 
 //! Ends with a barrier.
-__device__ __forceinline__ void teachPositive(const Batch& batch, const ObjectRecord& object, const Model& model,
-                                              TeachMemory& m)
+__device__ __forceinline__ void learnPositive(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                              TemplateMemory& m)
 {
-    makePatch(batch, object.live->lesson.positive, m.patch);
+    makePatch(batch, object.live->trainingSet.positive, m.patch);
     compareTemplates(model, batch.settings, m.state.positives, m.state.negatives, m.patch.pixels, m.patch.stats,
-                     m.comparing);
+                     m.similarities);
     if (threadIdx.x == 0)
     {
         m.far.slot = -1;
-        if (addsPositive(m.state, m.comparing.result))
+        if (addsPositive(m.state, m.similarities.result))
         {
-            m.far.forgets = m.state.positives == batch.settings.maxPositives;
-            m.far.slot = placePositive(m.state, model.order, m.comparing.result.nearest, m.added++, batch.settings);
+            m.far.replaces = m.state.positives == batch.settings.maxPositives;
+            m.far.slot = placePositive(m.state, model.order, m.similarities.result.nearest, m.added++, batch.settings);
         }
     }
     __syncthreads(); // the slot
     if (m.far.slot >= 0)
-        storeTemplate(object, model, m, 0, m.patch.pixels, m.patch.stats, m.far.slot, m.far.forgets, true);
+        storeTemplate(object, model, m, 0, m.patch.pixels, m.patch.stats, m.far.slot, m.far.replaces, true);
 }
 
 //! The first far detection from `from` on that is to be added, or has to be looked at again. In `next`; ends with a barrier.
-__device__ __forceinline__ void findNext(TeachMemory& m, int from)
+__device__ __forceinline__ void findNext(TemplateMemory& m, int from)
 {
     if (threadIdx.x == 0)
         m.far.next = m.far.count;
@@ -131,15 +131,15 @@ __device__ __forceinline__ void findNext(TeachMemory& m, int from)
     __syncthreads(); // the first one
 }
 
-__device__ __forceinline__ void teachTemplates(const Batch& batch, const ObjectRecord& object, const Model& model,
-                                               TeachMemory& m)
+__device__ __forceinline__ void learnAllTemplates(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                                  TemplateMemory& m)
 {
     copyWords(&m.state, &object.live->states[1 - object.live->current], 1);
     if (threadIdx.x == 0)
         m.added = m.far.count = 0;
     __syncthreads(); // the state
     listFar(batch, object, m);
-    teachPositive(batch, object, model, m);
+    learnPositive(batch, object, model, m);
     for (int k = 0; findNext(m, k), (k = m.far.next) < m.far.count; ++k)
     {
         const int detection = m.far.detections[k];
@@ -147,19 +147,20 @@ __device__ __forceinline__ void teachTemplates(const Batch& batch, const ObjectR
         const PatchStats stats = object.stats[detection];
         const bool unknown = m.far.unknown[k] != 0;
         if (unknown)
-            compareTemplates(model, batch.settings, m.state.positives, m.state.negatives, pixels, stats, m.comparing);
+            compareTemplates(model, batch.settings, m.state.positives, m.state.negatives, pixels, stats,
+                             m.similarities);
         if (threadIdx.x == 0)
         {
             m.far.slot = -1;
-            if (!unknown || addsNegative(m.state, m.comparing.result))
+            if (!unknown || addsNegative(m.state, m.similarities.result))
             {
-                m.far.forgets = m.state.negatives == batch.settings.maxNegatives;
+                m.far.replaces = m.state.negatives == batch.settings.maxNegatives;
                 m.far.slot = placeNegative(m.state, m.added++, batch.settings);
             }
         }
         __syncthreads(); // the slot
         if (m.far.slot >= 0)
-            storeTemplate(object, model, m, k + 1, pixels, stats, m.far.slot, m.far.forgets, false);
+            storeTemplate(object, model, m, k + 1, pixels, stats, m.far.slot, m.far.replaces, false);
         __syncthreads(); // the slot was read
     }
     if (threadIdx.x == 0)
@@ -170,20 +171,20 @@ __device__ __forceinline__ void teachTemplates(const Batch& batch, const ObjectR
     }
 }
 
-__global__ void __launch_bounds__(tuning::THREADS) teach(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(tuning::THREADS) updateTemplates(const __grid_constant__ Batch batch)
 {
-    __shared__ TeachMemory m;
+    __shared__ TemplateMemory m;
     const ObjectRecord& object = batch.objects[blockIdx.x];
     const Live& live = *object.live;
-    if (live.lesson.learn)
-        teachTemplates(batch, object, object.models[1 - live.model], m);
+    if (live.trainingSet.learn)
+        learnAllTemplates(batch, object, object.models[1 - live.model], m);
 }
 
 } // namespace
 
 void learnTemplates(const Batch& batch, detail::StreamHandle stream)
 {
-    detail::launch("tld templates", teach, dim3(batch.count), dim3(tuning::THREADS), 0, stream, batch);
+    detail::launch("tld templates", updateTemplates, dim3(batch.count), dim3(tuning::THREADS), 0, stream, batch);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

@@ -10,7 +10,7 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 namespace {
 
 //! Whether a window at the box's place is like the object.
-__device__ __forceinline__ void seekSupport(const ObjectRecord& object, const Box& box, NearSpans& near)
+__device__ __forceinline__ void findSupport(const ObjectRecord& object, const Box& box, NearSpans& near)
 {
     copyWords(&near.grid, object.grid, 1);
     __syncthreads(); // the grid
@@ -19,29 +19,30 @@ __device__ __forceinline__ void seekSupport(const ObjectRecord& object, const Bo
     for (int k = threadIdx.x; k < windowsNear(near) && !supported; k += tuning::THREADS)
     {
         const NearWindow w = nearWindow(near, k);
-        supported = bitOf(object.alike + object.bits.first[w.scale], w.place) && overlap(w.window, box) > NEAR_OVERLAP;
+        supported =
+            bitOf(object.fernPositives + object.bits.first[w.scale], w.place) && overlap(w.window, box) > NEAR_OVERLAP;
     }
     supported = __syncthreads_or(supported);
     if (threadIdx.x == 0)
-        object.live->tracked.supported = supported;
+        object.live->trackResult.supported = supported;
 }
 
-struct CompareMemory
+struct PatchMemory
 {
     BlockPatch patch;
-    Comparing work;
+    SimilarityMemory work;
 };
 
 //! Blocks after those of detections have the tracker's box.
-__global__ void __launch_bounds__(tuning::THREADS) compare(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(tuning::THREADS) templateSimilarities(const __grid_constant__ Batch batch)
 {
     __shared__ union
     {
-        CompareMemory compare;
+        PatchMemory compare;
         NearSpans near;
     } m;
     BlockPatch& patch = m.compare.patch;
-    Comparing& work = m.compare.work;
+    SimilarityMemory& work = m.compare.work;
     const ObjectRecord& object = batch.objects[blockIdx.y];
     Live& live = *object.live;
     const int d = blockIdx.x, most = batch.settings.maxDetections;
@@ -53,7 +54,7 @@ __global__ void __launch_bounds__(tuning::THREADS) compare(const __grid_constant
         return;
     if (d > most)
     {
-        seekSupport(object, state.box, m.near);
+        findSupport(object, state.box, m.near);
         return;
     }
     Detection& detection = object.detections[1 - live.current][isTracked ? 0 : d];
@@ -63,8 +64,8 @@ __global__ void __launch_bounds__(tuning::THREADS) compare(const __grid_constant
     {
         if (threadIdx.x == 0)
         {
-            live.tracked.similarity = work.result;
-            live.tracked.stats = patch.stats;
+            live.trackResult.similarity = work.result;
+            live.trackResult.stats = patch.stats;
         }
         return;
     }
@@ -75,7 +76,7 @@ __global__ void __launch_bounds__(tuning::THREADS) compare(const __grid_constant
         return;
     object.stats[d] = patch.stats;
     detection.similarity = work.result;
-    judge(state, detection);
+    classify(state, detection);
     if (detection.accepted)
         atomicAdd(&live.counts.accepted, 1u);
 }
@@ -84,7 +85,7 @@ __global__ void __launch_bounds__(tuning::THREADS) compare(const __grid_constant
 
 void nearestNeighbours(const Batch& batch, bool tracking, detail::StreamHandle stream)
 {
-    detail::launchAs(!tracking && batch.alone, "tld nearest neighbours", compare,
+    detail::launchAs(!tracking && batch.alone, "tld nearest neighbours", templateSimilarities,
                      dim3(batch.settings.maxDetections + (tracking ? 2 : 0), batch.count), dim3(tuning::THREADS), 0,
                      stream, batch);
 }

@@ -54,7 +54,7 @@ struct Counts
 };
 
 //! What is to be learned from this frame.
-struct Lesson
+struct TrainingSet
 {
     int32_t learn; //!< 0: nothing
     Box box, positive;
@@ -64,7 +64,7 @@ struct Lesson
 };
 
 //! Of a living box after the flow.
-struct Tracked
+struct TrackResult
 {
     Similarity similarity;
     PatchStats stats;
@@ -80,8 +80,8 @@ struct Live
     int32_t spareIsOld; //!< the other model lacks what was learned last
     Counts counts;
     FlowTask task;
-    Tracked tracked;
-    Lesson lesson;
+    TrackResult trackResult;
+    TrainingSet trainingSet;
     unsigned blocksDone, copiesDone; //!< of launches whose last block goes on; 0 between launches
     // Of train().
     int32_t trained; //!< 0: flat, or no window fits
@@ -115,13 +115,13 @@ struct ObjectRecord
     size_t modelBytes;        //!< of all tables of a model, which begin with its leaves
     Detection* detections[2]; //!< MAX_DETECTIONS
     // Of the frame in work.
-    uint32_t* alike; //!< bits of windows with alikeSum()
+    uint32_t* fernPositives; //!< bits of windows with fernPositiveSum()
     BitLayout bits;
-    uint32_t* judged;  //!< bits of windows of the code list, by scale: alikeSum()
-    uint2* passed;     //!< number and sum of windows that passed, in no order
-    uint8_t* patches;  //!< of detections, PATCH_STRIDE each
-    PatchStats* stats; //!< of these patches
-    Followed* followed;
+    uint32_t* listedPositives; //!< bits of windows of the code list, by scale: fernPositiveSum()
+    uint2* passed;             //!< number and sum of windows that passed, in no order
+    uint8_t* patches;          //!< of detections, PATCH_STRIDE each
+    PatchStats* stats;         //!< of these patches
+    TrackedPoint* trackedPoints;
     uint16_t* codes;   //!< of the positive examples, one a tree
     uint32_t* touched; //!< bits of leaves that were counted in; 0 between launches
 };

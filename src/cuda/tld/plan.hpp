@@ -13,7 +13,7 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 // Static shared memory of kernels that have dynamic memory besides, at most. The kernels assert it of what they declare, and
 // Plans_OnCuda.staticMemory compares with the compiler's numbers.
-const size_t ENCODE_STATIC_BYTES = 1536, LOOK_UP_STATIC_BYTES = 1024, REJECT_STATIC_BYTES = 9 * 1024;
+const size_t ENCODE_STATIC_BYTES = 1536, POSTERIOR_STATIC_BYTES = 1024, LEARN_NEGATIVES_STATIC_BYTES = 9 * 1024;
 
 //! Bytes of shared memory for an object's posteriors; 0 where the device has not got so much, and blocks read them from device memory.
 inline size_t posteriorBytes(const Settings& settings, const detail::SharedLimit& shared, size_t staticBytes)

@@ -9,15 +9,15 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
-const int TILE = tuning::TILE, REACH = BLUR_REACH, HIGH = TILE + 2 * REACH; // 76
+const int TILE = tuning::TILE, REACH = BLUR_REACH, TILE_HEIGHT = TILE + 2 * REACH; // 76
 //! Tiles begin 8 pixels left of their own first one, so that words of them are words of the image.
 const int LEFT = 8, PITCH = 80, WORDS = PITCH / 4;
 static_assert(LEFT >= REACH && PITCH >= LEFT + TILE + REACH, "the border of a tile");
 
-struct LookMemory
+struct PreprocessMemory
 {
-    uint32_t gray[HIGH * WORDS];
-    uint16_t rows[HIGH * TILE];
+    uint32_t gray[TILE_HEIGHT * WORDS];
+    uint16_t rows[TILE_HEIGHT * TILE];
     int2 strips[STRIPS][TILE];
 };
 
@@ -44,10 +44,11 @@ __device__ __forceinline__ uint32_t grayWord(const Batch& batch, const ImageView
 }
 
 //! A tile with its border; its own pixels go to the pyramid too. A thread has words of one column.
-__device__ __forceinline__ void loadTile(const Batch& batch, const ImageView& image, LookMemory& m, int x0, int y0,
-                                         uint8_t* gray)
+__device__ __forceinline__ void loadTile(const Batch& batch, const ImageView& image, PreprocessMemory& m, int x0,
+                                         int y0, uint8_t* gray)
 {
-    const int ROWS_AT_ONCE = tuning::LOOK_THREADS / WORDS, RUN = (HIGH + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE; // 12, 7
+    const int ROWS_AT_ONCE = tuning::PREPROCESS_THREADS / WORDS,
+              RUN = (TILE_HEIGHT + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE; // 12, 7
     const bool aligned = image.channels == 1 && (reinterpret_cast<size_t>(image.data) | image.step) % 4 == 0;
     const bool inside = aligned && x0 >= LEFT && x0 - LEFT + PITCH <= batch.cols;
     const int column = static_cast<int>(threadIdx.x) % WORDS, row = static_cast<int>(threadIdx.x) / WORDS;
@@ -57,13 +58,13 @@ __device__ __forceinline__ void loadTile(const Batch& batch, const ImageView& im
     uint32_t words[RUN];
 #pragma unroll
     for (int n = 0; n < RUN; ++n)
-        words[n] = grayWord(batch, image, x, y0 - REACH + ::min(row + n * ROWS_AT_ONCE, HIGH - 1), inside);
+        words[n] = grayWord(batch, image, x, y0 - REACH + ::min(row + n * ROWS_AT_ONCE, TILE_HEIGHT - 1), inside);
     const bool isOwn = i >= 0 && i < TILE && x < batch.cols;
 #pragma unroll
     for (int n = 0; n < RUN; ++n)
     {
         const int j = row + n * ROWS_AT_ONCE, y = y0 - REACH + j;
-        if (j < HIGH)
+        if (j < TILE_HEIGHT)
             m.gray[j * WORDS + column] = words[n];
         // The steps of our own images are whole words, and what lies behind a row is never read.
         if (isOwn && j >= REACH && j < REACH + TILE && y < batch.rows)
@@ -85,9 +86,9 @@ __device__ __forceinline__ unsigned tapsOf(int word)
 }
 
 //! Four neighbours a thread.
-__device__ __forceinline__ void blurRows(LookMemory& m)
+__device__ __forceinline__ void blurRows(PreprocessMemory& m)
 {
-    for (int k = threadIdx.x; k < HIGH * TILE / 4; k += tuning::LOOK_THREADS)
+    for (int k = threadIdx.x; k < TILE_HEIGHT * TILE / 4; k += tuning::PREPROCESS_THREADS)
     {
         const int j = k / (TILE / 4), i = k % (TILE / 4);
         uint32_t words[6];
@@ -111,9 +112,9 @@ __device__ __forceinline__ void blurRows(LookMemory& m)
 }
 
 //! A run of pixels of two columns a thread.
-__device__ __forceinline__ void blurColumns(const Batch& batch, const LookMemory& m, int x0, int y0)
+__device__ __forceinline__ void blurColumns(const Batch& batch, const PreprocessMemory& m, int x0, int y0)
 {
-    const int RUN = TILE * TILE / 2 / tuning::LOOK_THREADS; // 8
+    const int RUN = TILE * TILE / 2 / tuning::PREPROCESS_THREADS; // 8
     const int i = 2 * (static_cast<int>(threadIdx.x) % (TILE / 2)),
               j0 = static_cast<int>(threadIdx.x) / (TILE / 2) * RUN;
     unsigned a[RUN + 2 * REACH], b[RUN + 2 * REACH];
@@ -143,11 +144,11 @@ __device__ __forceinline__ void blurColumns(const Batch& batch, const LookMemory
 }
 
 //! Pixels outside of the image count nothing.
-__device__ __forceinline__ void sumColumns(const Batch& batch, LookMemory& m, int x0, int y0)
+__device__ __forceinline__ void sumColumns(const Batch& batch, PreprocessMemory& m, int x0, int y0)
 {
     const uint8_t* const tile = reinterpret_cast<const uint8_t*>(m.gray);
     const int i = static_cast<int>(threadIdx.x) % TILE, x = x0 + i;
-    for (int s = static_cast<int>(threadIdx.x) / TILE; s < STRIPS; s += tuning::LOOK_THREADS / TILE)
+    for (int s = static_cast<int>(threadIdx.x) / TILE; s < STRIPS; s += tuning::PREPROCESS_THREADS / TILE)
     {
         int2 sum = make_int2(0, 0);
 #pragma unroll
@@ -177,18 +178,18 @@ __device__ __forceinline__ void sumColumns(const Batch& batch, LookMemory& m, in
     batch.groups[static_cast<size_t>(y0 / TILE) * batch.stripStep + x] = all;
 }
 
-__global__ void __launch_bounds__(tuning::LOOK_THREADS)
-    lookAt(const __grid_constant__ Batch batch, const ImageView image, int tilesAcross)
+__global__ void __launch_bounds__(tuning::PREPROCESS_THREADS)
+    grayBlurAndSums(const __grid_constant__ Batch batch, const ImageView image, int tilesAcross)
 {
     beginEarly();
-    __shared__ LookMemory m;
+    __shared__ PreprocessMemory m;
     const int block = blockIdx.x, x0 = block % tilesAcross * TILE, y0 = block / tilesAcross * TILE;
     const int slot = batch.ring->slot[SPARE];
     if (block == 0)
-        for (int o = threadIdx.x; o < batch.count; o += tuning::LOOK_THREADS)
+        for (int o = threadIdx.x; o < batch.count; o += tuning::PREPROCESS_THREADS)
             batch.objects[o].live->counts = Counts();
     if (block == 0)
-        for (int k = threadIdx.x; k < batch.groupCount * MAX_SCALES; k += tuning::LOOK_THREADS)
+        for (int k = threadIdx.x; k < batch.groupCount * MAX_SCALES; k += tuning::PREPROCESS_THREADS)
             batch.codeList(batch.objectGroups[k / MAX_SCALES]).counts[k % MAX_SCALES] = 0;
     loadTile(batch, image, m, x0, y0, batch.level(slot, 0));
     __syncthreads(); // the tile
@@ -203,8 +204,9 @@ __global__ void __launch_bounds__(tuning::LOOK_THREADS)
 void preprocess(const Batch& batch, const ImageView& image, detail::StreamHandle stream)
 {
     const int across = detail::ceilDiv(batch.cols, TILE);
-    detail::launch("tld preprocess", lookAt, dim3(static_cast<unsigned>(across) * detail::ceilDiv(batch.rows, TILE)),
-                   dim3(tuning::LOOK_THREADS), 0, stream, batch, image, across);
+    detail::launch("tld preprocess", grayBlurAndSums,
+                   dim3(static_cast<unsigned>(across) * detail::ceilDiv(batch.rows, TILE)),
+                   dim3(tuning::PREPROCESS_THREADS), 0, stream, batch, image, across);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

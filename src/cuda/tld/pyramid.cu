@@ -10,7 +10,7 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 namespace {
 
 __global__ void __launch_bounds__(tuning::HALVE_THREADS)
-    halve(const __grid_constant__ Batch batch, int age, int to, int blocksAcross)
+    halveLevel(const __grid_constant__ Batch batch, int age, int to, int blocksAcross)
 {
     const int x = static_cast<int>(blockIdx.x) % blocksAcross * tuning::HALVE_THREADS + static_cast<int>(threadIdx.x);
     const int y = static_cast<int>(blockIdx.x) / blocksAcross, slot = batch.ring->slot[age], from = to - 1;
@@ -37,7 +37,7 @@ void pyramid(const Batch& batch, int age, detail::StreamHandle stream)
     for (int l = 1; l < batch.levels.count; ++l)
     {
         const int across = detail::ceilDiv(batch.levels.cols[l], tuning::HALVE_THREADS);
-        detail::launch("tld pyramid", halve, dim3(static_cast<unsigned>(across) * batch.levels.rows[l]),
+        detail::launch("tld pyramid", halveLevel, dim3(static_cast<unsigned>(across) * batch.levels.rows[l]),
                        dim3(tuning::HALVE_THREADS), 0, stream, batch, age, l, across);
     }
 }

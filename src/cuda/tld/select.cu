@@ -11,7 +11,7 @@ namespace {
 
 const int DIGIT = 8, DIGITS = 1 << DIGIT;
 
-struct ChoiceMemory
+struct SelectMemory
 {
     unsigned histogram[DIGITS];
     uint64_t prefix;
@@ -27,7 +27,7 @@ __device__ __forceinline__ uint64_t keyOf(const uint2& passed)
 }
 
 //! The key of which so many are not larger. @param count of those that passed, more than `wanted`. Ends with a barrier.
-__device__ __forceinline__ uint64_t lastKey(const uint2* passed, unsigned count, unsigned wanted, ChoiceMemory& m)
+__device__ __forceinline__ uint64_t lastKey(const uint2* passed, unsigned count, unsigned wanted, SelectMemory& m)
 {
     if (threadIdx.x == 0)
     {
@@ -78,9 +78,9 @@ __device__ __forceinline__ uint64_t lastKey(const uint2* passed, unsigned count,
     }
 }
 
-__global__ void __launch_bounds__(tuning::THREADS) choose(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(tuning::THREADS) selectDetections(const __grid_constant__ Batch batch)
 {
-    __shared__ ChoiceMemory m;
+    __shared__ SelectMemory m;
     const ObjectRecord& object = batch.objects[blockIdx.x];
     Live& live = *object.live;
     Detection* const detections = object.detections[1 - live.current];
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(tuning::THREADS) choose(const __grid_constant_
 
 void select(const Batch& batch, detail::StreamHandle stream)
 {
-    detail::launchEarly("tld select", choose, dim3(batch.count), dim3(tuning::THREADS), 0, stream, batch);
+    detail::launchEarly("tld select", selectDetections, dim3(batch.count), dim3(tuning::THREADS), 0, stream, batch);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

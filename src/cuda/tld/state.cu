@@ -9,7 +9,7 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
-__global__ void __launch_bounds__(tuning::THREADS) renew(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(tuning::THREADS) copyModel(const __grid_constant__ Batch batch)
 {
     const int AT_ONCE = 4;
     const ObjectRecord& object = batch.objects[blockIdx.y];
@@ -35,16 +35,16 @@ __global__ void __launch_bounds__(tuning::THREADS) renew(const __grid_constant__
         live.spareIsOld = 0;
 }
 
-__global__ void __launch_bounds__(tuning::THREADS) accept(const __grid_constant__ Batch batch, Purpose purpose)
+__global__ void __launch_bounds__(tuning::THREADS) commitFrame(const __grid_constant__ Batch batch, Purpose purpose)
 {
     beginEarly();
     for (int o = threadIdx.x; o < batch.count; o += tuning::THREADS)
     {
         Live& live = *batch.objects[o].live;
         live.current = 1 - live.current;
-        if (live.lesson.learn)
+        if (live.trainingSet.learn)
             live.model = 1 - live.model;
-        live.lesson.learn = 0;
+        live.trainingSet.learn = 0;
     }
     if (purpose != UPDATING || threadIdx.x != 0)
         return;
@@ -58,7 +58,8 @@ __global__ void __launch_bounds__(tuning::THREADS) accept(const __grid_constant_
 }
 
 //! A row a block.
-__global__ void __launch_bounds__(tuning::THREADS) compareRows(const __grid_constant__ Batch batch, int one, int other)
+__global__ void __launch_bounds__(tuning::THREADS)
+    findDifferentRows(const __grid_constant__ Batch batch, int one, int other)
 {
     const size_t row = static_cast<size_t>(blockIdx.x) * batch.levels.step[0];
     const uint8_t* const a = batch.level(batch.ring->slot[one], 0) + row;
@@ -70,7 +71,7 @@ __global__ void __launch_bounds__(tuning::THREADS) compareRows(const __grid_cons
         batch.ring->differs = 1; // by any thread
 }
 
-__global__ void __launch_bounds__(tuning::THREADS) exchange(const __grid_constant__ Batch batch, bool oldEnds)
+__global__ void __launch_bounds__(tuning::THREADS) rotateRing(const __grid_constant__ Batch batch, bool oldEnds)
 {
     for (int o = threadIdx.x; o < batch.count; o += tuning::THREADS)
     {
@@ -94,12 +95,15 @@ __global__ void __launch_bounds__(tuning::THREADS) exchange(const __grid_constan
 }
 
 //! Between frames the other state of an object is free: what changed a state kept the one before there.
-__device__ __forceinline__ void takeBack(Live& live) { live.states[live.current] = live.states[1 - live.current]; }
+__device__ __forceinline__ void restorePrevious(Live& live)
+{
+    live.states[live.current] = live.states[1 - live.current];
+}
 
-__global__ void __launch_bounds__(tuning::THREADS) undoExchange(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(tuning::THREADS) restoreRing(const __grid_constant__ Batch batch)
 {
     for (int o = threadIdx.x; o < batch.count; o += tuning::THREADS)
-        takeBack(*batch.objects[o].live);
+        restorePrevious(*batch.objects[o].live);
     if (threadIdx.x != 0)
         return;
     Ring ring = *batch.ring;
@@ -110,52 +114,52 @@ __global__ void __launch_bounds__(tuning::THREADS) undoExchange(const __grid_con
     *batch.ring = ring;
 }
 
-__global__ void undoPut(Live* live) { takeBack(*live); }
+__global__ void restoreState(Live* live) { restorePrevious(*live); }
 
-__global__ void put(Live* live, const Ring* ring, Box box)
+__global__ void setBox(Live* live, const Ring* ring, Box box)
 {
     live->states[1 - live->current] = live->states[live->current]; // for undo
-    placeAt(live->states[live->current], box, ring->startIsLast != 0);
+    resetState(live->states[live->current], box, ring->startIsLast != 0);
 }
 
 } // namespace
 
 void copyModels(const Batch& batch, detail::StreamHandle stream)
 {
-    detail::launch("tld copy models", renew, dim3(tuning::COPY_BLOCKS, batch.count), dim3(tuning::THREADS), 0, stream,
-                   batch);
+    detail::launch("tld copy models", copyModel, dim3(tuning::COPY_BLOCKS, batch.count), dim3(tuning::THREADS), 0,
+                   stream, batch);
 }
 
 void commit(const Batch& batch, Purpose purpose, detail::StreamHandle stream)
 {
-    detail::launchAs(purpose == DETECTING, "tld commit", accept, dim3(1), dim3(tuning::THREADS), 0, stream, batch,
+    detail::launchAs(purpose == DETECTING, "tld commit", commitFrame, dim3(1), dim3(tuning::THREADS), 0, stream, batch,
                      purpose);
 }
 
 void framesDiffer(const Batch& batch, int one, int other, detail::StreamHandle stream)
 {
-    detail::launch("tld frames differ", compareRows, dim3(batch.rows), dim3(tuning::THREADS), 0, stream, batch, one,
-                   other);
+    detail::launch("tld frames differ", findDifferentRows, dim3(batch.rows), dim3(tuning::THREADS), 0, stream, batch,
+                   one, other);
 }
 
 void start(const Batch& batch, bool oldEnds, detail::StreamHandle stream)
 {
-    detail::launch("tld start", exchange, dim3(1), dim3(tuning::THREADS), 0, stream, batch, oldEnds);
+    detail::launch("tld start", rotateRing, dim3(1), dim3(tuning::THREADS), 0, stream, batch, oldEnds);
 }
 
 void undoStart(const Batch& batch, detail::StreamHandle stream)
 {
-    detail::launch("tld undo start", undoExchange, dim3(1), dim3(tuning::THREADS), 0, stream, batch);
+    detail::launch("tld undo start", restoreRing, dim3(1), dim3(tuning::THREADS), 0, stream, batch);
 }
 
 void undoReset(Live* live, detail::StreamHandle stream)
 {
-    detail::launch("tld undo reset", undoPut, dim3(1), dim3(1), 0, stream, live);
+    detail::launch("tld undo reset", restoreState, dim3(1), dim3(1), 0, stream, live);
 }
 
 void reset(Live* live, const Ring* ring, const Box& box, detail::StreamHandle stream)
 {
-    detail::launch("tld reset", put, dim3(1), dim3(1), 0, stream, live, ring, box);
+    detail::launch("tld reset", setBox, dim3(1), dim3(1), 0, stream, live, ring, box);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

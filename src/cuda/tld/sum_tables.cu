@@ -94,7 +94,7 @@ __device__ __forceinline__ void scanTotals(int2* totals, int2* carry)
 }
 
 //! A thread has two columns of a strip. Few registers, so that all strips are in work at once.
-__global__ void __launch_bounds__(tuning::TABLE_THREADS, 2) table(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(tuning::TABLE_THREADS, 2) sumTableStrips(const __grid_constant__ Batch batch)
 {
     beginEarly();
     __shared__ int2 totals[ROWS * WARPS], carry[ROWS];
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(tuning::TABLE_THREADS, 2) table(const __grid_c
 
 void sumTables(const Batch& batch, detail::StreamHandle stream)
 {
-    detail::launchAs(batch.alone, "tld sum tables", table, dim3(detail::ceilDiv(batch.rows, ROWS)),
+    detail::launchAs(batch.alone, "tld sum tables", sumTableStrips, dim3(detail::ceilDiv(batch.rows, ROWS)),
                      dim3(tuning::TABLE_THREADS), 0, stream, batch);
 }
 

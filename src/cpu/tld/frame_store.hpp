@@ -2,8 +2,8 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // The CPU engine's frames.
-#ifndef OPENCV_CUDATRACKING_CPU_TLD_IMAGES_HPP
-#define OPENCV_CUDATRACKING_CPU_TLD_IMAGES_HPP
+#ifndef OPENCV_CUDATRACKING_CPU_TLD_FRAME_STORE_HPP
+#define OPENCV_CUDATRACKING_CPU_TLD_FRAME_STORE_HPP
 
 #include "../../common/arrays.hpp"
 #include "work.hpp"
@@ -12,7 +12,7 @@
 namespace cv { namespace cuda { namespace tld {
 
 //! What is made of the last frames.
-class Images
+class FrameStore
 {
 public:
     bool empty() const { return frame_.cols == 0; }
@@ -24,7 +24,7 @@ public:
     {
         if (fits(cols, rows))
             return;
-        Images other;
+        FrameStore other;
         other.frame_.cols = cols;
         other.frame_.rows = rows;
         const int levels = levelsOf(cols, rows, settings);
@@ -40,7 +40,7 @@ public:
     }
 
     //! Gray values, tables of sums, and blurred pixels. The pyramids of frames that were kept stay.
-    void look(const ImageView& image)
+    void preprocess(const ImageView& image)
     {
         Slot& slot = slots_[SPARE];
         const Mat& gray = slot.level[0];
@@ -48,37 +48,37 @@ public:
         frame_.gray = {gray.data, gray.step};
         cpu::sumTables(detail::viewOf(gray), sums_.ptr<uint32_t>(), squares_.ptr<uint32_t>(), sums_.step1());
     }
-    //! After look(): this is the next frame.
+    //! After preprocess(): this is the next frame.
     void push()
     {
         cpu::pyramid(pyramidOf(slots_[SPARE]));
         std::rotate(slots_, slots_ + KEPT_FRAMES - 1, slots_ + KEPT_FRAMES);
         std::swap(slots_[0], slots_[SPARE]);
-        list();
+        updatePyramids();
     }
     //! The last push() has not happened.
     void pop() noexcept
     {
         std::swap(slots_[0], slots_[SPARE]);
         std::rotate(slots_, slots_ + 1, slots_ + KEPT_FRAMES);
-        list();
+        updatePyramids();
     }
     //! All work on the frame of push() is done.
     void accept() noexcept { startIsLast_ = false; }
-    //! After look(): this is START.
+    //! After preprocess(): this is START.
     void start()
     {
         cpu::pyramid(pyramidOf(slots_[SPARE]));
         std::swap(slots_[START], slots_[SPARE]);
         startIsLast_ = true;
-        list();
+        updatePyramids();
     }
     //! No frame came after START.
     bool startIsLast() const { return startIsLast_; }
     void setStartIsLast(bool isLast) { startIsLast_ = isLast; }
     //! START becomes the last frame.
     void endStart() noexcept { std::swap(slots_[0], slots_[START]); }
-    //! After look(): whether it saw START.
+    //! After preprocess(): whether it saw START.
     bool isStart() const { return !framesDiffer(slots_[SPARE], slots_[START]); }
     //! Whether START is the last frame.
     bool startIsFrame() const { return !framesDiffer(slots_[START], slots_[0]); }
@@ -93,7 +93,7 @@ public:
     {
         std::copy(gray.begin(), gray.end(), slots_[age].level[0].begin<uint8_t>());
         cpu::pyramid(pyramidOf(slots_[age]));
-        list();
+        updatePyramids();
     }
 
 private:
@@ -140,7 +140,7 @@ private:
         return pyramid;
     }
     //! Pyramids by age.
-    void list()
+    void updatePyramids()
     {
         for (int age = 0; age < SPARE; ++age)
             frame_.pyramids[age] = pyramidOf(slots_[age]);
@@ -155,4 +155,4 @@ private:
 
 }}} // namespace cv::cuda::tld
 
-#endif // OPENCV_CUDATRACKING_CPU_TLD_IMAGES_HPP
+#endif // OPENCV_CUDATRACKING_CPU_TLD_FRAME_STORE_HPP
