@@ -49,7 +49,7 @@ namespace tld {
 
 namespace {
 
-//! Checks numbers against their ranges.
+//! Checks values against their ranges.
 struct Ranges
 {
     const char* owner;

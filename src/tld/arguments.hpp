@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// From what users give to what engines load, with all checks; and what the three classes have in common.
+// Checks of arguments and parameters, and their conversion to the types of the engines.
 #ifndef OPENCV_CUDATRACKING_TLD_ARGUMENTS_HPP
 #define OPENCV_CUDATRACKING_TLD_ARGUMENTS_HPP
 
@@ -11,10 +11,10 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-//! @throws cv::Exception naming the class and the member that is out of range.
+//! Converts parameters. @throws cv::Exception naming the class and the member that is out of range.
 Settings settingsOf(const TLDParams& params, const char* owner);
 
-//! An image of a call, which owns what its view looks at.
+//! A checked image of a call. It owns the pixels that its view refers to.
 struct InputImage
 {
     Mat host;
@@ -28,7 +28,7 @@ struct InputImage
 };
 
 Window windowOf(const Rect& box);
-//! The nearest box of whole pixels. @throws cv::Exception naming the class when there is none.
+//! Returns the nearest box of whole pixels. @throws cv::Exception naming the class when a side is farther than 1e6.
 Rect rounded(const char* owner, const Rect2d& box);
 
 }}} // namespace cv::cuda::tld

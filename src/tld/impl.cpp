@@ -37,7 +37,7 @@ std::unique_ptr<Engine> TrackedObjects::makeEngine(bool device) const
     return device ? makeCudaEngine(settings_, tokens_) : makeCpuEngine(settings_);
 }
 
-//! Former engines live as long as their graphs.
+//! Retires the old engine while captured graphs use it, and frees those whose graphs are gone.
 void TrackedObjects::replaceEngine(std::unique_ptr<Engine> engine)
 {
     retired_.erase(std::remove_if(retired_.begin(), retired_.end(),
@@ -250,7 +250,7 @@ void TrackedObjects::templates(int index, bool positive, OutputArray images) con
         std::copy_n(&pixels[static_cast<size_t>(y) * PATCH], PATCH, out.as<uint8_t>().row(y));
 }
 
-//! The frames that a tracker of this object alone would have, by age, without START.
+//! Returns the frames of a tracker of this object alone, in which START is not used, and adapts the state.
 static History historyOf(const History& all, ObjectState& state)
 {
     History own;

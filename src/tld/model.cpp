@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Files of learned objects. They are hostile: nothing enters an object unchecked.
+// Files of learned objects. They are untrusted: every value is checked before it is used.
 #include "model.hpp"
 #include "../common/file_text.hpp"
 #include "../common/file_write.hpp"
@@ -16,15 +16,15 @@ using detail::Place;
 
 namespace {
 
-// The largest stores of templates and leaves, and two frames, stay below these.
+//! Limits of a file of one object. Its largest possible model and two frames stay below.
 const detail::TextLimits OBJECT_LIMITS = {"an object of TLD", static_cast<size_t>(64) << 20};
-//! Several objects: a thousand usual ones, and all frames.
+//! Limits of a file of a MultiTrackerTLD: a thousand objects of usual size, and all frames.
 const detail::TextLimits TRACKER_LIMITS = {"a MultiTrackerTLD", static_cast<size_t>(512) << 20};
-const int64_t MOST_BYTES = static_cast<int64_t>(8) << 30; //!< of memory that objects of one file load
+const int64_t MOST_BYTES = static_cast<int64_t>(8) << 30; //!< memory of all objects of one file
 
 // --- one object ------------------------------------------------------------------------------------------------------
 
-//! Also the frame that it is tracked on from, and the last one, for resetTo().
+//! Writes the state, the frame from which flow continues, and the last frame, which resetTo() needs.
 void writePosition(FileStorage& fs, const ObjectState& s, const History& history)
 {
     writeState(fs, s);
@@ -48,7 +48,7 @@ void readPosition(const Item& root, const Settings& settings, LearnedObject& o, 
 
 // --- several objects -------------------------------------------------------------------------------------------------
 
-//! Memory for an object, on the host.
+//! Returns the bytes of an object in host memory.
 int64_t bytesOf(const LearnedObject& o, const Settings& s)
 {
     return static_cast<int64_t>(makeGrid(o.width, o.height, o.cols, o.rows, s).windows) * 4 +
@@ -56,7 +56,7 @@ int64_t bytesOf(const LearnedObject& o, const Settings& s)
            static_cast<int64_t>(s.maxPositives + s.maxNegatives) * 2 * PATCH_STRIDE;
 }
 
-//! Whether an object or the next resetTo() needs it.
+//! Whether an object or the next resetTo() needs the frame of this age.
 bool isNeeded(const SavedTracker& saved, int age)
 {
     return age == saved.history.newest() ||

@@ -11,24 +11,25 @@
 
 namespace cv { namespace cuda { namespace tld {
 
+//! A file of one object.
 struct SavedObject
 {
     TLDParams params;
     bool hasObject = true;
     LearnedObject object = {};
-    History history; //!< without START; no frames: the object's place is not known
+    History history; //!< START is never used; no frames: the position is not known
 };
 
-//! All of a MultiTrackerTLD.
+//! A file of a MultiTrackerTLD.
 struct SavedTracker
 {
     TLDParams params;
     int next = 0;                       //!< id of the next object
-    std::vector<LearnedObject> objects; //!< ids are their numbers for random numbers, ascending
+    std::vector<LearnedObject> objects; //!< in ascending order of their ids, which are state.number
     History history;
 };
 
-//! As after a file without history: learned, and lost.
+//! Makes a state that of a file without position: learned and lost.
 inline void forgetPosition(ObjectState& state)
 {
     endTracking(state);
@@ -37,12 +38,12 @@ inline void forgetPosition(ObjectState& state)
     state.learned = state.started = state.keptStarted = 0;
 }
 
-//! Whether objects learned with the one can go on with the other.
+//! Whether objects that were learned with one set of parameters can continue with the other.
 bool sameLearningParameters(const TLDParams& a, const TLDParams& b);
 
 void writeParams(FileStorage& fs, const TLDParams& params);
 void writeObject(FileStorage& fs, const SavedObject& saved);
-//! Checks everything. @param name of the file, for messages.
+//! Reads and checks an object. @param name of the file, for messages.
 SavedObject readObject(const FileNode& node, const std::string& name);
 
 void writeTracker(FileStorage& fs, const SavedTracker& saved);

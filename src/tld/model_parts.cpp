@@ -13,9 +13,9 @@ using detail::Item;
 
 namespace {
 
-const int MAX_COUNT = 1 << 30;       //!< in a leaf
-const int CHUNK_BYTES = 2250;        //!< FileStorage's strings are short: 3000 letters
-const double MAX_COORDINATE = 65536; //!< coordinates and sides of boxes
+const int MAX_COUNT = 1 << 30;       //!< largest count of a leaf
+const int CHUNK_BYTES = 2250;        //!< bytes per string: 3000 base64 digits, as FileStorage limits strings
+const double MAX_COORDINATE = 65536; //!< largest coordinate or side of a box, pixels
 
 // --- parameters ------------------------------------------------------------------------------------------------------
 
@@ -59,7 +59,7 @@ template <typename Params, typename Visit> void eachParam(Params& p, const Visit
     visit("firstJumpMargin", p.firstJumpMargin);
 }
 
-//! Gives each member its value from the file.
+//! Reads the members of TLDParams.
 struct ParamReader
 {
     const Item& item;
@@ -75,7 +75,7 @@ struct ParamReader
 
 std::vector<double> comparedValues(TLDParams p)
 {
-    p.seed = 0; // objects bring their features along
+    p.seed = 0; // files contain the comparisons of the ferns
     p.learning = false;
     p.minReplyScore = 0.f;
     std::vector<double> values;

@@ -1,28 +1,27 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The stages of TLD, in the order of a frame; then those of adding and resetting an object. A stage that is not in the file of its
-// name says where it is.
+// The stages of TLD, in the order of a frame; then those that add and reset an object. A stage is in the file of its name unless
+// its line names other files.
 //
 //   preprocess         gray values and blur of an image
-//   sumTables          tables of sums of pixels and of their squares
+//   sumTables          summed-area tables of pixels and of their squares
 //   pyramid            gray images of halved sizes
-//   flow               forward, backward, filters: the box moves
-//   ferns              variance and ferns of all windows
-//   select             the most confident windows that passed the ferns
+//   flow               median flow, which moves the box
+//   ferns              variance filter and fern ensemble for all windows
+//   select             the windows of largest posteriors among those that passed the ferns
 //   nearestNeighbours  similarities of these windows and of the box to the templates
-//   integrate          support, clusters, probation, and where the object is now
-//   trainingSet        whether to learn from the frame, and its positive and negative examples (cuda: in integrate.cu, learn_ferns.cu)
-//   learnFerns         counts and posteriors of the ferns
+//   integrate          the new box, from flow and clusters of detections
+//   trainingSet        whether to learn, positive and negative examples (cuda: in integrate.cu, learn_ferns.cu)
+//   learnFerns         counts and posteriors of the fern ensemble
 //   learnTemplates     templates of the nearest neighbours
-//   commit             the results of the frame replaceBy current (cpu: in engine.cpp; cuda: in state.cu)
-//   framesDiffer       whether two kept frames differ (cpu: in frame_store.hpp; cuda: in state.cu)
+//   commit             makes the results of the frame current (cpu: in engine.cpp; cuda: in state.cu)
 //   train              first training of an object
-//   start              the image of a new object becomes START (cpu: in engine.cpp; cuda: in state.cu)
-//   reset              an object is put on a box (cpu: in engine.cpp; cuda: in state.cu)
+//   framesDiffer       compares two kept frames (cpu: in frame_store.hpp; cuda: in state.cu)
+//   start              makes the image of a new object START (cpu: in engine.cpp; cuda: in state.cu)
+//   reset              puts an object on a box (cpu: in engine.cpp; cuda: in state.cu)
 //
-// Structs that are passed from stage to stage are declared here; batches, tiles and layouts are declared beside the code that has
-// them.
+// Structs that several stages use are declared here. Batches, tiles and layouts are declared by the backend that uses them.
 #ifndef OPENCV_CUDATRACKING_TLD_STAGES_HPP
 #define OPENCV_CUDATRACKING_TLD_STAGES_HPP
 
@@ -46,42 +45,42 @@ struct Pyramid
     int cols[MAX_LEVELS], rows[MAX_LEVELS];
 };
 
-//! What is made of a frame once, for all objects.
+//! Images and tables of a frame, which all objects share.
 struct Frame
 {
     int cols, rows;
-    ConstRowsView<uint8_t> gray, blurred;
+    ConstRowsView<uint8_t> blurred;
     SumTable sums, squares;
-    Pyramid pyramids[KEPT_FRAMES + 1]; //!< by age; 0: this frame; the last one: START
+    Pyramid pyramids[KEPT_FRAMES + 1]; //!< by age; 0: this frame; START: the last one
 };
 
 namespace cpu {
-struct TrainingSet; //!< what an object learns from in a frame: work.hpp
+struct TrainingSet; //!< defined in src/cpu/tld/work.hpp
 }
 
-//! What an object is, where its engine keeps it.
+//! State, model and detections of an object, in the memory of the CPU engine.
 struct ObjectView
 {
     ObjectState* state;
     const Grid* grid;
     const Feature* features; //!< trees * features
-    Leaf* leaves;            //!< 2^features for each tree
-    uint16_t* posteriors;    //!< the same
-    uint8_t* templates;      //!< PATCH_STRIDE bytes for each slot, maxPositives + maxNegatives of them
-    PatchStats* stats;       //!< of each slot
+    Leaf* leaves;            //!< 2^features per tree
+    uint16_t* posteriors;    //!< 2^features per tree
+    uint8_t* templates;      //!< PATCH_STRIDE bytes per slot, maxPositives + maxNegatives slots
+    PatchStats* stats;       //!< one per slot
     uint16_t* order;         //!< slots of positives
-    // Of the last frame.
-    uint32_t* sums;        //!< of posteriors, for each window; 0 where the variance is too low
-    Detection* detections; //!< MAX_DETECTIONS
-    cpu::TrainingSet* trainingSet; //!< on the CPU only
+    // Results of the last frame.
+    uint32_t* sums;        //!< sum of posteriors per window; 0 where the variance is too low
+    Detection* detections; //!< MAX_DETECTIONS entries
+    cpu::TrainingSet* trainingSet;
 };
 
 namespace cpu {
 
-struct Scratch; //!< of one object in one frame: work.hpp
+struct Scratch; //!< defined in src/cpu/tld/work.hpp
 typedef detail::ScratchPool<Scratch> ScratchPool;
 
-//! What the stages for objects share.
+//! Arguments of all stages that process an object.
 struct Work
 {
     const Settings* settings;
@@ -90,83 +89,83 @@ struct Work
 };
 
 void preprocess(const ImageView& image, RowsView<uint8_t> gray, RowsView<uint8_t> blurred);
-//! Both tables have (cols + 1) x (rows + 1) entries, `step` from row to row.
+//! @param sums,squares out: (cols + 1) x (rows + 1) entries. @param step entries from row to row.
 void sumTables(const ImageView& gray, uint32_t* sums, uint32_t* squares, size_t step);
-//! Levels from 1 on.
+//! Computes levels 1 and up from level 0.
 void pyramid(const Pyramid& levels);
 
-//! beginFrame() to endFlow().
+//! Runs beginFrame(), the flow and endFlow().
 void flow(const Work& work, const ObjectView& object);
 void ferns(const Work& work, const ObjectView& object);
 void select(const Work& work, const ObjectView& object);
-//! @param tracking also the living box: updateScore().
+//! @param tracking also scores the box, by updateScore().
 void nearestNeighbours(const Work& work, const ObjectView& object, bool tracking);
 void integrate(const Work& work, const ObjectView& object);
-/* All that can fail comes before the first change: none of the stages above and not trainingSet() change leaves or templates. */
-//! @param always state->box is learned whatever recheck() would say.
+// Only learnFerns() and learnTemplates() change leaves and templates, and they cannot fail: they allocate nothing and use one thread.
+
+//! @param always learns state->box without regard to recheck().
 void trainingSet(const Work& work, const ObjectView& object, bool always);
-//! These load no memory and use one thread.
 void learnFerns(const Work& work, const ObjectView& object) noexcept;
 void learnTemplates(const Work& work, const ObjectView& object) noexcept;
-/** Learns an object from one box: contrast, ferns, templates, thresholds. state->box is the user's; leaves are 0.
-@return false: the box is flat, or no window fits. */
+/** Learns contrast, ferns, templates and thresholds from state->box, the user's box. Leaves must be 0.
+@return false when the box is of one gray value or no window overlaps it enough. */
 bool train(const Work& work, const ObjectView& object);
 
 } // namespace cpu
 
 namespace gpu {
 
-// Defined in src/cuda/tld/objects.hpp.
+// Declared here only; defined in src/cuda/tld/objects.hpp.
 struct Batch;
 struct Live;
 struct Ring;
 struct ObjectRecord;
 struct TrainingMemory;
 
-//! What a frame is for.
+//! Purpose of the work on a frame.
 enum Purpose
 {
     UPDATING,
     DETECTING,
-    LEARNING //!< of one object: a box that the user gives
+    LEARNING //!< learns a box that the user gives
 };
 
-// All are for `batch.count` objects.
+// All stages process the objects of the batch. They write beside the current state; only commit(), start() and reset() change it.
 
-//! Also sums of strips; and counts begin at 0. Into the spare slot.
+//! Writes gray values into the spare slot. Also sums columns for sumTables(), and zeroes the counts of the frame.
 void preprocess(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
 void sumTables(const Batch& batch, detail::StreamHandle stream);
-//! Levels from 1 on, of a slot by age; or of START or SPARE.
+//! Computes levels 1 and up from level 0. @param age of the pyramid, or START or SPARE.
 void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
 void flow(const Batch& batch, detail::StreamHandle stream);
 void ferns(const Batch& batch, detail::StreamHandle stream);
 void select(const Batch& batch, detail::StreamHandle stream);
-//! @param tracking also the living box, and whether it has support.
+//! @param tracking also the similarities and the support of the box.
 void nearestNeighbours(const Batch& batch, bool tracking, detail::StreamHandle stream);
-/** Also trainingSet, but for the codes of examples. @param box when LEARNING. @param results rows by object; table of detections when
-DETECTING. */
+/** Also runs trainingSet, except the codes of positive examples. @param box used when LEARNING. @param results one row per object;
+the table of detections when DETECTING. */
 void integrate(const Batch& batch, Purpose purpose, const Window& box, RowsView<double> results,
                detail::StreamHandle stream);
-//! On the device alone: learning changes a copy of the model. Models that are not current replaceBy copies of the current ones.
+//! Copies current models over the others, which learnFerns() and learnTemplates() change. The CPU changes models in place.
 void copyModels(const Batch& batch, detail::StreamHandle stream);
-//! Also the codes of examples. learnFerns() and learnTemplates() may run side by side, after copyModels().
+//! Also computes the codes of positive examples. May run concurrently with learnTemplates(), after copyModels().
 void learnFerns(const Batch& batch, detail::StreamHandle stream);
 void learnTemplates(const Batch& batch, detail::StreamHandle stream);
 void commit(const Batch& batch, Purpose purpose, detail::StreamHandle stream);
 
-//! Sets Ring::differs, which is 0 before, where the gray values in two slots are not the same. @param one,other ages, START or SPARE.
+//! Sets Ring::differs, which must be 0, when the gray values of two frames differ. @param one,other ages, START or SPARE.
 void framesDiffer(const Batch& batch, int one, int other, detail::StreamHandle stream);
-/** An object that is not among those of the batch: live->states[0] as beginTraining() leaves it, models[0] all zero.
-@param windows of its grid. */
+/** Trains an object that is not in the batch. live->states[0] must be the result of beginTraining(), models[0] zero. Writes
+Live::trained. @param windows number of windows of its grid. */
 void train(const Batch& batch, const ObjectRecord& object, int windows, const TrainingMemory& memory,
            detail::StreamHandle stream);
-//! The image in the spare slot becomes START. @param oldEnds the old START becomes the last frame before.
+//! Makes the image in the spare slot START. @param oldEnds first makes the old START the last frame.
 void start(const Batch& batch, bool oldEnds, detail::StreamHandle stream);
-//! Takes the last start() back, with the same objects. Nothing else came since.
+//! Undoes start(), which must be the last change, for the same objects.
 void undoStart(const Batch& batch, detail::StreamHandle stream);
-//! resetState() in the newest image.
+//! Puts an object on a box in the newest image, by resetState().
 void reset(Live* live, const Ring* ring, const Box& box, detail::StreamHandle stream);
-//! Takes the last reset() back. Nothing else came since.
+//! Undoes reset(), which must be the last change.
 void undoReset(Live* live, detail::StreamHandle stream);
 
 } // namespace gpu

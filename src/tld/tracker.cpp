@@ -131,7 +131,7 @@ public:
                       ("%s: %s: %s", NAME, filename.c_str(),
                        saved.hasObject ? "its parameters are others than this tracker's" : "there is no object in it"));
         forgetPosition(saved.object.state);
-        saved.object.state.started = 1; // though it is lost: resetTo() means this image
+        saved.object.state.started = 1; // although it is lost: resetTo() refers to this image
         saved.object.state.number = static_cast<uint32_t>(next_);
         objects_.add(saved, input, stream);
         ids_.push_back(next_);
@@ -163,7 +163,7 @@ private:
         ids_.swap(ids);
         next_ = saved.next;
     }
-    //! Before an object is added, so that nothing can fail behind it.
+    //! Checks that an id is left and reserves memory for it, so that noting the id of a new object cannot fail.
     void reserveId()
     {
         if (ids_.size() >= static_cast<size_t>(MAX_OBJECTS))

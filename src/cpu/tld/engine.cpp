@@ -12,11 +12,11 @@ namespace cv { namespace cuda { namespace tld {
 
 namespace {
 
-/** All that belongs to one object. Stages work on what will be its state and its detections; commit() cannot fail. Leaves and
-templates change behind it. */
+/** Memory of one object. Stages write `next` and `nextDetections`; commit(), which cannot fail, makes them current. Learning changes
+leaves and templates in place. */
 struct Object
 {
-    int width, height; //!< when it was learned
+    int width, height; //!< size of the user's box, pixels
     Grid grid;
     ObjectState state = {}, next = {};
     std::vector<Feature> features;
@@ -28,7 +28,7 @@ struct Object
     std::vector<uint32_t> sums;
     std::vector<Detection> detections, nextDetections;
     cpu::TrainingSet trainingSet;
-    bool learning = false; //!< this frame is to be learned and committed
+    bool learning = false; //!< learnAll() has not committed this frame yet
 
     Object(int theWidth, int theHeight, int cols, int rows, const Settings& settings)
         : width(theWidth),
@@ -50,17 +50,8 @@ struct Object
 
     ObjectView view()
     {
-        return {&next,
-                &grid,
-                features.data(),
-                leaves.data(),
-                posteriors.data(),
-                templates.data(),
-                stats.data(),
-                order.data(),
-                sums.data(),
-                nextDetections.data(),
-                &trainingSet};
+        return {&next,        &grid,        features.data(), leaves.data(),         posteriors.data(), templates.data(),
+                stats.data(), order.data(), sums.data(),     nextDetections.data(), &trainingSet};
     }
     void begin() { next = state; }
     void commit() noexcept
@@ -94,7 +85,7 @@ public:
         objects_.reserve(objects_.size() + 1);
         images_.preprocess(frame);
         const StartDecision starting = alone ? StartDecision() : decideStart();
-        if (!starting.may)
+        if (!starting.allowed)
             return Added::OTHER_IMAGE;
         beginTraining(object->next, box, number, settings_);
         if (!cpu::train(work(), object->view()))
@@ -124,7 +115,7 @@ public:
         {
             images_.preprocess(*frame);
             const StartDecision starting = decideStart();
-            if (!starting.may)
+            if (!starting.allowed)
                 return Added::OTHER_IMAGE;
             start(starting);
         }
@@ -230,7 +221,7 @@ public:
     size_t workspaceBytes() const override { return 0; }
 
 private:
-    //! After preprocess().
+    //! Decides whether the image of the last preprocess() may become START.
     StartDecision decideStart() const
     {
         const auto started =
@@ -241,7 +232,7 @@ private:
         const bool ends = started == static_cast<ptrdiff_t>(objects_.size()) || images_.startIsFrame();
         return {ends, ends};
     }
-    //! Makes START of the image that preprocess() saw.
+    //! Makes the image of the last preprocess() START.
     void start(const StartDecision& starting)
     {
         if (starting.oldEnds)
@@ -253,7 +244,7 @@ private:
 
     cpu::Work work() { return {&settings_, &images_.frame(), &scratch_}; }
 
-    //! With few objects, each stage uses all threads; with many, each object has a thread.
+    //! Calls body(object, index) for all objects. With few objects each stage uses all threads; with many, each object one thread.
     template <typename Body> void forObjects(const Body& body)
     {
         const int count = objects();
@@ -268,7 +259,7 @@ private:
             parallel_for_(Range(0, count), some, count);
     }
 
-    //! A frame of one object, up to what it will learn.
+    //! Processes a frame for one object, except learning.
     void track(Object& object)
     {
         object.begin();
@@ -281,13 +272,14 @@ private:
         cpu::trainingSet(work(), view, false);
     }
 
+    //! Learns the training set of the frame.
     void learnFrom(Object& object) noexcept
     {
         const ObjectView view = object.view();
         cpu::learnFerns(work(), view);
         cpu::learnTemplates(work(), view);
     }
-    //! Cannot fail; if there is no memory to start threads, this one does it all.
+    //! Learns and commits all objects. Cannot fail: if no threads can be started, this thread does all work.
     void learnAll() noexcept
     {
         std::vector<std::unique_ptr<Object>>& all = objects_;
@@ -311,6 +303,7 @@ private:
             learn(*object, 0);
     }
 
+    //! Detects in an image, for the first object.
     void detectWindows(const ImageView& frame)
     {
         images_.preprocess(frame);

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// ferns: variance and ferns of all windows.
+// ferns: variance filter and fern ensemble for all windows.
 #include "../../precomp.hpp"
 #include "work.hpp"
 #include <algorithm>

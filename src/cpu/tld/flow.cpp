@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Flow: where the points of a box have gone.
+// flow: tracks the points of a box, and moves the box by their medians.
 #include "../../precomp.hpp"
 #include "work.hpp"
 #include <algorithm>
@@ -11,10 +11,10 @@ namespace cv { namespace cuda { namespace tld { namespace cpu {
 
 namespace {
 
-const int WINDOW_ROWS = MAX_FLOW_WINDOW + 2; //!< with a pixel more on each side, for gradients
+const int WINDOW_ROWS = MAX_FLOW_WINDOW + 2; //!< with a border of a pixel, for gradients
 const int WINDOW_PIXELS = WINDOW_ROWS * FLOW_LANES;
 
-//! Blends size x size pixels whose first is at `corner`, in rows of FLOW_LANES. Pixels outside of a level are its outer ones.
+//! Blends size x size pixels from `corner` on, into rows of FLOW_LANES. Positions outside of a level take its outer pixels.
 void blendWindow(const Pyramid& pyramid, int level, const Point& corner, int size, int16_t* out)
 {
     const int cols = pyramid.cols[level], rows = pyramid.rows[level];
@@ -32,7 +32,7 @@ void blendWindow(const Pyramid& pyramid, int level, const Point& corner, int siz
     blendRowsOf(copy, 2 * FLOW_LANES, weights, size, out);
 }
 
-//! What trackPoint() asks for.
+//! Sums over pixels for trackPoint().
 class Sums
 {
 public:
@@ -72,11 +72,12 @@ public:
 private:
     int window_;
     const Pyramid &from_, &to_;
-    // Lanes behind the window stay 0 in the gradients, so they do not count.
+    // Gradients of lanes after the window stay 0, so that these lanes add nothing.
     int16_t here_[MAX_FLOW_WINDOW * FLOW_LANES] = {}, gx_[MAX_FLOW_WINDOW * FLOW_LANES] = {},
                                     gy_[MAX_FLOW_WINDOW * FLOW_LANES] = {};
 };
 
+//! Returns the NCC of the patches around two points.
 double compareAt(const Pyramid& before, const Point& from, const Pyramid& now, const Point& to)
 {
     int16_t a[FLOW_PATCH * FLOW_LANES], b[FLOW_PATCH * FLOW_LANES];
@@ -95,7 +96,7 @@ double compareAt(const Pyramid& before, const Point& from, const Pyramid& now, c
     return pointNcc(sumA, sumB, squaresA, squaresB, products);
 }
 
-//! Values n / 2 and (n - 1) / 2 in ascending order. @param count above 0.
+//! Finds values count / 2 and (count - 1) / 2 in ascending order. @param count above 0.
 template <typename T> void middles(T* values, int count, T& lower, T& upper)
 {
     std::nth_element(values, values + count / 2, values + count);

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CPU engine's frames.
+// Frames of the CPU engine.
 #ifndef OPENCV_CUDATRACKING_CPU_TLD_FRAME_STORE_HPP
 #define OPENCV_CUDATRACKING_CPU_TLD_FRAME_STORE_HPP
 
@@ -11,7 +11,7 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-//! What is made of the last frames.
+//! Pyramids of the kept frames, and blurred image and tables of the image of the last preprocess().
 class FrameStore
 {
 public:
@@ -19,7 +19,7 @@ public:
     bool fits(int cols, int rows) const { return frame_.cols == cols && frame_.rows == rows; }
     const Frame& frame() const { return frame_; }
 
-    //! Room for all, before any work.
+    //! Allocates memory for images of a size; keeps it if it has that size already.
     void create(int cols, int rows, const Settings& settings)
     {
         if (fits(cols, rows))
@@ -39,16 +39,15 @@ public:
         frame_.squares = {squares_.ptr<uint32_t>(), squares_.step1()};
     }
 
-    //! Gray values, tables of sums, and blurred pixels. The pyramids of frames that were kept stay.
+    //! Computes gray values, blurred image and tables of an image, in the spare slot. Kept pyramids stay.
     void preprocess(const ImageView& image)
     {
         Slot& slot = slots_[SPARE];
         const Mat& gray = slot.level[0];
         cpu::preprocess(image, {gray.data, gray.step}, {blurred_.data, blurred_.step});
-        frame_.gray = {gray.data, gray.step};
         cpu::sumTables(detail::viewOf(gray), sums_.ptr<uint32_t>(), squares_.ptr<uint32_t>(), sums_.step1());
     }
-    //! After preprocess(): this is the next frame.
+    //! Makes the image of the last preprocess() the current frame.
     void push()
     {
         cpu::pyramid(pyramidOf(slots_[SPARE]));
@@ -56,16 +55,16 @@ public:
         std::swap(slots_[0], slots_[SPARE]);
         updatePyramids();
     }
-    //! The last push() has not happened.
+    //! Undoes the last push().
     void pop() noexcept
     {
         std::swap(slots_[0], slots_[SPARE]);
         std::rotate(slots_, slots_ + 1, slots_ + KEPT_FRAMES);
         updatePyramids();
     }
-    //! All work on the frame of push() is done.
+    //! Notes that a frame came after START.
     void accept() noexcept { startIsLast_ = false; }
-    //! After preprocess(): this is START.
+    //! Makes the image of the last preprocess() START.
     void start()
     {
         cpu::pyramid(pyramidOf(slots_[SPARE]));
@@ -73,14 +72,14 @@ public:
         startIsLast_ = true;
         updatePyramids();
     }
-    //! No frame came after START.
+    //! Whether no frame came after START.
     bool startIsLast() const { return startIsLast_; }
     void setStartIsLast(bool isLast) { startIsLast_ = isLast; }
-    //! START becomes the last frame.
+    //! Makes START the last frame.
     void endStart() noexcept { std::swap(slots_[0], slots_[START]); }
-    //! After preprocess(): whether it saw START.
+    //! Whether the image of the last preprocess() is equal to START.
     bool isStart() const { return !framesDiffer(slots_[SPARE], slots_[START]); }
-    //! Whether START is the last frame.
+    //! Whether START is equal to the last frame.
     bool startIsFrame() const { return !framesDiffer(slots_[START], slots_[0]); }
 
     std::vector<uint8_t> grayOf(int age) const
@@ -99,7 +98,7 @@ public:
 private:
     static const int SPARE = KEPT_FRAMES + 1;
 
-    //! Vectors may read behind rows, the last one too.
+    //! Allocates an image with ROW_SLACK bytes after each row, which vector instructions may read.
     static Mat withSlack(int rows, int cols)
     {
         return Mat(rows, cols + cpu::ROW_SLACK, CV_8UC1, Scalar(0)).colRange(0, cols);
@@ -139,15 +138,14 @@ private:
         }
         return pyramid;
     }
-    //! Pyramids by age.
+    //! Updates the views of Frame after slots have changed.
     void updatePyramids()
     {
         for (int age = 0; age < SPARE; ++age)
             frame_.pyramids[age] = pyramidOf(slots_[age]);
-        frame_.gray = {slots_[0].level[0].data, slots_[0].level[0].step};
     }
 
-    Slot slots_[KEPT_FRAMES + 2]; //!< by age, START; the last one is spare
+    Slot slots_[KEPT_FRAMES + 2]; //!< by age, then START, then the spare slot
     bool startIsLast_ = false;
     Mat blurred_, sums_, squares_;
     Frame frame_ = {};

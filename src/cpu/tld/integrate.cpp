@@ -1,14 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// integrate: where the object is now.
+// integrate: the new box, from flow and clusters of detections.
 #include "../../precomp.hpp"
 #include "work.hpp"
 #include <algorithm>
 
 namespace cv { namespace cuda { namespace tld { namespace cpu {
 
-//! Whether a window at the box's place is like the object.
+//! Whether a fern-positive window overlaps the box by more than NEAR_OVERLAP.
 static bool isSupported(const ObjectView& object)
 {
     const ObjectState& state = *object.state;
@@ -30,7 +30,7 @@ static void addTo(WindowSums& sums, const Window& window)
     sums = {sums.x + window.x, sums.y + window.y, sums.w + window.w, sums.h + window.h, sums.count + 1};
 }
 
-//! Single linkage.
+//! Clusters accepted detections by single linkage.
 static void cluster(const ObjectView& object, std::vector<Cluster>& clusters)
 {
     Detection* const d = object.detections;

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// learnFerns: counts of leaves, and posteriors.
+// learnFerns: counts and posteriors of the fern ensemble.
 #include "../../precomp.hpp"
 #include "learning.hpp"
 #include <algorithm>
@@ -34,7 +34,6 @@ void countMarked(const ObjectView& object, const Settings& settings, const std::
             object.posteriors[leafOf(e, t)] = posteriorOf(object.leaves[leafOf(e, t)]);
 }
 
-//! Positives in chunks, then far windows; twice.
 void learnFerns(const Work& work, const ObjectView& object) noexcept
 {
     const Settings& settings = *work.settings;

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// learnTemplates: positive and negative templates.
+// learnTemplates: templates of the nearest neighbours.
 #include "../../precomp.hpp"
 #include "learning.hpp"
 #include <algorithm>

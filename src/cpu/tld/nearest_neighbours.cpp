@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// nearestNeighbours: patches against templates.
+// nearestNeighbours: similarities of detections and of the box to the templates.
 #include "../../precomp.hpp"
 #include "work.hpp"
 #include <algorithm>
@@ -36,7 +36,7 @@ Similarity compareTemplates(const ObjectView& object, const Settings& settings, 
     const ObjectState& state = *object.state;
     const int firstNegative = settings.maxPositives;
     int dots[MAX_POSITIVES + MAX_NEGATIVES];
-    dotsOf(patch.pixels, object.templates, state.positives, dots); // their slots are the first ones
+    dotsOf(patch.pixels, object.templates, state.positives, dots); // positives fill the first slots
     dotsOf(patch.pixels, object.templates + static_cast<size_t>(firstNegative) * PATCH_STRIDE, state.negatives,
            dots + firstNegative);
     const auto with = [&](int slot) { return similarity(dots[slot], patch.stats, object.stats[slot]); };

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// preprocess: gray values and blur.
+// preprocess: gray values and blur of an image.
 #include "../../precomp.hpp"
 #include "rows.hpp"
 
@@ -34,7 +34,7 @@ void blur(const ImageView& gray, RowsView<uint8_t> out)
         rows,
         [&](int first, int end)
         {
-            // A ring of row sums: row y is at y modulo the number of taps.
+            // Ring buffer of row sums: row y is at y modulo the number of taps.
             std::vector<uint8_t> memory;
             std::vector<uint16_t> ring(static_cast<size_t>(taps) * cols);
             const auto rowOf = [&](int y) { return ring.data() + static_cast<size_t>((y + taps) % taps) * cols; };

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// pyramid: images of halved sizes.
+// pyramid: gray images of halved sizes.
 #include "../../precomp.hpp"
 #include "rows.hpp"
 

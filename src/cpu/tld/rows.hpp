@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Rows of an image, shared by the threads of parallel_for_.
+// Helpers for the rows of an image: ranges of them for threads, and their border.
 #ifndef OPENCV_CUDATRACKING_CPU_TLD_ROWS_HPP
 #define OPENCV_CUDATRACKING_CPU_TLD_ROWS_HPP
 
@@ -11,14 +11,14 @@
 
 namespace cv { namespace cuda { namespace tld { namespace cpu {
 
-//! body(first row, row behind the last) for bands of rows.
+//! Calls body(first, end) for ranges of rows, in parallel.
 template <typename Body> void forRowRanges(int rows, const Body& body)
 {
     parallel_for_(
         Range(0, rows), [&](const Range& range) { body(range.start, range.end); }, rows / 32. + 1.);
 }
 
-//! A row with its outer pixels mirrored on both sides. @return its first pixel.
+//! Copies a row to `memory`, with `reach` mirrored pixels on both sides. @return first pixel of the copy.
 inline const uint8_t* paddedRow(const uint8_t* row, int cols, int reach, std::vector<uint8_t>& memory)
 {
     memory.resize(static_cast<size_t>(cols) + 2 * reach);

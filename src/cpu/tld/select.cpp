@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// select: the most confident windows that passed.
+// select: the windows of largest posteriors among those that passed the ferns.
 #include "../../precomp.hpp"
 #include "work.hpp"
 #include <algorithm>

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// sumTables: sums over pixels, and over their squares.
+// sumTables: summed-area tables of pixels and of their squares.
 #include "../../precomp.hpp"
 #include "rows.hpp"
 

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// train: the first training of an object.
+// train: first training of an object.
 #include "../../precomp.hpp"
 #include "learning.hpp"
 #include <algorithm>
@@ -13,16 +13,17 @@ namespace {
 const uint8_t UNUSED = 255, VALIDATES = 254;
 static_assert(INIT_CHUNKS < VALIDATES, "kinds of windows are bytes");
 
-/** The windows of a first training, and their purpose. There may be millions of them, so that a byte each is kept, and codes are worked out
-again for some chunks at a time. */
+/** Purpose of each window in the first training. There may be millions of windows, so that only a byte per window is kept, and codes
+are computed for some chunks at a time, once per pass. */
 struct Split
 {
-    std::vector<uint8_t> kinds;            //!< of all windows: their chunk, or one of the above
-    size_t counts[INIT_CHUNKS] = {};       //!< windows of each chunk
-    std::vector<Candidate> templates;      //!< in their order
-    std::vector<Codes> codes[INIT_CHUNKS]; //!< of the chunks in work
+    std::vector<uint8_t> kinds;            //!< per window: its chunk, VALIDATES or UNUSED
+    size_t counts[INIT_CHUNKS] = {};       //!< windows per chunk
+    std::vector<Candidate> templates;      //!< candidates for templates, in their order
+    std::vector<Codes> codes[INIT_CHUNKS]; //!< codes of the windows of a chunk; empty unless it is loaded
 };
-const size_t MOST_CODES = static_cast<size_t>(1) << 20; //!< of chunks in work, unless a single one has more
+const size_t MOST_CODES = static_cast<size_t>(1)
+                          << 20; //!< windows of all loaded chunks, unless a single chunk has more
 
 void splitWindows(const Work& work, const ObjectView& object, const Box& box, Scratch& scratch, Split& split)
 {
@@ -62,7 +63,7 @@ void splitWindows(const Work& work, const ObjectView& object, const Box& box, Sc
     templates.sort();
 }
 
-//! visit(kind, codes) for each window of some kinds, in no order, one at a time.
+//! Calls visit(kind, codes) for all windows with kinds from firstKind to lastKind, in any order, one at a time.
 template <typename Visit>
 void forKinds(const Work& work, const ObjectView& object, const Scratch& scratch, const Split& split, int firstKind,
               int lastKind, const Visit& visit)
@@ -93,11 +94,11 @@ void trainChunk(const ObjectView& object, const Settings& settings, size_t k, co
     countMarked(object, settings, windows, all, false, negative.data());
 }
 
-//! Two passes over positive and far windows. @return the largest sum of a window that validates.
+//! Learns positive examples and far windows, in two passes. @return the largest sum of posteriors of a validating window.
 uint32_t trainFerns(const Work& work, const ObjectView& object, const Scratch& scratch, Split& split)
 {
     const Settings& settings = *work.settings;
-    int first = 0, end = 0; // chunks of which there are codes
+    int first = 0, end = 0; // the loaded chunks
     for (int pass = 0; pass < 2; ++pass)
         for (int k = 0; k < INIT_CHUNKS; ++k)
         {
@@ -121,7 +122,7 @@ uint32_t trainFerns(const Work& work, const ObjectView& object, const Scratch& s
     return worst;
 }
 
-//! @param first the first positive. @return the largest relative similarity of a window that validates.
+//! Learns the templates. @param first positive template. @return the largest relative similarity of a validating window.
 double trainTemplates(const Work& work, const ObjectView& object, const Patch& first, const std::vector<Candidate>& far)
 {
     const Settings& settings = *work.settings;

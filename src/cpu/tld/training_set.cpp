@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// trainingSet: whether the detector learns from a frame, and from what.
+// trainingSet: whether the detector learns from a frame, and positive and negative examples.
 #include "../../precomp.hpp"
 #include "learning.hpp"
 #include <algorithm>
@@ -80,7 +80,7 @@ void makeExamples(const Work& work, const ObjectView& object, const std::vector<
 
 namespace {
 
-//! Leaves only far windows.
+//! Removes all but far windows.
 void keepFar(const ObjectView& object, const Box& box, FernPositives& fernPositives)
 {
     size_t kept = 0;
@@ -94,7 +94,7 @@ void keepFar(const ObjectView& object, const Box& box, FernPositives& fernPositi
     fernPositives.codes.resize(kept);
 }
 
-//! Far detections in the order in which they are learned.
+//! Lists far detections in the order in which they are learned.
 void orderNegatives(const ObjectView& object, const Settings& settings, const Box& box, std::vector<Candidate>& far)
 {
     const ObjectState& state = *object.state;
@@ -111,6 +111,7 @@ void orderNegatives(const ObjectView& object, const Settings& settings, const Bo
               { return a.key != b.key ? a.key < b.key : a.number < b.number; });
 }
 
+//! Decides by recheck() whether to learn the box.
 bool isWorthLearning(const Work& work, const ObjectView& object)
 {
     if (!mayLearn(*object.state))

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What one block of tuning::THREADS does with a box: its patch, the comparison with all templates, the windows around it.
+// Device functions of a block of tuning::THREADS for a box: its patch, its similarities to the templates, the windows near it.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_BLOCK_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_BLOCK_HPP
 
@@ -13,7 +13,7 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 const unsigned WARP = 0xffffffffu;
 const int BLOCK_WARPS = tuning::THREADS / 32;
 
-//! In all lanes.
+//! Sums a value over a warp. All lanes get the sum.
 __device__ __forceinline__ int sumOfWarp(int value)
 {
 #if __CUDA_ARCH__ >= 800
@@ -24,7 +24,7 @@ __device__ __forceinline__ int sumOfWarp(int value)
     return value;
 #endif
 }
-//! @param storage BLOCK_WARPS entries. In all threads.
+//! Sums a value over a block. All threads get the sum. @param storage BLOCK_WARPS entries of shared memory.
 __device__ __forceinline__ int sumOfBlock(int value, int* storage)
 {
     value = sumOfWarp(value);
@@ -39,7 +39,7 @@ __device__ __forceinline__ int sumOfBlock(int value, int* storage)
     return sum;
 }
 
-//! By all threads, as a struct that one thread copies is a chain of loads, each of which waits for the store before it.
+//! Copies structs by all threads of a block. If one thread copied them, each load would wait for the store before it.
 template <typename T> __device__ __forceinline__ void copyWords(T* to, const T* from, int count)
 {
     static_assert(sizeof(T) % sizeof(uint32_t) == 0, "whole words");
@@ -50,7 +50,7 @@ template <typename T> __device__ __forceinline__ void copyWords(T* to, const T* 
 
 // --- patches ---------------------------------------------------------------------------------------------------------
 
-//! A patch in shared memory.
+//! A patch and its sums, in shared memory.
 struct BlockPatch
 {
     uint64_t corners[(PATCH + 1) * (PATCH + 1)];
@@ -60,7 +60,7 @@ struct BlockPatch
 };
 static_assert((PATCH + 1) * (PATCH + 1) <= tuning::THREADS, "a corner a thread");
 
-//! Ends with a barrier.
+//! Makes the patch of a box. Ends with a barrier.
 __device__ __forceinline__ void makePatch(const Batch& batch, const Box& box, BlockPatch& patch)
 {
     const int t = threadIdx.x;
@@ -91,7 +91,7 @@ __device__ __forceinline__ void makePatch(const Batch& batch, const Box& box, Bl
     __syncthreads(); // stats
 }
 
-//! Pixels of lane's part of a patch or template; lanes above 29 have none.
+//! Returns this lane's 8 pixels of a patch; 0 for lanes from 30 on.
 __device__ __forceinline__ uint2 partOf(const uint2* pixels)
 {
     const int lane = threadIdx.x & 31;
@@ -101,7 +101,7 @@ __device__ __forceinline__ uint2 partOfTemplate(const uint8_t* templates, int sl
 {
     return partOf(reinterpret_cast<const uint2*>(templates + static_cast<size_t>(slot) * PATCH_STRIDE));
 }
-//! Sum of products, in all lanes.
+//! Returns the dot product of two patches to all lanes. @param a,b parts of this lane.
 __device__ __forceinline__ int dotOf(const uint2& a, const uint2& b)
 {
     return sumOfWarp(static_cast<int>(__dp4a(a.x, b.x, __dp4a(a.y, b.y, 0u))));
@@ -111,12 +111,12 @@ __device__ __forceinline__ int dotOf(const uint2& a, const uint2& b)
 
 struct SimilarityMemory
 {
-    int dots[MAX_POSITIVES + MAX_NEGATIVES]; //!< by place; negatives after positives
+    int dots[MAX_POSITIVES + MAX_NEGATIVES]; //!< by position in the order; negatives after positives
     Similarity warps[BLOCK_WARPS];
     Similarity result;
 };
 
-//! The nearest positive is the first one of equals.
+//! Merges the similarities to another template. Of equal positives the first in the order stays the nearest.
 __device__ __forceinline__ void mergeSimilarity(Similarity& s, double positive, double early, double negative,
                                                 int nearest)
 {
@@ -128,7 +128,7 @@ __device__ __forceinline__ void mergeSimilarity(Similarity& s, double positive, 
     s.negative = greater(s.negative, negative);
 }
 
-//! Ends with a barrier; the result is in `work`.
+//! Compares a patch with all templates and writes work.result. Ends with a barrier.
 __device__ __forceinline__ void compareTemplates(const Model& model, const Settings& settings, int positives,
                                                  int negatives, const uint2* pixels, const PatchStats& stats,
                                                  SimilarityMemory& work)
@@ -172,16 +172,16 @@ __device__ __forceinline__ void compareTemplates(const Model& model, const Setti
 
 // --- windows around a box --------------------------------------------------------------------------------------------
 
-//! Windows that may overlap a box well, of all scales, in the order of their numbers.
+//! Windows that may overlap a box by more than NEAR_OVERLAP, of all scales, in the order of their indices.
 struct NearSpans
 {
-    Grid grid; //!< a copy, as many threads detectWindows it
+    Grid grid; //!< copy in shared memory, as many threads search it
     Span spans[MAX_SCALES];
     int counts[MAX_SCALES];
     int first[MAX_SCALES + 1];
 };
 
-//! After the grid was copied. Ends with a barrier.
+//! Computes the spans of all scales. `near.grid` must have been copied. Ends with a barrier.
 __device__ __forceinline__ void makeSpans(const Box& box, NearSpans& near)
 {
     __syncthreads(); // older spans are not needed any more
@@ -238,7 +238,7 @@ __device__ __forceinline__ bool isNearer(double overlap, int number, double than
     return overlap > thanOverlap || (overlap == thanOverlap && number < thanNumber);
 }
 
-//! More windows than the list holds: one after the other.
+//! Ranks windows one after the other, when there are more than the list holds.
 __device__ __forceinline__ void rankSlowly(const Box& box, int most, const NearSpans& near, Ranking& ranking)
 {
     double lastOverlap = 2.;
@@ -282,7 +282,8 @@ __device__ __forceinline__ void rankSlowly(const Box& box, int most, const NearS
 }
 static_assert(tuning::NEAR_LIST >= tuning::THREADS, "rankSlowly() has an entry a thread");
 
-//! The windows of largest overlap with a box, the largest first. After the grid was copied. Ends with a barrier.
+/** Finds at most `most` windows of largest overlap with a box, above NEAR_OVERLAP, the largest first. `near.grid` must have been
+copied. Ends with a barrier. */
 __device__ __forceinline__ void findNear(const Box& box, int most, NearSpans& near, Ranking& ranking)
 {
     makeSpans(box, near);
@@ -322,9 +323,9 @@ __device__ __forceinline__ void findNear(const Box& box, int most, NearSpans& ne
     __syncthreads(); // ranks
 }
 
-//! The set of a box, by one thread. @param near the best windows, `count` of them.
-__device__ __forceinline__ void makeLesson(TrainingSet& set, const Box& box, const Window* near, int count, int warps,
-                                           double angle, const Settings& settings)
+//! Fills the training set of a box, by one thread. @param near the `count` windows of findNear().
+__device__ __forceinline__ void fillTrainingSet(TrainingSet& set, const Box& box, const Window* near, int count,
+                                                int warps, double angle, const Settings& settings)
 {
     set.learn = 1;
     set.box = box;

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// over budget: what moves to and from the device and how it is taken back stand beside the stages that it is for.
+// over budget: transfers and their undoing stand beside the stages that they belong to.
 #include "../../precomp.hpp"
 #include "../../common/arrays.hpp"
 #include "../../tld/engine.hpp"
@@ -22,7 +22,7 @@ using detail::cudaCheck;
 
 class CudaEngine final : public Engine
 {
-    //! A call of this engine. A direct one begins after all replays that were launched before.
+    //! A call of this engine. A direct call begins after all replays of graphs that were launched before.
     struct Ordered : Call
     {
         Ordered(CudaEngine& engine, StreamHandle stream) : Call(engine.workspace_, stream)
@@ -48,7 +48,7 @@ public:
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         gpu::preprocess(batch, frame, stream);
         const StartDecision starting = alone ? StartDecision() : decideStart(call, batch);
-        if (!starting.may)
+        if (!starting.allowed)
         {
             memory_.discard(std::move(object));
             return Added::OTHER_IMAGE;
@@ -81,7 +81,7 @@ public:
         {
             gpu::preprocess(batch, *frame, stream);
             starting = decideStart(call, batch);
-            if (!starting.may)
+            if (!starting.allowed)
             {
                 memory_.discard(std::move(object));
                 return Added::OTHER_IMAGE;
@@ -157,11 +157,11 @@ public:
         gpu::reset(live, memory_.frame().ring, box, call.stream());
         try
         {
-            call.wait("resetting an object"); // so that whatever is launched from now on sees it
+            call.wait("resetting an object"); // so that all later launches see it
         }
         catch (...)
         {
-            gpu::undoReset(live, call.stream()); // where the device is lost, this throws as well
+            gpu::undoReset(live, call.stream()); // if the device is lost, this throws too
             throw;
         }
     }
@@ -256,7 +256,7 @@ public:
     size_t workspaceBytes() const override { return workspace_.bytes(); }
 
 private:
-    //! Waits.
+    //! Whether the gray values of two frames differ. Waits.
     bool framesDiffer(const Call& call, const gpu::Batch& batch, int one, int other) const
     {
         cudaCheck(cudaMemsetAsync(&batch.ring->differs, 0, sizeof(batch.ring->differs), call.stream()),
@@ -264,7 +264,7 @@ private:
         gpu::framesDiffer(batch, one, other, call.stream());
         return ringOf(call).differs != 0;
     }
-    //! After look(). Waits.
+    //! Decides whether the image in the spare slot may become START. Waits.
     StartDecision decideStart(const Call& call, const gpu::Batch& batch) const
     {
         if (objects() == 0 || !ringOf(call).startIsLast)
@@ -281,7 +281,8 @@ private:
         return {ends, ends};
     }
 
-    //! With the memory that the next frame needs, as that one may not wait. @param framed the image of look() becomes START.
+    /** Appends an object, and reserves all memory that the next frame needs, as that one must not wait. @param framed the image in the
+    spare slot becomes START. */
     void append(const Call& call, std::unique_ptr<Object> object, bool framed, const StartDecision& starting)
     {
         memory_.append(std::move(object));
@@ -289,23 +290,23 @@ private:
         bool started = false;
         try
         {
-            batch = memory_.batchOf(call, settings_); // its lists may lie elsewhere than those before
-            --batch.count;                            // START is the new object's, which is the last one
+            batch = memory_.batchOf(call, settings_); // its lists may have other addresses than before
+            --batch.count; // the state of the new object, the last one, already refers to START
             if (framed)
                 gpu::start(batch, starting.oldEnds, call.stream());
             started = framed;
-            call.wait("adding an object"); // so that whatever is launched from now on sees it
+            call.wait("adding an object"); // so that all later launches see it
         }
         catch (...)
         {
             memory_.remove(memory_.count() - 1);
             if (started)
-                gpu::undoStart(batch, call.stream()); // where the device is lost, this throws as well
+                gpu::undoStart(batch, call.stream()); // if the device is lost, this throws too
             throw;
         }
     }
 
-    //! The detector up to the windows that are to be compared, for all objects.
+    //! Detects up to the selected windows, for all objects.
     static void detectWindows(const gpu::Batch& batch, StreamHandle stream)
     {
         gpu::sumTables(batch, stream);
@@ -313,7 +314,7 @@ private:
         gpu::select(batch, stream);
     }
 
-    //! What has been decided; templates beside ferns.
+    //! Learns the training sets, templates concurrently with ferns.
     void learn(const gpu::Batch& batch, const Call& call)
     {
         detail::Fork fork(side_, call);

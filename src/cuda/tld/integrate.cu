@@ -1,10 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// integrate, recheck, and what is to be learned: a block an object.
+// integrate and trainingSet, except the codes of positive examples: one object per block.
 //
-// Cost: a patch against all templates, windows near a box, 100 detections with each other. Bound by latency: each of
-// these waits for the one before.
+// Cost: comparison of a patch with all templates, windows near a box, 100 detections with each other. Bound by latency: each of
+// these steps waits for the one before.
 #include "block.hpp"
 #include "../../common/launch.hpp"
 #include "../../common/shared_limit.hpp"
@@ -24,7 +24,7 @@ struct IntegrateMemory
     uint32_t links[MAX_DETECTIONS][MAX_DETECTIONS / 32];
     int labels[MAX_DETECTIONS], numbers[MAX_DETECTIONS];
     int acceptedCount, clusterCount, learn;
-    bool inDoubt; //!< acceptCorrection() decides about the box
+    bool inDoubt; //!< acceptCorrection() must decide about the box
     BlockPatch patch;
     NearSpans near;
     union
@@ -37,7 +37,7 @@ static_assert(sizeof(IntegrateMemory) <= detail::LEAST_SHARED_BYTES,
               "a block of every device has it; there is no static memory besides");
 static_assert(MAX_DETECTIONS <= tuning::THREADS, "a detection a thread");
 
-//! Of a box against all templates; ends with a barrier.
+//! Compares the patch of a box with all templates. Ends with a barrier.
 __device__ __forceinline__ void compareBox(const Batch& batch, const ObjectRecord& object, const Box& box,
                                            IntegrateMemory& m)
 {
@@ -46,7 +46,7 @@ __device__ __forceinline__ void compareBox(const Batch& batch, const ObjectRecor
                      m.patch.pixels, m.patch.stats, m.similarities);
 }
 
-//! Accepted detections, in their order. Ends with a barrier.
+//! Lists accepted detections in their order. Ends with a barrier.
 __device__ __forceinline__ void listAccepted(IntegrateMemory& m)
 {
     const int i = threadIdx.x, warp = i >> 5;
@@ -65,7 +65,7 @@ __device__ __forceinline__ void listAccepted(IntegrateMemory& m)
     __syncthreads(); // the list
 }
 
-//! Which detections are linked: a warp a detection. Ends with a barrier.
+//! Finds linked detections, one detection per warp. Ends with a barrier.
 __device__ __forceinline__ void link(IntegrateMemory& m)
 {
     const int count = m.acceptedCount, lane = threadIdx.x & 31;
@@ -81,7 +81,7 @@ __device__ __forceinline__ void link(IntegrateMemory& m)
     __syncthreads(); // links
 }
 
-//! Cluster c, by one thread: the sum of scores has an order.
+//! Computes cluster c by one thread, as scores must be summed in their order.
 __device__ __forceinline__ Cluster clusterOf(const IntegrateMemory& m, int c)
 {
     WindowSums windows = {};
@@ -102,7 +102,8 @@ __device__ __forceinline__ Cluster clusterOf(const IntegrateMemory& m, int c)
     return meanOf(windows, score);
 }
 
-//! Single linkage: each takes the lowest label of those that it is linked to, until nothing changes. Ends with a barrier.
+/** Clusters accepted detections by single linkage: each takes the lowest label of the detections that it is linked to, until no label
+changes. Ends with a barrier. */
 __device__ __forceinline__ void cluster(IntegrateMemory& m)
 {
     listAccepted(m);
@@ -129,7 +130,7 @@ __device__ __forceinline__ void cluster(IntegrateMemory& m)
         if (changed && i < count)
             m.labels[i] = label;
     }
-    // Clusters in the order of their first windows.
+    // Numbers clusters in the order of their first windows.
     int number = 0;
     const bool first = i < count && m.labels[i] == i;
     for (int j = 0; first && j < i; ++j)
@@ -156,7 +157,7 @@ __device__ __forceinline__ void addTo(WindowSums& sums, const Window& window)
     atomicAdd(&sums.count, 1);
 }
 
-//! Ends with a barrier.
+//! Clusters detections and integrates them with the box. Ends with a barrier.
 __device__ __forceinline__ void integrateAll(const Batch& batch, bool supported, IntegrateMemory& m)
 {
     cluster(m);
@@ -180,7 +181,7 @@ __device__ __forceinline__ bool isSame(const Box& a, const Box& b)
     return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
 }
 
-//! After the flow. Ends with a barrier.
+//! Updates the box after flow and detection, and decides whether to learn. Ends with a barrier.
 __device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& object, IntegrateMemory& m)
 {
     const bool looked = m.state.alive;
@@ -220,10 +221,10 @@ __device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& ob
     }
     if (threadIdx.x == 0)
         m.learn = recheck(m.state, m.trackResult.stats, m.trackResult.similarity, batch.settings);
-    __syncthreads(); // the set
+    __syncthreads(); // the training set
 }
 
-//! The table of detections: a row a thread.
+//! Writes the table of detections, one row per thread.
 __device__ __forceinline__ void writeTable(const Batch& batch, const ObjectRecord& object, const IntegrateMemory& m,
                                            const RowsView<double>& table)
 {
@@ -274,12 +275,13 @@ __global__ void __launch_bounds__(tuning::THREADS)
             beginLearning(m.state, box);
             m.learn = 1;
         }
-        __syncthreads(); // the set
+        __syncthreads(); // the training set
     }
     else
         writeTable(batch, object, m, results);
     copyWords(&live.states[other], &m.state, 1);
-    if (threadIdx.x == tuning::THREADS - 1 && purpose == UPDATING && results) // another warp than that of the set
+    if (threadIdx.x == tuning::THREADS - 1 && purpose == UPDATING &&
+        results) // another warp than the one that fills the training set
     {
         double row[RESULT_COLUMNS];
         resultOf(m.state, batch.settings, row);
@@ -293,12 +295,13 @@ __global__ void __launch_bounds__(tuning::THREADS)
             live.trainingSet.learn = 0;
         return;
     }
-    findNear(m.state.box, batch.settings.updateWindows, m.near, m.ranking); // with barriers: the comparison makes room
+    findNear(m.state.box, batch.settings.updateWindows, m.near,
+             m.ranking); // overwrites m.similarities, which shares memory with m.ranking
     if (threadIdx.x == 0)
     {
         live.spareIsOld = 1;
-        makeLesson(live.trainingSet, m.state.box, m.ranking.windows, m.ranking.count, batch.settings.updateWarps,
-                   batch.settings.updateAngle, batch.settings);
+        fillTrainingSet(live.trainingSet, m.state.box, m.ranking.windows, m.ranking.count, batch.settings.updateWarps,
+                        batch.settings.updateAngle, batch.settings);
     }
 }
 

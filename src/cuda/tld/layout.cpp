@@ -186,7 +186,7 @@ size_t planFrame(void* block, int cols, int rows, const Settings& s, gpu::Batch&
     return parts.bytes();
 }
 
-//! Large windows first: their pixels lie far from each other, so they take longer.
+// Large windows first: their pixels are far from each other, so that their tiles take longest.
 void appendTiles(const Grid& grid, const gpu::ObjectRecord& first, int number, const gpu::Group& group, int contrast,
                  const Settings& settings, std::vector<gpu::Tile>& tiles)
 {

@@ -1,7 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// learnFerns
+// learnFerns: counts and posteriors of the fern ensemble, in the copy of the model that commit() makes current.
+//
+//   makePositives    codes of positive examples, several per block; the last block learns the positives of the first pass
+//   learnNegatives   fern-positive far windows, one launch per pass; the last block updates posteriors, and after the first pass
+//                    learns the positives of the second
+//
+// Cost: 100 examples of 260 interpolated pixels; the codes of fern-positive windows, up to a third of all windows with enough
+// variance; posteriors of changed leaves. Bound by latency with one object; without a training set, by launches.
 #include "codes.hpp"
 #include "examples.hpp"
 #include "../../common/launch.hpp"
@@ -10,15 +17,15 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
-const int EXAMPLES = 4; //!< of a block
+const int EXAMPLES = 4; //!< per block
 
-/** Chunks of positive examples, by the threads of one block: an example's tree a thread, which knows its leaf. Starts and ends with a
-barrier. @tparam TREES of the settings; 0: known later. @param sums POSITIVE_CHUNK entries. */
+/** Learns all chunks of positive examples by one block. A thread has some pairs of example and tree, and keeps their leaves. Ends with
+a barrier. @tparam TREES of the settings; 0: known at run time only. @param sums POSITIVE_CHUNK entries of shared memory. */
 template <int TREES>
 __device__ __forceinline__ void learnPositives(const Batch& batch, const ObjectRecord& object, const Model& model,
                                                uint32_t* sums)
 {
-    const int TASKS = 3; //!< of a thread
+    const int TASKS = 3; //!< pairs of example and tree per thread
     static_assert(TASKS * EXAMPLES * EXAMPLE_THREADS >= POSITIVE_CHUNK * MAX_TREES &&
                       TASKS * tuning::POSTERIOR_THREADS >= POSITIVE_CHUNK * MAX_TREES,
                   "all trees of a chunk");
@@ -30,7 +37,7 @@ __device__ __forceinline__ void learnPositives(const Batch& batch, const ObjectR
     {
         const int tasks = lesser(live.trainingSet.examples - first, POSITIVE_CHUNK) * trees;
         uint32_t leaves[TASKS];
-        int examples[TASKS]; //!< in the chunk; negative: none
+        int examples[TASKS]; //!< index in the chunk; negative: none
         for (int k = threadIdx.x; k < POSITIVE_CHUNK; k += static_cast<int>(blockDim.x))
             sums[k] = 0;
 #pragma unroll
@@ -59,7 +66,7 @@ __device__ __forceinline__ void learnPositives(const Batch& batch, const ObjectR
     __syncthreads(); // posteriors
 }
 
-//! The last block goes on with the first pass of the ferns.
+//! Computes the codes of positive examples. The last block learns them for the first pass.
 template <int TREES>
 __global__ void __launch_bounds__(EXAMPLES* EXAMPLE_THREADS) makePositives(const __grid_constant__ Batch batch)
 {
@@ -79,7 +86,7 @@ __global__ void __launch_bounds__(EXAMPLES* EXAMPLE_THREADS) makePositives(const
 
 // --- far windows -----------------------------------------------------------------------------------------------------
 
-//! Place of the n-th bit, from 0, of those that are set.
+//! Returns the position of the n-th set bit, n from 0.
 __device__ __forceinline__ int placeOfBit(uint32_t bits, int n)
 {
     int place = 0;
@@ -94,11 +101,11 @@ __device__ __forceinline__ int placeOfBit(uint32_t bits, int n)
     return place;
 }
 
-//! What a warp looks for among windows of a list: a word of bits of 32 of them a lane.
+//! Bits of fern-positive windows of the code list: one word of 32 windows per lane.
 struct PositiveWords
 {
     uint32_t bits;
-    int before, count; //!< windows alike of lower lanes; of all
+    int before, count; //!< set bits of lower lanes, and of all lanes
 
     __device__ __forceinline__ PositiveWords(uint32_t word) : bits(word)
     {
@@ -113,10 +120,10 @@ struct PositiveWords
         before = sum - own;
         count = __shfl_sync(WARP, sum, 31);
     }
-    //! Window n of those alike, from that of lane 0 on. In all lanes; any window if there are not so many.
+    //! Returns the position of the n-th set bit; any position if there are fewer. All lanes must call it.
     __device__ __forceinline__ int find(int n) const
     {
-        int lane = 0; // the last one with no more than n before it
+        int lane = 0; // the last lane with at most n set bits before it
 #pragma unroll
         for (int d = 16; d > 0; d /= 2)
             lane += __shfl_sync(WARP, before, lane + d) <= n ? d : 0;
@@ -124,8 +131,8 @@ struct PositiveWords
     }
 };
 
-/** Windows alike that ferns take for the object, and that are far from it. A warp looks through some words of bits, and judges 32 windows
-alike at a time. */
+/** Counts the far windows that are negative examples for the current posteriors. A warp reads some words of bits, and evaluates 32
+fern-positive windows at a time. */
 template <int TREES, int FEATURES>
 __device__ __forceinline__ void learnFarWindows(const Batch& batch, const ObjectRecord& object, const Model& model,
                                                 const uint16_t* posteriors, const ListPlaces& places)
@@ -136,7 +143,7 @@ __device__ __forceinline__ void learnFarWindows(const Batch& batch, const Object
     const Box box = object.live->trainingSet.box;
     const int lane = threadIdx.x & 31, words = detail::ceilDiv(places.before[grid.scales], 32);
     const int warps = static_cast<int>(gridDim.x * blockDim.x / 32);
-    const int some = ::max(1, ::min(32, words / warps)); // of a warp at a time: all have work
+    const int some = ::max(1, ::min(32, words / warps)); // words per warp at a time, so that all warps have work
     int scaleNumber = 0;
     for (int first = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) / 32 * some; first < words;
          first += warps * some)
@@ -170,8 +177,8 @@ struct NegativeMemory
 };
 static_assert(sizeof(NegativeMemory) <= LEARN_NEGATIVES_STATIC_BYTES, "plans count on it");
 
-//! @param pass after the first one, the last block goes on with the positive examples of the second one.
-//! @tparam SHARED there is shared memory for an object's posteriors.
+//! Learns fern-positive far windows. @param pass after pass 0, the last block learns the positive examples of pass 1.
+//! @tparam SHARED posteriors are in shared memory.
 template <int TREES, int FEATURES, bool SHARED>
 __global__ void __launch_bounds__(tuning::POSTERIOR_THREADS, 1)
     learnNegatives(const __grid_constant__ Batch batch, int pass)
@@ -182,7 +189,7 @@ __global__ void __launch_bounds__(tuning::POSTERIOR_THREADS, 1)
     Live& live = *object.live;
     const Model& model = object.models[1 - live.model];
     const bool learns = live.trainingSet.learn && live.trainingSet.near > 0;
-    // Neither the set nor the list is written by the kernel before.
+    // The preceding kernel writes neither the training set nor the code list.
     m.places.load(*object.grid, batch.codeList(batch.objectGroups[object.group]));
     beginEarly();
     if (!learns)

@@ -1,7 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// learnTemplates
+// learnTemplates: templates of the nearest neighbours, in the copy of the model that commit() makes current. One object per block.
+//
+// Cost: the box against all templates; per added template, all far detections against it; and far detections whose most similar
+// template was replaced, against all templates once more. Bound by latency.
 #include "block.hpp"
 #include "../../common/launch.hpp"
 
@@ -9,13 +12,13 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
-//! Far detections, in their order, with the largest similarities to templates as they are now.
+//! Far detections in the order in which they are learned, with their largest similarities to the current templates.
 struct FarDetections
 {
     int count;
     int detections[MAX_DETECTIONS];
     double positive[MAX_DETECTIONS], negative[MAX_DETECTIONS];
-    int unknown[MAX_DETECTIONS]; //!< the template that was the most similar one may be gone
+    int unknown[MAX_DETECTIONS]; //!< the most similar template may have been replaced
     uint32_t keys[MAX_DETECTIONS];
     int numbers[MAX_DETECTIONS];
     int next, slot, replaces;
@@ -30,7 +33,7 @@ struct TemplateMemory
     SimilarityMemory similarities;
 };
 
-//! Ends with a barrier.
+//! Lists far detections. Ends with a barrier.
 __device__ __forceinline__ void listFar(const Batch& batch, const ObjectRecord& object, TemplateMemory& m)
 {
     FarDetections& far = m.far;
@@ -68,8 +71,8 @@ __device__ __forceinline__ const uint2* patchOf(const ObjectRecord& object, int 
     return reinterpret_cast<const uint2*>(object.patches + static_cast<size_t>(detection) * PATCH_STRIDE);
 }
 
-/** A template takes the place of whatever is in its slot: largest similarities of the far detections trackPoints. Ends with a
-barrier. @param replaces something is in the slot. */
+/** Stores a template in a slot and updates the similarities of the far detections from `from` on. Ends with a barrier.
+@param replaces the slot contains a template. */
 __device__ __forceinline__ void storeTemplate(const ObjectRecord& object, const Model& model, TemplateMemory& m,
                                               int from, const uint2* pixels, const PatchStats& stats, int slot,
                                               bool replaces, bool positive)
@@ -98,7 +101,7 @@ __device__ __forceinline__ void storeTemplate(const ObjectRecord& object, const 
     __syncthreads(); // the template
 }
 
-//! Ends with a barrier.
+//! Adds the box as a positive template if addsPositive(). Ends with a barrier.
 __device__ __forceinline__ void learnPositive(const Batch& batch, const ObjectRecord& object, const Model& model,
                                               TemplateMemory& m)
 {
@@ -119,7 +122,7 @@ __device__ __forceinline__ void learnPositive(const Batch& batch, const ObjectRe
         storeTemplate(object, model, m, 0, m.patch.pixels, m.patch.stats, m.far.slot, m.far.replaces, true);
 }
 
-//! The first far detection from `from` on that is to be added, or has to be looked at again. In `next`; ends with a barrier.
+//! Finds the first far detection from `from` on that is added or must be compared again; writes m.far.next. Ends with a barrier.
 __device__ __forceinline__ void findNext(TemplateMemory& m, int from)
 {
     if (threadIdx.x == 0)

@@ -1,7 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// nearestNeighbours
+// nearestNeighbours: similarities of detections and of the box to the templates.
+//
+//   templateSimilarities   one detection per block: a corner of the patch per thread, then a template per warp, by dp4a; one more
+//                          block for the box, and one for its support
+//
+// Cost: at most 144 KB of templates per detection, from the L2 cache. Bound by latency.
 #include "block.hpp"
 #include "../../common/launch.hpp"
 
@@ -9,7 +14,7 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
-//! Whether a window at the box's place is like the object.
+//! Finds whether a fern-positive window overlaps the box by more than NEAR_OVERLAP.
 __device__ __forceinline__ void findSupport(const ObjectRecord& object, const Box& box, NearSpans& near)
 {
     copyWords(&near.grid, object.grid, 1);
@@ -33,7 +38,7 @@ struct PatchMemory
     SimilarityMemory work;
 };
 
-//! Blocks after those of detections have the tracker's box.
+//! Compares detections with all templates. The blocks after those of detections process the tracker's box.
 __global__ void __launch_bounds__(tuning::THREADS) templateSimilarities(const __grid_constant__ Batch batch)
 {
     __shared__ union

@@ -1,7 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// preprocess
+// preprocess: gray values and blur of an image.
+//
+//   grayBlurAndSums   one tile per block: gray values, blur (rows by dp4a, columns by runs in registers), sums over the columns of
+//                     strips and of groups of strips
+//
+// Cost per pixel: 1 byte read (3 or 4 of colour images), 2 written. Bound by the writes.
 #include "objects.hpp"
 #include "../../common/launch.hpp"
 
@@ -10,7 +15,7 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 namespace {
 
 const int TILE = tuning::TILE, REACH = BLUR_REACH, TILE_HEIGHT = TILE + 2 * REACH; // 76
-//! Tiles begin 8 pixels left of their own first one, so that words of them are words of the image.
+//! Tiles in shared memory begin 8 pixels to the left of the tile, so that their words are aligned as those of the image.
 const int LEFT = 8, PITCH = 80, WORDS = PITCH / 4;
 static_assert(LEFT >= REACH && PITCH >= LEFT + TILE + REACH, "the border of a tile");
 
@@ -27,7 +32,7 @@ __device__ __forceinline__ unsigned grayAt(const ImageView& image, int x, int y)
     return image.channels == 1 ? __ldg(pixel) : grayOf(__ldg(pixel), __ldg(pixel + 1), __ldg(pixel + 2));
 }
 
-//! Four gray values from x on. @param inside all of them are in the image, of which rows are whole words.
+//! Returns four gray values from x on. @param inside all of them are inside a gray image with rows aligned to words.
 __device__ __forceinline__ uint32_t grayWord(const Batch& batch, const ImageView& image, int x, int y, bool inside)
 {
     const int py = mirrored(::min(y, batch.rows - 1 + REACH), batch.rows);
@@ -43,7 +48,7 @@ __device__ __forceinline__ uint32_t grayWord(const Batch& batch, const ImageView
     return word;
 }
 
-//! A tile with its border; its own pixels go to the pyramid too. A thread has words of one column.
+//! Loads a tile with its border to shared memory, and stores its gray values in level 0. A thread has words of one column.
 __device__ __forceinline__ void loadTile(const Batch& batch, const ImageView& image, PreprocessMemory& m, int x0,
                                          int y0, uint8_t* gray)
 {
@@ -66,13 +71,13 @@ __device__ __forceinline__ void loadTile(const Batch& batch, const ImageView& im
         const int j = row + n * ROWS_AT_ONCE, y = y0 - REACH + j;
         if (j < TILE_HEIGHT)
             m.gray[j * WORDS + column] = words[n];
-        // The steps of our own images are whole words, and what lies behind a row is never read.
+        // The rows of level 0 are whole words, and bytes after a row are never read.
         if (isOwn && j >= REACH && j < REACH + TILE && y < batch.rows)
             *reinterpret_cast<uint32_t*>(gray + static_cast<size_t>(y) * batch.levels.step[0] + x) = words[n];
     }
 }
 
-//! Taps -6 to 6, four a word.
+//! Returns taps -6 to 6, four per word.
 __device__ __forceinline__ unsigned tapsOf(int word)
 {
     unsigned taps = 0;
@@ -85,7 +90,7 @@ __device__ __forceinline__ unsigned tapsOf(int word)
     return taps;
 }
 
-//! Four neighbours a thread.
+//! Blurs rows, four neighbouring pixels per thread.
 __device__ __forceinline__ void blurRows(PreprocessMemory& m)
 {
     for (int k = threadIdx.x; k < TILE_HEIGHT * TILE / 4; k += tuning::PREPROCESS_THREADS)
@@ -99,7 +104,7 @@ __device__ __forceinline__ void blurRows(PreprocessMemory& m)
 #pragma unroll
         for (int p = 0; p < 4; ++p)
         {
-            const int from = LEFT - REACH + p; // of the first tap, from words[0] on
+            const int from = LEFT - REACH + p; // byte of the first tap, counted from words[0]
             sums[p] = 0;
 #pragma unroll
             for (int w = 0; w < 4; ++w)
@@ -111,7 +116,7 @@ __device__ __forceinline__ void blurRows(PreprocessMemory& m)
     }
 }
 
-//! A run of pixels of two columns a thread.
+//! Blurs columns, a run of pixels of two columns per thread.
 __device__ __forceinline__ void blurColumns(const Batch& batch, const PreprocessMemory& m, int x0, int y0)
 {
     const int RUN = TILE * TILE / 2 / tuning::PREPROCESS_THREADS; // 8
@@ -137,13 +142,13 @@ __device__ __forceinline__ void blurColumns(const Batch& batch, const Preprocess
             sumB += (b[j + REACH - k] + b[j + REACH + k]) * static_cast<unsigned>(blurTap(k));
         }
         const int x = x0 + i, y = y0 + j0 + j;
-        if (y < batch.rows && x < batch.cols) // pixel pairs: rows of our own images are longer than images
+        if (y < batch.rows && x < batch.cols) // pairs of pixels: rows in memory are longer than images
             *reinterpret_cast<uint16_t*>(batch.blurred.row(y) + x) =
                 static_cast<uint16_t>(blurred(sumA) | blurred(sumB) << 8);
     }
 }
 
-//! Pixels outside of the image count nothing.
+//! Sums columns over strips and over groups of strips. Pixels outside of the image add 0.
 __device__ __forceinline__ void sumColumns(const Batch& batch, PreprocessMemory& m, int x0, int y0)
 {
     const uint8_t* const tile = reinterpret_cast<const uint8_t*>(m.gray);
@@ -167,7 +172,7 @@ __device__ __forceinline__ void sumColumns(const Batch& batch, PreprocessMemory&
     }
     __syncthreads(); // sums of all strips
     if (threadIdx.x >= TILE || x >= batch.stripStep)
-        return; // the others sum up
+        return; // the other threads sum up the group
     int2 all = make_int2(0, 0);
 #pragma unroll
     for (int s = 0; s < STRIPS; ++s)

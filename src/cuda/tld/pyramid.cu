@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// pyramid
+// pyramid: gray images of halved sizes. halveLevel computes one level, one pixel per thread; it runs concurrently with the detector.
 #include "objects.hpp"
 #include "../../common/launch.hpp"
 

@@ -1,7 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// select
+// select: the windows of largest posteriors among those that passed the ferns. One object per block.
+//
+//   selectDetections   finds the largest key that is selected by radix selection; keys are unique, as they contain the index of the
+//                      window. Detections are sorted by this index
 #include "block.hpp"
 #include "../../common/launch.hpp"
 
@@ -20,13 +23,13 @@ struct SelectMemory
     uint2 windows[MAX_DETECTIONS];
 };
 
-//! Ascending: from the largest sum, then from the lowest number.
+//! Returns a key that ascends from the largest sum, then from the lowest index.
 __device__ __forceinline__ uint64_t keyOf(const uint2& passed)
 {
     return static_cast<uint64_t>(~passed.y) << 32 | passed.x;
 }
 
-//! The key of which so many are not larger. @param count of those that passed, more than `wanted`. Ends with a barrier.
+//! Finds the key of rank `wanted`, counted from 1. @param count number of keys, more than `wanted`. Ends with a barrier.
 __device__ __forceinline__ uint64_t lastKey(const uint2* passed, unsigned count, unsigned wanted, SelectMemory& m)
 {
     if (threadIdx.x == 0)
@@ -72,7 +75,7 @@ __device__ __forceinline__ uint64_t lastKey(const uint2* passed, unsigned count,
                 }
         }
         __syncthreads(); // prefix, rank, bin
-        // All keys of the bin, or one that is known in full.
+        // All keys of the bin are selected, or the key is complete.
         if (shift == 0 || m.rank + 1 == m.bin)
             return m.prefix << shift | ((1ull << shift) - 1);
     }

@@ -1,7 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// state
+// commit, start, reset, framesDiffer, copyModels: which copies of states, models and frames are current.
+//
+// Cost: copyModel copies 1 MB per object.
 #include "examples.hpp"
 #include "../../common/launch.hpp"
 
@@ -57,7 +59,7 @@ __global__ void __launch_bounds__(tuning::THREADS) commitFrame(const __grid_cons
     batch.ring->startIsLast = 0;
 }
 
-//! A row a block.
+//! Compares one row per block.
 __global__ void __launch_bounds__(tuning::THREADS)
     findDifferentRows(const __grid_constant__ Batch batch, int one, int other)
 {
@@ -94,7 +96,7 @@ __global__ void __launch_bounds__(tuning::THREADS) rotateRing(const __grid_const
     *batch.ring = ring;
 }
 
-//! Between frames the other state of an object is free: what changed a state kept the one before there.
+//! Restores the state before start() or reset(), which they have kept in the other copy; it is not used between frames.
 __device__ __forceinline__ void restorePrevious(Live& live)
 {
     live.states[live.current] = live.states[1 - live.current];

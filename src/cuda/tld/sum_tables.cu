@@ -1,7 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// sumTables
+// sumTables: summed-area tables of pixels and of their squares.
+//
+//   sumTableStrips   one strip per block: sums over all rows above come from groups and strips of preprocess(), sums along rows from
+//                    a scan in the block; each entry is written once
+//
+// Cost per pixel: 1 byte read, 8 written. Bound by the writes.
 #include "objects.hpp"
 #include "../../common/launch.hpp"
 
@@ -11,7 +16,7 @@ namespace {
 
 const int ROWS = tuning::STRIP, WARPS = tuning::TABLE_THREADS / 32;
 
-//! Adds to two columns what is above a strip.
+//! Adds the sums of all rows above a strip to two columns.
 __device__ __forceinline__ void addAbove(const Batch& batch, int strip, int x, int2 (&base)[2])
 {
     const int group = strip / STRIPS;
@@ -31,13 +36,13 @@ __device__ __forceinline__ void addAbove(const Batch& batch, int strip, int x, i
         add(batch.strips + static_cast<size_t>(s) * batch.stripStep);
 }
 
-//! A thread's two columns, and their sums down to the rows of a strip.
+//! Two columns of a strip, and their sums over all rows above.
 struct Columns
 {
-    unsigned pixels[ROWS]; //!< both
+    unsigned pixels[ROWS]; //!< of both columns, a byte each, per row
     int2 above[2];
 
-    //! Adds row r of column k.
+    //! Adds row r of column k to a sum.
     __device__ __forceinline__ void add(int r, int k, int2& sum, bool inside) const
     {
         const int value = inside ? static_cast<int>(pixels[r] >> 8 * k & 255u) - 128 : 0;
@@ -46,7 +51,7 @@ struct Columns
     }
 };
 
-//! Sums over columns left of this thread's in its warp, for each row; and those of the whole warp.
+//! Sums, per row, over the columns of the warp to the left of this thread, and over the whole warp.
 __device__ __forceinline__ void scanWarp(const Columns& columns, const bool (&inside)[2], int rows,
                                          int2 (&before)[ROWS], int2* totals)
 {
@@ -71,7 +76,7 @@ __device__ __forceinline__ void scanWarp(const Columns& columns, const bool (&in
     }
 }
 
-//! Totals of warps become sums over all columns before each warp. A half warp a row.
+//! Converts totals of warps to sums over all columns before each warp, one row per half warp.
 __device__ __forceinline__ void scanTotals(int2* totals, int2* carry)
 {
     static_assert(WARPS == 16, "a half warp a row");
@@ -93,7 +98,7 @@ __device__ __forceinline__ void scanTotals(int2* totals, int2* carry)
         carry[r] = make_int2(base.x + sum.x, base.y + sum.y);
 }
 
-//! A thread has two columns of a strip. Few registers, so that all strips are in work at once.
+//! Writes the tables of one strip per block, two columns per thread. Bounds registers, so that all strips run at once.
 __global__ void __launch_bounds__(tuning::TABLE_THREADS, 2) sumTableStrips(const __grid_constant__ Batch batch)
 {
     beginEarly();

@@ -1,16 +1,17 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// train: the first training of an object. It is called once an object, and its caller waits: this is plain rather than fast.
+// train: first training of an object. It runs once per object and its caller waits, so that it is simple rather than fast.
 //
-//   begin      near windows, contrast: whether there is an object
-//   split      what each window is for: none, a chunk, or validation; and how often the first digit of its order as a template
-//              comes
-//   examples   codes of positive examples
-//   chunk      INIT_CHUNKS launches, twice
-//   validateFerns   the largest sum of a window that validates
-//   bound, digit             one after the other, the digits of the last order that is wanted
-//   collectCandidates, finish          windows up to that order; templates and thresholds
+//   initialWindows      near windows, contrast, and whether there is an object
+//   splitWindows        purpose of each window: none, a chunk, or validation; and the histogram of the first digit of its order
+//   initialPositives    codes of positive examples
+//   learnChunk          one chunk of examples: INIT_CHUNKS launches per pass
+//   validateFerns       the largest sum of posteriors of a validating window
+//   nextOrderDigit      the next digit of the last order that is selected
+//   orderHistogram      the histogram of the next digit; alternates with nextOrderDigit
+//   collectCandidates   windows up to that order
+//   initialTemplates    templates and thresholds
 #include "examples.hpp"
 #include "../../common/launch.hpp"
 
@@ -21,8 +22,8 @@ namespace {
 const uint8_t UNUSED = 255, VALIDATES = 254;
 static_assert(INIT_CHUNKS < VALIDATES, "kinds of windows are bytes");
 
-/* The order of windows as templates has DIGITS digits, the first of which is the highest: those of a random number, then those of the
-window's number, so that no two are equal. */
+/* The order of windows as templates has DIGITS digits, the highest first: those of a random number, then those of the window's index,
+so that orders are unique. */
 const int DIGIT_BITS = 16, DIGITS = 64 / DIGIT_BITS;
 static_assert(TRAIN_BINS == 1 << DIGIT_BITS, "a bin for each digit");
 __device__ __forceinline__ uint64_t orderOf(uint32_t key, int number)
@@ -61,8 +62,8 @@ __global__ void __launch_bounds__(tuning::THREADS)
         return;
     live.trained = m.patch.stats.contrast > 0;
     live.states[0].contrast = m.patch.stats.contrast;
-    makeLesson(live.trainingSet, box, m.ranking.windows, m.ranking.count, batch.settings.initWarps,
-               batch.settings.initAngle, batch.settings);
+    fillTrainingSet(live.trainingSet, box, m.ranking.windows, m.ranking.count, batch.settings.initWarps,
+                    batch.settings.initAngle, batch.settings);
     live.trainingSet.positive = boxOf(m.ranking.windows[0]);
     live.worstSum = live.candidates = 0;
     live.last = 0;
@@ -114,7 +115,7 @@ __global__ void __launch_bounds__(EXAMPLE_THREADS)
                     m);
 }
 
-//! Lists this block's windows of a kind.
+//! Lists the windows of a kind in this block's part of the grid.
 __device__ __forceinline__ void listKind(const ObjectRecord& object, const uint8_t* kinds, uint8_t kind,
                                          WindowMemory& m)
 {
@@ -131,7 +132,7 @@ __device__ __forceinline__ void listKind(const ObjectRecord& object, const uint8
         }
 }
 
-//! The block after those for windows has the positive examples.
+//! Learns chunk k. The last block has its positive examples, all others its windows.
 __global__ void __launch_bounds__(tuning::THREADS)
     learnChunk(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint8_t* kinds,
                int k)
@@ -173,8 +174,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
                      [&](uint32_t sum, const uint32_t*) { atomicMax(&live.worstSum, sum); });
 }
 
-/** The next digit of the last order that is wanted: the least one up to which there are enough windows, or the largest one. The
-histogram is 0 again afterwards. */
+//! Finds the next digit of the last order: the lowest digit up to which there are enough windows, or the largest. Zeroes the histogram.
 __global__ void __launch_bounds__(tuning::THREADS)
     nextOrderDigit(const __grid_constant__ ObjectRecord object, uint32_t* histogram)
 {
@@ -206,7 +206,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
     live.left = left - before;
 }
 
-//! How often digit k comes in the orders that have the digits before.
+//! Counts digit k of the orders that have the digits found so far.
 __global__ void __launch_bounds__(tuning::THREADS)
     orderHistogram(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object,
                    const uint8_t* kinds, int k, uint32_t* histogram)
@@ -220,7 +220,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
         atomicAdd(histogram + digitOf(order, k), 1u);
 }
 
-//! There are at most initNegatives windows up to the last order, as no two are equal: `candidates` has room for them.
+//! Collects the windows up to the last order. They are at most initNegatives, as orders are unique.
 __global__ void __launch_bounds__(tuning::THREADS)
     collectCandidates(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object,
                       const uint8_t* kinds, uint2* candidates)
@@ -240,20 +240,20 @@ struct InitialMemory
     uint32_t added;
     int slot;
     double worst;
-    bool again; //!< retrains()
+    bool again; //!< result of retrains()
     int windows[MAX_INIT_NEGATIVES];
     BlockPatch patch;
     SimilarityMemory similarities;
 };
 
-//! Ends with a barrier.
+//! Compares the patch of a box with all templates. Ends with a barrier.
 __device__ __forceinline__ void compareWith(const Batch& batch, const Model& model, const Box& box, InitialMemory& m)
 {
     makePatch(batch, box, m.patch);
     compareTemplates(model, batch.settings, m.state.positives, m.state.negatives, m.patch.pixels, m.patch.stats,
                      m.similarities);
 }
-//! The patch that was compared becomes a template. Ends with a barrier.
+//! Makes the patch of compareWith() a template if addsPositive() or addsNegative(). Ends with a barrier.
 __device__ __forceinline__ void learnPatch(const Batch& batch, const Model& model, bool positive, InitialMemory& m)
 {
     if (threadIdx.x == 0)
@@ -273,7 +273,8 @@ __device__ __forceinline__ void learnPatch(const Batch& batch, const Model& mode
     __syncthreads(); // the template; the slot was read
 }
 
-//! Templates from `count` of m.windows, and thresholds from the others. m.state knows no templates yet. Ends with a barrier.
+/** Learns templates from the even ones of `count` windows in m.windows, and thresholds from the odd ones. m.state must have no
+templates. Ends with a barrier. */
 __device__ __forceinline__ void trainTemplates(const Batch& batch, const ObjectRecord& object, const Model& model,
                                                const Box& first, int count, InitialMemory& m)
 {
