@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Measuring, for all rooms: medians, CUDA-event time of captured graphs, and the lines that scripts/perf_report.py reads.
+// Measuring, for all algorithms: medians, CUDA-event time of captured graphs, and the lines that scripts/perf_report.py reads.
 #ifndef OPENCV_CUDATRACKING_PERF_MEASURE_HPP
 #define OPENCV_CUDATRACKING_PERF_MEASURE_HPP
 

@@ -100,6 +100,8 @@ rule() { check "$2" "$PYTHON" scripts/lib/check_sources.py "$1" .; }
 rule files "budgets: lines of a file"
 rule functions "budgets: lines of a function or kernel"
 rule walls "backends include the definition, the definition src/common/, none another"
+rule stages "the list of stages of each algorithm: a function per backend, in a file of its name or where the list says"
+rule words "comments: words of the glossary, no openers that lean on a neighbour, names that exist"
 rule anatomy "anatomy: every algorithm has the same files, each with what belongs there"
 rule base-layer "launches, memory, events and waits only in src/common/"
 rule constant "no __constant__ memory that is filled at run time"

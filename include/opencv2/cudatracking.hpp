@@ -4,39 +4,125 @@
 #ifndef OPENCV_CUDATRACKING_HPP
 #define OPENCV_CUDATRACKING_HPP
 
-/** @defgroup cudatracking Finding and following things on CPU and CUDA
+/** @defgroup cudatracking Finding and tracking objects on the CPU and with CUDA
 
-What every class of this module promises:
+The rules below hold for every class of the module; a class says so where it differs. doc/glossary.md explains the
+terms.
 
-- **One class, two engines, one result.** The input's kind chooses the engine: a cv::Mat, cv::UMat (read through Mat) or
-  std::vector runs on the CPU, a cv::cuda::GpuMat on the CUDA device. Both give the same bits unless a class says
-  otherwise (determinism: `gpu_to_gpu`, and CPU = GPU).
-- **Outputs live where the input lives.** A Mat or std::vector given as output of a CUDA call is downloaded, and only then
-  the call waits, on its own stream and on nothing else.
-- **Honest streams.** The Stream is the last parameter and everything runs on it. No call synchronises the device, but
-  where memory is given back: by destructors, and by a first call of a larger size. Such a call may allocate; later calls
-  of the same size do not, and can be captured into a CUDA graph.
-  The CPU engines ignore the stream. Its default, noStream(), is the null stream.
-- **CUDA graphs.** Calls that do not wait can be captured, in each capture mode, and replayed on any stream. A call that
-  has to wait throws on a stream that is being captured and leaves the capture valid. Captured work has not happened: it
-  happens at each replay. In a capture keep to one stream for one instance: its calls on several streams of one capture
-  are put one behind the other. While a thread captures in the global mode, CUDA refuses what other threads' first calls
-  need, such as memory; the thread-local mode leaves them alone.
-- **Replays** are no calls: no method waits for them, and they wait for none. After a replay, wait for it before calling
-  methods without a Stream parameter, and before calls on other streams; wait for these before the next replay. Two graphs
-  of one instance must not run at the same time.
-- **Independent instances.** Any number of instances on any number of threads, streams and devices. One instance serves
-  one thread at a time; calls on different streams follow each other on the device. It remembers the device of its first
-  CUDA call and refuses calls on others. Destroy instances before cv::cuda::resetDevice(); those made after it work.
-- **Inputs** may be regions of interest with any step and are never written. Outputs may be reused; they are reallocated
-  only when size or type differ. Empty inputs give empty outputs, but for the pictures of trackers, of
-  which each must be a frame.
-- **Errors** are cv::Exception naming the argument and its value; the object keeps its state and stays usable.
+### Backends
+- Each class has a CPU backend and a CUDA backend. The array type of the input selects it: cv::cuda::GpuMat selects CUDA
+  on the current device; cv::Mat, cv::UMat (mapped to a Mat), cv::cuda::HostMem and std::vector select the CPU.
+- Both backends give bitwise identical results, on every run, for every number of threads and on every supported GPU.
+  Class QuickShift names one condition for equal results on different machines.
+- The results of a CUDA call may be written to a GpuMat, a HostMem or any host array. The results of a CPU call can be
+  written to host arrays only: a GpuMat output throws.
 
-Supported: CUDA 12.4 to 13.x, compute capability 7.5 and newer (tuned on 9.0); OpenCV 4.14 and 5.0. The driver must be one
-for the toolkit's major version: R525 or newer for CUDA 12, R580 or newer for CUDA 13. With drivers before CUDA 12.3 (R545)
-kernels do not begin before the one before them has ended, as such launches could not be captured.
-*/
+### Which calls wait, and which calls CUDA graphs can capture
+A call *waits* when it returns only after its stream has executed the work. The table lists all methods that use the
+device when the input is a GpuMat; all others do no work on a stream. "Host outputs": the call waits only if an output
+is a Mat, UMat or std::vector; without such outputs it returns at once and can be captured.
+
+| class               | methods                                                   | waits        | capturable     |
+|---------------------|-----------------------------------------------------------|--------------|----------------|
+| FragmentMatcher     | setFragments, setFragment, cutFragments, updateFragment   | no           | yes, see there |
+| FragmentMatcher     | addFragment                                               | no           | no             |
+| FragmentMatcher     | match, scoreMap, scoreMaps, predictAreas                  | host outputs | yes            |
+| FragmentMatcher     | find, convert                                             | yes          | no             |
+| QuickShift          | applyTau                                                  | no           | yes            |
+| QuickShift          | compute, computeBatch, segment, getLabels, getDensity     | host outputs | yes            |
+| QuickShift          | getParents, getDistances, getSuperpixelCounts             | host outputs | yes            |
+| QuickShift          | getLabelContourMask, getMeanColor                         | host outputs | yes            |
+| QuickShift          | computeTiled, getNumberOfSuperpixels, countSuperpixels    | yes          | no             |
+| QuickShift          | tauForSuperpixels, getMergeHeights, getStatistics         | yes          | no             |
+| QuickShift          | getAdjacency, enforceConnectivity                         | yes          | no             |
+| CascadeClassifierEx | detectAsync, detectTogether                               | host outputs | yes            |
+| CascadeClassifierEx | detectMultiScale (all overloads), convertDetections       | yes          | no             |
+| CascadeClassifierEx | countPasses                                               | yes          | no             |
+| TLDDetector         | learn                                                     | no           | yes            |
+| TLDDetector         | detect                                                    | host outputs | yes            |
+| TLDDetector         | init, convertDetections, getTemplates, save, write        | yes          | no             |
+| TrackerTLD          | updateAsync                                               | host outputs | yes            |
+| TrackerTLD          | init, update, resetTo, getTrackingScore, getState, getBox | yes          | no             |
+| TrackerTLD          | getDetections, getTemplates, save, write                  | yes          | no             |
+| MultiTrackerTLD     | update                                                    | host outputs | yes            |
+| MultiTrackerTLD     | add, addFromFile, resetTo, getDetections, getTemplates    | yes          | no             |
+| MultiTrackerTLD     | saveObject, save, write                                   | yes          | no             |
+
+Waiting calls wait for their own stream, never for the whole device. CUDA itself waits for the device when memory is
+freed: in destructors, in methods of the TLD classes that drop a model, and in calls that need larger buffers than all
+calls before them. Such calls also allocate; later calls of the same sizes allocate nothing.
+
+### How long arguments must live
+| argument                      | when it may be changed or released                                         |
+|-------------------------------|----------------------------------------------------------------------------|
+| host input                    | when the call has returned; it is used or copied by then, also for a graph |
+| GpuMat input                  | when the stream has executed the call; for a graph: after the last replay  |
+| GpuMat, HostMem output        | the same; it holds the result when the stream has executed the call        |
+| Mat, UMat, std::vector output | at any time; it holds the result when the call has returned                |
+| the instance                  | after the last replay of its graphs                                        |
+
+One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by reference until it is replaced.
+
+### Streams, threads, devices
+- The Stream is the last parameter; its default, noStream(), is the null stream. The CPU backend ignores it.
+  TrackerTLD::init(), TrackerTLD::update() and QuickShift::computeTiled() have no Stream and use the null stream.
+  Getters without a Stream use an internal stream and begin after all earlier calls of the instance.
+- Calls of one instance that are not captured are executed in the order in which they are made, whatever their streams:
+  the device orders them by events. The caller need not synchronize when the stream changes.
+- One thread at a time may use an instance, const methods included. Instances are independent: any number of them may be
+  used on any number of threads, streams and devices.
+- An instance is bound to the device that is current in its first CUDA call. Calls with another current device throw; so
+  do calls with a stream of another device, if CUDA can tell it (12.8 and newer). Create one instance per device.
+- Destroy instances before cv::cuda::resetDevice(). Instances created after it work.
+
+### CUDA graphs
+- A capture records work and executes nothing: no result and no state changes until the graph is launched. All capture
+  modes are supported, and a graph may be launched on any stream. A call that waits throws on a capturing stream and
+  leaves the capture valid. The first call of an instance or of a size can be captured too; FragmentMatcher and
+  TLDDetector name exceptions.
+- A graph keeps the parameters, sizes, addresses and host inputs of its capture. Each replay reads the GpuMat inputs
+  again and writes the same outputs.
+- Replays are not calls of the instance: no method waits for a replay, and no replay waits for a method. After a replay,
+  wait for it before you call a method without a Stream parameter or with another stream; wait for these methods before
+  the next replay. Two graphs of one instance must not run at the same time. TLDDetector describes the stronger order of
+  the TLD classes.
+- Calls of one instance on several streams of one capture are executed one after the other.
+- While one thread captures in the global mode, CUDA refuses what first calls on other threads need, such as memory. The
+  thread-local mode leaves other threads alone.
+- The memory of an instance's first four graphs is kept as long as the instance. Memory of later graphs is used again
+  when they have been destroyed.
+
+### Arrays and errors
+- Inputs have two dimensions, may be regions of interest with any step, and are never written. The address and step of a
+  GpuMat must be multiples of the size of one channel value. Outputs are reallocated only if their size or type differs.
+  A std::vector can hold results of one row or one column.
+- An empty image gives empty outputs. Two exceptions throw: the TLD classes, and QuickShift::computeBatch() with an
+  empty image in its list.
+- Errors are cv::Exception; the message names the argument and its value. The instance stays unchanged and usable.
+
+| code                                      | cause                                                               |
+|-------------------------------------------|---------------------------------------------------------------------|
+| StsBadArg                                 | arguments do not go together, such as a host array and a GpuMat     |
+| StsBadArg                                 | another device; a waiting call on a capturing stream; no cascade    |
+| StsOutOfRange                             | a number, count or size is out of its range; a file is too large    |
+| StsUnsupportedFormat, StsUnmatchedFormats | an element type is not accepted, or differs from another argument's |
+| StsBadSize, StsUnmatchedSizes, BadAlign   | dimensions, sizes or alignment of an array are wrong                |
+| StsError                                  | there are no fragments or no object yet; a file cannot be written   |
+| StsObjectNotFound, StsParseError          | a file cannot be opened; the content of a file is not valid         |
+| GpuApiCallError                           | a CUDA function failed; also: no device memory, no driver           |
+| GpuNotSupported, StsNotImplemented        | a GpuMat was given in a build without CUDA                          |
+
+### Files
+- Methods save() write a file completely or leave the old one unchanged.
+- CascadeClassifierEx::load(), loadBuffer(), create() and convert(), QuickShift::load(), and load() and addFromFile() of
+  the TLD classes check the text of a file before cv::FileStorage parses it; they are made for files from untrusted
+  sources. The methods read() and cv::Algorithm::load<T>() get nodes that FileStorage has parsed already, and
+  FileStorage does not withstand malicious files: some make it hang or overflow its stack.
+
+### Requirements
+CUDA 12.4 to 13.x, compute capability 7.5 and newer (tuned on 9.0); OpenCV 4.14 or 5.0. The driver must fit the major
+version of the toolkit: R525 or newer for CUDA 12, R580 or newer for CUDA 13. With drivers before CUDA 12.3 (R545) a
+kernel begins only after the kernel before it has ended, because launches that overlap could not be captured. */
 
 #include "opencv2/cudatracking/stream.hpp"
 #include "opencv2/cudatracking/fragment_matcher.hpp"

@@ -1,10 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Names that OpenCV's binding generator makes up and expects to exist, and what its conversions lack.
+// Type names that OpenCV's binding generator invents and expects to exist, and conversions that it lacks.
 #ifdef HAVE_OPENCV_CUDATRACKING
 
-// A CPU-only build leaves out headers below a path that contains modules/cuda; this file is read all the same.
+// The generator of a CPU-only build skips headers whose path contains modules/cuda; this file is included nevertheless.
 #include "opencv2/cudatracking.hpp"
 #include <cstring>
 #include <string>
@@ -18,10 +18,10 @@ namespace vector_cuda {
 typedef std::vector<cv::cuda::GpuMat> GpuMat;
 }
 
-// What follows stands before the code of the module's types and changes functions that this code names. Templates, because builds that
-// leave out the headers have no such types.
+// This file is included before the generated code of the module's types and replaces functions that this code calls. They are
+// templates, because builds that leave out the headers have no such types.
 
-// --- how a FragmentMatch prints ---------------------------------------------------------------------------------------
+// --- text of a FragmentMatch ------------------------------------------------------------------------------------------
 
 template <typename Object> PyObject* cudatracking_reprOfMatch(Object* self)
 {
@@ -41,7 +41,8 @@ template <typename Object> PyObject* cudatracking_reprOfMatch(Object* self)
 
 // --- objects that were not made by create() ---------------------------------------------------------------------------
 
-// Python makes such objects of abstract classes, and methods would call through a null pointer. They are of no type instead.
+// Python can construct objects of abstract classes, whose methods would call through a null pointer. For these objects the
+// functions below report a wrong type.
 #define CUDATRACKING_CHECKED(CLASS)                                                                                    \
     template <typename Object> bool cudatracking_##CLASS##_getp(Object* self, cv::Ptr<cv::cuda::CLASS>*& pointer)      \
     {                                                                                                                  \
@@ -62,10 +63,12 @@ CUDATRACKING_CHECKED(MultiTrackerTLD)
 #define pyopencv_cuda_MultiTrackerTLD_getp cudatracking_MultiTrackerTLD_getp
 
 // --- lists of rectangles and points -----------------------------------------------------------------------------------
-// The functions below are chosen before OpenCV's template of the same name. They pass on all but arguments of these names.
+// Overload resolution prefers the functions below to OpenCV's template of the same name. They change only arguments of certain
+// names and pass on all others.
 
-/** A list of tuples or an array of integers of any width as an array of 32-bit integers; as one of doubles where a value does not
-fit, which is refused with that value. OpenCV would cut off what does not fit. Null: numpy has set an error. */
+/** Converts a list of tuples or an array of integers of any width to an array of 32-bit integers. If a value does not fit, the
+result has doubles, which the C++ side refuses with that value; OpenCV would drop the upper bits silently.
+@return null if numpy has set an error. */
 static PyObject* cudatracking_integers(PyObject* given)
 {
     PyObject* const array = PyArray_FROM_O(given);
@@ -95,7 +98,7 @@ static bool pyopencv_to_safe(PyObject* object, cv::Mat& mat, const ArgInfo& info
     return array && pyopencv_to_safe<cv::Mat>((PyObject*)array, mat, info);
 }
 
-//! Says which of a list is numpy's bool, where OpenCV says only that it is of a wrong type.
+//! Refuses a list that contains an array of numpy's bool with its index; OpenCV reports only a wrong type.
 static bool pyopencv_to_safe(PyObject* object, std::vector<cv::Mat>& mats, const ArgInfo& info)
 {
     const bool weights = std::strcmp(info.name, "weights") == 0, masks = std::strcmp(info.name, "masks") == 0;

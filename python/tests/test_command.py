@@ -3,6 +3,7 @@ import csv
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -62,7 +63,7 @@ class CommandTest(unittest.TestCase):
         program = os.path.join(os.path.dirname(sys.executable), "cudatracking")
         if not os.path.exists(program):
             self.skipTest("not installed as a wheel")
-        self.assertEqual(subprocess.run([program, "info"], capture_output=True, timeout=60).returncode, 0)
+        self.assertEqual(subprocess.run([program, "info"], capture_output=True, timeout=300).returncode, 0)
 
     @needs_data
     def test_detect_image(self):
@@ -150,24 +151,25 @@ class CommandTest(unittest.TestCase):
             self.skipTest("no /dev/full")
         ct.cv2.imwrite(self.path("in.png"), frame(0))
         with open("/dev/full", "w") as full:
-            done = subprocess.run([sys.executable, "-m", "cudatracking", "superpixels", self.path("in.png")], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+            done = subprocess.run([sys.executable, "-m", "cudatracking", "superpixels", self.path("in.png")], stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("error: ", done.stderr)
 
     def test_signals(self):
-        write_video(self.path("in.avi"), 400, lambda step: frame(step % 30))
+        write_video(self.path("in.avi"), 3000, lambda step: frame(step % 30))  # far more than the programs can do before the signal
         for number in (signal.SIGINT, signal.SIGTERM):
             running = subprocess.Popen([sys.executable, "-m", "cudatracking", "superpixels", "in.avi", "--sigma=20", "--table=t.csv", "--draw=t.avi"],
                                        cwd=self.folder, stderr=subprocess.PIPE, text=True)
             line = running.stderr.readline()  # progress after a second
-            self.assertRegex(line, r"frame \d+ of 400, [0-9.]+ per second, \d+ s left")
+            said = re.fullmatch(r"\s*frame (\d+) of 3000, [0-9.]+ per second, \d+ s left\s*", line)
+            self.assertTrue(said, line)
             running.send_signal(number)
-            rest = running.communicate(timeout=60)[1]
+            rest = running.communicate(timeout=300)[1]
             self.assertEqual(running.returncode, 130, rest)
             self.assertIn("ended by a signal", rest)
             rows, frames = rows_of(self.path("t.csv")), frames_of(self.path("t.avi"))
-            self.assertGreater(frames, 2)
-            self.assertLess(frames, 400)
+            self.assertGreaterEqual(frames, int(said.group(1)))
+            self.assertLess(frames, 3000)
             self.assertEqual({int(row["frame"]) for row in rows}, set(range(frames)))
             self.assertEqual(sorted(os.listdir(self.folder)), ["in.avi", "t.avi", "t.csv"])
 
@@ -178,7 +180,7 @@ class CommandTest(unittest.TestCase):
         running.stdout.close()
         error = running.stderr.read()
         running.stderr.close()
-        self.assertEqual((running.wait(60), error), (1, b""))
+        self.assertEqual((running.wait(300), error), (1, b""))
 
     @unittest.skipUnless(HAVE_AV, "PyAV is not installed")
     def test_other_videos(self):

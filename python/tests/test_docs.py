@@ -101,7 +101,7 @@ class DocsTest(unittest.TestCase):
         if importlib.util.find_spec("PyNvVideoCodec"):
             self.skipTest("PyNvVideoCodec is installed")
         sample = os.path.join(DOC, "..", "python", "samples", "decode_on_gpu.py")
-        done = subprocess.run([sys.executable, sample, "video.mp4"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, sample, "video.mp4"], capture_output=True, text=True, timeout=300)
         self.assertEqual((done.returncode, done.stderr), (1, "error: PyNvVideoCodec is not installed: pip install PyNvVideoCodec\n"))
 
 

@@ -1,6 +1,6 @@
 """The house rules that reading the sources can check: check_sources.py CHECK ROOT.
 
-CHECK is one of files, functions, walls, anatomy, base-layer, constant, sync, device-state. Prints one line for each finding and exits with 1
+CHECK is one of files, functions, walls, anatomy, stages, words, base-layer, constant, sync, device-state. Prints one line for each finding and exits with 1
 when there is any. A file or function may be longer than its budget when a comment at its top says 'over budget: reason'.
 """
 import re
@@ -184,6 +184,103 @@ def check_anatomy(root):
             yield f"{name}: kernels stand in src/cuda/<algorithm>/"
 
 
+STAGE = re.compile(r"^//   (\w+)  +(\S.*)$")
+PLACE = re.compile(r"(cpu|cuda): in ([\w., ]+)|on the host: (src/[\w/.]+)")
+
+
+def snake_case(name):
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
+
+
+def stages_of(text):
+    """(line, name, description) of each stage in the list at the top of a stages.hpp; a description may go on in the next lines."""
+    stages = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.startswith("//"):
+            if stages:
+                break
+            continue
+        match = STAGE.match(line)
+        if match:
+            stages.append([number, match.group(1), match.group(2)])
+        elif stages and re.match(r"^//    {4,}\S", line):
+            stages[-1][2] += " " + line[2:].strip()
+        elif stages and line.strip() == "//":
+            pass
+    return stages
+
+
+def check_stages(root):
+    """The list at the top of each stages.hpp: one function per stage and backend, in a file of the stage's name or where the list says."""
+    for algorithm in ALGORITHMS:
+        listing = root / "src" / algorithm / "stages.hpp"
+        if not listing.is_file():
+            continue
+        text = listing.read_text(encoding="utf-8")
+        stages = stages_of(text)
+        if not stages:
+            yield f"src/{algorithm}/stages.hpp: no list of stages at the top"
+        for number, name, description in stages:
+            where = f"src/{algorithm}/stages.hpp:{number}: stage {name}"
+            places = {}
+            for match in PLACE.finditer(description):
+                if match.group(3):
+                    places["cpu"] = places["cuda"] = [root / match.group(3)]
+                else:
+                    folder = root / "src" / match.group(1) / algorithm
+                    places[match.group(1)] = [folder / file for file in re.findall(r"[\w.]+\.(?:cpp|cu|hpp)", match.group(2))]
+            for backend, suffix in (("cpu", ".cpp"), ("cuda", ".cu")):
+                own = root / "src" / backend / algorithm / (snake_case(name) + suffix)
+                files = places.get(backend, [own])
+                if backend in places and places[backend] != [own] and own.is_file() and own not in places[backend]:
+                    yield f"{where}: {own.relative_to(root)} exists, but the list names another file"
+                missing = [file for file in files if not file.is_file()]
+                for file in missing:
+                    yield f"{where}: {file.relative_to(root)} is missing"
+                if not missing and not any(re.search(r"\b%s\b" % name, blank(file.read_text(encoding="utf-8"))) for file in files):
+                    yield f"{where}: nothing of that name in {', '.join(str(file.relative_to(root)) for file in files)}"
+
+
+# Rule "Language" of CONTRIBUTING, as far as a program can see it.
+OPENERS = re.compile(r"(?://!<?|/\*\*) *(Of|The same|What|By|As) ")
+BANNED = {"picture": "image", "pictures": "images", "lesson": "training set", "lessons": "training sets", "homeless": "unassigned",
+          "either side": "either backend"}
+PER = re.compile(r"\b(?:bytes|threads|blocks|words|values|pixels|warps|frames|images) an? (?:block|thread|pixel|row|image|frame|window|object|fragment|warp|position|second)\b")
+
+
+def comments_of(text):
+    """(line, text) of each comment; strings are skipped."""
+    token = r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z_])\'(?:\\.|[^\'\\\n])+\''
+    for match in re.finditer(token, text, flags=re.S):
+        if match.group().startswith("/"):
+            yield text.count("\n", 0, match.start()) + 1, match.group()
+
+
+def check_words(root):
+    """Comments: no opener that leans on its neighbour, no word that the glossary replaces, and name() only of what there is."""
+    names = set()
+    for path, text in sources(root, FOLDERS + ("python",)):
+        names |= set(re.findall(r"[A-Za-z_]\w*", blank(text, preprocessor=False)))
+    for path, text in sources(root):
+        name = path.relative_to(root).as_posix()
+        for line, comment in comments_of(text):
+            match = OPENERS.match(comment)
+            if match:
+                yield f"{name}:{line}: begins with '{match.group(1)}': {comment.split(chr(10))[0][:80]}"
+            for word, better in BANNED.items():
+                if re.search(r"\b%s\b" % word, comment, flags=re.I):
+                    yield f"{name}:{line}: '{word}': the glossary says {better}"
+            match = PER.search(comment)
+            if match:
+                yield f"{name}:{line}: '{match.group()}': per"
+            for word in re.findall(r"(?<![\w.:>])([a-z]\w+)\(\)", comment):
+                if word not in names and word not in KNOWN_NAMES:
+                    yield f"{name}:{line}: {word}(): there is nothing of that name"
+
+
+# Functions of others that comments name, and this code does not call.
+KNOWN_NAMES = {"help"}
+
 BASE_LAYER = ((r"<<<", "kernels are launched by common/launch.hpp"),
          (r"\bcudaFuncSetAttribute\b", "attributes of kernels are set by common/shared_memory.cpp"),
          (r"\bcuda(?:Malloc|Free|HostAlloc|Event|Graph|UserObject|StreamWaitEvent|StreamSynchronize|GetDevice|SetDevice|PeekAtLastError)\w*\b",
@@ -249,7 +346,7 @@ def check_device_state(root):
     yield from found(root, r"^\s*(?:static\s+)?(?:texture|surface)\s*<", "texture or surface reference at file scope")
 
 
-CHECKS = {"files": check_files, "functions": check_functions, "walls": check_walls, "anatomy": check_anatomy,
+CHECKS = {"files": check_files, "functions": check_functions, "walls": check_walls, "anatomy": check_anatomy, "stages": check_stages, "words": check_words,
           "base-layer": check_base_layer, "constant": check_constant,
           "sync": check_sync, "device-state": check_device_state}
 

@@ -84,6 +84,32 @@ class CheckSources(unittest.TestCase):
         self.assertEqual(len(self.findings("anatomy", {**files, "src/tld/flow.cu": ""})), 1)
         self.assertEqual(self.findings("anatomy", {**files, "src/cuda/tld/flow.cu": ""}), [])
 
+    def test_stages(self):
+        def listing(*lines):
+            return "// The stages:\n//\n" + "".join(f"//   {line}\n" for line in lines) + "//\n// And so on.\n#ifndef A\n"
+        files = {"src/tld/stages.hpp": listing("flow              forward and backward", "nearestNeighbours  these and", "                   the box"),
+                 "src/cpu/tld/flow.cpp": "void flow() {}\n", "src/cuda/tld/flow.cu": "void flow() {}\n",
+                 "src/cpu/tld/nearest_neighbours.cpp": "void nearestNeighbours() {}\n", "src/cuda/tld/nearest_neighbours.cu": "void nearestNeighbours() {}\n"}
+        self.assertEqual(self.findings("stages", files), [])
+        for name in files:
+            if name != "src/tld/stages.hpp":
+                self.assertEqual(len(self.findings("stages", {other: text for other, text in files.items() if other != name})), 1, name)
+                self.assertEqual(len(self.findings("stages", {**files, name: "// flow, nearestNeighbours\n"})), 1, name)
+        self.assertEqual(len(self.findings("stages", {"src/tld/stages.hpp": "// none\n"})), 1)
+        elsewhere = {**files, "src/cpu/tld/engine.cpp": "void flow() {}\n", "src/cuda/tld/fused.cu": "void flow() {}\n"}
+        del elsewhere["src/cpu/tld/flow.cpp"], elsewhere["src/cuda/tld/flow.cu"]
+        del elsewhere["src/cpu/tld/nearest_neighbours.cpp"], elsewhere["src/cuda/tld/nearest_neighbours.cu"]
+        for place, count in (("(cpu: in engine.cpp; cuda: in fused.cu)", 0), ("(cpu: in engine.cpp; cuda: in other.cu)", 1),
+                             ("(cpu: in engine.cpp)", 1), ("(on the host: src/cpu/tld/engine.cpp)", 0), ("", 2)):
+            self.assertEqual(len(self.findings("stages", {**elsewhere, "src/tld/stages.hpp": listing("flow  forward " + place)})), count, place)
+
+    def test_words(self):
+        self.expect("words", "src/tld/core.hpp",
+                    ["//! Of a window: its codes.\n", "int a; //!< The same for rows.\n", "/** What a call gives. */\n", "// a picture\n",
+                     "// bytes a position\n", "// as nothing() does\n", "/* all\nof the lesson */\n"],
+                    ["//! Codes of a window.\n", 'const char* s = "Of a picture";\n', "// as flow() does\nvoid flow();\n",
+                     "// bytes per position, and a block\n", "// Whatever\n"])
+
     def test_base_layer(self):
         self.expect("base-layer", "src/cuda/tld/flow.cu", ["k<<<1, 32>>>();\n", "cudaFuncSetAttribute(k, a, 1);\n", "cudaMalloc(&p, 4);\n"],
                     ["// k<<<1, 32>>>()\n", 'launch("k", k, grid, block, 0, stream);\n', "cudaMemsetAsync(p, 0, 4, stream);\n"])

@@ -350,13 +350,7 @@ Ptr<CascadeClassifierEx> CascadeClassifierEx::create(const String& filename)
 bool CascadeClassifierEx::convert(const String& oldcascade, const String& newcascade)
 {
     const ModelPtr model = loadModel(oldcascade);
-    FileStorage storage(newcascade, FileStorage::WRITE);
-    if (!storage.isOpened())
-        CV_Error_(Error::StsError, ("%s: cannot be written", newcascade.c_str()));
-    storage << "cascade"
-            << "{";
-    writeModel(storage, *model);
-    storage << "}";
+    detail::writeStorage(newcascade, "cascade", [&](FileStorage& storage) { writeModel(storage, *model); });
     return true;
 }
 

@@ -179,7 +179,7 @@ void noCuda() { CV_Error(Error::GpuNotSupported, "a GpuMat was given, but this O
 
 // --- outputs ---------------------------------------------------------------------------------------------------------
 
-//! Memory of the caller's array, too, is no part of a graph.
+//! Allocates outside of any graph: memory of the caller's array, too, is no part of one.
 static void createTarget(const _OutputArray& target, int rows, int cols, int type)
 {
 #ifdef HAVE_CUDA
@@ -214,7 +214,7 @@ Output::Output(const char* name, const _OutputArray& target, int rows, int cols,
     if (target.fixedType() && target.type() != type)
         CV_Error_(Error::StsUnmatchedFormats, ("%s: an array of %s, but the results are %s", name,
                                                typeToString(target.type()).c_str(), typeToString(type).c_str()));
-    if (vector && cols > 1 && rows > 1) // one row it can hold, as well as one column
+    if (vector && cols > 1 && rows > 1) // a row is possible, as well as a column
         CV_Error_(
             Error::StsBadArg,
             ("%s: the results are %d x %d elements, which a std::vector cannot hold; give a Mat", name, rows, cols));
@@ -226,7 +226,7 @@ Output::Output(const char* name, const _OutputArray& target, int rows, int cols,
         return;
     }
     host_ = target.getMat();
-    const bool lying = host_.rows != rows; // a vector is one row of OpenCV's, whose step is the whole row
+    const bool lying = host_.rows != rows; // OpenCV makes one row of a vector, whose step is the whole row
     CV_Assert(host_.total() == count && host_.type() == type);
     view_ = {name,
              host_.data,

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// From cv::InputArray and cv::OutputArray, of every kind, to views; with the checks that all classes share.
+// Converts cv::InputArray and cv::OutputArray of every kind to views, with the checks that all classes share.
 #ifndef OPENCV_CUDATRACKING_COMMON_ARRAYS_HPP
 #define OPENCV_CUDATRACKING_COMMON_ARRAYS_HPP
 
@@ -20,22 +20,22 @@ bool onDevice(const _InputArray& array);
 //! Throws when `array`, or a part of it, has more than two dimensions. @param name of the argument.
 void checkDims(const char* name, const _InputArray& array);
 
-//! An array on the host; empty for noArray(). Of a UMat: as long as the result lives.
+//! Returns an array on the host; empty for noArray(). A UMat is mapped as long as the result lives.
 Mat hostArray(const char* name, const _InputArray& array);
 GpuMat deviceArray(const char* name, const _InputArray& array);
 
-//! The elements of an array of arrays; a single Mat, UMat or GpuMat counts as one, noArray() as none.
+//! Returns the elements of an array of arrays; a single Mat, UMat or GpuMat counts as one, noArray() as none.
 std::vector<Mat> hostArrays(const char* name, const _InputArray& arrays);
 std::vector<GpuMat> deviceArrays(const char* name, const _InputArray& arrays);
 
-//! An array that is kept beyond the call: the user's own Mat, but a copy of what has no owner, such as a std::vector.
+//! Returns an array that is kept beyond the call: the user's own Mat, but a copy of an array without reference count, such as a std::vector.
 Mat keptArray(const char* name, const _InputArray& array);
 
-//! Without pixels: no address, even if the array has one.
+//! View of an array; the address is null when the array has no pixels.
 ImageView viewOf(const Mat& image);
 ImageView viewOf(const GpuMat& image);
 
-//! hostArray(), but a std::vector is a column, whatever OpenCV makes of it.
+//! Returns hostArray() with a std::vector as one column, in OpenCV 4 (a column) and 5 (a row) alike.
 Mat columnArray(const char* name, const _InputArray& array);
 
 /** A list of points (2 channels) or rectangles (4): CV_32S of so many channels, one a row or all in one row, or CV_32SC1 with so
@@ -49,11 +49,11 @@ struct ListView
     template <typename T> ConstRowsView<T> as() const { return {static_cast<const T*>(data), step}; }
 };
 /** @param count how many there must be.
-@param furtherColumns rows may have more elements, which are not looked at; so all in one row is not possible. */
+@param furtherColumns rows may have more elements, which are ignored; then all in one row is not possible. */
 ListView listOf(const char* name, const Mat& list, int channels, int count, bool furtherColumns = false);
 ListView listOf(const char* name, const GpuMat& list, int channels, int count, bool furtherColumns = false);
 
-//! For engines; null in builds without CUDA.
+//! Stream handle for engines; null in builds without CUDA.
 StreamHandle handleOf(const Stream& stream);
 
 //! The reason why a GpuMat cannot be used in a build without CUDA.

@@ -32,7 +32,7 @@ static int deviceOf(cudaStream_t stream, int current)
 #if CUDART_VERSION >= 12080
     int device = current;
     const bool own =
-        stream && stream != cudaStreamLegacy && stream != cudaStreamPerThread; // the others are any device's
+        stream && stream != cudaStreamLegacy && stream != cudaStreamPerThread; // other handles belong to any device
     if (own && cudaStreamGetDevice(stream, &device) == cudaSuccess)
         return device;
     if (own)

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What readers of files are made of: nodes that are checked when they are asked.
+// Parts of which readers of files are made: nodes that check themselves when they are asked for a value.
 #ifndef OPENCV_CUDATRACKING_COMMON_FILE_NODES_HPP
 #define OPENCV_CUDATRACKING_COMMON_FILE_NODES_HPP
 
@@ -11,7 +11,7 @@
 
 namespace cv { namespace cuda { namespace detail {
 
-//! Where in the file: for messages. Lives on the stack, so that it costs nothing when all is well.
+//! Place in the file, for messages. Lives on the stack, so that it costs nothing when there is no error.
 struct Place
 {
     const Place* parent;
@@ -27,7 +27,7 @@ struct Place
     }
 };
 
-//! A node of the file and where it stands. What it is asked for is there and in its range, or it throws.
+//! Node of the file and its place. Returns values that exist and are in their range, or throws.
 class Item
 {
 public:

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FileStorage's parsers may use up the stack, never return, or read beyond the end of hostile texts: those that they would not survive
+// FileStorage's parsers may use up the stack, never return, or read beyond the end of untrusted texts: those that they would not survive
 // are refused before they see them.
 #include "../precomp.hpp"
 #include "file_text.hpp"
@@ -23,7 +23,7 @@ namespace {
               ("%s: %s bytes, %s has at most %zu", name.c_str(), bytes.c_str(), limits.what, limits.bytes));
 }
 
-//! Drops a mark of UTF-8 from the begin and zeros from the end, as of C strings; refuses what is no text.
+//! Drops a byte order mark from the beginning and zeros from the end, as C strings have them; refuses bytes that are no text.
 void normalize(std::string& text, const std::string& name)
 {
     const auto begins = [&](std::string_view word) { return text.compare(0, word.size(), word) == 0; };

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// From bytes to FileNodes, of files that may be hostile.
+// Converts the bytes of untrusted files to FileNodes.
 #ifndef OPENCV_CUDATRACKING_COMMON_FILE_TEXT_HPP
 #define OPENCV_CUDATRACKING_COMMON_FILE_TEXT_HPP
 
@@ -10,10 +10,10 @@
 
 namespace cv { namespace cuda { namespace detail {
 
-//! What a kind of files never exceeds.
+//! Limits of one kind of file.
 struct TextLimits
 {
-    const char* what; //!< "a cascade", for messages
+    const char* what; //!< kind of file for messages, such as "a cascade"
     size_t bytes;
 };
 

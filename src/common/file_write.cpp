@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 }
 std::string reasonOf(int number) { return std::strerror(number); }
 
-//! Where symbolic links lead to, which need not be there yet.
+//! Returns the path that symbolic links lead to, which need not exist yet.
 fs::path targetOf(const std::string& filename)
 {
     const int MOST_LINKS = 40; // as Linux allows
@@ -66,7 +66,7 @@ int syncFile(FILE* file)
 #endif
 }
 
-//! So that the new name survives a crash too. Not all file systems can do that.
+//! Waits until the new name is on the disk, so that it survives a crash too. Not all file systems can do that.
 void syncFolder(const fs::path& folder)
 {
 #ifdef _WIN32
@@ -94,7 +94,7 @@ int writeAndClose(FILE* file, const std::string& bytes)
     return error;
 }
 
-//! A new file; gone at the end unless it was renamed.
+//! New file; removed at the end unless it was renamed.
 class NewFile
 {
 public:

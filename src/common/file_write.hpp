@@ -21,7 +21,7 @@ void writeWholeFile(const std::string& filename, const std::string& bytes);
 @param name of the map. @param write its content. */
 void writeStorage(const std::string& filename, const std::string& name, const std::function<void(FileStorage&)>& write);
 
-//! In place of Algorithm::save(), which reports no failure: the same file.
+//! Writes the file that Algorithm::save() would write, which reports no failure.
 void saveAlgorithm(const Algorithm& algorithm, const std::string& filename);
 
 }}} // namespace cv::cuda::detail

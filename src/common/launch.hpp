@@ -88,7 +88,7 @@ void launch(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, 
     launchAs(false, name, kernel, grid, block, sharedBytes, stream, args...);
 }
 
-/** The same for a kernel that may begin while the one before it on the stream still runs, as soon as all blocks of that one
+/** Launches a kernel that may begin while the one before it on the stream still runs, as soon as all blocks of that one
 have called letNextKernelBegin() or ended. All its blocks must call waitForKernelBefore(), and before that touch nothing that
 the one before writes or reads for writing. Where the device cannot do that, kernels follow each other as always. */
 template <typename... Params, typename... Args>

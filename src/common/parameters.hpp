@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Parameters of a cv::Algorithm in a file: what is there must be what it should be, or the error names it with its value.
+// Reads parameters of a cv::Algorithm from a file: a value of the wrong type or out of range is an error that names it.
 #ifndef OPENCV_CUDATRACKING_COMMON_PARAMETERS_HPP
 #define OPENCV_CUDATRACKING_COMMON_PARAMETERS_HPP
 
@@ -26,7 +26,7 @@ public:
 
     bool has(const char* name) const { return node_.isMap() && !node_[name].empty(); }
 
-    //! @param otherwise what it is when the node lacks it.
+    //! @param otherwise default, for nodes that lack it.
     double real(const char* name, double otherwise) const { return has(name) ? number(name, node_[name]) : otherwise; }
     int integer(const char* name, int otherwise) const { return has(name) ? whole(name, node_[name]) : otherwise; }
     bool flag(const char* name, bool otherwise) const
@@ -36,7 +36,7 @@ public:
             CV_Error_(Error::StsParseError, ("%s: %d, but it must be 0 or 1", name, value));
         return value != 0;
     }
-    //! Reads a list of as many numbers as `otherwise` has.
+    //! Reads a list of as many values as `otherwise` has.
     std::vector<double> reals(const char* name, const std::vector<double>& otherwise) const
     {
         return list(name, otherwise, number);

@@ -32,7 +32,7 @@ public:
         std::unique_ptr<T> item_;
     };
 
-    //! visit(item) for those that nobody has: between calls, all.
+    //! Calls visit(item) for the items that no thread has: between calls, all.
     template <typename Visit> void forFree(const Visit& visit)
     {
         const std::lock_guard<std::mutex> lock(mutex_);

@@ -37,7 +37,7 @@ struct Kernels
     typedef std::pair<const void*, int> Key;
 
     std::mutex mutex;
-    std::map<Key, size_t> dynamicBytes; //!< that it may have, for a kernel that has been allowed them
+    std::map<Key, size_t> dynamicBytes; //!< bytes of dynamic shared memory that the kernel has been allowed
     std::map<Key, bool> early;
 };
 

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What a device has for kernels, and how much shared memory they may have.
+// Limits of the device for kernels: shared memory, multiprocessors.
 #ifndef OPENCV_CUDATRACKING_COMMON_SHARED_MEMORY_HPP
 #define OPENCV_CUDATRACKING_COMMON_SHARED_MEMORY_HPP
 
@@ -9,10 +9,10 @@
 
 namespace cv { namespace cuda { namespace detail {
 
-//! Shared memory that a block of the current device can have when it asks, static memory included.
+//! Returns the bytes of shared memory that a block of the current device can have at most, static memory included.
 size_t sharedBytesOfBlock();
 
-//! Of the current device. Costs no more than a look-up in the driver, and may be asked during a capture.
+//! Returns the number of multiprocessors of the current device. Costs one query of the driver; may be asked during a capture.
 int multiprocessors();
 
 /** Lets a kernel have all the dynamic shared memory that the current device can give it. Attributes of a kernel belong to

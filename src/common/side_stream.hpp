@@ -37,7 +37,7 @@ private:
     std::vector<std::unique_ptr<Lane>> lanes_;
 };
 
-/** Between its begin and join(), a side stream works beside the call's. It begins after what is on the call's stream
+/** Between its begin and join(), a side stream works concurrently with the call's. It begins after what is on the call's stream
 then, and belongs to its capture if there is one. */
 class Fork
 {
@@ -49,7 +49,7 @@ public:
     Fork& operator=(const Fork&) = delete;
 
     cudaStream_t stream() const { return lane_.stream; }
-    //! What follows on the call's stream comes after the work on the side.
+    //! Lets everything that follows on the call's stream come after the work on the side stream.
     void join();
 
 private:

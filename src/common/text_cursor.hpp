@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The place in a text that may be hostile, for the checks of XML, YAML and JSON. Free of OpenCV.
+// Position in an untrusted text, for the checks of XML, YAML and JSON. Free of OpenCV.
 #ifndef OPENCV_CUDATRACKING_COMMON_TEXT_CURSOR_HPP
 #define OPENCV_CUDATRACKING_COMMON_TEXT_CURSOR_HPP
 
@@ -40,7 +40,7 @@ public:
 
     bool ended() const { return at_ == text_.size(); }
     size_t position() const { return at_; }
-    //! The byte here or a few bytes on; 0 beyond the end.
+    //! Returns the byte at the position or `ahead` bytes further; 0 beyond the end.
     char peek(size_t ahead = 0) const { return ahead < text_.size() - at_ ? text_[at_ + ahead] : '\0'; }
     bool follows(std::string_view word) const { return text_.compare(at_, word.size(), word) == 0; }
 
@@ -65,7 +65,7 @@ public:
             fail(why);
         at_ = found + word.size();
     }
-    //! Takes bytes while they are of a kind.
+    //! Takes bytes while they belong to a class of characters.
     template <typename Kind> std::string_view run(const Kind& kind)
     {
         const size_t begin = at_;
@@ -73,7 +73,7 @@ public:
             ++at_;
         return text_.substr(begin, at_ - begin);
     }
-    //! Bytes from here on that are of a kind, without taking them.
+    //! Returns the bytes from here on that belong to a class of characters, without taking them.
     template <typename Kind> std::string_view ahead(const Kind& kind) const { return TextCursor(*this, at_).run(kind); }
 
     //! FileStorage's parsers call themselves for each level.

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What stages and kernels see of a Mat or GpuMat: pointer, step, size. PODs, passed by value, for host and device code.
+// Views of a Mat or GpuMat for stages and kernels: pointer, step, size. Plain structs, passed by value, for host and device code.
 #ifndef OPENCV_CUDATRACKING_COMMON_VIEWS_HPP
 #define OPENCV_CUDATRACKING_COMMON_VIEWS_HPP
 
@@ -18,13 +18,13 @@ typedef CUstream_st* StreamHandle;
 
 //! a / b, rounded up; for a >= 0 and b > 0.
 template <typename T> CT_HOST_DEVICE constexpr T ceilDiv(T a, T b) { return (a + b - 1) / b; }
-//! The least multiple of b that is not below a; for the same.
+//! The least multiple of b that is not below a; for a >= 0 and b > 0.
 template <typename T> CT_HOST_DEVICE constexpr T roundUp(T a, T b) { return ceilDiv(a, b) * b; }
 
 //! Depths of images: CV_8U, CV_16U, CV_32F.
 const int DEPTH_8U = 0, DEPTH_16U = 2, DEPTH_32F = 5;
 
-//! An image of any depth with interleaved channels; data null: none.
+//! Image of any depth with interleaved channels; data null: no image.
 struct ImageView
 {
     const void* data;
@@ -37,14 +37,14 @@ struct ImageView
     {
         return reinterpret_cast<const T*>(static_cast<const uint8_t*>(data) + static_cast<size_t>(y) * step);
     }
-    //! Some of its rows.
+    //! Rows [first, first + count) of it.
     ImageView part(int first, int count) const
     {
         return {data ? row<uint8_t>(first) : nullptr, step, cols, count, depth, channels};
     }
 };
 
-//! An 8-bit image with interleaved channels. `channels` (1 or 3) count, pixels are `pixelStride` bytes apart (1, 3, 4).
+//! 8-bit image with interleaved channels: the first `channels` (1 or 3) of pixels that are `pixelStride` bytes (1, 3 or 4) apart.
 struct ByteImageView
 {
     const uint8_t* data;
@@ -59,7 +59,7 @@ struct ByteImageView
     }
 };
 
-//! Rows of T. A null pointer stands for an output nobody asked for.
+//! Rows of T. data null: an output that the caller did not ask for.
 template <typename T> struct RowsView
 {
     T* data;
@@ -91,7 +91,7 @@ enum class Memory
     DEVICE
 };
 
-//! An output of a call, in the caller's memory. data null: not wanted.
+//! Output of a call, in the caller's memory. data null: an output that the caller did not ask for.
 struct OutputView
 {
     const char* name; //!< for messages
@@ -104,7 +104,7 @@ struct OutputView
     explicit operator bool() const { return data != nullptr; }
     size_t rowBytes() const { return elemSize * static_cast<size_t>(cols); }
     template <typename T> RowsView<T> as() const { return {static_cast<T*>(data), step}; }
-    //! From a row on.
+    //! Rows from `row` on.
     template <typename T> RowsView<T> from(int row) const { return {data ? as<T>().row(row) : nullptr, step}; }
 };
 

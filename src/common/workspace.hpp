@@ -1,12 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What an instance keeps on a device: memory, the order of its calls on streams, and what captured graphs refer to.
+// State of an instance on a device: memory, the order of its calls on streams, and what captured graphs refer to.
 //
 //   Workspace     one for each engine; the others belong to it and must die before it
 //   Call          one method of the engine at work on one stream
 //   DeviceBuffer  device memory that only grows
-//   DeviceTable   numbers of the host that kernels read, uploaded when they change
+//   DeviceTable   values of the host that kernels read, uploaded when they change
 //   Uploader      pinned memory for asynchronous uploads
 //   Downloads     device memory for results on their way to the host
 //
@@ -82,7 +82,7 @@ private:
     };
 
     Graph graphOf(unsigned long long capture, cudaGraph_t graph);
-    //! @param purpose for the out-of-memory message.
+    //! @param purpose of the memory, for the out-of-memory message.
     Block allocate(const Call& call, size_t bytes, const char* purpose);
     //! Frees a block, or keeps it while graphs refer to it. Room for it was made by allocate().
     void release(const Call& call, Block block, GraphUses uses) noexcept;
@@ -100,7 +100,7 @@ private:
     cudaStream_t captureStream_ = nullptr; //!< ... on this stream
     unsigned long long capture_ = 0;       //!< the last one, and its graph
     Graph captureGraph_;
-    const Tokens unwatched_; //!< what graphs are known by while the instance lives
+    const Tokens unwatched_; //!< identify graphs while the instance lives
     std::vector<Retired> retired_;
     size_t bytes_ = 0;
 };
@@ -122,7 +122,7 @@ public:
 
     cudaStream_t stream() const { return stream_; }
     bool capturing() const { return capture_ != 0; }
-    //! Of the capture, the same in all of its calls; 0: none.
+    //! Number of the capture, equal in all of its calls; 0: none.
     unsigned long long capture() const { return capture_; }
     const Graph& graph() const { return graph_; }
     //! For calls that have to wait: throws when the stream is being captured. @param what "getStatistics()", say.
@@ -153,7 +153,7 @@ public:
     {
         return static_cast<T*>(reserve(call, count * sizeof(T), purpose));
     }
-    //! The same, and the first `used` bytes stay. Not while capturing, as the copy would not have happened.
+    //! Reserves `bytes` as reserve() does, and keeps the first `used` bytes. Not while capturing, as the copy would not have happened.
     void* reserveKeeping(const Call& call, size_t used, size_t bytes, const char* purpose);
     //! Leaves the block to the graphs that refer to it, if there are others than the call's; the buffer is empty then.
     void leaveToGraphs(const Call& call);
@@ -195,14 +195,14 @@ private:
     std::vector<Pinned> blocks_;
 };
 
-/** Numbers of the host that kernels read: uploaded when they change, and not by each call. A graph goes on with those that it
+/** Values of the host that kernels read: uploaded when they change, and not by each call. A graph goes on with those that it
 was captured with, whatever is put here later. */
 class DeviceTable
 {
 public:
     explicit DeviceTable(Workspace& workspace) : buffer_(workspace), workspace_(workspace) {}
 
-    /** Where the numbers are on the device, for kernels of this call.
+    /** Address of the values on the device, for kernels of this call.
     @param version names the numbers: equal versions, equal numbers. */
     const void* put(const Call& call, Uploader& uploader, uint64_t version, const void* host, size_t bytes,
                     const char* purpose);
@@ -228,7 +228,7 @@ public:
     public:
         Batch(Downloads& memory, const Call& call) : memory_(memory), call_(call) {}
 
-        /** Where kernels write an output: the caller's device memory, or memory of ours. Null when it is not wanted.
+        /** Where kernels write an output: the caller's device memory, or memory of the instance. Null when it is not wanted.
         @throws cv::Exception when the output would make a captured call wait. */
         template <typename T> RowsView<T> view(const OutputView& output)
         {
@@ -248,7 +248,7 @@ public:
         Downloads& memory_;
         const Call& call_;
         std::vector<std::pair<OutputView, const void*>> pending_;
-        size_t staged_ = 0; //!< of them in memory of ours
+        size_t staged_ = 0; //!< of them in memory of the instance
     };
 
 private:

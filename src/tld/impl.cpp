@@ -245,7 +245,7 @@ void TrackedObjects::templates(int index, bool positive, OutputArray images) con
     LearnedObject object;
     engine("getTemplates()").read(index, object);
     const std::vector<uint8_t>& pixels = positive ? object.positives : object.negatives;
-    const detail::Output out("pictures", images, static_cast<int>(pixels.size() / PATCH), PATCH, CV_8UC1, false);
+    const detail::Output out("templates", images, static_cast<int>(pixels.size() / PATCH), PATCH, CV_8UC1, false);
     for (int y = 0; out && y < out.view().rows; ++y)
         std::copy_n(&pixels[static_cast<size_t>(y) * PATCH], PATCH, out.as<uint8_t>().row(y));
 }

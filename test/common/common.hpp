@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Helpers of all rooms: when to skip, how to compare bits, random images.
+// Helpers of all algorithms: when to skip, how to compare bits, random images.
 #ifndef OPENCV_CUDATRACKING_TEST_COMMON_COMMON_HPP
 #define OPENCV_CUDATRACKING_TEST_COMMON_COMMON_HPP
 
@@ -75,7 +75,7 @@ inline ::testing::AssertionResult sameBits(const Mat& expected, const Mat& actua
     return ::testing::AssertionSuccess();
 }
 
-//! Noise smoothed by `blur` pixels, so that neighbouring positions look alike; `levels` gray levels (few levels make ties).
+//! Noise smoothed by `blur` pixels, so that neighbouring positions are similar; `levels` gray levels (few levels make ties).
 inline Mat randomImage(RNG& rng, Size size, int type, int blur = 3, int levels = 256)
 {
     Mat noise(size, type), image;
@@ -90,7 +90,7 @@ inline Mat randomImage(RNG& rng, Size size, int type, int blur = 3, int levels =
     return image;
 }
 
-//! The same content inside of a larger matrix, at an odd offset: neither continuous nor aligned.
+//! Returns a copy inside of a larger matrix, at an odd offset: neither continuous nor aligned.
 inline Mat asRoi(const Mat& source)
 {
     if (source.empty())

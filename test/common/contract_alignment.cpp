@@ -14,7 +14,7 @@ using cuda::GpuMat;
 using cuda::QuickShift;
 using scenes::FM;
 
-//! Nobody looks at what lies there.
+//! Memory whose content nobody reads.
 GpuMat odd(int rows, int cols, int type, size_t offset)
 {
     return GpuMat(rows, cols, type, reinterpret_cast<void*>(size_t(1) << 20 | offset));

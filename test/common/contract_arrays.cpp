@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What all classes promise about their inputs and outputs: kinds of arrays, shapes, where results may go.
+// Contract of all classes for inputs and outputs: kinds of arrays, shapes, where results may go.
 #include "../fragment_matcher/scenes_cuda.hpp"
 #include "graphs.hpp"
 #include "faults.hpp"
@@ -79,7 +79,7 @@ TEST(Contract_Inputs, dimensionsOfQuickShift)
     expectSame(truth, resultsOf(*q));
 }
 
-//! What has no owner is copied when it is kept: here the vectors are gone, or changed, when they are used.
+//! Arrays without reference count are copied when they are kept: here the vectors are gone, or changed, when they are used.
 TEST(Contract_Inputs, predictionsInVectors)
 {
     for (const int count : {1, 3})
@@ -138,7 +138,7 @@ TEST(Contract_Outputs, vectorsOfFragmentMatcher)
     }
 }
 
-//! What cannot hold the result is refused by name, before anything is done.
+//! Outputs that cannot hold the result are refused by name, before anything is done.
 TEST(Contract_Outputs, refused)
 {
     const Scene scene = smallScene(3, 2);
@@ -207,7 +207,7 @@ TEST(Contract_Outputs, vectorsOfQuickShift)
     EXPECT_EQ(countList, alone) << "without heights";
 }
 
-//! Results of tiles are on the host, whichever engine made them.
+//! Results of tiles are on the host, whichever backend made them.
 TEST(Contract_Outputs, tilesOnCuda)
 {
     requireCuda();

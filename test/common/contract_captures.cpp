@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What all classes promise about graphs: captured work has not happened; neither side disturbs the other; nothing leaks.
+// Contract of all classes for graphs: captured work has not happened; replays and direct calls do not disturb each other; nothing leaks.
 #include "captures.hpp"
 
 namespace opencv_test { namespace {

@@ -54,7 +54,7 @@ std::mutex launchedMutex;
 Launched launchedKernels[1024]; // plain data: no allocations that could fail on purpose
 size_t launchedCount;
 
-//! Of HostMemory. Not a global object: memory is asked for before those are made and given back after they are gone.
+//! Bytes that HostMemory counts. Not a global object: memory is asked for before those are made and given back after they are gone.
 struct Ledger
 {
     std::mutex mutex;

@@ -35,7 +35,7 @@ public:
     Armed& operator=(const Armed&) = delete;
 
     void disarm();
-    //! What failed; null: fewer calls were made.
+    //! Name of the call that failed; null: fewer calls were made.
     const char* struck() const { return struck_; }
 
 private:
@@ -57,7 +57,7 @@ public:
     int64 heap() const;   //!< by operator new since it was made, less all that was given back; 0 without glibc
 };
 
-//! What has been made and not yet been given back, by all threads.
+//! Number of objects made and not yet given back, by all threads.
 struct Live
 {
     int64 device, pinned, events, streams;

@@ -42,7 +42,7 @@ inline void expectNoErrorLeft(Engine engine)
 #endif
 }
 
-//! What the call does without faults.
+//! Result of the call without faults.
 template <typename World> struct Truth
 {
     Outputs before, given, after;
@@ -118,7 +118,7 @@ bool replays(Kind kind, World& world, const Scenario<World>& scenario, Armed* ar
     return true;
 }
 
-//! The same while the stream is being captured.
+//! Lets each call fail in turn while the stream is being captured.
 template <typename World>
 bool failCaptured(Kind kind, int n, Engine engine, int variant, const Scenario<World>& scenario,
                   const Truth<World>& truth)

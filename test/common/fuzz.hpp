@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Random cases of all rooms: which are run, what they gave, how two runs are compared, how a failing one is found again.
+// Random cases of all algorithms: which are run, what they gave, how two runs are compared, how a failing one is found again.
 //
 //   CUDATRACKING_FUZZ_SEED     another series of cases (default 1)
 //   CUDATRACKING_FUZZ_FIRST    number of the first case (default 0)
@@ -26,7 +26,7 @@ enum class Engine
     CUDA
 };
 
-//! What a case gave: names and values in the order of the calls.
+//! Results of a case: names and values in the order of the calls.
 typedef std::vector<std::pair<std::string, Mat>> Outputs;
 
 inline int64 numberFrom(const char* variable, int64 otherwise)
@@ -199,7 +199,7 @@ private:
 
 inline std::string hex(uint64 hash) { return cv::format("%016llx", static_cast<unsigned long long>(hash)); }
 
-//! What of the expected outputs, those that were made at all, is not as it should be: the last one that differs; else empty.
+//! Names of the outputs, of those that were made at all, that are not as they should be: the last one that differs; else empty.
 inline std::string differenceFrom(const Outputs& expected, const Outputs& outputs)
 {
     std::string wrong;

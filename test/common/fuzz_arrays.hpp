@@ -13,7 +13,7 @@ namespace opencv_test { namespace fuzz {
 using cuda::GpuMat;
 using cuda::Stream;
 
-//! What lies around regions: it must be found unchanged.
+//! Memory around regions, which must stay unchanged.
 const int AROUND = 0x5a;
 
 //! One input in memory of some kind, kept as long as the calls may read it.
@@ -302,7 +302,7 @@ public:
         return tuples(columnOf(source), onDevice, _InputArray(input.rects));
     }
 
-    //! Positions likewise, but never as a row: further columns of a row are not looked at.
+    //! Positions likewise, but never as a row: further columns of a row are ignored.
     const _InputArray& points(const Mat& column, bool onDevice)
     {
         Input& input = next();

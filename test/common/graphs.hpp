@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the CUDA runtime must be asked for in tests: graphs, blocked streams, memory. Next to nothing in builds without CUDA.
+// Calls of the CUDA runtime that tests need: graphs, blocked streams, memory. Almost empty in builds without CUDA.
 #ifndef OPENCV_CUDATRACKING_TEST_COMMON_GRAPHS_HPP
 #define OPENCV_CUDATRACKING_TEST_COMMON_GRAPHS_HPP
 
@@ -152,7 +152,7 @@ inline bool becomesTrue(const std::atomic<bool>& flag)
     return flag;
 }
 
-//! What a failed call left must not be taken for the next call's.
+//! Clears the error of a failed call, which must not be taken for the next call's.
 inline void forgetCudaErrors() { cudaGetLastError(); }
 
 inline size_t freeDeviceMemory()

@@ -197,7 +197,7 @@ TEST(Hostile_Files, binaryData)
     expectRefused(files);
 }
 
-//! FileStorage's stack does not hold nests of this depth, and what hides them from a look at brackets must not.
+//! FileStorage's stack does not hold nests of this depth, and texts that hide them from a count of brackets must not get through.
 TEST(Hostile_Files, deepNests)
 {
     const int depth = 40000;

@@ -9,7 +9,7 @@
 
 namespace opencv_test {
 
-//! What stands in place of a number.
+//! Texts that stand in place of a number.
 inline const char* mutatedNumber(RNG& rng)
 {
     static const char* const words[] = {
@@ -23,7 +23,7 @@ inline const char* mutatedNumber(RNG& rng)
     return words[rng.uniform(0, static_cast<int>(std::size(words)))];
 }
 
-//! What begins or ends strings, comments, lists and documents.
+//! Texts that begin or end strings, comments, lists and documents.
 inline const char* mutatedMark(RNG& rng)
 {
     static const char* const marks[] = {

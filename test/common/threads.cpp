@@ -30,7 +30,7 @@ template <typename Make> std::vector<int64> smallCases(const Make& make, int i, 
     return numbers;
 }
 
-//! Random cases of a room on all threads; `outputs` of the CPU engine are made before, on one thread.
+//! Random cases of an algorithm on all threads; `outputs` of the CPU backend are made before, on one thread.
 template <typename Make, typename Run>
 void expectSameOnThreads(const Make& make, const Run& run, Engine engine, int count)
 {
@@ -185,7 +185,7 @@ struct CascadeWorker : Worker
     Mat truth;
 };
 
-//! CALLS calls of a thread on STREAMS instances in turn; each is looked at. `kinds` 0: matchers, 1: quick shift, 2: cascades,
+//! CALLS calls of a thread on STREAMS instances in turn; each result is compared. `kinds` 0: matchers, 1: quick shift, 2: cascades,
 //! 3: all.
 std::string work(int thread, int kinds)
 {
@@ -332,7 +332,7 @@ double resident()
     return pages * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
-//! What a matcher needed on OpenCV's threads goes with it.
+//! Memory of a matcher on OpenCV's threads is freed with the matcher.
 TEST(Threads_Memory, residentSize)
 {
     if (underSanitizer())

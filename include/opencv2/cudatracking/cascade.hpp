@@ -15,138 +15,142 @@ namespace cv { namespace cuda {
 /** @brief Object detection with boosted cascades: every Haar and LBP cascade of OpenCV, with the results of
 cv::CascadeClassifier.
 
-**Results** are those of cv::CascadeClassifier::detectMultiScale() with one thread (cv::setNumThreads(1)) on a Mat:
-the same candidates in the same order, by scale, then y, then x; the same groups, counts, levels and weights. With
-several threads the order of cv::CascadeClassifier varies; here it does not. Three differences:
-- In a cascade of a single stage, cv::CascadeClassifier with outputRejectLevels also reports windows without contrast,
-  with the weight of another window; this class does not report them.
-- Haar features whose weights are no integers, or whose sums may exceed 2^24, are added up in float, rounded after each
-  multiplication and addition. Compilers may fuse these in cv::CascadeClassifier (AArch64; x86-64 where OpenCV's
-  baseline has FMA), which then differs in last bits. No cascade that OpenCV ships has such features.
-- Where cv::CascadeClassifier takes rejectLevels and levelWeights but outputRejectLevels is false, it throws as soon as
-  it finds something; this class returns the objects and leaves both lists empty.
+**Results** are those of cv::CascadeClassifier::detectMultiScale() with one thread (cv::setNumThreads(1)) on a Mat: the
+same candidates in the same order, by scale, then y, then x; the same groups, counts, levels and weights. With several
+threads the order of cv::CascadeClassifier varies; that of this class does not. There are three differences:
+- If a cascade has a single stage, cv::CascadeClassifier with outputRejectLevels also reports windows of low contrast,
+  with a stale weight that belongs to another window. This class does not report them.
+- Haar features with fractional weights, or whose sums may exceed 2^24, are summed in float; this class rounds after
+  each multiplication and addition. Compilers may fuse these operations in cv::CascadeClassifier (on AArch64, and on
+  x86-64 if OpenCV's baseline includes FMA); its results then differ in the last bits. No cascade that OpenCV ships has
+  such features.
+- If rejectLevels and levelWeights are requested but outputRejectLevels is false, cv::CascadeClassifier throws as soon
+  as it finds an object. This class returns the objects and leaves both lists empty.
 
-**Files**: XML, YAML and JSON (also what FileStorage keeps in memory), new format (BOOST with HAAR or LBP features;
-trees of any shape, tilted features) and the old format of haartraining, which is converted when read. HOG cascades
-are refused, compressed files (.gz) too.
-Limits: 8 MB, 100 levels of nesting, 1,000 different names of nodes, one document, no binary (base64) nodes, window
-sides 3 to 256, up to 65,536 features, 2^20 nodes, 4,096 stages, 255 nodes per tree; a feature, rotated ones too, lies in
-the window; a child of a node comes after it; all numbers are finite.
-Files may be hostile: whatever is in them, load(), loadBuffer(), create() and convert() return or throw in a time
-proportional to the file's length, with less than 256 MB of memory and less than 512 KB of stack. read() takes nodes of
-a FileStorage that the caller opened, and FileStorage itself promises none of this.
+**Files**: XML, YAML and JSON, also as strings in memory. The new format (BOOST with HAAR or LBP features, trees of any
+shape, tilted features) is read directly; the old format of haartraining is converted. HOG cascades and compressed files
+(.gz) are refused. OpenCV's own files are in the folders data/haarcascades and data/lbpcascades of its sources.
+Limits: 8 MB, 100 levels of nesting, 1,000 distinct node names, one document, no binary (base64) nodes, window sides 3
+to 256, 65,536 features, 2^20 nodes, 4,096 stages, 255 nodes per tree. Features, rotated ones included, must lie inside
+of the window; child nodes must follow their parents; all numbers must be finite. Files may be malicious: whatever they
+contain, load(), loadBuffer(), create() and convert() return or throw in a time proportional to the length of the file,
+with less than 256 MB of memory and less than 512 KB of stack. This does not hold for read() and
+Algorithm::load<CascadeClassifierEx>(), which get nodes that FileStorage has parsed already.
 
-**Pictures**: CV_8U, 1 channel (gray), 3 (BGR) or 4 (BGRA), sides up to 65,535. A region of interest is a picture of
-its own.
-**Scales** are powers of scaleFactor, as many as the picture and the limits of size let through; at most 4,095.
-**Mask** (optional, CV_8UC1 of the picture's size): a candidate is kept when the mask is not 0 at the centre of its box
-(x + width/2, y + height/2, integer division, at most the last column and row), of the box before it is cut to the
-picture. All else is as without a mask.
+**Images**: CV_8U, 1 channel (gray), 3 (BGR) or 4 (BGRA), sides up to 65,535. A region of interest is treated as an
+independent image: pixels outside of it are not read.
+**Scales** are the powers of scaleFactor at which the window fits into the image and the object into the limits of size;
+at most 4,095.
+**Mask** (optional, CV_8UC1, of the image's size): a candidate is kept if the mask is not 0 at the centre of its box,
+column x + width/2 and row y + height/2 (integer division), at most the last column and row. The box is the one before
+it is clipped to the image. The mask has no other effect.
 
-**Two forms.** detectMultiScale() takes its parameters as cv::CascadeClassifier does, returns vectors, and waits on
-the device; it has no limit on the number of objects. detectAsync() takes the object's parameters (setScaleFactor()
-and so on, as cv::cuda::CascadeClassifier), one picture or many, of equal or mixed size, and writes tables on either
-side:
-- objects: CV_32SC4, one row a picture, 1 + maxObjects columns. Column 0 is (n, found, candidates, overflow): n boxes
-  follow; `found` objects there were, more than n when maxObjects was too small; `candidates` is the number before
-  grouping. When that is larger than maxCandidates, overflow is 1 and n and found are 0: nothing can be said about
-  that picture. Columns beyond n hold zeros.
-- numDetections: CV_32SC1, maxObjects columns: candidates in each group, 1 without grouping.
-- levelWeights: CV_64FC1, maxObjects columns: weight of the last stage, the largest of the group.
-convertDetections() makes vectors of them.
+**Two interfaces.** detectMultiScale() takes its parameters as cv::CascadeClassifier does, returns vectors, has no limit
+on the number of objects, and waits. detectAsync() uses the parameters of the instance (setScaleFactor() and so on, as
+cv::cuda::CascadeClassifier), processes one or many images of equal or different sizes, does not wait if its outputs
+allow that, and writes matrices of fixed size with one row per image:
 
-Determinism: bit-equal on both engines and from run to run. Instances share the cascade (clone()), which never
-changes, and nothing else: one a thread, stream or device.
-Waiting: detectAsync() and detectTogether() with GpuMat or HostMem outputs do not wait and can be captured into a CUDA
-graph. A graph keeps the cascade, parameters, sizes and pictures' addresses it was captured with while the instance
-lives; each replay reads pictures and masks anew and writes the same outputs. load() and setters do not disturb it.
-All other methods that take pictures on the device wait, and cannot be captured.
-Errors: cv::Exception naming the argument, or the file and its node; the object stays as it was.
+| matrix        | type     | columns        | content of a row                                                     |
+|---------------|----------|----------------|----------------------------------------------------------------------|
+| objects       | CV_32SC4 | 1 + maxObjects | (n, found, candidates, overflow), then n boxes, then zeros           |
+| numDetections | CV_32SC1 | maxObjects     | number of candidates of each object, 1 without grouping              |
+| levelWeights  | CV_64FC1 | maxObjects     | sum of the last stage, the largest one of each object's candidates   |
+
+`found` is the number of objects; n is less if maxObjects is too small, and the first n objects are stored. `candidates`
+is the number before grouping. If it exceeds maxCandidates, overflow is 1 and the objects of that image are not
+reported: n and found are 0. convertDetections() converts a row to a vector.
+
+**Waiting, lifetimes, graphs, threads**: see the tables of group cudatracking. Instances share the cascade (clone()),
+which never changes, and nothing else: use one instance per thread, stream or device. load() and setters do not affect
+graphs that were captured before.
 
 Source: P. Viola, M. Jones, Rapid object detection using a boosted cascade of simple features, 2001; R. Lienhart, J.
 Maydt, An extended set of Haar-like features, 2002; S. Liao et al., Learning multi-scale block local binary patterns,
-2007.
-Semantics in full, cost model, how to port: doc/cascade.md.
-*/
+2007. Semantics in full, cost, how to port: doc/cascade.md. */
 class CV_EXPORTS_W CascadeClassifierEx : public Algorithm
 {
 public:
+    //! Type of the features of a cascade.
     enum FeatureType
     {
-        HAAR = 0,
-        LBP = 1
+        HAAR = 0, //!< weighted sums over two or three rectangles, upright or rotated by 45 degrees
+        LBP = 1   //!< local binary patterns of 3 x 3 cells
     };
 
-    // OpenCV's Python help() shows the comments of this form that stand before a method, and no others: not those of
-    // classes, enums or members. So each method says all that its caller needs.
-
-    /** @brief Makes an object that detects objects with one of OpenCV's cascades, with the results of
-    cv.CascadeClassifier. In Python only this makes one: CascadeClassifierEx.create(path), never the constructor
-    CascadeClassifierEx(path), whose object crashes the interpreter when it is used.
-    @param filename cascade, as in load(). Default: none, empty() is true then.
-    @throws cv::Exception as load().
-    */
+    /** @brief Creates an object that detects objects with one of OpenCV's cascades, with the results of
+    cv.CascadeClassifier. In Python use only CascadeClassifierEx.create(path): an object made by
+    CascadeClassifierEx(path) refuses all methods of the class.
+    @param filename path of a cascade as in load(). Default: none; empty() is then true.
+    @throws cv::Exception as load(). */
     CV_WRAP static Ptr<CascadeClassifierEx> create(const String& filename = String());
 
-    /** @brief Reads a cascade: Haar or LBP, new or old format, XML, YAML or JSON.
-    @param filename path, up to 8 MB.
+    /** @brief Reads a cascade: Haar or LBP, new or old format, XML, YAML or JSON. Safe for files from untrusted
+    sources.
+    @param filename path of a file of at most 8 MB.
     @return true.
-    @throws cv::Exception naming file and node when it is not there or not a valid cascade; the old cascade stays.
+    @throws cv::Exception naming file and node if the file cannot be read or is no valid cascade; the old cascade stays.
     */
     CV_WRAP virtual bool load(const String& filename) = 0;
-    /** @brief load() from the bytes of a file in memory; in Python: loadBuffer(np.frombuffer(data, np.uint8)).
-    @param buffer CV_8U, a row or column: what would stand in the file.
-    @throws cv::Exception as load().
-    */
+    /** @brief Reads a cascade from the contents of a file in memory; in Python: loadBuffer(np.frombuffer(data,
+    np.uint8)).
+    @param buffer CV_8UC1, one row or column: the contents of the file, at most 8 MB.
+    @throws cv::Exception as load(). */
     CV_WRAP virtual void loadBuffer(InputArray buffer) = 0;
-    /** @brief Writes a cascade of the old format in the new one. @param oldcascade,newcascade paths. @return true.
-    @throws cv::Exception as load(), and when the new file cannot be written. */
+    /** @brief Reads a cascade and writes it in the new format.
+    @param oldcascade path of a cascade as in load().
+    @param newcascade path of the file to write.
+    @return true.
+    @throws cv::Exception as load(), and if the new file cannot be written. */
     CV_WRAP static bool convert(const String& oldcascade, const String& newcascade);
-    /** @brief An object with the same parameters that shares the cascade, for another thread, stream or device.
-    Costs no copy of the cascade. */
+    /** @brief Creates an instance with a copy of the parameters that shares the cascade, for another thread, stream or
+    device. The cascade is not copied. */
     CV_WRAP virtual Ptr<CascadeClassifierEx> clone() const = 0;
 
-    /** @brief Width and height of the objects the cascade was trained on, in pixels. Of an empty object: 0 x 0. */
+    /** @brief Returns the size of the objects that the cascade was trained on, in pixels; 0 x 0 if no cascade is
+    loaded. */
     CV_WRAP virtual Size getOriginalWindowSize() const = 0;
-    /** @brief HAAR (0) or LBP (1); -1 of an empty object. */
+    /** @brief Returns the feature type: HAAR (0) or LBP (1); -1 if no cascade is loaded. */
     CV_WRAP virtual int getFeatureType() const = 0;
-    /** @brief Number of stages; 0 of an empty object. */
+    /** @brief Returns the number of stages; 0 if no cascade is loaded. */
     CV_WRAP virtual int getNumberOfStages() const = 0;
-    /** @brief Whether the cascade is kept in the old format: always false, as it is converted when it is read. */
+    /** @brief Returns false: cascades of the old format are converted when they are read. */
     CV_WRAP virtual bool isOldFormatCascade() const = 0;
 
-    /** @brief Detects objects of all sizes, as cv.CascadeClassifier.detectMultiScale(). Waits.
-    @param image CV_8U, 1, 3 (BGR) or 4 (BGRA) channels. Mat: CPU; GpuMat: on the device. Empty: no objects.
-    @param objects boxes in pixels, inside of the picture.
-    @param scaleFactor from one scale to the next, finite, above 1. Default 1.1.
-    @param minNeighbors groups of more candidates than this are objects; 0 or less: all candidates, not grouped.
-    Default 3.
+    /** @brief Detects objects of all sizes, as cv.CascadeClassifier.detectMultiScale(). Waits for the stream if the
+    image is a GpuMat.
+    @param image CV_8U, 1 (gray), 3 (BGR) or 4 (BGRA) channels. A Mat is processed on the CPU, a GpuMat on the device.
+    An empty image has no objects.
+    @param objects boxes in pixels, inside of the image.
+    @param scaleFactor factor between successive scales, finite, above 1. Default 1.1.
+    @param minNeighbors a group is an object if it has more candidates than this. 0 or less: all candidates are returned
+    without grouping. Default 3.
     @param flags not used, as in cv.CascadeClassifier. Default 0.
-    @param minSize,maxSize limits on the size of objects in pixels; a maxSize with a zero side: the picture's. When no
-    scale is left, the one nearest to minSize is taken. Default: none.
-    @param mask CV_8UC1 of the image's size, where the image is: keeps candidates with a centre where it is not 0, of
-    the box before it is cut to the image. Default: none.
-    @param stream of GpuMat. Default: the null stream.
-    @throws cv::Exception on other arguments and on an empty object.
-    */
+    @param minSize,maxSize smallest and largest size of objects, pixels. If a side of maxSize is 0, the size of the
+    image is the limit. If no scale is left, the one nearest to minSize is used. Default: no limits.
+    @param mask CV_8UC1 of the image's size, in the same memory (host or device): keeps the candidates at whose centre
+    it is not 0. The centre is that of the box before it is clipped to the image. Default: no mask.
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if an argument is invalid or no cascade is loaded. */
     CV_WRAP virtual void detectMultiScale(InputArray image, CV_OUT std::vector<Rect>& objects, double scaleFactor = 1.1,
                                           int minNeighbors = 3, int flags = 0, Size minSize = Size(),
                                           Size maxSize = Size(), InputArray mask = noArray(),
                                           Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief detectMultiScale() that also tells how many candidates each object is made of.
-    @param numDetections candidates a group; all 1 when minNeighbors is 0 or less.
-    @param image,objects,scaleFactor,minNeighbors,flags,minSize,maxSize,mask,stream as in detectMultiScale(). Default:
-    the same. */
+    /** @brief Runs detectMultiScale() and also returns the number of candidates of each object.
+    @param numDetections number of candidates in each group; 1 for every object if minNeighbors is 0 or less.
+    @param image,objects,scaleFactor,minNeighbors,flags,minSize,maxSize,mask,stream arguments and default values as in
+    detectMultiScale(). */
     CV_WRAP_AS(detectMultiScale2)
     virtual void detectMultiScale(InputArray image, CV_OUT std::vector<Rect>& objects,
                                   CV_OUT std::vector<int>& numDetections, double scaleFactor = 1.1,
                                   int minNeighbors = 3, int flags = 0, Size minSize = Size(), Size maxSize = Size(),
                                   InputArray mask = noArray(), Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief detectMultiScale() that also tells how sure the cascade is.
-    @param rejectLevels stages passed: the number of stages. @param levelWeights sum of the last stage, the largest of a
-    group. Both are empty unless outputRejectLevels is true. Default: false.
-    @param image,objects,scaleFactor,minNeighbors,flags,minSize,maxSize,outputRejectLevels,mask,stream as in
-    detectMultiScale(). Default: the same. */
+    /** @brief Runs detectMultiScale() and also returns weights that tell how certain each detection is.
+    @param rejectLevels number of stages of the cascade, for every object (kept for compatibility); empty if
+    outputRejectLevels is false.
+    @param levelWeights sum of the last stage, the largest one of each group; empty if outputRejectLevels is false.
+    @param outputRejectLevels whether rejectLevels and levelWeights are filled. Default: false.
+    @param image,objects,scaleFactor,minNeighbors,flags,minSize,maxSize,mask,stream arguments and default values as in
+    detectMultiScale(). */
     CV_WRAP_AS(detectMultiScale3)
     virtual void detectMultiScale(InputArray image, CV_OUT std::vector<Rect>& objects,
                                   CV_OUT std::vector<int>& rejectLevels, CV_OUT std::vector<double>& levelWeights,
@@ -154,108 +158,121 @@ public:
                                   Size maxSize = Size(), bool outputRejectLevels = false, InputArray mask = noArray(),
                                   Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Detects objects in one or many pictures with this object's parameters, without waiting: the results are
-    tables of fixed size. Row i belongs to picture i.
-    @param images one picture or a list of up to 2^20, each as in detectMultiScale(), of any sizes; all Mat or all
-    GpuMat. In Python a list even for one, [picture]: the rows of one array are refused.
-    @param objects CV_32SC4, 1 + maxObjects columns: (n, found, candidates, overflow), then n boxes (x, y, width, height),
-    then zeros. n < found: maxObjects was too small. overflow 1: more candidates than maxCandidates, n and found are 0.
-    @param numDetections CV_32SC1, maxObjects columns: candidates of each object. Default: not wanted.
+    /** @brief Detects objects in one or many images with the parameters of this instance. Results are matrices of fixed
+    size whose row i belongs to image i. Waits only if the images are GpuMat and an output is a Mat, UMat or
+    std::vector.
+    @param images one image or a list of up to 2^20, each as in detectMultiScale(), of any sizes; all Mat or all GpuMat.
+    In Python always pass a list, [image] for one image: the rows of a single array are refused.
+    @param objects CV_32SC4, 1 + maxObjects columns: (n, found, candidates, overflow), then n boxes (x, y, width,
+    height), then zeros. n < found: maxObjects was too small. overflow 1: there were more candidates than maxCandidates,
+    n and found are 0.
+    @param numDetections CV_32SC1, maxObjects columns: number of candidates of each object. Default: not wanted.
     @param levelWeights CV_64FC1, maxObjects columns: largest sum of the last stage of each object. Default: not wanted.
-    @param masks one for each picture, as in detectMultiScale(); single ones may be empty. Default: none.
-    @param stream of GpuMat. Default: the null stream.
-    @throws cv::Exception on other arguments and on an empty object.
-    */
+    @param masks one mask for each image as in detectMultiScale(); individual masks may be empty. Default: no masks.
+    @param stream stream for GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if an argument is invalid or no cascade is loaded. */
     CV_WRAP virtual void detectAsync(InputArrayOfArrays images, OutputArray objects,
                                      OutputArray numDetections = noArray(), OutputArray levelWeights = noArray(),
                                      InputArrayOfArrays masks = noArray(), Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief Boxes of one picture from the tables of detectAsync(). Waits when they are on the device.
-    @param objects table of detectAsync(). @param row picture's number.
-    @param boxes its objects. @return number of objects found: more than boxes when maxObjects was too small, -1 when
-    there were more than maxCandidates candidates. @param stream of GpuMat. Default: the null stream. */
+    /** @brief Converts one row of the matrix `objects` of detectAsync() to a vector. Waits for the stream if it is a
+    GpuMat.
+    @param objects matrix of detectAsync().
+    @param row index of the image, from 0.
+    @param boxes boxes of the objects of that image.
+    @return number of objects found, more than boxes if maxObjects was too small; -1 if there were more candidates than
+    maxCandidates.
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if objects is no such matrix or has no such row. */
     CV_WRAP virtual int convertDetections(InputArray objects, int row, CV_OUT std::vector<Rect>& boxes,
                                           Stream& stream = cv::cuda::noStream()) const = 0;
-    /** @brief detectAsync() for several cascades on the same pictures: gray values are made once for all of them, and on
-    the CPU scaled pictures, too. Each keeps its own parameters but for the scale factor, which must be the same.
-    @param cascades objects of this class, none empty; all are in use during the call. The first one's memory is used.
-    @param images as in detectAsync().
-    @param objects one table as of detectAsync() for each cascade.
-    @param numDetections,levelWeights the same. Default: not wanted.
-    @param stream of GpuMat. Default: the null stream.
-    @throws cv::Exception on other arguments.
-    */
+    /** @brief Runs detectAsync() for several cascades on the same images. The gray image and the scaled images are
+    computed once for all cascades. Each cascade keeps its own parameters, but the scale factors must be equal. Masks
+    are not supported. Waits as detectAsync().
+    @param cascades instances of this class, each with a cascade. None may be used elsewhere during the call. The memory
+    of the first one is used.
+    @param images images as in detectAsync().
+    @param objects list of matrices, one for each cascade, as in detectAsync().
+    @param numDetections,levelWeights lists of matrices, one for each cascade, as in detectAsync(). Default: not wanted.
+    @param stream stream for GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if an argument is invalid, if there is no cascade, or if scale factors differ. */
     CV_WRAP static void detectTogether(const std::vector<Ptr<CascadeClassifierEx>>& cascades, InputArrayOfArrays images,
                                        OutputArrayOfArrays objects, OutputArrayOfArrays numDetections = noArray(),
                                        OutputArrayOfArrays levelWeights = noArray(),
                                        Stream& stream = cv::cuda::noStream());
 
-    /** @brief Sets the factor from one scale to the next, for detectAsync(). @param factor finite, above 1. Default 1.1.
-    @throws cv::Exception otherwise; the old value stays. */
+    /** @brief Sets the factor between successive scales for detectAsync().
+    @param factor factor, finite, above 1. Default 1.1.
+    @throws cv::Exception if the value is out of its range; the old value stays. */
     CV_WRAP virtual void setScaleFactor(double factor) = 0;
-    /** @brief Factor from one scale to the next. Default 1.1. */
+    /** @brief Returns the factor between successive scales. Default 1.1. */
     CV_WRAP virtual double getScaleFactor() const = 0;
-    /** @brief Sets what makes a group an object, for detectAsync(). @param count more candidates than this; 0: all
-    candidates, not grouped. Default 3. */
+    /** @brief Sets how many candidates make a group an object, for detectAsync().
+    @param count a group is an object if it has more candidates than this; 0 or less: no grouping. Default 3. */
     CV_WRAP virtual void setMinNeighbors(int count) = 0;
-    /** @brief Groups of more candidates than this are objects. Default 3. */
+    /** @brief Returns the number of candidates that a group must exceed to be an object. Default 3. */
     CV_WRAP virtual int getMinNeighbors() const = 0;
-    /** @brief Sets the least size of objects, for detectAsync(). @param size pixels. Default 0 x 0: none. */
+    /** @brief Sets the smallest size of objects for detectAsync().
+    @param size width and height in pixels. Default 0 x 0: no limit. */
     CV_WRAP virtual void setMinObjectSize(Size size) = 0;
-    /** @brief Least size of objects in pixels. Default 0 x 0. */
+    /** @brief Returns the smallest size of objects in pixels. Default 0 x 0: no limit. */
     CV_WRAP virtual Size getMinObjectSize() const = 0;
-    /** @brief Sets the largest size of objects, for detectAsync(). @param size pixels; a zero side: the picture's size.
-    Default 0 x 0. */
+    /** @brief Sets the largest size of objects for detectAsync().
+    @param size width and height in pixels; if a side is 0, the size of the image is the limit. Default 0 x 0. */
     CV_WRAP virtual void setMaxObjectSize(Size size) = 0;
-    /** @brief Largest size of objects in pixels. Default 0 x 0: the picture's. */
+    /** @brief Returns the largest size of objects in pixels. Default 0 x 0: the size of the image. */
     CV_WRAP virtual Size getMaxObjectSize() const = 0;
-    /** @brief Sets whether only the object of largest area is kept (of equal ones the first), for detectAsync() and
-    detectMultiScale(). @param find default false. */
+    /** @brief Sets whether only the object of largest area is kept (the first one of equal areas), for detectAsync()
+    and detectMultiScale().
+    @param find true: keep only the largest object. Default false. */
     CV_WRAP virtual void setFindLargestObject(bool find) = 0;
-    /** @brief Whether only the largest object is kept. Default false. */
+    /** @brief Returns whether only the largest object is kept. Default false. */
     CV_WRAP virtual bool getFindLargestObject() const = 0;
-    /** @brief Sets how many objects of a picture the tables of detectAsync() hold. @param count 1 to 65,536.
-    Default 256.
-    @throws cv::Exception otherwise; the old value stays. */
+    /** @brief Sets how many objects per image the matrices of detectAsync() can hold.
+    @param count number of objects, 1 to 65,536. Default 256.
+    @throws cv::Exception if the value is out of its range; the old value stays. */
     CV_WRAP virtual void setMaxObjects(int count) = 0;
-    /** @brief Objects of a picture that the tables of detectAsync() hold. Default 256. */
+    /** @brief Returns how many objects per image the matrices of detectAsync() can hold. Default 256. */
     CV_WRAP virtual int getMaxObjects() const = 0;
-    /** @brief Sets how many candidates of a picture detectAsync() can group. Costs 100 bytes each and picture on
-    the device, for at most as many as the picture has windows.
-    @param count 1 to 65,536. Default 8192. @throws cv::Exception otherwise; the old value stays. */
+    /** @brief Sets how many candidates per image detectAsync() can group. Needs 100 bytes of device memory per
+    candidate and image, for at most as many candidates as the image has windows.
+    @param count number of candidates, 1 to 65,536. Default 8192.
+    @throws cv::Exception if the value is out of its range; the old value stays. */
     CV_WRAP virtual void setMaxCandidates(int count) = 0;
-    /** @brief Candidates of a picture that detectAsync() can group. Default 8192. */
+    /** @brief Returns how many candidates per image detectAsync() can group. Default 8192. */
     CV_WRAP virtual int getMaxCandidates() const = 0;
 
-    /** @brief Scales that detectAsync() works on for pictures of a size, with this object's parameters.
-    @param imageSize width and height in pixels.
-    @param scales factors, from small objects to large ones.
-    @param layerSizes size of the scaled picture of each.
-    @throws cv::Exception on an empty object. */
+    /** @brief Gets the scales that detectAsync() uses for images of a given size with the parameters of this instance.
+    @param imageSize width and height in pixels, sides up to 65,535.
+    @param scales scale factors, from small objects to large ones.
+    @param layerSizes size of the scaled image (pyramid level) of each scale.
+    @throws cv::Exception if no cascade is loaded or imageSize is too large. */
     CV_WRAP virtual void getScales(Size imageSize, CV_OUT std::vector<double>& scales,
                                    CV_OUT std::vector<Size>& layerSizes) const = 0;
-    /** @brief Counts what the cascade does on a picture, with this object's parameters, for tuning. Slower than
-    detection; waits; counts on the CPU also for a GpuMat, as both do the same.
-    @param image as in detectMultiScale().
-    @param passes CV_32SC1, one row a scale, 3 + stages columns: windows on the grid, those not skipped, those of them
-    with enough contrast, and how many passed each stage. A window is skipped when the one before it in its row failed
-    stage 0. On the host, or where the image is.
-    @param stream of GpuMat. Default: the null stream.
-    @throws cv::Exception on other arguments and on an empty object.
-    */
+    /** @brief Counts how many windows of an image pass each stage, with the parameters of this instance, for tuning. It
+    is slower than detection. A GpuMat is downloaded and counted on the CPU, because both backends evaluate the same
+    windows; the call then waits.
+    @param image image as in detectMultiScale().
+    @param passes CV_32SC1, one row per scale, 3 + stages columns: number of windows on the grid; of those, windows that
+    are not skipped; of those, windows with enough contrast; then the number of windows that passed each stage. A window
+    is skipped if the one before it in its row failed stage 0. Host array, or GpuMat if image is a GpuMat.
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if an argument is invalid or no cascade is loaded. */
     CV_WRAP virtual void countPasses(InputArray image, OutputArray passes, Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Device memory held by this instance, in bytes; 0 as long as only the CPU engine ran. */
+    /** @brief Returns the device memory held by this instance in bytes; 0 if only the CPU backend was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     /** @brief Drops the cascade; parameters stay. */
     CV_WRAP virtual void clear() CV_OVERRIDE = 0;
-    /** @brief True without a cascade. */
+    /** @brief Returns true if no cascade is loaded. */
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
-    /** @brief Name of the class in files: "CascadeClassifierEx". */
+    /** @brief Returns the name of the class in files: "CascadeClassifierEx". */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
-    //! The cascade in the new format, which cv::CascadeClassifier reads, and the parameters beside it.
+    //! Writes the cascade in the new format, which cv::CascadeClassifier reads, and the parameters of this instance.
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
-    //! A cascade of either format; parameters that the node lacks keep their value. All or nothing.
+    /** Reads a cascade of either format from a node that FileStorage has parsed, which does not withstand malicious
+    files as load() does. Parameters that the node lacks keep their values. @throws cv::Exception naming the node if
+    something is not valid; the instance stays unchanged. */
     virtual void read(const FileNode& fn) CV_OVERRIDE = 0;
 };
 

@@ -11,10 +11,12 @@ namespace cv { namespace cuda {
 //! @addtogroup cudatracking
 //! @{
 
-/** @brief The default of every Stream parameter of this module, as cv::noArray() is for arrays.
+/** @brief Returns the default value of every Stream parameter of this module, as cv::noArray() is for arrays.
 
-For a GpuMat it is CUDA's null stream. For a Mat it is nothing at all: unlike Stream::Null(), it can be had on machines
-without a CUDA driver and in host-only builds, and it creates no context on the device. Never waits, never throws. */
+For GpuMat inputs it stands for CUDA's null stream; for host inputs it is ignored. Unlike Stream::Null() it can be
+called on machines without a CUDA driver and in builds without CUDA, and it creates no context on the device.
+@return a reference that stays valid until the program ends. The function never waits and never throws. Any number of
+threads may call it at the same time. */
 CV_EXPORTS Stream& noStream();
 
 //! @}

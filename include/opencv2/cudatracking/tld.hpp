@@ -12,167 +12,220 @@ namespace cv { namespace cuda {
 //! @addtogroup cudatracking
 //! @{
 
-/** @brief Parameters of TLDDetector, TrackerTLD and MultiTrackerTLD. The defaults are those of the literature but where
-doc/tld.md says why not. An object keeps those it was made with. Ranges are checked by create(). */
+/** @brief Parameters of TLDDetector, TrackerTLD and MultiTrackerTLD.
+
+The defaults follow the TLD paper; doc/tld.md explains the deviations. create() copies the parameters and checks their
+ranges. Parameters to know first: seed, learning, mirror and minReplyScore; the others tune the algorithm. Speed depends
+mainly on the number of windows (minWindow, scaleFactor, scales, stepPercent) and ferns (trees, features). TLDDetector
+and TrackerTLD define the terms. */
 struct CV_EXPORTS_W_SIMPLE TLDParams
 {
     CV_WRAP TLDParams();
 
-    CV_PROP_RW int seed;      //!< of all random choices, 0 or more. Equal seeds, equal runs. Default 1.
-    CV_PROP_RW bool learning; //!< whether the detector goes on learning. Default true.
-    CV_PROP_RW bool mirror;   //!< also train on mirrored pictures of the object. Default false.
-    /** update() returns false while the score is less than this, though tracking goes on inside. 0 to 1. Default 0: off. */
+    CV_PROP_RW int seed;      //!< seed of all random choices, 0 or more; equal seeds give identical runs. Default 1.
+    CV_PROP_RW bool learning; //!< whether trackers update the model after init(). Default true.
+    CV_PROP_RW bool mirror;   //!< whether ferns are also trained on mirror images of the object. Default false.
+    /** Score below which update() returns false, 0 to 1; state and box are not affected. Default 0: not used. */
     CV_PROP_RW float minReplyScore;
 
     // Windows.
-    /** Least side of a window, 12 to 16384; 0: min(24, max(12, side / 1.44)), side: the object's shorter one. Default 0. */
+    /** Smallest side of a window in pixels, 12 to 16384; 0 means min(24, max(12, s / 1.44)), s being the shorter side
+    of the object. Default 0. */
     CV_PROP_RW int minWindow;
-    CV_PROP_RW double scaleFactor; //!< from one scale to the next, 1.01 to 2. Default 1.2.
-    CV_PROP_RW int scales;         //!< smaller and again larger ones than the object's own, 0 to 20. Default 10.
-    CV_PROP_RW int
-        stepPercent; //!< from window to window, of the shorter side in x, of the height in y. 1 to 100. Default 10.
+    CV_PROP_RW double scaleFactor; //!< ratio of window sizes of successive scales, 1.01 to 2. Default 1.2.
+    CV_PROP_RW int scales;         //!< number of scales below and also above the object's size, 0 to 20. Default 10.
+    /** Distance between neighbouring windows in percent, 1 to 100: of the shorter side horizontally, of the height
+    vertically; at least one pixel. Default 10. */
+    CV_PROP_RW int stepPercent;
 
     // Ferns.
-    CV_PROP_RW int trees;    //!< 1 to 16. Default 10.
-    CV_PROP_RW int features; //!< comparisons in each, 1 to 16; trees * features at most 164. Default 13.
-    CV_PROP_RW double
-        fernThreshold; //!< mean posterior above which a window goes on, before training. 0 to 1. Default 0.5.
-    CV_PROP_RW int maxDetections; //!< the most windows that go on; the most confident ones. 1 to 128. Default 100.
+    CV_PROP_RW int trees;    //!< number of ferns, 1 to 16. Default 10.
+    CV_PROP_RW int features; //!< pixel comparisons per fern, 1 to 16; trees * features at most 164. Default 13.
+    /** Initial threshold on the mean fern posterior, 0 to 1; windows above it reach the nearest-neighbour stage. The
+    first training may raise it. Default 0.5. */
+    CV_PROP_RW double fernThreshold;
+    /** Maximum number of windows per frame that reach the nearest-neighbour stage, 1 to 128; those with the highest
+    posteriors are kept. Default 100. */
+    CV_PROP_RW int maxDetections;
 
-    // Nearest neighbour.
-    CV_PROP_RW double nnThreshold;    //!< least threshold of relative similarity, 0 to 1. Default 0.65.
-    CV_PROP_RW double validThreshold; //!< least conservative similarity to learn from, 0 to 1. Default 0.7.
-    CV_PROP_RW int maxPositives; //!< templates of the object; others are forgotten at random. 2 to 1024. Default 200.
-    CV_PROP_RW int maxNegatives; //!< templates of all else. 2 to 2048. Default 400.
+    // Nearest neighbours.
+    /** Threshold on the relative similarity above which a window is accepted, 0 to 1. The first training may raise it.
+    Default 0.65. */
+    CV_PROP_RW double nnThreshold;
+    /** Threshold on the conservative similarity above which a box is valid, 0 to 1. The first training raises it to at
+    least that for acceptance. Default 0.7. */
+    CV_PROP_RW double validThreshold;
+    /** Maximum number of positive templates (of the object), 2 to 1024; beyond it a random one is dropped, never the
+    first. Default 200. */
+    CV_PROP_RW int maxPositives;
+    /** Maximum number of negative templates (of background), 2 to 2048; beyond it a random one is dropped.
+    Default 400. */
+    CV_PROP_RW int maxNegatives;
 
     // Learning.
-    CV_PROP_RW int initWindows,
-        initWarps; //!< best windows, 1 to 32, and warped pictures of each, 0 to 32, at first. Default 20, 19.
-    CV_PROP_RW int updateWindows, updateWarps; //!< in each frame, with these ranges. Default 10, 9.
-    CV_PROP_RW double initAngle, updateAngle;  //!< of warps, +- degrees, 0 to 45. Default 10, 5.
-    CV_PROP_RW double warpScale, warpShift;    //!< of warps, +- parts of the size, 0 to 0.5. Default 0.01.
-    CV_PROP_RW double warpNoise;               //!< standard deviation in gray values, 0 to 64. Default 5.
     CV_PROP_RW int
-        initNegatives; //!< templates of all else at first, half of them for thresholds. 2 to 128. Default 100.
-
-    // Flow.
-    CV_PROP_RW int flowWindow;     //!< side, odd, 3 to 11. Default 9.
-    CV_PROP_RW int flowLevels;     //!< above the picture itself, as its size allows, 0 to 6. Default 5.
-    CV_PROP_RW int flowIterations; //!< on each level, 1 to 100. Default 20.
-    CV_PROP_RW double flowEpsilon; //!< a shorter step is the last one, pixels, 0 to 16. Default 0.03.
+        initWindows, //!< number of windows (best overlap with the box) for ferns in init(), 1 to 32. Default 20.
+        initWarps;   //!< number of random warps of each of them, besides the window itself, 0 to 32. Default 19.
+    CV_PROP_RW int updateWindows, //!< number of such windows in each later frame, 1 to 32. Default 10.
+        updateWarps;              //!< number of random warps of each of them, 0 to 32. Default 9.
     CV_PROP_RW double
-        maxFlowError; //!< median forward-backward error from which flow has failed, pixels, 0 to 16384. Default 10.
-    CV_PROP_RW int retryFrames; //!< frames in which failed flow is tried again, 0 to 3. Default 3.
+        initAngle,   //!< largest rotation of a warp in init(), degrees in either direction, 0 to 45. Default 10.
+        updateAngle; //!< largest rotation of a warp in later frames, degrees in either direction, 0 to 45. Default 5.
+    CV_PROP_RW double warpScale, //!< largest relative change of scale of a warp, 0 to 0.5. Default 0.01.
+        warpShift; //!< largest shift of a warp, fraction of the windows' bounding box, 0 to 0.5. Default 0.01.
+    CV_PROP_RW double warpNoise; //!< standard deviation of noise in warps, gray values, 0 to 64. Default 5.
+    /** Number of negative templates that init() draws, 2 to 128; half of them serve to set thresholds. Default 100. */
+    CV_PROP_RW int initNegatives;
 
-    // Deciding.
-    CV_PROP_RW int maxUnsupported; //!< frames without any window like the object at its place; 0: no limit. Default 3.
-    CV_PROP_RW int maxProbation;  //!< unconfirmed frames after which a box without support ends; 0: never. Default 100.
-    CV_PROP_RW double jumpMargin; //!< how much better another place must be, 0 to 1. Default 0.1.
-    CV_PROP_RW double firstJumpMargin; //!< the same while there are fewer than five positive templates. Default 0.2.
+    // Optical flow.
+    CV_PROP_RW int flowWindow; //!< side of the Lucas-Kanade window, pixels, odd, 3 to 11. Default 9.
+    CV_PROP_RW int flowLevels; //!< pyramid levels besides the full image, 0 to 6; fewer for small images. Default 5.
+    CV_PROP_RW int flowIterations; //!< maximum number of iterations per pyramid level, 1 to 100. Default 20.
+    CV_PROP_RW double flowEpsilon; //!< step length at which iterations end, pixels, 0 to 16. Default 0.03.
+    /** Median forward-backward error above which flow has failed, pixels, 0 to 16384. Default 10. */
+    CV_PROP_RW double maxFlowError;
+    CV_PROP_RW int retryFrames; //!< number of frames after a failure in which flow is tried again, 0 to 3. Default 3.
+
+    // State transitions, see TrackerTLD.
+    CV_PROP_RW int maxUnsupported; //!< unsupported frames in a row that end in LOST, 0 or more; 0: no limit. Default 3.
+    /** Number of unconfirmed frames in a row from which on an unsupported frame ends in LOST, 0 or more; 0: no limit.
+    Default 100. */
+    CV_PROP_RW int maxProbation;
+    CV_PROP_RW double jumpMargin; //!< score margin by which a cluster elsewhere must beat the box, 0 to 1. Default 0.1.
+    CV_PROP_RW double firstJumpMargin; //!< jumpMargin while there are fewer than 5 positive templates. Default 0.2.
 };
 
-/** @brief A learning detector of one object: the cascade of TLD, variance, ferns and nearest neighbours over all windows
-of a picture.
+/** @brief Learning detector of one object: the TLD cascade of variance filter, fern ensemble and nearest-neighbour
+classifier, applied to all windows of an image.
 
-init() learns an object from one box in one picture; detect() finds it in others; learn() adds an appearance. TrackerTLD
-runs all this by itself in each frame.
+init() learns an object from one box in one image, detect() finds it in other images, learn() adds an appearance.
+TrackerTLD does all this in each frame by itself.
 
-**Pictures**: CV_8U with 1 (gray), 3 (BGR) or 4 (BGRA) channels, up to 2^24 pixels, sides 16 to 16,384; all of the size
-and kind of the first one. Mat (UMat, HostMem): CPU engine; GpuMat: CUDA engine. An object stays on the side of
-its init(); a saved one is free to choose again.
-**Boxes** are half-open: x, y, width, height in pixels; the overlap of two is intersection by union of their areas.
-**Windows**: powers of scaleFactor of the object's size, as far as they fit and are not too small, in all of
-the picture; at most 2^26.
-**Table of detections**: CV_64FC1, 1 + maxDetections rows, 8 columns. Row 0 is (n, windows, windows with enough
-variance, windows passed by the ferns, windows accepted, 0, 0, 0). n rows follow, in the order of windows (by scale, then
-y, then x): x, y, width, height, conservative similarity, relative similarity, mean posterior of the ferns, and 1 if the
-nearest neighbours accept the window, else 0. Further rows are 0. convertDetections() makes lists of it.
+**Images**: CV_8U with 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, up to 2^24 pixels, not empty. All
+images must have the size, type and memory (host or device) of the one given to init(). After load() the size must be
+that of the file; the first image decides type and memory, and if it is a GpuMat, its call moves the model to the
+device, waits and cannot be captured.
+**Boxes** are half-open: (x, y, width, height) in pixels. The overlap of two boxes is intersection over union.
+**Windows** have the object's size times powers of scaleFactor, if no side is below minWindow and the window fits into
+the image; they cover the whole image; at most 2^26.
 
-Determinism: bit-equal on both engines, from run to run and for any number of threads.
-Waiting: detect() with GpuMat or HostMem outputs does not wait and can be captured into a CUDA graph, with learn()
-and updates of the trackers: each replay reads the picture anew and goes on from the state that the work before it
-has left. All others wait, and cannot be captured. A graph keeps the objects, the picture's size and address and
-the switch of learning that it was captured with, while the instance lives: capture anew after init(), load(), add(),
-remove() and setLearning().
-Order: a direct call begins after all direct calls before it, and after all replays that were launched before it, on
-whatever streams they are. Calls that wait are done when they return, so replays launched afterwards see what they did. The
-caller orders the rest by streams or events: replays among each other, and a replay behind a call that does not wait.
-Errors: cv::Exception naming argument and value; the object stays as it was.
+**Stages of the detector**. A window must pass all of them:
 
-Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection, PAMI 2012.
-Definition in full, quality, cost: doc/tld.md.
-*/
+| stage              | passes a window if                                                                         |
+|--------------------|--------------------------------------------------------------------------------------------|
+| variance           | its variance is at least half that of the window that overlaps the box of init() most      |
+| ferns              | its mean posterior is above the fern threshold, and among the maxDetections highest ones   |
+| nearest neighbours | its relative similarity is above the acceptance threshold: the window is *accepted*        |
+
+**Similarities** of a patch p, a window or box resampled to 15 x 15 pixels:
+
+    S(p, q) = (NCC(p, q) + 1) / 2                  NCC: zero-mean normalised cross-correlation; 0 if p or q is constant
+    dN = 1 - max S(p, q) over all negative templates q
+    dP = 1 - max S(p, q) over all positive templates q           relative similarity     = dN / (dN + dP)
+    dE = 1 - max S(p, q) over the first half of the positives    conservative similarity = dN / (dN + dE)
+
+Both are between 0 and 1: 1 without negative templates, 0 if the denominator is 0. The conservative similarity of a box
+is its *score*.
+
+**Table of detections**: CV_64FC1, 1 + maxDetections rows, 8 columns. Row 0 is (n, number of windows, windows that
+passed the variance filter, windows that passed the ferns, accepted windows, 0, 0, 0). n rows follow in the order of
+windows (by scale, then y, then x): x, y, width, height, conservative similarity, relative similarity, mean posterior,
+accepted (1 or 0). The remaining rows are 0. convertDetections() converts it to vectors.
+
+**Waiting, lifetimes, threads**: see the tables of group cudatracking.
+**CUDA graphs**: each replay reads the image again and continues from the state that the work before it has left. A
+graph keeps the objects and the learning switch of its capture: capture again after init(), load(), add(), remove() and
+setLearning().
+**Order**: a direct call begins after all direct calls before it and after all replays launched before it, on any
+stream. A call that waits has finished when it returns, so replays launched afterwards see its effect. The caller must
+order, by streams or events, replays among each other, and a replay after a direct call that does not wait.
+
+Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection, PAMI 2012. Definition in full, quality, cost:
+doc/tld.md. */
 class CV_EXPORTS_W TLDDetector : public Algorithm
 {
 public:
-    // OpenCV's Python help() shows the comments of this form that stand before a method, and no others: not those of
-    // classes, enums or members. So each method says all that its caller needs.
-
-    /** @brief Makes a detector that has learned nothing yet.
-    @param params members as in TrackerTLD.create(); default: their defaults.
-    @throws cv::Exception naming the member that is out of range. */
+    /** @brief Creates a detector that has not learned an object yet.
+    @param params parameters, with members as in TrackerTLD.create(). Default: the defaults of all members.
+    @throws cv::Exception naming the member that is out of its range. */
     CV_WRAP static Ptr<TLDDetector> create(const TLDParams& params = TLDParams());
-    /** @brief The parameters it was made with, or read from a file. */
+    /** @brief Returns the parameters given to create() or read from a file. */
     CV_WRAP virtual TLDParams getParams() const = 0;
 
-    /** @brief Learns an object, and forgets an older one. Waits.
-    @param image CV_8U, 1, 3 (BGR) or 4 (BGRA) channels, up to 2^24 pixels. Mat: CPU; GpuMat: on the device.
-    @param box (x, y, width, height) of the object, inside of the image, sides at least 12 (and TLDParams.minWindow); some
-    window must overlap it by more than 0.6, and the one that does most must not be of one gray value.
-    @param stream of GpuMat. Default: the null stream.
-    @throws cv::Exception on other arguments; what was learned before stays. */
+    /** @brief Learns an object and forgets an older one. Waits.
+    @param image CV_8U, 1 (gray), 3 (BGR) or 4 (BGRA) channels, sides 16 to 16,384, up to 2^24 pixels. A Mat selects the
+    CPU, a GpuMat the device.
+    @param box (x, y, width, height) of the object, inside of the image; sides at least 12 and at least
+    TLDParams.minWindow. Some window must overlap it by more than 0.6, and the one that overlaps it most must not be of
+    one gray value.
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if an argument is invalid; the old model stays. */
     CV_WRAP virtual void init(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief init() with a box of fractions, whose sides are rounded to whole pixels: in Python this is init() too.
-    @param image,box,stream as in init(). Default: the null stream. */
+    /** @brief Runs init() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an overload
+    of init().
+    @param image,box,stream arguments as in init(). Default: the null stream. */
     CV_WRAP_AS(init) void initRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
-    /** @brief Finds the object.
-    @param image of the size and type of the one in init(), and on the same side.
-    @param objects table of detections: CV_64FC1, 1 + maxDetections rows, 8 columns; row 0: n, windows, with enough
-    variance, passed by ferns, accepted; then n rows: x, y, width, height, conservative similarity, relative similarity,
-    mean posterior, accepted (1 or 0). For convertDetections().
-    @param stream of GpuMat; with a GpuMat for objects, does not wait and can be captured. Default: the null stream.
-    @throws cv::Exception on other arguments and before init(). */
+    /** @brief Detects the object. Waits only if image is a GpuMat and objects is a Mat, UMat or std::vector.
+    @param image image of the size, type and memory (host or device) of the one in init().
+    @param objects table of detections, CV_64FC1, 1 + maxDetections rows, 8 columns. Row 0: n, number of windows,
+    windows that passed the variance filter, windows that passed the ferns, accepted windows. Then n rows: x, y, width,
+    height, conservative similarity, relative similarity, mean posterior, accepted (1 or 0). Pass it to
+    convertDetections().
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP virtual void detect(InputArray image, OutputArray objects, Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief Makes lists of a table from detect(). Waits for a GpuMat.
-    @param objects the table. @param boxes windows. @param scores conservative similarity of each, 0 to 1.
-    @param all also windows that only the ferns let through. Default: accepted ones only.
-    @param stream of GpuMat. Default: the null stream.
-    @throws cv::Exception on other arrays. */
+    /** @brief Converts a table of detect() to vectors. Waits for the stream if it is a GpuMat.
+    @param objects table of detections.
+    @param boxes windows.
+    @param scores conservative similarity of each window, 0 to 1.
+    @param all true: also windows that passed the ferns and were not accepted. Default: false.
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if objects is no such table. */
     CV_WRAP static void convertDetections(InputArray objects, CV_OUT std::vector<Rect>& boxes,
                                           CV_OUT std::vector<float>& scores, bool all = false,
                                           Stream& stream = cv::cuda::noStream());
-    /** @brief Learns one more appearance: as TrackerTLD does in each frame, but whatever it looks like, and also
-    where TLDParams.learning is false.
-    @param image as in detect(). @param box of the object in it, inside of the picture, sides as in init().
-    @param stream of GpuMat. Does not wait; can be captured. Default: the null stream.
-    @throws cv::Exception on other arguments and before init(). */
+    /** @brief Learns one more appearance of the object, as TrackerTLD does in each frame, but without checking that it
+    resembles the object, and even if TLDParams.learning is false. Does not wait.
+    @param image image as in detect().
+    @param box (x, y, width, height) of the object in it, inside of the image, sides as in init().
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP virtual void learn(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief learn() with a box of fractions, whose sides are rounded to whole pixels: in Python this is learn() too.
-    @param image,box,stream as in learn(). Default: the null stream. */
+    /** @brief Runs learn() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an
+    overload of learn().
+    @param image,box,stream arguments as in learn(). Default: the null stream. */
     CV_WRAP_AS(learn) void learnRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
 
-    /** @brief What the nearest neighbours compare with. Waits.
-    @param positive true: pictures of the object, the oldest first one on top; false: of all else.
-    @param pictures CV_8UC1, 15 columns, 15 rows for each template. Mat. */
-    CV_WRAP virtual void getTemplates(bool positive, OutputArray pictures) const = 0;
-    /** @brief Device memory held by this instance, in bytes; 0 as long as only the CPU engine ran. */
+    /** @brief Gets the templates that the nearest-neighbour stage compares with. Waits.
+    @param positive true: templates of the object, the first one learned on top, each later one below the one that it
+    resembled most; false: templates of background.
+    @param templates host array, CV_8UC1, 15 columns, 15 rows for each template.
+    @throws cv::Exception before init(). */
+    CV_WRAP virtual void getTemplates(bool positive, OutputArray templates) const = 0;
+    /** @brief Returns the device memory held by this instance in bytes; 0 if only the CPU backend was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
-    /** @brief Forgets the object, and gives memory back that no graph refers to; parameters stay. */
+    /** @brief Forgets the object and frees all memory that no graph refers to; parameters stay. */
     CV_WRAP virtual void clear() CV_OVERRIDE = 0;
-    /** @brief True before init(). */
+    /** @brief Returns true if no object has been learned. */
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
-    /** @brief Name of the class in files: "TLDDetector". */
+    /** @brief Returns the name of the class in files: "TLDDetector". */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
-    /** @brief Writes parameters and what was learned. All or nothing: an older file stays until the new one is whole.
-    @param filename .xml, .json, or else YAML. @throws cv::Exception naming the file when it cannot be written. */
+    /** @brief Writes parameters and model to a file. The file is written completely or the old one stays. Waits.
+    @param filename path; .xml and .json select these formats, every other ending but .gz YAML.
+    @throws cv::Exception naming the file if it cannot be written. */
     CV_WRAP virtual void save(const String& filename) const CV_OVERRIDE = 0;
-    /** @brief Reads what save() wrote, or TrackerTLD.save(). @param filename path. @throws cv::Exception naming file and
-    node; the detector stays as it was. */
+    /** @brief Reads a file written by save() or TrackerTLD.save(), of at most 64 MB. Either backend can use the model
+    afterwards. The file is checked completely before it is used, so it may come from an untrusted source; read() and
+    Algorithm::load() do not offer this.
+    @param filename path.
+    @throws cv::Exception naming file and node if something is not valid; the detector stays unchanged. */
     CV_WRAP virtual void load(const String& filename) = 0;
-    //! Parameters and what was learned; reads back bit-equal, on either engine. Waits.
+    //! Writes parameters and model; read() restores them bit for bit, on either backend. Waits.
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
-    //! What write() wrote, of trackers too; everything is checked. All or nothing.
+    /** Reads what write() of this class or of TrackerTLD has written. All values are checked; on errors the detector
+    stays unchanged. read() and Algorithm::load<TLDDetector>() get nodes that FileStorage has parsed, and FileStorage
+    does not withstand malicious files as load() does. */
     virtual void read(const FileNode& fn) CV_OVERRIDE = 0;
 };
 

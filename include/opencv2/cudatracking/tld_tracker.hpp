@@ -1,6 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
+// over budget: OpenCV's Python help() shows only the comments before methods, so each repeats what its caller needs.
 #ifndef OPENCV_CUDATRACKING_TLD_TRACKER_HPP
 #define OPENCV_CUDATRACKING_TLD_TRACKER_HPP
 
@@ -14,29 +15,57 @@ namespace cv { namespace cuda {
 
 /** @brief Tracking-Learning-Detection of one object in a video, as a cv::Tracker.
 
-In each frame the object is followed by optical flow, searched for by a detector in all of the picture, and the detector
-learns from what the two agree on. A lost object is found again when it comes back.
+In each frame optical flow moves the box of the object, a TLDDetector searches the whole image, and the detector learns
+from what the two agree on. A lost object is found again when it comes back.
 
-update() returns true with a box when the object was located. It returns false, and leaves the caller's box alone, when
-- the object is lost (LOST), or
-- the detector finds nothing like the object at the place where the flow says it is (UNCERTAIN; getBox() has that place;
-  it still learns from a box that was valid, as after a sudden blur), or
-- the score is less than TLDParams::minReplyScore.
-The first call of update() takes the frame after that of init().
-Boxes that come back may lie partly outside of the image, as the object does: for its pixels take box & Rect(0, 0, cols, rows).
+**Terms** (similarity, score, accepted window: see TLDDetector)
+- A box is *valid* when its score is above the validity threshold or a cluster on it has such a score. It stays valid
+  until one of the events below ends that.
+- A box is *supported* in a frame if some window that overlaps it by more than 0.6 passes the variance filter with fern
+  posteriors that sum to 1 or more. It is *unconfirmed* if it is not valid, its score is not above the validity
+  threshold, and there is no cluster on it. A box that begins at a cluster counts as supported.
+- A *cluster* is a set of accepted windows that are connected by overlaps of at least 0.5; its box and score are the
+  means. It is *on the box* if they overlap by at least 0.5, else *elsewhere*.
 
-**Pictures, determinism**: see TLDDetector. All frames must have the size and kind of init()'s.
-**Table of results** (updateAsync(), MultiTrackerTLD): CV_64FC1, a row for each object, 8 columns: x, y, width, height
-(sub-pixel; 0 when lost), score 0 to 1, State, 1 if located (what update() returns), 1 if the detector learned from
-this frame.
-**Waiting**: update() and all getters of results wait for their stream. updateAsync() with a GpuMat or HostMem for the
-result does not; it can be captured into a CUDA graph of which each replay is a frame. resetTo() and getters come after all
-replays that were launched before them, and replays that are launched afterwards see resetTo(): TLDDetector, Order.
-Errors: cv::Exception naming argument and value; the object stays as it was.
+| state         | box                    | update() returns                         | the detector learns           |
+|---------------|------------------------|------------------------------------------|-------------------------------|
+| TRACKING (2)  | valid and supported    | true, but false if score < minReplyScore | if the check below passes     |
+| UNCERTAIN (1) | not valid, supported   | true, but false if score < minReplyScore | no                            |
+| UNCERTAIN (1) | unsupported            | false                                    | if valid and the check passes |
+| LOST (0)      | none                   | false                                    | no                            |
+
+The check: the relative similarity of the final box is at least 0.5, it has at least half the variance of the object's
+first window, and no negative template has a similarity S above 0.95 to it.
+
+| event in a frame                                                                          | effect                  |
+|-------------------------------------------------------------------------------------------|-------------------------|
+| init(), resetTo()                                                                         | valid                   |
+| score above the validity threshold, or a cluster on the box with such a score             | valid                   |
+| the check fails, and there are at least 5 positive templates                              | not valid               |
+| exactly one cluster elsewhere exceeds the score by jumpMargin and each cluster on the box | begins there, not valid |
+| LOST, and exactly one cluster                                                             | begins there, not valid |
+| flow fails: its median forward-backward error is above maxFlowError, or no point is left  | LOST                    |
+| the box leaves the image                                                                  | LOST                    |
+| unsupported for the maxUnsupported-th frame in a row                                      | LOST                    |
+| unsupported, after maxProbation or more unconfirmed frames in a row                       | LOST                    |
+
+An event that makes an object LOST comes before the clusters are used, so the same frame may find it again. After failed
+flow, flow from the last box is tried again in the next retryFrames frames, as long as nothing else has found the
+object.
+
+If update() returns false, the caller's box is left unchanged; getBox() has the tracker's own box unless the state is
+LOST. The first call of update() takes the frame after that of init(). Like objects, boxes may lie partly outside of the
+image; box & Rect(0, 0, cols, rows) is the part inside.
+
+**Images, determinism, CUDA graphs, order of replays**: see TLDDetector. All frames must have the size, type and memory
+of the one given to init(). If updateAsync() is captured into a CUDA graph, each replay processes one frame.
+**Waiting, lifetimes, threads**: see the tables of group cudatracking.
+**Table of results** (updateAsync(), MultiTrackerTLD): CV_64FC1, one row per object, 8 columns: x, y, width, height
+(sub-pixel; 0 if LOST), score 0 to 1, state, located (1 or 0: what update() returns), learned (1 or 0: whether the
+detector learned from this frame).
 
 Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection, PAMI 2012; I. Gurcan, A hybrid CPU-GPU
-implementation of TLD, 2014. Definition in full, quality, cost: doc/tld.md.
-*/
+implementation of tracking-learning-detection, 2014. Definition in full, quality, cost: doc/tld.md. */
 class CV_EXPORTS_W TrackerTLD : public Tracker
 {
 protected:
@@ -45,209 +74,262 @@ protected:
 public:
     virtual ~TrackerTLD() CV_OVERRIDE;
 
+    //! State of an object after a frame.
     enum State
     {
-        LOST = 0, //!< there is no box
-        UNCERTAIN =
-            1, //!< there is a box that the detector does not trust, or finds nothing at; update() may return false
-        TRACKING = 2 //!< there is a box that the detector trusts and learns from
+        LOST = 0,      //!< there is no box
+        UNCERTAIN = 1, //!< there is a box, but it is not valid or not supported
+        TRACKING = 2   //!< there is a box that is valid and supported
     };
 
-    /** @brief Makes a tracker; init() gives it an object.
-    @param params members of TLDParams, as in p = cv2.cuda.TLDParams(); p.seed = 7. Default: their defaults.
-    seed: int, 0 or more; of all random choices, equal seeds give equal runs. Default 1.
-    learning: bool; whether the detector goes on learning. Default True.
-    mirror: bool; also train on mirrored images of the object. Default False.
-    minReplyScore: float, 0 to 1; update() returns False while the score is less. Default 0.
-    minWindow: int, 12 to 16384; least side of a window in pixels; 0: min(24, max(12, shorter side / 1.44)). Default 0.
-    scaleFactor: float, 1.01 to 2; from one scale of windows to the next. Default 1.2.
-    scales: int, 0 to 20; smaller and again larger scales than the object's own. Default 10.
-    stepPercent: int, 1 to 100; from window to window, of the shorter side in x, of the height in y. Default 10.
-    trees: int, 1 to 16; of ferns. Default 10.
-    features: int, 1 to 16; comparisons in each tree, trees * features at most 164. Default 13.
-    fernThreshold: float, 0 to 1; mean posterior above which a window goes on, before training. Default 0.5.
-    maxDetections: int, 1 to 128; the most windows that go on. Default 100.
-    nnThreshold: float, 0 to 1; least threshold of relative similarity. Default 0.65.
-    validThreshold: float, 0 to 1; least conservative similarity to learn from. Default 0.7.
-    maxPositives: int, 2 to 1024; templates of the object, others are forgotten at random. Default 200.
-    maxNegatives: int, 2 to 2048; templates of all else. Default 400.
-    initWindows: int, 1 to 32; best windows that ferns learn at first. Default 20.
-    initWarps: int, 0 to 32; warped images of each of them. Default 19.
-    updateWindows: int, 1 to 32; best windows that ferns learn in each frame. Default 10.
-    updateWarps: int, 0 to 32; warped images of each of them. Default 9.
-    initAngle: float, 0 to 45; of warps at first, +- degrees. Default 10.
-    updateAngle: float, 0 to 45; of warps in each frame, +- degrees. Default 5.
-    warpScale: float, 0 to 0.5; of warps, +- parts of the size. Default 0.01.
-    warpShift: float, 0 to 0.5; of warps, +- parts of the size. Default 0.01.
-    warpNoise: float, 0 to 64; standard deviation in gray values. Default 5.
-    initNegatives: int, 2 to 128; templates of all else at first, half of them for thresholds. Default 100.
-    flowWindow: int, 3 to 11; side in pixels, odd. Default 9.
-    flowLevels: int, 0 to 6; of the pyramid above the image itself, as its size allows. Default 5.
-    flowIterations: int, 1 to 100; on each level. Default 20.
-    flowEpsilon: float, 0 to 16; a shorter step is the last one, pixels. Default 0.03.
-    maxFlowError: float, 0 to 16384; median forward-backward error above which flow has failed, pixels. Default 10.
-    retryFrames: int, 0 to 3; frames in which failed flow is tried again. Default 3.
-    maxUnsupported: int, 0 or more; frames without any window like the object at its place; 0: no limit. Default 3.
-    maxProbation: int, 0 or more; frames without confirmation, after which a box ends as soon as it has no support; 0: never. Default 100.
-    jumpMargin: float, 0 to 1; how much better another place must be. Default 0.1.
-    firstJumpMargin: float, 0 to 1; the same while there are fewer than five positive templates. Default 0.2.
-    @throws cv::Exception naming the member that is out of range. */
+    /** @brief Creates a tracker; init() gives it an object.
+    @param params object with the members below, in Python p = cv2.cuda.TLDParams(); p.seed = 7. Default: the
+    defaults of all members.
+    seed: int, 0 or more; seed of all random choices, equal seeds give identical runs. Default 1.
+    learning: bool; whether the model is updated after init(). Default True.
+    mirror: bool; whether ferns are also trained on mirror images of the object. Default False.
+    minReplyScore: float, 0 to 1; score below which update() returns False. Default 0.
+    minWindow: int, 12 to 16384; smallest side of a window, pixels; 0: min(24, max(12, shorter side / 1.44)).
+    Default 0.
+    scaleFactor: float, 1.01 to 2; ratio of window sizes of successive scales. Default 1.2.
+    scales: int, 0 to 20; number of scales below and also above the object's size. Default 10.
+    stepPercent: int, 1 to 100; distance of windows, % of the shorter side horizontally, of the height vertically.
+    Default 10.
+    trees: int, 1 to 16; number of ferns. Default 10.
+    features: int, 1 to 16; pixel comparisons per fern; trees * features is at most 164. Default 13.
+    fernThreshold: float, 0 to 1; initial threshold on the mean fern posterior of a window. Default 0.5.
+    maxDetections: int, 1 to 128; maximum number of windows that reach the nearest-neighbour stage. Default 100.
+    nnThreshold: float, 0 to 1; initial threshold on the relative similarity of accepted windows. Default 0.65.
+    validThreshold: float, 0 to 1; initial threshold on the score of valid boxes. Default 0.7.
+    maxPositives: int, 2 to 1024; maximum number of positive templates (of the object). Default 200.
+    maxNegatives: int, 2 to 2048; maximum number of negative templates (of background). Default 400.
+    initWindows: int, 1 to 32; number of windows that ferns are trained on in init(). Default 20.
+    initWarps: int, 0 to 32; number of random warps of each of these windows. Default 19.
+    updateWindows: int, 1 to 32; number of windows that ferns are trained on in a later frame. Default 10.
+    updateWarps: int, 0 to 32; number of random warps of each of these windows. Default 9.
+    initAngle: float, 0 to 45; largest rotation of warps in init(), degrees in either direction. Default 10.
+    updateAngle: float, 0 to 45; largest rotation of warps in later frames, degrees in either direction. Default 5.
+    warpScale: float, 0 to 0.5; largest relative change of scale of warps. Default 0.01.
+    warpShift: float, 0 to 0.5; largest shift of warps as a fraction of the size. Default 0.01.
+    warpNoise: float, 0 to 64; standard deviation of noise in warps, gray values. Default 5.
+    initNegatives: int, 2 to 128; number of negative templates that init() draws; half of them set thresholds.
+    Default 100.
+    flowWindow: int, 3 to 11; side of the Lucas-Kanade window in pixels, odd. Default 9.
+    flowLevels: int, 0 to 6; pyramid levels besides the full image, fewer for small images. Default 5.
+    flowIterations: int, 1 to 100; maximum number of iterations per pyramid level. Default 20.
+    flowEpsilon: float, 0 to 16; step length in pixels at which iterations end. Default 0.03.
+    maxFlowError: float, 0 to 16384; forward-backward error in pixels above which flow has failed. Default 10.
+    retryFrames: int, 0 to 3; number of frames after a failure in which flow is tried again. Default 3.
+    maxUnsupported: int, 0 or more; unsupported frames in a row that end in LOST; 0: no limit. Default 3.
+    maxProbation: int, 0 or more; unconfirmed frames from which on an unsupported one ends in LOST; 0: no limit.
+    Default 100.
+    jumpMargin: float, 0 to 1; score margin by which a cluster elsewhere must beat the box. Default 0.1.
+    firstJumpMargin: float, 0 to 1; jumpMargin while there are fewer than five positive templates. Default 0.2.
+    @throws cv::Exception naming the member that is out of its range. */
     CV_WRAP static Ptr<TrackerTLD> create(const TLDParams& params = TLDParams());
-    /** @brief The parameters it was made with, or read from a file. */
+    /** @brief Returns the parameters given to create() or read from a file. */
     CV_WRAP virtual TLDParams getParams() const = 0;
 
-    /** @brief Learns an object, and forgets an older one. On the null stream. Waits.
-    @param image as in TLDDetector.init(). @param boundingBox (x, y, width, height) of the object, inside of the image, sides
-    at least 12 (and TLDParams.minWindow). @throws cv::Exception on others; what was learned before stays. */
+    /** @brief Learns an object and forgets an older one. Uses the null stream and waits.
+    @param image image as in TLDDetector.init().
+    @param boundingBox (x, y, width, height) of the object, inside of the image, sides at least 12 and at least
+    TLDParams.minWindow.
+    @throws cv::Exception if an argument is invalid; the old model stays. */
     CV_WRAP virtual void init(InputArray image, const Rect& boundingBox) CV_OVERRIDE = 0;
-    /** @brief init() with a box of fractions, whose sides are rounded to whole pixels: in Python this is init() too.
-    @param image,boundingBox as in init(). */
+    /** @brief Runs init() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an overload
+    of init().
+    @param image,boundingBox arguments as in init(). */
     CV_WRAP_AS(init) void initRounded(InputArray image, const Rect2d& boundingBox);
-    /** @brief Tracks in the next frame. On the null stream. Waits.
-    @param image frame, of the size and kind of init()'s. @param boundingBox out: where the object is, perhaps partly outside
-    of the image; untouched if it was not located. @return whether it was located. @throws cv::Exception on other arguments
-    and before init(). */
+    /** @brief Tracks the object in the next frame. Uses the null stream and waits.
+    @param image next frame, of the size, type and memory (host or device) of the one in init().
+    @param boundingBox output: box of the object, perhaps partly outside of the image; unchanged if it was not located.
+    @return true if the object was located: there is a supported box with a score of at least TLDParams.minReplyScore.
+    @throws cv::Exception if the image is invalid, and before init(). */
     CV_WRAP virtual bool update(InputArray image, CV_OUT Rect& boundingBox) CV_OVERRIDE = 0;
 
-    /** @brief Tracks in the next frame, without waiting.
-    @param image frame, of the size and kind of init()'s.
+    /** @brief Tracks the object in the next frame. Waits only if image is a GpuMat and result is a Mat, UMat or
+    std::vector.
+    @param image next frame, of the size, type and memory (host or device) of the one in init().
     @param result CV_64FC1, 1 row, 8 columns: x, y, width, height, score, state, located (1 or 0), learned (1 or 0).
-    @param stream of GpuMat. Default: the null stream.
-    @throws cv::Exception on other arguments and before init(). */
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP virtual void updateAsync(InputArray image, OutputArray result, Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief How sure the tracker is of its box: conservative similarity, 0 to 1; 0 when lost. Waits. */
+    /** @brief Returns the score of the box: its conservative similarity, 0 to 1; 0 if LOST or before init(). Waits. */
     CV_WRAP virtual float getTrackingScore() = 0;
-    /** @brief LOST (0), UNCERTAIN (1) or TRACKING (2), after the last frame. Waits. */
+    /** @brief Returns the state after the last frame: LOST (0), UNCERTAIN (1) or TRACKING (2). Before init() it is
+    LOST. Waits. */
     CV_WRAP virtual int getState() const = 0;
-    /** @brief The box inside, sub-pixel, also while update() returns false; empty when lost. Waits. */
+    /** @brief Returns the tracker's box with sub-pixel precision, also if update() returned false; empty if LOST or
+    before init(). Waits. */
     CV_WRAP virtual Rect2d getBox() const = 0;
-    /** @brief What the detector found in the last frame; nothing before the first one, also after load(). Waits.
-    @param objects table of detections, for TLDDetector.convertDetections(): CV_64FC1, 1 + maxDetections rows, 8
-    columns. Mat. */
+    /** @brief Gets the detections in the last frame; there are none before the first update() and after load(). Waits.
+    @param objects host array, table of detections for TLDDetector.convertDetections(): CV_64FC1, 1 + maxDetections
+    rows, 8 columns.
+    @throws cv::Exception before init(). */
     CV_WRAP virtual void getDetections(OutputArray objects) const = 0;
-    /** @brief Templates of the nearest neighbours. Waits.
-    @param positive true: pictures of the object; false: of all else.
-    @param pictures CV_8UC1, 15 columns, 15 rows for each. Mat. */
-    CV_WRAP virtual void getTemplates(bool positive, OutputArray pictures) const = 0;
+    /** @brief Gets the templates that the nearest-neighbour stage compares with. Waits.
+    @param positive true: templates of the object; false: templates of background. The order is that of
+    TLDDetector.getTemplates().
+    @param templates host array, CV_8UC1, 15 columns, 15 rows for each template.
+    @throws cv::Exception before init(). */
+    CV_WRAP virtual void getTemplates(bool positive, OutputArray templates) const = 0;
 
-    /** @brief Switches learning, from the next call on; graphs that were captured before keep the switch they had. It
-    outlives init() and is saved. @param learning false: the detector stays as it is. Default: TLDParams.learning. */
+    /** @brief Switches learning on or off from the next call on. Graphs that were captured before keep their setting.
+    init() does not reset it, and save() stores it.
+    @param learning false: the model does not change. Initially it is TLDParams.learning. */
     CV_WRAP virtual void setLearning(bool learning) = 0;
-    /** @brief Whether the detector goes on learning. */
+    /** @brief Returns whether the model is updated. */
     CV_WRAP virtual bool getLearning() const = 0;
-    /** @brief Puts the tracker on a box in the last frame; what was learned stays. Waits; replays launched before do not
-    undo it, and those launched afterwards begin there.
-    @param boundingBox inside of the image, sides as in init(). @throws cv::Exception on others, before init(), and when
-    there was no frame since load() of a file without one: of a TLDDetector, or of an older version when the object was lost. */
+    /** @brief Sets the position of the object in the last frame; the model is kept. Waits. Replays launched before do
+    not undo it, and replays launched afterwards continue from it.
+    @param boundingBox box inside of the image, sides as in init().
+    @throws cv::Exception if the box is invalid, before init(), and as long as there is no last frame. It is missing
+    after load() of a file of a TLDDetector, or of a file of an older version whose object was lost. */
     CV_WRAP virtual void resetTo(const Rect& boundingBox) = 0;
-    /** @brief resetTo() with a box of fractions, whose sides are rounded to whole pixels: in Python this is resetTo() too.
-    @param boundingBox as in resetTo(). */
+    /** @brief Runs resetTo() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an
+    overload of resetTo().
+    @param boundingBox box as in resetTo(). */
     CV_WRAP_AS(resetTo) void resetToRounded(const Rect2d& boundingBox);
-    /** @brief Device memory held by this instance, in bytes; 0 as long as only the CPU engine ran. */
+    /** @brief Returns the device memory held by this instance in bytes; 0 if only the CPU backend was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
-    /** @brief Writes parameters, what was learned, and where the object is: a tracker that reads it goes on with the next
-    frame or a resetTo() as if nothing had happened, on either backend. Waits. All or nothing: an older file stays until the
-    new one is whole, and a symbolic link stays one. @param filename ends with .xml, .yml, .yaml or .json.
-    @throws cv::Exception naming the file when it cannot be written, and before init(). */
+    /** @brief Writes parameters, model and position to a file. A tracker that reads it continues with the next frame or
+    with resetTo() as if it had not been interrupted, on either backend. The file is written completely or the old one
+    stays; a symbolic link stays one. Waits.
+    @param filename path that ends with .xml, .yml, .yaml or .json.
+    @throws cv::Exception naming the file if it cannot be written, and before init(). */
     CV_WRAP virtual void save(const String& filename) const = 0;
-    /** @brief Reads what save() wrote, or what a TLDDetector saved: such an object is LOST until it is detected.
-    @param filename path. @throws cv::Exception naming file and node; the tracker stays as it was. */
+    /** @brief Reads a file written by save(), MultiTrackerTLD.saveObject() or TLDDetector.save(), of at most 64 MB.
+    After a file of a TLDDetector the state is LOST until the object is detected, because it has no position. The file
+    is checked completely before it is used, so it may come from an untrusted source; read() and Algorithm::load() do
+    not offer this.
+    @param filename path.
+    @throws cv::Exception naming file and node if something is not valid; the tracker stays unchanged. */
     CV_WRAP virtual void load(const String& filename) = 0;
-    //! save() into an open map of a file.
+    //! Writes what save() writes into an open map of a FileStorage. Waits.
     virtual void write(FileStorage& fs) const = 0;
-    //! load() from a node.
+    /** Reads what write() has written. All values are checked; on errors the tracker stays unchanged. read() and
+    Algorithm::load<TrackerTLD>() get nodes that FileStorage has parsed, and FileStorage does not withstand malicious
+    files as load() does. */
     virtual void read(const FileNode& fn) = 0;
 };
 
-/** @brief TrackerTLD for several objects in one video: each frame's work (gray values, blur, sums, pyramid) is done once,
-and all objects go through each stage together. With GpuMat, objects whose boxes had one size when they were added also
-share their windows' codes: sixty-four of one size take a fraction of the time of sixty-four of different sizes.
+/** @brief TrackerTLD for several objects in one video. The work that does not depend on the object (gray values, blur,
+integral images, pyramid) is done once per frame, and all objects pass through each stage together. With GpuMat, objects
+whose boxes had equal sizes when they were added also share the fern codes of their windows, which saves time
+(doc/performance.md).
 
-Each object gives the results that a TrackerTLD of its own would give: the first one with the same seed; the one
-of id k with the seed's k-th series of random numbers. Up to 1,024 objects. What TrackerTLD says on pictures, results,
-waiting, captures and errors holds here. */
+Each object gets the results that a TrackerTLD of its own would give. The object of id 0 uses the random numbers of a
+TrackerTLD with the same seed; the object of id k uses the k-th independent sequence of that seed. Up to 1,024 objects.
+What TrackerTLD says about states, images, the table of results, waiting and CUDA graphs holds here. */
 class CV_EXPORTS_W MultiTrackerTLD : public Algorithm
 {
 public:
-    /** @brief Makes a tracker without objects.
-    @param params for all objects, members as in TrackerTLD.create(); default: their defaults.
-    @throws cv::Exception naming the member that is out of range. */
+    /** @brief Creates a tracker without objects.
+    @param params parameters of all objects, with members as in TrackerTLD.create(). Default: the defaults of all
+    members.
+    @throws cv::Exception naming the member that is out of its range. */
     CV_WRAP static Ptr<MultiTrackerTLD> create(const TLDParams& params = TLDParams());
-    /** @brief The parameters it was made with. */
+    /** @brief Returns the parameters given to create() or read from a file. */
     CV_WRAP virtual TLDParams getParams() const = 0;
 
-    /** @brief Adds an object. Waits. The other objects are not touched: they go on from their last frame.
-    @param image the last frame given to update(), or the next one, which update() gets afterwards: the object begins in it.
-    Of the size and kind of the frames.
-    @param box (x, y, width, height) of the object in it, as in TLDDetector.init().
-    @param stream of GpuMat. Default: the null stream.
-    @return its id: 0, 1, 2 and so on; ids are not used again.
-    @throws cv::Exception on other arguments, and when add() had another next frame since the last update(); nothing is
-    added then. */
+    /** @brief Adds an object. The other objects are not affected: they continue from their last frame. Waits.
+    @param image either the last frame given to update(), or the next one, which must then be passed to update()
+    afterwards. The object begins in it. Its size, type and memory (host or device) must be those of the frames before.
+    @param box (x, y, width, height) of the object in image, as in TLDDetector.init().
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @return id of the object: 0, 1, 2 and so on; ids are not used again.
+    @throws cv::Exception if an argument is invalid, and if an earlier add() since the last update() was given another
+    next frame; nothing is added then. */
     CV_WRAP virtual int add(InputArray image, const Rect& box, Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief add() with a box of fractions, whose sides are rounded to whole pixels: in Python this is add() too.
-    @param image,box,stream as in add(). Default: the null stream. @return its id. */
+    /** @brief Runs add() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an overload
+    of add().
+    @param image,box,stream arguments as in add(). Default: the null stream.
+    @return id of the object. */
     CV_WRAP_AS(add) int addRounded(InputArray image, const Rect2d& box, Stream& stream = cv::cuda::noStream());
-    /** @brief Removes an object. @param id of add(). @throws cv::Exception when there is none. */
+    /** @brief Removes an object. The rows of later objects in results move up; ids stay.
+    @param id id returned by add().
+    @throws cv::Exception if there is no such object. */
     CV_WRAP virtual void remove(int id) = 0;
-    /** @brief Tracks all objects in the next frame.
-    @param image frame, of the size and kind of the first one.
-    @param results CV_64FC1, a row an object in the order of getIds(), 8 columns: x, y, width, height, score, state (0
-    lost, 1 uncertain, 2 tracking), located (1 or 0), learned (1 or 0). Without objects: empty.
-    @param stream of GpuMat; with a GpuMat for results, does not wait and can be captured. Default: the null stream.
-    @throws cv::Exception on other arguments. */
+    /** @brief Tracks all objects in the next frame. Waits only if image is a GpuMat and results is a Mat, UMat or
+    std::vector.
+    @param image next frame, of the size, type and memory (host or device) of the first one.
+    @param results CV_64FC1, one row per object in the order of getIds(), 8 columns: x, y, width, height, score, state
+    (0 LOST, 1 UNCERTAIN, 2 TRACKING), located (1 or 0), learned (1 or 0). Empty if there are no objects.
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @throws cv::Exception if an argument is invalid. */
     CV_WRAP virtual void update(InputArray image, OutputArray results, Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Ids of the objects, ascending. */
+    /** @brief Returns the ids of the objects in ascending order: element i is the id of row i of the results. */
     CV_WRAP virtual std::vector<int> getIds() const = 0;
-    /** @brief What the detector found for an object in the last frame. Waits.
-    @param id of add(). @param objects table of detections, for TLDDetector.convertDetections(). Mat. */
+    /** @brief Gets the detections of an object in the last frame. Waits.
+    @param id id returned by add().
+    @param objects host array, table of detections for TLDDetector.convertDetections().
+    @throws cv::Exception if there is no such object. */
     CV_WRAP virtual void getDetections(int id, OutputArray objects) const = 0;
-    /** @brief Templates of an object. Waits.
-    @param id of add(). @param positive true: pictures of the object; false: of all else.
-    @param pictures CV_8UC1, 15 columns, 15 rows for each. Mat. */
-    CV_WRAP virtual void getTemplates(int id, bool positive, OutputArray pictures) const = 0;
-    /** @brief Switches learning of all objects. @param learning false: detectors stay as they are. */
+    /** @brief Gets the templates of an object. Waits.
+    @param id id returned by add().
+    @param positive true: templates of the object; false: templates of background. The order is that of
+    TLDDetector.getTemplates().
+    @param templates host array, CV_8UC1, 15 columns, 15 rows for each template.
+    @throws cv::Exception if there is no such object. */
+    CV_WRAP virtual void getTemplates(int id, bool positive, OutputArray templates) const = 0;
+    /** @brief Switches learning of all objects on or off from the next call on; see TrackerTLD.setLearning().
+    @param learning false: the models do not change. Initially it is TLDParams.learning. */
     CV_WRAP virtual void setLearning(bool learning) = 0;
-    /** @brief Whether detectors go on learning. */
+    /** @brief Returns whether the models are updated. */
     CV_WRAP virtual bool getLearning() const = 0;
-    /** @brief Puts an object on a box in the newest image, which update() or add() had; what was learned stays. Waits;
-    ordered with replays as TrackerTLD.resetTo(). @param id of add(). @param box inside of the image, sides at least 12.
-    @throws cv::Exception on others. */
+    /** @brief Sets the position of an object in the newest image given to update() or add(); its model is kept. Waits.
+    The order with replays is that of TrackerTLD.resetTo().
+    @param id id returned by add().
+    @param box box inside of the image, sides at least 12 and at least TLDParams.minWindow.
+    @throws cv::Exception if there is no such object or the box is invalid. */
     CV_WRAP virtual void resetTo(int id, const Rect& box) = 0;
-    /** @brief resetTo() with a box of fractions, whose sides are rounded to whole pixels: in Python this is resetTo() too.
-    @param id,box as in resetTo(). */
+    /** @brief Runs resetTo() with a box of fractions, whose edges are rounded to whole pixels; in Python it is an
+    overload of resetTo().
+    @param id,box arguments as in resetTo(). */
     CV_WRAP_AS(resetTo) void resetToRounded(int id, const Rect2d& box);
-    /** @brief Writes what TrackerTLD.save() writes, for one object. Waits. All or nothing. @param id of add().
-    @param filename path. */
+    /** @brief Writes one object to a file, as TrackerTLD.save(). Waits.
+    @param id id returned by add().
+    @param filename path that ends with .xml, .yml, .yaml or .json.
+    @throws cv::Exception if there is no such object or the file cannot be written. */
     CV_WRAP virtual void saveObject(int id, const String& filename) const = 0;
-    /** @brief Adds an object from a file of TLDDetector or TrackerTLD; it is LOST until it is detected, or resetTo().
-    @param image as in add(), of the size of the file's pictures. @param filename path.
-    @param stream of GpuMat. Default: the null stream.
-    @return its id. @throws cv::Exception naming file and node, or when its parameters are others than this tracker's, but
-    for seed, learning and minReplyScore, which are this tracker's. */
+    /** @brief Adds an object from a file of TLDDetector, TrackerTLD or saveObject(). It is LOST until it is detected,
+    or until resetTo(). The file is checked as by TrackerTLD.load(). Waits.
+    @param image image as in add(), of the size of the images that the file was made with.
+    @param filename path.
+    @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
+    @return id of the object.
+    @throws cv::Exception naming file and node if something is not valid, and if the parameters in the file differ from
+    this tracker's. seed, learning and minReplyScore are not compared: those of this tracker apply. */
     CV_WRAP virtual int addFromFile(InputArray image, const String& filename,
                                     Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief Device memory held by this instance, in bytes; 0 as long as only the CPU engine ran. */
+    /** @brief Returns the device memory held by this instance in bytes; 0 if only the CPU backend was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
-    /** @brief Removes all objects, and gives memory back that no graph refers to; the next add() may give images of another
-    size. */
+    /** @brief Removes all objects and frees all memory that no graph refers to. The next add() may use images of
+    another size. */
     CV_WRAP virtual void clear() CV_OVERRIDE = 0;
-    /** @brief True without objects. */
+    /** @brief Returns true if there are no objects. */
     CV_WRAP virtual bool empty() const CV_OVERRIDE = 0;
-    /** @brief Writes parameters and all objects with their ids, and what they go on from: a tracker that reads it goes on
-    as if nothing had happened, on either backend. Waits. All or nothing, as TrackerTLD.save().
-    @param filename ends with .xml, .yml, .yaml or .json. @throws cv::Exception naming the file when it cannot be written. */
+    /** @brief Writes parameters, all objects with their ids, and their positions to a file. A tracker that reads it
+    continues as if it had not been interrupted, on either backend. The file is written completely or the old one stays.
+    Waits.
+    @param filename path that ends with .xml, .yml, .yaml or .json.
+    @throws cv::Exception naming the file if it cannot be written. */
     CV_WRAP virtual void save(const String& filename) const CV_OVERRIDE = 0;
-    /** @brief Reads what save() wrote, in place of all objects. Up to 512 MB.
-    @param filename path. @throws cv::Exception naming file and node; the tracker stays as it was. */
+    /** @brief Reads a file written by save(), of at most 512 MB, and replaces all objects. The file is checked
+    completely before it is used, so it may come from an untrusted source; read() and Algorithm::load() do not offer
+    this.
+    @param filename path.
+    @throws cv::Exception naming file and node if something is not valid; the tracker stays unchanged. */
     CV_WRAP virtual void load(const String& filename) = 0;
-    //! save() into an open map of a file, and load() from a node.
+    //! Writes what save() writes into an open map of a FileStorage. Waits.
     virtual void write(FileStorage& fs) const CV_OVERRIDE = 0;
+    /** Reads what write() has written; see TrackerTLD::read(): FileStorage does not withstand malicious files as load()
+    does. */
     virtual void read(const FileNode& fn) CV_OVERRIDE = 0;
-    /** @brief Name of the class: "MultiTrackerTLD". */
+    /** @brief Returns the name of the class in files: "MultiTrackerTLD". */
     CV_WRAP virtual String getDefaultName() const CV_OVERRIDE;
 };
 
