@@ -1,18 +1,16 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Checks of arguments and parameters, and their conversion to the types of the engines.
+// Checks of arguments, and their conversion to the types of the engines.
 #ifndef OPENCV_CUDATRACKING_TLD_ARGUMENTS_HPP
 #define OPENCV_CUDATRACKING_TLD_ARGUMENTS_HPP
 
 #include "../precomp.hpp"
 #include "../common/arrays.hpp"
 #include "engine.hpp"
+#include "settings.hpp"
 
 namespace cv { namespace cuda { namespace tld {
-
-//! Converts parameters. @throws cv::Exception naming the class and the member that is out of range.
-Settings settingsOf(const TLDParams& params, const char* owner);
 
 //! A checked image of a call. It owns the pixels that its view refers to.
 struct InputImage

@@ -66,6 +66,16 @@ CT_HOST_DEVICE PatchStats statsOf(int sum, int squares)
 {
     return {sum, static_cast<int32_t>(static_cast<int64_t>(PATCH_PIXELS) * squares - static_cast<int64_t>(sum) * sum)};
 }
+inline PatchStats statsOf(const uint8_t* pixels)
+{
+    int sum = 0, squares = 0;
+    for (int i = 0; i < PATCH_PIXELS; ++i)
+    {
+        sum += pixels[i];
+        squares += pixels[i] * pixels[i];
+    }
+    return statsOf(sum, squares);
+}
 
 /** Returns the contrastOf() that a window of w x h pixels needs: its variance must be at least that of the object's first patch divided
 by `part`. The variance of the patch is contrast / (225 * 224). @param part 2; 4 for the negatives of the first training. */

@@ -28,6 +28,15 @@ struct LearnedObject
     std::vector<uint16_t> order;    //!< slots of positives
 };
 
+//! Returns the comparisons of all ferns of a new object.
+inline std::vector<Feature> featuresOf(const Settings& settings)
+{
+    std::vector<Feature> features(ALL_FEATURES);
+    makeFeatures(settings.seed, features.data());
+    features.resize(static_cast<size_t>(settings.trees) * settings.features);
+    return features;
+}
+
 //! Gray values of frames, cols * rows bytes each: those that flow of an object begins in, the last one of each object, and the newest.
 struct History
 {

@@ -11,7 +11,7 @@ void TrackedObjects::checkBox(const Rect& box, Size image) const
     const int least = std::max(MIN_BOX, settings_.minWindow);
     if (box.width < least || box.height < least)
         CV_Error_(Error::StsOutOfRange,
-                  ("%s: box: %d x %d pixels, %d are the least", owner_, box.width, box.height, least));
+                  ("%s: box: %d x %d pixels, sides must be at least %d", owner_, box.width, box.height, least));
     if (box.x < 0 || box.y < 0 || box.x > image.width - box.width || box.y > image.height - box.height)
         CV_Error_(Error::StsOutOfRange,
                   ("%s: box: %d, %d, %d x %d is not inside of an image of %d x %d pixels; for the part "
@@ -134,8 +134,8 @@ void TrackedObjects::learn(InputArray image, const Rect& box, uint32_t number, b
     if (added == Added::OTHER_IMAGE)
         refuseOtherImage();
     if (added == Added::NOTHING_THERE)
-        CV_Error_(Error::StsBadArg, ("%s: box: %d, %d, %d x %d is of one gray value, or no window is like it", owner_,
-                                     box.x, box.y, box.width, box.height));
+        CV_Error_(Error::StsBadArg, ("%s: box: %d, %d, %d x %d is of one gray value, or no window overlaps it enough",
+                                     owner_, box.x, box.y, box.width, box.height));
     while (only && engine.objects() > 1)
         engine.remove(0);
     if (fresh)

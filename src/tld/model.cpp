@@ -99,7 +99,7 @@ void readObjects(const Item& root, const Settings& settings, SavedTracker& saved
                  const LearnedObject* const before = first ? nullptr : &saved.objects.back();
                  if (static_cast<int>(o.state.number) >= saved.next ||
                      (before && o.state.number <= before->state.number))
-                     item.fail("numbers of objects must ascend, and be less than `next`");
+                     item.fail("ids of objects must ascend and be less than `next`");
                  if (before && (o.cols != before->cols || o.rows != before->rows))
                      item.fail("images of all objects must have one size");
                  bytes += bytesOf(o, settings);
@@ -112,7 +112,7 @@ void readObjects(const Item& root, const Settings& settings, SavedTracker& saved
 void checkVersion(const FileNode& node, const Item& root)
 {
     if (!node.isMap())
-        root.fail("there is none here");
+        root.fail("there is no object here");
     if (root.integerOf("version", 1, INT_MAX) != VERSION)
         root.fail("version is newer than this program");
 }

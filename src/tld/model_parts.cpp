@@ -19,55 +19,18 @@ const double MAX_COORDINATE = 65536; //!< largest coordinate or side of a box, p
 
 // --- parameters ------------------------------------------------------------------------------------------------------
 
-template <typename Params, typename Visit> void eachParam(Params& p, const Visit& visit)
-{
-    visit("seed", p.seed);
-    visit("learning", p.learning);
-    visit("mirror", p.mirror);
-    visit("minReplyScore", p.minReplyScore);
-    visit("minWindow", p.minWindow);
-    visit("scaleFactor", p.scaleFactor);
-    visit("scales", p.scales);
-    visit("stepPercent", p.stepPercent);
-    visit("trees", p.trees);
-    visit("features", p.features);
-    visit("fernThreshold", p.fernThreshold);
-    visit("maxDetections", p.maxDetections);
-    visit("nnThreshold", p.nnThreshold);
-    visit("validThreshold", p.validThreshold);
-    visit("maxPositives", p.maxPositives);
-    visit("maxNegatives", p.maxNegatives);
-    visit("initWindows", p.initWindows);
-    visit("initWarps", p.initWarps);
-    visit("updateWindows", p.updateWindows);
-    visit("updateWarps", p.updateWarps);
-    visit("initAngle", p.initAngle);
-    visit("updateAngle", p.updateAngle);
-    visit("warpScale", p.warpScale);
-    visit("warpShift", p.warpShift);
-    visit("warpNoise", p.warpNoise);
-    visit("initNegatives", p.initNegatives);
-    visit("flowWindow", p.flowWindow);
-    visit("flowLevels", p.flowLevels);
-    visit("flowIterations", p.flowIterations);
-    visit("flowEpsilon", p.flowEpsilon);
-    visit("maxFlowError", p.maxFlowError);
-    visit("retryFrames", p.retryFrames);
-    visit("maxUnsupported", p.maxUnsupported);
-    visit("maxProbation", p.maxProbation);
-    visit("jumpMargin", p.jumpMargin);
-    visit("firstJumpMargin", p.firstJumpMargin);
-}
-
 //! Reads the members of TLDParams.
 struct ParamReader
 {
     const Item& item;
 
-    void operator()(const char* name, int& value) const { value = item.integerOf(name, INT_MIN, INT_MAX); }
-    void operator()(const char* name, bool& value) const { value = item.integerOf(name, 0, 1) != 0; }
-    void operator()(const char* name, float& value) const { value = item.finiteOf(name); }
-    void operator()(const char* name, double& value) const
+    void operator()(const char* name, int& value, int, int, int) const
+    {
+        value = item.integerOf(name, INT_MIN, INT_MAX);
+    }
+    void operator()(const char* name, bool& value, bool, bool, bool) const { value = item.integerOf(name, 0, 1) != 0; }
+    void operator()(const char* name, float& value, float, float, float) const { value = item.finiteOf(name); }
+    void operator()(const char* name, double& value, double, double, double) const
     {
         item.with(name, [&](const Item& number) { value = number.real(); });
     }
@@ -79,7 +42,7 @@ std::vector<double> comparedValues(TLDParams p)
     p.learning = false;
     p.minReplyScore = 0.f;
     std::vector<double> values;
-    eachParam(p, [&](const char*, auto value) { values.push_back(static_cast<double>(value)); });
+    eachParameter(p, [&](const char*, auto value, auto, auto, auto) { values.push_back(static_cast<double>(value)); });
     return values;
 }
 
@@ -91,22 +54,22 @@ void writeParams(FileStorage& fs, const TLDParams& params)
 {
     fs << "version" << VERSION << "params"
        << "{";
-    eachParam(params,
-              [&](const char* name, auto value)
-              {
-                  fs << name;
-                  if (std::is_same<decltype(value), bool>::value)
-                      fs << static_cast<int>(value);
-                  else
-                      fs << value;
-              });
+    eachParameter(params,
+                  [&](const char* name, auto value, auto, auto, auto)
+                  {
+                      fs << name;
+                      if (std::is_same<decltype(value), bool>::value)
+                          fs << static_cast<int>(value);
+                      else
+                          fs << value;
+                  });
     fs << "}";
 }
 
 TLDParams readParams(const Item& root)
 {
     TLDParams params;
-    root.with("params", [&](const Item& item) { eachParam(params, ParamReader{item}); });
+    root.with("params", [&](const Item& item) { eachParameter(params, ParamReader{item}); });
     return params;
 }
 
@@ -208,7 +171,7 @@ Box readBox(const Item& root, const char* name, bool real)
                   list.each([&](const Item& number, int k) { v[k] = number.real(); });
                   for (int k = 0; k < 4; ++k)
                       if (!(v[k] >= (k < 2 ? -MAX_COORDINATE : real ? 1. : 0.) && v[k] <= MAX_COORDINATE))
-                          list.fail("is no box");
+                          list.fail("is not a box");
               });
     return {v[0], v[1], v[2], v[3]};
 }
@@ -221,7 +184,7 @@ void readTemplates(const Item& root, const char* name, int most, std::vector<uin
 void readLeaves(const Item& root, std::vector<Leaf>& leaves)
 {
     const int count = static_cast<int>(leaves.size());
-    int leaf = -1, numbers = 0;
+    int leaf = -1, values = 0;
     readList(root, "leaves", 0, 3 * count,
              [&](const Item& number, int i)
              {
@@ -229,10 +192,10 @@ void readLeaves(const Item& root, std::vector<Leaf>& leaves)
                      leaf = number.integer(leaf + 1, count - 1); // ascending
                  else
                      (i % 3 == 1 ? leaves[leaf].positives : leaves[leaf].negatives) = number.integer(0, MAX_COUNT);
-                 ++numbers;
+                 ++values;
              });
-    if (numbers % 3 != 0)
-        root.fail("leaves: each has three numbers");
+    if (values % 3 != 0)
+        root.fail("leaves: each has three values");
 }
 
 void readSizes(const Item& root, const Settings& settings, LearnedObject& o)

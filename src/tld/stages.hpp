@@ -130,7 +130,8 @@ enum Purpose
     LEARNING //!< learns a box that the user gives
 };
 
-// All stages process the objects of the batch. They write beside the current state; only commit(), start() and reset() change it.
+// All stages process the objects of the batch. They write copies that are not current; only commit(), start() and reset()
+// change current ones.
 
 //! Writes gray values into the spare slot. Also sums columns for sumTables(), and zeroes the counts of the frame.
 void preprocess(const Batch& batch, const ImageView& image, detail::StreamHandle stream);

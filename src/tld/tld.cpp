@@ -93,7 +93,7 @@ void TLDDetector::convertDetections(InputArray objects, std::vector<Rect>& boxes
     const auto check = [](int type, int rows, int cols)
     {
         if (type != CV_64FC1 || rows < 1 || cols != RESULT_COLUMNS)
-            CV_Error_(Error::StsBadArg, ("TLDDetector: objects: %d x %d of %s is no table of detect()", rows, cols,
+            CV_Error_(Error::StsBadArg, ("TLDDetector: objects: %d x %d of %s is not a table of detect()", rows, cols,
                                          typeToString(type).c_str()));
     };
     Mat table;
@@ -114,7 +114,7 @@ void TLDDetector::convertDetections(InputArray objects, std::vector<Rect>& boxes
     const double stored = table.at<double>(0, 0);
     if (!(stored >= 0. && stored <= table.rows - 1.) || stored != std::floor(stored))
         CV_Error_(Error::StsBadArg,
-                  ("TLDDetector: objects: %g of %d rows is no number of detections", stored, table.rows - 1));
+                  ("TLDDetector: objects: %g of %d rows is not a number of detections", stored, table.rows - 1));
     const int count = static_cast<int>(stored);
     std::vector<Rect> found;
     std::vector<float> similarities;

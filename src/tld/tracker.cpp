@@ -129,7 +129,7 @@ public:
         if (!saved.hasObject || !sameLearningParameters(saved.params, objects_.params()))
             CV_Error_(Error::StsUnmatchedFormats,
                       ("%s: %s: %s", NAME, filename.c_str(),
-                       saved.hasObject ? "its parameters are others than this tracker's" : "there is no object in it"));
+                       saved.hasObject ? "its parameters differ from this tracker's" : "there is no object in it"));
         forgetPosition(saved.object.state);
         saved.object.state.started = 1; // although it is lost: resetTo() refers to this image
         saved.object.state.number = static_cast<uint32_t>(next_);
@@ -167,7 +167,7 @@ private:
     void reserveId()
     {
         if (ids_.size() >= static_cast<size_t>(MAX_OBJECTS))
-            CV_Error_(Error::StsOutOfRange, ("%s: %d objects are the most", NAME, MAX_OBJECTS));
+            CV_Error_(Error::StsOutOfRange, ("%s: there may be at most %d objects", NAME, MAX_OBJECTS));
         if (next_ == INT_MAX)
             CV_Error_(Error::StsOutOfRange, ("%s: all ids are used up", NAME));
         ids_.reserve(ids_.size() + 1);

@@ -34,7 +34,7 @@ struct Object
         : width(theWidth),
           height(theHeight),
           grid(makeGrid(theWidth, theHeight, cols, rows, settings)),
-          features(ALL_FEATURES),
+          features(featuresOf(settings)),
           leaves(static_cast<size_t>(settings.trees) << settings.features, Leaf()),
           posteriors(leaves.size(), 0),
           templates(static_cast<size_t>(settings.maxPositives + settings.maxNegatives) * PATCH_STRIDE, 0),
@@ -43,10 +43,7 @@ struct Object
           sums(grid.windows, 0),
           detections(MAX_DETECTIONS),
           nextDetections(MAX_DETECTIONS)
-    {
-        makeFeatures(settings.seed, features.data());
-        features.resize(static_cast<size_t>(settings.trees) * settings.features);
-    }
+    {}
 
     ObjectView view()
     {
@@ -63,13 +60,7 @@ struct Object
     void setTemplate(int slot, const uint8_t* pixels)
     {
         std::copy_n(pixels, PATCH_PIXELS, templates.data() + static_cast<size_t>(slot) * PATCH_STRIDE);
-        int sum = 0, squares = 0;
-        for (int i = 0; i < PATCH_PIXELS; ++i)
-        {
-            sum += pixels[i];
-            squares += pixels[i] * pixels[i];
-        }
-        stats[slot] = statsOf(sum, squares);
+        stats[slot] = statsOf(pixels);
     }
 };
 

@@ -58,7 +58,7 @@ struct BlockPatch
     PatchStats stats;
     int sum, squares;
 };
-static_assert((PATCH + 1) * (PATCH + 1) <= tuning::THREADS, "a corner a thread");
+static_assert((PATCH + 1) * (PATCH + 1) <= tuning::THREADS, "a corner per thread");
 
 //! Makes the patch of a box. Ends with a barrier.
 __device__ __forceinline__ void makePatch(const Batch& batch, const Box& box, BlockPatch& patch)
@@ -280,7 +280,7 @@ __device__ __forceinline__ void rankSlowly(const Box& box, int most, const NearS
         lastNumber = number;
     }
 }
-static_assert(tuning::NEAR_LIST >= tuning::THREADS, "rankSlowly() has an entry a thread");
+static_assert(tuning::NEAR_LIST >= tuning::THREADS, "rankSlowly() has an entry per thread");
 
 /** Finds at most `most` windows of largest overlap with a box, above NEAR_OVERLAP, the largest first. `near.grid` must have been
 copied. Ends with a barrier. */

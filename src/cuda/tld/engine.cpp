@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// over budget: transfers and their undoing stand beside the stages that they belong to.
+// over budget: transfers and their undoing are next to the calls that they belong to.
 #include "../../precomp.hpp"
 #include "../../common/arrays.hpp"
 #include "../../tld/engine.hpp"
@@ -39,12 +39,10 @@ public:
         const Ordered call(*this, stream);
         call.refuseCapture("learning an object");
         memory_.placeFrame(call, frame.cols, frame.rows, settings_);
-        std::vector<Feature> features(ALL_FEATURES);
-        makeFeatures(settings_.seed, features.data());
-        features.resize(static_cast<size_t>(settings_.trees) * settings_.features);
         ObjectState state;
         beginTraining(state, box, number, settings_);
-        std::unique_ptr<Object> object = memory_.makeObject(call, box.w, box.h, std::move(features), state, settings_);
+        std::unique_ptr<Object> object =
+            memory_.makeObject(call, box.w, box.h, featuresOf(settings_), state, settings_);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
         gpu::preprocess(batch, frame, stream);
         const StartDecision starting = alone ? StartDecision() : decideStart(call, batch);

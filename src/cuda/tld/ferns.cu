@@ -48,7 +48,7 @@ __device__ __forceinline__ void placeRuns(uint32_t* count, VarianceMemory& m)
         base = static_cast<int>(atomicAdd(count, static_cast<unsigned>(sum)));
     m.before[lane] = __shfl_sync(WARP, base, 31) + sum - own;
 }
-static_assert(RUNS == 32, "a run a lane");
+static_assert(RUNS == 32, "a run per lane");
 
 //! Returns contrastOf() of a window whose area needs one strip only.
 __device__ __forceinline__ int64_t contrastOfSmall(const Batch& batch, const Window& win)
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(tuning::VARIANCE_THREADS) varianceFilter(const
         if (lane == 0)
             m.before[warp * RUNS_AT_ONCE + r] = __popc(kept[r]);
     }
-    __syncthreads(); // numbers of all runs
+    __syncthreads(); // counts of all runs
     if (warp == 0)
         placeRuns(list.counts + tile.number, m);
     __syncthreads(); // places
@@ -400,7 +400,7 @@ __global__ void __launch_bounds__(tuning::POSTERIOR_THREADS, 1) fernPosteriors(c
         sumOfWarp(SHARED ? work.run(reinterpret_cast<const uint16_t*>(memory)) : work.run(model.posteriors));
     if ((threadIdx.x & 31) == 0 && kept > 0)
         atomicAdd(&m.kept, kept);
-    __syncthreads(); // numbers of all warps
+    __syncthreads(); // counts of all warps
     if (threadIdx.x == 0 && m.kept > 0)
         atomicAdd(&live.counts.withVariance, static_cast<uint32_t>(m.kept));
 }

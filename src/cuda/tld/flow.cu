@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __g
 // --- medians ---------------------------------------------------------------------------------------------------------
 
 const int GROUP = 128;
-static_assert(GROUP >= FLOW_POINTS && 2 * GROUP <= tuning::MOTION_THREADS, "a point a thread");
+static_assert(GROUP >= FLOW_POINTS && 2 * GROUP <= tuning::MOTION_THREADS, "a point per thread");
 
 struct MotionMemory
 {

@@ -34,8 +34,8 @@ struct IntegrateMemory
     };
 };
 static_assert(sizeof(IntegrateMemory) <= detail::LEAST_SHARED_BYTES,
-              "a block of every device has it; there is no static memory besides");
-static_assert(MAX_DETECTIONS <= tuning::THREADS, "a detection a thread");
+              "fits into the shared memory of every device, without static memory");
+static_assert(MAX_DETECTIONS <= tuning::THREADS, "a detection per thread");
 
 //! Compares the patch of a box with all templates. Ends with a barrier.
 __device__ __forceinline__ void compareBox(const Batch& batch, const ObjectRecord& object, const Box& box,
@@ -54,7 +54,7 @@ __device__ __forceinline__ void listAccepted(IntegrateMemory& m)
     const unsigned all = __ballot_sync(WARP, accepted);
     if ((i & 31) == 0)
         m.numbers[warp] = __popc(all);
-    __syncthreads(); // numbers of all warps
+    __syncthreads(); // counts of all warps
     int before = 0;
     for (int w = 0; w < warp; ++w)
         before += m.numbers[w];
@@ -140,7 +140,7 @@ __device__ __forceinline__ void cluster(IntegrateMemory& m)
     const int clusters = __syncthreads_count(first); // and numbers
     if (i < count)
         m.accepted[i].cluster = m.numbers[m.labels[i]];
-    __syncthreads(); // numbers of all detections
+    __syncthreads(); // indices of all clusters
     if (i < clusters)
         m.clusters[i] = clusterOf(m, i);
     if (i == 0)
@@ -184,15 +184,15 @@ __device__ __forceinline__ bool isSame(const Box& a, const Box& b)
 //! Updates the box after flow and detection, and decides whether to learn. Ends with a barrier.
 __device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& object, IntegrateMemory& m)
 {
-    const bool looked = m.state.alive;
+    const bool wasAlive = m.state.alive;
     const Box before = m.state.box;
-    if (looked)
+    if (wasAlive)
         copyWords(&m.trackResult, &object.live->trackResult, 1);
     __syncthreads(); // all know the box; what was compared
-    if (looked && threadIdx.x == 0)
+    if (wasAlive && threadIdx.x == 0)
         updateScore(m.state, m.trackResult.similarity);
     __syncthreads(); // the state
-    integrateAll(batch, looked && m.trackResult.supported, m);
+    integrateAll(batch, wasAlive && m.trackResult.supported, m);
     const bool inDoubt = m.inDoubt;
     if (inDoubt)
     {
@@ -210,7 +210,7 @@ __device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& ob
     __syncthreads(); // all know
     if (!may)
         return;
-    if (!inDoubt && (!looked || !isSame(before, after)))
+    if (!inDoubt && (!wasAlive || !isSame(before, after)))
     {
         compareBox(batch, object, after, m);
         if (threadIdx.x == 0)

@@ -28,7 +28,7 @@ static size_t bytesOfModel(const Settings& s)
 {
     Parts parts(nullptr);
     planModel(parts, s);
-    return (parts.bytes() + 255) / 256 * 256;
+    return detail::roundUp<size_t>(parts.bytes(), 256);
 }
 
 static gpu::BitLayout bitsOf(const Grid& grid)
@@ -113,13 +113,7 @@ std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& f
 static void setTemplate(const gpu::Model& model, int slot, const uint8_t* pixels)
 {
     std::copy_n(pixels, PATCH_PIXELS, model.templates + static_cast<size_t>(slot) * PATCH_STRIDE);
-    int sum = 0, squares = 0;
-    for (int i = 0; i < PATCH_PIXELS; ++i)
-    {
-        sum += pixels[i];
-        squares += pixels[i] * pixels[i];
-    }
-    model.stats[slot] = statsOf(sum, squares);
+    model.stats[slot] = statsOf(pixels);
 }
 
 std::vector<uint8_t> modelBytes(const LearnedObject& learned, const Settings& s)

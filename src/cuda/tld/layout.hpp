@@ -19,7 +19,7 @@ public:
 
     template <typename T> T* take(size_t count)
     {
-        bytes_ = (bytes_ + 255) / 256 * 256;
+        bytes_ = detail::roundUp<size_t>(bytes_, 256);
         T* const part = reinterpret_cast<T*>(block_ + bytes_);
         bytes_ += count * sizeof(T);
         return part;

@@ -171,7 +171,7 @@ struct CodeList
     }
 };
 const size_t CODE_LIST_COUNTS = 256;
-static_assert(CODE_LIST_COUNTS >= MAX_SCALES * sizeof(uint32_t), "room for a count a scale");
+static_assert(CODE_LIST_COUNTS >= MAX_SCALES * sizeof(uint32_t), "a count per scale");
 //! Returns the words of places and codes, rounded up so that contrasts after them are aligned.
 CT_HOST_DEVICE size_t codeListWords(int windows, int trees)
 {

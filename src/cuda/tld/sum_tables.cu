@@ -79,7 +79,7 @@ __device__ __forceinline__ void scanWarp(const Columns& columns, const bool (&in
 //! Converts totals of warps to sums over all columns before each warp, one row per half warp.
 __device__ __forceinline__ void scanTotals(int2* totals, int2* carry)
 {
-    static_assert(WARPS == 16, "a half warp a row");
+    static_assert(WARPS == 16, "half a warp per row");
     if (threadIdx.x >= ROWS * WARPS)
         return;
     const int r = static_cast<int>(threadIdx.x) / WARPS, w = static_cast<int>(threadIdx.x) % WARPS;
