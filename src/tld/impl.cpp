@@ -134,8 +134,8 @@ void TrackedObjects::learn(InputArray image, const Rect& box, uint32_t number, b
     if (added == Added::OTHER_IMAGE)
         refuseOtherImage();
     if (added == Added::NOTHING_THERE)
-        CV_Error_(Error::StsBadArg, ("%s: box: %d, %d, %d x %d is of one gray value, or no window overlaps it enough",
-                                     owner_, box.x, box.y, box.width, box.height));
+        CV_Error_(Error::StsBadArg, ("%s: box: %d, %d, %d x %d is of one gray value, or no window is like it", owner_,
+                                     box.x, box.y, box.width, box.height));
     while (only && engine.objects() > 1)
         engine.remove(0);
     if (fresh)

@@ -262,7 +262,7 @@ TEST_P(Tld_Arguments, outputs)
     expectRefused([&] { tracker->updateAsync(frame.in(), fixed); }, {"result"});
     expectRefused([&] { detector->detect(frame.in(), fixed); }, {"objects"});
     expectRefused([&] { detector->detect(frame.in(), doubles); }, {"objects"});
-    expectRefused([&] { tracker->getTemplates(true, fixed); }, {"images"});
+    expectRefused([&] { tracker->getTemplates(true, fixed); }, {"templates"});
     expectRefused([&] { tracker->getDetections(fixed); }, {"objects"});
     EXPECT_EQ(before, textOf(*tracker)) << "a refused output has cost a frame";
     for (const Mat& table : {Mat(), Mat(5, 8, CV_32FC1, Scalar(0)), Mat(5, 7, CV_64FC1, Scalar(0)), scene.frame(0)})
