@@ -213,7 +213,7 @@ TEST_P(Tld_Arguments, endingsOfFiles)
     }
 }
 
-//! What a detector wrote has no image to put the object into.
+//! A detector's file contains no frame in which the object could be placed.
 TEST_P(Tld_Arguments, noLastFrame)
 {
     const Ptr<TLDDetector> detector = TLDDetector::create();
@@ -325,7 +325,7 @@ TEST_P(Tld_Arguments, objectsOfAMultiTracker)
 
 CUDATRACKING_ON_ENGINES(Tld_Arguments);
 
-//! An object stays on the side of its init().
+//! An object stays on the backend of its init().
 TEST(Tld_Negative, otherSideOnCuda)
 {
     requireCuda();

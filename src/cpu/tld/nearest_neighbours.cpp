@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Patches and templates, and what follows from them: where the object is now.
+// nearestNeighbours: similarities of detections and of the box to the templates.
 #include "../../precomp.hpp"
 #include "work.hpp"
 #include <algorithm>
@@ -36,7 +36,7 @@ Similarity compareTemplates(const ObjectView& object, const Settings& settings, 
     const ObjectState& state = *object.state;
     const int firstNegative = settings.maxPositives;
     int dots[MAX_POSITIVES + MAX_NEGATIVES];
-    dotsOf(patch.pixels, object.templates, state.positives, dots); // their slots are the first ones
+    dotsOf(patch.pixels, object.templates, state.positives, dots); // positives fill the first slots
     dotsOf(patch.pixels, object.templates + static_cast<size_t>(firstNegative) * PATCH_STRIDE, state.negatives,
            dots + firstNegative);
     const auto with = [&](int slot) { return similarity(dots[slot], patch.stats, object.stats[slot]); };
@@ -76,89 +76,14 @@ void nearestNeighbours(const Work& work, const ObjectView& object, bool tracking
                           else
                           {
                               object.detections[i].similarity = similarity;
-                              judge(state, object.detections[i]);
+                              classify(state, object.detections[i]);
                           }
                       }
                   });
     state.accepted = static_cast<int>(std::count_if(object.detections, object.detections + state.detections,
                                                     [](const Detection& d) { return d.accepted != 0; }));
     if (box)
-        takeSimilarity(state, ofBox);
-}
-
-//! Whether a window at the box's place is like the object.
-static bool isSupported(const ObjectView& object)
-{
-    const ObjectState& state = *object.state;
-    for (int s = 0; state.alive && s < object.grid->scales; ++s)
-    {
-        const Scale& scale = object.grid->scale[s];
-        const auto range = spanNear(scale, state.box, NEAR_OVERLAP);
-        for (int j = range.j0; j < range.j1; ++j)
-            for (int i = range.i0; i < range.i1; ++i)
-                if (object.sums[scale.first + static_cast<size_t>(j) * scale.nx + i] >= alikeSum() &&
-                    overlap(windowOf(scale, i, j), state.box) > NEAR_OVERLAP)
-                    return true;
-    }
-    return false;
-}
-
-static void addTo(WindowSums& sums, const Window& window)
-{
-    sums = {sums.x + window.x, sums.y + window.y, sums.w + window.w, sums.h + window.h, sums.count + 1};
-}
-
-//! Single linkage.
-static void cluster(const ObjectView& object, std::vector<Cluster>& clusters)
-{
-    Detection* const d = object.detections;
-    const int count = object.state->detections;
-    int open[MAX_DETECTIONS];
-    clusters.clear();
-    for (int first = 0; first < count; ++first)
-    {
-        if (!d[first].accepted || d[first].cluster >= 0)
-            continue;
-        const int number = static_cast<int>(clusters.size());
-        int waiting = 0;
-        d[open[waiting++] = first].cluster = number;
-        while (waiting > 0)
-        {
-            const Window& window = d[open[--waiting]].window;
-            for (int i = first + 1; i < count; ++i)
-                if (d[i].accepted && d[i].cluster < 0 && linked(window, d[i].window))
-                    d[open[waiting++] = i].cluster = number;
-        }
-        WindowSums windows = {};
-        double score = 0.;
-        for (int i = 0; i < count; ++i)
-            if (d[i].cluster == number)
-            {
-                addTo(windows, d[i].window);
-                score += d[i].conservative;
-            }
-        clusters.push_back(meanOf(windows, score));
-    }
-}
-
-void integrate(const Work& work, const ObjectView& object)
-{
-    ObjectState& state = *object.state;
-    const Settings& settings = *work.settings;
-    const ScratchPool::Lease scratch(*work.scratch);
-    std::vector<Cluster>& clusters = scratch->clusters;
-    support(state, isSupported(object), settings);
-    cluster(object, clusters);
-    const int count = static_cast<int>(clusters.size());
-    const Comparison comparison = compare(state, clusters.data(), count, settings);
-    probation(state, comparison, settings);
-    WindowSums around = {};
-    for (int i = 0; i < state.detections && state.alive; ++i)
-        if (isAround(object.detections[i], state.box))
-            addTo(around, object.detections[i].window);
-    const Box tracked = state.box;
-    if (integrate(state, comparison, clusters.data(), count, around))
-        acceptCorrection(state, tracked, compareTemplates(object, settings, patchOf(*work.frame, state.box)));
+        updateScore(state, ofBox);
 }
 
 }}}} // namespace cv::cuda::tld::cpu

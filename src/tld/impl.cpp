@@ -1,18 +1,17 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-#include "arguments.hpp"
-#include "model.hpp"
+#include "impl.hpp"
 #include <algorithm>
 
 namespace cv { namespace cuda { namespace tld {
 
-void Objects::checkBox(const Rect& box, Size image) const
+void TrackedObjects::checkBox(const Rect& box, Size image) const
 {
     const int least = std::max(MIN_BOX, settings_.minWindow);
     if (box.width < least || box.height < least)
         CV_Error_(Error::StsOutOfRange,
-                  ("%s: box: %d x %d pixels, %d are the least", owner_, box.width, box.height, least));
+                  ("%s: box: %d x %d pixels, sides must be at least %d", owner_, box.width, box.height, least));
     if (box.x < 0 || box.y < 0 || box.x > image.width - box.width || box.y > image.height - box.height)
         CV_Error_(Error::StsOutOfRange,
                   ("%s: box: %d, %d, %d x %d is not inside of an image of %d x %d pixels; for the part "
@@ -20,76 +19,76 @@ void Objects::checkBox(const Rect& box, Size image) const
                    owner_, box.x, box.y, box.width, box.height, image.width, image.height, image.width, image.height));
 }
 
-void Objects::checkLike(const InputImage& input) const
+void TrackedObjects::checkFormat(const InputImage& input) const
 {
     if (input.size() != size_)
         CV_Error_(Error::StsUnmatchedSizes, ("%s: image: %d x %d pixels, those before had %d x %d", owner_,
                                              input.size().width, input.size().height, size_.width, size_.height));
-    if (settled_ && input.type() != type_)
+    if (formatKnown_ && input.type() != type_)
         CV_Error_(Error::StsUnmatchedFormats, ("%s: image: is %s, those before were %s", owner_,
                                                typeToString(input.type()).c_str(), typeToString(type_).c_str()));
-    if (settled_ && input.onDevice != device_)
+    if (formatKnown_ && input.onDevice != device_)
         CV_Error_(Error::StsBadArg,
                   ("%s: image: is on the %s, those before were not", owner_, input.onDevice ? "device" : "host"));
 }
 
-std::unique_ptr<Engine> Objects::makeEngine(bool device) const
+std::unique_ptr<Engine> TrackedObjects::makeEngine(bool device) const
 {
     return device ? makeCudaEngine(settings_, tokens_) : makeCpuEngine(settings_);
 }
 
-//! Former engines live as long as their graphs.
-void Objects::replaceEngine(std::unique_ptr<Engine> engine)
+//! Retires the old engine while captured graphs use it, and frees those whose graphs are gone.
+void TrackedObjects::replaceEngine(std::unique_ptr<Engine> engine)
 {
-    former_.erase(std::remove_if(former_.begin(), former_.end(),
-                                 [](const std::unique_ptr<Engine>& former) { return !former->captured(); }),
-                  former_.end());
+    retired_.erase(std::remove_if(retired_.begin(), retired_.end(),
+                                  [](const std::unique_ptr<Engine>& former) { return !former->captured(); }),
+                   retired_.end());
     if (engine_ && engine_->captured())
-        former_.push_back(std::move(engine_));
+        retired_.push_back(std::move(engine_));
     engine_ = std::move(engine);
 }
 
-void Objects::become(Objects&& others)
+void TrackedObjects::replaceBy(TrackedObjects&& others)
 {
     replaceEngine(std::move(others.engine_));
     params_ = others.params_;
     settings_ = others.settings_;
     device_ = others.device_;
-    settled_ = others.settled_;
-    framed_ = others.framed_;
+    formatKnown_ = others.formatKnown_;
+    hasLastFrame_ = others.hasLastFrame_;
     size_ = others.size_;
     type_ = others.type_;
 }
 
-size_t Objects::workspaceBytes() const
+size_t TrackedObjects::workspaceBytes() const
 {
     size_t bytes = engine_ ? engine_->workspaceBytes() : 0;
-    for (const std::unique_ptr<Engine>& engine : former_)
+    for (const std::unique_ptr<Engine>& engine : retired_)
         bytes += engine->workspaceBytes();
     return bytes;
 }
 
-Engine& Objects::engine(const char* what) const
+Engine& TrackedObjects::engine(const char* what) const
 {
     if (empty())
         CV_Error_(Error::StsError, ("%s: %s: there is no object yet", owner_, what));
     return *engine_;
 }
 
-void Objects::check(const InputImage& input, const char* what) const
+void TrackedObjects::check(const InputImage& input, const char* what) const
 {
     engine(what);
-    checkLike(input);
+    checkFormat(input);
 }
 
-void Objects::bringTo(const InputImage& input, const Stream& stream)
+void TrackedObjects::moveToBackend(const InputImage& input, const Stream& stream)
 {
-    if (settled_ || empty() || input.onDevice == device_)
+    if (formatKnown_ || empty() || input.onDevice == device_)
         return;
     std::unique_ptr<Engine> other = makeEngine(input.onDevice);
     for (int i = 0; i < engine_->objects(); ++i)
     {
-        Learned object;
+        LearnedObject object;
         engine_->read(i, object);
         other->add(object, nullptr, input.onDevice ? detail::handleOf(stream) : nullptr); // refuses captures
     }
@@ -98,14 +97,14 @@ void Objects::bringTo(const InputImage& input, const Stream& stream)
     device_ = input.onDevice;
 }
 
-Engine& Objects::engineFor(const InputImage& input, const Stream& stream)
+Engine& TrackedObjects::engineFor(const InputImage& input, const Stream& stream)
 {
-    bringTo(input, stream);
-    settle(input);
+    moveToBackend(input, stream);
+    acceptFormat(input);
     return *engine_;
 }
 
-void Objects::refuseOtherImage() const
+void TrackedObjects::refuseOtherImage() const
 {
     CV_Error_(Error::StsBadArg,
               ("%s: image: differs from the next frame, which an object was added with since the last update(); call "
@@ -113,7 +112,7 @@ void Objects::refuseOtherImage() const
                owner_));
 }
 
-void Objects::learn(InputArray image, const Rect& box, uint32_t number, bool only, Stream& stream)
+void TrackedObjects::learn(InputArray image, const Rect& box, uint32_t number, bool only, Stream& stream)
 {
     const InputImage input(owner_, image);
     checkBox(box, input.size());
@@ -122,8 +121,8 @@ void Objects::learn(InputArray image, const Rect& box, uint32_t number, bool onl
                                          owner_, box.width, box.height, MAX_WINDOWS));
     if (!only && !empty())
     {
-        checkLike(input);
-        bringTo(input, stream);
+        checkFormat(input);
+        moveToBackend(input, stream);
     }
     const bool same = engine_ && size_ == input.size() && device_ == input.onDevice;
     std::unique_ptr<Engine> fresh;
@@ -141,44 +140,44 @@ void Objects::learn(InputArray image, const Rect& box, uint32_t number, bool onl
         engine.remove(0);
     if (fresh)
         replaceEngine(std::move(fresh));
-    settle(input);
+    acceptFormat(input);
 }
 
-void Objects::settle(const InputImage& input)
+void TrackedObjects::acceptFormat(const InputImage& input)
 {
-    settled_ = framed_ = true;
+    formatKnown_ = hasLastFrame_ = true;
     device_ = input.onDevice;
     size_ = input.size();
     type_ = input.type();
 }
 
-void Objects::takeAll(const std::vector<const Learned*>& objects, const History& history)
+void TrackedObjects::loadAll(const std::vector<const LearnedObject*>& objects, const History& history)
 {
     std::unique_ptr<Engine> fresh;
     if (!objects.empty())
     {
         fresh = makeEngine(false);
-        for (const Learned* object : objects)
+        for (const LearnedObject* object : objects)
             fresh->add(*object, nullptr, nullptr);
         fresh->setHistory(history);
         size_ = Size(objects[0]->cols, objects[0]->rows);
     }
     replaceEngine(std::move(fresh));
-    device_ = settled_ = false;
-    framed_ = !history.frames.empty() && !history.frames[history.newest()].empty();
+    device_ = formatKnown_ = false;
+    hasLastFrame_ = !history.frames.empty() && !history.frames[history.newest()].empty();
 }
 
-void Objects::take(const Saved& saved) { takeAll({&saved.object}, saved.history); }
+void TrackedObjects::load(const SavedObject& saved) { loadAll({&saved.object}, saved.history); }
 
-void Objects::take(const SavedSeveral& saved)
+void TrackedObjects::load(const SavedTracker& saved)
 {
-    std::vector<const Learned*> objects;
-    for (const Learned& object : saved.objects)
+    std::vector<const LearnedObject*> objects;
+    for (const LearnedObject& object : saved.objects)
         objects.push_back(&object);
-    takeAll(objects, saved.history);
+    loadAll(objects, saved.history);
 }
 
-void Objects::add(const Saved& saved, const InputImage& input, Stream& stream)
+void TrackedObjects::add(const SavedObject& saved, const InputImage& input, Stream& stream)
 {
     if (input.size() != Size(saved.object.cols, saved.object.rows))
         CV_Error_(Error::StsUnmatchedSizes,
@@ -190,40 +189,40 @@ void Objects::add(const Saved& saved, const InputImage& input, Stream& stream)
         fresh = makeEngine(input.onDevice);
     else
     {
-        checkLike(input);
-        bringTo(input, stream);
+        checkFormat(input);
+        moveToBackend(input, stream);
     }
     Engine& engine = fresh ? *fresh : *engine_;
     if (engine.add(saved.object, &frame, input.onDevice ? detail::handleOf(stream) : nullptr) == Added::OTHER_IMAGE)
         refuseOtherImage();
     if (fresh)
         replaceEngine(std::move(fresh));
-    settle(input);
+    acceptFormat(input);
 }
 
-void Objects::reset(int index, const Rect& box)
+void TrackedObjects::reset(int index, const Rect& box)
 {
     engine("resetTo()");
-    if (!framed_)
+    if (!hasLastFrame_)
         CV_Error_(Error::StsError, ("%s: resetTo(): there is no last frame yet", owner_));
     checkBox(box, size_);
     engine_->reset(index, boxOf(windowOf(box)));
 }
 
-void Objects::clear()
+void TrackedObjects::clear()
 {
     replaceEngine(nullptr);
-    settled_ = framed_ = false;
+    formatKnown_ = hasLastFrame_ = false;
 }
 
-void Objects::setLearning(bool learning)
+void TrackedObjects::setLearning(bool learning)
 {
     settings_.learning = learning;
     if (engine_)
         engine_->setLearning(learning);
 }
 
-std::array<double, RESULT_COLUMNS> Objects::result(int index) const
+std::array<double, RESULT_COLUMNS> TrackedObjects::result(int index) const
 {
     std::array<double, RESULT_COLUMNS> row = {};
     if (!empty())
@@ -231,7 +230,7 @@ std::array<double, RESULT_COLUMNS> Objects::result(int index) const
     return row;
 }
 
-void Objects::detections(int index, OutputArray objects) const
+void TrackedObjects::detections(int index, OutputArray objects) const
 {
     Engine& from = engine("getDetections()");
     const detail::Output out("objects", objects, 1 + settings_.maxDetections, RESULT_COLUMNS, CV_64FC1, false);
@@ -241,9 +240,9 @@ void Objects::detections(int index, OutputArray objects) const
         std::copy_n(table[y], RESULT_COLUMNS, out.as<double>().row(y));
 }
 
-void Objects::templates(int index, bool positive, OutputArray images) const
+void TrackedObjects::templates(int index, bool positive, OutputArray images) const
 {
-    Learned object;
+    LearnedObject object;
     engine("getTemplates()").read(index, object);
     const std::vector<uint8_t>& pixels = positive ? object.positives : object.negatives;
     const detail::Output out("templates", images, static_cast<int>(pixels.size() / PATCH), PATCH, CV_8UC1, false);
@@ -251,7 +250,7 @@ void Objects::templates(int index, bool positive, OutputArray images) const
         std::copy_n(&pixels[static_cast<size_t>(y) * PATCH], PATCH, out.as<uint8_t>().row(y));
 }
 
-//! The frames that a tracker of this object alone would have, by age, without START.
+//! Returns the frames of a tracker of this object alone, in which START is not used, and adapts the state.
 static History historyOf(const History& all, ObjectState& state)
 {
     History own;
@@ -263,27 +262,27 @@ static History historyOf(const History& all, ObjectState& state)
     return own;
 }
 
-Saved Objects::saved(int index, bool tracking) const
+SavedObject TrackedObjects::savedObject(int index, bool tracking) const
 {
-    Saved saved;
+    SavedObject saved;
     Engine& from = engine("write()");
     saved.params = params_;
     saved.params.learning = learning();
     from.read(index, saved.object);
     if (!tracking)
     {
-        forgetPlace(saved.object.state);
+        forgetPosition(saved.object.state);
         return saved;
     }
     saved.history = historyOf(from.history(), saved.object.state);
-    if (!framed_)
+    if (!hasLastFrame_)
         saved.history.frames[0].clear();
     return saved;
 }
 
-SavedSeveral Objects::savedSeveral(int next) const
+SavedTracker TrackedObjects::savedTracker(int next) const
 {
-    SavedSeveral saved;
+    SavedTracker saved;
     saved.params = params_;
     saved.params.learning = learning();
     saved.next = next;

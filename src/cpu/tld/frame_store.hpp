@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CPU engine's frames.
-#ifndef OPENCV_CUDATRACKING_CPU_TLD_IMAGES_HPP
-#define OPENCV_CUDATRACKING_CPU_TLD_IMAGES_HPP
+// Frames of the CPU engine.
+#ifndef OPENCV_CUDATRACKING_CPU_TLD_FRAME_STORE_HPP
+#define OPENCV_CUDATRACKING_CPU_TLD_FRAME_STORE_HPP
 
 #include "../../common/arrays.hpp"
 #include "work.hpp"
@@ -11,20 +11,20 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-//! What is made of the last frames.
-class Images
+//! Pyramids of the kept frames, and blurred image and tables of the image of the last preprocess().
+class FrameStore
 {
 public:
     bool empty() const { return frame_.cols == 0; }
     bool fits(int cols, int rows) const { return frame_.cols == cols && frame_.rows == rows; }
     const Frame& frame() const { return frame_; }
 
-    //! Room for all, before any work.
+    //! Allocates memory for images of a size; keeps it if it has that size already.
     void create(int cols, int rows, const Settings& settings)
     {
         if (fits(cols, rows))
             return;
-        Images other;
+        FrameStore other;
         other.frame_.cols = cols;
         other.frame_.rows = rows;
         const int levels = levelsOf(cols, rows, settings);
@@ -39,50 +39,48 @@ public:
         frame_.squares = {squares_.ptr<uint32_t>(), squares_.step1()};
     }
 
-    //! Gray values, tables of sums, and blurred pixels. The pyramids of frames that were kept stay.
-    void look(const ImageView& image)
+    //! Computes gray values, blurred image and tables of an image, in the spare slot. Kept pyramids stay.
+    void preprocess(const ImageView& image)
     {
         Slot& slot = slots_[SPARE];
-        cpu::toGray(image, {slot.level[0].data, slot.level[0].step});
-        frame_.gray = {slot.level[0].data, slot.level[0].step};
-        const ImageView gray = detail::viewOf(slot.level[0]);
-        cpu::sumTables(gray, sums_.ptr<uint32_t>(), squares_.ptr<uint32_t>(), sums_.step1());
-        cpu::blur(gray, {blurred_.data, blurred_.step});
+        const Mat& gray = slot.level[0];
+        cpu::preprocess(image, {gray.data, gray.step}, {blurred_.data, blurred_.step});
+        cpu::sumTables(detail::viewOf(gray), sums_.ptr<uint32_t>(), squares_.ptr<uint32_t>(), sums_.step1());
     }
-    //! After look(): this is the next frame.
+    //! Makes the image of the last preprocess() the current frame.
     void push()
     {
-        finish(slots_[SPARE]);
+        cpu::pyramid(pyramidOf(slots_[SPARE]));
         std::rotate(slots_, slots_ + KEPT_FRAMES - 1, slots_ + KEPT_FRAMES);
         std::swap(slots_[0], slots_[SPARE]);
-        list();
+        updatePyramids();
     }
-    //! The last push() has not happened.
+    //! Undoes the last push().
     void pop() noexcept
     {
         std::swap(slots_[0], slots_[SPARE]);
         std::rotate(slots_, slots_ + 1, slots_ + KEPT_FRAMES);
-        list();
+        updatePyramids();
     }
-    //! All work on the frame of push() is done.
+    //! Notes that a frame came after START.
     void accept() noexcept { startIsLast_ = false; }
-    //! After look(): this is START.
+    //! Makes the image of the last preprocess() START.
     void start()
     {
-        finish(slots_[SPARE]);
+        cpu::pyramid(pyramidOf(slots_[SPARE]));
         std::swap(slots_[START], slots_[SPARE]);
         startIsLast_ = true;
-        list();
+        updatePyramids();
     }
-    //! No frame came after START.
+    //! Whether no frame came after START.
     bool startIsLast() const { return startIsLast_; }
     void setStartIsLast(bool isLast) { startIsLast_ = isLast; }
-    //! START becomes the last frame.
+    //! Makes START the last frame.
     void endStart() noexcept { std::swap(slots_[0], slots_[START]); }
-    //! After look(): whether it saw START.
-    bool isStart() const { return areEqual(slots_[SPARE], slots_[START]); }
-    //! Whether START is the last frame.
-    bool startIsFrame() const { return areEqual(slots_[START], slots_[0]); }
+    //! Whether the image of the last preprocess() is equal to START.
+    bool isStart() const { return !framesDiffer(slots_[SPARE], slots_[START]); }
+    //! Whether START is equal to the last frame.
+    bool startIsFrame() const { return !framesDiffer(slots_[START], slots_[0]); }
 
     std::vector<uint8_t> grayOf(int age) const
     {
@@ -93,14 +91,14 @@ public:
     void setGray(int age, const std::vector<uint8_t>& gray)
     {
         std::copy(gray.begin(), gray.end(), slots_[age].level[0].begin<uint8_t>());
-        finish(slots_[age]);
-        list();
+        cpu::pyramid(pyramidOf(slots_[age]));
+        updatePyramids();
     }
 
 private:
     static const int SPARE = KEPT_FRAMES + 1;
 
-    //! Vectors may read behind rows, the last one too.
+    //! Allocates an image with ROW_SLACK bytes after each row, which vector instructions may read.
     static Mat withSlack(int rows, int cols)
     {
         return Mat(rows, cols + cpu::ROW_SLACK, CV_8UC1, Scalar(0)).colRange(0, cols);
@@ -117,40 +115,37 @@ private:
         }
     };
 
-    static bool areEqual(const Slot& a, const Slot& b)
+    static bool framesDiffer(const Slot& a, const Slot& b)
     {
         const Mat &first = a.level[0], &second = b.level[0];
         for (int y = 0; y < first.rows; ++y)
             if (!std::equal(first.ptr(y), first.ptr(y) + first.cols, second.ptr(y)))
-                return false;
-        return true;
+                return true;
+        return false;
     }
 
-    static void finish(const Slot& slot)
+    static Pyramid pyramidOf(const Slot& slot)
     {
-        for (size_t l = 1; l < slot.level.size(); ++l)
-            cpu::halve(detail::viewOf(slot.level[l - 1]), {slot.level[l].data, slot.level[l].step});
+        Pyramid pyramid = {};
+        pyramid.levels = static_cast<int>(slot.level.size());
+        for (int l = 0; l < pyramid.levels; ++l)
+        {
+            const Mat& level = slot.level[l];
+            pyramid.data[l] = level.data;
+            pyramid.step[l] = level.step;
+            pyramid.cols[l] = level.cols;
+            pyramid.rows[l] = level.rows;
+        }
+        return pyramid;
     }
-    //! Pyramids by age.
-    void list()
+    //! Updates the views of Frame after slots have changed.
+    void updatePyramids()
     {
         for (int age = 0; age < SPARE; ++age)
-        {
-            Pyramid& pyramid = frame_.pyramids[age];
-            pyramid.levels = static_cast<int>(slots_[age].level.size());
-            for (int l = 0; l < pyramid.levels; ++l)
-            {
-                const Mat& level = slots_[age].level[l];
-                pyramid.data[l] = level.data;
-                pyramid.step[l] = level.step;
-                pyramid.cols[l] = level.cols;
-                pyramid.rows[l] = level.rows;
-            }
-        }
-        frame_.gray = {slots_[0].level[0].data, slots_[0].level[0].step};
+            frame_.pyramids[age] = pyramidOf(slots_[age]);
     }
 
-    Slot slots_[KEPT_FRAMES + 2]; //!< by age, START; the last one is spare
+    Slot slots_[KEPT_FRAMES + 2]; //!< by age, then START, then the spare slot
     bool startIsLast_ = false;
     Mat blurred_, sums_, squares_;
     Frame frame_ = {};
@@ -158,4 +153,4 @@ private:
 
 }}} // namespace cv::cuda::tld
 
-#endif // OPENCV_CUDATRACKING_CPU_TLD_IMAGES_HPP
+#endif // OPENCV_CUDATRACKING_CPU_TLD_FRAME_STORE_HPP
