@@ -78,8 +78,8 @@ private:
     void matchFragment(const Job& job, int i, Scratch& memory, bool parallel);
     template <typename V>
     void searchWindow(const Job& job, int i, const Plan& plan, const Planes& planes, Scratch& memory, bool parallel);
-    void exportScores(const ByteImageView& frame, const Fragment& fragment, const SearchWindow& window, int metric,
-                      int depth, RowsView<void> map);
+    void writeMap(const ByteImageView& frame, const Fragment& fragment, const SearchWindow& window, int metric,
+                  int depth, RowsView<void> map);
     void trim() noexcept;
     //! Trims when a call ends, also by an exception.
     struct Trimming
@@ -158,7 +158,7 @@ void CpuEngine::searchWindow(const Job& job, int i, const Plan& plan, const Plan
     const bool walks = settings.search == SEARCH_THREE_STEP;
     Scores<V> scores(plan, planes, window);
     if (!walks || settings.peaks > 1)
-        scores.fill(memory, parallel ? &pool_ : nullptr);
+        score(scores, memory, parallel ? &pool_ : nullptr);
 
     Peak<V> peaks[MAX_PEAKS];
     int count = 0;
@@ -232,8 +232,8 @@ void CpuEngine::match(const ByteImageView& frame, const Fragments& fragments, co
 
 // --- maps and next areas ---------------------------------------------------------------------------------------------
 
-void CpuEngine::exportScores(const ByteImageView& frame, const Fragment& fragment, const SearchWindow& window,
-                             int metric, int depth, RowsView<void> map)
+void CpuEngine::writeMap(const ByteImageView& frame, const Fragment& fragment, const SearchWindow& window, int metric,
+                         int depth, RowsView<void> map)
 {
     const ScratchPool::Lease memory(pool_);
     Plan& plan = memory->plan;
@@ -242,9 +242,9 @@ void CpuEngine::exportScores(const ByteImageView& frame, const Fragment& fragmen
         unpack(frame, partOf(areaOf(window, fragment)), plan.squares, plan.bias, memory->planes, true);
     const auto scoreAndExport = [&](auto scores)
     {
-        scores.fill(*memory, &pool_);
-        forRowBands(window.rows, true,
-                    [&](int begin, int end) { exportMap(scores, fragment.sums.W, depth, begin, end, map); });
+        score(scores, *memory, &pool_);
+        forRowStrips(window.rows, true,
+                     [&](int begin, int end) { exportScores(scores, fragment.sums.W, depth, begin, end, map); });
     };
     if (plan.wideValues())
         scoreAndExport(Scores<uint64_t>(plan, planes, window));
@@ -257,7 +257,7 @@ void CpuEngine::scoreMap(int index, const ByteImageView& frame, const Fragments&
 {
     const Trimming trimming = {*this};
     if (map)
-        exportScores(frame, fragments.list[index], window, metric, depth, map.as<void>());
+        writeMap(frame, fragments.list[index], window, metric, depth, map.as<void>());
 }
 
 void CpuEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragments,
@@ -269,7 +269,7 @@ void CpuEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragments
         if (windows[i].cols > 0)
         {
             uint8_t* const first = static_cast<uint8_t*>(maps.data) + offsets[i] * maps.elemSize;
-            exportScores(frame, fragments.list[i], windows[i], metric, depth, {first, windows[i].cols * maps.elemSize});
+            writeMap(frame, fragments.list[i], windows[i], metric, depth, {first, windows[i].cols * maps.elemSize});
         }
 }
 

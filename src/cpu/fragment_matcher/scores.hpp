@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the stages of the CPU engine and their kernels (src/cpu/fragment_matcher/scores.simd.hpp, src/cpu/fragment_matcher/walk.simd.hpp) share.
+// What the stages of the CPU engine and their kernels (src/cpu/fragment_matcher/score.simd.hpp, src/cpu/fragment_matcher/walk.simd.hpp) share.
 //
 // Every score is made of two kinds of sums over the fragment's rectangle, both exact integers:
 //   terms   sums of image byte x template byte (or |image - template|), the expensive part: one kernel per operation
@@ -200,35 +200,33 @@ struct Scratch
             visit(*buffer);
     }
 };
-typedef detail::ScratchPool<Scratch> ScratchPool;
 
 // DOT terms of large fragments by Fourier transforms (src/cpu/fragment_matcher/transform.cpp), exact as well:
 //! True when that is quicker than row by row.
 bool transforms(const Plan& plan, const SearchWindow& window, bool parallel);
-//! @param planes with their origin at the window's first position. @param pool as in Scores::fill().
+//! @param planes with their origin at the window's first position. @param pool as in score().
 TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& window, Scratch& memory,
                    ScratchPool* pool);
 
-/** scores: the values of one fragment's positions. All of them after fill(); before, value() computes the one it is asked for.
-V: what the values of the plan fit into. */
+/** Values of one fragment's positions. After score() all of them are in the map; before, value() computes each one that it is asked
+for. V: unsigned integer that the values of the plan fit into. */
 template <typename V> class Scores
 {
 public:
-    //! plan and planes: of this fragment, the latter with their origin at the window's first position.
+    //! @param planes planes of the image with their origin at the window's first position.
     Scores(const Plan& plan, const Planes& planes, const SearchWindow& window)
         : plan_(plan), planes_(planes), window_(window)
     {}
-
-    //! @param pool null: on this thread alone; else on all, with memory from there.
-    void fill(Scratch& memory, ScratchPool* pool);
 
     V value(int x, int y) const
     {
         return map_.values ? map_.values[static_cast<size_t>(y) * map_.stride + x] : compute(x, y);
     }
     const Plan& plan() const { return plan_; }
+    const Planes& planes() const { return planes_; }
     const SearchWindow& window() const { return window_; }
-    const MapView<V>& map() const { return map_; } //!< after fill()
+    const MapView<V>& map() const { return map_; } //!< values are null before score()
+    void setMap(const MapView<V>& map) { map_ = map; }
 
 private:
     V compute(int x, int y) const;
@@ -239,23 +237,23 @@ private:
     MapView<V> map_ = {nullptr, 0, nullptr};
 };
 
-//! Calls body(begin, end) for parts of 0..rows, on all threads when asked to.
-template <class Body> void forRowBands(int rows, bool parallel, const Body& body)
+//! Calls body(begin, end) for strips of consecutive rows that cover 0..rows, on all threads if `parallel`.
+template <class Body> void forRowStrips(int rows, bool parallel, const Body& body)
 {
     const int threads = parallel ? std::max(1, getNumThreads()) : 1;
-    // Two bands a thread even out unequal cores; a band starts with the column sums of its first row.
-    const int band = threads == 1 ? rows : std::max(8, (detail::ceilDiv(rows, 2 * threads) + 3) & ~3);
-    const int bands = detail::ceilDiv(rows, band);
-    if (bands <= 1)
+    // Two strips per thread even out unequal cores. More would cost: each strip first sums up the columns of its first row.
+    const int strip = threads == 1 ? rows : std::max(8, detail::roundUp(detail::ceilDiv(rows, 2 * threads), 4));
+    const int strips = detail::ceilDiv(rows, strip);
+    if (strips <= 1)
         return body(0, rows);
     parallel_for_(
-        Range(0, bands),
+        Range(0, strips),
         [&](const Range& range)
         {
             for (int i = range.start; i < range.end; ++i)
-                body(i * band, std::min(rows, (i + 1) * band));
+                body(i * strip, std::min(rows, (i + 1) * strip));
         },
-        bands);
+        strips);
 }
 
 }}}} // namespace cv::cuda::fragment_matcher::cpu

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// scores, for one instruction set (part of src/cpu/fragment_matcher/scores.simd.hpp): DOT terms for processors that multiply pairs of 16-bit
+// scores, for one instruction set (part of src/cpu/fragment_matcher/score.simd.hpp): DOT terms for processors that multiply pairs of 16-bit
 // numbers (pmaddwd) but not bytes.
 //
 // Rows are correlated by Karatsuba's identity, which needs 3 correlations of half the height where the definition has 4.

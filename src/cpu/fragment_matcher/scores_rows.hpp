@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// scores, for one instruction set (part of src/cpu/fragment_matcher/scores.simd.hpp): what is done with whole rows besides the terms. Rows of sums and values have room for a multiple of ROW_UNIT elements, so that loops need no tails; what they
+// scores, for one instruction set (part of src/cpu/fragment_matcher/score.simd.hpp): what is done with whole rows besides the terms. Rows of sums and values have room for a multiple of ROW_UNIT elements, so that loops need no tails; what they
 // leave beyond the last column means nothing.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_ROWS_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_ROWS_HPP

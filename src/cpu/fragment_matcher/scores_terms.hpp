@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// scores, for one instruction set (part of src/cpu/fragment_matcher/scores.simd.hpp): the kernels that sum up a term.
+// scores, for one instruction set (part of src/cpu/fragment_matcher/score.simd.hpp): the kernels that sum up a term.
 //
 // A kernel gives the sums of TILE consecutive positions of R consecutive rows. An image row is loaded at each of four
 // phases p; lane l of phase p then holds the four bytes under template word j of position 4 l + p, so that nothing is

@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // walk: the value of a single position, compiled once for each instruction set. The same integers as the kernels for many
-// positions give (src/cpu/fragment_matcher/scores.simd.hpp), without the positions beside it.
+// positions give (src/cpu/fragment_matcher/score.simd.hpp), without the positions beside it.
 #include "scores.hpp"
 #include "opencv2/core/hal/intrin.hpp"
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY

@@ -16,7 +16,7 @@
 #include "bands.hpp"
 #include "bands_value.hpp"
 #include "mma.hpp"
-#include "peaks.hpp"
+#include "find_peaks.hpp"
 #include <cuda_pipeline.h>
 
 namespace cv { namespace cuda { namespace fragment_matcher {

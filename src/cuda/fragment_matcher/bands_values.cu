@@ -12,7 +12,7 @@
 
 #include "bands.hpp"
 #include "bands_value.hpp"
-#include "peaks.hpp"
+#include "find_peaks.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 

@@ -263,7 +263,7 @@ void CudaEngine::scoreMap(int index, const ByteImageView& frame, const Fragments
                    {
                        searchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
                        if (out)
-                           gpu::exportMaps(frame, part, settings, plan, memory, depth, out, nullptr, call.stream());
+                           gpu::exportScores(frame, part, settings, plan, memory, depth, out, nullptr, call.stream());
                    });
     results.finish();
 }
@@ -301,7 +301,7 @@ void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragment
                    {
                        searchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
                        if (out)
-                           gpu::exportMaps(frame, part, settings, plan, memory, depth, out, starts, call.stream());
+                           gpu::exportScores(frame, part, settings, plan, memory, depth, out, starts, call.stream());
                    });
     results.finish();
 }

@@ -8,7 +8,7 @@
 // SSD, three for ZNCC, up to five when moments are weighted), bound by the integer pipes; bytes: (64 + w)(16 + h) C a tile,
 // mostly from cache, and 4 or 8 written a position.
 
-#include "peaks.hpp"
+#include "find_peaks.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
