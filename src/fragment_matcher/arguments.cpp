@@ -17,9 +17,17 @@ static void checkRange(const char* what, int value, int low, int high)
         CV_Error_(Error::StsOutOfRange, ("Params::%s: %d, but it must be %d to %d", what, value, low, high));
 }
 
+static int lastMetric()
+{
+    int last = 0;
+    while (isMetric(last + 1))
+        ++last;
+    return last;
+}
+
 void checkParams(const FragmentMatcher::Params& params)
 {
-    checkRange("metric", params.metric, 0, METRIC_COUNT - 1);
+    checkRange("metric", params.metric, 0, lastMetric());
     checkRange("exclusion", params.exclusion, FragmentMatcher::SQUARE, FragmentMatcher::CROSS);
     checkRange("exclusionDistance", params.exclusionDistance, 0, MAX_SIDE);
     checkRange("peaks", params.peaks, 1, MAX_PEAKS);
@@ -32,7 +40,12 @@ void checkParams(const FragmentMatcher::Params& params)
 
 Settings settingsOf(const FragmentMatcher::Params& params)
 {
-    return {params.metric, params.exclusion, params.exclusionDistance, params.peaks, params.search, params.subpixel};
+    return {static_cast<Metric>(params.metric),
+            params.exclusion,
+            params.exclusionDistance,
+            params.peaks,
+            params.search,
+            params.subpixel};
 }
 
 static void checkImage(const std::string& name, int type, Size size)

@@ -13,13 +13,14 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-enum Metric
+//! Metrics, with FragmentMatcher's numbers. Each switch over them lists all, without a default, so that the compiler names the
+//! places that a new one needs.
+enum class Metric : int
 {
-    METRIC_SAD,
-    METRIC_SSD,
-    METRIC_ZNCC
+    SAD,
+    SSD,
+    ZNCC
 };
-const int METRIC_COUNT = 3;
 enum Exclusion
 {
     EXCLUDE_SQUARE,
@@ -40,12 +41,77 @@ enum Status
 
 const int MAX_PEAKS = 16;
 
-// What metrics differ in, besides the sums that they are made of:
+// Properties of metrics, besides the sums that they are made of.
 
-//! Values are scores of -1 to 1, and flat fragments have none. Else they are the sum S of differences.
-CT_HOST_DEVICE constexpr bool isCorrelation(int metric) { return metric == METRIC_ZNCC; }
-//! Most that a pixel of one channel and of weight 1 adds to S.
-CT_HOST_DEVICE constexpr int largestDifference(int metric) { return metric == METRIC_SAD ? 255 : 255 * 255; }
+//! Returns true if values are scores in [-1, 1], which flat fragments do not have; else values are the sum S of differences.
+CT_HOST_DEVICE constexpr bool isCorrelation(Metric metric)
+{
+    switch (metric)
+    {
+    case Metric::SAD:
+    case Metric::SSD:
+        return false;
+    case Metric::ZNCC:
+        return true;
+    }
+    return false;
+}
+
+//! Returns true if S is made of products of image and template bytes, and of sums of the image alone. Such metrics can be computed by
+//! matrix instructions and Fourier transforms.
+CT_HOST_DEVICE constexpr bool isProduct(Metric metric)
+{
+    switch (metric)
+    {
+    case Metric::SAD:
+        return false;
+    case Metric::SSD:
+    case Metric::ZNCC:
+        return true;
+    }
+    return false;
+}
+
+//! Returns true if values rise linearly on both sides of a minimum, false if quadratically.
+CT_HOST_DEVICE constexpr bool isLinear(Metric metric)
+{
+    switch (metric)
+    {
+    case Metric::SAD:
+        return true;
+    case Metric::SSD:
+    case Metric::ZNCC:
+        return false;
+    }
+    return false;
+}
+
+//! Returns the most that a pixel of one channel and of weight 1 adds to S.
+CT_HOST_DEVICE constexpr int largestDifference(Metric metric)
+{
+    switch (metric)
+    {
+    case Metric::SAD:
+        return 255;
+    case Metric::SSD:
+    case Metric::ZNCC:
+        return 255 * 255;
+    }
+    return 255 * 255;
+}
+
+//! Returns true for numbers that are metrics.
+constexpr bool isMetric(int number)
+{
+    switch (static_cast<Metric>(number))
+    {
+    case Metric::SAD:
+    case Metric::SSD:
+    case Metric::ZNCC:
+        return true;
+    }
+    return false;
+}
 
 //! Sums over one template, known once it is set. q is the quantised weight, W their sum.
 struct TemplateSums
@@ -208,7 +274,7 @@ CT_HOST_DEVICE float znccScoreOf(int64_t n, int64_t v, double deviation)
 CT_HOST_DEVICE float znccScore(int64_t n, int64_t v, int64_t t) { return znccScoreOf(n, v, templateDeviation(t)); }
 
 //! The score that the caller sees.
-CT_HOST_DEVICE float scoreOf(uint64_t value, int metric, uint64_t W)
+CT_HOST_DEVICE float scoreOf(uint64_t value, Metric metric, uint64_t W)
 {
     if (isCorrelation(metric))
         return valueToZncc(static_cast<uint32_t>(value));
@@ -216,7 +282,7 @@ CT_HOST_DEVICE float scoreOf(uint64_t value, int metric, uint64_t W)
 }
 
 //! How far the best stands out from the alternative; larger is surer.
-CT_HOST_DEVICE float confidenceOf(uint64_t best, uint64_t alternative, int metric)
+CT_HOST_DEVICE float confidenceOf(uint64_t best, uint64_t alternative, Metric metric)
 {
     double numerator = static_cast<double>(alternative), denominator = static_cast<double>(best);
     if (isCorrelation(metric))
@@ -230,7 +296,7 @@ CT_HOST_DEVICE float confidenceOf(uint64_t best, uint64_t alternative, int metri
 }
 
 //! Sub-pixel offset along one axis from the values before, at and after the peak.
-CT_HOST_DEVICE float subpixelOffset(uint64_t before, uint64_t at, uint64_t after, int metric)
+CT_HOST_DEVICE float subpixelOffset(uint64_t before, uint64_t at, uint64_t after, Metric metric)
 {
     double l = static_cast<double>(before), c = static_cast<double>(at), r = static_cast<double>(after);
     if (isCorrelation(metric)) // negated: a minimum, as the others
@@ -240,7 +306,7 @@ CT_HOST_DEVICE float subpixelOffset(uint64_t before, uint64_t at, uint64_t after
         r = -static_cast<double>(valueToZncc(static_cast<uint32_t>(after)));
     }
     // Two lines of equal and opposite slope through the three points (SAD), or the parabola through them.
-    const double curvature = metric == METRIC_SAD ? (l > r ? l : r) - c : (l - c) + (r - c);
+    const double curvature = isLinear(metric) ? (l > r ? l : r) - c : (l - c) + (r - c);
     if (!(curvature > 0.))
         return 0.f;
     const double offset = 0.5 * (l - r) / curvature;

@@ -82,10 +82,10 @@ public:
                        StreamHandle stream) = 0;
     //! The map of one fragment; `window` is not empty and `map` has its size.
     virtual void scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
-                          int metric, int depth, const OutputView& map, StreamHandle stream) = 0;
+                          Metric metric, int depth, const OutputView& map, StreamHandle stream) = 0;
     //! The maps of all fragments one after the other in one row, fragment i's from offsets[i] on; no window is empty in all.
     virtual void scoreMaps(const ByteImageView& frame, const Fragments& fragments,
-                           const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, int metric,
+                           const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, Metric metric,
                            int depth, const OutputView& maps, StreamHandle stream) = 0;
     virtual void predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
                               int frameRows, const OutputView& areas, StreamHandle stream) = 0;

@@ -11,8 +11,21 @@ namespace cv { namespace cuda {
 namespace fragment_matcher {
 
 // core.hpp has its own names, as it is for device code too.
-static_assert(int(METRIC_SAD) == FragmentMatcher::SAD && int(METRIC_SSD) == FragmentMatcher::SSD &&
-                  int(METRIC_ZNCC) == FragmentMatcher::ZNCC,
+constexpr int publicNumber(Metric metric)
+{
+    switch (metric)
+    {
+    case Metric::SAD:
+        return FragmentMatcher::SAD;
+    case Metric::SSD:
+        return FragmentMatcher::SSD;
+    case Metric::ZNCC:
+        return FragmentMatcher::ZNCC;
+    }
+    return -1;
+}
+static_assert(publicNumber(Metric::SAD) == int(Metric::SAD) && publicNumber(Metric::SSD) == int(Metric::SSD) &&
+                  publicNumber(Metric::ZNCC) == int(Metric::ZNCC),
               "metrics");
 static_assert(int(EXCLUDE_SQUARE) == FragmentMatcher::SQUARE && int(EXCLUDE_CROSS) == FragmentMatcher::CROSS,
               "exclusions");

@@ -68,6 +68,7 @@ private:
     Frame open(InputArray frame, Stream& stream);
     SearchAreas areasOf(InputArray searchAreas, const Frame& frame, std::vector<Rect4>& memory) const;
     ConstRowsView<Position> predictionsOf(const Frame& frame) const;
+    fragment_matcher::Metric metric() const { return static_cast<fragment_matcher::Metric>(params_.metric); }
     Engine& cuda();
 
     Params params_;

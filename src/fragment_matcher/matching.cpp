@@ -40,7 +40,7 @@ FragmentMatcherImpl::Frame FragmentMatcherImpl::open(InputArray array, Stream& s
                    typeToString(fragment.type).c_str()));
     if (fragment.onDevice && !frame.onDevice)
         CV_Error(Error::StsBadArg, "frame: is a Mat, but the fragments were given in device memory");
-    for (int i = 0; isCorrelation(params_.metric) && i < fragments_.count(); ++i)
+    for (int i = 0; isCorrelation(metric()) && i < fragments_.count(); ++i)
     {
         const Fragment& one = fragments_.list[i];
         if (one.width * static_cast<int64_t>(one.height) > MAX_ZNCC_PIXELS)
@@ -59,9 +59,9 @@ void FragmentMatcherImpl::checkDepth(int depth, const Fragment& fragment) const
         CV_Error_(Error::StsUnsupportedFormat, ("depth: %d, but CV_32F, CV_32S or CV_64F is needed", depth));
     if (depth == CV_32F)
         return;
-    if (isCorrelation(params_.metric))
+    if (isCorrelation(metric()))
         CV_Error_(Error::StsUnsupportedFormat, ("depth: %d, but ZNCC has CV_32F only", depth));
-    const double largest = 3. * 255. * largestDifference(params_.metric);
+    const double largest = 3. * 255. * largestDifference(metric());
     if (depth == CV_32S && largest * fragment.width * fragment.height > 2147483647.)
         CV_Error_(Error::StsOutOfRange, ("depth: CV_32S cannot hold the sums of a %d x %d fragment; CV_64F can",
                                          fragment.width, fragment.height));
@@ -185,8 +185,7 @@ void FragmentMatcherImpl::scoreMap(int index, InputArray frame, const Rect& sear
     const SearchWindow window = searchWindow(area, cols, rows, fragment.width, fragment.height);
     const Output output("map", map, window.rows, window.cols, CV_MAKETYPE(depth, 1), opened.onDevice);
     if (output)
-        opened.engine->scoreMap(index, opened.view, fragments_, window, params_.metric, depth, output.view(),
-                                opened.stream);
+        opened.engine->scoreMap(index, opened.view, fragments_, window, metric(), depth, output.view(), opened.stream);
 }
 
 void FragmentMatcherImpl::scoreMaps(InputArray frame, InputArray searchAreas, OutputArray buffer,
@@ -220,7 +219,7 @@ void FragmentMatcherImpl::scoreMaps(InputArray frame, InputArray searchAreas, Ou
     }
     const Output output("buffer", buffer, 1, starts.back(), CV_MAKETYPE(depth, 1), opened.onDevice);
     if (output)
-        opened.engine->scoreMaps(opened.view, fragments_, windows, starts, params_.metric, depth, output.view(),
+        opened.engine->scoreMaps(opened.view, fragments_, windows, starts, metric(), depth, output.view(),
                                  opened.stream);
     offsets.swap(starts);
 }

@@ -34,7 +34,8 @@ using detail::StreamHandle;
 
 struct Settings
 {
-    int metric, exclusion, exclusionDistance, peaks, search;
+    Metric metric;
+    int exclusion, exclusionDistance, peaks, search;
     bool subpixel;
 };
 
@@ -105,7 +106,7 @@ int quantiseRow(const float* weights, int width, uint8_t* q);
 //! Returns the sums over one template; part of pack, once per fragment.
 TemplateSums templateSums(const uint8_t* templ, const uint8_t* q, int width, int height, int channels);
 //! Chooses the sums that make up the score, and converts the template for them; once per call. Cost: linear in the template.
-void pack(const HostFragment& fragment, int metric, Plan& plan);
+void pack(const HostFragment& fragment, Metric metric, Plan& plan);
 
 //! Evaluates the nine points around the best position so far and halves the step, until the step is 0.
 template <typename V> Peak<V> walk(const Scores<V>& scores, Position start);

@@ -53,9 +53,9 @@ public:
                ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
                StreamHandle) override;
     void scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
-                  int metric, int depth, const OutputView& map, StreamHandle) override;
+                  Metric metric, int depth, const OutputView& map, StreamHandle) override;
     void scoreMaps(const ByteImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
-                   const std::vector<int>& offsets, int metric, int depth, const OutputView& maps,
+                   const std::vector<int>& offsets, Metric metric, int depth, const OutputView& maps,
                    StreamHandle) override;
     void predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
                       int frameRows, const OutputView& areas, StreamHandle) override;
@@ -78,7 +78,7 @@ private:
     void matchFragment(const Job& job, int i, Scratch& memory, bool parallel);
     template <typename V>
     void searchWindow(const Job& job, int i, const Plan& plan, const Planes& planes, Scratch& memory, bool parallel);
-    void writeMap(const ByteImageView& frame, const Fragment& fragment, const SearchWindow& window, int metric,
+    void writeMap(const ByteImageView& frame, const Fragment& fragment, const SearchWindow& window, Metric metric,
                   int depth, RowsView<void> map);
     void trim() noexcept;
     //! Trims when a call ends, also by an exception.
@@ -232,8 +232,8 @@ void CpuEngine::match(const ByteImageView& frame, const Fragments& fragments, co
 
 // --- maps and next areas ---------------------------------------------------------------------------------------------
 
-void CpuEngine::writeMap(const ByteImageView& frame, const Fragment& fragment, const SearchWindow& window, int metric,
-                         int depth, RowsView<void> map)
+void CpuEngine::writeMap(const ByteImageView& frame, const Fragment& fragment, const SearchWindow& window,
+                         Metric metric, int depth, RowsView<void> map)
 {
     const ScratchPool::Lease memory(pool_);
     Plan& plan = memory->plan;
@@ -253,7 +253,7 @@ void CpuEngine::writeMap(const ByteImageView& frame, const Fragment& fragment, c
 }
 
 void CpuEngine::scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
-                         int metric, int depth, const OutputView& map, StreamHandle)
+                         Metric metric, int depth, const OutputView& map, StreamHandle)
 {
     const Trimming trimming = {*this};
     if (map)
@@ -261,7 +261,7 @@ void CpuEngine::scoreMap(int index, const ByteImageView& frame, const Fragments&
 }
 
 void CpuEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragments,
-                          const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, int metric,
+                          const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, Metric metric,
                           int depth, const OutputView& maps, StreamHandle)
 {
     const Trimming trimming = {*this};

@@ -142,24 +142,38 @@ void Plan::addWindow(int plane, int planes, int x, int windowWidth, bool squared
     windows[windowCount++] = {plane, planes, x, windowWidth, squared};
 }
 
-void Plan::prepareUniform(const HostFragment& fragment, uint8_t weight, const KernelTraits& traits)
+//! SAD. @param weights by byte of the template; null: all are equal.
+void Plan::prepareDifferences(const uint8_t* weights, const KernelTraits& traits)
 {
-    // Every sum of the definition is that weight times one without weights.
-    unit = metric == METRIC_ZNCC ? 1 : weight;
-    templateSquares = fragment.sums.qT2 / weight;
-    if (metric == METRIC_SAD && traits.sadWidth == 0)
+    if (weights)
+        return addTerm(WEIGHTED_SAD_TERM, 0, channels, bytes.data(), weights, traits);
+    if (traits.sadWidth == 0)
     {
         const std::vector<uint8_t> ones(bytes.size(), 1);
         return addTerm(WEIGHTED_SAD_TERM, 0, channels, bytes.data(), ones.data(), traits);
     }
-    addTerm(metric == METRIC_SAD ? SAD_TERM : DOT_TERM, 0, channels, bytes.data(), nullptr, traits);
+    addTerm(SAD_TERM, 0, channels, bytes.data(), nullptr, traits);
     const int padding = terms[0].blocks * 4 - width;
-    if (metric == METRIC_SAD && padding) // the term counts |I - 0| right of the template
+    if (padding) // the term counts |I - 0| right of the template
         addWindow(0, channels, width, padding, false);
-    if (metric == METRIC_SAD)
-        return;
+}
+
+void Plan::prepareUniform(const HostFragment& fragment, uint8_t weight, const KernelTraits& traits)
+{
+    // Each sum of the definition is this weight times the sum without weights.
+    unit = isCorrelation(metric) ? 1 : weight;
+    templateSquares = fragment.sums.qT2 / weight;
+    switch (metric)
+    {
+    case Metric::SAD:
+        return prepareDifferences(nullptr, traits);
+    case Metric::SSD:
+    case Metric::ZNCC:
+        break;
+    }
+    addTerm(DOT_TERM, 0, channels, bytes.data(), nullptr, traits);
     addWindow(0, channels, 0, width, true);
-    if (metric == METRIC_SSD)
+    if (!isCorrelation(metric))
         return;
     kn = fragment.sums.W * weight;
     ka = static_cast<uint64_t>(weight) * weight;
@@ -176,8 +190,14 @@ void Plan::prepareWeighted(const HostFragment& fragment, const KernelTraits& tra
     std::vector<uint8_t> weights(total), part(total);
     for (int c = 0; c < channels; ++c)
         memcpy(&weights[c * area], fragment.q, area);
-    if (metric == METRIC_SAD)
-        return addTerm(WEIGHTED_SAD_TERM, 0, channels, bytes.data(), weights.data(), traits);
+    switch (metric)
+    {
+    case Metric::SAD:
+        return prepareDifferences(weights.data(), traits);
+    case Metric::SSD:
+    case Metric::ZNCC:
+        break;
+    }
     // 16-bit factors are taken apart: q T = low + 256 high, I^2 likewise, so that all terms multiply bytes.
     for (int shift = 0; shift <= 8; shift += 8)
     {
@@ -194,12 +214,12 @@ void Plan::prepareWeighted(const HostFragment& fragment, const KernelTraits& tra
     for (int c = 0; c < channels; ++c)
     {
         kc[c] = fragment.sums.qT[c];
-        if (metric == METRIC_ZNCC)
+        if (isCorrelation(metric))
             addTerm(DOT_TERM, c, 1, weights.data(), nullptr, traits);
     }
 }
 
-void Plan::prepare(const HostFragment& fragment, int metricOfPlan, const KernelTraits& traits)
+void Plan::prepare(const HostFragment& fragment, Metric metricOfPlan, const KernelTraits& traits)
 {
     metric = metricOfPlan;
     width = fragment.width;
@@ -208,7 +228,7 @@ void Plan::prepare(const HostFragment& fragment, int metricOfPlan, const KernelT
     weighted = !isUniform(fragment);
     squares = false;
     unit = 1;
-    variance = metric == METRIC_ZNCC ? templateVariance(fragment.sums) : 0;
+    variance = isCorrelation(metric) ? templateVariance(fragment.sums) : 0;
     termCount = windowCount = 0;
     bias = planeBias(metric);
     q = fragment.q;
@@ -216,10 +236,9 @@ void Plan::prepare(const HostFragment& fragment, int metricOfPlan, const KernelT
 
     // Largest sum or value that a row can hold, with template rows padded to a multiple of 8 bytes.
     const uint64_t padded = static_cast<uint64_t>(width + 7) / 8 * 8 * height * channels;
-    const uint64_t largest = metric == METRIC_SAD   ? padded * 255 * (weighted ? 255 : 1)
-                             : metric == METRIC_SSD ? padded * 65025 * (weighted ? 255 : 1)
-                                                    : padded * 65025;
-    wide = largest > UINT32_MAX;
+    const uint64_t largestSum = padded * largestDifference(metric) *
+                                (weighted && !isCorrelation(metric) ? 255 : 1); // ZNCC weighs parts of products
+    wide = largestSum > UINT32_MAX;
 
     const size_t area = static_cast<size_t>(width) * height;
     bytes.resize(area * channels);
@@ -232,10 +251,13 @@ void Plan::prepare(const HostFragment& fragment, int metricOfPlan, const KernelT
         prepareUniform(fragment, q ? q[0] : 255, traits);
 }
 
-void pack(const HostFragment& fragment, int metric, Plan& plan) { plan.prepare(fragment, metric, kernelTraitsHere()); }
+void pack(const HostFragment& fragment, Metric metric, Plan& plan)
+{
+    plan.prepare(fragment, metric, kernelTraitsHere());
+}
 
-bool mayNeedSquares(int metric, bool weighted) { return weighted && metric != METRIC_SAD; }
+bool mayNeedSquares(Metric metric, bool weighted) { return weighted && isProduct(metric); }
 
-uint8_t planeBias(int metric) { return metric == METRIC_SAD ? 0 : kernelTraitsHere().bias; }
+uint8_t planeBias(Metric metric) { return isProduct(metric) ? kernelTraitsHere().bias : 0; }
 
 }}}} // namespace cv::cuda::fragment_matcher::cpu

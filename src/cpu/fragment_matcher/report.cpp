@@ -11,7 +11,7 @@ template <typename V> static Offset2 subpixel(const Scores<V>& scores, const Pea
 {
     const SearchWindow& window = scores.window();
     const uint64_t unit = scores.plan().unit, at = unit * peak.value;
-    const int metric = scores.plan().metric;
+    const Metric metric = scores.plan().metric;
     Offset2 offset = {0.f, 0.f};
     if (peak.x > 0 && peak.x < window.cols - 1)
         offset.x = subpixelOffset(unit * scores.value(peak.x - 1, peak.y), at, unit * scores.value(peak.x + 1, peak.y),

@@ -113,7 +113,8 @@ struct WindowTerm
 //! A fragment made ready for one metric.
 struct Plan
 {
-    int metric, width, height, channels;
+    Metric metric;
+    int width, height, channels;
     bool weighted; //!< weights differ from pixel to pixel
     bool squares;  //!< needs the planes of squares
     uint8_t bias;  //!< that the planes must have
@@ -129,7 +130,7 @@ struct Plan
     Term terms[7];
     WindowTerm windows[4];
 
-    void prepare(const HostFragment& fragment, int metric, const KernelTraits& traits);
+    void prepare(const HostFragment& fragment, Metric metric, const KernelTraits& traits);
 
     size_t size() const;                                                 //!< bytes of all vectors
     bool flat() const { return isCorrelation(metric) && variance == 0; } //!< all scores are 0
@@ -139,6 +140,7 @@ private:
     void addTerm(int kind, int plane, int planes, const uint8_t* bytes, const uint8_t* weights,
                  const KernelTraits& traits);
     void addWindow(int plane, int planes, int x, int windowWidth, bool squared);
+    void prepareDifferences(const uint8_t* weights, const KernelTraits& traits);
     void prepareUniform(const HostFragment& fragment, uint8_t weight, const KernelTraits& traits);
     void prepareWeighted(const HostFragment& fragment, const KernelTraits& traits);
 };
@@ -149,8 +151,8 @@ KernelTraits kernelTraitsHere();
 the part's corner. @param squares planes of squares too. */
 Planes unpack(const ByteImageView& frame, const Rect4& part, bool squares, uint8_t bias, Buffer& memory, bool parallel);
 //! What planes that serve several fragments need: those of `weighted` fragments, whose plans are not known yet.
-bool mayNeedSquares(int metric, bool weighted);
-uint8_t planeBias(int metric);
+bool mayNeedSquares(Metric metric, bool weighted);
+uint8_t planeBias(Metric metric);
 
 //! Smallest value of a row of the map and where it is first.
 template <typename V> struct RowBest

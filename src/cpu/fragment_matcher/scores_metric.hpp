@@ -128,41 +128,60 @@ void znccParts(const Plan& plan, const P* terms, size_t termStride, const P* win
     }
 }
 
-//! Terms and windows of one row of positions to values.
+//! Computes ZNCC of one row of positions from its terms and windows.
+template <typename P>
+void finishZnccRow(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, int cols,
+                   uint32_t* values, Buffer& memory)
+{
+    float* const scores = memory.get<float>(9 * stride);
+#if CV_SIMD_64F
+    if (!plan.weighted)
+        znccUniformRow(plan, terms, windows, stride, cols, scores);
+    else
+#endif
+    {
+        uint64_t *const n = reinterpret_cast<uint64_t*>(scores + stride), *const v = n + stride;
+        znccParts(plan, terms, termStride, windows, stride, alignVector(cols), n, v);
+        znccRow(reinterpret_cast<int64_t*>(n), reinterpret_cast<int64_t*>(v), plan.variance, cols,
+                reinterpret_cast<double*>(v + stride), scores);
+    }
+    for (int x = 0; x < cols; ++x)
+        values[x] = znccToValue(scores[x]);
+}
+
+//! ZNCC has values of 32 bits.
+template <typename P> void finishZnccRow(const Plan&, const P*, size_t, const P*, size_t, int, uint64_t*, Buffer&)
+{
+    CV_Error(Error::StsInternal, "FragmentMatcher: ZNCC with values of 64 bits");
+}
+
+//! Computes the values of one row of positions from its terms and windows.
 template <typename V, typename P>
 void finishRow(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, int cols,
                V* values, Buffer& memory)
 {
     const P squares = static_cast<P>(plan.templateSquares);
     const size_t count = alignVector(cols);
-    if (plan.metric == METRIC_SAD && plan.windowCount == 0)
-        std::copy(terms, terms + cols, values);
-    else if (plan.metric == METRIC_SAD)
-        for (size_t x = 0; x < count; ++x)
-            values[x] = static_cast<V>(terms[x] - windows[x]);
-    else if (plan.metric == METRIC_SSD && !plan.weighted)
-        for (size_t x = 0; x < count; ++x)
-            values[x] = static_cast<V>(squares - 2 * terms[x] + windows[x]);
-    else if (plan.metric == METRIC_SSD)
-        for (size_t x = 0; x < count; ++x)
-            values[x] = static_cast<V>(squares - 2 * (terms[x] + 256 * terms[x + termStride]) +
-                                       terms[x + 2 * termStride] + 256 * terms[x + 3 * termStride]);
-    else
+    switch (plan.metric)
     {
-        float* const scores = memory.get<float>(9 * stride);
-#if CV_SIMD_64F
-        if (!plan.weighted)
-            znccUniformRow(plan, terms, windows, stride, cols, scores);
+    case Metric::SAD:
+        if (plan.windowCount == 0)
+            std::copy(terms, terms + cols, values);
         else
-#endif
-        {
-            uint64_t *const n = reinterpret_cast<uint64_t*>(scores + stride), *const v = n + stride;
-            znccParts(plan, terms, termStride, windows, stride, count, n, v);
-            znccRow(reinterpret_cast<int64_t*>(n), reinterpret_cast<int64_t*>(v), plan.variance, cols,
-                    reinterpret_cast<double*>(v + stride), scores);
-        }
-        for (int x = 0; x < cols; ++x)
-            values[x] = znccToValue(scores[x]);
+            for (size_t x = 0; x < count; ++x)
+                values[x] = static_cast<V>(terms[x] - windows[x]);
+        return;
+    case Metric::SSD:
+        if (plan.weighted)
+            for (size_t x = 0; x < count; ++x)
+                values[x] = static_cast<V>(squares - 2 * (terms[x] + 256 * terms[x + termStride]) +
+                                           terms[x + 2 * termStride] + 256 * terms[x + 3 * termStride]);
+        else
+            for (size_t x = 0; x < count; ++x)
+                values[x] = static_cast<V>(squares - 2 * terms[x] + windows[x]);
+        return;
+    case Metric::ZNCC:
+        return finishZnccRow(plan, terms, termStride, windows, stride, cols, values, memory);
     }
 }
 
@@ -174,14 +193,25 @@ struct PositionSums
     uint64_t first, sum, squares;
 };
 
-template <int METRIC, bool WEIGHTED> struct PositionKernel
+template <Metric METRIC, bool WEIGHTED> struct PositionKernel
 {
     uint8_t bias;
 
     void addByte(PositionSums& sums, uint8_t image, uint32_t t, uint32_t q) const
     {
         const uint32_t i = static_cast<uint8_t>(image ^ bias), difference = i > t ? i - t : t - i;
-        sums.first += q * (METRIC == METRIC_SAD ? difference : METRIC == METRIC_SSD ? difference * difference : i * t);
+        switch (METRIC)
+        {
+        case Metric::SAD:
+            sums.first += q * difference;
+            break;
+        case Metric::SSD:
+            sums.first += q * difference * difference;
+            break;
+        case Metric::ZNCC:
+            sums.first += q * i * t;
+            break;
+        }
         sums.sum += q * i;
         sums.squares += q * i * i;
     }
@@ -223,24 +253,29 @@ template <int METRIC, bool WEIGHTED> struct PositionKernel
     {
         const v_uint8x16 i = v_xor(v_load(image), v_setall_u8(bias)), t = v_load(taps), difference = v_absdiff(i, t);
         const v_uint8x16 q = WEIGHTED ? v_load(weights) : v_setall_u8(1);
-        if (METRIC == METRIC_SAD)
-            sums.first = v_dotprod_expand(difference, q, sums.first);
-        else if (METRIC == METRIC_SSD && WEIGHTED)
-            sums.wideFirst = addProducts(q, difference, difference, sums.wideFirst);
-        else if (METRIC == METRIC_SSD)
-            sums.first = v_dotprod_expand(difference, difference, sums.first);
-        else
+        switch (METRIC)
         {
-            sums.sum = v_dotprod_expand(i, q, sums.sum);
+        case Metric::SAD:
+            sums.first = v_dotprod_expand(difference, q, sums.first);
+            return;
+        case Metric::SSD:
             if (WEIGHTED)
-            {
-                sums.wideFirst = addProducts(q, i, t, sums.wideFirst);
-                sums.wideSquares = addProducts(q, i, i, sums.wideSquares);
-                return;
-            }
-            sums.first = v_dotprod_expand(i, t, sums.first);
-            sums.squares = v_dotprod_expand(i, i, sums.squares);
+                sums.wideFirst = addProducts(q, difference, difference, sums.wideFirst);
+            else
+                sums.first = v_dotprod_expand(difference, difference, sums.first);
+            return;
+        case Metric::ZNCC:
+            sums.sum = v_dotprod_expand(i, q, sums.sum);
+            break;
         }
+        if (WEIGHTED)
+        {
+            sums.wideFirst = addProducts(q, i, t, sums.wideFirst);
+            sums.wideSquares = addProducts(q, i, i, sums.wideSquares);
+            return;
+        }
+        sums.first = v_dotprod_expand(i, t, sums.first);
+        sums.squares = v_dotprod_expand(i, i, sums.squares);
     }
 #endif
 
@@ -277,7 +312,7 @@ template <int METRIC, bool WEIGHTED> struct PositionKernel
     }
 };
 
-template <int METRIC, bool WEIGHTED> uint64_t positionValue(const Plan& plan, const Planes& planes)
+template <Metric METRIC, bool WEIGHTED> uint64_t positionValue(const Plan& plan, const Planes& planes)
 {
     const PositionKernel<METRIC, WEIGHTED> kernel = {planes.bias};
     const size_t area = static_cast<size_t>(plan.width) * plan.height;
@@ -291,7 +326,7 @@ template <int METRIC, bool WEIGHTED> uint64_t positionValue(const Plan& plan, co
         n -= plan.kc[c] * sums.sum;
         v -= plan.ka * sums.sum * sums.sum;
     }
-    if (METRIC != METRIC_ZNCC)
+    if (!isCorrelation(METRIC))
         return first;
     n += plan.kn * first;
     v += plan.kn * squares;
@@ -303,16 +338,17 @@ inline uint64_t positionValue(const Plan& plan, const Planes& planes)
 {
     switch (plan.metric)
     {
-    case METRIC_SAD:
-        return plan.weighted ? positionValue<METRIC_SAD, true>(plan, planes)
-                             : positionValue<METRIC_SAD, false>(plan, planes);
-    case METRIC_SSD:
-        return plan.weighted ? positionValue<METRIC_SSD, true>(plan, planes)
-                             : positionValue<METRIC_SSD, false>(plan, planes);
-    default:
-        return plan.weighted ? positionValue<METRIC_ZNCC, true>(plan, planes)
-                             : positionValue<METRIC_ZNCC, false>(plan, planes);
+    case Metric::SAD:
+        return plan.weighted ? positionValue<Metric::SAD, true>(plan, planes)
+                             : positionValue<Metric::SAD, false>(plan, planes);
+    case Metric::SSD:
+        return plan.weighted ? positionValue<Metric::SSD, true>(plan, planes)
+                             : positionValue<Metric::SSD, false>(plan, planes);
+    case Metric::ZNCC:
+        return plan.weighted ? positionValue<Metric::ZNCC, true>(plan, planes)
+                             : positionValue<Metric::ZNCC, false>(plan, planes);
     }
+    return 0;
 }
 
 } // namespace

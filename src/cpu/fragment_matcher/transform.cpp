@@ -215,7 +215,7 @@ static double costOfProduct(const KernelTraits& traits) { return traits.bias ? .
 
 bool transforms(const Plan& plan, const SearchWindow& window, bool parallel)
 {
-    if (plan.metric == METRIC_SAD || plan.width < 16 || plan.height < 16)
+    if (!isProduct(plan.metric) || plan.width < 16 || plan.height < 16)
         return false;
     double products = 0;
     for (int k = 0; k < plan.termCount; ++k)

@@ -30,8 +30,23 @@ namespace gpu {
 
 void prepareBands(const ByteImageView& frame, const Batch& batch, const BandPlan& plan, const BandMemory& memory,
                   StreamHandle stream);
-void correlateBands(const Batch& batch, int metric, const BandPlan& plan, const BandMemory& memory,
+void correlateBands(const Batch& batch, Metric metric, const BandPlan& plan, const BandMemory& memory,
                     StreamHandle stream);
+
+//! Calls launch(metric), metric a std::integral_constant, for metrics that matrix instructions can compute.
+template <class Launch> void forProduct(Metric metric, const Launch& launch)
+{
+    switch (metric)
+    {
+    case Metric::SAD:
+        break;
+    case Metric::SSD:
+        return launch(std::integral_constant<Metric, Metric::SSD>());
+    case Metric::ZNCC:
+        return launch(std::integral_constant<Metric, Metric::ZNCC>());
+    }
+    CV_Error(Error::StsInternal, "FragmentMatcher: this metric has no kernels of matrix instructions");
+}
 
 } // namespace gpu
 

@@ -50,13 +50,15 @@ template <typename Value> __device__ __forceinline__ Best bestOfWarps(Best best,
     return warpBestOf<Value>(bests, blockDim.x / 32);
 }
 
+template <Metric METRIC, bool WEIGHTED, int CHANNELS> struct LaneChoice;
+
 //! Of a lane's positions, whose index is y << 16 | x, in raster order. SSD: values.
-template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneChoice
+template <bool WEIGHTED, int CHANNELS> struct LaneChoice<Metric::SSD, WEIGHTED, CHANNELS>
 {
-    using Value = std::conditional_t<wideValues(METRIC, WEIGHTED, false), uint64_t, uint32_t>;
+    using Value = std::conditional_t<wideValues(Metric::SSD, WEIGHTED, false), uint64_t, uint32_t>;
     Value values[LANE_ROWS][4]; //!< ~0: not to be chosen
 
-    __device__ __forceinline__ LaneChoice(const LaneMoments<METRIC, WEIGHTED, CHANNELS>& moments,
+    __device__ __forceinline__ LaneChoice(const LaneMoments<Metric::SSD, WEIGHTED, CHANNELS>& moments,
                                           const DeviceFragment& fragment, const LanePositions& mine, const FusedBands&,
                                           const uint32_t*, uint32_t*)
     {
@@ -114,7 +116,7 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneChoice
 
 /** ZNCC: estimates of n / sqrt(v), good to 2^-21, and scores of those only that may be the best. Scores follow estimates up to
 their rounding to float, 2^-24, and the deviation of the template is the most that n / sqrt(v) can be. */
-template <bool WEIGHTED, int CHANNELS> struct LaneChoice<METRIC_ZNCC, WEIGHTED, CHANNELS>
+template <bool WEIGHTED, int CHANNELS> struct LaneChoice<Metric::ZNCC, WEIGHTED, CHANNELS>
 {
     using Value = uint32_t;
     uint32_t* const parts; //!< n and v of the lane's positions, a block's threads apart
@@ -124,14 +126,14 @@ template <bool WEIGHTED, int CHANNELS> struct LaneChoice<METRIC_ZNCC, WEIGHTED, 
     static constexpr float NONE = -3e38f;
 
     //! @param planes channels of the image. @param shared takes n and v
-    __device__ __forceinline__ LaneChoice(const LaneMoments<METRIC_ZNCC, WEIGHTED, CHANNELS>& moments,
+    __device__ __forceinline__ LaneChoice(const LaneMoments<Metric::ZNCC, WEIGHTED, CHANNELS>& moments,
                                           const DeviceFragment& fragment, const LanePositions& mine,
                                           const FusedBands& plan, const uint32_t* planes, uint32_t* shared)
         : parts(shared + (WEIGHTED ? 4 : 1) * threadIdx.x),
           deviation(templateDeviation(fragment.variance)),
           margin(static_cast<float>(WEIGHTED ? deviation : deviation / 255) * (1.f / (1 << 18)))
     {
-        using TheMoments = LaneMoments<METRIC_ZNCC, WEIGHTED, CHANNELS>;
+        using TheMoments = LaneMoments<Metric::ZNCC, WEIGHTED, CHANNELS>;
         __syncthreads(); // all that makes room for n and v has been read
         if constexpr (WEIGHTED)
         {

@@ -118,11 +118,11 @@ struct Product
 
 /** Adds the sums of a group to the moments of two neighbouring positions: SSD: S(qIT) and S(qI^2); ZNCC: n_c and v_c, summed
 over channels. */
-template <int METRIC>
+template <Metric METRIC>
 __device__ __forceinline__ void addMoments(ulonglong2* covariances, ulonglong2* variances, uint32_t first,
                                            uint32_t second, int group, const TemplateSums& templ, bool begins)
 {
-    const uint64_t W = METRIC == METRIC_ZNCC ? templ.W : 1;
+    const uint64_t W = isCorrelation(METRIC) ? templ.W : 1;
     ulonglong2 change;
     if (group < 5)
     {
@@ -185,7 +185,7 @@ template <int KC> __device__ __forceinline__ void mergeParts(BandSums<KC>& sums,
 
 /** A warp's sums, of `rows` rows at most, to device memory from index `at` on, or to what is there unless this `begins`.
 @param group of products that they are of. */
-template <int METRIC, bool WEIGHTED, bool WIDE, int KC>
+template <Metric METRIC, bool WEIGHTED, bool WIDE, int KC>
 __device__ __forceinline__ void storeSums(const BandSums<KC>& sums, const BandPlan& plan, void* target, size_t at,
                                           int rows, int group, const TemplateSums& templ, bool begins)
 {
@@ -216,7 +216,7 @@ __device__ __forceinline__ void storeSums(const BandSums<KC>& sums, const BandPl
     }
 }
 
-template <int KC, int METRIC, bool WEIGHTED, bool WIDE>
+template <int KC, Metric METRIC, bool WEIGHTED, bool WIDE>
 __global__ void __launch_bounds__(THREADS, 2)
     correlateBandsKernel(const int channels, const BandPlan plan, const BandMemory memory)
 {
@@ -240,7 +240,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     const int imageX = entry.window.x - before - plan.region.x + tileX, imageY = entry.window.y - plan.region.y + y;
     const uint32_t* const bands = memory.bands + e * plan.bandsEach;
     const int rowChunks = detail::ceilDiv(height, plan.chunkRows);
-    const int steps = rowChunks * (WEIGHTED ? (METRIC == METRIC_ZNCC ? 3 : 2) * channels + 3 : channels);
+    const int steps = rowChunks * (WEIGHTED ? (isCorrelation(METRIC) ? 3 : 2) * channels + 3 : channels);
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const int warp = threadIdx.x / 32, part = warp / plan.units, unit = warp - part * plan.units;
     const size_t at = e * plan.sumsEach + static_cast<size_t>(y + unit * ROWS) * plan.sumsPitch + tileX + 8 * g + 2 * t;
@@ -289,7 +289,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     }
 }
 
-template <int METRIC, bool WEIGHTED, bool WIDE>
+template <Metric METRIC, bool WEIGHTED, bool WIDE>
 void launchCorrelate(const Batch& batch, const BandPlan& plan, const BandMemory& memory, cudaStream_t stream)
 {
     const auto kernel = plan.group == 2   ? correlateBandsKernel<2, METRIC, WEIGHTED, WIDE>
@@ -306,12 +306,15 @@ void launchCorrelate(const Batch& batch, const BandPlan& plan, const BandMemory&
 
 namespace gpu {
 
-void correlateBands(const Batch& batch, int metric, const BandPlan& plan, const BandMemory& memory, StreamHandle stream)
+void correlateBands(const Batch& batch, Metric metric, const BandPlan& plan, const BandMemory& memory,
+                    StreamHandle stream)
 {
-    const auto launch = batch.weighted ? (isCorrelation(metric) ? launchCorrelate<METRIC_ZNCC, true, true>
-                                                                : launchCorrelate<METRIC_SSD, true, true>)
-                        : plan.wide    ? launchCorrelate<METRIC_SSD, false, true>
-                                       : launchCorrelate<METRIC_SSD, false, false>;
+    if (batch.weighted)
+        return forProduct(metric, [&](auto weighted)
+                          { launchCorrelate<weighted.value, true, true>(batch, plan, memory, stream); });
+    // Without weights, sums of products are the same for all metrics.
+    const auto launch =
+        plan.wide ? launchCorrelate<Metric::SSD, false, true> : launchCorrelate<Metric::SSD, false, false>;
     launch(batch, plan, memory, stream);
 }
 

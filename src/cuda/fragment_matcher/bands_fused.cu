@@ -94,7 +94,7 @@ constexpr int blocksOf(bool weighted, int warps)
     return warps == tuning::FUSED_BAND_FEW_WARPS ? few : weighted ? 1 : (few + 1) / 2;
 }
 
-template <int METRIC, bool WEIGHTED, int CHANNELS, int WARPS>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS, int WARPS>
 __global__ void __launch_bounds__(32 * WARPS, blocksOf(WEIGHTED, WARPS))
     matchFusedBandsKernel(const ByteImageView frame, const Batch batch, const Settings settings, const FusedBands plan,
                           const Best* walked, const Outputs out)
@@ -145,10 +145,10 @@ __global__ void __launch_bounds__(32 * WARPS, blocksOf(WEIGHTED, WARPS))
     }
     TheChoice choice(moments, entry.fragment, mine, plan, planes, raw);
     typename TheChoice::Value* const map = reinterpret_cast<typename TheChoice::Value*>(raw + plan.mapAt());
-    if (METRIC == METRIC_SSD && settings.subpixel)
+    if (!isCorrelation(METRIC) && settings.subpixel)
         storeValues(mine, mine.inside, choice, cols, map); // before zones take some away
     const int count = findPeaksOfLanes(settings, mine, walked ? walked + blockIdx.x : nullptr, choice, scratch);
-    if (METRIC == METRIC_ZNCC && settings.subpixel)
+    if (isCorrelation(METRIC) && settings.subpixel)
     {
         __syncthreads(); // all threads see the peaks
         storeValues(mine, besidePeaks(mine, scratch->peaks, count), choice, cols, map);
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(32 * WARPS, blocksOf(WEIGHTED, WARPS))
            [map, cols = entry.window.cols](int x, int y) { return static_cast<uint64_t>(map[y * cols + x]); });
 }
 
-template <int METRIC, bool WEIGHTED>
+template <Metric METRIC, bool WEIGHTED>
 void launchFusedBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedBands& plan,
                       const Best* walked, const Outputs& out, cudaStream_t stream)
 {
@@ -181,11 +181,13 @@ namespace gpu {
 void matchFusedBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                      const Best* walked, const Outputs& out, StreamHandle stream)
 {
-    const auto launch =
-        isCorrelation(settings.metric)
-            ? (batch.weighted ? launchFusedBands<METRIC_ZNCC, true> : launchFusedBands<METRIC_ZNCC, false>)
-            : (batch.weighted ? launchFusedBands<METRIC_SSD, true> : launchFusedBands<METRIC_SSD, false>);
-    launch(frame, batch, settings, plan.bands, walked, out, stream);
+    forProduct(settings.metric,
+               [&](auto metric)
+               {
+                   const auto launch =
+                       batch.weighted ? launchFusedBands<metric.value, true> : launchFusedBands<metric.value, false>;
+                   launch(frame, batch, settings, plan.bands, walked, out, stream);
+               });
 }
 
 } // namespace gpu

@@ -92,7 +92,7 @@ __device__ __forceinline__ void addPlane(BandOperands from, LaneSums& sums0, Lan
 }
 
 //! LaneMoments of a lane's positions. Weighted: q T and the squares of I by their high and low bytes.
-template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
+template <Metric METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
 {
     static constexpr bool IMAGE = isCorrelation(METRIC);
     static constexpr int SQUARES = CHANNELS == 1 ? 2 : 3, PLANES = gpu::bandPlanes(CHANNELS, WEIGHTED);

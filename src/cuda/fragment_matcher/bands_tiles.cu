@@ -337,12 +337,12 @@ struct BlockAt
 };
 
 /** Values of a block's positions, to device memory. @return the thread's best of each TILE_COLS columns. */
-template <int METRIC, int CHANNELS>
+template <Metric METRIC, int CHANNELS>
 __device__ __forceinline__ void storeValues(const BandTiles& plan, const SearchWindow& window, int width,
                                             const ValueTerms& terms, const BlockAt& block, uint32_t* values,
                                             Best (&bests)[2])
 {
-    constexpr bool IMAGE = METRIC == METRIC_ZNCC;
+    constexpr bool IMAGE = isCorrelation(METRIC);
     constexpr int SQUARES = gpu::squareBytes(CHANNELS), BYTES = SQUARES + (IMAGE ? gpu::IMAGE_BYTES * CHANNELS : 0);
     const int lane = threadIdx.x % 32, column = block.x + 8 * (lane / 4) + 2 * (lane % 4);
     const int tileRows = plan.units * ROWS, rows = ::min(tileRows, window.rows - block.y);
@@ -427,7 +427,7 @@ __device__ bool storeBests(const Best (&mine)[2], int cols, int y, TileBest* bes
     return last;
 }
 
-template <int METRIC, int STRIDE>
+template <Metric METRIC, int STRIDE>
 __global__ void __launch_bounds__(THREADS, 1)
     matchBandTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings, const TilePlan allPlans,
                          const TileMemory memory, const Best* walked, const Outputs out)
@@ -476,7 +476,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     {
         if (threadIdx.x == THREADS - 1)
             terms = termsOf<METRIC, false>(entry.fragment);
-        sumColumns<METRIC == METRIC_ZNCC, CHANNELS>(plan, width, height, planes, boxes);
+        sumColumns<isCorrelation(METRIC), CHANNELS>(plan, width, height, planes, boxes);
     }
     __syncthreads(); // products and box sums are complete
 
@@ -495,7 +495,7 @@ __global__ void __launch_bounds__(THREADS, 1)
                            reinterpret_cast<TileBest*>(shared), plan.sharedBytes);
 }
 
-template <int METRIC>
+template <Metric METRIC>
 void launchBandTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                      const TileMemory& memory, const Best* walked, const Outputs& out, cudaStream_t stream)
 {
@@ -514,8 +514,8 @@ namespace gpu {
 void matchBandTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                     const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
 {
-    const auto launch = isCorrelation(settings.metric) ? launchBandTiles<METRIC_ZNCC> : launchBandTiles<METRIC_SSD>;
-    launch(frame, batch, settings, plan, memory, walked, out, stream);
+    forProduct(settings.metric, [&](auto metric)
+               { launchBandTiles<metric.value>(frame, batch, settings, plan, memory, walked, out, stream); });
 }
 
 } // namespace gpu

@@ -17,11 +17,11 @@ struct ValueTerms
     double deviation, scale;   //!< ZNCC: of the template; the score of n = 1 and v = 1
 };
 
-template <int METRIC, bool WEIGHTED> __device__ __forceinline__ ValueTerms termsOf(const DeviceFragment& fragment)
+template <Metric METRIC, bool WEIGHTED> __device__ __forceinline__ ValueTerms termsOf(const DeviceFragment& fragment)
 {
     ValueTerms terms = {};
     terms.templ = WEIGHTED ? fragment.sums.qT2 : fragment.sums.qT2 / 255;
-    if (METRIC != METRIC_ZNCC)
+    if (!isCorrelation(METRIC))
         return terms;
     terms.deviation = templateDeviation(fragment.variance);
     terms.scale = (WEIGHTED ? 1. : 255.) / terms.deviation; // flat fragments: not used
@@ -64,11 +64,11 @@ __device__ __forceinline__ float znccScoreQuickly(int64_t n, int64_t v, double d
 
 //! @param cross sum of products, or with weights the first moment, and `squares` the second. @param image without weights:
 //! S(I) of each channel.
-template <int METRIC, bool WEIGHTED, bool WIDE, int CHANNELS>
+template <Metric METRIC, bool WEIGHTED, bool WIDE, int CHANNELS>
 __device__ __forceinline__ uint64_t valueOf(uint64_t cross, uint64_t squares, const uint32_t (&image)[CHANNELS],
                                             const ValueTerms& terms)
 {
-    if (METRIC == METRIC_SSD)
+    if (!isCorrelation(METRIC))
         return terms.templ - 2 * cross + squares;
     if (!WEIGHTED)
     {

@@ -256,12 +256,12 @@ __device__ void storeBests(const SearchWindow& window, int x, int y, Best best, 
     bests[y / tuning::TILE_ROWS * tilesX + x / tuning::TILE_COLS] = {best.value, best.index, best.index / window.cols};
 }
 
-template <int METRIC, bool WEIGHTED, bool WIDE, int CHANNELS, int BLOCKS = tuning::BAND_VALUE_BLOCKS>
+template <Metric METRIC, bool WEIGHTED, bool WIDE, int CHANNELS, int BLOCKS = tuning::BAND_VALUE_BLOCKS>
 __global__ void __launch_bounds__(THREADS, BLOCKS)
     bandValuesKernel(const Settings settings, const TilePlan plan, const TileMemory memory, const Best* walked,
                      const Outputs out)
 {
-    using Value = std::conditional_t<METRIC == METRIC_SSD && WIDE, uint64_t, uint32_t>;
+    using Value = std::conditional_t<!isCorrelation(METRIC) && WIDE, uint64_t, uint32_t>;
     using Sum = std::conditional_t<WIDE, uint64_t, uint32_t>;
     extern __shared__ __align__(16) uint32_t shared[];
     __shared__ PeakScratch<THREADS> scratch;
@@ -298,7 +298,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     {
         const int slabRows = ::min(bands.slabRows, mine.rows - slab);
         if (!WEIGHTED)
-            boxSums<METRIC == METRIC_ZNCC, CHANNELS>(bands, memory.bands, window.x - bands.region.x + x,
+            boxSums<isCorrelation(METRIC), CHANNELS>(bands, memory.bands, window.x - bands.region.x + x,
                                                      window.y - bands.region.y + y + slab, mine.cols + width - 1,
                                                      slabRows, entry.fragment.height, boxes);
         if (slab == 0)
@@ -314,7 +314,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
                 continue;
             uint32_t image[CHANNELS] = {};
             if (!WEIGHTED)
-                boxAt<METRIC == METRIC_ZNCC>(boxes, row * bands.slabPitch + mine.column(k), width, squares[0], image);
+                boxAt<isCorrelation(METRIC)>(boxes, row * bands.slabPitch + mine.column(k), width, squares[0], image);
             const Value value =
                 static_cast<Value>(valueOf<METRIC, WEIGHTED, WIDE>(cross[k], squares[WEIGHTED ? k : 0], image, terms));
             const int index = (y + mine.row(k)) * window.cols + x + mine.column(k);
@@ -337,14 +337,14 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
 }
 
-template <int METRIC, bool WEIGHTED, bool WIDE>
+template <Metric METRIC, bool WEIGHTED, bool WIDE>
 void launchValues(const Batch& batch, const Settings& settings, const TilePlan& plan, const TileMemory& memory,
                   const Best* walked, const Outputs& out, cudaStream_t stream)
 {
     const int64_t blocks = static_cast<int64_t>(detail::ceilDiv(plan.cols, COLS)) * plan.tilesY * batch.count;
     auto kernel =
         batch.channels == 1 ? bandValuesKernel<METRIC, WEIGHTED, WIDE, 1> : bandValuesKernel<METRIC, WEIGHTED, WIDE, 3>;
-    constexpr bool many = METRIC == METRIC_ZNCC && !WEIGHTED && !WIDE; // sums for a position
+    constexpr bool many = isCorrelation(METRIC) && !WEIGHTED && !WIDE; // sums for a position
     if (many && batch.channels == 3 && blocks <= 2 * detail::multiprocessors())
         kernel = bandValuesKernel < METRIC, WEIGHTED, WIDE, 3, many ? 2 : tuning::BAND_VALUE_BLOCKS > ;
     detail::launchEarly("bandValues", kernel, detail::linearGrid(blocks, 1), dim3(THREADS), plan.bands.valueSharedBytes,
@@ -361,13 +361,14 @@ void matchBands(const ByteImageView& frame, const Batch& batch, const Settings& 
     prepareBands(frame, batch, plan.bands, memory.bands, stream);
     correlateBands(batch, settings.metric, plan.bands, memory.bands, stream);
     const bool wide = plan.bands.wide;
-    const auto launch = isCorrelation(settings.metric) ? (batch.weighted ? launchValues<METRIC_ZNCC, true, true>
-                                                          : wide         ? launchValues<METRIC_ZNCC, false, true>
-                                                                         : launchValues<METRIC_ZNCC, false, false>)
-                        : batch.weighted               ? launchValues<METRIC_SSD, true, true>
-                        : wide                         ? launchValues<METRIC_SSD, false, true>
-                                                       : launchValues<METRIC_SSD, false, false>;
-    launch(batch, settings, plan, memory, walked, out, stream);
+    forProduct(settings.metric,
+               [&](auto metric)
+               {
+                   const auto launch = batch.weighted ? launchValues<metric.value, true, true>
+                                       : wide         ? launchValues<metric.value, false, true>
+                                                      : launchValues<metric.value, false, false>;
+                   launch(batch, settings, plan, memory, walked, out, stream);
+               });
 }
 
 } // namespace gpu

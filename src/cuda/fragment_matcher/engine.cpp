@@ -36,9 +36,9 @@ public:
                ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
                StreamHandle stream) override;
     void scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
-                  int metric, int depth, const OutputView& map, StreamHandle stream) override;
+                  Metric metric, int depth, const OutputView& map, StreamHandle stream) override;
     void scoreMaps(const ByteImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
-                   const std::vector<int>& offsets, int metric, int depth, const OutputView& maps,
+                   const std::vector<int>& offsets, Metric metric, int depth, const OutputView& maps,
                    StreamHandle stream) override;
     void predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
                       int frameRows, const OutputView& areas, StreamHandle stream) override;
@@ -47,7 +47,7 @@ public:
 
 private:
     Batch batchOf(const Call& call, const Fragments& fragments);
-    MatchCase caseOf(const ByteImageView& frame, const Fragments& fragments, int metric) const;
+    MatchCase caseOf(const ByteImageView& frame, const Fragments& fragments, Metric metric) const;
     const uint8_t* uploadNumbers(const Call& call);
     void uploadAreas(const Call& call, const SearchAreas& areas, Batch& batch);
     void search(const Call& call, const ByteImageView& frame, const Batch& batch, const Settings& settings,
@@ -76,7 +76,7 @@ Batch CudaEngine::batchOf(const Call& call, const Fragments& fragments)
     return fragments_.batch(call, fragments.anyWeighted());
 }
 
-MatchCase CudaEngine::caseOf(const ByteImageView& frame, const Fragments& fragments, int metric) const
+MatchCase CudaEngine::caseOf(const ByteImageView& frame, const Fragments& fragments, Metric metric) const
 {
     return {frame, metric, fragments.anyWeighted(), detail::SharedLimit(detail::sharedBytesOfBlock()),
             detail::multiprocessors()};
@@ -236,7 +236,7 @@ static Rect4 areaOf(const SearchWindow& window, const Fragment& fragment)
             any ? window.rows + fragment.height - 1 : 0};
 }
 
-static Settings scoresOnly(int metric)
+static Settings scoresOnly(Metric metric)
 {
     Settings settings = {};
     settings.metric = metric;
@@ -244,7 +244,7 @@ static Settings scoresOnly(int metric)
 }
 
 void CudaEngine::scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
-                          int metric, int depth, const OutputView& map, StreamHandle stream)
+                          Metric metric, int depth, const OutputView& map, StreamHandle stream)
 {
     const Call call(workspace_, stream);
     Results results(downloads_, call);
@@ -269,7 +269,7 @@ void CudaEngine::scoreMap(int index, const ByteImageView& frame, const Fragments
 }
 
 void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragments,
-                           const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, int metric,
+                           const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, Metric metric,
                            int depth, const OutputView& maps, StreamHandle stream)
 {
     const Call call(workspace_, stream);

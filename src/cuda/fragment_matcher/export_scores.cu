@@ -12,7 +12,7 @@ namespace {
 using namespace device;
 
 template <typename Value, typename Element>
-__global__ void exportScoresKernel(const ByteImageView frame, const Batch batch, const int metric, const int scale,
+__global__ void exportScoresKernel(const ByteImageView frame, const Batch batch, const Metric metric, const int scale,
                                    const size_t entryValues, const Value* values, const RowsView<Element> map,
                                    const int* offsets)
 {

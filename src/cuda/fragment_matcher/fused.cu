@@ -18,7 +18,7 @@ using namespace device;
 using gpu::FusedPlan;
 
 //! Registers decide how many threads a block may have, and how many blocks must fit an SM.
-template <int METRIC, bool WEIGHTED, int P> struct FusedBounds
+template <Metric METRIC, bool WEIGHTED, int P> struct FusedBounds
 {
     static constexpr bool MOMENTS = Traits<METRIC, WEIGHTED>::MOMENTS;
     static constexpr int THREADS = MOMENTS ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
@@ -59,7 +59,7 @@ struct Item
 };
 
 //! Adds up what the lanes of one item have: every 32 >> partsShift-th of a warp, which cub::WarpReduce has no form for.
-template <int METRIC, bool WEIGHTED, int P>
+template <Metric METRIC, bool WEIGHTED, int P>
 __device__ __forceinline__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, int partsShift)
 {
     const auto merge = [](uint32_t& sum, int distance) { sum += __shfl_xor_sync(~0u, sum, distance); };
@@ -86,7 +86,7 @@ __device__ __forceinline__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, int 
 }
 
 //! The planes of a fragment and its weights lie in the arena as they are wanted here, unless they are split.
-template <int METRIC, bool WEIGHTED, int CHANNELS>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS>
 __device__ void stageFragment(const uint32_t* arena, const DeviceFragment& fragment, uint32_t* target)
 {
     const int planeWords = fragment.pitch * fragment.height;
@@ -108,7 +108,7 @@ __device__ void stageFragment(const uint32_t* arena, const DeviceFragment& fragm
 }
 
 //! scores: the values of an item's positions, channel after channel; ~0 for those outside of the window.
-template <int METRIC, bool WEIGHTED, int CHANNELS, int P, typename Value>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS, int P, typename Value>
 __device__ __forceinline__ void itemValues(const ByteImageView& frame, const Rect4& area, const Entry& entry,
                                            const FusedPlan& plan, const Item& item, const uint32_t* raw,
                                            const uint32_t* templ, uint32_t* expanded, Value (&values)[P])
@@ -236,7 +236,7 @@ __device__ __forceinline__ int findPeaksOfItems(const Entry& entry, const Settin
     return count;
 }
 
-template <int METRIC, bool WEIGHTED, int CHANNELS, int P>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS, int P>
 __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, FusedBounds<METRIC, WEIGHTED, P>::BLOCKS)
     matchFusedKernel(const ByteImageView frame, const Batch batch, const Settings settings, const FusedPlan plan,
                      const Best* walked, const Outputs out)
@@ -275,7 +275,7 @@ __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, Fus
                [map, cols = entry.window.cols](int x, int y) { return static_cast<uint64_t>(map[y * cols + x]); });
 }
 
-template <int METRIC, bool WEIGHTED, int CHANNELS>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS>
 void launchFused(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                  const Best* walked, const Outputs& out, cudaStream_t stream)
 {

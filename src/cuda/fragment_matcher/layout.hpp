@@ -299,7 +299,7 @@ struct TileMemory
     BandMemory bands;
 };
 
-inline size_t tileValuesBytes(const TilePlan& plan, int metric, bool weighted)
+inline size_t tileValuesBytes(const TilePlan& plan, Metric metric, bool weighted)
 {
     return static_cast<size_t>(plan.cols) * plan.rows * (wideValues(metric, weighted, plan.wide) ? 8 : 4);
 }

@@ -12,35 +12,44 @@
 namespace cv { namespace cuda { namespace fragment_matcher {
 
 //! True when scores come from moments, which are linear in neither a fragment's rows nor its channels once folded.
-CT_HOST_DEVICE constexpr bool hasMoments(int metric, bool weighted)
+CT_HOST_DEVICE constexpr bool hasMoments(Metric metric, bool weighted)
 {
-    return isCorrelation(metric) || (metric == METRIC_SSD && weighted);
+    switch (metric)
+    {
+    case Metric::SAD:
+        return false;
+    case Metric::SSD:
+        return weighted;
+    case Metric::ZNCC:
+        return true;
+    }
+    return false;
 }
 //! Moments of weighted squares and cross terms need q T and I^2 split into bytes; see multiply4().
-CT_HOST_DEVICE constexpr bool isSplit(int metric, bool weighted) { return weighted && hasMoments(metric, weighted); }
+CT_HOST_DEVICE constexpr bool isSplit(Metric metric, bool weighted) { return weighted && hasMoments(metric, weighted); }
 //! Staged words a template word.
 CT_HOST_DEVICE constexpr int templatePlanes(bool split) { return split ? 2 : 1; }
 //! Of a channel: the image, high and low bytes of its square.
 CT_HOST_DEVICE constexpr int expandedPlanes(bool split) { return split ? 3 : 1; }
 
 //! Most that a pixel of a channel adds to a 32-bit sum.
-CT_HOST_DEVICE constexpr int64_t largestTerm(int metric, bool weighted)
+CT_HOST_DEVICE constexpr int64_t largestTerm(Metric metric, bool weighted)
 {
-    return metric == METRIC_SAD && !weighted ? 255 : 255 * 255;
+    return weighted ? 255 * 255 : largestDifference(metric);
 }
 //! True when values take 64 bits; wide: sums may exceed 32. 255 * 255^2 a byte of weighted SSD leaves 32 bits after 259.
-CT_HOST_DEVICE constexpr bool wideValues(int metric, bool weighted, bool wide)
+CT_HOST_DEVICE constexpr bool wideValues(Metric metric, bool weighted, bool wide)
 {
     return !isCorrelation(metric) && (wide || hasMoments(metric, weighted));
 }
 //! Factor between the sums of kernels and S: unweighted SAD and SSD leave 255 out.
-CT_HOST_DEVICE constexpr int valueScale(int metric, bool weighted)
+CT_HOST_DEVICE constexpr int valueScale(Metric metric, bool weighted)
 {
     return weighted || isCorrelation(metric) ? 1 : 255;
 }
 
 /** Calls launch(metric, weighted, channels), all three std::integral_constant: each combination is compiled. */
-template <class Launch> void forMetric(int metric, bool weighted, int channels, const Launch& launch)
+template <class Launch> void forMetric(Metric metric, bool weighted, int channels, const Launch& launch)
 {
     const auto ofMetric = [&](auto theMetric)
     {
@@ -56,12 +65,15 @@ template <class Launch> void forMetric(int metric, bool weighted, int channels, 
         else
             ofChannels(std::false_type());
     };
-    if (metric == METRIC_SAD)
-        ofMetric(std::integral_constant<int, METRIC_SAD>());
-    else if (metric == METRIC_SSD)
-        ofMetric(std::integral_constant<int, METRIC_SSD>());
-    else
-        ofMetric(std::integral_constant<int, METRIC_ZNCC>());
+    switch (metric)
+    {
+    case Metric::SAD:
+        return ofMetric(std::integral_constant<Metric, Metric::SAD>());
+    case Metric::SSD:
+        return ofMetric(std::integral_constant<Metric, Metric::SSD>());
+    case Metric::ZNCC:
+        return ofMetric(std::integral_constant<Metric, Metric::ZNCC>());
+    }
 }
 
 #ifdef __CUDACC__
@@ -83,10 +95,10 @@ __device__ __forceinline__ uint32_t sad4(uint32_t a, uint32_t b, uint32_t sum)
 __device__ __forceinline__ uint32_t dot4(uint32_t a, uint32_t b, uint32_t sum) { return __dp4a(a, b, sum); }
 
 //! What a pixel of one channel and of weight 1 adds to S.
-__device__ __forceinline__ int differenceOf(int metric, int image, int templ)
+__device__ __forceinline__ int differenceOf(Metric metric, int image, int templ)
 {
     const int difference = image - templ;
-    return metric == METRIC_SAD ? ::abs(difference) : difference * difference;
+    return isLinear(metric) ? ::abs(difference) : difference * difference;
 }
 
 /** Four pixels of a channel under four of the template. SPLIT: high and low bytes of the image's squares, and of the
@@ -103,10 +115,10 @@ struct SumsAt
     uint32_t &sum, &squares, &squaresLow, &cross, &crossLow;
 };
 
-template <int METRIC, bool WEIGHTED> struct CommonTraits
+template <Metric METRIC, bool WEIGHTED> struct CommonTraits
 {
     static constexpr bool MOMENTS = hasMoments(METRIC, WEIGHTED), SPLIT = isSplit(METRIC, WEIGHTED);
-    static constexpr bool HAS_SUM = METRIC != METRIC_SSD || !WEIGHTED; //!< uses SumsAt::sum
+    static constexpr bool HAS_SUM = isCorrelation(METRIC) || !MOMENTS; //!< uses SumsAt::sum
     static constexpr int TEMPLATE_PLANES = templatePlanes(SPLIT);
 
     static __device__ __forceinline__ uint64_t squaresOf(const SumsAt& s)
@@ -136,7 +148,7 @@ template <int METRIC, bool WEIGHTED> struct CommonTraits
    and, with MOMENTS,
      fold       a channel's sums to `covariance` (S(qIT)) and `variance` (S(qI^2)), modulo 2^64
      value      of what was folded */
-template <bool WEIGHTED> struct SadTraits : CommonTraits<METRIC_SAD, WEIGHTED>
+template <bool WEIGHTED> struct SadTraits : CommonTraits<Metric::SAD, WEIGHTED>
 {
     static __device__ __forceinline__ void add(const SumsAt& s, const Pixels& p)
     {
@@ -149,9 +161,9 @@ template <bool WEIGHTED> struct SadTraits : CommonTraits<METRIC_SAD, WEIGHTED>
     }
 };
 
-template <bool WEIGHTED> struct SsdTraits : CommonTraits<METRIC_SSD, WEIGHTED>
+template <bool WEIGHTED> struct SsdTraits : CommonTraits<Metric::SSD, WEIGHTED>
 {
-    using Common = CommonTraits<METRIC_SSD, WEIGHTED>;
+    using Common = CommonTraits<Metric::SSD, WEIGHTED>;
 
     static __device__ __forceinline__ void add(const SumsAt& s, const Pixels& p)
     {
@@ -177,9 +189,9 @@ template <bool WEIGHTED> struct SsdTraits : CommonTraits<METRIC_SSD, WEIGHTED>
     }
 };
 
-template <bool WEIGHTED> struct ZnccTraits : CommonTraits<METRIC_ZNCC, WEIGHTED>
+template <bool WEIGHTED> struct ZnccTraits : CommonTraits<Metric::ZNCC, WEIGHTED>
 {
-    using Common = CommonTraits<METRIC_ZNCC, WEIGHTED>;
+    using Common = CommonTraits<Metric::ZNCC, WEIGHTED>;
 
     static __device__ __forceinline__ void add(const SumsAt& s, const Pixels& p)
     {
@@ -206,9 +218,20 @@ template <bool WEIGHTED> struct ZnccTraits : CommonTraits<METRIC_ZNCC, WEIGHTED>
     }
 };
 
-template <int METRIC, bool WEIGHTED>
-using Traits = std::conditional_t<METRIC == METRIC_SAD, SadTraits<WEIGHTED>,
-                                  std::conditional_t<METRIC == METRIC_SSD, SsdTraits<WEIGHTED>, ZnccTraits<WEIGHTED>>>;
+template <Metric METRIC, bool WEIGHTED> struct TraitsOf;
+template <bool WEIGHTED> struct TraitsOf<Metric::SAD, WEIGHTED>
+{
+    using Type = SadTraits<WEIGHTED>;
+};
+template <bool WEIGHTED> struct TraitsOf<Metric::SSD, WEIGHTED>
+{
+    using Type = SsdTraits<WEIGHTED>;
+};
+template <bool WEIGHTED> struct TraitsOf<Metric::ZNCC, WEIGHTED>
+{
+    using Type = ZnccTraits<WEIGHTED>;
+};
+template <Metric METRIC, bool WEIGHTED> using Traits = typename TraitsOf<METRIC, WEIGHTED>::Type;
 
 } // namespace device
 

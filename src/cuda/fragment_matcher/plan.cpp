@@ -49,7 +49,7 @@ size_t mostOfFused(const MatchCase& given)
 bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const MatchCase& given)
 {
     const int rows = gpu::FUSED_BAND_ROWS, stride = given.frame.pixelStride, channels = given.frame.channels;
-    if (given.metric == METRIC_SAD || window.width > gpu::BAND_COLS || fragment.height < rows ||
+    if (!isProduct(given.metric) || window.width > gpu::BAND_COLS || fragment.height < rows ||
         termsOf(fragment, given) > gpu::BAND_TERMS)
         return false;
     const int blocks = ceilDiv(window.width, 8), chunks = ceilDiv(fragment.width + 7, 32);

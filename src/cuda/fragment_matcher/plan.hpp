@@ -51,7 +51,7 @@ struct FragmentSizes
 struct MatchCase
 {
     ByteImageView frame;
-    int metric;
+    Metric metric;
     bool weighted;
     detail::SharedLimit shared; //!< of a block of the device
     int multiprocessors;

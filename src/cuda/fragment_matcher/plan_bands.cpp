@@ -117,8 +117,7 @@ bool worthBands(const MatchCase& given, Extent window, Extent fragment, int coun
 BandPlan planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count)
 {
     BandPlan plan = {};
-    if (given.metric == METRIC_SAD || fragment.width > tuning::BAND_WIDTH ||
-        !worthBands(given, window, fragment, count))
+    if (!isProduct(given.metric) || fragment.width > tuning::BAND_WIDTH || !worthBands(given, window, fragment, count))
         return plan;
     plan.region = region;
     plan.pitch = roundUp(region.width, 16);

@@ -10,7 +10,7 @@
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
 //! Sums of P positions, 4 pixels apart; SumsAt says what they are.
-template <int METRIC, bool WEIGHTED, int P> struct Sums
+template <Metric METRIC, bool WEIGHTED, int P> struct Sums
 {
     using TheTraits = Traits<METRIC, WEIGHTED>;
     static constexpr bool SPLIT = TheTraits::SPLIT;

@@ -23,10 +23,10 @@ const int POSITION_THREADS = tuning::TILE_POSITION_THREADS; // of one part
 static_assert(POSITION_THREADS == 4 * tuning::TILE_ROWS * GROUPS, "a thread for each row, phase and group");
 
 //! Parts into which the rows of a fragment are divided, each with its own threads.
-template <int METRIC, bool WEIGHTED> constexpr int PARTS = Traits<METRIC, WEIGHTED>::SPLIT ? 1 : tuning::TILE_PARTS;
+template <Metric METRIC, bool WEIGHTED> constexpr int PARTS = Traits<METRIC, WEIGHTED>::SPLIT ? 1 : tuning::TILE_PARTS;
 
 //! Running sums of P positions beyond what 32 bits hold.
-template <int METRIC, bool WEIGHTED, bool WIDE> struct Totals
+template <Metric METRIC, bool WEIGHTED, bool WIDE> struct Totals
 {
     static constexpr bool MOMENTS = Traits<METRIC, WEIGHTED>::MOMENTS;
     static constexpr bool USED = MOMENTS || WIDE;
@@ -60,7 +60,7 @@ __device__ __forceinline__ void fetchChunk(const ByteImageView& frame, const Rec
 }
 
 //! Adds one channel of a chunk whose image has been fetched.
-template <int METRIC, bool WEIGHTED, int CHANNELS>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS>
 __device__ void addChunk(const ByteImageView& frame, const Batch& batch, const Entry& entry, const Tile& tile,
                          const Chunk& chunk, int plane, const TilePlan& plan, const TileStage& stage,
                          Sums<METRIC, WEIGHTED, P>& sums)
@@ -94,7 +94,7 @@ __device__ void addChunk(const ByteImageView& frame, const Batch& batch, const E
 }
 
 //! Adds the sums of all parts up in the first; the others start anew. Only sums are linear: this comes before any fold.
-template <int METRIC, bool WEIGHTED> __device__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, uint32_t* shared)
+template <Metric METRIC, bool WEIGHTED> __device__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, uint32_t* shared)
 {
     static_assert(tuning::TILE_PARTS == 2, "one part gives, one takes");
     if constexpr (PARTS<METRIC, WEIGHTED> == 2)
@@ -128,7 +128,7 @@ template <int METRIC, bool WEIGHTED> __device__ void mergeParts(Sums<METRIC, WEI
     }
 }
 
-template <int METRIC, bool WEIGHTED, bool WIDE>
+template <Metric METRIC, bool WEIGHTED, bool WIDE>
 __device__ __forceinline__ void fold(Sums<METRIC, WEIGHTED, P>& sums, Totals<METRIC, WEIGHTED, WIDE>& totals,
                                      const TemplateSums& templ, int plane)
 {
@@ -144,7 +144,7 @@ __device__ __forceinline__ void fold(Sums<METRIC, WEIGHTED, P>& sums, Totals<MET
 }
 
 //! Writes the tile's values and finds its best.
-template <int METRIC, bool WEIGHTED, bool WIDE, typename Value>
+template <Metric METRIC, bool WEIGHTED, bool WIDE, typename Value>
 __device__ void storeTile(const Entry& entry, const Tile& tile, const Sums<METRIC, WEIGHTED, P>& sums,
                           const Totals<METRIC, WEIGHTED, WIDE>& totals, Value* values, TileBest* tileBest,
                           Best* scratch)
@@ -178,7 +178,7 @@ __device__ void storeTile(const Entry& entry, const Tile& tile, const Sums<METRI
 }
 
 //! scores: adds up the tile's sums, chunk by chunk. The image of the first chunk is on its way.
-template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
 __device__ void addChunks(const ByteImageView& frame, const Rect4& area, const Batch& batch, const Entry& entry,
                           const Tile& tile, const TilePlan& plan, const TileStage& stage,
                           Sums<METRIC, WEIGHTED, P>& sums, Totals<METRIC, WEIGHTED, WIDE>& totals)
@@ -215,7 +215,7 @@ __device__ void addChunks(const ByteImageView& frame, const Rect4& area, const B
         mergeParts(sums, stage.expanded);
 }
 
-template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, typename Value>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, typename Value>
 __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
                                   Traits<METRIC, WEIGHTED>::MOMENTS ? 2 : tuning::TILE_BLOCKS)
     matchTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings, const TilePlan plan,
@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
                            reinterpret_cast<TileBest*>(shared), plan.sharedBytes);
 }
 
-template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
 void launchTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                  const TileMemory& memory, const Best* walked, const Outputs& out, cudaStream_t stream)
 {

@@ -13,7 +13,7 @@ using namespace device;
 
 //! A warp's value of one position, in all lanes; the full sums, whether weighted or not.
 static __device__ uint64_t valueAtPosition(const ByteImageView& frame, const Batch& batch, const Entry& entry,
-                                           int metric, int x, int y)
+                                           Metric metric, int x, int y)
 {
     const DeviceFragment& fragment = entry.fragment;
     const size_t planeBytes = static_cast<size_t>(fragment.pitch) * fragment.height * 4;
