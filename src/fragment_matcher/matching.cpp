@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// cv::cuda::FragmentMatcher: matching, score maps, next areas. Checks, then the engine of the frame's side.
+// cv::cuda::FragmentMatcher: matching, score maps, prediction of areas. Arguments are checked here, then the engine for the frame's
+// memory does the work.
 
 #include "impl.hpp"
 
@@ -52,7 +53,7 @@ FragmentMatcherImpl::Frame FragmentMatcherImpl::open(InputArray array, Stream& s
     return frame;
 }
 
-//! Integer maps hold S itself, so it has to fit.
+//! Throws if maps of this depth are not possible: integer maps hold S itself, which has to fit.
 void FragmentMatcherImpl::checkDepth(int depth, const Fragment& fragment) const
 {
     if (depth != CV_32F && depth != CV_32S && depth != CV_64F)
@@ -67,7 +68,7 @@ void FragmentMatcherImpl::checkDepth(int depth, const Fragment& fragment) const
                                          fragment.width, fragment.height));
 }
 
-//! @param memory for areas of the host; the result points into it.
+//! Returns the search areas of a call. @param memory for areas in host memory; the result points into it.
 SearchAreas FragmentMatcherImpl::areasOf(InputArray searchAreas, const Frame& frame, std::vector<Rect4>& memory) const
 {
     SearchAreas areas = {};
@@ -153,7 +154,7 @@ void FragmentMatcherImpl::find(InputArray frame, InputArray searchAreas, std::ve
     convert(locations, scores, confidence, status, refined, matches, stream);
 }
 
-//! Arrays on the host; those of the device have room in `copies` to be downloaded.
+//! Returns a host array for `array`. For one in device memory, appends the download that fills it to `copies`.
 static Mat onHost(const char* name, InputArray array, std::vector<HostCopy>& copies)
 {
     if (!onDevice(array))
@@ -224,7 +225,7 @@ void FragmentMatcherImpl::scoreMaps(InputArray frame, InputArray searchAreas, Ou
     offsets.swap(starts);
 }
 
-// --- next areas ------------------------------------------------------------------------------------------------------
+// --- prediction of areas ------------------------------------------------------------------------------------------------------
 
 void FragmentMatcherImpl::predictAreas(InputArray locations, int radius, Size frameSize, OutputArray areas,
                                        Stream& stream)
@@ -267,7 +268,7 @@ void FragmentMatcher::convert(InputArray locations, InputArray scores, InputArra
                        array.rows, array.cols, typeToString(type).c_str(), at.rows, columns));
     };
     check("locations", at, CV_32SC2, at.cols);
-    if (!at.empty()) // of an empty frame
+    if (!at.empty()) // results of an empty frame are empty
     {
         check("scores", score, CV_32FC1, at.cols);
         check("confidence", confident, CV_32FC1, 1);

@@ -62,7 +62,7 @@ struct FragmentSource
     ByteImageView templ;
     const void* weights;
     size_t weightsStep;
-    int weightsDepth; //!< a WeightsDepth
+    int weightsDepth; //!< WeightsDepth
 };
 
 //! Reports a fragment that has no position at all.
@@ -95,8 +95,8 @@ struct HostFragment
     int width, height, channels;
     TemplateSums sums;
 };
-struct Plan;                        //!< a fragment converted for one metric
-struct Planes;                      //!< a part of the image as planes of bytes
+struct Plan;                        //!< fragment converted for one metric
+struct Planes;                      //!< part of the image as planes of bytes
 struct Scratch;                     //!< working memory of one thread
 template <typename V> class Scores; //!< values of the positions of one window
 typedef detail::ScratchPool<Scratch> ScratchPool;
@@ -133,10 +133,10 @@ void exportScores(const Scores<V>& scores, uint64_t W, int depth, int begin, int
 
 namespace gpu {
 
-struct DeviceFragment; //!< a fragment in the arena
-struct PackJob;        //!< a fragment to be packed
+struct DeviceFragment; //!< fragment in the arena
+struct PackJob;        //!< fragment to be packed
 struct Batch;          //!< fragments of one launch, their areas and predictions
-struct Best;           //!< a value and its position
+struct Best;           //!< value and its position
 struct FusedPlan;      //!< kernels that keep a whole search window in the shared memory of a block
 struct TilePlan;       //!< kernels that divide a search window among blocks
 struct TileMemory;     //!< device memory for the values of these windows

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Plans of FragmentMatcher by the million, for devices that no machine of ours has. No GPU needed.
+// Millions of plans of FragmentMatcher, for devices with all limits. Needs no GPU.
 #include "plans.hpp"
 
 namespace opencv_test { namespace {
@@ -50,7 +50,7 @@ TEST(Plans_FragmentMatcher, severalSizes)
             }
 }
 
-//! The order in which sizes are planned is no matter: neither for which way they go, nor for what a block gets.
+//! The order in which sizes are planned changes neither their routes nor the memory of a block.
 TEST(Plans_FragmentMatcher, orderOfSizes)
 {
     RNG rng(0x51ED270B);
@@ -74,7 +74,7 @@ TEST(Plans_FragmentMatcher, orderOfSizes)
             of = static_cast<int>(sizes.distinct.size()) - 1 - of;
         descending.make(call.given, sizes, call.searchAreas());
         if (!ascending.tiled.empty() || !descending.tiled.empty())
-            continue; // what fits beside others depends on which come first
+            continue; // whether a size fits together with others depends on the order
         ++fused;
         EXPECT_EQ(ascending.fusedPlan.bands.warps, descending.fusedPlan.bands.warps) << call.describe();
         EXPECT_EQ(ascending.fusedPlan.bands.sharedBytes, descending.fusedPlan.bands.sharedBytes) << call.describe();

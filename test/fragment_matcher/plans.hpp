@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Which way FragmentMatcher's CUDA backend searches fragments, worked out on the host, and what its kernels need of a plan: written from
-// how kernels index shared memory and grids, with the offsets that they take from the plan.
+// Routes by which FragmentMatcher's CUDA backend searches fragments, and the conditions that its kernels need of a plan; both on the host.
+// The conditions follow from the kernels' indices into shared memory and grids, with the offsets of the plan.
 #ifndef OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLANS_HPP
 #define OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLANS_HPP
 
@@ -143,7 +143,7 @@ inline Route routeOf(const gpu::FusedPlan& plan, const fm::MatchCase& given)
     return given.weighted ? FUSED_SSD_WEIGHTED : FUSED_SSD;
 }
 
-//! Bits of all ways that match() goes, but for the walk.
+//! Returns the bits of all routes that match() takes, except the walk.
 inline unsigned routesOf(const MatchCall& call)
 {
     fm::MatchPlan plan;
@@ -333,7 +333,7 @@ inline const char* wrongWith(const fm::MatchPlan& plan, const MatchCall& call)
     std::sort(all.begin(), all.end());
     CT_HOLDS(all.size() == call.fragments.size());
     for (size_t i = 0; i < all.size(); ++i)
-        CT_HOLDS(all[i] == static_cast<int>(i)); // each goes one way
+        CT_HOLDS(all[i] == static_cast<int>(i)); // each takes one route
     const bool bands = plan.fusedPlan.bands.warps > 0;
     const size_t bytes = bands ? plan.fusedPlan.bands.sharedBytes : plan.fusedPlan.sharedBytes;
     CT_HOLDS(plan.fused.empty() || bytes > gpu::FUSED_SCRATCH_BYTES);

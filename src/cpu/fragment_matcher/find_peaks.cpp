@@ -17,13 +17,13 @@ public:
         : map_(map), rows_(window.rows), cols_(window.cols), distance_(distance), exclusion_(exclusion)
     {}
 
-    //! Best position outside of the zones of the first `count` peaks; x = -1: there is none.
+    //! Returns the best position outside the zones of the first `count` peaks; x = -1: there is none.
     Peak<V> next(const Peak<V>* peaks, int count) const
     {
         Peak<V> best = {0, -1, -1};
         for (int y = 0; y < rows_; ++y)
         {
-            if (best.x >= 0 && map_.best[y].value >= best.value) // nothing better in this row, and ties go up
+            if (best.x >= 0 && map_.best[y].value >= best.value) // nothing better in this row; ties go to the upper row
                 continue;
             if (allowed(map_.best[y].x, y, peaks, count))
                 best = {map_.best[y].value, map_.best[y].x, y};
@@ -42,14 +42,15 @@ private:
         return true;
     }
 
-    //! Runs of allowed positions between zones; a zone covers one interval of a row, or all of it.
+    //! Searches the runs of allowed positions between zones of a row. A zone covers one interval of the row, or all of it.
     void searchRow(int y, const Peak<V>* peaks, int count, Peak<V>& best) const
     {
         const V* const row = map_.values + static_cast<size_t>(y) * map_.stride;
         int64_t x = 0;
         while (x < cols_)
         {
-            int64_t end = cols_, after = x; // of the run of allowed positions from x; of the zones that cover x
+            int64_t end = cols_,
+                    after = x; // end of the run of allowed positions from x on; end of the zones that cover x
             for (int j = 0; j < count; ++j)
             {
                 const bool within = withinReach(y - peaks[j].y, distance_);

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// pack: sums of a template, and which terms and windows (src/cpu/fragment_matcher/scores.hpp) make up its score.
+// pack: computes the sums of a template, and chooses the terms and windows (src/cpu/fragment_matcher/scores.hpp) of its score.
 #include "../../precomp.hpp"
 #include "scores.hpp"
 
@@ -38,7 +38,7 @@ TemplateSums templateSums(const uint8_t* templ, const uint8_t* q, int width, int
 
 namespace {
 
-//! Template bytes of one segment: 255 x 255 x this fits 32 bits, also with a sign.
+//! Most template bytes per segment: 255 x 255 x SEGMENT_BYTES fits 32 bits, also signed.
 const int64_t SEGMENT_BYTES = 33000;
 
 bool isUniform(const HostFragment& fragment)
@@ -52,7 +52,7 @@ bool isUniform(const HostFragment& fragment)
     return true;
 }
 
-//! Rows of bytes to rows of words of four bytes; what is missing in the last word becomes 0.
+//! Packs rows of bytes to rows of words of four bytes; missing bytes of the last word are 0.
 void packWords(const uint8_t* bytes, int width, size_t rows, int blocks, std::vector<uint32_t>& words)
 {
     words.assign(rows * blocks, 0u);
@@ -60,7 +60,7 @@ void packWords(const uint8_t* bytes, int width, size_t rows, int blocks, std::ve
         memcpy(&words[y * blocks], bytes + y * width, width);
 }
 
-//! Nine combinations of the rows of `planes` templates (see src/cpu/fragment_matcher/scores_pairs.hpp), two neighbours a word.
+//! Packs the nine combinations of the rows of `planes` templates (see src/cpu/fragment_matcher/scores_pairs.hpp), two neighbours per word.
 void packPairs(const uint8_t* bytes, int width, int height, int planes, std::vector<uint32_t>& words)
 {
     const int rows = (height + 3) / 4, blocks = (width + 1) / 2;
@@ -105,7 +105,7 @@ void Plan::addTerm(int kind, int plane, int planes, const uint8_t* samples, cons
     Term& term = terms[termCount++];
     term.kind = kind;
     const int padTo = kind == SAD_TERM ? traits.sadWidth : 4;
-    term.blocks = (width + padTo - 1) / padTo * padTo / 4;
+    term.blocks = detail::roundUp(width, padTo) / 4;
     packWords(samples, width, static_cast<size_t>(planes) * height, term.blocks, term.taps);
     if (weights)
         packWords(weights, width, static_cast<size_t>(planes) * height, term.blocks, term.weights);
@@ -142,7 +142,7 @@ void Plan::addWindow(int plane, int planes, int x, int windowWidth, bool squared
     windows[windowCount++] = {plane, planes, x, windowWidth, squared};
 }
 
-//! SAD. @param weights by byte of the template; null: all are equal.
+//! Prepares SAD. @param weights weight of each byte of the template; null: all are equal.
 void Plan::prepareDifferences(const uint8_t* weights, const KernelTraits& traits)
 {
     if (weights)
@@ -198,7 +198,7 @@ void Plan::prepareWeighted(const HostFragment& fragment, const KernelTraits& tra
     case Metric::ZNCC:
         break;
     }
-    // 16-bit factors are taken apart: q T = low + 256 high, I^2 likewise, so that all terms multiply bytes.
+    // 16-bit factors are split: q T = low + 256 high, I^2 likewise, so that all terms multiply bytes.
     for (int shift = 0; shift <= 8; shift += 8)
     {
         for (size_t i = 0; i < total; ++i)
@@ -234,10 +234,11 @@ void Plan::prepare(const HostFragment& fragment, Metric metricOfPlan, const Kern
     q = fragment.q;
     kn = ka = kc[0] = kc[1] = kc[2] = 0;
 
-    // Largest sum or value that a row can hold, with template rows padded to a multiple of 8 bytes.
-    const uint64_t padded = static_cast<uint64_t>(width + 7) / 8 * 8 * height * channels;
-    const uint64_t largestSum = padded * largestDifference(metric) *
-                                (weighted && !isCorrelation(metric) ? 255 : 1); // ZNCC weighs parts of products
+    // Largest sum or value, with template rows padded to a multiple of 8 bytes.
+    const uint64_t padded = static_cast<uint64_t>(detail::roundUp(width, 8)) * height * channels;
+    const uint64_t largestSum =
+        padded * largestDifference(metric) *
+        (weighted && !isCorrelation(metric) ? 255 : 1); // ZNCC: sums of bytes of products, values are 32 bits
     wide = largestSum > UINT32_MAX;
 
     const size_t area = static_cast<size_t>(width) * height;

@@ -34,7 +34,7 @@ KernelTraits kernelTraitsHere() { CV_CPU_DISPATCH(kernelTraits, (), CV_CPU_DISPA
 Planes unpack(const ByteImageView& frame, const Rect4& part, bool squares, uint8_t bias, Buffer& memory, bool parallel)
 {
     Planes planes;
-    planes.step = detail::ceilDiv(static_cast<size_t>(part.width), size_t(64)) * 64;
+    planes.step = detail::roundUp(static_cast<size_t>(part.width), size_t(64));
     planes.planeStep = planes.step * part.height;
     planes.bias = bias;
     const int count = frame.channels * (squares ? 3 : 1);
@@ -50,7 +50,7 @@ Planes unpack(const ByteImageView& frame, const Rect4& part, bool squares, uint8
                                                  frame.pixelStride,
                                                  frame.channels};
                      unpackBest(rows, squares, planes, data + begin * planes.step);
-                     for (int p = 0; p < count; ++p) // kernels read on, and do not use what they read
+                     for (int p = 0; p < count; ++p) // kernels read these bytes and ignore them
                          for (int y = begin; y < end; ++y)
                              memset(data + p * planes.planeStep + y * planes.step + part.width, 0,
                                     planes.step - part.width);

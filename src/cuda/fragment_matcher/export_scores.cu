@@ -17,7 +17,7 @@ __global__ void exportScoresKernel(const ByteImageView frame, const Batch batch,
                                    const int* offsets)
 {
     Entry entry;
-    const int status = openEntry(frame, batch, blockIdx.y, entry); // without any weight there are no values
+    const int status = openEntry(frame, batch, blockIdx.y, entry); // a fragment whose weights are all 0 has no values
     const int index = blockIdx.x * blockDim.x + threadIdx.x;
     if (index >= entry.window.cols * entry.window.rows)
         return;
