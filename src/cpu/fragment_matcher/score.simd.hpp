@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// scores, row by row: compiled once for each instruction set. See src/cpu/fragment_matcher/scores.hpp for terms and windows.
+// score, row by row: compiled once per instruction set. See src/cpu/fragment_matcher/scores.hpp for terms and windows.
 #include "scores.hpp"
 #include "opencv2/core/hal/intrin.hpp"
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
@@ -12,13 +12,14 @@
 namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
+//! Returns the properties of the kernels of this instruction set.
 KernelTraits kernelTraits();
 
-//! Rows of the image to rows of planes (with the planes of squares when asked for) from `data` on.
+//! Converts rows of the image to rows of planes from `data` on. @param squares adds planes of squares.
 void unpackRows(const ByteImageView& part, bool squares, const Planes& planes, uint8_t* data);
 
-//! The map of `rows` x `cols` positions and the best of each row. @param given sums of the terms, where they are known, whose row
-//! `first` belongs to the first of these.
+//! Computes the values of `rows` x `cols` positions and the best of each row. @param given sums of the terms, if known. @param first row of
+//! `given` that belongs to the first of these rows.
 void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map,
                 const TermSums& given, int first, RowScratch& scratch);
 void scoreMap64(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map,
@@ -44,9 +45,9 @@ template <int R> TileFunction tileFunction(int kind)
     return kind == WEIGHTED_SAD_TERM ? multiplyTile<WeightedSadOp, R> : multiplyTile<DotOp, R>;
 }
 
-const int BAND = 16; // rows whose terms are kept until they are finished
+const int STRIP_ROWS = 16; // rows whose terms are computed before finishRow() processes them
 
-//! A term for R rows of positions.
+//! Sums a term for R rows of positions.
 template <int R, typename P>
 void sumTerm(const Plan& plan, const Term& term, const Planes& planes, int cols, P* out, size_t stride, Buffer& partial)
 {
@@ -66,7 +67,7 @@ void sumTerm(const Plan& plan, const Term& term, const Planes& planes, int cols,
 
 #if CT_SSE
 
-//! A term for 4 R rows of positions by multiplyPairs().
+//! Sums a term for 4 R rows of positions by multiplyPairs().
 template <int R, typename P>
 void sumPairs(const Plan& plan, const Term& term, const Planes& planes, int cols, P* out, size_t stride,
               RowScratch& scratch)
@@ -80,7 +81,7 @@ void sumPairs(const Plan& plan, const Term& term, const Planes& planes, int cols
 
 #endif
 
-//! A term for `rows` rows of positions, as many of them at once as possible.
+//! Sums a term for `rows` rows of positions, as many of them at once as possible.
 template <typename P>
 void sumRows(const Plan& plan, const Term& term, const Planes& planes, int rows, int cols, P* out, size_t stride,
              RowScratch& scratch)
@@ -98,21 +99,21 @@ void sumRows(const Plan& plan, const Term& term, const Planes& planes, int rows,
         sumTerm<1>(plan, term, planes.at(0, y), cols, out + y * stride, stride, scratch.partial);
 }
 
-//! Sets what finishRow() reads behind the last column of rows of sums.
+//! Clears the elements after the last column of rows of sums, which finishRow() reads.
 template <typename P> void clearTails(P* sums, size_t stride, int rows, int cols)
 {
     for (int r = 0; r < rows; ++r)
         std::fill(sums + r * stride + cols, sums + r * stride + alignVector(cols), P(0));
 }
 
-//! V: type of the map, P: type of the sums. ZNCC has V = uint32_t with either P.
+//! Computes rows of values. V: type of the map, P: type of the sums. ZNCC has V = uint32_t with either P.
 template <typename V, typename P>
 void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<V>& map, const TermSums& given,
                int first, RowScratch& scratch)
 {
-    const size_t stride = alignRow(cols), termStride = given.sums ? given.termStride : BAND * stride;
-    P* const windowRows = scratch.parts.get<P>((4 + 7 * BAND) * stride);
-    P* const band = windowRows + 4 * stride; // of terms
+    const size_t stride = alignRow(cols), termStride = given.sums ? given.termStride : STRIP_ROWS * stride;
+    P* const windowRows = scratch.parts.get<P>((4 + 7 * STRIP_ROWS) * stride);
+    P* const strip = windowRows + 4 * stride; // sums of terms
     WindowSums<P> windows[4];
     int widest = 0;
     for (int w = 0; w < plan.windowCount; ++w)
@@ -127,10 +128,10 @@ void scoreRows(const Plan& plan, const Planes& planes, int rows, int cols, const
         for (int w = 0; w < plan.windowCount; ++w)
             windows[w].start(plan.windows[w], planes, cols, plan.height, zeros, columns + w * windowMemory);
     }
-    for (int y = 0; y < rows; y += BAND)
+    for (int y = 0; y < rows; y += STRIP_ROWS)
     {
-        const int count = std::min(BAND, rows - y);
-        P* const terms = given.sums ? given.row<P>(first + y) : band;
+        const int count = std::min(STRIP_ROWS, rows - y);
+        P* const terms = given.sums ? given.row<P>(first + y) : strip;
         for (int k = 0; k < plan.termCount; ++k)
         {
             P* const term = terms + k * termStride;
@@ -174,7 +175,7 @@ void unpackRows(const ByteImageView& part, bool squares, const Planes& planes, u
 {
     for (int y = 0; y < part.rows; ++y)
     {
-        // Rows of a small part lie in different pages: the processor does not see the next one coming.
+        // Rows of a small part lie in different pages, so the hardware does not prefetch the next one.
         prefetchBytes(part.pixel(0, std::min(y + 8, part.rows - 1)), part.cols * part.pixelStride);
         uint8_t* const row = data + y * planes.step;
         splitRow(part, y, planes.bias, row, planes.planeStep);
@@ -188,7 +189,7 @@ void scoreMap32(const Plan& plan, const Planes& planes, int rows, int cols, cons
                 const TermSums& given, int first, RowScratch& scratch)
 {
     if (plan.wide)
-        scoreRows<uint32_t, uint64_t>(plan, planes, rows, cols, map, given, first, scratch); // ZNCC
+        scoreRows<uint32_t, uint64_t>(plan, planes, rows, cols, map, given, first, scratch); // ZNCC only
     else
         scoreRows<uint32_t, uint32_t>(plan, planes, rows, cols, map, given, first, scratch);
 }

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, predict stage: next frame's areas. Bound by latency.
+// FragmentMatcher, predictAreas: the search areas of the next frame. Bound by latency.
 
 #include "device.hpp"
 

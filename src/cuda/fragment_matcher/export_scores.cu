@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, maps stage: scores to the caller's arrays. Bound by memory.
+// FragmentMatcher, exportScores: the values of all positions as scores, in the caller's maps. Bound by memory.
 
 #include "device.hpp"
 
@@ -12,12 +12,12 @@ namespace {
 using namespace device;
 
 template <typename Value, typename Element>
-__global__ void exportMapsKernel(const ByteImageView frame, const Batch batch, const int metric, const int scale,
-                                 const size_t entryValues, const Value* values, const RowsView<Element> map,
-                                 const int* offsets)
+__global__ void exportScoresKernel(const ByteImageView frame, const Batch batch, const Metric metric, const int scale,
+                                   const size_t entryValues, const Value* values, const RowsView<Element> map,
+                                   const int* offsets)
 {
     Entry entry;
-    const int status = openEntry(frame, batch, blockIdx.y, entry); // without any weight there are no values
+    const int status = openEntry(frame, batch, blockIdx.y, entry); // a fragment whose weights are all 0 has no values
     const int index = blockIdx.x * blockDim.x + threadIdx.x;
     if (index >= entry.window.cols * entry.window.rows)
         return;
@@ -42,13 +42,13 @@ static void launchExport(const ByteImageView& frame, const Batch& batch, const S
     const size_t entryValues = static_cast<size_t>(plan.cols) * plan.rows;
     const dim3 grid(detail::linearGrid(entryValues, 256).x, batch.count);
     const RowsView<Element> typed = {static_cast<Element*>(map.data), map.step};
-    detail::launch("exportMaps", exportMapsKernel<Value, Element>, grid, dim3(256), 0, stream, frame, batch,
+    detail::launch("exportScores", exportScoresKernel<Value, Element>, grid, dim3(256), 0, stream, frame, batch,
                    settings.metric, valueScale(settings.metric, batch.weighted), entryValues,
                    static_cast<const Value*>(memory.values), typed, offsets);
 }
 
-void exportMaps(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-                const TileMemory& memory, int depth, RowsView<void> map, const int* offsets, StreamHandle stream)
+void exportScores(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                  const TileMemory& memory, int depth, RowsView<void> map, const int* offsets, StreamHandle stream)
 {
     const bool wide = wideValues(settings.metric, batch.weighted, plan.wide);
     const auto launch = depth == CV_32F   ? (wide ? launchExport<uint64_t, float> : launchExport<uint32_t, float>)
