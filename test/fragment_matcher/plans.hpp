@@ -274,7 +274,7 @@ inline const char* wrongWith(const gpu::BandTiles& plan, const gpu::TilePlan& al
     return nullptr;
 }
 
-//! prepareBands(), correlateBands() and bandValues()
+//! Checks a plan of the three kernels for large windows: prepare, correlate, values. Returns what is wrong, or null.
 inline const char* wrongWith(const gpu::BandPlan& plan, const gpu::TilePlan& all, const fm::MatchCase& given,
                              Extent fragment, Extent window, int count)
 {
