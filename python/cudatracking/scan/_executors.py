@@ -4,7 +4,9 @@
 that dies is replaced, and its task comes back as WorkerDied."""
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import logging
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -91,13 +93,14 @@ class Processes:
 
     def wait(self, seconds: float) -> list[tuple[int, Any]]:
         """Waits up to so many seconds for tasks: (slot, answer or WorkerDied) of those that ended."""
-        connections = {worker[1]: slot for slot, worker in enumerate(self._workers) if worker and slot in self._busy}
+        connections: dict[Any, int] = {worker[1]: slot for slot, worker in enumerate(self._workers) if worker and slot in self._busy}
         done: list[tuple[int, Any]] = []
-        for connection in multiprocessing.connection.wait(list(connections), seconds):
-            slot = connections[connection]  # type: ignore[index]
+        ready: list[Any] = multiprocessing.connection.wait(list(connections), seconds)
+        for connection in ready:
+            slot = connections[connection]
             self._busy.discard(slot)
             try:
-                answer = connection.recv()  # type: ignore[union-attr]
+                answer = connection.recv()
             except (EOFError, OSError):
                 worker = self._workers[slot]
                 if worker:
@@ -127,7 +130,7 @@ class RayActors:
     def __init__(self, setup: Setup, address: Optional[str]) -> None:
         if not have_ray():
             raise error("Ray is not installed: pip install 'cudatracking[ray]'")
-        import ray  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        ray: Any = importlib.import_module("ray")
         self._ray = ray
         self._setup = setup
         self._workers: list[Any] = []
@@ -139,7 +142,7 @@ class RayActors:
             where = address or os.environ.get("RAY_ADDRESS") or "local"
             options: dict[str, Any] = {"include_dashboard": False} if where == "local" else {}
             try:
-                ray.init(address=where, log_to_driver=False, logging_level="ERROR", **options)
+                ray.init(address=where, log_to_driver=False, logging_level=logging.ERROR, **options)
             except Exception as raised:
                 raise error(f"Ray at {where}: {raised}") from None
             if threading.current_thread() is threading.main_thread():

@@ -156,7 +156,7 @@ class _Progress:
         seconds = self._last - self._start
         text = f"segment {done} of {known}{' or more' if more else ''}, {self.frames / seconds:.1f} frames per second"
         if self.seconds:
-            text += f", {100 * self.work / self.seconds:.0f} % of the workers' time in the job, {self.decode / self.seconds:.1f} decoders busy each"
+            text += f", of the workers' time {100 * self.work / self.seconds:.0f} % in the job, {100 * self.decode / self.seconds:.0f} % in decoders beside it"
         if self.bytes:
             text += f", {bytes_left * seconds / self.bytes:.0f} s left"
         sys.stderr.write(f"\r{text}\033[K" if self._terminal else text + "\n")
@@ -189,7 +189,7 @@ class Scan:
             if name != "*" and name not in names:
                 raise ArgumentError(f"boxes: {name!r} is none of the videos", "boxes", name)
         self.out, self._job, self._format = os.path.abspath(out), job, format
-        self._settings = {"job": job, "parameters": settings_of(job, parameters or {}), "segment": float(segment), "format": format, "versions": versions(format)}
+        self._settings: dict[str, Any] = {"job": job, "parameters": settings_of(job, parameters or {}), "segment": float(segment), "format": format, "versions": versions(format)}
         self._run = sha256_of(self._settings)[:16]
         self._progress = _Progress(quiet)
         make_folder(self.out)
@@ -299,7 +299,7 @@ class Scan:
 
     def _is_there(self, record: dict[str, Any]) -> bool:
         try:
-            return sha256_of_file(self._part(record)) == record["part"]
+            return sha256_of_file(self._part(record)) == str(record["part"])
         except OSError:
             return False
 
@@ -449,7 +449,7 @@ class Scan:
                 self._ended(self._slots.pop(slot), answer)
             if self._progress.due():
                 opened = [video for video in self._videos if video.index]
-                left = sum(os.path.getsize(video.path) for video in self._unopened if os.path.exists(video.path))
+                left = float(sum(os.path.getsize(video.path) for video in self._unopened if os.path.exists(video.path)))
                 left += sum(video.bytes_of(i) for video in opened for i in range(len(video.segments)) if i not in video.done)
                 self._progress.show(sum(len(video.done) for video in opened), sum(len(video.segments) for video in opened), bool(self._unopened), left)
         return False

@@ -97,6 +97,9 @@ def _open(path: str) -> tuple[Any, Any]:
         stream.thread_type = "NONE"
         stream.codec_context.thread_count = 1
         stream.codec_context.flags |= av.codec.context.Flags.bitexact.value
+        if stream.codec_context.codec.intra_only:
+            # Others mark a damaged frame; these leave in it what was in the memory before, unless told to refuse it.
+            stream.codec_context.options = {"err_detect": "explode"}
         return container, stream
     except VideoError:
         container.close()

@@ -91,7 +91,7 @@ class Frames:
             for number, frame in decode(self._path, self._index, first, min(last + PROBE, self._index.frames), gaps):
                 pixels = self._pixels(frame)
                 if number < first + PROBE or number >= last:
-                    check = zlib.crc32(np.ascontiguousarray(pixels))
+                    check = zlib.crc32(np.ascontiguousarray(pixels).data)
                     with self._lock:
                         (self.heads if number < last else self.tails)[number] = check
                 seconds += time.perf_counter() - start
@@ -218,7 +218,8 @@ class Worker:
         if task["state"]:
             job.read_state(os.path.join(setup.out, "states", task["state"]))
         start = time.perf_counter()
-        busy, rows = 0., []
+        busy = 0.
+        rows: list[tuple[int, Any]] = []
         decoders = 1 if job.ORDERED or task["whole"] else setup.decoders
         with Frames(task["path"], index, begin, last, job.COLOR, decoders) as frames:
             for batch in frames.batches(1 if job.ORDERED or device == "cpu" else BATCH):
