@@ -103,11 +103,10 @@ def ray_workers(folder):
     return found
 
 
+@needs("av", "PyAV")
 class ScanTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if not HAVE["av"]:
-            raise unittest.SkipTest("PyAV is not installed, and scan needs it")
         cls.videos = tempfile.mkdtemp()
         cls.addClassCleanup(shutil.rmtree, cls.videos)
         for name, count in (("v10.mp4", 40), ("v9.mkv", 25), ("deep/v1.ts", 30)):
@@ -207,6 +206,17 @@ class EqualTest(ScanTest):
             rows = list(csv.DictReader(file))
         self.assertEqual([row["frame"] for row in rows], [str(i) for i in range(8, 40)])
         self.assertLess(abs(float(rows[0]["x"]) - box(8)[0]), 3)
+
+    @needs("pyarrow", "pyarrow")
+    def test_parquet(self):
+        import pyarrow.parquet as parquet
+        video = os.path.join(self.videos, "v9.mkv")
+        for kind in ("csv", "parquet"):
+            self.call_command(video, "--job=superpixels", "--out", kind, "--format", kind, "--segment=1", "--workers=cpu:1", "--quiet")
+        rows = parquet.read_table(self.path("parquet", "table.parquet")).to_pylist()
+        with open(self.path("csv", "table.csv"), newline="") as file:
+            texts = list(csv.DictReader(file))
+        self.assertEqual([{name: str(value) for name, value in row.items()} for row in rows], texts)
 
     def test_audit_finds_other_bytes(self):
         self.run_command(*self.options("detect"), "--quiet")
