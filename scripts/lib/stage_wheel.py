@@ -28,7 +28,7 @@ Requires-Dist: av; extra == "scan"
 Requires-Dist: pyarrow; extra == "scan"
 Provides-Extra: ray
 Requires-Dist: av; extra == "ray"
-Requires-Dist: ray[data]; extra == "ray"
+Requires-Dist: ray[client,data]; extra == "ray"
 Classifier: Programming Language :: Python :: 3
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Typing :: Typed
