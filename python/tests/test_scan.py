@@ -70,7 +70,7 @@ def digest(path):
 
 
 def children(pid):
-    """Worker processes of a scan, without the helper of multiprocessing."""
+    """Worker processes of a scan."""
     found = []
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -81,7 +81,7 @@ def children(pid):
                     line = file.read()
             except OSError:
                 continue
-            if parent == pid and b"spawn_main" in line:
+            if parent == pid and b"scan._executors" in line:
                 found.append(int(name))
     return sorted(found)
 

@@ -11,7 +11,10 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import subprocess
+import sys
 import threading
+import time
 from typing import Any, Optional
 
 from .._errors import error
@@ -22,40 +25,42 @@ class WorkerDied(Exception):
     """The worker ended, or failed, while it did a task."""
 
 
-def _serve(setup: Setup, tasks: Any) -> None:
-    """Runs a worker process: answers tasks until the other end is closed or the driver is gone."""
+def serve(handle: int) -> None:
+    """Runs a worker process: answers what comes from the driver by a socket until its other end is closed or the driver is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
+    driver = os.getppid()
+    tasks = multiprocessing.connection.Connection(handle)
 
     def watch() -> None:
-        multiprocessing.connection.wait([parent.sentinel])
+        while os.getppid() == driver:
+            time.sleep(.2)
         os._exit(1)  # also in the middle of a task: nobody waits for it any more
 
     threading.Thread(target=watch, daemon=True).start()
-    worker = Worker(setup)
-    while True:
-        try:
+    try:
+        worker = Worker(tasks.recv())
+        while True:
             method, task = tasks.recv()
-        except EOFError:
-            return
-        try:
-            answer: Any = worker.call(method, task)
-        except BaseException as raised:
-            answer = f"{type(raised).__name__}: {raised}"
-        tasks.send(answer)
-        if isinstance(answer, str):
-            return
+            try:
+                answer: Any = worker.call(method, task)
+            except BaseException as raised:
+                answer = f"{type(raised).__name__}: {raised}"
+            tasks.send(answer)
+            if isinstance(answer, str):
+                return
+    except (EOFError, OSError):
+        return
 
 
 class Processes:
-    """Workers as processes of this machine; `devices` has one entry for each."""
+    """Workers as processes of this machine; `devices` has one entry for each.
+
+    They are programs of their own and not children of multiprocessing, which would import the caller's main program in each of them.
+    """
 
     def __init__(self, setup: Setup, devices: list[str]) -> None:
-        self._context = multiprocessing.get_context("spawn")
         self._setups = [setup._replace(device=device) for device in devices]
-        self._workers: list[Optional[tuple[Any, Any]]] = [None] * len(devices)
+        self._workers: list[Optional[tuple[subprocess.Popen[bytes], Any]]] = [None] * len(devices)
         self._busy: set[int] = set()
 
     def free(self) -> list[int]:
@@ -73,23 +78,23 @@ class Processes:
                 self._end(slot)
         self._busy.add(slot)
 
-    def _started(self, slot: int) -> tuple[Any, Any]:
-        mine, other = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(self._setups[slot], other), daemon=True)
-        process.start()
+    def _started(self, slot: int) -> tuple[subprocess.Popen[bytes], Any]:
+        mine, other = multiprocessing.Pipe()
+        handle = other.fileno()
+        code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve({handle})"
+        process = subprocess.Popen([sys.executable, "-c", code], pass_fds=[handle], stdin=subprocess.DEVNULL)
         other.close()
         self._workers[slot] = (process, mine)
+        mine.send(self._setups[slot])
         return process, mine
 
-    def _end(self, slot: int) -> Optional[int]:
+    def _end(self, slot: int) -> None:
         worker = self._workers[slot]
         self._workers[slot] = None
-        if worker is None:
-            return None
-        worker[1].close()
-        worker[0].kill()
-        worker[0].join()
-        return int(worker[0].exitcode or 0)
+        if worker is not None:
+            worker[1].close()
+            worker[0].kill()
+            worker[0].wait()
 
     def wait(self, seconds: float) -> list[tuple[int, Any]]:
         """Waits up to so many seconds for tasks: (slot, answer or WorkerDied) of those that ended."""
@@ -103,9 +108,7 @@ class Processes:
                 answer = connection.recv()
             except (EOFError, OSError):
                 worker = self._workers[slot]
-                if worker:
-                    worker[0].join(5)
-                code = worker[0].exitcode if worker else None
+                code = worker[0].wait() if worker else None
                 answer = f"ended by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
             if isinstance(answer, str):
                 self._end(slot)
