@@ -13,6 +13,7 @@
 Images are numpy arrays, lists, or arrays in device memory (torch, CuPy and others), which are not copied. `device` is "auto", "cpu", "cuda"
 or "cuda:<number>". ct.cv2 is the private OpenCV of this package; an installed opencv-python is not changed.
 """
+from . import ray
 from ._arrays import DeviceArray
 from ._cascade import CascadeClassifier, Detections, Tables, cascade_file, cascades
 from ._devices import BuildInfo, Device, build_info, devices
@@ -26,5 +27,5 @@ from ._version import __version__
 __all__ = [
     "ArgumentError", "BuildInfo", "CascadeClassifier", "Detections", "Detector", "Device", "DeviceArray", "Found", "FragmentMatcher", "Match",
     "Matches", "MultiTracker", "QuickShift", "State", "Statistics", "Status", "TLDParams", "TRACKS", "Tables", "Tracker", "__version__",
-    "build_info", "cascade_file", "cascades", "cv2", "devices", "error", "quickshift",
+    "build_info", "cascade_file", "cascades", "cv2", "devices", "error", "quickshift", "ray",
 ]

@@ -19,6 +19,7 @@ from ._errors import error
 from ._frames import Frame, Source, box
 from ._native import cv2
 from ._outputs import Drawing, Progress, Table
+from .scan import _command as scan
 
 GREEN, ORANGE, RED = (60, 220, 60), (30, 190, 250), (60, 60, 230)
 
@@ -308,6 +309,8 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--box", type=_box, action="append", metavar="X,Y,WIDTH,HEIGHT", help="a fragment in the first frame; may be repeated (default: a grid)")
     made.add_argument("--metric", choices=("sad", "ssd", "zncc"), default="zncc", help="similarity measure (default zncc)")
     made.add_argument("--radius", type=_number(int, 0, 32767), default=16, metavar="PIXELS", help="largest motion of a fragment between two frames (default 16; 0: any)")
+    made = command("scan", scan.run, "Runs a job on many videos with many processes, GPUs or hosts; can be ended and resumed.", "")
+    scan.add_options(made, _number, _box)
     command("info", info, "Prints the features of this build and the CUDA devices.", "")
     return parser
 
