@@ -101,7 +101,7 @@ void select(const Work& work, const ObjectView& object);
 //! @param tracking also scores the box, by updateScore().
 void nearestNeighbours(const Work& work, const ObjectView& object, bool tracking);
 void integrate(const Work& work, const ObjectView& object);
-// Only learnFerns() and learnTemplates() change leaves and templates, and they cannot fail: they allocate nothing and use one thread.
+// In a frame only learnFerns() and learnTemplates() change the model. They cannot fail: they allocate nothing and use one thread.
 
 //! @param always learns state->box without regard to recheck().
 void trainingSet(const Work& work, const ObjectView& object, bool always);
