@@ -59,11 +59,7 @@ CT_HOST_DEVICE float bitsFloat(uint32_t bits)
 }
 
 /** Returns a b + c, rounded once, by plain operations. The product of floats is exact in double; the sum is rounded to double first.
-<<<<<<< HEAD
 Rounding that to float is correct unless it is a tie between two floats: the exact sum may be above or below it. There,
-=======
-Rounding that to float is correct unless it lies on a tie between two floats: the exact sum may be above or below the tie. There,
->>>>>>> quick_shift
 and where floats are denormal, the sum is rounded to odd, which is never a tie (S. Boldo, G. Melquiond: Emulation of a FMA and
 correctly rounded sums, 2008). */
 CT_HOST_DEVICE float emulatedMultiplyAdd(float a, float b, float c)
