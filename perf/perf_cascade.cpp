@@ -177,7 +177,7 @@ double cudaPeerUs(const char* file, const cuda::GpuMat& frame, double factor)
 }
 
 //! Computes the lower bound on an H200: 132 x 32 loads from shared memory per clock of 1.98 GHz; 7.5 per Haar feature, 16 per LBP feature.
-double floorUs(double nodes, bool lbp) { return nodes * (lbp ? 16. : 7.5) / 8.36e12 * 1e6; }
+double lowerBoundUs(double nodes, bool lbp) { return nodes * (lbp ? 16. : 7.5) / 8.36e12 * 1e6; }
 
 typedef ::testing::TestWithParam<std::tuple<Cascade, Size, double>> Cascade_Cuda;
 
@@ -200,7 +200,7 @@ TEST_P(Cascade_Cuda, detect)
     std::vector<Rect> expected, found;
     upload();
     PerfRow(name, "cuda", "kernel", graphMedianUs(stream, detect))
-        .set("floor_us", floorUs(nodes, cascade->getFeatureType() == CascadeClassifierEx::LBP))
+        .set("lower_bound_us", lowerBoundUs(nodes, cascade->getFeatureType() == CascadeClassifierEx::LBP))
         .set("Mnodes", std::round(nodes / 1e6));
     PerfRow(name, "cuda", "upload", medianUs(upload)).set("bytes", double(image.total()));
     PerfRow(name, "cuda", "download", medianUs([&] { cascade->convertDetections(objects, 0, found, stream); }));

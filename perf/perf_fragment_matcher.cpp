@@ -24,7 +24,7 @@ struct Case
     int type, count, reach; //!< reach: how far the area goes beyond the fragment on each side; 0: whole frame
     int metric;
     bool weighted;
-    double floorUs; //!< H200: instructions at their measured rate, for channels in planes; see doc/fragment_matcher.md
+    double lowerBoundUs; //!< H200: instructions at their measured rate, for channels in planes; see doc/fragment_matcher.md
     int peaks = 2;
 };
 
@@ -292,7 +292,7 @@ protected:
                      peerUs = cudaTemplateMatchingUs(c, input, frame);
         const std::string peer = peerName(c, "cuda::TemplateMatching");
         PerfRow(c.name, "cuda", "kernel", kernelUs)
-            .set("floor_us", c.floorUs)
+            .set("lower_bound_us", c.lowerBoundUs)
             .set("positions", input.positions)
             .set("bytes", input.bytes)
             .peer(peer, peerUs);

@@ -192,7 +192,7 @@ protected:
         const int superpixels = q->getNumberOfSuperpixels();
         PerfRow(c.name, "cuda", "kernel", graphMedianUs(stream, compute))
             .set("pairs", pairsOf(c))
-            .set("floor_us", lowerBoundUs(c))
+            .set("lower_bound_us", lowerBoundUs(c))
             .set("superpixels", superpixels);
         if (!kernelOnly)
         {

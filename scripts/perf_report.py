@@ -5,16 +5,16 @@
     scripts/perf_report.py perf.log [more.log ...]
 
 Reads lines of the form
-    [ PERFROW ] name=A_sad engine=cuda part=kernel median_us=28.1 floor_us=16.7 positions=1089000 bytes=3000000 peer=matchTemplate peer_us=618000
+    [ PERFROW ] name=A_sad engine=cuda part=kernel median_us=28.1 lower_bound_us=16.7 positions=1089000 bytes=3000000 peer=matchTemplate peer_us=618000
 and ignores all others. name, engine, part and median_us are needed; the rest may be missing; values have no spaces.
-A key that is not known becomes a column of its own. share = floor / ours; ratio = peer / ours, above 1 we are faster.
+A key that is not known becomes a column of its own. share = lower bound / ours; ratio = peer / ours, above 1 we are faster.
 """
 import re
 import sys
 
 ROW = re.compile(r"\[ PERFROW \](.*)")
 NEEDED = ("name", "engine", "part", "median_us")
-NUMBERS = ("median_us", "floor_us", "positions", "bytes", "peer_us")
+NUMBERS = ("median_us", "lower_bound_us", "positions", "bytes", "peer_us")
 
 
 def parse(lines, origin):
@@ -48,10 +48,10 @@ def duration(us):
 
 
 def cells(row, extra):
-    ours, floor, peer_us = row["median_us"], row.get("floor_us"), row.get("peer_us")
+    ours, bound, peer_us = row["median_us"], row.get("lower_bound_us"), row.get("peer_us")
     out = [row["name"], row["engine"], row["part"], duration(ours)]
-    out.append(duration(floor) if floor else "")
-    out.append(f"{100 * floor / ours:.0f} %" if floor else "")
+    out.append(duration(bound) if bound else "")
+    out.append(f"{100 * bound / ours:.0f} %" if bound else "")
     out.append(number(row["positions"] / ours / 1e3) if row.get("positions") else "")
     out.append(number(row["bytes"] / ours / 1e3) if row.get("bytes") else "")
     out += [row.get("peer", ""), duration(peer_us) if peer_us else "", number(peer_us / ours) if peer_us else ""]
@@ -61,7 +61,7 @@ def cells(row, extra):
 def table(rows):
     known = NEEDED + NUMBERS + ("peer",)
     extra = [key for key in dict.fromkeys(key for row in rows for key in row) if key not in known]
-    titles = ["case", "engine", "part", "ours", "floor", "share", "Gpos/s", "GB/s", "peer", "peer time", "ratio"] + extra
+    titles = ["case", "engine", "part", "ours", "lower bound", "share", "Gpos/s", "GB/s", "peer", "peer time", "ratio"] + extra
     lines = [cells(row, extra) for row in rows]
     used = [i for i, _ in enumerate(titles) if i < 4 or any(line[i] for line in lines)]
     widths = [max(len(line[i]) for line in lines + [titles]) for i in range(len(titles))]
