@@ -322,7 +322,7 @@ class FragmentMatcher(Worker):
                 areas = call(self._native.predictAreas, locations._mat, radius, limits, *work.empty(), **work.named)
                 return work.result(areas, (-1, 4))
         array = _arrays.given(locations, "locations")
-        host = array.host if array.host is not None else _arrays._fetched(locations, array)
+        host = array.host if array.host is not None else array.fetched()
         first = _arrays.integers(host[:, 0] if host.ndim == 3 and host.shape[2] == 2 else host, "locations", 2)
         return _arrays.either(np.asarray(call(self._native.predictAreas, first, radius, limits), np.int32).reshape(-1, 4))
 

@@ -1,4 +1,5 @@
 """The paths of device arrays with host memory in place of a device's: addresses, shapes, order of streams, choice of devices."""
+import ctypes
 import sys
 import unittest
 from unittest import mock
@@ -7,8 +8,8 @@ import numpy as np
 
 import cudatracking as ct
 import fake_device
-from cudatracking import _devices
-from fake_device import LOG, STATE, DeviceArray, Interface
+from cudatracking import _devices, _dlpack, _memory
+from fake_device import ALLOCATIONS, LOG, STATE, Described, DeviceArray, Interface, allocated
 from scenes import box, frame, texture
 
 
@@ -240,13 +241,159 @@ class FakeDeviceTest(unittest.TestCase):
 
             def __dlpack__(self, stream=None):
                 return self.array.__dlpack__()
-        image = texture((20, 30), 1)
+        image = allocated(texture((20, 30), 1))
         np.testing.assert_array_equal(ct.QuickShift(3, 8).compute(Bare(image)).labels().numpy(), ct.QuickShift(3, 8, device="cpu").compute(image).labels())
 
     def test_a_failing_call_leaves_the_device_as_it_was(self):
         with self.assertRaises(ct.error):
             ct.Tracker().update(DeviceArray(frame(0), 1))
         self.assertEqual(STATE["device"], 0)
+
+    def refused(self, words, function, kind=ct.ArgumentError):
+        """The call raises, and nothing was given to the extension: no view was made and nothing uploaded."""
+        LOG.clear()
+        with self.assertRaisesRegex(kind, words) as caught:
+            function()
+        self.assertEqual([entry for entry in LOG if entry[0] in ("view", "upload")], [])
+        self.assertEqual(STATE["device"], 0)
+        return caught.exception
+
+    def test_wrong_addresses(self):
+        """Device, managed and page-locked host memory is taken; every other address is refused by name, in every argument."""
+        image = texture((60, 90), 1)
+        somewhere = image.ctypes.data  # memory of the host that CUDA does not know
+        for address in (0, 1, -1, 4096, 2**63, 2**64, 2**70, somewhere):
+            raised = self.refused(rf"^image: address {address:#x} is not that of device memory", lambda: ct.QuickShift().compute(Described(address, (60, 90))))
+            self.assertEqual((raised.argument, raised.value), ("image", address))
+        wrong = Described(4096, (60, 90))
+        matcher = ct.FragmentMatcher()
+        matcher.cut(DeviceArray(frame(0)), [(30, 50, 17, 17)])
+        good = DeviceArray(image)
+        for name, function in (
+                ("mask", lambda: ct.QuickShift().compute(good, mask=wrong)), ("image", lambda: ct.CascadeClassifier("eye").detect(wrong)),
+                ("mask", lambda: ct.CascadeClassifier("eye").detect(good, mask=wrong)), (r"images\[1\]", lambda: ct.CascadeClassifier("eye").detect_async([good, wrong])),
+                (r"masks\[0\]", lambda: ct.CascadeClassifier("eye").detect_async([good], masks=[wrong])), ("image", lambda: ct.Tracker().init(wrong, box(0))),
+                ("box", lambda: ct.Tracker().init(good, Described(4096, (4,), "<i4"))), ("image", lambda: ct.MultiTracker().add(wrong, box(0))),
+                ("image", lambda: ct.Detector().init(wrong, box(0))), ("frame", lambda: matcher.match(wrong)), ("frame", lambda: matcher.cut(wrong, [box(0)])),
+                ("regions", lambda: matcher.cut(good, Described(4096, (1, 4), "<i8"))), ("areas", lambda: matcher.match(good, Described(4096, (1, 4), "<i4"))),
+                ("predictions", lambda: matcher.match(good, predictions=Described(4096, (1, 2), "<i4"))), (r"templates\[0\]", lambda: matcher.set([wrong])),
+                (r"weights\[0\]", lambda: matcher.set([good], [Described(4096, (60, 90), "<f4")])), ("template", lambda: matcher.add(wrong)),
+                ("weights", lambda: matcher.add(good, wrong)), ("locations", lambda: matcher.predict_areas(Described(4096, (1, 2), "<i4"), 3, (90, 60))),
+                ("image", lambda: ct.QuickShift().compute(fake_device.Mat(np.zeros((4, 4), np.uint8), known=False)))):
+            self.refused(f"^{name}: address 0x", function)
+        for kind in (1, 2, 4):  # CU_MEMORYTYPE_HOST, DEVICE, UNIFIED
+            ALLOCATIONS.clear()
+            allocated(image, 0, kind)
+            np.testing.assert_array_equal(ct.QuickShift(3, 8).compute(Described(somewhere, (60, 90))).labels().numpy(), ct.QuickShift(3, 8, device="cpu").compute(image).labels())
+
+    def test_beyond_the_allocation(self):
+        image = allocated(texture((60, 90), 1))
+        start, end = image.ctypes.data, image.ctypes.data + image.size
+        for pointer, shape, strides, beyond in ((start, (61, 90), None, 90), (start + 1, (60, 90), None, 1), (start, (2, 60), (5400, 1), 60), (end - 1, (1, 2), None, 1),
+                                                (start, (2**20, 2**20), None, 2**40 - 5400)):
+            self.refused(f"^image: shape .* reaches {beyond} bytes beyond its allocation of 5400 bytes", lambda: ct.QuickShift().compute(Described(pointer, shape, "|u1", strides)))
+        ct.QuickShift(3, 8).compute(Described(start + 5, (60, 80), "|u1", (90, 1)))  # ends within the last row
+        ct.QuickShift(3, 8).compute(Described(end - 1, (1, 1), "|u1", (2**40, 1)))   # one row: its stride is not used
+        self.refused("^image: address .* is not a multiple of the 4 bytes", lambda: ct.QuickShift().compute(Described(start + 2, (4, 4), "<f4")))
+        for shape, strides in (((-1, 5), None), ((3, -1), None), ((5, 5), (5,)), ((5, "x"), None)):
+            self.refused("^image: __cuda_array_interface__", lambda: ct.QuickShift().compute(Described(start, shape, "|u1", strides)), TypeError)
+
+    def test_arrays_without_elements(self):
+        for pointer in (0, 4096):
+            self.assertEqual(ct.CascadeClassifier("eye").detect(Described(pointer, (0, 0))).shape, (0, 4))
+            self.assertEqual(ct.CascadeClassifier("eye").detect(Described(pointer, (0, 90))).shape, (0, 4))
+        self.assertEqual(STATE["queries"], 0)
+
+    def test_the_driver_tells_the_device(self):
+        """__cuda_array_interface__ does not; an attribute `device` of the object is not asked."""
+        image = texture((20, 30), 1)
+        given = Interface(image, device=1)
+        given.device = 0
+        LOG.clear()
+        self.assertEqual(ct.QuickShift(3, 8).compute(given).labels().device, "cuda:1")
+        self.assertEqual({entry[-1] for entry in LOG}, {1})
+        with self.assertRaisesRegex(ct.ArgumentError, "image: lies on CUDA device 1.*'cuda:0'"):
+            ct.QuickShift(device="cuda:0").compute(given)
+        STATE["device"] = 1
+        mat = fake_device.Mat(image.copy())
+        STATE["device"] = 0
+        self.assertEqual(ct.QuickShift(3, 8).compute(mat).labels().device, "cuda:1")
+
+    def test_answers_of_the_driver(self):
+        image = texture((20, 30), 1)
+        given = Interface(image)
+        for results in ([201], [0, 201], [201, 0, 201]):  # no context in this thread: one is made current, and the driver asked again
+            STATE["results"] = list(results)
+            ct.QuickShift(3, 8).compute(given)
+        for results in ([1], [201, 201], [201, 1]):
+            STATE["results"] = list(results)
+            self.refused("image: address", lambda: ct.QuickShift(3, 8).compute(given))
+        for results in ([700], [0, 4]):
+            STATE["results"] = list(results)
+            raised = self.refused(f"cuPointerGetAttributes.*failed with {results[-1]}", lambda: ct.QuickShift(3, 8).compute(given), ct.error)
+            self.assertNotIsInstance(raised, ValueError)
+        STATE["results"] = [0, 1]  # registered host memory of unknown extent
+        self.assertEqual(_memory.allocation_at(image.ctypes.data), (0, image.ctypes.data, 0))
+
+    def test_capsules_made_by_hand(self):
+        image = allocated(texture((60, 90), 1))
+        start = image.ctypes.data
+        np.testing.assert_array_equal(ct.QuickShift(3, 8).compute(HandMade(start, (60, 90))).labels().numpy(), ct.QuickShift(3, 8, device="cpu").compute(image).labels())
+        np.testing.assert_array_equal(ct.QuickShift(3, 8).compute(HandMade(start - 90, (60, 90), byte_offset=90)).labels().numpy(),
+                                      ct.QuickShift(3, 8, device="cpu").compute(image).labels())
+        compute = lambda given: lambda: ct.QuickShift(3, 8).compute(given)  # noqa: E731
+        for address in (0, 4096, np.ones(6000).ctypes.data):
+            raised = self.refused(f"^image: address {address:#x} is not that of device memory", compute(HandMade(address, (60, 90))))
+            self.assertEqual((raised.argument, raised.value), ("image", address))
+            self.refused("^image: address", compute(HandMade(address, (60, 90), said=None)))
+        self.refused("^image: shape .* reaches 90 bytes beyond", compute(HandMade(start, (61, 90))))
+        self.refused("^image: shape .* reaches 7 bytes beyond", compute(HandMade(start, (60, 90), byte_offset=7)))
+        self.refused("^image: its capsule holds u1 of shape", compute(HandMade(start, (61, 90), said=(60, 90))))
+        self.refused("^image: its capsule holds u2 of shape", compute(HandMade(start, (30, 90), bits=16, said=(30, 90))))
+        for named in ({"ndim": -1}, {"ndim": 2**30}, {"shape": (-1, 90)}, {"bits": 4}, {"bits": 0}, {"lanes": 4}, {"code": 5}):
+            self.refused("^image: what HandMade.__dlpack__.. returned cannot be read", compute(HandMade(start, **{"shape": (60, 90), **named}, said=(60, 90))), TypeError)
+        for capsule in (None, object(), "x"):
+            given = HandMade(start, (60, 90))
+            given.capsule = capsule
+            self.refused("^image: what HandMade.__dlpack__.. returned cannot be read", compute(given), TypeError)
+        self.assertEqual(ct.CascadeClassifier("eye").detect(HandMade(0, (0, 0))).shape, (0, 4))
+
+    def test_boxes_on_a_device(self):
+        """Boxes of any type and strides are fetched, as those of the host are taken."""
+        expected = ct.Tracker(device="cpu")
+        expected.init(frame(0), box(0))
+        wide = np.zeros((3, 8), np.int64)
+        wide[1, ::2] = box(0)
+        for given in [np.array(box(0), kind) for kind in (np.uint8, np.int32, np.int64, np.float32, float)] + [np.array([box(0)]), wide[1, ::2]]:
+            tracker = ct.Tracker()
+            for kind in (DeviceArray, Interface):
+                tracker.init(DeviceArray(frame(0)), kind(given))
+                self.assertEqual(tracker.box, expected.box)
+
+
+class HandMade:
+    """A DLPack capsule for any address, of an object that says it lies on CUDA device 0; `said` is the shape it says besides."""
+
+    def __init__(self, pointer, shape, bits=8, byte_offset=0, code=1, lanes=1, ndim=None, said=()):
+        self.sides = (ctypes.c_int64 * len(shape))(*shape)
+        self.managed = (ctypes.c_uint8 * 256)()  # DLManagedTensor: the tensor, then null for its context and deleter
+        tensor = _dlpack._Tensor.from_buffer(self.managed)
+        tensor.data, tensor.byte_offset = pointer, byte_offset
+        tensor.device.type = _dlpack.CUDA
+        tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes = code, bits, lanes
+        tensor.ndim = len(shape) if ndim is None else ndim
+        tensor.shape = self.sides
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        self.capsule = new(ctypes.addressof(self.managed), b"dltensor", None)
+        if said is not None:
+            self.shape, self.dtype = said or shape, "uint8"
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self, *, stream=None):
+        return self.capsule
 
 
 if __name__ == "__main__":
