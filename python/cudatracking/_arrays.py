@@ -383,12 +383,26 @@ def weights(value: Any, name: str) -> Given:
     if array.host is not None and array.dtype == "b1":
         array = _on_host(array.host.astype(np.uint8) * np.uint8(255), name)
     if array.host is not None and array.dtype in ("f8", "f2"):
-        array = _on_host(array.host.astype(np.float32), name)
+        with np.errstate(over="ignore"):
+            array = _on_host(array.host.astype(np.float32), name)
     if array.dtype not in ("u1", "b1", "f4"):
         raise TypeError(f"{name}: elements are {np.dtype(array.dtype)}; bool, uint8 and float are possible")
     if len(array.shape) != 2:
         raise ArgumentError(f"{name}: shape {array.shape}; height x width is needed", name, array.shape)
+    if array.host is not None:
+        _check_weights(array.host, name)
     return array
+
+
+def _check_weights(host: npt.NDArray[Any], name: str) -> None:
+    # Once they are on a device nobody looks at them without a wait: wrong ones would count as 0 there.
+    bad = ~((host >= 0) & (host <= 1)) if host.dtype.kind == "f" else np.zeros(host.shape, bool)  # NaN too
+    if bad.any():
+        y, x = (int(index) for index in np.argwhere(bad)[0])
+        raise ArgumentError(f"{name}: value {host[y, x]:.9g} at ({x}, {y}) is not in [0, 1]", name, float(host[y, x]))
+    quantised = np.rint(255. * host.astype(np.float64)) if host.dtype.kind == "f" else host
+    if host.size and not quantised.any():
+        raise ArgumentError(f"{name}: their sum is 0 after quantisation to 0..255, so the fragment would match everything", name)
 
 
 def integers(value: Any, name: str, columns: int) -> npt.NDArray[np.int32]:

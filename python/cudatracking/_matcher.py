@@ -194,6 +194,9 @@ class FragmentMatcher(Worker):
         boxes = [tuple(int(value) for value in row) for row in _arrays.integers(regions, "regions", 4)]
         covers = self._weights(weights, len(boxes))
         if image.device is None:
+            for array in covers or []:
+                if array.device is not None:
+                    raise ArgumentError(f"{array.name}: lies on CUDA device {array.device}, and frame on the host", array.name)
             host = np.ascontiguousarray(image.host)
             call(self._native.cutFragments, host, boxes, None if covers is None else [np.ascontiguousarray(array.host) for array in covers])
             return
@@ -246,6 +249,8 @@ class FragmentMatcher(Worker):
         image = _arrays.image(frame, "frame", ("u1",))
         where = None if areas is None else _areas(areas, len(self))
         starts = None if predictions is None else _arrays.integers(predictions, "predictions", 2)
+        if starts is not None and len(starts) != len(self):
+            raise ArgumentError(f"predictions: {len(starts)} given, one for each of {len(self)} fragments is needed", "predictions", len(starts))
         with self._work([image] + ([where] if where is not None and where.device is not None else []), stream) as work:
             pixels = work.array(image, slot="frame")
             if work.device is not None:
@@ -359,6 +364,10 @@ def _areas(areas: Any, count: int) -> Given:
         given = Given("areas", (), "i4", host=_arrays.integers(areas, "areas", 4))
         assert given.host is not None
         given.shape = given.host.shape
+        negative = np.flatnonzero((given.host[:, 2:] < 0).any(axis=1))
+        if len(negative):
+            row = [int(value) for value in given.host[negative[0]]]
+            raise ArgumentError(f"areas[{negative[0]}]: size {row[2]} x {row[3]} is negative", "areas", row)
     elif given.dtype != "i4" or len(given.shape) != 2 or given.shape[1] != 4:
         raise ArgumentError(f"areas: {given.dtype} of shape {given.shape} on a device; n x 4 int32 is needed", "areas", given.shape)
     if given.shape[0] != count:

@@ -370,6 +370,54 @@ class FakeDeviceTest(unittest.TestCase):
                 tracker.init(DeviceArray(frame(0)), kind(given))
                 self.assertEqual(tracker.box, expected.box)
 
+    def test_host_values_are_checked_before_they_are_uploaded(self):
+        """The same message on the CPU and on a device, for frames of the host and of a device."""
+        regions, good = [(30, 50, 17, 17), (100, 20, 16, 24)], [(20, 40, 50, 50), (90, 10, 40, 40)]
+        half = np.full((17, 17), .5, np.float32)
+        other = np.full((24, 16), .5, np.float32)
+
+        def changed(value, kind=np.float32):
+            made = half.astype(kind)
+            made[3, 5] = value
+            return made
+        cases = [("match", {"areas": [good[0], (0, 0, -9, 9)]}, r"^areas\[1\]: size -9 x 9 is negative$", "areas"),
+                 ("match", {"areas": [(0, 0, 9, -2**31), good[1]]}, r"^areas\[0\]: size 9 x -2147483648 is negative$", "areas"),
+                 ("match", {"areas": np.array([good[0], (0, 0, -9, -9)], float)}, r"^areas\[1\]: size -9 x -9 is negative$", "areas"),
+                 ("match", {"areas": good[:1]}, "^areas: 1 given, one for each of 2", "areas"), ("match", {"areas": []}, "^areas: 0 given, one for each of 2", "areas"),
+                 ("match", {"areas": [good[0], (0, 0, 2**31, 9)]}, r"^areas\[1\]: .* 32 bits", "areas"),
+                 ("match", {"predictions": [(3, 4)]}, "^predictions: 1 given, one for each of 2", "predictions"),
+                 ("match", {"predictions": [(3, 4), (float("nan"), 1)]}, r"^predictions\[1\]: .*nan", "predictions"),
+                 ("cut", {"weights": [changed(1.5), other]}, r"^weights\[0\]: value 1.5 at \(5, 3\) is not in \[0, 1\]$", "weights[0]"),
+                 ("cut", {"weights": [changed(float("nan")), other]}, r"^weights\[0\]: value nan at \(5, 3\)", "weights[0]"),
+                 ("cut", {"weights": [changed(1e300, float), other]}, r"^weights\[0\]: value inf at \(5, 3\)", "weights[0]"),
+                 ("cut", {"weights": [half, other * 0]}, r"^weights\[1\]: their sum is 0", "weights[1]"),
+                 ("cut", {"weights": [half > 9, other]}, r"^weights\[0\]: their sum is 0", "weights[0]"),
+                 ("cut", {"weights": [half * np.float32(.001), other]}, r"^weights\[0\]: their sum is 0", "weights[0]"),
+                 ("cut", {"regions": [regions[0], (180, 130, 17, 17)]}, r"regions\[1\]: 17 x 17 at \(180, 130\) is not inside", "regions")]
+        for method, named, words, argument in cases:
+            said = set()
+            for device, put in (("cpu", np.array), ("auto", np.array), ("auto", DeviceArray)):
+                matcher = ct.FragmentMatcher(search="three_step", device=device)
+                matcher.cut(put(frame(0)), regions)
+                LOG.clear()
+                with self.assertRaisesRegex(ct.ArgumentError, words) as caught:
+                    getattr(matcher, method)(put(frame(1)), **({"regions": regions, **named} if method == "cut" else named))
+                self.assertEqual(caught.exception.argument, argument)
+                self.assertEqual([entry for entry in LOG if entry[0] == "upload"], [])
+                said.add(str(caught.exception))
+            self.assertEqual(len(said), 1, said)
+        matcher = ct.FragmentMatcher()
+        with self.assertRaisesRegex(ct.ArgumentError, r"weights\[0\]: lies on CUDA device 0, and frame on the host"):
+            matcher.cut(frame(0), regions, [DeviceArray(half), DeviceArray(other)])
+
+    def test_areas_on_a_device_are_not_fetched(self):
+        matcher = ct.FragmentMatcher()
+        matcher.cut(DeviceArray(frame(0)), [(30, 50, 17, 17)])
+        LOG.clear()
+        with self.assertRaisesRegex(ct.error, "negative"):  # the CPU behind the device that is played here looks at them
+            matcher.match(DeviceArray(frame(1)), DeviceArray(np.array([(0, 0, -9, 9)], np.int32)))
+        self.assertEqual([entry[0] for entry in LOG if entry[0] in ("download", "complete", "match")], ["match"])
+
 
 class HandMade:
     """A DLPack capsule for any address, of an object that says it lies on CUDA device 0; `said` is the shape it says besides."""
