@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 
 import cudatracking as ct
-from cudatracking import _devices, _memory
+from cudatracking import _devices, _dlpack, _memory
 
 CUDA = ct.cv2.cuda
 DEPTHS = [np.uint8, np.int8, np.uint16, np.int16, np.int32, np.float32, np.float64]
@@ -17,7 +17,7 @@ REAL = {name: getattr(CUDA, name) for name in ("CascadeClassifierEx", "QuickShif
 
 
 ALLOCATIONS = []  # (memory type, device, address, bytes), the latest last; memory is never given back, so that addresses stay theirs
-KEPT = []
+KEPT, CAPSULES = [], []
 
 
 def allocated(array, device=None, kind=2):
@@ -43,6 +43,23 @@ def pointer_attributes(count, names, values, address):
         what, wanted = {2: (ctypes.c_uint, kind), 9: (ctypes.c_int, device), 11: (ctypes.c_uint64, start), 12: (ctypes.c_size_t, size)}[name]
         what.from_address(value).value = wanted
     return 0
+
+
+def capsule(pointer, shape, strides=None, code=1, bits=8, lanes=1, byte_offset=0, ndim=None):
+    """A DLPack capsule for any address; strides are in elements. The structures it points to are never given back."""
+    managed = (ctypes.c_uint8 * 256)()  # DLManagedTensor: the tensor, then null for its context and deleter
+    tensor = _dlpack._Tensor.from_buffer(managed)
+    sides = (ctypes.c_int64 * len(shape))(*shape)
+    tensor.data, tensor.byte_offset, tensor.shape, tensor.ndim = pointer, byte_offset, sides, len(shape) if ndim is None else ndim
+    steps = None
+    if strides is not None:
+        steps = tensor.strides = (ctypes.c_int64 * len(strides))(*strides)
+    tensor.device.type = _dlpack.CUDA
+    tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes = code, bits, lanes
+    CAPSULES.append((managed, sides, steps))
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return new(ctypes.addressof(managed), b"dltensor", None)
 
 
 class Mat:
@@ -91,7 +108,8 @@ class Mat:
         return 0 if self.array is None else self.array.ctypes.data
 
     def __dlpack__(self):
-        return np.zeros(self._shape(), np.uint8).__dlpack__() if self.array is None else self.array.reshape(self._shape()).__dlpack__()
+        array = np.zeros(self._shape(), np.uint8) if self.array is None else self.array.reshape(self._shape())
+        return capsule(array.ctypes.data, array.shape, [step // array.itemsize for step in array.strides], "iuf".index(array.dtype.kind), 8 * array.itemsize)
 
 
 class Stream:

@@ -1,5 +1,4 @@
 """The paths of device arrays with host memory in place of a device's: addresses, shapes, order of streams, choice of devices."""
-import ctypes
 import sys
 import unittest
 from unittest import mock
@@ -8,7 +7,7 @@ import numpy as np
 
 import cudatracking as ct
 import fake_device
-from cudatracking import _devices, _dlpack, _memory
+from cudatracking import _devices, _memory
 from fake_device import ALLOCATIONS, LOG, STATE, Described, DeviceArray, Interface, allocated
 from scenes import box, frame, texture
 
@@ -420,20 +419,10 @@ class FakeDeviceTest(unittest.TestCase):
 
 
 class HandMade:
-    """A DLPack capsule for any address, of an object that says it lies on CUDA device 0; `said` is the shape it says besides."""
+    """An object that says it lies on CUDA device 0, with a capsule for any address; `said` is the shape it says besides."""
 
-    def __init__(self, pointer, shape, bits=8, byte_offset=0, code=1, lanes=1, ndim=None, said=()):
-        self.sides = (ctypes.c_int64 * len(shape))(*shape)
-        self.managed = (ctypes.c_uint8 * 256)()  # DLManagedTensor: the tensor, then null for its context and deleter
-        tensor = _dlpack._Tensor.from_buffer(self.managed)
-        tensor.data, tensor.byte_offset = pointer, byte_offset
-        tensor.device.type = _dlpack.CUDA
-        tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes = code, bits, lanes
-        tensor.ndim = len(shape) if ndim is None else ndim
-        tensor.shape = self.sides
-        new = ctypes.pythonapi.PyCapsule_New
-        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        self.capsule = new(ctypes.addressof(self.managed), b"dltensor", None)
+    def __init__(self, pointer, shape, said=(), **named):
+        self.capsule = fake_device.capsule(pointer, shape, **named)
         if said is not None:
             self.shape, self.dtype = said or shape, "uint8"
 
