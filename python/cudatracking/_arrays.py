@@ -167,7 +167,7 @@ class Given:
         self.source = source      # the caller's object; DLPack's is asked for the memory when the stream is known
 
     def memory(self, stream: Optional[int]) -> tuple[int, tuple[int, ...], Any]:
-        """Address and strides (bytes) of the elements, and an object that keeps them. Orders the stream after the one that fills them."""
+        """Returns address and strides (bytes) of the elements, and an object that keeps them. Orders the stream after the one that fills them."""
         assert self.device is not None
         if _has_dlpack(self.source):
             capsule, contents = _dlpack_of(self.source, self.name, stream or 1)
@@ -199,7 +199,7 @@ class Given:
         return mat, keep
 
     def fetched(self) -> npt.NDArray[Any]:
-        """A copy of a small array on the host, of any type and strides. Waits for the null stream."""
+        """Returns a copy of a small array on the host, of any type and strides. Waits for the null stream."""
         if 0 in self.shape:
             return np.empty(self.shape, np.dtype(self.dtype))
         with on_device(self.device):
@@ -212,7 +212,7 @@ class Given:
         return np.ndarray(self.shape, np.dtype(self.dtype), data, 0, strides)
 
 
-_MOST_FETCHED = 2**28  # bytes; lists of boxes are far smaller
+_MOST_FETCHED = 2**28  # bytes of an array that is fetched, its gaps included; lists of boxes are far smaller
 
 
 def _has_dlpack(value: Any) -> bool:
@@ -286,7 +286,7 @@ def _on_host(array: npt.NDArray[Any], name: str) -> Given:
 
 
 def _of_mat(mat: Any, name: str) -> DeviceArray:
-    """A GpuMat of the private cv2 on the device of its memory."""
+    """Returns a GpuMat of the private cv2 as an array on the device of its memory."""
     made = wrapped(mat, 0, None)
     made._device = _memory.check(name, made.pointer, made.shape, made.strides, made.dtype.itemsize)
     return made
@@ -395,7 +395,7 @@ def weights(value: Any, name: str) -> Given:
 
 
 def _check_weights(host: npt.NDArray[Any], name: str) -> None:
-    # Once they are on a device nobody looks at them without a wait: wrong ones would count as 0 there.
+    # In device memory the host cannot check them without a wait, and the CUDA backend counts wrong ones as 0.
     bad = ~((host >= 0) & (host <= 1)) if host.dtype.kind == "f" else np.zeros(host.shape, bool)  # NaN too
     if bad.any():
         y, x = (int(index) for index in np.argwhere(bad)[0])

@@ -154,7 +154,8 @@ class FragmentMatcher(Worker):
 
         Args:
             templates: list of 1 to 100000 images; sides 1 to 32767 may differ. Those in device memory serve frames in device memory only.
-            weights: one for each template, of its size: bool, uint8 (255 counts fully) or float of 0 to 1. Default: all pixels count.
+            weights: one for each template, of its size: bool, uint8 (255 counts fully) or float of 0 to 1. Default: all pixels count. On the
+                host, other values and weights of sum 0 are refused; on a device other values count as 0.
             stream: of images on a device: a stream of torch, CuPy or OpenCV, or its address. Default: the stream on which torch
                 or CuPy work now if the image is theirs, else the null stream.
         """
@@ -242,8 +243,10 @@ class FragmentMatcher(Worker):
         Args:
             frame: image to search, like the fragments.
             areas: a box x, y, width, height for each fragment, in which the whole fragment must lie; intersected with the frame. A list of
-                tuples or an n x 4 array of any number type on the host, or n x 4 int32 on the frame's device. Default: the whole frame.
-            predictions: where search="three_step" starts: n x 2 numbers x, y on the host. Default: the middle of the area.
+                tuples or an n x 4 array of any number type on the host, where a negative size is refused, or n x 4 int32 on the frame's
+                device, where it has no position. Default: the whole frame.
+            predictions: where search="three_step" starts: n x 2 numbers x, y, one for each fragment. Those on a device are fetched. Default:
+                the middle of the area.
             stream: as in set().
         """
         image = _arrays.image(frame, "frame", ("u1",))

@@ -243,6 +243,32 @@ class FakeDeviceTest(unittest.TestCase):
         image = allocated(texture((20, 30), 1))
         np.testing.assert_array_equal(ct.QuickShift(3, 8).compute(Bare(image)).labels().numpy(), ct.QuickShift(3, 8, device="cpu").compute(image).labels())
 
+    def test_gray_plane_of_a_decoder(self):
+        """The Y plane of an NV12 surface, with its pitch, is a gray image for every class; nothing is copied."""
+        surfaces = []
+        for step in range(3):
+            gray = ct.cv2.cvtColor(frame(step), ct.cv2.COLOR_BGR2GRAY)
+            surface = np.full((216, 256), 128, np.uint8)  # 144 rows of Y, 72 of UV; 192 of 256 columns are the image
+            surface[:144, :192] = gray
+            surfaces.append((gray, allocated(surface)))
+        for shape, strides in (((144, 192), (256, 1)), ((144, 192, 1), (256, 1, 1))):
+            gray, planes = [pair[0] for pair in surfaces], [Described(pair[1].ctypes.data, shape, "|u1", strides) for pair in surfaces]
+            cpu, gpu = ({"faces": ct.CascadeClassifier("frontalface_alt", min_neighbors=0, device=device), "shift": ct.QuickShift(3, 8, device=device),
+                         "tracker": ct.Tracker(device=device), "matcher": ct.FragmentMatcher(device=device)} for device in ("cpu", "auto"))
+            LOG.clear()
+            results = []
+            for made, images in ((cpu, gray), (gpu, planes)):
+                made["tracker"].init(images[0], box(0))
+                made["matcher"].cut(images[0], [(34, 54, 30, 30)])
+                results.append([made["faces"].detect(images[1]), made["shift"].compute(images[1]).labels(), made["tracker"].update(images[1])[1],
+                                made["tracker"].update(images[2])[1], made["matcher"].match(images[1]).locations])
+            for ours, theirs in zip(*results):
+                np.testing.assert_array_equal(np.asarray(theirs), np.asarray(ours))
+            self.assertTrue(all(np.asarray(result).any() for result in results[1][1:]))  # there is no face
+            starts = [pair[1].ctypes.data for pair in surfaces]
+            self.assertEqual(self.views(), [(starts[i], 256) for i in (0, 0, 1, 1, 1, 2, 1)])
+            self.assertEqual([entry for entry in LOG if entry[0] == "upload"], [])
+
     def test_a_failing_call_leaves_the_device_as_it_was(self):
         with self.assertRaises(ct.error):
             ct.Tracker().update(DeviceArray(frame(0), 1))
@@ -413,7 +439,7 @@ class FakeDeviceTest(unittest.TestCase):
         matcher = ct.FragmentMatcher()
         matcher.cut(DeviceArray(frame(0)), [(30, 50, 17, 17)])
         LOG.clear()
-        with self.assertRaisesRegex(ct.error, "negative"):  # the CPU behind the device that is played here looks at them
+        with self.assertRaisesRegex(ct.error, "negative"):  # from the CPU backend, which works behind the fake device
             matcher.match(DeviceArray(frame(1)), DeviceArray(np.array([(0, 0, -9, 9)], np.int32)))
         self.assertEqual([entry[0] for entry in LOG if entry[0] in ("download", "complete", "match")], ["match"])
 
