@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// CascadeClassifierEx beside cv::CascadeClassifier on the same image and the same threads. `nodes` is the number of weak
-// classifiers that windows come by, in millions. Lines with [ PERFROW ] go to scripts/perf_report.py.
+// CascadeClassifierEx compared with cv::CascadeClassifier on the same image with the same number of threads. `nodes` is the number of
+// weak classifiers that windows reach, in millions. Lines with [ PERFROW ] go to scripts/perf_report.py.
 #include "perf_precomp.hpp"
 #include "images.hpp"
 #include "../test/cascade/peer.hpp"
@@ -15,12 +15,12 @@ using cuda::CascadeClassifierEx;
 
 struct Cascade
 {
-    const char *name, *file, *cudaPeer; //!< the file that cv::cuda::CascadeClassifier reads; nullptr: none
+    const char *name, *file, *cudaPeer; //!< cudaPeer: file for cv::cuda::CascadeClassifier; nullptr: none
 };
 
 const Cascade CASCADES[] = {
     {"alt", "haarcascades/haarcascade_frontalface_alt.xml", "haarcascades_cuda/haarcascade_frontalface_alt.xml"},
-    // With a cascade of trees cv::cuda::CascadeClassifier does not come back (OpenCV 4.14, H200).
+    // With a cascade of trees, cv::cuda::CascadeClassifier does not return (OpenCV 4.14, H200).
     {"alt2", "haarcascades/haarcascade_frontalface_alt2.xml", nullptr},
     {"default", "haarcascades/haarcascade_frontalface_default.xml",
      "haarcascades_cuda/haarcascade_frontalface_default.xml"},
@@ -33,7 +33,7 @@ void PrintTo(const Cascade& c, std::ostream* os) { *os << c.name; }
 
 std::string cascadeFile(const std::string& name) { return folderOf("CUDATRACKING_CASCADES") + "/" + name; }
 
-//! The same in all sizes.
+//! Returns one scene in any size.
 Mat imageOf(Size size)
 {
     const Mat full = collage(Size(1920, 1080));
@@ -44,7 +44,7 @@ Mat imageOf(Size size)
     return image;
 }
 
-//! Weak classifiers that windows come by.
+//! Counts the weak classifiers that windows reach.
 double nodesOf(CascadeClassifierEx& cascade, const Mat& image, const FileNode& stages)
 {
     Mat passes;
@@ -151,8 +151,8 @@ TEST(Cascade_CpuTogether, detectTogether)
 
 #ifdef HAVE_CUDA
 
-/** cv::cuda::CascadeClassifier on the same image and factor, until it has its objects. It works on whole factors only, so on far
-fewer windows, and waits for itself. 0: not built, or it fails. */
+/** Measures cv::cuda::CascadeClassifier on the same image and factor, including its wait for the objects. It uses integer factors only, so
+far fewer windows. @return time in us; 0 if it is not built or fails. */
 double cudaPeerUs(const char* file, const cuda::GpuMat& frame, double factor)
 {
 #if CUDATRACKING_CASCADE_CUDA_PEER
@@ -176,7 +176,7 @@ double cudaPeerUs(const char* file, const cuda::GpuMat& frame, double factor)
     return 0.;
 }
 
-//! H200: loads from shared memory at 132 x 32 a clock of 1.98 GHz; 7.5 for a Haar feature, 16 for LBP.
+//! Computes the lower bound on an H200: 132 x 32 loads from shared memory per clock of 1.98 GHz; 7.5 per Haar feature, 16 per LBP feature.
 double floorUs(double nodes, bool lbp) { return nodes * (lbp ? 16. : 7.5) / 8.36e12 * 1e6; }
 
 typedef ::testing::TestWithParam<std::tuple<Cascade, Size, double>> Cascade_Cuda;
@@ -262,7 +262,7 @@ TEST(Cascade_CudaTogether, detectTogether)
         EXPECT_EQ(0, cv::norm(Mat(together[i]), Mat(apart[i]), NORM_INF));
 }
 
-//! A copy of one cascade on each device, each with a thread and batches of its own.
+//! A copy of one cascade per device, each with its own thread and batches.
 TEST(Cascade_CudaDevices, detectAsync)
 {
     requireDevice();

@@ -59,7 +59,7 @@ std::vector<Case> plotCases()
     return cases;
 }
 
-//! The same for the CPU's rows, and SSD and ZNCC of a gray one in 768 x 576.
+//! Cases of plotCases() for the CPU's curves, and SSD and ZNCC of a gray fragment in 768 x 576.
 std::vector<Case> cpuPlotCases()
 {
     std::vector<Case> cases = plotCases();

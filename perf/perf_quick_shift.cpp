@@ -31,7 +31,7 @@ const Case CASES[] = {
     {"tau_100_1080p_scale1", FULL_HD, 6, 100, 1, false}, {"tau_200_1080p_scale1", FULL_HD, 6, 200, 1, false},
 };
 
-//! What a name's part before _ says is drawn against the number after it.
+//! Cases of the plots. The name's part before _ is the quantity of the x axis, the number after it the value.
 const Case PLOTS[] = {
     {"resolution_128", Size(128, 128), 6, 10, PAPER, true},
     {"resolution_256", Size(256, 256), 6, 10, PAPER, true},
@@ -54,7 +54,7 @@ const Case PLOTS[] = {
     {"tau_200", SQUARE, 6, 200, PAPER, false},
 };
 
-//! How time depends on the image, its size at a small sigma, and on float input.
+//! Returns cases that differ in the image, in its size at a small sigma, and in float input.
 std::vector<Case> imageCases()
 {
     const Case settings[] = {
@@ -88,7 +88,7 @@ std::vector<Case> imageCases()
 
 void PrintTo(const Case& c, std::ostream* os) { *os << c.name; }
 
-//! An image of OpenCV's samples, enlarged or reduced. In place of a missing fruits.jpg a synthetic scene; others are skipped.
+//! Returns an image of OpenCV's samples, resized. A synthetic scene replaces a missing fruits.jpg; others are skipped.
 Mat imageOf(const Case& c)
 {
     const char* folder = std::getenv("CUDATRACKING_SAMPLES_DATA");
@@ -112,17 +112,17 @@ Mat imageOf(const Case& c)
     return image;
 }
 
-//! Pairs of the symmetric form: half of the window for each pixel.
+//! Returns the number of pairs of the symmetric form: half of the window per pixel.
 double pairsOf(const Case& c)
 {
     const double side = 2 * std::ceil(3 * c.sigma) + 1;
     return (side * side - 1) / 2 * c.size.area();
 }
 
-//! Floor of the density on an H200: the 12.5 instructions that the kernel has for a pair at 32.6e12 a second.
-double floorUs(const Case& c) { return pairsOf(c) * 12.5 / 32.6e12 * 1e6; }
+//! Returns the lower bound of the density's time on an H200: 12.5 instructions per pair at 32.6e12 instructions per second.
+double lowerBoundUs(const Case& c) { return pairsOf(c) * 12.5 / 32.6e12 * 1e6; }
 
-//! Time of VLFeat in microseconds; 0: there is none.
+//! Returns VLFeat's time in microseconds; 0 without VLFeat.
 double vlfeatUs(const Mat& image, const Case& c)
 {
     Mat features;
@@ -192,7 +192,7 @@ protected:
         const int superpixels = q->getNumberOfSuperpixels();
         PerfRow(c.name, "cuda", "kernel", graphMedianUs(stream, compute))
             .set("pairs", pairsOf(c))
-            .set("floor_us", floorUs(c))
+            .set("floor_us", lowerBoundUs(c))
             .set("superpixels", superpixels);
         if (!kernelOnly)
         {

@@ -75,15 +75,15 @@ struct Video
         return all;
     }
 
-    //! Of the first object.
+    //! Returns the box of the first object in frame t.
     Rect boxIn(int t) const { return boxes[0] + places[0] - places[t]; }
 
     std::vector<Mat> frames;
-    std::vector<Point> places; //!< of frames in the world
-    std::vector<Rect> boxes;   //!< in the first frame
+    std::vector<Point> places; //!< corners of the frames in the world
+    std::vector<Rect> boxes;   //!< boxes of the objects in the first frame
 };
 
-//! Of an object with the parameters that are the default: doc/tld.md, "Windows".
+//! Returns the windows of an object with default parameters: doc/tld.md, "Windows".
 int windowsOf(const Size& object, const Size& image)
 {
     const auto placesOf = [](int room, int step) { return (100 * room + 49) / std::max(100, 10 * step) + 1; };
@@ -96,7 +96,7 @@ int windowsOf(const Size& object, const Size& image)
     }
     return count;
 }
-//! As tall as it has to be, at least as tall as wide.
+//! Returns the size of this width with about `windows` windows, at least as tall as wide.
 Size objectWith(int windows, int width, const Size& image)
 {
     Size object(width, width);
@@ -107,7 +107,7 @@ Size objectWith(int windows, int width, const Size& image)
 
 std::string nameOf(Size size, int objects) { return cv::format("tld_%dp_%d", size.height, objects); }
 
-//! The grid has few windows, so that flow and upkeep are all that is left.
+//! Returns parameters with few windows, so that flow and fixed costs remain.
 TLDParams flowOnly()
 {
     TLDParams p;
@@ -120,7 +120,7 @@ TLDParams flowOnly()
     return p;
 }
 
-//! The points that the tracker follows: 10 x 10 on its box.
+//! Returns the points that the tracker tracks: 10 x 10 on its box.
 std::vector<Point2f> pointsOf(const Rect& box)
 {
     std::vector<Point2f> points;
@@ -130,13 +130,13 @@ std::vector<Point2f> pointsOf(const Rect& box)
     return points;
 }
 
-//! Of a box's centre.
+//! Returns the motion of a box's centre.
 Point2d motionOf(const Rect2d& from, const Rect2d& to)
 {
     return to.tl() - from.tl() + Point2d(to.width - from.width, to.height - from.height) * 0.5;
 }
 
-//! How far the median of points' motion is from `motion`.
+//! Returns the distance of the median motion of points from `motion`.
 double distanceOf(const std::vector<Point2f>& from, const std::vector<Point2f>& to, const Point2d& motion)
 {
     std::vector<double> x, y;
@@ -166,7 +166,7 @@ double peerFlowUs(const Video& video, const Point2d& motion, double& difference)
     return us;
 }
 
-//! OpenCV's own tracker of this name, where contrib's module tracking is built; 0: not.
+//! Measures OpenCV's own tracker of this name where contrib's module tracking is built; else returns 0.
 double legacyUs(const Video& video)
 {
 #ifdef HAVE_OPENCV_TRACKING
@@ -181,7 +181,7 @@ double legacyUs(const Video& video)
 #endif
 }
 
-//! Of the first object, with what was learned in all frames but the second.
+//! Returns a detector of the first object that has learned all frames but the second.
 template <typename Image>
 Ptr<TLDDetector> trained(const Video& video, const std::vector<Image>& frames, cuda::Stream& stream = cuda::noStream())
 {
@@ -192,7 +192,7 @@ Ptr<TLDDetector> trained(const Video& video, const std::vector<Image>& frames, c
     return detector;
 }
 
-//! Its ferns let nothing through.
+//! Returns a detector whose ferns pass no window.
 template <typename Image>
 Ptr<TLDDetector> closed(const Video& video, const std::vector<Image>& frames, cuda::Stream& stream = cuda::noStream())
 {
@@ -314,7 +314,7 @@ TEST_P(Tld_Cuda, detector)
     EXPECT_EQ(0, cv::norm(expected, table, NORM_INF));
 }
 
-//! As peerFlowUs() by OpenCV's CUDA class, where it is built; 0: not.
+//! Measures flow by OpenCV's CUDA class where it is built; else returns 0.
 double cudaPeerFlowUs(const Video& video, const std::vector<cuda::GpuMat>& frames, const Point2d& motion,
                       double& difference)
 {

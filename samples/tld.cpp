@@ -36,7 +36,7 @@ Options makeOptions()
          integer("frames", 0, 0, INT_MAX, "stop after so many frames (0: all)"),
          integer("seed", 1, INT_MIN, INT_MAX, "of all random choices"),
          flag("no-learning", "keep the detectors as they are"),
-         integer("picture-every", 100, 0, INT_MAX, "frames from one saved image to the next (0: none)"), engineOption(),
+         integer("image-every", 100, 0, INT_MAX, "frames from one saved image to the next (0: none)"), engineOption(),
          windowOption(), text("video-file", "tracks.avi", "name of the video: .avi, or .mp4 where there is FFmpeg"),
          text("output-dir", ".", "folder for video, images and tracks.csv; is made where it is missing")});
 }
@@ -186,7 +186,7 @@ public:
           saved_(options.text("save")),
           table_(folder_ + "/tracks.csv", "frame,id,x,y,width,height,score,state,located,learned"),
           video_(folder_ + "/" + videoName_, rate),
-          pictureEvery_(options.integer("picture-every"))
+          imageEvery_(options.integer("image-every"))
     {
         if (!saved_.empty())
             Partial(nameOf(0)); // can anything be written there?
@@ -205,7 +205,7 @@ public:
         table_.tick();
         objects_ += ids.size();
         video_.write(image);
-        if (pictureEvery_ > 0 && number % pictureEvery_ == 0)
+        if (imageEvery_ > 0 && number % imageEvery_ == 0)
             writeImage(format("%s/frame_%05d.jpg", folder_.c_str(), number), image);
     }
     void finish(MultiTrackerTLD& tracker)
@@ -229,7 +229,7 @@ private:
     const std::string folder_, videoName_, saved_;
     Table table_;
     VideoFile video_;
-    int pictureEvery_;
+    int imageEvery_;
     size_t located_ = 0, objects_ = 0;
 };
 

@@ -28,6 +28,8 @@
 # A second call downloads nothing and compiles only what changed.
 # CUDATRACKING_BUILD_ROOT in the environment names another folder than build/.
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
+source "$REPO_ROOT/scripts/lib/toolchain.sh"
+source "$REPO_ROOT/scripts/lib/sources.sh"
 
 CUDA=auto ARCH='' PTX='' VERSION=4.14.0 PEERS=0 SHARED=0 WITH_PYTHON=1 JOBS=$(nproc) CONFIGURE_ONLY=0 MODULE_ONLY=0 PRINT='' SANITIZE=''
 TARGETS=() EXTRA=()
@@ -71,23 +73,6 @@ if [ -n "$SANITIZE" ]; then
     [ ${#TARGETS[@]} -gt 0 ] || TARGETS=(opencv_test_cudatracking)
 fi
 
-# find_nvcc: sets NVCC and NVCC_VERSION, or leaves NVCC empty and says why in NVCC_PROBLEM.
-find_nvcc()
-{
-    NVCC='' NVCC_VERSION='' NVCC_PROBLEM="no nvcc on the PATH, in CUDA_HOME or in /usr/local/cuda/bin"
-    local candidate
-    for candidate in "$(command -v nvcc || true)" "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
-        [ -x "$candidate" ] || continue
-        # One name for one compiler, or another PATH would mean another configuration.
-        [ ! "$candidate" -ef /usr/local/cuda/bin/nvcc ] || candidate=/usr/local/cuda/bin/nvcc
-        NVCC_VERSION=$("$candidate" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
-        if [ "$(printf '%s\n' 12.4 "$NVCC_VERSION" | sort -V | head -n 1)" = 12.4 ]; then
-            NVCC=$candidate
-            return
-        fi
-        NVCC_PROBLEM="$candidate is CUDA $NVCC_VERSION, and 12.4 is the oldest supported"
-    done
-}
 find_nvcc
 if [ "$CUDA" = auto ]; then
     if [ -n "$NVCC" ]; then CUDA=on; else CUDA=off; [ -n "$PRINT" ] || say "building without CUDA: $NVCC_PROBLEM"; fi
@@ -113,61 +98,12 @@ case "$PRINT" in
 esac
 
 # Two calls would spoil each other's files: the second waits. First for the common downloads, then for the build folder.
-# lock FILE: held until the next lock, or the end of this process.
-lock()
-{
-    command -v flock >/dev/null || return 0
-    exec 9>"$1"
-    flock -n 9 || { say "waiting for another call of build.sh ($1)"; flock 9; }
-}
 mkdir -p "$BUILD_ROOT"
 lock "$BUILD_ROOT/.lock"
-
-# By what is there, not by its package: it may come from elsewhere. Packages of Debian serve Debian's Python only.
-python_has() { python3 -c "$1" 2>/dev/null; }
-packages=()
-has cmake || packages+=(cmake)
-has ninja || packages+=(ninja-build)
-has "${CC:-cc}" "${CXX:-c++}" || packages+=(g++)
-case "$(command -v python3 || true)" in
-    '') packages+=(python3 python3-venv python3-dev) ;;
-    /usr/bin/python3|/bin/python3)
-        [ -x "$PYTHON" ] || python_has 'import ensurepip, venv' || packages+=(python3-venv)
-        [ "$WITH_PYTHON" = 0 ] || python_has 'import sysconfig; open(sysconfig.get_path("include") + "/Python.h")' ||
-            packages+=(python3-dev) ;;
-esac
-need_packages "${packages[@]}"
-has ccache || want_packages "compiler cache" ccache
-{ has pkg-config && pkg-config --exists libavcodec libavformat libavutil libswscale; } ||
-    want_packages "videos other than MJPEG .avi" pkg-config libavcodec-dev libavformat-dev libavutil-dev libswscale-dev
-need_python_tools
-
-# --- sources ---------------------------------------------------------------------------------------------------------
-if [ ! -f "$SOURCES/.unpacked" ]; then
-    fetch_pypi "opencv-contrib-python==$SDIST" "opencv_contrib_python-$SDIST.tar.gz" "$SDIST_SHA" \
-        --no-build-isolation --no-binary :all:
-    say "unpacking OpenCV $VERSION"
-    rm -rf "$SOURCES"
-    mkdir -p "$BUILD_ROOT/src"
-    tar -xzf "$BUILD_ROOT/downloads/opencv_contrib_python-$SDIST.tar.gz" -C "$BUILD_ROOT/src"
-    touch "$SOURCES/.unpacked"
-fi
-
-# OpenCV's core includes npp.h. A CUDA 13 toolkit without NPP gets its headers (and, for the peers, its libraries) from PyPI.
+need_build_tools "$WITH_PYTHON"
+unpack_opencv "$VERSION" "$SDIST" "$SDIST_SHA" "$SOURCES"
 NPP=''
-if [ "$CUDA" = on ] && [ ! -f "$(dirname "$(dirname "$(readlink -f "$NVCC")")")/include/npp.h" ]; then
-    [ "${NVCC_VERSION%%.*} $(uname -m)" = "13 x86_64" ] ||
-        die "the CUDA $NVCC_VERSION toolkit of $NVCC has no npp.h, which OpenCV includes; install its NPP package"
-    NPP=$BUILD_ROOT/src/nvidia-npp
-    if [ ! -f "$NPP/.unpacked" ]; then
-        file=nvidia_npp-13.0.1.2-py3-none-manylinux_2_27_x86_64.whl
-        fetch_pypi nvidia-npp==13.0.1.2 "$file" 70a53f1eb78a4c4c6a9ad08b50d28fbd1c190e03a4b45a0e0ffbdd794cc919a3
-        rm -rf "$NPP"
-        "$PYTHON" -m zipfile -e "$BUILD_ROOT/downloads/$file" "$NPP"
-        mv "$NPP"/nvidia/cu13/include "$NPP"/nvidia/cu13/lib "$NPP"
-        touch "$NPP/.unpacked"
-    fi
-fi
+[ "$CUDA" = off ] || need_npp "$NVCC" "$NVCC_VERSION"
 
 lock "$BUILD_DIR.lock"
 
@@ -181,14 +117,6 @@ if [ "$PEERS" = 1 ]; then
     modules+=$(printf ',%s' "${peers[@]}")
 fi
 
-# python_path include | python_path VARIABLE...: where the interpreter's own build says its headers and library lie.
-# OpenCV 4.14 does not find them by itself for an interpreter outside of /usr.
-python_path()
-{
-    "$PYTHON" -c 'import sys, sysconfig
-a = sys.argv[1:]
-print(sysconfig.get_path("include") if a == ["include"] else "/".join(str(sysconfig.get_config_var(v)) for v in a))' "$@"
-}
 # cv2 is configured wherever it can be, so that --no-python does not change the configuration.
 HAVE_PYTHON=0
 [ ! -f "$(python_path include)/Python.h" ] || HAVE_PYTHON=1

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Builds the samples, runs them on OpenCV's own videos and pictures, and says what they made.
+# Builds the samples, runs them on OpenCV's own videos and images, and shows their results on one page.
 #
 #   scripts/demo.sh [--engine=auto|cpu|cuda] [options of scripts/build.sh, such as --cuda=off]
 #
 #   --engine=...   auto (default): CUDA when it was built and there is a GPU, else CPU
 #   --help
 #
-# Results: build/demo/<demo>/ with pictures, a video, a CSV file and report.txt, the program's own words.
+# Results: build/demo/index.html, a page with all images, and build/demo/<demo>/ with the images, videos and tables of each run,
+# and report.txt, the output of its program.
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
 ENGINE=auto OPTIONS=()
@@ -22,7 +23,7 @@ done
 
 "$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --target=cudatracking_samples
 paths=$("$REPO_ROOT/scripts/build.sh" "${OPTIONS[@]}" --print-paths)
-eval "$paths" # BIN_DIR SAMPLES_DATA CASCADES CUDA NVCC
+eval "$paths" # BIN_DIR SAMPLES_DATA CASCADES CUDA NVCC PYTHON
 
 capabilities=''
 [ "$CUDA" = off ] || capabilities=$(gpu_capabilities "$NVCC" | paste -sd,)
@@ -30,40 +31,114 @@ if [ "$ENGINE" = auto ]; then
     if [ -n "$capabilities" ]; then ENGINE=cuda; else ENGINE=cpu; fi
 fi
 case "$ENGINE" in
-    cuda) say "CUDA engine on $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1 || true) (compute capability ${capabilities:-unknown})" ;;
-    cpu) say "CPU engine, $(nproc) processors" ;;
+    cuda) MACHINE="CUDA backend on $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1 || true) (compute capability ${capabilities:-unknown})" ;;
+    cpu) MACHINE="CPU backend on $(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1 | grep . || uname -m), $(nproc) processors" ;;
 esac
+say "$MACHINE"
 
-# demo NAME PROGRAM ARGUMENT...: one run, with its own folder below build/demo.
-DEMOS=()
+# still_of VIDEO IMAGE: the last frame of an MJPEG video, for demos that write no images.
+still_of()
+{
+    "$PYTHON" - "$1" "$2" <<'CODE'
+import sys
+video = open(sys.argv[1], "rb").read()
+start = video.rindex(b"\xff\xd8\xff")
+open(sys.argv[2], "wb").write(video[start:video.index(b"\xff\xd9", start) + 2])
+CODE
+}
+
+escaped() { sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g'; }
+
+# page_begin, page_section NAME CAPTION COMMAND, page_end: HTML of the page with all results, to stdout.
+page_begin()
+{
+    cat <<HTML
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>opencv_cudatracking: results of the samples</title>
+<style>
+body { font: 16px/1.5 sans-serif; margin: 2em auto; max-width: 1400px; padding: 0 1em; color: #222; }
+h2 { margin: 2em 0 0; border-top: 1px solid #ccc; padding-top: 1em; font-size: 1.2em; }
+.images { display: grid; grid-template-columns: repeat(auto-fill, minmax(280px, 1fr)); gap: 12px; align-items: start; }
+figure { margin: 0; }
+img { width: 100%; }
+figcaption, .files { font-size: 0.85em; color: #555; }
+pre { background: #f4f4f4; padding: 0.6em; font-size: 0.8em; white-space: pre-wrap; }
+</style>
+</head>
+<body>
+<h1>opencv_cudatracking: results of the samples</h1>
+<p>$(escaped <<<"$MACHINE"). $(date -u '+%Y-%m-%d %H:%M') UTC. The CPU and the CUDA backend give the same results.</p>
+HTML
+}
+
+page_section()
+{
+    local name=$1 caption=$2 command=$3 folder=$BUILD_ROOT/demo/$1 file
+    printf '<h2>%s</h2>\n<p>%s</p>\n<div class="images">\n' "$name" "$caption"
+    for file in "$folder"/*.jpg "$folder"/*.png; do
+        case "$file" in *'*'*|*_labels.png) continue ;; esac # no such file; labels are numbers, not colours
+        printf '<figure><a href="%s/%s"><img src="%s/%s" alt="%s"></a><figcaption>%s</figcaption></figure>\n' \
+            "$name" "${file##*/}" "$name" "${file##*/}" "${file##*/}" "${file##*/}"
+    done
+    printf '</div>\n<p class="files">Other files:'
+    for file in "$folder"/*; do
+        case "$file" in *_labels.png) ;; *.jpg|*.png) continue ;; esac
+        printf ' <a href="%s/%s">%s</a> (%s)' "$name" "${file##*/}" "${file##*/}" "$(du -h "$file" | cut -f 1)"
+    done
+    printf '</p>\n<details><summary>Command and output</summary><pre>%s</pre></details>\n' \
+        "$({ printf '%s\n' "$command"; grep -vE '^(frame [0-9]+/|wrote )' "$folder/report.txt"; } | escaped)"
+}
+
+page_end() { printf '</body>\n</html>\n'; }
+
+# demo NAME CAPTION PROGRAM ARGUMENT...: one run with its own folder below build/demo, and its section of the page.
+PAGE=$BUILD_ROOT/demo/index.html DEMOS=()
+mkdir -p "${PAGE%/*}"
+rm -f "$PAGE"
+page_begin >"$PAGE.part"
 demo()
 {
-    local name=$1 program=$2 folder=$BUILD_ROOT/demo/$1
-    shift 2
-    [ -x "$BIN_DIR/$program" ] || return 0 # samples come one after the other
+    local name=$1 caption=$2 program=$3 folder=$BUILD_ROOT/demo/$1
+    shift 3
     rm -rf "$folder"
     mkdir -p "$folder"
     say "$name: $program --engine=$ENGINE --output-dir=$folder $*"
     "$BIN_DIR/$program" "--engine=$ENGINE" "--output-dir=$folder" "$@" 2>&1 | tee "$folder/report.txt" || die "$program failed"
+    [ ! -f "$folder/objects.avi" ] || still_of "$folder/objects.avi" "$folder/last_frame.jpg"
+    page_section "$name" "$caption" "$program --engine=$ENGINE $*" >>"$PAGE.part"
     DEMOS+=("$folder")
 }
 
-demo fragment_matcher_vtest cudatracking_fragment_matcher "$SAMPLES_DATA/vtest.avi"
-demo fragment_matcher_aloe cudatracking_fragment_matcher "$SAMPLES_DATA/aloeL.jpg" "$SAMPLES_DATA/aloeR.jpg" "$SAMPLES_DATA/aloeGT.png"
-demo fragment_matcher_rubberwhale cudatracking_fragment_matcher --pair=motion "$SAMPLES_DATA/rubberwhale1.png" "$SAMPLES_DATA/rubberwhale2.png"
-demo fragment_matcher_loop cudatracking_fragment_matcher_loop --frames=200 "$SAMPLES_DATA/vtest.avi"
-# The paper's parameters, and finer ones on Lab; pieces below 20 pixels are joined.
-demo quick_shift_fruits cudatracking_quick_shift --preset=both --min-size=20 "$SAMPLES_DATA/fruits.jpg"
-demo quick_shift_home cudatracking_quick_shift --preset=both --min-size=20 "$SAMPLES_DATA/home.jpg"
+demo fragment_matcher_vtest "FragmentMatcher: 17 x 17 pixel patches of each frame, found in the next. Each line is the motion of a patch, drawn four times as long; colour is the confidence." \
+    cudatracking_fragment_matcher "$SAMPLES_DATA/vtest.avi"
+demo fragment_matcher_aloe "FragmentMatcher on a stereo pair with known disparities. Left: confidence. Right: disparities of the matches with a confidence of at least 1.4. The output below counts the correct matches at each confidence." \
+    cudatracking_fragment_matcher "$SAMPLES_DATA/aloeL.jpg" "$SAMPLES_DATA/aloeR.jpg" "$SAMPLES_DATA/aloeGT.png"
+demo fragment_matcher_rubberwhale "FragmentMatcher on two images of a scene in motion. Confidence is low along the borders between motions." \
+    cudatracking_fragment_matcher --pair=motion "$SAMPLES_DATA/rubberwhale1.png" "$SAMPLES_DATA/rubberwhale2.png"
+demo fragment_matcher_loop "FragmentMatcher follows patches through a video; with the CUDA backend, locations and search areas stay on the device." \
+    cudatracking_fragment_matcher_loop --frames=200 "$SAMPLES_DATA/vtest.avi"
+demo quick_shift_fruits "QuickShift: borders and mean colours of the superpixels, with the parameters of its authors and with smaller ones on Lab colours. Components below 20 pixels are merged." \
+    cudatracking_quick_shift --preset=both --min-size=20 "$SAMPLES_DATA/fruits.jpg"
+demo quick_shift_home "QuickShift on another photograph, with the same parameters." \
+    cudatracking_quick_shift --preset=both --min-size=20 "$SAMPLES_DATA/home.jpg"
 cascades=$CASCADES/haarcascades
-demo cascade_lena cudatracking_cascade "--cascade=$cascades/haarcascade_frontalface_alt.xml" "--inside=$cascades/haarcascade_eye_tree_eyeglasses.xml" "$SAMPLES_DATA/lena.jpg"
-demo cascade_vtest cudatracking_cascade "--cascade=$cascades/haarcascade_fullbody.xml" --scale-factor=1.05 --frames=100 "$SAMPLES_DATA/vtest.avi"
-# Three people, two of whom leave; then a face that cuts take away and bring back.
-demo tld_vtest cudatracking_tld --first-frame=300 "--box=580,157,34,80;616,157,32,78;312,205,38,92" --frames=90 --picture-every=20 "$SAMPLES_DATA/vtest.avi"
-demo tld_megamind cudatracking_tld --first-frame=60 --box=213,168,150,195 --picture-every=25 "$SAMPLES_DATA/Megamind.avi"
+demo cascade_astronaut "CascadeClassifierEx: a face (green) and the eyes in it (blue). Photograph: NASA." \
+    cudatracking_cascade "--cascade=$cascades/haarcascade_frontalface_default.xml" "--inside=$cascades/haarcascade_eye_tree_eyeglasses.xml" \
+    "$REPO_ROOT/doc/pics/astronaut.jpg"
+demo cascade_vtest "CascadeClassifierEx: people, detected by haarcascade_fullbody. Some boxes contain no person; cv::CascadeClassifier returns the same boxes." \
+    cudatracking_cascade "--cascade=$cascades/haarcascade_fullbody.xml" --scale-factor=1.05 --frames=100 "$SAMPLES_DATA/vtest.avi"
+demo tld_vtest "MultiTrackerTLD: three people, two of whom leave. Green: the detector confirms the box and learns; orange: it does not. Upper right: templates of each target." \
+    cudatracking_tld --first-frame=300 "--box=580,157,34,80;616,157,32,78;312,205,38,92" --frames=90 --image-every=20 "$SAMPLES_DATA/vtest.avi"
+demo tld_megamind "MultiTrackerTLD: a face that cuts take away and bring back. In the end it takes an eye for the face; orange: the detector does not confirm it." \
+    cudatracking_tld --first-frame=60 --box=213,168,150,195 --image-every=25 "$SAMPLES_DATA/Megamind.avi"
 
-[ ${#DEMOS[@]} -gt 0 ] || die "no sample was built in $BIN_DIR"
-say "made with the $ENGINE engine:"
+page_end >>"$PAGE.part"
+mv "$PAGE.part" "$PAGE"
+say "files made with the $ENGINE backend:"
 for folder in "${DEMOS[@]}"; do
     find "$folder" -type f -printf '%10s bytes  %p\n' | sort -k3
 done
+say "all results on one page: $PAGE"

@@ -13,7 +13,7 @@
 # Last line: 'N passed, N failed, N skipped'. The exit code is 0 only when some test ran and none failed.
 # Without a GPU the CUDA suites are listed as SKIPPED. Peers that results are compared with, VLFeat (Debian's libvlfeat-dev) and
 # scikit-image (PyPI), are installed where that is possible; their tests are skipped without them. Environment, for the tests:
-#   CUDATRACKING_SAMPLES_DATA   pictures and videos (default: samples/data of the unpacked OpenCV)
+#   CUDATRACKING_SAMPLES_DATA   images and videos (default: samples/data of the unpacked OpenCV)
 #   CUDATRACKING_CASCADES       folder of haarcascades and lbpcascades (default: those of the unpacked OpenCV)
 #   CUDATRACKING_TLD_DATA       optional: folder of the TLD sequences
 #   CUDATRACKING_TEST_TIMEOUT   seconds after which a hanging test program is ended (default 2400)

@@ -1,6 +1,6 @@
 # This file is part of the opencv_cudatracking module.
 # It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-"""Finding and following things in images and video, on the CPU and on CUDA with the same results.
+"""Template matching, superpixels, cascade detection and long-term tracking, on the CPU and on CUDA with identical results.
 
     import cudatracking as ct
 
@@ -10,9 +10,10 @@
     tracker = ct.Tracker(); tracker.init(frame, (x, y, w, h)); ok, box = tracker.update(frame)
     matcher = ct.FragmentMatcher(metric="zncc"); matcher.cut(frame, regions); found = matcher.match(frame)
 
-Images are numpy arrays, lists, or arrays of torch, CuPy and others in device memory, which are not copied. `device` is "auto", "cpu", "cuda"
-or "cuda:<number>". ct.cv2 is the private OpenCV of this package; an installed opencv-python is not touched.
+Images are numpy arrays, lists, or arrays in device memory (torch, CuPy and others), which are not copied. `device` is "auto", "cpu", "cuda"
+or "cuda:<number>". ct.cv2 is the private OpenCV of this package; an installed opencv-python is not changed.
 """
+from . import ray
 from ._arrays import DeviceArray
 from ._cascade import CascadeClassifier, Detections, Tables, cascade_file, cascades
 from ._devices import BuildInfo, Device, build_info, devices
@@ -26,5 +27,5 @@ from ._version import __version__
 __all__ = [
     "ArgumentError", "BuildInfo", "CascadeClassifier", "Detections", "Detector", "Device", "DeviceArray", "Found", "FragmentMatcher", "Match",
     "Matches", "MultiTracker", "QuickShift", "State", "Statistics", "Status", "TLDParams", "TRACKS", "Tables", "Tracker", "__version__",
-    "build_info", "cascade_file", "cascades", "cv2", "devices", "error", "quickshift",
+    "build_info", "cascade_file", "cascades", "cv2", "devices", "error", "quickshift", "ray",
 ]

@@ -33,10 +33,10 @@ class CudaArray(Protocol):
 
 
 class DeviceArray:
-    """A result in device memory: give it to torch.from_dlpack(), cupy.from_dlpack() or cupy.asarray(), which copy nothing.
+    """A result in device memory. torch.from_dlpack(), cupy.from_dlpack() and cupy.asarray() take it without a copy.
 
-    numpy() copies it to the host. It may still be in the making on the stream of the call that returned it. All three ways
-    order their reader after that stream, without a wait of the host but for numpy().
+    numpy() copies it to the host. The work that fills it may still be running on the stream of the call that returned it. All
+    these functions order the reader after that stream; only numpy() makes the host wait.
     """
 
     def __init__(self, mat: Any, device: int, stream: Optional[int], shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
@@ -48,7 +48,7 @@ class DeviceArray:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Lengths of the axes."""
+        """Lengths of the axes, as in numpy."""
         return self._shape
 
     @property
@@ -63,7 +63,7 @@ class DeviceArray:
 
     @property
     def device(self) -> str:
-        """Where it lies, such as "cuda:0"."""
+        """Device of the memory, such as "cuda:0"."""
         return f"cuda:{self._device}"
 
     @property
@@ -72,7 +72,7 @@ class DeviceArray:
         return int(self._mat.cudaPtr() or 0)
 
     def numpy(self) -> npt.NDArray[Any]:
-        """A copy on the host. Waits for the stream of the call that made this array."""
+        """Returns a copy on the host. Waits for the stream of the call that made this array."""
         if 0 in self._shape:
             return np.empty(self._shape, self.dtype)
         with on_device(self._device):

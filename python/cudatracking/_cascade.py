@@ -1,6 +1,6 @@
 # This file is part of the opencv_cudatracking module.
 # It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-"""Boosted cascades."""
+"""Object detection with boosted cascades."""
 from __future__ import annotations
 
 import os
@@ -23,15 +23,15 @@ def _short(stem: str) -> str:
 
 
 def cascades() -> list[str]:
-    """Names of the cascades in the package, for CascadeClassifier(name).
+    """Returns the names of the cascades in the package, for CascadeClassifier(name).
 
-    They are OpenCV's: "frontalface_alt" is haarcascade_frontalface_alt.xml, "lbp_frontalface" lbpcascade_frontalface.xml.
+    The files are OpenCV's: "frontalface_alt" is haarcascade_frontalface_alt.xml, "lbp_frontalface" is lbpcascade_frontalface.xml.
     """
     return sorted(_short(name[:-len(".xml")]) for name in os.listdir(_FOLDER) if name.endswith(".xml"))
 
 
 def cascade_file(name: str) -> str:
-    """Path of a cascade in the package, for other programs. Raises ArgumentError for an unknown name.
+    """Returns the path of a cascade file in the package, for other programs. Raises ArgumentError for an unknown name.
 
     Args:
         name: one of cascades(), or OpenCV's file name with or without ".xml".
@@ -46,12 +46,12 @@ def cascade_file(name: str) -> str:
 
 
 class Detections(NamedTuple):
-    """Objects of one image.
+    """Detected objects of one image.
 
     Attributes:
         boxes: n x 4 int32: x, y, width, height in pixels.
-        neighbors: n int32: windows that were grouped to each object; 1 without grouping.
-        weights: n float64: sum of the last stage, the largest of the group; larger is surer.
+        neighbors: n int32: number of windows grouped to each object; 1 without grouping.
+        weights: n float64: largest sum of the last stage within the group; larger is more certain.
     """
 
     boxes: npt.NDArray[np.int32]
@@ -60,7 +60,7 @@ class Detections(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Results of CascadeClassifier.detect_async(): one row for each image, in device memory if the images are.
+    """Results of CascadeClassifier.detect_async(): one row per image, in device memory if the images are there.
 
     Attributes:
         objects: images x (1 + max_objects) x 4 int32. Column 0 is (n, found, candidates, overflow): n boxes follow; `found` is larger
@@ -75,21 +75,22 @@ class Tables(NamedTuple):
 
 
 class CascadeClassifier(Worker):
-    """Finds objects with a boosted cascade: every Haar and LBP cascade of OpenCV, with the boxes of cv2.CascadeClassifier.
+    """Detects objects with a boosted cascade: reads every Haar and LBP cascade of OpenCV, returns the boxes of cv2.CascadeClassifier.
 
     Args:
         cascade: a name of cascades(), a path (str or pathlib.Path) of an XML, YAML or JSON file in the old or the new format, or the
-            bytes of such a file. A name is looked for first; a pathlib.Path is never a name.
-        device: "auto" (default): where the image is, for host images the first CUDA device or else the CPU; "cpu"; "cuda";
+            bytes of such a file. A str is first looked up as a name; a pathlib.Path is always a path.
+        device: where the work is done. "auto" (default): on the device of the image; for images on the host, on the first CUDA
+            device, or on the CPU if there is none; "cpu"; "cuda";
             "cuda:<number>". The boxes are the same everywhere.
-        scale_factor: from one scale to the next, above 1. Default 1.1.
-        min_neighbors: groups of more windows than this are objects; 0: all windows, not grouped. Default 3.
+        scale_factor: ratio of one scale to the one before, above 1. Default 1.1.
+        min_neighbors: a group of more windows than this is an object; 0: all windows, not grouped. Default 3.
         min_size, max_size: (width, height) in pixels, or one number for both; 0: no limit. Default 0.
         find_largest: keep only the object of largest area. Default False.
-        max_objects: objects of an image that tables of detect_async() hold, 1 to 65536. Default 256.
-        max_candidates: windows of an image that detect_async() can group, 1 to 65536. Default 8192.
+        max_objects: capacity of the results of detect_async(), in objects per image, 1 to 65536. Default 256.
+        max_candidates: largest number of windows per image that detect_async() can group, 1 to 65536. Default 8192.
 
-    Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA). One object serves one thread; clone() makes others.
+    Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA). One object serves one thread at a time; clone() makes others.
     """
 
     def __init__(self, cascade: Union[str, "os.PathLike[str]", bytes], *, device: str = "auto", scale_factor: float = 1.1, min_neighbors: int = 3,
@@ -127,7 +128,7 @@ class CascadeClassifier(Worker):
 
     @property
     def name(self) -> str:
-        """What the cascade was read from."""
+        """Name or path that the cascade was read from."""
         return self._name
 
     @property
@@ -148,7 +149,7 @@ class CascadeClassifier(Worker):
 
     @property
     def scale_factor(self) -> float:
-        """From one scale to the next, above 1."""
+        """Ratio of one scale to the one before, above 1."""
         return float(self._native.getScaleFactor())
 
     @scale_factor.setter
@@ -157,7 +158,7 @@ class CascadeClassifier(Worker):
 
     @property
     def min_neighbors(self) -> int:
-        """Groups of more windows than this are objects; 0: all windows, not grouped."""
+        """Threshold of grouping: a group of more windows is an object; 0: all windows, not grouped."""
         return int(self._native.getMinNeighbors())
 
     @min_neighbors.setter
@@ -166,7 +167,7 @@ class CascadeClassifier(Worker):
 
     @property
     def min_size(self) -> tuple[int, int]:
-        """Least (width, height) of objects in pixels; 0: no limit. One number stands for both."""
+        """Smallest (width, height) of objects in pixels; 0: no limit. One number sets both."""
         width, height = self._native.getMinObjectSize()
         return int(width), int(height)
 
@@ -176,7 +177,7 @@ class CascadeClassifier(Worker):
 
     @property
     def max_size(self) -> tuple[int, int]:
-        """Largest (width, height) of objects in pixels; 0: no limit. One number stands for both."""
+        """Largest (width, height) of objects in pixels; 0: no limit. One number sets both."""
         width, height = self._native.getMaxObjectSize()
         return int(width), int(height)
 
@@ -186,7 +187,7 @@ class CascadeClassifier(Worker):
 
     @property
     def find_largest(self) -> bool:
-        """Whether only the object of largest area is kept."""
+        """True if only the object of the largest area is kept."""
         return bool(self._native.getFindLargestObject())
 
     @find_largest.setter
@@ -195,7 +196,7 @@ class CascadeClassifier(Worker):
 
     @property
     def max_objects(self) -> int:
-        """Objects of an image that tables of detect_async() hold."""
+        """Capacity of the results of detect_async(), in objects per image."""
         return int(self._native.getMaxObjects())
 
     @max_objects.setter
@@ -204,7 +205,7 @@ class CascadeClassifier(Worker):
 
     @property
     def max_candidates(self) -> int:
-        """Windows of an image that detect_async() can group."""
+        """Largest number of windows per image that detect_async() can group."""
         return int(self._native.getMaxCandidates())
 
     @max_candidates.setter
@@ -214,14 +215,14 @@ class CascadeClassifier(Worker):
     def detect(self, image: ImageLike, *, scale_factor: Optional[float] = None, min_neighbors: Optional[int] = None,
                min_size: Union[int, Sequence[int], None] = None, max_size: Union[int, Sequence[int], None] = None,
                mask: Optional[ImageLike] = None, stream: Any = None) -> npt.NDArray[np.int32]:
-        """Boxes of the objects in an image: n x 4 int32 on the host, (x, y, width, height) in pixels. Waits for them.
+        """Detects the objects in an image. Returns n x 4 int32 on the host, (x, y, width, height) in pixels, and waits for them.
 
         Args:
             image: uint8, height x width, x 3 (BGR) or x 4 (BGRA), on the host or a device. Empty: no objects.
-            scale_factor, min_neighbors, min_size, max_size: for this call; None (default): those of the object.
-            mask: bool or uint8, height x width: only windows whose centre lies where it is not 0 are grouped. Default: none.
-            stream: of images on a device: a stream of torch, CuPy or OpenCV, or its address. Default: the stream on which torch
-                or CuPy work now if the image is theirs, else the null stream.
+            scale_factor, min_neighbors, min_size, max_size: values for this call; None (default): those of this object.
+            mask: bool or uint8, height x width. Windows whose centre is at a 0 are ignored. Default: none.
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
         """
         source = _arrays.image(image, "image", ("u1",))
         over = _arrays.mask(mask, "mask") if mask is not None else None
@@ -239,13 +240,13 @@ class CascadeClassifier(Worker):
         return np.asarray(found, np.int32).reshape(-1, 4)
 
     def detect_batch(self, images: Sequence[ImageLike], *, masks: Optional[Sequence[ImageLike]] = None, stream: Any = None) -> list[Detections]:
-        """Objects of several images, of any sizes, in one pass, with group sizes and weights. Waits for them.
+        """Detects the objects in several images of any sizes in one pass. Returns their group sizes and weights, too. Waits for them.
 
         Raises error when an image has more than max_candidates windows to group; max_objects does not matter here.
 
         Args:
-            images: list, each as in detect(), all on the host or all on one device.
-            masks: one for each image, as in detect(). Default: none.
+            images: list of images as in detect(), all on the host or all on one device.
+            masks: one mask per image, as in detect(). Default: none.
             stream: as in detect().
         """
         limit = self.max_objects
@@ -270,33 +271,34 @@ class CascadeClassifier(Worker):
                 for row, groups, sums in zip(objects, neighbors, weights)]
 
     def detect_async(self, images: Sequence[ImageLike], *, masks: Optional[Sequence[ImageLike]] = None, stream: Any = None) -> Tables:
-        """Objects of several images as tables of fixed size. With images on a device it does not wait, and the tables are there.
+        """Detects the objects in several images. Returns result matrices of fixed size; for images on a device they are on that device, and
+        the call does not wait.
 
         Args:
             images, masks, stream: as in detect_batch().
         """
         sources = _listed(images, "images")
-        pictures = [_arrays.image(value, f"images[{i}]", ("u1",)) for i, value in enumerate(sources)]
+        pixel_arrays = [_arrays.image(value, f"images[{i}]", ("u1",)) for i, value in enumerate(sources)]
         covers = None if masks is None else [_arrays.mask(value, f"masks[{i}]") for i, value in enumerate(_listed(masks, "masks"))]
-        if not pictures:
+        if not pixel_arrays:
             empty = (np.zeros((0, 1 + self.max_objects, 4), np.int32), np.zeros((0, self.max_objects), np.int32), np.zeros((0, self.max_objects)))
             return Tables(*map(_arrays.either, empty))
-        for array in pictures + (covers or []):
-            if (array.device is None) != (pictures[0].device is None):
+        for array in pixel_arrays + (covers or []):
+            if (array.device is None) != (pixel_arrays[0].device is None):
                 raise ArgumentError(f"{array.name}: images and masks must all lie on the host or all on one device", array.name)
-        with self._work(pictures + (covers or []), stream) as work:
-            pixels = [work.array(array) for array in pictures]
+        with self._work(pixel_arrays + (covers or []), stream) as work:
+            pixels = [work.array(array) for array in pixel_arrays]
             masked = {"masks": [work.array(array) for array in covers]} if covers is not None else {}
             objects, neighbors, weights = call(self._native.detectAsync, pixels, **masked, **work.named)
             return Tables(work.result(objects), work.result(neighbors), work.result(weights))
 
     def scales(self, image_size: Sequence[int]) -> npt.NDArray[np.float64]:
-        """The scales that an image of this (width, height) is searched at, with this object's parameters: factors on window_size."""
+        """Returns the scales at which an image of this (width, height) is searched: factors on window_size."""
         factors, _ = call(self._native.getScales, _arrays.size(image_size, "image_size"))
         return np.asarray(factors, np.float64).reshape(-1)
 
     def clone(self) -> CascadeClassifier:
-        """An object with the same parameters for another thread, stream or device, which shares the cascade."""
+        """Returns an object with the same parameters for another thread, stream or device. It shares the cascade."""
         made = CascadeClassifier.__new__(CascadeClassifier)
         Worker.__init__(made, self.device)
         made._native = call(self._native.clone)
@@ -305,7 +307,7 @@ class CascadeClassifier(Worker):
 
     @property
     def workspace_bytes(self) -> int:
-        """Device memory of this object; 0 as long as it worked on the CPU only."""
+        """Device memory held by this object, in bytes; 0 if it has worked on the CPU only."""
         return int(self._native.workspaceBytes())
 
     def __repr__(self) -> str:

@@ -19,6 +19,7 @@ from ._errors import error
 from ._frames import Frame, Source, box
 from ._native import cv2
 from ._outputs import Drawing, Progress, Table
+from .scan import _command as scan
 
 GREEN, ORANGE, RED = (60, 220, 60), (30, 190, 250), (60, 60, 230)
 
@@ -232,7 +233,7 @@ def match(options: argparse.Namespace, stop: Stop) -> int:
 
 
 def info(_options: argparse.Namespace, _stop: Stop) -> int:
-    """Says what this build can do and which devices there are."""
+    """Prints the features of this build and the CUDA devices."""
     build = build_info()
     print(f"cudatracking {build.version}, OpenCV {build.opencv}, Python {sys.version.split()[0]}, numpy {np.__version__}")
     if build.cuda:
@@ -271,7 +272,7 @@ def _box(text: str) -> Any:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="cudatracking", allow_abbrev=False, description="Finds and follows things in images and video.",
+    parser = argparse.ArgumentParser(prog="cudatracking", allow_abbrev=False, description="Detects and tracks objects, segments images and matches patches.",
                                      epilog="cudatracking COMMAND --help names the options of a command.")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
@@ -290,25 +291,27 @@ def _parser() -> argparse.ArgumentParser:
     made = command("detect", detect, "Finds objects with cascades.", "boxes")
     made.add_argument("--cascade", action="append", metavar="NAME", help="name (cudatracking info lists them) or file; may be repeated "
                       "(default: frontalface_alt)")
-    made.add_argument("--scale-factor", type=_number(float, 1), default=1.1, metavar="F", help="from one scale to the next (default 1.1)")
-    made.add_argument("--min-neighbors", type=_number(int, 0), default=3, metavar="N", help="groups of more windows are objects (default 3)")
-    made.add_argument("--min-size", type=_number(int, 0), default=0, metavar="PIXELS", help="least side of objects (default: no limit)")
+    made.add_argument("--scale-factor", type=_number(float, 1), default=1.1, metavar="F", help="ratio of one scale to the one before (default 1.1)")
+    made.add_argument("--min-neighbors", type=_number(int, 0), default=3, metavar="N", help="a group of more windows is an object (default 3)")
+    made.add_argument("--min-size", type=_number(int, 0), default=0, metavar="PIXELS", help="smallest side of objects (default: no limit)")
     made.add_argument("--max-size", type=_number(int, 0), default=0, metavar="PIXELS", help="largest side of objects (default: no limit)")
-    made = command("track", track, "Follows objects through a video; they learn, get lost and are found again.", "boxes, orange where uncertain")
+    made = command("track", track, "Tracks objects in a video: learns their appearance, reports when they are lost, finds them again.", "boxes, orange where uncertain")
     made.add_argument("--box", type=_box, action="append", required=True, metavar="X,Y,WIDTH,HEIGHT", help="an object in the first frame; may be repeated")
-    made.add_argument("--seed", type=_number(int, 0, 2**31 - 1), default=1, metavar="N", help="of random choices (default 1)")
-    made = command("superpixels", superpixels, "Cuts frames into superpixels by quick shift.", "mean colours")
-    made.add_argument("--sigma", type=_number(float, 0, 341), default=6., metavar="S", help="bandwidth (default 6)")
+    made.add_argument("--seed", type=_number(int, 0, 2**31 - 1), default=1, metavar="N", help="seed of all random choices (default 1)")
+    made = command("superpixels", superpixels, "Segments frames into superpixels by quick shift.", "mean colours")
+    made.add_argument("--sigma", type=_number(float, 0, 341), default=6., metavar="S", help="bandwidth of the density, in pixels (default 6)")
     made.add_argument("--max-dist", type=_number(float, 0, 32767), default=10., metavar="D", help="largest distance of a link (default 10)")
     made.add_argument("--color-scale", type=_number(float, 0, 1e9), default=32. / 255, metavar="F", help="factor on colours (default 32/255)")
-    made.add_argument("--number", type=_number(int, 1), metavar="N", help="at most so many, as far as --max-dist lets, before they are made connected")
-    made.add_argument("--min-area", type=_number(int, 0), default=20, metavar="PIXELS", help="make them 4-connected and join smaller ones (default 20; 0: do not)")
-    made.add_argument("--borders", action="store_true", help="draw borders, not mean colours")
-    made = command("match", match, "Finds fragments of the first frame in all others.", "boxes, orange where unsure")
+    made.add_argument("--number", type=_number(int, 1), metavar="N", help="largest number of superpixels, before --min-area; --max-dist limits how few there can be")
+    made.add_argument("--min-area", type=_number(int, 0), default=20, metavar="PIXELS", help="split into 4-connected components and merge smaller ones (default 20; 0: do neither)")
+    made.add_argument("--borders", action="store_true", help="draw borders instead of mean colours")
+    made = command("match", match, "Locates patches (fragments) of the first frame in all others.", "boxes, orange where uncertain")
     made.add_argument("--box", type=_box, action="append", metavar="X,Y,WIDTH,HEIGHT", help="a fragment in the first frame; may be repeated (default: a grid)")
-    made.add_argument("--metric", choices=("sad", "ssd", "zncc"), default="zncc", help="default zncc")
-    made.add_argument("--radius", type=_number(int, 0, 32767), default=16, metavar="PIXELS", help="how far a fragment may move from frame to frame (default 16; 0: anywhere)")
-    command("info", info, "Says what this build can do and which devices there are.", "")
+    made.add_argument("--metric", choices=("sad", "ssd", "zncc"), default="zncc", help="similarity measure (default zncc)")
+    made.add_argument("--radius", type=_number(int, 0, 32767), default=16, metavar="PIXELS", help="largest motion of a fragment between two frames (default 16; 0: any)")
+    made = command("scan", scan.run, "Runs a job on many videos with many processes, GPUs or hosts; can be ended and resumed.", "")
+    scan.add_options(made, _number, _box)
+    command("info", info, "Prints the features of this build and the CUDA devices.", "")
     return parser
 
 

@@ -19,11 +19,11 @@ class Device:
     """A CUDA device of this machine.
 
     Attributes:
-        index: its number; `device="cuda:<index>"` names it.
+        index: number of the device, for `device="cuda:<index>"`.
         compute_capability: (major, minor).
-        multiprocessors: their number.
-        total_memory, free_memory: bytes.
-        usable: whether this build has code for it.
+        multiprocessors: number of multiprocessors.
+        total_memory, free_memory: device memory in bytes.
+        usable: True if this build has code for the device.
     """
 
     index: int
@@ -36,15 +36,15 @@ class Device:
 
 @dataclass(frozen=True)
 class BuildInfo:
-    """What the package was built with.
+    """Versions and targets that the package was built with.
 
     Attributes:
         version: of the package.
         opencv: version of the private OpenCV.
         cuda: version of the CUDA toolkit, or None in a build for the CPU only.
-        compute_capabilities: those with code of their own, such as ("9.0",).
-        ptx: those that newer devices can compile from.
-        cpu: instruction sets that are compiled, such as "SSE3 AVX2 AVX512_SKX".
+        compute_capabilities: compute capabilities with compiled code, such as ("9.0",).
+        ptx: compute capabilities with PTX code, from which the driver compiles for newer devices.
+        cpu: compiled instruction sets, such as "SSE3 AVX2 AVX512_SKX".
     """
 
     version: str
@@ -61,7 +61,7 @@ def _count() -> int:
 
 
 def devices() -> list[Device]:
-    """CUDA devices of this machine; empty without a driver, without a device and in a build for the CPU only."""
+    """Returns the CUDA devices of this machine; an empty list without a driver, without a device, and in a build for the CPU only."""
     found = []
     for index in range(_count()):
         with on_device(index):
@@ -72,7 +72,7 @@ def devices() -> list[Device]:
 
 
 def build_info() -> BuildInfo:
-    """Versions, compute capabilities and instruction sets of this build."""
+    """Returns the versions, compute capabilities and instruction sets of this build."""
     text = cv2.getBuildInformation()
 
     def line(name: str) -> str:

@@ -10,12 +10,12 @@ from ._native import cv2
 
 
 class error(RuntimeError):
-    """What a call of this package raises when it cannot be done: no device, a file that cannot be read, CUDA that fails.
+    """Raised for work that cannot be done: no device, a file that cannot be read, a failure of CUDA.
 
     Attributes:
-        argument: name of the argument that the message is about, or None.
-        value: its value where the call knew it, or None.
-        code: OpenCV's error code (negative), or None when the check was made in Python.
+        argument: name of the argument that the message refers to, or None.
+        value: value of the argument, or None if it is not known.
+        code: error code of OpenCV (negative), or None if the check was made in Python.
     """
 
     argument: Optional[str]
@@ -30,7 +30,7 @@ class error(RuntimeError):
 
 
 class ArgumentError(error, ValueError):
-    """An argument is out of its range or does not fit the others. It is an `error` and a ValueError."""
+    """Raised for an argument that is out of its range or does not fit the others. It is an `error` and a ValueError."""
 
 
 # Error::StsBadArg, StsBadSize, StsUnmatchedFormats, StsUnmatchedSizes, StsUnsupportedFormat, StsOutOfRange

@@ -1,6 +1,6 @@
 # This file is part of the opencv_cudatracking module.
 # It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-"""Exact search of many fragments."""
+"""Exact matching of many fragments (templates)."""
 from __future__ import annotations
 
 import enum
@@ -24,27 +24,27 @@ _SEARCHES = ("full", "three_step")
 
 
 class Status(enum.IntEnum):
-    """How the search of a fragment ended."""
+    """Outcome of the search of a fragment."""
 
     FOUND = 0
-    """There is a position."""
+    """The fragment was located."""
     NO_POSITION = 1
-    """The fragment does not fit into its area."""
+    """The fragment does not fit into its search area."""
     FLAT_FRAGMENT = 2
-    """ZNCC of a fragment without contrast: every score is 0."""
+    """The fragment has no contrast, so that every ZNCC score is 0."""
     AREA_TOO_LARGE = 3
-    """An area in device memory exceeds max_search_area; reported like NO_POSITION."""
+    """The search area is in device memory and exceeds max_search_area; the results are those of NO_POSITION."""
 
 
 class Match(NamedTuple):
-    """What was found for one fragment, peaks from the best on.
+    """Matches of one fragment, called peaks, best first.
 
     Attributes:
         locations: peaks x 2 int32, (x, y) of the top-left corner in the frame.
-        refined: peaks x 2 float32, the same with sub-pixel offset.
-        scores: peaks float32.
-        confidence: how far the best stands out; -1: there is no other position.
-        status: Status.
+        refined: peaks x 2 float32, locations with sub-pixel offset.
+        scores: peaks float32, one score per peak.
+        confidence: distinctiveness of the best peak, see Matches; -1 if there is no second peak.
+        status: Status of the search.
     """
 
     locations: npt.NDArray[np.int32]
@@ -56,17 +56,17 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True)
 class Matches:
-    """What was found for n fragments with k peaks each: numpy arrays, or DeviceArray when the frame is on a device.
+    """Matches of n fragments with k peaks each: numpy arrays, or DeviceArray if the frame is on a device.
 
     Attributes:
-        locations: n x k x 2 int32, (x, y) of the top-left corner in the frame, best first; (-1, -1): there is no such peak.
-        scores: n x k float32: SAD and SSD 0 is perfect, ZNCC 1; 0 where there is no peak.
-        confidence: n float32: alternative / best (ZNCC: (1 - alternative) / (1 - best)); larger is surer; infinite: only the best
-            is perfect; -1: there is no alternative.
+        locations: n x k x 2 int32, (x, y) of the top-left corner in the frame, best first; (-1, -1) if there is no such peak.
+        scores: n x k float32: a perfect match has 0 with SAD and SSD, 1 with ZNCC; 0 where there is no peak.
+        confidence: n float32: second score / best score (ZNCC: (1 - second) / (1 - best)); larger is more certain. Infinite if only the
+            best match is perfect, -1 if there is no second peak.
         status: n uint8, Status.
         refined: n x k x 2 float32: locations with sub-pixel offset in [-0.5, 0.5]; locations themselves without subpixel=True.
 
-    matches[i] is the Match of fragment i, on the host and without peaks that are not there; iteration gives all of them.
+    matches[i] is the Match of fragment i, on the host, without missing peaks. Iterating yields one Match per fragment.
     """
 
     locations: Array
@@ -76,7 +76,7 @@ class Matches:
     refined: Array
 
     def numpy(self) -> Matches:
-        """The same on the host; itself if it is there. Waits."""
+        """Returns these results on the host; the object itself if they are there. Waits."""
         parts = (self.locations, self.scores, self.confidence, self.status, self.refined)
         if not any(isinstance(part, DeviceArray) for part in parts):
             return self
@@ -99,20 +99,21 @@ class Matches:
 
 
 class FragmentMatcher(Worker):
-    """Finds many fragments (templates), each in its own area of a frame: every position is looked at, and nothing is approximated.
+    """Locates many fragments (templates), each in its own search area of a frame. Evaluates every position, without approximation.
 
     Args:
-        metric: "sad" (default), "ssd", weighted sum of absolute or squared differences over the sum of weights, 0 is perfect; "zncc",
-            weighted zero-mean normalised cross-correlation, 1 is perfect, fragments up to 53824 pixels.
-        subpixel: refine peaks from their direct neighbours. Default False.
-        peaks: the number of positions that are reported, 1 to 16. Default 2: the best and an alternative.
-        exclusion: how far peaks keep apart: "square" (default), max(|dx|, |dy|) >= d; "cross", min(|dx|, |dy|) >= d.
+        metric: "sad" (default) or "ssd": weighted sum of absolute or squared differences, divided by the sum of weights; 0 is a perfect
+            match. "zncc": weighted zero-mean normalised cross-correlation; 1 is a perfect match; fragments up to 53824 pixels.
+        subpixel: True interpolates positions from the scores of neighbouring positions. Default False.
+        peaks: number of positions reported per fragment, 1 to 16. Default 2: the best and the second-best.
+        exclusion: distance rule between peaks: "square" (default), max(|dx|, |dy|) >= d; "cross", min(|dx|, |dy|) >= d.
         exclusion_distance: d in pixels, 1 to 32767; 0 (default): half of the fragment's smaller side, at least 1.
-        search: "full" (default), every position; "three_step", an approximate best by a coarse-to-fine walk.
-        max_search_area: (width, height) that no area in device memory exceeds; 0 (default): the frame's. Bounds memory and work.
-        device: "auto" (default): where the frame is, for host frames the first CUDA device or else the CPU; "cpu"; "cuda"; "cuda:<number>".
+        search: "full" (default): evaluates every position; "three_step": approximates the best position by a three-step search.
+        max_search_area: largest (width, height) of search areas in device memory; bounds memory and work. 0 (default): size of the frame.
+        device: where the work is done. "auto" (default): on the device of the frame; for frames on the host, on the first CUDA device,
+            or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
-    Frames and fragments are uint8: height x width (gray), x 3 (BGR) or x 4 (the fourth is ignored), all alike.
+    Frames and fragments are uint8: height x width (gray), x 3 (BGR) or x 4 (the fourth channel is ignored), all of one type.
     """
 
     def __init__(self, metric: str = "sad", *, subpixel: bool = False, peaks: int = 2, exclusion: str = "square", exclusion_distance: int = 0,
@@ -132,12 +133,12 @@ class FragmentMatcher(Worker):
 
     @property
     def metric(self) -> str:
-        """"sad", "ssd" or "zncc"."""
+        """Metric: "sad", "ssd" or "zncc"."""
         return _METRICS[self._native.getParams().metric]
 
     @property
     def peaks(self) -> int:
-        """The number of positions that are reported for each fragment."""
+        """Number of positions reported per fragment."""
         return int(self._native.getParams().peaks)
 
     def _weights(self, weights: Any, count: int) -> Optional[list[Given]]:
@@ -153,11 +154,11 @@ class FragmentMatcher(Worker):
         """Replaces all fragments by images.
 
         Args:
-            templates: list of 1 to 100000 images; sides 1 to 32767 may differ. Those in device memory serve frames in device memory only.
-            weights: one for each template, of its size: bool, uint8 (255 counts fully) or float of 0 to 1. Default: all pixels count. On the
-                host, other values and weights of sum 0 are refused; on a device other values count as 0.
-            stream: of images on a device: a stream of torch, CuPy or OpenCV, or its address. Default: the stream on which torch
-                or CuPy work now if the image is theirs, else the null stream.
+            templates: list of 1 to 100000 images; sides 1 to 32767 may differ. Templates in device memory can be used with frames in device memory only.
+            weights: one array per template, of its size: bool, uint8 (255 is full weight) or float from 0 to 1. Default: full weight.
+                On the host, other values and weights of sum 0 are refused; on a device, other values count as 0.
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
         """
         if not isinstance(templates, (list, tuple)):
             raise TypeError(f"templates: {type(templates).__name__}: a list of images is needed")
@@ -188,7 +189,7 @@ class FragmentMatcher(Worker):
 
         Args:
             frame: image to cut from, on the host or a device.
-            regions: n boxes x, y, width, height inside of the frame: a list of tuples or an n x 4 array; fractions are rounded.
+            regions: n boxes (x, y, width, height) inside the frame, as a list of tuples or an n x 4 array; fractions are rounded.
             weights, stream: as in set().
         """
         image = _arrays.image(frame, "frame", ("u1",))
@@ -208,20 +209,20 @@ class FragmentMatcher(Worker):
             call(self._native.cutFragments, work.array(image), boxes, **named)
 
     def add(self, template: ImageLike, weights: Optional[ImageLike] = None, *, stream: Any = None) -> int:
-        """Appends one fragment and returns its index. Args as one of set()."""
+        """Appends one fragment and returns its index. Arguments: one element each of those of set()."""
         image = _arrays.image(template, "template", ("u1",))
         covers = None if weights is None else [_arrays.weights(weights, "weights")]
         return int(self._edit(self._native.addFragment, [image], covers, stream, many=False))
 
     def update(self, index: int, template: ImageLike, weights: Optional[ImageLike] = None, *, stream: Any = None) -> None:
-        """Replaces one fragment; its size may change. Args as one of set()."""
+        """Replaces one fragment; its size may change. Arguments: one element each of those of set()."""
         index = _arrays.number(index, "index", whole=True)
         image = _arrays.image(template, "template", ("u1",))
         covers = None if weights is None else [_arrays.weights(weights, "weights")]
         self._edit(self._native.updateFragment, [image], covers, stream, index, many=False)
 
     def remove(self, index: int) -> None:
-        """Removes one fragment; later ones move down by one."""
+        """Removes one fragment; the indices of later ones decrease by one."""
         call(self._native.removeFragment, _arrays.number(index, "index", whole=True))
 
     def clear(self) -> None:
@@ -229,7 +230,7 @@ class FragmentMatcher(Worker):
         call(self._native.clear)
 
     def size(self, index: int) -> tuple[int, int]:
-        """(width, height) of a fragment in pixels."""
+        """Returns (width, height) of a fragment in pixels."""
         width, height = call(self._native.getFragmentSize, _arrays.number(index, "index", whole=True))
         return int(width), int(height)
 
@@ -237,16 +238,16 @@ class FragmentMatcher(Worker):
         return int(self._native.getFragmentCount())
 
     def match(self, frame: ImageLike, areas: Optional[BoxesLike] = None, *, predictions: Optional[BoxesLike] = None, stream: Any = None) -> Matches:
-        """Finds all fragments in a frame. With a frame on a device the results are there, and it does not wait unless areas or predictions
-        come from the host.
+        """Locates all fragments in a frame. With a frame on a device the results are on that device, and the call does not wait unless
+        areas or predictions are on the host.
 
         Args:
-            frame: image to search, like the fragments.
-            areas: a box x, y, width, height for each fragment, in which the whole fragment must lie; intersected with the frame. A list of
+            frame: image to search, of the type of the fragments.
+            areas: one box (x, y, width, height) per fragment, in which the whole fragment must lie; intersected with the frame. A list of
                 tuples or an n x 4 array of any number type on the host, where a negative size is refused, or n x 4 int32 on the frame's
-                device, where it has no position. Default: the whole frame.
-            predictions: where search="three_step" starts: n x 2 numbers x, y, one for each fragment. Those on a device are fetched. Default:
-                the middle of the area.
+                device, where an area of negative size has no position. Default: the whole frame.
+            predictions: start positions of search="three_step": n x 2 numbers (x, y), one per fragment, copied to the host if they are on
+                a device. Default: the centre of the area.
             stream: as in set().
         """
         image = _arrays.image(frame, "frame", ("u1",))
@@ -297,12 +298,12 @@ class FragmentMatcher(Worker):
         return Matches(*map(_arrays.either, parts))
 
     def score_map(self, index: int, frame: ImageLike, area: Optional[BoxLike] = None, *, stream: Any = None) -> Array:
-        """Scores of every position of one fragment: (area height - fragment height + 1) x (area width - fragment width + 1) float32.
+        """Returns the scores of one fragment at every position: (area height - fragment height + 1) x (area width - fragment width + 1) float32.
 
         Args:
-            index: of the fragment.
+            index: index of the fragment, from 0.
             frame, stream: as in match().
-            area: x, y, width, height; default: the whole frame.
+            area: search area (x, y, width, height). Default: the whole frame.
         """
         index = _arrays.number(index, "index", whole=True)
         image = _arrays.image(frame, "frame", ("u1",))
@@ -312,12 +313,12 @@ class FragmentMatcher(Worker):
             return made if isinstance(made, DeviceArray) or made.ndim == 2 else _arrays.either(np.zeros((0, 0), np.float32))
 
     def predict_areas(self, locations: Array, radius: int, frame_size: Sequence[int], *, stream: Any = None) -> Array:
-        """Areas for the next frame from locations of match(), on the device if they are there: n x 4 int32, for areas of match().
+        """Returns the search areas for the next frame, n x 4 int32, around the locations of match(); on the device if the locations are there.
 
         Args:
-            locations: of match(); the first peak counts; or n x 2 numbers x, y.
-            radius: pixels by which a fragment may move in each direction; at least 0.
-            frame_size: (width, height), with which areas are intersected.
+            locations: locations of match(), of which the first peak is used, or n x 2 numbers (x, y).
+            radius: largest motion of a fragment in each direction, in pixels; at least 0.
+            frame_size: (width, height) of the frame; areas are intersected with it.
             stream: as in set(); default: that of match().
         """
         radius, limits = _arrays.number(radius, "radius", whole=True), _arrays.size(frame_size, "frame_size")
@@ -336,12 +337,12 @@ class FragmentMatcher(Worker):
 
     @staticmethod
     def warp(template: ImageLike, angle: float, scale: float, weights: Optional[ImageLike] = None) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-        """A rotated and scaled copy of a host image and its weights, bilinear, for add().
+        """Returns a rotated and scaled copy of an image on the host and of its weights, for add(). Interpolation is bilinear.
 
         Args:
-            template, weights: as one of set(), on the host.
-            angle: degrees, counter-clockwise.
-            scale: factor, above 0.
+            template, weights: one element each of those of set(), on the host.
+            angle: rotation in degrees, counter-clockwise.
+            scale: scale factor, above 0.
         """
         image = _arrays.image(template, "template", ("u1",))
         cover = None if weights is None else _arrays.weights(weights, "weights")
@@ -354,7 +355,7 @@ class FragmentMatcher(Worker):
 
     @property
     def workspace_bytes(self) -> int:
-        """Device memory of this object; 0 as long as it worked on the CPU only."""
+        """Device memory held by this object, in bytes; 0 if it has worked on the CPU only."""
         return int(self._native.workspaceBytes())
 
     def __repr__(self) -> str:

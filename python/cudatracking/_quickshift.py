@@ -19,13 +19,13 @@ _CHANNELS = (1, 2, 3, 4)
 
 
 class Statistics(NamedTuple):
-    """One row for each superpixel, in the order of labels.
+    """Statistics of the superpixels, one row per superpixel in the order of labels.
 
     Attributes:
-        areas: n int32, pixels.
-        means: n x channels float32 of the image that was given; n x 0 without one.
-        centroids: n x 2 float32, (x, y) in pixels.
-        boxes: n x 4 int32, (x, y, width, height).
+        areas: n int32, areas in pixels.
+        means: n x channels float32, mean colours in the given image; n x 0 without an image.
+        centroids: n x 2 float32, centroids (x, y) in pixels.
+        boxes: n x 4 int32, bounding boxes (x, y, width, height) in pixels.
     """
 
     areas: npt.NDArray[np.int32]
@@ -35,23 +35,25 @@ class Statistics(NamedTuple):
 
 
 class QuickShift(Worker):
-    """Exact quick-shift superpixels: each pixel is linked to its nearest neighbour of higher density in position and colour, a tree
-    of links is a superpixel. Nothing is approximated, and the CPU and every GPU give the same labels.
+    """Exact quick-shift superpixels. Each pixel is linked to the nearest pixel of higher density in the joint space of position and colour;
+    a tree of links is a superpixel. Nothing is approximated, and the CPU and every GPU give the same labels.
 
     Args:
-        sigma: bandwidth of the Gaussian kernel in pixels and scaled colours; above 0, at most 341. Default 6.
+        sigma: bandwidth of the Gaussian kernel, in pixels (a colour difference times color_scale counts as pixels); above 0, at most 341.
+            Default 6.
         max_dist: largest distance of a link (tau), in the same units; above 0, at most 32767. Default 10.
-        color_scale: factor on the values of all channels, 0 to 1e9; values are taken as they are, 8 bit is 0..255. A sequence of up to four
-            numbers: one for each channel. Default 32/255.
-        search_radius: how far a link is looked for: "max_dist" (default), no link is missed; "window", ceil(3 sigma), as
-            scikit-image does; or pixels, 1 to 32767.
-        tie_rule: of two pixels of equal density the higher is "index" (default), the one of lower raster index, so that a flat area is one
-            superpixel; "strict": none, as in VLFeat and scikit-image.
-        normalize_density: divide densities by the size of their window, cut at the border. Default False.
-        device: "auto" (default): where the image is, for host images the first CUDA device or else the CPU; "cpu"; "cuda"; "cuda:<number>".
+        color_scale: factor on the values of all channels, 0 to 1e9, or a sequence of up to four numbers, one per channel. Values are taken as
+            they are, 0..255 for 8 bit. Default 32/255.
+        search_radius: half the side of the square in which a parent is searched: "max_dist" (default), which misses no link; "window",
+            ceil(3 sigma), as in scikit-image; or 1 to 32767 pixels.
+        tie_rule: order of two pixels of equal density. "index" (default): the one with the lower row-major index counts as higher, so that
+            a flat area is one superpixel. "strict": neither is higher, as in VLFeat and scikit-image.
+        normalize_density: True divides each density by the size of its window, cut at the image border. Default False.
+        device: where the work is done. "auto" (default): on the device of the image; for images on the host, on the first CUDA
+            device, or on the CPU if there is none; "cpu"; "cuda"; "cuda:<number>".
 
     Images: uint8, uint16 or float32 (float64 becomes float32), height x width with 1 to 4 channels. After compute() the other methods
-    give its results: numpy arrays for host images, DeviceArray for images on a device, without waiting.
+    return its results: numpy arrays for images on the host; DeviceArray, without waiting, for images on a device.
     """
 
     def __init__(self, sigma: float = 6., max_dist: float = 10., color_scale: Union[float, Sequence[float]] = 32. / 255., *,
@@ -79,22 +81,22 @@ class QuickShift(Worker):
 
     @property
     def sigma(self) -> float:
-        """Bandwidth of the Gaussian kernel."""
+        """Bandwidth of the Gaussian kernel, in pixels."""
         return float(self._native.getSigma())
 
     @property
     def max_dist(self) -> float:
-        """Largest distance of a link."""
+        """Largest distance of a link, in pixels."""
         return float(self._native.getMaxDist())
 
     def compute(self, image: ImageLike, *, mask: Optional[ImageLike] = None, stream: Any = None) -> QuickShift:
-        """Finds densities, links and labels of an image. With an image on a device it does not wait. Returns the object itself.
+        """Computes densities, links and labels of an image. Does not wait with an image on a device. Returns the object itself.
 
         Args:
             image: uint8, uint16 or float32 (float64 becomes float32), height x width, or with 1 to 4 channels. Pixels that are NaN are masked.
-            mask: bool or uint8, height x width: pixels where it is 0 belong to no superpixel (label -1). Default: none.
-            stream: of images on a device: a stream of torch, CuPy or OpenCV, or its address. Default: the stream on which torch
-                or CuPy work now if the image is theirs, else the null stream.
+            mask: bool or uint8, height x width. Pixels at a 0 belong to no superpixel (label -1). Default: none.
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
         """
         source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
         over = _arrays.mask(mask, "mask") if mask is not None else None
@@ -114,58 +116,58 @@ class QuickShift(Worker):
 
     @property
     def number(self) -> int:
-        """Number of superpixels; 0 without results. Waits."""
+        """Number of superpixels; 0 before compute(). Waits."""
         with self._results(None):
             return int(call(self._native.getNumberOfSuperpixels))
 
     def labels(self, *, stream: Any = None) -> Array:
-        """Label of each pixel: height x width int32, 0 .. number - 1 in raster order of the roots; -1 where masked."""
+        """Returns the label of each pixel: height x width int32, 0 .. number - 1 in raster order of the roots; -1 where masked."""
         return self._get(self._native.getLabels, stream=stream)
 
     def density(self, *, stream: Any = None) -> Array:
-        """Density of each pixel: height x width float32."""
+        """Returns the density of each pixel: height x width float32."""
         return self._get(self._native.getDensity, stream=stream)
 
     def parents(self, *, stream: Any = None) -> Array:
-        """Parent of each pixel: height x width int32, y * width + x; the pixel itself for a root; -1 where masked."""
+        """Returns the parent of each pixel: height x width int32, y * width + x; the pixel itself for a root; -1 where masked."""
         return self._get(self._native.getParents, stream=stream)
 
     def distances(self, *, stream: Any = None) -> Array:
-        """Distance of each pixel to its parent: height x width float32; infinite for roots and where masked."""
+        """Returns the distance of each pixel to its parent: height x width float32; infinite for roots and where masked."""
         return self._get(self._native.getDistances, stream=stream)
 
     def segment(self, tau: float, *, stream: Any = None) -> Array:
-        """Labels for a smaller max_dist from the links at hand; nothing is computed again, and nothing else changes.
+        """Returns the labels for a smaller max_dist, by removing longer links. Computes nothing again, and changes no other result.
 
         Args:
-            tau: above 0, at most max_dist.
+            tau: the smaller max_dist; above 0, at most max_dist.
             stream: as in compute(); default: that of compute().
         """
         return self._get(self._native.segment, _arrays.number(tau, "tau"), stream=stream)
 
     def apply_tau(self, tau: float, *, stream: Any = None) -> None:
-        """Makes the labels of segment(tau) the present ones, which all other methods are about. Args as in segment()."""
+        """Makes the labels of segment(tau) the current ones: all other methods then refer to them. Arguments as in segment()."""
         with self._results(stream) as work:
             call(self._native.applyTau, _arrays.number(tau, "tau"), **work.named)
 
     def count(self, tau: float, *, stream: Any = None) -> int:
-        """Number of superpixels that segment(tau) makes. Waits. Args as in segment()."""
+        """Returns the number of superpixels of segment(tau). Waits. Arguments as in segment()."""
         with self._results(stream) as work:
             return int(call(self._native.countSuperpixels, _arrays.number(tau, "tau"), **work.named))
 
     def tau_for(self, number: int, *, stream: Any = None) -> float:
-        """The tau that leaves at most `number` superpixels (at least 1), for segment() and apply_tau(). Waits."""
+        """Returns the smallest tau with at most `number` superpixels, for segment() and apply_tau(). `number` is at least 1. Waits."""
         with self._results(stream) as work:
             return float(call(self._native.tauForSuperpixels, _arrays.number(number, "number", whole=True), **work.named))
 
     def merge_heights(self, *, stream: Any = None) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
-        """All tau at which the number of superpixels changes, ascending (n float32), and these numbers (n int32). Waits."""
+        """Returns all values of tau at which the number of superpixels changes, ascending (n float32), and these numbers (n int32). Waits."""
         with self._results(stream) as work:
             heights, counts = call(self._native.getMergeHeights, **work.named)
         return _column(heights, np.float32), _column(counts, np.int32)
 
     def contours(self, *, thick: bool = True, stream: Any = None) -> Array:
-        """Borders of superpixels: height x width uint8, 255 on a border, else 0.
+        """Returns the borders of the superpixels: height x width uint8, 255 on a border, else 0.
 
         Args:
             thick: True (default): pixels with more than one 8-neighbour of another label; False: thin lines.
@@ -178,10 +180,10 @@ class QuickShift(Worker):
             return work.result(mask)
 
     def mean_color(self, image: ImageLike, *, stream: Any = None) -> Array:
-        """The image with each pixel replaced by the mean of its superpixel, 0 where masked.
+        """Returns the image with each pixel replaced by the mean colour of its superpixel, 0 where masked.
 
         Args:
-            image: of the size of the one given to compute(), and like it on the host or on the device; not necessarily that one.
+            image: image of the size and on the device of the one given to compute(); it may be another one.
             stream: as in compute().
         """
         source = _arrays.image(image, "image", _PIXELS, _CHANNELS)
@@ -191,10 +193,10 @@ class QuickShift(Worker):
             return made
 
     def statistics(self, image: Optional[ImageLike] = None, *, stream: Any = None) -> Statistics:
-        """Areas, mean colours, centroids and boxes of the superpixels, on the host. Waits.
+        """Returns areas, mean colours, centroids and boxes of the superpixels on the host. Waits.
 
         Args:
-            image: as in mean_color(). Default: none; `means` has no columns then.
+            image: as in mean_color(). Default: none, so that `means` has no columns.
             stream: as in compute().
         """
         if image is None:
@@ -218,16 +220,17 @@ class QuickShift(Worker):
         return self._work((source,), stream)
 
     def adjacency(self, *, stream: Any = None) -> npt.NDArray[np.int32]:
-        """Pairs of superpixels that touch: n x 2 int32, labels a < b, ascending. Waits."""
+        """Returns the pairs of adjacent superpixels: n x 2 int32, labels a < b, ascending. Waits."""
         with self._results(stream) as work:
             pairs = call(self._native.getAdjacency, **work.named)
         return np.zeros((0, 2), np.int32) if pairs is None or not np.size(pairs) else np.asarray(pairs, np.int32).reshape(-1, 2)
 
     def enforce_connectivity(self, min_size: int = 1, *, stream: Any = None) -> int:
-        """Replaces the labels by 4-connected ones; pieces of less than min_size pixels join a neighbour. Waits. Returns the new number.
+        """Splits superpixels into 4-connected components and merges components of fewer than min_size pixels into an adjacent one. Waits.
+        Returns the new number of superpixels.
 
         Args:
-            min_size: pixels, at least 1. Default 1: only split.
+            min_size: smallest size of a component in pixels, at least 1. Default 1: nothing is merged.
             stream: as in compute(); default: that of compute().
         """
         with self._results(stream) as work:
@@ -235,7 +238,7 @@ class QuickShift(Worker):
 
     @property
     def workspace_bytes(self) -> int:
-        """Device memory of this object; 0 as long as it worked on the CPU only."""
+        """Device memory held by this object, in bytes; 0 if it has worked on the CPU only."""
         return int(self._native.workspaceBytes())
 
     def __repr__(self) -> str:

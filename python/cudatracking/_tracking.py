@@ -1,6 +1,6 @@
 # This file is part of the opencv_cudatracking module.
 # It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-"""Tracking-learning-detection."""
+"""Long-term tracking by tracking-learning-detection (TLD)."""
 from __future__ import annotations
 
 import dataclasses
@@ -20,57 +20,63 @@ from ._work import Worker
 
 
 class State(enum.IntEnum):
-    """What a tracker knows about its object."""
+    """State of a tracker after a frame."""
 
     LOST = 0
     """There is no box."""
     UNCERTAIN = 1
-    """There is a box that the detector does not trust, or finds nothing at; update() may return False."""
+    """There is a box that the detector does not confirm. update() returns False if the detector finds nothing similar to the object there."""
     TRACKING = 2
-    """There is a box that the detector trusts and learns from."""
+    """There is a box that the detector confirms and learns from."""
 
 
 @dataclass
 class TLDParams:
     """Parameters of Tracker, MultiTracker and Detector. Ranges are checked when one of these is made.
 
+    Start with seed, learning, min_reply_score, min_window and scales; change the others only for experiments.
+
     Attributes:
-        seed: of all random choices, 0 or more. Equal seeds, equal runs. Default 1.
-        learning: whether the detector goes on learning. Default True.
-        mirror: also train on mirrored images of the object. Default False.
-        min_reply_score: update() returns False while the score is less than this, though tracking goes on inside. 0 to 1. Default 0: off.
-        min_window: least side of a window in pixels, 12 to 16384; 0: min(24, max(12, side / 1.44)), side: the object's shorter one. Default 0.
-        scale_factor: from one scale of windows to the next, 1.01 to 2. Default 1.2.
-        scales: number of smaller, and again of larger scales than the object's own, 0 to 20. Default 10.
-        step_percent: from window to window, of the shorter side in x, of the height in y. 1 to 100. Default 10.
-        trees: ferns, 1 to 16. Default 10.
-        features: comparisons in each fern, 1 to 16; trees * features at most 164. Default 13.
-        fern_threshold: mean posterior above which a window goes on, before training. 0 to 1. Default 0.5.
-        max_detections: the most windows that go on; the most confident ones. 1 to 128. Default 100.
-        nn_threshold: least threshold of relative similarity, 0 to 1. Default 0.65.
-        valid_threshold: least conservative similarity to learn from, 0 to 1. Default 0.7.
-        max_positives: templates of the object; others are forgotten at random. 2 to 1024. Default 200.
-        max_negatives: templates of all else. 2 to 2048. Default 400.
-        init_windows: best windows to learn from at first, 1 to 32. Default 20.
-        init_warps: warped images of each of them, 0 to 32. Default 19.
-        update_windows: best windows to learn from in each frame, 1 to 32. Default 10.
-        update_warps: warped images of each of them, 0 to 32. Default 9.
-        init_angle: of warps at first, +- degrees, 0 to 45. Default 10.
-        update_angle: of warps in each frame, +- degrees, 0 to 45. Default 5.
-        warp_scale: of warps, +- parts of the size, 0 to 0.5. Default 0.01.
-        warp_shift: of warps, +- parts of the size, 0 to 0.5. Default 0.01.
-        warp_noise: of warps, standard deviation in gray values, 0 to 64. Default 5.
-        init_negatives: templates of all else at first, half of them for thresholds. 2 to 128. Default 100.
-        flow_window: side of the optical flow's window in pixels, odd, 3 to 11. Default 9.
-        flow_levels: levels of the pyramid above the image itself, as its size allows, 0 to 6. Default 5.
-        flow_iterations: on each level, 1 to 100. Default 20.
-        flow_epsilon: a shorter step is the last one, pixels, 0 to 16. Default 0.03.
-        max_flow_error: median forward-backward error from which the flow has failed, pixels, 0 to 16384. Default 10.
-        retry_frames: frames in which failed flow is tried again, 0 to 3. Default 3.
-        max_unsupported: frames without any window like the object at its place; 0: no limit. Default 3.
-        max_probation: frames in which nothing confirms the box; 0: no limit. Default 100.
-        jump_margin: how much better another place must be, 0 to 1. Default 0.1.
-        first_jump_margin: the same while there are fewer than five positive templates. Default 0.2.
+        seed: seed of all random choices, 0 or more. Equal seeds give equal runs. Default 1.
+        learning: True if the detector learns in each frame. Default True.
+        mirror: True trains on mirrored images of the object, too. Default False.
+        min_reply_score: update() returns False while the score is below this value; tracking continues internally. 0 to 1. Default 0: off.
+        min_window: smallest side of a window in pixels, 12 to 16384; 0: min(24, max(12, shorter side of the object / 1.44)). Default 0.
+        scale_factor: ratio of one scale of windows to the one before, 1.01 to 2. Default 1.2.
+        scales: number of scales below the initial size of the object, and again above it, 0 to 20. Default 10.
+        step_percent: step between windows in percent, of the shorter side horizontally, of the height vertically. 1 to 100. Default 10.
+        trees: number of ferns, 1 to 16. Default 10.
+        features: pixel comparisons per fern, 1 to 16; trees * features is at most 164. Default 13.
+        fern_threshold: initial threshold on the mean posterior of the ferns; windows above it reach the nearest-neighbour stage. 0 to 1.
+            Default 0.5.
+        max_detections: largest number of windows that reach the nearest-neighbour stage, those with the highest posteriors. 1 to 128.
+            Default 100.
+        nn_threshold: lower limit of the learned threshold on relative similarity, above which a window is accepted. 0 to 1. Default 0.65.
+        valid_threshold: lower limit of the threshold on conservative similarity, above which a box is learned from. 0 to 1. Default 0.7.
+        max_positives: largest number of templates of the object; beyond it, random ones are dropped. 2 to 1024. Default 200.
+        max_negatives: largest number of templates of the background. 2 to 2048. Default 400.
+        init_windows: number of windows around the first box to train on, best overlap first, 1 to 32. Default 20.
+        init_warps: number of warped images per such window, 0 to 32. Default 19.
+        update_windows: number of windows around the box to train on in each frame, best overlap first, 1 to 32. Default 10.
+        update_warps: number of warped images per such window, 0 to 32. Default 9.
+        init_angle: largest rotation of warps in the first frame, +- degrees, 0 to 45. Default 10.
+        update_angle: largest rotation of warps in later frames, +- degrees, 0 to 45. Default 5.
+        warp_scale: largest change of scale of warps, +- fraction of the size, 0 to 0.5. Default 0.01.
+        warp_shift: largest shift of warps, +- fraction of the size, 0 to 0.5. Default 0.01.
+        warp_noise: standard deviation of the noise added to warps, in gray levels, 0 to 64. Default 5.
+        init_negatives: number of background templates in the first frame, half of which set the thresholds. 2 to 128. Default 100.
+        flow_window: side of the optical flow window in pixels, odd, 3 to 11. Default 9.
+        flow_levels: number of pyramid levels above full resolution; fewer for small images. 0 to 6. Default 5.
+        flow_iterations: largest number of iterations per pyramid level, 1 to 100. Default 20.
+        flow_epsilon: step in pixels below which the optical flow has converged, 0 to 16. Default 0.03.
+        max_flow_error: median forward-backward error in pixels above which the optical flow has failed, 0 to 16384. Default 10.
+        retry_frames: number of frames in which a failed optical flow is tried again, 0 to 3. Default 3.
+        max_unsupported: number of consecutive frames without a similar window at the box, after which the box is given up; 0: no limit.
+            Default 3.
+        max_probation: number of unconfirmed frames after which the first frame without a similar window ends the box; 0: no limit.
+            Default 100.
+        jump_margin: margin by which the confidence of a detection elsewhere must exceed that of the box to replace it. 0 to 1. Default 0.1.
+        first_jump_margin: jump_margin while there are fewer than five templates of the object. 0 to 1. Default 0.2.
     """
 
     seed: int = 1
@@ -174,21 +180,21 @@ class _Frames(Worker):
 
     @property
     def params(self) -> TLDParams:
-        """A copy of the parameters it was made with, or read from a file."""
+        """Copy of the parameters that the object was made with, or that were read from a file."""
         return _params_of(call(self._native.getParams))
 
     @property
     def workspace_bytes(self) -> int:
-        """Device memory of this object; 0 as long as it worked on the CPU only."""
+        """Device memory held by this object, in bytes; 0 if it has worked on the CPU only."""
         return int(self._native.workspaceBytes())
 
 
 class Found(NamedTuple):
-    """What a detector found.
+    """Windows that a detector found.
 
     Attributes:
         boxes: n x 4 int32: x, y, width, height in pixels.
-        scores: n float32: conservative similarity, 0 to 1.
+        scores: n float32: conservative similarity of each, 0 to 1.
     """
 
     boxes: npt.NDArray[np.int32]
@@ -209,13 +215,13 @@ def _templates(images: Any) -> npt.NDArray[np.uint8]:
 
 
 class Tracker(_Frames):
-    """Follows one object through a video, learns how it looks, tells when it is lost, and finds it again.
+    """Tracks one object in a video: learns its appearance, reports when it is lost, and finds it again.
 
     Args:
-        params: TLDParams; default: its defaults.
+        params: a TLDParams. Default: TLDParams().
         device: "auto" (default): where the first image is, for host images the first CUDA device or else the CPU; "cpu"; "cuda";
             "cuda:<number>". The boxes are the same everywhere.
-        members: single members of TLDParams by name, such as seed=3.
+        members: members of TLDParams by name, such as seed=3.
 
     Images are uint8: height x width (gray), x 3 (BGR) or x 4 (BGRA), sides 16 to 16384, all of one size and type.
     """
@@ -225,16 +231,16 @@ class Tracker(_Frames):
         self._native = call(cv2.cuda.TrackerTLD.create, _native_params(params, members))
 
     def init(self, image: ImageLike, box: BoxLike) -> None:
-        """Learns an object from a box in an image, and forgets an older one. Waits.
+        """Learns an object from a box in an image, in place of an older one. Waits.
 
         Args:
-            image: frame in which the object is.
-            box: x, y, width, height in pixels, inside of the image, sides at least 12; fractions are rounded.
+            image: frame that contains the object.
+            box: (x, y, width, height) in pixels, inside the image, sides at least 12; fractions are rounded.
         """
         self._call(self._native.init, image, _arrays.box(box, "box"), takes_stream=False)
 
     def update(self, image: ImageLike) -> tuple[bool, Box]:
-        """Tracks in the next frame: (True, (x, y, width, height)), or (False, (0, 0, 0, 0)) when the object was not located. Waits.
+        """Tracks in the next frame. Returns (True, (x, y, width, height)), or (False, (0, 0, 0, 0)) if the object was not located. Waits.
 
         Args:
             image: frame, of the size and type of the first one.
@@ -246,12 +252,12 @@ class Tracker(_Frames):
         return True, (x, y, width, height)
 
     def update_async(self, image: ImageLike, *, stream: Any = None) -> Array:
-        """Tracks in the next frame; with an image on a device without waiting.
+        """Tracks in the next frame. Does not wait with an image on a device.
 
         Args:
             image: frame, of the size and type of the first one.
-            stream: of images on a device: a stream of torch, CuPy or OpenCV, or its address. Default: the stream on which torch
-                or CuPy work now if the image is theirs, else the null stream.
+            stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
+                current stream of torch or CuPy for their arrays, else the null stream.
 
         Returns 8 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0).
         """
@@ -263,23 +269,23 @@ class Tracker(_Frames):
 
     @property
     def state(self) -> State:
-        """What the tracker knows after the last frame. Waits."""
+        """State after the last frame. Waits."""
         return State(call(self._native.getState))
 
     @property
     def score(self) -> float:
-        """How sure the tracker is of its box: conservative similarity, 0 to 1; 0 when lost. Waits."""
+        """Score of the box, its conservative similarity, 0 to 1; 0 if the object is lost. Waits."""
         return float(call(self._native.getTrackingScore))
 
     @property
     def box(self) -> tuple[float, float, float, float]:
-        """The box inside, sub-pixel, also while update() returns False; zeros when lost. Waits."""
+        """Internal box with sub-pixel position, available while update() returns False, too; zeros if the object is lost. Waits."""
         x, y, width, height = (float(value) for value in call(self._native.getBox))
         return x, y, width, height
 
     @property
     def learning(self) -> bool:
-        """Whether the detector goes on learning."""
+        """True if the detector learns in each frame."""
         return bool(call(self._native.getLearning))
 
     @learning.setter
@@ -287,31 +293,31 @@ class Tracker(_Frames):
         call(self._native.setLearning, _arrays.flag(value, "learning"))
 
     def reset_to(self, box: BoxLike) -> None:
-        """Puts the tracker on a box in the last frame; what was learned stays. The box is as in init()."""
+        """Sets the box in the last frame and keeps the learned model. The box is as in init()."""
         call(self._native.resetTo, _arrays.box(box, "box"))
 
     def detections(self, *, everything: bool = False) -> Found:
-        """What the detector found in the last frame. Waits.
+        """Returns the detections in the last frame. Waits.
 
         Args:
-            everything: also windows that only the ferns let through. Default False.
+            everything: True includes windows that passed the ferns but not the nearest-neighbour stage. Default False.
         """
         return _found(call(self._native.getDetections), _arrays.flag(everything, "everything"))
 
     def templates(self, positive: bool = True) -> npt.NDArray[np.uint8]:
-        """What is compared with: n x 15 x 15 uint8, of the object or, with positive=False, of all else; the oldest first. Waits."""
+        """Returns the learned templates, n x 15 x 15 uint8: of the object, or of the background with positive=False. Oldest first. Waits."""
         return _templates(call(self._native.getTemplates, _arrays.flag(positive, "positive")))
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes parameters, what was learned and where the object is: a tracker that reads it goes on as if nothing had happened.
+        """Writes parameters, learned model and position. A tracker that loads the file continues with the next frame, with identical results.
 
         Args:
-            path: ends with .xml, .yml, .yaml or .json. The file is written whole or not at all.
+            path: file that ends with .xml, .yml, .yaml or .json. It is written completely or not at all.
         """
         _save(_arrays.file_name(path, "path"), self._native.save)
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Reads what save() of a Tracker or a Detector wrote; an object of the latter is LOST until it is detected."""
+        """Reads a file of save() of a Tracker or a Detector. The object of a Detector is LOST until it is detected."""
         _read(self._native, _arrays.file_name(path, "path"))
 
     def __repr__(self) -> str:
@@ -330,7 +336,7 @@ TRACKS = np.dtype([("id", np.int32), ("x", np.float64), ("y", np.float64), ("wid
 
 
 class MultiTracker(_Frames):
-    """Tracker for up to 1024 objects in one video: the work on a frame is done once for all of them.
+    """Tracks up to 1024 objects in one video. Work that does not depend on the object is done once per frame.
 
     Args:
         params, device, members: as in Tracker, for all objects.
@@ -362,7 +368,7 @@ class MultiTracker(_Frames):
             image: frame, of the size and type of the first one.
             stream: as in Tracker.update_async().
 
-        Returns a structured array, an element for each object in the order of `ids`: id, x, y, width, height, score, state, located, learned.
+        Returns a structured array, one element per object in the order of `ids`: id, x, y, width, height, score, state, located, learned.
         """
         table = self.update_async(image, stream=stream)
         rows = table.numpy() if isinstance(table, DeviceArray) else table
@@ -374,7 +380,7 @@ class MultiTracker(_Frames):
         return tracks
 
     def update_async(self, image: ImageLike, *, stream: Any = None) -> Array:
-        """Tracks all objects in the next frame; with an image on a device without waiting. Args as in update().
+        """Tracks all objects in the next frame. Does not wait with an image on a device. Arguments as in update().
 
         Returns objects x 8 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0).
         """
@@ -391,7 +397,7 @@ class MultiTracker(_Frames):
 
     @property
     def learning(self) -> bool:
-        """Whether detectors go on learning."""
+        """True if the detectors learn in each frame."""
         return bool(call(self._native.getLearning))
 
     @learning.setter
@@ -399,19 +405,19 @@ class MultiTracker(_Frames):
         call(self._native.setLearning, _arrays.flag(value, "learning"))
 
     def reset_to(self, id: int, box: BoxLike) -> None:
-        """Puts an object on a box in the last frame; what was learned stays."""
+        """Sets the box of an object in the last frame and keeps its learned model."""
         call(self._native.resetTo, _arrays.number(id, "id", whole=True), _arrays.box(box, "box"))
 
     def detections(self, id: int, *, everything: bool = False) -> Found:
-        """What the detector found for an object in the last frame. Waits. Args as in Tracker.detections()."""
+        """Returns the detections of an object in the last frame. Waits. Arguments as in Tracker.detections()."""
         return _found(call(self._native.getDetections, _arrays.number(id, "id", whole=True)), _arrays.flag(everything, "everything"))
 
     def templates(self, id: int, positive: bool = True) -> npt.NDArray[np.uint8]:
-        """Templates of an object, as Tracker.templates(). Waits."""
+        """Returns the templates of an object, as Tracker.templates(). Waits."""
         return _templates(call(self._native.getTemplates, _arrays.number(id, "id", whole=True), _arrays.flag(positive, "positive")))
 
     def save_object(self, id: int, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes what Tracker.save() writes, for one object."""
+        """Writes one object to a file, as Tracker.save()."""
         number = _arrays.number(id, "id", whole=True)
         _save(_arrays.file_name(path, "path"), lambda name: self._native.saveObject(number, name))
 
@@ -419,8 +425,8 @@ class MultiTracker(_Frames):
         """Adds an object from a file of save_object(), Tracker.save() or Detector.save(), and returns its id; it is LOST until detected.
 
         Args:
-            image: as in add(), of the size of the file's images.
-            path: the file.
+            image: image as in add(), of the size of the images that the model was learned from.
+            path: path of the file.
             stream: as in add().
         """
         name = _arrays.file_name(path, "path")
@@ -430,11 +436,11 @@ class MultiTracker(_Frames):
         return int(made)
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes all objects: a tracker that reads it goes on as if nothing had happened. Path as in Tracker.save()."""
+        """Writes all objects. A tracker that loads the file continues with identical results. Path as in Tracker.save()."""
         _save(_arrays.file_name(path, "path"), self._native.save)
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Reads what save() wrote."""
+        """Reads a file of save()."""
         _read(self._native, _arrays.file_name(path, "path"))
 
     def clear(self) -> None:
@@ -449,7 +455,7 @@ class MultiTracker(_Frames):
 
 
 class Detector(_Frames):
-    """A learning detector of one object, without tracking: variance, ferns and nearest neighbours over all windows of an image.
+    """Learning detector of one object, without tracking. Evaluates variance, ferns and nearest neighbours in all windows of an image.
 
     Args:
         params, device, members: as in Tracker.
@@ -460,15 +466,15 @@ class Detector(_Frames):
         self._native = call(cv2.cuda.TLDDetector.create, _native_params(params, members))
 
     def init(self, image: ImageLike, box: BoxLike, *, stream: Any = None) -> None:
-        """Learns an object, and forgets an older one. Waits. Args as in Tracker.init() and Tracker.update_async()."""
+        """Learns an object, in place of an older one. Waits. Arguments as in Tracker.init() and Tracker.update_async()."""
         self._call(self._native.init, image, _arrays.box(box, "box"), stream=stream)
 
     def detect(self, image: ImageLike, *, everything: bool = False, stream: Any = None) -> Found:
-        """Finds the object in an image. Waits.
+        """Detects the object in an image. Waits.
 
         Args:
-            image: of the size and type of the one in init().
-            everything: also windows that only the ferns let through. Default False.
+            image: image of the size and type of the one in init().
+            everything: True includes windows that passed the ferns but not the nearest-neighbour stage. Default False.
             stream: as in Tracker.update_async().
         """
         everything = _arrays.flag(everything, "everything")
@@ -476,7 +482,7 @@ class Detector(_Frames):
         return _found(table.numpy() if isinstance(table, DeviceArray) else table, everything)
 
     def detect_async(self, image: ImageLike, *, stream: Any = None) -> Array:
-        """Finds the object; with an image on a device without waiting. Args as in detect().
+        """Detects the object in an image. Does not wait with an image on a device. Arguments as in detect().
 
         Returns (1 + max_detections) x 8 float64. Row 0: n, windows, with enough variance, passed by the ferns, accepted; then n rows:
         x, y, width, height, conservative similarity, relative similarity, mean posterior, accepted (1 or 0).
@@ -486,11 +492,11 @@ class Detector(_Frames):
         return made
 
     def learn(self, image: ImageLike, box: BoxLike, *, stream: Any = None) -> None:
-        """Learns one more appearance. With an image on a device it does not wait. Args as in init()."""
+        """Learns one more appearance of the object. Does not wait with an image on a device. Arguments as in init()."""
         self._call(self._native.learn, image, _arrays.box(box, "box"), stream=stream)
 
     def templates(self, positive: bool = True) -> npt.NDArray[np.uint8]:
-        """As Tracker.templates()."""
+        """Returns the templates, as Tracker.templates()."""
         return _templates(call(self._native.getTemplates, _arrays.flag(positive, "positive")))
 
     @property
@@ -499,15 +505,15 @@ class Detector(_Frames):
         return bool(self._native.empty())
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes parameters and what was learned. Path as in Tracker.save()."""
+        """Writes parameters and learned model. Path as in Tracker.save()."""
         _save(_arrays.file_name(path, "path"), self._native.save)
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Reads what save() of a Detector or a Tracker wrote."""
+        """Reads a file of save() of a Detector or a Tracker."""
         _read(self._native, _arrays.file_name(path, "path"))
 
     def clear(self) -> None:
-        """Forgets the object; parameters stay."""
+        """Removes the learned model; parameters are kept."""
         call(self._native.clear)
 
     def __repr__(self) -> str:

@@ -26,7 +26,7 @@ def main():
     image = cv2.resize(image, (1920, 1080), interpolation=cv2.INTER_LINEAR)
     devices = ["cpu"] + (["cuda"] if ct.devices() else [])
     print(f"cv2 {cv2.__version__}, {cv2.getNumThreads()} threads, 1920 x 1080 BGR, scale factor 1.1:\n")
-    print("| cascade | boxes | equal | `cv2.CascadeClassifier` |" + "".join(f" here, {device} | ratio |" for device in devices))
+    print("| cascade | boxes | equal | `cv2.CascadeClassifier` |" + "".join(f" cudatracking, {device} | ratio |" for device in devices))
     print("|---|--:|---|--:|" + "--:|--:|" * len(devices))
     for name in ("frontalface_alt", "frontalface_alt2", "frontalface_default", "eye", "fullbody", "lbp_frontalface", "lbp_frontalface_improved"):
         theirs = cv2.CascadeClassifier(ct.cascade_file(name))

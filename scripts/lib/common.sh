@@ -110,3 +110,11 @@ total_of()
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
 }
+
+# lock FILE: held until the next lock, or the end of this process.
+lock()
+{
+    command -v flock >/dev/null || return 0
+    exec 9>"$1"
+    flock -n 9 || { say "waiting for another call of build.sh ($1)"; flock 9; }
+}

@@ -17,7 +17,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import perf_report  # noqa: E402
 
-PLOTS = (("resolution", "side of the picture, pixels"), ("sigma", "sigma, at 512 x 512"), ("tau", "tau (maxDist), at 512 x 512"))
+PLOTS = (("resolution", "side of the image, pixels"), ("sigma", "sigma, at 512 x 512"), ("tau", "tau (maxDist), at 512 x 512"))
 PAPER = 32 / 255
 #                  name        (width, height), sigma, maxDist, scale: as in perf/perf_quick_shift.cpp
 TABLES = {"paper_1080p": ((1920, 1080), 6, 10, PAPER), "small_1080p": ((1920, 1080), 2, 8, 0.5)}
@@ -59,7 +59,7 @@ def seconds_of(work):
 
 
 def run_scikit_image(cases, most_seconds, log):
-    """The same pictures through cv2 and through scikit-image, one thread each; lines as the perf program prints them."""
+    """Sends the same images through cv2 and through scikit-image, one thread each; lines as the perf program prints them."""
     try:
         import cv2
         import numpy as np

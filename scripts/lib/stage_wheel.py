@@ -23,6 +23,12 @@ Requires-Python: >=3.9
 Requires-Dist: numpy>={numpy}
 Provides-Extra: video
 Requires-Dist: av; extra == "video"
+Provides-Extra: scan
+Requires-Dist: av; extra == "scan"
+Requires-Dist: pyarrow; extra == "scan"
+Provides-Extra: ray
+Requires-Dist: av; extra == "ray"
+Requires-Dist: ray[client,data]; extra == "ray"
 Classifier: Programming Language :: Python :: 3
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Typing :: Typed

@@ -1,14 +1,13 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// From what users give to what engines take, with all checks.
+// Checks the arguments of calls and turns arrays into views.
 #ifndef OPENCV_CUDATRACKING_CASCADE_ARGUMENTS_HPP
 #define OPENCV_CUDATRACKING_CASCADE_ARGUMENTS_HPP
 
 #include "../precomp.hpp"
 #include "../common/arrays.hpp"
 #include "engine.hpp"
-#include <cmath>
 
 namespace cv { namespace cuda { namespace cascade {
 
@@ -38,21 +37,7 @@ inline void checkMask(const char* name, Size mask, int type, Size image)
                                              mask.width, mask.height, image.width, image.height));
 }
 
-inline void checkScaleFactor(double factor)
-{
-    if (!(factor > 1. && std::isfinite(factor)))
-        CV_Error_(Error::StsOutOfRange,
-                  ("CascadeClassifierEx: scaleFactor must be finite and above 1, this is %.17g", factor));
-}
-
-inline void checkCapacity(const char* name, int count)
-{
-    if (count < 1 || count > MAX_CAPACITY)
-        CV_Error_(Error::StsOutOfRange,
-                  ("CascadeClassifierEx: %s must be 1 to %d, this is %d", name, MAX_CAPACITY, count));
-}
-
-//! Images and masks of a call, which own what the request looks at.
+//! Images and masks of a call. Owns the arrays whose views are in the request.
 template <typename Image> class Inputs
 {
 public:
@@ -85,8 +70,8 @@ private:
     std::vector<Image> images_, masks_;
 };
 
-//! True for the rows of one array, each an image of its own: what Python makes of an image where a list is wanted. A row of
-//! gray values is a column in OpenCV 4 and an array of one dimension, which images do not have, in OpenCV 5.
+/** Returns whether the arrays are the rows of one image, which Python passes if a bare image is given in place of a list. A row of
+gray values is a column in OpenCV 4 and an array of one dimension in OpenCV 5. */
 inline bool areRowsOfOne(const std::vector<Mat>& mats)
 {
     if (mats.size() < 3 || mats[0].empty() || mats[1].data <= mats[0].data)
@@ -115,14 +100,14 @@ inline Inputs<Mat> hostInputs(InputArrayOfArrays images, InputArrayOfArrays mask
 
 inline Inputs<GpuMat> deviceInputs(InputArrayOfArrays images, InputArrayOfArrays masks)
 {
-    // A list of masks in which all are empty has no side.
+    // A list in which all masks are empty belongs to neither host nor device.
     if (!masks.empty() && !detail::onDevice(masks))
         CV_Error(Error::StsBadArg, "CascadeClassifierEx: the mask is on the host, but the image is on the device");
     return Inputs<GpuMat>(detail::deviceArrays("image", images),
                           masks.empty() ? std::vector<GpuMat>() : detail::deviceArrays("mask", masks));
 }
 
-//! One output for each cascade from a list of Mat or GpuMat.
+//! Splits a list of Mat or GpuMat into one output per cascade.
 inline std::vector<_OutputArray> outputsOf(const char* name, OutputArrayOfArrays list, size_t count, int type)
 {
     std::vector<_OutputArray> outputs;
@@ -144,7 +129,7 @@ inline std::vector<_OutputArray> outputsOf(const char* name, OutputArrayOfArrays
     return outputs;
 }
 
-//! The arrays of one table.
+//! The output arrays of one task.
 struct TableOutputs
 {
     detail::Output objects, numDetections, levelWeights;

@@ -98,37 +98,17 @@ public:
                        const std::vector<_OutputArray>& objects, const std::vector<_OutputArray>& numDetections,
                        const std::vector<_OutputArray>& levelWeights, InputArrayOfArrays masks, Stream& stream);
 
-    void setScaleFactor(double factor) override
-    {
-        checkScaleFactor(factor);
-        settings_.scaleFactor = factor;
-    }
-    void setMinNeighbors(int count) override { settings_.minNeighbors = count; }
-    void setMinObjectSize(Size size) override
-    {
-        settings_.minWidth = size.width;
-        settings_.minHeight = size.height;
-    }
-    void setMaxObjectSize(Size size) override
-    {
-        settings_.maxWidth = size.width;
-        settings_.maxHeight = size.height;
-    }
-    void setFindLargestObject(bool find) override { settings_.largest = find; }
-    void setMaxObjects(int count) override
-    {
-        checkCapacity("maxObjects", count);
-        settings_.maxObjects = count;
-    }
-    void setMaxCandidates(int count) override
-    {
-        checkCapacity("maxCandidates", count);
-        settings_.maxCandidates = count;
-    }
+    void setScaleFactor(double factor) override { set(&Settings::scaleFactor, factor); }
+    void setMinNeighbors(int count) override { set(&Settings::minNeighbors, count); }
+    void setMinObjectSize(Size size) override { set(&Settings::minSize, limitOf(size)); }
+    void setMaxObjectSize(Size size) override { set(&Settings::maxSize, limitOf(size)); }
+    void setFindLargestObject(bool find) override { set(&Settings::largest, find); }
+    void setMaxObjects(int count) override { set(&Settings::maxObjects, count); }
+    void setMaxCandidates(int count) override { set(&Settings::maxCandidates, count); }
     double getScaleFactor() const override { return settings_.scaleFactor; }
     int getMinNeighbors() const override { return settings_.minNeighbors; }
-    Size getMinObjectSize() const override { return Size(settings_.minWidth, settings_.minHeight); }
-    Size getMaxObjectSize() const override { return Size(settings_.maxWidth, settings_.maxHeight); }
+    Size getMinObjectSize() const override { return sizeOf(settings_.minSize); }
+    Size getMaxObjectSize() const override { return sizeOf(settings_.maxSize); }
     bool getFindLargestObject() const override { return settings_.largest; }
     int getMaxObjects() const override { return settings_.maxObjects; }
     int getMaxCandidates() const override { return settings_.maxCandidates; }
@@ -156,7 +136,7 @@ public:
         if (!request.images.empty() && request.images[0])
             counts = cascade::countPasses(request);
         const int stages = getNumberOfStages();
-        // Python's overload for a GpuMat wants its output there, too.
+        // Python's overload for a GpuMat has a GpuMat as output, too.
         const bool upload = detail::onDevice(image) && passes.isGpuMat();
         Mat onHost;
         const detail::Output out("passes", upload ? _OutputArray(onHost) : passes, static_cast<int>(counts.size()),
@@ -165,7 +145,7 @@ public:
         {
             int* const row = out.as<int>().row(i);
             row[0] = static_cast<int>(counts[i].windows);
-            row[1] = static_cast<int>(counts[i].looked);
+            row[1] = static_cast<int>(counts[i].evaluated);
             row[2] = static_cast<int>(counts[i].contrast);
             for (int s = 0; s < stages; ++s)
                 row[3 + s] = static_cast<int>(counts[i].stages[s]);
@@ -184,6 +164,16 @@ public:
     void read(const FileNode& fn) override;
 
 private:
+    static SizeLimit limitOf(Size size) { return {size.width, size.height}; }
+    static Size sizeOf(SizeLimit limit) { return Size(limit.width, limit.height); }
+    //! Sets a parameter, unless it is out of its range.
+    template <typename T> void set(T Settings::*member, const T& value)
+    {
+        Settings settings = settings_;
+        settings.*member = value;
+        checkSettings(settings);
+        settings_ = settings;
+    }
     Engine& engine(bool device) const
     {
         std::unique_ptr<Engine>& engine = device ? cuda_ : cpu_;
@@ -209,13 +199,11 @@ private:
                  Stream& stream)
     {
         Task what = task();
-        checkScaleFactor(scaleFactor);
         what.settings.scaleFactor = scaleFactor;
         what.settings.minNeighbors = minNeighbors;
-        what.settings.minWidth = minSize.width;
-        what.settings.minHeight = minSize.height;
-        what.settings.maxWidth = maxSize.width;
-        what.settings.maxHeight = maxSize.height;
+        what.settings.minSize = limitOf(minSize);
+        what.settings.maxSize = limitOf(maxSize);
+        checkSettings(what.settings);
         if (detail::onDevice(image))
             return find(deviceInputs(detail::deviceArray("image", image), mask), what, true, detail::handleOf(stream));
         return find(hostInputs(detail::hostArray("image", image), detail::hostArray("mask", mask)), what, false,
@@ -249,8 +237,8 @@ private:
     }
 
     ModelPtr model_;
-    Settings settings_ = {1.1, 3, 0, 0, 0, 0, false, 256, 8192};
-    mutable std::unique_ptr<Engine> cpu_, cuda_; //!< made when first needed
+    Settings settings_;
+    mutable std::unique_ptr<Engine> cpu_, cuda_; //!< made on first use
 };
 
 void CascadeClassifierExImpl::detect(const std::vector<CascadeClassifierExImpl*>& cascades, InputArrayOfArrays images,
@@ -294,47 +282,23 @@ void CascadeClassifierExImpl::write(FileStorage& fs) const
     writeFormat(fs);
     if (model_)
         writeModel(fs, *model_);
-    fs << "scaleFactor" << settings_.scaleFactor << "minNeighbors" << settings_.minNeighbors;
-    fs << "minObjectSize" << getMinObjectSize() << "maxObjectSize" << getMaxObjectSize();
-    fs << "findLargestObject" << static_cast<int>(settings_.largest);
-    fs << "maxObjects" << settings_.maxObjects << "maxCandidates" << settings_.maxCandidates;
+    writeSettings(fs, settings_);
 }
 
-//! What a member of a map has to say, or nothing when it is not there.
-template <typename Take> static void takeMember(const Item& map, const char* name, const Take& take)
-{
-    if (map.has(name))
-        map.with(name, take);
-}
-
-static Size sizeOf(const Item& item)
-{
-    item.list(2, 2);
-    int sides[2] = {};
-    item.each([&](const Item& side, int i) { sides[i] = side.integer(INT_MIN, INT_MAX); });
-    return Size(sides[0], sides[1]);
-}
-
-//! All members are checked before any is taken.
+//! Reads a cascade and its parameters. Nothing changes if any of them is invalid.
 void CascadeClassifierExImpl::read(const FileNode& fn)
 {
     const std::string name = "FileNode";
     const Place place = {nullptr, "cascade", -1};
     const Item root(fn, name, place);
-    CascadeClassifierExImpl other(nullptr, settings_);
-    // maxCandidates alone: written by an object without a cascade.
+    ModelPtr model;
+    Settings settings = settings_;
+    // maxCandidates without stages was written by an instance without a cascade.
     if (!root.has("maxCandidates") || root.has("stageType") || root.has("stages"))
-        other.model_ = readModel(fn, name);
-    const auto count = [](const Item& item) { return item.integer(INT_MIN, INT_MAX); };
-    takeMember(root, "scaleFactor", [&](const Item& item) { other.setScaleFactor(item.real()); });
-    takeMember(root, "minNeighbors", [&](const Item& item) { other.setMinNeighbors(count(item)); });
-    takeMember(root, "minObjectSize", [&](const Item& item) { other.setMinObjectSize(sizeOf(item)); });
-    takeMember(root, "maxObjectSize", [&](const Item& item) { other.setMaxObjectSize(sizeOf(item)); });
-    takeMember(root, "findLargestObject", [&](const Item& item) { other.setFindLargestObject(count(item) != 0); });
-    takeMember(root, "maxObjects", [&](const Item& item) { other.setMaxObjects(count(item)); });
-    takeMember(root, "maxCandidates", [&](const Item& item) { other.setMaxCandidates(count(item)); });
-    model_ = other.model_;
-    settings_ = other.settings_;
+        model = readModel(fn, name);
+    readSettings(root, settings);
+    model_ = model;
+    settings_ = settings;
 }
 
 } // namespace

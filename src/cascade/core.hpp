@@ -1,10 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The arithmetic of boosted cascades, for both engines. Everything that decides a result is here, and only here: scales,
-// resizing, contrast, features, stages, the skip rule, boxes and their groups. Compiled without contraction.
+// The arithmetic of boosted cascades, for both backends. Everything that decides a result is here: scales, resizing, contrast,
+// features, stages, the skip rule, boxes and their groups. Compiled without contraction.
 //
-// Tables of sums hold 32 bits and may wrap: only differences modulo 2^32 matter, so tables of any part of a layer will do.
+// Integral images hold 32 bits and may wrap: results depend on differences modulo 2^32 only, so an integral image may begin
+// anywhere in a layer.
 #ifndef OPENCV_CUDATRACKING_CASCADE_CORE_HPP
 #define OPENCV_CUDATRACKING_CASCADE_CORE_HPP
 
@@ -14,36 +15,53 @@
 
 namespace cv { namespace cuda { namespace cascade {
 
-const int MIN_WINDOW = 3;   //!< below there is no contrast rectangle, and no 3 x 3 cells
-const int MAX_WINDOW = 256; //!< up to here 32 bits hold the sum of squares of a window
-const int MAX_SIDE = 65535, MAX_SCALES = 4095, MAX_IMAGES = 1 << 20; //!< what a Key can tell apart
-const int MAX_CAPACITY = 65536;                                      //!< of tables: objects and candidates of an image
+const int MIN_WINDOW = 3;   //!< a smaller window has no contrast rectangle and no 3 x 3 cells
+const int MAX_WINDOW = 256; //!< 32 bits hold the sum of squares of a window up to this size
+const int MAX_SIDE = 65535, MAX_SCALES = 4095, MAX_IMAGES = 1 << 20; //!< limits of a Key
+const int MAX_CAPACITY = 65536; //!< largest number of objects and of candidates per image in tables
 
-enum
+//! Type of a cascade's features; the values are those of CascadeClassifierEx::getFeatureType(). Code that depends on it switches over
+//! all types without a default, so that the compiler names every place that a new type needs.
+enum FeatureType : int
 {
     HAAR = 0,
     LBP = 1
 };
+constexpr FeatureType FEATURE_TYPES[] = {HAAR, LBP};
+
+//! Returns whether values of features are multiplied with the window's norm, so that windows need contrast.
+CT_HOST_DEVICE constexpr bool usesNorm(FeatureType type)
+{
+    switch (type)
+    {
+    case HAAR:
+        return true;
+    case LBP:
+        return false;
+    }
+    return false;
+}
 
 struct Box
 {
     int x, y, width, height;
 };
 
-//! Round half to even, as cvRound().
+//! Rounds half to even, as cvRound().
 CT_HOST_DEVICE int roundEven(float value) { return static_cast<int>(rintf(value)); }
 CT_HOST_DEVICE int roundEven(double value) { return static_cast<int>(rint(value)); }
 
 // --- scales and resizing ---------------------------------------------------------------------------------------------
 
-//! Side of an image's layer at a scale, and side of a window's box.
+//! Returns the side of a layer of an image, and the side of a window's box in the image.
 CT_HOST_DEVICE int layerSide(int side, float factor) { return roundEven(static_cast<float>(side) / factor); }
 CT_HOST_DEVICE int boxSide(int side, float factor) { return roundEven(static_cast<float>(side) * factor); }
-//! From window to window, in pixels of the layer.
+//! Returns the distance of neighbouring windows, in pixels of the layer.
 CT_HOST_DEVICE int stepOf(float factor) { return factor >= 2.f ? 1 : 2; }
 
-/** The reference cuts a layer into stripes of rows for its threads, as many as the first layer is wide, and their rounding
-loses rows at the bottom: part of its results. @param places rows where a window's top can be. @return rows that count. */
+/** Limits rows of windows as cv::CascadeClassifier does: it cuts a layer into stripes of rows for its threads, and their rounding
+loses rows at the bottom. @param places rows of pixels where a window can begin. @param stripes ceil(columns of pixels where a window
+can begin in the task's first layer / 32). @return rows of pixels that count. */
 CT_HOST_DEVICE int placesInStripes(int places, int step, int stripes)
 {
     if (stripes <= 0 || places <= 0)
@@ -53,13 +71,13 @@ CT_HOST_DEVICE int placesInStripes(int places, int step, int stripes)
     return covered < places ? static_cast<int>(covered) : places;
 }
 
-//! Where a pixel of a layer takes its value, along one axis: `weight` 256ths of pixel `first` + 1, the rest of `first`.
+//! Source of a pixel of a layer along one axis: pixel `first` + 1 with `weight` / 256, pixel `first` with the rest.
 struct Tap
 {
-    int first, weight; //!< weight 0: first + 1 need not exist
+    int first, weight; //!< if weight is 0, pixel first + 1 need not exist
 };
 
-//! Tap of pixel d when src pixels become dst: OpenCV's INTER_LINEAR_EXACT for 8 bits, which has 8 fractional bits.
+//! Returns the tap of pixel d of `dst` pixels, made of `src` pixels: INTER_LINEAR_EXACT for 8 bits, with 8 fractional bits.
 inline Tap tapOf(int d, int dst, int src)
 {
     const double scale = 1. / (static_cast<double>(dst) / src);
@@ -73,18 +91,18 @@ inline Tap tapOf(int d, int dst, int src)
     return {first, weight};
 }
 
-//! Two taps of a row: 8 bits and 8 fractional bits, exact.
+//! Blends two pixels of a row. @return value with 8 fractional bits, exact.
 CT_HOST_DEVICE unsigned blendRow(unsigned first, unsigned second, int weight)
 {
     return first * static_cast<unsigned>(256 - weight) + second * static_cast<unsigned>(weight);
 }
-//! Two rows of blendRow().
+//! Blends the values of blendRow() of two rows. @return pixel, rounded half up.
 CT_HOST_DEVICE unsigned blendRows(unsigned upper, unsigned lower, int weight)
 {
     return (upper * static_cast<unsigned>(256 - weight) + lower * static_cast<unsigned>(weight) + 32768u) >> 16;
 }
 
-//! Gray value of BGR, as cv::cvtColor(): 15 fractional bits, half up.
+//! Converts BGR to gray as cv::cvtColor(): weights with 15 fractional bits, rounded half up.
 CT_HOST_DEVICE unsigned grayOf(unsigned blue, unsigned green, unsigned red)
 {
     return (blue * 3735u + green * 19235u + red * 9798u + 16384u) >> 15;
@@ -92,24 +110,24 @@ CT_HOST_DEVICE unsigned grayOf(unsigned blue, unsigned green, unsigned red)
 
 // --- windows ---------------------------------------------------------------------------------------------------------
 
-//! The window less a border of one pixel, in which contrast is measured.
+//! Returns the area of the contrast rectangle: the window without a border of one pixel.
 CT_HOST_DEVICE int contrastArea(int width, int height) { return (width - 2) * (height - 2); }
 
-/** Contrast of a window: area times sum of squares less the square of the sum. Up to 2^49, exact.
-@param sum,squares over the contrast rectangle, differences of the tables. */
+/** Computes the contrast of a window: area * sum of squares - square of the sum. Exact, up to 2^49.
+@param sum,squares sums over the contrast rectangle, modulo 2^32. */
 CT_HOST_DEVICE int64_t contrastOf(uint32_t sum, uint32_t squares, int area)
 {
     const int64_t s = static_cast<int32_t>(sum);
     return static_cast<int64_t>(area) * static_cast<int64_t>(squares) - s * s;
 }
-//! What features are multiplied with. @param contrast above 0.
+//! Returns the factor of Haar features: 1 / sqrt(contrast). @param contrast above 0.
 CT_HOST_DEVICE float normOf(int64_t contrast) { return static_cast<float>(1. / sqrt(static_cast<double>(contrast))); }
-//! Whether there is enough contrast to look at a window at all. Windows with less are dropped, without the skip rule.
+//! Returns whether a window has enough contrast to be evaluated. Windows with less are dropped, but do not fail: see skippedOf().
 CT_HOST_DEVICE bool hasContrast(int64_t contrast, int area)
 {
     return contrast > 0 && area * static_cast<double>(normOf(contrast)) < 1e-1;
 }
-//! The least contrast that hasContrast() accepts: spares square root and division for windows without it.
+//! Returns the least contrast that hasContrast() accepts, so that windows below need no square root and division.
 inline int64_t leastContrast(int area)
 {
     int64_t without = 0, with = static_cast<int64_t>(1) << 50;
@@ -121,15 +139,15 @@ inline int64_t leastContrast(int area)
     return with;
 }
 
-/** The skip rule: in a row of windows, left to right, the one after a window that was looked at and failed the first stage
-is skipped. (A window without contrast is looked at and does not fail.)
-@param failed bit k: window k would fail the first stage. T: uint32_t or uint64_t.
-@param carry in: the first window is skipped; out: the next one after the last.
-@return bit k: window k is skipped. */
+/** Applies the skip rule: in a row of windows, from left to right, the window after an evaluated window that failed the first
+stage is skipped. A window without contrast does not fail. T is uint32_t or uint64_t.
+@param failed bit k is set if window k would fail the first stage.
+@param carry in: whether the first window is skipped; out: whether the window after the last one is.
+@return bit k is set if window k is skipped. */
 template <typename T> CT_HOST_DEVICE T skippedOf(T failed, bool& carry)
 {
-    // In each run of ones every second window is skipped, beginning after the first one, and the window after a run of odd
-    // length. An addition carries through runs that begin at odd bits, which turns "even bits" into "odd bits" for those.
+    // In each run of ones, every second window is skipped, beginning with the second; so is the window after a run of odd
+    // length. An addition carries through the runs that begin at odd bits, which swaps even and odd bits for those.
     const T even = static_cast<T>(0x5555555555555555ull), in = carry ? 1 : 0;
     const T ones = failed & ~in;
     const T after = static_cast<T>(ones << 1) | in;
@@ -157,12 +175,12 @@ struct HaarFeature
     float weight[MAX_RECTANGLES];
     uint8_t rectangles; //!< 2 or 3
     uint8_t tilted;
-    uint8_t exact;   //!< weights are integers and the value keeps below 2^24: the sum of corners is exact in any order
-    uint8_t corners; //!< that do not cancel out; 0 unless exact
+    uint8_t exact;   //!< weights are integers and values are below 2^24: the sum of corners is exact in any order
+    uint8_t corners; //!< number of merged corners with a weight other than 0; 0 unless exact
     Corner corner[MAX_CORNERS];
 };
 
-//! Corner k of a rectangle; its sign is cornerSign(). Rotated ones run to the lower right and the lower left.
+//! Computes corner k of a rectangle, whose sign is cornerSign(). Sides of rotated rectangles run to the lower right and lower left.
 CT_HOST_DEVICE void cornerOf(const int16_t* r, bool tilted, int k, int& x, int& y)
 {
     const int right = (k & 1) ? r[2] : 0, down = (k & 2) ? r[3] : 0;
@@ -171,8 +189,8 @@ CT_HOST_DEVICE void cornerOf(const int16_t* r, bool tilted, int k, int& x, int& 
 }
 CT_HOST_DEVICE int cornerSign(int k) { return k == 0 || k == 3 ? 1 : -1; }
 
-/** Value of a feature, before it is multiplied with the norm.
-@param at at(x, y): the table of sums, or of rotated sums, from the window's corner. */
+/** Computes the value of a feature, before it is multiplied with the norm.
+@param at at(x, y) reads the integral image, or that of rotated sums, relative to the window's corner. */
 template <typename At> CT_HOST_DEVICE float haarValue(const HaarFeature& f, const At& at)
 {
     if (f.exact)
@@ -199,13 +217,13 @@ template <typename At> CT_HOST_DEVICE float haarValue(const HaarFeature& f, cons
 }
 CT_HOST_DEVICE bool haarGoesLeft(float value, float norm, float threshold) { return value * norm < threshold; }
 
-//! An LBP feature: 3 x 3 cells of width x height.
+//! An LBP feature: 3 x 3 cells of width x height pixels, the upper left one at (x, y).
 struct LbpFeature
 {
     int16_t x, y, width, height;
 };
 
-//! Code of a feature: bit 7 the upper left cell, then clockwise; set where a cell is not darker than the centre.
+//! Computes the code of a feature: bit 7 for the upper left cell, then clockwise; set if the cell is not darker than the centre.
 template <typename At> CT_HOST_DEVICE int lbpCode(const LbpFeature& f, const At& at)
 {
     uint32_t p[4][4];
@@ -215,7 +233,7 @@ template <typename At> CT_HOST_DEVICE int lbpCode(const LbpFeature& f, const At&
     const auto cell = [&](int i, int j)
     { return static_cast<int32_t>(p[j][i] - p[j][i + 1] - p[j + 1][i] + p[j + 1][i + 1]); };
     const int32_t centre = cell(1, 1);
-    // Signs of differences, which fit 32 bits: an addition and a shift each.
+    // The sign bit of each difference, which fits 32 bits.
     uint32_t darker = 0;
     const auto add = [&](int i, int j) { darker = darker << 1 | static_cast<uint32_t>(cell(i, j) - centre) >> 31; };
     add(0, 0);
@@ -229,43 +247,43 @@ template <typename At> CT_HOST_DEVICE int lbpCode(const LbpFeature& f, const At&
     return static_cast<int>(darker ^ 255u);
 }
 const int SUBSET_WORDS = 8;
-//! @param subset SUBSET_WORDS words: codes that go left.
+//! Returns whether a code goes left. @param subset SUBSET_WORDS words, one bit per code.
 CT_HOST_DEVICE bool lbpGoesLeft(const uint32_t* subset, int code) { return (subset[code >> 5] >> (code & 31)) & 1u; }
 
 // --- trees and stages ------------------------------------------------------------------------------------------------
 
-//! A child is a node, after this one, when it is not negative, else the leaf ~child.
+//! A child that is not negative is the index of a later node; a negative one is the leaf ~child.
 struct Node
 {
     int feature;
-    float threshold; //!< Haar; LBP has subsets
+    float threshold; //!< Haar only; LBP has subsets
     int left, right;
 };
 
-//! Nodes of a tree lie one after the other, the root first; so do its leaves.
+//! A range of consecutive nodes, the root first. The leaves of a tree are consecutive, too.
 struct Tree
 {
     int firstNode, nodes;
 };
 
-/** Trees whose leaves are added up; windows with less than the threshold fail. The reference adds floats in double precision,
-one tree after the other. Where leaf * 2^shift is an integer for all leaves and the sum stays below 2^53 (as in all of OpenCV's
-files), the same sum in integers is equal and has no order. */
+/** Trees whose leaves are added up. Windows whose sum is below the threshold fail. cv::CascadeClassifier adds floats in double
+precision, tree by tree. If leaf * 2^shift is an integer for all leaves and the sum stays below 2^53, as in all of OpenCV's files,
+the sum in integers is equal and does not depend on the order. */
 struct Stage
 {
     int firstTree, trees;
     float threshold;
-    int shift;              //!< fixed point; 0 and meaningless unless Model::fixedPoint
-    int64_t fixedThreshold; //!< sum < threshold if and only if fixed sum < fixedThreshold
+    int shift;              //!< fractional bits of the fixed point; 0 and unused unless Model::fixedPoint
+    int64_t fixedThreshold; //!< sum < threshold if and only if the fixed-point sum < fixedThreshold
 };
 
 CT_HOST_DEVICE bool stageFails(double sum, const Stage& stage) { return sum < static_cast<double>(stage.threshold); }
-//! Weight of a window from the last stage's sum in fixed point.
+//! Converts the last stage's fixed-point sum to the weight of a window.
 CT_HOST_DEVICE double weightOf(int64_t fixedSum, int shift) { return ldexp(static_cast<double>(fixedSum), -shift); }
 
 // --- candidates ------------------------------------------------------------------------------------------------------
 
-//! A window's place: image (20 bits), scale (12), y and x in the layer (16 each). Its order is that of results.
+//! Position of a window: image (20 bits), scale (12), y and x in the layer (16 each). Results are in ascending order of keys.
 typedef uint64_t Key;
 
 CT_HOST_DEVICE Key keyOf(int image, int scale, int x, int y)
@@ -278,13 +296,13 @@ CT_HOST_DEVICE int scaleOf(Key key) { return static_cast<int>(key >> 32) & 0xfff
 CT_HOST_DEVICE int yOf(Key key) { return static_cast<int>(key >> 16) & 0xffff; }
 CT_HOST_DEVICE int xOf(Key key) { return static_cast<int>(key) & 0xffff; }
 
-//! Box in the image of a window at (x, y) of a layer.
+//! Computes the box in the image of a window at (x, y) of a layer.
 CT_HOST_DEVICE Box boxOf(int x, int y, float factor, int boxWidth, int boxHeight)
 {
     return {roundEven(static_cast<float>(x) * factor), roundEven(static_cast<float>(y) * factor), boxWidth, boxHeight};
 }
 
-//! Where the mask is looked at for a box.
+//! Returns the coordinate of a box's centre, at which the mask is read, along one axis. @param side that of the mask.
 CT_HOST_DEVICE int centreOf(int start, int length, int side)
 {
     const int centre = start + length / 2;
@@ -296,19 +314,19 @@ CT_HOST_DEVICE int centreOf(int start, int length, int side)
 CT_HOST_DEVICE int lesser(int a, int b) { return a < b ? a : b; }
 CT_HOST_DEVICE int distance(int a, int b) { return a < b ? b - a : a - b; }
 
-//! Whether all four edges lie near each other. A group is what such pairs connect.
+//! Returns whether all four edges are close to each other. Groups are the connected components of this relation.
 CT_HOST_DEVICE bool areSimilar(const Box& a, const Box& b)
 {
     const double delta = 0.2 * (lesser(a.width, b.width) + lesser(a.height, b.height)) * 0.5;
     return distance(a.x, b.x) <= delta && distance(a.y, b.y) <= delta &&
            distance(a.x + a.width, b.x + b.width) <= delta && distance(a.y + a.height, b.y + b.height) <= delta;
 }
-//! Mean of one side or coordinate. @param sum modulo 2^32.
+//! Computes the mean of one side or coordinate. @param sum modulo 2^32.
 CT_HOST_DEVICE int meanOf(uint32_t sum, int count)
 {
     return roundEven(static_cast<float>(static_cast<int32_t>(sum)) * (1.f / static_cast<float>(count)));
 }
-//! Whether group a, of countA candidates, is dropped for group b. Both have more candidates than minNeighbors.
+//! Returns whether group a, of countA candidates, is dropped in favour of group b. Both have more candidates than minNeighbors.
 CT_HOST_DEVICE bool isPartOf(const Box& a, int countA, const Box& b, int countB)
 {
     const int dx = roundEven(b.width * 0.2), dy = roundEven(b.height * 0.2);
@@ -316,7 +334,7 @@ CT_HOST_DEVICE bool isPartOf(const Box& a, int countA, const Box& b, int countB)
            a.y + a.height <= b.y + b.height + dy && (countB > (countA > 3 ? countA : 3) || countA < 3);
 }
 
-//! The part of a box inside of an image; false: none.
+//! Clips a box to an image. @return false if nothing is left.
 CT_HOST_DEVICE bool clip(Box& box, int cols, int rows)
 {
     const int right = lesser(box.x + box.width, cols), bottom = lesser(box.y + box.height, rows);

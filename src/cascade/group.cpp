@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The stage group on the host: candidates to objects, for the CPU backend and for single images of the CUDA backend.
+// Stage group on the host: for the CPU backend, and for single images of the CUDA backend with too many candidates for its tables.
 #include "../precomp.hpp"
 #include "stages.hpp"
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace cv { namespace cuda { namespace cascade {
 
 namespace {
 
-//! Sets of boxes that are connected; the root of each is its lowest index.
+//! Disjoint sets of connected boxes. The root of a set is its lowest index.
 class Sets
 {
 public:
@@ -33,8 +33,8 @@ private:
     std::vector<int> parent_;
 };
 
-/** Number of each box's group, in the order of their first boxes. Similar boxes lie near each other in x, so only those are
-compared. */
+/** Assigns each box to a group; groups are numbered in the order of their first boxes. Similar boxes have similar x, so only boxes
+with similar x are compared. @return number of groups. */
 int groupsOf(const std::vector<Box>& boxes, std::vector<int>& group)
 {
     const int count = static_cast<int>(boxes.size());
@@ -45,7 +45,7 @@ int groupsOf(const std::vector<Box>& boxes, std::vector<int>& group)
     for (int i = 0; i < count; ++i)
     {
         const Box& a = boxes[byX[i]];
-        const int reach = (a.width + a.height) / 10 + 1; // not less than any delta of areSimilar()
+        const int reach = (a.width + a.height) / 10 + 1; // at least the largest delta of areSimilar()
         for (int j = i + 1; j < count && boxes[byX[j]].x - a.x <= reach; ++j)
             if (areSimilar(a, boxes[byX[j]]))
                 sets.join(byX[i], byX[j]);
@@ -60,6 +60,7 @@ int groupsOf(const std::vector<Box>& boxes, std::vector<int>& group)
     return groups;
 }
 
+//! Sums over the candidates of a group.
 struct Sum
 {
     uint32_t x = 0, y = 0, width = 0, height = 0;
@@ -78,6 +79,7 @@ struct Sum
     Box mean() const { return {meanOf(x, count), meanOf(y, count), meanOf(width, count), meanOf(height, count)}; }
 };
 
+//! Appends an object, clipped to the image, unless nothing of it lies in the image.
 void append(Objects& objects, Box box, int count, double weight, const Pyramid& pyramid)
 {
     if (!clip(box, pyramid.cols, pyramid.rows))
@@ -101,7 +103,7 @@ void keepLargest(Objects& objects)
     objects.weights = {objects.weights[best]};
 }
 
-//! Groups of more candidates than minNeighbors that are not parts of others.
+//! Appends the groups that have more than minNeighbors candidates and are not part of another such group.
 void appendGroups(const std::vector<Sum>& groups, int minNeighbors, const Pyramid& pyramid, Objects& objects)
 {
     std::vector<std::pair<Box, const Sum*>> kept;

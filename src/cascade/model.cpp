@@ -1,12 +1,32 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The two formats of cascades. Files are hostile: nothing enters a model unchecked.
+// Reads both file formats of cascades, and writes the new one. Files are untrusted: every value is checked.
 #include "model_builder.hpp"
 #include <algorithm>
 #include <cfloat>
 
 namespace cv { namespace cuda { namespace cascade {
+
+//! Properties of a feature type in files of the new format.
+struct FeatureFormat
+{
+    const char* name;
+    int categories; //!< maxCatCount: size of the subsets of nodes, bits
+    int nodeValues; //!< values per node: two children, feature, and the threshold or the words of the subset
+};
+
+static FeatureFormat formatOf(FeatureType type)
+{
+    switch (type)
+    {
+    case HAAR:
+        return {"HAAR", 0, 4};
+    case LBP:
+        return {"LBP", 32 * SUBSET_WORDS, 3 + SUBSET_WORDS};
+    }
+    return {};
+}
 
 // --- the new format --------------------------------------------------------------------------------------------------
 
@@ -39,33 +59,43 @@ static void readHaarFeature(const Item& item, bool old, Builder& builder)
     float weights[MAX_RECTANGLES] = {};
     item.with("rects", [&](const Item& list) { readRectangles(list, count, rectangles, weights); });
     const bool tilted = item.has("tilted") && item.integerOf("tilted", INT_MIN, INT_MAX) != 0;
-    if (old && count > 2 && std::abs(weights[2]) < FLT_EPSILON) // as the reference does when it converts
+    if (old && count > 2 && std::abs(weights[2]) < FLT_EPSILON) // as OpenCV does when it converts old files
         count = 2;
     builder.haar(item, rectangles, weights, count, tilted);
 }
 
-static void readFeatures(const Item& list, int kind, Builder& builder)
+static void readLbpFeature(const Item& item, Builder& builder)
+{
+    item.with("rect",
+              [&](const Item& rectangle)
+              {
+                  int r[4] = {};
+                  rectangle.list(4, 4);
+                  rectangle.each([&](const Item& number, int k) { r[k] = number.integer(0, MAX_WINDOW); });
+                  builder.lbp(item, r[0], r[1], r[2], r[3]);
+              });
+}
+
+static void readFeatures(const Item& list, FeatureType type, Builder& builder)
 {
     list.list(1, MAX_FEATURES);
     list.each(
         [&](const Item& item, int)
         {
-            if (kind == HAAR)
+            switch (type)
+            {
+            case HAAR:
                 return readHaarFeature(item, false, builder);
-            item.with("rect",
-                      [&](const Item& rectangle)
-                      {
-                          int r[4] = {};
-                          rectangle.list(4, 4);
-                          rectangle.each([&](const Item& number, int k) { r[k] = number.integer(0, MAX_WINDOW); });
-                          builder.lbp(item, r[0], r[1], r[2], r[3]);
-                      });
+            case LBP:
+                return readLbpFeature(item, builder);
+            }
         });
 }
 
 static void readTree(const Item& item, Model& model, Builder& builder)
 {
-    const int perNode = model.kind == HAAR ? 4 : 3 + SUBSET_WORDS;
+    const FeatureType type = model.featureType();
+    const int perNode = formatOf(type).nodeValues;
     builder.tree();
     item.with("internalNodes",
               [&](const Item& list)
@@ -74,17 +104,27 @@ static void readTree(const Item& item, Model& model, Builder& builder)
                   if (size % perNode != 0)
                       list.fail(format("%d numbers, and each node has %d", size, perNode).c_str());
                   int index[3] = {};
+                  float threshold = 0.f;
                   list.each(
                       [&](const Item& number, int i)
                       {
                           const int k = i % perNode;
                           if (k < 3)
+                          {
                               index[k] = number.integer(-MAX_NODES, MAX_NODES);
-                          else if (model.kind == LBP)
+                              return;
+                          }
+                          switch (type)
+                          {
+                          case HAAR:
+                              threshold = number.finite();
+                              break;
+                          case LBP:
                               model.subsets.push_back(static_cast<uint32_t>(number.integer(INT_MIN, INT_MAX)));
+                              break;
+                          }
                           if (k == perNode - 1)
-                              builder.node(number, index[2], model.kind == HAAR ? number.finite() : 0.f, index[0],
-                                           index[1]);
+                              builder.node(number, index[2], threshold, index[0], index[1]);
                       });
               });
     item.with("leafValues",
@@ -107,17 +147,19 @@ static void readNew(const Item& root, Model& model, Builder& builder)
     root.with("featureType",
               [&](const Item& item)
               {
-                  const std::string type = item.string();
-                  if (type != "HAAR" && type != "LBP")
-                      item.fail(type == "HOG" ? "HOG cascades are not supported" : "only HAAR and LBP are known");
-                  model.kind = type == "HAAR" ? HAAR : LBP;
+                  const std::string name = item.string();
+                  const auto type = std::find_if(std::begin(FEATURE_TYPES), std::end(FEATURE_TYPES),
+                                                 [&](FeatureType t) { return name == formatOf(t).name; });
+                  if (type == std::end(FEATURE_TYPES))
+                      item.fail(name == "HOG" ? "HOG cascades are not supported" : "only HAAR and LBP are known");
+                  model.kind = *type;
               });
     readWindow(root, builder);
     root.with("featureParams",
               [&](const Item& item)
               {
                   const int categories = item.integerOf("maxCatCount", 0, INT_MAX);
-                  if (categories != (model.kind == HAAR ? 0 : 32 * SUBSET_WORDS))
+                  if (categories != formatOf(model.featureType()).categories)
                       item.fail(
                           format("maxCatCount is %d, and must be 0 for HAAR and 256 for LBP", categories).c_str());
               });
@@ -137,12 +179,12 @@ static void readNew(const Item& root, Model& model, Builder& builder)
                                     });
                       });
               });
-    root.with("features", [&](const Item& list) { readFeatures(list, model.kind, builder); });
+    root.with("features", [&](const Item& list) { readFeatures(list, model.featureType(), builder); });
 }
 
 // --- the old format --------------------------------------------------------------------------------------------------
 
-//! A child is a value, which becomes the next leaf of the tree, or a node.
+//! Reads a child: a value, which becomes the next leaf of the tree, or the index of a node. @return child as in the new format.
 static int readOldChild(const Item& item, const char* value, const char* node, int& leaves, Builder& builder)
 {
     if (!item.has(value))
@@ -232,11 +274,16 @@ static void writeTree(FileStorage& storage, const Model& model, int t)
     {
         const Node& node = model.nodes[n];
         storage << child(node.left) << child(node.right) << node.feature;
-        if (model.kind == HAAR)
+        switch (model.featureType())
+        {
+        case HAAR:
             storage << node.threshold;
-        else
+            break;
+        case LBP:
             for (int k = 0; k < SUBSET_WORDS; ++k)
                 storage << static_cast<int>(model.subsets[static_cast<size_t>(n) * SUBSET_WORDS + k]);
+            break;
+        }
     }
     storage << "]"
             << "leafValues"
@@ -274,19 +321,20 @@ static void writeFeatures(FileStorage& storage, const Model& model)
 
 void writeModel(FileStorage& storage, const Model& model)
 {
+    const FeatureFormat format = formatOf(model.featureType());
     int mostTrees = 0;
     for (const Stage& stage : model.stages)
         mostTrees = std::max(mostTrees, stage.trees);
     storage << "stageType"
             << "BOOST"
-            << "featureType" << (model.kind == HAAR ? "HAAR" : "LBP");
+            << "featureType" << format.name;
     storage << "height" << model.height << "width" << model.width;
     storage << "stageParams"
             << "{"
             << "maxWeakCount" << mostTrees << "}";
     storage << "featureParams"
             << "{"
-            << "maxCatCount" << (model.kind == HAAR ? 0 : 32 * SUBSET_WORDS) << "}";
+            << "maxCatCount" << format.categories << "}";
     storage << "stageNum" << static_cast<int>(model.stages.size()) << "stages"
             << "[";
     for (size_t s = 0; s < model.stages.size(); ++s)

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// A cascade from a file: checked in every number, then never changed, and shared by instances.
+// A cascade from a file: every value is checked, then the model never changes, and instances share it.
 #ifndef OPENCV_CUDATRACKING_CASCADE_MODEL_HPP
 #define OPENCV_CUDATRACKING_CASCADE_MODEL_HPP
 
@@ -16,36 +16,40 @@ namespace cv { namespace cuda { namespace cascade {
 const size_t MAX_FILE_BYTES = static_cast<size_t>(8) << 20;
 const int MAX_FEATURES = 65536, MAX_NODES = 1 << 20, MAX_STAGES = 4096, MAX_TREE_NODES = 255;
 
-/** Everything is in the order of the file. Invariants: every index is in its array; features, rotated ones too, lie in the window;
-children come after their parents in the same tree; each tree has one leaf more than nodes; numbers are finite. */
+/** A cascade in the order of its file. Invariants: every index is within its array; features, including rotated ones, lie in the
+window; child nodes come after their parents in the same tree; each tree has one leaf more than nodes; values are finite. */
 struct Model
 {
-    int kind;                          //!< HAAR or LBP
-    int width, height;                 //!< of the window
+    int kind;                          //!< a FeatureType: see featureType()
+    int width, height;                 //!< size of the window, pixels
     std::vector<Stage> stages;         //!< at least one
-    std::vector<Tree> trees;           //!< at least one a stage
-    std::vector<Node> nodes;           //!< at least one a tree
-    std::vector<float> leaves;         //!< those of a tree begin at its firstNode + its index among all trees
-    std::vector<int64_t> fixedLeaves;  //!< leaf * 2^shift of its stage; empty unless fixedPoint
-    std::vector<float> fileThresholds; //!< of the stages, as in the file
-    std::vector<uint32_t> subsets;     //!< LBP: SUBSET_WORDS a node
-    std::vector<HaarFeature> haar;     //!< features of either kind
-    std::vector<LbpFeature> lbp;
+    std::vector<Tree> trees;           //!< at least one per stage
+    std::vector<Node> nodes;           //!< at least one per tree
+    std::vector<float> leaves;         //!< the leaves of tree t begin at its firstNode + t
+    std::vector<int64_t> fixedLeaves;  //!< leaf * 2^shift, with the shift of its stage; empty unless fixedPoint
+    std::vector<float> fileThresholds; //!< thresholds of the stages, as in the file
+    std::vector<uint32_t> subsets;     //!< LBP: SUBSET_WORDS per node
+    std::vector<HaarFeature> haar;     //!< features; empty for LBP
+    std::vector<LbpFeature> lbp;       //!< features; empty for HAAR
 
     bool stumps;           //!< all trees have one node
-    bool tilted;           //!< some feature is rotated
-    bool exact;            //!< all Haar features are
-    bool fixedPoint;       //!< all stages may be added up as integers
-    int64_t leastContrast; //!< Haar: see leastContrast()
-    uint64_t version;      //!< a number of its own in this process
+    bool tilted;           //!< at least one feature is rotated
+    bool exact;            //!< all Haar features are exact
+    bool fixedPoint;       //!< all stages can be added up as integers
+    int64_t leastContrast; //!< see leastContrast(); only HAAR uses it
+    uint64_t version;      //!< unique in this process
+
+    FeatureType featureType() const { return static_cast<FeatureType>(kind); }
 };
 typedef std::shared_ptr<const Model> ModelPtr;
 
-/** @throws cv::Exception naming file and node. @param name of the file, for messages. */
+//! Reads a cascade from a file. @throws cv::Exception that names file and node, as the next two.
 ModelPtr loadModel(const std::string& filename);
+//! Parses the text of a file. @param name file name in messages, as in the next one.
 ModelPtr parseModel(const char* text, size_t bytes, const std::string& name);
+//! Reads a cascade from a node of a FileStorage.
 ModelPtr readModel(const FileNode& cascade, const std::string& name);
-//! The members of a cascade of the new format.
+//! Writes the members of a cascade in the new format.
 void writeModel(FileStorage& storage, const Model& model);
 
 }}} // namespace cv::cuda::cascade

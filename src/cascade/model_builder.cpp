@@ -7,7 +7,7 @@
 
 namespace cv { namespace cuda { namespace cascade {
 
-//! Adds up what corners have in common. Nothing when the sum of corners would not be exact.
+//! Merges corners at the same position. Does nothing if the sum of the corners would not be exact.
 static void mergeCorners(HaarFeature& f)
 {
     double most = 0.;
@@ -59,7 +59,7 @@ void Builder::haar(const Item& item, const int (*rectangles)[4], const float* we
     model_.haar.push_back(f);
 }
 
-//! Names a tree as the file does.
+//! Throws with a tree named as in the file.
 void Builder::failAt(const Item& item, const char* trees, size_t tree, const std::string& why) const
 {
     size_t stage = 0;
@@ -68,9 +68,21 @@ void Builder::failAt(const Item& item, const char* trees, size_t tree, const std
     item.failBelow(format(".stages[%zu].%s[%zu]", stage, trees, tree - model_.stages[stage].firstTree), why);
 }
 
+static size_t featuresOf(const Model& model)
+{
+    switch (model.featureType())
+    {
+    case HAAR:
+        return model.haar.size();
+    case LBP:
+        return model.lbp.size();
+    }
+    return 0;
+}
+
 void Builder::checkFeatures(const Item& item, const char* trees) const
 {
-    const size_t features = model_.kind == HAAR ? model_.haar.size() : model_.lbp.size();
+    const size_t features = featuresOf(model_);
     for (size_t t = 0; t < model_.trees.size(); ++t)
         for (int n = 0; n < model_.trees[t].nodes; ++n)
         {
@@ -80,7 +92,7 @@ void Builder::checkFeatures(const Item& item, const char* trees) const
         }
 }
 
-//! Children become indices into the model.
+//! Converts children from the indices of the file to those of the model.
 void Builder::linkTrees(const Item& item, const char* trees)
 {
     model_.stumps = model_.nodes.size() == model_.trees.size();
@@ -91,7 +103,7 @@ void Builder::linkTrees(const Item& item, const char* trees)
         for (int n = 0; n < tree.nodes; ++n)
         {
             Node& node = model_.nodes[tree.firstNode + n];
-            if (model_.stumps) // the reference does not look at the children of stumps
+            if (model_.stumps) // OpenCV ignores the children of stumps
             {
                 node.left = 0;
                 node.right = -1;
@@ -106,8 +118,8 @@ void Builder::linkTrees(const Item& item, const char* trees)
     }
 }
 
-/** Whether a stage can be added up in integers: the lowest bit of any leaf as unit, the sum of the largest leaves must keep
-below 2^53, so that double precision is exact too. */
+/** Returns whether a stage can be added up in integers, with the lowest bit of any leaf as the unit: the sum of the largest leaves
+must be below 2^53, so that sums in double precision are exact, too. @param shift out: bits of the fraction. */
 bool Builder::fixStage(const Stage& stage, int& shift) const
 {
     int lowest = 0;
@@ -135,6 +147,7 @@ bool Builder::fixStage(const Stage& stage, int& shift) const
     return std::ldexp(most, shift) < 9007199254740992.;
 }
 
+//! Converts leaves and thresholds to fixed point, if all stages allow it.
 void Builder::fixPoints()
 {
     model_.fixedPoint = true;
@@ -147,7 +160,7 @@ void Builder::fixPoints()
             stage.shift = 0;
             continue;
         }
-        const double limit = 1152921504606846976.; // sums keep far below
+        const double limit = 1152921504606846976.; // 2^60; sums are far below
         const double threshold = std::ceil(std::ldexp(static_cast<double>(stage.threshold), stage.shift));
         stage.fixedThreshold = static_cast<int64_t>(std::max(-limit, std::min(threshold, limit)));
         for (int t = stage.firstTree; t < stage.firstTree + stage.trees; ++t)

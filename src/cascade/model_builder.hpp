@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// A model that grows checked.
+// Builds a model from the values of a file, with all checks.
 #ifndef OPENCV_CUDATRACKING_CASCADE_MODEL_BUILDER_HPP
 #define OPENCV_CUDATRACKING_CASCADE_MODEL_BUILDER_HPP
 
@@ -14,7 +14,7 @@ namespace cv { namespace cuda { namespace cascade {
 using detail::Item;
 using detail::Place;
 
-//! Grows a model, in the order of the file.
+//! Adds values to a model in the order of the file.
 class Builder
 {
 public:
@@ -43,7 +43,7 @@ public:
         model_.trees.push_back({static_cast<int>(model_.nodes.size()), 0});
         ++model_.stages.back().trees;
     }
-    //! @param left,right as in files.
+    //! Adds a node. @param left,right children as in files of the new format: above 0 a node of the tree, else minus the leaf.
     void node(const Item& item, int feature, float threshold, int left, int right)
     {
         if (model_.nodes.size() >= static_cast<size_t>(MAX_NODES))
@@ -54,7 +54,7 @@ public:
     }
     void leaf(float value) { model_.leaves.push_back(value); }
 
-    //! After the leaves of a tree: there must be one more of them than nodes.
+    //! Ends a tree: it must have one leaf more than nodes.
     void endTree(const Item& item)
     {
         const size_t expected = model_.nodes.size() + model_.trees.size();
@@ -71,7 +71,7 @@ public:
                               static_cast<int16_t>(height)});
     }
 
-    //! @param trees name of their list in a stage.
+    //! Checks and links all nodes and computes what follows from them. @param trees name of the list of trees, for messages.
     void finish(const Item& item, const char* trees);
 
 private:

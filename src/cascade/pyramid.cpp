@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Which scales an image is looked at in, for both engines.
+// Stage makePyramid, on the host for both backends.
 #include "../precomp.hpp"
 #include "stages.hpp"
 #include <algorithm>
@@ -10,16 +10,16 @@ namespace cv { namespace cuda { namespace cascade {
 
 namespace {
 
-const size_t MAX_POWERS = 1 << 20; // of the scale factor, most of which limits of size may take away
+const size_t MAX_POWERS = 1 << 20; // powers of the scale factor, before the limits of object sizes
 
-//! All powers of the scale factor at which the window fits into the image.
+//! Lists all powers of the scale factor at which the window fits into the image.
 std::vector<float> powersOf(int cols, int rows, const Task& task)
 {
     std::vector<float> factors;
     for (double factor = 1.;; factor *= task.settings.scaleFactor)
     {
         const double width = task.model->width * factor, height = task.model->height * factor;
-        if (width > cols + 1. || height > rows + 1.) // also what no integer can hold
+        if (width > cols + 1. || height > rows + 1.) // before the conversion, as an int may not hold it
             return factors;
         if (roundEven(width) > cols || roundEven(height) > rows)
             return factors;
@@ -30,12 +30,12 @@ std::vector<float> powersOf(int cols, int rows, const Task& task)
     }
 }
 
-//! Of these, the indices within the limits of size, or else the one nearest to the least size.
+//! Lists the indices of factors within the limits of object sizes; if there are none, that of the size nearest to the minimum.
 std::vector<int> chosenOf(const std::vector<float>& factors, int cols, int rows, const Task& task)
 {
     const Settings& s = task.settings;
-    const bool limited = s.maxWidth != 0 && s.maxHeight != 0;
-    const int maxWidth = limited ? s.maxWidth : cols, maxHeight = limited ? s.maxHeight : rows;
+    const bool limited = s.maxSize.width != 0 && s.maxSize.height != 0;
+    const int maxWidth = limited ? s.maxSize.width : cols, maxHeight = limited ? s.maxSize.height : rows;
     std::vector<int> chosen;
     int nearest = -1;
     double least = 0.;
@@ -44,13 +44,13 @@ std::vector<int> chosenOf(const std::vector<float>& factors, int cols, int rows,
         const int width = boxSide(task.model->width, factors[i]), height = boxSide(task.model->height, factors[i]);
         if (width > maxWidth || height > maxHeight)
             break;
-        if (width >= s.minWidth && height >= s.minHeight)
+        if (width >= s.minSize.width && height >= s.minSize.height)
             chosen.push_back(static_cast<int>(i));
     }
     for (size_t i = 0; chosen.empty() && i < factors.size(); ++i)
     {
-        const double dx = static_cast<double>(s.minWidth) - boxSide(task.model->width, factors[i]);
-        const double dy = static_cast<double>(s.minHeight) - boxSide(task.model->height, factors[i]);
+        const double dx = static_cast<double>(s.minSize.width) - boxSide(task.model->width, factors[i]);
+        const double dy = static_cast<double>(s.minSize.height) - boxSide(task.model->height, factors[i]);
         const double far = dx * dx + dy * dy;
         if (nearest < 0 || far < least)
         {
@@ -63,6 +63,7 @@ std::vector<int> chosenOf(const std::vector<float>& factors, int cols, int rows,
     return chosen;
 }
 
+//! Appends the taps of one axis. @return index of the first.
 int addTaps(std::vector<Tap>& taps, int dst, int src)
 {
     const int first = static_cast<int>(taps.size());
@@ -79,7 +80,7 @@ Layer layerOf(float factor, int cols, int rows, std::vector<Tap>& taps)
     return layer;
 }
 
-//! @param stripes of the task's first layer.
+//! Makes the grid of a model on a layer. @param stripes number of the task's first layer: see placesInStripes().
 Grid gridOf(const Layer& layer, int index, const Model& model, int stripes)
 {
     const int columns = std::max(layer.cols + 1 - model.width, 0), rows = std::max(layer.rows + 1 - model.height, 0);

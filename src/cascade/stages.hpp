@@ -3,13 +3,14 @@
 
 // The stages of detection with a boosted cascade, in the order of the literature:
 //
-//   makePyramid   which scales, and where each pixel of a layer takes its value (on the host, for both engines)
-//   toGray        gray values
-//   sumTables     a part of a layer: resized, then tables of sums, of squares, and of rotated sums
-//   classify      the cascade on the windows of that part, stage by stage, on fewer and fewer windows
-//   group         candidates in the order of their keys -> objects (on the host: src/cascade/group.cpp)
+//   makePyramid    scales of an image, and the source pixels of each pixel of a layer (on the host: src/cascade/pyramid.cpp)
+//   toGray         gray values of a colour image
+//   resize         layers of the pyramid (cpu: in integral_image.cpp)
+//   integralImage  sums of pixels, of their squares, and of pixels rotated by 45 degrees (cuda: in integral_image.hpp)
+//   classify       windows that pass all boosted stages (cuda: in classify.cu, pairs.cu)
+//   group          candidates grouped into objects (on the host: src/cascade/group.cpp; cuda: in group.cu)
 //
-// What goes from stage to stage is written here; tiles and layouts stand beside the code that has them.
+// This file also holds the data that goes from stage to stage. Tiles and layouts are in the folders of the backends.
 #ifndef OPENCV_CUDATRACKING_CASCADE_STAGES_HPP
 #define OPENCV_CUDATRACKING_CASCADE_STAGES_HPP
 
@@ -17,6 +18,7 @@
 #include "../common/views.hpp"
 #include "core.hpp"
 #include "model.hpp"
+#include "settings.hpp"
 #include <vector>
 
 namespace cv { namespace cuda { namespace cascade {
@@ -24,16 +26,7 @@ namespace cv { namespace cuda { namespace cascade {
 using detail::ImageView;
 using detail::RowsView;
 
-struct Settings
-{
-    double scaleFactor;
-    int minNeighbors;                             //!< 0 or less: no groups
-    int minWidth, minHeight, maxWidth, maxHeight; //!< of objects; a zero in the last two: the image's
-    bool largest;                                 //!< only the object of largest area
-    int maxObjects, maxCandidates;                //!< of an image, in tables
-};
-
-//! A cascade and what it is to do.
+//! A cascade together with its detection parameters.
 struct Task
 {
     ModelPtr model;
@@ -42,56 +35,60 @@ struct Task
 
 // --- pyramid ---------------------------------------------------------------------------------------------------------
 
-//! A scaled image. Its index in the pyramid is the scale of keys.
+//! A scaled image. Keys call its index in the pyramid the scale.
 struct Layer
 {
-    float factor;
-    int cols, rows;
-    int step;                //!< from window to window
-    int columnTaps, rowTaps; //!< index of the first of cols and of rows taps
+    float factor;            //!< size of the image divided by that of the layer
+    int cols, rows;          //!< pixels
+    int step;                //!< distance of neighbouring windows, pixels of the layer: 1 or 2
+    int columnTaps, rowTaps; //!< index in Pyramid::taps of the first of `cols` and of `rows` taps
 };
 
 //! The windows of one cascade on one layer.
 struct Grid
 {
-    int layer;
+    int layer;               //!< index
     int cols, rows;          //!< number of windows; window (i, j) is at (i * step, j * step) of the layer
-    int boxWidth, boxHeight; //!< of its boxes in the image
+    int boxWidth, boxHeight; //!< size of a window in the image, pixels
 };
 
-//! For all images of one size. Integers only, but for the factors: ready for the device.
+//! Layers and grids for all images of one size. Integers only, except for the factors: ready for the device.
 struct Pyramid
 {
-    int cols, rows;
-    std::vector<Layer> layers; //!< those that some task needs, ascending
+    int cols, rows;            //!< size of the image
+    std::vector<Layer> layers; //!< layers that at least one task needs, by ascending factor
     std::vector<Tap> taps;
-    std::vector<std::vector<Grid>> grids; //!< for each task, ascending
+    std::vector<std::vector<Grid>> grids; //!< grids of each task, by ascending layer
 };
 
-//! @param tasks all of one scale factor. @throws cv::Exception when there are more than MAX_SCALES layers.
+//! Makes the pyramid. @param tasks all have one scale factor. @throws cv::Exception if there are more than MAX_SCALES layers.
 Pyramid makePyramid(int cols, int rows, const std::vector<Task>& tasks);
 
 // --- candidates and objects ------------------------------------------------------------------------------------------
 
+//! A window that passed all stages.
 struct Candidate
 {
     Key key;
     double weight; //!< sum of the last stage
 };
 
+//! Groups of candidates.
 struct Objects
 {
     std::vector<Box> boxes;
-    std::vector<int> counts;     //!< candidates in each
-    std::vector<double> weights; //!< the largest of them
-    int candidates = 0;
+    std::vector<int> counts;     //!< number of candidates in each group
+    std::vector<double> weights; //!< largest weight of each group's candidates
+    int candidates = 0;          //!< number of candidates, grouped or not
 };
 
-//! What countPasses() gives for one grid.
+//! Numbers of windows of one grid, as countPasses() reports them.
 struct Passes
 {
-    int64_t windows = 0, looked = 0, contrast = 0; //!< on the grid; not skipped; of those, with contrast
-    std::vector<int64_t> stages;                   //!< of those, passed each stage
+    int64_t windows = 0;         //!< all windows of the grid
+    int64_t evaluated = 0;       //!< windows that the skip rule did not skip
+    int64_t contrast = 0;        //!< evaluated windows with contrast; LBP: all evaluated windows
+    std::vector<int64_t> stages; //!< windows that passed each stage
 };
 
 /** Groups candidates of one task on the host. The CPU backend always does, the CUDA backend when a call finds more candidates than
@@ -101,65 +98,63 @@ void group(const std::vector<Candidate>& candidates, const Pyramid& pyramid, int
 
 namespace cpu {
 
-//! A model for the vector loops: corners as offsets into the tables.
 class Prepared;
+struct LayerRegion;
 struct Scratch;
+struct TableLayout;
 
-//! Width and height of the largest window of all tasks: tables of sums are made for it.
-struct Extent
+//! Width and height of the largest window of all tasks, for which integral images are laid out.
+struct WindowExtent
 {
-    int width, height;
-    bool squares, tilted; //!< some task needs these tables
+    int width, height;    //!< pixels
+    bool squares, tilted; //!< whether a task needs integral images of squares and of rotated sums
 };
-Extent extentOf(const std::vector<Task>& tasks);
 
-std::shared_ptr<const Prepared> prepare(const ModelPtr& model, const Extent& extent);
-
-void toGray(const ImageView& image, RowsView<uint8_t> gray);
-
-//! Rows of windows that one job works on.
-const int BAND_ROWS = 32;
-
-//! What all jobs of one image share.
+//! Data that all jobs on one image share.
 struct Work
 {
-    ImageView gray, mask; //!< mask: data null, none
-    int image;            //!< its number, for keys
+    ImageView gray, mask; //!< mask: data null if there is none
+    int image;            //!< index of the image, for keys
     const Pyramid* pyramid;
     const std::vector<Task>* tasks;
-    const std::vector<std::shared_ptr<const Prepared>>* prepared;
-    Extent extent;
+    const std::vector<std::shared_ptr<const Prepared>>* prepared; //!< models of the tasks
+    WindowExtent extent;
 };
 
-/** sumTables and classify, tile by tile, for windows of rows [firstRow, firstRow + BAND_ROWS) of all tasks' grids on a layer.
-@param candidates one list a task; what is found is appended, in the order of keys.
-@param passes null, or one for each task: counted up. */
-void classifyBand(const Work& work, int layer, int firstRow, detail::ScratchPool<Scratch>& scratch,
-                  std::vector<Candidate>* candidates, Passes* passes);
+//! Converts an image with 3 or 4 channels.
+void toGray(const ImageView& image, RowsView<uint8_t> gray);
+
+//! Resizes a region of a layer and computes its integral images, into `scratch`.
+void integralImage(const Work& work, const Layer& layer, const LayerRegion& region, const TableLayout& layout,
+                   Scratch& scratch);
+
+/** Runs resize, integralImage and classify, tile by tile, for windows of rows [firstRow, firstRow + STRIP_ROWS) of all tasks'
+grids on a layer. @param candidates one list per task; candidates are appended in the order of keys.
+@param passes null, or one per task, to which counts are added. */
+void classify(const Work& work, int layer, int firstRow, detail::ScratchPool<Scratch>& scratch,
+              std::vector<Candidate>* candidates, Passes* passes);
 
 } // namespace cpu
 
 namespace gpu {
 
-//! Of images with 3 or 4 channels.
-void toGray(const ImageView& image, RowsView<uint8_t> gray, detail::StreamHandle stream);
-
-// What the following take and how it is laid out: src/cuda/cascade/classify.hpp.
+// Arguments of the stages and their layout in device memory: src/cuda/cascade/classify.hpp.
 struct Resizing;
 struct Classification;
-struct Early;
+struct ConstantStages;
 struct Grouping;
 
-//! All layers of all images, for all cascades.
-void makeLayers(const Resizing& job, detail::StreamHandle stream);
+//! Converts an image with 3 or 4 channels.
+void toGray(const ImageView& image, RowsView<uint8_t> gray, detail::StreamHandle stream);
 
-/** sumTables and classify, for all tiles of all layers and images of one cascade. Candidates come in any order, and their numbers
-are true also where lists are too short. @param early null: not by pairs. */
-void classify(const Classification& job, const Early* early, detail::StreamHandle stream);
-//! Without `resolve`: what classify() does for pairs.
-void classifyPairs(const Classification& job, const Early& early, detail::StreamHandle stream);
+//! Resizes all images to all layers, for all cascades.
+void resize(const Resizing& job, detail::StreamHandle stream);
 
-//! One row of tables an image.
+/** Runs integralImage and classify for all tiles of all layers and images of one cascade. Candidates come in any order; their
+counts are exact even if the lists are too short. @param constant first stages for windows in pairs; null: windows one by one. */
+void classify(const Classification& job, const ConstantStages* constant, detail::StreamHandle stream);
+
+//! Groups the candidates of one cascade into one row of result tables per image.
 void group(const Grouping& job, detail::StreamHandle stream);
 
 } // namespace gpu

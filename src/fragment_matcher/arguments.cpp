@@ -17,9 +17,17 @@ static void checkRange(const char* what, int value, int low, int high)
         CV_Error_(Error::StsOutOfRange, ("Params::%s: %d, but it must be %d to %d", what, value, low, high));
 }
 
+static int lastMetric()
+{
+    int last = 0;
+    while (isMetric(last + 1))
+        ++last;
+    return last;
+}
+
 void checkParams(const FragmentMatcher::Params& params)
 {
-    checkRange("metric", params.metric, 0, METRIC_COUNT - 1);
+    checkRange("metric", params.metric, 0, lastMetric());
     checkRange("exclusion", params.exclusion, FragmentMatcher::SQUARE, FragmentMatcher::CROSS);
     checkRange("exclusionDistance", params.exclusionDistance, 0, MAX_SIDE);
     checkRange("peaks", params.peaks, 1, MAX_PEAKS);
@@ -32,7 +40,12 @@ void checkParams(const FragmentMatcher::Params& params)
 
 Settings settingsOf(const FragmentMatcher::Params& params)
 {
-    return {params.metric, params.exclusion, params.exclusionDistance, params.peaks, params.search, params.subpixel};
+    return {static_cast<Metric>(params.metric),
+            params.exclusion,
+            params.exclusionDistance,
+            params.peaks,
+            params.search,
+            params.subpixel};
 }
 
 static void checkImage(const std::string& name, int type, Size size)
@@ -59,7 +72,7 @@ ByteImageView imageOf(const std::string& name, const GpuMat& image) { return ima
 
 namespace {
 
-//! What a fragment's source points to.
+//! Owner of the memory that a fragment's source points to.
 template <typename Image> struct Owner
 {
     Image templ, weights;
@@ -75,7 +88,7 @@ void checkWeights(const std::string& name, int type, Size size, Size templ)
                                              size.width, size.height, templ.width, templ.height));
 }
 
-//! 8-bit weights of the host; empty when all are 255.
+//! Returns the 8-bit weights of a fragment in host memory; empty if all are 255.
 Mat quantised(const std::string& name, const Mat& weights)
 {
     Mat q(weights.size(), CV_8UC1);
@@ -148,7 +161,7 @@ Fragment makeFragment(const std::string& name, const GpuMat& templ, const std::s
     return fragment;
 }
 
-//! `name` is what the caller gave one fragment each with.
+//! Throws if there are too few or too many fragments. @param name argument that has one element per fragment.
 void checkCount(const char* name, size_t count)
 {
     if (count < 1 || count > static_cast<size_t>(MAX_FRAGMENTS))
@@ -195,7 +208,7 @@ template <typename Image> std::vector<Image> cut(const Image& frame, const std::
     return pieces;
 }
 
-void checkSameSide(InputArray weights, InputArray images)
+void checkSameMemory(InputArray weights, InputArray images)
 {
     if (!weights.empty() && onDevice(weights) != onDevice(images))
         CV_Error(Error::StsBadArg, "weights: must lie where the templates lie, both in Mat or both in GpuMat");
@@ -205,7 +218,7 @@ void checkSameSide(InputArray weights, InputArray images)
 
 Fragment fragmentFrom(InputArray templ, InputArray weights)
 {
-    checkSameSide(weights, templ);
+    checkSameMemory(weights, templ);
     if (onDevice(templ))
         return makeFragment("templ", deviceArray("templ", templ), "weights",
                             weights.empty() ? GpuMat() : deviceArray("weights", weights));
@@ -214,7 +227,7 @@ Fragment fragmentFrom(InputArray templ, InputArray weights)
 
 std::vector<Fragment> fragmentsFrom(InputArrayOfArrays templates, InputArrayOfArrays weights)
 {
-    checkSameSide(weights, templates);
+    checkSameMemory(weights, templates);
     if (onDevice(templates))
         return makeFragments("templates", deviceArrays("templates", templates),
                              weights.empty() ? std::vector<GpuMat>() : deviceArrays("weights", weights));
@@ -224,7 +237,7 @@ std::vector<Fragment> fragmentsFrom(InputArrayOfArrays templates, InputArrayOfAr
 
 std::vector<Fragment> fragmentsFrom(InputArray frame, const std::vector<Rect>& regions, InputArrayOfArrays weights)
 {
-    checkSameSide(weights, frame);
+    checkSameMemory(weights, frame);
     if (onDevice(frame))
         return makeFragments("regions", cut(deviceArray("frame", frame), regions),
                              weights.empty() ? std::vector<GpuMat>() : deviceArrays("weights", weights));
@@ -245,7 +258,7 @@ bool isNone(InputArray array)
 std::vector<Rect4> areasFrom(InputArray searchAreas, int count)
 {
     const Mat areas = hostArray("searchAreas", searchAreas);
-    if (areas.empty()) // and so of no type
+    if (areas.empty()) // an empty list has no type to check
         CV_Error_(Error::StsUnmatchedSizes, ("searchAreas: an empty list, but one for each of %d is needed", count));
     const ConstRowsView<Rect4> rows = detail::listOf("searchAreas", areas, 4, count).as<Rect4>();
     std::vector<Rect4> result;

@@ -1,6 +1,6 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-// From cv::InputArray to fragments, areas and locations, with all checks of arguments.
+// Conversion of cv::InputArray to fragments, areas and locations, with all checks of arguments.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_ARGUMENTS_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_ARGUMENTS_HPP
 
@@ -16,21 +16,21 @@ const int MAX_SIDE = 32767, MAX_FRAGMENTS = 100000, MAX_ZNCC_PIXELS = 232 * 232;
 void checkParams(const FragmentMatcher::Params& params);
 Settings settingsOf(const FragmentMatcher::Params& params);
 
-//! A frame or template as kernels read it: CV_8UC1, CV_8UC3 or CV_8UC4 of a legal size.
+//! Returns the view of a frame or template; throws unless it is CV_8UC1, CV_8UC3 or CV_8UC4 with sides of 1 to MAX_SIDE.
 ByteImageView imageOf(const std::string& name, const Mat& image);
 ByteImageView imageOf(const std::string& name, const GpuMat& image);
 
-//! Fragments are checked; on the host they have copies of their own. id and version are the caller's to set.
+//! Returns a checked fragment; one in host memory is a copy. The caller sets id and version.
 Fragment fragmentFrom(InputArray templ, InputArray weights);
-//! All of an array of arrays (or of a single image), at least one. weights may be noArray().
+//! Returns the fragments of an array of arrays (or of a single image), at least one. weights may be noArray().
 std::vector<Fragment> fragmentsFrom(InputArrayOfArrays templates, InputArrayOfArrays weights);
 std::vector<Fragment> fragmentsFrom(InputArray frame, const std::vector<Rect>& regions, InputArrayOfArrays weights);
 
-//! noArray(), or an array that never was anything, which Python makes of None.
+//! Returns true for noArray(), and for an array without a size that was never allocated, into which Python's None is converted.
 bool isNone(InputArray array);
-//! Areas on the host, which must not be negative.
+//! Returns search areas in host memory; throws if a width or height is negative.
 std::vector<Rect4> areasFrom(InputArray searchAreas, int count);
-//! Throws unless it is a list of points. @param locations as in FragmentMatcher::setPredictions().
+//! Throws unless `locations` is a list of points, as in FragmentMatcher::setPredictions().
 template <typename Array> void checkLocations(const char* name, const Array& locations)
 {
     const bool flat = locations.type() == CV_32SC1 && locations.cols == 2;

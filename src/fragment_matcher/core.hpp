@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The arithmetic of FragmentMatcher that decides anything, written once for both engines. Compiled by g++ and nvcc with
-// contraction off; every double operation below is a plain IEEE operation, so that both give the same bits.
+// The arithmetic that decides FragmentMatcher's results, written once for both backends. g++ and nvcc compile it with contraction
+// off. Every operation on doubles below is a plain IEEE operation, so that both give the same bits.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_CORE_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_CORE_HPP
 
@@ -13,13 +13,14 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-enum Metric
+//! Metrics, numbered as in FragmentMatcher. Each switch over them lists all, without a default, so that the compiler names the
+//! places that a new one needs.
+enum class Metric : int
 {
-    METRIC_SAD,
-    METRIC_SSD,
-    METRIC_ZNCC
+    SAD,
+    SSD,
+    ZNCC
 };
-const int METRIC_COUNT = 3;
 enum Exclusion
 {
     EXCLUDE_SQUARE,
@@ -40,18 +41,83 @@ enum Status
 
 const int MAX_PEAKS = 16;
 
-// What metrics differ in, besides the sums that they are made of:
+// Properties of metrics, besides the sums that they are made of.
 
-//! Values are scores of -1 to 1, and flat fragments have none. Else they are the sum S of differences.
-CT_HOST_DEVICE constexpr bool isCorrelation(int metric) { return metric == METRIC_ZNCC; }
-//! Most that a pixel of one channel and of weight 1 adds to S.
-CT_HOST_DEVICE constexpr int largestDifference(int metric) { return metric == METRIC_SAD ? 255 : 255 * 255; }
+//! Returns true if values are scores in [-1, 1], which flat fragments do not have; else values are the sum S of differences.
+CT_HOST_DEVICE constexpr bool isCorrelation(Metric metric)
+{
+    switch (metric)
+    {
+    case Metric::SAD:
+    case Metric::SSD:
+        return false;
+    case Metric::ZNCC:
+        return true;
+    }
+    return false;
+}
 
-//! Sums over one template, known once it is set. q is the quantised weight, W their sum.
+//! Returns true if S is made of products of image and template bytes, and of sums of the image alone. Such metrics can be computed by
+//! matrix instructions and Fourier transforms.
+CT_HOST_DEVICE constexpr bool isProduct(Metric metric)
+{
+    switch (metric)
+    {
+    case Metric::SAD:
+        return false;
+    case Metric::SSD:
+    case Metric::ZNCC:
+        return true;
+    }
+    return false;
+}
+
+//! Returns true if values rise linearly on both sides of a minimum, false if quadratically.
+CT_HOST_DEVICE constexpr bool isLinear(Metric metric)
+{
+    switch (metric)
+    {
+    case Metric::SAD:
+        return true;
+    case Metric::SSD:
+    case Metric::ZNCC:
+        return false;
+    }
+    return false;
+}
+
+//! Returns the most that a pixel of one channel and of weight 1 adds to S.
+CT_HOST_DEVICE constexpr int largestDifference(Metric metric)
+{
+    switch (metric)
+    {
+    case Metric::SAD:
+        return 255;
+    case Metric::SSD:
+    case Metric::ZNCC:
+        return 255 * 255;
+    }
+    return 255 * 255;
+}
+
+//! Returns true if `number` is that of a metric.
+constexpr bool isMetric(int number)
+{
+    switch (static_cast<Metric>(number))
+    {
+    case Metric::SAD:
+    case Metric::SSD:
+    case Metric::ZNCC:
+        return true;
+    }
+    return false;
+}
+
+//! Sums over one template, computed when it is set. S(): sum over pixels, q: quantised weight, T: template.
 struct TemplateSums
 {
-    uint64_t W;
-    uint64_t qT[3]; //!< S(qT) of each channel
+    uint64_t W;     //!< S(q)
+    uint64_t qT[3]; //!< S(qT) per channel
     uint64_t qT2;   //!< S(qT^2) over all channels
 };
 
@@ -70,20 +136,20 @@ struct Offset2
     float x, y; //!< layout of cv::Point2f and of a CV_32FC2 element
 };
 
-//! A position of a window and its value. V: what the values fit into.
+//! A position of a window and its value. V: unsigned integer that values fit into.
 template <typename V> struct Peak
 {
     V value;
     int x, y; //!< relative to the window
 };
 
-//! The positions to look at: `cols` x `rows` top-left corners from (x, y) of the frame. cols = rows = 0 if there is none.
+//! The positions to evaluate: `cols` x `rows` top-left corners from (x, y) of the frame on. cols = rows = 0: none.
 struct SearchWindow
 {
     int x, y, cols, rows;
 };
 
-//! round-half-even(255 w). NaN and values outside of [0,1] become 0: the host refuses them where it can see them.
+//! Returns 255 w, rounded half to even. NaN and values outside [0,1] become 0; host arrays with such values are refused before.
 CT_HOST_DEVICE uint8_t quantiseWeight(float w)
 {
     if (!(w >= 0.f && w <= 1.f))
@@ -91,7 +157,7 @@ CT_HOST_DEVICE uint8_t quantiseWeight(float w)
     return static_cast<uint8_t>(rint(255. * static_cast<double>(w))); // the product is exact
 }
 
-//! The part of an area that lies in the frame, width = height = 0 if there is none. 64 bit: areas may reach beyond int.
+//! Returns the part of an area that lies in the frame; width = height = 0 if there is none. 64 bits: right and bottom edges may exceed int.
 CT_HOST_DEVICE Rect4 clipToFrame(const Rect4& area, int frameCols, int frameRows)
 {
     const int64_t right = static_cast<int64_t>(area.x) + area.width,
@@ -104,7 +170,7 @@ CT_HOST_DEVICE Rect4 clipToFrame(const Rect4& area, int frameCols, int frameRows
     return any ? some : none;
 }
 
-//! The positions of a width x height fragment in an area that lies in the frame.
+//! Returns the positions of a width x height fragment in an area that lies in the frame.
 CT_HOST_DEVICE SearchWindow searchWindow(const Rect4& clipped, int width, int height)
 {
     const int cols = clipped.width - width + 1, rows = clipped.height - height + 1;
@@ -112,13 +178,13 @@ CT_HOST_DEVICE SearchWindow searchWindow(const Rect4& clipped, int width, int he
     return cols > 0 && rows > 0 ? some : none;
 }
 
-//! The same for any area.
+//! Returns the positions of a width x height fragment in the part of an area that lies in the frame.
 CT_HOST_DEVICE SearchWindow searchWindow(const Rect4& area, int frameCols, int frameRows, int width, int height)
 {
     return searchWindow(clipToFrame(area, frameCols, frameRows), width, height);
 }
 
-//! Where a fragment found at `location` can be in the next frame, cut by it; empty for (-1,-1).
+//! Returns the area that a fragment found at `location` can cover in the next frame, clipped to the frame; empty for (-1,-1).
 CT_HOST_DEVICE Rect4 predictedArea(Position location, int width, int height, int radius, int frameCols, int frameRows)
 {
     const Rect4 none = {0, 0, 0, 0};
@@ -140,9 +206,9 @@ CT_HOST_DEVICE int exclusionDistance(int requested, int width, int height)
     return requested > 0 ? requested : (half > 1 ? half : 1);
 }
 
-// The rule of exclusion. All searches for peaks, of positions, rows or columns, get it from these functions.
+// The exclusion rule. All searches for peaks, by positions, rows or columns, use these functions.
 
-//! True when a position at offset (dx, dy) from a peak may be the next peak.
+//! Returns true if a position at offset (dx, dy) from a peak may be the next peak.
 CT_HOST_DEVICE bool outsideZone(int dx, int dy, int distance, int exclusion)
 {
     dx = dx < 0 ? -dx : dx;
@@ -151,13 +217,13 @@ CT_HOST_DEVICE bool outsideZone(int dx, int dy, int distance, int exclusion)
     return decisive >= distance;
 }
 
-// The same for a whole row at dy from the peak (or, as zones are symmetric, a column at dx): its zone covers nothing, or all of
-// it, or else the positions within reach.
+// For a whole row at offset dy from the peak (or, as zones are symmetric, a column at dx), the zone covers no position, or all of them,
+// or the positions within reach.
 CT_HOST_DEVICE bool withinReach(int d, int distance) { return (d < 0 ? -d : d) < distance; }
-//! @param within the row is within reach.
+//! @param within the row is within reach of the peak.
 CT_HOST_DEVICE bool zoneCoversNothing(bool within, int exclusion) { return exclusion == EXCLUDE_SQUARE && !within; }
 CT_HOST_DEVICE bool zoneCoversAll(bool within, int exclusion) { return exclusion == EXCLUDE_CROSS && within; }
-//! The same for a row whose positions are bits. @param near those within reach.
+//! Returns the covered positions of a row as bits. @param near bits of the positions within reach.
 CT_HOST_DEVICE uint32_t zoneBits(bool within, uint32_t near, int exclusion)
 {
     if (exclusion == EXCLUDE_SQUARE)
@@ -165,8 +231,8 @@ CT_HOST_DEVICE uint32_t zoneBits(bool within, uint32_t near, int exclusion)
     return within ? ~0u : near;
 }
 
-// --- values: what positions are compared by; smaller is better, on equal values the lower raster index wins ----------
-// SAD, SSD: the integer sum S. ZNCC: the float score's bits in descending order of the score.
+// --- values: positions are compared by them; smaller is better, on equal values the lower raster index wins ----------
+// SAD, SSD: the integer sum S. ZNCC: the bits of the float score, mapped so that a larger score is a smaller integer.
 
 CT_HOST_DEVICE uint32_t znccToValue(float score)
 {
@@ -185,17 +251,17 @@ CT_HOST_DEVICE float valueToZncc(uint32_t value)
     return score;
 }
 
-//! t = sum_c W S(qT^2) - S(qT)^2; 0 for a flat fragment. Exact: fits 63 bits up to 53,824 full-weight pixels.
+//! Returns t = sum_c W S(qT^2) - S(qT)^2; 0 for a flat fragment. Exact: fits 63 bits up to 53,824 pixels of full weight.
 CT_HOST_DEVICE int64_t templateVariance(const TemplateSums& sums)
 {
     const uint64_t squares = sums.qT[0] * sums.qT[0] + sums.qT[1] * sums.qT[1] + sums.qT[2] * sums.qT[2];
     return static_cast<int64_t>(sums.W * sums.qT2 - squares);
 }
 
-//! What znccScore() needs of the template; 0 for a flat fragment.
+//! Returns the square root of templateVariance(), for znccScoreOf(); 0 for a flat fragment.
 CT_HOST_DEVICE double templateDeviation(int64_t t) { return t > 0 ? sqrt(static_cast<double>(t)) : 0.; }
 
-//! Weighted Pearson correlation from its exact integer parts. Never NaN. -0 becomes +0, so that equal scores tie.
+//! Returns the weighted Pearson correlation from its exact integer parts. Never NaN. -0 becomes +0, so that equal scores tie.
 //! @param deviation templateDeviation()
 CT_HOST_DEVICE float znccScoreOf(int64_t n, int64_t v, double deviation)
 {
@@ -207,16 +273,16 @@ CT_HOST_DEVICE float znccScoreOf(int64_t n, int64_t v, double deviation)
 
 CT_HOST_DEVICE float znccScore(int64_t n, int64_t v, int64_t t) { return znccScoreOf(n, v, templateDeviation(t)); }
 
-//! The score that the caller sees.
-CT_HOST_DEVICE float scoreOf(uint64_t value, int metric, uint64_t W)
+//! Returns the score that the caller sees.
+CT_HOST_DEVICE float scoreOf(uint64_t value, Metric metric, uint64_t W)
 {
     if (isCorrelation(metric))
         return valueToZncc(static_cast<uint32_t>(value));
     return static_cast<float>(static_cast<double>(value) / static_cast<double>(W));
 }
 
-//! How far the best stands out from the alternative; larger is surer.
-CT_HOST_DEVICE float confidenceOf(uint64_t best, uint64_t alternative, int metric)
+//! Returns the confidence: how much better the best peak is than the alternative; a ratio >= 0, larger is surer.
+CT_HOST_DEVICE float confidenceOf(uint64_t best, uint64_t alternative, Metric metric)
 {
     double numerator = static_cast<double>(alternative), denominator = static_cast<double>(best);
     if (isCorrelation(metric))
@@ -229,25 +295,25 @@ CT_HOST_DEVICE float confidenceOf(uint64_t best, uint64_t alternative, int metri
     return numerator > 0. ? INFINITY : 1.f;
 }
 
-//! Sub-pixel offset along one axis from the values before, at and after the peak.
-CT_HOST_DEVICE float subpixelOffset(uint64_t before, uint64_t at, uint64_t after, int metric)
+//! Returns the sub-pixel offset along one axis, -0.5 to 0.5, from the values before, at and after the peak.
+CT_HOST_DEVICE float subpixelOffset(uint64_t before, uint64_t at, uint64_t after, Metric metric)
 {
     double l = static_cast<double>(before), c = static_cast<double>(at), r = static_cast<double>(after);
-    if (isCorrelation(metric)) // negated: a minimum, as the others
+    if (isCorrelation(metric)) // negated, so that the peak is a minimum as in the other metrics
     {
         l = -static_cast<double>(valueToZncc(static_cast<uint32_t>(before)));
         c = -static_cast<double>(valueToZncc(static_cast<uint32_t>(at)));
         r = -static_cast<double>(valueToZncc(static_cast<uint32_t>(after)));
     }
-    // Two lines of equal and opposite slope through the three points (SAD), or the parabola through them.
-    const double curvature = metric == METRIC_SAD ? (l > r ? l : r) - c : (l - c) + (r - c);
+    // Through the three points: two lines of equal and opposite slope, or a parabola.
+    const double curvature = isLinear(metric) ? (l > r ? l : r) - c : (l - c) + (r - c);
     if (!(curvature > 0.))
         return 0.f;
     const double offset = 0.5 * (l - r) / curvature;
     return static_cast<float>(offset > 0.5 ? 0.5 : (offset < -0.5 ? -0.5 : offset));
 }
 
-//! First step of the three-step walk, 2^(ceil(log2(R+1))-1), for the larger reach R from the start to the border.
+//! Returns the first step of the three-step search, 2^(ceil(log2(R+1))-1), for walkReach() R.
 CT_HOST_DEVICE int firstStep(int reach)
 {
     int step = 1;
@@ -258,7 +324,7 @@ CT_HOST_DEVICE int firstStep(int reach)
 
 CT_HOST_DEVICE int clampTo(int value, int low, int high) { return value < low ? low : (value > high ? high : value); }
 
-//! Where the walk starts, relative to the window: the prediction moved into it, or its centre.
+//! Returns the start of the walk relative to the window: the prediction moved into the window, or the centre of the window.
 CT_HOST_DEVICE Position walkStart(const SearchWindow& window, bool predicted, Position prediction)
 {
     const Position centre = {(window.cols - 1) / 2, (window.rows - 1) / 2};
@@ -269,7 +335,7 @@ CT_HOST_DEVICE Position walkStart(const SearchWindow& window, bool predicted, Po
     return moved;
 }
 
-//! Farthest that the walk may have to go from its start.
+//! Returns the largest distance along an axis from the start to the border of the window.
 CT_HOST_DEVICE int walkReach(const SearchWindow& window, Position start)
 {
     const int x = start.x > window.cols - 1 - start.x ? start.x : window.cols - 1 - start.x;

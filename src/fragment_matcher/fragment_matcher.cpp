@@ -10,9 +10,22 @@ namespace cv { namespace cuda {
 
 namespace fragment_matcher {
 
-// core.hpp has its own names, as it is for device code too.
-static_assert(int(METRIC_SAD) == FragmentMatcher::SAD && int(METRIC_SSD) == FragmentMatcher::SSD &&
-                  int(METRIC_ZNCC) == FragmentMatcher::ZNCC,
+// core.hpp has enumerations of its own, because device code cannot include the public header.
+constexpr int publicNumber(Metric metric)
+{
+    switch (metric)
+    {
+    case Metric::SAD:
+        return FragmentMatcher::SAD;
+    case Metric::SSD:
+        return FragmentMatcher::SSD;
+    case Metric::ZNCC:
+        return FragmentMatcher::ZNCC;
+    }
+    return -1;
+}
+static_assert(publicNumber(Metric::SAD) == int(Metric::SAD) && publicNumber(Metric::SSD) == int(Metric::SSD) &&
+                  publicNumber(Metric::ZNCC) == int(Metric::ZNCC),
               "metrics");
 static_assert(int(EXCLUDE_SQUARE) == FragmentMatcher::SQUARE && int(EXCLUDE_CROSS) == FragmentMatcher::CROSS,
               "exclusions");
@@ -65,7 +78,7 @@ void FragmentMatcher::warpFragment(InputArray templ, InputArray weights, double 
     const Matx23d rotation(c, s, (width - 1) * 0.5 - c * fromX - s * fromY, //
                            -s, c, (height - 1) * 0.5 + s * fromX - c * fromY);
     const Size size(static_cast<int>(width), static_cast<int>(height));
-    // Pixels at the edge mix with what is outside: the template repeats its border, the weights fade to 0.
+    // Pixels at the edge are interpolated with pixels outside: those of the template repeat its border, those of the weights are 0.
     warpAffine(source, warped, rotation, size, INTER_LINEAR, BORDER_REPLICATE);
     warpAffine(q, warpedWeights, rotation, size, INTER_LINEAR, BORDER_CONSTANT, Scalar(0));
 }
@@ -91,7 +104,7 @@ void FragmentMatcherImpl::read(const FileNode& fn)
     const detail::ParameterNode file(
         "FragmentMatcher", fn,
         {"metric", "exclusion", "exclusionDistance", "peaks", "subpixel", "search", "maxSearchArea"});
-    Params params; // what the file lacks keeps its default
+    Params params; // parameters that the file lacks keep their defaults
     params.metric = file.integer("metric", params.metric);
     params.exclusion = file.integer("exclusion", params.exclusion);
     params.exclusionDistance = file.integer("exclusionDistance", params.exclusionDistance);
@@ -118,8 +131,8 @@ void FragmentMatcherImpl::checkIndex(int index) const
         CV_Error_(Error::StsOutOfRange, ("index: %d, but there are %d fragments", index, getFragmentCount()));
 }
 
-//! For a fragment that joins others.
-void FragmentMatcherImpl::checkOne(const Fragment& fragment) const
+//! Throws unless the fragment has the type and memory of those present.
+void FragmentMatcherImpl::checkJoins(const Fragment& fragment) const
 {
     const Fragment& other = fragments_.list[0];
     if (fragment.type != other.type)
@@ -136,13 +149,13 @@ Engine& FragmentMatcherImpl::cuda()
     return *cuda_;
 }
 
-void FragmentMatcherImpl::nameNew(Fragment& fragment)
+void FragmentMatcherImpl::assignId(Fragment& fragment)
 {
     fragment.id = ++lastId_;
     fragment.version = ++lastVersion_;
 }
 
-//! The engine has its copies: lets go of the caller's memory.
+//! Releases the caller's memory, of which the engine has copies.
 static void forgetSources(std::vector<Fragment>& list)
 {
     for (Fragment& fragment : list)
@@ -155,13 +168,13 @@ static void forgetSources(std::vector<Fragment>& list)
 
 void FragmentMatcherImpl::replaceAll(std::vector<Fragment>&& list, Stream& stream)
 {
-    // Of the same layout, they take the places of those that are there, also in graphs.
+    // Fragments of the same layouts replace the present ones in place, so that captured graphs see the new contents.
     bool same = list.size() == fragments_.list.size();
     for (size_t i = 0; same && i < list.size(); ++i)
         same = sameLayout(list[i], fragments_.list[i]);
     for (size_t i = 0; i < list.size(); ++i)
     {
-        nameNew(list[i]);
+        assignId(list[i]);
         if (same)
             list[i].id = fragments_.list[i].id;
     }
@@ -171,15 +184,15 @@ void FragmentMatcherImpl::replaceAll(std::vector<Fragment>&& list, Stream& strea
     if (next.list[0].onDevice)
     {
         if (!cuda().take(next, detail::handleOf(stream)))
-            return; // only captured
+            return; // captured, not done
         forgetSources(next.list);
     }
     fragments_ = std::move(next);
 }
 
-/** Shows the engine a list that was edited. Fragments on the host are no concern of it: it gets them with the next GpuMat.
-@param undo makes the list what it was, when the engine cannot follow or what it did was only captured. */
-template <class Undo> void FragmentMatcherImpl::offer(const Undo& undo, Stream& stream)
+/** Passes an edited list to the CUDA engine if its fragments are in device memory. Those in host memory are uploaded with the next GpuMat.
+@param undo restores the list if the engine throws, or if the edit was captured and so has not happened. */
+template <class Undo> void FragmentMatcherImpl::synchronize(const Undo& undo, Stream& stream)
 {
     const uint64_t before = fragments_.version;
     fragments_.version = ++lastVersion_;
@@ -225,10 +238,10 @@ int FragmentMatcherImpl::addFragment(InputArray templ, InputArray weights, Strea
     if (getFragmentCount() >= MAX_FRAGMENTS)
         CV_Error_(Error::StsOutOfRange,
                   ("templ: there are %d fragments already, more are not possible", MAX_FRAGMENTS));
-    checkOne(fragment);
-    nameNew(fragment);
+    checkJoins(fragment);
+    assignId(fragment);
     fragments_.list.push_back(fragment);
-    offer([&] { fragments_.list.pop_back(); }, stream);
+    synchronize([&] { fragments_.list.pop_back(); }, stream);
     return getFragmentCount() - 1;
 }
 
@@ -236,11 +249,11 @@ void FragmentMatcherImpl::updateFragment(int index, InputArray templ, InputArray
 {
     checkIndex(index);
     Fragment fragment = fragmentFrom(templ, weights);
-    checkOne(fragment);
+    checkJoins(fragment);
     fragment.id = fragments_.list[index].id;
     fragment.version = ++lastVersion_;
     std::swap(fragments_.list[index], fragment);
-    offer([&] { std::swap(fragments_.list[index], fragment); }, stream);
+    synchronize([&] { std::swap(fragments_.list[index], fragment); }, stream);
 }
 
 void FragmentMatcherImpl::removeFragment(int index)

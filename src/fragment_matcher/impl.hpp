@@ -1,6 +1,6 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-// The class behind cv::cuda::FragmentMatcher. fragment_matcher.cpp: fragments and parameters; matching.cpp: the rest.
+// The class behind cv::cuda::FragmentMatcher. Fragments and parameters are in fragment_matcher.cpp, the rest is in matching.cpp.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_IMPL_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_IMPL_HPP
 
@@ -40,43 +40,44 @@ public:
 
     int getFragmentCount() const override { return fragments_.count(); }
     Size getFragmentSize(int index) const override;
-    size_t workspaceBytes() const override { return cuda_ ? cuda_->bytes() : 0; }
+    size_t workspaceBytes() const override { return cuda_ ? cuda_->workspaceBytes() : 0; }
     bool empty() const override { return fragments_.list.empty(); }
     void save(const String& filename) const override { detail::saveAlgorithm(*this, filename); }
     void write(FileStorage& fs) const override;
     void read(const FileNode& fn) override;
 
 private:
-    //! An image to search on either side, and the engine for it.
+    //! A frame in host or device memory, and the engine that searches it.
     struct Frame
     {
         Mat host;
         GpuMat device;
         ByteImageView view;
         Engine* engine;
-        StreamHandle stream; //!< null on the host
+        StreamHandle stream; //!< null for a frame in host memory
         bool onDevice;
     };
 
     void replaceAll(std::vector<Fragment>&& list, Stream& stream);
-    template <class Undo> void offer(const Undo& undo, Stream& stream);
-    void nameNew(Fragment& fragment);
-    void checkOne(const Fragment& fragment) const;
+    template <class Undo> void synchronize(const Undo& undo, Stream& stream);
+    void assignId(Fragment& fragment);
+    void checkJoins(const Fragment& fragment) const;
     void checkIndex(int index) const;
     void checkDepth(int depth, const Fragment& fragment) const;
     bool isEmpty(InputArray frame) const;
     Frame open(InputArray frame, Stream& stream);
     SearchAreas areasOf(InputArray searchAreas, const Frame& frame, std::vector<Rect4>& memory) const;
     ConstRowsView<Position> predictionsOf(const Frame& frame) const;
+    fragment_matcher::Metric metric() const { return static_cast<fragment_matcher::Metric>(params_.metric); }
     Engine& cuda();
 
     Params params_;
-    Fragments fragments_; //!< all of one type, all on one side
+    Fragments fragments_; //!< all of one type, all in host memory or all in device memory
     uint64_t lastId_ = 0, lastVersion_ = 0;
     Mat predictions_;
     GpuMat devicePredictions_;
     std::unique_ptr<Engine> cpu_;
-    std::unique_ptr<Engine> cuda_; //!< made by the first GpuMat
+    std::unique_ptr<Engine> cuda_; //!< made at the first GpuMat
 };
 
 }}} // namespace cv::cuda::fragment_matcher

@@ -1,7 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// cv::cuda::FragmentMatcher: matching, score maps, next areas. Checks, then the engine of the frame's side.
+// cv::cuda::FragmentMatcher: matching, score maps, prediction of areas. Arguments are checked here, then the engine for the frame's
+// memory does the work.
 
 #include "impl.hpp"
 
@@ -40,7 +41,7 @@ FragmentMatcherImpl::Frame FragmentMatcherImpl::open(InputArray array, Stream& s
                    typeToString(fragment.type).c_str()));
     if (fragment.onDevice && !frame.onDevice)
         CV_Error(Error::StsBadArg, "frame: is a Mat, but the fragments were given in device memory");
-    for (int i = 0; isCorrelation(params_.metric) && i < fragments_.count(); ++i)
+    for (int i = 0; isCorrelation(metric()) && i < fragments_.count(); ++i)
     {
         const Fragment& one = fragments_.list[i];
         if (one.width * static_cast<int64_t>(one.height) > MAX_ZNCC_PIXELS)
@@ -52,22 +53,22 @@ FragmentMatcherImpl::Frame FragmentMatcherImpl::open(InputArray array, Stream& s
     return frame;
 }
 
-//! Integer maps hold S itself, so it has to fit.
+//! Throws if maps of this depth are not possible: integer maps hold S itself, which has to fit.
 void FragmentMatcherImpl::checkDepth(int depth, const Fragment& fragment) const
 {
     if (depth != CV_32F && depth != CV_32S && depth != CV_64F)
         CV_Error_(Error::StsUnsupportedFormat, ("depth: %d, but CV_32F, CV_32S or CV_64F is needed", depth));
     if (depth == CV_32F)
         return;
-    if (isCorrelation(params_.metric))
+    if (isCorrelation(metric()))
         CV_Error_(Error::StsUnsupportedFormat, ("depth: %d, but ZNCC has CV_32F only", depth));
-    const double largest = 3. * 255. * largestDifference(params_.metric);
+    const double largest = 3. * 255. * largestDifference(metric());
     if (depth == CV_32S && largest * fragment.width * fragment.height > 2147483647.)
         CV_Error_(Error::StsOutOfRange, ("depth: CV_32S cannot hold the sums of a %d x %d fragment; CV_64F can",
                                          fragment.width, fragment.height));
 }
 
-//! @param memory for areas of the host; the result points into it.
+//! Returns the search areas of a call. @param memory for areas in host memory; the result points into it.
 SearchAreas FragmentMatcherImpl::areasOf(InputArray searchAreas, const Frame& frame, std::vector<Rect4>& memory) const
 {
     SearchAreas areas = {};
@@ -153,7 +154,7 @@ void FragmentMatcherImpl::find(InputArray frame, InputArray searchAreas, std::ve
     convert(locations, scores, confidence, status, refined, matches, stream);
 }
 
-//! Arrays on the host; those of the device have room in `copies` to be downloaded.
+//! Returns a host array for `array`. For one in device memory, appends the download that fills it to `copies`.
 static Mat onHost(const char* name, InputArray array, std::vector<HostCopy>& copies)
 {
     if (!onDevice(array))
@@ -185,8 +186,7 @@ void FragmentMatcherImpl::scoreMap(int index, InputArray frame, const Rect& sear
     const SearchWindow window = searchWindow(area, cols, rows, fragment.width, fragment.height);
     const Output output("map", map, window.rows, window.cols, CV_MAKETYPE(depth, 1), opened.onDevice);
     if (output)
-        opened.engine->scoreMap(index, opened.view, fragments_, window, params_.metric, depth, output.view(),
-                                opened.stream);
+        opened.engine->scoreMap(index, opened.view, fragments_, window, metric(), depth, output.view(), opened.stream);
 }
 
 void FragmentMatcherImpl::scoreMaps(InputArray frame, InputArray searchAreas, OutputArray buffer,
@@ -220,12 +220,12 @@ void FragmentMatcherImpl::scoreMaps(InputArray frame, InputArray searchAreas, Ou
     }
     const Output output("buffer", buffer, 1, starts.back(), CV_MAKETYPE(depth, 1), opened.onDevice);
     if (output)
-        opened.engine->scoreMaps(opened.view, fragments_, windows, starts, params_.metric, depth, output.view(),
+        opened.engine->scoreMaps(opened.view, fragments_, windows, starts, metric(), depth, output.view(),
                                  opened.stream);
     offsets.swap(starts);
 }
 
-// --- next areas ------------------------------------------------------------------------------------------------------
+// --- prediction of areas ------------------------------------------------------------------------------------------------------
 
 void FragmentMatcherImpl::predictAreas(InputArray locations, int radius, Size frameSize, OutputArray areas,
                                        Stream& stream)
@@ -268,7 +268,7 @@ void FragmentMatcher::convert(InputArray locations, InputArray scores, InputArra
                        array.rows, array.cols, typeToString(type).c_str(), at.rows, columns));
     };
     check("locations", at, CV_32SC2, at.cols);
-    if (!at.empty()) // of an empty frame
+    if (!at.empty()) // results of an empty frame are empty
     {
         check("scores", score, CV_32FC1, at.cols);
         check("confidence", confident, CV_32FC1, 1);

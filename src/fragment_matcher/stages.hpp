@@ -1,25 +1,31 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The stages of FragmentMatcher, in the order in which both engines run them:
+// The stages of FragmentMatcher, in the order in which both backends run them:
 //
-//   pack     quantise weights, sum up templates, when fragments are set; bring them into the form that kernels read
-//   walk     THREE_STEP only: the approximate best
-//   scores   the value of every position of every search window
-//   peaks    best, alternative and further peaks under the exclusion rule
-//   report   scores, confidence, status, sub-pixel offsets
-//   maps     scores of all positions for the caller, instead of peaks and report
-//   predict  the next frame's search areas
+//   pack           quantises weights, sums up templates, and converts both to the layout that kernels read
+//   walk           finds an approximate best position by a three-step search (THREE_STEP only)
+//   score          computes the values of all positions (cuda: in fused.cu, tiles.cu, bands_fused.cu, bands_values.cu, bands_tiles.cu)
+//   findPeaks      selects best, alternative and further peaks by the exclusion rule (cuda: in find_peaks.hpp, fused.cu, bands_fused.cu)
+//   report         writes locations, scores, confidence, status and sub-pixel positions (cuda: in device.hpp)
+//   exportScores   writes the scores of all positions to the caller's maps, instead of findPeaks and report
+//   predictAreas   derives the next frame's search areas from locations (cpu: in engine.cpp)
 //
-// "Value" is what positions are compared by (core.hpp). How the CPU engine lays things out stands in src/cpu/fragment_matcher/scores.hpp, how the
-// CUDA engine does in src/cuda/fragment_matcher/layout.hpp.
+// Positions are compared by their "value" (core.hpp). The CPU backend's data layout is in src/cpu/fragment_matcher/scores.hpp, that of the
+// CUDA backend in src/cuda/fragment_matcher/layout.hpp.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_STAGES_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_STAGES_HPP
 
 #include "../common/views.hpp"
 #include "core.hpp"
 
-namespace cv { namespace cuda { namespace fragment_matcher {
+namespace cv { namespace cuda {
+
+namespace detail {
+template <typename T> class ScratchPool;
+}
+
+namespace fragment_matcher {
 
 using detail::ByteImageView;
 using detail::ConstRowsView;
@@ -28,11 +34,12 @@ using detail::StreamHandle;
 
 struct Settings
 {
-    int metric, exclusion, exclusionDistance, peaks, search;
+    Metric metric;
+    int exclusion, exclusionDistance, peaks, search;
     bool subpixel;
 };
 
-//! Row i belongs to fragment i; column j to peak j. Views with a null pointer are not written.
+//! Results of one call: row i for fragment i, column j for its peak j. A view with a null pointer is not written.
 struct Outputs
 {
     RowsView<Position> locations;
@@ -55,10 +62,10 @@ struct FragmentSource
     ByteImageView templ;
     const void* weights;
     size_t weightsStep;
-    int weightsDepth;
+    int weightsDepth; //!< WeightsDepth
 };
 
-//! report, of a fragment that has no position at all.
+//! Reports a fragment that has no position at all.
 CT_HOST_DEVICE void reportNothing(const Outputs& out, int i, int peaks, int status)
 {
     for (int j = 0; j < peaks; ++j)
@@ -76,11 +83,11 @@ CT_HOST_DEVICE void reportNothing(const Outputs& out, int i, int peaks, int stat
         *out.status.row(i) = static_cast<uint8_t>(status);
 }
 
-// --- CPU engine: one fragment at a time ------------------------------------------------------------------------------
+// --- CPU backend: one fragment at a time -----------------------------------------------------------------------------
 
 namespace cpu {
 
-//! One fragment as the CPU engine reads it: rows without gaps, channels interleaved; q null: full weight.
+//! A fragment in host memory: rows without gaps, channels interleaved. q: quantised weights, null: all are 255.
 struct HostFragment
 {
     const uint8_t* templ;
@@ -88,24 +95,27 @@ struct HostFragment
     int width, height, channels;
     TemplateSums sums;
 };
-struct Plan;                        //!< a fragment made ready for one metric
-struct Planes;                      //!< a part of the image, as kernels read it
+struct Plan;                        //!< fragment converted for one metric
+struct Planes;                      //!< part of the image as planes of bytes
+struct Scratch;                     //!< working memory of one thread
 template <typename V> class Scores; //!< values of the positions of one window
+typedef detail::ScratchPool<Scratch> ScratchPool;
 
-//! pack, once: a row of weights to bytes. @return the column of the first that is not in [0,1], -1: there is none.
+//! Quantises a row of weights to bytes; part of pack, once per fragment. @return column of the first weight outside [0,1], or -1.
 int quantiseRow(const float* weights, int width, uint8_t* q);
-//! pack, once: the sums of one template.
+//! Returns the sums over one template; part of pack, once per fragment.
 TemplateSums templateSums(const uint8_t* templ, const uint8_t* q, int width, int height, int channels);
-//! pack, for each call: which sums make up the score. Grows with the template alone.
-void pack(const HostFragment& fragment, int metric, Plan& plan);
+//! Chooses the sums that make up the score, and converts the template for them; once per call. Cost: linear in the template.
+void pack(const HostFragment& fragment, Metric metric, Plan& plan);
 
-//! walk: nine points around the best so far, with half the step each time.
+//! Evaluates the nine points around the best position so far and halves the step, until the step is 0.
 template <typename V> Peak<V> walk(const Scores<V>& scores, Position start);
 
-// scores: Scores<V>::fill()
+//! Fills the map of `scores`. @param pool null: on this thread alone; else on all threads, with working memory from the pool.
+template <typename V> void score(Scores<V>& scores, Scratch& memory, ScratchPool* pool);
 
-//! peaks: greedy, each the best outside the zones of those before. @param count how many there are already. @return how
-//! many there are then.
+//! Selects peaks greedily: each is the best position outside the zones of those before it. @param count peaks that are known
+//! already. @return number of peaks.
 template <typename V>
 int findPeaks(const Scores<V>& scores, int distance, const Settings& settings, int count, Peak<V>* peaks);
 
@@ -113,63 +123,67 @@ template <typename V>
 void report(const Outputs& out, int i, const Settings& settings, uint64_t W, const Scores<V>& scores,
             const Peak<V>* peaks, int count);
 
-//! maps: rows [begin, end) of the filled scores to rows of the caller's map; depth as in FragmentMatcher::scoreMap().
+//! Writes rows [begin, end) of the filled scores to rows of the caller's map; depth as in FragmentMatcher::scoreMap().
 template <typename V>
-void exportMap(const Scores<V>& scores, uint64_t W, int depth, int begin, int end, RowsView<void> map);
-
-// predict: predictedArea() of core.hpp
+void exportScores(const Scores<V>& scores, uint64_t W, int depth, int begin, int end, RowsView<void> map);
 
 } // namespace cpu
 
-// --- CUDA engine: a batch of fragments at a time, asynchronous on `stream` -------------------------------------------
+// --- CUDA backend: a batch of fragments at a time, asynchronous on `stream` ------------------------------------------
 
 namespace gpu {
 
-struct DeviceFragment; //!< a fragment in the arena
-struct PackJob;        //!< a fragment on its way there
+struct DeviceFragment; //!< fragment in the arena
+struct PackJob;        //!< fragment to be packed
 struct Batch;          //!< fragments of one launch, their areas and predictions
-struct Best;           //!< a value and where it is
-struct FusedPlan;      //!< how a block keeps a whole search window in its shared memory
-struct TilePlan;       //!< how blocks share a search window
-struct TileMemory;     //!< device memory for its values
+struct Best;           //!< value and its position
+struct FusedPlan;      //!< kernels that keep a whole search window in the shared memory of a block
+struct TilePlan;       //!< kernels that divide a search window among blocks
+struct TileMemory;     //!< device memory for the values of these windows
 
 void pack(const PackJob* jobs, int count, int channels, DeviceFragment* fragments, uint32_t* arena,
           StreamHandle stream);
 
-//! walk. Reports as well when settings.peaks == 1; else `walked`, by entry, goes to the stages below as peak 0.
+//! Finds approximate best positions. Also reports them if settings.peaks == 1; else `walked`, one per entry, is peak 0 of the
+//! stages below.
 void walk(const ByteImageView& frame, const Batch& batch, const Settings& settings, Best* walked, const Outputs& out,
           StreamHandle stream);
 
-//! scores, peaks and report in one kernel, a block a fragment, for search windows that fit into shared memory.
+// score, findPeaks and report in one call. Which of the five is called is decided by plans (src/cuda/fragment_matcher/plan.cpp).
+
+//! Matches by byte sums in one kernel, one block per fragment, search windows that fit into shared memory.
 void matchFused(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                 const Best* walked, const Outputs& out, StreamHandle stream);
 
-//! The same by matrix instructions, for SSD and ZNCC where the plan has bands.
+//! Matches by matrix instructions, one block per fragment: SSD and ZNCC, if plan.bands is in use.
 void matchFusedBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                      const Best* walked, const Outputs& out, StreamHandle stream);
 
-//! scores, peaks and report for windows of any size, over device memory. settings.peaks == 0: scores only.
+//! Matches windows of any size by byte sums, with values in device memory. settings.peaks == 0: score only.
 void matchTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
-//! The same by matrix instructions, for SSD and ZNCC where the plan has bands.
+//! Matches windows of any size by matrix instructions in three kernels: SSD and ZNCC, if plan.bands is in use.
 void matchBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
-//! The same in one kernel, where the plan has tiles for it.
+//! Matches by matrix instructions in one kernel whose blocks are all resident at once, if plan.bands.tiles is in use.
 void matchBandTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                     const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
-//! maps, from the values of matchTiles(); depth as in FragmentMatcher::scoreMap(). With offsets (by fragment) a map starts
-//! there in map's only row and has no gaps; without, the batch is one fragment and map its image.
-void exportMaps(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-                const TileMemory& memory, int depth, RowsView<void> map, const int* offsets, StreamHandle stream);
+//! Writes the values that matchTiles(), matchBands() or matchBandTiles() left in `memory` as scores; depth as in
+//! FragmentMatcher::scoreMap(). @param offsets start of each fragment's map in the only row of `map`, where maps have no gaps; null:
+//! the batch is one fragment and `map` has the size of its window.
+void exportScores(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                  const TileMemory& memory, int depth, RowsView<void> map, const int* offsets, StreamHandle stream);
 
 void predictAreas(ConstRowsView<Position> locations, const Batch& batch, int radius, int frameCols, int frameRows,
                   RowsView<Rect4> areas, StreamHandle stream);
 
 } // namespace gpu
 
-}}} // namespace cv::cuda::fragment_matcher
+} // namespace fragment_matcher
+
+}} // namespace cv::cuda
 
 #endif // OPENCV_CUDATRACKING_FRAGMENT_MATCHER_STAGES_HPP

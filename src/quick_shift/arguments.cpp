@@ -7,42 +7,7 @@
 
 namespace cv { namespace cuda { namespace quick_shift {
 
-// --- parameters ------------------------------------------------------------------------------------------------------
-
-void checkSigma(double sigma)
-{
-    if (!(sigma > 0. && std::ceil(3. * sigma) <= MAX_WINDOW_RADIUS))
-        CV_Error_(Error::StsOutOfRange,
-                  ("sigma: %.10g, but it must be above 0 and at most %d", sigma, MAX_WINDOW_RADIUS / 3));
-}
-
-void checkMaxDist(double maxDist)
-{
-    if (!(maxDist > 0. && maxDist <= MAX_SEARCH_RADIUS))
-        CV_Error_(Error::StsOutOfRange,
-                  ("maxDist: %.10g, but it must be above 0 and at most %d", maxDist, MAX_SEARCH_RADIUS));
-}
-
-void checkScale(const std::string& name, double scale)
-{
-    if (!(scale >= 0. && scale <= 1e9))
-        CV_Error_(Error::StsOutOfRange, ("%s: %.10g, but it must be 0 to 1e9", name.c_str(), scale));
-}
-
-void checkSearchRadius(int radius)
-{
-    if (radius < QuickShift::SEARCH_WINDOW || radius > MAX_SEARCH_RADIUS)
-        CV_Error_(Error::StsOutOfRange,
-                  ("radius: %d, but it must be SEARCH_MAX_DIST (%d), SEARCH_WINDOW (%d) or 1 to %d", radius,
-                   QuickShift::SEARCH_MAX_DIST, QuickShift::SEARCH_WINDOW, MAX_SEARCH_RADIUS));
-}
-
-void checkTieRule(int rule)
-{
-    if (rule != QuickShift::INDEX && rule != QuickShift::STRICT)
-        CV_Error_(Error::StsOutOfRange,
-                  ("rule: %d, but it must be INDEX (%d) or STRICT (%d)", rule, QuickShift::INDEX, QuickShift::STRICT));
-}
+// --- numbers ---------------------------------------------------------------------------------------------------------
 
 void checkAtLeastOne(const char* name, int value)
 {
@@ -104,7 +69,7 @@ void checkPixels(const char* name, Size size, size_t count)
                                          count, size.width, size.height, pixels, MAX_PIXELS));
 }
 
-void checkSameSide(const char* name, InputArray mask, const char* imageName, InputArray image)
+void checkSameMemory(const char* name, InputArray mask, const char* imageName, InputArray image)
 {
     if (detail::onDevice(mask) != detail::onDevice(image))
         CV_Error_(Error::StsBadArg, ("%s: must lie where %s lies, both in Mat or both in GpuMat", name, imageName));

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The class behind cv::cuda::QuickShift. quick_shift.cpp: parameters and compute(); results.cpp: what is asked afterwards.
+// Class behind cv::cuda::QuickShift. quick_shift.cpp has its settings and compute(), results.cpp the methods on results.
 #ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_IMPL_HPP
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_IMPL_HPP
 
@@ -17,20 +17,20 @@ class QuickShiftImpl final : public QuickShift
 public:
     QuickShiftImpl(double sigma, double maxDist, double colorScale);
 
-    void setSigma(double sigma) override;
-    void setMaxDist(double maxDist) override;
+    void setSigma(double sigma) override { set(SIGMA, sigma); }
+    void setMaxDist(double maxDist) override { set(MAX_DIST, maxDist); }
     void setColorScale(double scale) override;
-    void setChannelScales(const Scalar& scales) override;
-    void setSearchRadius(int radius) override;
-    void setTieRule(int rule) override;
-    void setNormalizeDensity(bool normalize) override { own_.normalize = normalize; }
-    double getSigma() const override { return own_.sigma; }
-    double getMaxDist() const override { return own_.maxDist; }
-    double getColorScale() const override { return own_.scales[0]; }
-    Scalar getChannelScales() const override { return own_.scales; }
-    int getSearchRadius() const override { return own_.searchRadius; }
-    int getTieRule() const override { return own_.tieRule; }
-    bool getNormalizeDensity() const override { return own_.normalize; }
+    void setChannelScales(const Scalar& scales) override { set(CHANNEL_SCALES, scales); }
+    void setSearchRadius(int radius) override { set(SEARCH_RADIUS, radius); }
+    void setTieRule(int rule) override { set(TIE_RULE, rule); }
+    void setNormalizeDensity(bool normalize) override { set(NORMALIZE_DENSITY, normalize); }
+    double getSigma() const override { return user_.sigma; }
+    double getMaxDist() const override { return user_.maxDist; }
+    double getColorScale() const override { return user_.channelScales[0]; }
+    Scalar getChannelScales() const override { return user_.channelScales; }
+    int getSearchRadius() const override { return user_.searchRadius; }
+    int getTieRule() const override { return user_.tieRule; }
+    bool getNormalizeDensity() const override { return user_.normalizeDensity; }
 
     void compute(InputArray image, InputArray mask, Stream& stream) override;
     void computeBatch(InputArrayOfArrays images, OutputArrayOfArrays labels, InputArrayOfArrays masks,
@@ -63,18 +63,15 @@ public:
     void read(const FileNode& fn) override;
 
 private:
-    //! As the user set them.
-    struct Own
+    //! Checks and sets a setting.
+    template <typename T> void set(const Setting<T>& setting, const T& value)
     {
-        double sigma = 6., maxDist = 10.;
-        Scalar scales = Scalar::all(32. / 255);
-        int searchRadius = SEARCH_MAX_DIST, tieRule = INDEX;
-        bool normalize = false;
-    };
-
+        setting.check(value);
+        user_.*setting.member = value;
+    }
     Settings settingsFor(int cols, int rows, int type);
     std::unique_ptr<Engine>& engineOf(bool device);
-    //! Images and masks of one call, Mat or GpuMat, on the engine for their kind.
+    //! Computes images, Mat or GpuMat, by the engine of their backend.
     template <typename Array>
     void run(const std::vector<Array>& images, const std::vector<Array>& masks, const std::vector<OutputView>& labels,
              bool device, Stream& stream);
@@ -82,20 +79,21 @@ private:
     void runBatch(const std::vector<Array>& images, const std::vector<Array>& masks, OutputArrayOfArrays labels,
                   bool device, Stream& stream);
 
-    //! Whose results a call on the stream gives; null: there are none.
-    Engine* results(const Stream& stream) const;
-    Engine* toCut(double tau, const Stream& stream) const;
-    //! The image for means, where the results are and of their size; a stack for a stack.
-    ImageView second(Engine& engine, const Mat& host, const GpuMat& device, const Stream& stream) const;
-    //! One output for each pixel. give(engine, view).
-    template <typename Give>
-    void pixels(const char* name, int type, const _OutputArray& out, const Stream& stream, const Give& give) const;
+    //! Returns the engine whose results are visible on this stream, or null before compute().
+    Engine* resultsOn(const Stream& stream) const;
+    Engine* engineToCut(double tau, const Stream& stream) const;
+    //! Returns the image for mean colours. @throws cv::Exception if its memory or size is not that of the results.
+    ImageView imageForMeans(Engine& engine, const Mat& host, const GpuMat& device, const Stream& stream) const;
+    //! Calls write(engine, view) for an output of one value per pixel.
+    template <typename Write>
+    void writePixels(const char* name, int type, const _OutputArray& out, const Stream& stream,
+                     const Write& write) const;
     bool onCuda(const Engine& engine) const { return &engine == cuda_.get(); }
 
-    Own own_;
-    std::shared_ptr<const Spatial> spatial_; //!< of the last compute()
+    UserSettings user_;
+    std::shared_ptr<const Spatial> spatial_; //!< factors of the last compute()
     std::unique_ptr<Engine> cpu_, cuda_, tiled_;
-    Engine* engine_ = nullptr; //!< whose results the getters give; null: none
+    Engine* engine_ = nullptr; //!< engine of the current results; null before compute() and after clear()
 };
 
 }}} // namespace cv::cuda::quick_shift

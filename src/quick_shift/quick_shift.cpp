@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Parameters and compute() of QuickShift.
+// Settings and compute() of QuickShift.
 #include "../common/file_text.hpp"
 #include "impl.hpp"
 #include "../common/parameters.hpp"
@@ -17,11 +17,11 @@ namespace quick_shift {
 
 namespace {
 
-// A scale of all channels between these goes into weights alone: OUTSIDE is far enough there. Beyond them its power of two goes into
-// the features.
+// A common scale of all channels in this range goes into weights alone, where OUTSIDE is far enough away. Outside of the range its
+// power of two goes into the features.
 const double MIN_COMMON_SCALE = 1. / 1024, MAX_COMMON_SCALE = 1024.;
 const double LEAST_SCALE =
-    1e-30; //!< below it a channel's differences vanish beside those of places, whatever the values
+    1e-30; //!< below it differences of a channel are negligible against those of positions, whatever the values
 
 template <typename Array> void checkImageAndMask(const Array& image, const Array& mask)
 {
@@ -39,70 +39,61 @@ QuickShiftImpl::QuickShiftImpl(double sigma, double maxDist, double colorScale)
     setColorScale(colorScale);
 }
 
-void QuickShiftImpl::setSigma(double sigma)
-{
-    checkSigma(sigma);
-    own_.sigma = sigma;
-}
-
-void QuickShiftImpl::setMaxDist(double maxDist)
-{
-    checkMaxDist(maxDist);
-    own_.maxDist = maxDist;
-}
-
 void QuickShiftImpl::setColorScale(double colorScale)
 {
     checkScale("colorScale", colorScale);
-    own_.scales = Scalar::all(colorScale);
+    user_.channelScales = Scalar::all(colorScale);
 }
 
-void QuickShiftImpl::setChannelScales(const Scalar& scales)
+static void readValue(const detail::ParameterNode& file, const char* name, double& value)
 {
-    for (int k = 0; k < MAX_CHANNELS; ++k)
-        checkScale(format("scales[%d]", k), scales[k]);
-    own_.scales = scales;
+    value = file.real(name, value);
+}
+static void readValue(const detail::ParameterNode& file, const char* name, int& value)
+{
+    value = file.integer(name, value);
+}
+static void readValue(const detail::ParameterNode& file, const char* name, bool& value)
+{
+    value = file.flag(name, value);
+}
+static void readValue(const detail::ParameterNode& file, const char* name, Scalar& value)
+{
+    const std::vector<double> values = file.reals(name, {value[0], value[1], value[2], value[3]});
+    value = Scalar(values[0], values[1], values[2], values[3]);
 }
 
-void QuickShiftImpl::setSearchRadius(int radius)
-{
-    checkSearchRadius(radius);
-    own_.searchRadius = radius;
-}
-
-void QuickShiftImpl::setTieRule(int rule)
-{
-    checkTieRule(rule);
-    own_.tieRule = rule;
-}
+template <typename T> static void writeValue(FileStorage& fs, const char* name, const T& value) { fs << name << value; }
+static void writeValue(FileStorage& fs, const char* name, bool value) { fs << name << static_cast<int>(value); }
 
 void QuickShiftImpl::write(FileStorage& fs) const
 {
     writeFormat(fs);
-    fs << "sigma" << own_.sigma << "maxDist" << own_.maxDist << "channelScales" << own_.scales << "searchRadius"
-       << own_.searchRadius;
-    fs << "tieRule" << own_.tieRule << "normalizeDensity" << static_cast<int>(own_.normalize);
+    withSettings([&](const auto&... setting) { (writeValue(fs, setting.name, user_.*setting.member), ...); });
 }
 
-//! All members are checked before any is taken.
+//! Checks all settings before it takes any.
 void QuickShiftImpl::read(const FileNode& fn)
 {
-    const detail::ParameterNode file(
-        "QuickShift", fn, {"sigma", "maxDist", "channelScales", "searchRadius", "tieRule", "normalizeDensity"});
-    const Scalar& scales = own_.scales;
-    const std::vector<double> k = file.reals("channelScales", {scales[0], scales[1], scales[2], scales[3]});
-    QuickShiftImpl other(file.real("sigma", own_.sigma), file.real("maxDist", own_.maxDist), 1.);
-    other.setChannelScales(Scalar(k[0], k[1], k[2], k[3]));
-    other.setSearchRadius(file.integer("searchRadius", own_.searchRadius));
-    other.setTieRule(file.integer("tieRule", own_.tieRule));
-    other.setNormalizeDensity(file.flag("normalizeDensity", own_.normalize));
-    own_ = other.own_;
+    UserSettings read = user_;
+    const auto readOne = [&read](const detail::ParameterNode& file, const auto& setting)
+    {
+        readValue(file, setting.name, read.*setting.member);
+        setting.check(read.*setting.member);
+    };
+    withSettings(
+        [&](const auto&... setting)
+        {
+            const detail::ParameterNode file("QuickShift", fn, {setting.name...});
+            (readOne(file, setting), ...);
+        });
+    user_ = read;
 }
 
 // --- compute -----------------------------------------------------------------------------------------------------------
 
-/** Scales go where nothing is rounded that counts: powers of two into the features, and the rest, in [1,2], into the weight of all
-colours, or, if it is not the same in all channels, into their differences. @return the weight of all colours. */
+/** Splits scales so that no rounding matters: powers of two go into the features, and the rest, in [1,2], into the common weight of
+colours or, if it differs between channels, into their factors. @return the common weight. */
 static double splitScales(const Scalar& given, int channels, Settings& settings)
 {
     Scales& scales = settings.scales;
@@ -117,7 +108,7 @@ static double splitScales(const Scalar& given, int channels, Settings& settings)
         return given[0] * given[0];
 
     scales.used = true;
-    double first = 0.; // rest of the first channel that counts
+    double first = 0.; // rest of the first channel that counts; 0: none so far
     for (int k = 0; k < channels; ++k)
     {
         int exponent = 0;
@@ -139,23 +130,23 @@ static double splitScales(const Scalar& given, int channels, Settings& settings)
 
 Settings QuickShiftImpl::settingsFor(int cols, int rows, int type)
 {
-    if (!spatial_ || spatial_->sigma != own_.sigma)
-        spatial_ = std::make_shared<const Spatial>(own_.sigma);
+    if (!spatial_ || spatial_->sigma != user_.sigma)
+        spatial_ = std::make_shared<const Spatial>(user_.sigma);
 
     Settings settings = {};
     Parameters& p = settings.parameters;
     p.radius = spatial_->radius;
-    const int wanted = own_.searchRadius == SEARCH_WINDOW ? p.radius : static_cast<int>(std::ceil(own_.maxDist));
-    p.searchRadius = std::min(own_.searchRadius > 0 ? own_.searchRadius : wanted, std::max(cols, rows));
+    const int wanted = user_.searchRadius == SEARCH_WINDOW ? p.radius : static_cast<int>(std::ceil(user_.maxDist));
+    p.searchRadius = std::min(user_.searchRadius > 0 ? user_.searchRadius : wanted, std::max(cols, rows));
     p.shift = keyShift(p.radius);
-    const double colorWeight = splitScales(own_.scales, CV_MAT_CN(type), settings);
+    const double colorWeight = splitScales(user_.channelScales, CV_MAT_CN(type), settings);
     p.colorWeight = static_cast<float>(colorWeight);
-    p.minusRate = -densityRate(colorWeight, own_.sigma, CV_MAT_DEPTH(type) == CV_8U);
-    p.reach = reachOf(static_cast<float>(own_.maxDist));
-    p.strict = own_.tieRule == STRICT;
-    p.normalize = own_.normalize;
+    p.minusRate = -densityRate(colorWeight, user_.sigma, CV_MAT_DEPTH(type) == CV_8U);
+    p.reach = reachOf(static_cast<float>(user_.maxDist));
+    p.strict = user_.tieRule == STRICT;
+    p.normalize = user_.normalizeDensity;
     settings.spatial = spatial_;
-    settings.maxDist = own_.maxDist;
+    settings.maxDist = user_.maxDist;
     return settings;
 }
 
@@ -183,6 +174,7 @@ void QuickShiftImpl::run(const std::vector<Array>& images, const std::vector<Arr
         engine_ = &engine;
 }
 
+//! Returns a list with the array, or an empty list if the array is empty.
 template <typename Array> static std::vector<Array> listOfOne(const Array& mask)
 {
     return mask.size().empty() ? std::vector<Array>() : std::vector<Array>{mask};
@@ -193,7 +185,7 @@ void QuickShiftImpl::compute(InputArray image, InputArray mask, Stream& stream)
     if (image.kind() == _InputArray::NONE || image.empty())
         return clear();
     if (mask.kind() != _InputArray::NONE && !mask.empty())
-        checkSameSide("mask", mask, "image", image);
+        checkSameMemory("mask", mask, "image", image);
     const auto computeOne = [&](const auto& array, const auto& valid)
     {
         checkImageAndMask(array, valid);
@@ -205,7 +197,7 @@ void QuickShiftImpl::compute(InputArray image, InputArray mask, Stream& stream)
         computeOne(detail::hostArray("image", image), detail::hostArray("mask", mask));
 }
 
-//! Outputs of a batch: a list of arrays, one for each image.
+//! Makes the outputs of a batch: a list of arrays, one per image.
 static std::vector<detail::Output> outputsOf(OutputArrayOfArrays labels, int count, Size size, bool device)
 {
     std::vector<detail::Output> outputs;
@@ -268,7 +260,7 @@ void QuickShiftImpl::runBatch(const std::vector<Array>& images, const std::vecto
     run(images, masks, views, device, stream);
 }
 
-//! One array would be taken for a list of its rows.
+//! Returns false for one array, which OpenCV would take for a list of its rows.
 static bool isList(const _InputArray& array)
 {
     const int kind = array.kind();
@@ -290,7 +282,7 @@ void QuickShiftImpl::computeBatch(InputArrayOfArrays images, OutputArrayOfArrays
     }
     const bool device = detail::onDevice(images), masked = masks.kind() != _InputArray::NONE && masks.total() > 0;
     if (masked)
-        checkSameSide("masks", masks, "images", images);
+        checkSameMemory("masks", masks, "images", images);
     if (device)
         runBatch(detail::deviceArrays("images", images), detail::deviceArrays("masks", masks), labels, true, stream);
     else

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What is asked of QuickShift after compute().
+// Methods of QuickShift that give or change results of compute().
 #include "impl.hpp"
 #include "arguments.hpp"
 #include <algorithm>
@@ -11,30 +11,30 @@ namespace cv { namespace cuda { namespace quick_shift {
 using detail::handleOf;
 using detail::Output;
 
-Engine* QuickShiftImpl::results(const Stream& stream) const
+Engine* QuickShiftImpl::resultsOn(const Stream& stream) const
 {
     return cuda_ && cuda_->hasCaptured(handleOf(stream)) ? cuda_.get() : engine_;
 }
 
-template <typename Give>
-void QuickShiftImpl::pixels(const char* name, int type, const _OutputArray& out, const Stream& stream,
-                            const Give& give) const
+template <typename Write>
+void QuickShiftImpl::writePixels(const char* name, int type, const _OutputArray& out, const Stream& stream,
+                                 const Write& write) const
 {
-    Engine* const engine = results(stream);
+    Engine* const engine = resultsOn(stream);
     if (!engine)
         return detail::release(out);
     if (!out.needed())
         return;
     const Extent extent = engine->shape(handleOf(stream)).extent;
     const Output output(name, out, extent.rows * extent.count, extent.cols, type, onCuda(*engine));
-    give(*engine, output.view());
+    write(*engine, output.view());
 }
 
 int QuickShiftImpl::getNumberOfSuperpixels() const { return engine_ ? engine_->count(engine_->ownStream()) : 0; }
 
 void QuickShiftImpl::getSuperpixelCounts(OutputArray counts, Stream& stream) const
 {
-    Engine* const engine = results(stream);
+    Engine* const engine = resultsOn(stream);
     if (!engine)
         return detail::release(counts);
     if (!counts.needed())
@@ -45,41 +45,41 @@ void QuickShiftImpl::getSuperpixelCounts(OutputArray counts, Stream& stream) con
 
 void QuickShiftImpl::getLabels(OutputArray labels, Stream& stream) const
 {
-    pixels("labels", CV_32S, labels, stream,
-           [&](Engine& engine, const OutputView& out) { engine.labels(out, handleOf(stream)); });
+    writePixels("labels", CV_32S, labels, stream,
+                [&](Engine& engine, const OutputView& out) { engine.labels(out, handleOf(stream)); });
 }
 
 void QuickShiftImpl::getDensity(OutputArray density, Stream& stream) const
 {
-    pixels("density", CV_32F, density, stream,
-           [&](Engine& engine, const OutputView& out) { engine.density(out, handleOf(stream)); });
+    writePixels("density", CV_32F, density, stream,
+                [&](Engine& engine, const OutputView& out) { engine.density(out, handleOf(stream)); });
 }
 
 void QuickShiftImpl::getParents(OutputArray parents, Stream& stream) const
 {
-    pixels("parents", CV_32S, parents, stream,
-           [&](Engine& engine, const OutputView& out) { engine.parents(out, handleOf(stream)); });
+    writePixels("parents", CV_32S, parents, stream,
+                [&](Engine& engine, const OutputView& out) { engine.parents(out, handleOf(stream)); });
 }
 
 void QuickShiftImpl::getDistances(OutputArray distances, Stream& stream) const
 {
-    pixels("distances", CV_32F, distances, stream,
-           [&](Engine& engine, const OutputView& out) { engine.distances(out, handleOf(stream)); });
+    writePixels("distances", CV_32F, distances, stream,
+                [&](Engine& engine, const OutputView& out) { engine.distances(out, handleOf(stream)); });
 }
 
 void QuickShiftImpl::getLabelContourMask(OutputArray mask, bool thickLine, Stream& stream) const
 {
-    pixels("mask", CV_8U, mask, stream,
-           [&](Engine& engine, const OutputView& out) { engine.contours(thickLine, out, handleOf(stream)); });
+    writePixels("mask", CV_8U, mask, stream,
+                [&](Engine& engine, const OutputView& out) { engine.contours(thickLine, out, handleOf(stream)); });
 }
 
 // --- other cuts --------------------------------------------------------------------------------------------------------
 
-//! @return whose results are cut; null: there are none.
-Engine* QuickShiftImpl::toCut(double tau, const Stream& stream) const
+//! Returns the engine whose results are cut, or null before compute().
+Engine* QuickShiftImpl::engineToCut(double tau, const Stream& stream) const
 {
-    Engine* const engine = results(stream);
-    // Links are floats, so the longest may be as long as maxDist rounded to one.
+    Engine* const engine = resultsOn(stream);
+    // Lengths of links are floats, so the longest may be maxDist rounded to float.
     const double maxDist = engine ? engine->shape(handleOf(stream)).maxDist : INFINITY;
     checkTau(tau, std::max(maxDist, static_cast<double>(static_cast<float>(maxDist))));
     return engine;
@@ -87,21 +87,21 @@ Engine* QuickShiftImpl::toCut(double tau, const Stream& stream) const
 
 void QuickShiftImpl::segment(double tau, OutputArray labels, Stream& stream)
 {
-    toCut(tau, stream);
-    pixels("labels", CV_32S, labels, stream,
-           [&](Engine& engine, const OutputView& out)
-           { engine.segment(static_cast<float>(tau), out, handleOf(stream)); });
+    engineToCut(tau, stream);
+    writePixels("labels", CV_32S, labels, stream,
+                [&](Engine& engine, const OutputView& out)
+                { engine.segment(static_cast<float>(tau), out, handleOf(stream)); });
 }
 
 int QuickShiftImpl::countSuperpixels(double tau, Stream& stream)
 {
-    Engine* const engine = toCut(tau, stream);
+    Engine* const engine = engineToCut(tau, stream);
     return engine ? engine->countAt(static_cast<float>(tau), handleOf(stream)) : 0;
 }
 
 void QuickShiftImpl::applyTau(double tau, Stream& stream)
 {
-    Engine* const engine = toCut(tau, stream);
+    Engine* const engine = engineToCut(tau, stream);
     if (!engine)
         return;
     engine->apply(static_cast<float>(tau), handleOf(stream));
@@ -110,7 +110,7 @@ void QuickShiftImpl::applyTau(double tau, Stream& stream)
 double QuickShiftImpl::tauForSuperpixels(int number, Stream& stream)
 {
     checkAtLeastOne("number", number);
-    Engine* const engine = results(stream);
+    Engine* const engine = resultsOn(stream);
     if (!engine)
         return 0.;
     const float tau = engine->tauFor(number, handleOf(stream));
@@ -119,7 +119,7 @@ double QuickShiftImpl::tauForSuperpixels(int number, Stream& stream)
 
 void QuickShiftImpl::getMergeHeights(OutputArray heights, OutputArray counts, Stream& stream)
 {
-    Engine* const engine = results(stream);
+    Engine* const engine = resultsOn(stream);
     if (!engine)
     {
         detail::release(heights);
@@ -133,7 +133,8 @@ void QuickShiftImpl::getMergeHeights(OutputArray heights, OutputArray counts, St
 
 // --- superpixels -------------------------------------------------------------------------------------------------------
 
-ImageView QuickShiftImpl::second(Engine& engine, const Mat& host, const GpuMat& device, const Stream& stream) const
+ImageView QuickShiftImpl::imageForMeans(Engine& engine, const Mat& host, const GpuMat& device,
+                                        const Stream& stream) const
 {
     const ImageView image = onCuda(engine) ? detail::viewOf(device) : detail::viewOf(host);
     if (!image)
@@ -149,8 +150,9 @@ ImageView QuickShiftImpl::second(Engine& engine, const Mat& host, const GpuMat& 
     return image;
 }
 
-//! Empty for an array on the device, or for none.
+//! Returns the array on the host; empty if there is none or it is on the device.
 static Mat hostOf(InputArray image) { return detail::onDevice(image) ? Mat() : detail::hostArray("image", image); }
+//! Returns the array on the device; empty if there is none or it is on the host.
 static GpuMat deviceOf(InputArray image)
 {
     return detail::onDevice(image) ? detail::deviceArray("image", image) : GpuMat();
@@ -158,12 +160,12 @@ static GpuMat deviceOf(InputArray image)
 
 void QuickShiftImpl::getMeanColor(InputArray image, OutputArray dst, Stream& stream) const
 {
-    Engine* const engine = results(stream);
+    Engine* const engine = resultsOn(stream);
     if (!engine)
         return detail::release(dst);
     const Mat host = hostOf(image);
     const GpuMat device = deviceOf(image);
-    const ImageView view = second(*engine, host, device, stream);
+    const ImageView view = imageForMeans(*engine, host, device, stream);
     const Output output("dst", dst, view.rows, view.cols, CV_MAKETYPE(view.depth, view.channels), onCuda(*engine));
     if (output)
         engine->meanColor(view, output.view(), handleOf(stream));
@@ -172,7 +174,7 @@ void QuickShiftImpl::getMeanColor(InputArray image, OutputArray dst, Stream& str
 void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputArray means, OutputArray centroids,
                                    OutputArray boxes, Stream& stream) const
 {
-    Engine* const engine = results(stream);
+    Engine* const engine = resultsOn(stream);
     if (!engine)
     {
         for (const _OutputArray* out : {&areas, &means, &centroids, &boxes})
@@ -182,7 +184,7 @@ void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputAr
     const bool given = image.kind() != _InputArray::NONE && !image.empty();
     const Mat host = hostOf(image);
     const GpuMat device = deviceOf(image);
-    const ImageView view = given ? second(*engine, host, device, stream) : ImageView();
+    const ImageView view = given ? imageForMeans(*engine, host, device, stream) : ImageView();
     const int n = engine->count(handleOf(stream));
     const bool cuda = onCuda(*engine);
     const Output areasOut("areas", areas, n, 1, CV_32S, cuda);
@@ -196,7 +198,7 @@ void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputAr
 
 void QuickShiftImpl::getAdjacency(OutputArray pairs, Stream& stream) const
 {
-    Engine* const engine = results(stream);
+    Engine* const engine = resultsOn(stream);
     if (!engine)
         return detail::release(pairs);
     const int n = engine->findAdjacency(handleOf(stream));
@@ -207,7 +209,7 @@ void QuickShiftImpl::getAdjacency(OutputArray pairs, Stream& stream) const
 int QuickShiftImpl::enforceConnectivity(int minSize, Stream& stream)
 {
     checkAtLeastOne("minSize", minSize);
-    Engine* const engine = results(stream);
+    Engine* const engine = resultsOn(stream);
     if (!engine)
         return 0;
     return engine->connect(minSize, handleOf(stream));

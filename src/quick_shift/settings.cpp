@@ -2,10 +2,53 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 #include "../precomp.hpp"
-#include "engine.hpp"
+#include "settings.hpp"
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 namespace cv { namespace cuda { namespace quick_shift {
+
+void checkSigma(double sigma)
+{
+    if (!(sigma > 0. && std::ceil(3. * sigma) <= MAX_WINDOW_RADIUS))
+        CV_Error_(Error::StsOutOfRange,
+                  ("sigma: %.10g, but it must be above 0 and at most %d", sigma, MAX_WINDOW_RADIUS / 3));
+}
+
+void checkMaxDist(double maxDist)
+{
+    if (!(maxDist > 0. && maxDist <= MAX_SEARCH_RADIUS))
+        CV_Error_(Error::StsOutOfRange,
+                  ("maxDist: %.10g, but it must be above 0 and at most %d", maxDist, MAX_SEARCH_RADIUS));
+}
+
+void checkScale(const std::string& name, double scale)
+{
+    if (!(scale >= 0. && scale <= 1e9))
+        CV_Error_(Error::StsOutOfRange, ("%s: %.10g, but it must be 0 to 1e9", name.c_str(), scale));
+}
+
+void checkScales(Scalar scales)
+{
+    for (int k = 0; k < MAX_CHANNELS; ++k)
+        checkScale(format("scales[%d]", k), scales[k]);
+}
+
+void checkSearchRadius(int radius)
+{
+    if (radius < QuickShift::SEARCH_WINDOW || radius > MAX_SEARCH_RADIUS)
+        CV_Error_(Error::StsOutOfRange,
+                  ("radius: %d, but it must be SEARCH_MAX_DIST (%d), SEARCH_WINDOW (%d) or 1 to %d", radius,
+                   QuickShift::SEARCH_MAX_DIST, QuickShift::SEARCH_WINDOW, MAX_SEARCH_RADIUS));
+}
+
+void checkTieRule(int rule)
+{
+    if (rule != QuickShift::INDEX && rule != QuickShift::STRICT)
+        CV_Error_(Error::StsOutOfRange,
+                  ("rule: %d, but it must be INDEX (%d) or STRICT (%d)", rule, QuickShift::INDEX, QuickShift::STRICT));
+}
 
 Spatial::Spatial(double sigma_) : sigma(sigma_), radius(static_cast<int>(std::ceil(3. * sigma_)))
 {
@@ -25,15 +68,34 @@ uint64_t Spatial::version() const
     return bits;
 }
 
-bool operator==(const Settings& a, const Settings& b)
+template <typename T, size_t N> static std::array<T, N> valuesOf(const T (&values)[N])
 {
-    const Parameters &p = a.parameters, &q = b.parameters;
-    return a.spatial && b.spatial && a.spatial->version() == b.spatial->version() && a.maxDist == b.maxDist &&
-           p.radius == q.radius && p.searchRadius == q.searchRadius && p.shift == q.shift &&
-           p.minusRate == q.minusRate && p.colorWeight == q.colorWeight && p.reach == q.reach && p.strict == q.strict &&
-           p.normalize == q.normalize && p.weighted == q.weighted && a.scales.used == b.scales.used &&
-           std::equal(p.factors, p.factors + MAX_CHANNELS, q.factors) &&
-           std::equal(a.scales.whole, a.scales.whole + MAX_CHANNELS, b.scales.whole);
+    std::array<T, N> copy;
+    std::copy(values, values + N, copy.begin());
+    return copy;
 }
+
+// The compiler refuses the lists below when a member is missing in them.
+
+static auto membersOf(const Parameters& p)
+{
+    const auto& [radius, searchRadius, shift, minusRate, colorWeight, reach, strict, normalize, weighted, factors] = p;
+    return std::make_tuple(radius, searchRadius, shift, minusRate, colorWeight, reach, strict, normalize, weighted,
+                           valuesOf(factors));
+}
+
+static auto membersOf(const Scales& s)
+{
+    const auto& [power, whole, used] = s;
+    return std::make_tuple(valuesOf(power), valuesOf(whole), used);
+}
+
+static auto membersOf(const Settings& s)
+{
+    const auto& [parameters, scales, spatial, maxDist] = s;
+    return std::make_tuple(membersOf(parameters), membersOf(scales), spatial->version(), maxDist);
+}
+
+bool operator==(const Settings& a, const Settings& b) { return a.spatial && b.spatial && membersOf(a) == membersOf(b); }
 
 }}} // namespace cv::cuda::quick_shift

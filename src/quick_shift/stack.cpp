@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// computeBatch() of images that lie in one array.
+// QuickShift::computeStack(): computeBatch() of images that lie in one array.
 #include "arguments.hpp"
 #include "core.hpp"
 
@@ -9,10 +9,10 @@ namespace cv { namespace cuda {
 
 using namespace quick_shift;
 
-//! The images of a stack, in its memory.
+//! Returns the images of a stack, without copying pixels.
 static std::vector<Mat> imagesOf(const Mat& stack)
 {
-    // An array of two dimensions is a stack of N x height pixels, whose columns were taken for channels.
+    // An array of two dimensions is N x height, with the image's columns as channels.
     const bool flat = stack.dims == 2;
     const int cols = flat ? stack.channels() : stack.size[2];
     const int channels = flat ? 1 : stack.dims == 3 ? stack.channels() : stack.channels() * stack.size[3];

@@ -7,6 +7,7 @@
 
 namespace cv { namespace cuda { namespace quick_shift {
 
+//! Returns a part of an image; of no image none.
 static ImageView partOf(const ImageView& image, const Window& part)
 {
     if (!image)
@@ -16,7 +17,7 @@ static ImageView partOf(const ImageView& image, const Window& part)
     return {first, image.step, part.cols, part.rows, image.depth, image.channels};
 }
 
-//! The window with a border, as far as it lies in the image.
+//! Returns the window with a border, clipped to the image.
 static Window widened(const Window& core, int border, const ImageView& image)
 {
     const int left = std::max(core.x - border, 0), top = std::max(core.y - border, 0);
@@ -52,7 +53,7 @@ std::unique_ptr<Engine> computeTiled(const ImageView& image, const ImageView& ma
                 for (int c = 0; c < core.cols; ++c)
                 {
                     int& parent = parents.row(r)[c];
-                    if (parent >= 0) // counted in the tile so far
+                    if (parent >= 0) // an index into the part so far
                         parent = (part.y + parent / part.cols) * cols + part.x + parent % part.cols;
                 }
         }

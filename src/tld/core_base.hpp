@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The part of core.hpp on windows, random numbers, blur and variance.
+// Part of core.hpp: settings, boxes, windows, random numbers, blur, variance.
 //
-// Tables of sums hold 32 bits and may wrap: only differences matter. Pixels enter them less 128.
+// Tables of sums hold 32 bits and may wrap, as only their differences are used. They sum pixel values minus 128.
 #ifndef OPENCV_CUDATRACKING_TLD_CORE_BASE_HPP
 #define OPENCV_CUDATRACKING_TLD_CORE_BASE_HPP
 
@@ -14,16 +14,16 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-const int MIN_SIDE = 16, MAX_SIDE = 16384, MAX_PIXELS = 1 << 24; //!< of images
-const int MIN_BOX = 12;                                          //!< least side of the user's boxes, and of windows
-const int MAX_WINDOWS = 1 << 26;                                 //!< of an object
+const int MIN_SIDE = 16, MAX_SIDE = 16384, MAX_PIXELS = 1 << 24; //!< limits of images, pixels
+const int MIN_BOX = 12;          //!< shortest side of the user's boxes and of windows, pixels
+const int MAX_WINDOWS = 1 << 26; //!< per object
 const int MAX_SCALES = 41, MAX_TREES = 16, MAX_FEATURES = 16, ALL_FEATURES = 164;
 const int MAX_DETECTIONS = 128, MAX_OBJECTS = 1024;
 const int MAX_POSITIVES = 1024, MAX_NEGATIVES = 2048;
-const int MAX_NEAR = 32, MAX_WARPS = 32; //!< windows, and warps of each, that ferns learn from at a time
+const int MAX_NEAR = 32, MAX_WARPS = 32; //!< windows per training set, and warps per window
 const int MAX_INIT_NEGATIVES = 128;
 
-/** All parameters, as the engines see them. Overlaps and margins are not open to users: the literature's. */
+/** Parameters, as the stages use them. Overlaps are those of the literature and are no parameters. */
 struct Settings
 {
     uint64_t seed;
@@ -32,7 +32,7 @@ struct Settings
     int minWindow, scales, stepPercent;
     double scaleFactor;
     int trees, features, maxDetections;
-    uint32_t fernThreshold; //!< sum of posteriors, before training
+    uint32_t fernThreshold; //!< sum of posteriors over all ferns, before training
     double nnThreshold, validThreshold;
     int maxPositives, maxNegatives, initNegatives;
     int initWindows, initWarps, updateWindows, updateWarps;
@@ -44,20 +44,20 @@ struct Settings
     double jumpMargin, firstJumpMargin;
 };
 
-const double NEAR_OVERLAP = 0.6;     //!< windows that ferns learn as positives, and that support a box
+const double NEAR_OVERLAP = 0.6;     //!< above: windows that ferns learn as positives, and that support a box
 const double FAR_OVERLAP = 0.2;      //!< below: windows learned as negatives
-const double AVERAGE_OVERLAP = 0.7;  //!< windows that correct the tracker's box
-const double SAME_SIMILARITY = 0.95; //!< two images of the same thing
-const int AVERAGE_WEIGHT = 10;       //!< of the tracker's box among those windows
-const int FEW_POSITIVES = 5;         //!< below: Settings::firstJumpMargin, and recheck() does not end validity
-const double LEAST_SIDE = 10;        //!< the tracker's box does not shrink below
+const double AVERAGE_OVERLAP = 0.7;  //!< above: windows that correct the tracker's box
+const double SAME_SIMILARITY = 0.95; //!< above: two patches show the same
+const int AVERAGE_WEIGHT = 10;       //!< weight of the tracker's box in the mean with those windows
+const int FEW_POSITIVES = 5;         //!< below: Settings::firstJumpMargin holds, and recheck() does not end validity
+const double LEAST_SIDE = 10;        //!< shortest side to which flow can shrink a box, pixels
 
 // --- boxes -----------------------------------------------------------------------------------------------------------
 
 template <typename T> CT_HOST_DEVICE T lesser(T a, T b) { return b < a ? b : a; }
 template <typename T> CT_HOST_DEVICE T greater(T a, T b) { return a < b ? b : a; }
 CT_HOST_DEVICE int roundEven(double value) { return static_cast<int>(rint(value)); }
-//! The nearest integer within +-limit. Not for NaN.
+//! Returns the nearest integer within +-limit. Not for NaN.
 CT_HOST_DEVICE int roundWithin(double value, int limit)
 {
 #ifdef __CUDA_ARCH__
@@ -72,7 +72,7 @@ struct Box
     double x, y, w, h;
 };
 
-//! Of the grid.
+//! A rectangle of the grid that the detector evaluates, pixels.
 struct Window
 {
     int x, y, w, h;
@@ -83,7 +83,7 @@ CT_HOST_DEVICE Box boxOf(const Window& w)
     return {static_cast<double>(w.x), static_cast<double>(w.y), static_cast<double>(w.w), static_cast<double>(w.h)};
 }
 
-//! Intersection by union of the areas.
+//! Returns the intersection over the union of two areas, 0 to 1.
 CT_HOST_DEVICE double overlap(const Box& a, const Box& b)
 {
     const double w = lesser(a.x + a.w, b.x + b.w) - greater(a.x, b.x);
@@ -95,7 +95,7 @@ CT_HOST_DEVICE double overlap(const Box& a, const Box& b)
 }
 CT_HOST_DEVICE double overlap(const Window& a, const Box& b) { return overlap(boxOf(a), b); }
 
-//! Whether two windows overlap by at least a half: detections of one thing. Exact.
+//! Whether two windows overlap by at least a half, so that they belong to one cluster. Exact.
 CT_HOST_DEVICE bool linked(const Window& a, const Window& b)
 {
     const int w = lesser(a.x + a.w, b.x + b.w) - greater(a.x, b.x);
@@ -103,7 +103,7 @@ CT_HOST_DEVICE bool linked(const Window& a, const Window& b)
     return w > 0 && h > 0 && 3 * static_cast<int64_t>(w) * h >= static_cast<int64_t>(a.w) * a.h + b.w * b.h;
 }
 
-//! Whether there is nothing of a box in the image.
+//! Whether no part of a box is inside the image.
 CT_HOST_DEVICE bool isOutside(const Box& b, int cols, int rows)
 {
     return !(b.x < cols && b.y < rows && b.x + b.w > 0. && b.y + b.h > 0.);
@@ -111,7 +111,7 @@ CT_HOST_DEVICE bool isOutside(const Box& b, int cols, int rows)
 
 // --- windows ---------------------------------------------------------------------------------------------------------
 
-//! The windows of one size: (i, j) for i < nx, j < ny, number first + j * nx + i.
+//! The windows of one size: (i, j) for i < nx, j < ny. The index of a window is first + j * nx + i.
 struct Scale
 {
     int w, h;
@@ -120,17 +120,18 @@ struct Scale
     int first;
 };
 
-//! All windows of an object. They are numbered by scale, then y, then x: the order in which ties are decided.
+//! All windows of an object. Indices ascend by scale, then y, then x; ties are decided in this order.
 struct Grid
 {
     int scales, windows;
     Scale scale[MAX_SCALES];
 };
 
+//! Returns the position of column or row i. @param step hundredths of a pixel.
 CT_HOST_DEVICE int placeOf(int i, int step) { return (i * step + 50) / 100; }
-//! Number of i with placeOf(i) <= last.
+//! Returns the number of i with placeOf(i) <= last.
 CT_HOST_DEVICE int placesUpTo(int last, int step) { return last < 0 ? 0 : (100 * last + 49) / step + 1; }
-//! The least i with placeOf(i) >= first.
+//! Returns the smallest i with placeOf(i) >= first.
 CT_HOST_DEVICE int firstPlace(int first, int step) { return first <= 0 ? 0 : placesUpTo(first - 1, step); }
 
 CT_HOST_DEVICE Window windowOf(const Scale& s, int i, int j)
@@ -156,7 +157,7 @@ inline int minWindowOf(int w, int h, int minWindow)
     return minWindow > 0 ? minWindow : lesser(24, greater(MIN_BOX, static_cast<int>(lesser(w, h) / 1.44)));
 }
 
-//! For an object of w x h pixels in images of cols x rows. Up to 2^31 windows are possible only with steps of one pixel.
+//! Returns the windows for an object of w x h pixels in images of cols x rows. Scales whose windows would exceed 2^31 - 1 are left out.
 inline Grid makeGrid(int w, int h, int cols, int rows, const Settings& settings)
 {
     Grid grid = {};
@@ -188,7 +189,7 @@ inline Grid makeGrid(int w, int h, int cols, int rows, const Settings& settings)
     return grid;
 }
 
-//! Columns [i0, i1) and rows [j0, j1) of a scale: all its windows whose overlap with a box can exceed `least`, and some more.
+//! Columns [i0, i1) and rows [j0, j1) of the windows of a scale.
 struct Span
 {
     int i0, i1, j0, j1;
@@ -196,9 +197,10 @@ struct Span
     CT_HOST_DEVICE bool empty() const { return i0 >= i1 || j0 >= j1; }
 };
 
+//! Returns a span with all windows of a scale whose overlap with a box exceeds `least`; others may be in it too.
 CT_HOST_DEVICE Span spanNear(const Scale& s, const Box& box, double least)
 {
-    // The intersection is larger than `least` times either area, so neither side of it is shorter than that part of either's.
+    // The intersection exceeds `least` times each area, so each of its sides exceeds `least` times that side of both rectangles.
     const double areas = static_cast<double>(s.w) * s.h, area = box.w * box.h;
     if (!(area > least * areas && areas > least * area))
         return {0, 0, 0, 0};
@@ -217,24 +219,24 @@ CT_HOST_DEVICE Span spanNear(const Scale& s, const Box& box, double least)
 
 // --- random numbers --------------------------------------------------------------------------------------------------
 
-//! Philox 4x32-10: as many random numbers as there are counters, in any order.
+//! Four random numbers of Philox 4x32-10, a function of a counter: they can be drawn in any order.
 struct Random
 {
     uint32_t v[4];
 };
 
-//! What a random number is for.
+//! Purpose of a random number, part of its counter.
 enum Use
 {
-    FOR_FEATURES = 1, //!< index: number of the draw
+    FOR_FEATURES = 1, //!< index: draw
     FOR_WARP,         //!< index: warp
-    FOR_NOISE,        //!< index: see noiseOf()
-    FOR_SPLIT,        //!< index: window. v[0]: trains (even) or validates; v[1]: chunk; v[2]: order as a template
-    FOR_ORDER,        //!< index: window. v[0]: order in which negative templates are learned in a frame
-    FOR_FORGETTING    //!< index: number of the template that is added, in this frame
+    FOR_NOISE,        //!< index: noiseIndex()
+    FOR_SPLIT,        //!< index: window. v[0]: even: trains, odd: validates; v[1]: chunk; v[2]: order as a template
+    FOR_ORDER,        //!< index: window. v[0]: order in which a frame's negative templates are learned
+    FOR_EVICTION      //!< index: number of templates added before in this frame
 };
 
-//! @param frame 0: the one in which the object was learned.
+//! Returns the random numbers of a counter. @param frame frames since the object was first learned.
 CT_HOST_DEVICE Random randomOf(uint64_t seed, uint32_t object, uint32_t frame, Use use, uint32_t index)
 {
     uint32_t c0 = index, c1 = static_cast<uint32_t>(use), c2 = frame, c3 = object;
@@ -251,9 +253,9 @@ CT_HOST_DEVICE Random randomOf(uint64_t seed, uint32_t object, uint32_t frame, U
     }
     return {{c0, c1, c2, c3}};
 }
-//! In [0, 1), exact.
+//! Converts a random number to [0, 1), exactly.
 CT_HOST_DEVICE double unitOf(uint32_t number) { return number * (1. / 4294967296.); }
-//! In [0, n).
+//! Converts a random number to an integer in [0, n).
 CT_HOST_DEVICE int below(uint32_t number, int n)
 {
     return static_cast<int>(static_cast<uint64_t>(number) * static_cast<uint32_t>(n) >> 32);
@@ -261,27 +263,27 @@ CT_HOST_DEVICE int below(uint32_t number, int n)
 
 // --- gray values and blur --------------------------------------------------------------------------------------------
 
-//! Gray value of BGR, as cv::cvtColor(): 15 fractional bits, half up.
+//! Returns the gray value of BGR as cv::cvtColor() does: 15 fractional bits, rounded half up.
 CT_HOST_DEVICE unsigned grayOf(unsigned blue, unsigned green, unsigned red)
 {
     return (blue * 3735u + green * 19235u + red * 9798u + 16384u) >> 15;
 }
-//! Position -reach..size-1+reach in an image that is mirrored at its outer pixels; sides are larger than the reach.
+//! Mirrors a coordinate outside of an image at its outer pixel. @param i more than -size, less than 2 size - 1.
 CT_HOST_DEVICE int mirrored(int i, int size) { return i < 0 ? -i : (i >= size ? 2 * size - 2 - i : i); }
 
 const int BLUR_REACH = 6;
-//! Gaussian of sigma 2, taps at distance 0 to 6, 256 in all.
+//! Returns a tap of the Gaussian of sigma 2. The 13 taps sum up to 256. @param distance 0 to 6.
 CT_HOST_DEVICE int blurTap(int distance)
 {
     const int taps[BLUR_REACH + 1] = {50, 45, 31, 17, 7, 2, 1};
     return taps[distance];
 }
-//! Rows first, exact; then columns. @param sum of a column of row sums.
+//! Rounds a blurred pixel. @param sum weighted sum over rows, then columns; not rounded in between.
 CT_HOST_DEVICE unsigned blurred(unsigned sum) { return (sum + 32768u) >> 16; }
 
 // --- tables of sums and variance -------------------------------------------------------------------------------------
 
-//! Entry (x, y) has the sum over all pixels left of x and above y. cols + 1 by rows + 1 entries.
+//! Summed-area table: entry (x, y) is the sum over all pixels left of x and above y. (cols + 1) x (rows + 1) entries.
 struct SumTable
 {
     const uint32_t* data;
@@ -294,19 +296,19 @@ struct SumTable
     }
 };
 
-//! Modulo 2^32.
+//! Returns the sum over a rectangle, modulo 2^32.
 CT_HOST_DEVICE uint32_t sumOver(const SumTable& t, int x, int y, int w, int h)
 {
     return t.at(x + w, y + h) - t.at(x, y + h) - t.at(x + w, y) + t.at(x, y);
 }
-//! As a square is at most 2^14, the sum of squares of a strip of so many rows fits into 32 bits.
+//! Returns the rows of a strip whose sum of squares fits into 32 bits, as a square is at most 2^14.
 CT_HOST_DEVICE int stripRows(int w, int h)
 {
     const int pixels = (1 << 18) - 1;
     return static_cast<int64_t>(w) * h <= pixels ? h : pixels / w;
 }
 
-//! Area times sum of squares less the square of the sum: area^2 times the variance (N form). Exact, up to 2^62.
+//! Returns area * (sum of squares) - sum^2, which is area^2 times the variance with divisor N. Exact, up to 2^62.
 CT_HOST_DEVICE int64_t contrastOf(const SumTable& sums, const SumTable& squares, const Window& win)
 {
     const int64_t sum = static_cast<int32_t>(sumOver(sums, win.x, win.y, win.w, win.h));

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The part of core.hpp on ferns and on the warped images that they learn from.
+// Part of core.hpp: ferns, and the warped images that they learn from.
 #ifndef OPENCV_CUDATRACKING_TLD_CORE_FERNS_HPP
 #define OPENCV_CUDATRACKING_TLD_CORE_FERNS_HPP
 
@@ -11,26 +11,26 @@ namespace cv { namespace cuda { namespace tld {
 
 // --- ferns -----------------------------------------------------------------------------------------------------------
 
-const int FEATURE_UNIT = 1 << 15; //!< a window's side less one pixel
+const int FEATURE_UNIT = 1 << 15; //!< unit of coordinates in a window: its side minus one pixel
 
-//! A comparison of two pixels: 1 when the first is brighter. Coordinates in FEATURE_UNIT, 0 to FEATURE_UNIT.
+//! A comparison of two pixels: 1 when the first is brighter. Coordinates are 0 to FEATURE_UNIT.
 struct Feature
 {
     uint16_t x0, y0, x1, y1;
 };
 
-//! Pixel of a window that a coordinate means.
+//! Converts a coordinate to a pixel of a window. @param side of the window, pixels.
 CT_HOST_DEVICE int offsetOf(int coordinate, int side)
 {
     return ((side - 1) * coordinate + FEATURE_UNIT / 2) / FEATURE_UNIT;
 }
 
-/** Comparisons of all trees, one tree after the other: pairs of near points of two lattices, shuffled. @param features room for
-ALL_FEATURES. */
+/** Makes the comparisons of all ferns, fern by fern: horizontal and vertical pairs that begin on two lattices, shuffled.
+@param features out: ALL_FEATURES entries. */
 inline void makeFeatures(uint64_t seed, Feature* features)
 {
     int count = 0;
-    for (int lattice = 0; lattice < 2; ++lattice) // in tenths
+    for (int lattice = 0; lattice < 2; ++lattice) // in tenths of a side
         for (int y = 2 - lattice; y < 10; y += 2) // strictly inside only
             for (int x = 2 - lattice; x < 10; x += 2)
                 for (int side = 0; side < 4; ++side, ++count)
@@ -53,8 +53,8 @@ inline void makeFeatures(uint64_t seed, Feature* features)
     }
 }
 
-/** Code of one tree: its first feature is the highest bit. @param at at(x, y): blurred pixel of the window, from its corner.
-@param features of this tree. */
+/** Returns the code of one fern for a window; its first feature is the highest bit. @param features of this fern.
+@param at function at(x, y): blurred pixel of the window, relative to its corner. */
 template <typename At> CT_HOST_DEVICE int codeOf(const Feature* features, int count, int w, int h, const At& at)
 {
     int code = 0;
@@ -67,9 +67,10 @@ template <typename At> CT_HOST_DEVICE int codeOf(const Feature* features, int co
     return code;
 }
 
-//! Posteriors are fractions of it; sums over all trees are compared.
+//! The posterior 1: posteriors are 0 to POSTERIOR_ONE. Thresholds are compared with their sum over all ferns.
 const uint32_t POSTERIOR_ONE = 1u << 15;
 
+//! Counts of one code of a fern.
 struct Leaf
 {
     int32_t positives, negatives;
@@ -79,38 +80,38 @@ CT_HOST_DEVICE uint16_t posteriorOf(const Leaf& leaf)
     const int64_t all = static_cast<int64_t>(leaf.positives) + leaf.negatives;
     if (leaf.positives == 0)
         return 0;
-    if (all < 65536) // 32 bits hold the same numbers, and a device divides them much faster
+    if (all < 65536) // 32 bits hold the same values, and a GPU divides them much faster
         return static_cast<uint16_t>(
             (static_cast<uint32_t>(leaf.positives) * POSTERIOR_ONE + static_cast<uint32_t>(all) / 2) /
             static_cast<uint32_t>(all));
     return static_cast<uint16_t>((static_cast<int64_t>(leaf.positives) * POSTERIOR_ONE + all / 2) / all);
 }
-//! Windows from here on are alike enough to support a box, and to be learned as negatives.
-CT_HOST_DEVICE uint32_t alikeSum() { return POSTERIOR_ONE; }
-//! Negatives from here on count.
+//! Returns the smallest sum of posteriors of fern-positive windows: these can support a box and be learned as negatives.
+CT_HOST_DEVICE uint32_t fernPositiveSum() { return POSTERIOR_ONE; }
+//! Returns the smallest sum of posteriors of a negative example that is counted.
 CT_HOST_DEVICE uint32_t negativeSum(int trees) { return POSTERIOR_ONE * static_cast<uint32_t>(trees) / 2; }
 
-/* How ferns learn. Examples are judged in chunks, each against the posteriors that the chunk before has left; the counts of
-a chunk have no order.
-First training, two passes of INIT_CHUNKS chunks: chunk k has the positive examples e with e % INIT_CHUNKS == k, and the far
-windows with a quarter of the object's contrast whose SPLIT numbers say v[0] even, v[1] % INIT_CHUNKS == k.
-In a frame, two passes, each of chunks of POSITIVE_CHUNK positive examples, in their order, and then one chunk of all far windows
-of alikeSum() in the frame's detection.
-Positive example: positives + 1 in its leaves when its sum is at most the threshold. Negative: negatives + 1 in its leaves
-when its sum is at least negativeSum(). */
+/* How ferns learn. Examples are learned in chunks. Each chunk is evaluated with the posteriors after the chunk before, and then
+counted, so that the order within a chunk has no effect.
+First training: two passes over INIT_CHUNKS chunks. Chunk k has the positive examples e with e % INIT_CHUNKS == k, and the far
+windows with at least a quarter of the object's contrast whose FOR_SPLIT numbers are v[0] even, v[1] % INIT_CHUNKS == k.
+In a frame: two passes. Each has the positive examples in their order, POSITIVE_CHUNK per chunk, and then one chunk of all
+fern-positive far windows of the frame.
+A positive example increments `positives` of its leaves when its sum is at most the threshold. A negative example increments
+`negatives` of its leaves when its sum is at least negativeSum(). */
 const int INIT_CHUNKS = 32, POSITIVE_CHUNK = 64;
 
 // --- warped images -------------------------------------------------------------------------------------------------
 
-/** Where pixels of a warped image come from: (x, y) from ((ax * (x - cx) + bx * (y - cy)) / 65536 + tx, ...); centre and
-shift in 65536ths of a pixel. */
+/** An affine map from pixels of a warped image to positions in the image: x' = xx * (x - cx) + xy * (y - cy) + cx + tx, and y'
+likewise. All values are 65536ths. */
 struct Warp
 {
-    int64_t xx, xy, yx, yy; //!< 65536ths
+    int64_t xx, xy, yx, yy; //!< rotation and scale
     int64_t cx, cy, tx, ty;
 };
 
-//! Sine and cosine of |a| <= pi / 4, written out: libraries differ.
+//! Computes sine and cosine of |a| <= pi / 4 by their series, as libraries differ.
 CT_HOST_DEVICE void sineOf(double a, double& sine, double& cosine)
 {
     const double s = a * a;
@@ -118,7 +119,7 @@ CT_HOST_DEVICE void sineOf(double a, double& sine, double& cosine)
     cosine = 1. - s / 2. * (1. - s / 12. * (1. - s / 30. * (1. - s / 56. * (1. - s / 90. * (1. - s / 132.)))));
 }
 
-//! Warp k of the hull of some windows; 0 leaves the image as it is. @param angle largest one, radians.
+//! Makes random warp k about the centre of a hull of windows. Warp 0 is the identity. @param angle largest angle, radians.
 CT_HOST_DEVICE Warp makeWarp(const Settings& settings, uint32_t object, uint32_t frame, int k, const Window& hull,
                              double angle)
 {
@@ -139,8 +140,8 @@ CT_HOST_DEVICE Warp makeWarp(const Settings& settings, uint32_t object, uint32_t
     return warp;
 }
 
-/** Pixel (x, y) of a warped image. Outside of the image its outer pixels go on.
-@param at at(x, y): the blurred image. @param noise of noiseOf(), 65536ths. */
+/** Returns pixel (x, y) of a warped image. Positions outside of the image take its outer pixels.
+@param at function at(x, y): pixel of the blurred image. @param noise result of noiseOf(). */
 template <typename At>
 CT_HOST_DEVICE int warpedPixel(const Warp& warp, int x, int y, int cols, int rows, int noise, const At& at)
 {
@@ -158,25 +159,25 @@ CT_HOST_DEVICE int warpedPixel(const Warp& warp, int x, int y, int cols, int row
     return lesser(255, greater(0, value));
 }
 
-//! What the sum of four random bytes is multiplied with to have a standard deviation in 65536ths of a gray value.
+//! Returns the factor that gives the sum of four random bytes a standard deviation, in 65536ths of a gray value.
 CT_HOST_DEVICE int noiseScale(double deviation) { return roundEven(deviation * 65536. / 147.79941); }
 
-/** Noise of point p (twice the feature's number, plus one for its second pixel) of example e, 65536ths of a gray value.
-Four points share one call of randomOf(). @param scale of noiseScale(). */
+/** Returns the noise of a pixel in 65536ths of a gray value. @param number v[point % 4] of randomOf(.., FOR_NOISE, noiseIndex()).
+@param scale result of noiseScale(). */
 CT_HOST_DEVICE int noiseOf(uint32_t number, int scale)
 {
     const int sum = static_cast<int>((number & 255u) + (number >> 8 & 255u) + (number >> 16 & 255u) + (number >> 24));
     return (sum - 510) * scale;
 }
+//! Returns the index of random numbers for four points. @param point twice the feature, plus one for its second pixel.
 CT_HOST_DEVICE uint32_t noiseIndex(int example, int point) { return static_cast<uint32_t>(example * 128 + point / 4); }
 
-/* Positive examples of `near` windows and `warps` warps each: example e = (m * (warps + 1) + k) * near + i is window i in warp k,
-mirrored left to right when m is 1 (only with Settings::mirror: the pixels are those of the window's other half). Examples of
-warp 0 have no noise. */
+/** Returns the number of positive examples of `near` windows with `warps` warps each. Example (m * (warps + 1) + k) * near + i is
+window i in warp k; m = 1, with Settings::mirror only, mirrors its features left to right. Examples of warp 0 have no noise. */
 CT_HOST_DEVICE int examplesOf(int near, int warps, int mirror) { return near * (warps + 1) * (mirror ? 2 : 1); }
 
-/** Code of one tree for a positive example. @param features of this tree. @param tree its number.
-@param win the example's window. @param mirror of this example. */
+/** Returns the code of one fern for a positive example. @param features of this fern. @param tree index of the fern.
+@param win window of the example. @param mirror whether this example is mirrored. @param plain without warp and noise. */
 template <typename At>
 CT_HOST_DEVICE int exampleCode(const Feature* features, int count, int tree, const Window& win, bool mirror,
                                const Warp& warp, bool plain, const Settings& settings, uint32_t object, uint32_t frame,

@@ -1,11 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The part of core.hpp on optical flow: pyramidal Lucas-Kanade in integers, forward and backward, and what a box makes of
-// it.
+// Part of core.hpp: median flow. Pyramidal Lucas-Kanade in integers, forward and backward, and the motion of a box.
 //
-// Positions are 65536ths of a pixel. Interpolated pixels are 16ths of a gray value, so gradients and differences keep within
-// +-4080, and the sums over a window of up to 11 x 11 pixels fit into 32 bits: exact in any order.
+// Positions are 65536ths of a pixel. Interpolated pixels are 16ths of a gray value, so that gradients and differences are within
+// +-4080, and sums over a window of up to 11 x 11 pixels fit into 32 bits: they are exact in any order.
 #ifndef OPENCV_CUDATRACKING_TLD_CORE_FLOW_HPP
 #define OPENCV_CUDATRACKING_TLD_CORE_FLOW_HPP
 
@@ -13,13 +12,13 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-const int FLOW_GRID = 10, FLOW_POINTS = FLOW_GRID * FLOW_GRID; //!< points in a box
+const int FLOW_GRID = 10, FLOW_POINTS = FLOW_GRID * FLOW_GRID; //!< points per box
 const int FLOW_PAIRS = FLOW_POINTS * (FLOW_POINTS - 1) / 2;
-const int FLOW_PATCH = 10; //!< side of the patches around a point that are compared
+const int FLOW_PATCH = 10; //!< side of the patches around points that NCC compares, pixels
 const int MAX_FLOW_WINDOW = 11, MAX_LEVELS = 7;
-const int KEPT_FRAMES = 5; //!< the current one and those that flow may still begin from
-/** Stands among ages for the image that the last add() brought. It may be the last frame or the next one: objects that began
-on it begin their flow there, and all others go on from the last frame. */
+const int KEPT_FRAMES = 5; //!< the current frame, and those from which flow may still begin
+/** The age that stands for the image of the last add(). It may be the last frame or the next one: objects that were added with it
+begin their flow there, and all others continue from the last frame. */
 const int START = KEPT_FRAMES;
 
 struct Point
@@ -29,8 +28,7 @@ struct Point
 
 // --- pyramid ---------------------------------------------------------------------------------------------------------
 
-//! Level 0 is the image. Levels end where a side would not be longer than a window, as cv::calcOpticalFlowPyrLK()'s do.
-//! @return number of levels.
+//! Returns the number of levels, with level 0, the image. As in cv::calcOpticalFlowPyrLK(), each side is longer than the window.
 inline int levelsOf(int cols, int rows, const Settings& settings)
 {
     int levels = 1;
@@ -42,18 +40,18 @@ inline int levelsOf(int cols, int rows, const Settings& settings)
     }
     return levels;
 }
-/** Pixel of the next level, as cv::pyrDown(): rows of 1 4 6 4 1, then columns. @param sum of all 25. Pixels around
-(2x, 2y), mirrored() at the border. */
+/** Rounds a pixel (x, y) of the next level, as cv::pyrDown() does. @param sum over the 25 pixels around (2x, 2y), mirrored() at the
+border, weighted by 1 4 6 4 1 in both directions. */
 CT_HOST_DEVICE unsigned halved(unsigned sum) { return (sum + 128u) >> 8; }
 
 // --- one point -------------------------------------------------------------------------------------------------------
 
-//! Weights of four neighbours, 16384 in all.
+//! Bilinear weights of four neighbours, which sum up to 16384.
 struct Blend
 {
     int w00, w10, w01, w11;
 };
-//! @param x,y position; its whole part is that of the first neighbour.
+//! Returns the weights for a position. @param x,y the whole part is the first neighbour.
 CT_HOST_DEVICE Blend blendOf(int x, int y)
 {
     const int a = (x & 65535) >> 2, b = (y & 65535) >> 2;
@@ -64,34 +62,34 @@ CT_HOST_DEVICE Blend blendOf(int x, int y)
     w.w11 = 16384 - w.w00 - w.w10 - w.w01;
     return w;
 }
-//! 16ths of a gray value, 0 to 4080.
+//! Interpolates between four pixels: 16ths of a gray value, 0 to 4080.
 CT_HOST_DEVICE int blended(const Blend& w, int p00, int p10, int p01, int p11)
 {
     return (p00 * w.w00 + p10 * w.w10 + p01 * w.w01 + p11 * w.w11 + 512) >> 10;
 }
-/** 32 times the gradient in gray values a pixel, by Scharr, from blended pixels: differences of the columns right and left of it,
-or of the rows below and above it; weights 3, 10, 3. */
+/** Returns the Scharr gradient, 32 times the gray values per pixel. @param d0,d1,d2 differences of blended pixels: right minus left in
+three rows, or below minus above in three columns. */
 CT_HOST_DEVICE int gradientOf(int d0, int d1, int d2) { return (3 * (d0 + d2) + 10 * d1 + 8) >> 4; }
 
-//! Sums over the window: of squares and product of the gradients.
+//! Matrix of the normal equations: sums over the window of squares and product of the gradients.
 struct Normal
 {
     int32_t xx, xy, yy;
 };
-//! Sums over the window: of gradients times (pixel in the other image - pixel).
+//! Right side of the normal equations: sums over the window of gradients times (pixel in the other image - pixel).
 struct Change
 {
     int32_t x, y;
 };
 
-//! Whether there is a gradient at all.
+//! Returns the determinant of the matrix; 0 where the gradients have one direction only.
 CT_HOST_DEVICE int64_t determinantOf(const Normal& n)
 {
     return static_cast<int64_t>(n.xx) * n.yy - static_cast<int64_t>(n.xy) * n.xy;
 }
-//! What stepOf() needs of it. @param determinant above 0.
+//! Returns the factor that stepOf() needs. @param determinant above 0.
 CT_HOST_DEVICE double stepScale(int64_t determinant) { return 2. * 65536. / static_cast<double>(determinant); }
-//! The step that would make the change zero, at most 64 pixels.
+//! Returns the solution of the normal equations, at most 64 pixels in x and y.
 CT_HOST_DEVICE Point stepOf(const Normal& n, double scale, const Change& c)
 {
     const int64_t x = static_cast<int64_t>(n.xy) * c.y - static_cast<int64_t>(n.yy) * c.x;
@@ -100,42 +98,41 @@ CT_HOST_DEVICE Point stepOf(const Normal& n, double scale, const Change& c)
             roundWithin(static_cast<double>(y) * scale, 64 * 65536)};
 }
 
-//! Points outside of the image are not found.
+//! Whether a point is inside the image. Points outside are lost.
 CT_HOST_DEVICE bool isInside(const Point& p, int cols, int rows)
 {
     return p.x >= 0 && p.y >= 0 && p.x < cols * 65536 && p.y < rows * 65536;
 }
 
-//! First pixel of the window around a point, on a level. @param half side of the window.
+//! Returns the first pixel of the window around a point, on a level. @param half half the side of the window, 65536ths.
 CT_HOST_DEVICE Point cornerAt(const Point& p, int level, int half)
 {
     const int round = level > 0 ? 1 << (level - 1) : 0;
     return {((p.x + round) >> level) - half, ((p.y + round) >> level) - half};
 }
 
-//! What followPoint() goes through; the same for all points.
-struct Follow
+//! Parameters of trackPoint(), equal for all points.
+struct FlowParameters
 {
-    int levels;              //!< of the pyramids
-    int cols, rows;          //!< of level 0
-    int window;              //!< odd
-    int iterations, epsilon; //!< 65536ths of a pixel
+    int levels;              //!< number of levels of both pyramids
+    int cols, rows;          //!< size of level 0
+    int window;              //!< side of the window, odd
+    int iterations, epsilon; //!< epsilon: 65536ths of a pixel
 };
 
-CT_HOST_DEVICE Follow followOf(const Settings& s, int levels, int cols, int rows)
+CT_HOST_DEVICE FlowParameters flowParametersOf(const Settings& s, int levels, int cols, int rows)
 {
     return {levels, cols, rows, s.flowWindow, s.flowIterations, roundEven(s.flowEpsilon * 65536.)};
 }
 
-/** Lucas-Kanade for one point, from coarse to fine.
-@param sums does the work on pixels, at a level; all threads of a group get the same numbers. Pixels outside of a level are its
-outer ones. sums.begin(level, corner) blends the window at `corner`, a pixel more on each side for gradients, and gives its
-Normal; sums.against(level, corner) gives the Change of that window against the one at `corner` of the other image. Corners
-are the window's first pixel.
-@param guess where the search begins: `from` on the way there, and on the way back the point where the way there began.
-@param to out. @return false: the point is lost. */
+/** Tracks one point by Lucas-Kanade from coarse to fine.
+@param sums evaluates pixels of a level; all threads of a group get equal sums. Positions outside of a level take its outer pixels.
+sums.normalAt(level, corner) blends the window whose first pixel is `corner`, with a border of a pixel for gradients, and returns its
+Normal. sums.changeAt(level, corner) returns the Change of that window against the one at `corner` in the other image.
+@param guess where the search begins: `from` forward, and the start of the forward track backward.
+@param to out: the tracked point. @return false when the point is lost. */
 template <typename Sums>
-CT_HOST_DEVICE bool followPoint(const Follow& f, const Point& from, const Point& guess, Sums& sums, Point& to)
+CT_HOST_DEVICE bool trackPoint(const FlowParameters& f, const Point& from, const Point& guess, Sums& sums, Point& to)
 {
     if (!isInside(from, f.cols, f.rows))
         return false;
@@ -146,7 +143,7 @@ CT_HOST_DEVICE bool followPoint(const Follow& f, const Point& from, const Point&
         const Point origin = cornerAt(from, level, half);
         if (level < f.levels - 1)
             at = {2 * at.x + half, 2 * at.y + half}; // corners: 2 (c + half) - half
-        const Normal normal = sums.begin(level, origin);
+        const Normal normal = sums.normalAt(level, origin);
         const int64_t determinant = determinantOf(normal);
         if (determinant <= 0)
         {
@@ -165,14 +162,14 @@ CT_HOST_DEVICE bool followPoint(const Follow& f, const Point& from, const Point&
                     return false;
                 break;
             }
-            const Point step = stepOf(normal, scale, sums.against(level, at));
+            const Point step = stepOf(normal, scale, sums.changeAt(level, at));
             at.x += step.x;
             at.y += step.y;
             if (static_cast<int64_t>(step.x) * step.x + static_cast<int64_t>(step.y) * step.y <=
                 static_cast<int64_t>(f.epsilon) * f.epsilon)
                 break;
             const int sx = step.x + before.x, sy = step.y + before.y;
-            if (i > 0 && sx > -655 && sx < 655 && sy > -655 && sy < 655) // to and fro: the middle
+            if (i > 0 && sx > -655 && sx < 655 && sy > -655 && sy < 655) // the steps oscillate: take the middle
             {
                 at.x -= step.x / 2;
                 at.y -= step.y / 2;
@@ -187,7 +184,7 @@ CT_HOST_DEVICE bool followPoint(const Follow& f, const Point& from, const Point&
 
 // --- the points of a box ---------------------------------------------------------------------------------------------
 
-//! Point i of a box: 5 pixels inside of its border, evenly.
+//! Returns point i of a regular grid 5 pixels inside the border of a box.
 CT_HOST_DEVICE Point pointOf(const Box& box, int i)
 {
     const double part = 1. / (FLOW_GRID - 1);
@@ -197,13 +194,13 @@ CT_HOST_DEVICE Point pointOf(const Box& box, int i)
     return {roundEven(greater(-far, lesser(far, x)) * 65536.), roundEven(greater(-far, lesser(far, y)) * 65536.)};
 }
 
-//! A point that was followed there and back. The way back is searched for from where the way there began.
-struct Followed
+//! A point that was tracked forward and backward. The backward search begins at the start of the forward track.
+struct TrackedPoint
 {
     Point from, to;
-    int32_t found; //!< neither way lost it
-    int64_t error; //!< squared distance between where it began and where the way back ended
-    double ncc;    //!< of the patches around from and to; 0 for a flat one
+    int32_t found; //!< neither track lost it
+    int64_t error; //!< squared forward-backward distance
+    double ncc;    //!< NCC of the patches around `from` and `to`; 0 if one is flat
 };
 
 CT_HOST_DEVICE int64_t squaredDistance(const Point& a, const Point& b)
@@ -211,12 +208,12 @@ CT_HOST_DEVICE int64_t squaredDistance(const Point& a, const Point& b)
     const int64_t dx = static_cast<int64_t>(a.x) - b.x, dy = static_cast<int64_t>(a.y) - b.y;
     return dx * dx + dy * dy;
 }
-//! First pixel of the patch around a point.
+//! Returns the first pixel of the patch around a point.
 CT_HOST_DEVICE Point patchCorner(const Point& p)
 {
     return {p.x - (FLOW_PATCH - 1) * 32768, p.y - (FLOW_PATCH - 1) * 32768};
 }
-//! NCC of two patches of FLOW_PATCH^2 blended pixels, from their sums.
+//! Returns the NCC of two patches of FLOW_PATCH^2 blended pixels from their sums; 0 if one is flat.
 CT_HOST_DEVICE double pointNcc(int64_t sumA, int64_t sumB, int64_t squaresA, int64_t squaresB, int64_t products)
 {
     const int64_t n = FLOW_PATCH * FLOW_PATCH;
@@ -226,18 +223,19 @@ CT_HOST_DEVICE double pointNcc(int64_t sumA, int64_t sumB, int64_t squaresA, int
     return static_cast<double>(n * products - sumA * sumB) / sqrt(static_cast<double>(a) * static_cast<double>(b));
 }
 
-/* Medians are over the points found: with n of them, NCC's too, the mean of values n / 2 and (n - 1) / 2 in ascending order.
-A point is kept when its error and its NCC are not worse than the medians. dx, dy: medians of to - from over kept points. The
-scale: median of the ratios of the distances of all pairs of kept points, to by from, less the pairs that were at one place. */
+/* How points move a box. The median of n values is the mean of values n / 2 and (n - 1) / 2 in ascending order. A found point is kept
+when neither its error nor its NCC is worse than the median over the found points. The shift (dx, dy) is the median of to - from
+over the kept points. The scale is the median, over all pairs of kept points, of their distance in `to` by their distance in
+`from`, without pairs that coincide in `from`. */
 CT_HOST_DEVICE double medianError(int64_t lower, int64_t upper)
 {
     return (sqrt(static_cast<double>(lower)) + sqrt(static_cast<double>(upper))) * (0.5 / 65536.);
 }
-CT_HOST_DEVICE bool isKept(const Followed& f, double error, double ncc)
+CT_HOST_DEVICE bool isKept(const TrackedPoint& f, double error, double ncc)
 {
     return f.found && sqrt(static_cast<double>(f.error)) * (1. / 65536.) <= error && f.ncc >= ncc;
 }
-//! Ratio of two distances, to be ordered as an integer. @param before,after squared, before above 0.
+//! Returns the ratio of two distances as an integer of equal order. @param before,after squared distances, before above 0.
 CT_HOST_DEVICE uint32_t ratioKey(int64_t before, int64_t after)
 {
     const double ratio = sqrt(static_cast<double>(after) / static_cast<double>(before)) * 16777216.;
@@ -248,16 +246,16 @@ CT_HOST_DEVICE double scaleOfKeys(uint32_t lower, uint32_t upper)
     return (static_cast<double>(lower) + static_cast<double>(upper)) * (0.5 / 16777216.);
 }
 
-//! What the points of a box say together.
+//! Motion of a box, from its points.
 struct Motion
 {
-    int32_t kept;  //!< points; 0: none
-    double error;  //!< median, pixels
-    double dx, dy; //!< pixels
+    int32_t kept;  //!< number of kept points
+    double error;  //!< median forward-backward distance, pixels
+    double dx, dy; //!< shift, pixels
     double scale;  //!< 1 for a single point
 };
 
-//! Sums of two medians of 65536ths, to pixels.
+//! Converts the two middle values of shifts to their mean in pixels.
 CT_HOST_DEVICE double shiftOf(int32_t lower, int32_t upper)
 {
     return (static_cast<double>(lower) + static_cast<double>(upper)) * (0.5 / 65536.);
@@ -265,7 +263,7 @@ CT_HOST_DEVICE double shiftOf(int32_t lower, int32_t upper)
 
 CT_HOST_DEVICE bool flowFailed(const Motion& m, double maxError) { return m.kept == 0 || !(m.error <= maxError); }
 
-//! The box moves, and grows about its centre; no side becomes shorter than LEAST_SIDE by it.
+//! Shifts a box and scales it about its centre. The scale does not make a side shorter than LEAST_SIDE.
 CT_HOST_DEVICE Box moved(const Box& box, const Motion& m)
 {
     const double shorter = lesser(box.w, box.h);

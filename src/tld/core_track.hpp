@@ -1,21 +1,22 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The part of core.hpp on what happens to an object in a frame, step by step. All of it is serial and short: a
-// thread of the device runs it. The steps, in this order:
+// Part of core.hpp: the state of an object and its steps in a frame. The steps are short and serial: one thread of the GPU runs
+// them. In their order:
 //
-//   beginFrame()      which flow is to run
-//   endFlow()         the box moves, or is lost
-//   [ferns, nearest neighbours for all windows that passed and for the box]
-//   takeSimilarity()  how sure the box is
-//   support()         dead after some frames without any window alike
+//   beginFrame()        selects the flow of this frame
+//   endFlow()           moves the box, or loses it
+//   [ferns, select, nearestNeighbours]
+//   updateScore()       scores the box
 //   [clusters of accepted windows]
-//   probation()       dead after many frames without confirmation, once it has no support either
-//   integrate()       the box stays, is corrected, jumps to a cluster, or begins anew
-//   acceptCorrection()  a certain box is moved only to a place that is as much like the object
-//   recheck()         whether the detector may learn from it
+//   updateSupport()     loses the box after some frames without a fern-positive window at its position
+//   compareClusters()   compares the clusters with the box
+//   updateProbation()   loses the box after many frames without confirmation, when it has no support either
+//   integrate()         keeps, corrects or replaces the box, or starts a new one
+//   acceptCorrection()  undoes a correction that makes a confident box less similar to the object
+//   recheck()           decides whether the detector learns (core_learn.hpp)
 //   [learning]
-//   resultOf()
+//   resultOf()          writes the results
 #ifndef OPENCV_CUDATRACKING_TLD_CORE_TRACK_HPP
 #define OPENCV_CUDATRACKING_TLD_CORE_TRACK_HPP
 
@@ -26,6 +27,7 @@
 
 namespace cv { namespace cuda { namespace tld {
 
+//! Column 5 of the table of results.
 enum State
 {
     LOST = 0,
@@ -33,34 +35,35 @@ enum State
     TRACKING = 2
 };
 
-//! All that an object carries from frame to frame, but for leaves and templates.
+//! State of an object from frame to frame. Leaves and templates are stored apart.
 struct ObjectState
 {
     Box box;
     double score;                     //!< conservative similarity of the box
-    int32_t alive;                    //!< there is a box
+    int32_t alive;                    //!< 0: the object is lost
     int32_t valid;                    //!< the detector may learn from it
-    int32_t learned;                  //!< in this frame
-    uint32_t number;                  //!< of the object, for random numbers
-    uint32_t frame;                   //!< frames since it was learned
-    int32_t started;                  //!< its box is one in the image START, as no frame came since
-    int32_t unsupported, onProbation; //!< frames in a row
-    // Where failed flow is tried again from.
+    int32_t learned;                  //!< in the last frame
+    uint32_t number;                  //!< index of the object's series of random numbers
+    uint32_t frame;                   //!< frames since it was first learned
+    int32_t started;                  //!< its box is in the image START: no frame came since
+    int32_t unsupported, onProbation; //!< consecutive frames
+    // The frame and box from which failed flow is retried.
     Box keptBox;
-    int32_t retries;     //!< left
-    int32_t keptAge;     //!< frames since the kept one
+    int32_t retries;     //!< number of retries that are left
+    int32_t keptAge;     //!< frames since the kept frame
     int32_t keptStarted; //!< the kept frame is START
     int32_t keptValid;
-    // What the detector has learned, beside leaves and templates.
-    int32_t contrast;       //!< of the object's first patch
-    uint32_t fernThreshold; //!< windows with a larger sum of posteriors go on
+    // The learned model, except leaves and templates.
+    int32_t contrast;       //!< of the object's first patch: PatchStats::contrast
+    uint32_t fernThreshold; //!< windows with a larger sum of posteriors pass the ferns
     double nnThreshold, validThreshold;
-    int32_t positives, negatives; //!< templates
-    // Of the last frame.
-    int32_t withVariance, passed, accepted, detections; //!< windows; detections: those that are kept of the passed ones
+    int32_t positives, negatives; //!< numbers of templates
+    // Counts of windows in the last frame.
+    int32_t withVariance, passed, accepted, detections; //!< detections: the passed windows that were selected
 };
 
-CT_HOST_DEVICE void kill(ObjectState& s)
+//! Loses the object.
+CT_HOST_DEVICE void endTracking(ObjectState& s)
 {
     s.alive = s.valid = s.unsupported = s.onProbation = 0;
     s.score = 0.;
@@ -68,7 +71,7 @@ CT_HOST_DEVICE void kill(ObjectState& s)
 
 // --- flow ------------------------------------------------------------------------------------------------------------
 
-//! Flow from the frame `age` frames ago, or from START, and the box in it. age 0: no flow in this frame.
+//! A flow from `box` in the frame `age` frames ago, or in START. age 0: no flow in this frame.
 struct FlowTask
 {
     int32_t age;
@@ -76,6 +79,7 @@ struct FlowTask
     Box box;
 };
 
+//! Begins a frame and selects its flow: from the last frame, or a retry from the kept one.
 CT_HOST_DEVICE FlowTask beginFrame(ObjectState& s)
 {
     const int32_t last = s.started ? START : 1;
@@ -91,7 +95,7 @@ CT_HOST_DEVICE FlowTask beginFrame(ObjectState& s)
     return {0, 0, Box{}};
 }
 
-//! Another image becomes START: flow from the old one is not tried again. @param isFrame the old one is the last frame now.
+//! Ends retries from START, as another image becomes START. @param isFrame the old START becomes the last frame.
 CT_HOST_DEVICE void forgetStart(ObjectState& s, bool isFrame)
 {
     if (s.keptStarted)
@@ -99,9 +103,9 @@ CT_HOST_DEVICE void forgetStart(ObjectState& s, bool isFrame)
     if (isFrame)
         s.started = 0;
 }
-//! Whether it is the last frame of the object.
+//! Whether the frame of this age is the last one of the object.
 CT_HOST_DEVICE bool isLastFrame(const ObjectState& s, int age) { return age == (s.started ? START : 0); }
-//! Whether the flow of a frame to come may begin from the frame `age` frames ago, or from START.
+//! Whether the next flow of the object begins in the frame of this age.
 CT_HOST_DEVICE bool needsFrame(const ObjectState& s, int age)
 {
     if (s.alive)
@@ -109,7 +113,7 @@ CT_HOST_DEVICE bool needsFrame(const ObjectState& s, int age)
     return s.retries > 0 && age == (s.keptStarted ? START : s.keptAge);
 }
 
-//! Without a task: call it too.
+//! Applies the motion to the box. When the flow failed, the object is lost and up to retryFrames retries begin.
 CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& motion, const Settings& settings,
                             int cols, int rows)
 {
@@ -128,20 +132,20 @@ CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& 
             s.keptBox = s.box;
             s.keptValid = s.valid;
         }
-        kill(s);
+        endTracking(s);
         return;
     }
     const int32_t valid = task.retry ? s.keptValid : s.valid;
     s.box = moved(task.box, motion);
     s.retries = 0;
     if (isOutside(s.box, cols, rows))
-        return kill(s);
+        return endTracking(s);
     s.alive = 1;
     s.valid = valid;
 }
 
-//! Of the living box's patch.
-CT_HOST_DEVICE void takeSimilarity(ObjectState& s, const Similarity& similarity)
+//! Sets the score of an object that is not lost; above validThreshold it becomes valid. @param similarity of the patch of its box.
+CT_HOST_DEVICE void updateScore(ObjectState& s, const Similarity& similarity)
 {
     if (!s.alive)
         return;
@@ -152,19 +156,20 @@ CT_HOST_DEVICE void takeSimilarity(ObjectState& s, const Similarity& similarity)
 
 // --- detections ------------------------------------------------------------------------------------------------------
 
-//! A window that the ferns let through.
+//! A window that passed the ferns.
 struct Detection
 {
     Window window;
-    int32_t number; //!< of the window
-    uint32_t sum;   //!< of posteriors
+    int32_t number; //!< index of the window
+    uint32_t sum;   //!< sum of posteriors
     Similarity similarity;
     double relative, conservative;
     int32_t accepted;
-    int32_t cluster; //!< of accepted ones
+    int32_t cluster; //!< cluster of an accepted window, else -1
 };
 
-CT_HOST_DEVICE void judge(const ObjectState& s, Detection& d)
+//! Classifies a window from its similarities.
+CT_HOST_DEVICE void classify(const ObjectState& s, Detection& d)
 {
     d.relative = relative(d.similarity, s.positives, s.negatives);
     d.conservative = conservative(d.similarity, s.positives, s.negatives);
@@ -172,22 +177,22 @@ CT_HOST_DEVICE void judge(const ObjectState& s, Detection& d)
     d.cluster = -1;
 }
 
-/** Accepted windows that are linked(), directly or through others. Clusters are in the order of their first windows; sums over
-their windows are taken in the order of windows. */
+/** A connected component of accepted windows that are linked(). Clusters are in the order of their first windows. Scores are summed in
+the order of windows. */
 struct Cluster
 {
     Box box;
-    double score; //!< mean of conservative
+    double score; //!< mean conservative similarity
 };
 
-//! Sums over windows.
+//! Sums over at most MAX_DETECTIONS windows.
 struct WindowSums
 {
-    int32_t x, y, w, h; //!< of at most MAX_DETECTIONS windows
+    int32_t x, y, w, h;
     int32_t count;
 };
 
-//! @param score sum of conservative.
+//! Returns the mean of the windows of a cluster. @param score sum of their conservative similarities.
 CT_HOST_DEVICE Cluster meanOf(const WindowSums& windows, double score)
 {
     const double all = windows.count;
@@ -196,24 +201,27 @@ CT_HOST_DEVICE Cluster meanOf(const WindowSums& windows, double score)
 
 // --- support and probation -------------------------------------------------------------------------------------------
 
-//! @param supported some window with an overlap above NEAR_OVERLAP to the box has enough variance and alikeSum().
-CT_HOST_DEVICE void support(ObjectState& s, bool supported, const Settings& settings)
+//! Counts frames without support. @param supported a fern-positive window overlaps the box by more than NEAR_OVERLAP.
+CT_HOST_DEVICE void updateSupport(ObjectState& s, bool supported, const Settings& settings)
 {
     s.unsupported = s.alive && !supported ? s.unsupported + 1 : 0;
     if (settings.maxUnsupported > 0 && s.unsupported >= settings.maxUnsupported)
-        kill(s);
+        endTracking(s);
 }
 
-//! How clusters lie to the box; places are those in the list, -1: none.
+//! Result of compareClusters().
 struct Comparison
 {
-    int32_t near;    //!< clusters with an overlap of a half or more
-    double bestNear; //!< largest score among them; 0 without
-    int32_t better;  //!< clusters elsewhere that are better than the box by the margin, and than all near ones
-    int32_t place;   //!< of the last one of them
+    int32_t near;    //!< number of clusters that overlap the box by a half or more
+    double bestNear; //!< largest score among these; 0 without
+    int32_t
+        better;    //!< number of other clusters whose score exceeds the box's by the margin, and those of all near ones
+    int32_t place; //!< index of the last of these; -1: none
 };
 
-CT_HOST_DEVICE Comparison compare(const ObjectState& s, const Cluster* clusters, int count, const Settings& settings)
+//! Compares clusters with the box. The margin is jumpMargin, or firstJumpMargin with few positives.
+CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* clusters, int count,
+                                          const Settings& settings)
 {
     Comparison c = {0, 0., 0, -1};
     if (!s.alive)
@@ -235,29 +243,31 @@ CT_HOST_DEVICE Comparison compare(const ObjectState& s, const Cluster* clusters,
     return c;
 }
 
-CT_HOST_DEVICE void probation(ObjectState& s, const Comparison& c, const Settings& settings)
+//! Counts frames in which neither the score nor a near cluster confirms a box that is not valid.
+CT_HOST_DEVICE void updateProbation(ObjectState& s, const Comparison& c, const Settings& settings)
 {
     const bool confirmed = !s.alive || s.valid || s.score > s.validThreshold || c.near > 0;
     s.onProbation = confirmed ? 0 : s.onProbation + 1;
     if (settings.maxProbation > 0 && s.onProbation >= settings.maxProbation && s.unsupported > 0)
-        kill(s);
+        endTracking(s);
 }
 
 // --- integration -----------------------------------------------------------------------------------------------------
 
-CT_HOST_DEVICE void beginAt(ObjectState& s, const Cluster& cluster)
+//! Starts a new box at a cluster; it is not valid yet.
+CT_HOST_DEVICE void startAt(ObjectState& s, const Cluster& cluster)
 {
-    kill(s);
+    endTracking(s);
     s.alive = 1;
     s.box = cluster.box;
     s.score = cluster.score;
     s.retries = 0;
 }
 
-//! Detections that correct the box.
+//! Whether a detection corrects the box.
 CT_HOST_DEVICE bool isAround(const Detection& d, const Box& box) { return overlap(d.window, box) > AVERAGE_OVERLAP; }
 
-//! Mean of the box, ten times, and all windows that are around it.
+//! Returns the mean of the box, with weight AVERAGE_WEIGHT, and of all windows around it.
 CT_HOST_DEVICE Box corrected(const Box& box, const WindowSums& around)
 {
     const double t = AVERAGE_WEIGHT, all = AVERAGE_WEIGHT + around.count;
@@ -265,22 +275,22 @@ CT_HOST_DEVICE Box corrected(const Box& box, const WindowSums& around)
             (t * box.h + around.h) / all};
 }
 
-/** @param c of compare() with these clusters. @param around those that are around s.box.
-@return whether acceptCorrection() is to decide about the box: it was certain by itself, and detections have moved it. */
+/** Integrates tracker and detector. @param c result of compareClusters(). @param around sums over detections for which isAround().
+@return whether acceptCorrection() must decide: detections have moved a box whose own score exceeds validThreshold. */
 CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster* clusters, int count,
                               const WindowSums& around)
 {
     if (!s.alive)
     {
         if (count == 1)
-            beginAt(s, clusters[0]);
+            startAt(s, clusters[0]);
         return false;
     }
     if (c.near > 0 && c.bestNear > s.validThreshold)
         s.valid = 1;
     if (c.better == 1)
     {
-        beginAt(s, clusters[c.place]);
+        startAt(s, clusters[c.place]);
         return false;
     }
     if (count > 0)
@@ -288,8 +298,8 @@ CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster
     return count > 0 && around.count > 0 && s.score > s.validThreshold;
 }
 
-/** Takes a correction back that makes a certain box less like the object: windows of the grid lie up to half a step beside it, and
-their mean would pull it away a little in each frame. @param tracked the box before the correction. @param similarity of the corrected one.
+/** Undoes a correction that lowers the score: windows of the grid are up to half a step away from the object, so that their mean would
+shift the box a little in each frame. @param tracked box before the correction. @param similarity of the corrected box.
 @return whether the correction stays. */
 CT_HOST_DEVICE bool acceptCorrection(ObjectState& s, const Box& tracked, const Similarity& similarity)
 {
@@ -303,7 +313,7 @@ CT_HOST_DEVICE bool acceptCorrection(ObjectState& s, const Box& tracked, const S
 
 const int RESULT_COLUMNS = 8;
 
-//! A row of the table of results.
+//! Writes a row of the table of results, RESULT_COLUMNS values.
 CT_HOST_DEVICE void resultOf(const ObjectState& s, const Settings& settings, double* row)
 {
     const int state = !s.alive ? LOST : (s.valid && s.unsupported == 0 ? TRACKING : UNCERTAIN);
@@ -317,7 +327,7 @@ CT_HOST_DEVICE void resultOf(const ObjectState& s, const Settings& settings, dou
     row[7] = s.learned;
 }
 
-//! Row 0 of the table of detections, and the rows after it.
+//! Writes row 0 of the table of detections, RESULT_COLUMNS values. @param windows number of windows of the grid.
 CT_HOST_DEVICE void detectionHead(const ObjectState& s, int windows, double* row)
 {
     row[0] = s.detections;
@@ -327,6 +337,7 @@ CT_HOST_DEVICE void detectionHead(const ObjectState& s, int windows, double* row
     row[4] = s.accepted;
     row[5] = row[6] = row[7] = 0.;
 }
+//! Writes a further row of the table of detections.
 CT_HOST_DEVICE void detectionRow(const Detection& d, int trees, double* row)
 {
     row[0] = d.window.x;

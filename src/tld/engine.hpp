@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the public classes ask of either engine.
+// Interface of the two engines to the public classes.
 #ifndef OPENCV_CUDATRACKING_TLD_ENGINE_HPP
 #define OPENCV_CUDATRACKING_TLD_ENGINE_HPP
 
@@ -15,94 +15,103 @@ namespace cv { namespace cuda { namespace tld {
 using detail::OutputView;
 using detail::StreamHandle;
 
-//! An object on the host, as it is saved: equal bytes on both engines.
-struct Learned
+//! An object on the host, as it is saved: equal bytes from both engines.
+struct LearnedObject
 {
-    int width, height; //!< of the object when it was learned
-    int cols, rows;    //!< of images
+    int width, height; //!< size of the user's box, pixels
+    int cols, rows;    //!< size of images, pixels
     ObjectState state;
     std::vector<Feature> features;
-    std::vector<Leaf> leaves;       //!< 2^features for each tree
-    std::vector<uint8_t> positives; //!< PATCH_PIXELS bytes each, in their order
-    std::vector<uint8_t> negatives; //!< the same
+    std::vector<Leaf> leaves;       //!< 2^features per tree
+    std::vector<uint8_t> positives; //!< PATCH_PIXELS bytes per template, in their order
+    std::vector<uint8_t> negatives; //!< PATCH_PIXELS bytes per template, in their order
     std::vector<uint16_t> order;    //!< slots of positives
 };
 
-//! Gray values of the last frames and of START, cols x rows bytes each, by age: those that an object needs, its last one, and the
-//! newest one.
+//! Returns the comparisons of all ferns of a new object.
+inline std::vector<Feature> featuresOf(const Settings& settings)
+{
+    std::vector<Feature> features(ALL_FEATURES);
+    makeFeatures(settings.seed, features.data());
+    features.resize(static_cast<size_t>(settings.trees) * settings.features);
+    return features;
+}
+
+//! Gray values of frames, cols * rows bytes each: those that flow of an object begins in, the last one of each object, and the newest.
 struct History
 {
-    std::vector<std::vector<uint8_t>> frames; //!< KEPT_FRAMES + 1, or none; those that are not needed are empty
-    bool startIsLast = false;                 //!< no frame came after START
+    std::vector<std::vector<uint8_t>>
+        frames;               //!< by age, START last: KEPT_FRAMES + 1, or none; frames that are not needed are empty
+    bool startIsLast = false; //!< no frame came after START
 
-    //! Age of the newest frame.
+    //! Returns the age of the newest frame.
     int newest() const { return startIsLast ? START : 0; }
 };
 
-//! How Engine::add() ended.
+//! Result of Engine::add().
 enum class Added
 {
     YES,
-    NOTHING_THERE, //!< the box is flat, or no window is like it
-    OTHER_IMAGE    //!< no frame came since another add(), which had another image, and not the last frame
+    NOTHING_THERE, //!< the box is of one gray value, or no window overlaps it enough
+    OTHER_IMAGE //!< some objects, but not all, are in START, which is another image and not the last frame of the others
 };
 
-/** Whether an image may become START. As long as some object is in the old one, that must be the same image, or it ends: as the
-last frame of all objects, which it is, or in which all objects are. */
-struct Starting
+/** Whether an image may become START. If an object's box is in the old START, the new image must be equal to it, or the old START must be
+the last frame of all objects; then it ends. */
+struct StartDecision
 {
-    bool may = true, oldEnds = false;
+    bool allowed = true, oldEnds = false;
 };
 
-//! Tokens of the graphs that are taken to live as long as a public instance, whichever of its engines they use: Workspace.
+//! Tokens of captured graphs, which use memory of an engine, shared by all engines of a public instance: see Workspace.
 typedef std::shared_ptr<std::vector<std::shared_ptr<void>>> GraphTokens;
 
-/** All objects of one tracker, in the order in which they were added. Every frame has the size of the first one. Arguments were
-checked; methods that may be captured or do not wait say so. All or nothing. */
+/** All objects of one tracker, in the order in which they were added. All images have the size of the first one. Arguments have been
+checked. Methods wait and refuse captures unless they say otherwise. A method that throws has changed nothing. */
 class Engine
 {
 public:
     virtual ~Engine() = default;
 
-    /** Learns an object from an image, which becomes START: the object goes on from there, the others from their last frame. Waits.
-    @param number for its random numbers. @param alone the other objects are to be removed: their image does not matter.
-    @return otherwise than with YES, nothing has changed. */
+    /** Learns an object from an image, which becomes START. The object continues from there, all others from their last frame.
+    @param number index of its series of random numbers. @param alone the caller removes all other objects, so that their START does
+    not matter. @return when it is not YES, nothing has changed. */
     virtual Added add(const ImageView& frame, const Window& box, uint32_t number, bool alone, StreamHandle stream) = 0;
-    //! An object that was read before. @param frame becomes START; nullptr: no flow before setHistory() or the next frame. Waits.
-    virtual Added add(const Learned& object, const ImageView* frame, StreamHandle stream) = 0;
-    //! Object `index`; those after it move up. No work is lost: earlier calls are done in their order.
+    //! Adds an object from a file. @param frame becomes START; nullptr: there is no last frame before setHistory() or the next frame.
+    virtual Added add(const LearnedObject& object, const ImageView* frame, StreamHandle stream) = 0;
+    //! Removes an object; the indices of those after it decrease. Calls that are still running complete. Does not wait.
     virtual void remove(int index) = 0;
     virtual int objects() const = 0;
 
-    //! A frame for all objects. @param results double[RESULT_COLUMNS] for each. Does not wait for the device's outputs; captured.
+    //! Processes a frame for all objects. @param results RESULT_COLUMNS doubles per object. Can be captured; waits only for host outputs.
     virtual void update(const ImageView& frame, const OutputView& results, StreamHandle stream) = 0;
-    /** ferns, select and nearestNeighbours alone, for the first object. @param objects table of detections, 1 + maxDetections rows
-    of 8 doubles. As update(). */
+    /** Runs ferns, select and nearestNeighbours for the first object. @param objects table of detections, 1 + maxDetections rows of
+    RESULT_COLUMNS doubles. Can be captured and waits as update(). */
     virtual void detect(const ImageView& frame, const OutputView& objects, StreamHandle stream) = 0;
-    //! The same, and learns a box for the first object, whatever recheck() would say. As update().
+    //! Detects as detect(), and learns a box for the first object without regard to recheck(). Can be captured; does not wait.
     virtual void learn(const ImageView& frame, const Window& box, StreamHandle stream) = 0;
 
-    //! Puts an object on a box in the newest image: alive and valid. Waits; ordered after the last call and all replays before it.
+    //! Puts an object on a box in the newest image, valid. Ordered after the last call and all replays before it.
     virtual void reset(int index, const Box& box) = 0;
-    //! For frames to come.
+    //! Switches learning for the calls that follow. Does not wait.
     virtual void setLearning(bool learning) = 0;
 
-    //! All of these wait, and are ordered as reset().
-    virtual void read(int index, Learned& object) = 0;
+    // Getters and setHistory() are ordered as reset().
+    virtual void read(int index, LearnedObject& object) = 0;
     virtual void readResult(int index, double* row) = 0;
     virtual void readDetections(int index, double* table) = 0;
     virtual History history() = 0;
     virtual void setHistory(const History& history) = 0;
 
-    //! Device memory.
+    //! Returns the bytes of device memory.
     virtual size_t workspaceBytes() const = 0;
-    //! Whether graphs may refer to its memory, so that it has to live on.
+    //! Whether captured graphs may use its memory, so that it must be kept alive.
     virtual bool captured() const { return false; }
 };
 
 std::unique_ptr<Engine> makeCpuEngine(const Settings& settings);
 std::unique_ptr<Engine> makeCudaEngine(const Settings& settings, const GraphTokens& tokens);
-//! Copies a table on the device to the host. Waits, on this stream only.
+//! Copies a table from the device to the host. Waits on this stream only.
 void fetchTable(const OutputView& table, double* to, StreamHandle stream);
 
 }}} // namespace cv::cuda::tld

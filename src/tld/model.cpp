@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Files of learned objects. They are hostile: nothing enters an object unchecked.
+// Files of learned objects. They are untrusted: every value is checked before it is used.
 #include "model.hpp"
 #include "../common/file_text.hpp"
 #include "../common/file_write.hpp"
@@ -16,16 +16,16 @@ using detail::Place;
 
 namespace {
 
-// The largest stores of templates and leaves, and two frames, stay below these.
-const detail::TextLimits LIMITS = {"an object of TLD", static_cast<size_t>(64) << 20};
-//! Several objects: a thousand usual ones, and all frames.
-const detail::TextLimits LIMITS_OF_SEVERAL = {"a MultiTrackerTLD", static_cast<size_t>(512) << 20};
-const int64_t MOST_BYTES = static_cast<int64_t>(8) << 30; //!< of memory that objects of one file take
+//! Limits of a file of one object. Its largest possible model and two frames stay below.
+const detail::TextLimits OBJECT_LIMITS = {"an object of TLD", static_cast<size_t>(64) << 20};
+//! Limits of a file of a MultiTrackerTLD: a thousand objects of usual size, and all frames.
+const detail::TextLimits TRACKER_LIMITS = {"a MultiTrackerTLD", static_cast<size_t>(512) << 20};
+const int64_t MOST_BYTES = static_cast<int64_t>(8) << 30; //!< memory of all objects of one file
 
 // --- one object ------------------------------------------------------------------------------------------------------
 
-//! Also the frame that it is tracked on from, and the last one, for resetTo().
-void writePlace(FileStorage& fs, const ObjectState& s, const History& history)
+//! Writes the state, the frame from which flow continues, and the last frame, which resetTo() needs.
+void writePosition(FileStorage& fs, const ObjectState& s, const History& history)
 {
     writeState(fs, s);
     for (int age = 0; age < KEPT_FRAMES; ++age)
@@ -35,7 +35,7 @@ void writePlace(FileStorage& fs, const ObjectState& s, const History& history)
         writeFrame(fs, "lastFrame", history.frames[0]);
 }
 
-void readPlace(const Item& root, const Settings& settings, Learned& o, History& history)
+void readPosition(const Item& root, const Settings& settings, LearnedObject& o, History& history)
 {
     readState(root, settings, o, o.state);
     history.frames.resize(KEPT_FRAMES + 1);
@@ -48,22 +48,23 @@ void readPlace(const Item& root, const Settings& settings, Learned& o, History& 
 
 // --- several objects -------------------------------------------------------------------------------------------------
 
-//! Memory for an object, on the host.
-int64_t bytesOf(const Learned& o, const Settings& s)
+//! Returns the bytes of an object in host memory.
+int64_t bytesOf(const LearnedObject& o, const Settings& s)
 {
     return static_cast<int64_t>(makeGrid(o.width, o.height, o.cols, o.rows, s).windows) * 4 +
            static_cast<int64_t>(o.leaves.size()) * 32 +
            static_cast<int64_t>(s.maxPositives + s.maxNegatives) * 2 * PATCH_STRIDE;
 }
 
-//! Whether an object or the next resetTo() needs it.
-bool isNeeded(const SavedSeveral& saved, int age)
+//! Whether an object or the next resetTo() needs the frame of this age.
+bool isNeeded(const SavedTracker& saved, int age)
 {
-    return age == saved.history.newest() || std::any_of(saved.objects.begin(), saved.objects.end(),
-                                                        [&](const Learned& o) { return needsFrame(o.state, age); });
+    return age == saved.history.newest() ||
+           std::any_of(saved.objects.begin(), saved.objects.end(),
+                       [&](const LearnedObject& o) { return needsFrame(o.state, age); });
 }
 
-void readFrames(const Item& root, SavedSeveral& saved)
+void readFrames(const Item& root, SavedTracker& saved)
 {
     int least = 0;
     saved.history.frames.resize(KEPT_FRAMES + 1);
@@ -79,14 +80,14 @@ void readFrames(const Item& root, SavedSeveral& saved)
             root.fail(format("frames: that of age %d is missing", age).c_str());
 }
 
-void readObjects(const Item& root, const Settings& settings, SavedSeveral& saved)
+void readObjects(const Item& root, const Settings& settings, SavedTracker& saved)
 {
     int64_t bytes = 0;
     readList(root, "objects", 0, MAX_OBJECTS,
              [&](const Item& item, int)
              {
                  const bool first = saved.objects.empty();
-                 Learned o = {};
+                 LearnedObject o = {};
                  item.with("object", [&](const Item& learned) { readLearned(learned, settings, o); });
                  item.with("place",
                            [&](const Item& place)
@@ -95,10 +96,10 @@ void readObjects(const Item& root, const Settings& settings, SavedSeveral& saved
                                o.state.started = place.integerOf("started", 0, 1);
                                o.state.keptStarted = place.integerOf("keptStarted", 0, 1);
                            });
-                 const Learned* const before = first ? nullptr : &saved.objects.back();
+                 const LearnedObject* const before = first ? nullptr : &saved.objects.back();
                  if (static_cast<int>(o.state.number) >= saved.next ||
                      (before && o.state.number <= before->state.number))
-                     item.fail("numbers of objects must ascend, and be less than `next`");
+                     item.fail("ids of objects must ascend and be less than `next`");
                  if (before && (o.cols != before->cols || o.rows != before->rows))
                      item.fail("images of all objects must have one size");
                  bytes += bytesOf(o, settings);
@@ -111,7 +112,7 @@ void readObjects(const Item& root, const Settings& settings, SavedSeveral& saved
 void checkVersion(const FileNode& node, const Item& root)
 {
     if (!node.isMap())
-        root.fail("there is none here");
+        root.fail("there is no object here");
     if (root.integerOf("version", 1, INT_MAX) != VERSION)
         root.fail("version is newer than this program");
 }
@@ -126,7 +127,7 @@ void checkEnding(const std::string& filename)
 
 } // namespace
 
-void writeSaved(FileStorage& fs, const Saved& saved)
+void writeObject(FileStorage& fs, const SavedObject& saved)
 {
     writeParams(fs, saved.params);
     fs << "object"
@@ -137,18 +138,18 @@ void writeSaved(FileStorage& fs, const Saved& saved)
         return;
     fs << "place"
        << "{";
-    writePlace(fs, saved.object.state, saved.history);
+    writePosition(fs, saved.object.state, saved.history);
     fs << "}";
 }
 
-Saved readSaved(const FileNode& node, const std::string& name)
+SavedObject readObject(const FileNode& node, const std::string& name)
 {
     const Place place = {nullptr, "object of TLD", -1};
     const Item root(node, name, place);
     checkVersion(node, root);
     if (root.has("next"))
         root.fail("this is what a MultiTrackerTLD saved; MultiTrackerTLD::load() reads it");
-    Saved saved;
+    SavedObject saved;
     saved.params = readParams(root);
     const Settings settings = settingsOf(saved.params, name.c_str());
     saved.hasObject = root.has("object");
@@ -156,16 +157,16 @@ Saved readSaved(const FileNode& node, const std::string& name)
         return saved;
     root.with("object", [&](const Item& item) { readLearned(item, settings, saved.object); });
     if (root.has("place"))
-        root.with("place", [&](const Item& item) { readPlace(item, settings, saved.object, saved.history); });
+        root.with("place", [&](const Item& item) { readPosition(item, settings, saved.object, saved.history); });
     return saved;
 }
 
-void writeSeveral(FileStorage& fs, const SavedSeveral& saved)
+void writeTracker(FileStorage& fs, const SavedTracker& saved)
 {
     writeParams(fs, saved.params);
     fs << "next" << saved.next << "startIsLast" << static_cast<int>(saved.history.startIsLast) << "objects"
        << "[";
-    for (const Learned& o : saved.objects)
+    for (const LearnedObject& o : saved.objects)
     {
         fs << "{"
            << "object"
@@ -195,14 +196,14 @@ void writeSeveral(FileStorage& fs, const SavedSeveral& saved)
     fs << "]";
 }
 
-SavedSeveral readSeveral(const FileNode& node, const std::string& name)
+SavedTracker readTracker(const FileNode& node, const std::string& name)
 {
     const Place place = {nullptr, "objects of TLD", -1};
     const Item root(node, name, place);
     checkVersion(node, root);
     if (root.has("object"))
         root.fail("this is a single object; TrackerTLD::load() and MultiTrackerTLD::addFromFile() read it");
-    SavedSeveral saved;
+    SavedTracker saved;
     saved.params = readParams(root);
     const Settings settings = settingsOf(saved.params, name.c_str());
     saved.next = root.integerOf("next", 0, INT_MAX);
@@ -213,30 +214,30 @@ SavedSeveral readSeveral(const FileNode& node, const std::string& name)
     return saved;
 }
 
-void saveFile(const std::string& filename, const Saved& saved)
+void saveFile(const std::string& filename, const SavedObject& saved)
 {
     checkEnding(filename);
-    detail::writeStorage(filename, "tld", [&](FileStorage& fs) { writeSaved(fs, saved); });
+    detail::writeStorage(filename, "tld", [&](FileStorage& fs) { writeObject(fs, saved); });
 }
 
-void saveFile(const std::string& filename, const SavedSeveral& saved)
+void saveFile(const std::string& filename, const SavedTracker& saved)
 {
     checkEnding(filename);
-    detail::writeStorage(filename, "tld", [&](FileStorage& fs) { writeSeveral(fs, saved); });
+    detail::writeStorage(filename, "tld", [&](FileStorage& fs) { writeTracker(fs, saved); });
 }
 
-Saved loadFile(const std::string& filename)
+SavedObject loadObject(const std::string& filename)
 {
-    const std::string text = detail::readText(filename, LIMITS);
-    const FileStorage storage = detail::parseText(text.data(), text.size(), filename, LIMITS);
-    return readSaved(storage.getFirstTopLevelNode(), filename);
+    const std::string text = detail::readText(filename, OBJECT_LIMITS);
+    const FileStorage storage = detail::parseText(text.data(), text.size(), filename, OBJECT_LIMITS);
+    return readObject(storage.getFirstTopLevelNode(), filename);
 }
 
-SavedSeveral loadSeveral(const std::string& filename)
+SavedTracker loadTracker(const std::string& filename)
 {
-    const std::string text = detail::readText(filename, LIMITS_OF_SEVERAL);
-    const FileStorage storage = detail::parseText(text.data(), text.size(), filename, LIMITS_OF_SEVERAL);
-    return readSeveral(storage.getFirstTopLevelNode(), filename);
+    const std::string text = detail::readText(filename, TRACKER_LIMITS);
+    const FileStorage storage = detail::parseText(text.data(), text.size(), filename, TRACKER_LIMITS);
+    return readTracker(storage.getFirstTopLevelNode(), filename);
 }
 
 }}} // namespace cv::cuda::tld

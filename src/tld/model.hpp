@@ -11,47 +11,48 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-struct Saved
+//! A file of one object.
+struct SavedObject
 {
     TLDParams params;
     bool hasObject = true;
-    Learned object = {};
-    History history; //!< without START; no frames: the object's place is not known
+    LearnedObject object = {};
+    History history; //!< START is never used; no frames: the position is not known
 };
 
-//! All of a MultiTrackerTLD.
-struct SavedSeveral
+//! A file of a MultiTrackerTLD.
+struct SavedTracker
 {
     TLDParams params;
-    int next = 0;                 //!< id of the next object
-    std::vector<Learned> objects; //!< ids are their numbers for random numbers, ascending
+    int next = 0;                       //!< id of the next object
+    std::vector<LearnedObject> objects; //!< in ascending order of their ids, which are state.number
     History history;
 };
 
-//! As after a file without history: learned, and lost.
-inline void forgetPlace(ObjectState& state)
+//! Makes a state that of a file without position: learned and lost.
+inline void forgetPosition(ObjectState& state)
 {
-    kill(state);
+    endTracking(state);
     state.box = Box{};
     state.retries = 0;
     state.learned = state.started = state.keptStarted = 0;
 }
 
-//! Whether objects learned with the one can go on with the other.
-bool sameLearning(const TLDParams& a, const TLDParams& b);
+//! Whether objects that were learned with one set of parameters can continue with the other.
+bool sameLearningParameters(const TLDParams& a, const TLDParams& b);
 
 void writeParams(FileStorage& fs, const TLDParams& params);
-void writeSaved(FileStorage& fs, const Saved& saved);
-//! Checks everything. @param name of the file, for messages.
-Saved readSaved(const FileNode& node, const std::string& name);
+void writeObject(FileStorage& fs, const SavedObject& saved);
+//! Reads and checks an object. @param name of the file, for messages.
+SavedObject readObject(const FileNode& node, const std::string& name);
 
-void writeSeveral(FileStorage& fs, const SavedSeveral& saved);
-SavedSeveral readSeveral(const FileNode& node, const std::string& name);
+void writeTracker(FileStorage& fs, const SavedTracker& saved);
+SavedTracker readTracker(const FileNode& node, const std::string& name);
 
-void saveFile(const std::string& filename, const Saved& saved);
-void saveFile(const std::string& filename, const SavedSeveral& saved);
-Saved loadFile(const std::string& filename);
-SavedSeveral loadSeveral(const std::string& filename);
+void saveFile(const std::string& filename, const SavedObject& saved);
+void saveFile(const std::string& filename, const SavedTracker& saved);
+SavedObject loadObject(const std::string& filename);
+SavedTracker loadTracker(const std::string& filename);
 
 }}} // namespace cv::cuda::tld
 

@@ -3,7 +3,7 @@
 
 #include "model_parts.hpp"
 #include "arguments.hpp"
-#include "letters.hpp"
+#include "base64.hpp"
 #include "model.hpp"
 #include <algorithm>
 
@@ -13,100 +13,63 @@ using detail::Item;
 
 namespace {
 
-const int MAX_COUNT = 1 << 30;  //!< in a leaf
-const int CHUNK_BYTES = 2250;   //!< FileStorage's strings are short: 3000 letters
-const double MAX_PLACE = 65536; //!< coordinates and sides of boxes
+const int MAX_COUNT = 1 << 30;       //!< largest count of a leaf
+const int CHUNK_BYTES = 2250;        //!< bytes per string: 3000 base64 digits, as FileStorage limits strings
+const double MAX_COORDINATE = 65536; //!< largest coordinate or side of a box, pixels
 
 // --- parameters ------------------------------------------------------------------------------------------------------
 
-template <typename Params, typename Visit> void eachParam(Params& p, const Visit& visit)
-{
-    visit("seed", p.seed);
-    visit("learning", p.learning);
-    visit("mirror", p.mirror);
-    visit("minReplyScore", p.minReplyScore);
-    visit("minWindow", p.minWindow);
-    visit("scaleFactor", p.scaleFactor);
-    visit("scales", p.scales);
-    visit("stepPercent", p.stepPercent);
-    visit("trees", p.trees);
-    visit("features", p.features);
-    visit("fernThreshold", p.fernThreshold);
-    visit("maxDetections", p.maxDetections);
-    visit("nnThreshold", p.nnThreshold);
-    visit("validThreshold", p.validThreshold);
-    visit("maxPositives", p.maxPositives);
-    visit("maxNegatives", p.maxNegatives);
-    visit("initWindows", p.initWindows);
-    visit("initWarps", p.initWarps);
-    visit("updateWindows", p.updateWindows);
-    visit("updateWarps", p.updateWarps);
-    visit("initAngle", p.initAngle);
-    visit("updateAngle", p.updateAngle);
-    visit("warpScale", p.warpScale);
-    visit("warpShift", p.warpShift);
-    visit("warpNoise", p.warpNoise);
-    visit("initNegatives", p.initNegatives);
-    visit("flowWindow", p.flowWindow);
-    visit("flowLevels", p.flowLevels);
-    visit("flowIterations", p.flowIterations);
-    visit("flowEpsilon", p.flowEpsilon);
-    visit("maxFlowError", p.maxFlowError);
-    visit("retryFrames", p.retryFrames);
-    visit("maxUnsupported", p.maxUnsupported);
-    visit("maxProbation", p.maxProbation);
-    visit("jumpMargin", p.jumpMargin);
-    visit("firstJumpMargin", p.firstJumpMargin);
-}
-
-//! Gives each member its value from the file.
+//! Reads the members of TLDParams.
 struct ParamReader
 {
     const Item& item;
 
-    void operator()(const char* name, int& value) const { value = item.integerOf(name, INT_MIN, INT_MAX); }
-    void operator()(const char* name, bool& value) const { value = item.integerOf(name, 0, 1) != 0; }
-    void operator()(const char* name, float& value) const { value = item.finiteOf(name); }
-    void operator()(const char* name, double& value) const
+    void operator()(const char* name, int& value, int, int, int) const
+    {
+        value = item.integerOf(name, INT_MIN, INT_MAX);
+    }
+    void operator()(const char* name, bool& value, bool, bool, bool) const { value = item.integerOf(name, 0, 1) != 0; }
+    void operator()(const char* name, float& value, float, float, float) const { value = item.finiteOf(name); }
+    void operator()(const char* name, double& value, double, double, double) const
     {
         item.with(name, [&](const Item& number) { value = number.real(); });
     }
 };
 
-std::vector<double> valuesOf(TLDParams p)
+std::vector<double> comparedValues(TLDParams p)
 {
-    p.seed = 0; // objects bring their features along
+    p.seed = 0; // files contain the comparisons of the ferns
     p.learning = false;
     p.minReplyScore = 0.f;
     std::vector<double> values;
-    eachParam(p, [&](const char*, auto value) { values.push_back(static_cast<double>(value)); });
+    eachParameter(p, [&](const char*, auto value, auto, auto, auto) { values.push_back(static_cast<double>(value)); });
     return values;
 }
 
 } // namespace
 
-bool sameLearning(const TLDParams& a, const TLDParams& b) { return valuesOf(a) == valuesOf(b); }
+bool sameLearningParameters(const TLDParams& a, const TLDParams& b) { return comparedValues(a) == comparedValues(b); }
 
 void writeParams(FileStorage& fs, const TLDParams& params)
 {
     fs << "version" << VERSION << "params"
        << "{";
-    eachParam(params,
-              [&](const char* name, auto value)
-              {
-                  fs << name;
-                  if (std::is_same<decltype(value), bool>::value)
-                      fs << static_cast<int>(value);
-                  else
-                      fs << value;
-              });
+    eachParameter(params,
+                  [&](const char* name, auto value, auto, auto, auto)
+                  {
+                      fs << name;
+                      if (std::is_same<decltype(value), bool>::value)
+                          fs << static_cast<int>(value);
+                      else
+                          fs << value;
+                  });
     fs << "}";
 }
 
 TLDParams readParams(const Item& root)
 {
     TLDParams params;
-    root.with("params", [&](const Item& item) { eachParam(params, ParamReader{item}); });
+    root.with("params", [&](const Item& item) { eachParameter(params, ParamReader{item}); });
     return params;
 }
 
@@ -121,12 +84,12 @@ void writeBytes(FileStorage& fs, const std::vector<uint8_t>& bytes, size_t chunk
     {
         std::vector<uint8_t> part(bytes.begin() + i, bytes.begin() + std::min(bytes.size(), i + chunk));
         part.resize((part.size() + 2) / 3 * 3, 0);
-        fs << lettersOf(part.data(), part.size());
+        fs << base64Of(part.data(), part.size());
     }
     fs << "]";
 }
 
-template <typename List> void writeNumbers(FileStorage& fs, const char* name, const List& numbers)
+template <typename List> void writeValues(FileStorage& fs, const char* name, const List& numbers)
 {
     fs << name << "[:";
     for (const auto& number : numbers)
@@ -134,27 +97,27 @@ template <typename List> void writeNumbers(FileStorage& fs, const char* name, co
     fs << "]";
 }
 
-std::vector<double> numbersOf(const Box& b) { return {b.x, b.y, b.w, b.h}; }
+std::vector<double> valuesOf(const Box& b) { return {b.x, b.y, b.w, b.h}; }
 
 } // namespace
 
-void writeLearned(FileStorage& fs, const Learned& o)
+void writeLearned(FileStorage& fs, const LearnedObject& o)
 {
     const ObjectState& s = o.state;
-    writeNumbers(fs, "size", std::vector<int>{o.width, o.height});
-    writeNumbers(fs, "pictureSize", std::vector<int>{o.cols, o.rows});
+    writeValues(fs, "size", std::vector<int>{o.width, o.height});
+    writeValues(fs, "pictureSize", std::vector<int>{o.cols, o.rows});
     fs << "number" << static_cast<int>(s.number) << "frame" << static_cast<int>(s.frame) << "contrast" << s.contrast;
     fs << "fernThreshold" << static_cast<int>(s.fernThreshold);
     fs << "nnThreshold" << s.nnThreshold << "validThreshold" << s.validThreshold;
     std::vector<int> features, leaves;
     for (const Feature& f : o.features)
         features.insert(features.end(), {f.x0, f.y0, f.x1, f.y1});
-    writeNumbers(fs, "features", features);
+    writeValues(fs, "features", features);
     for (size_t i = 0; i < o.leaves.size(); ++i)
         if (o.leaves[i].positives || o.leaves[i].negatives)
             leaves.insert(leaves.end(), {static_cast<int>(i), o.leaves[i].positives, o.leaves[i].negatives});
-    writeNumbers(fs, "leaves", leaves);
-    writeNumbers(fs, "order", std::vector<int>(o.order.begin(), o.order.end()));
+    writeValues(fs, "leaves", leaves);
+    writeValues(fs, "order", std::vector<int>(o.order.begin(), o.order.end()));
     fs << "positives";
     writeBytes(fs, o.positives, PATCH_PIXELS);
     fs << "negatives";
@@ -170,17 +133,17 @@ void writeFrame(FileStorage& fs, const char* name, const std::vector<uint8_t>& g
 void writeState(FileStorage& fs, const ObjectState& s)
 {
     fs << "alive" << s.alive << "valid" << s.valid << "learned" << s.learned << "score" << s.score;
-    writeNumbers(fs, "box", numbersOf(s.box));
+    writeValues(fs, "box", valuesOf(s.box));
     fs << "unsupported" << s.unsupported << "onProbation" << s.onProbation;
     fs << "retries" << s.retries << "keptAge" << s.keptAge << "keptValid" << s.keptValid;
-    writeNumbers(fs, "keptBox", numbersOf(s.keptBox));
+    writeValues(fs, "keptBox", valuesOf(s.keptBox));
 }
 
 // --- reading ---------------------------------------------------------------------------------------------------------
 
 namespace {
 
-void readNumbers(const Item& root, const char* name, int least, int most, int first, int last, std::vector<int>& out)
+void readIntegers(const Item& root, const char* name, int least, int most, int first, int last, std::vector<int>& out)
 {
     readList(root, name, least, most, [&](const Item& number, int) { out.push_back(number.integer(first, last)); });
 }
@@ -207,8 +170,8 @@ Box readBox(const Item& root, const char* name, bool real)
                   list.list(4, 4);
                   list.each([&](const Item& number, int k) { v[k] = number.real(); });
                   for (int k = 0; k < 4; ++k)
-                      if (!(v[k] >= (k < 2 ? -MAX_PLACE : real ? 1. : 0.) && v[k] <= MAX_PLACE))
-                          list.fail("is no box");
+                      if (!(v[k] >= (k < 2 ? -MAX_COORDINATE : real ? 1. : 0.) && v[k] <= MAX_COORDINATE))
+                          list.fail("is not a box");
               });
     return {v[0], v[1], v[2], v[3]};
 }
@@ -221,7 +184,7 @@ void readTemplates(const Item& root, const char* name, int most, std::vector<uin
 void readLeaves(const Item& root, std::vector<Leaf>& leaves)
 {
     const int count = static_cast<int>(leaves.size());
-    int leaf = -1, numbers = 0;
+    int leaf = -1, values = 0;
     readList(root, "leaves", 0, 3 * count,
              [&](const Item& number, int i)
              {
@@ -229,17 +192,17 @@ void readLeaves(const Item& root, std::vector<Leaf>& leaves)
                      leaf = number.integer(leaf + 1, count - 1); // ascending
                  else
                      (i % 3 == 1 ? leaves[leaf].positives : leaves[leaf].negatives) = number.integer(0, MAX_COUNT);
-                 ++numbers;
+                 ++values;
              });
-    if (numbers % 3 != 0)
-        root.fail("leaves: each has three numbers");
+    if (values % 3 != 0)
+        root.fail("leaves: each has three values");
 }
 
-void readSizes(const Item& root, const Settings& settings, Learned& o)
+void readSizes(const Item& root, const Settings& settings, LearnedObject& o)
 {
     std::vector<int> size, image;
-    readNumbers(root, "pictureSize", 2, 2, MIN_SIDE, MAX_SIDE, image);
-    readNumbers(root, "size", 2, 2, MIN_BOX, MAX_SIDE, size);
+    readIntegers(root, "pictureSize", 2, 2, MIN_SIDE, MAX_SIDE, image);
+    readIntegers(root, "size", 2, 2, MIN_BOX, MAX_SIDE, size);
     o.width = size[0];
     o.height = size[1];
     o.cols = image[0];
@@ -252,7 +215,7 @@ void readSizes(const Item& root, const Settings& settings, Learned& o)
 
 } // namespace
 
-void readLearned(const Item& root, const Settings& settings, Learned& o)
+void readLearned(const Item& root, const Settings& settings, LearnedObject& o)
 {
     ObjectState& s = o.state;
     readSizes(root, settings, o);
@@ -265,7 +228,7 @@ void readLearned(const Item& root, const Settings& settings, Learned& o)
     s.validThreshold = readReal(root, "validThreshold", 0., 1.);
     std::vector<int> features, order;
     const int comparisons = settings.trees * settings.features;
-    readNumbers(root, "features", 4 * comparisons, 4 * comparisons, 0, FEATURE_UNIT, features);
+    readIntegers(root, "features", 4 * comparisons, 4 * comparisons, 0, FEATURE_UNIT, features);
     for (int i = 0; i < comparisons; ++i)
     {
         const auto at = [&](int k) { return static_cast<uint16_t>(features[4 * i + k]); };
@@ -277,14 +240,14 @@ void readLearned(const Item& root, const Settings& settings, Learned& o)
     readTemplates(root, "negatives", settings.maxNegatives, o.negatives);
     s.positives = static_cast<int32_t>(o.positives.size() / PATCH_PIXELS);
     s.negatives = static_cast<int32_t>(o.negatives.size() / PATCH_PIXELS);
-    readNumbers(root, "order", s.positives, s.positives, 0, s.positives - 1, order);
+    readIntegers(root, "order", s.positives, s.positives, 0, s.positives - 1, order);
     o.order.assign(order.begin(), order.end());
     std::sort(order.begin(), order.end());
     if (std::adjacent_find(order.begin(), order.end()) != order.end())
         root.fail("order has a template twice");
 }
 
-void readFrame(const Item& root, const char* name, const Learned& o, std::vector<uint8_t>& gray)
+void readFrame(const Item& root, const char* name, const LearnedObject& o, std::vector<uint8_t>& gray)
 {
     const size_t bytes = static_cast<size_t>(o.cols) * o.rows, chunk = CHUNK_BYTES;
     const int chunks = static_cast<int>((bytes + chunk - 1) / chunk);
@@ -297,7 +260,7 @@ void readFrame(const Item& root, const char* name, const Learned& o, std::vector
     gray.resize(bytes);
 }
 
-void readState(const Item& root, const Settings& settings, const Learned& o, ObjectState& s)
+void readState(const Item& root, const Settings& settings, const LearnedObject& o, ObjectState& s)
 {
     s.alive = root.integerOf("alive", 0, 1);
     s.valid = root.integerOf("valid", 0, s.alive);

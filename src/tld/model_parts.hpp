@@ -1,8 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The parts that files of learned objects are made of: parameters, what was learned, where the object is, frames. What is read is
-// checked: files are hostile.
+// Parts of files of learned objects: parameters, models, positions, frames. Files are untrusted: everything read is checked.
 #ifndef OPENCV_CUDATRACKING_TLD_MODEL_PARTS_HPP
 #define OPENCV_CUDATRACKING_TLD_MODEL_PARTS_HPP
 
@@ -12,23 +11,23 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-const int VERSION = 1; //!< of files
+const int VERSION = 1; //!< version of the file format
 
 void writeParams(FileStorage& fs, const TLDParams& params);
 TLDParams readParams(const detail::Item& root);
 
-void writeLearned(FileStorage& fs, const Learned& object);
-void readLearned(const detail::Item& root, const Settings& settings, Learned& object);
+void writeLearned(FileStorage& fs, const LearnedObject& object);
+void readLearned(const detail::Item& root, const Settings& settings, LearnedObject& object);
 
-//! Where the object is, but for what START is to it.
+//! Writes the tracking state, except `started` and `keptStarted`.
 void writeState(FileStorage& fs, const ObjectState& state);
-void readState(const detail::Item& root, const Settings& settings, const Learned& object, ObjectState& state);
+void readState(const detail::Item& root, const Settings& settings, const LearnedObject& object, ObjectState& state);
 
-//! Gray values. @param object its frames have this size.
+//! Writes gray values as base64 chunks.
 void writeFrame(FileStorage& fs, const char* name, const std::vector<uint8_t>& gray);
-void readFrame(const detail::Item& root, const char* name, const Learned& object, std::vector<uint8_t>& gray);
+void readFrame(const detail::Item& root, const char* name, const LearnedObject& object, std::vector<uint8_t>& gray);
 
-//! visit(Item, index) for the elements of a list; from XML, one of a single element comes as that element, an empty one not at all.
+//! Calls visit(Item, index) for the elements of a list. XML stores a list of one element as that element, and an empty one not at all.
 template <typename Visit>
 void readList(const detail::Item& root, const char* name, int least, int most, const Visit& visit)
 {

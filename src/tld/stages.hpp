@@ -1,18 +1,27 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The stages of TLD, in the order of a frame:
+// The stages of TLD, in the order of a frame; then those that add and reset an object. A stage is in the file of its name unless
+// its line names other files.
 //
-//   once a frame          toGray, sumTables, blur, pyramid
-//   for all objects       flow               forward, backward, filters: the box moves
-//                         ferns              variance and ferns of all windows
-//                         select             the most confident windows that passed
-//                         nearestNeighbours  these and the box against the templates
-//                         integrate          support, clusters, probation, and where the object is now
-//                         learn              recheck, ferns, templates
-//   for a new object      train
+//   preprocess         gray values and blur of an image
+//   sumTables          summed-area tables of pixels and of their squares
+//   pyramid            gray images of halved sizes
+//   flow               median flow, which moves the box
+//   ferns              variance filter and fern ensemble for all windows
+//   select             the windows of largest posteriors among those that passed the ferns
+//   nearestNeighbours  similarities of these windows and of the box to the templates
+//   integrate          the new box, from flow and clusters of detections
+//   trainingSet        whether to learn, positive and negative examples (cuda: in integrate.cu, learn_ferns.cu)
+//   learnFerns         counts and posteriors of the fern ensemble
+//   learnTemplates     templates of the nearest neighbours
+//   commit             makes the results of the frame current (cpu: in engine.cpp; cuda: in state.cu)
+//   train              first training of an object
+//   framesDiffer       compares two kept frames (cpu: in frame_store.hpp; cuda: in state.cu)
+//   start              makes the image of a new object START (cpu: in engine.cpp; cuda: in state.cu)
+//   reset              puts an object on a box (cpu: in engine.cpp; cuda: in state.cu)
 //
-// What goes from stage to stage is written here; batches, tiles and layouts stand beside the code that has them.
+// Structs that several stages use are declared here. Batches, tiles and layouts are declared by the backend that uses them.
 #ifndef OPENCV_CUDATRACKING_TLD_STAGES_HPP
 #define OPENCV_CUDATRACKING_TLD_STAGES_HPP
 
@@ -31,47 +40,47 @@ using detail::RowsView;
 struct Pyramid
 {
     int levels;
-    const uint8_t* data[MAX_LEVELS];
+    uint8_t* data[MAX_LEVELS];
     size_t step[MAX_LEVELS];
     int cols[MAX_LEVELS], rows[MAX_LEVELS];
 };
 
-//! What is made of a frame once, for all objects.
+//! Images and tables of a frame, which all objects share.
 struct Frame
 {
     int cols, rows;
-    ConstRowsView<uint8_t> gray, blurred;
+    ConstRowsView<uint8_t> blurred;
     SumTable sums, squares;
-    Pyramid pyramids[KEPT_FRAMES + 1]; //!< by age; 0: this frame; the last one: START
+    Pyramid pyramids[KEPT_FRAMES + 1]; //!< by age; 0: this frame; START: the last one
 };
 
 namespace cpu {
-struct Lesson; //!< what an object learns from in a frame: cpu.hpp
+struct TrainingSet; //!< defined in src/cpu/tld/work.hpp
 }
 
-//! What an object is, where its engine keeps it.
+//! State, model and detections of an object, in the memory of the CPU engine.
 struct ObjectView
 {
     ObjectState* state;
     const Grid* grid;
     const Feature* features; //!< trees * features
-    Leaf* leaves;            //!< 2^features for each tree
-    uint16_t* posteriors;    //!< the same
-    uint8_t* templates;      //!< PATCH_STRIDE bytes for each slot, maxPositives + maxNegatives of them
-    PatchStats* stats;       //!< of each slot
+    Leaf* leaves;            //!< 2^features per tree
+    uint16_t* posteriors;    //!< 2^features per tree
+    uint8_t* templates;      //!< PATCH_STRIDE bytes per slot, maxPositives + maxNegatives slots
+    PatchStats* stats;       //!< one per slot
     uint16_t* order;         //!< slots of positives
-    // Of the last frame.
-    uint32_t* sums;        //!< of posteriors, for each window; 0 where the variance is too low
-    Detection* detections; //!< MAX_DETECTIONS
-    cpu::Lesson* lesson;   //!< on the CPU only
+    // Results of the last frame.
+    uint32_t* sums;        //!< sum of posteriors per window; 0 where the variance is too low
+    Detection* detections; //!< MAX_DETECTIONS entries
+    cpu::TrainingSet* trainingSet;
 };
 
 namespace cpu {
 
-struct Scratch; //!< of one object in one frame: cpu.hpp
+struct Scratch; //!< defined in src/cpu/tld/work.hpp
 typedef detail::ScratchPool<Scratch> ScratchPool;
 
-//! What the stages for objects share.
+//! Arguments of all stages that process an object.
 struct Work
 {
     const Settings* settings;
@@ -79,46 +88,86 @@ struct Work
     ScratchPool* scratch;
 };
 
-void toGray(const ImageView& image, RowsView<uint8_t> gray);
-//! Both tables have (cols + 1) x (rows + 1) entries, `step` from row to row.
+void preprocess(const ImageView& image, RowsView<uint8_t> gray, RowsView<uint8_t> blurred);
+//! @param sums,squares out: (cols + 1) x (rows + 1) entries. @param step entries from row to row.
 void sumTables(const ImageView& gray, uint32_t* sums, uint32_t* squares, size_t step);
-void blur(const ImageView& gray, RowsView<uint8_t> blurred);
-void halve(const ImageView& level, RowsView<uint8_t> next);
+//! Computes levels 1 and up from level 0.
+void pyramid(const Pyramid& levels);
 
-//! beginFrame() to endFlow().
+//! Runs beginFrame(), the flow and endFlow().
 void flow(const Work& work, const ObjectView& object);
 void ferns(const Work& work, const ObjectView& object);
 void select(const Work& work, const ObjectView& object);
-//! @param tracking also the living box: takeSimilarity().
+//! @param tracking also scores the box, by updateScore().
 void nearestNeighbours(const Work& work, const ObjectView& object, bool tracking);
 void integrate(const Work& work, const ObjectView& object);
-/* On the CPU, learning has two parts, so that all that can fail comes before the first change: none of the stages above changes
-leaves or templates. */
-//! recheck(), and what there is to learn from.
-void prepareLesson(const Work& work, const ObjectView& object);
-//! The same without recheck(): state->box is learned.
-void prepareLessonOf(const Work& work, const ObjectView& object);
-//! Ferns and templates. Takes no memory, uses one thread.
-void learn(const Work& work, const ObjectView& object) noexcept;
-/** Learns an object from one box: contrast, ferns, templates, thresholds. state->box is the user's; leaves are 0.
-@return false: the box is flat, or no window fits. */
+// In a frame only learnFerns() and learnTemplates() change the model. They cannot fail: they allocate nothing and use one thread.
+
+//! @param always learns state->box without regard to recheck().
+void trainingSet(const Work& work, const ObjectView& object, bool always);
+void learnFerns(const Work& work, const ObjectView& object) noexcept;
+void learnTemplates(const Work& work, const ObjectView& object) noexcept;
+/** Learns contrast, ferns, templates and thresholds from state->box, the user's box. Leaves must be 0.
+@return false when the box is of one gray value or no window overlaps it enough. */
 bool train(const Work& work, const ObjectView& object);
 
 } // namespace cpu
 
 namespace gpu {
 
-// What the following take and how it is laid out, and the stages that only a device has: src/cuda/tld/objects.hpp.
-// There, toGray and blur are one: look(). integrate has the recheck: decide().
+// Declared here only; defined in src/cuda/tld/objects.hpp.
 struct Batch;
+struct Live;
+struct Ring;
+struct ObjectRecord;
+struct TrainingMemory;
 
+//! Purpose of the work on a frame.
+enum Purpose
+{
+    UPDATING,
+    DETECTING,
+    LEARNING //!< learns a box that the user gives
+};
+
+// All stages process the objects of the batch. They write copies that are not current; only commit(), start() and reset()
+// change current ones.
+
+//! Writes gray values into the spare slot. Also sums columns for sumTables(), and zeroes the counts of the frame.
+void preprocess(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
 void sumTables(const Batch& batch, detail::StreamHandle stream);
+//! Computes levels 1 and up from level 0. @param age of the pyramid, or START or SPARE.
+void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
 void flow(const Batch& batch, detail::StreamHandle stream);
 void ferns(const Batch& batch, detail::StreamHandle stream);
 void select(const Batch& batch, detail::StreamHandle stream);
-//! @param tracking also the living box, and whether it has support.
+//! @param tracking also the similarities and the support of the box.
 void nearestNeighbours(const Batch& batch, bool tracking, detail::StreamHandle stream);
-void learn(const Batch& batch, detail::StreamHandle stream);
+/** Also runs trainingSet, except the codes of positive examples. @param box used when LEARNING. @param results one row per object;
+the table of detections when DETECTING. */
+void integrate(const Batch& batch, Purpose purpose, const Window& box, RowsView<double> results,
+               detail::StreamHandle stream);
+//! Copies current models over the others, which learnFerns() and learnTemplates() change. The CPU changes models in place.
+void copyModels(const Batch& batch, detail::StreamHandle stream);
+//! Also computes the codes of positive examples. May run concurrently with learnTemplates(), after copyModels().
+void learnFerns(const Batch& batch, detail::StreamHandle stream);
+void learnTemplates(const Batch& batch, detail::StreamHandle stream);
+void commit(const Batch& batch, Purpose purpose, detail::StreamHandle stream);
+
+//! Sets Ring::differs, which must be 0, when the gray values of two frames differ. @param one,other ages, START or SPARE.
+void framesDiffer(const Batch& batch, int one, int other, detail::StreamHandle stream);
+/** Trains an object that is not in the batch. live->states[0] must be the result of beginTraining(), models[0] zero. Writes
+Live::trained. @param windows number of windows of its grid. */
+void train(const Batch& batch, const ObjectRecord& object, int windows, const TrainingMemory& memory,
+           detail::StreamHandle stream);
+//! Makes the image in the spare slot START. @param oldEnds first makes the old START the last frame.
+void start(const Batch& batch, bool oldEnds, detail::StreamHandle stream);
+//! Undoes start(), which must be the last change, for the same objects.
+void undoStart(const Batch& batch, detail::StreamHandle stream);
+//! Puts an object on a box in the newest image, by resetState().
+void reset(Live* live, const Ring* ring, const Box& box, detail::StreamHandle stream);
+//! Undoes reset(), which must be the last change.
+void undoReset(Live* live, detail::StreamHandle stream);
 
 } // namespace gpu
 

@@ -2,8 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 #include "../common/file_write.hpp"
-#include "arguments.hpp"
-#include "model.hpp"
+#include "impl.hpp"
 #include <cmath>
 
 namespace cv { namespace cuda {
@@ -51,26 +50,26 @@ public:
         if (objects_.empty())
             writeParams(fs, objects_.params());
         else
-            writeSaved(fs, objects_.saved(0, false));
+            writeObject(fs, objects_.savedObject(0, false));
     }
-    void load(const String& filename) override { take(loadFile(filename)); }
-    void read(const FileNode& fn) override { take(readSaved(fn, NAME)); }
+    void load(const String& filename) override { load(loadObject(filename)); }
+    void read(const FileNode& fn) override { load(readObject(fn, NAME)); }
 
 private:
     static constexpr const char* NAME = "TLDDetector";
 
-    void take(Saved saved)
+    void load(SavedObject saved)
     {
-        Objects other(NAME, saved.params);
+        TrackedObjects other(NAME, saved.params);
         if (saved.hasObject)
         {
-            forgetPlace(saved.object.state);
-            other.take(saved);
+            forgetPosition(saved.object.state);
+            other.load(saved);
         }
-        objects_.become(std::move(other));
+        objects_.replaceBy(std::move(other));
     }
 
-    Objects objects_;
+    TrackedObjects objects_;
 };
 
 } // namespace
@@ -94,7 +93,7 @@ void TLDDetector::convertDetections(InputArray objects, std::vector<Rect>& boxes
     const auto check = [](int type, int rows, int cols)
     {
         if (type != CV_64FC1 || rows < 1 || cols != RESULT_COLUMNS)
-            CV_Error_(Error::StsBadArg, ("TLDDetector: objects: %d x %d of %s is no table of detect()", rows, cols,
+            CV_Error_(Error::StsBadArg, ("TLDDetector: objects: %d x %d of %s is not a table of detect()", rows, cols,
                                          typeToString(type).c_str()));
     };
     Mat table;
@@ -115,7 +114,7 @@ void TLDDetector::convertDetections(InputArray objects, std::vector<Rect>& boxes
     const double stored = table.at<double>(0, 0);
     if (!(stored >= 0. && stored <= table.rows - 1.) || stored != std::floor(stored))
         CV_Error_(Error::StsBadArg,
-                  ("TLDDetector: objects: %g of %d rows is no number of detections", stored, table.rows - 1));
+                  ("TLDDetector: objects: %g of %d rows is not a number of detections", stored, table.rows - 1));
     const int count = static_cast<int>(stored);
     std::vector<Rect> found;
     std::vector<float> similarities;

@@ -1,8 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-#include "arguments.hpp"
-#include "model.hpp"
+#include "impl.hpp"
 #include <algorithm>
 
 namespace cv { namespace cuda {
@@ -58,24 +57,24 @@ public:
     void resetTo(const Rect& boundingBox) override { objects_.reset(0, boundingBox); }
     size_t workspaceBytes() const override { return objects_.workspaceBytes(); }
 
-    void save(const String& filename) const override { saveFile(filename, objects_.saved(0, true)); }
-    void load(const String& filename) override { take(loadFile(filename)); }
-    void write(FileStorage& fs) const override { writeSaved(fs, objects_.saved(0, true)); }
-    void read(const FileNode& fn) override { take(readSaved(fn, NAME)); }
+    void save(const String& filename) const override { saveFile(filename, objects_.savedObject(0, true)); }
+    void load(const String& filename) override { load(loadObject(filename)); }
+    void write(FileStorage& fs) const override { writeObject(fs, objects_.savedObject(0, true)); }
+    void read(const FileNode& fn) override { load(readObject(fn, NAME)); }
 
 private:
     static constexpr const char* NAME = "TrackerTLD";
 
-    void take(const Saved& saved)
+    void load(const SavedObject& saved)
     {
         if (!saved.hasObject)
             CV_Error(Error::StsParseError, "TrackerTLD: there is no object in the file");
-        Objects other(NAME, saved.params);
-        other.take(saved);
-        objects_.become(std::move(other));
+        TrackedObjects other(NAME, saved.params);
+        other.load(saved);
+        objects_.replaceBy(std::move(other));
     }
 
-    Objects objects_;
+    TrackedObjects objects_;
 };
 
 class MultiTrackerTLDImpl final : public MultiTrackerTLD
@@ -87,7 +86,7 @@ public:
 
     int add(InputArray image, const Rect& box, Stream& stream) override
     {
-        makeRoom();
+        reserveId();
         objects_.learn(image, box, static_cast<uint32_t>(next_), false, stream);
         ids_.push_back(next_);
         return next_++;
@@ -120,19 +119,19 @@ public:
     void resetTo(int id, const Rect& box) override { objects_.reset(indexOf(id), box); }
     void saveObject(int id, const String& filename) const override
     {
-        saveFile(filename, objects_.saved(indexOf(id), true));
+        saveFile(filename, objects_.savedObject(indexOf(id), true));
     }
     int addFromFile(InputArray image, const String& filename, Stream& stream) override
     {
-        makeRoom();
+        reserveId();
         const InputImage input(NAME, image);
-        Saved saved = loadFile(filename);
-        if (!saved.hasObject || !sameLearning(saved.params, objects_.params()))
+        SavedObject saved = loadObject(filename);
+        if (!saved.hasObject || !sameLearningParameters(saved.params, objects_.params()))
             CV_Error_(Error::StsUnmatchedFormats,
                       ("%s: %s: %s", NAME, filename.c_str(),
-                       saved.hasObject ? "its parameters are others than this tracker's" : "there is no object in it"));
-        forgetPlace(saved.object.state);
-        saved.object.state.started = 1; // though it is lost: resetTo() means this image
+                       saved.hasObject ? "its parameters differ from this tracker's" : "there is no object in it"));
+        forgetPosition(saved.object.state);
+        saved.object.state.started = 1; // although it is lost: resetTo() refers to this image
         saved.object.state.number = static_cast<uint32_t>(next_);
         objects_.add(saved, input, stream);
         ids_.push_back(next_);
@@ -145,30 +144,30 @@ public:
         ids_.clear();
     }
     bool empty() const override { return ids_.empty(); }
-    void save(const String& filename) const override { saveFile(filename, objects_.savedSeveral(next_)); }
-    void load(const String& filename) override { take(loadSeveral(filename)); }
-    void write(FileStorage& fs) const override { writeSeveral(fs, objects_.savedSeveral(next_)); }
-    void read(const FileNode& fn) override { take(readSeveral(fn, NAME)); }
+    void save(const String& filename) const override { saveFile(filename, objects_.savedTracker(next_)); }
+    void load(const String& filename) override { load(loadTracker(filename)); }
+    void write(FileStorage& fs) const override { writeTracker(fs, objects_.savedTracker(next_)); }
+    void read(const FileNode& fn) override { load(readTracker(fn, NAME)); }
 
 private:
     static constexpr const char* NAME = "MultiTrackerTLD";
 
-    void take(const SavedSeveral& saved)
+    void load(const SavedTracker& saved)
     {
-        Objects other(NAME, saved.params);
-        other.take(saved);
+        TrackedObjects other(NAME, saved.params);
+        other.load(saved);
         std::vector<int> ids;
-        for (const Learned& object : saved.objects)
+        for (const LearnedObject& object : saved.objects)
             ids.push_back(static_cast<int>(object.state.number));
-        objects_.become(std::move(other));
+        objects_.replaceBy(std::move(other));
         ids_.swap(ids);
         next_ = saved.next;
     }
-    //! Before an object is added, so that nothing can fail behind it.
-    void makeRoom()
+    //! Checks that an id is left and reserves memory for it, so that noting the id of a new object cannot fail.
+    void reserveId()
     {
         if (ids_.size() >= static_cast<size_t>(MAX_OBJECTS))
-            CV_Error_(Error::StsOutOfRange, ("%s: %d objects are the most", NAME, MAX_OBJECTS));
+            CV_Error_(Error::StsOutOfRange, ("%s: there may be at most %d objects", NAME, MAX_OBJECTS));
         if (next_ == INT_MAX)
             CV_Error_(Error::StsOutOfRange, ("%s: all ids are used up", NAME));
         ids_.reserve(ids_.size() + 1);
@@ -181,7 +180,7 @@ private:
         return static_cast<int>(place - ids_.begin());
     }
 
-    Objects objects_;
+    TrackedObjects objects_;
     std::vector<int> ids_;
     int next_ = 0;
 };

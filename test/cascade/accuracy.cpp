@@ -34,7 +34,7 @@ TEST(Cascade_Oracle, shippedCascades)
     }
 }
 
-//! The same stages in the order of leaves that the old format implies.
+//! Returns a copy with leaves in the order that the old format implies.
 OracleCascade renumbered(OracleCascade c)
 {
     for (OracleStage& stage : c.stages)
@@ -55,7 +55,7 @@ OracleCascade renumbered(OracleCascade c)
 
 #if CUDATRACKING_CASCADE_PEER
 
-//! One thread; the quirk of cascades with one stage (see CascadeClassifierEx) is left out.
+//! Compares with cv::CascadeClassifier on one thread. Not for cascades with one stage, where it reports low-contrast windows.
 void expectPeerEqual(const std::string& text, const std::string& extension, const Mat& image, const CascadeCase& p,
                      const CascadeResults& actual)
 {
@@ -86,7 +86,7 @@ void expectPeerEqual(const std::string&, const std::string&, const Mat&, const C
 
 #endif
 
-//! Whether sums of all features are exact in float, so that it does not matter how they are added up.
+//! Returns whether the sums of all features are exact in float, so that they do not depend on the order.
 bool sumsAreExact(const OracleCascade& c)
 {
     for (const OracleFeature& f : c.features)
@@ -142,10 +142,10 @@ TEST(Cascade_Random, newAndOldFormat)
         }
         candidates += expected.raw.size();
     }
-    EXPECT_GT(candidates, 1000u); // or the generator finds nothing to compare
+    EXPECT_GT(candidates, 1000u); // otherwise there was nothing to compare
 }
 
-//! What the arithmetic of tables and of the skip rule has to hold at: sizes around the window and the tile.
+//! Integral images and the skip rule at sizes around the window and the tile.
 TEST(Cascade_Random, sizesAroundWindowAndTile)
 {
     const uint64 seed = 4711;

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What all classes promise about inputs, outputs, graphs and streams, for CascadeClassifierEx.
+// The promises of all classes about inputs, outputs, graphs and streams, for CascadeClassifierEx.
 #include "../test_precomp.hpp"
 #include "../common/graphs.hpp"
 #include "../common/faults.hpp"
@@ -15,7 +15,7 @@ using cuda::CascadeClassifierEx;
 using cuda::GpuMat;
 using cuda::Stream;
 
-//! A cascade that finds something on the images, and what it finds.
+//! A cascade that finds objects in the images, and its results.
 struct ContractScene
 {
     explicit ContractScene(uint64 seed = 40)
@@ -102,7 +102,7 @@ TEST(Contract_Outputs, vectorsOfCascadeClassifierEx)
     EXPECT_TRUE(sameBits(table.t(), columnOf(vector)));
     EXPECT_TRUE(sameBits(counts.t(), columnOf(countList)));
     EXPECT_TRUE(sameBits(weights.t(), columnOf(weightList)));
-    s.cascade->setMaxObjects(1); // one number an image: a column
+    s.cascade->setMaxObjects(1); // one value per image: a column
     Mat column;
     s.cascade->detectAsync(s.images, table, column);
     s.cascade->detectAsync(s.images, table, countList);
@@ -113,7 +113,7 @@ TEST(Contract_Outputs, vectorsOfCascadeClassifierEx)
     EXPECT_EQ(boxes, fromVector);
 }
 
-//! What cannot hold the result is refused by name, and nothing is done.
+//! Outputs that cannot hold the result are refused by name, and nothing is written.
 TEST(Contract_Outputs, refusedOfCascadeClassifierEx)
 {
     const ContractScene s;
@@ -180,7 +180,7 @@ protected:
     GpuMat mask, table;
 };
 
-//! Results on the way to the host go through memory that the instance keeps.
+//! Downloads go through memory that the instance keeps.
 TEST_F(Contract_CudaCascade, downloadsAllocateNothing)
 {
     faults::require(faults::CUDA);
@@ -255,7 +255,7 @@ TEST_F(Contract_CudaCascade, outputsAreAllocated)
     EXPECT_TRUE(sameBits(scene->truth(), result()));
 }
 
-//! Images and masks are read anew at each replay; so is nothing else.
+//! Each replay reads images and masks again, and nothing else.
 TEST_F(Contract_CudaCascade, masksAreReadAnew)
 {
     frames.resize(1);
@@ -275,7 +275,7 @@ TEST_F(Contract_CudaCascade, masksAreReadAnew)
     }
 }
 
-//! A graph goes on with the cascade, parameters and memory it was captured with, whatever is called in between.
+//! A graph keeps the cascade, parameters and memory with which it was captured, whatever is called between its replays.
 TEST_F(Contract_CudaCascade, neitherSideDisturbsTheOther)
 {
     detect();
@@ -291,7 +291,7 @@ TEST_F(Contract_CudaCascade, neitherSideDisturbsTheOther)
     EXPECT_TRUE(sameBits(scene->on({large}), eager));
     const std::string text = cascadeText(CascadeGenerator(77, scene->images[0]).make(), ".yml");
     scene->cascade->loadBuffer(Mat(1, int(text.size()), CV_8U, const_cast<char*>(text.data())));
-    const GpuMat filler(3000, 3000, CV_8UC4, Scalar::all(255)); // takes memory that was given back by mistake
+    const GpuMat filler(3000, 3000, CV_8UC4, Scalar::all(255)); // would reuse memory that was freed by mistake
     graph->launch();
     EXPECT_TRUE(sameBits(before, result())) << "replayed";
     detect();
@@ -367,7 +367,7 @@ TEST_F(Contract_CudaCascade, waitingIsRefused)
     EXPECT_TRUE(sameBits(scene->truth(), result()));
 }
 
-//! Calls go from stream to stream without any help of the user, one of which is held up.
+//! One instance is called on several streams, one of which is blocked, without synchronization by the user.
 TEST_F(Contract_CudaCascade, anyStream)
 {
     std::vector<Stream> streams = {stream, Stream(static_cast<size_t>(1)), Stream()};
@@ -393,7 +393,7 @@ TEST_F(Contract_CudaCascade, anyStream)
 //! 100 bytes per candidate and image, for at most as many as the image has windows, as the header says.
 TEST_F(Contract_CudaCascade, memoryOfCandidates)
 {
-    int least = INT_MAX, most = 0; // windows of an image
+    int least = INT_MAX, most = 0; // number of windows of an image
     for (const Mat& image : scene->images)
     {
         Mat passes;
@@ -415,7 +415,7 @@ TEST_F(Contract_CudaCascade, memoryOfCandidates)
     const double each = (bytesFor(least) - bytesFor(10)) / (least - 10) / 2;
     EXPECT_GT(each, 30.);
     EXPECT_LT(each, 101.);
-    // Uploads take one pinned block more while another is in flight: some tables more or less, but no candidates.
+    // An upload takes another pinned block while one is in flight: the difference is some tables, but no candidates.
     EXPECT_NEAR(bytesFor(most), bytesFor(65536), 50. * 1024);
     ASSERT_GT((65536 - most) * 30., 100. * 1024) << "room for as many candidates would be seen";
 }

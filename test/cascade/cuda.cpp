@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CUDA engine of CascadeClassifierEx against the CPU engine, bit by bit: cascades, tables, batches, masks, capacities,
+// The CUDA backend of CascadeClassifierEx against the CPU backend, bit by bit: cascades, tables, batches, masks, capacities,
 // streams and graphs. A small set for compute-sanitizer is named *Sanitize*.
 #include "../test_precomp.hpp"
 #include "../common/graphs.hpp"
@@ -41,7 +41,7 @@ void expectEnginesAgree(CascadeClassifierEx& cascade, const Mat& image, const Ca
     ASSERT_NO_FATAL_FAILURE(expectSame(expected, actual));
 }
 
-//! detectAsync() on both engines, all tables compared.
+//! Compares all tables of detectAsync() between both backends.
 struct Tables
 {
     Mat objects, numDetections, levelWeights;
@@ -110,7 +110,7 @@ TEST_P(CUDA_CascadeShipped, everyResult)
 
 INSTANTIATE_TEST_CASE_P(Shipped, CUDA_CascadeShipped, testing::ValuesIn(shippedCascades()));
 
-//! Trees, rotated features, weights that are no integers, leaves without fixed point, one stage.
+//! Trees, rotated features, fractional weights, leaves that do not fit fixed point, one stage.
 TEST(CUDA_CascadeClassifierEx, randomCascades)
 {
     requireCuda();
@@ -127,7 +127,7 @@ TEST(CUDA_CascadeClassifierEx, randomCascades)
     }
 }
 
-//! Windows whose tables fit shared memory in small tiles only, or not at all.
+//! Windows whose integral images fit shared memory in small tiles only, or not at all.
 TEST(CUDA_CascadeClassifierEx, largeWindows)
 {
     requireCuda();
@@ -178,7 +178,7 @@ TEST(CUDA_CascadeClassifierEx, skipRule)
     EXPECT_GT(candidates, 1000u);
 }
 
-//! Every tree of two nodes, with the root's leaf on either side.
+//! Makes every tree one of two nodes, with the root's leaf left or right.
 OracleCascade withTwoNodes(RNG& rng, OracleCascade c)
 {
     for (OracleStage& stage : c.stages)
@@ -195,11 +195,11 @@ OracleCascade withTwoNodes(RNG& rng, OracleCascade c)
     return c;
 }
 
-//! Leaves of 1 and -1, and one tree whose leaves are a few units of the last place beside the threshold: where the others cancel each
-//! other, sums of 32 bits do not tell which windows pass.
+/** Sets leaves of 1 and -1, and one tree whose leaves are a few units of the last place from the threshold. If the other leaves add up
+to 0, quantised sums of 32 bits cannot decide which windows pass. */
 OracleCascade withCloseSums(RNG& rng, OracleCascade c)
 {
-    const float close = 0.f - 1e-5f; // what a threshold of 0 becomes
+    const float close = 0.f - 1e-5f; // a threshold of 0, as the model has it
     for (OracleStage& stage : c.stages)
     {
         if (stage.trees.size() % 2 == 0)
@@ -214,6 +214,16 @@ OracleCascade withCloseSums(RNG& rng, OracleCascade c)
     return c;
 }
 
+//! Compares all results of both backends. @return number of candidates.
+size_t candidatesOfBoth(const OracleCascade& c, const Mat& image)
+{
+    const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
+    expectEnginesAgree(*cascade, image, {1.3, 1, Size(), Size()});
+    std::vector<Rect> raw;
+    cascade->detectMultiScale(image, raw, 1.3, 0);
+    return raw.size();
+}
+
 TEST(CUDA_CascadeClassifierEx, sumsBesideThresholds)
 {
     requireCuda();
@@ -226,16 +236,14 @@ TEST(CUDA_CascadeClassifierEx, sumsBesideThresholds)
         OracleCascade c = CascadeGenerator(6007 + i, image).make();
         c = withCloseSums(rng, i % 3 == 1 ? withTwoNodes(rng, c) : c);
         c.stages.resize(std::min<size_t>(c.stages.size(), 1 + i % 4));
-        const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
-        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, image, {1.3, 1, Size(), Size()}));
-        std::vector<Rect> raw;
-        cascade->detectMultiScale(image, raw, 1.3, 0);
-        candidates += raw.size();
+        candidates += candidatesOfBoth(c, image);
+        if (HasFailure())
+            return;
     }
     EXPECT_GT(candidates, 1000u);
 }
 
-/** Thresholds of nodes that are 0, so near to it that no value comes between, or beyond all values, on images in which many values are 0. */
+//! Node thresholds of 0, so close to 0 that no value is between, or beyond all values, on images with many feature values of 0.
 TEST(CUDA_CascadeClassifierEx, thresholdsNearZero)
 {
     requireCuda();
@@ -260,16 +268,14 @@ TEST(CUDA_CascadeClassifierEx, thresholdsNearZero)
                     leaf = rng.uniform(0, 3) ? 1.f : -1.f;
             }
         }
-        const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(c, ".xml"));
-        ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(*cascade, image, {1.3, 1, Size(), Size()}));
-        std::vector<Rect> raw;
-        cascade->detectMultiScale(image, raw, 1.3, 0);
-        candidates += raw.size();
+        candidates += candidatesOfBoth(c, image);
+        if (HasFailure())
+            return;
     }
     EXPECT_GT(candidates, 1000u);
 }
 
-//! Window and tile, more or less a pixel.
+//! Sizes of window and tile, and one pixel more or less.
 TEST(CUDA_CascadeClassifierEx, sizes)
 {
     requireCuda();
@@ -312,7 +318,7 @@ TEST(CUDA_CascadeClassifierEx, batchOfMixedSizesAndMasks)
     }
 }
 
-//! Numbers are true also when there is no room, and those who found room do not matter.
+//! Counts are exact when lists are too short, whichever candidates were stored.
 TEST(CUDA_CascadeClassifierEx, capacities)
 {
     requireCuda();
@@ -340,7 +346,7 @@ TEST(CUDA_CascadeClassifierEx, capacities)
     EXPECT_GT(short_, 0);
 }
 
-//! More candidates than the device groups, and all sizes of lists between.
+//! Numbers of candidates up to more than the device groups.
 TEST(CUDA_CascadeClassifierEx, manyCandidates)
 {
     requireCuda();
@@ -456,7 +462,7 @@ TEST(CUDA_CascadeClassifierEx, streams)
     const GpuMat deviceLarge(large), deviceSmall(small);
     for (int i = 0; i < 20; ++i)
     {
-        GpuMat a, b, c; // one instance on two streams, without waits; another one beside it
+        GpuMat a, b, c; // one instance on two streams, without waits; another instance concurrently
         cascade->detectAsync(deviceLarge, a, noArray(), noArray(), noArray(), first);
         cascade->detectAsync(deviceSmall, b, noArray(), noArray(), noArray(), second);
         twin->detectAsync(deviceLarge, c, noArray(), noArray(), noArray(), second);
@@ -491,7 +497,7 @@ TEST(CUDA_CascadeClassifierEx, doesNotWait)
     EXPECT_EQ(bytes, cascade->workspaceBytes());
 }
 
-//! A first call may be captured; replays read the image anew; calls in between change nothing, nor does another cascade.
+//! A first call can be captured. Replays read the image again, and neither calls nor another cascade between them matter.
 TEST(CUDA_CascadeClassifierEx, captureAndReplay)
 {
     requireCuda();
@@ -551,14 +557,14 @@ TEST(CUDA_CascadeClassifierEx, whatWaitsCannotBeCaptured)
     EXPECT_THROW(cascade->detectAsync(frame, host, noArray(), noArray(), noArray(), stream), cv::Exception);
     EXPECT_THROW(cascade->convertDetections(objects, 0, boxes, stream), cv::Exception);
     EXPECT_THROW(cascade->countPasses(frame, host, stream), cv::Exception);
-    cascade->detectAsync(frame, objects, noArray(), noArray(), noArray(), stream); // the capture goes on
+    cascade->detectAsync(frame, objects, noArray(), noArray(), noArray(), stream); // the capture is still valid
     graph.end();
     graph.launch();
     stream.waitForCompletion();
     EXPECT_TRUE(sameBits(tablesOnHost(*cascade, {image}, {}).objects, Mat(objects)));
 }
 
-//! Capturing again and again takes no more memory, once graphs are gone.
+//! Repeated captures take no more memory after their graphs are destroyed.
 TEST(CUDA_CascadeClassifierEx, graphsGiveMemoryBack)
 {
     requireCuda();
@@ -588,7 +594,7 @@ TEST(CUDA_CascadeClassifierEx, graphsGiveMemoryBack)
 
 // --- compute-sanitizer -----------------------------------------------------------------------------------------------
 
-//! Every kernel and way through it, on small images.
+//! Every kernel and every path through it, on small images.
 TEST(CUDA_CascadeClassifierEx_Sanitize, everyWay)
 {
     requireCuda();

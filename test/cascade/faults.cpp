@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// CascadeClassifierEx when calls into the CUDA runtime or allocations fail, wherever in a method that is.
+// CascadeClassifierEx when any call into the CUDA runtime or any allocation of a method fails.
 #include "../common/faults_each.hpp"
 #include "generate.hpp"
 
@@ -11,11 +11,11 @@ using namespace faults;
 using cv::cuda::CascadeClassifierEx;
 using cv::cuda::GpuMat;
 
-//! An instance that has detected before, or not, on images that are smaller, so that memory has to grow.
+//! An instance that is new, or has detected in smaller images, so that memory has to grow.
 class Detector
 {
 public:
-    static const int FRESH = 1, SMALL = 2; //!< bits of a variant
+    static const int FRESH = 1, SMALL = 2; //!< flags of a variant
 
     Detector(Engine engine, int variant) : cuda(engine == Engine::CUDA)
     {
@@ -112,7 +112,7 @@ std::vector<S> detections()
         {"detectTogether with another cascade", EAGER,
          [](Detector& d)
          {
-             const Ptr<CascadeClassifierEx> other = d.cascade->clone(); // the instance stays as it is
+             const Ptr<CascadeClassifierEx> other = d.cascade->clone(); // the instance must not change
              other->loadBuffer(Mat(1, int(d.other.size()), CV_8U, const_cast<char*>(d.other.data())));
              std::vector<Mat> tables;
              CascadeClassifierEx::detectTogether({d.cascade, other}, d.images(), tables, noArray(), noArray(),

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What files may cost: time in proportion to their length and 256 MB, to load them and detect on an image of 64 x 64, whatever is in them.
+// Cost limits of any file: loading it and detecting in an image of 64 x 64 takes time in proportion to its length, and 256 MB.
 #include "../test_precomp.hpp"
 #include "generate.hpp"
 #include <ctime>
@@ -16,13 +16,13 @@ namespace opencv_test { namespace {
 
 using cuda::CascadeClassifierEx;
 
-//! The processor's, for 8 MB: ten times what the slowest file takes, so that a busy machine does not fail.
+//! Limit of processor time for 8 MB, seconds: ten times that of the slowest file, so that the test passes on a busy machine.
 const double MOST_SECONDS = 10.;
 const double MOST_BYTES = 256e6;
 
 #if defined(__linux__) && defined(__GLIBC__)
 
-//! A line of /proc/self/status, in bytes.
+//! Reads a line of /proc/self/status, in bytes.
 double statusOf(const std::string& name)
 {
     std::ifstream status("/proc/self/status");
@@ -32,12 +32,12 @@ double statusOf(const std::string& name)
     return 0.;
 }
 
-//! Memory that `work` takes at its peak, beyond what there was; 0 where the kernel does not tell.
+//! Returns the peak of additional memory of `work`; 0 where the kernel does not report it.
 template <typename Work> double peakOf(const Work& work)
 {
-    malloc_trim(0); // or memory that was freed before hides what is taken
+    malloc_trim(0); // otherwise memory that was freed before could be reused
     std::ofstream reset("/proc/self/clear_refs");
-    reset << "5" << std::flush; // the peak is now what there is
+    reset << "5" << std::flush; // resets the peak to the present value
     const double before = statusOf("VmRSS:");
     const bool known = reset.good() && statusOf("VmHWM:") < before + 4e6;
     work();
@@ -54,7 +54,7 @@ template <typename Work> double peakOf(const Work& work)
 
 #endif
 
-//! Loads bytes and detects; they may be refused. @return whether they were taken.
+//! Loads bytes and detects. @return false if the bytes were refused.
 bool tryBytes(const std::string& bytes, bool detect)
 {
     static const Mat image = []
@@ -113,7 +113,7 @@ TEST(Cascade_Files, shippedOnesAreCheap)
 struct LargeFile
 {
     const char *name, *begin, *end;
-    std::function<std::string(int)> part; //!< again and again up to 8 MB
+    std::function<std::string(int)> part; //!< repeated up to 8 MB
 };
 
 TEST(Cascade_Files, largeOnesAreCheap)
@@ -165,7 +165,7 @@ TEST(Cascade_Files, largeOnesAreCheap)
     }
 }
 
-//! Cascades as large as files may be. What detection with 200,000 nodes takes is what was asked for.
+//! Cascades of the largest size. With deep trees only loading is timed, as detection with 200,000 nodes takes long.
 TEST(Cascade_Files, largestCascadesAreLoadedQuickly)
 {
     OracleCascade c;

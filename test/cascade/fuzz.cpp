@@ -1,14 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Random cases of CascadeClassifierEx; see fuzz.hpp for how to run other ones, and one alone.
+// Random cases of CascadeClassifierEx; test/common/fuzz.hpp lists the variables that choose cases.
 #include "fuzz.hpp"
 
 namespace opencv_test { namespace {
 
 using namespace fuzz;
 
-//! What one cascade has to say about one image.
+//! All results of one cascade for one image.
 struct CascadeTruth
 {
     std::vector<Rect> boxes;
@@ -95,7 +95,7 @@ void addVectors(const CascadeTruth& t, int stages, Outputs& expected)
 
 void addPasses(const CascadeFuzzCase& c, const Outputs& outputs, Outputs& expected)
 {
-    // Masks, groups and capacities have no part in this.
+    // Masks, groups and capacities do not matter here.
     const CascadeTruth truth(c.cascade, c.params, c.images[0], Mat());
     Mat passes(int(truth.passes.size()), 3 + int(c.cascade.stages.size()), CV_32SC1), scales, layers;
     for (int i = 0; i < passes.rows; ++i)
@@ -106,13 +106,13 @@ void addPasses(const CascadeFuzzCase& c, const Outputs& outputs, Outputs& expect
         scales.push_back(double(s));
         layers.push_back(Mat(Vec2i(cvRound(c.images[0].cols / s), cvRound(c.images[0].rows / s))).reshape(2, 1));
     }
-    for (const auto& output : outputs) // of no scale: no rows
+    for (const auto& output : outputs) // no scales: no rows
         for (const auto& is : {std::make_pair("passes", passes), {"scales", scales}, {"layers", layers}})
             if (output.first == is.first && (is.second.rows > 0 || output.second.rows > 0))
                 expected.emplace_back(is);
 }
 
-//! True when the case is small enough to be judged; `wrong` says what differs.
+//! Compares a case with the oracle. @param wrong out: the difference. @return false if the case is too large.
 bool judged(const CascadeFuzzCase& c, const Outputs& outputs, std::string& wrong)
 {
     if (c.work > 4e4)

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Random cases of CascadeClassifierEx: made and run.
+// Makes and runs random cases of CascadeClassifierEx.
 #ifndef OPENCV_CUDATRACKING_TEST_CASCADE_FUZZ_HPP
 #define OPENCV_CUDATRACKING_TEST_CASCADE_FUZZ_HPP
 
@@ -14,7 +14,7 @@ using cuda::CascadeClassifierEx;
 
 struct CascadeParams
 {
-    CascadeCase sizes; //!< and the scale factor and minNeighbors
+    CascadeCase sizes; //!< with scale factor and minNeighbors
     bool largest;
     int maxObjects, maxCandidates;
 
@@ -35,43 +35,43 @@ struct CascadeFuzzCase
     enum Call
     {
         TABLES = 1,
-        VECTORS = 2, //!< of the first image
+        VECTORS = 2, //!< results of the first image in vectors
         PASSES = 4,
         TOGETHER = 8,
-        USED = 16,  //!< the instance has worked with another cascade, other parameters and another image before
-        CLONE = 32, //!< and a clone does the work
-        AGAIN = 64  //!< the tables twice, into the same arrays or not
+        USED = 16,  //!< the instance has detected with another cascade, other parameters and another image before
+        CLONE = 32, //!< a clone detects
+        AGAIN = 64  //!< tables are filled twice, in the same arrays or in new ones
     };
 
-    OracleCascade cascade, second; //!< the second one for TOGETHER
+    OracleCascade cascade, second; //!< second: for TOGETHER
     std::string text, secondText;
     CascadeParams params, before;
-    std::vector<Mat> images, masks; //!< masks: none, or one for each image, empty ones too
+    std::vector<Mat> images, masks; //!< masks: none, or one per image, which may be empty
     Mat earlier;
     int calls;
     uint64 placement;
-    double work = 0.; //!< of the oracle: about the number of pixels that it adds up, in hundreds
+    double work = 0.; //!< cost of the oracle: about the number of pixels that it adds up, in hundreds
     std::string what;
 };
 
-//! What the parser and the arithmetic of features, leaves and thresholds have to cope with.
+//! Adds special weights, leaves and thresholds, which are hard for the parser and the arithmetic.
 inline OracleCascade randomCascade(RNG& rng)
 {
     const Mat texture = randomImage(rng, Size(60, 50), CV_8UC1, 5);
     const Size small(rng.uniform(3, 8), rng.uniform(3, 8));
     OracleCascade c = CascadeGenerator(rng.next(), texture).make(onceIn(rng, 6) ? small : Size());
-    if (onceIn(rng, 8)) // weights whose sums floats do not hold
+    if (onceIn(rng, 8)) // weights whose sums are not exact in float
         for (OracleFeature& f : c.features)
             for (float& weight : f.weights)
                 weight *= float(1 << rng.uniform(4, 20)) + float(rng.uniform(0, 2));
-    if (onceIn(rng, 8)) // leaves that fixed point does not hold
+    if (onceIn(rng, 8)) // leaves that do not fit fixed point
         for (OracleStage& stage : c.stages)
             for (OracleTree& tree : stage.trees)
                 for (float& leaf : tree.leaves)
                     leaf *= std::pow(10.f, rng.uniform(-20.f, 20.f));
     if (onceIn(rng, 10))
         c.stages[rng.uniform(0, int(c.stages.size()))].threshold = onceIn(rng, 2) ? -1e30f : 1e30f;
-    if (onceIn(rng, 6)) // a sum that is the threshold
+    if (onceIn(rng, 6)) // a sum equal to the threshold
     {
         OracleStage& stage = c.stages[rng.uniform(0, int(c.stages.size()))];
         stage.trees.resize(1);
@@ -135,7 +135,7 @@ inline double nodesOf(const OracleCascade& c)
     return nodes;
 }
 
-//! A size, often one at which the window fits once or not at all.
+//! Chooses a size, often one at which the window fits once or not at all.
 inline Size sizeFor(RNG& rng, Size window)
 {
     if (onceIn(rng, 5))

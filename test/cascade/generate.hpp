@@ -14,7 +14,7 @@ class CascadeGenerator
 public:
     CascadeGenerator(uint64 seed, const Mat& image) : rng_(seed), gray_(oracleGray(image)) {}
 
-    //! @param window empty: any.
+    //! Makes a cascade. @param window empty: any size.
     OracleCascade make(Size window = Size())
     {
         OracleCascade c;
@@ -22,7 +22,7 @@ public:
         c.window = Size(rng_.uniform(6, 30), rng_.uniform(6, 30));
         if (!window.empty())
             c.window = window;
-        const bool odd = rng_.uniform(0, 3) == 0; // weights that are no integers
+        const bool odd = rng_.uniform(0, 3) == 0; // fractional weights
         const int features = rng_.uniform(3, 25), stages = rng_.uniform(0, 4) == 0 ? 1 : rng_.uniform(1, 7);
         for (int i = 0; i < features; ++i)
             c.features.push_back(c.haar ? haarFeature(c.window, odd) : lbpFeature(c.window));
@@ -63,11 +63,11 @@ private:
     OracleTree tree(const OracleCascade& c, OracleLayer& layer, int nodes, bool coarse)
     {
         OracleTree t;
-        int leaves = 0, next = 1; // node n has the children that are left: the tree is as deep or wide as it comes
+        int leaves = 0, next = 1; // next: first node without a parent; trees have any shape
         for (int n = 0; n < nodes; ++n)
         {
             OracleNode node = {0, 0, rng_.uniform(0, int(c.features.size())), 0.f, {}};
-            const bool must = next == n + 1 && next < nodes; // else the tree would end here
+            const bool must = next == n + 1 && next < nodes; // otherwise nodes would be left over
             const bool leftGoesOn = next < nodes && (must || rng_.uniform(0, 2));
             node.left = leftGoesOn ? next++ : -leaves++;
             node.right = next < nodes && rng_.uniform(0, 2) ? next++ : -leaves++;
@@ -108,7 +108,7 @@ private:
     Mat gray_;
 };
 
-//! The same cascade for larger windows.
+//! Returns the cascade enlarged to larger windows.
 inline OracleCascade enlarged(OracleCascade c, int times)
 {
     c.window *= times;
@@ -118,7 +118,7 @@ inline OracleCascade enlarged(OracleCascade c, int times)
     return c;
 }
 
-//! Of the new format.
+//! Writes a cascade in the new format.
 inline void writeFeature(FileStorage& fs, const OracleFeature& f, bool haar)
 {
     fs << "{" << (haar ? "rects" : "rect");
@@ -187,7 +187,7 @@ inline void writeNewCascade(FileStorage& fs, const OracleCascade& c)
        << "}";
 }
 
-//! The format of haartraining; leaves are renumbered in the order of nodes, as its readers do.
+//! Writes a cascade in the old format; its readers number leaves in the order of nodes.
 inline void writeOldCascade(FileStorage& fs, const OracleCascade& c)
 {
     fs << "cascade"

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// CascadeClassifierEx where the contract ends or differs from cv::CascadeClassifier: scale factors that no integer holds, masks of boxes
-// that are cut, files that are too large, memory for many small images.
+// CascadeClassifierEx at the limits of its contract and where it differs from cv::CascadeClassifier: huge scale factors, masks of clipped
+// boxes, files that are too large, memory for many small images.
 #include "../test_precomp.hpp"
 #include "generate.hpp"
 #include "scenes.hpp"
@@ -61,7 +61,7 @@ TEST(Cascade_Limits, hugeScaleFactors)
         }
 }
 
-//! The mask counts at the centre of the box as it was found, not of what is left of it in the image.
+//! The mask is read at the centre of the whole box, not of the box clipped to the image.
 TEST(Cascade_Limits, masksOfBoxesThatAreCut)
 {
     const Mat image = noise(2, Size(220, 73));
@@ -99,7 +99,7 @@ TEST(Cascade_Limits, masksOfBoxesThatAreCut)
     EXPECT_GT(cut, 20);
 }
 
-//! cv::CascadeClassifier throws without levels as soon as there is something to report.
+//! Without levels, cv::CascadeClassifier throws as soon as it finds an object.
 TEST(Cascade_Limits, noLevelsWanted)
 {
     const Mat image = noise(3, Size(70, 60));
@@ -138,7 +138,7 @@ TEST(Cascade_Limits, tooLargeFilesAreNamedWithTheirSize)
     expectSaid([&] { cascade->loadBuffer(Mat(1, static_cast<int>(bytes), CV_8UC1, Scalar(' '))); });
 }
 
-//! Taken: marks of UTF-8, line ends of Windows, the zero behind a C string.
+//! Accepts byte-order marks of UTF-8, line ends of Windows, and the zero at the end of a C string.
 TEST(Cascade_Limits, textsOfOtherPrograms)
 {
     const OracleCascade c = acceptsAll(Size(10, 8));
@@ -207,17 +207,17 @@ TEST(CUDA_CascadeMemory, manySmallImages)
     ASSERT_LT(windows, 3000u);
     const Tables expected = tablesOf(*cascade, images);
     expectSameTables(expected, tablesOf(*cascade, deviceImages));
-    // 100 bytes per candidate; pyramids, tables and lists of tiles take the rest.
+    // Candidates take 100 bytes each; pyramids, tables and lists of tiles take the rest.
     EXPECT_LT(cascade->workspaceBytes(), count * (100 * windows + 64 * 1024));
     const Ptr<CascadeClassifierEx> other = cascade->clone();
     other->setMaxCandidates(65536);
     expectSameTables(expected, tablesOf(*other, deviceImages));
-    // Uploads take one pinned block more while another is in flight: some tables more or less, but no candidates, which would take
+    // An upload takes another pinned block while one is in flight: the difference is some tables, but no candidates, which would take
     // 100 bytes for each of 65,536 per image.
     EXPECT_NEAR(double(cascade->workspaceBytes()), double(other->workspaceBytes()), 1e6);
 }
 
-//! Images without a window, with one, with some blocks of 32 candidates, and with more than there is room for, in one call.
+//! One call with images without a window, with one, with some blocks of 32 candidates, and with more than the capacity.
 TEST(CUDA_CascadeMemory, roomOfMixedImages)
 {
     requireCuda();

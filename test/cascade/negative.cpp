@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// CascadeClassifierEx refuses bad arguments and bad files, says why, and works on as before.
+// CascadeClassifierEx refuses bad arguments and bad files with the reason, and is unchanged afterwards.
 #include "../test_precomp.hpp"
 #include "generate.hpp"
 #include "../common/mutated_text.hpp"
@@ -44,7 +44,7 @@ struct BadFile
     const char* says; //!< a part of the message
 };
 
-//! Texts that are not even read.
+//! Texts that are refused before FileStorage reads them.
 std::vector<BadFile> badTexts()
 {
     return {
@@ -175,7 +175,7 @@ TEST(Cascade_Negative, badArgumentsAreRefused)
         EXPECT_THROW(c->setScaleFactor(factor), cv::Exception) << factor;
     }
     EXPECT_THROW(c->detectMultiScale(gray, boxes, 1. + 1e-9), cv::Exception);
-    EXPECT_THROW(c->detectMultiScale(gray, boxes, 1.0001), cv::Exception); // more scales than there can be
+    EXPECT_THROW(c->detectMultiScale(gray, boxes, 1.0001), cv::Exception); // more than the largest number of scales
     for (int type : {CV_16UC1, CV_32FC3, CV_8SC1, CV_8UC2})
         EXPECT_THROW(c->detectMultiScale(Mat(40, 50, type, Scalar(0)), boxes), cv::Exception) << type;
     EXPECT_THROW(c->detectMultiScale(Mat(10, 65536, CV_8UC1, Scalar(0)), boxes), cv::Exception);
@@ -192,7 +192,7 @@ TEST(Cascade_Negative, badArgumentsAreRefused)
     }
     Mat_<float> fixed(1, 257);
     EXPECT_THROW(c->detectAsync(gray, fixed), cv::Exception);
-    std::vector<Vec4i> vector; // takes the one row of one image
+    std::vector<Vec4i> vector; // holds the row of one image
     EXPECT_THROW(c->detectAsync(std::vector<Mat>(2, gray), vector), cv::Exception);
     EXPECT_THROW(c->convertDetections(gray, 0, boxes), cv::Exception);
     c->detectAsync(gray, table);
@@ -212,7 +212,7 @@ TEST(Cascade_Negative, badArgumentsAreRefused)
     EXPECT_EQ(8192, c->getMaxCandidates());
 }
 
-//! Each mutation is refused with cv::Exception, or gives a cascade that can be used.
+//! Each mutated file is refused with cv::Exception, or gives a usable cascade.
 TEST(Cascade_Negative, thousandMutatedFiles)
 {
     RNG rng(theRNG().state);

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// A cascade evaluated window by window in plain loops, written from what cv::CascadeClassifier does and sharing no code with
-// src/. Gray values and resizing are OpenCV's own.
+// Evaluates cascades window by window in plain loops, as cv::CascadeClassifier does, without code of src/. Gray values and resizing are
+// by OpenCV.
 #ifndef OPENCV_CUDATRACKING_TEST_CASCADE_ORACLE_HPP
 #define OPENCV_CUDATRACKING_TEST_CASCADE_ORACLE_HPP
 
@@ -12,7 +12,7 @@ namespace opencv_test {
 
 struct OracleNode
 {
-    int left, right, feature; //!< children: > 0 a node of the tree, else minus the leaf
+    int left, right, feature; //!< children: above 0 a node of the tree, else minus the leaf
     float threshold;
     std::vector<unsigned> subset;
 };
@@ -28,7 +28,7 @@ struct OracleStage
 };
 struct OracleFeature
 {
-    std::vector<Rect> rects; //!< LBP: one, the upper left cell
+    std::vector<Rect> rects; //!< LBP: only the upper left cell
     std::vector<float> weights;
     bool tilted;
 };
@@ -95,7 +95,7 @@ public:
         resize(gray, pixels_, size, 0, 0, INTER_LINEAR_EXACT);
     }
 
-    //! Sum of the upright rectangle.
+    //! Returns the sum over an upright rectangle.
     int64 sum(const Rect& r, bool squares = false) const
     {
         int64 total = 0;
@@ -104,7 +104,7 @@ public:
                 total += squares ? int64(pixels_.at<uchar>(y, x)) * pixels_.at<uchar>(y, x) : pixels_.at<uchar>(y, x);
         return total;
     }
-    //! The rectangle rotated by 45 degrees with its upper corner at (x, y): w steps to the lower right, h to the lower left.
+    //! Returns the sum over a rectangle rotated by 45 degrees, from its upper corner w steps to the lower right, h to the lower left.
     int64 tiltedSum(const Rect& r) const
     {
         const auto cone = [&](int cx, int cy)
@@ -120,7 +120,7 @@ public:
                cone(r.x + r.width - r.height, r.y + r.width + r.height);
     }
 
-    //! False: not enough contrast.
+    //! Sets the norm of a window. @return false if it has too little contrast.
     bool setWindow(Point at)
     {
         at_ = at;
@@ -176,7 +176,7 @@ public:
         }
         return total;
     }
-    //! The stage that failed, or -1. @param weight of the last stage looked at.
+    //! Returns the stage that failed, or -1. @param weight out: sum of the last evaluated stage.
     int failedStage(double& weight) const
     {
         for (size_t s = 0; s < c_.stages.size(); ++s)
@@ -231,8 +231,9 @@ inline std::vector<float> oracleScales(Size window, Size image, const CascadeCas
     return kept;
 }
 
-//! Candidates in the order of a single thread. @param stripes of the first layer. @param passes windows of the grid, those not
-//! skipped, those with contrast, and those that passed each stage.
+/** Appends the candidates in the order of a single thread. @param stripes stripes of the first layer; below 0: this is the first
+layer, which sets it. @param passes out: windows of the
+grid, those not skipped, those with contrast, and those that passed each stage. */
 inline void oracleScan(const OracleCascade& c, const Mat& gray, float s, int& stripes, std::vector<Rect>& boxes,
                        std::vector<double>& weights, std::vector<int>& passes)
 {
@@ -277,7 +278,7 @@ inline bool oracleSimilar(const Rect& a, const Rect& b)
            std::abs(a.br().y - b.br().y) <= delta;
 }
 
-//! Number of each box's group: groups that touch are joined until none do, then numbered by their first boxes.
+//! Assigns boxes to groups: similar groups are joined until there are none, then numbered by their first boxes.
 inline std::vector<int> oracleGroups(const std::vector<Rect>& boxes)
 {
     std::vector<int> lowest(boxes.size());
@@ -343,7 +344,7 @@ inline void oracleObjects(CascadeResults& r, int minNeighbors, int stages, Size 
     }
 }
 
-//! Drops candidates whose centre the mask has at 0.
+//! Drops candidates at whose centre the mask is 0.
 inline void oracleMask(const Mat& mask, std::vector<Rect>& boxes, std::vector<double>& weights)
 {
     size_t kept = 0;
@@ -360,7 +361,7 @@ inline void oracleMask(const Mat& mask, std::vector<Rect>& boxes, std::vector<do
     weights.resize(kept);
 }
 
-//! @param p minNeighbors above 0. @param passes one row a scale.
+//! Detects objects. @param p with minNeighbors above 0. @param passes out: one row per scale.
 inline CascadeResults oracleDetect(const OracleCascade& c, const Mat& image, const CascadeCase& p,
                                    const Mat& mask = Mat(), std::vector<std::vector<int>>* passes = nullptr)
 {

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// CascadeClassifierEx beside cv::cuda::CascadeClassifier (cudaobjdetect, cudalegacy). That one works on other scales and has a
-// grouping of its own, so boxes differ; but both must see the same faces.
+// CascadeClassifierEx compared with cv::cuda::CascadeClassifier (cudaobjdetect, cudalegacy), which uses other scales and another
+// grouping, so boxes differ; but both must find the same faces.
 #include "../test_precomp.hpp"
 #include "peer.hpp"
 #include "scenes.hpp"
@@ -17,7 +17,7 @@ double overlap(const Rect& a, const Rect& b)
     return both / (a.area() + b.area() - both);
 }
 
-//! Each box of one list lies on one of the other.
+//! Returns whether each box of one list overlaps one of the other.
 bool covered(const std::vector<Rect>& boxes, const std::vector<Rect>& by)
 {
     for (const Rect& box : boxes)
@@ -29,7 +29,7 @@ bool covered(const std::vector<Rect>& boxes, const std::vector<Rect>& by)
 struct PeerCase
 {
     const char* file;
-    size_t faces; //!< that cv::CascadeClassifier sees, and we with it
+    size_t faces; //!< number of faces that cv::CascadeClassifier and CascadeClassifierEx find
 };
 
 void PrintTo(const PeerCase& c, std::ostream* os) { *os << c.file; }
@@ -59,13 +59,13 @@ TEST_P(CUDA_CascadePeer, seesTheSameFaces)
     cuda::CascadeClassifierEx::create(file)->detectMultiScale(frame, ours, 1.1, 4, 0, Size(60, 60));
     EXPECT_EQ(GetParam().faces, ours.size());
     EXPECT_TRUE(covered(ours, theirs)) << "cv::cuda::CascadeClassifier sees less";
-    if (GetParam().faces == 2) // on its scales, LBP's windows see the reflection too
+    if (GetParam().faces == 2) // with its scales, LBP finds the reflection, too
     {
         EXPECT_TRUE(covered(theirs, ours)) << "cv::cuda::CascadeClassifier sees more";
     }
 }
 
-// With a cascade of trees, such as frontalface_alt2, it does not come back (OpenCV 4.14, H200).
+// With a cascade of trees, such as frontalface_alt2, cv::cuda::CascadeClassifier does not return (OpenCV 4.14, H200).
 INSTANTIATE_TEST_CASE_P(Shipped, CUDA_CascadePeer,
                         testing::Values(PeerCase{"haarcascades_cuda/haarcascade_frontalface_alt.xml", 2},
                                         PeerCase{"lbpcascades/lbpcascade_frontalface.xml", 1}));

@@ -18,14 +18,14 @@
 #define CUDATRACKING_CASCADE_PEER 0
 #endif
 
-// Whether compilers may fuse its multiplications and additions, so that features with fractional weights round otherwise than here.
+// Whether cv::CascadeClassifier may be compiled with fused multiply-add, so that features with fractional weights round differently.
 #if defined __FMA__ || defined __ARM_FEATURE_FMA
 #define CUDATRACKING_CASCADE_PEER_FUSES 1
 #else
 #define CUDATRACKING_CASCADE_PEER_FUSES 0
 #endif
 
-// Its Haar cascades are cudalegacy's.
+// cv::cuda::CascadeClassifier takes its Haar cascades from cudalegacy.
 #if defined HAVE_CUDA && defined HAVE_OPENCV_CUDAOBJDETECT && defined HAVE_OPENCV_CUDALEGACY
 #include "opencv2/cudaobjdetect.hpp"
 #define CUDATRACKING_CASCADE_CUDA_PEER 1

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CPU's loops for processors without vectors of doubles, which no other build of ours would run: the test program's linker
-// puts them in the place of the vectors' loops, and results must not change.
+// The loops of the CPU backend for processors without vectors of doubles. The linker of the test program puts them in the place of
+// the vector loops, as the builds that are tested have vectors; results must not change.
 #include "fuzz.hpp"
 
 #ifdef CUDATRACKING_WRAPS_LOOPS
@@ -34,7 +34,7 @@ static bool takeover()
 
 using namespace cv::cuda::cascade;
 
-// The linker's names of the functions of src/cpu/cascade/classify.hpp: see CMakeLists.txt.
+// Mangled names of the functions of src/cpu/cascade/classify.hpp, as in CMakeLists.txt.
 #define CT_WRAPPED(RESULT, NAME, PARAMETERS, ARGUMENTS, PLAIN)                                                         \
     extern "C" RESULT __real_##NAME PARAMETERS;                                                                        \
     extern "C" RESULT __wrap_##NAME PARAMETERS;                                                                        \
@@ -69,7 +69,7 @@ using cuda::CascadeClassifierEx;
 
 #ifdef CUDATRACKING_WRAPS_LOOPS
 
-//! While it lives, the CPU engine does without vectors.
+//! Lets the CPU backend use the loops without vectors during its lifetime.
 class PlainLoops
 {
 public:

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the header of CascadeClassifierEx says sentence by sentence, as far as no other test would notice: limits on both
-// sides, defaults, what is written and read, messages, time and memory.
+// The statements of the header of CascadeClassifierEx that no other test checks: limits from both sides, defaults, reading and
+// writing, messages, time and memory.
 #include "../test_precomp.hpp"
 #include "generate.hpp"
 #include "peer.hpp"
@@ -20,7 +20,7 @@ Mat noise(uint64 seed, Size size, int type = CV_8UC1)
     return randomImage(rng, size, type, 5);
 }
 
-//! A file that is deleted in the end.
+//! A temporary file, deleted by the destructor.
 class File
 {
 public:
@@ -42,7 +42,7 @@ public:
     const std::string name;
 };
 
-//! A Haar cascade of one stage and one feature, all of whose windows pass that have contrast.
+//! A Haar cascade of one stage and one feature; all windows with contrast pass.
 OracleCascade simplest(Size window)
 {
     OracleCascade c;
@@ -90,14 +90,14 @@ TEST(Cascade_Contract, stagesAndNodes)
         c = simplest(Size(8, 8));
         OracleTree& tree = c.stages[0].trees[0];
         tree = OracleTree();
-        for (int n = 0; n < nodes; ++n) // a list: each node has the next one and a leaf
+        for (int n = 0; n < nodes; ++n) // a chain: the children of each node are the next node and a leaf
             tree.nodes.push_back({n + 1 < nodes ? n + 1 : -nodes, -n, 0, 0.f, {}});
         tree.leaves.resize(nodes + 1, 1.f);
         EXPECT_EQ(nodes == 255, loads(c)) << nodes;
     }
 }
 
-//! Written by hand: FileStorage takes more than 8 MB for so many features.
+//! The text is written directly, as that of FileStorage would be longer than 8 MB.
 TEST(Cascade_Contract, features)
 {
     for (const int count : {65536, 65537})
@@ -137,14 +137,14 @@ TEST(Cascade_Contract, sidesOfImages)
         std::vector<Rect> expected, boxes;
         cascade->detectMultiScale(image, boxes, 1.3, 0);
         ASSERT_FALSE(boxes.empty());
-        const Rect last = boxes.back(); // the largest scale at the far end: coordinates do not wrap
+        const Rect last = boxes.back(); // the largest scale at the end of the image: coordinates do not wrap
         EXPECT_EQ(last, last & Rect(Point(), size));
         EXPECT_GT(last.br().x + last.br().y, 65000);
         EXPECT_THROW(cascade->detectMultiScale(Mat(size + Size(1, 1), CV_8UC1, Scalar(0)), boxes), cv::Exception);
     }
 }
 
-//! 4,095 scales are the most: those that are left by the limits of size count.
+//! At most 4,095 scales: those within the limits of object sizes count.
 TEST(Cascade_Contract, numberOfScales)
 {
     const Ptr<CascadeClassifierEx> cascade = cascadeOf(cascadeText(simplest(Size(8, 8)), ".yml"));
@@ -290,7 +290,7 @@ TEST(Cascade_Contract, bufferIsARowOrAColumn)
     EXPECT_FALSE(c->empty());
 }
 
-//! Arguments are named in messages, and nothing changes.
+//! Messages name arguments, and nothing changes.
 TEST(Cascade_Contract, messages)
 {
     const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 9)), ".xml"));
@@ -355,14 +355,14 @@ TEST(Cascade_Contract, flagsAndUnwantedLevels)
     c->detectMultiScale(image, boxes, counts, 1.2, -5);
     EXPECT_GT(counts.size(), 20u);
     EXPECT_EQ(std::vector<int>(boxes.size(), 1), counts);
-    // The parameters of the object are for the other form, but for the largest object.
+    // Of the instance's parameters, this overload uses findLargestObject only.
     giveOthers(*c);
     c->setFindLargestObject(false);
     c->detectMultiScale(image, boxes, 1.2, 2);
     EXPECT_EQ(plain, boxes);
 }
 
-//! A cascade of one stage on an image of which a part has no contrast.
+//! A cascade of one stage on an image with a region without contrast.
 TEST(Cascade_Contract, windowsWithoutContrast)
 {
     const OracleCascade oracle = simplest(Size(11, 9));
@@ -390,7 +390,7 @@ TEST(Cascade_Contract, windowsWithoutContrast)
 #endif
 }
 
-//! Windows whose contrast is the least that is enough. It is that of 5 x 1 pixels, which can be just 2500.
+//! Windows with exactly the least sufficient contrast. With 5 x 1 pixels it can be exactly 2500.
 TEST(Cascade_Contract, contrastAtTheLimit)
 {
     const auto enough = [](int contrast) { return 5 * float(1. / std::sqrt(double(contrast))) < 1e-1; };
@@ -418,7 +418,7 @@ TEST(Cascade_Contract, contrastAtTheLimit)
     EXPECT_EQ(expected.raw, actual.raw);
 }
 
-//! Candidates of a row of the mask's border pass, others do not: the centre is x + width / 2 and y + height / 2.
+//! The mask is read at x + width / 2 and y + height / 2, as candidates at its border show.
 TEST(Cascade_Contract, centreOfTheMask)
 {
     const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 8)), ".xml"));
@@ -438,7 +438,7 @@ TEST(Cascade_Contract, centreOfTheMask)
     }
 }
 
-//! Python hands a bare image over as a list of its rows.
+//! Python passes a bare image as the list of its rows.
 TEST(Cascade_Contract, rowsOfOneImageAreNoList)
 {
     const Ptr<CascadeClassifierEx> c = cascadeOf(cascadeText(simplest(Size(11, 8)), ".xml"));
@@ -451,7 +451,7 @@ TEST(Cascade_Contract, rowsOfOneImageAreNoList)
         Mat table;
         expectRefused([&] { c->detectAsync(rows, table); }, {"images", "[image]"});
         expectRefused([&] { CascadeClassifierEx::detectTogether({c}, rows, tables); }, {"images", "[image]"});
-        rows[20] = rows[20].clone(); // a list of its own
+        rows[20] = rows[20].clone(); // now a list of separate arrays
         EXPECT_NO_THROW(c->detectAsync(rows, table));
         EXPECT_EQ(40, table.rows);
     }
@@ -474,7 +474,7 @@ TEST(Cascade_Contract, oneObjectTwiceInACall)
 
 #if CUDATRACKING_CASCADE_PEER
 
-//! Files of save() and convert() are read by cv::CascadeClassifier, and give the same.
+//! cv::CascadeClassifier reads files of save() and convert(), with equal results.
 TEST(Cascade_Contract, peerReadsWhatIsWritten)
 {
     const Mat image = noise(9, Size(70, 60));
@@ -507,7 +507,7 @@ TEST(Cascade_Contract, peerReadsWhatIsWritten)
 
 #endif
 
-//! The members of a map, read one by one from what write() wrote.
+//! Reads each subset of the parameters; those that are missing keep their value.
 TEST(Cascade_Contract, missingMembersKeepTheirValue)
 {
     const char* const members[] = {

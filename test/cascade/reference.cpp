@@ -11,7 +11,7 @@ namespace opencv_test { namespace {
 
 #if CUDATRACKING_CASCADE_PEER
 
-//! All that cv::CascadeClassifier says about an image, with one thread.
+//! All results of cv::CascadeClassifier for an image, with one thread.
 class CascadePeer
 {
 public:

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Images, parameters and results that all tests of CascadeClassifierEx share.
+// Images, parameters and results for all tests of CascadeClassifierEx.
 #ifndef OPENCV_CUDATRACKING_TEST_CASCADE_SCENES_HPP
 #define OPENCV_CUDATRACKING_TEST_CASCADE_SCENES_HPP
 
@@ -10,7 +10,7 @@
 
 namespace opencv_test {
 
-//! Files below OpenCV's data folder.
+//! Cascade files in OpenCV's data folder.
 inline std::vector<std::string> shippedCascades()
 {
     return {"haarcascades/haarcascade_eye.xml",
@@ -50,7 +50,7 @@ inline std::vector<std::string> shippedCascades()
             "lbpcascades/lbpcascade_silverware.xml"};
 }
 
-//! Path of a shipped cascade; skips the running test, visibly, without it.
+//! Returns the path of a shipped cascade; skips the running test, visibly, if there is none.
 inline std::string requireCascade(const std::string& name)
 {
     const std::string file = requireFolder("CUDATRACKING_CASCADES") + "/" + name;
@@ -65,7 +65,7 @@ struct CascadeScene
     Mat image;
 };
 
-//! An image with faces, one with people, one with texture, and noise; gray, BGR and BGRA, one as a region.
+//! Returns an image with faces, one with people, one with texture, and noise; gray, BGR and BGRA, one as a region.
 inline std::vector<CascadeScene> cascadeScenes()
 {
     const std::string data = requireFolder("CUDATRACKING_SAMPLES_DATA");
@@ -111,7 +111,7 @@ struct CascadeResults
     std::vector<double> rawWeights, weights;
 };
 
-//! Image: Mat or GpuMat.
+//! Returns all results for an image, which is a Mat or a GpuMat.
 template <typename Image>
 CascadeResults detectAll(cuda::CascadeClassifierEx& cascade, const Image& image, const CascadeCase& c)
 {

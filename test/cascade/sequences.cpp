@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Calls of one CascadeClassifierEx in random legal orders, beside a model of what each must give: other cascades, parameters,
-// images and masks, copies, and with CUDA captures, replays and graphs that end.
+// Calls of one CascadeClassifierEx in random valid orders, compared with a model: other cascades, parameters, images and masks,
+// copies, and, with CUDA, captures, replays and destroyed graphs.
 #include "../test_precomp.hpp"
 #include "../common/graphs.hpp"
 #include "generate.hpp"
@@ -15,7 +15,7 @@ using cuda::CascadeClassifierEx;
 using cuda::GpuMat;
 using cuda::Stream;
 
-//! The cascade and parameters that an instance has to have.
+//! The cascade and the parameters that an instance must have.
 struct CascadeState
 {
     std::string text;
@@ -36,14 +36,14 @@ struct CascadeState
         c->setMaxCandidates(maxCandidates);
         return c;
     }
-    //! By an instance of its own, which has done nothing before.
+    //! Detects with a new instance.
     Mat tables(const std::vector<Mat>& images, const std::vector<Mat>& masks) const
     {
         Mat objects, counts, weights, all;
         make()->detectAsync(images, objects, counts, weights, masks);
         return joined(objects, counts, weights);
     }
-    //! Three tables as one array of bytes.
+    //! Packs three tables into one array of bytes.
     static Mat joined(const Mat& objects, const Mat& counts, const Mat& weights)
     {
         Mat bytes[3], all;
@@ -92,7 +92,7 @@ public:
 
 protected:
     virtual void copy() { ours_ = ours_->clone(); }
-    //! All that an eager detectAsync() gives.
+    //! Returns all results of a detectAsync() that is not captured.
     virtual Mat runTables(const std::vector<Mat>& images, const std::vector<Mat>& masks)
     {
         Mat objects, counts, weights;
@@ -128,7 +128,7 @@ protected:
         ours_->setMaxCandidates(state_.maxCandidates = 1 << rng_.uniform(3, 17));
     }
 
-    //! 1 to 3 images of a few sizes, so that sizes come again.
+    //! Makes 1 to 3 images of a few sizes, so that sizes recur.
     std::vector<Mat> images()
     {
         const Size sizes[] = {Size(60, 45), Size(60, 45), Size(31, 70), Size(110, 80), Size(9, 9)};
@@ -183,7 +183,7 @@ protected:
     std::string history_;
 
 public:
-    int64 found_ = 0; //!< or nothing was compared
+    int64 found_ = 0; //!< if 0, nothing was compared
 };
 
 template <typename Model> void expectAnyOrder(uint64 seeds, int steps)
@@ -207,7 +207,7 @@ TEST(Model_CascadeClassifierEx, anyOrder) { expectAnyOrder<CascadeModel>(12, 60)
 struct CapturedDetection
 {
     std::unique_ptr<Graph> graph;
-    CascadeState state; //!< as it was captured
+    CascadeState state; //!< at the time of the capture
     std::vector<Mat> images, masks;
     std::vector<GpuMat> frames, frameMasks;
     GpuMat objects, counts, weights;
@@ -240,7 +240,7 @@ public:
     }
 
 protected:
-    //! Instances outlive their graphs.
+    //! Instances must outlive their graphs.
     void copy() override
     {
         kept_.push_back(ours_);

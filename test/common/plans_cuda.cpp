@@ -131,11 +131,11 @@ const Known KNOWN[] = {{"matchFusedKernel", plans::gpu::FUSED_STATIC_BYTES},
                        {"searchNear", 0},
                        {"classifyTiles", cv::cuda::cascade::gpu::STATIC_BYTES},
                        {"classifyPairTiles", cv::cuda::cascade::gpu::STATIC_BYTES},
-                       {"encode", cv::cuda::tld::gpu::ENCODE_STATIC_BYTES},
-                       {"lookUp", cv::cuda::tld::gpu::LOOK_UP_STATIC_BYTES},
-                       {"reject", cv::cuda::tld::gpu::REJECT_STATIC_BYTES},
-                       {"conclude", 0},
-                       {"motion", 0}};
+                       {"fernCodes", cv::cuda::tld::gpu::ENCODE_STATIC_BYTES},
+                       {"fernPosteriors", cv::cuda::tld::gpu::POSTERIOR_STATIC_BYTES},
+                       {"learnNegatives", cv::cuda::tld::gpu::LEARN_NEGATIVES_STATIC_BYTES},
+                       {"integrateObjects", 0},
+                       {"medianFlow", 0}};
 
 //! The compiler's numbers of static memory are not above those that plans count on, for all kernels that random cases meet.
 TEST(Plans_OnCuda, staticMemory)
@@ -205,7 +205,7 @@ TEST(Plans_OnCuda, tldWithoutRoomForPosteriors)
         faults::clearLaunched();
         tld::expectSame(expected,
                         tld::follow(*tld::trackerOn(scene, fuzz::Engine::CUDA), scene, fuzz::Engine::CUDA, 1, 9));
-        for (const std::string kernel : {"6lookUp", "6reject"})
+        for (const std::string kernel : {"14fernPosteriors", "14learnNegatives"})
         {
             int fixed = 0, any = 0;
             for (const faults::Launched& k : faults::launched())

@@ -208,7 +208,7 @@ TEST(Plans_Tld, sharedMemory)
     Enumeration all;
     int64 held = 0;
     for (const size_t bytes : SHARED_BYTES)
-        for (const size_t staticBytes : {tld::gpu::LOOK_UP_STATIC_BYTES, tld::gpu::REJECT_STATIC_BYTES})
+        for (const size_t staticBytes : {tld::gpu::POSTERIOR_STATIC_BYTES, tld::gpu::LEARN_NEGATIVES_STATIC_BYTES})
             for (int trees = 1; trees <= tld::MAX_TREES; ++trees)
                 for (int features = 1; features <= tld::MAX_FEATURES; ++features)
                 {

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CPU engine against the oracle: every output, every option, bit by bit.
+// Compares the CPU backend with the oracle: every output and option, bit by bit.
 #include "scenes.hpp"
 #include <thread>
 
@@ -210,7 +210,7 @@ TEST(FragmentMatcher_Accuracy, predictionsFromLocations)
     expectSame(expected(scene), runCpu(scene));
 }
 
-//! A Mat is kept by reference: what is written to it later counts.
+//! A Mat is kept by reference, so that values written to it later are used.
 TEST(FragmentMatcher_Accuracy, predictionsMayChangeInPlace)
 {
     RNG rng(20271);
@@ -296,7 +296,7 @@ TEST(FragmentMatcher_Accuracy, largeSums)
         }
 }
 
-//! Areas large and small in one call, at odd places of a larger frame, with weights that are all alike among others.
+//! Areas large and small in one call, at odd places of a larger frame, with weights that are all equal among others.
 TEST(FragmentMatcher_Accuracy, largeAndSmallAreas)
 {
     RNG rng(20273);
@@ -356,7 +356,7 @@ TEST(FragmentMatcher_Large, sums)
     struct Case
     {
         Size frame, fragment;
-        int type, low, high; //!< values are one of both, or all between when high < low
+        int type, low, high; //!< values are low or high; if high < low, all values in between
     };
     const Case cases[] = {
         {Size(300, 290), Size(232, 232), CV_8UC3, 255, 255},  {Size(530, 470), Size(232, 232), CV_8UC3, 0, 255},

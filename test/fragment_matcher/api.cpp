@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher's surface besides match(): edits, parameters, areas, maps, conversions. CPU engine.
+// FragmentMatcher's methods other than match(): edits, parameters, areas, maps, conversions. CPU backend.
 #include "scenes.hpp"
 
 namespace opencv_test { namespace {
@@ -267,7 +267,7 @@ TEST(FragmentMatcher_Outputs, findAndConvert)
         }
 }
 
-//! Integer maps, at the largest fragments they are good for.
+//! Integer maps of the largest fragments for which they are possible.
 TEST(FragmentMatcher_Maps, integers)
 {
     RNG rng(418);
@@ -309,7 +309,7 @@ TEST(FragmentMatcher_Maps, noPosition)
     EXPECT_EQ(std::vector<int>(3, 0), offsets);
 }
 
-//! Points and rectangles as rows of single integers, as numpy writes lists of them, are taken everywhere.
+//! Points and rectangles as rows of single integers, as numpy writes lists of them, are accepted everywhere.
 TEST(FragmentMatcher_Areas, rowsOfIntegers)
 {
     RNG rng(422);

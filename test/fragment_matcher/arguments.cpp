@@ -1,14 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher's arguments at their edges: what is rounded, what is none and what is refused, and how it says so.
+// FragmentMatcher's arguments at their limits: rounding, empty arguments, refused arguments and the messages for these.
 #include "scenes_cuda.hpp"
 
 namespace opencv_test { namespace {
 
 using namespace scenes;
 
-//! What a call says when it refuses; empty when it does not.
+//! Returns the message with which a call refuses its arguments; empty if it accepts them.
 template <typename Call> std::string refusal(const Call& call)
 {
     try
@@ -25,7 +25,7 @@ template <typename Call> std::string refusal(const Call& call)
 
 const int EDGE_METRICS[] = {FM::SAD, FM::SSD, FM::ZNCC};
 
-//! The byte that a weight becomes: S of two pixels of which the second differs by 1.
+//! Returns the byte that a weight is converted to: S of two pixels, the second of which differs by 1.
 int byteOf(FM& matcher, float weight, bool device)
 {
     const Mat weights = (Mat_<float>(1, 2) << 1.f, weight), templ(1, 2, CV_8UC1, Scalar(7));
@@ -186,7 +186,7 @@ TEST(FragmentMatcher_Maps, inAVector)
     EXPECT_TRUE(sameBits(truth.reshape(1, static_cast<int>(truth.total())), columnOf(maps)));
 }
 
-//! Which of many is meant, and how large the value is in all its digits.
+//! Messages name the index of the element, and the value with all its digits.
 TEST(FragmentMatcher_Messages, nameTheFragment)
 {
     const Mat ok(4, 5, CV_8UC1, Scalar(7)), full(4, 5, CV_32FC1, Scalar(1)), small(4, 5, CV_32FC1, Scalar(0.0019));
@@ -229,7 +229,7 @@ TEST(FragmentMatcher_Params, readOfTheWrongNode)
     EXPECT_EQ(5, matcher->getParams().peaks);
 }
 
-//! A value that is not what its parameter is made of, or not as many as it has.
+//! A value of the wrong type for its parameter, or a list of the wrong length.
 TEST(FragmentMatcher_Params, readOfMalformedValues)
 {
     const std::pair<const char*, const char*> table[] = {

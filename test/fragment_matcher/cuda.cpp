@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CUDA engine against the CPU engine: every output, every option, bit by bit. Skipped without a device.
+// Compares the CUDA backend with the CPU backend: every output and option, bit by bit. Skipped without a device.
 #include "scenes_cuda.hpp"
 
 namespace opencv_test { namespace {
@@ -88,7 +88,7 @@ TEST_P(FragmentMatcher_CudaOptions, oneWindow)
     for (int round = 0; round < 8; ++round)
     {
         if (weightKind != 0 && round > 0)
-            break; // goes another way
+            break; // another route
         const Size size = sizes[round];
         SCOPED_TRACE(cv::format("%d x %d", size.width, size.height));
         const int exclusion = round % 3 == 1 ? FM::CROSS : FM::SQUARE;
@@ -332,7 +332,7 @@ TEST_F(FragmentMatcher_Cuda, hugeAreas)
     }
 }
 
-//! On the device nobody can refuse an area of negative size: it is empty.
+//! An area of negative size in device memory cannot be refused: it is empty.
 TEST_F(FragmentMatcher_Cuda, negativeAreasOnTheDevice)
 {
     RNG rng(6108);
@@ -395,7 +395,7 @@ TEST_F(FragmentMatcher_Cuda, maxSearchArea)
         }
 }
 
-//! The host cannot look at weights on the device: NaN and values outside of [0,1] count as 0.
+//! The host cannot check weights in device memory: NaN and values outside [0,1] count as 0.
 TEST_F(FragmentMatcher_Cuda, badWeightsOnTheDevice)
 {
     RNG rng(6110);
@@ -537,7 +537,7 @@ TEST_F(FragmentMatcher_Cuda, outputsOnTheHost)
     }
 }
 
-//! What only a call with a GpuMat can do wrong.
+//! Errors that only calls with a GpuMat can make.
 TEST_F(FragmentMatcher_Cuda, negative)
 {
     RNG rng(6115);

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher when calls into the CUDA runtime or allocations fail, wherever in a method that is.
+// FragmentMatcher when calls into the CUDA runtime or allocations fail, at any point of a method.
 #include "scenes_cuda.hpp"
 #include "../common/faults_each.hpp"
 #include "plans.hpp"
@@ -11,7 +11,7 @@ namespace opencv_test { namespace {
 using namespace scenes;
 using namespace faults;
 
-//! Ways by matrix instructions, which need more work than small scenes have.
+//! Routes by matrix instructions, which need more work than small scenes have.
 enum Way
 {
     SMALL, //!< none of them
@@ -22,7 +22,7 @@ enum Way
     WAYS
 };
 
-//! A scene that goes this way on a device with DEVICE's limits.
+//! Returns a scene that takes this route on a device with DEVICE's limits.
 Scene sceneOf(Way way)
 {
     RNG rng(8201 + way);
@@ -60,7 +60,7 @@ public:
     // Bits of a variant.
     static const int USED = 1;     //!< it has matched smaller fragments before: its memory has to grow
     static const int HOST = 2;     //!< fragments of the host, also for the CUDA engine
-    static const int WEIGHTED = 4; //!< and with weights
+    static const int WEIGHTED = 4; //!< fragments with weights
     static const int WAY = 8;      //!< times a Way
 
     Fragments(Engine engine, int variant)
@@ -170,7 +170,7 @@ public:
     }
 
     const bool cuda, fromHost;
-    const Rect observed; //!< where observe() looks
+    const Rect observed; //!< area that observe() searches
     Scene scene;
     const _InputArray* others; //!< images of the templates' sizes
     Ptr<FM> matcher;
@@ -273,14 +273,14 @@ TEST(Faults_FragmentMatcher, capturesOnCuda)
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 2, searches());
 }
 
-//! Ways by matrix instructions, also in captures: scenes as large as they need.
+//! Routes by matrix instructions, also in captures, with scenes as large as they need.
 TEST(Faults_FragmentMatcher, matrixInstructionsOnCuda)
 {
     requireCuda();
     plans::require();
 #ifdef CUDATRACKING_HAS_PLANS
     faults::require(faults::CUDA);
-    const FakedLimits limits(DEVICE); // so that the ways are the same on every device
+    const FakedLimits limits(DEVICE); // so that the routes are the same on every device
     int bytes = 0;
     ASSERT_EQ(cudaSuccess, cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda::getDevice()));
     if (bytes < DEVICE.sharedBytes)

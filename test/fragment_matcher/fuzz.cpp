@@ -9,7 +9,7 @@ namespace opencv_test { namespace {
 
 using namespace fuzz;
 
-//! True when the case is small enough to be judged; `wrong` says what differs.
+//! Returns true if the case is small enough for the oracle. @param wrong out: differences.
 bool judged(const FragmentMatcherCase& c, const Outputs& outputs, std::string& wrong)
 {
     if (c.work > 2.5e6)
@@ -31,7 +31,7 @@ TEST(Fuzz_FragmentMatcher, cpuIsCuda)
 
 #ifdef CUDATRACKING_HAS_PLANS
 
-//! Which ways a case goes on an H200, as far as its calls say; frames as GpuMat allocates them.
+//! Returns the routes that the calls of a case take on an H200, with frames as GpuMat allocates them.
 unsigned routesOfCase(const FragmentMatcherCase& c)
 {
     const Scene& scene = c.scene;
@@ -53,7 +53,7 @@ unsigned routesOfCase(const FragmentMatcherCase& c)
     return plans::routesOf(call) | (scene.params.search == FM::THREE_STEP ? plans::bitOf(plans::WALK) : 0);
 }
 
-//! Every way of the CUDA backend has its share of the cases of cpuIsCuda.
+//! Every route of the CUDA backend has its share of the cases of cpuIsCuda.
 TEST(Fuzz_FragmentMatcher, routes)
 {
     const int64 cases = 2000;
@@ -67,7 +67,7 @@ TEST(Fuzz_FragmentMatcher, routes)
     for (int r = 0; r < plans::ROUTES; ++r)
     {
         std::cout << counts[r] << " of " << cases << " cases: " << plans::ROUTE_NAMES[r] << std::endl;
-        // In a third of the cases the frame's step is odd, where one kernel is not the way.
+        // In a third of the cases the frame's step is odd, which excludes the route by one kernel.
         const bool oneKernel = r == plans::ONE_KERNEL_SSD || r == plans::ONE_KERNEL_ZNCC;
         EXPECT_GE(counts[r], oneKernel ? 300 : 200) << plans::ROUTE_NAMES[r];
     }

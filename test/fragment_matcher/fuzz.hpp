@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Random cases of FragmentMatcher: made, run, and what the oracle says to them.
+// Random cases of FragmentMatcher: generation, execution, and comparison with the oracle.
 #ifndef OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_FUZZ_HPP
 #define OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_FUZZ_HPP
 
@@ -27,7 +27,7 @@ struct FragmentMatcherCase
         int index;
         Mat templ, weights;
     };
-    enum Call // beside match()
+    enum Call // in addition to match()
     {
         FIND = 1,
         CONVERT = 2,
@@ -379,7 +379,7 @@ public:
             match("again: ");
     }
 
-    //! What a larger area than Params::maxSearchArea on the device is reported as.
+    //! Expected report of an area in device memory that is larger than Params::maxSearchArea.
     void mendStatus(Outputs& outputs) const
     {
         for (auto& output : outputs)
@@ -465,7 +465,7 @@ inline Outputs runFragmentMatcher(const FragmentMatcherCase& c, Engine engine, b
     return outputs;
 }
 
-//! What the oracle gives, under the names of the outputs; not all outputs. For cases of little work.
+//! Results of the oracle under the names of the outputs; not all outputs. For cases of little work.
 inline Outputs oracleOf(const FragmentMatcherCase& c)
 {
     Scene scene = c.scene;

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Random cases of FragmentMatcher that aim at the ways of its CUDA backend, which cases of all kinds seldom meet: the ways by matrix
-// instructions need much work. Fuzz_FragmentMatcher.routes counts them.
+// Random cases of FragmentMatcher for the routes of its CUDA backend that general cases seldom take: those by matrix instructions need much
+// work. Fuzz_FragmentMatcher.routes counts them.
 #ifndef OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_FUZZ_ROUTES_HPP
 #define OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_FUZZ_ROUTES_HPP
 
@@ -10,7 +10,7 @@
 
 namespace opencv_test { namespace fuzz {
 
-//! The way that large windows of a case are to go; all cases have small ones besides.
+//! Route that large windows of a case are to take; all cases also have small windows.
 struct Aim
 {
     int metric;
@@ -125,7 +125,7 @@ inline FragmentMatcherCase makeAimedCase(int64 seed, int64 number, const Aim& ai
     return c;
 }
 
-//! Cases of all kinds, and cases that aim at each way, by turns.
+//! General cases and cases for each route, in turn.
 inline FragmentMatcherCase makeRoutedCase(int64 seed, int64 number)
 {
     struct Turns
@@ -133,10 +133,10 @@ inline FragmentMatcherCase makeRoutedCase(int64 seed, int64 number)
         int count;
         Aim aim;
     };
-    static const Turns turns[] = {{6, {FM::SSD, false, true}}, // not the way of frames with odd steps: a third of them
-                                  {4, {FM::SSD, false, false}},  {6, {FM::ZNCC, false, true}},
-                                  {4, {FM::ZNCC, false, false}}, {4, {FM::SSD, true, false}},
-                                  {4, {FM::ZNCC, true, false}},  {3, {FM::SAD, false, true}}};
+    static const Turns turns[] = {
+        {6, {FM::SSD, false, true}}, // not possible for frames with odd steps: a third of them
+        {4, {FM::SSD, false, false}}, {6, {FM::ZNCC, false, true}}, {4, {FM::ZNCC, false, false}},
+        {4, {FM::SSD, true, false}},  {4, {FM::ZNCC, true, false}}, {3, {FM::SAD, false, true}}};
     int turn = static_cast<int>(number % 38);
     for (const Turns& these : turns)
     {

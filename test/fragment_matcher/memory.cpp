@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What instances of FragmentMatcher and QuickShift keep of the host's memory between calls of the CPU engine.
+// Host memory that instances of FragmentMatcher and QuickShift keep between calls of the CPU backend.
 #include "../common/faults.hpp"
 #include "scenes.hpp"
 
@@ -103,7 +103,7 @@ TEST(FragmentMatcher_Memory, clearKeepsIt)
     EXPECT_EQ(0u, memory.most());
 }
 
-//! What is kept between calls of QuickShift, for each pixel of the largest image.
+//! Memory kept between calls of QuickShift, per pixel of the largest image.
 TEST(QuickShift_Memory, keptForEachPixel)
 {
     faults::require(faults::MEMORY);

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What FragmentMatcher must refuse: cv::Exception that names the argument, and an object that is as it was. CPU engine.
+// Arguments that FragmentMatcher must refuse: it throws a cv::Exception that names the argument, and stays unchanged. CPU backend.
 #include "scenes.hpp"
 #include <functional>
 
@@ -336,7 +336,7 @@ TEST_F(FragmentMatcher_Negative, predictAreas)
     expectRefusals(calls);
 }
 
-//! Predictions are looked at when they are used.
+//! Predictions are checked when they are used.
 TEST_F(FragmentMatcher_Negative, predictions)
 {
     const int n = static_cast<int>(scene.templates.size());
@@ -353,7 +353,7 @@ TEST_F(FragmentMatcher_Negative, predictions)
     }
 }
 
-//! All in one row would be peaks of one fragment, of which only the first is looked at.
+//! All in one row would be peaks of one fragment, of which only the first is used.
 TEST_F(FragmentMatcher_Negative, predictionsInOneRow)
 {
     const Ptr<FM> walker = FM::create(makeParams(FM::SAD, 2, FM::SQUARE, 0, FM::THREE_STEP));
@@ -443,7 +443,7 @@ TEST(FragmentMatcher_Limits, znccPixels)
     EXPECT_EQ(Point(0, 0), locations.at<Point>(1, 0));
 }
 
-//! As many fragments as there may be, and more positions than their maps may have. No pixel is looked at.
+//! The largest possible number of fragments, and more positions than their maps may have. No pixel is read.
 TEST(FragmentMatcher_Limits, fragmentsAndPositions)
 {
     const Ptr<FM> matcher = FM::create();
@@ -457,7 +457,7 @@ TEST(FragmentMatcher_Limits, fragmentsAndPositions)
                              [&](FM& m) { scoreMaps(m, frame); }});
 }
 
-//! Nothing to look for is an error; nothing to look at is not.
+//! No fragments is an error; an empty frame is not.
 TEST(FragmentMatcher_Limits, emptyFrameAndNoFragments)
 {
     const Ptr<FM> matcher = FM::create();
@@ -483,7 +483,7 @@ TEST(FragmentMatcher_Limits, gpuMatWithoutDevice)
     if (cuda::getCudaEnabledDeviceCount() > 0)
         throw SkipTestException("this machine has a CUDA device");
     Mat memory = gray(20, 20), locations;
-    const cuda::GpuMat frame(20, 20, CV_8UC1, memory.data, memory.step); // only its header will be looked at
+    const cuda::GpuMat frame(20, 20, CV_8UC1, memory.data, memory.step); // only its header is read
     const Ptr<FM> matcher = FM::create();
     matcher->setFragments(one(gray()));
     EXPECT_THROW(matcher->match(frame, noArray(), locations), cv::Exception);

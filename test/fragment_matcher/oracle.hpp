@@ -13,7 +13,7 @@ namespace opencv_test { namespace oracle {
 
 typedef cuda::FragmentMatcher FM;
 
-//! What match() returns, on the host.
+//! Results of match(), on the host.
 struct Result
 {
     Mat locations, scores, confidence, status, refined;
@@ -98,7 +98,7 @@ inline float zncc(const Mat& frame, const Mat& templ, const Mat& q, Point at)
     return static_cast<float>(std::max(-1., std::min(1., score)));
 }
 
-//! S of SAD or SSD of one position.
+//! Returns S of SAD or SSD of one position.
 inline int64 distance(const Mat& frame, const Mat& templ, const Mat& q, Point at, int metric)
 {
     const int step = frame.channels();

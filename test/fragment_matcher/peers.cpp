@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher on CUDA beside OpenCV's own cv::cuda::TemplateMatching and cv::cuda::minMaxLoc on the same input. Needs an OpenCV with
+// Compares FragmentMatcher on CUDA with OpenCV's cv::cuda::TemplateMatching and cv::cuda::minMaxLoc on the same input. Needs an OpenCV with
 // cudaarithm and cudaimgproc (scripts/build.sh --peers), and a device; skipped without either.
 #include "scenes_cuda.hpp"
 #include "opencv2/opencv_modules.hpp"

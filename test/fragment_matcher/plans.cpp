@@ -1,12 +1,13 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Plans of FragmentMatcher by the million, for devices that no machine of ours has. No GPU needed.
+// Millions of plans of FragmentMatcher, for devices with all limits. Needs no GPU.
 #include "plans.hpp"
 
 namespace opencv_test { namespace {
 
 using namespace plans;
+typedef cv::cuda::FragmentMatcher FM;
 
 #ifdef CUDATRACKING_HAS_PLANS
 
@@ -37,7 +38,7 @@ TEST(Plans_FragmentMatcher, severalSizes)
         for (const bool swapped : {false, true})
             for (const size_t bytes : SHARED_BYTES)
             {
-                MatchCall call(Size(900, 700), k.channels, fm::METRIC_ZNCC, k.weighted, bytes, 132);
+                MatchCall call(Size(900, 700), k.channels, FM::ZNCC, k.weighted, bytes, 132);
                 for (int i = 0; i < 64; ++i)
                 {
                     const Group& group = (i % 2 == 0) != swapped ? k.first : k.second;
@@ -49,7 +50,7 @@ TEST(Plans_FragmentMatcher, severalSizes)
             }
 }
 
-//! The order in which sizes are planned is no matter: neither for which way they go, nor for what a block gets.
+//! The order in which sizes are planned changes neither their routes nor the memory of a block.
 TEST(Plans_FragmentMatcher, orderOfSizes)
 {
     RNG rng(0x51ED270B);
@@ -73,7 +74,7 @@ TEST(Plans_FragmentMatcher, orderOfSizes)
             of = static_cast<int>(sizes.distinct.size()) - 1 - of;
         descending.make(call.given, sizes, call.searchAreas());
         if (!ascending.tiled.empty() || !descending.tiled.empty())
-            continue; // what fits beside others depends on which come first
+            continue; // whether a size fits together with others depends on the order
         ++fused;
         EXPECT_EQ(ascending.fusedPlan.bands.warps, descending.fusedPlan.bands.warps) << call.describe();
         EXPECT_EQ(ascending.fusedPlan.bands.sharedBytes, descending.fusedPlan.bands.sharedBytes) << call.describe();
@@ -94,7 +95,7 @@ TEST(Plans_FragmentMatcher, smallWindows)
         MatchCall call(Size(2000, 2000), channels, metric, rng.uniform(0, 2) != 0, SHARED_BYTES[n % 4],
                        MULTIPROCESSORS[rng.uniform(0, 8)]);
         // Unweighted SSD goes by matrix instructions when there is a lot to do: some fragments stand for many.
-        const bool many = metric == fm::METRIC_SSD && !call.given.weighted && rng.uniform(0, 3) == 0;
+        const bool many = metric == FM::SSD && !call.given.weighted && rng.uniform(0, 3) == 0;
         const int sizes = rng.uniform(1, 6), least = many ? 16 : 1, most = many || rng.uniform(0, 3) ? 36 : 120;
         const bool large = !many && rng.uniform(0, 8) == 0; // windows that tiles take
         for (int i = 0; i < sizes; ++i)
@@ -125,12 +126,12 @@ TEST(Plans_FragmentMatcher, wholeFrames)
     int64 routes[ROUTES] = {};
     RNG rng(0x9E3779B9);
     for (const size_t bytes : SHARED_BYTES)
-        for (const int metric : {fm::METRIC_SAD, fm::METRIC_SSD, fm::METRIC_ZNCC})
+        for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
             for (const bool weighted : {false, true})
                 for (int width = 1; width <= 300; ++width)
-                    for (int height = 1; height <= 520; height += metric == fm::METRIC_SAD ? 7 : 1)
+                    for (int height = 1; height <= 520; height += metric == FM::SAD ? 7 : 1)
                     {
-                        if (metric == fm::METRIC_ZNCC && width * height > 53824)
+                        if (metric == FM::ZNCC && width * height > 53824)
                             break;
                         const int channels = rng.uniform(0, 3) ? 1 : 3,
                                   count = rng.uniform(0, 4) ? 1 : rng.uniform(2, 300);
@@ -161,7 +162,7 @@ TEST(Plans_FragmentMatcher, allSharedMemoryOfABlock)
     int64 bands = 0;
     for (const size_t bytes : SHARED_BYTES)
         for (int multiprocessors = 14; multiprocessors <= 170; multiprocessors += 4)
-            for (const int metric : {fm::METRIC_SSD, fm::METRIC_ZNCC})
+            for (const int metric : {FM::SSD, FM::ZNCC})
                 for (const bool weighted : {false, true})
                     for (int width = 56; width <= 75; ++width)
                         for (const int first : {96, 192, 288, 384})
@@ -200,7 +201,7 @@ TEST(Plans_FragmentMatcher, extremes)
         for (int i = rng.uniform(1, 6); i > 0; --i)
         {
             const Extent fragment = {side(), side()};
-            if (call.given.metric == fm::METRIC_ZNCC && static_cast<int64_t>(fragment.width) * fragment.height > 53824)
+            if (call.given.metric == fm::Metric::ZNCC && static_cast<int64_t>(fragment.width) * fragment.height > 53824)
                 continue;
             call.fragments.push_back(fragment);
             call.areas.push_back({place(frame.width), place(frame.height), rng.uniform(0, 5) ? side() : big,

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Which way FragmentMatcher's CUDA backend searches fragments, worked out on the host, and what its kernels need of a plan: written from
-// how kernels index shared memory and grids, with the offsets that they take from the plan.
+// Routes by which FragmentMatcher's CUDA backend searches fragments, and the conditions that its kernels need of a plan; both on the host.
+// The conditions follow from the kernels' indices into shared memory and grids, with the offsets of the plan.
 #ifndef OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLANS_HPP
 #define OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_PLANS_HPP
 
@@ -31,7 +31,7 @@ struct MatchCall
     MatchCall(Size frame, int channels, int metric, bool weighted, size_t sharedBytes, int multiprocessors)
         : given{{nullptr, static_cast<size_t>(frame.width * channels + 511) / 512 * 512, frame.width, frame.height,
                  channels, channels == 1 ? 1 : 3},
-                metric,
+                static_cast<fm::Metric>(metric),
                 weighted,
                 cv::cuda::detail::SharedLimit(sharedBytes),
                 multiprocessors}
@@ -78,8 +78,8 @@ struct MatchCall
     {
         std::string text = cv::format(
             "metric %d%s, frame %d x %d, %d channels, %zu bytes left to a kernel without static memory, %d SMs",
-            given.metric, given.weighted ? " weighted" : "", given.frame.cols, given.frame.rows, given.frame.channels,
-            given.shared.dynamicBytes(0), given.multiprocessors);
+            static_cast<int>(given.metric), given.weighted ? " weighted" : "", given.frame.cols, given.frame.rows,
+            given.frame.channels, given.shared.dynamicBytes(0), given.multiprocessors);
         for (size_t i = 0; i < std::min<size_t>(fragments.size(), 8); ++i)
             text += cv::format("\n  %d x %d in a window of %d x %d", fragments[i].width, fragments[i].height,
                                windowOf(i).width, windowOf(i).height);
@@ -124,7 +124,7 @@ inline unsigned bitOf(Route route) { return 1u << route; }
 
 inline Route routeOf(const gpu::TilePlan& plan, const fm::MatchCase& given)
 {
-    const bool zncc = given.metric == fm::METRIC_ZNCC;
+    const bool zncc = given.metric == fm::Metric::ZNCC;
     if (plan.bands.tiles.units > 0)
         return zncc ? ONE_KERNEL_ZNCC : ONE_KERNEL_SSD;
     if (plan.bands.group == 0)
@@ -138,12 +138,12 @@ inline Route routeOf(const gpu::FusedPlan& plan, const fm::MatchCase& given)
 {
     if (plan.bands.warps == 0)
         return FUSED_BYTES;
-    if (given.metric == fm::METRIC_ZNCC)
+    if (given.metric == fm::Metric::ZNCC)
         return given.weighted ? FUSED_ZNCC_WEIGHTED : FUSED_ZNCC;
     return given.weighted ? FUSED_SSD_WEIGHTED : FUSED_SSD;
 }
 
-//! Bits of all ways that match() goes, but for the walk.
+//! Returns the bits of all routes that match() takes, except the walk.
 inline unsigned routesOf(const MatchCall& call)
 {
     fm::MatchPlan plan;
@@ -189,7 +189,7 @@ inline const char* wrongWith(const gpu::FusedBands& plan, const fm::MatchCase& g
     // n and v of all threads of the block, then the map of values, in the place of what has been read: without weights, channels
     // are still read.
     const int threads = 32 * plan.warps, wide = fm::wideValues(given.metric, given.weighted, false) ? 2 : 1;
-    const int parts = given.metric == fm::METRIC_ZNCC ? (given.weighted ? 16 * 4 : 16 * 3) * threads : 0;
+    const int parts = given.metric == fm::Metric::ZNCC ? (given.weighted ? 16 * 4 : 16 * 3) * threads : 0;
     CT_HOLDS(given.weighted || parts <= plan.planesAt);
     CT_HOLDS(parts <= plan.mapAt());
     CT_HOLDS(plan.mapAt() + window.width * window.height * wide <= words);
@@ -255,7 +255,7 @@ inline const char* wrongWith(const gpu::BandTiles& plan, const gpu::TilePlan& al
     const int stride = given.frame.pixelStride, channels = given.frame.channels, rows = plan.units * gpu::BAND_ROWS;
     const int chunks = ceilDiv(fragment.width + 7, 32), step = 8 * chunks + 8;
     CT_HOLDS(plan.sharedBytes <= given.shared.dynamicBytes(tuning::BAND_TILE_STATIC_BYTES));
-    CT_HOLDS(given.metric != fm::METRIC_SAD && !given.weighted && given.frame.step % 16 == 0);
+    CT_HOLDS(given.metric != fm::Metric::SAD && !given.weighted && given.frame.step % 16 == 0);
     CT_HOLDS(plan.units * plan.parts <= tuning::BAND_TILE_WARPS && plan.parts > 0);
     CT_HOLDS(plan.blocksX * gpu::BAND_COLS >= window.width + (stride == 1 ? 15 : 0));
     CT_HOLDS(plan.blocks % plan.blocksX == 0 && plan.blocks / plan.blocksX * rows >= window.height);
@@ -267,14 +267,14 @@ inline const char* wrongWith(const gpu::BandTiles& plan, const gpu::TilePlan& al
     CT_HOLDS(stride == 1 || plan.rawPitch >= 4 + stride * plan.pitch);
     CT_HOLDS((channels * fragment.height + 1) * step <= plan.planesAt); // and a row of ones
     CT_HOLDS(plan.planesAt + channels * plan.imageRows * plan.pitch <= plan.boxesAt);
-    const int bytes = (channels == 1 ? 3 : 4) + (given.metric == fm::METRIC_ZNCC ? 2 * channels : 0);
+    const int bytes = (channels == 1 ? 3 : 4) + (given.metric == fm::Metric::ZNCC ? 2 * channels : 0);
     CT_HOLDS(plan.boxesAt + bytes * rows * plan.pitch <= plan.mergeAt);
     CT_HOLDS(plan.boxesAt + plan.imageRows * plan.rawPitch <= plan.mergeAt);
     CT_HOLDS(4 * (static_cast<size_t>(plan.mergeAt) + plan.parts * rows * gpu::BAND_COLS) <= plan.sharedBytes);
     return nullptr;
 }
 
-//! prepareBands(), correlateBands() and bandValues()
+//! Checks a plan of the three kernels for large windows: prepare, correlate, values. Returns what is wrong, or null.
 inline const char* wrongWith(const gpu::BandPlan& plan, const gpu::TilePlan& all, const fm::MatchCase& given,
                              Extent fragment, Extent window, int count)
 {
@@ -297,7 +297,7 @@ inline const char* wrongWith(const gpu::BandPlan& plan, const gpu::TilePlan& all
              MOST_BLOCKS);
     // values: lines of sums, one more than there are columns.
     const size_t position =
-        given.weighted ? 0 : (plan.wide ? 8 : 4) + (given.metric == fm::METRIC_ZNCC ? 4 * given.frame.channels : 0);
+        given.weighted ? 0 : (plan.wide ? 8 : 4) + (given.metric == fm::Metric::ZNCC ? 4 * given.frame.channels : 0);
     CT_HOLDS(plan.valueSharedBytes <= given.shared.dynamicBytes(tuning::TILE_STATIC_BYTES));
     CT_HOLDS(plan.slabRows > 0 && plan.slabRows <= tuning::TILE_ROWS);
     CT_HOLDS(plan.slabPitch >= gpu::BAND_COLS + fragment.width);
@@ -333,7 +333,7 @@ inline const char* wrongWith(const fm::MatchPlan& plan, const MatchCall& call)
     std::sort(all.begin(), all.end());
     CT_HOLDS(all.size() == call.fragments.size());
     for (size_t i = 0; i < all.size(); ++i)
-        CT_HOLDS(all[i] == static_cast<int>(i)); // each goes one way
+        CT_HOLDS(all[i] == static_cast<int>(i)); // each takes one route
     const bool bands = plan.fusedPlan.bands.warps > 0;
     const size_t bytes = bands ? plan.fusedPlan.bands.sharedBytes : plan.fusedPlan.sharedBytes;
     CT_HOLDS(plan.fused.empty() || bytes > gpu::FUSED_SCRATCH_BYTES);

@@ -48,13 +48,13 @@ TEST_P(FragmentMatcher_CudaSanitize, largeFragment)
     expectEnginesAgree(scene);
 }
 
-//! The same for a fragment that one kernel takes as a whole.
+//! One fragment that one kernel processes as a whole.
 TEST_P(FragmentMatcher_CudaSanitize, oneWindow)
 {
     const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
     RNG rng(0xA4093822u + metric * 131 + weightKind * 17 + type);
     if (metric == FM::SAD || weightKind != 0)
-        throw SkipTestException("SAD and weights go other ways, which largeFragment takes");
+        throw SkipTestException("SAD and weights take other routes, which largeFragment covers");
     Scene scene;
     scene.params = makeParams(metric, 3, FM::SQUARE, 0, FM::FULL, true);
     scene.frame = randomImage(rng, Size(301, 297), type);

@@ -124,7 +124,7 @@ inline Result runCudaFromDevice(const Scene& scene)
     return scene.areas.empty() ? runOnDevice(*matcher, frame, noArray()) : runOnDevice(*matcher, frame, areas);
 }
 
-//! Both ways to run a scene on the device give what the CPU gives.
+//! Checks that both ways to run a scene on the device give the CPU's results.
 inline void expectEnginesAgree(const Scene& scene)
 {
     const Result truth = runCpu(scene);

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Eager calls, edits, captures and replays of one FragmentMatcher in random legal orders, beside a model of what each must
-// give.
+// Eager calls, edits, captures and replays of one FragmentMatcher in random legal orders, compared with a model of the
+// expected results.
 #include "scenes_cuda.hpp"
 #include "../common/graphs.hpp"
 #include <list>
@@ -164,8 +164,8 @@ private:
         gpu_->setParams(params_);
     }
 
-    //! Of the same size, weights or none as before: graphs see it. Not while a graph holds fragments that are no more the
-    //! matcher's as a whole, for which nothing is promised.
+    //! Replaces a fragment by one of the same size, with or without weights as before: graphs see it. Not done while a graph holds a list of
+    //! fragments that is no longer the matcher's, for which there is no promise.
     void updateContent()
     {
         for (const CapturedMatch& c : graphs_)
@@ -180,7 +180,7 @@ private:
         stream_.waitForCompletion();
     }
 
-    //! Of number or size: graphs do not see it.
+    //! Changes the number or a size of fragments: graphs do not see it.
     void edit()
     {
         const int count = static_cast<int>(fragments_.size()), i = rng_.uniform(0, count);

@@ -340,7 +340,7 @@ TEST(FragmentMatcher_Truth, sumsBeyond32Bits)
         }
 }
 
-//! The same with a checkerboard: a shift by one pixel turns a perfect match into the worst one.
+//! A checkerboard at the limit of 32 bits: a shift by one pixel turns a perfect match into the worst one.
 TEST(FragmentMatcher_Truth, checkerboard)
 {
     for (const int side : {148, 149})
@@ -436,7 +436,7 @@ TEST(FragmentMatcher_Truth, agreesWithMatchTemplate)
         }
 }
 
-//! The walk finds the minimum of a bowl from anywhere, and misses what lies off its way.
+//! The walk finds the minimum of a bowl from anywhere, and misses a minimum off its path.
 TEST(FragmentMatcher_Truth, threeStep)
 {
     Mat frame(80, 100, CV_8UC1);

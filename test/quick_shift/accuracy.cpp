@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CPU engine of QuickShift against its definition in double, and what the definition implies.
+// Compares the CPU backend of QuickShift with its definition in double and with consequences of the definition.
 #include "oracle.hpp"
 #include "scenes.hpp"
 
@@ -21,7 +21,7 @@ Ptr<QuickShift> make(const QuickShiftOptions& o)
     return q;
 }
 
-//! Everything that the definition fixes. parentShare 0: densities too close to each other for parents to be compared.
+//! Checks everything that the definition fixes. @param parentShare 0: densities are too close to each other to compare parents.
 void expectLikeOracle(const Mat& image, const QuickShiftOptions& o, double parentShare, const std::string& what)
 {
     SCOPED_TRACE(what);
@@ -110,7 +110,7 @@ TEST(QuickShift_Accuracy, mask)
     EXPECT_EQ(0, q->getNumberOfSuperpixels());
 }
 
-//! NaN and infinity are masked; the rest is as if a mask said so.
+//! NaN and infinity are masked; the other pixels are as with a mask of these.
 TEST(QuickShift_Accuracy, notANumber)
 {
     RNG rng(404);
@@ -132,7 +132,7 @@ TEST(QuickShift_Accuracy, notANumber)
     expectSame(resultsOf(*q), found);
 }
 
-//! Flat images, two levels, lines: where ties decide.
+//! Ties decide in flat images, two levels and lines.
 TEST(QuickShift_Accuracy, plateaus)
 {
     Mat levels(40, 60, CV_8UC1, Scalar(40));
@@ -184,7 +184,7 @@ TEST(QuickShift_Accuracy, roiAndThreads)
     expectSame(whole, resultsOf(*q));
 }
 
-//! A window so wide that credits must leave 32 bits several times on the way, on a flat image: every weight counts fully.
+//! Sums exceed 32 bits several times in so wide a window on a flat image, where all weights are full.
 TEST(QuickShift_Accuracy, wideWindow)
 {
     const Ptr<QuickShift> q = QuickShift::create(100., 5., 1.);
@@ -290,7 +290,7 @@ TEST(QuickShift_Surface, statisticsAndMeanColor)
     }
 }
 
-//! Pieces are connected, small ones are gone, and joining is what the documentation says, by a slow list of pieces.
+//! Pieces are connected, small ones are gone, and joining follows the documentation, as a slow list of pieces does.
 TEST(QuickShift_Surface, connectivity)
 {
     RNG rng(410);

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// QuickShift on a stack of images: everything is what the images give alone, one below the other.
+// QuickShift on a batch: all results are those of the single images, vertically concatenated.
 #include "../common/graphs.hpp"
 #include "scenes.hpp"
 
@@ -10,7 +10,7 @@ namespace opencv_test { namespace {
 using namespace scenes;
 using cv::cuda::GpuMat;
 
-//! Images of one size, with masks of which one is empty and one leaves nothing.
+//! Makes images of one size, with masks of which one is empty and one masks all pixels.
 struct Stack
 {
     explicit Stack(int seed, Size size_, int type, int count) : size(size_)
@@ -33,7 +33,7 @@ struct Stack
     Mat all, colours;
 };
 
-//! Everything that an instance says of its superpixels, after connecting them when minSize > 0.
+//! Returns all results on superpixels, after enforceConnectivity() if minSize > 0.
 struct Said
 {
     Said(QuickShift& q, const Mat& colours, bool onDevice, int minSize) : results(resultsOf(q))
@@ -61,7 +61,7 @@ struct Said
     Mat labels, counts, contours, pairs, mean, areas, means, centroids, boxes;
 };
 
-//! What single images say, one below the other.
+//! Returns the results of single images, vertically concatenated.
 class Expected
 {
 public:
@@ -107,7 +107,7 @@ std::vector<GpuMat> uploaded(const std::vector<Mat>& mats)
     return onDevice;
 }
 
-//! A stack against single images on the CPU, whose results other tests compare with oracles.
+//! Compares a batch with single images on the CPU, whose results other tests compare with oracles.
 void expectLikeSingles(const Stack& s, bool masked, int minSize, bool onDevice)
 {
     const Ptr<QuickShift> q = QuickShift::create(2., 15., 0.3), single = QuickShift::create(2., 15., 0.3);
@@ -157,7 +157,7 @@ TEST(CUDA_QuickShift, batchIsThatOfSingles)
     expectAllLikeSingles(true);
 }
 
-//! Flat images: the whole of each is one superpixel, which must not meet those above and below.
+//! Each flat image is one superpixel, which is not adjacent to those above and below.
 TEST(QuickShift_Batch, imagesDoNotTouch)
 {
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 1.);
@@ -219,7 +219,7 @@ TEST(QuickShift_Negative, batches)
     expectSame(before, resultsOf(*q));
 }
 
-//! Images that lie in one array, whatever its dimensions, are those of a list.
+//! Images in one array of any dimensions give the results of a list.
 TEST(QuickShift_Batch, stacks)
 {
     for (const int type : {CV_8UC1, CV_8UC3, CV_32FC4})
@@ -269,7 +269,7 @@ TEST(CUDA_QuickShift, masksOfABatch)
     expectRefused([&] { q->computeStack(GpuMat(s.all), noArray()); }, {"images: one array, but a list is needed"});
 }
 
-//! More rows than a grid is high, and more images than a block scans: slices, and sums by CUB.
+//! A stack has more rows than a grid's y, and more images than one block scans: slices and CUB's scan work.
 TEST(CUDA_QuickShift, superpixelsOfLargeStacks)
 {
     requireCuda();
@@ -307,7 +307,7 @@ TEST(CUDA_QuickShift, superpixelsOfLargeStacks)
 
 #ifdef HAVE_CUDA
 
-//! A captured batch reads images and masks anew; counts and mean colours, which go by numbers of the stack, are part of it.
+//! A captured batch reads images and masks at each replay, and so do counts and mean colours.
 TEST(CUDA_QuickShift, batchInAGraph)
 {
     requireCuda();

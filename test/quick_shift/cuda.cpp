@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CUDA engine of QuickShift against the CPU engine, bit by bit.
+// Compares the CUDA backend of QuickShift with the CPU backend, bit by bit.
 #include "../common/graphs.hpp"
 #include "scenes.hpp"
 #include <functional>
@@ -12,7 +12,7 @@ using namespace scenes;
 using cv::cuda::GpuMat;
 using cv::cuda::Stream;
 
-//! compute() on both engines, all outputs compared.
+//! Runs compute() on both backends and compares all outputs.
 void expectSameOnBoth(const Ptr<QuickShift>& cpu, const Mat& image, const Mat& mask, const std::string& what,
                       Stream& stream = cv::cuda::noStream())
 {
@@ -81,7 +81,7 @@ TEST(CUDA_QuickShift, sizes)
         expectSameOnBoth(QuickShift::create(2., 300., 0.1), randomImage(rng, size, CV_8UC1, 3), Mat(), "line");
 }
 
-//! Where ties decide.
+//! Ties decide alike on both backends.
 TEST(CUDA_QuickShift, plateaus)
 {
     requireCuda();
@@ -232,8 +232,8 @@ TEST(CUDA_QuickShift, batchAndTiles)
 
 #ifdef HAVE_CUDA
 
-//! A captured compute() reads its input anew at each replay, allocates nothing and gives what a call gives; likewise all that
-//! does not wait.
+//! A captured compute() reads its input at each replay, allocates nothing and gives the results of a call; likewise all methods
+//! that do not wait.
 void expectReplay(int type, bool masked)
 {
     RNG rng(429);
@@ -324,7 +324,7 @@ TEST(CUDA_QuickShift, threads)
                         });
 }
 
-//! Smaller, larger, other type, other engine: one instance.
+//! One instance takes smaller and larger images, other types and the other backend.
 TEST(CUDA_QuickShift, reuse)
 {
     requireCuda();
@@ -343,7 +343,7 @@ TEST(CUDA_QuickShift, reuse)
     EXPECT_TRUE(q->empty());
 }
 
-//! Masked grids and rings on which ties decide, at every distance of the three steps of the search; widest sums.
+//! Ties decide on masked grids and rings, at distances of all steps of the search; sums are the widest.
 TEST(CUDA_QuickShift, edges)
 {
     requireCuda();
@@ -388,7 +388,7 @@ TEST(CUDA_QuickShift, edges)
     expectSameOnBoth(q, large, Mat(), "largest floats, scaled");
 }
 
-//! Means that need rounding, values that are not finite, outputs that are not wanted, regions.
+//! Means need rounding, values are not finite, some outputs are left out, images are regions.
 TEST(CUDA_QuickShift, means)
 {
     requireCuda();
@@ -415,7 +415,7 @@ TEST(CUDA_QuickShift, means)
     }
 }
 
-//! Host and device do not mix; a refused call leaves the results.
+//! Arrays on the host and the device do not mix; a refused call does not change the results.
 TEST(CUDA_QuickShift, negative)
 {
     requireCuda();
@@ -439,7 +439,7 @@ TEST(CUDA_QuickShift, negative)
     EXPECT_EQ(1, q->getNumberOfSuperpixels());
 }
 
-//! An instance of each engine, and small images of all types, for compute-sanitizer.
+//! An instance per backend and small images of all types, for compute-sanitizer.
 struct SmallScene
 {
     typedef std::function<void(QuickShift&, bool device, Mat (&out)[4])> Call;
@@ -456,12 +456,12 @@ struct SmallScene
         for (const Mat& mat : {image, mask, words, floats, stacked})
             there[mat.data] = GpuMat(mat);
     }
-    //! Where the engine takes it from.
+    //! Returns the image in the memory of the backend.
     _InputArray in(bool device, const Mat& mat) const
     {
         return device ? _InputArray(there.at(mat.data)) : _InputArray(mat);
     }
-    //! The call on both engines: its outputs, and the number of superpixels after it.
+    //! Makes a call on both backends and compares its outputs and the number of superpixels after it.
     void expectSameOfBoth(const char* what, const Call& call) const
     {
         Mat expected[4], actual[4];
@@ -485,7 +485,7 @@ struct SmallScene
     std::map<const uchar*, GpuMat> there;
 };
 
-//! Every kernel on small images, for compute-sanitizer.
+//! Runs all kernels on small images, for compute-sanitizer.
 TEST(CUDA_QuickShift_Sanitize, everything)
 {
     requireCuda();

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// QuickShift where one unit, one pixel or one tie decides: expectations that follow from the contract without an oracle, or
-// from the oracle on images made so that no rounding matters.
+// Edge cases of QuickShift, where one unit, one pixel or one tie decides. Expectations follow from the contract without an oracle,
+// or from the oracle on images whose results do not depend on rounding.
 #include "oracle.hpp"
 #include "scenes.hpp"
 #include "../../src/cuda/quick_shift/plan.hpp"
@@ -14,7 +14,7 @@ using namespace scenes;
 using oracle::QuickShiftOptions;
 using oracle::QuickShiftResult;
 
-//! Smallest number of bits to drop so that the sum of a whole window of full weights, 2^23 each, fits 32.
+//! Returns the smallest number of bits to drop so that the sum of a window of full weights, 2^23 each, fits 32 bits.
 int droppedBits(int radius)
 {
     int shift = 0;
@@ -23,7 +23,7 @@ int droppedBits(int radius)
     return shift;
 }
 
-//! Two equal pixels: the sum is known to the last unit, and so is how it is rounded.
+//! The sum of two equal pixels is known exactly, and so is its rounding.
 TEST(QuickShift_Edges, lastBitOfTheDensity)
 {
     for (double sigma = 0.4; sigma < 60; sigma *= 1.1)
@@ -41,7 +41,7 @@ TEST(QuickShift_Edges, lastBitOfTheDensity)
     }
 }
 
-//! The widest window on flat images: nearly every weight is full, so sums leave 32 bits as early as they can.
+//! Nearly all weights are full in the widest window on flat images, so that sums exceed 32 bits as early as possible.
 TEST(QuickShift_Edges, widestWindow)
 {
     const double sigma = 341.;
@@ -63,7 +63,7 @@ TEST(QuickShift_Edges, widestWindow)
     }
 }
 
-//! Longer than the blocks in which rows are worked on.
+//! Rows are longer than the blocks of columns that the CPU works on.
 TEST(QuickShift_Edges, longRows)
 {
     RNG rng(441);
@@ -80,8 +80,8 @@ TEST(QuickShift_Edges, longRows)
     }
 }
 
-//! Pixels of a grid, all else masked. No two see each other's density, so all densities are 1: each parent is a tie, and the
-//! spacing decides which part of the search finds it.
+//! Pixels of a grid are unmasked, and none lies in another's density window, so that all densities are 1. Each parent is a tie, and
+//! the spacing decides which step of the search finds it.
 TEST(QuickShift_Edges, tiesAtAnyDistance)
 {
     for (const int spacing : {1, 2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 25, 33})
@@ -91,7 +91,7 @@ TEST(QuickShift_Edges, tiesAtAnyDistance)
             QuickShiftOptions o;
             o.sigma = 0.3; // R = 1
             o.mask = gridMask(image.size(), spacing, origin);
-            // Reaching exactly, not quite, beyond; the square of the search just wide enough, and too small.
+            // maxDist exactly the spacing, just below, above; the search radius just wide enough, and too small.
             for (const Vec2d& limits : {Vec2d(spacing, 0), Vec2d(spacing - 0.01, 0), Vec2d(1.5 * spacing, 0),
                                         Vec2d(3 * spacing, spacing), Vec2d(3 * spacing, std::max(spacing - 1, 1))})
                 for (const bool strict : {false, true})
@@ -111,8 +111,8 @@ TEST(QuickShift_Edges, tiesAtAnyDistance)
         }
 }
 
-//! One candidate is near in place and far in colour, the other the reverse, both at the same distance: the lower index wins
-//! although the search meets it last, r rings away and just there.
+//! One candidate is near in position and far in colour, the other the reverse, both at the same distance: the lower index wins
+//! although the search meets it last, exactly r rings away.
 TEST(QuickShift_Edges, tiesOfColourAndPlace)
 {
     for (const int r : {2, 3, 4, 5, 8, 9, 11, 12, 13, 17, 25, 33})
@@ -132,7 +132,7 @@ TEST(QuickShift_Edges, tiesOfColourAndPlace)
             }
 }
 
-//! Parents of all pixels by looking at every other one, from densities as they are. Exact for 8-bit images at a scale of 1/8.
+//! Returns parents of all pixels from given densities by visiting all pairs. Exact for 8-bit images at a scale of 1/8.
 Mat parentsOf(const Mat& image, const Results& r, double maxDist, int radius, bool strict)
 {
     Mat parents(image.size(), CV_32S, Scalar(-1));
@@ -163,7 +163,7 @@ Mat parentsOf(const Mat& image, const Results& r, double maxDist, int radius, bo
     return parents;
 }
 
-//! Parents many rings away, at every place relative to the cells that prune the search.
+//! Parents are found many rings away, at all positions relative to the cells that prune the search.
 TEST(QuickShift_Edges, farParents)
 {
     RNG rng(442);
@@ -205,7 +205,7 @@ TEST(QuickShift_Edges, normalizedNarrow)
     }
 }
 
-//! Cutting at a link's own length keeps it, and equals computing with that maxDist: the float that decides is one and the same.
+//! Cutting at the length of a link keeps that link, and equals computing with that maxDist: the same float decides.
 TEST(QuickShift_Edges, cutAtALinksLength)
 {
     RNG rng(444);
@@ -245,7 +245,7 @@ TEST(QuickShift_Edges, mergeHeightsWithMask)
         EXPECT_EQ(q->countSuperpixels(heights.at<float>(k)), counts.at<int>(k));
 }
 
-//! From where on a value is no colour but a mask.
+//! Values of 1e15 and more are masked.
 TEST(QuickShift_Edges, largestFloat)
 {
     Mat image(1, 4, CV_32FC2, Scalar(1, 1));
@@ -262,7 +262,7 @@ TEST(QuickShift_Edges, largestFloat)
     EXPECT_EQ(0, cvtest::norm(labels, Mat((Mat_<int>(1, 4) << 0, -1, 1, 0)), NORM_INF)) << labels;
 }
 
-//! Halves go up; what is not finite counts as 0; masked pixels are painted 0.
+//! Means round halves up; values that are not finite count as 0; masked pixels are painted 0.
 TEST(QuickShift_Edges, means)
 {
     const Ptr<QuickShift> q = QuickShift::create(1., 5., 1.);
@@ -308,7 +308,7 @@ TEST(QuickShift_Edges, contoursWithMask)
     EXPECT_TRUE(sameBits(repeat(wide, 4, 1), thick)) << thick;
 }
 
-//! A larger image in tiles, parents farther than the rings, masks, regions at odd offsets.
+//! Tiles of a larger image equal the whole, with parents beyond the rings, masks and regions at odd offsets.
 TEST(QuickShift_Edges, largerImageInTiles)
 {
     RNG rng(446);
@@ -329,7 +329,7 @@ TEST(QuickShift_Edges, largerImageInTiles)
     }
 }
 
-//! All that counts lies at the very end of the window and of the search: a tile's border is not one pixel too wide.
+//! The pixels that matter lie at the end of the window and of the search: a tile's border has no pixel to spare.
 TEST(QuickShift_Edges, tilesNeedAllOfTheirBorder)
 {
     const Mat image(60, 70, CV_8U, Scalar(9));
@@ -364,7 +364,7 @@ TEST(QuickShift_Edges, searchRadii)
     expectSame(resultsOf(*same), resultsOf(*q));
 }
 
-//! Instances of their own on threads of their own.
+//! Threads with an instance each give the same results.
 TEST(QuickShift_Edges, instancesOnThreads)
 {
     RNG rng(447);
@@ -381,7 +381,7 @@ TEST(QuickShift_Edges, instancesOnThreads)
                         });
 }
 
-//! The largest values that the contract takes, and the first that it does not.
+//! Accepts the largest values of the contract and refuses the next larger ones.
 TEST(QuickShift_Edges, limits)
 {
     const Ptr<QuickShift> q = QuickShift::create(341., 32767., 1.);
@@ -403,14 +403,14 @@ TEST(QuickShift_Edges, limits)
     EXPECT_THROW(q->computeBatch(std::vector<Mat>{good, Mat()}, noArray()), cv::Exception);
 }
 
-//! An image without memory: no pixel is to be touched.
+//! Returns an image without memory, whose pixels must not be read.
 Mat headerOnly(int rows, int cols)
 {
     static uchar pixel;
     return Mat(rows, cols, CV_8UC1, &pixel);
 }
 
-//! At most 2,000,000,000 pixels in all. What lies within is seen by a later check: labels: must be a list.
+//! Refuses more than 2,000,000,000 pixels. Fewer pass to a later check, which refuses labels that are no list.
 TEST(QuickShift_Edges, pixelsAtTheLimit)
 {
     const Ptr<QuickShift> q = QuickShift::create();
@@ -430,7 +430,7 @@ TEST(QuickShift_Edges, pixelsAtTheLimit)
     EXPECT_TRUE(q->empty());
 }
 
-//! Indices near the limit do not wrap: no pixel of the last row has one below it.
+//! Indices near the limit do not wrap: no pixel of the last row has a pixel below.
 TEST(QuickShift_Edges, indicesAtTheLimit)
 {
     using namespace cv::cuda::quick_shift;
@@ -446,7 +446,7 @@ TEST(QuickShift_Edges, indicesAtTheLimit)
     }
 }
 
-//! Pairs are counted in more bits than an array has rows.
+//! Numbers of pairs above the rows of an array are refused.
 TEST(QuickShift_Edges, longestAdjacency)
 {
     using cv::cuda::quick_shift::adjacencyLength;

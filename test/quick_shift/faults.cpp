@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// QuickShift when calls into the CUDA runtime or allocations fail, wherever in a method that is.
+// Lets calls into the CUDA runtime and allocations fail in turn in all methods of QuickShift.
 #include "../common/faults_each.hpp"
 #include "scenes.hpp"
 
@@ -11,7 +11,7 @@ using namespace scenes;
 using namespace faults;
 using cv::cuda::GpuMat;
 
-//! An instance with results, and everything that its methods take.
+//! An instance with results, and arguments for all its methods.
 class Image
 {
 public:
@@ -171,7 +171,7 @@ std::vector<S> getters()
     };
 }
 
-//! Of a stack; only what differs from one image.
+//! Methods on a batch, as far as they differ from those on one image.
 std::vector<S> stackGetters()
 {
     return {

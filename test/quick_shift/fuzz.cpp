@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Random cases of QuickShift; see fuzz.hpp for how to run other ones, and one alone.
+// Random cases of QuickShift. ../common/fuzz.hpp says how to run other cases, or one alone.
 #include "fuzz_oracle.hpp"
 
 namespace opencv_test { namespace {
@@ -16,7 +16,7 @@ Mat find(const Outputs& outputs, const std::string& name)
     return Mat();
 }
 
-//! Says what is wrong; empty: nothing. `outputs` of the CPU engine.
+//! Returns a description of the first error, or an empty string. @param outputs outputs of the CPU backend.
 std::string judged(const QuickShiftCase& given, const Outputs& outputs)
 {
     QuickShiftCase c = given; // densities, parents and distances are needed to judge the rest
@@ -41,7 +41,7 @@ std::string judged(const QuickShiftCase& given, const Outputs& outputs)
     return "";
 }
 
-//! What is given of an image of a batch is what the image gives alone, but for numbers that add up.
+//! Checks that the outputs of an image of a batch equal those of the image alone, except for consecutive numbers.
 std::string judgedBatch(const QuickShiftCase& given, const Outputs& outputs)
 {
     const int rows = given.images[0].rows;

@@ -90,7 +90,7 @@ inline QuickShiftParams randomQuickShiftParams(RNG& rng, int depth)
     p.maxDist = onceIn(rng, 4) ? oneOf<double>(rng, {0.5, 1., 4., 10., 20., 100.})
                                : logUniform(rng, 0.4, onceIn(rng, 6) ? 400. : 40.);
     const double unit = depth == CV_16U ? 1. / 257 : depth == CV_32F ? 2.5 : 1.;
-    // Weights of 8-bit colours are looked up or computed depending on scale / sigma: around 9.42, and far above.
+    // 8-bit colours are words or floats depending on scale / sigma: around 9.42, and far above.
     double scale = onceIn(rng, 3) ? p.sigma * oneOf<double>(rng, {9., 9.4, 9.43, 9.5, 13.3, 50., 1000.})
                                   : p.sigma * logUniform(rng, 0.001, 4.);
     if (onceIn(rng, 12))
@@ -126,7 +126,7 @@ inline Mat randomColours(RNG& rng, Size size, int type)
     return image;
 }
 
-//! Pairs that the two searches look at, at most.
+//! Returns the most pairs that the density and the parent search of a case visit.
 inline double pairsOf(Size size, const QuickShiftParams& p)
 {
     const auto window = [&size](int radius)
@@ -143,7 +143,7 @@ inline Mat randomMask(RNG& rng, Size size)
     return mask;
 }
 
-//! What came to be drawn later has its own numbers, so that the cases stay what they were.
+//! Draws calls on adjacency, and colours and masks of a batch. Has random numbers of its own, so that the other draws do not change.
 inline void giveStack(RNG rng, Size size, QuickShiftCase& c)
 {
     c.calls |= rng.uniform(0, 4) * QuickShiftCase::ADJACENCY;
@@ -293,7 +293,7 @@ private:
             a.value(cv::format("labels %zu", i), device ? Mat(onDevice[i]) : onHost[i]);
     }
 
-    //! What speaks of the present labels.
+    //! Outputs that depend on the current labels.
     void ofSuperpixels(const std::string& name)
     {
         if (c.calls & QuickShiftCase::STATISTICS)

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What is right about the results of a random case of QuickShift: density, parents and distances within the bounds that the
-// arithmetic leaves, all else exactly what follows from them.
+// Checks results of a random case of QuickShift: density, parents and distances within the bounds of the arithmetic, everything else
+// for being exactly what follows from these.
 #ifndef OPENCV_CUDATRACKING_TEST_QUICK_SHIFT_FUZZ_ORACLE_HPP
 #define OPENCV_CUDATRACKING_TEST_QUICK_SHIFT_FUZZ_ORACLE_HPP
 
@@ -11,14 +11,14 @@
 
 namespace opencv_test { namespace fuzz {
 
-//! Parents, distances and densities of all pixels against plain double loops.
+//! Checks parents, distances and densities of all pixels against plain double loops.
 class QuickShiftTruth
 {
 public:
     explicit QuickShiftTruth(const QuickShiftCase& c) : options_(optionsOf(c)), points_(c.images[0], options_), c_(c)
     {
         const double R = c.params.radius();
-        // As the header says: of the density itself, and of each other pixel of the window; a density is at least 1.
+        // The header's bound: a part of the density itself and a part per other pixel of the window; a density is at least 1.
         densityError_ =
             2e-5 + std::ldexp(1., -24) * std::min((2 * R + 1) * (2 * R + 1), static_cast<double>(c.images[0].total()));
         density_ = Mat::zeros(c.images[0].size(), CV_64F);
@@ -40,7 +40,7 @@ public:
         return "";
     }
 
-    //! Each parent is the nearest of higher density, for densities and distances within the bounds.
+    //! Checks that each parent is the nearest pixel of higher density, for densities and distances within the bounds.
     std::string checkParents(const Mat& parents, const Mat& distances) const
     {
         for (int y = 0; y < parents.rows; ++y)
@@ -115,7 +115,7 @@ private:
     double densityError_;
 };
 
-//! Labels when links longer than tau are cut; `count`: how many.
+//! Returns the labels when links longer than tau are cut. @param count out: number of labels.
 inline Mat labelsAt(const Mat& parents, const Mat& distances, float tau, int& count)
 {
     Mat cut = parents.clone();
@@ -143,7 +143,7 @@ inline Mat contoursOf(const Mat& labels, bool thick)
     return mask;
 }
 
-//! Pairs of labels of 4-neighbours, ascending.
+//! Returns the pairs of labels of 4-neighbours, ascending.
 inline Mat pairsOf(const Mat& labels)
 {
     std::set<std::pair<int, int>> pairs;
@@ -166,7 +166,7 @@ inline Mat areasOf(const Mat& labels, int count)
     return areas;
 }
 
-//! What follows from parents and distances exactly, under the names of the outputs; not all outputs.
+//! Returns outputs that follow exactly from parents and distances, by name; not all outputs.
 inline Outputs consequencesOf(const QuickShiftCase& c, const Mat& parents, const Mat& distances)
 {
     int count = 0, cut = 0;

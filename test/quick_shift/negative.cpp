@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What QuickShift refuses, and that it names the argument, its value and what is allowed. Nothing else changes.
+// Calls that QuickShift refuses with the argument's name, its value and the allowed range. Nothing else changes.
 #include "scenes.hpp"
 #include <functional>
 
@@ -9,14 +9,14 @@ namespace opencv_test { namespace {
 
 using namespace scenes;
 
-//! A call, and what its error says.
+//! A call and its error message.
 struct Refusal
 {
     const char* says;
     std::function<void(QuickShift&)> call;
 };
 
-//! Each is refused with just that sentence, and leaves parameters and results as they were.
+//! Checks that each call is refused with exactly its message and does not change parameters and results.
 void expectRefusals(QuickShift& q, const std::vector<Refusal>& table)
 {
     const Results before = resultsOf(q);

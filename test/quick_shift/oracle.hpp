@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Quick shift as its definition says, in double, every pair and every candidate. Shares nothing with the module.
+// Quick shift by its definition, in double, over all pairs and all candidates. Shares no code with the module.
 #ifndef OPENCV_CUDATRACKING_TEST_QUICK_SHIFT_ORACLE_HPP
 #define OPENCV_CUDATRACKING_TEST_QUICK_SHIFT_ORACLE_HPP
 
@@ -34,7 +34,7 @@ struct QuickShiftOptions
     {}
 };
 
-//! The image's points, and the squares around them.
+//! Points of an image in the joint space, and the windows around them.
 struct QuickShiftPoints
 {
     QuickShiftPoints(const Mat& image, const QuickShiftOptions& o) : options(o), K(image.channels())
@@ -113,7 +113,7 @@ inline QuickShiftResult quickShift(const Mat& image, const QuickShiftOptions& o)
     return r;
 }
 
-//! Labels from parents: rank of each tree's root.
+//! Returns labels from parents: the rank of each tree's root.
 inline Mat labelsOf(const Mat& parents, int* count = nullptr)
 {
     Mat labels(parents.size(), CV_32S);
@@ -134,10 +134,10 @@ inline Mat labelsOf(const Mat& parents, int* count = nullptr)
     return labels;
 }
 
-//! Share of pixels where two arrays of parents agree.
+//! Returns the share of pixels where two arrays of parents agree.
 inline double sameParents(const Mat& a, const Mat& b) { return 1. - double(countNonZero(a != b)) / double(a.total()); }
 
-//! Share of pixels in the best common part: each segment of `a` counts its largest overlap with one segment of `b`.
+//! Returns the share of pixels in the best common part: each segment of `a` counts its largest overlap with one segment of `b`.
 inline double overlap(const Mat& a, const Mat& b)
 {
     std::map<std::pair<int, int>, int> joint;
@@ -153,7 +153,7 @@ inline double overlap(const Mat& a, const Mat& b)
     return sum / double(a.total());
 }
 
-//! Largest relative error of a CV_32F density against this one; only where the density is at least `from`.
+//! Returns the largest relative error of a CV_32F density against this one, where the density is at least `from`.
 inline double densityError(const Mat& density, const Mat& truth, double from)
 {
     double worst = 0;

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// QuickShift's density and distances against real numbers where that is hard: channels of different scales far from 0, wide
-// windows, weights that are nearly nothing. And what the bound in the header is made of.
+// Precision of QuickShift's density and distances in difficult cases: channels of different scales far from 0, wide windows, very
+// small weights. Also checks the parts of the header's error bound.
 #include "../../src/quick_shift/core.hpp"
 #include "../common/graphs.hpp"
 #include "oracle.hpp"
@@ -21,7 +21,7 @@ Ptr<QuickShift> make(const QuickShiftOptions& o)
     return q;
 }
 
-//! As the header says, of each pixel: 2e-5 of the density and 2^-24 for each other pixel of the window.
+//! Returns the header's bound per pixel: 2e-5 of the density plus 2^-24 per other pixel of the window.
 void expectWithinBound(const Mat& density, const Mat& truth, const QuickShiftOptions& o, const std::string& what)
 {
     const int R = static_cast<int>(std::ceil(3 * o.sigma));
@@ -36,7 +36,7 @@ void expectWithinBound(const Mat& density, const Mat& truth, const QuickShiftOpt
         }
 }
 
-//! Density, distances and parents. @param error largest relative error of a density.
+//! Checks density, distances and parents. @param error largest relative error of a density.
 void expectExact(const Mat& image, const QuickShiftOptions& o, double error, double parentShare,
                  const std::string& what)
 {
@@ -59,7 +59,7 @@ void expectExact(const Mat& image, const QuickShiftOptions& o, double error, dou
         }
 }
 
-//! Scaled values are far larger than the differences that count. Different scales are worked on by kernels of their own.
+//! Scaled values are far larger than the differences that matter. Channels of different scales have kernels of their own.
 TEST(QuickShift_Precision, channelsOfDifferentScales)
 {
     RNG rng(551);
@@ -75,7 +75,7 @@ TEST(QuickShift_Precision, channelsOfDifferentScales)
     }
 }
 
-//! 8 bit and a scale of 1: squared distances are integers, and distances their roots, rounded once.
+//! Squared distances of 8-bit images at a scale of 1 are integers, and distances are their square roots, rounded once.
 TEST(QuickShift_Precision, distancesOfBytes)
 {
     RNG rng(557);
@@ -104,7 +104,7 @@ TEST(QuickShift_Precision, distancesOfBytes)
     }
 }
 
-//! Scales beyond those that go into weights alone; some channels do not count at all.
+//! Scales lie outside of the range that goes into weights alone; some channels do not count at all.
 TEST(QuickShift_Precision, scalesOfAnySize)
 {
     RNG rng(552);
@@ -122,7 +122,7 @@ TEST(QuickShift_Precision, scalesOfAnySize)
     }
 }
 
-//! Colours count so little, and differ so much, that all bits of their weight are needed.
+//! Colours have so small a weight, and differ so much, that all bits of the weight are needed.
 TEST(QuickShift_Precision, smallScaleOf16Bits)
 {
     RNG rng(553);
@@ -133,7 +133,7 @@ TEST(QuickShift_Precision, smallScaleOf16Bits)
     expectExact(image, QuickShiftOptions(56., 60., 0.0013), 1e-5, 0.99, "float");
 }
 
-//! A pixel far off all others, whose weights are below what an integer shows, each, and not together.
+//! A pixel is so far from all others that each weight is below one unit, while their sum is not.
 TEST(QuickShift_Precision, vanishingWeights)
 {
     for (const Vec2d& c : {Vec2d(8., 46.), Vec2d(20., 115.), Vec2d(40., 231.)})
@@ -157,7 +157,7 @@ TEST(QuickShift_Precision, vanishingWeights)
     }
 }
 
-//! The parts of the header's bound: a weight is 2^-24 and 5e-6 of itself from exp() of the distance that it is given.
+//! The parts of the header's bound hold: a weight differs from exp() of its distance by at most 2^-24 plus 5e-6 of itself.
 TEST(QuickShift_Precision, weights)
 {
     using namespace cuda::quick_shift;
@@ -176,7 +176,7 @@ TEST(QuickShift_Precision, weights)
     EXPECT_EQ(ONE_WEIGHT, weightBits(0.f, -1.f, 1.f) - WEIGHT_BIAS);
 }
 
-//! What stands for a fused multiply-add where the processor has none gives the bits of one: any floats, and sums next to ties.
+//! The emulated multiply-add gives the bits of a fused one, for any floats and for sums next to ties.
 TEST(QuickShift_Precision, emulatedMultiplyAdd)
 {
     using namespace cuda::quick_shift;
@@ -190,7 +190,7 @@ TEST(QuickShift_Precision, emulatedMultiplyAdd)
     for (int i = 0; i < 2000000; ++i)
     {
         expectFused(bitsFloat(rng.next()), bitsFloat(rng.next()), bitsFloat(rng.next()));
-        // A product of 48 bits beside a summand of any size; and one that is half of its last bit, less what double loses.
+        // A product of 48 bits and a summand of any size; and one of half its last bit, minus what double loses.
         const float scale = bitsFloat(static_cast<uint32_t>(127 + rng.uniform(-60, 61)) << 23);
         const float a = bitsFloat(0x3f800000u | (rng.next() & 0x7fffffu)),
                     c = bitsFloat(0x3f800000u | (rng.next() & 0x7fffffu)), least = std::ldexp(1.f, -23);
@@ -212,7 +212,7 @@ TEST(QuickShift_Precision, emulatedMultiplyAdd)
                 expectFused(a, b, c);
 }
 
-//! Photographs, as cameras make them: errors cancel, and densities are better than the bound.
+//! Errors cancel in photographs, so that densities are better than the bound.
 TEST(QuickShift_Precision, photographs)
 {
     const std::string folder = requireFolder("CUDATRACKING_SAMPLES_DATA");
@@ -246,7 +246,7 @@ TEST(QuickShift_Precision, photographs)
     std::cout << "largest relative error of a density: " << worst << std::endl;
 }
 
-//! What CUDA has in words, as integers, or as floats of channels that count differently.
+//! CUDA gives the CPU's results for words, integers and floats with different scales.
 TEST(CUDA_QuickShift, scalesOfAnySize)
 {
     requireCuda();

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What QuickShift does with its results: other cuts, neighbours, refused calls; on CUDA also what needs large stacks and ratios.
+// Methods of QuickShift on results: other cuts, adjacency, refused calls; on CUDA also large stacks and ratios of scale and sigma.
 #include "../../src/quick_shift/core.hpp"
 #include "../common/graphs.hpp"
 #include "scenes.hpp"
@@ -12,7 +12,7 @@ namespace opencv_test { namespace {
 using namespace scenes;
 using cv::cuda::GpuMat;
 
-//! Pairs of labels of 4-neighbours, by a set.
+//! Returns the pairs of labels of 4-neighbours, by a set.
 std::set<std::pair<int, int>> neighbourLabels(const Mat& labels)
 {
     std::set<std::pair<int, int>> pairs;
@@ -113,7 +113,7 @@ TEST(QuickShift_Results, tauForANumber)
     EXPECT_THROW(q->tauForSuperpixels(0), cv::Exception);
 }
 
-//! Links are floats: the longest may be maxDist rounded to one, which may be more than maxDist.
+//! Lengths of links are floats: the longest may be maxDist rounded to float, which may exceed maxDist.
 TEST(QuickShift_Results, longestLink)
 {
     const double maxDist = std::sqrt(5.) - 1e-9; // less than the float next to it, and that is the distance below
@@ -178,7 +178,7 @@ TEST(QuickShift_Results, statisticsWithoutAImage)
     EXPECT_THROW(q->getMeanColor(noArray(), a[0]), cv::Exception);
 }
 
-//! Everything that is refused leaves parameters and results as they were.
+//! Refused calls do not change parameters and results.
 TEST(QuickShift_Results, surviveRefusedCalls)
 {
     const Scene s(506);
@@ -209,7 +209,7 @@ TEST(QuickShift_Results, surviveRefusedCalls)
     EXPECT_TRUE(q->empty());
 }
 
-//! After a batch all is forgotten: results are one image's again.
+//! A call after a batch replaces all results by those of one image.
 TEST(QuickShift_Results, clearAfterABatch)
 {
     const Scene s(507);
@@ -236,7 +236,7 @@ TEST(QuickShift_Results, scales)
     EXPECT_EQ(0.5, q->getColorScale());
 }
 
-//! Sigma back and forth: factors are those of the sigma at hand.
+//! Spatial factors follow changes of sigma back and forth.
 TEST(QuickShift_Results, sigmaChanges)
 {
     const Scene s(508);
@@ -251,7 +251,7 @@ TEST(QuickShift_Results, sigmaChanges)
     }
 }
 
-/** Where fitsWords() says so, the kernel for words gets the exponent that everybody else gets: it adds an 8-bit distance in the
+/** If fitsWords(), the kernel for words computes the exponent that all others compute: it adds an 8-bit distance in the
 mantissa of 2^23, and 1.5 - y / 32, which it clamps to [0,1], stands for y. Above a rate of 32 equal colours already differ. */
 TEST(QuickShift_Results, distancesInWords)
 {
@@ -269,7 +269,7 @@ TEST(QuickShift_Results, distancesInWords)
         const float rate = densityRate(ratio * ratio, 1., true);
         ASSERT_TRUE(fitsWords(rate)) << ratio;
         for (const int distance : {0, 1, 2, rng.uniform(0, 260101), rng.uniform(0, 1000), 260100})
-            ASSERT_EQ(std::max(std::fma(static_cast<float>(distance), -rate, COLOUR_TOP), COLOUR_FLOOR),
+            ASSERT_EQ(std::max(std::fma(static_cast<float>(distance), -rate, COLOUR_TOP), COLOUR_BOTTOM),
                       inWord(rate, distance))
                 << ratio << ", " << distance;
     }
@@ -281,7 +281,7 @@ TEST(QuickShift_Results, distancesInWords)
 
 // --- CUDA --------------------------------------------------------------------------------------------------------------
 
-//! Ratios around the bound of the kernel for words, and far beyond.
+//! Ratios of scale and sigma lie around the bound of the kernel for words, and far above.
 TEST(CUDA_QuickShift, strongColours)
 {
     requireCuda();
@@ -301,7 +301,7 @@ TEST(CUDA_QuickShift, strongColours)
         }
 }
 
-//! More rows, and more images, than a grid can have blocks.
+//! A stack has more rows, and more images, than a grid can have blocks.
 TEST(CUDA_QuickShift, largeStacks)
 {
     requireCuda();
@@ -375,7 +375,7 @@ TEST(CUDA_QuickShift, cutsAndNeighbours)
 
 #ifdef HAVE_CUDA
 
-//! A cut that belongs to the graph: what the getters give after a replay is what it left, after a call what that left.
+//! A captured cut belongs to its graph: getters after a replay return the replay's results, after a call those of the call.
 TEST(CUDA_QuickShift, cutInAGraph)
 {
     requireCuda();

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Helpers of QuickShift's tests.
+// Scenes and helpers of QuickShift's tests.
 #ifndef OPENCV_CUDATRACKING_TEST_QUICK_SHIFT_SCENES_HPP
 #define OPENCV_CUDATRACKING_TEST_QUICK_SHIFT_SCENES_HPP
 
@@ -40,7 +40,7 @@ inline void expectSame(const Results& expected, const Results& actual)
     EXPECT_EQ(expected.count, actual.count);
 }
 
-//! `run`, which returns Results, on four threads at once.
+//! Calls run(), which returns Results, on four threads concurrently.
 template <typename Run> void expectSameOnThreads(const Results& expected, const Run& run)
 {
     std::vector<Results> results(4);
@@ -54,7 +54,7 @@ template <typename Run> void expectSameOnThreads(const Results& expected, const 
         expectSame(expected, r);
 }
 
-//! A mask that leaves every spacing-th pixel of every spacing-th row.
+//! Returns a mask of every spacing-th pixel of every spacing-th row.
 inline Mat gridMask(Size size, int spacing, Point origin)
 {
     Mat mask = Mat::zeros(size, CV_8U);
@@ -80,7 +80,7 @@ struct RingTie
         image.at<Vec4b>(beside) = image.at<Vec4b>(beside + Point(1, 0)) = colour;
         parent = above ? away.y * image.cols + away.x : beside.y * image.cols + beside.x;
     }
-    //! Four numbers whose squares sum up to n.
+    //! Returns four integers whose squares sum up to n.
     static Vec4b squares(int n)
     {
         for (int a = 0; a * a <= n; ++a)
@@ -110,7 +110,7 @@ inline std::vector<int> neighbours4(Size size, int i)
     return n;
 }
 
-//! First pixel of each pixel's 4-connected piece of equal labels, by flood fill; -1: masked.
+//! Returns the first pixel of each pixel's 4-connected piece of equal labels, by flood fill; -1 where masked.
 inline Mat floodPieces(const Mat& labels)
 {
     Mat piece(labels.size(), CV_32S, Scalar(-1));
@@ -137,7 +137,7 @@ inline Mat floodPieces(const Mat& labels)
     return piece;
 }
 
-//! One round of joining: from each small piece to its largest larger neighbour. Empty: nothing to join.
+//! Returns one round of joining: from each small piece to its largest larger neighbour. Empty if no piece joins another.
 inline std::map<int, int> joinTargets(const Mat& piece, int minSize)
 {
     const int* p = piece.ptr<int>();
@@ -164,7 +164,7 @@ inline std::map<int, int> joinTargets(const Mat& piece, int minSize)
     return target;
 }
 
-//! enforceConnectivity() by flood fill and a list of pieces that is searched anew in each round.
+//! Returns the labels of enforceConnectivity(), by flood fill and a list of pieces that each round searches anew.
 inline Mat joinedPieces(const Mat& labels, int minSize)
 {
     Mat piece = floodPieces(labels);
@@ -172,7 +172,7 @@ inline Mat joinedPieces(const Mat& labels, int minSize)
     const int n = int(piece.total());
     for (std::map<int, int> target; !(target = joinTargets(piece, minSize)).empty();)
     {
-        // Everyone moves to the end of its chain; the joined piece is named after its first pixel.
+        // Each piece moves to the end of its chain; the joined piece is named after its first pixel.
         std::map<int, int> name;
         for (int i = 0; i < n; ++i)
         {

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Eager calls, captures, replays and getters of one QuickShift in random legal orders, beside a model of what each must give.
+// Direct calls, captures, replays and getters of one QuickShift in random legal orders, compared with a model of their results.
 #include "../common/graphs.hpp"
 #include "scenes.hpp"
 #include <list>
@@ -69,7 +69,7 @@ public:
         }
     }
 
-    //! What eager getters must give now.
+    //! Returns the results that direct getters must give now.
     void check()
     {
         EXPECT_EQ(!current_, gpu_->empty()) << history_;
@@ -94,7 +94,7 @@ private:
         gpu_->setSigma(sigma_ = 1. + 0.01 * ++keys_);
     }
 
-    //! One image, or two of half its height.
+    //! Computes one image, or two of half its height.
     Mat drawImage()
     {
         const Size sizes[] = {Size(60, 46), Size(60, 46), Size(60, 46), Size(31, 70), Size(110, 80)};
@@ -122,7 +122,7 @@ private:
         return resultsOf(*q);
     }
 
-    //! The set that compute() works on: the present one where the key is equal, else another.
+    //! Returns the set that compute() writes to: the current one if the key is equal, else another.
     std::shared_ptr<ResultSet> setFor(const Mat& image)
     {
         if (current_ && current_->hasKey(image, images_, sigma_))
@@ -135,7 +135,7 @@ private:
         return set;
     }
 
-    //! True when a graph of this key has a set of its own: whether an eager call would find it is not promised.
+    //! Returns true if a graph of this key has a set of its own: it is not specified whether a direct call would use that set.
     bool ownedByGraph(const Mat& image) const
     {
         for (const CapturedCompute& c : graphs_)

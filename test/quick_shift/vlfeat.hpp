@@ -27,7 +27,7 @@ struct VlfeatResult
     Mat parents;            //!< CV_32S, raster index
 };
 
-/** @return an empty string, or why there is no VLFeat.
+/** Loads VLFeat. @return an empty string, or the reason why there is no VLFeat.
 @param features CV_64F, colours times their scale. Slow: one process() for each call, in double, every pair. */
 inline std::string vlfeatQuickShift(const Mat& features, double sigma, double maxDist, VlfeatResult& result)
 {
@@ -40,7 +40,7 @@ inline std::string vlfeatQuickShift(const Mat& features, double sigma, double ma
     const auto destroy = reinterpret_cast<decltype(&vl_quickshift_delete)>(dlsym(library, "vl_quickshift_delete"));
     if (!create || !process || !destroy)
         return "libvl.so.1 lacks vl_quickshift_*";
-    // VLFeat runs through columns: with width and height exchanged its order is raster order.
+    // VLFeat visits columns first: with width and height exchanged its order is raster order.
     const int W = features.cols, H = features.rows, K = features.channels();
     std::vector<double> planar(features.total() * K);
     for (int y = 0; y < H; ++y)

@@ -31,7 +31,7 @@ struct GridCase
     double scaleFactor;
 };
 
-//! How many windows there are, and that what is found is among them, in their order.
+//! Checks the number of windows, and that detections are windows, in their order.
 TEST(Tld_Oracle, windows)
 {
     const GridCase cases[] = {
@@ -66,7 +66,7 @@ TEST(Tld_Oracle, windows)
     }
 }
 
-//! Window of the largest overlap with the box; several may have it.
+//! Finds the windows of largest overlap with the box.
 std::vector<Rect> nearestTo(const Rect2d& box, const std::vector<Rect>& windows)
 {
     double best = 0.;
@@ -83,7 +83,7 @@ std::vector<Rect> nearestTo(const Rect2d& box, const std::vector<Rect>& windows)
     return all;
 }
 
-//! The object's own template, the negative ones, and how many windows have enough variance.
+//! Checks the object's template, negative templates, and the number of windows with enough variance.
 TEST(Tld_Oracle, patchesAndVariance)
 {
     for (const uint64 seed : {1, 2, 3})
@@ -125,7 +125,7 @@ TEST(Tld_Oracle, patchesAndVariance)
     }
 }
 
-//! A flat half of the image has no window that varies: the counts are known without arithmetic.
+//! In a flat half of the image no window has variance: the counts are known without arithmetic.
 TEST(Tld_Oracle, flatPartsDoNotVary)
 {
     Mat image = texture(9, Size(200, 100));
@@ -143,7 +143,7 @@ TEST(Tld_Oracle, flatPartsDoNotVary)
     EXPECT_EQ(all.at<double>(0, WINDOWS), all.at<double>(0, WITH_VARIANCE));
 }
 
-//! Similarities of what the ferns let through, from the detector's templates.
+//! Checks the similarities of windows that passed the ferns, from the detector's templates.
 TEST(Tld_Oracle, nearestNeighbours)
 {
     const StandardScene scene;
@@ -180,7 +180,7 @@ TEST(Tld_Oracle, nearestNeighbours)
     EXPECT_LE(most, least) << "one threshold divides them";
 }
 
-//! Against cv::calcOpticalFlowPyrLK on the same points: a tenth of a pixel, and a hundredth of the size.
+//! Compares with cv::calcOpticalFlowPyrLK on the same points, to a tenth of a pixel and a hundredth of the size.
 TEST(Tld_Oracle, flow)
 {
     for (const uint64 seed : {1, 2, 3})
@@ -205,7 +205,7 @@ TEST(Tld_Oracle, flow)
         }
 }
 
-//! Whole pixels are followed exactly as far as the image tells; the failure of flow is told where nothing is alike.
+//! Shifts by whole pixels are tracked as exactly as the image allows; flow fails where the frames have nothing in common.
 TEST(Tld_Oracle, flowOfKnownShifts)
 {
     const Mat world = texture(44, Size(400, 300));
@@ -236,21 +236,21 @@ TEST(Tld_Oracle, flowOfKnownShifts)
     }
 }
 
-//! What step 3 makes of flow and clusters.
+//! Decision of the integration from flow and clusters.
 struct Decision
 {
     enum Kind
     {
         KEEP,   //!< the box of the flow, averaged with windows or not
-        MOVE,   //!< to the only better cluster
-        APPEAR, //!< lost before, and one cluster
+        MOVE,   //!< the box moves to the only better cluster
+        APPEAR, //!< the object was lost, and there is one cluster
         LOST,
-        OPEN //!< too near to a threshold to be said, or it depends on more than one frame
+        OPEN //!< undecided: too near to a threshold, or dependent on more than one frame
     } kind;
-    Rect2d box, other; //!< other: of KEEP, may be as well where scores are too near to each other
+    Rect2d box, other; //!< other: equally valid box of KEEP where scores are too near to each other
 };
 
-//! @param validThreshold the object's.
+//! @param validThreshold that of the object, which training may have raised.
 Decision decide(const TLDParams& p, const Mat& from, const Mat& to, const Step& before, const Step& now,
                 const std::vector<oracle::Patch>& positives, const std::vector<oracle::Patch>& negatives,
                 double validThreshold)
@@ -354,7 +354,7 @@ TEST(Tld_Oracle, integration)
     EXPECT_LT(count[Decision::OPEN], 160);
 }
 
-//! New templates are patches of the frame: of the box itself, and of windows far from it that the ferns let through.
+//! New templates are patches of the frame: of the box itself, and of far windows that passed the ferns.
 TEST(Tld_Oracle, templatesThatAreLearned)
 {
     typedef StandardScene S;

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What all classes promise about inputs, outputs, streams and graphs, for TLD's classes.
+// Promises of all classes about inputs, outputs, streams and graphs, for TLD's classes.
 #include "../common/graphs.hpp"
 #include "../common/faults.hpp"
 #include "scenes.hpp"
@@ -223,7 +223,7 @@ TEST_F(Contract_TldCuda, eagerBetweenReplays)
         }
 }
 
-//! Several frames in one graph: the ring of kept images goes on with each of them.
+//! With several frames in one graph, each rotates the ring of kept images.
 TEST_F(Contract_TldCuda, framesOfOneGraph)
 {
     const int count = 7;

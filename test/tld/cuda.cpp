@@ -1,10 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CUDA engine of TLD against the CPU engine, bit by bit: results, detections with the numbers of windows after each stage,
-// and all that was learned, in every frame. Streams, graphs. A small set for compute-sanitizer is named *Sanitize*.
+// The CUDA backend of TLD against the CPU backend, bit by bit: results, detections with the counts of windows after each stage,
+// and the learned model, in every frame. Streams, graphs. A small set for compute-sanitizer is named *Sanitize*.
 //
-// Differences are told in the order of the stages, so that the first one names the stage.
+// Differences are reported in the order of the stages, so that the first one names the stage.
 #include "../test_precomp.hpp"
 #include "../common/graphs.hpp"
 #include "scenes.hpp"
@@ -50,7 +50,7 @@ GpuMat uploadAsRoi(const Mat& source)
     return rest ? rest : ::testing::AssertionFailure() << "nearest neighbours: " << rest.message();
 }
 
-//! What is written for an object, but the history, which is long.
+//! Compares two files of an object and shows the first difference.
 ::testing::AssertionResult sameText(const std::string& cpu, const std::string& cuda)
 {
     if (cpu == cuda)
@@ -64,7 +64,7 @@ GpuMat uploadAsRoi(const Mat& source)
                                          << cuda.substr(from, 160);
 }
 
-//! Detections before the place: those are found first.
+//! Compares detections before the box, as they come first in a frame.
 ::testing::AssertionResult sameStep(const Step& cpu, const Step& cuda)
 {
     const ::testing::AssertionResult detections = sameDetections(cpu.detections, cuda.detections);
@@ -259,7 +259,7 @@ struct Crowd
     Composite scene;
 };
 
-//! Both engines side by side.
+//! Runs both backends on the same frames.
 struct Pair
 {
     explicit Pair(const TLDParams& params = TLDParams())
@@ -490,7 +490,7 @@ struct Captured
         setFrame(t);
         tracker->update(input, results, stream);
     }
-    //! Of the twin's next frame.
+    //! Checks the results against those of the twin's next frame.
     void expectFrame(int t)
     {
         Mat expected;
@@ -591,7 +591,7 @@ TEST(TLD_Cuda, eagerCallsDuringACapture)
     ASSERT_NO_FATAL_FAILURE(c.expectFrame(2));
 }
 
-//! A graph goes on with the objects that it was captured with.
+//! A graph continues with the objects that it was captured with.
 TEST(TLD_Cuda, graphsKeepTheirObjects)
 {
     requireCuda();

@@ -39,7 +39,7 @@ double varianceOfObject(const TldCase& c, const std::vector<Rect>& windows, cons
     return tld::oracle::varianceOf(tld::oracle::rounded(window));
 }
 
-//! Windows, those that vary enough, and the similarities of each row, for each table of a detector. True: was looked at.
+//! Checks the counts of windows and the similarities of each row, for each table of a detector. @return whether it could be checked.
 bool judged(const TldCase& c, const Outputs& outputs, std::string& wrong)
 {
     if (c.way != TldCase::DETECTOR || c.work > 5e5)

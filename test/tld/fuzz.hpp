@@ -21,14 +21,14 @@ struct TldCase
     Way way;
     cuda::TLDParams params;
     std::vector<Mat> frames;
-    std::vector<Rect> boxes;  //!< of the objects in frame 0
-    std::vector<int> actions; //!< of each frame: an Action
+    std::vector<Rect> boxes;  //!< boxes of the objects in frame 0
+    std::vector<int> actions; //!< an Action per frame
     uint64 placement;
     double work; //!< windows x trees x frames x objects
     std::string what;
 };
 
-//! What is done beside detecting or tracking.
+//! Call in addition to detecting or tracking.
 enum TldAction
 {
     NOTHING,
@@ -275,7 +275,7 @@ inline void runSeveral(const TldCase& c, Arrays& arrays)
         }
 }
 
-//! A box that no window is like, in a coarse grid, is refused: on both engines at the same call.
+//! A box that no window of a coarse grid overlaps enough is refused, by both backends at the same call.
 inline Outputs runTld(const TldCase& c, Engine engine, bool plain)
 {
     Arrays arrays(engine, c.placement, plain);

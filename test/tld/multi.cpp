@@ -323,7 +323,7 @@ TEST_P(Tld_Multi, addedWithAFrameThatOthersMiss)
     }
 }
 
-//! Failed flow is tried again from the image of add() as long as that is kept, and not from another one that took its place.
+//! Failed flow is retried from the image of add() as long as that is kept, and not from another image that replaced it.
 TEST_P(Tld_Multi, startIsReplacedWhileFlowIsTriedAgain)
 {
     const Crowd crowd(3);
@@ -392,7 +392,7 @@ TEST_P(Tld_Multi, addedWithTwoImages)
     multi->add(image(crowd.frame(7)).in(), crowd.box(7, 0)); // nobody is left who began elsewhere
 }
 
-//! The whole tracker in a file goes on as the one that was saved, also between add() with the next frame and update().
+//! A tracker read from a file continues as the one that was saved, also between add() with the next frame and update().
 class Tld_SavedMulti : public Tld_Multi
 {
 protected:

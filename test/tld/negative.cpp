@@ -213,7 +213,7 @@ TEST_P(Tld_Arguments, endingsOfFiles)
     }
 }
 
-//! What a detector wrote has no image to put the object into.
+//! A detector's file contains no frame in which the object could be placed.
 TEST_P(Tld_Arguments, noLastFrame)
 {
     const Ptr<TLDDetector> detector = TLDDetector::create();
@@ -262,7 +262,7 @@ TEST_P(Tld_Arguments, outputs)
     expectRefused([&] { tracker->updateAsync(frame.in(), fixed); }, {"result"});
     expectRefused([&] { detector->detect(frame.in(), fixed); }, {"objects"});
     expectRefused([&] { detector->detect(frame.in(), doubles); }, {"objects"});
-    expectRefused([&] { tracker->getTemplates(true, fixed); }, {"images"});
+    expectRefused([&] { tracker->getTemplates(true, fixed); }, {"templates"});
     expectRefused([&] { tracker->getDetections(fixed); }, {"objects"});
     EXPECT_EQ(before, textOf(*tracker)) << "a refused output has cost a frame";
     for (const Mat& table : {Mat(), Mat(5, 8, CV_32FC1, Scalar(0)), Mat(5, 7, CV_64FC1, Scalar(0)), scene.frame(0)})
@@ -325,7 +325,7 @@ TEST_P(Tld_Arguments, objectsOfAMultiTracker)
 
 CUDATRACKING_ON_ENGINES(Tld_Arguments);
 
-//! An object stays on the side of its init().
+//! An object stays on the backend of its init().
 TEST(Tld_Negative, otherSideOnCuda)
 {
     requireCuda();

@@ -20,7 +20,7 @@ inline int leastSide(const TLDParams& p, Size object)
     return p.minWindow ? p.minWindow : std::min(24, std::max(12, static_cast<int>(std::floor(side / 1.44))));
 }
 
-//! Positions along one side: round(i * step), halves up; step a percentage of `side`, and a pixel at least.
+//! Returns positions along one side: round(i * step), halves up. The step is a percentage of `side`, at least a pixel.
 inline std::vector<int> positions(int image, int window, int side, int percent)
 {
     std::vector<int> all;
@@ -33,7 +33,7 @@ inline std::vector<int> positions(int image, int window, int side, int percent)
     }
 }
 
-//! All windows in their order: by scale, then y, then x.
+//! Returns all windows in their order: by scale, then y, then x.
 inline std::vector<Rect> windows(const TLDParams& p, Size image, Size object)
 {
     std::vector<Rect> all;
@@ -53,7 +53,7 @@ inline std::vector<Rect> windows(const TLDParams& p, Size image, Size object)
 
 // --- first stage -----------------------------------------------------------------------------------------------------
 
-//! Variance of a window as a fraction: squares * area - sum^2, over area^2.
+//! Variance of a window as a fraction: squares * area - sum^2 over area^2.
 inline bool variesEnough(const Mat& gray, const Rect& w, double least)
 {
     int64 sum = 0, squares = 0;
@@ -71,7 +71,7 @@ inline bool variesEnough(const Mat& gray, const Rect& w, double least)
 
 // --- second stage ----------------------------------------------------------------------------------------------------
 
-//! sigma 2, 13 taps in whole numbers of 1/256, mirrored at the border without its last pixel, rounded once.
+//! Blurs with sigma 2: 13 taps in 256ths, mirrored at the border without its last pixel, rounded once.
 inline Mat blurred(const Mat& gray)
 {
     int taps[13], sum = 0;
@@ -102,7 +102,7 @@ inline Mat blurred(const Mat& gray)
     return result;
 }
 
-//! Posteriors are whole 32768ths.
+//! The posterior 1, in 32768ths.
 const int64 ONE = 32768;
 
 //! Positive and negative examples.
@@ -117,11 +117,11 @@ struct Leaf
     }
 };
 
-//! What has been learned, as files have it.
+//! A learned model, as files have it.
 struct Model
 {
     int trees, features, most;
-    int64 fernThreshold; //!< of the sum of posteriors
+    int64 fernThreshold; //!< threshold of the sum of posteriors
     double nnThreshold, contrast;
     std::vector<int> points; //!< x0, y0, x1, y1 of each comparison in 32768ths of the side less a pixel, tree by tree
     std::map<int, Leaf> leaves;
@@ -178,7 +178,7 @@ struct Passed
     Rect box;
     int64 sum;
 };
-//! Windows that vary enough and that the ferns let through, in their order; the most confident ones where there are too many.
+//! Returns windows with enough variance that pass the ferns, in their order; those of largest sums where there are too many.
 inline std::vector<Passed> passFerns(const Model& m, const Mat& gray, const std::vector<Rect>& windows, double variance,
                                      int& all)
 {
@@ -204,7 +204,7 @@ inline std::vector<Passed> passFerns(const Model& m, const Mat& gray, const std:
 
 typedef std::vector<double> Patch; //!< 15 x 15
 
-//! 15 equal cells along one side, in whole 256ths of a pixel; what is left over goes to both ends.
+//! Returns 15 equal cells along one side, in 256ths of a pixel; the remainder is split between both ends.
 inline void cellsOf(double begin, double end, double& first, double& size)
 {
     const int from = cvRound(256 * begin), to = cvRound(256 * end), cell = (to - from) / 15;
@@ -212,7 +212,7 @@ inline void cellsOf(double begin, double end, double& first, double& size)
     size = cell / 256.;
 }
 
-//! Mean over each cell of 15 x 15, with the parts of pixels that lie in it, of the part of a box that is inside.
+//! Returns the means over 15 x 15 cells of the part of a box inside the image; pixels on borders of cells count in parts.
 inline Patch patchOf(const Mat& gray, const Rect2d& whole)
 {
     Patch patch(225);
@@ -263,7 +263,7 @@ inline double largestDifference(const Patch& a, const Patch& b)
     return most;
 }
 
-//! N - 1 form.
+//! Returns the variance with divisor N - 1.
 inline double varianceOf(const Patch& patch)
 {
     double sum = 0., squares = 0.;
@@ -272,7 +272,7 @@ inline double varianceOf(const Patch& patch)
     return (squares - sum * sum / patch.size()) / (patch.size() - 1);
 }
 
-//! (NCC + 1) / 2; 0 when one of the two is flat.
+//! Returns (NCC + 1) / 2; 0 if one of the patches is flat.
 inline double similarity(const Patch& a, const Patch& b)
 {
     double sa = 0., sb = 0., aa = 0., bb = 0., ab = 0.;
@@ -313,7 +313,7 @@ inline Similarity similarityTo(const std::vector<Patch>& positives, const std::v
 
 // --- flow ------------------------------------------------------------------------------------------------------------
 
-//! The mean of the middle two of an even number.
+//! Returns the median: the mean of the middle two of an even number.
 inline double medianOf(std::vector<double> v)
 {
     std::sort(v.begin(), v.end());
@@ -329,7 +329,7 @@ inline double nccAround(const Mat& a, Point2f pa, const Mat& b, Point2f pb)
     return 2 * similarity(one, two) - 1;
 }
 
-//! Median flow of a box by cv::calcOpticalFlowPyrLK. False: failed.
+//! Moves a box by median flow of cv::calcOpticalFlowPyrLK. @return false when flow failed.
 inline bool follow(const TLDParams& p, const Mat& from, const Mat& to, const Rect2d& box, Rect2d& result)
 {
     std::vector<Point2f> points, there, back;
@@ -404,7 +404,7 @@ inline std::vector<Found> foundIn(const Mat& table)
     return all;
 }
 
-//! Accepted windows joined while any two of them overlap by half; mean boxes, mean confidences.
+//! Clusters accepted windows that overlap by half, directly or through others; mean boxes, mean similarities.
 inline std::vector<Cluster> clustersOf(const std::vector<Found>& found)
 {
     std::vector<Found> accepted;

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The flow of TLD beside cv::cuda::SparsePyrLKOpticalFlow, on the same points of the same frames.
+// The flow of TLD compared with cv::cuda::SparsePyrLKOpticalFlow, on the same points of the same frames.
 #include "../test_precomp.hpp"
 #include "../common/graphs.hpp"
 #include "scenes.hpp"

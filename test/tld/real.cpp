@@ -33,7 +33,7 @@ Rect2d boxOf(const std::string& line)
     return Rect2d(v[0], v[1], v[2] - v[0], v[3] - v[1]);
 }
 
-//! Skips the running test, visibly, when it is not there.
+//! Skips the running test, visibly, when the folder is not there.
 Sequence requireSequence(const std::string& name, int limit)
 {
     const std::string folder = requireFolder("CUDATRACKING_TLD_DATA") + "/" + name;
@@ -58,8 +58,8 @@ Sequence requireSequence(const std::string& name, int limit)
 
 struct Quality
 {
-    double f;   //!< of replies that overlap by more than a quarter
-    int absent; //!< replies while the object is absent
+    double f;   //!< F-measure of reported boxes that overlap by more than a quarter
+    int absent; //!< boxes reported while the object is absent
 };
 
 //! All boxes are moved and scaled by what turns the first one into the truth's first.
@@ -128,8 +128,8 @@ TEST(Tld_Sequences, car)
     EXPECT_LE(q.absent, 45);
 }
 
-//! One seed, frame by frame: bits of the two engines are compared in test/tld/cuda.cpp; here saving in the middle of a real
-//! video is compared with going on.
+//! One seed, frame by frame: test/tld/cuda.cpp compares the two backends; here saving in the middle of a real
+//! video is compared with continuing.
 TEST(Tld_Sequences, savedInTheMiddle)
 {
     const Sequence s = requireSequence("car", 260);

@@ -124,7 +124,7 @@ TEST_F(Tld_Replays, directCallsSeeReplays)
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
-//! Engines that load() replaced go when their graphs are gone.
+//! Engines that load() replaced are freed when their graphs are gone.
 TEST(Tld_ReplaysMemory, loadAndCaptureInRounds)
 {
     requireCuda();
@@ -243,7 +243,7 @@ TEST(TLD_Cuda, smallObjectInALargeImage)
     EXPECT_TRUE(sameBits(expected, actual));
 }
 
-//! Fewer windows than templates that are wanted.
+//! There are fewer windows than negative templates asked for.
 TEST(TLD_Cuda, fewFarWindows)
 {
     requireCuda();

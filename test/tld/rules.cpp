@@ -53,7 +53,7 @@ TEST_P(Tld_Rules, ownBoxIsCertainInItsOwnFrame)
     std::cout << boxes << " boxes, least score " << least << std::endl;
 }
 
-//! Of all frames; 0 when the object is lost in one. Noise of +-3 gray values.
+//! Returns the smallest overlap in all frames; 0 when the object is lost in one. Frames have noise of +-3 gray values.
 double leastOverlap(Engine engine, const Mat& still, const Rect& box, int seed, int frames, RNG& rng)
 {
     TLDParams p;
@@ -75,7 +75,7 @@ double leastOverlap(Engine engine, const Mat& still, const Rect& box, int seed, 
     return least;
 }
 
-//! Keeps an overlap of .9 in 19 of 20 scenes. A textured rectangle before another texture, both at rest, with noise of +-3 gray values: what anybody tries first.
+//! Keeps an overlap of .9 in 19 of 20 scenes: a textured rectangle before another texture, both at rest, with noise of +-3 gray values.
 TEST_P(Tld_Rules, stillSceneKeepsTheBox)
 {
     const int scenes = 20, seeds = fromEnvironment("CUDATRACKING_TLD_STILL_SEEDS", 1), frames = 200;
@@ -152,8 +152,8 @@ TEST(Tld_Probation, endsOnlyABoxWithoutSupport)
         s.validThreshold = 0.7;
         for (int frame = 1; frame <= 150; ++frame)
         {
-            core::support(s, supported || frame < 100, settings);
-            core::probation(s, nothing, settings);
+            core::updateSupport(s, supported || frame < 100, settings);
+            core::updateProbation(s, nothing, settings);
             EXPECT_EQ(supported || frame < 100 ? 1 : 0, s.alive) << "frame " << frame;
         }
     }

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Videos by construction, with known boxes, and what all tests of TLDDetector and the trackers share.
+// Videos by construction, with known boxes, and helpers of all tests of TLDDetector and the trackers.
 #ifndef OPENCV_CUDATRACKING_TEST_TLD_SCENES_HPP
 #define OPENCV_CUDATRACKING_TEST_TLD_SCENES_HPP
 
@@ -54,12 +54,12 @@ inline Mat texture(uint64 seed, Size size, int type = CV_8UC1, int finest = 5)
     return sum;
 }
 
-//! Where an object is in one frame.
+//! Position of an object in one frame.
 struct Placement
 {
     Point2d centre;
     double scale = 1., degrees = 0.;
-    double hidden = 0.; //!< part of the width, from the left, that something stands before
+    double hidden = 0.; //!< fraction of the width, from the left, that is covered
     bool present = true;
 };
 
@@ -155,7 +155,7 @@ struct StandardScene
     Composite scene;
 };
 
-//! An image where an engine takes it.
+//! An image on the host or the device, as the backend takes it.
 class Image
 {
 public:
@@ -172,7 +172,7 @@ private:
     cuda::GpuMat device_;
 };
 
-//! What a tracker says after a frame.
+//! Result of a tracker after a frame.
 struct Step
 {
     bool located = false;
@@ -247,7 +247,7 @@ inline Mat templatesOf(const TrackerTLD& tracker, bool positive)
     return images;
 }
 
-//! What is written for a tracker or a detector, as text.
+//! Returns the file of a tracker or a detector as text.
 template <typename Object> std::string textOf(const Object& object, const std::string& extension = ".yml")
 {
     FileStorage out(extension, FileStorage::WRITE | FileStorage::MEMORY);
@@ -264,7 +264,7 @@ template <typename Object> void readText(Object& object, const std::string& text
     object.read(in["object"]);
 }
 
-//! The object's own threshold of validity, which training may have raised above that of the parameters.
+//! Returns the object's threshold of validity, which training may have raised above that of the parameters.
 inline double validThresholdOf(const TrackerTLD& tracker)
 {
     const std::string text = textOf(tracker), name = "validThreshold:";
@@ -276,7 +276,7 @@ inline double validThresholdOf(const TrackerTLD& tracker)
     return threshold;
 }
 
-//! Only flow: the ferns let nothing through, and nothing is learned.
+//! Returns parameters for flow only: no window passes the ferns, and nothing is learned.
 inline TLDParams flowOnly()
 {
     TLDParams p;
@@ -287,7 +287,7 @@ inline TLDParams flowOnly()
     return p;
 }
 
-//! Tests that run on both engines, visibly skipped on CUDA without a device.
+//! Tests that run on both backends, visibly skipped on CUDA without a device.
 class OnEngine : public testing::TestWithParam<Engine>
 {
 protected:
@@ -306,7 +306,7 @@ inline std::string nameOfEngine(const testing::TestParamInfo<Engine>& info)
 
 }} // namespace opencv_test::tld
 
-//! An instance of a suite on OnEngine for each engine.
+//! Instantiates a suite on OnEngine per backend.
 #define CUDATRACKING_ON_ENGINES(suite)                                                                                 \
     INSTANTIATE_TEST_CASE_P(Engines, suite, testing::Values(Engine::CPU, Engine::CUDA), nameOfEngine)
 

@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Calls of a MultiTrackerTLD in random legal orders, beside one tracker for each object that never meets the others: frames,
-// objects that come with the last frame or the next one, go, are reset, saved and read again, alone or all together. On CUDA
-// captured frames and replays too.
+// Calls of a MultiTrackerTLD in random legal orders, compared with one tracker per object that has no other object: frames; objects
+// that are added with the last frame or the next one, removed, reset, saved and read again, alone or all together; on CUDA captured
+// frames and replays too.
 #include "../common/graphs.hpp"
 #include "scenes.hpp"
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace opencv_test { namespace {
 
 using namespace tld;
 
-//! One object: what another MultiTrackerTLD, in which it is the only one left, says.
+//! An object that is the only one of another MultiTrackerTLD.
 struct Alone
 {
     Ptr<MultiTrackerTLD> tracker;
@@ -139,7 +139,7 @@ private:
         alone_[id].tracker->resetTo(id, box);
         history_ += cv::format("reset %d; ", id);
     }
-    //! What is saved for an object is the same wherever it lives.
+    //! Checks that both trackers save equal files of an object.
     void store()
     {
         if (alone_.empty())

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What trackers and detectors write, they read back and go on as if nothing had happened. Hostile files are refused.
+// Trackers and detectors read their files back and continue as if nothing had happened. Malformed files are refused.
 #include "../common/mutated_text.hpp"
 #include "scenes.hpp"
 #include <cstdio>
@@ -48,7 +48,7 @@ TEST_P(Tld_State, goesOnAsIfNothingHadHappened)
     }
 }
 
-//! What has been read is written again byte by byte; parameters and the switch of learning are part of it.
+//! A file that has been read is written again byte by byte, with parameters and the switch of learning.
 TEST_P(Tld_State, writesWhatItReads)
 {
     TLDParams p;

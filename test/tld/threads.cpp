@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// TLD's classes on many threads and streams at once: what one instance gives does not depend on the others.
+// TLD's classes on many threads and streams at once: the results of one instance do not depend on the others.
 #include "../common/graphs.hpp"
 #include "fuzz.hpp"
 #include "../common/threads.hpp"
@@ -13,7 +13,7 @@ using namespace tld;
 
 const int THREADS = 6;
 
-//! One video with its tracker, and what a tracker alone says to it.
+//! One video with its tracker, and the results of a tracker without other threads.
 struct Worker
 {
     Worker(Engine engine_, int k)

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// TrackerTLD on videos by construction: the object is followed, its loss is told, it is found again.
+// TrackerTLD on videos by construction: the object is tracked, its loss is reported, it is found again.
 #include "scenes.hpp"
 #include <functional>
 
@@ -11,7 +11,7 @@ using namespace tld;
 
 typedef OnEngine Tld_Tracking;
 
-//! An object that does what a function says.
+//! An object whose placement is a function of the frame.
 struct Moving
 {
     Moving(Size frame, Size object, const std::function<Placement(int)>& path, uint64 seed = 5, int type = CV_8UC1)
@@ -70,7 +70,7 @@ TEST_P(Tld_Tracking, followsLosesAndFindsAgain)
     }
 }
 
-//! What the states and the score mean.
+//! Checks the meaning of states and score.
 TEST_P(Tld_Tracking, statesAndScores)
 {
     typedef StandardScene S;
@@ -113,7 +113,7 @@ TEST_P(Tld_Tracking, standsStill)
     }
 }
 
-/** By half, and back. Averaging with windows that overlap by 0.7 lets the size lag behind, so far in some scenes that the overlap
+/** Grows by half, and back. Averaging with windows that overlap by 0.7 lets the size lag behind, so far in some scenes that the overlap
 falls below a half: in 30 of 100 that OpenCV 4.14 draws and in 35 of OpenCV 5.0, but only in 3 and 5 % of all frames. It would in
 11 of 79 frames with a box of constant size whose centre is right. */
 TEST_P(Tld_Tracking, growsAndShrinks)
@@ -147,7 +147,7 @@ TEST_P(Tld_Tracking, turns)
     expectFollowed(scene, follow(*tracker, scene, engine(), 1, 50), 1, 50, 0.5);
 }
 
-//! The least windows there are, and an object of 24 x 24.
+//! Tracks an object of 24 x 24 with the smallest possible windows.
 TEST_P(Tld_Tracking, smallObjects)
 {
     for (const Size size : {Size(24, 24), Size(16, 20), Size(12, 12)})

@@ -179,7 +179,7 @@ class ProgramsTest(unittest.TestCase):
                "fragment_matcher": ("--frames=x", "--size=2", "--min-confidence=nan", "--metric=sad", "--fragments=99999999999", "--pair=both"),
                "fragment_matcher_loop": ("--radius=0", "--trail=1e3", "--no-graph=yes"),
                "quick_shift": ("--sigma=abc", "--sigma=-1", "--min-size=1.5", "--preset=none"),
-               "tld": ("--seed=1.5", "--frames= 3", "--picture-every=0x10", "--load=a,,b"),
+               "tld": ("--seed=1.5", "--frames= 3", "--image-every=0x10", "--load=a,,b"),
                "tld_benchmark": ("--seeds=0", "--first-seed=one"),
                "cascade.py": ("--engine=gpu",), "fragment_matcher.py": ("--engine=gpu",),
                "quick_shift.py": ("--sigma=abc", "--sigma=-1", "--scale=nan", "--min-size=1.5"), "tld.py": ("--frames=x", "--frames=-1")}
@@ -382,7 +382,7 @@ class ProgramsTest(unittest.TestCase):
             old.write("old")
         self.assert_fails(self.run_program("tld", "--save=" + self.out("none", "object"), *arguments), 1, "none/object0.yml")
         # Larger than all else that this run writes, so that nothing else fails.
-        done = self.run_program("tld", "--save=" + self.out("object"), "--frames=2", "--picture-every=0", *arguments, file_limit=size // 2)
+        done = self.run_program("tld", "--save=" + self.out("object"), "--frames=2", "--image-every=0", *arguments, file_limit=size // 2)
         self.assert_fails(done, 1, "object0")
         with open(self.out("object0.yml")) as old:
             self.assertEqual(old.read(), "old")

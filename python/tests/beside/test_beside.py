@@ -96,13 +96,13 @@ cv2, ct = found["cv2"], found["cudatracking"]""")
         compared = found = 0
         for name in ct.cascades():
             theirs, ours = cv2.CascadeClassifier(ct.cascade_file(name)), ct.CascadeClassifier(name, device="cpu")
-            for picture in ("lena.jpg", "basketball1.png", "messi5.jpg"):
-                image = cv2.resize(cv2.imread(os.path.join(DATA, picture)), None, fx=.5, fy=.5)
+            for file in ("lena.jpg", "basketball1.png", "messi5.jpg"):
+                image = cv2.resize(cv2.imread(os.path.join(DATA, file)), None, fx=.5, fy=.5)
                 for named in ({}, {"min_neighbors": 0}, {"scale_factor": 1.3, "min_neighbors": 1, "min_size": (30, 30), "max_size": (200, 150)}):
                     camel = {{"min_neighbors": "minNeighbors", "scale_factor": "scaleFactor", "min_size": "minSize", "max_size": "maxSize"}[k]: v
                              for k, v in named.items()}
                     expected = np.array(theirs.detectMultiScale(image, **camel), np.int32).reshape(-1, 4)
-                    np.testing.assert_array_equal(ours.detect(image, **named), expected, f"{name}, {picture}, {named}")
+                    np.testing.assert_array_equal(ours.detect(image, **named), expected, f"{name}, {file}, {named}")
                     compared, found = compared + 1, found + len(expected)
         print(f"cv2 {cv2.__version__}: {compared} comparisons, {found} equal boxes in equal order")
         self.assertEqual(compared, 22 * 9)

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The cascade on the CPU. First stages work on rows of neighbouring windows; when few of a row are left, these go to a list of
-// the tile, on which the other stages work with gathers.
+// Stage classify on the CPU. The first stages are evaluated on rows of neighbouring windows. When few windows of a row are left,
+// they move to a list of the tile, on which the remaining stages are evaluated with gathers.
 #include "../../precomp.hpp"
 #include "classify.hpp"
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace cv { namespace cuda { namespace cascade { namespace cpu {
 namespace {
 
 const int WORDS = TILE_COLS / 64;
-// A row is sparse when fewer than one in so many of its windows are left: a gather costs about as much as so many loads.
+// A row is sparse when less than 1 / SPARSE_SHARE of its windows are left: a gather costs about as much as SPARSE_SHARE loads.
 const int SPARSE_SHARE = 4;
 
 int ones(uint64_t bits)
@@ -43,17 +43,17 @@ struct Bits
     }
 };
 
-//! A tile of windows and what it is worked on with.
+//! A tile of windows of one task, with its inputs and outputs.
 struct Tile
 {
     const Work& work;
     const Layer& layer;
-    const Layout& layout;
+    const TableLayout& layout;
     const Prepared& prepared;
-    int task, firstCol, firstRow, cols, rows; //!< windows
+    int task, firstCol, firstRow, cols, rows; //!< task: index; the others count windows
     std::vector<Candidate>& candidates;
-    Passes* passes; //!< or null
-    int lanes;
+    Passes* passes; //!< null if not wanted
+    int lanes;      //!< windows per vector
 
     const Model& model() const { return *prepared.model; }
     const std::vector<int>& offsets() const { return prepared.offsets[layer.step - 1]; }
@@ -65,7 +65,8 @@ struct Tile
     }
 };
 
-void found(const Tile& tile, int i, int j, double weight)
+//! Appends window (i, j) of the tile to the candidates, unless the mask drops it.
+void addCandidate(const Tile& tile, int i, int j, double weight)
 {
     const Layer& layer = tile.layer;
     const int x = (tile.firstCol + i) * layer.step, y = (tile.firstRow + j) * layer.step;
@@ -81,7 +82,7 @@ void found(const Tile& tile, int i, int j, double weight)
     tile.candidates.push_back({keyOf(tile.work.image, layerIndex, x, y), weight});
 }
 
-//! Vectors with a window that is left.
+//! Lists the vectors that have at least one window in `alive`. @return their number.
 int groupsOf(const Bits& alive, int lanes, int* groups)
 {
     int count = 0;
@@ -94,7 +95,7 @@ int groupsOf(const Bits& alive, int lanes, int* groups)
     return count;
 }
 
-//! Windows of a row that pass a stage, of those that are left.
+//! Evaluates stages on a row of windows.
 class Row
 {
 public:
@@ -106,11 +107,11 @@ public:
                 tile.cols - i >= 64 ? ~static_cast<uint64_t>(0) : (static_cast<uint64_t>(1) << (tile.cols - i)) - 1;
     }
 
-    //! Contrast, the first stage and the skip rule.
-    Bits first(bool& carry)
+    //! Applies contrast, the first stage and the skip rule. @return windows that passed.
+    Bits firstStage(bool& carry)
     {
         Bits with = all_, alive;
-        if (tile_.model().kind == HAAR)
+        if (usesNorm(tile_.model().featureType()))
             with = withContrast();
         const Bits failed = evaluate(with, 0);
         for (int k = 0; k < WORDS; ++k)
@@ -119,14 +120,14 @@ public:
             alive.word[k] = with.word[k] & ~skipped;
             if (tile_.passes)
             {
-                tile_.passes->looked += ones(all_.word[k] & ~skipped);
+                tile_.passes->evaluated += ones(all_.word[k] & ~skipped);
                 tile_.passes->contrast += ones(alive.word[k]);
             }
             alive.word[k] &= ~failed.word[k];
         }
         return alive;
     }
-    void next(Bits& alive, int stage)
+    void laterStage(Bits& alive, int stage)
     {
         const Bits failed = evaluate(alive, stage);
         for (int k = 0; k < WORDS; ++k)
@@ -180,7 +181,7 @@ void classifyRow(const Tile& tile, Scratch& scratch, int j, bool& carry)
 {
     Row row(tile, scratch, j);
     const int stages = static_cast<int>(tile.model().stages.size());
-    Bits alive = row.first(carry);
+    Bits alive = row.firstStage(carry);
     int count = alive.count();
     tile.passed(0, count);
     for (int s = 1; s < stages && count > 0; ++s)
@@ -190,14 +191,14 @@ void classifyRow(const Tile& tile, Scratch& scratch, int j, bool& carry)
             alive.each([&](int i) { scratch.arriving[s].push(row.start() + i, j * TILE_COLS + i, scratch.norms[i]); });
             return;
         }
-        row.next(alive, s);
+        row.laterStage(alive, s);
         count = alive.count();
         tile.passed(s, count);
     }
-    alive.each([&](int i) { found(tile, i, j, scratch.leafSums[i]); });
+    alive.each([&](int i) { addCandidate(tile, i, j, scratch.leafSums[i]); });
 }
 
-//! The stages that rows have left, on the list of the tile.
+//! Evaluates the remaining stages on the list of the tile.
 void classifyList(const Tile& tile, Scratch& scratch)
 {
     Scratch::List& live = scratch.live;
@@ -237,7 +238,7 @@ void classifyList(const Tile& tile, Scratch& scratch)
         tile.passed(s, left);
     }
     for (int k = 0; k < live.count; ++k)
-        found(tile, live.places[k] % TILE_COLS, live.places[k] / TILE_COLS, live.leafSums[k]);
+        addCandidate(tile, live.places[k] % TILE_COLS, live.places[k] / TILE_COLS, live.leafSums[k]);
 }
 
 const Grid* gridOn(const std::vector<Grid>& grids, int layer)
@@ -248,20 +249,20 @@ const Grid* gridOn(const std::vector<Grid>& grids, int layer)
     return nullptr;
 }
 
-//! The windows of one task in a tile, and the tile's skip rule from left to right.
+//! Classifies the windows of one task in a tile. The skip rule carries over from the tile to the left.
 void classifyTile(const Tile& tile, Scratch& scratch)
 {
     const size_t stages = tile.model().stages.size();
     if (scratch.arriving.size() < stages)
         scratch.arriving.resize(stages);
-    scratch.live.reserve(TILE_COLS * BAND_ROWS + 64); // whole vectors
+    scratch.live.reserve(TILE_COLS * STRIP_ROWS + 64); // room for whole vectors
     if (tile.passes)
         tile.passes->windows += static_cast<int64_t>(tile.cols) * tile.rows;
     for (int j = 0; j < tile.rows; ++j)
     {
-        bool carry = scratch.carry[tile.task * BAND_ROWS + j] != 0;
+        bool carry = scratch.carry[tile.task * STRIP_ROWS + j] != 0;
         classifyRow(tile, scratch, j, carry);
-        scratch.carry[tile.task * BAND_ROWS + j] = carry;
+        scratch.carry[tile.task * STRIP_ROWS + j] = carry;
     }
     classifyList(tile, scratch);
 }
@@ -286,11 +287,11 @@ void Scratch::List::push(int window, int place, float norm)
     ++count;
 }
 
-void classifyBand(const Work& work, int layerIndex, int firstRow, detail::ScratchPool<Scratch>& pool,
-                  std::vector<Candidate>* candidates, Passes* passes)
+void classify(const Work& work, int layerIndex, int firstRow, detail::ScratchPool<Scratch>& pool,
+              std::vector<Candidate>* candidates, Passes* passes)
 {
     const Layer& layer = work.pyramid->layers[layerIndex];
-    const Layout layout(layer.step, work.extent);
+    const TableLayout layout(layer.step, work.extent);
     const int tasks = static_cast<int>(work.tasks->size());
     std::vector<const Grid*> grids;
     int mostCols = 0, mostRows = 0;
@@ -299,24 +300,24 @@ void classifyBand(const Work& work, int layerIndex, int firstRow, detail::Scratc
         const Grid* const grid = gridOn(work.pyramid->grids[t], layerIndex);
         grids.push_back(grid && grid->rows > firstRow ? grid : nullptr);
         mostCols = std::max(mostCols, grids[t] ? grid->cols : 0);
-        mostRows = std::max(mostRows, grids[t] ? std::min(grid->rows - firstRow, BAND_ROWS) : 0);
+        mostRows = std::max(mostRows, grids[t] ? std::min(grid->rows - firstRow, STRIP_ROWS) : 0);
     }
     detail::ScratchPool<Scratch>::Lease scratch(pool);
-    scratch->carry.assign(static_cast<size_t>(tasks) * BAND_ROWS, 0);
+    scratch->carry.assign(static_cast<size_t>(tasks) * STRIP_ROWS, 0);
     for (int firstCol = 0; firstCol < mostCols; firstCol += TILE_COLS)
     {
-        Part part = {firstCol * layer.step, firstRow * layer.step, 0, 0};
-        part.cols = std::min(layer.cols - part.x,
-                             (std::min(mostCols - firstCol, TILE_COLS) - 1) * layer.step + work.extent.width);
-        part.rows = std::min(layer.rows - part.y, (mostRows - 1) * layer.step + work.extent.height);
-        sumTables(work, layer, part, layout, *scratch);
+        LayerRegion region = {firstCol * layer.step, firstRow * layer.step, 0, 0};
+        region.cols = std::min(layer.cols - region.x,
+                               (std::min(mostCols - firstCol, TILE_COLS) - 1) * layer.step + work.extent.width);
+        region.rows = std::min(layer.rows - region.y, (mostRows - 1) * layer.step + work.extent.height);
+        integralImage(work, layer, region, layout, *scratch);
         for (int t = 0; t < tasks; ++t)
         {
             if (!grids[t] || grids[t]->cols <= firstCol)
                 continue;
             classifyTile({work, layer, layout, *(*work.prepared)[t], t, firstCol, firstRow,
                           std::min(grids[t]->cols - firstCol, TILE_COLS),
-                          std::min(grids[t]->rows - firstRow, BAND_ROWS), candidates[t], passes ? passes + t : nullptr,
+                          std::min(grids[t]->rows - firstRow, STRIP_ROWS), candidates[t], passes ? passes + t : nullptr,
                           lanesOf()},
                          *scratch);
         }

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// How the CPU lays out tables of sums, so that neighbouring windows are neighbours in memory: vectors load one corner of a
-// feature for as many windows as they have lanes.
+// Data of the CPU backend. Integral images are laid out so that neighbouring windows are neighbours in memory: one vector load
+// gets one corner of a feature for as many windows as a vector has lanes.
 #ifndef OPENCV_CUDATRACKING_CPU_CASCADE_CLASSIFY_HPP
 #define OPENCV_CUDATRACKING_CPU_CASCADE_CLASSIFY_HPP
 
@@ -11,77 +11,86 @@
 
 namespace cv { namespace cuda { namespace cascade { namespace cpu {
 
-//! Windows of a tile, side by side: its tables stay in the caches near the core. A multiple of 64 and of all vectors.
+//! Width of a tile in windows, so that its integral images stay in the L1 and L2 caches. A multiple of 64 and of all vector lengths.
 const int TILE_COLS = 128;
+//! Height of a strip in rows of windows. A strip is the work of one job.
+const int STRIP_ROWS = 32;
 
-/** Tables of one tile. With a step of 1, columns lie side by side. With a step of 2, even columns come first in each row,
-then odd ones: the windows of a row begin at even columns. */
-struct Layout
+/** Layout of the integral images of one tile. With a step of 1, columns are consecutive. With a step of 2, a row has its even
+columns first and then its odd ones, because its windows begin at even columns. */
+struct TableLayout
 {
-    int step, cols, rows; //!< columns and rows of tables
-    int half, stride;     //!< half: where odd columns begin
+    int step, cols, rows; //!< distance of windows in pixels; columns and rows of an integral image
+    int half, stride;     //!< index of the first odd column; values per row
 
-    Layout(int theStep, const Extent& extent)
+    TableLayout(int theStep, const WindowExtent& extent)
         : step(theStep),
           cols((TILE_COLS - 1) * theStep + extent.width + 1),
-          rows((BAND_ROWS - 1) * theStep + extent.height + 1),
-          half((cols / 2 + 16) / 16 * 16),
-          stride(theStep == 2 ? 2 * half : (cols + 15) / 16 * 16)
+          rows((STRIP_ROWS - 1) * theStep + extent.height + 1),
+          half(detail::roundUp(cols / 2 + 1, 16)),
+          stride(theStep == 2 ? 2 * half : detail::roundUp(cols, 16))
     {}
     int offset(int x, int y) const { return y * stride + (step == 2 ? (x & 1) * half + (x >> 1) : x); }
     size_t size() const { return static_cast<size_t>(rows) * stride; }
 };
 
-//! Where a feature's corners are in Prepared::offsets.
+//! Range of a feature's corners in Prepared::offsets.
 struct Corners
 {
     int first;
-    uint8_t count; //!< exact: merged; else 4 a rectangle; LBP: 16
+    uint8_t count; //!< exact Haar features: merged corners; other Haar features: 4 per rectangle; LBP: 16
     uint8_t exact, tilted;
 };
 
+//! A model for the vector loops: corners of features as offsets into integral images.
 class Prepared
 {
 public:
-    Prepared(const ModelPtr& theModel, const Extent& extent);
+    Prepared(const ModelPtr& theModel, const WindowExtent& extent);
 
     ModelPtr model;
     std::vector<Corners> features;
-    std::vector<int> weights;    //!< of exact corners
-    std::vector<int> offsets[2]; //!< from a window's corner, for steps 1 and 2
-    int contrast[2][4];          //!< corners of the contrast rectangle
+    std::vector<int> weights;    //!< weight of each corner
+    std::vector<int> offsets[2]; //!< offset of each corner from the window's corner, for steps 1 and 2
+    int contrast[2][4];          //!< offsets of the corners of the contrast rectangle, for steps 1 and 2
 };
+
+//! Returns the extent that the integral images of all tasks need.
+WindowExtent extentOf(const std::vector<Task>& tasks);
+//! Computes the offsets of all corners of a model.
+std::shared_ptr<const Prepared> prepare(const ModelPtr& model, const WindowExtent& extent);
 
 //! Windows that a stage is evaluated on, in vectors.
 struct Windows
 {
     const Prepared* prepared;
-    const int* offsets; //!< of corners, for the layer's step
-    const int* sums;    //!< tables
-    const int* tilted;
-    const int* windows; //!< sparse: each window's place in the tables; null: windows lie side by side
-    const int* groups;  //!< dense: first window of each vector
-    int vectors;
-    const float* norms;
-    double* leafSums; //!< out
+    const int* offsets; //!< Prepared::offsets for the layer's step
+    const int* sums;    //!< integral image
+    const int* tilted;  //!< integral image of rotated sums; read only if the model has rotated features
+    const int* windows; //!< sparse: index of each window in the integral images; null: windows are neighbours in a row
+    const int* groups;  //!< dense: index of the first window of each vector
+    int vectors;        //!< number of vectors
+    const float* norms; //!< norm of each window
+    double* leafSums;   //!< out: sum of the leaves of the stage for each window
 };
 
-//! Room for one thread.
+//! Work memory of one thread.
 struct Scratch
 {
-    std::vector<int> sums, squares, tilted;
-    std::vector<uint8_t> pixels[2]; //!< this row of the layer and the one before
-    std::vector<int> blended[2];    //!< rows of the image after blendRow()
-    std::vector<int> tapIndex;
-    std::vector<int16_t> tapWeights; //!< two a column
+    std::vector<int> sums, squares, tilted; //!< integral images
+    std::vector<uint8_t> pixels[2];         //!< the present row of the layer and the row above
+    std::vector<int> blended[2];            //!< two rows of the image, blended horizontally by blendRow()
+    std::vector<int> tapIndex;              //!< first source column of each column
+    std::vector<int16_t> tapWeights;        //!< two weights per column
     float norms[TILE_COLS] = {};
     double leafSums[TILE_COLS] = {};
     int groups[TILE_COLS + 1] = {};
 
-    //! Windows that are left, wherever they are in the tile.
+    //! Windows of a tile that passed all stages so far.
     struct List
     {
-        std::vector<int> windows, places;
+        std::vector<int> windows; //!< indices in the integral images
+        std::vector<int> places;  //!< row * TILE_COLS + column in the tile
         std::vector<float> norms;
         std::vector<double> leafSums;
         int count = 0;
@@ -91,17 +100,17 @@ struct Scratch
         void push(int window, int place, float norm);
     };
     List live;
-    std::vector<List> arriving; //!< at each stage, from rows that became sparse
-    std::vector<uint8_t> carry; //!< of the skip rule: for each task and row of windows
+    std::vector<List> arriving; //!< for each stage, windows of rows that became sparse before it
+    std::vector<uint8_t> carry; //!< whether the skip rule skips the next window, for each task and row of windows
 };
 
-//! The part of a layer that a tile needs.
-struct Part
+//! The region of a layer that a tile needs, in pixels.
+struct LayerRegion
 {
-    int x, y, cols, rows; //!< pixels
+    int x, y, cols, rows;
 };
 
-// The loops of src/cpu/cascade/classify.simd.hpp, in the best instruction set of the processor.
+// Loops of src/cpu/cascade/classify.simd.hpp, compiled for the best instruction set of the processor.
 int lanesOf();
 void blendOf(const uint8_t* row, const int* index, const int16_t* weights, int count, int* out);
 void mixOf(const int* upper, const int* lower, int weight, int count, uint8_t* out);
@@ -109,9 +118,6 @@ void contrastOfRow(const int* sums, const int* squares, const int* corners, int 
                    float* norms, uint64_t* with);
 void evaluateStage(const Windows& windows, const Stage& stage);
 void failedOf(const double* sums, int vectors, double threshold, uint64_t* failed);
-
-//! Resizes a part of a layer and makes its tables.
-void sumTables(const Work& work, const Layer& layer, const Part& part, const Layout& layout, Scratch& scratch);
 
 }}}} // namespace cv::cuda::cascade::cpu
 

@@ -1,26 +1,26 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CPU's loops over windows. Compiled once for each instruction set.
+// Vector loops of the CPU backend, compiled once per instruction set.
 #include "opencv2/core/hal/intrin.hpp"
 #include "classify.hpp"
 
 namespace cv { namespace cuda { namespace cascade { namespace cpu {
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
-//! Windows of a vector.
+//! Returns the number of windows per vector.
 int lanes();
-//! blendRow() for `count` pixels. @param index,weights of taps; row[index + 1] exists. Writes whole vectors.
+//! Applies blendRow() to `count` pixels and writes whole vectors. @param index,weights taps; row[index + 1] exists.
 void blendRows(const uint8_t* row, const int* index, const int16_t* weights, int count, int* out);
-//! blendRows() of core.hpp for `count` pixels. Writes whole vectors.
+//! Applies blendRows() of core.hpp to `count` pixels and writes whole vectors.
 void mixRows(const int* upper, const int* lower, int weight, int count, uint8_t* out);
-/** Norms of `vectors` vectors of windows that lie side by side.
-@param corners of the contrast rectangle. @param with bit k of word k / 64: the window has contrast. */
+/** Computes the norms of `vectors` vectors of neighbouring windows. @param corners offsets of the contrast rectangle.
+@param with out: bit k % 64 of word k / 64 is set if window k has contrast. */
 void contrastRow(const int* sums, const int* squares, const int* corners, int area, int64_t least, int vectors,
                  float* norms, uint64_t* with);
-//! Sums of the leaves of one stage.
+//! Adds up the leaves of one stage for all windows.
 void evaluate(const Windows& windows, const Stage& stage);
-//! Bits of windows with sums below the threshold, for `vectors` vectors side by side.
+//! Sets the bits of windows with sums below the threshold, for `vectors` vectors of neighbouring windows.
 void failedBits(const double* sums, int vectors, double threshold, uint64_t* failed);
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
@@ -32,7 +32,7 @@ namespace {
 const int MOST_LANES = 64;
 inline int laneCount() { return VTraits<v_int32>::vlanes(); }
 
-//! One corner for a vector of windows.
+//! Loads one corner for a vector of neighbouring windows.
 struct Dense
 {
     static v_int32 at(const Windows&, const int* table, int offset, int place)
@@ -41,6 +41,7 @@ struct Dense
     }
     static int place(const Windows& w, int vector) { return w.groups[vector]; }
 };
+//! Gathers one corner for a vector of listed windows.
 struct Sparse
 {
     static v_int32 at(const Windows& w, const int* table, int offset, int place)
@@ -68,7 +69,7 @@ inline v_int32 mergedValue(const Windows& w, const int* table, const int* offset
     return sum;
 }
 
-//! Adds one stump's leaves for all vectors. N corners.
+//! Adds the leaves of one stump, whose feature has N merged corners, for all vectors.
 template <typename Lanes, int N> void stumpOf(const Windows& w, const Corners& f, const Node& node)
 {
     const Model& model = *w.prepared->model;
@@ -91,7 +92,7 @@ template <typename Lanes, int N> void stumpOf(const Windows& w, const Corners& f
     }
 }
 
-//! The value of any feature.
+//! Computes the value of any Haar feature, before it is multiplied with the norm.
 template <typename Lanes> v_float32 haarValueOf(const Windows& w, int feature, int place)
 {
     const Corners& f = w.prepared->features[feature];
@@ -132,7 +133,7 @@ const int POWERS[32] = {1,       2,       4,       8,       16,      32,      64
                         1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 23,
                         1 << 24, 1 << 25, 1 << 26, 1 << 27, 1 << 28, 1 << 29, 1 << 30, INT_MIN};
 
-//! Differences along one row of corners.
+//! Computes the three horizontal differences of one row of four corners.
 template <typename Lanes>
 inline void lbpRow(const Windows& w, const int* offsets, int place, v_int32& a, v_int32& b, v_int32& c)
 {
@@ -181,7 +182,7 @@ template <typename Lanes, GoesLeft goesLeft> void stump(const Windows& w, const 
     }
 }
 
-//! Every node is evaluated for all windows of a vector as long as one of them gets there: trees are small.
+//! Adds the leaves of a tree. A node is evaluated if any window of the vector reaches it: trees are small.
 template <typename Lanes, GoesLeft goesLeft> void wholeTree(const Windows& w, const Tree& tree)
 {
     const Model& model = *w.prepared->model;
@@ -230,6 +231,14 @@ template <typename Lanes> void haarTree(const Windows& w, const Tree& tree)
     }
 }
 
+template <typename Lanes> void lbpTree(const Windows& w, const Tree& tree)
+{
+    if (tree.nodes == 1)
+        stump<Lanes, lbpLeft<Lanes>>(w, tree);
+    else
+        wholeTree<Lanes, lbpLeft<Lanes>>(w, tree);
+}
+
 template <typename Lanes> void evaluateOn(const Windows& w, const Stage& stage)
 {
     const Model& model = *w.prepared->model;
@@ -242,16 +251,19 @@ template <typename Lanes> void evaluateOn(const Windows& w, const Stage& stage)
     for (int t = stage.firstTree; t < stage.firstTree + stage.trees; ++t)
     {
         const Tree& tree = model.trees[t];
-        if (model.kind == HAAR)
+        switch (model.featureType())
+        {
+        case HAAR:
             haarTree<Lanes>(w, tree);
-        else if (tree.nodes == 1)
-            stump<Lanes, lbpLeft<Lanes>>(w, tree);
-        else
-            wholeTree<Lanes, lbpLeft<Lanes>>(w, tree);
+            break;
+        case LBP:
+            lbpTree<Lanes>(w, tree);
+            break;
+        }
     }
 }
 
-//! Numbers without a sign as doubles.
+//! Converts integers from 0 to 2^52 - 1 to double: their bits become the fraction of 2^52 + value.
 inline v_float64 doubleOf(const v_uint64& a)
 {
     const v_uint64 exponent = vx_setall_u64(0x4330000000000000ull); // 2^52
@@ -307,7 +319,7 @@ void contrastRow(const int* sums, const int* squares, const int* corners, int ar
         v_uint64 low, high;
         v_expand(v_reinterpret_as_u32(rectangleOf(squares, corners, place)), low, high);
         const v_float64 s0 = v_cvt_f64(sum), s1 = v_cvt_f64_high(sum);
-        // Up to 2^49: exact in double precision, as in 64 bits.
+        // Values up to 2^49 are exact in double precision, as contrastOf() is in 64 bits.
         const v_float64 c0 = v_sub(v_mul(size, doubleOf(low)), v_mul(s0, s0));
         const v_float64 c1 = v_sub(v_mul(size, doubleOf(high)), v_mul(s1, s1));
         const v_float64 in0 = v_ge(c0, bound), in1 = v_ge(c1, bound);

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The loops of src/cpu/cascade/classify.simd.hpp for processors without vectors of doubles. Belongs into that file's namespace, and is included there.
+// The loops of src/cpu/cascade/classify.simd.hpp for processors without vectors of doubles. That file includes this one within its namespace.
 
 int lanes() { return 1; }
 
@@ -39,18 +39,19 @@ bool goesLeftAt(const Windows& w, int n, int window, float norm)
 {
     const Model& model = *w.prepared->model;
     const Node& node = model.nodes[n];
-    const int* const offsets = w.offsets + w.prepared->features[node.feature].first;
-    int next = 0; // corners come in the order of the offsets
-    if (model.kind == LBP)
+    const Corners& corners = w.prepared->features[node.feature];
+    const int* const table = corners.tilted ? w.tilted : w.sums;
+    const int* offset = w.offsets + corners.first; // haarValue() and lbpCode() read corners in this order
+    const auto at = [&](int, int) { return static_cast<uint32_t>(table[window + *offset++]); };
+    switch (model.featureType())
     {
-        const auto at = [&](int, int) { return static_cast<uint32_t>(w.sums[window + offsets[next++]]); };
+    case HAAR:
+        return haarGoesLeft(haarValue(model.haar[node.feature], at), norm, node.threshold);
+    case LBP:
         return lbpGoesLeft(model.subsets.data() + static_cast<size_t>(n) * SUBSET_WORDS,
                            lbpCode(model.lbp[node.feature], at));
     }
-    const HaarFeature& f = model.haar[node.feature];
-    const int* const table = f.tilted ? w.tilted : w.sums;
-    const auto at = [&](int, int) { return static_cast<uint32_t>(table[window + offsets[next++]]); };
-    return haarGoesLeft(haarValue(f, at), norm, node.threshold);
+    return false;
 }
 
 } // namespace

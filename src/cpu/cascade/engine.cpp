@@ -12,23 +12,23 @@ namespace cv { namespace cuda { namespace cascade {
 
 namespace {
 
-//! Bands of rows of one layer of one image: a unit of work for a thread.
-struct Band
+//! STRIP_ROWS rows of windows on one layer of one image: the work of one job.
+struct Strip
 {
     int image, layer, firstRow;
 };
 
-//! Counts up what several bands counted.
-void addPasses(const std::vector<Passes>& bands, const std::vector<Band>& jobs, std::vector<Passes>& layers)
+//! Adds the counts of all strips to those of their layers.
+void addPasses(const std::vector<Passes>& strips, const std::vector<Strip>& jobs, std::vector<Passes>& layers)
 {
     for (size_t b = 0; b < jobs.size(); ++b)
     {
         Passes& sum = layers[jobs[b].layer];
-        sum.windows += bands[b].windows;
-        sum.looked += bands[b].looked;
-        sum.contrast += bands[b].contrast;
+        sum.windows += strips[b].windows;
+        sum.evaluated += strips[b].evaluated;
+        sum.contrast += strips[b].contrast;
         for (size_t s = 0; s < sum.stages.size(); ++s)
-            sum.stages[s] += bands[b].stages[s];
+            sum.stages[s] += strips[b].stages[s];
     }
 }
 
@@ -65,46 +65,46 @@ public:
     void fetch(const void* from, void* to, size_t bytes, StreamHandle) override { std::memcpy(to, from, bytes); }
     size_t workspaceBytes() const override { return 0; }
 
-    //! makePyramid, toGray, then sumTables and classify for all bands. @param passes one for each layer, or null.
+    //! Runs all stages up to classify. @param passes out: one entry per layer; null if not wanted.
     void classify(const Request& request, std::vector<Passes>* passes)
     {
         makePyramids(request);
         makeGrays(request);
-        const cpu::Extent extent = cpu::extentOf(request.tasks);
+        const cpu::WindowExtent extent = cpu::extentOf(request.tasks);
         prepare(request, extent);
-        std::vector<Band> bands = bandsOf(request);
+        std::vector<Strip> strips = stripsOf(request);
         const size_t tasks = request.tasks.size();
-        std::vector<std::vector<Candidate>> parts(bands.size() * tasks);
+        std::vector<std::vector<Candidate>> parts(strips.size() * tasks);
         Passes none;
         none.stages.assign(request.tasks[0].model->stages.size(), 0);
-        std::vector<Passes> counts(passes ? bands.size() : 0, none);
+        std::vector<Passes> counts(passes ? strips.size() : 0, none);
         parallel_for_(
-            Range(0, static_cast<int>(bands.size())),
+            Range(0, static_cast<int>(strips.size())),
             [&](const Range& range)
             {
                 for (int b = range.start; b < range.end; ++b)
                 {
-                    const int i = bands[b].image;
+                    const int i = strips[b].image;
                     const ImageView mask = request.masks.empty() ? ImageView() : request.masks[i];
                     const cpu::Work work = {grays_[i], mask, i, pyramidOf_[i], &request.tasks, &prepared_, extent};
-                    cpu::classifyBand(work, bands[b].layer, bands[b].firstRow, scratch_, &parts[b * tasks],
-                                      passes ? &counts[b] : nullptr);
+                    cpu::classify(work, strips[b].layer, strips[b].firstRow, scratch_, &parts[b * tasks],
+                                  passes ? &counts[b] : nullptr);
                 }
             },
-            static_cast<double>(bands.size()));
-        // Bands are in the order of images, scales and rows, so their candidates are in the order of keys.
+            static_cast<double>(strips.size()));
+        // Strips are in the order of images, scales and rows, so their candidates are in the order of keys.
         candidates_.assign(request.images.size() * tasks, std::vector<Candidate>());
-        for (size_t b = 0; b < bands.size(); ++b)
+        for (size_t b = 0; b < strips.size(); ++b)
             for (size_t t = 0; t < tasks; ++t)
             {
-                std::vector<Candidate>& all = candidates_[bands[b].image * tasks + t];
+                std::vector<Candidate>& all = candidates_[strips[b].image * tasks + t];
                 const std::vector<Candidate>& part = parts[b * tasks + t];
                 all.insert(all.end(), part.begin(), part.end());
             }
         if (passes)
         {
             passes->assign(pyramidOf_[0]->layers.size(), none);
-            addPasses(counts, bands, *passes);
+            addPasses(counts, strips, *passes);
         }
     }
 
@@ -114,7 +114,7 @@ private:
         return candidates_[image * request.tasks.size() + task];
     }
 
-    //! One pyramid for each size of images.
+    //! Makes one pyramid per image size.
     void makePyramids(const Request& request)
     {
         pyramids_.clear();
@@ -143,8 +143,8 @@ private:
         }
     }
 
-    //! Offsets of corners stay from call to call.
-    void prepare(const Request& request, const cpu::Extent& extent)
+    //! Computes the offsets of corners, unless those of the last call still apply.
+    void prepare(const Request& request, const cpu::WindowExtent& extent)
     {
         std::vector<uint64_t> key = {static_cast<uint64_t>(extent.width), static_cast<uint64_t>(extent.height)};
         for (const Task& task : request.tasks)
@@ -158,9 +158,9 @@ private:
         preparedKey_ = key;
     }
 
-    std::vector<Band> bandsOf(const Request& request) const
+    std::vector<Strip> stripsOf(const Request& request) const
     {
-        std::vector<Band> bands;
+        std::vector<Strip> strips;
         for (size_t i = 0; i < request.images.size(); ++i)
         {
             const Pyramid& pyramid = *pyramidOf_[i];
@@ -169,10 +169,10 @@ private:
                 for (const Grid& grid : grids)
                     rows[grid.layer] = std::max(rows[grid.layer], grid.rows);
             for (size_t layer = 0; layer < rows.size(); ++layer)
-                for (int row = 0; row < rows[layer]; row += cpu::BAND_ROWS)
-                    bands.push_back({static_cast<int>(i), static_cast<int>(layer), row});
+                for (int row = 0; row < rows[layer]; row += cpu::STRIP_ROWS)
+                    strips.push_back({static_cast<int>(i), static_cast<int>(layer), row});
         }
-        return bands;
+        return strips;
     }
 
     static void store(const Objects& objects, bool overflow, const Table& table, int row)
@@ -201,14 +201,14 @@ private:
         }
     }
 
-    std::map<std::pair<int, int>, std::unique_ptr<Pyramid>> pyramids_; //!< by the size of images
-    std::vector<const Pyramid*> pyramidOf_;                            //!< of each image
+    std::map<std::pair<int, int>, std::unique_ptr<Pyramid>> pyramids_; //!< by image size
+    std::vector<const Pyramid*> pyramidOf_;                            //!< pyramid of each image
     std::vector<ImageView> grays_;
     std::vector<Mat> grayMemory_;
     std::vector<std::shared_ptr<const cpu::Prepared>> prepared_;
     std::vector<uint64_t> preparedKey_;
     detail::ScratchPool<cpu::Scratch> scratch_;
-    std::vector<std::vector<Candidate>> candidates_; //!< for each image and task
+    std::vector<std::vector<Candidate>> candidates_; //!< lists by image and task
 };
 
 } // namespace

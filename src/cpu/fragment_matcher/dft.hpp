@@ -1,16 +1,16 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// scores: correlations by discrete Fourier transforms in double precision, as src/cpu/fragment_matcher/transform.cpp and its kernels (src/cpu/fragment_matcher/dft.simd.hpp)
-// share them.
+// score: correlations by discrete Fourier transforms in double precision. Declarations that src/cpu/fragment_matcher/transform.cpp and its
+// kernels (src/cpu/fragment_matcher/dft.simd.hpp) share.
 //
-// A tile holds two parts of the image, A as real and B as imaginary numbers. Templates are real, so the correlation of A + iB
-// with one is that of A plus i times that of B, and nothing has to be taken apart. Spectra are only multiplied number by number,
-// so they stay in the order in which the stages leave them.
+// A tile holds two parts of the image, A as real parts and B as imaginary parts. Templates are real, so the correlation of A + iB with a
+// template is that of A plus i times that of B, and needs no separation. Spectra are only multiplied element by element, so they keep the
+// order in which the stages leave them.
 //
-// Numbers come as vectors: `lanes` real parts, then as many imaginary parts. Row transforms have neighbours of a row in a vector
-// and rearrange them in their last step only; column transforms have neighbouring columns in a vector. A tile lies in memory
-// strip by strip, `lanes` columns of all its rows, so that column transforms read what follows each other.
+// Complex values are stored as vectors: `lanes` real parts, then as many imaginary parts. In row transforms, a vector holds neighbours of a
+// row, which are rearranged in the last step only; in column transforms, a vector holds neighbouring columns. A tile is stored strip by
+// strip, `lanes` columns of all its rows, so that column transforms read consecutive memory.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_DFT_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_DFT_HPP
 
@@ -18,26 +18,26 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
 
-//! A transform of `length` numbers by stages of radix 2, 3, 4, 5 or 8, down to parts of `last` numbers.
+//! A transform of `length` complex values by stages of radix 2, 3, 4, 5 or 8, down to parts of `last` values.
 struct Dft
 {
     struct Stage
     {
-        int radix, step; //!< takes `radix` numbers, `step` apart
-        size_t factors;  //!< index of its factors: for each unit of numbers of `step`, radix - 1 times re, im, -im
+        int radix, step; //!< number of values per small transform, and their distance
+        size_t factors;  //!< index of its factors: re, im, -im, radix - 1 times per unit of `last` values of `step`
     };
 
-    Dft(int numbers, int unit);
+    Dft(int count, int unit);
 
-    int length, last; //!< last: the unit of factors too
+    int length, last; //!< `last` is also the unit of factors
     std::vector<Stage> stages;
     std::vector<double> factors;
 };
 
-//! Rows that are transformed before their numbers go to strips, and the other way round, so that these are met in longer runs.
+//! Number of rows that are transformed before their values are copied to strips, and back, so that copies are in longer runs.
 const int ROWS_AT_ONCE = 8;
 
-//! Lengths of tiles; `cols` is a multiple of lanes * lanes and of 2.
+//! Transforms and memory layout of a tile; `cols` is a multiple of lanes * lanes and of 2.
 struct Tile
 {
     Tile(int cols, int rows, int vector)
@@ -48,16 +48,16 @@ struct Tile
           y(rows, 1)
     {}
 
-    size_t numbers() const { return strip * strips; } //!< doubles that it takes
+    size_t size() const { return strip * strips; } //!< returns the doubles of the tile
     size_t scratch() const { return static_cast<size_t>(ROWS_AT_ONCE) * 2 * x.length; }
 
     int lanes, strips;
-    size_t
-        strip; //!< doubles from one strip to the next: one row more than there are, so that not all share a set of the cache
+    //! Doubles from one strip to the next: one row more than needed, so that rows do not all share a set of the cache.
+    size_t strip;
     Dft x, y;
 };
 
-//! What is put into a tile, in its corner; the rest is 0.
+//! Bytes in the upper left corner of a tile; the rest of the tile is 0.
 struct TileBytes
 {
     const uint8_t* bytes;
@@ -66,15 +66,15 @@ struct TileBytes
     uint8_t bias;
 };
 
-//! Where sums go.
+//! Destination of sums.
 struct TileSums
 {
-    TermSums sums; //!< with their origin at the tile's first position
+    TermSums sums; //!< origin: the tile's first position
     bool wide;
     int width, height;
 };
 
-//! Spectra to be multiplied and added up: a number of planes of the image from `plane` on, each with a template's.
+//! Spectra to be multiplied and added: planes of the image from `plane` on, each with the spectrum of a template.
 struct Product
 {
     int plane;

@@ -1,11 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// scores: Fourier transforms of tiles (src/cpu/fragment_matcher/dft.hpp), compiled once for each instruction set.
+// score: Fourier transforms of tiles (src/cpu/fragment_matcher/dft.hpp), compiled once per instruction set.
 //
-// Forward, a stage of radix r takes r numbers of a part of length L, L / r apart, transforms them, and multiplies by the factors
-// exp(-2 pi i q t / L): decimation in frequency. The inverse undoes the stages in reverse order: multiplies, then transforms. It
-// takes real for imaginary parts and the other way round, which makes the same factors and the same small transforms do.
+// Forward, a stage of radix r transforms r values of a part of length L, L / r apart, and multiplies them by the factors
+// exp(-2 pi i q t / L): decimation in frequency. The inverse undoes the stages in reverse order: it multiplies, then transforms. It swaps
+// real and imaginary parts, so that it can use the same factors and the same small transforms.
 #include "dft.hpp"
 #include "opencv2/core/hal/intrin.hpp"
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
@@ -15,19 +15,18 @@
 namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
-//! Numbers in a vector.
+//! Returns the number of complex values per vector.
 int dftLanes();
 
-//! Transforms the rows of a tile; those beyond both heights become 0. @param rows scratch for ROWS_AT_ONCE.
-void forwardRows(const Tile& tile, const TileBytes& a, const TileBytes& b, double* rows, double* numbers);
-//! Transforms the columns of a template, ready for products.
-void templateColumns(const Tile& tile, double* numbers);
-//! Transforms the columns of `count` planes, multiplies, and transforms back: product k takes the place of plane k.
-//! @param strips scratch for as many strips as planes or products.
-void multiplyColumns(const Tile& tile, const std::vector<Product>& products, int count, double* strips,
-                     double* numbers);
+//! Transforms the rows of a tile; rows beyond both heights become 0. @param rows working memory for ROWS_AT_ONCE rows.
+void forwardRows(const Tile& tile, const TileBytes& a, const TileBytes& b, double* rows, double* values);
+//! Transforms the columns of a template, and scales and conjugates them for products.
+void templateColumns(const Tile& tile, double* values);
+//! Transforms the columns of `count` planes, multiplies them, and transforms them back: product k replaces plane k.
+//! @param strips working memory for as many strips as there are planes or products.
+void multiplyColumns(const Tile& tile, const std::vector<Product>& products, int count, double* strips, double* values);
 //! Transforms rows back and rounds the sums.
-void inverseRows(const Tile& tile, const double* numbers, double* rows, const TileSums& a, const TileSums& b);
+void inverseRows(const Tile& tile, const double* values, double* rows, const TileSums& a, const TileSums& b);
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 
@@ -35,7 +34,7 @@ namespace {
 
 // --- stages -----------------------------------------------------------------------------------------------------------
 
-//! Real and imaginary parts change places in the inverse.
+//! Loads a vector; the inverse swaps real and imaginary parts.
 template <bool INVERSE> CV_ALWAYS_INLINE Complex loadComplex(const double* from)
 {
     return {load(from + (INVERSE ? LANES : 0)), load(from + (INVERSE ? 0 : LANES))};
@@ -46,7 +45,7 @@ template <bool INVERSE> CV_ALWAYS_INLINE void storeComplex(double* to, const Com
     v_store(to + (INVERSE ? 0 : LANES), a.im);
 }
 
-//! @param f re, im, -im: vectors of them in rows, numbers for all lanes in columns.
+//! Returns a times a factor. @param f re, im, -im of the factor: vectors in row transforms, one for all lanes in column transforms.
 template <bool ROW> CV_ALWAYS_INLINE Complex times(const Complex& a, const double* f)
 {
     const Doubles re = ROW ? load(f) : splat(f[0]);
@@ -54,7 +53,7 @@ template <bool ROW> CV_ALWAYS_INLINE Complex times(const Complex& a, const doubl
     return {v_fma(a.re, re, v_mul(a.im, minusIm)), v_fma(a.re, im, v_mul(a.im, re))};
 }
 
-//! One stage of `blocks` parts. @param step in vectors.
+//! Runs one stage of `blocks` parts. @param step distance of the values of a small transform in vectors.
 template <int R, bool ROW, bool INVERSE, bool FACTORS>
 void stage(const double* in, double* out, int blocks, int step, const double* factors)
 {
@@ -96,8 +95,8 @@ template <bool ROW, bool INVERSE> void runStage(const Dft& dft, size_t index, co
     function(in, out, blocks, of.step / dft.last, dft.factors.data() + of.factors);
 }
 
-/** Stages from `first` on, of one part of `count` vectors; parts that fit the first-level cache have all their stages in turn.
-Forward, the first stage takes the numbers from `x` to `work`; in the inverse it is the last one and takes them back. */
+/** Runs the stages from `first` on, for one part of `count` vectors. A part that fits the first-level cache goes through all its stages before
+the next part. Forward, stage `first` reads `x` and writes `work`; in the inverse, it is the last stage, reads `work` and writes `x`. */
 template <bool ROW, bool INVERSE> void transform(const Dft& dft, size_t first, double* x, double* work, int count)
 {
     const size_t stages = dft.stages.size();
@@ -119,7 +118,7 @@ template <bool ROW, bool INVERSE> void transform(const Dft& dft, size_t first, d
         runStage<ROW, true>(dft, first, work, x, 1);
 }
 
-//! The last step of row transforms: of the numbers of each of LANES vectors, which go to as many strips, from `out` on.
+//! Transforms the values within each of LANES vectors, the last step of row transforms, and stores them in as many strips from `out` on.
 CV_ALWAYS_INLINE void toStrips(const double* vectors, double* out, size_t strip)
 {
     Doubles re[LANES], im[LANES];
@@ -156,7 +155,7 @@ CV_ALWAYS_INLINE void fromStrips(const double* in, size_t strip, double* vectors
         storeComplex<true>(vectors + k * UNIT, {re[k], im[k]});
 }
 
-//! A row of bytes to the real (parts = row) or imaginary parts (row + LANES) of a row of numbers.
+//! Converts a row of bytes to the real parts (parts = row) or the imaginary parts (row + LANES) of a row of complex values.
 void loadRow(const TileBytes& from, int y, int cols, double* parts)
 {
     int x = 0;
@@ -182,11 +181,11 @@ template <typename P> void storeRow(const double* parts, P* sums, int width)
 {
     int x = 0;
     for (; x + UNIT <= width; x += UNIT)
-        roundNumbers(parts + 2 * x, sums + x);
+        roundToIntegers(parts + 2 * x, sums + x);
     if (x < width)
     {
         P tail[UNIT];
-        roundNumbers(parts + 2 * x, tail);
+        roundToIntegers(parts + 2 * x, tail);
         std::copy_n(tail, width - x, sums + x);
     }
 }
@@ -205,7 +204,7 @@ void storeRow(const double* parts, int y, const TileSums& to)
 
 int dftLanes() { return LANES; }
 
-void forwardRows(const Tile& tile, const TileBytes& a, const TileBytes& b, double* rows, double* numbers)
+void forwardRows(const Tile& tile, const TileBytes& a, const TileBytes& b, double* rows, double* values)
 {
     const int cols = tile.x.length, filled = std::max(a.height, b.height);
     for (int first = 0; first < filled; first += ROWS_AT_ONCE)
@@ -221,36 +220,36 @@ void forwardRows(const Tile& tile, const TileBytes& a, const TileBytes& b, doubl
         for (int s = 0; s < tile.strips; s += LANES)
             for (int y = 0; y < count; ++y)
                 toStrips(rows + static_cast<size_t>(y) * 2 * cols + s * UNIT,
-                         numbers + s * tile.strip + static_cast<size_t>(first + y) * UNIT, tile.strip);
+                         values + s * tile.strip + static_cast<size_t>(first + y) * UNIT, tile.strip);
     }
     for (int s = 0; s < tile.strips; ++s)
-        std::fill_n(numbers + s * tile.strip + static_cast<size_t>(filled) * UNIT,
+        std::fill_n(values + s * tile.strip + static_cast<size_t>(filled) * UNIT,
                     static_cast<size_t>(tile.y.length - filled) * UNIT, 0.);
 }
 
-void templateColumns(const Tile& tile, double* numbers)
+void templateColumns(const Tile& tile, double* values)
 {
     const double scale = 1. / (static_cast<double>(tile.x.length) * tile.y.length);
     for (int s = 0; s < tile.strips; ++s)
     {
-        double* const strip = numbers + s * tile.strip;
+        double* const strip = values + s * tile.strip;
         transform<false, false>(tile.y, 0, strip, strip, tile.y.length);
         for (int y = 0; y < tile.y.length; ++y)
         {
-            const Complex a = loadComplex<false>(strip + y * UNIT); // its conjugate makes correlations of convolutions
+            const Complex a = loadComplex<false>(strip + y * UNIT); // the conjugate turns convolution into correlation
             storeComplex<false>(strip + y * UNIT, {v_mul(a.re, splat(scale)), v_mul(a.im, splat(-scale))});
         }
     }
 }
 
-void multiplyColumns(const Tile& tile, const std::vector<Product>& products, int count, double* strips, double* numbers)
+void multiplyColumns(const Tile& tile, const std::vector<Product>& products, int count, double* strips, double* values)
 {
-    const size_t planeStep = tile.numbers(), length = static_cast<size_t>(tile.y.length) * UNIT;
+    const size_t planeStep = tile.size(), length = static_cast<size_t>(tile.y.length) * UNIT;
     for (int s = 0; s < tile.strips; ++s)
     {
         const size_t first = s * tile.strip;
         for (int p = 0; p < count; ++p)
-            transform<false, false>(tile.y, 0, numbers + p * planeStep + first, strips + p * tile.strip, tile.y.length);
+            transform<false, false>(tile.y, 0, values + p * planeStep + first, strips + p * tile.strip, tile.y.length);
         for (size_t i = 0; i < length; i += UNIT)
         {
             Complex sums[7];
@@ -272,11 +271,11 @@ void multiplyColumns(const Tile& tile, const std::vector<Product>& products, int
                 storeComplex<false>(strips + k * tile.strip + i, sums[k]);
         }
         for (size_t k = 0; k < products.size(); ++k)
-            transform<false, true>(tile.y, 0, numbers + k * planeStep + first, strips + k * tile.strip, tile.y.length);
+            transform<false, true>(tile.y, 0, values + k * planeStep + first, strips + k * tile.strip, tile.y.length);
     }
 }
 
-void inverseRows(const Tile& tile, const double* numbers, double* rows, const TileSums& a, const TileSums& b)
+void inverseRows(const Tile& tile, const double* values, double* rows, const TileSums& a, const TileSums& b)
 {
     const int cols = tile.x.length, height = std::max(a.height, b.height);
     for (int first = 0; first < height; first += ROWS_AT_ONCE)
@@ -284,7 +283,7 @@ void inverseRows(const Tile& tile, const double* numbers, double* rows, const Ti
         const int count = std::min(ROWS_AT_ONCE, height - first);
         for (int s = 0; s < tile.strips; s += LANES)
             for (int y = 0; y < count; ++y)
-                fromStrips(numbers + s * tile.strip + static_cast<size_t>(first + y) * UNIT, tile.strip,
+                fromStrips(values + s * tile.strip + static_cast<size_t>(first + y) * UNIT, tile.strip,
                            rows + static_cast<size_t>(y) * 2 * cols + s * UNIT);
         for (int y = 0; y < count; ++y)
         {

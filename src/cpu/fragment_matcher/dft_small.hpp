@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// scores, for one instruction set (part of src/cpu/fragment_matcher/dft.simd.hpp): vectors of complex numbers, and transforms of 2 to 8 of them.
+// score, for one instruction set (part of src/cpu/fragment_matcher/dft.simd.hpp): vectors of complex values, and transforms of 2 to 8 of them.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_DFT_SMALL_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_DFT_SMALL_HPP
 
@@ -19,7 +19,7 @@ const int LANES = VTraits<v_float64>::max_nlanes;
 inline Doubles load(const double* from) { return vx_load(from); }
 inline Doubles splat(double value) { return vx_setall_f64(value); }
 
-//! By rows to by columns.
+//! Transposes a square matrix of LANES x LANES.
 CV_ALWAYS_INLINE void transpose(Doubles (&v)[LANES])
 {
     for (int span = 1; span < LANES; span *= 2)
@@ -32,7 +32,7 @@ CV_ALWAYS_INLINE void transpose(Doubles (&v)[LANES])
     }
 }
 
-//! Bytes to the real or the imaginary parts of two vectors.
+//! Converts bytes to the real or the imaginary parts of two vectors.
 inline void expandBytes(const uint8_t* bytes, uint8_t bias, double* parts)
 {
     const v_int32 wide = v_reinterpret_as_s32(v_xor(vx_load_expand_q(bytes), vx_setall_u32(bias)));
@@ -40,21 +40,21 @@ inline void expandBytes(const uint8_t* bytes, uint8_t bias, double* parts)
     v_store(parts + 2 * LANES, v_cvt_f64_high(wide));
 }
 
-//! A vector of parts to the nearest integers, which are no less than 0 and below 2^51: 2^52 + 2^51 leaves no bits for fractions.
-inline v_uint64 roundNumbers(const double* parts)
+//! Rounds a vector of parts to the nearest integers, which are in [0, 2^51): adding 2^52 + 2^51 leaves no bits for fractions.
+inline v_uint64 roundToIntegers(const double* parts)
 {
     const v_uint64 sum = v_reinterpret_as_u64(v_add(load(parts), splat(6755399441055744.)));
     return v_and(sum, vx_setall_u64((uint64_t(1) << 51) - 1));
 }
-//! The parts of two vectors.
-inline void roundNumbers(const double* parts, uint64_t* to)
+//! Rounds the parts of two vectors.
+inline void roundToIntegers(const double* parts, uint64_t* to)
 {
-    v_store(to, roundNumbers(parts));
-    v_store(to + LANES, roundNumbers(parts + 2 * LANES));
+    v_store(to, roundToIntegers(parts));
+    v_store(to + LANES, roundToIntegers(parts + 2 * LANES));
 }
-inline void roundNumbers(const double* parts, uint32_t* to)
+inline void roundToIntegers(const double* parts, uint32_t* to)
 {
-    v_store(to, v_pack(roundNumbers(parts), roundNumbers(parts + 2 * LANES)));
+    v_store(to, v_pack(roundToIntegers(parts), roundToIntegers(parts + 2 * LANES)));
 }
 
 #else
@@ -75,7 +75,7 @@ inline void expandBytes(const uint8_t* bytes, uint8_t bias, double* parts)
     parts[0] = static_cast<uint8_t>(bytes[0] ^ bias);
     parts[2] = static_cast<uint8_t>(bytes[1] ^ bias);
 }
-template <typename P> void roundNumbers(const double* parts, P* to)
+template <typename P> void roundToIntegers(const double* parts, P* to)
 {
     to[0] = static_cast<P>(parts[0] + .5);
     to[1] = static_cast<P>(parts[2] + .5);
@@ -83,7 +83,7 @@ template <typename P> void roundNumbers(const double* parts, P* to)
 
 #endif
 
-const int UNIT = 2 * LANES; // doubles of a vector
+const int UNIT = 2 * LANES; // doubles per vector of complex values
 
 struct Complex
 {
@@ -92,18 +92,21 @@ struct Complex
 
 inline Complex operator+(const Complex& a, const Complex& b) { return {v_add(a.re, b.re), v_add(a.im, b.im)}; }
 inline Complex operator-(const Complex& a, const Complex& b) { return {v_sub(a.re, b.re), v_sub(a.im, b.im)}; }
-inline Complex addTimes(const Complex& a, double factor, const Complex& b) //!< a + factor b
+inline Complex addTimes(const Complex& a, double factor, const Complex& b) //!< returns a + factor b
 {
     const Doubles f = splat(factor);
     return {v_fma(f, b.re, a.re), v_fma(f, b.im, a.im)};
 }
-inline Complex plusI(const Complex& a, const Complex& b) { return {v_sub(a.re, b.im), v_add(a.im, b.re)}; } //!< a + i b
+inline Complex plusI(const Complex& a, const Complex& b)
+{
+    return {v_sub(a.re, b.im), v_add(a.im, b.re)};
+} //!< returns a + i b
 inline Complex minusI(const Complex& a, const Complex& b)
 {
     return {v_add(a.re, b.im), v_sub(a.im, b.re)};
-} //!< a - i b
+} //!< returns a - i b
 
-// --- transforms of a few numbers --------------------------------------------------------------------------------------
+// --- transforms of a few values ---------------------------------------------------------------------------------------
 
 inline void dft(Complex (&)[1]) {}
 
@@ -155,8 +158,8 @@ CV_ALWAYS_INLINE void dft(Complex (&a)[8])
     Complex even[4] = {a[0], a[2], a[4], a[6]}, odd[4] = {a[1], a[3], a[5], a[7]};
     dft(even);
     dft(odd);
-    const Complex one = minusI(odd[1], odd[1]);   // (1 - i) times, without its factor
-    const Complex three = minusI(odd[3], odd[3]); // times -i again: (-1 - i) times
+    const Complex one = minusI(odd[1], odd[1]);   // (1 - i) odd[1], without its factor
+    const Complex three = minusI(odd[3], odd[3]); // -i times that: (-1 - i) odd[3]
     a[0] = even[0] + odd[0];
     a[4] = even[0] - odd[0];
     a[1] = addTimes(even[1], c, one);

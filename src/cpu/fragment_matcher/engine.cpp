@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CPU engine: fragments on parallel_for_, the stages of each one after the other.
+// The CPU engine: fragments by parallel_for_, for each one stage after the other.
 #include "../../precomp.hpp"
 #include "../../fragment_matcher/engine.hpp"
 #include "scores.hpp"
@@ -12,7 +12,8 @@ namespace {
 
 using namespace cpu;
 
-const size_t KEPT_BYTES = size_t(128) << 20; //!< of memory between calls; FragmentMatcher's header says so
+const size_t KEPT_BYTES =
+    size_t(128) << 20; //!< most memory kept between calls, bytes; documented in FragmentMatcher's header
 
 HostFragment hostFragment(const Fragment& fragment)
 {
@@ -22,17 +23,17 @@ HostFragment hostFragment(const Fragment& fragment)
             source.templ.channels, fragment.sums};
 }
 
-//! The part of the frame under all positions of a window.
+//! Returns the part of the frame that all positions of a window cover.
 Rect areaOf(const SearchWindow& window, const Fragment& fragment)
 {
     return Rect(window.x, window.y, window.cols + fragment.width - 1, window.rows + fragment.height - 1);
 }
 Rect4 partOf(const Rect& area) { return {area.x, area.y, area.width, area.height}; }
 
-//! Small areas are unpacked for each fragment: rows that follow each other closely stay in the first-level cache.
+//! Returns true if a fragment uses shared planes. Small areas are unpacked per fragment, whose rows then stay in the first-level cache.
 bool usesSharedPlanes(const Rect& area) { return area.area() > 128 * 128; }
 
-//! Bytes that all positions of a window compare: the unit of work.
+//! Returns the work of a fragment: bytes that all positions of its window compare.
 double workOf(const SearchWindow& window, const Fragment& fragment)
 {
     return double(window.cols) * window.rows * fragment.width * fragment.height * fragment.source.templ.channels;
@@ -47,23 +48,26 @@ Outputs outputsOf(const MatchOutputs& outputs)
 class CpuEngine final : public Engine
 {
 public:
-    bool take(const Fragments&, StreamHandle) override { return true; } // reads the public class's own copies
+    bool take(const Fragments&, StreamHandle) override
+    {
+        return true;
+    } // the engine reads the copies of the public class
 
     void match(const ByteImageView& frame, const Fragments& fragments, const SearchAreas& areas,
                ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
                StreamHandle) override;
     void scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
-                  int metric, int depth, const OutputView& map, StreamHandle) override;
+                  Metric metric, int depth, const OutputView& map, StreamHandle) override;
     void scoreMaps(const ByteImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
-                   const std::vector<int>& offsets, int metric, int depth, const OutputView& maps,
+                   const std::vector<int>& offsets, Metric metric, int depth, const OutputView& maps,
                    StreamHandle) override;
     void predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
                       int frameRows, const OutputView& areas, StreamHandle) override;
 
-    size_t bytes() const override { return 0; }
+    size_t workspaceBytes() const override { return 0; }
 
 private:
-    //! What match() hands to the stages of each fragment.
+    //! Arguments of match() for the stages of each fragment.
     struct Job
     {
         const ByteImageView& frame;
@@ -78,8 +82,8 @@ private:
     void matchFragment(const Job& job, int i, Scratch& memory, bool parallel);
     template <typename V>
     void searchWindow(const Job& job, int i, const Plan& plan, const Planes& planes, Scratch& memory, bool parallel);
-    void exportScores(const ByteImageView& frame, const Fragment& fragment, const SearchWindow& window, int metric,
-                      int depth, RowsView<void> map);
+    void writeMap(const ByteImageView& frame, const Fragment& fragment, const SearchWindow& window, Metric metric,
+                  int depth, RowsView<void> map);
     void trim() noexcept;
     //! Trims when a call ends, also by an exception.
     struct Trimming
@@ -90,10 +94,10 @@ private:
 
     ScratchPool pool_;
     Buffer shared_;
-    std::vector<SearchWindow> windows_; //!< of the call, by fragment
+    std::vector<SearchWindow> windows_; //!< windows of the present call, one per fragment
 };
 
-//! Memory stays from call to call, up to KEPT_BYTES for all threads together. Beyond, the largest buffers go first.
+//! Releases memory beyond KEPT_BYTES for all threads together: plans first, then the largest buffers.
 void CpuEngine::trim() noexcept
 {
     size_t sum = shared_.size();
@@ -126,7 +130,7 @@ void CpuEngine::trim() noexcept
 
 // --- match -----------------------------------------------------------------------------------------------------------
 
-//! Sets windows_. @return the part of the frame that it is cheaper to unpack once for all.
+//! Sets windows_. @return the part of the frame that is unpacked once for all fragments because that is cheaper; may be empty.
 Rect CpuEngine::planWindows(const ByteImageView& frame, const Fragments& fragments, const SearchAreas& areas)
 {
     const Rect4 whole = {0, 0, frame.cols, frame.rows};
@@ -158,7 +162,7 @@ void CpuEngine::searchWindow(const Job& job, int i, const Plan& plan, const Plan
     const bool walks = settings.search == SEARCH_THREE_STEP;
     Scores<V> scores(plan, planes, window);
     if (!walks || settings.peaks > 1)
-        scores.fill(memory, parallel ? &pool_ : nullptr);
+        score(scores, memory, parallel ? &pool_ : nullptr);
 
     Peak<V> peaks[MAX_PEAKS];
     int count = 0;
@@ -206,8 +210,8 @@ void CpuEngine::match(const ByteImageView& frame, const Fragments& fragments, co
         shared = unpack(frame, partOf(part), squares, planeBias(settings.metric), shared_, true);
         job.shared = &shared;
     }
-    // Fragments with more work than a fair share of a thread's would keep the others waiting: all threads work on each
-    // of them in turn. The rest is spread over threads.
+    // A fragment with much more work than others would keep one thread busy while others wait: all threads together work on each such
+    // fragment. The other fragments are distributed among threads.
     const int count = fragments.count(), threads = std::max(1, getNumThreads());
     double work = 0;
     for (int i = 0; i < count; ++i)
@@ -230,10 +234,10 @@ void CpuEngine::match(const ByteImageView& frame, const Fragments& fragments, co
         }
 }
 
-// --- maps and next areas ---------------------------------------------------------------------------------------------
+// --- maps and prediction of areas ---------------------------------------------------------------------------------------------
 
-void CpuEngine::exportScores(const ByteImageView& frame, const Fragment& fragment, const SearchWindow& window,
-                             int metric, int depth, RowsView<void> map)
+void CpuEngine::writeMap(const ByteImageView& frame, const Fragment& fragment, const SearchWindow& window,
+                         Metric metric, int depth, RowsView<void> map)
 {
     const ScratchPool::Lease memory(pool_);
     Plan& plan = memory->plan;
@@ -242,9 +246,9 @@ void CpuEngine::exportScores(const ByteImageView& frame, const Fragment& fragmen
         unpack(frame, partOf(areaOf(window, fragment)), plan.squares, plan.bias, memory->planes, true);
     const auto scoreAndExport = [&](auto scores)
     {
-        scores.fill(*memory, &pool_);
-        forRowBands(window.rows, true,
-                    [&](int begin, int end) { exportMap(scores, fragment.sums.W, depth, begin, end, map); });
+        score(scores, *memory, &pool_);
+        forRowStrips(window.rows, true,
+                     [&](int begin, int end) { exportScores(scores, fragment.sums.W, depth, begin, end, map); });
     };
     if (plan.wideValues())
         scoreAndExport(Scores<uint64_t>(plan, planes, window));
@@ -253,15 +257,15 @@ void CpuEngine::exportScores(const ByteImageView& frame, const Fragment& fragmen
 }
 
 void CpuEngine::scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
-                         int metric, int depth, const OutputView& map, StreamHandle)
+                         Metric metric, int depth, const OutputView& map, StreamHandle)
 {
     const Trimming trimming = {*this};
     if (map)
-        exportScores(frame, fragments.list[index], window, metric, depth, map.as<void>());
+        writeMap(frame, fragments.list[index], window, metric, depth, map.as<void>());
 }
 
 void CpuEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragments,
-                          const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, int metric,
+                          const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, Metric metric,
                           int depth, const OutputView& maps, StreamHandle)
 {
     const Trimming trimming = {*this};
@@ -269,7 +273,7 @@ void CpuEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragments
         if (windows[i].cols > 0)
         {
             uint8_t* const first = static_cast<uint8_t*>(maps.data) + offsets[i] * maps.elemSize;
-            exportScores(frame, fragments.list[i], windows[i], metric, depth, {first, windows[i].cols * maps.elemSize});
+            writeMap(frame, fragments.list[i], windows[i], metric, depth, {first, windows[i].cols * maps.elemSize});
         }
 }
 

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// pack: sums of a template, and which terms and windows (src/cpu/fragment_matcher/scores.hpp) make up its score.
+// pack: computes the sums of a template, and chooses the terms and windows (src/cpu/fragment_matcher/scores.hpp) of its score.
 #include "../../precomp.hpp"
 #include "scores.hpp"
 
@@ -38,7 +38,7 @@ TemplateSums templateSums(const uint8_t* templ, const uint8_t* q, int width, int
 
 namespace {
 
-//! Template bytes of one segment: 255 x 255 x this fits 32 bits, also with a sign.
+//! Most template bytes per segment: 255 x 255 x SEGMENT_BYTES fits 32 bits, also signed.
 const int64_t SEGMENT_BYTES = 33000;
 
 bool isUniform(const HostFragment& fragment)
@@ -52,7 +52,7 @@ bool isUniform(const HostFragment& fragment)
     return true;
 }
 
-//! Rows of bytes to rows of words of four bytes; what is missing in the last word becomes 0.
+//! Packs rows of bytes to rows of words of four bytes; missing bytes of the last word are 0.
 void packWords(const uint8_t* bytes, int width, size_t rows, int blocks, std::vector<uint32_t>& words)
 {
     words.assign(rows * blocks, 0u);
@@ -60,7 +60,7 @@ void packWords(const uint8_t* bytes, int width, size_t rows, int blocks, std::ve
         memcpy(&words[y * blocks], bytes + y * width, width);
 }
 
-//! Nine combinations of the rows of `planes` templates (see src/cpu/fragment_matcher/scores_pairs.hpp), two neighbours a word.
+//! Packs the nine combinations of the rows of `planes` templates (see src/cpu/fragment_matcher/scores_pairs.hpp), two neighbours per word.
 void packPairs(const uint8_t* bytes, int width, int height, int planes, std::vector<uint32_t>& words)
 {
     const int rows = (height + 3) / 4, blocks = (width + 1) / 2;
@@ -105,7 +105,7 @@ void Plan::addTerm(int kind, int plane, int planes, const uint8_t* samples, cons
     Term& term = terms[termCount++];
     term.kind = kind;
     const int padTo = kind == SAD_TERM ? traits.sadWidth : 4;
-    term.blocks = (width + padTo - 1) / padTo * padTo / 4;
+    term.blocks = detail::roundUp(width, padTo) / 4;
     packWords(samples, width, static_cast<size_t>(planes) * height, term.blocks, term.taps);
     if (weights)
         packWords(weights, width, static_cast<size_t>(planes) * height, term.blocks, term.weights);
@@ -142,24 +142,38 @@ void Plan::addWindow(int plane, int planes, int x, int windowWidth, bool squared
     windows[windowCount++] = {plane, planes, x, windowWidth, squared};
 }
 
-void Plan::prepareUniform(const HostFragment& fragment, uint8_t weight, const KernelTraits& traits)
+//! Prepares SAD. @param weights weight of each byte of the template; null: all are equal.
+void Plan::prepareDifferences(const uint8_t* weights, const KernelTraits& traits)
 {
-    // Every sum of the definition is that weight times one without weights.
-    unit = metric == METRIC_ZNCC ? 1 : weight;
-    templateSquares = fragment.sums.qT2 / weight;
-    if (metric == METRIC_SAD && traits.sadWidth == 0)
+    if (weights)
+        return addTerm(WEIGHTED_SAD_TERM, 0, channels, bytes.data(), weights, traits);
+    if (traits.sadWidth == 0)
     {
         const std::vector<uint8_t> ones(bytes.size(), 1);
         return addTerm(WEIGHTED_SAD_TERM, 0, channels, bytes.data(), ones.data(), traits);
     }
-    addTerm(metric == METRIC_SAD ? SAD_TERM : DOT_TERM, 0, channels, bytes.data(), nullptr, traits);
+    addTerm(SAD_TERM, 0, channels, bytes.data(), nullptr, traits);
     const int padding = terms[0].blocks * 4 - width;
-    if (metric == METRIC_SAD && padding) // the term counts |I - 0| right of the template
+    if (padding) // the term counts |I - 0| right of the template
         addWindow(0, channels, width, padding, false);
-    if (metric == METRIC_SAD)
-        return;
+}
+
+void Plan::prepareUniform(const HostFragment& fragment, uint8_t weight, const KernelTraits& traits)
+{
+    // Each sum of the definition is this weight times the sum without weights.
+    unit = isCorrelation(metric) ? 1 : weight;
+    templateSquares = fragment.sums.qT2 / weight;
+    switch (metric)
+    {
+    case Metric::SAD:
+        return prepareDifferences(nullptr, traits);
+    case Metric::SSD:
+    case Metric::ZNCC:
+        break;
+    }
+    addTerm(DOT_TERM, 0, channels, bytes.data(), nullptr, traits);
     addWindow(0, channels, 0, width, true);
-    if (metric == METRIC_SSD)
+    if (!isCorrelation(metric))
         return;
     kn = fragment.sums.W * weight;
     ka = static_cast<uint64_t>(weight) * weight;
@@ -176,9 +190,15 @@ void Plan::prepareWeighted(const HostFragment& fragment, const KernelTraits& tra
     std::vector<uint8_t> weights(total), part(total);
     for (int c = 0; c < channels; ++c)
         memcpy(&weights[c * area], fragment.q, area);
-    if (metric == METRIC_SAD)
-        return addTerm(WEIGHTED_SAD_TERM, 0, channels, bytes.data(), weights.data(), traits);
-    // 16-bit factors are taken apart: q T = low + 256 high, I^2 likewise, so that all terms multiply bytes.
+    switch (metric)
+    {
+    case Metric::SAD:
+        return prepareDifferences(weights.data(), traits);
+    case Metric::SSD:
+    case Metric::ZNCC:
+        break;
+    }
+    // 16-bit factors are split: q T = low + 256 high, I^2 likewise, so that all terms multiply bytes.
     for (int shift = 0; shift <= 8; shift += 8)
     {
         for (size_t i = 0; i < total; ++i)
@@ -194,12 +214,12 @@ void Plan::prepareWeighted(const HostFragment& fragment, const KernelTraits& tra
     for (int c = 0; c < channels; ++c)
     {
         kc[c] = fragment.sums.qT[c];
-        if (metric == METRIC_ZNCC)
+        if (isCorrelation(metric))
             addTerm(DOT_TERM, c, 1, weights.data(), nullptr, traits);
     }
 }
 
-void Plan::prepare(const HostFragment& fragment, int metricOfPlan, const KernelTraits& traits)
+void Plan::prepare(const HostFragment& fragment, Metric metricOfPlan, const KernelTraits& traits)
 {
     metric = metricOfPlan;
     width = fragment.width;
@@ -208,18 +228,18 @@ void Plan::prepare(const HostFragment& fragment, int metricOfPlan, const KernelT
     weighted = !isUniform(fragment);
     squares = false;
     unit = 1;
-    variance = metric == METRIC_ZNCC ? templateVariance(fragment.sums) : 0;
+    variance = isCorrelation(metric) ? templateVariance(fragment.sums) : 0;
     termCount = windowCount = 0;
     bias = planeBias(metric);
     q = fragment.q;
     kn = ka = kc[0] = kc[1] = kc[2] = 0;
 
-    // Largest sum or value that a row can hold, with template rows padded to a multiple of 8 bytes.
-    const uint64_t padded = static_cast<uint64_t>(width + 7) / 8 * 8 * height * channels;
-    const uint64_t largest = metric == METRIC_SAD   ? padded * 255 * (weighted ? 255 : 1)
-                             : metric == METRIC_SSD ? padded * 65025 * (weighted ? 255 : 1)
-                                                    : padded * 65025;
-    wide = largest > UINT32_MAX;
+    // Largest sum or value, with template rows padded to a multiple of 8 bytes.
+    const uint64_t padded = static_cast<uint64_t>(detail::roundUp(width, 8)) * height * channels;
+    const uint64_t largestSum =
+        padded * largestDifference(metric) *
+        (weighted && !isCorrelation(metric) ? 255 : 1); // ZNCC: sums of bytes of products, values are 32 bits
+    wide = largestSum > UINT32_MAX;
 
     const size_t area = static_cast<size_t>(width) * height;
     bytes.resize(area * channels);
@@ -232,10 +252,13 @@ void Plan::prepare(const HostFragment& fragment, int metricOfPlan, const KernelT
         prepareUniform(fragment, q ? q[0] : 255, traits);
 }
 
-void pack(const HostFragment& fragment, int metric, Plan& plan) { plan.prepare(fragment, metric, kernelTraitsHere()); }
+void pack(const HostFragment& fragment, Metric metric, Plan& plan)
+{
+    plan.prepare(fragment, metric, kernelTraitsHere());
+}
 
-bool mayNeedSquares(int metric, bool weighted) { return weighted && metric != METRIC_SAD; }
+bool mayNeedSquares(Metric metric, bool weighted) { return weighted && isProduct(metric); }
 
-uint8_t planeBias(int metric) { return metric == METRIC_SAD ? 0 : kernelTraitsHere().bias; }
+uint8_t planeBias(Metric metric) { return isProduct(metric) ? kernelTraitsHere().bias : 0; }
 
 }}}} // namespace cv::cuda::fragment_matcher::cpu

@@ -1,12 +1,13 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the stages of the CPU engine and their kernels (src/cpu/fragment_matcher/scores.simd.hpp, src/cpu/fragment_matcher/walk.simd.hpp) share.
+// Declarations that the stages of the CPU backend and their kernels (src/cpu/fragment_matcher/score.simd.hpp,
+// src/cpu/fragment_matcher/walk.simd.hpp) share.
 //
-// Every score is made of two kinds of sums over the fragment's rectangle, both exact integers:
-//   terms   sums of image byte x template byte (or |image - template|), the expensive part: one kernel per operation
-//   windows sums of the image alone, by running column sums
-// Kernels read the image as separate planes of bytes whose rows may be read past their end.
+// Every value is composed of two kinds of sums over the fragment's rectangle, both exact integers:
+//   terms    sums of image byte x template byte (or |image - template|), the expensive part: one kernel per operation
+//   windows  sums of the image alone, by running column sums
+// Kernels read the image as separate planes of bytes, whose rows may be read past their end.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_HPP
 
@@ -51,7 +52,7 @@ private:
     size_t size_ = 0;
 };
 
-//! Bytes that kernels may read beyond the last row of the last plane.
+//! Number of bytes that kernels may read beyond the last row of the last plane.
 const int PLANE_PADDING = 256;
 
 //! A part of the image as planes: the channels, then (if present) the low and the high bytes of their squares.
@@ -59,7 +60,7 @@ struct Planes
 {
     const uint8_t* data;
     size_t step, planeStep;
-    uint8_t bias; //!< every byte is stored as value ^ bias
+    uint8_t bias; //!< bytes are stored as value ^ bias; 0 or 0x80
 
     const uint8_t* pixel(int plane, int x, int y) const { return data + plane * planeStep + y * step + x; }
     Planes at(int x, int y) const
@@ -70,12 +71,12 @@ struct Planes
     }
 };
 
-//! What the row kernels of this machine want.
+//! Properties of the row kernels of this machine.
 struct KernelTraits
 {
     uint8_t bias; //!< 0x80 where the multiplier takes one signed factor: planes of DOT terms are biased by it
-    int sadWidth; //!< SAD_TERM reads templates in units of so many bytes; 0: there is no such kernel
-    bool pairs;   //!< DOT terms by pairs of 16-bit numbers (src/cpu/fragment_matcher/scores_pairs.hpp)
+    int sadWidth; //!< bytes per unit in which SAD_TERM reads templates; 0: there is no such kernel
+    bool pairs;   //!< DOT terms by pairs of 16-bit integers (src/cpu/fragment_matcher/scores_pairs.hpp)
 };
 
 enum TermKind
@@ -89,17 +90,17 @@ enum TermKind
 struct Segment
 {
     int plane, planes, row0, row1;
-    uint32_t constant; //!< undoes the planes' bias: add to each sum
+    uint32_t constant; //!< added to each sum to undo the planes' bias
 };
 
-//! A sum over the fragment's rectangle of template bytes against image bytes, as the kernels read it.
+//! A sum over the fragment's rectangle that combines template bytes with image bytes, in the kernels' layout.
 struct Term
 {
-    int kind;
-    int blocks;                    //!< words (4 template bytes) in a row; missing bytes are 0
+    int kind;                      //!< TermKind
+    int blocks;                    //!< words (4 template bytes) per row; missing bytes are 0
     std::vector<uint32_t> taps;    //!< (planes x height) rows of `blocks` words
-    std::vector<uint32_t> weights; //!< WEIGHTED_SAD_TERM only, same layout
-    std::vector<uint32_t> pairs;   //!< if not empty: nine combinations of rows, pairs of 16-bit numbers
+    std::vector<uint32_t> weights; //!< WEIGHTED_SAD_TERM only: weights in the layout of taps
+    std::vector<uint32_t> pairs;   //!< if not empty: nine combinations of rows, as pairs of 16-bit integers
     std::vector<Segment> segments;
 };
 
@@ -110,83 +111,88 @@ struct WindowTerm
     bool squared;
 };
 
-//! A fragment made ready for one metric.
+//! A fragment converted for one metric.
 struct Plan
 {
-    int metric, width, height, channels;
+    Metric metric;
+    int width, height, channels;
     bool weighted; //!< weights differ from pixel to pixel
-    bool squares;  //!< needs the planes of squares
-    uint8_t bias;  //!< that the planes must have
+    bool squares;  //!< planes of squares are needed
+    uint8_t bias;  //!< bias that the planes must have
     bool wide;     //!< sums or values need 64 bits
-    uint64_t unit; //!< SAD, SSD: value = unit x value in the map, so that maps of uniform weights stay small
-    uint64_t templateSquares;
-    // ZNCC: n = kn cross - sum_c kc[c] A[c], v = kn squares - ka sum_c A[c]^2, with A[c] the image sum of channel c.
+    uint64_t
+        unit; //!< SAD, SSD: value = unit x value in the map, so that values with uniform weights fit 32 bits; ZNCC: 1
+    uint64_t templateSquares; //!< S(qT^2) in the same unit
+    // ZNCC: n = kn cross - sum_c kc[c] A[c], v = kn squares - ka sum_c A[c]^2, where A[c] is the image sum of channel c.
     uint64_t kn, kc[3], ka;
     int64_t variance;
     int termCount, windowCount;
     std::vector<uint8_t> bytes; //!< the template, channel by channel
-    const uint8_t* q;           //!< the fragment's weights
+    const uint8_t* q;           //!< HostFragment's
     Term terms[7];
     WindowTerm windows[4];
 
-    void prepare(const HostFragment& fragment, int metric, const KernelTraits& traits);
+    void prepare(const HostFragment& fragment, Metric metric, const KernelTraits& traits);
 
-    size_t size() const;                                                 //!< bytes of all vectors
-    bool flat() const { return isCorrelation(metric) && variance == 0; } //!< all scores are 0
-    bool wideValues() const { return wide && !isCorrelation(metric); }   //!< Scores<uint64_t> are needed
+    size_t size() const;                                                 //!< returns the bytes of all vectors
+    bool flat() const { return isCorrelation(metric) && variance == 0; } //!< returns true if all scores are 0
+    bool wideValues() const { return wide && !isCorrelation(metric); } //!< returns true if Scores<uint64_t> are needed
 
 private:
     void addTerm(int kind, int plane, int planes, const uint8_t* bytes, const uint8_t* weights,
                  const KernelTraits& traits);
     void addWindow(int plane, int planes, int x, int windowWidth, bool squared);
+    void prepareDifferences(const uint8_t* weights, const KernelTraits& traits);
     void prepareUniform(const HostFragment& fragment, uint8_t weight, const KernelTraits& traits);
     void prepareWeighted(const HostFragment& fragment, const KernelTraits& traits);
 };
 
+//! Returns the properties for the instruction set of this machine.
 KernelTraits kernelTraitsHere();
 
-/** The planes of a part of the frame, with the squares and the bias that plans of this metric want; the origin of the result is
-the part's corner. @param squares planes of squares too. */
+/** Converts a part of the frame to planes of bytes; the origin of the result is the part's corner. @param squares adds planes of squares.
+@param bias bias of all planes. */
 Planes unpack(const ByteImageView& frame, const Rect4& part, bool squares, uint8_t bias, Buffer& memory, bool parallel);
-//! What planes that serve several fragments need: those of `weighted` fragments, whose plans are not known yet.
-bool mayNeedSquares(int metric, bool weighted);
-uint8_t planeBias(int metric);
+//! Returns true if planes for fragments whose plans are not known yet must include squares.
+bool mayNeedSquares(Metric metric, bool weighted);
+//! Returns the bias that planes for a metric must have.
+uint8_t planeBias(Metric metric);
 
-//! Smallest value of a row of the map and where it is first.
+//! Smallest value of a row of the map, and its first column.
 template <typename V> struct RowBest
 {
     V value;
     int x;
 };
 
-//! Rows of sums and values are written up to the next multiple of so many elements.
+//! Granularity of rows of sums and values in elements: rows are written up to the next multiple.
 const int ROW_UNIT = 64;
-CV_ALWAYS_INLINE size_t alignRow(size_t count) { return (count + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT; }
+CV_ALWAYS_INLINE size_t alignRow(size_t count) { return detail::roundUp(count, size_t(ROW_UNIT)); }
 
 //! Values of positions, row by row; the stride is a multiple of ROW_UNIT.
 template <typename V> struct MapView
 {
     V* values;
     size_t stride;    //!< elements from row to row
-    RowBest<V>* best; //!< one for each row, or null
+    RowBest<V>* best; //!< one per row, or null
 };
 
-//! Sums of all terms of a plan, term by term; null: there are none yet.
+//! Sums of all terms of a plan, term by term. sums null: not computed.
 struct TermSums
 {
-    void* sums;                //!< uint64_t where the plan is wide, else uint32_t
+    void* sums;                //!< uint64_t if the plan is wide, else uint32_t
     size_t stride, termStride; //!< elements from row to row (a multiple of ROW_UNIT), and from term to term
 
     template <typename P> P* row(int y) const { return static_cast<P*>(sums) + y * stride; }
 };
 
-//! Memory of the row kernels, for one thread.
+//! Working memory of the row kernels, for one thread.
 struct RowScratch
 {
     Buffer parts, partial, pairs, columns, zeros, numerators;
 };
 
-//! Memory for the stages of one thread.
+//! Working memory of the stages, for one thread.
 struct Scratch
 {
     Plan plan;
@@ -200,35 +206,35 @@ struct Scratch
             visit(*buffer);
     }
 };
-typedef detail::ScratchPool<Scratch> ScratchPool;
 
-// DOT terms of large fragments by Fourier transforms (src/cpu/fragment_matcher/transform.cpp), exact as well:
-//! True when that is quicker than row by row.
+// DOT terms of large fragments by Fourier transforms, exact as well (src/cpu/fragment_matcher/transform.cpp).
+
+//! Returns true if Fourier transforms are faster than row kernels.
 bool transforms(const Plan& plan, const SearchWindow& window, bool parallel);
-//! @param planes with their origin at the window's first position. @param pool as in Scores::fill().
+//! Computes the sums of all terms by Fourier transforms. @param planes planes with their origin at the window's first position.
+//! @param pool as in score().
 TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& window, Scratch& memory,
                    ScratchPool* pool);
 
-/** scores: the values of one fragment's positions. All of them after fill(); before, value() computes the one it is asked for.
-V: what the values of the plan fit into. */
+/** Values of one fragment's positions. After score() all of them are in the map; before, value() computes each one that it is asked
+for. V: unsigned integer that the values of the plan fit into. */
 template <typename V> class Scores
 {
 public:
-    //! plan and planes: of this fragment, the latter with their origin at the window's first position.
+    //! @param planes planes of the image with their origin at the window's first position.
     Scores(const Plan& plan, const Planes& planes, const SearchWindow& window)
         : plan_(plan), planes_(planes), window_(window)
     {}
-
-    //! @param pool null: on this thread alone; else on all, with memory from there.
-    void fill(Scratch& memory, ScratchPool* pool);
 
     V value(int x, int y) const
     {
         return map_.values ? map_.values[static_cast<size_t>(y) * map_.stride + x] : compute(x, y);
     }
     const Plan& plan() const { return plan_; }
+    const Planes& planes() const { return planes_; }
     const SearchWindow& window() const { return window_; }
-    const MapView<V>& map() const { return map_; } //!< after fill()
+    const MapView<V>& map() const { return map_; } //!< values are null before score()
+    void setMap(const MapView<V>& map) { map_ = map; }
 
 private:
     V compute(int x, int y) const;
@@ -239,23 +245,23 @@ private:
     MapView<V> map_ = {nullptr, 0, nullptr};
 };
 
-//! Calls body(begin, end) for parts of 0..rows, on all threads when asked to.
-template <class Body> void forRowBands(int rows, bool parallel, const Body& body)
+//! Calls body(begin, end) for strips of consecutive rows that cover 0..rows, on all threads if `parallel`.
+template <class Body> void forRowStrips(int rows, bool parallel, const Body& body)
 {
     const int threads = parallel ? std::max(1, getNumThreads()) : 1;
-    // Two bands a thread even out unequal cores; a band starts with the column sums of its first row.
-    const int band = threads == 1 ? rows : std::max(8, (detail::ceilDiv(rows, 2 * threads) + 3) & ~3);
-    const int bands = detail::ceilDiv(rows, band);
-    if (bands <= 1)
+    // Two strips per thread even out unequal cores. More would cost: each strip first sums up the columns of its first row.
+    const int strip = threads == 1 ? rows : std::max(8, detail::roundUp(detail::ceilDiv(rows, 2 * threads), 4));
+    const int strips = detail::ceilDiv(rows, strip);
+    if (strips <= 1)
         return body(0, rows);
     parallel_for_(
-        Range(0, bands),
+        Range(0, strips),
         [&](const Range& range)
         {
             for (int i = range.start; i < range.end; ++i)
-                body(i * band, std::min(rows, (i + 1) * band));
+                body(i * strip, std::min(rows, (i + 1) * strip));
         },
-        bands);
+        strips);
 }
 
 }}}} // namespace cv::cuda::fragment_matcher::cpu

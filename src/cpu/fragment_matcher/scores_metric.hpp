@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// scores and walk, for one instruction set: all that the kernels of the CPU engine know of metrics. From terms and windows to
-// the values of a row of positions, and the value of a single one. Which terms and windows a metric wants is pack's to say.
+// score and walk, for one instruction set: everything that depends on the metric in the kernels of the CPU backend. Computes the values of a
+// row of positions from terms and windows, and the value of a single position. pack chooses the terms and windows of a metric.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_METRIC_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_METRIC_HPP
 
@@ -16,7 +16,7 @@ namespace {
 
 #if CV_SIMD_64F
 
-//! The operations of znccScore(), each rounded alike: of two vectors.
+//! znccScore() of vectors: the same operations, rounded alike.
 struct ZnccScorer
 {
     explicit ZnccScorer(int64_t t) : root(vx_setall_f64(std::sqrt(static_cast<double>(t)))) {}
@@ -24,7 +24,7 @@ struct ZnccScorer
     v_float64 correlation(const v_float64& n, const v_float64& v) const
     {
         const v_float64 one = vx_setall_f64(1.), minusOne = vx_setall_f64(-1.);
-        const v_float64 above = v_and(n, v_gt(v, vx_setzero_f64())); // v is an integer: above 0 is 1 or more
+        const v_float64 above = v_and(n, v_gt(v, vx_setzero_f64())); // v is an integer, so v > 0 means v >= 1
         const v_float64 norm = v_mul(v_sqrt(v_max(v, one)), root);
         return v_max(v_min(v_div(above, norm), one), minusOne);
     }
@@ -32,21 +32,22 @@ struct ZnccScorer
     v_float64 root;
 };
 
-//! Integers below 2^52.
-inline v_float64 loadNumbers(const uint64_t* from)
+//! Converts integers below 2^52 to doubles.
+inline v_float64 loadIntegers(const uint64_t* from)
 {
-    const v_uint64 exponent = vx_setall_u64(uint64_t(0x433) << 52); // of 2^52, the lowest bit of whose mantissa is 1
+    const v_uint64 exponent =
+        vx_setall_u64(uint64_t(0x433) << 52); // that of 2^52, whose mantissa has a lowest bit of value 1
     return v_sub(v_reinterpret_as_f64(v_or(vx_load(from), exponent)), vx_setall_f64(4503599627370496.));
 }
-inline v_float64 loadNumbers(const uint32_t* from)
+inline v_float64 loadIntegers(const uint32_t* from)
 {
     const v_uint64 exponent = vx_setall_u64(uint64_t(0x433) << 52);
     return v_sub(v_reinterpret_as_f64(v_or(vx_load_expand(from), exponent)), vx_setall_f64(4503599627370496.));
 }
 
-/** ZNCC with equal weights or none: ka divides numerators and variances, and what is left, with all that it is made of, are integers
-below 2^51, as ZNCC takes fragments of less than 2^16 pixels. So doubles hold them exactly, and their product with
-ka is rounded as the integer that it stands for. @param scores alignVector(cols) of them. */
+/** Computes ZNCC of a row with equal weights or none. ka divides numerators and variances; the quotients, and all values that they are
+computed from, are integers below 2^51, because ZNCC is limited to fragments of less than 2^16 pixels. So doubles hold them exactly, and
+their product with ka is rounded like the integer that it represents. @param scores alignVector(cols) elements. */
 template <typename P>
 void znccUniformRow(const Plan& plan, const P* terms, const P* windows, size_t stride, int cols, float* scores)
 {
@@ -63,10 +64,10 @@ void znccUniformRow(const Plan& plan, const P* terms, const P* windows, size_t s
         for (int k = 0; k < 2; ++k)
         {
             const size_t at = x + k * step;
-            v_float64 n = v_mul(area, loadNumbers(terms + at)), v = v_mul(area, loadNumbers(windows + at));
+            v_float64 n = v_mul(area, loadIntegers(terms + at)), v = v_mul(area, loadIntegers(windows + at));
             for (int c = 0; c < plan.channels; ++c)
             {
-                const v_float64 a = loadNumbers(windows + (1 + c) * stride + at);
+                const v_float64 a = loadIntegers(windows + (1 + c) * stride + at);
                 n = v_sub(n, v_mul(sums[c], a));
                 v = v_sub(v, v_mul(a, a));
             }
@@ -78,7 +79,7 @@ void znccUniformRow(const Plan& plan, const P* terms, const P* windows, size_t s
 
 #endif
 
-//! Numerators and variances to scores. @param scratch 2 alignVector(cols) numbers, which the scores may overwrite.
+//! Computes scores from numerators and variances. @param scratch 2 alignVector(cols) elements, which the scores may overwrite.
 inline void znccRow(const int64_t* n, const int64_t* v, int64_t t, int cols, double* scratch, float* scores)
 {
 #if CV_SIMD_64F
@@ -105,7 +106,7 @@ inline void znccRow(const int64_t* n, const int64_t* v, int64_t t, int cols, dou
 #endif
 }
 
-//! Numerators and variances of ZNCC, modulo 2^64: the results fit, products on the way need not.
+//! Computes numerators and variances of ZNCC modulo 2^64: the results fit, intermediate products need not.
 template <typename P>
 void znccParts(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, size_t count,
                uint64_t* n, uint64_t* v)
@@ -128,60 +129,90 @@ void znccParts(const Plan& plan, const P* terms, size_t termStride, const P* win
     }
 }
 
-//! Terms and windows of one row of positions to values.
+//! Computes ZNCC of one row of positions from its terms and windows.
+template <typename P>
+void finishZnccRow(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, int cols,
+                   uint32_t* values, Buffer& memory)
+{
+    float* const scores = memory.get<float>(9 * stride);
+#if CV_SIMD_64F
+    if (!plan.weighted)
+        znccUniformRow(plan, terms, windows, stride, cols, scores);
+    else
+#endif
+    {
+        uint64_t *const n = reinterpret_cast<uint64_t*>(scores + stride), *const v = n + stride;
+        znccParts(plan, terms, termStride, windows, stride, alignVector(cols), n, v);
+        znccRow(reinterpret_cast<int64_t*>(n), reinterpret_cast<int64_t*>(v), plan.variance, cols,
+                reinterpret_cast<double*>(v + stride), scores);
+    }
+    for (int x = 0; x < cols; ++x)
+        values[x] = znccToValue(scores[x]);
+}
+
+//! Never called: values of ZNCC have 32 bits.
+template <typename P> void finishZnccRow(const Plan&, const P*, size_t, const P*, size_t, int, uint64_t*, Buffer&)
+{
+    CV_Error(Error::StsInternal, "FragmentMatcher: ZNCC with values of 64 bits");
+}
+
+//! Computes the values of one row of positions from its terms and windows.
 template <typename V, typename P>
 void finishRow(const Plan& plan, const P* terms, size_t termStride, const P* windows, size_t stride, int cols,
                V* values, Buffer& memory)
 {
     const P squares = static_cast<P>(plan.templateSquares);
     const size_t count = alignVector(cols);
-    if (plan.metric == METRIC_SAD && plan.windowCount == 0)
-        std::copy(terms, terms + cols, values);
-    else if (plan.metric == METRIC_SAD)
-        for (size_t x = 0; x < count; ++x)
-            values[x] = static_cast<V>(terms[x] - windows[x]);
-    else if (plan.metric == METRIC_SSD && !plan.weighted)
-        for (size_t x = 0; x < count; ++x)
-            values[x] = static_cast<V>(squares - 2 * terms[x] + windows[x]);
-    else if (plan.metric == METRIC_SSD)
-        for (size_t x = 0; x < count; ++x)
-            values[x] = static_cast<V>(squares - 2 * (terms[x] + 256 * terms[x + termStride]) +
-                                       terms[x + 2 * termStride] + 256 * terms[x + 3 * termStride]);
-    else
+    switch (plan.metric)
     {
-        float* const scores = memory.get<float>(9 * stride);
-#if CV_SIMD_64F
-        if (!plan.weighted)
-            znccUniformRow(plan, terms, windows, stride, cols, scores);
+    case Metric::SAD:
+        if (plan.windowCount == 0)
+            std::copy(terms, terms + cols, values);
         else
-#endif
-        {
-            uint64_t *const n = reinterpret_cast<uint64_t*>(scores + stride), *const v = n + stride;
-            znccParts(plan, terms, termStride, windows, stride, count, n, v);
-            znccRow(reinterpret_cast<int64_t*>(n), reinterpret_cast<int64_t*>(v), plan.variance, cols,
-                    reinterpret_cast<double*>(v + stride), scores);
-        }
-        for (int x = 0; x < cols; ++x)
-            values[x] = znccToValue(scores[x]);
+            for (size_t x = 0; x < count; ++x)
+                values[x] = static_cast<V>(terms[x] - windows[x]);
+        return;
+    case Metric::SSD:
+        if (plan.weighted)
+            for (size_t x = 0; x < count; ++x)
+                values[x] = static_cast<V>(squares - 2 * (terms[x] + 256 * terms[x + termStride]) +
+                                           terms[x + 2 * termStride] + 256 * terms[x + 3 * termStride]);
+        else
+            for (size_t x = 0; x < count; ++x)
+                values[x] = static_cast<V>(squares - 2 * terms[x] + windows[x]);
+        return;
+    case Metric::ZNCC:
+        return finishZnccRow(plan, terms, termStride, windows, stride, cols, values, memory);
     }
 }
 
-// --- a single position, by the same integers ---------------------------------------------------------------------------
+// --- a single position, with the same integers ---------------------------------------------------------------------------
 
-//! Sums over one plane: first is the term of the metric; sum and squares are those of the image (ZNCC). All are weighted.
+//! Weighted sums over one plane. first: term of the metric; sum, squares: sums of the image and of its squares (ZNCC).
 struct PositionSums
 {
     uint64_t first, sum, squares;
 };
 
-template <int METRIC, bool WEIGHTED> struct PositionKernel
+template <Metric METRIC, bool WEIGHTED> struct PositionKernel
 {
     uint8_t bias;
 
     void addByte(PositionSums& sums, uint8_t image, uint32_t t, uint32_t q) const
     {
         const uint32_t i = static_cast<uint8_t>(image ^ bias), difference = i > t ? i - t : t - i;
-        sums.first += q * (METRIC == METRIC_SAD ? difference : METRIC == METRIC_SSD ? difference * difference : i * t);
+        switch (METRIC)
+        {
+        case Metric::SAD:
+            sums.first += q * difference;
+            break;
+        case Metric::SSD:
+            sums.first += q * difference * difference;
+            break;
+        case Metric::ZNCC:
+            sums.first += q * i * t;
+            break;
+        }
         sums.sum += q * i;
         sums.squares += q * i * i;
     }
@@ -190,7 +221,7 @@ template <int METRIC, bool WEIGHTED> struct PositionKernel
     struct Vectors
     {
         v_uint32x4 first = v_setzero_u32(), sum = v_setzero_u32(), squares = v_setzero_u32();
-        v_uint64x2 wideFirst = v_setzero_u64(), wideSquares = v_setzero_u64(); //!< of products of three bytes
+        v_uint64x2 wideFirst = v_setzero_u64(), wideSquares = v_setzero_u64(); //!< sums of products of three bytes
 
         void flush(PositionSums& total)
         {
@@ -199,7 +230,7 @@ template <int METRIC, bool WEIGHTED> struct PositionKernel
             total.squares += reduce(squares) + v_reduce_sum(wideSquares);
             wideFirst = wideSquares = v_setzero_u64();
         }
-        //! The sum of all lanes, which start anew.
+        //! Returns the sum of all lanes, and clears them.
         static uint64_t reduce(v_uint32x4& sums)
         {
             v_uint64x2 low, high;
@@ -209,7 +240,7 @@ template <int METRIC, bool WEIGHTED> struct PositionKernel
         }
     };
 
-    //! sum + q a b
+    //! Returns sum + q a b.
     static v_uint64x2 addProducts(const v_uint8x16& q, const v_uint8x16& a, const v_uint8x16& b, v_uint64x2 sum)
     {
         v_uint16x8 qaLow, qaHigh, bLow, bHigh;
@@ -223,28 +254,33 @@ template <int METRIC, bool WEIGHTED> struct PositionKernel
     {
         const v_uint8x16 i = v_xor(v_load(image), v_setall_u8(bias)), t = v_load(taps), difference = v_absdiff(i, t);
         const v_uint8x16 q = WEIGHTED ? v_load(weights) : v_setall_u8(1);
-        if (METRIC == METRIC_SAD)
-            sums.first = v_dotprod_expand(difference, q, sums.first);
-        else if (METRIC == METRIC_SSD && WEIGHTED)
-            sums.wideFirst = addProducts(q, difference, difference, sums.wideFirst);
-        else if (METRIC == METRIC_SSD)
-            sums.first = v_dotprod_expand(difference, difference, sums.first);
-        else
+        switch (METRIC)
         {
-            sums.sum = v_dotprod_expand(i, q, sums.sum);
+        case Metric::SAD:
+            sums.first = v_dotprod_expand(difference, q, sums.first);
+            return;
+        case Metric::SSD:
             if (WEIGHTED)
-            {
-                sums.wideFirst = addProducts(q, i, t, sums.wideFirst);
-                sums.wideSquares = addProducts(q, i, i, sums.wideSquares);
-                return;
-            }
-            sums.first = v_dotprod_expand(i, t, sums.first);
-            sums.squares = v_dotprod_expand(i, i, sums.squares);
+                sums.wideFirst = addProducts(q, difference, difference, sums.wideFirst);
+            else
+                sums.first = v_dotprod_expand(difference, difference, sums.first);
+            return;
+        case Metric::ZNCC:
+            sums.sum = v_dotprod_expand(i, q, sums.sum);
+            break;
         }
+        if (WEIGHTED)
+        {
+            sums.wideFirst = addProducts(q, i, t, sums.wideFirst);
+            sums.wideSquares = addProducts(q, i, i, sums.wideSquares);
+            return;
+        }
+        sums.first = v_dotprod_expand(i, t, sums.first);
+        sums.squares = v_dotprod_expand(i, i, sums.squares);
     }
 #endif
 
-    //! taps, q: rows without gaps.
+    //! Returns the sums. @param taps, q rows without gaps.
     PositionSums operator()(const uint8_t* image, size_t step, const uint8_t* taps, const uint8_t* q, int width,
                             int height) const
     {
@@ -277,7 +313,7 @@ template <int METRIC, bool WEIGHTED> struct PositionKernel
     }
 };
 
-template <int METRIC, bool WEIGHTED> uint64_t positionValue(const Plan& plan, const Planes& planes)
+template <Metric METRIC, bool WEIGHTED> uint64_t positionValue(const Plan& plan, const Planes& planes)
 {
     const PositionKernel<METRIC, WEIGHTED> kernel = {planes.bias};
     const size_t area = static_cast<size_t>(plan.width) * plan.height;
@@ -291,28 +327,29 @@ template <int METRIC, bool WEIGHTED> uint64_t positionValue(const Plan& plan, co
         n -= plan.kc[c] * sums.sum;
         v -= plan.ka * sums.sum * sums.sum;
     }
-    if (METRIC != METRIC_ZNCC)
+    if (!isCorrelation(METRIC))
         return first;
     n += plan.kn * first;
     v += plan.kn * squares;
     return znccToValue(znccScore(static_cast<int64_t>(n), static_cast<int64_t>(v), plan.variance));
 }
 
-//! The value of the position at the origin of `planes`.
+//! Returns the value of the position at the origin of `planes`.
 inline uint64_t positionValue(const Plan& plan, const Planes& planes)
 {
     switch (plan.metric)
     {
-    case METRIC_SAD:
-        return plan.weighted ? positionValue<METRIC_SAD, true>(plan, planes)
-                             : positionValue<METRIC_SAD, false>(plan, planes);
-    case METRIC_SSD:
-        return plan.weighted ? positionValue<METRIC_SSD, true>(plan, planes)
-                             : positionValue<METRIC_SSD, false>(plan, planes);
-    default:
-        return plan.weighted ? positionValue<METRIC_ZNCC, true>(plan, planes)
-                             : positionValue<METRIC_ZNCC, false>(plan, planes);
+    case Metric::SAD:
+        return plan.weighted ? positionValue<Metric::SAD, true>(plan, planes)
+                             : positionValue<Metric::SAD, false>(plan, planes);
+    case Metric::SSD:
+        return plan.weighted ? positionValue<Metric::SSD, true>(plan, planes)
+                             : positionValue<Metric::SSD, false>(plan, planes);
+    case Metric::ZNCC:
+        return plan.weighted ? positionValue<Metric::ZNCC, true>(plan, planes)
+                             : positionValue<Metric::ZNCC, false>(plan, planes);
     }
+    return 0;
 }
 
 } // namespace

@@ -1,14 +1,13 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// scores, for one instruction set (part of src/cpu/fragment_matcher/scores.simd.hpp): DOT terms for processors that multiply pairs of 16-bit
-// numbers (pmaddwd) but not bytes.
+// score, for one instruction set (part of src/cpu/fragment_matcher/score.simd.hpp): DOT terms for processors that multiply pairs of 16-bit
+// integers (pmaddwd) but not bytes.
 //
-// Rows are correlated by Karatsuba's identity, which needs 3 correlations of half the height where the definition has 4.
-// With even and odd image rows E, O and template rows e, o, and E+ the even rows moved up by one:
-//   X = (e + o) * O    P = e * (E - O)    Q = o * (E+ - O)    even output rows: X + P, odd ones: X + Q
-// Applied twice, 9 correlations of a quarter of the height instead of 16. All of it is exact modulo 2^32, where the
-// result fits.
+// Rows are correlated by Karatsuba's identity, which needs 3 correlations of half the height where the definition needs 4. With even and
+// odd image rows E, O, template rows e, o, and the even image rows E+ moved up by one:
+//   X = (e + o) * O    P = e * (E - O)    Q = o * (E+ - O)    even output rows: X + P, odd output rows: X + Q
+// Applied twice, that is 9 correlations of a quarter of the height instead of 16. All steps are exact modulo 2^32, and the result fits.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_PAIRS_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_PAIRS_HPP
 
@@ -23,7 +22,7 @@ namespace {
 const int PAIR_COMBINATIONS = 9; // 3 a + b: identity a of rows, then b of the result's rows
 const int PAIR_TILE = 2 * LANES;
 
-//! The nine combinations of seven image rows from 4 k on: row k of nine images of a quarter of the height.
+//! Computes the nine combinations of seven image rows from 4 k on: row k of nine images of a quarter of the height.
 inline void combineRows(const uint8_t* const (&rows)[7], size_t count, int16_t* out, size_t combinationStep)
 {
     for (size_t x = 0; x < count; x += VTraits<v_int16>::max_nlanes)
@@ -56,7 +55,7 @@ CV_ALWAYS_INLINE void addPairRow(v_int32 (&sums)[4][2], const int16_t* image, co
     }
 }
 
-//! One combination for R rows of PAIR_TILE positions, all planes.
+//! Correlates one combination for R rows of PAIR_TILE positions, all planes.
 template <int R>
 void pairTile(const int16_t* image, size_t rowStep, int imageRows, int planes, const uint32_t* taps, int rows,
               int blocks, uint32_t* out, size_t stride)
@@ -88,7 +87,7 @@ void pairTile(const int16_t* image, size_t rowStep, int imageRows, int planes, c
         v_store_interleave(out + r * stride, v_reinterpret_as_u32(sums[r][0]), v_reinterpret_as_u32(sums[r][1]));
 }
 
-//! A term for 4 R rows of positions. out: rows of `stride`.
+//! Sums a term for 4 R rows of positions. @param out rows of `stride` elements.
 template <int R>
 void multiplyPairs(const Plan& plan, const Term& term, const Planes& planes, int cols, uint32_t* out, size_t stride,
                    Buffer& memory)
@@ -97,10 +96,10 @@ void multiplyPairs(const Plan& plan, const Term& term, const Planes& planes, int
     const int first = term.segments[0].plane, count = term.segments[0].planes;
     const size_t length = alignRow(static_cast<size_t>(cols) + plan.width),
                  combinationStep = length * imageRows * count;
-    // The nine images, then the nine correlations.
+    // Memory: the nine images, then the nine correlations.
     int16_t* const images = memory.get<int16_t>(PAIR_COMBINATIONS * (combinationStep + 2 * R * stride) + 2 * PAIR_TILE);
     uint32_t* const sums = reinterpret_cast<uint32_t*>(images + PAIR_COMBINATIONS * combinationStep);
-    const int last = 4 * R + plan.height - 2; // image rows beyond it meet no template row: their values cancel
+    const int last = 4 * R + plan.height - 2; // later image rows meet no template row: their contributions cancel
     for (int p = 0; p < count; ++p)
         for (int k = 0; k < imageRows; ++k)
         {

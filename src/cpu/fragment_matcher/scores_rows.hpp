@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// scores, for one instruction set (part of src/cpu/fragment_matcher/scores.simd.hpp): what is done with whole rows besides the terms. Rows of sums and values have room for a multiple of ROW_UNIT elements, so that loops need no tails; what they
-// leave beyond the last column means nothing.
+// score, for one instruction set (part of src/cpu/fragment_matcher/score.simd.hpp): operations on whole rows, except terms. Rows of sums and
+// values have a multiple of ROW_UNIT elements, so that loops need no tails; elements beyond the last column have no meaning.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_ROWS_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_ROWS_HPP
 
@@ -12,10 +12,10 @@ namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 namespace {
 
-//! Elements that a loop over a row handles: vectors of any width divide it.
-inline size_t alignVector(size_t count) { return (count + 15) / 16 * 16; }
+//! Returns the number of elements that a loop over a row processes, a multiple of all vector widths.
+inline size_t alignVector(size_t count) { return detail::roundUp(count, size_t(16)); }
 
-//! sums[i] += f(added[i]) - f(removed[i]) over a row of bytes that are stored as value ^ bias; f is the square or nothing.
+//! Adds f(added[i]) - f(removed[i]) to sums[i], for bytes stored as value ^ bias; f is the square if SQUARED, else the identity.
 template <bool SQUARED, typename P>
 void moveColumns(P* sums, const uint8_t* added, const uint8_t* removed, int count, uint8_t bias)
 {
@@ -54,15 +54,14 @@ inline void addShifted(uint32_t* out, const uint32_t* a, const uint32_t* b, int 
 
 #endif
 
-//! Sums of a window for one row of positions after the other: sums of columns that move down by a row at a time, added
-//! up over the window's width by doubling.
+//! Sums of a window, for one row of positions at a time: column sums that move down by one row, added over the window's width by doubling.
 template <typename P> class WindowSums
 {
 public:
-    //! Elements of `memory`; `zeros` below: bytes.
+    //! Returns the number of elements of `memory` in start().
     static size_t memoryFor(int cols, int width) { return 3 * alignRow(static_cast<size_t>(cols) + 2 * width); }
 
-    //! zeros: a row of bytes 0 ^ bias, alignRow(cols + width) long.
+    //! Computes the column sums of the first row. @param zeros a row of bytes 0 ^ bias, alignRow(cols + width) long.
     void start(const WindowTerm& term, const Planes& planes, int cols, int height, const uint8_t* zeros, P* memory)
     {
         term_ = &term;
@@ -78,22 +77,25 @@ public:
             move(y, zeros);
     }
 
+    //! Moves to the next row.
     void moveDown()
     {
         move(height_, nullptr);
         planes_ = planes_.at(0, 1);
     }
 
+    //! Adds up the columns of each position.
     void sumUp(P* out)
     {
         const int width = term_->width;
-        const P* sums = columns_; // of `span` columns
-        const P* total = nullptr; // of the columns before `offset`
+        const P* sums = columns_; // sums of `span` columns
+        const P* total = nullptr; // sums of the columns before `offset`
         for (int span = 1, offset = 0; span <= width; span *= 2)
         {
             if (width & span)
             {
-                if (!total && 2 * span > width) // a power of two: `out` already, unless 1
+                if (!total &&
+                    2 * span > width) // width is a power of two; the result is in `out` already, unless width is 1
                     total = sums;
                 else if (!total)
                     std::copy(sums, sums + cols_, out), total = out;
@@ -113,7 +115,7 @@ public:
     }
 
 private:
-    //! Takes row y in and row 0 out, or `zeros` instead.
+    //! Adds row y and subtracts row 0, or `zeros` in its place.
     void move(int y, const uint8_t* zeros)
     {
         const int count = cols_ + term_->width - 1;
@@ -129,7 +131,7 @@ private:
     }
 
     const WindowTerm* term_;
-    Planes planes_; // at the first position of the row
+    Planes planes_; // origin: first position of the row
     int cols_, height_;
     P *columns_, *powers_[2];
 };
@@ -173,7 +175,7 @@ inline void prefetchBytes(const uint8_t* bytes, int count)
 #endif
 }
 
-//! Every channel's bytes apart, xor bias.
+//! Splits a row into its channels, bytes xor bias.
 inline void splitRow(const ByteImageView& part, int y, uint8_t bias, uint8_t* row, size_t planeStep)
 {
     const uint8_t* const source = part.pixel(0, y);
@@ -199,7 +201,7 @@ inline void splitRow(const ByteImageView& part, int y, uint8_t bias, uint8_t* ro
             row[c * planeStep + i] = source[i * pixelStride + c] ^ bias;
 }
 
-//! Low and high bytes of the squares of bytes that are stored xor bias, as all are.
+//! Computes the low and high bytes of squares. All bytes are stored xor bias.
 inline void squareRow(const uint8_t* bytes, int cols, uint8_t bias, uint8_t* low, uint8_t* high)
 {
     for (int x = 0; x < cols; ++x)

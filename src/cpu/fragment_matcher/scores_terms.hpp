@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// scores, for one instruction set (part of src/cpu/fragment_matcher/scores.simd.hpp): the kernels that sum up a term.
+// score, for one instruction set (part of src/cpu/fragment_matcher/score.simd.hpp): the kernels that sum up a term.
 //
-// A kernel gives the sums of TILE consecutive positions of R consecutive rows. An image row is loaded at each of four
+// A kernel computes the sums of TILE consecutive positions of R consecutive rows. An image row is loaded at each of four
 // phases p; lane l of phase p then holds the four bytes under template word j of position 4 l + p, so that nothing is
 // rearranged before the final interleave and a template word is one splat for the whole tile.
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_TERMS_HPP
@@ -30,7 +30,7 @@ namespace {
 const int LANES = VTraits<v_uint32>::max_nlanes;
 const int TILE = 4 * LANES;
 #if CT_AVX512 || CV_NEON
-const int GROUP = 4; // rows at once: 32 registers hold 16 sums, template words and an image vector
+const int GROUP = 4; // rows at a time: 32 registers hold 16 sums, template words and an image vector
 #else
 const int GROUP = 2;
 #endif
@@ -53,7 +53,7 @@ struct WeightedSadOp
 
 inline v_uint8 splatWord(const uint32_t* word) { return v_reinterpret_as_u8(vx_setall_u32(*word)); }
 
-//! One image row against the template rows that it meets for output rows FIRST..FIRST+COUNT-1.
+//! Adds the terms of one image row and the template rows that it meets for output rows FIRST..FIRST+COUNT-1.
 template <class Op, int FIRST, int COUNT>
 CV_ALWAYS_INLINE void addRow(v_uint32 (&sums)[GROUP][4], const uint8_t* image, const uint32_t* taps,
                              const uint32_t* weights, int blocks)
@@ -74,7 +74,7 @@ CV_ALWAYS_INLINE void addRow(v_uint32 (&sums)[GROUP][4], const uint8_t* image, c
     }
 }
 
-//! Each image row is loaded once for all R output rows that see it.
+//! Sums a segment for a tile of R rows. Each image row is loaded once for all R output rows that use it.
 template <class Op, int R>
 void multiplyTile(const Planes& image, const Term& term, const Segment& segment, int firstPlane, uint32_t* out,
                   size_t stride, int height)
@@ -98,7 +98,7 @@ void multiplyTile(const Planes& image, const Term& term, const Segment& segment,
                 addRow<Op, 0, R>(sums, row, t, q, blocks);
                 continue;
             }
-            // The first and last image rows concern only some output rows.
+            // The first and last image rows contribute to some output rows only.
             const auto meets = [&](int r) { return r < R && i - r >= segment.row0 && i - r < segment.row1; };
             if (meets(0))
                 addRow<Op, 0, 1>(sums, row, t, q, blocks);
@@ -118,8 +118,7 @@ void multiplyTile(const Planes& image, const Term& term, const Segment& segment,
 
 #if CT_AVX512
 
-#if defined __GNUC__ && !defined __clang__ &&                                                                          \
-    __GNUC__ < 13 // takes the don't-care operands of its own intrinsics for bugs
+#if defined __GNUC__ && !defined __clang__ && __GNUC__ < 13 // warns of the undefined operands in its own intrinsics
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
@@ -137,7 +136,7 @@ inline v_uint32 multiplyAdd(const v_uint32& sum, const v_uint8& unsignedBytes, c
 #endif
 }
 
-struct VnniDotOp // image bytes are stored less 128
+struct VnniDotOp // image bytes are stored as value - 128
 {
     static v_uint32 add(const v_uint32& sum, const v_uint8& image, const v_uint8& taps, const v_uint8&)
     {
@@ -155,7 +154,7 @@ struct VnniWeightedSadOp
     }
 };
 
-//! Sums of 16 bits, four for the positions of each 8 bytes, are added to sums of 32 bits and start anew.
+//! Adds the 16-bit sums, four per 8 bytes, to the 32-bit sums, and clears them.
 template <int R> CV_ALWAYS_INLINE void flushSums(__m512i (&sums)[R][2], __m512i (&wide)[R][4])
 {
     const __m512i low = _mm512_set1_epi32(0xffff);
@@ -168,7 +167,7 @@ template <int R> CV_ALWAYS_INLINE void flushSums(__m512i (&sums)[R][2], __m512i 
         }
 }
 
-//! The sums of a row of 64 positions in their order.
+//! Stores the sums of a row of 64 positions in order.
 inline void storeSums(const __m512i (&wide)[4], uint32_t* to)
 {
     // Each 16 bytes of a, b, c, d are four consecutive positions; they follow each other in the order a, c, b, d.
@@ -183,13 +182,13 @@ inline void storeSums(const __m512i (&wide)[4], uint32_t* to)
     _mm512_storeu_si512(to + 48, _mm512_shuffle_i32x4(ac1, bd1, 0xdd));
 }
 
-/** vdbpsadbw takes the differences of 4 template bytes at 4 positions of each 8 bytes of the image: 128 differences an
-instruction. Positions 8 l + k have offset 0 from the load and 8 l + 4 + k offset 4, where the next word loads anyway. */
+/** Sums absolute differences by vdbpsadbw, which takes 4 template bytes at 4 positions of each 8 image bytes: 128 differences per
+instruction. Positions 8 l + k have offset 0 from the load, and positions 8 l + 4 + k offset 4, which is the load of the next word. */
 template <int R>
 void sadTile(const Planes& image, const Term& term, const Segment& segment, int firstPlane, uint32_t* out,
              size_t stride, int height)
 {
-    const int CAPACITY = 64; // words until a sum of 16 bits may be full: 65535 / (4 x 255)
+    const int CAPACITY = 64; // words that a 16-bit sum holds: 65535 / (4 x 255)
     const int blocks = term.blocks;
     __m512i sums[R][2], wide[R][4];
     for (int r = 0; r < R; ++r)
@@ -249,7 +248,7 @@ inline __m256i sad8(const v_uint8& a, const v_uint8& b) { return _mm256_sad_epu8
 inline __m128i sad8(const v_uint8& a, const v_uint8& b) { return _mm_sad_epu8(a.val, b.val); }
 #endif
 
-/** psadbw: as multiplyTile, with eight template bytes, lanes of 64 bits and eight phases. */
+/** Sums absolute differences by psadbw: as in multiplyTile, but with eight template bytes, lanes of 64 bits and eight phases. */
 template <int R>
 void sadTile(const Planes& image, const Term& term, const Segment& segment, int firstPlane, uint32_t* out,
              size_t stride, int height)
@@ -273,7 +272,7 @@ void sadTile(const Planes& image, const Term& term, const Segment& segment, int 
                         sums[p] = v_add(sums[p], v_uint64(sad8(vx_load(row + 4 * j + p), t)));
                 }
             }
-        // Sums fit 32 bits: two phases make a pair of positions.
+        // Sums fit 32 bits, so two phases are combined to a pair of positions.
         uint64_t pairs[TILE / 2];
         v_store_interleave(pairs, v_or(sums[0], v_shl<32>(sums[1])), v_or(sums[2], v_shl<32>(sums[3])),
                            v_or(sums[4], v_shl<32>(sums[5])), v_or(sums[6], v_shl<32>(sums[7])));

@@ -1,21 +1,21 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// scores: DOT terms of large fragments by discrete Fourier transforms in double precision, exact.
+// score: DOT terms of large fragments by discrete Fourier transforms in double precision, with exact results.
 //
-// Why exact: a sum is an integer, and what the transforms make of it is off by less than 1/4. Let u = 2^-53, N the numbers of a
-// tile, |x| the root of a sum of squares. A stage of radix r rounds what it adds log2(r) times (3: 4, 5: 6, 8: 5 times),
-// once for each product with a factor, twice if there is no fused multiply-add, and factors are good to 3 u: at most 8 u log2(r)
-// in all, for each of the radices. Stages are unitary but for scale, so a spectrum is off by at most 8 u log2(N) times its norm
-// (Higham, Accuracy and Stability of Numerical Algorithms, 24.1). In the inverse, what a stage combines to one number
-// is a correlation of parts of both spectra, with magnitudes that add up to at most |I| |T| (Cauchy-Schwarz), so that it adds
-// no more than 8 u log2(r) |I| |T|. Both spectra and the inverse: 3 * 8 u log2(N) |I| |T|, and a few u for the
-// products. With bytes, two parts of the image in a tile of N <= 2^22 numbers, and P planes in a sum,
-// |I| <= sqrt(2) 255 2^11 and |T| <= 255 sqrt(w h), so the sum is off by at most
+// Proof: a sum is an integer, and the result of the transforms has an error of less than 1/4, so rounding gives that integer. Let u = 2^-53,
+// N the number of values in a tile, |x| the root of a sum of squares. A stage of radix r rounds each of its sums log2(r) times (radix 3: 4
+// times, 5: 6 times, 8: 5 times), once per product with a factor or twice without fused multiply-add, and factors have a relative error of
+// 3 u: at most 8 u log2(r) in all, for each of the radices. Stages are unitary except for scale, so the error of a spectrum is at most
+// 8 u log2(N) times its norm (Higham, Accuracy and Stability of Numerical Algorithms, 24.1). In the inverse, a stage combines to each value
+// a correlation of parts of both spectra, whose magnitudes add up to at most |I| |T| (Cauchy-Schwarz), so that the stage adds an error of at
+// most 8 u log2(r) |I| |T|. Both spectra and the inverse: 3 * 8 u log2(N) |I| |T|, and a few u for the products. With bytes, two parts of
+// the image in a tile of N <= 2^22 values, and P planes in a sum, |I| <= sqrt(2) 255 2^11 and |T| <= 255 sqrt(w h), so the error of the sum
+// is at most
 //
 //   24 * 2^-53 * 22 * sqrt(2) 255 * 2^11 * 255 sqrt(w h) P  =  1.11e-5 sqrt(w h) P,
 //
-// less than 1/4 as long as sqrt(w h) P < 22000; fragments beyond that go row by row.
+// less than 1/4 as long as sqrt(w h) P < 22000; larger fragments are summed row by row.
 #include "../../precomp.hpp"
 #include "dft.simd.hpp"
 #include "cpu/fragment_matcher/dft.simd_declarations.hpp" // made by CMake: CV_CPU_DISPATCH_MODES_ALL
@@ -32,13 +32,13 @@ static bool isDftLength(int length)
     return length == 1;
 }
 
-Dft::Dft(int numbers, int unit) : length(numbers), last(unit)
+Dft::Dft(int count, int unit) : length(count), last(unit)
 {
-    // exp(-2 pi i k / length), from angles of at most a quarter of pi, so that it is good to little more than a rounding.
+    // exp(-2 pi i k / length), from angles of at most a quarter of pi, so that the error is little more than one rounding.
     std::vector<double> re(length), im(length);
     for (int k = 0; k < length; ++k)
     {
-        const int64_t eighths = int64_t(8) * k; // of a turn, times length
+        const int64_t eighths = int64_t(8) * k; // angle in eighths of a turn, times length
         const int64_t quarter = (eighths / length + 1) / 2;
         const double angle = CV_PI / 4 * static_cast<double>(eighths - 2 * quarter * length) / length;
         const double c = std::cos(angle), s = std::sin(angle);
@@ -49,7 +49,7 @@ Dft::Dft(int numbers, int unit) : length(numbers), last(unit)
     for (int part = length; part > last;)
     {
         const int rest = part / last;
-        // Fours, with an eight in place of the two that an odd power leaves.
+        // Radix 4, with one stage of radix 8 if the power of two is odd.
         const int radix = rest % 16 == 8 ? 8 : rest % 4 == 0 ? 4 : rest % 2 == 0 ? 2 : rest % 3 == 0 ? 3 : 5;
         const int step = part / radix, times = length / part;
         stages.push_back({radix, step, factors.size()});
@@ -69,35 +69,35 @@ namespace {
 
 int lanesHere() { CV_CPU_DISPATCH(dftLanes, (), CV_CPU_DISPATCH_MODES_ALL); }
 
-void forward(const Tile& tile, const TileBytes& a, const TileBytes& b, double* row, double* numbers)
+void forward(const Tile& tile, const TileBytes& a, const TileBytes& b, double* row, double* values)
 {
-    CV_CPU_DISPATCH(forwardRows, (tile, a, b, row, numbers), CV_CPU_DISPATCH_MODES_ALL);
+    CV_CPU_DISPATCH(forwardRows, (tile, a, b, row, values), CV_CPU_DISPATCH_MODES_ALL);
 }
 
-void finishTemplate(const Tile& tile, double* numbers)
+void finishTemplate(const Tile& tile, double* values)
 {
-    CV_CPU_DISPATCH(templateColumns, (tile, numbers), CV_CPU_DISPATCH_MODES_ALL);
+    CV_CPU_DISPATCH(templateColumns, (tile, values), CV_CPU_DISPATCH_MODES_ALL);
 }
 
-void multiply(const Tile& tile, const std::vector<Product>& products, int count, double* strips, double* numbers)
+void multiply(const Tile& tile, const std::vector<Product>& products, int count, double* strips, double* values)
 {
-    CV_CPU_DISPATCH(multiplyColumns, (tile, products, count, strips, numbers), CV_CPU_DISPATCH_MODES_ALL);
+    CV_CPU_DISPATCH(multiplyColumns, (tile, products, count, strips, values), CV_CPU_DISPATCH_MODES_ALL);
 }
 
-void inverse(const Tile& tile, const double* numbers, double* row, const TileSums& a, const TileSums& b)
+void inverse(const Tile& tile, const double* values, double* row, const TileSums& a, const TileSums& b)
 {
-    CV_CPU_DISPATCH(inverseRows, (tile, numbers, row, a, b), CV_CPU_DISPATCH_MODES_ALL);
+    CV_CPU_DISPATCH(inverseRows, (tile, values, row, a, b), CV_CPU_DISPATCH_MODES_ALL);
 }
 
 // --- tiles ------------------------------------------------------------------------------------------------------------
 
 const int LARGEST_TILE = 1 << 22;
 
-//! Tiles of `cols` x `rows` numbers, (cols - width + 1) x (rows - height + 1) positions of each.
+//! Division of a window into tiles of `cols` x `rows` values, each with (cols - width + 1) x (rows - height + 1) positions.
 struct Tiling
 {
     int cols, rows;
-    double cost; //!< of all transforms
+    double cost; //!< cost of all transforms
 };
 
 int planesOf(const Plan& plan, const Term& term)
@@ -105,10 +105,11 @@ int planesOf(const Plan& plan, const Term& term)
     return static_cast<int>(term.taps.size() / (static_cast<size_t>(term.blocks) * plan.height));
 }
 
-//! What is transformed: planes of the image and sums, a pair of tiles; planes of templates, once.
+//! Number of transforms.
 struct Transforms
 {
-    int planes, sums, templates;
+    int planes, sums; //!< planes of the image and sums, per pair of tiles
+    int templates;    //!< planes of templates, once
 };
 
 Transforms transformsOf(const Plan& plan)
@@ -122,20 +123,22 @@ Transforms transformsOf(const Plan& plan)
     return of;
 }
 
-//! Lengths of transforms for tiles that hold a side of a fragment and some of its positions: up to all, or six sides.
+//! Returns lengths of transforms for tiles that hold a side of a fragment and some of its positions, up to all or to six sides.
 std::vector<int> lengthsFor(int side, int positions, int unit)
 {
     const int64_t most = std::min(int64_t(side) + positions - 1, std::max(int64_t(768), 6 * int64_t(side)));
     std::vector<int> lengths;
-    for (int n = detail::ceilDiv(side, unit) * unit; lengths.empty() || lengths.back() < most; n += unit)
+    for (int n = detail::roundUp(side, unit); lengths.empty() || lengths.back() < most; n += unit)
         if (isDftLength(n))
             lengths.push_back(n);
     return lengths;
 }
 
-/** The cheapest tiles: by numbers times stages, and what else is done to each number. Numbers that do not fit the caches
-cost more, a fifth for each doubling (Intel Xeon, 2 MB in the second level, AVX-512: 0.13 ns a unit up to 2^14 numbers of
-three planes, 0.27 ns at 2^20). */
+/** Returns the tiles with the least cost. The cost of a transform is its number of values times its number of stages, plus a constant per
+value. Values that do not fit the caches cost a fifth more for each doubling:
+    cost per unit | device, level-2 cache, instruction set | values of three planes
+    0.13 ns       | Intel Xeon, 2 MB, AVX-512              | up to 2^14
+    0.27 ns       | Intel Xeon, 2 MB, AVX-512              | 2^20 */
 Tiling tilingOf(const Plan& plan, const SearchWindow& window, int threads)
 {
     const Transforms of = transformsOf(plan);
@@ -150,17 +153,17 @@ Tiling tilingOf(const Plan& plan, const SearchWindow& window, int threads)
                 continue;
             const int64_t tiles = static_cast<int64_t>(detail::ceilDiv(window.cols, cols - plan.width + 1)) *
                                   detail::ceilDiv(window.rows, rows - plan.height + 1);
-            const double numbers = static_cast<double>(cols) * rows, stages = std::log2(numbers);
+            const double values = static_cast<double>(cols) * rows, stages = std::log2(values);
             const double beyond = std::max(0., stages + std::log2(of.planes) - 15.5);
             const double transforms = shared((tiles + 1) / 2) * (of.planes + of.sums) + shared(of.templates);
-            const double cost = numbers * (stages + 8) * (1 + .2 * beyond) * transforms;
+            const double cost = values * (stages + 8) * (1 + .2 * beyond) * transforms;
             if (cost < best.cost)
                 best = {cols, rows, cost};
         }
     return best;
 }
 
-//! Runs body(begin, end, memory) for parts of 0..count, on all threads when there is a pool.
+//! Calls body(begin, end, memory) for parts of 0..count, on all threads if there is a pool.
 template <class Body> void forParts(int count, Scratch& memory, ScratchPool* pool, const Body& body)
 {
     if (!pool)
@@ -173,11 +176,11 @@ template <class Body> void forParts(int count, Scratch& memory, ScratchPool* poo
                   });
 }
 
-//! Spectra of all templates of a plan, in `memory`.
+//! Computes the spectra of all templates of a plan in `memory`. @return the products with them.
 std::vector<Product> productsOf(const Plan& plan, const Tile& tile, Buffer& memory, Scratch& scratch, ScratchPool* pool)
 {
     const int count = transformsOf(plan).templates;
-    double* const spectra = memory.get<double>(tile.numbers() * count);
+    double* const spectra = memory.get<double>(tile.size() * count);
     std::vector<Product> products(plan.termCount);
     std::vector<TileBytes> bytes;
     for (int k = 0; k < plan.termCount; ++k)
@@ -188,7 +191,7 @@ std::vector<Product> productsOf(const Plan& plan, const Tile& tile, Buffer& memo
         products[k].plane = term.segments[0].plane;
         for (int p = 0; p < planesOf(plan, term); ++p)
         {
-            products[k].templates.push_back(spectra + bytes.size() * tile.numbers());
+            products[k].templates.push_back(spectra + bytes.size() * tile.size());
             bytes.push_back({taps + p * plan.height * step, step, plan.width, plan.height, 0});
         }
     }
@@ -199,8 +202,8 @@ std::vector<Product> productsOf(const Plan& plan, const Tile& tile, Buffer& memo
                  const TileBytes nothing = {nullptr, 0, 0, 0, 0};
                  for (int i = begin; i < end; ++i)
                  {
-                     forward(tile, bytes[i], nothing, row, spectra + i * tile.numbers());
-                     finishTemplate(tile, spectra + i * tile.numbers());
+                     forward(tile, bytes[i], nothing, row, spectra + i * tile.size());
+                     finishTemplate(tile, spectra + i * tile.size());
                  }
              });
     return products;
@@ -208,14 +211,17 @@ std::vector<Product> productsOf(const Plan& plan, const Tile& tile, Buffer& memo
 
 } // namespace
 
-/* A product of bytes takes this much of tilingOf()'s unit. Measured on an Intel Xeon, one thread, sides of 24 to 64 px: 0.004
-ns of 0.13 ns with AVX-512 VNNI, 0.008 ns of 0.13 ns with AVX-512 without, 0.011 ns of 0.16 ns with AVX2, 0.02 ns of 0.24
-ns with SSE3. */
+/** Returns the cost of a product of bytes in tilingOf()'s unit.
+    product  | unit    | device                   | case: one thread, sides of 24 to 64 px
+    0.004 ns | 0.13 ns | Intel Xeon, AVX-512 VNNI |
+    0.008 ns | 0.13 ns | Intel Xeon, AVX-512      |
+    0.011 ns | 0.16 ns | Intel Xeon, AVX2         |
+    0.02 ns  | 0.24 ns | Intel Xeon, SSE3         | */
 static double costOfProduct(const KernelTraits& traits) { return traits.bias ? .03 : .07; }
 
 bool transforms(const Plan& plan, const SearchWindow& window, bool parallel)
 {
-    if (plan.metric == METRIC_SAD || plan.width < 16 || plan.height < 16)
+    if (!isProduct(plan.metric) || plan.width < 16 || plan.height < 16)
         return false;
     double products = 0;
     for (int k = 0; k < plan.termCount; ++k)
@@ -225,9 +231,9 @@ bool transforms(const Plan& plan, const SearchWindow& window, bool parallel)
             return false;
         products += static_cast<double>(plan.width) * plan.height * planes;
     }
-    const double cost = products * costOfProduct(kernelTraitsHere()); // of a position
+    const double cost = products * costOfProduct(kernelTraitsHere()); // cost per position, row by row
     const Transforms of = transformsOf(plan);
-    if (cost < 8 * (of.planes + of.sums)) // a tile has at least 2^8 numbers, for at most two positions each
+    if (cost < 8 * (of.planes + of.sums)) // a tile has at least 2^8 values, for at most two positions each
         return false;
     return tilingOf(plan, window, parallel ? std::max(1, getNumThreads()) : 1).cost < cost * window.cols * window.rows;
 }
@@ -240,8 +246,8 @@ TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& w
     TermSums sums;
     sums.stride = alignRow(window.cols);
     sums.termStride = sums.stride * window.rows;
-    const size_t number = plan.wide ? sizeof(uint64_t) : sizeof(uint32_t);
-    sums.sums = memory.terms.get<uint8_t>(number * sums.termStride * plan.termCount);
+    const size_t sumBytes = plan.wide ? sizeof(uint64_t) : sizeof(uint32_t);
+    sums.sums = memory.terms.get<uint8_t>(sumBytes * sums.termStride * plan.termCount);
     const std::vector<Product> products = productsOf(plan, tile, memory.spectra, memory, pool);
     const int count = transformsOf(plan).planes;
     const int cols = tiling.cols - plan.width + 1, rows = tiling.rows - plan.height + 1;
@@ -261,24 +267,24 @@ TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& w
     const auto sumsOf = [&](int term, const Rect& part) -> TileSums
     {
         const size_t at = term * sums.termStride + part.y * sums.stride + part.x;
-        return {{static_cast<uint8_t*>(sums.sums) + number * at, sums.stride, 0}, plan.wide, part.width, part.height};
+        return {{static_cast<uint8_t*>(sums.sums) + sumBytes * at, sums.stride, 0}, plan.wide, part.width, part.height};
     };
 
     forParts((tiles + 1) / 2, memory, pool,
              [&](int begin, int end, Scratch& own)
              {
                  const int most = std::max(count, plan.termCount);
-                 double* const row = own.tiles.get<double>(tile.scratch() + (tile.strip + tile.numbers()) * most);
+                 double* const row = own.tiles.get<double>(tile.scratch() + (tile.strip + tile.size()) * most);
                  double* const strips = row + tile.scratch();
-                 double* const numbers = strips + tile.strip * most;
+                 double* const values = strips + tile.strip * most;
                  for (int pair = begin; pair < end; ++pair)
                  {
                      const Rect a = partOf(2 * pair), b = partOf(2 * pair + 1);
                      for (int p = 0; p < count; ++p)
-                         forward(tile, bytesOf(p, a), bytesOf(p, b), row, numbers + p * tile.numbers());
-                     multiply(tile, products, count, strips, numbers);
+                         forward(tile, bytesOf(p, a), bytesOf(p, b), row, values + p * tile.size());
+                     multiply(tile, products, count, strips, values);
                      for (int k = 0; k < plan.termCount; ++k)
-                         inverse(tile, numbers + k * tile.numbers(), row, sumsOf(k, a), sumsOf(k, b));
+                         inverse(tile, values + k * tile.size(), row, sumsOf(k, a), sumsOf(k, b));
                  }
              });
     return sums;

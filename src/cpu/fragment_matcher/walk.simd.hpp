@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// walk: the value of a single position, compiled once for each instruction set. The same integers as the kernels for many
-// positions give (src/cpu/fragment_matcher/scores.simd.hpp), without the positions beside it.
+// walk: the value of a single position, compiled once per instruction set. The integers are those of the kernels for many positions
+// (src/cpu/fragment_matcher/score.simd.hpp).
 #include "scores.hpp"
 #include "opencv2/core/hal/intrin.hpp"
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
@@ -12,7 +12,7 @@
 namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
-//! The value of the position at the origin of `planes`, as in the map.
+//! Returns the value of the position at the origin of `planes`, in the unit of the map.
 uint64_t scorePosition(const Plan& plan, const Planes& planes);
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// pack and density of QuickShift on the CPU.
+// Stage density on the CPU.
 #include "../../precomp.hpp"
 #include "scratch.hpp"
 #include <algorithm>
@@ -16,34 +16,10 @@ namespace {
 
 using detail::ceilDiv;
 
-const int MIN_STRIP = 8, MAX_STRIP = 64;
-const int MAX_OFFSETS = MAX_TERMS / 2; // of one credit call: each gives a pixel two weights
+const int MIN_STRIP = 8, MAX_STRIP = 64; // rows
+const int MAX_OFFSETS = MAX_TERMS / 2;   // per call of credit(): each offset adds two weights to a pixel
 
-template <typename T>
-void packRow(const ImageView& image, const ImageView& mask, const Scales& scales, Features& features, int y)
-{
-    const int channels = features.channels;
-    const T* pixel = image.row<T>(y);
-    const uint8_t* valid = mask ? mask.row<uint8_t>(y) : nullptr;
-    float* rows[MAX_CHANNELS] = {};
-    for (int k = 0; k < channels; ++k)
-        rows[k] = features.row(k, y);
-    for (int x = 0; x < features.cols; ++x, pixel += channels)
-    {
-        bool counts = !valid || valid[x];
-        for (int k = 0; k < channels; ++k)
-        {
-            const float value = static_cast<float>(pixel[k]);
-            rows[k][x] = scales.used ? value * scales.power[k] : value;
-            counts = counts && fabsf(scales.used ? value * scales.whole[k] : value) < LARGEST_FEATURE;
-        }
-        if (!counts)
-            for (int k = 0; k < channels; ++k)
-                rows[k][x] = k == 0 ? OUTSIDE : 0.f;
-    }
-}
-
-//! Credits of one strip of rows to itself and to the rows below it, collected in 32 bits and added to the sums.
+//! Credits of the pairs whose upper pixel lies in a strip of rows, collected in 32 bits and then added to the 64-bit sums.
 class StripDensity
 {
 public:
@@ -59,12 +35,13 @@ public:
           credits_(*lease_)
     {}
 
+    //! Adds all credits of a strip to the sums.
     void operator()(int strip)
     {
         const int radius = p_.radius, rows = features_.rows;
         begin_ = strip * stripRows_;
         end_ = std::min(begin_ + stripRows_, rows);
-        const int reach = std::min(radius, features_.cols - 1); // beyond it every pair leaves the image
+        const int reach = std::min(radius, features_.cols - 1); // farther pairs leave the image
         credits_.assign(features_.stride * (std::min(end_ + radius, rows) - begin_), 0);
         for (int dy = 0; dy <= radius && begin_ + dy < rows; ++dy)
         {
@@ -84,6 +61,7 @@ public:
 private:
     uint32_t* creditRow(int y) { return credits_.data() + (y - begin_) * features_.stride + features_.left; }
 
+    //! Credits the pairs of row y with row y + dy.
     void credit(int y, int dy, int dxBegin, int dxEnd)
     {
         const float *a[MAX_CHANNELS] = {}, *b[MAX_CHANNELS] = {};
@@ -100,7 +78,7 @@ private:
                         CV_CPU_DISPATCH_MODES_ALL);
     }
 
-    //! Adds the credits collected so far, which reach `reach` rows below the strip, and starts anew.
+    //! Adds the credits so far, of which the lowest lie `reach` rows below the strip, to the sums and clears them.
     void flush(int reach)
     {
         const int last = std::min(end_ + reach, features_.rows);
@@ -128,36 +106,6 @@ private:
 };
 
 } // namespace
-
-void pack(const ImageView& image, const ImageView& mask, const Parameters& parameters, const Scales& scales,
-          Scratch& scratch)
-{
-    Features& features = scratch.features;
-    features.cols = image.cols;
-    features.rows = image.rows;
-    features.channels = image.channels;
-    features.left = alignSize(std::max(parameters.radius, MOST_RINGS), 16);
-    features.stride = alignSize(features.left + features.cols + ROW_PADDING, 16);
-    features.data.resize(features.stride * features.rows * features.channels);
-    parallel_for_(Range(0, image.rows),
-                  [&](const Range& range)
-                  {
-                      for (int y = range.start; y < range.end; ++y)
-                      {
-                          for (int k = 0; k < features.channels; ++k)
-                          {
-                              float* row = features.row(k, y) - features.left;
-                              std::fill(row, row + features.stride, k == 0 ? OUTSIDE : 0.f);
-                          }
-                          if (image.depth == detail::DEPTH_8U)
-                              packRow<uint8_t>(image, mask, scales, features, y);
-                          else if (image.depth == detail::DEPTH_16U)
-                              packRow<uint16_t>(image, mask, scales, features, y);
-                          else
-                              packRow<float>(image, mask, scales, features, y);
-                      }
-                  });
-}
 
 void density(const Parameters& parameters, const float* spatial, Scratch& scratch, uint32_t* keys)
 {

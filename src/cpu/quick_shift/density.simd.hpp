@@ -1,17 +1,20 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CPU's density loop: all pairs of one row with one row at or below it. Compiled once for each instruction set.
+// Density on the CPU: all pairs of one row with one row at or below it. Compiled once per instruction set.
 #include "opencv2/core/hal/intrin.hpp"
 #include "../../quick_shift/core.hpp"
+#ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
+#include "colours.hpp"
+#endif
 
 namespace cv { namespace cuda { namespace quick_shift {
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
-/** Credits every pair (x, x+dx), dx in [dxBegin, dxEnd), to both of its ends.
-@param factors on differences of features, see Parameters; null: none.
-@param a,b features of the upper and the lower row, one pointer a channel. Readable from min(dxBegin, 0) to cols + ROW_PADDING;
-beyond the border the first feature is OUTSIDE, so that such pairs get weight 0 and whole vectors may be worked on.
+/** Adds the weight of each pair (x, x+dx), dx in [dxBegin, dxEnd), to the credits of both pixels.
+@param a,b features of the upper and the lower row, one pointer per channel. Readable from min(dxBegin, 0) to cols + ROW_PADDING;
+outside of the image the first feature is OUTSIDE, so that such pairs get weight 0 and whole vectors may be used.
+@param factors Parameters::factors, or null if not weighted.
 @param creditA,creditB weights are added here modulo 2^32; writable as far as the features are readable.
 @param spatial spatial factors from dxBegin on. */
 void creditRows(const float* const* a, const float* const* b, int channels, const float* factors, uint32_t* creditA,
@@ -21,7 +24,7 @@ void creditRows(const float* const* a, const float* const* b, int channels, cons
 
 namespace {
 
-// Columns of a block, a multiple of every vector's length: its features and credits stay in the first-level cache.
+// Columns per block, a multiple of all vector lengths: its features and credits stay in the first-level cache.
 const int BLOCK_COLS = 512;
 
 #if (CV_SIMD || CV_SIMD_SCALABLE) && (CV_FMA3 || CV_AVX512_SKX || CV_NEON_AARCH64 || defined(__aarch64__))
@@ -34,7 +37,7 @@ void creditOffset(const float* const* a, const float* const* b, const float* fac
     const v_float32 c0 = vx_setall_f32(c[0]), c1 = vx_setall_f32(c[1]), c2 = vx_setall_f32(c[2]);
     const v_float32 c3 = vx_setall_f32(c[3]), c4 = vx_setall_f32(c[4]);
     const v_float32 rate = vx_setall_f32(minusRate), top = vx_setall_f32(COLOUR_TOP),
-                    floor = vx_setall_f32(COLOUR_FLOOR);
+                    bottom = vx_setall_f32(COLOUR_BOTTOM);
     const v_float32 s = vx_setall_f32(spatial), two = vx_setall_f32(2.f);
     const v_uint32 fraction = vx_setall_u32(0x007fffffu), one = vx_setall_u32(0x3f800000u),
                    bias = vx_setall_u32(WEIGHT_BIAS);
@@ -46,13 +49,8 @@ void creditOffset(const float* const* a, const float* const* b, const float* fac
     {
         v_float32 dc = vx_setzero_f32();
         for (int k = 0; k < CHANNELS; ++k)
-        {
-            v_float32 d = v_sub(vx_load(a[k] + x), vx_load(b[k] + x + dx));
-            if (WEIGHTED)
-                d = v_mul(d, factor[k]);
-            dc = k == 0 ? v_mul(d, d) : v_fma(d, d, dc);
-        }
-        const v_float32 y = v_max(v_fma(dc, rate, top), floor);
+            dc = addChannel<WEIGHTED>(dc, k, vx_load(a[k] + x), vx_load(b[k] + x + dx), factor[k]);
+        const v_float32 y = v_max(v_fma(dc, rate, top), bottom);
         const v_uint32 shifted = v_shl<5>(v_reinterpret_as_u32(y));
         const v_uint32 mantissa = v_or(v_and(shifted, fraction), one);
         const v_float32 m = v_reinterpret_as_f32(mantissa);
@@ -66,7 +64,7 @@ void creditOffset(const float* const* a, const float* const* b, const float* fac
 
 #else
 
-// No hardware fused multiply-add.
+// Without hardware fused multiply-add.
 template <int CHANNELS, bool WEIGHTED>
 void creditOffset(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
                   uint32_t* creditB, int begin, int end, int dx, float spatial, float minusRate)
@@ -98,7 +96,7 @@ void creditBlocks(const float* const* a, const float* const* b, const float* fac
         const int blockEnd = block + BLOCK_COLS < cols ? block + BLOCK_COLS : cols;
         for (int dx = dxBegin; dx < dxEnd; ++dx)
         {
-            // Starting every block at its first column keeps whole vectors from reaching into the next block.
+            // Each block starts at its first column, so that whole vectors do not reach into the next block.
             const int end = dx > 0 && cols - dx < blockEnd ? cols - dx : blockEnd;
             creditOffset<CHANNELS, WEIGHTED>(a, b, factors, creditA, creditB, block, end, dx, spatial[dx - dxBegin],
                                              minusRate);

@@ -12,7 +12,7 @@ namespace cv { namespace cuda { namespace quick_shift {
 
 namespace {
 
-//! Rows without gaps to wherever the output lies.
+//! Copies rows without gaps to the rows of an output.
 void copyRows(const void* tight, const OutputView& out)
 {
     if (!out)
@@ -66,7 +66,7 @@ public:
     void distances(const OutputView& out, StreamHandle) override { copyRows(results_.distances.data(), out); }
     void density(const OutputView& out, StreamHandle) override
     {
-        cpu::densities(results_.extent, results_.settings.parameters, results_.keys.data(), out.as<float>());
+        cpu::densityValues(results_.extent, results_.settings.parameters, results_.keys.data(), out.as<float>());
     }
 
     void segment(float tau, const OutputView& out, StreamHandle) override
@@ -82,27 +82,20 @@ public:
 
     float tauFor(int number, StreamHandle) override
     {
-        const int roots = cpu::sortLinks(results_.extent.total(), results_.trees(), links_);
-        return linkFor(number, roots, static_cast<int>(links_.size()), [this](int i) { return links_[i]; });
+        const int roots = sortLinks();
+        return linkFor(number, roots, static_cast<int>(links_.sorted.size()),
+                       [this](int i) { return links_.sorted[i]; });
     }
 
     int findHeights(StreamHandle) override
     {
-        const int roots = cpu::sortLinks(results_.extent.total(), results_.trees(), links_);
-        heights_.clear();
-        left_.clear();
-        for (size_t i = 0; i < links_.size(); ++i)
-            if (i + 1 == links_.size() || links_[i + 1] != links_[i])
-            {
-                heights_.push_back(links_[i]);
-                left_.push_back(roots + static_cast<int>(links_.size() - 1 - i));
-            }
-        return static_cast<int>(heights_.size());
+        sortLinks();
+        return static_cast<int>(links_.heights.size());
     }
     void heights(const OutputView& heights, const OutputView& counts, StreamHandle) override
     {
-        copyRows(heights_.data(), heights);
-        copyRows(left_.data(), counts);
+        copyRows(links_.heights.data(), heights);
+        copyRows(links_.left.data(), counts);
     }
 
     void contours(bool thick, const OutputView& out, StreamHandle) override
@@ -117,9 +110,8 @@ public:
             [&](int i, const int* labels, int)
             {
                 const ImageView part = image.part(i * one.rows, one.rows);
-                const double scale = cpu::colourScale(part);
-                const std::vector<Sums> all = cpu::sums(one, labels, results_.counts[i], part, scale);
-                cpu::paintMeans(one, labels, all, part, scale, dst.from<void>(i * one.rows));
+                const cpu::SumsTable sums = cpu::sums(one, labels, results_.counts[i], part);
+                cpu::paintMeans(one, labels, part, sums, dst.from<void>(i * one.rows));
             });
     }
 
@@ -130,8 +122,7 @@ public:
             [&](int i, const int* labels, int first)
             {
                 const ImageView part = (out.means ? image : ImageView()).part(i * one.rows, one.rows);
-                const double scale = part ? cpu::colourScale(part) : 1.;
-                cpu::tabulate(cpu::sums(one, labels, results_.counts[i], part, scale), image.channels, scale,
+                cpu::tabulate(cpu::sums(one, labels, results_.counts[i], part), image.channels,
                               {out.areas.from<int>(first), out.means.from<float>(first),
                                out.centroids.from<float>(first), out.boxes.from<int>(first)});
             });
@@ -140,18 +131,16 @@ public:
     int findAdjacency(StreamHandle) override
     {
         pairs_.clear();
-        forImages([&](int, const int* labels, int first)
-                  { cpu::adjacency(results_.extent.one(), labels, first, pairs_); });
+        forImages(
+            [&](int, const int* labels, int first)
+            {
+                const size_t begin = pairs_.size();
+                cpu::listBorders(results_.extent.one(), labels, first, pairs_);
+                cpu::sortBorders(begin, pairs_);
+            });
         return adjacencyLength(pairs_.size());
     }
-    void adjacency(const OutputView& out, StreamHandle) override
-    {
-        for (int i = 0; i < out.rows; ++i)
-        {
-            out.as<int>().row(i)[0] = static_cast<int>(pairs_[i] >> 32);
-            out.as<int>().row(i)[1] = static_cast<int>(pairs_[i]);
-        }
-    }
+    void adjacency(const OutputView& out, StreamHandle) override { cpu::writePairs(out.rows, pairs_, out.as<int>()); }
 
     void apply(float tau, StreamHandle) override
     {
@@ -161,11 +150,18 @@ public:
 
     int connect(int minSize, StreamHandle) override
     {
-        next_.labels = results_.labels;
-        next_.counts = results_.counts;
+        next_.labels.resize(results_.labels.size());
+        next_.counts.resize(results_.counts.size());
+        const Extent one = results_.extent.one();
+        cpu::Pieces pieces;
         for (int i = 0; i < results_.extent.count; ++i)
-            next_.counts[i] = cpu::connect(results_.extent.one(), minSize,
-                                           next_.labels.data() + static_cast<size_t>(i) * results_.extent.pixels());
+        {
+            const size_t at = static_cast<size_t>(i) * one.pixels();
+            cpu::splitPieces(one, results_.labels.data() + at, pieces);
+            for (bool joined = minSize > 1; joined;)
+                joined = cpu::joinPieces(one, minSize, pieces);
+            next_.counts[i] = cpu::rankPieces(pieces, next_.labels.data() + at);
+        }
         useNextLabels();
         return sum(results_.counts);
     }
@@ -193,7 +189,7 @@ public:
     }
 
 private:
-    //! Room for results beside the present ones, which stay until all went well.
+    //! Reserves memory for new results. The current ones stay until the call succeeds.
     void prepare(const Extent& extent, const Settings& settings)
     {
         const size_t n = extent.total();
@@ -208,21 +204,30 @@ private:
 
     static int sum(const std::vector<int>& counts) { return std::accumulate(counts.begin(), counts.end(), 0); }
 
-    //! visit(image, its labels, number of superpixels before it).
-    template <typename Visit> void forImages(const Visit& visit) const
+    //! Lists and sorts the lengths of all links. @return number of roots.
+    int sortLinks()
     {
-        const int* labels = results_.labels.data();
-        for (int i = 0, first = 0; i < results_.extent.count; first += results_.counts[i++])
-            visit(i, labels + static_cast<size_t>(i) * results_.extent.pixels(), first);
+        const int roots = cpu::selectLinks(results_.extent.total(), results_.trees(), links_);
+        cpu::sortLinks(roots, links_);
+        return roots;
     }
 
+    //! Calls visit(index, labels, number of superpixels of the images before) for each image.
+    template <typename Visit> void forImages(const Visit& visit) const
+    {
+        const std::vector<int> firsts = cpu::numberSuperpixels(results_.counts);
+        for (int i = 0; i < results_.extent.count; ++i)
+            visit(i, results_.labels.data() + static_cast<size_t>(i) * results_.extent.pixels(), firsts[i]);
+    }
+
+    //! Replaces labels and counts by those of next_.
     void useNextLabels()
     {
         std::swap(results_.labels, next_.labels);
         std::swap(results_.counts, next_.counts);
     }
 
-    //! Labels of the trees without links longer than tau, and their numbers, to next_.
+    //! Labels the trees without links longer than tau: next_.labels and next_.counts.
     void cutLabels(float tau)
     {
         const int pixels = results_.extent.pixels();
@@ -236,11 +241,11 @@ private:
         }
     }
 
-    HostResults results_, next_; //!< next_: memory for the next compute()
+    HostResults results_; //!< of the last compute()
+    HostResults next_;    //!< memory for new results
     cpu::Scratch scratch_;
-    std::vector<float> links_, heights_; //!< of findHeights()
-    std::vector<int> left_;
-    std::vector<uint64_t> pairs_; //!< of findAdjacency()
+    cpu::Links links_;
+    std::vector<uint64_t> pairs_; //!< result of findAdjacency()
 };
 
 } // namespace

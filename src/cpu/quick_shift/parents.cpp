@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The parent search of QuickShift on the CPU: rings by vectors of pixels, what they leave pixel by pixel.
+// Stage parents on the CPU: vectors of pixels search the nearest rings; single pixels search on from there.
 #include "../../precomp.hpp"
 #include "scratch.hpp"
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace {
 
 using detail::ceilDiv;
 
-//! dy of a code of RingSearch; dx is the rest.
+//! Returns dy of a code of RingSearch; dx is the rest.
 int codedRow(int code) { return (code + RING_CODE_ROW / 2) >> 16; }
 
 int searchRingsOf(const RingSearch& rings) { CV_CPU_DISPATCH(searchRings, (rings), CV_CPU_DISPATCH_MODES_ALL); }
 
-//! The search for one image's parents.
+//! Search of single pixels of an image.
 class ParentSearch
 {
 public:
@@ -47,10 +47,10 @@ public:
                       });
     }
 
-    //! Goes on from the best within `done` rings.
+    //! Searches on from the best candidate within `done` rings.
     Candidate find(int x, int y, int done, const Candidate& best) const
     {
-        Seeker s = {x, y, y * features_.cols + x, keyRow(y)[x], {}, best};
+        Searcher s = {x, y, y * features_.cols + x, keyRow(y)[x], {}, best};
         for (int k = 0; k < features_.channels; ++k)
             s.colour[k] = features_.row(k, y)[x];
         const int nearRadius = std::min(MOST_RINGS, p_.searchRadius);
@@ -59,15 +59,16 @@ public:
             // Equal distances still matter: a ring may hold a lower index at the best distance so far.
             if (static_cast<float>(r) * static_cast<float>(r) > s.best.d)
                 return s.best;
-            ring(s, r);
+            searchRing(s, r);
         }
         if (nearRadius < p_.searchRadius)
-            cells(s, nearRadius);
+            searchCells(s, nearRadius);
         return s.best;
     }
 
 private:
-    struct Seeker
+    //! Search of one pixel.
+    struct Searcher
     {
         int x, y, index;
         uint32_t key;
@@ -77,7 +78,8 @@ private:
 
     const uint32_t* keyRow(int y) const { return keys_ + static_cast<size_t>(y) * features_.cols; }
 
-    void look(Seeker& s, int x, int y) const
+    //! Makes a pixel the best candidate if it is.
+    void evaluate(Searcher& s, int x, int y) const
     {
         const int index = y * features_.cols + x;
         if (!isHigher(keyRow(y)[x], index, s.key, s.index, p_.strict))
@@ -92,7 +94,8 @@ private:
             s.best = {d, index};
     }
 
-    void ring(Seeker& s, int r) const
+    //! Evaluates the pixels at distance r in x or y.
+    void searchRing(Searcher& s, int r) const
     {
         const int top = std::max(s.y - r, 0), bottom = std::min(s.y + r, features_.rows - 1);
         const int left = std::max(s.x - r, 0), right = std::min(s.x + r, features_.cols - 1);
@@ -101,24 +104,24 @@ private:
             const bool whole = y == s.y - r || y == s.y + r;
             if (whole)
                 for (int x = left; x <= right; ++x)
-                    look(s, x, y);
+                    evaluate(s, x, y);
             else
             {
                 if (s.x - r >= 0)
-                    look(s, s.x - r, y);
+                    evaluate(s, s.x - r, y);
                 if (s.x + r < features_.cols)
-                    look(s, s.x + r, y);
+                    evaluate(s, s.x + r, y);
             }
         }
     }
 
-    //! Cells in rings around the pixel's own; `done` is the radius already looked at.
-    void cells(Seeker& s, int done) const
+    //! Searches rings of cells around the pixel's own. @param done rings of pixels that are evaluated already.
+    void searchCells(Searcher& s, int done) const
     {
         const int cx = s.x / CELL, cy = s.y / CELL;
         for (int r = 0;; ++r)
         {
-            const int gap = r == 0 ? 0 : (r - 1) * CELL + 1; // no pixel of this ring of cells is nearer
+            const int gap = r == 0 ? 0 : (r - 1) * CELL + 1; // lower bound on the distance of this ring of cells
             if (gap > p_.searchRadius || static_cast<float>(gap) * static_cast<float>(gap) > s.best.d)
                 return;
             const int top = std::max(cy - r, 0), bottom = std::min(cy + r, cellRows_ - 1);
@@ -130,12 +133,13 @@ private:
                 const int step = y == cy - r || y == cy + r ? 1 : std::max(2 * r, 1);
                 for (int x = step == 1 ? left : cx - r; x <= right; x += step)
                     if (x >= 0)
-                        cell(s, x, y, done);
+                        searchCell(s, x, y, done);
             }
         }
     }
 
-    void cell(Seeker& s, int cellX, int cellY, int done) const
+    //! Evaluates the pixels of a cell beyond `done` rings, unless its best key is too low.
+    void searchCell(Searcher& s, int cellX, int cellY, int done) const
     {
         const uint32_t best = best_[static_cast<size_t>(cellY) * cellCols_ + cellX];
         if (best < s.key || (p_.strict && best == s.key))
@@ -147,7 +151,7 @@ private:
         for (int y = top; y < bottom; ++y)
             for (int x = left; x < right; ++x)
                 if (std::max(std::abs(x - s.x), std::abs(y - s.y)) > done)
-                    look(s, x, y);
+                    evaluate(s, x, y);
     }
 
     const Features& features_;
@@ -157,7 +161,7 @@ private:
     std::vector<uint32_t>& best_;
 };
 
-//! Keys as RingSearch wants them, with a border of INT_MIN to the left and right. @return their row length.
+//! Converts keys for RingSearch: signed, with a border of INT_MIN to the left and right. @return keys from row to row.
 size_t shiftKeys(const Features& features, const uint32_t* keys, std::vector<int>& shifted)
 {
     const size_t stride = static_cast<size_t>(features.cols) + 2 * MOST_RINGS + ROW_PADDING;
@@ -185,8 +189,8 @@ void parents(const Parameters& parameters, const uint32_t* keys, Scratch& scratc
     const int cols = features.cols;
     const ParentSearch search(features, keys, parameters, scratch.cells);
     RingSearch common = {};
-    common.keyStride = shiftKeys(features, keys, scratch.shifted);
-    common.keys = scratch.shifted.data() + MOST_RINGS;
+    common.keyStride = shiftKeys(features, keys, scratch.shiftedKeys);
+    common.keys = scratch.shiftedKeys.data() + MOST_RINGS;
     for (int k = 0; k < features.channels; ++k)
         common.planes[k] = features.row(k, 0);
     common.stride = features.stride;

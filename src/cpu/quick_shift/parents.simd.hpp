@@ -1,37 +1,42 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CPU's parent search in rings around a vector of pixels. Compiled once for each instruction set.
+// Parent search on the CPU in rings around a vector of pixels. Compiled once per instruction set.
 #include "opencv2/core/hal/intrin.hpp"
 #include "../../quick_shift/core.hpp"
+#ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
+#include "colours.hpp"
+#endif
 
 namespace cv { namespace cuda { namespace quick_shift {
 
 #ifndef OPENCV_CUDATRACKING_QUICK_SHIFT_RING_SEARCH
 #define OPENCV_CUDATRACKING_QUICK_SHIFT_RING_SEARCH
 
-const int RING_CODE_ROW = 65536; //!< candidates are coded dy * RING_CODE_ROW + dx, which is raster order
+const int RING_CODE_ROW = 65536; //!< the code of a candidate is dy * RING_CODE_ROW + dx; codes ascend in raster order
 
-//! One row of an image under search. keys and planes point at column 0 of row 0 and may be read `rings` columns beyond it.
+//! Search of one row of an image. keys and planes point at column 0 of row 0; `rings` columns beyond both ends may be read.
 struct RingSearch
 {
-    const int* keys; //!< keys less 2^31, so that signed comparisons order them; beyond the border INT_MIN
+    const int* keys; //!< keys minus 2^31, so that signed comparisons order them; INT_MIN beyond the image
     size_t keyStride;
     const float* planes[MAX_CHANNELS];
     size_t stride;
-    int channels, cols, rows, y, rings;
+    int channels, cols, rows;
+    int y;     //!< the row
+    int rings; //!< rings to search
     float colorWeight, reach;
-    const float* factors; //!< see Parameters; null: none
+    const float* factors; //!< Parameters::factors, or null if not weighted
     bool strict;
-    float* d;  //!< out: D of each pixel's best, `reach` if none
-    int* code; //!< out: its code, NO_PARENT if none
+    float* d;  //!< out: D of each pixel's best candidate, `reach` without one
+    int* code; //!< out: its code, NO_PARENT without one
 };
 
 #endif
 
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
-//! @return number of rings looked at: all, or 0 where there are no vectors with fused multiply-add.
+//! Searches the rings around all pixels of the row. @return s.rings, or 0 if there are no vectors with fused multiply-add.
 int searchRings(const RingSearch& s);
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
@@ -51,7 +56,7 @@ template <int CHANNELS, bool WEIGHTED = false> void searchVector(const RingSearc
         colour[k] = vx_load(s.planes[k] + s.y * s.stride + x);
         factor[k] = vx_setall_f32(WEIGHTED ? s.factors[k] : 1.f);
     }
-    // Masked pixels and lanes beyond the border never ask for another ring.
+    // Masked pixels and lanes beyond the image never need another ring.
     v_float32 best = v_select(v_reinterpret_as_f32(v_eq(own, none)), vx_setall_f32(-1.f), vx_setall_f32(s.reach));
     v_int32 bestCode = vx_setall_s32(NO_PARENT);
     for (int r = 1; r <= s.rings && v_check_any(v_ge(best, vx_setall_f32(static_cast<float>(r * r)))); ++r)
@@ -68,12 +73,7 @@ template <int CHANNELS, bool WEIGHTED = false> void searchVector(const RingSearc
                 const ptrdiff_t at = (s.y + dy) * static_cast<ptrdiff_t>(s.stride) + x + dx;
                 v_float32 dc = vx_setzero_f32();
                 for (int k = 0; k < CHANNELS; ++k)
-                {
-                    v_float32 d = v_sub(colour[k], vx_load(s.planes[k] + at));
-                    if (WEIGHTED)
-                        d = v_mul(d, factor[k]);
-                    dc = k == 0 ? v_mul(d, d) : v_fma(d, d, dc);
-                }
+                    dc = addChannel<WEIGHTED>(dc, k, colour[k], vx_load(s.planes[k] + at), factor[k]);
                 const v_float32 d = v_fma(weight, dc, vx_setall_f32(static_cast<float>(dx * dx + dy * dy)));
                 const v_int32 code = vx_setall_s32(dy * RING_CODE_ROW + dx);
                 const v_float32 first = v_and(v_eq(d, best), v_reinterpret_as_f32(v_lt(code, bestCode)));

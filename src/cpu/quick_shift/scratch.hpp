@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the stages of the CPU engine need beside images and results. It belongs to the instance and goes with it.
+// Scratch and results of QuickShift's CPU stages. The scratch belongs to the engine and lives as long.
 #ifndef OPENCV_CUDATRACKING_CPU_QUICK_SHIFT_SCRATCH_HPP
 #define OPENCV_CUDATRACKING_CPU_QUICK_SHIFT_SCRATCH_HPP
 
@@ -10,14 +10,15 @@
 
 namespace cv { namespace cuda { namespace quick_shift { namespace cpu {
 
-const int ROW_PADDING = 64; //!< columns right of the border that whole vectors may touch; the longest has 64 floats
-const int MOST_RINGS = 12;  //!< rings of the parent search before cells take over
+const int ROW_PADDING = 64; //!< floats right of a row that whole vectors may read and write; the longest vector has 64
+const int MOST_RINGS = 12;  //!< rings that the parent search visits before it goes on by cells
 
-//! Planes of floats with a border of OUTSIDE to the left and right.
+//! Features of an image: planes of floats with a border of OUTSIDE to the left and right.
 struct Features
 {
     std::vector<float> data;
-    int cols = 0, rows = 0, channels = 0, left = 0;
+    int cols = 0, rows = 0, channels = 0;
+    int left = 0;      //!< floats of the left border
     size_t stride = 0; //!< floats from row to row
 
     const float* row(int channel, int y) const
@@ -31,12 +32,40 @@ struct Features
 struct Scratch
 {
     Features features;
-    std::vector<uint64_t> sums;
-    std::vector<uint32_t> cells;
-    std::vector<int> shifted, cut, top, rank;
-    detail::ScratchPool<std::vector<uint32_t>> credits; //!< one for each thread at work
+    std::vector<uint64_t> sums;   //!< of weights, one per pixel
+    std::vector<uint32_t> cells;  //!< best key of each cell
+    std::vector<int> shiftedKeys; //!< see RingSearch::keys
+    std::vector<int> cut;         //!< parents without the links that are cut
+    std::vector<int> top;         //!< ancestor that a pixel's path reaches within its strip
+    std::vector<int> rank;        //!< label of each root
+    // One vector per thread at work.
+    detail::ScratchPool<std::vector<uint32_t>> credits;
     detail::ScratchPool<std::vector<float>> nearest;
     detail::ScratchPool<std::vector<int>> codes, paths;
+};
+
+//! Lengths of links and the merge heights.
+struct Links
+{
+    std::vector<float> sorted;  //!< lengths of all links; ascending after sortLinks()
+    std::vector<float> heights; //!< distinct lengths, ascending
+    std::vector<int> left;      //!< superpixels when links longer than heights[k] are cut
+};
+
+//! Sums of all superpixels of an image.
+struct SumsTable
+{
+    std::vector<Sums> rows;
+    double scale; //!< scale of the colours: fixedScale() of a CV_32F image, else 1
+};
+
+//! Connected pieces of an image. A piece is named after its root, its first pixel in raster order.
+struct Pieces
+{
+    std::vector<int> root;      //!< links to the roots, -1 where masked
+    std::vector<int> area;      //!< pixels per piece, at its root
+    std::vector<uint64_t> best; //!< pieceRank() of the neighbour that the piece joins, 0 for none
+    std::vector<int> target;    //!< root of that neighbour
 };
 
 }}}} // namespace cv::cuda::quick_shift::cpu

@@ -4,7 +4,7 @@
 #include "../../precomp.hpp"
 #include "work.hpp"
 #include "../../tld/engine.hpp"
-#include "images.hpp"
+#include "frame_store.hpp"
 #include <algorithm>
 #include <cstring>
 
@@ -12,11 +12,11 @@ namespace cv { namespace cuda { namespace tld {
 
 namespace {
 
-/** All that belongs to one object. Stages work on what will be its state and its detections; commit() cannot fail. Leaves and
-templates change behind it. */
+/** Memory of one object. Stages write `next` and `nextDetections`; commit(), which cannot fail, makes them current. Learning changes
+leaves and templates in place. */
 struct Object
 {
-    int width, height; //!< when it was learned
+    int width, height; //!< size of the user's box, pixels
     Grid grid;
     ObjectState state = {}, next = {};
     std::vector<Feature> features;
@@ -27,14 +27,14 @@ struct Object
     std::vector<uint16_t> order;
     std::vector<uint32_t> sums;
     std::vector<Detection> detections, nextDetections;
-    cpu::Lesson lesson;
-    bool learning = false; //!< this frame is to be learned and committed
+    cpu::TrainingSet trainingSet;
+    bool learning = false; //!< learnAll() has not committed this frame yet
 
     Object(int theWidth, int theHeight, int cols, int rows, const Settings& settings)
         : width(theWidth),
           height(theHeight),
           grid(makeGrid(theWidth, theHeight, cols, rows, settings)),
-          features(ALL_FEATURES),
+          features(featuresOf(settings)),
           leaves(static_cast<size_t>(settings.trees) << settings.features, Leaf()),
           posteriors(leaves.size(), 0),
           templates(static_cast<size_t>(settings.maxPositives + settings.maxNegatives) * PATCH_STRIDE, 0),
@@ -43,24 +43,12 @@ struct Object
           sums(grid.windows, 0),
           detections(MAX_DETECTIONS),
           nextDetections(MAX_DETECTIONS)
-    {
-        makeFeatures(settings.seed, features.data());
-        features.resize(static_cast<size_t>(settings.trees) * settings.features);
-    }
+    {}
 
     ObjectView view()
     {
-        return {&next,
-                &grid,
-                features.data(),
-                leaves.data(),
-                posteriors.data(),
-                templates.data(),
-                stats.data(),
-                order.data(),
-                sums.data(),
-                nextDetections.data(),
-                &lesson};
+        return {&next,        &grid,        features.data(), leaves.data(),         posteriors.data(), templates.data(),
+                stats.data(), order.data(), sums.data(),     nextDetections.data(), &trainingSet};
     }
     void begin() { next = state; }
     void commit() noexcept
@@ -72,13 +60,7 @@ struct Object
     void setTemplate(int slot, const uint8_t* pixels)
     {
         std::copy_n(pixels, PATCH_PIXELS, templates.data() + static_cast<size_t>(slot) * PATCH_STRIDE);
-        int sum = 0, squares = 0;
-        for (int i = 0; i < PATCH_PIXELS; ++i)
-        {
-            sum += pixels[i];
-            squares += pixels[i] * pixels[i];
-        }
-        stats[slot] = statsOf(sum, squares);
+        stats[slot] = statsOf(pixels);
     }
 };
 
@@ -92,9 +74,9 @@ public:
         images_.create(frame.cols, frame.rows, settings_);
         std::unique_ptr<Object> object(new Object(box.w, box.h, frame.cols, frame.rows, settings_));
         objects_.reserve(objects_.size() + 1);
-        images_.look(frame);
-        const Starting starting = alone ? Starting() : startingNow();
-        if (!starting.may)
+        images_.preprocess(frame);
+        const StartDecision starting = alone ? StartDecision() : decideStart();
+        if (!starting.allowed)
             return Added::OTHER_IMAGE;
         beginTraining(object->next, box, number, settings_);
         if (!cpu::train(work(), object->view()))
@@ -105,7 +87,7 @@ public:
         return Added::YES;
     }
 
-    Added add(const Learned& learned, const ImageView* frame, StreamHandle) override
+    Added add(const LearnedObject& learned, const ImageView* frame, StreamHandle) override
     {
         images_.create(learned.cols, learned.rows, settings_);
         objects_.reserve(objects_.size() + 1);
@@ -122,9 +104,9 @@ public:
             object->setTemplate(settings_.maxPositives + i, &learned.negatives[static_cast<size_t>(i) * PATCH_PIXELS]);
         if (frame)
         {
-            images_.look(*frame);
-            const Starting starting = startingNow();
-            if (!starting.may)
+            images_.preprocess(*frame);
+            const StartDecision starting = decideStart();
+            if (!starting.allowed)
                 return Added::OTHER_IMAGE;
             start(starting);
         }
@@ -137,7 +119,7 @@ public:
 
     void update(const ImageView& frame, const OutputView& results, StreamHandle) override
     {
-        images_.look(frame);
+        images_.preprocess(frame);
         images_.push();
         try
         {
@@ -156,7 +138,7 @@ public:
 
     void detect(const ImageView& frame, const OutputView& objects, StreamHandle) override
     {
-        search(frame);
+        detectWindows(frame);
         Object& object = *objects_[0];
         object.commit();
         for (int i = 0; objects && i < objects.rows; ++i)
@@ -165,18 +147,18 @@ public:
 
     void learn(const ImageView& frame, const Window& box, StreamHandle) override
     {
-        search(frame);
+        detectWindows(frame);
         Object& object = *objects_[0];
         beginLearning(object.next, box);
-        cpu::prepareLessonOf(work(), object.view());
-        cpu::learn(work(), object.view());
+        cpu::trainingSet(work(), object.view(), true);
+        learnFrom(object);
         object.commit();
     }
 
-    void reset(int index, const Box& box) override { placeAt(objects_[index]->state, box, images_.startIsLast()); }
+    void reset(int index, const Box& box) override { resetState(objects_[index]->state, box, images_.startIsLast()); }
     void setLearning(bool learning) override { settings_.learning = learning; }
 
-    void read(int index, Learned& learned) override
+    void read(int index, LearnedObject& learned) override
     {
         const Object& object = *objects_[index];
         learned.width = object.width;
@@ -230,8 +212,8 @@ public:
     size_t workspaceBytes() const override { return 0; }
 
 private:
-    //! After look().
-    Starting startingNow() const
+    //! Decides whether the image of the last preprocess() may become START.
+    StartDecision decideStart() const
     {
         const auto started =
             std::count_if(objects_.begin(), objects_.end(),
@@ -241,8 +223,8 @@ private:
         const bool ends = started == static_cast<ptrdiff_t>(objects_.size()) || images_.startIsFrame();
         return {ends, ends};
     }
-    //! Makes START of the image that look() saw.
-    void start(const Starting& starting)
+    //! Makes the image of the last preprocess() START.
+    void start(const StartDecision& starting)
     {
         if (starting.oldEnds)
             images_.endStart();
@@ -253,7 +235,7 @@ private:
 
     cpu::Work work() { return {&settings_, &images_.frame(), &scratch_}; }
 
-    //! With few objects, each stage uses all threads; with many, each object has a thread.
+    //! Calls body(object, index) for all objects. With few objects each stage uses all threads; with many, each object one thread.
     template <typename Body> void forObjects(const Body& body)
     {
         const int count = objects();
@@ -268,7 +250,7 @@ private:
             parallel_for_(Range(0, count), some, count);
     }
 
-    //! A frame of one object, up to what it will learn.
+    //! Processes a frame for one object, except learning.
     void track(Object& object)
     {
         object.begin();
@@ -278,10 +260,17 @@ private:
         cpu::select(work(), view);
         cpu::nearestNeighbours(work(), view, true);
         cpu::integrate(work(), view);
-        cpu::prepareLesson(work(), view);
+        cpu::trainingSet(work(), view, false);
     }
 
-    //! Cannot fail; if there is no memory to start threads, this one does it all.
+    //! Learns the training set of the frame.
+    void learnFrom(Object& object) noexcept
+    {
+        const ObjectView view = object.view();
+        cpu::learnFerns(work(), view);
+        cpu::learnTemplates(work(), view);
+    }
+    //! Learns and commits all objects. Cannot fail: if no threads can be started, this thread does all work.
     void learnAll() noexcept
     {
         std::vector<std::unique_ptr<Object>>& all = objects_;
@@ -289,7 +278,7 @@ private:
         {
             if (!object.learning)
                 return;
-            cpu::learn(work(), object.view());
+            learnFrom(object);
             object.commit();
             object.learning = false;
         };
@@ -305,9 +294,10 @@ private:
             learn(*object, 0);
     }
 
-    void search(const ImageView& frame)
+    //! Detects in an image, for the first object.
+    void detectWindows(const ImageView& frame)
     {
-        images_.look(frame);
+        images_.preprocess(frame);
         objects_[0]->begin();
         const ObjectView view = objects_[0]->view();
         cpu::ferns(work(), view);
@@ -326,7 +316,7 @@ private:
     }
 
     Settings settings_;
-    Images images_;
+    FrameStore images_;
     std::vector<std::unique_ptr<Object>> objects_;
     cpu::ScratchPool scratch_;
 };

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Variance and ferns of all windows, and the windows that go on.
+// ferns: variance filter and fern ensemble for all windows.
 #include "../../precomp.hpp"
 #include "work.hpp"
 #include <algorithm>
@@ -48,8 +48,8 @@ void ferns(const Work& work, const ObjectView& object)
     scratch->layout.make(object, settings, frame.blurred.step);
     Mutex mutex;
     int withVariance = 0;
-    object.lesson->alike.windows.clear();
-    object.lesson->alike.codes.clear();
+    object.trainingSet->fernPositives.windows.clear();
+    object.trainingSet->fernPositives.codes.clear();
     forRows(work, object, scratch->layout,
             [&](const WindowRow& row, Scratch& mine)
             {
@@ -64,50 +64,23 @@ void ferns(const Work& work, const ObjectView& object)
                     count += mine.wanted[i];
                 }
                 codesOfRow(row, mine.wanted.data(), mine.codes.data());
-                mine.alike.windows.clear();
-                mine.alike.codes.clear();
+                mine.fernPositives.windows.clear();
+                mine.fernPositives.codes.clear();
                 for (int i = 0; i < row.count; ++i)
                 {
                     const uint32_t sum = mine.wanted[i] ? sumOf(mine.codes[i], object.posteriors, settings) : 0;
                     object.sums[row.first + i] = sum;
-                    if (sum < alikeSum())
+                    if (sum < fernPositiveSum())
                         continue;
-                    mine.alike.windows.push_back(row.first + i);
-                    mine.alike.codes.push_back(mine.codes[i]);
+                    mine.fernPositives.windows.push_back(row.first + i);
+                    mine.fernPositives.codes.push_back(mine.codes[i]);
                 }
                 const AutoLock lock(mutex);
-                append(object.lesson->alike.windows, mine.alike.windows);
-                append(object.lesson->alike.codes, mine.alike.codes);
+                append(object.trainingSet->fernPositives.windows, mine.fernPositives.windows);
+                append(object.trainingSet->fernPositives.codes, mine.fernPositives.codes);
                 withVariance += count;
             });
     object.state->withVariance = withVariance;
-}
-
-void select(const Work& work, const ObjectView& object)
-{
-    ObjectState& state = *object.state;
-    const ScratchPool::Lease scratch(*work.scratch);
-    std::vector<Ranked>& passed = scratch->ranked;
-    auto firsts =
-        firstsOf(passed, work.settings->maxDetections,
-                 [](const Ranked& a, const Ranked& b) { return a.key != b.key ? a.key > b.key : a.number < b.number; });
-    state.passed = 0;
-    for (int n = 0; n < object.grid->windows; ++n)
-        if (object.sums[n] > state.fernThreshold)
-        {
-            firsts.add({0., object.sums[n], n});
-            ++state.passed;
-        }
-    std::sort(passed.begin(), passed.end(), [](const Ranked& a, const Ranked& b) { return a.number < b.number; });
-    state.detections = static_cast<int>(passed.size());
-    for (int i = 0; i < state.detections; ++i)
-    {
-        Detection& d = object.detections[i];
-        d = Detection();
-        d.window = windowOf(*object.grid, passed[i].number);
-        d.number = passed[i].number;
-        d.sum = passed[i].key;
-    }
 }
 
 }}}} // namespace cv::cuda::tld::cpu

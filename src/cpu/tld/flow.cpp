@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Flow: where the points of a box have gone.
+// flow: tracks the points of a box, and moves the box by their medians.
 #include "../../precomp.hpp"
 #include "work.hpp"
 #include <algorithm>
@@ -11,10 +11,10 @@ namespace cv { namespace cuda { namespace tld { namespace cpu {
 
 namespace {
 
-const int WINDOW_ROWS = MAX_FLOW_WINDOW + 2; //!< with a pixel more on each side, for gradients
+const int WINDOW_ROWS = MAX_FLOW_WINDOW + 2; //!< with a border of a pixel, for gradients
 const int WINDOW_PIXELS = WINDOW_ROWS * FLOW_LANES;
 
-//! Blends size x size pixels whose first is at `corner`, in rows of FLOW_LANES. Pixels outside of a level are its outer ones.
+//! Blends size x size pixels from `corner` on, into rows of FLOW_LANES. Positions outside of a level take its outer pixels.
 void blendWindow(const Pyramid& pyramid, int level, const Point& corner, int size, int16_t* out)
 {
     const int cols = pyramid.cols[level], rows = pyramid.rows[level];
@@ -32,13 +32,15 @@ void blendWindow(const Pyramid& pyramid, int level, const Point& corner, int siz
     blendRowsOf(copy, 2 * FLOW_LANES, weights, size, out);
 }
 
-//! What followPoint() asks for.
+//! Sums over pixels for trackPoint().
 class Sums
 {
 public:
-    Sums(const Follow& follow, const Pyramid& from, const Pyramid& to) : window_(follow.window), from_(from), to_(to) {}
+    Sums(const FlowParameters& follow, const Pyramid& from, const Pyramid& to)
+        : window_(follow.window), from_(from), to_(to)
+    {}
 
-    Normal begin(int level, const Point& corner)
+    Normal normalAt(int level, const Point& corner)
     {
         const int wide = FLOW_LANES;
         int16_t pixels[WINDOW_PIXELS];
@@ -60,7 +62,7 @@ public:
             }
         return n;
     }
-    Change against(int level, const Point& corner)
+    Change changeAt(int level, const Point& corner)
     {
         int16_t there[MAX_FLOW_WINDOW * FLOW_LANES];
         blendWindow(to_, level, corner, window_, there);
@@ -70,11 +72,12 @@ public:
 private:
     int window_;
     const Pyramid &from_, &to_;
-    // Lanes behind the window stay 0 in the gradients, so they do not count.
+    // Gradients of lanes after the window stay 0, so that these lanes add nothing.
     int16_t here_[MAX_FLOW_WINDOW * FLOW_LANES] = {}, gx_[MAX_FLOW_WINDOW * FLOW_LANES] = {},
                                     gy_[MAX_FLOW_WINDOW * FLOW_LANES] = {};
 };
 
+//! Returns the NCC of the patches around two points.
 double compareAt(const Pyramid& before, const Point& from, const Pyramid& now, const Point& to)
 {
     int16_t a[FLOW_PATCH * FLOW_LANES], b[FLOW_PATCH * FLOW_LANES];
@@ -93,7 +96,7 @@ double compareAt(const Pyramid& before, const Point& from, const Pyramid& now, c
     return pointNcc(sumA, sumB, squaresA, squaresB, products);
 }
 
-//! Values n / 2 and (n - 1) / 2 in ascending order. @param count above 0.
+//! Finds values count / 2 and (count - 1) / 2 in ascending order. @param count above 0.
 template <typename T> void middles(T* values, int count, T& lower, T& upper)
 {
     std::nth_element(values, values + count / 2, values + count);
@@ -101,13 +104,13 @@ template <typename T> void middles(T* values, int count, T& lower, T& upper)
     lower = count % 2 ? upper : *std::max_element(values, values + count / 2);
 }
 
-Motion motionOf(const std::array<Followed, FLOW_POINTS>& points)
+Motion motionOf(const std::array<TrackedPoint, FLOW_POINTS>& points)
 {
     Motion motion = {0, 0., 0., 0., 1.};
     int64_t errors[FLOW_POINTS], lowerError, upperError;
     double nccs[FLOW_POINTS], lowerNcc, upperNcc;
     int found = 0;
-    for (const Followed& p : points)
+    for (const TrackedPoint& p : points)
         if (p.found)
         {
             errors[found] = p.error;
@@ -120,9 +123,9 @@ Motion motionOf(const std::array<Followed, FLOW_POINTS>& points)
     motion.error = medianError(lowerError, upperError);
     const double ncc = (lowerNcc + upperNcc) * 0.5;
 
-    const Followed* kept[FLOW_POINTS];
+    const TrackedPoint* kept[FLOW_POINTS];
     int32_t dx[FLOW_POINTS], dy[FLOW_POINTS], lower, upper;
-    for (const Followed& p : points)
+    for (const TrackedPoint& p : points)
         if (isKept(p, motion.error, ncc))
         {
             dx[motion.kept] = p.to.x - p.from.x;
@@ -163,8 +166,8 @@ void flow(const Work& work, const ObjectView& object)
     if (task.age == 0)
         return;
     const Pyramid &before = frame.pyramids[task.age], &now = frame.pyramids[0];
-    const Follow follow = followOf(*work.settings, now.levels, frame.cols, frame.rows);
-    std::array<Followed, FLOW_POINTS> points;
+    const FlowParameters follow = flowParametersOf(*work.settings, now.levels, frame.cols, frame.rows);
+    std::array<TrackedPoint, FLOW_POINTS> points;
     parallel_for_(
         Range(0, FLOW_POINTS),
         [&](const Range& range)
@@ -172,11 +175,11 @@ void flow(const Work& work, const ObjectView& object)
             Sums there(follow, before, now), back(follow, now, before);
             for (int i = range.start; i < range.end; ++i)
             {
-                Followed& p = points[i];
+                TrackedPoint& p = points[i];
                 p.from = pointOf(task.box, i);
                 Point end;
                 p.found =
-                    followPoint(follow, p.from, p.from, there, p.to) && followPoint(follow, p.to, p.from, back, end);
+                    trackPoint(follow, p.from, p.from, there, p.to) && trackPoint(follow, p.to, p.from, back, end);
                 if (!p.found)
                     continue;
                 p.error = squaredDistance(p.from, end);

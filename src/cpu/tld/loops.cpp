@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Chooses the instruction set of the loops.
+// Dispatches the loops of loops.simd.hpp to the instruction set of this CPU.
 #include "../../precomp.hpp"
 #include "work.hpp"
 #include "loops.simd.hpp"

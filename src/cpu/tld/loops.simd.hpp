@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The CPU's inner loops. Compiled once for each instruction set.
+// Inner loops of the CPU backend, compiled once per instruction set.
 #include "opencv2/core/hal/intrin.hpp"
 #include "work.hpp"
 #include <algorithm>
@@ -114,13 +114,13 @@ namespace {
 
 const int MOST_LANES = 64;
 
-//! Codes of all windows that begin in one vector of pixels, in two planes of bytes; bits are inverted.
+//! Codes of all windows that begin in one vector of pixels, split into two planes of bytes; their bits are inverted.
 struct Planes
 {
     uint8_t upper[MAX_TREES][MOST_LANES], lower[MAX_TREES][MOST_LANES];
 };
 
-//! `count` comparisons for a vector of pixels: a bit is 1 where the first is not brighter.
+//! Evaluates `count` comparisons for a vector of pixels. A bit is 1 where the first pixel is not brighter.
 inline v_uint8 compareAt(const uint8_t* pixels, const int* offsets, int count)
 {
     v_uint8 bits = vx_setzero_u8();
@@ -134,8 +134,8 @@ inline v_uint8 compareAt(const uint8_t* pixels, const int* offsets, int count)
 
 } // namespace
 
-/* All pixels of a vector are worked on, though windows begin only at some: neighbours in memory cost a load where a window
-alone would cost one for each pixel it looks at. */
+/* Evaluates all pixels of a vector, although windows begin only at some of them: one load serves all neighbours, where a single
+window would need a load per pixel that it compares. */
 void rowCodes(const WindowRow& row, const uint8_t* wanted, Codes* codes)
 {
     const int lanes = VTraits<v_uint8>::vlanes();
@@ -213,7 +213,7 @@ void dotProducts(const uint8_t* patch, const uint8_t* templates, int count, int*
 
 // --- flow ------------------------------------------------------------------------------------------------------------
 
-//! Rows of FLOW_LANES blended pixels from rows of so many pixels and one more.
+//! Blends rows of FLOW_LANES pixels from rows of FLOW_LANES + 1 pixels.
 void blendRows(const uint8_t* pixels, size_t step, const Blend& w, int rows, int16_t* out)
 {
 #if CV_SIMD128

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the stages of the CPU share.
+// Structs and loops that several stages of the CPU backend use.
 #ifndef OPENCV_CUDATRACKING_CPU_TLD_WORK_HPP
 #define OPENCV_CUDATRACKING_CPU_TLD_WORK_HPP
 
@@ -12,24 +12,25 @@
 
 namespace cv { namespace cuda { namespace tld { namespace cpu {
 
-//! A box as the nearest neighbours see it.
+//! The content of a box, resampled for the comparison with templates.
 struct Patch
 {
-    uint8_t pixels[PATCH_STRIDE]; //!< 0 behind the last one
+    uint8_t pixels[PATCH_STRIDE]; //!< PATCH_PIXELS pixels, then zeros
     PatchStats stats;
 };
 Patch patchOf(const Frame& frame, const Box& box);
-//! Against all templates.
+//! Compares a patch with all templates.
 Similarity compareTemplates(const ObjectView& object, const Settings& settings, const Patch& patch);
 
-//! Bytes behind the last pixel of each row that vectors read, but do not use.
+//! Bytes after the last pixel of each row that vector instructions may read; their values have no effect.
 const int ROW_SLACK = 64;
 
-//! Of a window: codeOf() of each tree.
+//! Codes of a window: codeOf() per fern.
 struct Codes
 {
     uint16_t code[MAX_TREES];
 };
+//! Sums the posteriors of a window over all ferns.
 inline uint32_t sumOf(const Codes& codes, const uint16_t* posteriors, const Settings& settings)
 {
     uint32_t sum = 0;
@@ -38,35 +39,35 @@ inline uint32_t sumOf(const Codes& codes, const uint16_t* posteriors, const Sett
     return sum;
 }
 
-//! Windows of alikeSum(), in no order. Ferns have their codes anyway, and learn from them if the frame turns out to be worth it.
-struct Alike
+//! Fern-positive windows in any order, with their codes, so that learning does not compute them again.
+struct FernPositives
 {
-    std::vector<int> windows; //!< numbers
+    std::vector<int> windows; //!< indices
     std::vector<Codes> codes;
 };
 
-//! A window and what it is chosen by.
-struct Ranked
+//! A window and its sort keys; each use sets one of them.
+struct Candidate
 {
     double overlap;
     uint32_t key;
-    int number;
+    int number; //!< index of the window
 };
 
-//! The first `most` of any number of entries in an order, which no two share a place in. @tparam Before whether a comes before b.
+//! Keeps the first `most` of any number of entries in a strict order. @tparam Before functor: whether a comes before b.
 template <typename Before> class Firsts
 {
 public:
-    //! @param list room for them; its content is lost.
-    Firsts(std::vector<Ranked>& list, size_t most, Before before) : list_(list), most_(most), before_(before)
+    //! @param list memory of the kept entries; it is cleared.
+    Firsts(std::vector<Candidate>& list, size_t most, Before before) : list_(list), most_(most), before_(before)
     {
         list_.clear();
     }
-    void add(const Ranked& entry)
+    void add(const Candidate& entry)
     {
         if (list_.size() == most_)
         {
-            if (!before_(entry, list_[0])) // the last one
+            if (!before_(entry, list_[0])) // list_[0] is the last of the kept entries
                 return;
             std::pop_heap(list_.begin(), list_.end(), before_);
             list_.pop_back();
@@ -74,65 +75,66 @@ public:
         list_.push_back(entry);
         std::push_heap(list_.begin(), list_.end(), before_);
     }
-    //! In their order; nothing can be added any more.
+    //! Sorts the kept entries. Nothing may be added afterwards.
     void sort() { std::sort_heap(list_.begin(), list_.end(), before_); }
 
 private:
-    std::vector<Ranked>& list_;
+    std::vector<Candidate>& list_;
     const size_t most_;
     const Before before_;
 };
-template <typename Before> Firsts<Before> firstsOf(std::vector<Ranked>& list, int most, Before before)
+template <typename Before> Firsts<Before> firstsOf(std::vector<Candidate>& list, int most, Before before)
 {
     return {list, static_cast<size_t>(most), before};
 }
 
-//! What an object learns from in a frame.
-struct Lesson
+//! The training set of an object in a frame.
+struct TrainingSet
 {
-    Alike alike;
-    bool wanted = false;
-    Box positive = {};             //!< the next template
-    std::vector<Codes> examples;   //!< positive ones for ferns; none: ferns do not learn
-    std::vector<uint8_t> judged;   //!< room for a mark at each of either
-    std::vector<Ranked> negatives; //!< templates, in the order in which they are learned
+    FernPositives fernPositives;      //!< negative examples for ferns, once the object learns: the far ones
+    bool wanted = false;              //!< the object learns from this frame
+    Box positive = {};                //!< positive template
+    std::vector<Codes> examples;      //!< codes of positive examples; none: ferns do not learn
+    std::vector<uint8_t> marks;       //!< scratch memory for markExamples()
+    std::vector<Candidate> negatives; //!< negative templates, in the order in which they are learned
 };
 
-//! One row of windows of one scale, as its ferns look at it.
+//! One row of windows of one scale.
 struct WindowRow
 {
-    int scale, j, first; //!< number of the first window
+    int scale, j, first; //!< first: index of the first window
     int count;
-    const uint8_t* pixels; //!< blurred row, at its left border
+    const uint8_t* pixels; //!< first pixel of the row in the blurred image
     const int* places;     //!< columns of the windows
-    const int* offsets;    //!< of the first and second pixel of each feature
+    const int* offsets;    //!< two per feature: from a window's corner to the compared pixels
     int trees, features;
 };
 
-//! What is the same in all rows of a scale. @param step of the blurred image.
+//! Positions of windows and of compared pixels, for all scales.
 struct Layout
 {
     int offsetsPerScale;
     std::vector<int> offsets, places;
     int firstPlace[MAX_SCALES], rows;
 
+    //! @param step of the blurred image.
     void make(const ObjectView& object, const Settings& settings, size_t step);
 };
 
-//! Of a stage.
+//! Scratch memory of a stage, or of one of its threads.
 struct Scratch
 {
     Layout layout;
-    std::vector<Ranked> ranked;
+    std::vector<Candidate> candidates;
     std::vector<Cluster> clusters;
-    // Of a thread that goes through rows.
+    // Used by the threads of forRows().
     std::vector<uint8_t> wanted;
     std::vector<Codes> codes;
-    Alike alike;
+    FernPositives fernPositives;
 };
 
-/** body(row, scratch of the thread) for all rows of windows, in no order. scratch.wanted and scratch.codes have room for a row;
-body marks which windows are wanted, and codesOfRow() gives their codes. */
+/** Calls body(row, scratch of the thread) for all rows of windows, in any order. scratch.wanted and scratch.codes hold a row: body
+selects windows in `wanted`, and codesOfRow() computes their codes. */
 template <typename Body>
 void forRows(const Work& work, const ObjectView& object, const Layout& layout, const Body& body)
 {
@@ -163,26 +165,28 @@ void forRows(const Work& work, const ObjectView& object, const Layout& layout, c
 
 // --- loops of src/cpu/tld/loops.simd.hpp -----------------------------------------------------------------------------------------
 
-//! Gray values of a row of 3 or 4 channels.
+//! Converts a row of 3 or 4 channels to gray values.
 void grayRowOf(const uint8_t* from, int channels, int cols, uint8_t* to);
-//! row += above.
+//! Adds the row above to a row.
 void columnSumsOf(const uint32_t* above, uint32_t* row, int count);
-//! Row sums; BLUR_REACH pixels before and behind the row can be read.
+//! Blurs along a row, without rounding. @param row BLUR_REACH pixels before and after it can be read.
 void blurRowOf(const uint8_t* row, int cols, uint16_t* to);
-//! @param rows 2 BLUR_REACH + 1 of them.
+//! Blurs along columns. @param rows 2 * BLUR_REACH + 1 results of blurRowOf().
 void blurColumnsOf(const uint16_t* const* rows, int cols, uint8_t* to);
-//! The same for the pyramid. @param cols of the next level. @param rows five.
+//! Filters along a row for the next level. @param row two pixels before and after it can be read. @param cols of the next level.
 void halveRowOf(const uint8_t* row, int cols, uint16_t* to);
+//! Filters along columns for the next level. @param rows five results of halveRowOf().
 void halveColumnsOf(const uint16_t* const* rows, int cols, uint8_t* to);
-//! Codes of the windows that are wanted.
+//! Computes the codes of the windows of a row that are wanted.
 void codesOfRow(const WindowRow& row, const uint8_t* wanted, Codes* codes);
-//! Of a patch with templates PATCH_STRIDE bytes apart.
+//! Computes the dot products of a patch with `count` templates.
 void dotsOf(const uint8_t* patch, const uint8_t* templates, int count, int* dots);
 
-//! Pixels in a row of a window of flow, whatever its size; a multiple of vectors.
+//! Pixels per row of a flow window in memory, whatever its size: a multiple of the vectors' lanes.
 const int FLOW_LANES = 16;
-//! blended() for rows of FLOW_LANES pixels; one more pixel, and one more row, are read.
+//! Computes blended() for rows of FLOW_LANES pixels. Reads one more pixel per row, and one more row.
 void blendRowsOf(const uint8_t* pixels, size_t step, const Blend& weights, int rows, int16_t* out);
+//! Sums gradients times differences. @param count a multiple of FLOW_LANES.
 Change sumChange(const int16_t* here, const int16_t* there, const int16_t* gx, const int16_t* gy, int count);
 
 }}}} // namespace cv::cuda::tld::cpu

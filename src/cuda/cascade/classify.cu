@@ -1,15 +1,15 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// classify: the cascade on all windows of all layers and images, in one launch over a list of tiles, a block a tile. What nearly all
-// models take is in src/cuda/cascade/pairs.cu; here is what the others take: a window a thread, sums in the order of the file, lists in shared
-// memory made anew by ballots after each stage.
+// Stage classify: one launch over a list of tiles of all layers and images, one block per tile. Nearly all models are classified in pairs
+// of windows (pairs.cu). This file is for the other models: one window per thread, sums in the order of the file, and lists in shared
+// memory, which ballots compact after each stage.
 //
-// The skip rule needs to know which windows fail the first stage in the whole row. Where a tile alone cannot tell (one window a
-// row at most), the window goes on, and if it is found, `resolve` looks at the words of the tiles before.
+// The skip rule depends on which windows of the whole row fail the first stage. At most one window per row of a tile depends on the
+// tiles before: it is evaluated in any case, and if it is a candidate, resolveDeferred reads the fail masks of these tiles.
 #include "classify.hpp"
 #include "features.hpp"
-#include "tables.hpp"
+#include "integral_image.hpp"
 #include "tile.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
@@ -19,7 +19,7 @@ namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
 namespace {
 
-//! Contrast of all windows, as norms. Needs the tables of squares and sums one after the other in the same memory.
+//! Computes the norms of all windows. The integral images of squares and of pixels use the same memory, one after the other.
 __device__ __forceinline__ void measureContrast(const Tile& t)
 {
     const ModelView& model = t.job.model;
@@ -27,19 +27,19 @@ __device__ __forceinline__ void measureContrast(const Tile& t)
     const int a = shape.place(1, 1), b = shape.place(model.width - 1, 1), c = shape.place(1, model.height - 1),
               d = shape.place(model.width - 1, model.height - 1);
     uint32_t* const squares = reinterpret_cast<uint32_t*>(t.norms);
-    makeTable<true>(shape, t.patch);
-    __syncthreads(); // squares
+    integralImage<true>(shape, t.patch);
+    __syncthreads(); // the integral image of squares
     for (int w = threadIdx.x; w < t.windows(); w += tuning::THREADS)
         if (t.has(w))
         {
             const uint32_t* const at = t.patch.table + t.indexOf(w);
             squares[w] = at[a] - at[b] - at[c] + at[d];
         }
-    __syncthreads(); // squares are read
-    makeTable<false>(shape, t.patch);
-    __syncthreads(); // sums
+    __syncthreads(); // all have read the squares
+    integralImage<false>(shape, t.patch);
+    __syncthreads(); // the integral image
     const int area = contrastArea(model.width, model.height);
-    for (int w = threadIdx.x; w < t.windows(); w += tuning::THREADS) // those whose squares this thread has
+    for (int w = threadIdx.x; w < t.windows(); w += tuning::THREADS) // the windows whose squares this thread wrote
         if (t.has(w))
         {
             const uint32_t* const at = t.patch.table + t.indexOf(w);
@@ -48,21 +48,22 @@ __device__ __forceinline__ void measureContrast(const Tile& t)
         }
 }
 
-/** A stage for windows of which `wanted` says whether there is one, a lane each. Windows without contrast are neither looked at nor
-fail. @return which pass. */
-template <bool HAAR_FEATURES>
+/** Evaluates a stage, one window per lane. @param wanted in: whether the lane has a window; out: and whether that has contrast.
+Windows without contrast neither pass nor fail. @return whether the window passes. */
+template <FeatureType TYPE>
 __device__ __forceinline__ bool passes(const Tile& t, const StageRecord& stage, int window, bool& wanted, double& sum)
 {
-    const float norm = HAAR_FEATURES && wanted ? t.norms[window] : 0.f;
-    wanted = wanted && (!HAAR_FEATURES || norm != 0.f);
+    constexpr bool NORM = usesNorm(TYPE);
+    const float norm = NORM && wanted ? t.norms[window] : 0.f;
+    wanted = wanted && (!NORM || norm != 0.f);
     if (!wanted)
         return false;
-    sum = sumOf<HAAR_FEATURES>(t.job.model, t.shape, stage, t.patch.table + t.indexOf(window), norm);
+    sum = sumOf<TYPE>(t.job.model, t.shape, stage, t.patch.table + t.indexOf(window), norm);
     return !(sum < static_cast<double>(stage.threshold));
 }
 
-//! The first stage for all windows of the tile, whose bits it leaves.
-template <bool HAAR_FEATURES> __device__ __forceinline__ void firstStage(const Tile& t)
+//! Evaluates the first stage on all windows of the tile and stores one bit per window.
+template <FeatureType TYPE> __device__ __forceinline__ void firstStage(const Tile& t)
 {
     const StageRecord stage = t.job.model.stage[0];
     const int lane = threadIdx.x & 31, chunks = detail::ceilDiv(t.windows(), 32);
@@ -71,7 +72,7 @@ template <bool HAAR_FEATURES> __device__ __forceinline__ void firstStage(const T
         const int window = chunk * 32 + lane;
         bool wanted = t.has(window);
         double sum = 0.;
-        const bool pass = passes<HAAR_FEATURES>(t, stage, window, wanted, sum);
+        const bool pass = passes<TYPE>(t, stage, window, wanted, sum);
         const uint32_t passed = __ballot_sync(ALL_LANES, pass), failed = __ballot_sync(ALL_LANES, wanted && !pass);
         if (lane == 0)
         {
@@ -81,15 +82,15 @@ template <bool HAAR_FEATURES> __device__ __forceinline__ void firstStage(const T
     }
 }
 
-//! The first stage's bits become the first list, without windows that are surely skipped.
+//! Lists the windows that passed the first stage and that the skip rule does not certainly skip.
 __device__ __forceinline__ void listFirst(const Tile& t)
 {
     const TileRecord& tile = t.shared.tile;
     for (int row = threadIdx.x; row < t.rows; row += tuning::THREADS)
     {
         const uint64_t fails = rowBits(t.shared.fails, t.shape, row);
-        t.job.lists.runs[tile.word + row * t.shared.grid.rowWords] = fails;
-        uint64_t left = lookedAt(fails, rowBits(t.shared.passes, t.shape, row), tile.col > 0);
+        t.job.lists.failMasks[tile.word + row * t.shared.grid.rowWords] = fails;
+        uint64_t left = notSkipped(fails, rowBits(t.shared.passes, t.shape, row), tile.col > 0);
         if (left == 0)
             continue;
         int place = atomicAdd(&t.shared.counts[0], __popcll(left));
@@ -98,8 +99,8 @@ __device__ __forceinline__ void listFirst(const Tile& t)
     }
 }
 
-//! The stages after the first; the only one of a cascade once more, for its sum.
-template <bool HAAR_FEATURES> __device__ __forceinline__ void laterStages(const Tile& t)
+//! Evaluates the stages after the first. If there is only one, it is evaluated once more for its sum.
+template <FeatureType TYPE> __device__ __forceinline__ void laterStages(const Tile& t)
 {
     const int stages = t.job.model.stages, lane = threadIdx.x & 31;
     int count = t.shared.counts[0], turn = 0;
@@ -113,11 +114,11 @@ template <bool HAAR_FEATURES> __device__ __forceinline__ void laterStages(const 
             const int i = chunk * 32 + lane, window = in[i < count ? i : 0];
             bool wanted = i < count;
             double sum = 0.;
-            const bool pass = passes<HAAR_FEATURES>(t, stage, window, wanted, sum);
+            const bool pass = passes<TYPE>(t, stage, window, wanted, sum);
             if (s == stages - 1)
             {
                 if (pass)
-                    found(t, window, sum);
+                    addCandidate(t, window, sum);
                 continue;
             }
             const uint32_t passed = __ballot_sync(ALL_LANES, pass);
@@ -129,34 +130,34 @@ template <bool HAAR_FEATURES> __device__ __forceinline__ void laterStages(const 
                 out[first + __popc(passed & ((1u << lane) - 1u))] = static_cast<uint16_t>(window);
         }
         if (threadIdx.x == 0)
-            t.shared.counts[(turn + 2) % 3] = 0; // read by all before the last barrier
+            t.shared.counts[(turn + 2) % 3] = 0; // all read it before the last barrier
         __syncthreads();                         // the list
         ++turn;
         count = t.shared.counts[turn % 3];
     }
 }
 
-//! A tile, from the pyramid to what is found.
-template <bool HAAR_FEATURES> __device__ __forceinline__ void classifyTile(const Tile& t)
+//! Classifies one tile.
+template <FeatureType TYPE> __device__ __forceinline__ void classifyTile(const Tile& t)
 {
     copyPatch<uint32_t>(t);
     __syncthreads(); // pixels
-    if (HAAR_FEATURES)
+    if (usesNorm(TYPE))
         measureContrast(t);
     else
-        makeTable<false>(t.shape, t.patch);
+        integralImage<false>(t.shape, t.patch);
     if (t.job.model.tilted)
         makeTilted<false>(t.shape, t.patch);
-    __syncthreads(); // tables and norms; the patch is spent
-    firstStage<HAAR_FEATURES>(t);
-    __syncthreads(); // bits
+    __syncthreads(); // tables and norms; the patch is no longer used
+    firstStage<TYPE>(t);
+    __syncthreads(); // one bit per window
     listFirst(t);
     __syncthreads(); // the first list
-    laterStages<HAAR_FEATURES>(t);
+    laterStages<TYPE>(t);
 }
 
-//! @param GLOBAL patch and tables lie in device memory.
-template <bool HAAR_FEATURES, bool GLOBAL>
+//! Classifies tiles, one block per tile. @param GLOBAL patch and tables are in device memory; blocks loop over the tiles.
+template <FeatureType TYPE, bool GLOBAL>
 __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_constant__ Classification job)
 {
     __shared__ Shared shared;
@@ -164,52 +165,67 @@ __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_co
     uint8_t* const slice = GLOBAL ? job.slices + static_cast<size_t>(blockIdx.x) * job.layout.sliceBytes : bytes;
     for (int i = blockIdx.x; i < job.tileCount; i += gridDim.x)
     {
-        beginTile(job, shared, i);
+        loadRecords(job, shared, i);
         __syncthreads(); // the tile's records
         Tile t = tileOf(job, shared, i, bytes, slice);
-        if (GLOBAL) // the compiler of CUDA 13.0 takes this table for shared memory; now it cannot know
+        if (GLOBAL) // the compiler of CUDA 13.0 assumes that this pointer is to shared memory; asm hides its origin
             asm volatile("" : "+l"(t.patch.pixels), "+l"(t.patch.table), "+l"(t.patch.tilted));
-        classifyTile<HAAR_FEATURES>(t);
-        __syncthreads(); // all are done with what they share
+        classifyTile<TYPE>(t);
+        __syncthreads(); // all have finished with the shared memory
     }
 }
 
-//! Candidates whose tile alone could not tell whether they are skipped: those after a run of odd length are.
-__global__ void __launch_bounds__(tuning::RESOLVE_THREADS) resolve(const Lists lists, int images, int columnBits)
+//! Appends the deferred candidates that are not skipped: those after a run of failed windows of even length.
+__global__ void __launch_bounds__(tuning::RESOLVE_THREADS)
+    resolveDeferred(const Lists lists, int images, int columnBits)
 {
-    const int full = 1 << columnBits, count = *lists.pendingCount(images);
+    const int full = 1 << columnBits, count = *lists.deferredCount(images);
     for (int i = blockIdx.x * tuning::RESOLVE_THREADS + threadIdx.x; i < count;
          i += tuning::RESOLVE_BLOCKS * tuning::RESOLVE_THREADS)
     {
-        const Pending p = lists.pending[i];
+        const Deferred p = lists.deferred[i];
         int run = p.column;
         for (int k = 1, ones = full; k <= p.wordInRow && ones == full; ++k)
         {
-            ones = ::min(__clzll(static_cast<long long>(~(lists.runs[p.word - k] << (64 - full)))), full);
+            ones = ::min(__clzll(static_cast<long long>(~(lists.failMasks[p.word - k] << (64 - full)))), full);
             run += ones;
         }
         if ((run & 1) == 0)
-            append(lists, imageOf(p.key), p.key, p.weight);
+            appendCandidate(lists, imageOf(p.key), p.key, p.weight);
     }
+}
+
+//! Returns the kernel for a model's feature type and for the memory of its integral images.
+auto kernelFor(const Classification& job)
+{
+    void (*kernel)(const Classification) = nullptr;
+    switch (job.model.featureType)
+    {
+    case HAAR:
+        kernel = job.layout.global ? classifyTiles<HAAR, true> : classifyTiles<HAAR, false>;
+        break;
+    case LBP:
+        kernel = job.layout.global ? classifyTiles<LBP, true> : classifyTiles<LBP, false>;
+        break;
+    }
+    return kernel;
 }
 
 } // namespace
 
-void classify(const Classification& job, const Early* early, detail::StreamHandle stream)
+void classify(const Classification& job, const ConstantStages* constant, detail::StreamHandle stream)
 {
     detail::cudaCheck(cudaMemsetAsync(job.lists.counts, 0, sizeof(int) * (job.images + 1), stream), "cascade counts");
-    if (early)
-        classifyPairs(job, *early, stream);
+    if (constant)
+        classifyPairs(job, *constant, stream);
     else
     {
         const int blocks = job.layout.global ? std::min(job.tileCount, tuning::GLOBAL_BLOCKS) : job.tileCount;
-        const bool haar = job.model.kind == HAAR;
-        const auto kernel = job.layout.global ? (haar ? classifyTiles<true, true> : classifyTiles<false, true>)
-                                              : (haar ? classifyTiles<true, false> : classifyTiles<false, false>);
-        detail::launch("cascade classify", kernel, dim3(blocks), dim3(tuning::THREADS), job.layout.bytes, stream, job);
+        detail::launch("cascade classify", kernelFor(job), dim3(blocks), dim3(tuning::THREADS), job.layout.bytes,
+                       stream, job);
     }
-    detail::launch("cascade resolve", resolve, dim3(tuning::RESOLVE_BLOCKS), dim3(tuning::RESOLVE_THREADS), 0, stream,
-                   job.lists, job.images, job.shapes[0].columnBits);
+    detail::launch("cascade resolve", resolveDeferred, dim3(tuning::RESOLVE_BLOCKS), dim3(tuning::RESOLVE_THREADS), 0,
+                   stream, job.lists, job.images, job.shapes[0].columnBits);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

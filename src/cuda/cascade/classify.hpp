@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What classify and group find in device memory: layouts of tiles, tables, models and candidates. For host and device code.
+// Layouts in device memory: tiles, integral images, models, candidates and groups. For host and device code.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_CLASSIFY_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_CLASSIFY_HPP
 
@@ -14,33 +14,34 @@ namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
 // --- tiles -----------------------------------------------------------------------------------------------------------
 
-/** A tile is cols x rows windows; its patch the pixels they cover; its tables have a row and a column more. Where windows are
-two pixels apart, even and odd columns of a table's row lie apart, so that neighbouring windows read neighbouring words. */
+/** Shape of a tile: cols x rows windows; its patch has the pixels that they cover; an integral image has one row and one column
+more than the patch. With a step of 2, a row of an integral image has its even columns first and then its odd ones, so that
+neighbouring windows read neighbouring words. */
 struct Shape
 {
-    int shift; //!< step - 1
+    int shift; //!< step - 1, with the step of the layer
     int cols, rows;
-    int columnBits;                      //!< cols = 1 << columnBits
-    int patchCols, patchRows, patchStep; //!< pixels and bytes
-    int step, half;                      //!< of a table: words from row to row, and from even to odd columns
-    int words;                           //!< of a table
+    int columnBits;                      //!< log2(cols)
+    int patchCols, patchRows, patchStep; //!< size of the patch in pixels; bytes per row
+    int step, half; //!< of an integral image: words per row; words from the even to the odd columns
+    int words;      //!< words of an integral image
 
     CT_HOST_DEVICE int place(int x, int y) const { return y * step + (x >> shift) + (x & shift) * half; }
-    //! Window to window, one row down.
+    //! Returns the words from a window to the one below it.
     CT_HOST_DEVICE int windowStep() const { return step << shift; }
 };
 
-//! Where things lie in a block's shared memory, in bytes. Lists are made when the patch is spent, and lie over it.
+//! Offsets in a block's shared memory, in bytes. Lists overlap the patch, as they are made after its last use.
 struct Layout
 {
     int norms, lists, patch, tables;
-    int bytes;      //!< of shared memory
-    bool global;    //!< patch and tables lie in device memory, at 0 and at `tables` of a block's slice
-    int sliceBytes; //!< of device memory a block, if so
+    int bytes;      //!< shared memory per block
+    bool global;    //!< patch and tables are in device memory, at 0 and at `tables` of each block's slice
+    int sliceBytes; //!< device memory per block if `global`, else 0
 };
 
-//! Shared memory that a block takes besides, at most: what the kernels of classify share beside the tables, as they assert (and
-//! Plans_OnCuda.staticMemory compares with the compiler's numbers), and what the system takes for each block.
+/** Limits of shared memory beyond Layout::bytes. STATIC_BYTES: what the kernels of classify declare, as static_assert checks and
+Plans_OnCuda.staticMemory compares with the compiler's values. RESERVED_BYTES: what the system takes per block. */
 const size_t STATIC_BYTES = 1024, RESERVED_BYTES = 1024;
 
 //! The windows of one cascade on one layer.
@@ -48,49 +49,49 @@ struct GridRecord
 {
     float factor;
     int step;
-    int cols, rows; //!< windows; 0: the cascade does not look at this layer
+    int cols, rows; //!< number of windows; 0 if the cascade does not use this layer
     int boxWidth, boxHeight;
-    int rowWords;   //!< tiles side by side: words of runs in a row of windows
-    int pixelStep;  //!< of the layer
-    int64_t pixels; //!< where the layer begins in the pyramid of an image
+    int rowWords;   //!< fail masks per row of windows, which is the number of tiles side by side
+    int pixelStep;  //!< bytes per row of the layer
+    int64_t pixels; //!< offset of the layer in the pyramid of an image, bytes
 };
 
 struct TileRecord
 {
-    int image, grid; //!< grid: index into all records
+    int image, grid; //!< grid: index in Classification::grids
     int scale;
-    int col, row; //!< of its first window
-    int word;     //!< of runs, for its first row
+    int col, row; //!< window of the grid at which the tile begins
+    int word;     //!< index of the fail mask of its first row
 };
 
 struct SourceRecord
 {
     const uint8_t* gray;
     size_t step;
-    const uint8_t* mask; //!< null: none
+    const uint8_t* mask; //!< null if there is no mask
     size_t maskStep;
     int cols, rows;
-    int firstGrid; //!< index of the record of scale 0
+    int firstGrid; //!< index of the grid of scale 0
     int unused;
-    int64_t pixels; //!< where its pyramid begins
+    int64_t pixels; //!< offset of its pyramid, bytes
 };
 
-//! A layer of a size of images, for all cascades. Rows have multiples of 16 bytes.
+//! A layer for all images of one size and all cascades. Rows are multiples of 16 bytes.
 struct LayerRecord
 {
     int cols, rows;
-    int columnTaps, rowTaps; //!< index of the first
+    int columnTaps, rowTaps; //!< index of the first tap
     int step, unused;
-    int64_t pixels; //!< where it begins in the pyramid of an image
+    int64_t pixels; //!< offset of the layer in the pyramid of an image, bytes
 };
 
 struct ResizeRecord
 {
-    int image, layer; //!< layer: index into all records
-    int col, row;     //!< of its first pixel
+    int image, layer; //!< layer: index in Resizing::layers
+    int col, row;     //!< first pixel of the rectangle
 };
 
-//! All that the pyramid needs.
+//! Arguments of resize.
 struct Resizing
 {
     const LayerRecord* layers;
@@ -103,63 +104,63 @@ struct Resizing
 
 // --- models ----------------------------------------------------------------------------------------------------------
 
-/** How the corners of a Haar feature are added up. Nearly all features of files have rectangles of weights -1 and 2 or 3, whose
-merged corners come in these three forms; sums of the other factors are terms. */
-enum Form
+/** Patterns in which the corners of a Haar feature are added up. Nearly all features of files have rectangles of weights -1 and 2
+or 3, whose merged corners form one of the first three patterns. */
+enum CornerPattern
 {
-    SIX,   //!< c0 + c1 - c2 - c3 + factor * (c4 - c5)
-    EIGHT, //!< c0 + c1 - c2 - c3 + factor * (c4 - c5 + c6 - c7)
-    NINE,  //!< factor * (c0 + c1 + c2 + c3 - 2 * (c4 + c5 + c6 + c7 - 2 * ninth))
-    TERMS, //!< any factors, in parts, each of so many fours of terms: see HaarRecord
-    FORMS  //!< any of them; neighbouring threads may have others
+    SIX,        //!< c0 + c1 - c2 - c3 + factor * (c4 - c5)
+    EIGHT,      //!< c0 + c1 - c2 - c3 + factor * (c4 - c5 + c6 - c7)
+    NINE,       //!< factor * (c0 + c1 + c2 + c3 - 2 * (c4 + c5 + c6 + c7 - 2 * ninth))
+    TERMS,      //!< any factors: parts with the same number of groups of four terms, see HaarRecord
+    ANY_PATTERN //!< the pattern of each record, which may differ between neighbouring threads
 };
-const int FORM_PAIRS = 9; //!< a root's and a node's, without TERMS
+const int PATTERN_PAIRS = 9; //!< pairs of patterns of a root and a node, without TERMS
 
-//! What the trees of a model are.
-enum Trees
+//! Shapes of a model's trees.
+enum TreeShape
 {
-    STUMPS,    //!< one node
-    TWO_NODES, //!< two: the root has a leaf and a node
+    STUMPS,    //!< all trees have one node
+    TWO_NODES, //!< all trees have two nodes: the root has a leaf and a node
     ANY_TREES
 };
 
-//! A corner as an offset into the tables in words (low 16 bits) and its factor (high 16, signed).
+//! A corner of a feature: offset in an integral image in words (low 16 bits), and factor (high 16 bits, signed).
 typedef uint32_t Term;
 
-//! The factor of a record's form, that form, and the offset of its ninth corner in words.
-CT_HOST_DEVICE uint32_t kindOf(Form form, int factor, uint32_t ninth)
+//! Packs a pattern, its factor, and the offset of its ninth corner in words.
+CT_HOST_DEVICE uint32_t packPattern(CornerPattern pattern, int factor, uint32_t ninth)
 {
-    return static_cast<uint32_t>(factor) << 24 | static_cast<uint32_t>(form) << 16 | ninth;
+    return static_cast<uint32_t>(factor) << 24 | static_cast<uint32_t>(pattern) << 16 | ninth;
 }
-CT_HOST_DEVICE Form formOf(uint32_t kind) { return static_cast<Form>(kind >> 16 & 0xff); }
-CT_HOST_DEVICE int factorOf(uint32_t kind) { return static_cast<int32_t>(kind) >> 24; }
-CT_HOST_DEVICE uint32_t ninthOf(uint32_t kind) { return kind & 0xffff; }
+CT_HOST_DEVICE CornerPattern patternOf(uint32_t pattern) { return static_cast<CornerPattern>(pattern >> 16 & 0xff); }
+CT_HOST_DEVICE int factorOf(uint32_t pattern) { return static_cast<int32_t>(pattern) >> 24; }
 
-/** A node with a Haar feature for pairs of windows. Gains: stages begin with the sum of the right leaves (of TWO_NODES: of their second node),
-and a node that has a leaf adds how much that leaf is more, if it is a window's leaf. Gains are coarse. The leaf of a root of TWO_NODES is on
-the left: where it is not, the feature is negated. */
+/** A node with a Haar feature, for pairs of windows. With STUMPS and TWO_NODES, the sum of a stage begins with the right leaf of
+the last node of each tree; a node adds its leafDelta, the difference of its left leaf and that leaf, for windows that reach its
+left leaf. In a root of TWO_NODES, the left child is the leaf: if the file has it on the right, the feature is negated. */
 struct HaarRecord
 {
-    uint32_t corners
-        [4]; //!< offsets of corners in words, two in each. TERMS: index of the first four terms; parts; fours of a part
-    float threshold; //!< see scaledThreshold()
-    int gain;        //!< STUMPS, TWO_NODES
-    uint32_t kind;   //!< see kindOf()
-    uint32_t links;  //!< a byte each: unused, left and right child within the tree (0: leaf), nodes of the tree
+    //! Two offsets in words each. TERMS: index of the first four terms; number of parts; fours per part.
+    uint32_t corners[4];
+    float threshold;  //!< see scaledThreshold()
+    int leafDelta;    //!< quantised; only for STUMPS and TWO_NODES
+    uint32_t pattern; //!< see packPattern()
+    uint32_t
+        links; //!< one byte each, from the lowest: unused, left and right child within the tree (0: leaf), nodes of the tree
 };
 
 struct LbpRecord
 {
-    uint32_t rows[4], columns[4]; //!< of points: offsets into the table, in bytes
-    uint32_t subset;              //!< index of its first word
-    int gain;                     //!< this and all below: as above, without a form
-    uint32_t kind, links;
+    uint32_t rows[4], columns[4]; //!< offsets of the rows and columns of the 4 x 4 corners, bytes
+    uint32_t subset;              //!< index of its first word in ModelView::subsets
+    int leafDelta;                //!< this and the next two: as in HaarRecord, but without a pattern
+    uint32_t pattern, links;
 };
 
 static_assert(sizeof(HaarRecord) == 32 && sizeof(LbpRecord) == 48, "records are loaded 16 bytes at a time");
 
-/** Norms and thresholds for pairs are scaled, so that integers can be taken for numbers as they are: as denormal ones, of a unit of 2^-149. A
-value times a norm is 0 or far above LEAST_THRESHOLD, so that it is on the same side of a threshold that comes closer to 0 than that. */
+/** Scale of norms for pairs: it makes the bits of an integer a denormal float, in units of 2^-149. The product of a value and a norm
+is 0 or, in magnitude, far above LEAST_THRESHOLD, so raising smaller thresholds to that magnitude changes no comparison. */
 const float NORM_SCALE = 0x1p100f, LEAST_THRESHOLD = 0x1p-77f;
 inline float scaledThreshold(float threshold)
 {
@@ -167,16 +168,19 @@ inline float scaledThreshold(float threshold)
     return (small ? std::copysign(LEAST_THRESHOLD, threshold) : threshold) * 0x1p-49f;
 }
 
-/** Sums of a stage in 32 bits: leaves without their last bits, rounded down. Windows with sums from `low` to below low + open may pass or
-not, and the others are known: those from there on pass. */
-struct Coarse
+/** Decides a stage by quantised sums: 32 bits, with leaves whose last bits are dropped, rounded down. Sums in
+[low, low + undecided) are recomputed in full; windows with lower sums fail, those with higher sums pass. */
+struct QuantisedStage
 {
-    int base; //!< of sums: what gains are added to
+    int base; //!< initial value of sums, to which leaf deltas are added
     int low;
-    uint32_t open; //!< 0: sums are exact
+    uint32_t undecided; //!< number of undecided sums; 0: quantised sums are exact
 
-    CT_HOST_DEVICE bool isOpen(int sum) const { return static_cast<uint32_t>(sum) - static_cast<uint32_t>(low) < open; }
-    CT_HOST_DEVICE bool passes(int sum) const { return sum >= low + static_cast<int>(open); }
+    CT_HOST_DEVICE bool isUndecided(int sum) const
+    {
+        return static_cast<uint32_t>(sum) - static_cast<uint32_t>(low) < undecided;
+    }
+    CT_HOST_DEVICE bool passes(int sum) const { return sum >= low + static_cast<int>(undecided); }
 };
 
 struct StageRecord
@@ -184,44 +188,45 @@ struct StageRecord
     int firstTree, trees, firstNode;
     int shift;
     int64_t fixedThreshold;
-    Coarse coarse;
-    /** Trees for pairs come in the order of their forms. STUMPS: where SIX, EIGHT and NINE end. TWO_NODES: where pairs of a root's form and
-    a node's end. */
-    int ends[FORM_PAIRS];
-    int nodesEach; //!< of all trees; 0: they differ
+    QuantisedStage quantised;
+    /** Trees for pairs are in the order of their patterns. STUMPS: number of trees up to those with SIX, EIGHT and NINE. TWO_NODES:
+    number of trees up to those with pattern r in the root and n in the node, at 3 * r + n. */
+    int ends[PATTERN_PAIRS];
+    int nodesEach; //!< nodes per tree; 0 if trees differ
     float threshold;
     int unused;
 };
 
-//! The first stages of a model for pairs, which kernels have among their parameters: all threads read the same.
-struct Early
+//! The first stages of a model for pairs, as a kernel parameter, so in the constant bank: all threads read the same record.
+struct ConstantStages
 {
-    int stages; //!< that are here
-    int dense;  //!< those that all windows of a tile go through, side by side
-    StageRecord stage[tuning::EARLY_STAGES];
-    uint4 records[2][tuning::EARLY_QUADS]; //!< of their nodes, by step - 1
+    int stages; //!< number of these stages
+    int dense;  //!< number of first stages that are evaluated on rows of neighbouring windows
+    StageRecord stage[tuning::CONSTANT_STAGES];
+    uint4 records[2][tuning::CONSTANT_QUADS]; //!< records of the nodes, by step - 1
 };
 
-//! Records in device memory: first their first 16 bytes, one after the other, then their next.
+//! Records in device memory, cut into quads of 16 bytes: the first quads of all records, then the second ones, and so on.
 struct RecordsView
 {
     const uint4* quads;
     int count;
 };
 
-/** A model on the device. Pairs: records with offsets, sums in fixed point. Else the model's own arrays, features from core.hpp, and
-sums in double precision in the order of the file. */
+/** A model in device memory. With `pairs`: records with offsets, and leaves in fixed point. Without: the model's own arrays, features
+as in core.hpp, and sums in double precision in the order of the file. */
 struct ModelView
 {
-    int kind, width, height, stages;
+    FeatureType featureType;
+    int width, height, stages;
     bool pairs, tilted;
-    Trees form; //!< of its trees
+    TreeShape treeShape;
     int64_t leastContrast;
     const StageRecord* stage;
     const Tree* trees;
-    RecordsView records[2];     //!< of nodes, by step - 1
-    const int64_t* fixedLeaves; //!< left and right of each record; 0 where there is a child
-    const int* coarseLeaves;    //!< the same for coarse sums
+    RecordsView records[2];     //!< records of the nodes, by step - 1
+    const int64_t* fixedLeaves; //!< left and right leaf of each record; 0 for a child node
+    const int* quantisedLeaves; //!< quantised left and right leaf of each record; 0 for a child node
     const Term* terms[2];       //!< by step - 1
     const Node* nodes;
     const float* leaves;
@@ -232,86 +237,90 @@ struct ModelView
 
 // --- candidates ------------------------------------------------------------------------------------------------------
 
-/** A candidate of which it is not known whether it is skipped: all windows left of it in its tile fail the first stage, so
-that it depends on the tiles before. At most one a row of a tile. */
-struct Pending
+/** A candidate that the skip rule may skip: all windows to its left in its tile fail the first stage, so the tiles before decide.
+There is at most one per row of a tile. */
+struct Deferred
 {
     Key key;
     double weight;
-    int word;      //!< of runs, its own
-    int wordInRow; //!< the first is 0
-    int column;    //!< in its tile: so many windows fail
+    int word;      //!< index of its fail mask
+    int wordInRow; //!< index of its tile in the row of tiles, which is that of its fail mask in the row of windows
+    int column;    //!< column in its tile, so the number of failed windows before it
     int unused;
 };
 
-//! Where the list of an image begins; one record more stands behind the last.
+//! Start of the list of an image. One more record marks the end of the last list.
 struct ListRecord
 {
-    int64_t first;  //!< candidate
-    int firstBlock; //!< of group's blocks, one per 32 candidates that there is room for
+    int64_t first;  //!< index of the first candidate
+    int firstBlock; //!< first block of group, with one block per 32 candidates of the lists' sizes
     int unused;
 };
 
-//! Lists of candidates, one per image, each with room for the capacity or for all windows of the image.
+//! Lists of candidates, one per image. The size of a list is the capacity or, if it is smaller, the number of windows of the image.
 struct Lists
 {
     const ListRecord* places;
     Key* keys;
     double* weights;
-    int* counts;      //!< what was found in each image, also more than the capacity; then the number of those pending
-    int capacity;     //!< of an image
-    Pending* pending; //!< room for all there can be
-    uint64_t* runs;   //!< a word a row of a tile: windows that fail the first stage
+    int* counts;         //!< candidates of each image, also beyond the capacity; then the number of deferred candidates
+    int capacity;        //!< limit per image
+    Deferred* deferred;  //!< one entry per fail mask, so that all deferred candidates fit
+    uint64_t* failMasks; //!< one word per row of a tile: bit k is set if window k fails the first stage
 
-    CT_HOST_DEVICE int* pendingCount(int images) const { return counts + images; }
+    CT_HOST_DEVICE int* deferredCount(int images) const { return counts + images; }
 };
 
-//! All that classify needs, for one cascade.
+//! Arguments of classify for one cascade.
 struct Classification
 {
     ModelView model;
     Shape shapes[2]; //!< by step - 1
     Layout layout;
     const GridRecord* grids;
-    const TileRecord* tiles; //!< those of a step of 1 first
+    const TileRecord* tiles; //!< tiles of layers with a step of 1 first
     int tileCount, singleTiles;
     const SourceRecord* sources;
-    const uint8_t* pixels; //!< pyramids
+    const uint8_t* pixels; //!< pyramids of all images
     int images;
-    uint8_t* slices; //!< device memory of blocks, where layout.global
+    uint8_t* slices; //!< device memory of the blocks if layout.global
     Lists lists;
 };
 
-//! The tables of one cascade, on the device. Null: not wanted.
+/** Classifies windows in pairs, for models with ModelView::pairs. Candidates that the skip rule may skip are left in
+job.lists.deferred. */
+void classifyPairs(const Classification& job, const ConstantStages& constant, detail::StreamHandle stream);
+
+//! The result tables of one cascade in device memory. Null: not wanted.
 struct TableViews
 {
     detail::RowsView<int> objects, numDetections;
     detail::RowsView<double> levelWeights;
 };
 
-//! Work memory of group: as many elements as lists have.
+//! Work memory of group. Each array has as many elements as the lists have.
 struct GroupMemory
 {
-    Box* boxes; //!< in the order of keys, as all
+    Box* boxes; //!< boxes of candidates, which are in the order of keys here
     double* weights;
     int* parents;
-    uint32_t* sums;              //!< four a class: x, y, width, height
-    int* counts;                 //!< of a class
-    unsigned long long* largest; //!< weight of a class, as an integer of the same order
-    Box* kept;                   //!< classes in the order of their first candidate
+    uint32_t* sums;              //!< four per group: x, y, width, height
+    int* counts;                 //!< candidates of each group
+    unsigned long long* largest; //!< largest weight of each group, as an integer with the same order
+    Box* kept;                   //!< boxes of the groups that are kept, in the order of their first candidates
     int* keptCounts;
     double* keptWeights;
 
     static size_t bytesEach() { return 2 * sizeof(Box) + 3 * sizeof(double) + 7 * sizeof(int); }
 };
 
-//! All that group needs, for one cascade.
+//! Arguments of group for one cascade.
 struct Grouping
 {
     const GridRecord* grids;
     const SourceRecord* sources;
     int images;
-    int blocks; //!< see ListRecord
+    int blocks; //!< number of blocks: see ListRecord
     Lists lists;
     GroupMemory memory;
     int minNeighbors, maxObjects;

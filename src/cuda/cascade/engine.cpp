@@ -21,8 +21,8 @@ using detail::cudaCheck;
 using detail::DeviceBuffer;
 using detail::DeviceTable;
 
-const int FIND_CAPACITY = 8192; //!< candidates that find() expects
-const int FIND_FIRST = 256;     //!< objects that it downloads together with their number
+const int FIND_CAPACITY = 8192; //!< candidates that find() makes room for at first
+const int FIND_FIRST = 256;     //!< objects that find() downloads together with their number
 
 class CudaEngine final : public Engine
 {
@@ -40,13 +40,13 @@ public:
         {
             const Settings& settings = request.tasks[t].settings;
             const gpu::Classification job = classificationOf(call, request, t, settings.maxCandidates);
-            gpu::classify(job, packed_[t]->early.get(), stream);
+            gpu::classify(job, packed_[t]->constant.get(), stream);
             gpu::group(groupingOf(call, job, t, settings, settings.maxObjects, views[t]), stream);
         }
         batch.finish();
     }
 
-    //! Groups on the device as many candidates as tables can have, on the host if there are more.
+    //! Groups on the device up to MAX_CAPACITY candidates, more on the host.
     void find(const Request& request, Objects& objects, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
@@ -83,7 +83,7 @@ private:
 
     // --- from the request to what is on the device --------------------------------------------------------------------
 
-    //! makePyramid, toGray and makeLayers, and all that stays from call to call: models, tiles, where images are.
+    //! Places models, tiles and images on the device, unless they are there already, then runs toGray and resize.
     void begin(const Call& call, const Request& request)
     {
         placeModels(call, request);
@@ -96,11 +96,11 @@ private:
     {
         const uint8_t* const base = static_cast<const uint8_t*>(tiles_);
         pyramids_ = pixels_.reserve<uint8_t>(call, static_cast<size_t>(tiling_->pixelBytes), "pyramids");
-        gpu::makeLayers({reinterpret_cast<const gpu::LayerRecord*>(base + tiling_->layers),
-                         reinterpret_cast<const gpu::ResizeRecord*>(base + tiling_->resizes), tiling_->resizeCount,
-                         reinterpret_cast<const Tap*>(base + tiling_->taps),
-                         static_cast<const gpu::SourceRecord*>(sourcesOnDevice_), pyramids_},
-                        call.stream());
+        gpu::resize({reinterpret_cast<const gpu::LayerRecord*>(base + tiling_->layers),
+                     reinterpret_cast<const gpu::ResizeRecord*>(base + tiling_->resizes), tiling_->resizeCount,
+                     reinterpret_cast<const Tap*>(base + tiling_->taps),
+                     static_cast<const gpu::SourceRecord*>(sourcesOnDevice_), pyramids_},
+                    call.stream());
     }
 
     void placeModels(const Call& call, const Request& request)
@@ -154,10 +154,10 @@ private:
             sourcesTable_.put(call, uploader_, sourcesVersion_, sources_.data(), bytes, "the list of images");
     }
 
-    //! Gray images are taken as they are.
+    //! Runs toGray on colour images; gray images are used as they are.
     std::vector<RowsView<uint8_t>> toGray(const Call& call, const Request& request)
     {
-        const auto stepOf = [](const ImageView& image) { return static_cast<size_t>(image.cols + 127) / 128 * 128; };
+        const auto stepOf = [](const ImageView& image) { return detail::roundUp<size_t>(image.cols, 128); };
         size_t bytes = 0;
         for (const ImageView& image : request.images)
             bytes += image.channels > 1 ? stepOf(image) * image.rows : 0;
@@ -167,7 +167,7 @@ private:
         {
             if (image.channels == 1)
             {
-                grays.push_back({const_cast<uint8_t*>(image.row<uint8_t>(0)), image.step}); // only read
+                grays.push_back({const_cast<uint8_t*>(image.row<uint8_t>(0)), image.step}); // not written to
                 continue;
             }
             grays.push_back({memory, stepOf(image)});
@@ -177,10 +177,10 @@ private:
         return grays;
     }
 
-    //! @param capacity maxCandidates; any other one for a single image, whose list begins at 0 with each.
+    //! Reserves the lists of a task. @param capacity maxCandidates; for a single image, whose list begins at 0, any number.
     gpu::Lists makeLists(const Call& call, size_t task, int images, int capacity)
     {
-        const Tiling::Part& part = tiling_->parts[task];
+        const Tiling::TaskTiles& part = tiling_->tasks[task];
         const size_t elements = listsOf(part.windows, capacity).back().first, words = part.words;
         gpu::Lists lists = {};
         lists.places = reinterpret_cast<const gpu::ListRecord*>(static_cast<const uint8_t*>(tiles_) + part.lists);
@@ -188,15 +188,15 @@ private:
         lists.weights = reinterpret_cast<double*>(lists.keys + elements);
         lists.counts = counts_.reserve<int>(call, static_cast<size_t>(images) + 1, "numbers of candidates");
         lists.capacity = capacity;
-        lists.pending = pending_.reserve<gpu::Pending>(call, words, "candidates that may be skipped");
-        lists.runs = runs_.reserve<uint64_t>(call, words, "the first stage's results");
+        lists.deferred = deferred_.reserve<gpu::Deferred>(call, words, "candidates that may be skipped");
+        lists.failMasks = failMasks_.reserve<uint64_t>(call, words, "the first stage's results");
         return lists;
     }
 
     gpu::Classification classificationOf(const Call& call, const Request& request, size_t task, int capacity)
     {
         const PackedModel& model = *packed_[task];
-        const Tiling::Part& part = tiling_->parts[task];
+        const Tiling::TaskTiles& part = tiling_->tasks[task];
         const uint8_t* const base = static_cast<const uint8_t*>(tiles_);
         gpu::Classification job = {};
         job.model = model.at(models_[task]->device);
@@ -219,7 +219,7 @@ private:
     gpu::Grouping groupingOf(const Call& call, const gpu::Classification& job, size_t task, const Settings& settings,
                              int maxObjects, const gpu::TableViews& tables)
     {
-        const gpu::ListRecord end = listsOf(tiling_->parts[task].windows, job.lists.capacity).back();
+        const gpu::ListRecord end = listsOf(tiling_->tasks[task].windows, job.lists.capacity).back();
         const size_t n = end.first;
         gpu::GroupMemory m = {};
         m.boxes = static_cast<Box*>(groups_.reserve(call, n * gpu::GroupMemory::bytesEach(), "groups of candidates"));
@@ -237,7 +237,7 @@ private:
 
     // --- find ---------------------------------------------------------------------------------------------------------
 
-    //! @return number of candidates; when there are more than the capacity, nothing else is known.
+    //! Finds objects with lists of a capacity. @return number of candidates; `objects` is set only if they fit.
     int findWithin(const Call& call, const Request& request, int capacity, Objects& objects)
     {
         const size_t n = capacity;
@@ -246,7 +246,7 @@ private:
         double* const weights = reinterpret_cast<double*>(table + 4 * (n + 1));
         int* const counts = reinterpret_cast<int*>(weights + n);
         const gpu::Classification job = classificationOf(call, request, 0, capacity);
-        gpu::classify(job, packed_[0]->early.get(), call.stream());
+        gpu::classify(job, packed_[0]->constant.get(), call.stream());
         gpu::group(
             groupingOf(call, job, 0, request.tasks[0].settings, capacity, {{table, 0}, {counts, 0}, {weights, 0}}),
             call.stream());
@@ -283,7 +283,7 @@ private:
     void findOnHost(const Call& call, const Request& request, int candidates, Objects& objects)
     {
         const gpu::Classification job = classificationOf(call, request, 0, candidates);
-        gpu::classify(job, packed_[0]->early.get(), call.stream());
+        gpu::classify(job, packed_[0]->constant.get(), call.stream());
         std::vector<Key> keys(candidates);
         std::vector<double> weights(candidates);
         download(call, keys.data(), job.lists.keys, keys.size() * sizeof(Key));
@@ -306,21 +306,21 @@ private:
         const void* device = nullptr;
     };
 
-    detail::Workspace workspace_{"CascadeClassifierEx"}; // outlives the others
+    detail::Workspace workspace_{"CascadeClassifierEx"}; // destroyed last
     detail::Uploader uploader_{workspace_};
     detail::Downloads downloads_{workspace_};
-    std::vector<std::unique_ptr<Slot>> models_; //!< by task; never fewer, as graphs may use them
+    std::vector<std::unique_ptr<Slot>> models_; //!< models by task; never removed, as graphs may use them
     DeviceTable tilingTable_{workspace_}, sourcesTable_{workspace_};
     DeviceBuffer gray_{workspace_}, pixels_{workspace_}, candidates_{workspace_}, counts_{workspace_},
-        pending_{workspace_}, runs_{workspace_}, slices_{workspace_}, groups_{workspace_}, found_{workspace_};
+        deferred_{workspace_}, failMasks_{workspace_}, slices_{workspace_}, groups_{workspace_}, found_{workspace_};
 
-    std::vector<std::shared_ptr<const PackedModel>> packed_; //!< of this call's tasks
+    std::vector<std::shared_ptr<const PackedModel>> packed_; //!< models of the present call's tasks
     std::shared_ptr<const Tiling> tiling_;
     std::vector<uint64_t> tilingKey_;
     std::vector<gpu::SourceRecord> sources_;
     uint64_t tilingVersion_ = 0, sourcesVersion_ = 0;
-    const void *tiles_ = nullptr, *sourcesOnDevice_ = nullptr; //!< of this call
-    uint8_t* pyramids_ = nullptr;                              //!< of this call
+    const void *tiles_ = nullptr, *sourcesOnDevice_ = nullptr; //!< for the present call
+    uint8_t* pyramids_ = nullptr;                              //!< for the present call
 };
 
 } // namespace

@@ -1,14 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// group: candidates, in any order, to objects in the order of the keys.
+// Stage group: candidates, in any order, to objects in the order of keys.
 //
-//   order    a candidate's place is the number of lower keys. Numbers are known to the device only, and are some hundreds as a
-//            rule: counting takes one launch and no memory, where a radix sort takes eight, over all that there could be
-//   link     all pairs; similar ones are joined, the higher root to the lower
-//   finish   a block an image: sums of classes by atomics of integers, means, parts of others, tables
+//   rankCandidates  a candidate's rank is the number of lower keys. The number of candidates is known to the device only and usually some
+//                   hundreds: counting takes one launch and no memory, a radix sort over the capacity would take eight launches
+//   linkSimilar     unites similar candidates: the higher root becomes a child of the lower one
+//   makeObjects     one block per image: sums of groups by integer atomics, means, removal of parts of other groups, tables
 //
-// Cost: n * n / 2 pairs of 12 instructions. What bounds it: launches, up to some thousand candidates an image.
+// Cost: n * n / 2 pairs of candidates with 12 instructions each. Bound by launches, up to some thousand candidates per image.
 #include "classify.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
@@ -21,21 +21,21 @@ namespace {
 
 const int PAIR_THREADS = tuning::PAIR_WARPS * 32;
 typedef cub::BlockScan<int, tuning::FINISH_THREADS> Scan;
-typedef cub::BlockReduce<int64_t, tuning::FINISH_THREADS> Most;
+typedef cub::BlockReduce<int64_t, tuning::FINISH_THREADS> Maximum;
 
 struct Larger
 {
     __device__ __forceinline__ int64_t operator()(int64_t a, int64_t b) const { return a > b ? a : b; }
 };
 
-//! Candidates of an image that can be grouped: all or none.
+//! Returns the number of candidates of an image that are grouped: all, or none if the list is too short.
 __device__ __forceinline__ int usable(const Lists& lists, int image)
 {
     const int count = lists.counts[image];
     return count <= lists.capacity ? count : 0;
 }
 
-//! Doubles as integers of the same order.
+//! Converts doubles to integers with the same order.
 __device__ __forceinline__ unsigned long long orderedBits(double value)
 {
     const unsigned long long bits = static_cast<unsigned long long>(__double_as_longlong(value));
@@ -46,17 +46,17 @@ __device__ __forceinline__ double fromOrderedBits(unsigned long long bits)
     return __longlong_as_double(static_cast<long long>(bits >> 63 ? bits & ~(1ull << 63) : ~bits));
 }
 
-//! Where a block's 32 candidates are.
-struct Place
+//! A block's 32 candidates.
+struct BlockRange
 {
     int image, count, first;
     size_t base;
 };
-__device__ __forceinline__ Place placeOf(const Grouping& job)
+__device__ __forceinline__ BlockRange rangeOfBlock(const Grouping& job)
 {
     const ListRecord* const places = job.lists.places;
     const int block = static_cast<int>(blockIdx.x);
-    int image = 0; // the last one whose blocks begin here or before
+    int image = 0; // becomes the last image whose first block is not after this one
     for (int beyond = job.images; beyond - image > 1;)
     {
         const int middle = (image + beyond) / 2;
@@ -66,10 +66,10 @@ __device__ __forceinline__ Place placeOf(const Grouping& job)
             static_cast<size_t>(places[image].first)};
 }
 
-__global__ void __launch_bounds__(PAIR_THREADS) order(const __grid_constant__ Grouping job)
+__global__ void __launch_bounds__(PAIR_THREADS) rankCandidates(const __grid_constant__ Grouping job)
 {
     __shared__ int ranks[32];
-    const Place p = placeOf(job);
+    const BlockRange p = rangeOfBlock(job);
     if (p.first >= p.count)
         return;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, i = p.first + lane;
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(PAIR_THREADS) order(const __grid_constant__ Gr
     for (int k = 0; k < 4; ++k)
         job.memory.sums[4 * place + k] = 0;
     job.memory.counts[place] = 0;
-    job.memory.largest[place] = 0; // below all numbers
+    job.memory.largest[place] = 0; // below the bits of all weights
 }
 
 __device__ __forceinline__ int rootOf(const int* parents, int i)
@@ -104,7 +104,8 @@ __device__ __forceinline__ int rootOf(const int* parents, int i)
     return i;
 }
 
-//! The higher root gets the lower one as its parent, so the root of a class is its first candidate. @return the root.
+/** Unites two groups. The higher root becomes a child of the lower one, so the root of a group is its first candidate.
+@return the root. */
 __device__ __forceinline__ int join(int* parents, int a, int b)
 {
     for (;;)
@@ -117,15 +118,15 @@ __device__ __forceinline__ int join(int* parents, int a, int b)
     }
 }
 
-//! Cheaper than areSimilar(), and true whenever that is.
+//! Returns true whenever areSimilar() does, and is cheaper.
 __device__ __forceinline__ bool mayBeSimilar(const Box& a, const Box& b)
 {
     return 10 * distance(a.x, b.x) <= a.width + a.height && 10 * distance(a.y, b.y) <= a.width + a.height;
 }
 
-__global__ void __launch_bounds__(PAIR_THREADS) link(const __grid_constant__ Grouping job)
+__global__ void __launch_bounds__(PAIR_THREADS) linkSimilar(const __grid_constant__ Grouping job)
 {
-    const Place p = placeOf(job);
+    const BlockRange p = rangeOfBlock(job);
     const int i = p.first + (threadIdx.x & 31);
     if (i >= p.count)
         return;
@@ -136,14 +137,14 @@ __global__ void __launch_bounds__(PAIR_THREADS) link(const __grid_constant__ Gro
         return Box{words.x, words.y, words.z, words.w};
     };
     const Box box = boxAt(i);
-    const int last = ::min(p.first + 32, p.count) - 1; // of this block's candidates
-    const int warp = threadIdx.x >> 5, BATCH = 4;      // loads on their way at a time
+    const int last = ::min(p.first + 32, p.count) - 1; // last candidate of this block
+    const int warp = threadIdx.x >> 5, BATCH = 4;      // BATCH: loads in flight
     int* const parents = job.memory.parents + p.base;
-    int root = i; // or what was its root a while ago
-    // Similar ones are noted first, so that lanes join theirs at the same time: it takes loads that wait for each other.
+    int root = i; // root of this candidate, perhaps outdated
+    // Similar candidates are collected first, so that lanes unite theirs concurrently: uniting takes dependent loads.
     for (int first = warp; first < last; first += 64 * tuning::PAIR_WARPS)
     {
-        uint64_t similar = 0; // bit k: to candidate first + k * PAIR_WARPS
+        uint64_t similar = 0; // bit k: candidate first + k * PAIR_WARPS is similar
         for (int k = 0; k < 64 && first + k * tuning::PAIR_WARPS < last; k += BATCH)
         {
             Box others[BATCH];
@@ -176,15 +177,15 @@ __global__ void __launch_bounds__(PAIR_THREADS) link(const __grid_constant__ Gro
 
 // --- finish ----------------------------------------------------------------------------------------------------------
 
-//! An image's part of the work memory.
-struct Classes
+//! The groups of one image, in the work memory.
+struct Groups
 {
     const GroupMemory& memory;
     size_t base;
-    int count; //!< candidates
+    int count; //!< number of candidates
 };
 
-__device__ __forceinline__ void sumClasses(const Classes& c)
+__device__ __forceinline__ void sumGroups(const Groups& c)
 {
     const GroupMemory& m = c.memory;
     for (int i = threadIdx.x; i < c.count; i += tuning::FINISH_THREADS)
@@ -200,19 +201,20 @@ __device__ __forceinline__ void sumClasses(const Classes& c)
     }
 }
 
-//! Numbers in order for those threads that have one. @param next the number after the last, the same in all threads.
+/** Numbers the threads with `has` consecutively, from `next` on. @param next in and out: the next number, equal in all threads.
+@return number of this thread. */
 __device__ __forceinline__ int numberOf(bool has, int& next, Scan::TempStorage& storage)
 {
     int before, all;
     Scan(storage).ExclusiveSum(has ? 1 : 0, before, all);
-    __syncthreads(); // the storage is free again
+    __syncthreads(); // the storage may be used again
     before += next;
     next += all;
     return before;
 }
 
-//! Means of the classes that are large enough, or candidates as they are. @return how many.
-__device__ __forceinline__ int keepClasses(const Classes& c, int minNeighbors, Scan::TempStorage& storage)
+//! Keeps the means of groups with more than minNeighbors candidates; if that is 0 or less, all candidates. @return their number.
+__device__ __forceinline__ int keepGroups(const Groups& c, int minNeighbors, Scan::TempStorage& storage)
 {
     const GroupMemory& m = c.memory;
     int kept = 0;
@@ -222,7 +224,7 @@ __device__ __forceinline__ int keepClasses(const Classes& c, int minNeighbors, S
         const size_t at = c.base + i;
         int count = i < c.count ? 1 : 0;
         if (minNeighbors > 0 && i < c.count)
-            count = __ldcg(m.counts + at); // 0 but for roots
+            count = __ldcg(m.counts + at); // 0 except for roots
         const bool keep = count > ::max(minNeighbors, 0);
         const size_t to = c.base + numberOf(keep, kept, storage);
         if (!keep)
@@ -243,7 +245,7 @@ __device__ __forceinline__ int keepClasses(const Classes& c, int minNeighbors, S
     return kept;
 }
 
-__device__ __forceinline__ bool isPartOfAny(const Classes& c, int kept, int i)
+__device__ __forceinline__ bool isPartOfAny(const Groups& c, int kept, int i)
 {
     const Box box = c.memory.kept[c.base + i];
     const int count = c.memory.keptCounts[c.base + i];
@@ -272,15 +274,15 @@ __device__ __forceinline__ void storeObject(const Grouping& job, int image, int 
         job.tables.levelWeights.row(image)[number] = weight;
 }
 
-//! Of area and number; larger is larger and earlier. Areas are below 2^32: boxes lie in images.
+//! Returns a key that orders boxes by area, then by number, smaller numbers first. Areas are below 2^32, as boxes lie in images.
 __device__ __forceinline__ int64_t sizeKey(const Box& box, int number)
 {
     return static_cast<int64_t>(box.width) * box.height * MAX_CAPACITY + (MAX_CAPACITY - 1 - number);
 }
 
-/** Classes that are part of no other and in the image become objects. @param largest number of the only one to store, -1: all.
-@param best the largest one's sizeKey() of those that this thread saw. @return how many there are. */
-__device__ __forceinline__ int storeObjects(const Grouping& job, const Classes& c, int image, int kept, bool store,
+/** Stores kept groups that are no part of another one and lie at least partly in the image. @param largest number of the only object
+to store; -1: all. @param best out: largest sizeKey() that this thread met. @return number of objects. */
+__device__ __forceinline__ int storeObjects(const Grouping& job, const Groups& c, int image, int kept, bool store,
                                             int largest, int64_t& best, Scan::TempStorage& storage)
 {
     const SourceRecord& source = job.sources[image];
@@ -306,7 +308,7 @@ __device__ __forceinline__ int storeObjects(const Grouping& job, const Classes& 
     return found;
 }
 
-//! The first column, and zeros behind the last object.
+//! Stores the first column, and zeros after the last object.
 __device__ __forceinline__ void storeRest(const Grouping& job, int image, int found)
 {
     const int stored = ::min(found, job.maxObjects), count = job.lists.counts[image];
@@ -320,29 +322,29 @@ __device__ __forceinline__ void storeRest(const Grouping& job, int image, int fo
         storeObject(job, image, i, {0, 0, 0, 0}, 0, 0.);
 }
 
-__global__ void __launch_bounds__(tuning::FINISH_THREADS) finish(const __grid_constant__ Grouping job)
+__global__ void __launch_bounds__(tuning::FINISH_THREADS) makeObjects(const __grid_constant__ Grouping job)
 {
     __shared__ union
     {
         Scan::TempStorage scan;
-        Most::TempStorage most;
+        Maximum::TempStorage most;
     } storage;
     __shared__ int largest;
     const int image = blockIdx.x;
-    const Classes c = {job.memory, static_cast<size_t>(job.lists.places[image].first), usable(job.lists, image)};
+    const Groups c = {job.memory, static_cast<size_t>(job.lists.places[image].first), usable(job.lists, image)};
     if (job.minNeighbors > 0)
-        sumClasses(c);
+        sumGroups(c);
     __syncthreads(); // sums
-    const int kept = keepClasses(c, job.minNeighbors, storage.scan);
-    __syncthreads(); // classes
+    const int kept = keepGroups(c, job.minNeighbors, storage.scan);
+    __syncthreads(); // kept groups
     int64_t best = -1;
     int found = storeObjects(job, c, image, kept, !job.largest, -1, best, storage.scan);
     if (job.largest)
     {
-        best = Most(storage.most).Reduce(best, Larger());
+        best = Maximum(storage.most).Reduce(best, Larger());
         if (threadIdx.x == 0)
             largest = best < 0 ? 0 : MAX_CAPACITY - 1 - static_cast<int>(best % MAX_CAPACITY);
-        __syncthreads(); // the number; the storage is free again
+        __syncthreads(); // the number of the largest; the storage may be used again
         found = ::min(storeObjects(job, c, image, kept, true, largest, best, storage.scan), 1);
     }
     storeRest(job, image, found);
@@ -353,10 +355,10 @@ __global__ void __launch_bounds__(tuning::FINISH_THREADS) finish(const __grid_co
 void group(const Grouping& job, detail::StreamHandle stream)
 {
     const dim3 grid(job.blocks);
-    detail::launch("cascade order", order, grid, dim3(PAIR_THREADS), 0, stream, job);
+    detail::launch("cascade order", rankCandidates, grid, dim3(PAIR_THREADS), 0, stream, job);
     if (job.minNeighbors > 0)
-        detail::launch("cascade link", link, grid, dim3(PAIR_THREADS), 0, stream, job);
-    detail::launch("cascade finish", finish, dim3(job.images), dim3(tuning::FINISH_THREADS), 0, stream, job);
+        detail::launch("cascade link", linkSimilar, grid, dim3(PAIR_THREADS), 0, stream, job);
+    detail::launch("cascade finish", makeObjects, dim3(job.images), dim3(tuning::FINISH_THREADS), 0, stream, job);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Tiles that fit a device, and models packed for them.
+// Packs models for the device.
 #include "../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -12,121 +12,62 @@
 
 namespace cv { namespace cuda { namespace cascade {
 
-namespace {
-
-using gpu::Layout;
 using gpu::Shape;
 namespace tuning = gpu::tuning;
 
-// --- tiles that fit --------------------------------------------------------------------------------------------------
-
-Shape shapeOf(const Model& model, int step, int cols, int rows)
-{
-    Shape shape = {};
-    shape.shift = step - 1;
-    shape.cols = cols;
-    shape.rows = rows;
-    while ((1 << shape.columnBits) < cols)
-        ++shape.columnBits;
-    shape.patchCols = (cols - 1) * step + model.width;
-    shape.patchRows = (rows - 1) * step + model.height;
-    shape.patchStep = aligned(shape.patchCols);
-    shape.half = step == 2 ? shape.patchCols / 2 + 1 : 0;
-    shape.step = step == 2 ? 2 * shape.half : shape.patchCols + 1;
-    shape.words = shape.step * (shape.patchRows + 1);
-    return shape;
-}
-
-//! For both steps, with patch and tables in shared memory or not.
-Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool global)
-{
-    int patch = 0, tables = 0;
-    for (const Shape& shape : shapes)
-    {
-        patch = std::max(patch, shape.patchStep * shape.patchRows);
-        tables = std::max(tables, shape.words * 4 * (model.tilted ? 2 : 1));
-    }
-    const int windows = shapes[0].cols * shapes[0].rows, lists = 2 * windows * static_cast<int>(sizeof(uint16_t));
-    Layout layout = {};
-    layout.global = global;
-    layout.lists = model.kind == HAAR ? aligned(windows * 4) : 0; // behind the norms
-    if (global)
-    {
-        layout.bytes = layout.lists + aligned(lists);
-        layout.tables = aligned(patch);
-        layout.sliceBytes = layout.tables + aligned(tables);
-        return layout;
-    }
-    layout.patch = layout.lists;
-    layout.tables = layout.patch + aligned(std::max(patch, lists));
-    layout.bytes = layout.tables + aligned(tables);
-    return layout;
-}
-} // namespace
-
-void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed)
-{
-    const auto tryTile = [&](const int(&tile)[2], bool global)
-    {
-        for (int step : {1, 2})
-            packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
-        packed.layout = layoutOf(model, packed.shapes, global);
-        return static_cast<size_t>(packed.layout.bytes);
-    };
-    for (const auto& tile : tuning::TILES)
-        if (tryTile(tile, false) <= shared.dynamicBytes(gpu::STATIC_BYTES))
-            return;
-    tryTile(tuning::GLOBAL_TILE, true);
-}
-
-bool choosePairTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed)
-{
-    for (int blocks = tuning::PAIR_BLOCKS; blocks > 0; --blocks)
-        for (const auto& tile : tuning::PAIR_TILES)
-        {
-            for (int step : {1, 2})
-                packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
-            packed.layout = layoutOf(model, packed.shapes, false);
-            if (std::max(packed.shapes[0].patchCols, packed.shapes[1].patchCols) <= tuning::PAIR_PIXELS &&
-                static_cast<size_t>(packed.layout.bytes) <=
-                    shared.dynamicBytesOfEach(blocks, gpu::STATIC_BYTES, gpu::RESERVED_BYTES))
-                return true;
-        }
-    return false;
-}
-
 namespace {
+
 // --- records ---------------------------------------------------------------------------------------------------------
 
-gpu::Trees treesOf(const Model& model)
+//! Properties of a feature type in pairs.
+struct PairTraits
+{
+    size_t recordBytes; //!< bytes per node
+    bool twoNodes;      //!< whether kernels have a path for trees of two nodes
+    int denseStages;    //!< limit of ConstantStages::dense
+};
+
+PairTraits pairTraitsOf(FeatureType type)
+{
+    switch (type)
+    {
+    case HAAR:
+        return {sizeof(gpu::HaarRecord), true, tuning::DENSE_STAGES_HAAR};
+    case LBP:
+        return {sizeof(gpu::LbpRecord), false, tuning::DENSE_STAGES_LBP};
+    }
+    return {};
+}
+
+gpu::TreeShape treeShapeOf(const Model& model)
 {
     if (model.stumps)
         return gpu::STUMPS;
     const bool two = std::all_of(model.trees.begin(), model.trees.end(), [](const Tree& t) { return t.nodes == 2; });
-    return two && model.kind == HAAR ? gpu::TWO_NODES : gpu::ANY_TREES;
+    return two && pairTraitsOf(model.featureType()).twoNodes ? gpu::TWO_NODES : gpu::ANY_TREES;
 }
 
-//! Records of a model's nodes, tree by tree, and their leaves: left and right.
+//! Records of nodes, tree by tree, and their left and right leaves.
 template <typename Record> struct PackedNodes
 {
     std::vector<Record> records;
     std::vector<int64_t> leaves;
-    std::vector<int> coarseLeaves;
+    std::vector<int> quantisedLeaves;
 
     void add(const PackedNodes& nodes)
     {
         records.insert(records.end(), nodes.records.begin(), nodes.records.end());
         leaves.insert(leaves.end(), nodes.leaves.begin(), nodes.leaves.end());
-        coarseLeaves.insert(coarseLeaves.end(), nodes.coarseLeaves.begin(), nodes.coarseLeaves.end());
+        quantisedLeaves.insert(quantisedLeaves.end(), nodes.quantisedLeaves.begin(), nodes.quantisedLeaves.end());
     }
 };
 
-//! Records of one step.
+//! Makes the records for one step.
 struct Records
 {
     const Model& model;
     const Shape& shape;
-    const std::vector<std::vector<Part>>& parts; //!< of Haar features
+    const std::vector<std::vector<FeaturePart>>& parts; //!< parts of each Haar feature
     std::vector<gpu::Term> terms;
 
     uint32_t wordOf(const Corner& corner, bool tilted) const
@@ -134,36 +75,36 @@ struct Records
         return static_cast<uint32_t>(shape.place(corner.x, corner.y) + (tilted ? shape.words : 0));
     }
 
-    //! @param negated the feature is, and what is not less goes left.
+    //! Fills a Haar record. @param negated whether to negate the feature, so that values not below the threshold go left.
     void fill(int index, bool negated, gpu::HaarRecord& record)
     {
         const Node& node = model.nodes[index];
         const bool tilted = model.haar[node.feature].tilted != 0;
-        std::vector<Part> cut = parts[node.feature];
-        for (Part& part : cut)
+        std::vector<FeaturePart> cut = parts[node.feature];
+        for (FeaturePart& part : cut)
             for (Corner& corner : part)
                 corner.weight = negated ? -corner.weight : corner.weight;
         record.threshold = gpu::scaledThreshold(node.threshold);
-        // v >= t is v > the number before t.
+        // v >= t is v > t', with the largest t' below t
         if (negated)
             record.threshold = -std::nextafter(record.threshold, -std::numeric_limits<float>::infinity());
         std::vector<Corner> ordered;
         int factor = 0;
-        const gpu::Form form = cut.size() == 1 ? formOf(cut[0], ordered, factor) : gpu::TERMS;
-        if (form == gpu::TERMS)
+        const gpu::CornerPattern pattern = cut.size() == 1 ? patternOf(cut[0], ordered, factor) : gpu::TERMS;
+        if (pattern == gpu::TERMS)
             return addTerms(cut, tilted, record);
-        record.kind = gpu::kindOf(form, factor, form == gpu::NINE ? wordOf(ordered[8], tilted) : 0);
+        record.pattern = gpu::packPattern(pattern, factor, pattern == gpu::NINE ? wordOf(ordered[8], tilted) : 0);
         for (size_t k = 0; k < ordered.size() && k < 8; ++k)
             record.corners[k / 2] |= wordOf(ordered[k], tilted) << (16 * (k % 2));
     }
 
-    void addTerms(std::vector<Part>& cut, bool tilted, gpu::HaarRecord& record)
+    void addTerms(std::vector<FeaturePart>& cut, bool tilted, gpu::HaarRecord& record)
     {
-        record.kind = gpu::kindOf(gpu::TERMS, 0, 0);
+        record.pattern = gpu::packPattern(gpu::TERMS, 0, 0);
         record.corners[0] = static_cast<uint32_t>(terms.size() / 4);
         record.corners[1] = static_cast<uint32_t>(cut.size());
-        record.corners[2] = foursOf(cut);
-        for (const Part& part : cut)
+        record.corners[2] = padToFours(cut);
+        for (const FeaturePart& part : cut)
             for (const Corner& corner : part)
                 terms.push_back(wordOf(corner, tilted) | static_cast<uint32_t>(corner.weight) << 16);
     }
@@ -179,8 +120,8 @@ struct Records
         record.subset = static_cast<uint32_t>(index) * SUBSET_WORDS;
     }
 
-    //! A tree of a stage. @param bits that coarse leaves lose.
-    template <typename Record> PackedNodes<Record> nodesOf(const Tree& tree, gpu::Trees trees, int bits)
+    //! Makes the records of a tree. @param bits number of bits that quantised leaves drop.
+    template <typename Record> PackedNodes<Record> nodesOf(const Tree& tree, gpu::TreeShape trees, int bits)
     {
         PackedNodes<Record> nodes = {std::vector<Record>(tree.nodes, Record()), {}, {}};
         for (int n = 0; n < tree.nodes; ++n)
@@ -194,7 +135,7 @@ struct Records
                 const int child = (k == 0) != negated ? node.left : node.right;
                 const int64_t leaf = child < 0 ? model.fixedLeaves[~child] : 0;
                 nodes.leaves.push_back(leaf);
-                nodes.coarseLeaves.push_back(static_cast<int>(leaf >> bits));
+                nodes.quantisedLeaves.push_back(static_cast<int>(leaf >> bits));
                 if (child >= 0)
                     record.links |= static_cast<uint32_t>(child - tree.firstNode) << (8 * (k + 1));
             }
@@ -203,56 +144,57 @@ struct Records
         return nodes;
     }
 
-    //! Gains of a tree of one or two nodes, whose sums begin with the last one's right leaf. @return that leaf.
-    template <typename Record> static int gain(PackedNodes<Record>& tree)
+    //! Sets the leaf deltas of a tree of one or two nodes. @return its last right leaf, with which its sum begins.
+    template <typename Record> static int setLeafDeltas(PackedNodes<Record>& tree)
     {
-        const int right = tree.coarseLeaves.back();
+        const int right = tree.quantisedLeaves.back();
         for (size_t n = 0; n < tree.records.size(); ++n)
-            tree.records[n].gain = tree.coarseLeaves[2 * n] - right;
+            tree.records[n].leafDelta = tree.quantisedLeaves[2 * n] - right;
         return right;
     }
 
-    //! Where a tree of one or two nodes comes in the order of forms.
-    template <typename Record> static int formsOf(const PackedNodes<Record>& tree)
+    //! Returns the position of a tree of one or two nodes in the order of patterns.
+    template <typename Record> static int orderOf(const PackedNodes<Record>& tree)
     {
-        const gpu::Form root = gpu::formOf(tree.records[0].kind), node = gpu::formOf(tree.records.back().kind);
+        const gpu::CornerPattern root = gpu::patternOf(tree.records[0].pattern),
+                                 node = gpu::patternOf(tree.records.back().pattern);
         if (tree.records.size() == 1)
             return root;
-        return root == gpu::TERMS || node == gpu::TERMS ? gpu::FORM_PAIRS : 3 * root + node;
+        return root == gpu::TERMS || node == gpu::TERMS ? gpu::PATTERN_PAIRS : 3 * root + node;
     }
 
-    //! Trees of a stage, in the order of their forms where all have as many nodes. @param stage its coarse base and ends are noted.
+    //! Adds the trees of a stage, in the order of their patterns if all have one or two nodes. @param stage out: quantised, ends.
     template <typename Record>
-    void addStage(const Stage& from, gpu::Trees trees, gpu::StageRecord& stage, PackedNodes<Record>& to)
+    void addStage(const Stage& from, gpu::TreeShape trees, gpu::StageRecord& stage, PackedNodes<Record>& to)
     {
         std::vector<PackedNodes<Record>> all;
-        const int bits = lostBits(model, from);
-        stage.coarse = coarseOf(from, bits);
+        const int bits = droppedBits(model, from);
+        stage.quantised = quantisedOf(from, bits);
         for (int t = 0; t < from.trees; ++t)
         {
             all.push_back(nodesOf<Record>(model.trees[from.firstTree + t], trees, bits));
             if (trees != gpu::ANY_TREES)
-                stage.coarse.base += gain(all.back());
+                stage.quantised.base += setLeafDeltas(all.back());
         }
         if (trees != gpu::ANY_TREES)
             std::stable_sort(all.begin(), all.end(),
                              [](const PackedNodes<Record>& a, const PackedNodes<Record>& b)
-                             { return formsOf(a) < formsOf(b); });
+                             { return orderOf(a) < orderOf(b); });
         for (const PackedNodes<Record>& tree : all)
         {
             to.add(tree);
-            for (int end = formsOf(tree); end < gpu::FORM_PAIRS; ++end)
+            for (int end = orderOf(tree); end < gpu::PATTERN_PAIRS; ++end)
                 ++stage.ends[end];
         }
     }
 
-    //! @param stages what is said of them here is noted.
-    template <typename Record> PackedNodes<Record> all(gpu::Trees trees, std::vector<gpu::StageRecord>& stages)
+    //! Makes the records of all stages. @param stages in and out: quantised and ends are set.
+    template <typename Record> PackedNodes<Record> all(gpu::TreeShape trees, std::vector<gpu::StageRecord>& stages)
     {
         PackedNodes<Record> nodes;
         for (size_t s = 0; s < stages.size(); ++s)
         {
-            std::fill(stages[s].ends, stages[s].ends + gpu::FORM_PAIRS, 0);
+            std::fill(stages[s].ends, stages[s].ends + gpu::PATTERN_PAIRS, 0);
             addStage(model.stages[s], trees, stages[s], nodes);
         }
         return nodes;
@@ -265,19 +207,19 @@ int endOf(const Model& model, const Stage& stage)
     return last.firstNode + last.nodes;
 }
 
-//! The first stages, as many as there is room for. @return false: not even the first.
-bool beginEarly(const Model& model, gpu::Early& early)
+//! Counts the first stages that fit into kernel parameters. @return false if not even one does.
+bool beginConstant(const Model& model, gpu::ConstantStages& constant)
 {
-    early = {};
-    const size_t record = model.kind == HAAR ? sizeof(gpu::HaarRecord) : sizeof(gpu::LbpRecord);
-    while (early.stages < std::min(tuning::EARLY_STAGES, static_cast<int>(model.stages.size())) &&
-           endOf(model, model.stages[early.stages]) * record <= sizeof(early.records[0]))
-        ++early.stages;
-    early.dense = std::min(early.stages, model.kind == HAAR ? tuning::DENSE_STAGES_HAAR : tuning::DENSE_STAGES_LBP);
-    return early.stages > 0;
+    constant = {};
+    const PairTraits traits = pairTraitsOf(model.featureType());
+    while (constant.stages < std::min(tuning::CONSTANT_STAGES, static_cast<int>(model.stages.size())) &&
+           endOf(model, model.stages[constant.stages]) * traits.recordBytes <= sizeof(constant.records[0]))
+        ++constant.stages;
+    constant.dense = std::min(constant.stages, traits.denseStages);
+    return constant.stages > 0;
 }
 
-//! As RecordsView has them, so that neighbouring threads load neighbouring words.
+//! Cuts records into quads as in RecordsView, so that neighbouring threads load neighbouring words.
 template <typename Record> std::vector<uint4> inQuads(const std::vector<Record>& records)
 {
     const size_t quads = sizeof(Record) / sizeof(uint4);
@@ -289,24 +231,36 @@ template <typename Record> std::vector<uint4> inQuads(const std::vector<Record>&
 }
 
 template <typename Record>
-void addRecords(const Model& model, const std::vector<std::vector<Part>>& parts, std::vector<gpu::StageRecord>& stages,
-                PackedModel& packed)
+void addRecordsOf(const Model& model, const std::vector<std::vector<FeaturePart>>& parts,
+                  std::vector<gpu::StageRecord>& stages, PackedModel& packed)
 {
-    const int early = endOf(model, model.stages[packed.early->stages - 1]);
+    const int constant = endOf(model, model.stages[packed.constant->stages - 1]);
     for (int i = 0; i < 2; ++i)
     {
         Records records = {model, packed.shapes[i], parts, {}};
-        const PackedNodes<Record> all = records.all<Record>(packed.view.form, stages);
-        std::memcpy(packed.early->records[i], all.records.data(), early * sizeof(Record));
+        const PackedNodes<Record> all = records.all<Record>(packed.view.treeShape, stages);
+        std::memcpy(packed.constant->records[i], all.records.data(), constant * sizeof(Record));
         packed.records[i] = packed.blob.add(inQuads(all.records));
         packed.terms[i] = packed.blob.add(records.terms);
-        if (i == 0) // the same for both steps
+        if (i == 0) // equal for both steps
         {
             packed.fixedLeaves = packed.blob.add(all.leaves);
-            packed.coarseLeaves = packed.blob.add(all.coarseLeaves);
+            packed.quantisedLeaves = packed.blob.add(all.quantisedLeaves);
         }
     }
-    std::copy(stages.begin(), stages.begin() + packed.early->stages, packed.early->stage);
+    std::copy(stages.begin(), stages.begin() + packed.constant->stages, packed.constant->stage);
+}
+
+void addRecords(const Model& model, const std::vector<std::vector<FeaturePart>>& parts,
+                std::vector<gpu::StageRecord>& stages, PackedModel& packed)
+{
+    switch (model.featureType())
+    {
+    case HAAR:
+        return addRecordsOf<gpu::HaarRecord>(model, parts, stages, packed);
+    case LBP:
+        return addRecordsOf<gpu::LbpRecord>(model, parts, stages, packed);
+    }
 }
 
 std::vector<gpu::StageRecord> stagesOf(const Model& model)
@@ -337,31 +291,30 @@ std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::S
 {
     const std::shared_ptr<PackedModel> p = std::make_shared<PackedModel>();
     std::vector<gpu::StageRecord> stages = stagesOf(model);
-    std::vector<std::vector<Part>> parts;
+    std::vector<std::vector<FeaturePart>> parts;
     p->version = model.version;
-    p->early = std::make_unique<gpu::Early>();
-    if (!beginEarly(model, *p->early) || !canPair(model, parts) || !choosePairTile(model, shared, *p))
+    p->constant = std::make_unique<gpu::ConstantStages>();
+    if (!beginConstant(model, *p->constant) || !canPair(model, parts) || !choosePairTile(model, shared, *p))
     {
-        p->early.reset();
+        p->constant.reset();
         chooseTile(model, shared, *p);
     }
     p->view = {};
-    p->view.kind = model.kind;
+    p->view.featureType = model.featureType();
     p->view.width = model.width;
     p->view.height = model.height;
     p->view.stages = static_cast<int>(model.stages.size());
-    p->view.pairs = p->early != nullptr;
-    p->view.form = treesOf(model);
+    p->view.pairs = p->constant != nullptr;
+    p->view.treeShape = treeShapeOf(model);
     p->view.tilted = model.tilted;
     p->view.leastContrast = model.leastContrast;
     p->view.records[0].count = p->view.records[1].count = static_cast<int>(model.nodes.size());
     p->trees = p->blob.add(model.trees);
     p->subsets = p->blob.add(model.subsets);
-    if (p->early)
-        model.kind == HAAR ? addRecords<gpu::HaarRecord>(model, parts, stages, *p)
-                           : addRecords<gpu::LbpRecord>(model, parts, stages, *p);
+    if (p->constant)
+        addRecords(model, parts, stages, *p);
     p->stages = p->blob.add(stages);
-    if (p->early)
+    if (p->constant)
         return p;
     p->nodes = p->blob.add(model.nodes);
     p->leaves = p->blob.add(model.leaves);
@@ -385,7 +338,7 @@ gpu::ModelView PackedModel::at(const void* device) const
     if (v.pairs)
     {
         v.fixedLeaves = reinterpret_cast<const int64_t*>(base + fixedLeaves);
-        v.coarseLeaves = reinterpret_cast<const int*>(base + coarseLeaves);
+        v.quantisedLeaves = reinterpret_cast<const int*>(base + quantisedLeaves);
         return v;
     }
     v.nodes = reinterpret_cast<const Node*>(base + nodes);

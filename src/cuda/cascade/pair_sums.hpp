@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Trees and stages for pairs of windows. Sums are coarse: 32 bits, in which leaves lose their last bits. For nearly all windows they tell
-// whether a stage is passed; for the others, and for the weights of what is found, the stage is added up in full.
+// Trees and stages for pairs of windows. Sums are quantised: 32 bits, with leaves whose last bits are dropped. For nearly all windows they decide
+// whether a stage is passed. For the others, and for the weights of candidates, the stage is added up in full.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_PAIR_SUMS_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_PAIR_SUMS_HPP
 
@@ -10,7 +10,7 @@
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
-//! A record in registers. @param from its first 16 bytes. @param step to the next 16 bytes.
+//! Loads a record into registers. @param from its first quad. @param step distance of its quads.
 template <class Record> __device__ __forceinline__ Record copyRecord(const uint4* from, int step)
 {
     const int QUADS = sizeof(Record) / sizeof(uint4);
@@ -24,25 +24,26 @@ template <class Record> __device__ __forceinline__ Record copyRecord(const uint4
         copy.words[i] = __ldg(from + i * step);
     return copy.value;
 }
-//! From the kernel's parameters, where records lie whole: loads of a node can begin before any is used.
-template <class Record> __device__ __forceinline__ Record copyEarly(const Record* record) { return *record; }
+//! Copies a record from the kernel's parameters, where its quads are consecutive: loads of a node can begin before any is used.
+template <class Record> __device__ __forceinline__ Record copyConstant(const Record* record) { return *record; }
 
-//! Adds for some threads, in one instruction: the compiler would select between the gain and 0, and add that.
-__device__ __forceinline__ void addIf(bool condition, int gain, int& sum)
+//! Adds leafDelta if the condition is true, by one predicated instruction: the compiler would select leafDelta or 0, and add that.
+__device__ __forceinline__ void addIf(bool condition, int leafDelta, int& sum)
 {
 #ifdef __CUDA_ARCH__
     asm("{ .reg .pred p; setp.ne.s32 p, %1, 0; @p add.s32 %0, %0, %2; }"
         : "+r"(sum)
-        : "r"(static_cast<int>(condition)), "r"(gain));
+        : "r"(static_cast<int>(condition)), "r"(leafDelta));
 #else
-    sum += condition ? gain : 0;
+    sum += condition ? leafDelta : 0;
 #endif
 }
 
-const int SMALL_TREE = 3; //!< nodes
+//! Largest number of nodes of trees whose nodes are evaluated without testing whether a window reaches them.
+const int SMALL_TREE = 3;
 
-//! Coarse sums of a stage for U pairs of a thread.
-template <class Pairs, Trees TREES, int U> struct PairSums
+//! Quantised sums of a stage for the U pairs of a thread.
+template <class Pairs, TreeShape TREES, int U> struct PairSums
 {
     typedef typename Pairs::Record Record;
 
@@ -57,17 +58,18 @@ template <class Pairs, Trees TREES, int U> struct PairSums
             sum[u] = base;
     }
 
-    template <Form FORM> __device__ __forceinline__ void addStump(const Record& record, const Tables& tables)
+    template <CornerPattern PATTERN>
+    __device__ __forceinline__ void addStump(const Record& record, const Tables& tables)
     {
         bool left[2 * U];
-        Pairs::template decide<FORM>(record, tables, window, norms, left);
+        Pairs::template decide<PATTERN>(record, tables, window, norms, left);
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
-            addIf(left[u], record.gain, sum[u]);
+            addIf(left[u], record.leafDelta, sum[u]);
     }
 
-    //! A tree of two nodes. Both are looked at, whatever the root says.
-    template <Form ROOT, Form NODE>
+    //! Adds a tree of two nodes. Both nodes are evaluated, whatever the root decides.
+    template <CornerPattern ROOT, CornerPattern NODE>
     __device__ __forceinline__ void addTwoNodes(const Record& root, const Record& node, const Tables& tables)
     {
         bool leaf[2 * U], left[2 * U];
@@ -76,18 +78,19 @@ template <class Pairs, Trees TREES, int U> struct PairSums
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
         {
-            addIf(leaf[u], root.gain, sum[u]);
-            addIf(left[u] && !leaf[u], node.gain, sum[u]);
+            addIf(leaf[u], root.leafDelta, sum[u]);
+            addIf(left[u] && !leaf[u], node.leafDelta, sum[u]);
         }
     }
 
-    /** A node of a tree. @param index of its record. @param at the node where each window is; after a leaf none that is still to come. */
+    /** Adds a node of a tree. @param index of its record. @param n index of the node in the tree. @param at in and out: node that each window
+    has reached; after a leaf, none that is still to come. */
     __device__ __forceinline__ void addNode(const Record& record, int index, const Tables& tables, int n,
                                             int (&at)[2 * U])
     {
         const int2 leaves = __ldg(reinterpret_cast<const int2*>(tables.leaves) + index);
         bool left[2 * U];
-        Pairs::template decide<FORMS>(record, tables, window, norms, left);
+        Pairs::template decide<ANY_PATTERN>(record, tables, window, norms, left);
         const int leftChild = record.links >> 8 & 0xff, rightChild = record.links >> 16 & 0xff;
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
@@ -106,58 +109,60 @@ template <class Pairs, Trees TREES, int U> struct PairSums
         return any;
     }
 
-    template <Form FORM>
-    __device__ __forceinline__ void addEarlyStumps(const Record* records, int begin, int end, const Tables& tables)
+    template <CornerPattern PATTERN>
+    __device__ __forceinline__ void addConstantStumps(const Record* records, int begin, int end, const Tables& tables)
     {
-#pragma unroll((U == 1 || !Pairs::NORM) && FORM != TERMS ? 2 : 1)
+#pragma unroll((U == 1 || !Pairs::NORM) && PATTERN != TERMS ? 2 : 1)
         for (int t = begin; t < end; ++t)
-            addStump<FORM>(copyEarly(records + t), tables);
+            addStump<PATTERN>(copyConstant(records + t), tables);
     }
 
-    //! Trees of two nodes from `begin` on, in the order of their forms. @param K of the first pair of forms.
+    //! Adds trees of two nodes from `begin` on, in the order of their patterns. @param K first pair of patterns.
     template <int K>
-    __device__ __forceinline__ void addEarlyTrees(const Record* records, int begin, const StageRecord& stage,
-                                                  const Tables& tables)
+    __device__ __forceinline__ void addConstantTrees(const Record* records, int begin, const StageRecord& stage,
+                                                     const Tables& tables)
     {
-        const bool known = K < FORM_PAIRS;
-        const Form root = known ? Form(K / 3) : FORMS, node = known ? Form(K % 3) : FORMS;
-        const int end = known ? stage.ends[K % FORM_PAIRS] : stage.trees;
+        const bool known = K < PATTERN_PAIRS;
+        const CornerPattern root = known ? CornerPattern(K / 3) : ANY_PATTERN,
+                            node = known ? CornerPattern(K % 3) : ANY_PATTERN;
+        const int end = known ? stage.ends[K % PATTERN_PAIRS] : stage.trees;
 #pragma unroll 1
         for (int t = begin; t < end; ++t)
-            addTwoNodes<root, node>(copyEarly(records + 2 * t), copyEarly(records + 2 * t + 1), tables);
+            addTwoNodes<root, node>(copyConstant(records + 2 * t), copyConstant(records + 2 * t + 1), tables);
         if constexpr (known)
-            addEarlyTrees<K + 1>(records, end, stage, tables);
+            addConstantTrees<K + 1>(records, end, stage, tables);
     }
 
-    /** A stage's first record among the kernel's parameters. The sign of a norm is a zero that the compiler does not know: loads by uniform
-    registers go through a cache that is too small (alt: 682 us instead of 661). */
-    __device__ __forceinline__ const Record* firstEarly(const StageRecord& stage, const Record* all) const
+    /** Returns a stage's first record among the kernel's parameters. The sign bit of a norm is 0, which the compiler does not know, so
+    that it does not use loads by uniform registers, whose cache is too small.
+    Gain: 661 us instead of 682 | H200, 2026-11-21 | alt */
+    __device__ __forceinline__ const Record* firstConstant(const StageRecord& stage, const Record* all) const
     {
         return all + (stage.firstNode + (__float_as_uint(norms.norm[0]) >> 31));
     }
 
-    //! With records among the kernel's parameters. All threads of a warp come here together.
-    __device__ __forceinline__ void addEarly(const StageRecord& stage, const Record* all, const Tables& tables)
+    //! Adds a stage with records among the kernel's parameters. All lanes of a warp call it together.
+    __device__ __forceinline__ void addConstant(const StageRecord& stage, const Record* all, const Tables& tables)
     {
-        begin(stage.coarse.base);
-        const Record* record = firstEarly(stage, all);
+        begin(stage.quantised.base);
+        const Record* record = firstConstant(stage, all);
         const int count = stage.trees;
         if constexpr (TREES == STUMPS && Pairs::NORM)
         {
             const int six = stage.ends[0], eight = stage.ends[1], nine = stage.ends[2];
-            addEarlyStumps<SIX>(record, 0, six, tables);
-            addEarlyStumps<EIGHT>(record, six, eight, tables);
-            addEarlyStumps<NINE>(record, eight, nine, tables);
-            addEarlyStumps<TERMS>(record, nine, count, tables);
+            addConstantStumps<SIX>(record, 0, six, tables);
+            addConstantStumps<EIGHT>(record, six, eight, tables);
+            addConstantStumps<NINE>(record, eight, nine, tables);
+            addConstantStumps<TERMS>(record, nine, count, tables);
         }
         else if constexpr (TREES == STUMPS)
-            addEarlyStumps<FORMS>(record, 0, count, tables);
+            addConstantStumps<ANY_PATTERN>(record, 0, count, tables);
         else if constexpr (TREES == TWO_NODES)
-            addEarlyTrees<0>(record, 0, stage, tables);
+            addConstantTrees<0>(record, 0, stage, tables);
         else
         {
-            const bool small =
-                stage.nodesEach > 0 && stage.nodesEach <= SMALL_TREE; // some window gets to nearly all nodes
+            // Nearly all nodes of small trees are reached by some window.
+            const bool small = stage.nodesEach > 0 && stage.nodesEach <= SMALL_TREE;
             int index = stage.firstNode;
 #pragma unroll 1
             for (int t = 0; t < count; ++t)
@@ -167,12 +172,12 @@ template <class Pairs, Trees TREES, int U> struct PairSums
 #pragma unroll 1
                 for (int n = 0; n < nodes; ++n, ++record, ++index)
                     if (small || __any_sync(ALL_LANES, anyAt(at, n)))
-                        addNode(copyEarly(record), index, tables, n, at);
+                        addNode(copyConstant(record), index, tables, n, at);
             }
         }
     }
 
-    //! All nodes of all trees, whether windows get there or not: the next one can be on its way.
+    //! Adds all nodes of all trees, whether windows reach them or not, so that the next record can be loaded early.
     template <class NodeAt>
     __device__ __forceinline__ void addSmallTrees(const StageRecord& stage, const NodeAt& nodeAt, const Tables& tables,
                                                   int lane, int lanes)
@@ -199,12 +204,12 @@ template <class Pairs, Trees TREES, int U> struct PairSums
         }
     }
 
-    //! Every `lanes`th tree from `lane` on. @param nodeAt a node's record.
+    //! Adds every `lanes`th tree from `lane` on. @param nodeAt loads the record of a node.
     template <class NodeAt>
     __device__ __forceinline__ void addShare(const StageRecord& stage, const NodeAt& nodeAt, const Tree* trees,
                                              const Tables& tables, int lane, int lanes)
     {
-        begin(lane == 0 ? stage.coarse.base : 0);
+        begin(lane == 0 ? stage.quantised.base : 0);
         if (lane >= stage.trees)
             return;
         if constexpr (TREES == STUMPS)
@@ -214,9 +219,9 @@ template <class Pairs, Trees TREES, int U> struct PairSums
             for (int t = lane; t < stage.trees; t += lanes)
             {
                 const Record record = next;
-                next =
-                    nodeAt(stage.firstNode + ::min(t + lanes, stage.trees - 1)); // on its way while this one is decided
-                addStump<FORMS>(record, tables);
+                next = nodeAt(stage.firstNode +
+                              ::min(t + lanes, stage.trees - 1)); // in flight while this one is evaluated
+                addStump<ANY_PATTERN>(record, tables);
             }
         }
         else if constexpr (TREES == TWO_NODES)
@@ -227,7 +232,7 @@ template <class Pairs, Trees TREES, int U> struct PairSums
             {
                 const Record root = next, node = nodeAt(stage.firstNode + 2 * t + 1);
                 next = nodeAt(stage.firstNode + 2 * ::min(t + lanes, stage.trees - 1));
-                addTwoNodes<FORMS, FORMS>(root, node, tables);
+                addTwoNodes<ANY_PATTERN, ANY_PATTERN>(root, node, tables);
             }
         }
         else if (stage.nodesEach > 0 && stage.nodesEach <= SMALL_TREE)
@@ -248,21 +253,20 @@ template <class Pairs, Trees TREES, int U> struct PairSums
     }
 };
 
-//! Sums of an upper and a lower window in fixed point.
+//! Fixed-point sums of the upper and the lower window.
 struct FullSums
 {
     int64_t sum[2];
 };
 
-/** Every `lanes`th tree of a stage from `lane` on, with the leaves in full, whatever the trees are. Hardly ever needed, so that it is kept
-out of the way. */
+/** Adds up every `lanes`th tree of a stage from `lane` on, with full leaves, for any shape of trees. Rarely called, so not inlined. */
 template <class Pairs>
 __device__ __noinline__ FullSums fullShare(const ModelView& model, int shift, int stage, uint32_t window, float2 norms,
                                            int lane, int lanes)
 {
     const StageRecord& s = model.stage[stage];
     const RecordsView& records = model.records[shift];
-    const Tables tables = {model.terms[shift], model.subsets, model.coarseLeaves};
+    const Tables tables = {model.terms[shift], model.subsets, model.quantisedLeaves};
     const uint32_t windows[1] = {window};
     Norms<1> both;
     both.set(0, norms.x);
@@ -280,12 +284,12 @@ __device__ __noinline__ FullSums fullShare(const ModelView& model, int shift, in
                 copyRecord<typename Pairs::Record>(records.quads + tree.x + n, records.count);
             const longlong2 leaves = __ldg(reinterpret_cast<const longlong2*>(model.fixedLeaves) + tree.x + n);
             bool left[2];
-            Pairs::template decide<FORMS>(record, tables, windows, both, left);
+            Pairs::template decide<ANY_PATTERN>(record, tables, windows, both, left);
 #pragma unroll
             for (int k = 0; k < 2; ++k)
                 if (at[k] == n)
                 {
-                    full.sum[k] += left[k] ? leaves.x : leaves.y; // 0 where there is a child
+                    full.sum[k] += left[k] ? leaves.x : leaves.y; // 0 for a child node
                     at[k] = record.links >> (left[k] ? 8 : 16) & 0xff;
                 }
         }

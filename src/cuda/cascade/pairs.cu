@@ -1,13 +1,13 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// classify for pairs of windows: see src/cuda/cascade/pairs.hpp. A block copies a tile's pixels from the pyramid, measures contrast, and makes a
-// table for pairs. Then warps go their own ways. Dense: a warp takes a row of pairs, its lanes neighbouring columns, through the
-// first stages, whose records are kernel parameters: loads meet no bank conflicts, and offsets are operands. What is
-// left goes to a list of the tile. Sparse: a warp takes up to 32 pairs from the list through all other stages; as they get
-// fewer, 2 to 32 lanes share a pair, each with other trees: sums are integers, so they have no order.
+// Stage classify for pairs of windows (see pairs.hpp). A block copies a tile's pixels from the pyramid, measures contrast, and computes an
+// integral image for pairs. Then its warps work independently. Dense: a warp evaluates the first stages on a row of pairs, with
+// neighbouring columns in its lanes; records are kernel parameters, loads meet no bank conflicts, and offsets are operands. Pairs that
+// are left go to a list of the tile. Sparse: a warp takes up to 32 pairs from the list through all other stages. As their number falls,
+// 2 to 32 lanes share a pair and its trees: sums are integers, so their order does not matter.
 #include "pair_sums.hpp"
-#include "tables.hpp"
+#include "integral_image.hpp"
 #include "tile.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
@@ -16,12 +16,12 @@ namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
 namespace {
 
-/** Sums and squares of the inner part of a window's rows, added to or taken from what there is: pixels [begin, end) of a row.
-@param WORDS of four pixels, as wordsOf(); 0: known later. */
+/** Running sums and sums of squares over the inner part of a window's rows: pixels [begin, end) of each row.
+@param WORDS words of four pixels per row, as wordsOf(); 0: known at run time only. */
 template <int WORDS> struct RowSums
 {
     int words;
-    uint32_t first, beforeLast, last; //!< masks of words, as lanes begin at different bytes
+    uint32_t first, beforeLast, last; //!< masks of words, as windows begin at any byte of a word
     uint32_t sum = 0, squares = 0;
 
     __device__ __forceinline__ RowSums(int begin, int end)
@@ -30,9 +30,9 @@ template <int WORDS> struct RowSums
           beforeLast(maskOf(end - begin / 4 * 4 - 4 * (words - 2))),
           last(maskOf(end - begin / 4 * 4 - 4 * (words - 1)))
     {}
-    //! That can hold so many pixels, wherever in a word they begin.
+    //! Returns the number of words that can hold so many pixels, wherever in a word they begin.
     static __device__ __forceinline__ int wordsOf(int pixels) { return (pixels + 6) / 4; }
-    //! @param bytes of a word that count.
+    //! Returns the mask of a word's first bytes. @param bytes number of bytes that count.
     static __device__ __forceinline__ uint32_t maskOf(int bytes)
     {
         return bytes >= 4 ? 0xffffffffu : (1u << (8 * ::max(bytes, 0))) - 1u;
@@ -55,8 +55,8 @@ template <int WORDS> struct RowSums
     }
 };
 
-/** normOf(), cheaper. The reciprocal square root is within two units of the last of 53 bits, as is what normOf() rounds to 24 bits, so they
-round to the same number unless the middle between two numbers is near. */
+/** Computes normOf() at a lower cost. rsqrt() and the value that normOf() rounds to 24 bits are each within two units of the last of 53 bits, so
+both round to the same float unless a midpoint between two floats is near. */
 __device__ __forceinline__ float quickNormOf(int64_t contrast)
 {
     const double norm = ::rsqrt(static_cast<double>(contrast));
@@ -64,8 +64,8 @@ __device__ __forceinline__ float quickNormOf(int64_t contrast)
     return beside > 16 || beside < -16 ? static_cast<float>(norm) : normOf(contrast);
 }
 
-/** Contrast of all windows, as norms: each thread goes down a column of some of them. @param WORDS of four pixels that may hold a row of
-a window less its first and last pixel; 0: any number. */
+/** Computes the norms of all windows: each thread goes down a part of a column. @param WORDS words of four pixels that can hold a row of a
+window without its first and last pixel; 0: known at run time only. */
 template <int WORDS> __device__ __forceinline__ void measureContrast(const Tile& t)
 {
     const Shape& shape = t.shape;
@@ -108,21 +108,21 @@ __device__ __forceinline__ void measureContrast(const Tile& t)
         measureContrast<0>(t);
 }
 
-//! What a thread knows beside its tile.
+//! View of a block's pairs by a thread.
 struct Pairs
 {
     const Tile& tile;
-    const Early& early;
-    int shift; //!< of the tile's shape
+    const ConstantStages& constant;
+    int shift; //!< Shape::shift of the tile
     Tables tables;
 
-    //! Records among the parameters.
-    template <class Record> __device__ __forceinline__ const Record* earlyNodes() const
+    //! Returns the records among the kernel's parameters.
+    template <class Record> __device__ __forceinline__ const Record* constantNodes() const
     {
-        return reinterpret_cast<const Record*>(early.records[shift]);
+        return reinterpret_cast<const Record*>(constant.records[shift]);
     }
 
-    // A pair is named by its upper window.
+    // A pair has the index of its upper window.
     __device__ __forceinline__ uint32_t windowAt(int pair) const
     {
         return tile.job.layout.tables + 4 * tile.indexOf(pair);
@@ -138,12 +138,12 @@ struct Pairs
     }
     __device__ __forceinline__ void report(int pair, int lower, int64_t sum, const StageRecord& stage) const
     {
-        found(tile, windowOf(pair, lower), weightOf(sum, stage.shift));
+        addCandidate(tile, windowOf(pair, lower), weightOf(sum, stage.shift));
     }
 };
 
-//! Notes which windows of a row failed the first stage. For one lane.
-__device__ __forceinline__ void noteFails(const Tile& t, int row, uint64_t fails)
+//! Stores which windows of a row failed the first stage. For one lane.
+__device__ __forceinline__ void storeFailMask(const Tile& t, int row, uint64_t fails)
 {
     if (t.shape.cols == 64)
     {
@@ -153,13 +153,13 @@ __device__ __forceinline__ void noteFails(const Tile& t, int row, uint64_t fails
     else
         t.shared.fails[row] = static_cast<uint32_t>(fails);
     if (row < t.rows)
-        t.job.lists.runs[t.shared.tile.word + row * t.shared.grid.rowWords] = fails;
+        t.job.lists.failMasks[t.shared.tile.word + row * t.shared.grid.rowWords] = fails;
 }
 
-/** The skip rule after the first stage, for a row of pairs. @param looked in: windows with contrast; out: those of them that passed
-and are not surely skipped. Of the upper and lower windows in turn, as `pass`. */
+/** Applies the skip rule to a row of pairs after the first stage. @param pass windows that passed, the upper and the lower one of each pair in
+turn. @param evaluated in: windows with contrast; out: those that passed and are not certainly skipped. */
 template <int U>
-__device__ __forceinline__ void skipInRow(const Tile& t, int row, const bool (&pass)[2 * U], bool (&looked)[2 * U])
+__device__ __forceinline__ void skipInRow(const Tile& t, int row, const bool (&pass)[2 * U], bool (&evaluated)[2 * U])
 {
     const int lane = threadIdx.x & 31;
 #pragma unroll
@@ -169,22 +169,22 @@ __device__ __forceinline__ void skipInRow(const Tile& t, int row, const bool (&p
 #pragma unroll
         for (int u = 0; u < U; ++u)
         {
-            const bool window = looked[2 * u + k], passed = pass[2 * u + k];
+            const bool window = evaluated[2 * u + k], passed = pass[2 * u + k];
             fails |= static_cast<uint64_t>(__ballot_sync(ALL_LANES, window && !passed)) << (32 * u);
             passes |= static_cast<uint64_t>(__ballot_sync(ALL_LANES, window && passed)) << (32 * u);
         }
         if (lane == 0)
-            noteFails(t, 2 * row + k, fails);
-        const uint64_t left = lookedAt(fails, passes, t.shared.tile.col > 0);
+            storeFailMask(t, 2 * row + k, fails);
+        const uint64_t left = notSkipped(fails, passes, t.shared.tile.col > 0);
 #pragma unroll
         for (int u = 0; u < U; ++u)
-            looked[2 * u + k] = left >> (lane + 32 * u) & 1;
+            evaluated[2 * u + k] = left >> (lane + 32 * u) & 1;
     }
-    __syncwarp(); // the notes, for what is found at once
+    __syncwarp(); // the stored masks, for candidates of this row
 }
 
-/** What is left of a row of pairs goes to the tile's list. @param BANKS the list has a column for each bank of shared memory, so that warps can
-take pairs whose loads meet no conflict; neighbouring pairs are in neighbouring banks. */
+/** Appends the pairs of a row with windows that are left to the tile's list. @param BANKS the list has one column per bank of shared memory, so
+that warps can take pairs whose loads do not conflict; neighbouring pairs are in neighbouring banks. */
 template <bool BANKS, int U>
 __device__ __forceinline__ void listRow(const Pairs& p, int row, const bool (&alive)[2 * U])
 {
@@ -209,16 +209,16 @@ __device__ __forceinline__ void listRow(const Pairs& p, int row, const bool (&al
     }
 }
 
-/** A list with banks in the order in which warps take it, 32 places at a time: row by row. The first rows, in which most banks have a pair,
-are taken as they are, so that no two pairs share a bank; of those behind them the gaps are left out. All lanes of a warp come here together. */
+/** Order in which warps take a list with banks, 32 places at a time, row by row. The first rows, in which most banks have a pair, are taken
+as they are, so that no two pairs share a bank. Later rows are taken without their gaps. All lanes of a warp call it together. */
 struct Rows
 {
-    int count; //!< pairs of this lane's bank
-    int full;  //!< rows that are taken as they are
-    int end;   //!< places
+    int count; //!< pairs of the bank with this lane's number
+    int full;  //!< number of rows that are taken as they are
+    int end;   //!< number of places
 
     __device__ __forceinline__ Rows() : count(0), full(0), end(0) {}
-    //! @param counts of pairs, by banks
+    //! @param counts number of pairs by bank.
     __device__ __forceinline__ explicit Rows(const int (&counts)[32]) : count(counts[threadIdx.x & 31]), full(0), end(0)
     {
         int row = 0;
@@ -228,22 +228,22 @@ struct Rows
             end += pairs >= tuning::FULL_ROW ? 32 : pairs;
         }
     }
-    //! Banks that have a pair in a row: never more than in the row before.
+    //! Returns the banks that have a pair in a row: never more than in the row before.
     __device__ __forceinline__ uint32_t banksOf(int row) const { return __ballot_sync(ALL_LANES, count > row); }
     __device__ __forceinline__ int pairsOf(int row) const { return __popc(banksOf(row)); }
 
-    //! @param first place of 32.
+    //! Returns the number of pairs in the 32 places from `first` on.
     __device__ __forceinline__ int pairsAt(int first) const
     {
         return first < 32 * full ? pairsOf(first / 32) : ::min(end - first, 32);
     }
-    //! Where this lane's pair is in the list. @param index of that of those at `first`.
+    //! Returns the place of this lane's pair in the list. @param index of the pair among those from `first` on.
     __device__ __forceinline__ int placeOf(int first, int index) const
     {
         int row = first / 32;
         if (row < full)
             return 32 * row + bankAt(banksOf(row), index);
-        int before = first + index - 32 * full, place = 0; // pairs before it in the rows from there on
+        int before = first + index - 32 * full, place = 0; // before: pairs of later rows before this one
         for (int r = full; banksOf(r) != 0; ++r)
         {
             const uint32_t banks = banksOf(r);
@@ -270,7 +270,7 @@ private:
     }
 };
 
-//! Sums of a stage in full, of a pair that `lanes` lanes share. All lanes of a warp come here together.
+//! Adds up a stage in full for a pair that `lanes` lanes share. All lanes of a warp call it together.
 template <class Kind>
 __device__ __forceinline__ FullSums fullSums(const Pairs& p, int stage, int pair, float upper, float lower, int lane,
                                              int lanes)
@@ -283,8 +283,8 @@ __device__ __forceinline__ FullSums fullSums(const Pairs& p, int stage, int pair
     return full;
 }
 
-/** Which of a row's windows pass a stage, where coarse sums do not tell, or the sums are wanted, as it is the last stage.
-@param first the row's first pair. */
+/** Decides a stage in full for a row of pairs, where quantised sums are undecided, or for the last stage, whose sums are weights.
+@param first first pair of the row. */
 template <class Kind, int U>
 __device__ __forceinline__ void passInFull(const Pairs& p, int stage, int first, const float (&norm)[2 * U],
                                            bool (&pass)[2 * U], FullSums (&full)[U])
@@ -299,8 +299,8 @@ __device__ __forceinline__ void passInFull(const Pairs& p, int stage, int first,
     }
 }
 
-//! A row of pairs, U a lane, through the first stages; those left go to the list.
-template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseRow(const Pairs& p, int row)
+//! Evaluates the first stages on a row of pairs, U per lane, and lists the pairs that are left.
+template <class Kind, TreeShape TREES, int U> __device__ __forceinline__ void denseRow(const Pairs& p, int row)
 {
     const Tile& t = p.tile;
     const int lane = threadIdx.x & 31, first = 2 * row << t.shape.columnBits;
@@ -316,27 +316,27 @@ template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseR
         for (int k = 0; k < 2; ++k)
         {
             const float norm = k == 0 ? norms.x : norms.y;
-            const bool has = column < t.cols && 2 * row + k < t.rows; // else norms were not written
+            const bool has = column < t.cols && 2 * row + k < t.rows; // other norms were not written
             sums.norms.set(2 * u + k, has ? norm : 0.f);
             alive[2 * u + k] = has && norm != 0.f;
             any = any || alive[2 * u + k];
         }
     }
     int s = 0;
-    for (; s < p.early.dense && __any_sync(ALL_LANES, any); ++s)
+    for (; s < p.constant.dense && __any_sync(ALL_LANES, any); ++s)
     {
-        const StageRecord& stage = p.early.stage[s];
-        sums.addEarly(stage, p.template earlyNodes<typename Kind::Record>(), p.tables);
+        const StageRecord& stage = p.constant.stage[s];
+        sums.addConstant(stage, p.template constantNodes<typename Kind::Record>(), p.tables);
         const bool last = s == t.job.model.stages - 1;
-        bool pass[2 * U], open = false;
+        bool pass[2 * U], undecided = false;
 #pragma unroll
         for (int u = 0; u < 2 * U; ++u)
         {
-            pass[u] = stage.coarse.passes(sums.sum[u]);
-            open = open || (alive[u] && stage.coarse.isOpen(sums.sum[u]));
+            pass[u] = stage.quantised.passes(sums.sum[u]);
+            undecided = undecided || (alive[u] && stage.quantised.isUndecided(sums.sum[u]));
         }
         FullSums full[U];
-        if (__any_sync(ALL_LANES, open || last))
+        if (__any_sync(ALL_LANES, undecided || last))
             passInFull<Kind, U>(p, s, first, sums.norms.norm, pass, full);
         if (s == 0)
             skipInRow<U>(t, row, pass, alive);
@@ -355,30 +355,30 @@ template <class Kind, Trees TREES, int U> __device__ __forceinline__ void denseR
             if (alive[u])
                 p.report(first + lane + u / 2 * 32, u & 1, full[u / 2].sum[u & 1], stage);
     }
-    for (int k = 0; k < 2 && s == 0 && lane == 0; ++k) // no window has contrast
-        noteFails(t, 2 * row + k, 0);
+    for (int k = 0; k < 2 && s == 0 && lane == 0; ++k) // no window of the row has contrast
+        storeFailMask(t, 2 * row + k, 0);
     if (__any_sync(ALL_LANES, any))
         listRow<Kind::BANKS, U>(p, row, alive);
 }
 
-//! Coarse sums of a stage, of a pair that `lanes` lanes share. All lanes of a warp come here together. @param coarse what they tell.
-template <class Kind, Trees TREES>
-__device__ __forceinline__ void addCoarse(const Pairs& p, int s, int lane, int lanes, PairSums<Kind, TREES, 1>& sums,
-                                          Coarse& coarse)
+//! Adds up a stage, quantised, for a pair that `lanes` lanes share. All lanes of a warp call it together. @param quantised out: how the sums decide.
+template <class Kind, TreeShape TREES>
+__device__ __forceinline__ void addQuantised(const Pairs& p, int s, int lane, int lanes, PairSums<Kind, TREES, 1>& sums,
+                                             QuantisedStage& quantised)
 {
     typedef typename Kind::Record Record;
     const ModelView& model = p.tile.job.model;
-    if (lanes == 1 && s < p.early.stages)
+    if (lanes == 1 && s < p.constant.stages)
     {
-        coarse = p.early.stage[s].coarse;
-        sums.addEarly(p.early.stage[s], p.template earlyNodes<Record>(), p.tables);
+        quantised = p.constant.stage[s].quantised;
+        sums.addConstant(p.constant.stage[s], p.template constantNodes<Record>(), p.tables);
         return;
     }
     const StageRecord stage = model.stage[s];
-    coarse = stage.coarse;
-    if (TREES == STUMPS && Kind::NORM && lanes <= tuning::EARLY_LANES && s < p.early.stages)
+    quantised = stage.quantised;
+    if (TREES == STUMPS && Kind::NORM && lanes <= tuning::CONSTANT_LANES && s < p.constant.stages)
     {
-        const auto nodeAt = [&](int node) { return copyEarly(p.template earlyNodes<Record>() + node); };
+        const auto nodeAt = [&](int node) { return copyConstant(p.template constantNodes<Record>() + node); };
         sums.addShare(stage, nodeAt, model.trees, p.tables, lane, lanes);
     }
     else
@@ -392,9 +392,9 @@ __device__ __forceinline__ void addCoarse(const Pairs& p, int s, int lane, int l
             sums.sum[k] += __shfl_xor_sync(ALL_LANES, sums.sum[k], d);
 }
 
-/** Up to 32 pairs of this warp, in `list`, through all stages from `first` on. Pairs that are left are put to the front of the list
-after each stage. */
-template <class Kind, Trees TREES>
+/** Evaluates all stages from `first` on for up to 32 pairs of a warp. After each stage, the pairs that are left move to the front of
+`list`. */
+template <class Kind, TreeShape TREES>
 __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile uint16_t* list, int count)
 {
     const Tile& t = p.tile;
@@ -402,7 +402,8 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
     const int stages = model.stages;
     for (int s = first; s < stages && count > 0; ++s)
     {
-        const int bits = ::min(__clz(count - 1) - 27, 5), lanes = 1 << bits; // so many lanes a pair
+        const int bits = ::min(__clz(count - 1) - 27, 5),
+                  lanes = 1 << bits; // number of lanes per pair, and its logarithm
         const int thread = threadIdx.x & 31, lane = thread & (lanes - 1), slot = thread >> bits;
         const uint32_t entry = list[::min(slot, count - 1)], pair = entry & 0x3fff;
         PairSums<Kind, TREES, 1> sums;
@@ -410,13 +411,13 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
         const float2 norms = Kind::NORM ? p.normsOf(pair) : float2{1.f, 1.f};
         sums.norms.set(0, norms.x);
         sums.norms.set(1, norms.y);
-        Coarse coarse;
-        addCoarse(p, s, lane, lanes, sums, coarse);
-        bool pass[2] = {coarse.passes(sums.sum[0]), coarse.passes(sums.sum[1])};
-        const bool open = coarse.isOpen(sums.sum[0]) || coarse.isOpen(sums.sum[1]);
+        QuantisedStage quantised;
+        addQuantised(p, s, lane, lanes, sums, quantised);
+        bool pass[2] = {quantised.passes(sums.sum[0]), quantised.passes(sums.sum[1])};
+        const bool undecided = quantised.isUndecided(sums.sum[0]) || quantised.isUndecided(sums.sum[1]);
         const bool last = s == stages - 1, mine = lane == 0 && slot < count;
         FullSums full;
-        if (last || __any_sync(ALL_LANES, open && slot < count))
+        if (last || __any_sync(ALL_LANES, undecided && slot < count))
         {
             full = fullSums<Kind>(p, s, pair, norms.x, norms.y, lane, lanes);
             for (int k = 0; k < 2; ++k)
@@ -430,7 +431,7 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
             if (left >> (14 + k) & 1)
                 p.report(pair, k, full.sum[k], model.stage[s]);
         const uint32_t some = __ballot_sync(ALL_LANES, left != 0);
-        __syncwarp(); // all have read the list
+        __syncwarp(); // all lanes have read the list
         if (left != 0)
             list[__popc(some & ((1u << thread) - 1u))] = static_cast<uint16_t>(pair | left);
         __syncwarp(); // the list
@@ -438,13 +439,13 @@ __device__ __forceinline__ void sparsePairs(const Pairs& p, int first, volatile 
     }
 }
 
-template <class Kind, Trees TREES> __device__ __forceinline__ void sparseStages(const Pairs& p)
+template <class Kind, TreeShape TREES> __device__ __forceinline__ void sparseStages(const Pairs& p)
 {
     const Tile& t = p.tile;
     const int lane = threadIdx.x & 31;
     const Rows rows = Kind::BANKS ? Rows(t.shared.banks) : Rows();
     const int end = Kind::BANKS ? rows.end : t.shared.counts[0];
-    volatile uint16_t* const own = t.listOf(1) + (threadIdx.x & ~31); // of this warp
+    volatile uint16_t* const own = t.listOf(1) + (threadIdx.x & ~31); // this warp's part of the second list
     for (;;)
     {
         int first = 0;
@@ -456,13 +457,13 @@ template <class Kind, Trees TREES> __device__ __forceinline__ void sparseStages(
         const int taken = Kind::BANKS ? rows.pairsAt(first) : ::min(end - first, 32), index = ::min(lane, taken - 1);
         own[lane] = t.lists[Kind::BANKS ? rows.placeOf(first, index) : first + index];
         __syncwarp(); // the list
-        sparsePairs<Kind, TREES>(p, p.early.dense, own, taken);
+        sparsePairs<Kind, TREES>(p, p.constant.dense, own, taken);
     }
 }
 
-//! A tile, from the pyramid to what is found.
-template <class Kind, Trees TREES>
-__device__ __forceinline__ void classifyTile(const Tile& t, const Early& early, int shift)
+//! Classifies one tile.
+template <class Kind, TreeShape TREES>
+__device__ __forceinline__ void classifyTile(const Tile& t, const ConstantStages& constant, int shift)
 {
     const ModelView& model = t.job.model;
     copyPatch<uint4>(t);
@@ -470,13 +471,13 @@ __device__ __forceinline__ void classifyTile(const Tile& t, const Early& early, 
     if (Kind::NORM)
         measureContrast(t);
     sumPairsOfRows(t.shape, t.patch);
-    __syncthreads(); // rows are whole
+    __syncthreads(); // rows are complete
     sumColumnsOfPairs<true>(t.shape, t.patch, t.patch.table);
     if (Kind::NORM && model.tilted)
         makeTilted<true>(t.shape, t.patch);
-    __syncthreads(); // tables and norms; the patch is spent
-    const Pairs p = {t, early, shift, {model.terms[shift], model.subsets, model.coarseLeaves}};
-    // Loops and branches depend on parameters and votes alone, so that warps stay together.
+    __syncthreads(); // tables and norms; the patch is no longer used
+    const Pairs p = {t, constant, shift, {model.terms[shift], model.subsets, model.quantisedLeaves}};
+    // Loops and branches depend on parameters and votes only, so that warps stay converged.
     for (int first = 0; 2 * first < t.shape.rows; first += WARPS)
         if (t.shape.cols == 64)
             denseRow<Kind, TREES, 2>(p, first + (threadIdx.x >> 5));
@@ -486,37 +487,54 @@ __device__ __forceinline__ void classifyTile(const Tile& t, const Early& early, 
     sparseStages<Kind, TREES>(p);
 }
 
-template <class Kind, Trees TREES>
+template <class Kind, TreeShape TREES>
 __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
-    classifyPairTiles(const __grid_constant__ Classification job, const __grid_constant__ Early early)
+    classifyPairTiles(const __grid_constant__ Classification job, const __grid_constant__ ConstantStages constant)
 {
     __shared__ Shared shared;
-    beginTile(job, shared, blockIdx.x);
+    loadRecords(job, shared, blockIdx.x);
     __syncthreads(); // the tile's records
     uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
     const Tile t = tileOf(job, shared, blockIdx.x, bytes, bytes);
-    classifyTile<Kind, TREES>(t, early, blockIdx.x < job.singleTiles ? 0 : 1);
+    classifyTile<Kind, TREES>(t, constant, blockIdx.x < job.singleTiles ? 0 : 1);
 }
 
-static_assert(sizeof(Classification) + sizeof(Early) <= 32764, "parameters of a kernel");
+static_assert(sizeof(Classification) + sizeof(ConstantStages) <= 32764, "parameters of a kernel");
 
-template <class Kind, Trees TREES> void launchTiles(const Classification& job, const Early& early, cudaStream_t stream)
+template <class Kind, TreeShape TREES>
+void launchTiles(const Classification& job, const ConstantStages& constant, cudaStream_t stream)
 {
     detail::launch("cascade classify", classifyPairTiles<Kind, TREES>, dim3(job.tileCount), dim3(tuning::THREADS),
-                   job.layout.bytes, stream, job, early);
+                   job.layout.bytes, stream, job, constant);
+}
+
+template <class Kind>
+void launchTrees(const Classification& job, const ConstantStages& constant, detail::StreamHandle stream)
+{
+    switch (job.model.treeShape)
+    {
+    case STUMPS:
+        return launchTiles<Kind, STUMPS>(job, constant, stream);
+    case TWO_NODES:
+        if constexpr (Kind::NORM) // packModel() has no trees of two nodes for LBP
+            return launchTiles<Kind, TWO_NODES>(job, constant, stream);
+        break;
+    case ANY_TREES:
+        return launchTiles<Kind, ANY_TREES>(job, constant, stream);
+    }
 }
 
 } // namespace
 
-void classifyPairs(const Classification& job, const Early& early, detail::StreamHandle stream)
+void classifyPairs(const Classification& job, const ConstantStages& constant, detail::StreamHandle stream)
 {
-    const auto launch =
-        job.model.kind == LBP
-            ? (job.model.form == STUMPS ? launchTiles<LbpPairs, STUMPS> : launchTiles<LbpPairs, ANY_TREES>)
-        : job.model.form == STUMPS    ? launchTiles<HaarPairs, STUMPS>
-        : job.model.form == TWO_NODES ? launchTiles<HaarPairs, TWO_NODES>
-                                      : launchTiles<HaarPairs, ANY_TREES>;
-    launch(job, early, stream);
+    switch (job.model.featureType)
+    {
+    case HAAR:
+        return launchTrees<HaarPairs>(job, constant, stream);
+    case LBP:
+        return launchTrees<LbpPairs>(job, constant, stream);
+    }
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

@@ -1,9 +1,9 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Features for pairs of windows, one above the other. A word of a table holds the sums at a corner of both windows:
-// the upper one's plus 2^16 times the lower one's, modulo 2^32. What features add up is linear, so the same additions serve
-// both, and the two values come apart at the end, as each fits 16 bits: packModel() cuts features for which that is not so.
+// Haar and LBP features for pairs of windows, one above the other. A word of an integral image holds the sums at a corner of both windows: that
+// of the upper window plus 2^16 times that of the lower one, modulo 2^32. Feature values are linear in these sums, so one addition
+// serves both windows. The two values are separated at the end, as each fits 16 bits: packModel() cuts features whose values do not.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_PAIRS_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_PAIRS_HPP
 
@@ -15,14 +15,14 @@ const unsigned ALL_LANES = 0xffffffffu;
 
 extern __shared__ int4 dynamicMemory[];
 
-/** A word of shared memory. Said by an offset in bytes, as the compiler does not follow pointers to shared memory through arrays, and
-loads from anywhere are slower. */
+/** Loads a word of shared memory by its offset in bytes: the compiler loses track of pointers to shared memory in arrays, and generic loads are
+slower. */
 __device__ __forceinline__ uint32_t sharedWord(uint32_t offset)
 {
     return *reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(dynamicMemory) + offset);
 }
 
-//! The same for some threads, 0 for the others, without a branch.
+//! Loads a word of shared memory without a branch, or returns 0 if the condition is false.
 __device__ __forceinline__ uint32_t sharedWordIf(bool condition, uint32_t offset)
 {
     uint32_t word = 0;
@@ -37,25 +37,25 @@ __device__ __forceinline__ uint32_t sharedWordIf(bool condition, uint32_t offset
     return word;
 }
 
-//! Corner k of those whose offsets in words are two in each of `corners`.
+//! Returns the address of corner k, from offsets in words, two in each of `corners`.
 __device__ __forceinline__ uint32_t cornerAt(const uint32_t* corners, int k, uint32_t window)
 {
     return __dp2a_lo(corners[k / 2], k % 2 ? 0x0400u : 0x0004u, window);
 }
 
-//! What a model's features are evaluated with, beside their records.
+//! Arrays that features need in addition to their records.
 struct Tables
 {
     const Term* terms;
     const uint32_t* subsets;
-    const int* leaves; //!< coarse, left and right of each record
+    const int* leaves; //!< quantised left and right leaf of each record
 };
 
-//! Norms of U pairs: the upper and lower windows in turn.
+//! Norms of U pairs, the upper and the lower window in turn.
 template <int U> struct Norms
 {
-    float norm[2 * U];   //!< times NORM_SCALE
-    float middle[2 * U]; //!< what 2^15 is, times norm, below 0
+    float norm[2 * U];   //!< norm * NORM_SCALE
+    float middle[2 * U]; //!< -2^15 as a denormal, times norm
 
     __device__ __forceinline__ void set(int window, float value)
     {
@@ -68,17 +68,17 @@ struct HaarPairs
 {
     typedef HaarRecord Record;
     static const bool NORM = true;
-    static const bool BANKS = true; //!< lists by banks: alt 645 us instead of 661
+    static const bool BANKS = true; //!< lists by banks | 645 us instead of 661 | H200, 2026-11-21 | alt
 
-    //! Values of both windows, between -2^15 and 2^15, plus 2^15.
+    //! Offset of the values of both windows: they are between -2^15 and 2^15, and sums hold them plus 2^15.
     static const uint32_t MIDDLE = 0x80008000u;
     static __device__ __forceinline__ uint32_t valueOf(uint32_t sum, bool lower)
     {
         return lower ? sum >> 16 : sum & 0xffffu;
     }
 
-    /** haarGoesLeft() of values in such sums, rounded once as there: the integer is a denormal number as it is, and 2^15 times the norm is
-    exact. */
+    /** Applies haarGoesLeft() to the values in such sums, with one rounding as there: the bits of the integer are a denormal float, and the
+    product of 2^15 and the norm is exact. */
     template <int U>
     static __device__ __forceinline__ void compare(const Record& r, const uint32_t (&sum)[U], const Norms<U>& norms,
                                                    bool (&left)[2 * U])
@@ -130,23 +130,23 @@ struct HaarPairs
             left[u] = static_cast<float>(value[u]) * 0x1p-149f * norms.norm[u] < r.threshold;
     }
 
-    //! Sums in one of the forms. FORMS: whatever the record says, without branches; not for TERMS.
-    template <Form FORM, int U>
-    static __device__ __forceinline__ void addForm(const Record& r, const uint32_t (&window)[U], uint32_t (&sum)[U])
+    //! Adds up the corners in one of the patterns, except TERMS. ANY_PATTERN: that of the record, without branches.
+    template <CornerPattern PATTERN, int U>
+    static __device__ __forceinline__ void addPattern(const Record& r, const uint32_t (&window)[U], uint32_t (&sum)[U])
     {
-        const Form form = FORM == FORMS ? formOf(r.kind) : FORM;
-        const uint32_t factor = factorOf(r.kind);
+        const CornerPattern pattern = PATTERN == ANY_PATTERN ? patternOf(r.pattern) : PATTERN;
+        const uint32_t factor = factorOf(r.pattern);
         uint32_t c[U][9] = {};
 #pragma unroll
         for (int k = 0; k < 9; ++k)
         {
-            const uint32_t offset = k < 8 ? cornerAt(r.corners, k, window[0]) : cornerAt(&r.kind, 0, window[0]);
-            const bool condition = k < 6 || (k < 8 ? form != SIX : form == NINE);
+            const uint32_t offset = k < 8 ? cornerAt(r.corners, k, window[0]) : cornerAt(&r.pattern, 0, window[0]);
+            const bool condition = k < 6 || (k < 8 ? pattern != SIX : pattern == NINE);
 #pragma unroll
             for (int u = 0; u < U; ++u)
             {
                 const uint32_t at = offset + (window[u] - window[0]);
-                if (FORM == FORMS && k >= 6)
+                if (PATTERN == ANY_PATTERN && k >= 6)
                     c[u][k] = sharedWordIf(condition, at);
                 else if (condition)
                     c[u][k] = sharedWord(at);
@@ -159,35 +159,35 @@ struct HaarPairs
                 (MIDDLE + c[u][0] + c[u][1] - c[u][2] - c[u][3]) + factor * (c[u][4] - c[u][5] + c[u][6] - c[u][7]);
             const uint32_t nine = MIDDLE + factor * (c[u][0] + c[u][1] + c[u][2] + c[u][3] -
                                                      2 * (c[u][4] + c[u][5] + c[u][6] + c[u][7] - 2 * c[u][8]));
-            sum[u] = form == NINE ? nine : eight;
+            sum[u] = pattern == NINE ? nine : eight;
         }
     }
-    template <Form FORM, int U>
-    static __device__ __forceinline__ void decideForm(const Record& r, const uint32_t (&window)[U],
-                                                      const Norms<U>& norms, bool (&left)[2 * U])
+    template <CornerPattern PATTERN, int U>
+    static __device__ __forceinline__ void decidePattern(const Record& r, const uint32_t (&window)[U],
+                                                         const Norms<U>& norms, bool (&left)[2 * U])
     {
         uint32_t sum[U];
-        addForm<FORM>(r, window, sum);
+        addPattern<PATTERN>(r, window, sum);
         compare(r, sum, norms, left);
     }
 
-    /** @param FORM that of the record; FORMS: any. @param window where the pairs' corners are in shared memory.
-    @param left of the upper and lower windows in turn. */
-    template <Form FORM, int U>
+    /** Evaluates a feature for U pairs. @param PATTERN that of the record, or ANY_PATTERN. @param window offsets of the pairs' corners in shared
+    memory. @param left out: whether the upper and the lower window of each pair go left. */
+    template <CornerPattern PATTERN, int U>
     static __device__ __forceinline__ void decide(const Record& r, const Tables& tables, const uint32_t (&window)[U],
                                                   const Norms<U>& norms, bool (&left)[2 * U])
     {
-        if constexpr (FORM == FORMS)
+        if constexpr (PATTERN == ANY_PATTERN)
         {
-            if (formOf(r.kind) != TERMS)
-                decideForm<FORMS>(r, window, norms, left);
+            if (patternOf(r.pattern) != TERMS)
+                decidePattern<ANY_PATTERN>(r, window, norms, left);
             else
                 decideTerms(r, tables, window, norms, left);
         }
-        else if constexpr (FORM == TERMS)
+        else if constexpr (PATTERN == TERMS)
             decideTerms(r, tables, window, norms, left);
         else
-            decideForm<FORM>(r, window, norms, left);
+            decidePattern<PATTERN>(r, window, norms, left);
     }
 };
 
@@ -195,12 +195,12 @@ struct LbpPairs
 {
     typedef LbpRecord Record;
     static const bool NORM = false;
-    static const bool BANKS = false; //!< stages are too short for that
+    static const bool BANKS = false; //!< stages have too few features to profit
 
-    //! Codes of both windows, in the low byte of each half. Cells have less than 2^15, so halves do not disturb each other.
+    //! Computes the codes of both windows, in the low byte of each half. Sums of cells are below 2^15, so halves do not interfere.
     static __device__ __forceinline__ uint32_t codesOf(const Record& r, uint32_t window)
     {
-        uint32_t d[4][3]; // differences along rows
+        uint32_t d[4][3]; // horizontal differences
 #pragma unroll
         for (int y = 0; y < 4; ++y)
         {
@@ -216,7 +216,7 @@ struct LbpPairs
         }
         const uint32_t centre = d[1][1] - d[2][1], TOP = 0x80008000u, other = TOP - centre;
         const int cells[8][2] = {{0, 1}, {0, 2}, {1, 2}, {2, 2},
-                                 {2, 1}, {2, 0}, {1, 0}, {0, 0}}; // x and y of bits 0 to 7
+                                 {2, 1}, {2, 0}, {1, 0}, {0, 0}}; // x and y of the cells of bits 0 to 7
         uint32_t codes = 0;
 #pragma unroll
         for (int bit = 0; bit < 8; ++bit)
@@ -227,7 +227,7 @@ struct LbpPairs
         return codes;
     }
 
-    template <Form FORM, int U>
+    template <CornerPattern PATTERN, int U>
     static __device__ __forceinline__ void decide(const Record& r, const Tables& tables, const uint32_t (&window)[U],
                                                   const Norms<U>&, bool (&left)[2 * U])
     {

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What pairs of windows need: Haar features cut into parts that fit 16 bits, their corners in the order of a form, and leaves without their
-// last bits.
+// Prepares models for windows in pairs: cuts Haar features into parts that fit 16 bits, sorts corners as patterns need them, and finds
+// out how many bits of leaves to drop.
 #include "../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -21,7 +21,7 @@ struct Rectangle
     int x, y, width, height, weight;
 };
 
-//! Corners of weighted rectangles, those in the same place as one.
+//! Returns the corners of weighted rectangles; those at the same position are merged.
 std::vector<Corner> cornersOf(const std::vector<Rectangle>& rectangles, bool tilted)
 {
     std::map<std::pair<int, int>, int> weights;
@@ -41,10 +41,10 @@ std::vector<Corner> cornersOf(const std::vector<Rectangle>& rectangles, bool til
     return corners;
 }
 
-//! Whether a sum keeps within 16 bits whatever the pixels are: 2^15 on either side.
+//! Returns whether a sum of corners is between -2^15 and 2^15 for all pixels.
 bool fits(const Model& model, const std::vector<Corner>& corners, bool tilted)
 {
-    const int BEYOND = 2, cols = model.width + 2 * BEYOND; // rotated rectangles reach beyond their corners
+    const int BEYOND = 2, cols = model.width + 2 * BEYOND; // rotated rectangles cover pixels beyond their corners
     std::vector<int64_t> pixels(static_cast<size_t>(cols) * model.height);
     for (const Corner& corner : corners)
     {
@@ -52,7 +52,7 @@ bool fits(const Model& model, const std::vector<Corner>& corners, bool tilted)
             return false;
         for (int y = 0; y < std::min<int>(corner.y, model.height); ++y)
         {
-            // The table holds the pixels above and left of a corner, or in the cone above it.
+            // A corner is the sum of the pixels above and to its left; if rotated, of those in the cone above it.
             const int reach = corner.y - y, x = corner.x + BEYOND;
             const int begin = tilted ? std::max(x - reach, 0) : 0, end = std::min(tilted ? x - 1 + reach : x, cols);
             for (int i = begin; i < end; ++i)
@@ -65,8 +65,9 @@ bool fits(const Model& model, const std::vector<Corner>& corners, bool tilted)
     return plus * 255 <= SHRT_MAX && minus * 255 >= -SHRT_MAX;
 }
 
-/** Cuts a feature into parts whose sums fit 16 bits. @return false: it has parts that do not. */
-bool cutIntoParts(const Model& model, const std::vector<Rectangle>& rectangles, bool tilted, std::vector<Part>& parts)
+//! Cuts a feature into parts whose sums fit 16 bits. @return false if that is not possible.
+bool cutIntoParts(const Model& model, const std::vector<Rectangle>& rectangles, bool tilted,
+                  std::vector<FeaturePart>& parts)
 {
     const std::vector<Corner> corners = cornersOf(rectangles, tilted);
     if (fits(model, corners, tilted))
@@ -74,7 +75,7 @@ bool cutIntoParts(const Model& model, const std::vector<Rectangle>& rectangles, 
         parts.push_back(corners);
         return true;
     }
-    // Upright: through the middle of all, so that what overlaps stays together. Rotated: each through its own middle.
+    // Upright rectangles are cut at the middle of all, so that overlapping ones stay together; rotated ones each at their own middle.
     int left = INT_MAX, right = 0, top = INT_MAX, bottom = 0;
     for (const Rectangle& r : rectangles)
     {
@@ -88,7 +89,7 @@ bool cutIntoParts(const Model& model, const std::vector<Rectangle>& rectangles, 
     std::vector<Rectangle> halves[2];
     for (Rectangle r : rectangles)
     {
-        const bool along = tilted ? r.width >= r.height : across; // cut its width
+        const bool along = tilted ? r.width >= r.height : across; // whether the width is cut
         const int side = along ? r.width : r.height;
         const int cut = tilted ? side / 2 : std::min(std::max(middle - (across ? r.x : r.y), 0), side);
         (along ? r.width : r.height) = cut;
@@ -104,7 +105,7 @@ bool cutIntoParts(const Model& model, const std::vector<Rectangle>& rectangles, 
            cutIntoParts(model, halves[1], tilted, parts);
 }
 
-bool partsOf(const Model& model, const HaarFeature& f, std::vector<Part>& parts)
+bool partsOf(const Model& model, const HaarFeature& f, std::vector<FeaturePart>& parts)
 {
     std::vector<Rectangle> rectangles;
     for (int i = 0; i < f.rectangles; ++i)
@@ -114,7 +115,7 @@ bool partsOf(const Model& model, const HaarFeature& f, std::vector<Part>& parts)
     return cutIntoParts(model, rectangles, f.tilted != 0, parts);
 }
 
-//! Corners of a weight; the others are taken away.
+//! Removes the corners of one weight. @return them.
 std::vector<Corner> takeCorners(std::vector<Corner>& corners, int weight)
 {
     std::vector<Corner> taken;
@@ -127,32 +128,37 @@ std::vector<Corner> takeCorners(std::vector<Corner>& corners, int weight)
 
 } // namespace
 
-bool canPair(const Model& model, std::vector<std::vector<Part>>& parts)
+bool canPair(const Model& model, std::vector<std::vector<FeaturePart>>& parts)
 {
-    if (!model.fixedPoint || (model.kind == HAAR && !model.exact))
+    if (!model.fixedPoint)
         return false;
-    for (const LbpFeature& f : model.lbp)
-        if (f.width * f.height * 255 > SHRT_MAX)
-            return false;
-    parts.resize(model.haar.size());
-    for (size_t i = 0; i < model.haar.size(); ++i)
-        if (!partsOf(model, model.haar[i], parts[i]))
-            return false;
-    return true;
+    switch (model.featureType())
+    {
+    case HAAR:
+        parts.resize(model.haar.size());
+        for (size_t i = 0; i < model.haar.size(); ++i)
+            if (!model.exact || !partsOf(model, model.haar[i], parts[i]))
+                return false;
+        return true;
+    case LBP:
+        return std::all_of(model.lbp.begin(), model.lbp.end(),
+                           [](const LbpFeature& f) { return f.width * f.height * 255 <= SHRT_MAX; });
+    }
+    return false;
 }
 
-uint32_t foursOf(std::vector<Part>& parts)
+uint32_t padToFours(std::vector<FeaturePart>& parts)
 {
     size_t most = 0;
-    for (const Part& part : parts)
+    for (const FeaturePart& part : parts)
         most = std::max(most, part.size());
     const size_t fours = (most + 3) / 4;
-    for (Part& part : parts)
+    for (FeaturePart& part : parts)
         part.resize(4 * fours, {0, 0, 0});
     return static_cast<uint32_t>(fours);
 }
 
-gpu::Form formOf(Part corners, Part& ordered, int& factor)
+gpu::CornerPattern patternOf(FeaturePart corners, FeaturePart& ordered, int& factor)
 {
     const auto add = [&](int weight)
     {
@@ -181,11 +187,11 @@ gpu::Form formOf(Part corners, Part& ordered, int& factor)
     return plus == 1 ? gpu::SIX : plus == 2 ? gpu::EIGHT : gpu::TERMS;
 }
 
-// --- coarse sums --------------------------------------------------------------------------------------------------------
+// --- quantised sums --------------------------------------------------------------------------------------------------------
 
-static const int64_t COARSE_LIMIT = 1 << 30; //!< that they keep below
+static const int64_t QUANTISED_LIMIT = 1 << 30; //!< quantised sums are below it in magnitude
 
-int lostBits(const Model& model, const Stage& stage)
+int droppedBits(const Model& model, const Stage& stage)
 {
     for (int bits = 0;; ++bits)
     {
@@ -198,14 +204,14 @@ int lostBits(const Model& model, const Stage& stage)
                 largest = std::max(largest, std::abs(leaves[k] >> bits));
             most += largest;
         }
-        if (most < COARSE_LIMIT)
+        if (most < QUANTISED_LIMIT)
             return bits;
     }
 }
 
-gpu::Coarse coarseOf(const Stage& stage, int bits)
+gpu::QuantisedStage quantisedOf(const Stage& stage, int bits)
 {
-    const int64_t lost = ((static_cast<int64_t>(1) << bits) - 1), limit = COARSE_LIMIT;
+    const int64_t lost = ((static_cast<int64_t>(1) << bits) - 1), limit = QUANTISED_LIMIT;
     const auto roundUp = [&](int64_t sum) { return std::max(-limit, std::min((sum + lost) >> bits, limit)); };
     const int64_t passes = roundUp(stage.fixedThreshold), low = roundUp(stage.fixedThreshold - stage.trees * lost);
     return {0, static_cast<int>(low), static_cast<uint32_t>(passes - low)};

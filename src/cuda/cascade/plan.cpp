@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The pyramids and the list of tiles of a call.
+// Chooses tiles that fit a device, lays out the pyramids of a call and lists their tiles.
 #include "../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -13,10 +13,93 @@
 
 namespace cv { namespace cuda { namespace cascade {
 
+using gpu::Layout;
 using gpu::Shape;
 namespace tuning = gpu::tuning;
 
-static const int PIXELS_BEHIND = 1024; //!< room behind pyramids: tiles are copied in whole words
+// --- tiles that fit a device ------------------------------------------------------------------------------------------
+
+namespace {
+
+Shape shapeOf(const Model& model, int step, int cols, int rows)
+{
+    Shape shape = {};
+    shape.shift = step - 1;
+    shape.cols = cols;
+    shape.rows = rows;
+    while ((1 << shape.columnBits) < cols)
+        ++shape.columnBits;
+    shape.patchCols = (cols - 1) * step + model.width;
+    shape.patchRows = (rows - 1) * step + model.height;
+    shape.patchStep = detail::roundUp(shape.patchCols, 16);
+    shape.half = step == 2 ? shape.patchCols / 2 + 1 : 0;
+    shape.step = step == 2 ? 2 * shape.half : shape.patchCols + 1;
+    shape.words = shape.step * (shape.patchRows + 1);
+    return shape;
+}
+
+//! Lays out shared memory for both steps. @param global whether patch and tables are in device memory.
+Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool global)
+{
+    int patch = 0, tables = 0;
+    for (const Shape& shape : shapes)
+    {
+        patch = std::max(patch, shape.patchStep * shape.patchRows);
+        tables = std::max(tables, shape.words * 4 * (model.tilted ? 2 : 1));
+    }
+    const int windows = shapes[0].cols * shapes[0].rows, lists = 2 * windows * static_cast<int>(sizeof(uint16_t));
+    Layout layout = {};
+    layout.global = global;
+    layout.lists = usesNorm(model.featureType()) ? detail::roundUp(windows * 4, 16) : 0; // after the norms
+    if (global)
+    {
+        layout.bytes = layout.lists + detail::roundUp(lists, 16);
+        layout.tables = detail::roundUp(patch, 16);
+        layout.sliceBytes = layout.tables + detail::roundUp(tables, 16);
+        return layout;
+    }
+    layout.patch = layout.lists;
+    layout.tables = layout.patch + detail::roundUp(std::max(patch, lists), 16);
+    layout.bytes = layout.tables + detail::roundUp(tables, 16);
+    return layout;
+}
+
+} // namespace
+
+void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed)
+{
+    const auto tryTile = [&](const int(&tile)[2], bool global)
+    {
+        for (int step : {1, 2})
+            packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
+        packed.layout = layoutOf(model, packed.shapes, global);
+        return static_cast<size_t>(packed.layout.bytes);
+    };
+    for (const auto& tile : tuning::TILES)
+        if (tryTile(tile, false) <= shared.dynamicBytes(gpu::STATIC_BYTES))
+            return;
+    tryTile(tuning::GLOBAL_TILE, true);
+}
+
+bool choosePairTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed)
+{
+    for (int blocks = tuning::PAIR_BLOCKS; blocks > 0; --blocks)
+        for (const auto& tile : tuning::PAIR_TILES)
+        {
+            for (int step : {1, 2})
+                packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
+            packed.layout = layoutOf(model, packed.shapes, false);
+            if (std::max(packed.shapes[0].patchCols, packed.shapes[1].patchCols) <= tuning::PAIR_PIXELS &&
+                static_cast<size_t>(packed.layout.bytes) <=
+                    shared.dynamicBytesOfEach(blocks, gpu::STATIC_BYTES, gpu::RESERVED_BYTES))
+                return true;
+        }
+    return false;
+}
+
+// --- pyramids and lists of tiles of a call -----------------------------------------------------------------------------
+
+static const int PIXELS_BEHIND = 1024; //!< bytes behind the pyramids: tiles are copied in whole words
 
 std::vector<uint64_t> tilingKey(const Request& request)
 {
@@ -31,8 +114,8 @@ std::vector<uint64_t> tilingKey(const Request& request)
         uint64_t factor;
         std::memcpy(&factor, &task.settings.scaleFactor, sizeof(factor));
         key.push_back(factor);
-        pair(task.settings.minWidth, task.settings.minHeight);
-        pair(task.settings.maxWidth, task.settings.maxHeight);
+        pair(task.settings.minSize.width, task.settings.minSize.height);
+        pair(task.settings.maxSize.width, task.settings.maxSize.height);
         key.push_back(task.settings.maxCandidates);
     }
     return key;
@@ -56,18 +139,18 @@ std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capaci
 
 namespace {
 
-//! Pyramids of all sizes, one after the other on the device.
+//! Pyramids of all image sizes, with their positions in the arrays for the device.
 struct Sizes
 {
-    struct Place
+    struct Entry
     {
         Pyramid pyramid;
         int firstTap, firstGrid;
-        std::vector<int64_t> pixels; //!< where its layers begin
+        std::vector<int64_t> pixels; //!< offset of each layer in the pyramid, bytes
         int64_t bytes;
     };
-    std::vector<Place> places;
-    std::vector<int> placeOf; //!< of each image
+    std::vector<Entry> entries;
+    std::vector<int> entryOf; //!< index of the entry of each image
 };
 
 Sizes makeSizes(const Request& request)
@@ -78,17 +161,17 @@ Sizes makeSizes(const Request& request)
     for (const ImageView& image : request.images)
     {
         const auto inserted =
-            known.emplace(std::make_pair(image.cols, image.rows), static_cast<int>(sizes.places.size()));
-        sizes.placeOf.push_back(inserted.first->second);
+            known.emplace(std::make_pair(image.cols, image.rows), static_cast<int>(sizes.entries.size()));
+        sizes.entryOf.push_back(inserted.first->second);
         if (!inserted.second)
             continue;
-        sizes.places.push_back({makePyramid(image.cols, image.rows, request.tasks), taps, grids, {}, 0});
-        for (const Layer& layer : sizes.places.back().pyramid.layers)
+        sizes.entries.push_back({makePyramid(image.cols, image.rows, request.tasks), taps, grids, {}, 0});
+        for (const Layer& layer : sizes.entries.back().pyramid.layers)
         {
-            sizes.places.back().pixels.push_back(sizes.places.back().bytes);
-            sizes.places.back().bytes += static_cast<int64_t>(aligned(layer.cols)) * layer.rows;
+            sizes.entries.back().pixels.push_back(sizes.entries.back().bytes);
+            sizes.entries.back().bytes += static_cast<int64_t>(detail::roundUp(layer.cols, 16)) * layer.rows;
         }
-        const Pyramid& pyramid = sizes.places.back().pyramid;
+        const Pyramid& pyramid = sizes.entries.back().pyramid;
         if (pyramid.taps.size() > static_cast<size_t>(INT_MAX - taps))
             CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the images of this call have too many scales");
         taps += static_cast<int>(pyramid.taps.size());
@@ -100,14 +183,14 @@ Sizes makeSizes(const Request& request)
 std::vector<gpu::GridRecord> gridsOf(const Sizes& sizes, size_t task, const Shape& shape)
 {
     std::vector<gpu::GridRecord> records;
-    for (const Sizes::Place& place : sizes.places)
+    for (const Sizes::Entry& entry : sizes.entries)
     {
-        for (const Layer& layer : place.pyramid.layers)
-            records.push_back({layer.factor, layer.step, 0, 0, 0, 0, 0, aligned(layer.cols),
-                               place.pixels[&layer - place.pyramid.layers.data()]});
-        for (const Grid& grid : place.pyramid.grids[task])
+        for (const Layer& layer : entry.pyramid.layers)
+            records.push_back({layer.factor, layer.step, 0, 0, 0, 0, 0, detail::roundUp(layer.cols, 16),
+                               entry.pixels[&layer - entry.pyramid.layers.data()]});
+        for (const Grid& grid : entry.pyramid.grids[task])
         {
-            gpu::GridRecord& record = records[place.firstGrid + grid.layer];
+            gpu::GridRecord& record = records[entry.firstGrid + grid.layer];
             record.cols = grid.cols;
             record.rows = grid.rows;
             record.boxWidth = grid.boxWidth;
@@ -121,28 +204,28 @@ std::vector<gpu::GridRecord> gridsOf(const Sizes& sizes, size_t task, const Shap
 std::vector<gpu::LayerRecord> layersOf(const Sizes& sizes)
 {
     std::vector<gpu::LayerRecord> records;
-    for (const Sizes::Place& place : sizes.places)
-        for (size_t i = 0; i < place.pyramid.layers.size(); ++i)
+    for (const Sizes::Entry& entry : sizes.entries)
+        for (size_t i = 0; i < entry.pyramid.layers.size(); ++i)
         {
-            const Layer& layer = place.pyramid.layers[i];
-            records.push_back({layer.cols, layer.rows, place.firstTap + layer.columnTaps,
-                               place.firstTap + layer.rowTaps, aligned(layer.cols), 0, place.pixels[i]});
+            const Layer& layer = entry.pyramid.layers[i];
+            records.push_back({layer.cols, layer.rows, entry.firstTap + layer.columnTaps,
+                               entry.firstTap + layer.rowTaps, detail::roundUp(layer.cols, 16), 0, entry.pixels[i]});
         }
     return records;
 }
 
-void addResizes(const Sizes::Place& place, int image, std::vector<gpu::ResizeRecord>& tiles)
+void addResizes(const Sizes::Entry& entry, int image, std::vector<gpu::ResizeRecord>& tiles)
 {
-    for (size_t i = 0; i < place.pyramid.layers.size(); ++i)
+    for (size_t i = 0; i < entry.pyramid.layers.size(); ++i)
     {
-        const Layer& layer = place.pyramid.layers[i];
+        const Layer& layer = entry.pyramid.layers[i];
         for (int row = 0; row < layer.rows; row += tuning::RESIZE_ROWS)
             for (int col = 0; col < layer.cols; col += tuning::RESIZE_COLS)
-                tiles.push_back({image, place.firstGrid + static_cast<int>(i), col, row});
+                tiles.push_back({image, entry.firstGrid + static_cast<int>(i), col, row});
     }
 }
 
-//! @param words counted up: words of runs.
+//! Lists the tiles of a grid. @param words in and out: number of fail masks so far.
 void addTiles(const gpu::GridRecord& grid, int gridIndex, int image, int scale, const Shape& shape, int64_t& words,
               std::vector<gpu::TileRecord>& tiles)
 {
@@ -163,19 +246,19 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
     const Sizes sizes = makeSizes(request);
     const std::shared_ptr<Tiling> tiling = std::make_shared<Tiling>();
     std::vector<Tap> taps;
-    for (const Sizes::Place& place : sizes.places)
-        taps.insert(taps.end(), place.pyramid.taps.begin(), place.pyramid.taps.end());
+    for (const Sizes::Entry& entry : sizes.entries)
+        taps.insert(taps.end(), entry.pyramid.taps.begin(), entry.pyramid.taps.end());
     tiling->taps = tiling->blob.add(taps);
     tiling->layers = tiling->blob.add(layersOf(sizes));
     std::vector<gpu::ResizeRecord> resizes;
     tiling->pixelBytes = PIXELS_BEHIND;
     for (size_t i = 0; i < request.images.size(); ++i)
     {
-        const Sizes::Place& place = sizes.places[sizes.placeOf[i]];
-        tiling->firstGrids.push_back(place.firstGrid);
+        const Sizes::Entry& entry = sizes.entries[sizes.entryOf[i]];
+        tiling->firstGrids.push_back(entry.firstGrid);
         tiling->pixels.push_back(tiling->pixelBytes - PIXELS_BEHIND);
-        tiling->pixelBytes += place.bytes;
-        addResizes(place, static_cast<int>(i), resizes);
+        tiling->pixelBytes += entry.bytes;
+        addResizes(entry, static_cast<int>(i), resizes);
     }
     tiling->resizes = tiling->blob.add(resizes);
     tiling->resizeCount = static_cast<int>(resizes.size());
@@ -188,11 +271,11 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
         int64_t words = 0;
         for (size_t i = 0; i < request.images.size(); ++i)
         {
-            const Sizes::Place& place = sizes.places[sizes.placeOf[i]];
+            const Sizes::Entry& entry = sizes.entries[sizes.entryOf[i]];
             int64_t all = 0;
-            for (const Grid& grid : place.pyramid.grids[t])
+            for (const Grid& grid : entry.pyramid.grids[t])
             {
-                addTiles(grids[place.firstGrid + grid.layer], place.firstGrid + grid.layer, static_cast<int>(i),
+                addTiles(grids[entry.firstGrid + grid.layer], entry.firstGrid + grid.layer, static_cast<int>(i),
                          grid.layer, shape, words, tiles);
                 all += static_cast<int64_t>(grid.cols) * grid.rows;
             }
@@ -200,14 +283,14 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
         }
         if (tiles.size() > static_cast<size_t>(INT_MAX))
             CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the images of this call have too many windows");
-        // Small layers first: where windows go through many stages, a tile takes long, and others fill the device meanwhile.
+        // Small layers first: their windows reach more stages, so their tiles take long, and other tiles fill the device meanwhile.
         std::stable_sort(tiles.begin(), tiles.end(),
                          [](const gpu::TileRecord& a, const gpu::TileRecord& b) { return a.scale > b.scale; });
         const auto isSingle = [&](const gpu::TileRecord& tile) { return grids[tile.grid].step == 1; };
         const int singles =
             static_cast<int>(std::stable_partition(tiles.begin(), tiles.end(), isSingle) - tiles.begin());
         const size_t lists = tiling->blob.add(listsOf(windows, request.tasks[t].settings.maxCandidates));
-        tiling->parts.push_back({tiling->blob.add(grids), tiling->blob.add(tiles), lists,
+        tiling->tasks.push_back({tiling->blob.add(grids), tiling->blob.add(tiles), lists,
                                  static_cast<int>(tiles.size()), singles, static_cast<int>(words), windows});
     }
     return tiling;

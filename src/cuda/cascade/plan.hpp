@@ -1,8 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the CUDA engine works out on the host and keeps on the device: a model in the form of its tables, and the tiles of a list
-// of images.
+// What the CUDA backend computes on the host and keeps on the device: packed models, and the pyramids and tiles of a list of images.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_PLAN_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_PLAN_HPP
 
@@ -13,14 +12,14 @@
 
 namespace cv { namespace cuda { namespace cascade {
 
-//! Arrays one after the other, for one upload.
+//! Arrays in one block of memory, for one upload.
 class Blob
 {
 public:
-    //! @return where the array begins.
+    //! Appends an array. @return its offset in bytes, a multiple of 16.
     template <typename T> size_t add(const std::vector<T>& values)
     {
-        const size_t begin = (bytes_.size() + 15) / 16 * 16;
+        const size_t begin = detail::roundUp<size_t>(bytes_.size(), 16);
         bytes_.resize(begin + values.size() * sizeof(T));
         if (!values.empty())
             std::memcpy(bytes_.data() + begin, values.data(), values.size() * sizeof(T));
@@ -33,27 +32,25 @@ private:
     std::vector<uint8_t> bytes_;
 };
 
-//! Up to the multiple of 16 bytes.
-inline int aligned(int bytes) { return (bytes + 15) / 16 * 16; }
+//! Corners of a part of a Haar feature, whose sum fits 16 bits.
+typedef std::vector<Corner> FeaturePart;
 
-//! Corners of one sum.
-typedef std::vector<Corner> Part;
+//! Returns whether a model allows windows in pairs. @param parts out: parts of each Haar feature.
+bool canPair(const Model& model, std::vector<std::vector<FeaturePart>>& parts);
 
-//! Whether windows can go in pairs. @param parts of each Haar feature, whose sums fit 16 bits.
-bool canPair(const Model& model, std::vector<std::vector<Part>>& parts);
+//! Pads parts to the same number of corners, a multiple of four, with corners of weight 0. @return that number by four.
+uint32_t padToFours(std::vector<FeaturePart>& parts);
 
-//! Makes parts equally long, with corners that count 0 times. @return their length by four.
-uint32_t foursOf(std::vector<Part>& parts);
+//! Sorts corners as a pattern needs them. @return the pattern; TERMS if the corners form no other.
+gpu::CornerPattern patternOf(FeaturePart corners, FeaturePart& ordered, int& factor);
 
-//! Corners in the order of a form. @return TERMS: none fits.
-gpu::Form formOf(Part corners, Part& ordered, int& factor);
+//! Returns the number of bits that the leaves of a stage drop, so that its sums fit 32 bits.
+int droppedBits(const Model& model, const Stage& stage);
+/** Returns how quantised sums decide a stage: the full sum is 2^bits times the quantised one, plus 0 to 2^bits - 1 per tree.
+Its base is 0. */
+gpu::QuantisedStage quantisedOf(const Stage& stage, int bits);
 
-//! Bits that the leaves of a stage lose, so that sums fit 32 bits.
-int lostBits(const Model& model, const Stage& stage);
-//! What coarse sums tell: the full one is 2^bits times that, plus 0 to 2^bits - 1 for each tree.
-gpu::Coarse coarseOf(const Stage& stage, int bits);
-
-//! A model as kernels read it.
+//! A model as kernels read it, ready for upload.
 struct PackedModel
 {
     uint64_t version;
@@ -61,46 +58,46 @@ struct PackedModel
     gpu::Layout layout;
     Blob blob;
 
-    //! @param device where the blob is.
+    //! Returns the view of the model. @param device address of the uploaded blob.
     gpu::ModelView at(const void* device) const;
 
-    gpu::ModelView view; //!< without the pointers, for which there are places in the blob:
-    size_t stages, trees, records[2], terms[2], fixedLeaves, coarseLeaves, nodes, leaves, haar, lbp, subsets;
-    std::unique_ptr<gpu::Early> early; //!< null: not for pairs
+    gpu::ModelView view; //!< without pointers; the offsets of the arrays in the blob follow
+    size_t stages, trees, records[2], terms[2], fixedLeaves, quantisedLeaves, nodes, leaves, haar, lbp, subsets;
+    std::unique_ptr<gpu::ConstantStages> constant; //!< null: windows one by one
 };
 
-//! Chooses the tile for pairs of windows, into `packed.shapes` and `packed.layout`. @return false: none fits.
+//! Chooses the tile for windows in pairs, into `packed.shapes` and `packed.layout`. @return false if none fits.
 bool choosePairTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed);
-//! Chooses the tile for a window per thread, likewise. There is always one, as tables may lie in device memory.
+//! Chooses the tile for one window per thread, likewise. There always is one, as integral images may be in device memory.
 void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed);
 
-//! @param shared memory of a block of the device.
+//! Packs a model. @param shared limit of shared memory per block of the device.
 std::shared_ptr<const PackedModel> packModel(const Model& model, const detail::SharedLimit& shared);
 
-//! The pyramids and tiles of all images, for each task.
+//! Pyramids and tiles of all images of a call, for each task.
 struct Tiling
 {
-    struct Part
+    struct TaskTiles
     {
-        size_t grids, tiles, lists; //!< places in the blob
-        int tileCount, singleTiles; //!< all; those of a step of 1, which come first
-        int words;                  //!< of runs
-        std::vector<int> windows;   //!< of images: candidates that there can be
+        size_t grids, tiles, lists; //!< offsets in the blob
+        int tileCount, singleTiles; //!< number of tiles; number of those with a step of 1, which come first
+        int words;                  //!< number of fail masks
+        std::vector<int> windows;   //!< windows of each image, the largest possible number of candidates
     };
 
-    std::vector<Part> parts;      //!< of tasks
-    std::vector<int> firstGrids;  //!< of images
-    std::vector<int64_t> pixels;  //!< where their pyramids begin
-    int64_t pixelBytes;           //!< of all pyramids
-    size_t taps, layers, resizes; //!< places in the blob
+    std::vector<TaskTiles> tasks;
+    std::vector<int> firstGrids;  //!< index of the first grid of each image
+    std::vector<int64_t> pixels;  //!< offset of each image's pyramid, bytes
+    int64_t pixelBytes;           //!< bytes of all pyramids
+    size_t taps, layers, resizes; //!< offsets in the blob
     int resizeCount;
     Blob blob;
 };
 
-//! Where the lists of images begin when each has room for all its windows but no more than the capacity; then where the last ends.
+//! Lays out the lists of images, each with room for all windows of the image but not more than the capacity. The last record is the end.
 std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capacity);
 
-//! What a tiling depends on: equal keys, equal tilings.
+//! Returns a key of all that a tiling depends on: equal keys mean equal tilings.
 std::vector<uint64_t> tilingKey(const Request& request);
 std::shared_ptr<const Tiling> makeTiling(const Request& request,
                                          const std::vector<std::shared_ptr<const PackedModel>>& models);

@@ -1,44 +1,45 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the kernels that classify have in common: a block's tile, the skip rule's words, and where candidates go. Device code.
+// Device code that all kernels of classify share: a block's tile, fail masks, and the lists of candidates.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_TILE_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_TILE_HPP
 
 #include "classify.hpp"
-#include "tables.hpp"
+#include "integral_image.hpp"
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
 const int WORDS32 = tuning::MAX_WINDOWS / 32;
 
-//! What threads of a block share beside the tables.
+//! Static shared memory of a block.
 struct Shared
 {
-    uint32_t fails[WORDS32], passes[WORDS32]; //!< of the first stage, a bit a window
-    int counts[3];                            //!< lengths of lists, in turn
-    int banks[32];                            //!< pairs in the list, by the bank of shared memory where they begin
+    uint32_t fails[WORDS32], passes[WORDS32]; //!< results of the first stage, one bit per window
+    //! For one window per thread: lengths of lists, in turn. For pairs: length of the list, and places that warps took.
+    int counts[3];
+    int banks[32]; //!< number of listed pairs by the bank of shared memory of their first corner
     TileRecord tile;
     GridRecord grid;
     SourceRecord source;
 };
 static_assert(sizeof(Shared) <= STATIC_BYTES, "plans count on it");
 
-//! What a thread knows of its block's tile.
+//! View of a block's tile by a thread.
 struct Tile
 {
     const Classification& job;
     Shared& shared;
     const Shape& shape;
-    float* norms;    //!< of windows; 0: no contrast. LBP: none
-    uint16_t* lists; //!< two, in turn
+    float* norms;    //!< norm of each window, 0 without contrast; LBP: unused
+    uint16_t* lists; //!< two lists, used in turn
     Patch patch;
-    int cols, rows; //!< windows, not more than the shape's
+    int cols, rows; //!< number of windows, at most those of the shape
 
     __device__ __forceinline__ int columnOf(int window) const { return window & (shape.cols - 1); }
     __device__ __forceinline__ int rowOf(int window) const { return window >> shape.columnBits; }
     __device__ __forceinline__ bool has(int window) const { return columnOf(window) < cols && rowOf(window) < rows; }
-    //! Where a window's corner is in the tables.
+    //! Returns the index of a window's corner in an integral image.
     __device__ __forceinline__ int indexOf(int window) const
     {
         return rowOf(window) * shape.windowStep() + columnOf(window);
@@ -47,8 +48,8 @@ struct Tile
     __device__ __forceinline__ uint16_t* listOf(int turn) const { return lists + (turn & 1) * windows(); }
 };
 
-//! The records of tile `index`; the caller synchronizes.
-__device__ __forceinline__ void beginTile(const Classification& job, Shared& shared, int index)
+//! Loads the records of tile `index`. The caller synchronizes.
+__device__ __forceinline__ void loadRecords(const Classification& job, Shared& shared, int index)
 {
     if (threadIdx.x < 32)
         shared.banks[threadIdx.x] = 0;
@@ -61,11 +62,12 @@ __device__ __forceinline__ void beginTile(const Classification& job, Shared& sha
     }
 }
 
-//! @param bytes shared memory. @param slice where patch and tables are.
+//! Makes the view. @param bytes shared memory of the block. @param slice memory of patch and tables.
 __device__ __forceinline__ Tile tileOf(const Classification& job, Shared& shared, int index, uint8_t* bytes,
                                        uint8_t* slice)
 {
-    const Shape& shape = job.shapes[index < job.singleTiles ? 0 : 1]; // without the record, so that it is uniform
+    // Not from the record, so that the compiler knows that it is uniform.
+    const Shape& shape = job.shapes[index < job.singleTiles ? 0 : 1];
     Tile t = {job,
               shared,
               shape,
@@ -82,15 +84,15 @@ __device__ __forceinline__ Tile tileOf(const Classification& job, Shared& shared
     return t;
 }
 
-/** A tile's pixels, from the pyramid. Word: of that many bytes its first column, in pixels, is a multiple. Rows of the pyramid
-end in multiples of 16 bytes, and it has room behind its end. */
+/** Copies a tile's pixels from the pyramid in units of Word; the tile's first column must be a multiple of its size. Rows of the
+pyramid are multiples of 16 bytes, and memory behind its end may be read. */
 template <typename Word> __device__ __forceinline__ void copyPatch(const Tile& t)
 {
     const GridRecord& grid = t.shared.grid;
     const int size = static_cast<int>(sizeof(Word)), words = (t.patch.cols + size - 1) / size;
     int bits = 0;
     while (1 << bits < words && bits < 5)
-        ++bits; // 2^bits threads a row
+        ++bits; // 2^bits threads per row
     const uint8_t* const from = t.job.pixels + t.shared.source.pixels + grid.pixels +
                                 static_cast<size_t>(t.shared.tile.row * grid.step) * grid.pixelStep +
                                 t.shared.tile.col * grid.step;
@@ -103,7 +105,7 @@ template <typename Word> __device__ __forceinline__ void copyPatch(const Tile& t
     }
 }
 
-//! Bits of a row of a tile.
+//! Returns the bits of one row of a tile.
 __device__ __forceinline__ uint64_t rowBits(const uint32_t* bits, const Shape& shape, int row)
 {
     if (shape.cols == 64)
@@ -113,7 +115,7 @@ __device__ __forceinline__ uint64_t rowBits(const uint32_t* bits, const Shape& s
     return (bits[first >> 5] >> (first & 31)) & mask;
 }
 
-__device__ __forceinline__ void append(const Lists& lists, int image, Key key, double weight)
+__device__ __forceinline__ void appendCandidate(const Lists& lists, int image, Key key, double weight)
 {
     const int slot = atomicAdd(&lists.counts[image], 1);
     if (slot >= lists.capacity)
@@ -129,8 +131,8 @@ __device__ __forceinline__ bool masked(const SourceRecord& source, const Box& bo
                                 centreOf(box.x, box.width, source.cols)) == 0;
 }
 
-//! A window that passed all stages.
-__device__ __forceinline__ void found(const Tile& t, int window, double weight)
+//! Reports a window that passed all stages, unless the mask drops it. Defers it if the skip rule depends on the tiles before.
+__device__ __forceinline__ void addCandidate(const Tile& t, int window, double weight)
 {
     const TileRecord& tile = t.shared.tile;
     const GridRecord& grid = t.shared.grid;
@@ -141,18 +143,18 @@ __device__ __forceinline__ void found(const Tile& t, int window, double weight)
     const Key key = keyOf(tile.image, tile.scale, x, y);
     const uint64_t before = (static_cast<uint64_t>(1) << column) - 1;
     if (tile.col == 0 || (rowBits(t.shared.fails, t.shape, row) & before) != before)
-        return append(t.job.lists, tile.image, key, weight);
-    const int slot = atomicAdd(t.job.lists.pendingCount(t.job.images), 1);
-    t.job.lists.pending[slot] = {key,    weight, tile.word + row * grid.rowWords, tile.col >> t.shape.columnBits,
-                                 column, 0};
+        return appendCandidate(t.job.lists, tile.image, key, weight);
+    const int slot = atomicAdd(t.job.lists.deferredCount(t.job.images), 1);
+    t.job.lists.deferred[slot] = {key,    weight, tile.word + row * grid.rowWords, tile.col >> t.shape.columnBits,
+                                  column, 0};
 }
 
-/** What the skip rule leaves of the windows of a row that passed the first stage. @param before there are tiles to the left, so that it is
-not known whether the first window is skipped: what depends on it stays. */
-__device__ __forceinline__ uint64_t lookedAt(uint64_t fails, uint64_t passes, bool before)
+/** Applies the skip rule to a row of windows. @param passes windows that passed the first stage. @param before whether there are tiles
+to the left, so that it is unknown whether the first window is skipped. @return windows of `passes` that are not certainly skipped. */
+__device__ __forceinline__ uint64_t notSkipped(uint64_t fails, uint64_t passes, bool before)
 {
-    bool skipped = true, looked = false; // the first window
-    return passes & ~(skippedOf(fails, looked) & (before ? skippedOf(fails, skipped) : ~0ull));
+    bool skipped = true, evaluated = false; // whether the first window is skipped
+    return passes & ~(skippedOf(fails, evaluated) & (before ? skippedOf(fails, skipped) : ~0ull));
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

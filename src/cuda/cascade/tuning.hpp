@@ -1,41 +1,74 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Block sizes, tiles and breakpoints of the cascade's kernels. What has no date was reasoned, not measured.
+// Block sizes, tiles and breakpoints of the cascade's kernels. One line per number:
+//
+//   meaning | gain | device, date | case
+//
+// A dash: reasoned, not measured. Cases are OpenCV's face cascades (alt, alt2, default, LBP) on an image of 1920 x 1080 pixels with a
+// scale factor of 1.1.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_TUNING_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_TUNING_HPP
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu { namespace tuning {
 
-// The pyramid: a block's rectangle. With its launch and five empty kernels behind it 29 us at 1080p and a factor of 1.1; byte by byte 33.
-const int RESIZE_COLS = 128, RESIZE_ROWS = 32, RESIZE_WARPS = 4;
+// --- resize ----------------------------------------------------------------------------------------------------------
 
-// Classify. 3 blocks of 256 threads leave 80 registers a thread and 75 KB a block on compute capability 9.0. Times are of an H200,
-// 1080p, factor 1.1, 2026-11-21.
-const int THREADS = 256, PAIR_BLOCKS = 3;
-//! Tiles of pairs to choose from, in windows, best first: 64 or 32 columns, even rows.
+//! Columns of a block's rectangle, pixels | reads words: 29 us, bytes: 33 us, with five empty launches | H200, 2026-11-21 | -
+const int RESIZE_COLS = 128;
+//! Rows of a block's rectangle | - | - | -
+const int RESIZE_ROWS = 32;
+//! Warps per block | - | - | -
+const int RESIZE_WARPS = 4;
+
+// --- classify --------------------------------------------------------------------------------------------------------
+
+//! Threads per block | - | - | -
+const int THREADS = 256;
+//! Blocks per multiprocessor, for pairs | leaves 80 registers per thread and 75 KB of shared memory per block | compute capability 9.0 | -
+const int PAIR_BLOCKS = 3;
+//! Tiles for pairs in windows, best first; 64 or 32 columns, an even number of rows | - | - | -
 const int PAIR_TILES[][2] = {{64, 32}, {64, 16}, {32, 16}, {32, 8}};
-const int PAIR_PIXELS = 192; //!< columns of their patches, at most
-//! Stages that all windows of a tile go through, side by side. Two for alt: 828 us instead of 759; three for LBP: 305 instead of 293.
-const int DENSE_STAGES_HAAR = 3, DENSE_STAGES_LBP = 2;
-const int EARLY_STAGES = 12, EARLY_QUADS = 928; //!< kernels have at most 32,764 bytes of parameters
-/** Lanes that share a pair, at most, and take stumps from there. One, two, four, eight: alt 593, 582, 584, 601 us; default 758, 745, 742, 745
-us. Trees of two nodes with two: alt2 661 us instead of 645; LBP 276 instead of 272. 2026-11-22. */
-const int EARLY_LANES = 2;
-/** Pairs that a row of a list by banks needs so that a warp takes it as it is; the others are taken without gaps, 32 at a time. None: alt 577,
-default 743 us; 24: 570 and 738 us. 16 pairs a warp in place of 32: alt 906 us instead of 759. Whatever is left dealt out anew among the
-warps after each of the next three, five or seven stages: 630, 640 and 664 us instead of 628. */
+//! Largest number of columns of a patch for pairs, pixels | - | - | -
+const int PAIR_PIXELS = 192;
+//! First stages on rows of neighbouring windows, Haar | 3: 759 us, 2: 828 us | H200, 2026-11-21 | alt
+const int DENSE_STAGES_HAAR = 3;
+//! First stages on rows of neighbouring windows, LBP | 2: 293 us, 3: 305 us | H200, 2026-11-21 | LBP
+const int DENSE_STAGES_LBP = 2;
+//! Largest number of stages in the constant bank | - | - | -
+const int CONSTANT_STAGES = 12;
+//! Quads of records in the constant bank, by step | fit the 32,764 bytes of a kernel's parameters | - | -
+const int CONSTANT_QUADS = 928;
+//! Lanes per pair up to which stumps are read from the constant bank | 1, 2, 4, 8: 593, 582, 584, 601 us | H200, 2026-11-22 | alt
+//! | 1, 2, 4, 8: 758, 745, 742, 745 us | H200, 2026-11-22 | default
+//! | 2 for trees of two nodes, too: 661 us instead of 645 | H200, 2026-11-22 | alt2
+//! | 2 for LBP, too: 276 us instead of 272 | H200, 2026-11-22 | LBP
+const int CONSTANT_LANES = 2;
+//! Pairs from which on a warp takes a row of a list by banks as it is | 24: 570 us, no row: 577 us | H200, 2026-11-22 | alt
+//! | 24: 738 us, no row: 743 us | H200, 2026-11-22 | default
+//! | not done: 16 pairs per warp in place of 32: 906 us instead of 759 | H200, 2026-11-21 | alt
+//! | not done: pairs redistributed among warps after each of the next 3, 5, 7 stages: 630, 640, 664 us instead of 628 | H200, 2026-11-21 | alt
 const int FULL_ROW = 24;
-//! Tiles for a window a thread; columns are powers of two up to 64 (a row's windows are bits of a word).
+//! Tiles for one window per thread, best first; columns are powers of two up to 64, as a row's windows are the bits of a word | - | - | -
 const int TILES[][2] = {{64, 32}, {64, 16}, {32, 16}, {32, 8}, {16, 8}, {16, 4}, {8, 4}, {8, 2}, {8, 1}};
+//! Largest number of windows per tile | - | - | -
 const int MAX_WINDOWS = 2048;
-//! Blocks and tile where tables are too large for shared memory (windows of some 200 pixels), and lie in device memory.
-const int GLOBAL_BLOCKS = 132, GLOBAL_TILE[2] = {32, 8};
+//! Blocks if integral images are in device memory, as for windows of some 200 pixels | - | - | -
+const int GLOBAL_BLOCKS = 132;
+//! Tile if integral images are in device memory, windows | - | - | -
+const int GLOBAL_TILE[2] = {32, 8};
+//! Blocks of resolveDeferred | - | - | -
+const int RESOLVE_BLOCKS = 64;
+//! Threads per block of resolveDeferred | - | - | -
+const int RESOLVE_THREADS = 256;
 
+// --- toGray, group ---------------------------------------------------------------------------------------------------
+
+//! Threads per block of toGray | - | - | -
 const int GRAY_THREADS = 256;
-const int RESOLVE_BLOCKS = 64, RESOLVE_THREADS = 256;
-// Group: a block ranks or links 32 candidates against all others, which its warps share.
+//! Warps per block of rankCandidates and linkSimilar, which share the comparisons of 32 candidates with all others | - | - | -
 const int PAIR_WARPS = 16;
+//! Threads per block of makeObjects | - | - | -
 const int FINISH_THREADS = 512;
 
 }}}}} // namespace cv::cuda::cascade::gpu::tuning

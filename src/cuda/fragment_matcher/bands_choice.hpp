@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, small windows by matrix instructions: values of a lane's positions, or estimates of them, and the best of a
+// FragmentMatcher, small windows by matrix instructions: values of a lane's positions, or estimates of them, and the best position of a
 // block.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_CHOICE_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_CHOICE_HPP
@@ -12,14 +12,15 @@ namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
 struct alignas(16) LaneScratch
 {
-    Best warps[2][tuning::FUSED_BAND_WARPS]; //!< of this peak and of the last
-    uint32_t most[2][tuning::FUSED_BAND_WARPS];
+    Best warps[2][tuning::FUSED_BAND_WARPS];    //!< bests of the warps for the present peak and for the previous one
+    uint32_t most[2][tuning::FUSED_BAND_WARPS]; //!< largest estimates of the warps, likewise
     Peak<uint64_t> peaks[MAX_PEAKS];
     Entry entry;
     int status;
 };
 static_assert(sizeof(LaneScratch) <= gpu::FUSED_SCRATCH_BYTES, "plans count on it");
 
+//! Returns the largest value of a warp to all lanes.
 __device__ __forceinline__ uint32_t warpMax(uint32_t value)
 {
 #if __CUDA_ARCH__ >= 800
@@ -32,7 +33,7 @@ __device__ __forceinline__ uint32_t warpMax(uint32_t value)
 #endif
 }
 
-//! 1 / sqrt(x), good to 2^-22, of what is neither negative nor denormal, which rsqrtf() looks for.
+//! Returns 1 / sqrt(x) with a relative error of 2^-22, for x that is neither negative nor denormal; rsqrtf() would check for these.
 __device__ __forceinline__ float reciprocalRoot(float x)
 {
     float y;
@@ -40,7 +41,7 @@ __device__ __forceinline__ float reciprocalRoot(float x)
     return y;
 }
 
-//! The block's best, in all threads; one barrier inside. Takes turns with two scratches.
+//! Returns the block's best to all threads. Contains a barrier, so calls use two arrays of bests alternately.
 template <typename Value> __device__ __forceinline__ Best bestOfWarps(Best best, Best* bests)
 {
     best = warpBest<Value>(best);
@@ -50,13 +51,19 @@ template <typename Value> __device__ __forceinline__ Best bestOfWarps(Best best,
     return warpBestOf<Value>(bests, blockDim.x / 32);
 }
 
-//! Of a lane's positions, whose index is y << 16 | x, in raster order. SSD: values.
-template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneChoice
-{
-    using Value = std::conditional_t<wideValues(METRIC, WEIGHTED, false), uint64_t, uint32_t>;
-    Value values[LANE_ROWS][4]; //!< ~0: not to be chosen
+/** A lane's positions to choose peaks from. Positions have the index y << 16 | x, which ascends in raster order.
+   best     returns the block's best position that was not removed
+   remove   excludes a position
+   forEach  calls body(k, value) for each bit k, 4j + q, of `which` */
+template <Metric METRIC, bool WEIGHTED, int CHANNELS> struct LaneChoice;
 
-    __device__ __forceinline__ LaneChoice(const LaneMoments<METRIC, WEIGHTED, CHANNELS>& moments,
+//! SSD: all values are kept in registers.
+template <bool WEIGHTED, int CHANNELS> struct LaneChoice<Metric::SSD, WEIGHTED, CHANNELS>
+{
+    using Value = std::conditional_t<wideValues(Metric::SSD, WEIGHTED, false), uint64_t, uint32_t>;
+    Value values[LANE_ROWS][4]; //!< ~0: outside the window, or removed
+
+    __device__ __forceinline__ LaneChoice(const LaneMoments<Metric::SSD, WEIGHTED, CHANNELS>& moments,
                                           const DeviceFragment& fragment, const LanePositions& mine, const FusedBands&,
                                           const uint32_t*, uint32_t*)
     {
@@ -102,7 +109,6 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneChoice
         return bestOfWarps<Value>({least, index}, scratch->warps[turn]);
     }
 
-    //! Calls body(k, value) for each bit k, 4j + q, of `which`.
     template <class Body> __device__ __forceinline__ void forEach(uint32_t which, const Body& body) const
     {
 #pragma unroll
@@ -112,27 +118,28 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneChoice
     }
 };
 
-/** ZNCC: estimates of n / sqrt(v), good to 2^-21, and scores of those only that may be the best. Scores follow estimates up to
-their rounding to float, 2^-24, and the deviation of the template is the most that n / sqrt(v) can be. */
-template <bool WEIGHTED, int CHANNELS> struct LaneChoice<METRIC_ZNCC, WEIGHTED, CHANNELS>
+/** ZNCC: registers keep estimates of n / sqrt(v) with a relative error of 2^-21; scores are computed only for positions that may be the best.
+Scores and estimates have the same order except for the rounding of scores to float, 2^-24. n / sqrt(v) is at most the deviation of the
+template, from which the margin follows. */
+template <bool WEIGHTED, int CHANNELS> struct LaneChoice<Metric::ZNCC, WEIGHTED, CHANNELS>
 {
     using Value = uint32_t;
-    uint32_t* const parts; //!< n and v of the lane's positions, a block's threads apart
+    uint32_t* const parts; //!< n and v of the lane's positions; consecutive words are blockDim.x apart
     const double deviation;
     const float margin;
-    float estimates[LANE_ROWS][4]; //!< NONE: not to be chosen
+    float estimates[LANE_ROWS][4]; //!< NONE: outside the window, or removed
     static constexpr float NONE = -3e38f;
 
-    //! @param planes channels of the image. @param shared takes n and v
-    __device__ __forceinline__ LaneChoice(const LaneMoments<METRIC_ZNCC, WEIGHTED, CHANNELS>& moments,
+    //! Computes n, v and estimates. @param planes channels of the image. @param shared memory for n and v.
+    __device__ __forceinline__ LaneChoice(const LaneMoments<Metric::ZNCC, WEIGHTED, CHANNELS>& moments,
                                           const DeviceFragment& fragment, const LanePositions& mine,
                                           const FusedBands& plan, const uint32_t* planes, uint32_t* shared)
         : parts(shared + (WEIGHTED ? 4 : 1) * threadIdx.x),
           deviation(templateDeviation(fragment.variance)),
           margin(static_cast<float>(WEIGHTED ? deviation : deviation / 255) * (1.f / (1 << 18)))
     {
-        using TheMoments = LaneMoments<METRIC_ZNCC, WEIGHTED, CHANNELS>;
-        __syncthreads(); // all that makes room for n and v has been read
+        using TheMoments = LaneMoments<Metric::ZNCC, WEIGHTED, CHANNELS>;
+        __syncthreads(); // data that n and v replace have been read
         if constexpr (WEIGHTED)
         {
             const TemplateSums templ = fragment.sums;
@@ -176,7 +183,7 @@ template <bool WEIGHTED, int CHANNELS> struct LaneChoice<METRIC_ZNCC, WEIGHTED, 
         }
     }
 
-    //! Position q of row j.
+    //! Stores n and v of position q of row j, and its estimate.
     __device__ __forceinline__ void take(const LanePositions& mine, int j, int q, uint64_t n, uint64_t v)
     {
         const int k = 4 * j + q;
@@ -221,7 +228,7 @@ template <bool WEIGHTED, int CHANNELS> struct LaneChoice<METRIC_ZNCC, WEIGHTED, 
         const uint32_t of = warpMax(~znccToValue(most)); // ascending
         if (threadIdx.x % 32 == 0)
             scratch->most[turn][threadIdx.x / 32] = of;
-        __syncthreads(); // the warps' are complete
+        __syncthreads(); // the estimates of all warps are complete
         const int lane = threadIdx.x % 32;
         most = valueToZncc(~warpMax(lane < static_cast<int>(blockDim.x) / 32 ? scratch->most[turn][lane] : 0));
         if (most == NONE)

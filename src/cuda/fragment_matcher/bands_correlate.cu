@@ -1,11 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, SSD and ZNCC by matrix instructions: sums of products of all positions.
+// FragmentMatcher, SSD and ZNCC by matrix instructions: computes the sums of products of all positions.
 //
 // Cost for one fragment of w x h pixels, C channels, M positions: C M h 16 ceil((w + 7) / 16) products of bytes, when weighted
-// 2 C + 3 (ZNCC 3 C + 3) in place of C, bound by the matrix units; bytes: (128 + w)(rows + h) C and the bands a block,
-// from cache, and 4 (weighted: 16 for most of the planes) written a position.
+// 2 C + 3 (ZNCC 3 C + 3) in place of C, bound by the matrix units; bytes: (128 + w)(rows + h) C and the bands read per
+// block, from cache, and 4 (weighted: 16 for most of the planes) written per position.
 
 #include "bands.hpp"
 #include "mma.hpp"
@@ -19,8 +19,8 @@ using namespace device;
 
 const int THREADS = tuning::BAND_THREADS, ROWS = gpu::BAND_ROWS, COLS = gpu::BAND_COLS;
 
-/** A warp's sums: ROWS positions below each other of 128 columns. Lane (g, t) has columns 8g + 2t and the next, and the same 64
-columns on. */
+/** Sums of a warp: ROWS rows of 128 columns of positions. Lane (g, t) has columns 8g + 2t, 8g + 2t + 1, and the columns 64 to the right of
+these. */
 template <int KC> struct BandSums
 {
     uint32_t sums[ROWS][4];
@@ -32,11 +32,11 @@ template <int KC> struct BandSums
             sums[j][0] = sums[j][1] = sums[j][2] = sums[j][3] = 0;
     }
 
-    /** Adds what `rows` (a multiple of ROWS) rows of a template and 16 KC columns of its band add. Pointers are the lane's,
-    steps in words. */
+    /** Adds the products of `rows` (a multiple of ROWS) rows of a template and 16 KC rows of their bands. Pointers are those of the lane,
+    steps are in words. */
     __device__ __forceinline__ void add(const uint32_t* image, int pitch, const uint32_t* bands, int step, int rows)
     {
-        uint32_t held[ROWS][KC]; // of the last ROWS rows of the template: held[v % ROWS]
+        uint32_t held[ROWS][KC]; // bands of the last ROWS rows of the template: held[v % ROWS]
         addRows<FIRST>(image, pitch, bands, step, held);
 #pragma unroll 1
         for (int v = ROWS; v < rows; v += ROWS)
@@ -50,12 +50,12 @@ template <int KC> struct BandSums
 private:
     enum Part
     {
-        FIRST, //!< no template rows before
-        MIDDLE,
-        LAST //!< none left
+        FIRST,  //!< there are no template rows before these
+        MIDDLE, //!< there are template rows before and after
+        LAST    //!< there are no template rows after these
     };
 
-    //! ROWS rows of the image, each of which meets as many rows of the template.
+    //! Multiplies ROWS rows of the image with ROWS rows of the template each.
     template <Part PART>
     __device__ __forceinline__ void addRows(const uint32_t* image, int pitch, const uint32_t* bands, int step,
                                             uint32_t (&held)[ROWS][KC])
@@ -63,7 +63,7 @@ private:
 #pragma unroll
         for (int i = 0; i < (PART == LAST ? ROWS - 1 : ROWS); ++i)
         {
-            uint32_t words[KC + 4]; // 16 pixels apart: 64 columns on is four words on
+            uint32_t words[KC + 4]; // 16 pixels apart, so that 64 columns are four words
 #pragma unroll
             for (int k = 0; k < KC + 4; ++k)
                 words[k] = image[i * pitch + 4 * k];
@@ -94,7 +94,7 @@ private:
     }
 };
 
-//! Which plane of the image meets which bands, and what becomes of their sums. Products of one group are added up.
+//! A product: plane of the image, plane of the bands, and the group of products whose sums are added.
 struct Product
 {
     int plane, band, group;
@@ -105,24 +105,24 @@ struct Product
         plane = band = index;
         if (!weighted)
             return;
-        group = index / channels; // high and low bytes of q T
+        group = index / channels; // 0: high bytes of q T, 1: low bytes
         plane = index - group * channels;
         if (group < 2)
             return;
-        const int k = index - 2 * channels; // squares, then channels
+        const int k = index - 2 * channels; // 0 to 2: bytes of squares; then channels
         group = 2 + k;
         plane = k < 3 ? channels + k : k - 3;
         band = 2 * channels;
     }
 };
 
-/** Adds the sums of a group to the moments of two neighbouring positions: SSD: S(qIT) and S(qI^2); ZNCC: n_c and v_c, summed
-over channels. */
-template <int METRIC>
+/** Adds the sums of a group to the moments of two neighbouring positions. SSD: S(qIT) and S(qI^2); ZNCC: n_c and v_c, summed over
+channels. @param begins overwrites what is in memory. */
+template <Metric METRIC>
 __device__ __forceinline__ void addMoments(ulonglong2* covariances, ulonglong2* variances, uint32_t first,
                                            uint32_t second, int group, const TemplateSums& templ, bool begins)
 {
-    const uint64_t W = METRIC == METRIC_ZNCC ? templ.W : 1;
+    const uint64_t W = isCorrelation(METRIC) ? templ.W : 1;
     ulonglong2 change;
     if (group < 5)
     {
@@ -164,11 +164,11 @@ __device__ __forceinline__ void stage(const uint8_t* image, int imageRows, const
     __pipeline_commit();
 }
 
-/** Adds up what the parts of a block have, in the first part's sums. Begins with a barrier. */
+/** Adds the sums of all parts of a block to those of the first part. Begins with a barrier. */
 template <int KC> __device__ __forceinline__ void mergeParts(BandSums<KC>& sums, const BandPlan& plan, uint32_t* shared)
 {
     const int warp = threadIdx.x / 32, part = warp / plan.units, unit = warp - part * plan.units;
-    __syncthreads(); // what was staged has been read
+    __syncthreads(); // staged data have been read
     if (plan.parts == 1)
         return;
     uint32_t* const mine = shared + threadIdx.x % 32;
@@ -183,9 +183,9 @@ template <int KC> __device__ __forceinline__ void mergeParts(BandSums<KC>& sums,
             sums.sums[k / 4][k % 4] += mine[(other * plan.units + unit) * 128 * ROWS + 32 * k];
 }
 
-/** A warp's sums, of `rows` rows at most, to device memory from index `at` on, or to what is there unless this `begins`.
-@param group of products that they are of. */
-template <int METRIC, bool WEIGHTED, bool WIDE, int KC>
+/** Stores the sums of a warp, at most `rows` rows, in device memory from index `at` on. @param group group of the products. @param begins
+overwrites what is in memory; else the sums are added to it. */
+template <Metric METRIC, bool WEIGHTED, bool WIDE, int KC>
 __device__ __forceinline__ void storeSums(const BandSums<KC>& sums, const BandPlan& plan, void* target, size_t at,
                                           int rows, int group, const TemplateSums& templ, bool begins)
 {
@@ -216,7 +216,7 @@ __device__ __forceinline__ void storeSums(const BandSums<KC>& sums, const BandPl
     }
 }
 
-template <int KC, int METRIC, bool WEIGHTED, bool WIDE>
+template <int KC, Metric METRIC, bool WEIGHTED, bool WIDE>
 __global__ void __launch_bounds__(THREADS, 2)
     correlateBandsKernel(const int channels, const BandPlan plan, const BandMemory memory)
 {
@@ -227,7 +227,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     const int tileX = COLS * (tile - tileY * tilesX), y = tileY * tileRows;
     __shared__ gpu::OpenEntry entry;
     detail::waitForKernelBefore();
-    detail::letNextKernelBegin(); // which finds all that prepare made
+    detail::letNextKernelBegin(); // all output of prepare is complete, so the next kernel may read it
     loadEntry(memory, e, &entry);
     __syncthreads(); // the entry is complete
     if (entry.status != STATUS_FOUND)
@@ -240,14 +240,14 @@ __global__ void __launch_bounds__(THREADS, 2)
     const int imageX = entry.window.x - before - plan.region.x + tileX, imageY = entry.window.y - plan.region.y + y;
     const uint32_t* const bands = memory.bands + e * plan.bandsEach;
     const int rowChunks = detail::ceilDiv(height, plan.chunkRows);
-    const int steps = rowChunks * (WEIGHTED ? (METRIC == METRIC_ZNCC ? 3 : 2) * channels + 3 : channels);
+    const int steps = rowChunks * (WEIGHTED ? (isCorrelation(METRIC) ? 3 : 2) * channels + 3 : channels);
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const int warp = threadIdx.x / 32, part = warp / plan.units, unit = warp - part * plan.units;
     const size_t at = e * plan.sumsEach + static_cast<size_t>(y + unit * ROWS) * plan.sumsPitch + tileX + 8 * g + 2 * t;
     BandSums<KC> sums;
     sums.clear();
     int terms = 0;
-    bool covariances = false, variances = false; // have been written
+    bool covariances = false, variances = false; // true: memory holds sums of this block
 #pragma unroll 1
     for (int step = 0; step < steps; ++step)
     {
@@ -255,7 +255,7 @@ __global__ void __launch_bounds__(THREADS, 2)
         const Product product(index, channels, WEIGHTED);
         const int rows = ::min(plan.chunkRows, detail::ceilDiv(height - row, ROWS) * ROWS);
         if (step > 0)
-            __syncthreads(); // what was staged before has been read
+            __syncthreads(); // data staged before have been read
         stage(memory.planes + product.plane * plan.planeBytes, tileRows + rows - 1, plan, imageX, imageY + row, chunks,
               bands + (static_cast<size_t>(product.band) * plan.bandRows + row) * plan.chunks * 32, rows, shared);
         __pipeline_wait_prior(0);
@@ -271,7 +271,7 @@ __global__ void __launch_bounds__(THREADS, 2)
             sums.add(image + 4 * k, pitch, band + 32 * k, 32 * chunks, end - begin);
         terms += width * ::min(plan.chunkRows, height - row);
 
-        // Sums go on while they fit 32 bits.
+        // Sums of a group are accumulated while they fit 32 bits.
         const int next = step + 1, nextRow = next % rowChunks * plan.chunkRows;
         if (next < steps && Product(next / rowChunks, channels, WEIGHTED).group == product.group &&
             (!WIDE || terms + width * ::min(plan.chunkRows, height - nextRow) <= gpu::BAND_TERMS))
@@ -289,7 +289,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     }
 }
 
-template <int METRIC, bool WEIGHTED, bool WIDE>
+template <Metric METRIC, bool WEIGHTED, bool WIDE>
 void launchCorrelate(const Batch& batch, const BandPlan& plan, const BandMemory& memory, cudaStream_t stream)
 {
     const auto kernel = plan.group == 2   ? correlateBandsKernel<2, METRIC, WEIGHTED, WIDE>
@@ -306,12 +306,15 @@ void launchCorrelate(const Batch& batch, const BandPlan& plan, const BandMemory&
 
 namespace gpu {
 
-void correlateBands(const Batch& batch, int metric, const BandPlan& plan, const BandMemory& memory, StreamHandle stream)
+void correlateBands(const Batch& batch, Metric metric, const BandPlan& plan, const BandMemory& memory,
+                    StreamHandle stream)
 {
-    const auto launch = batch.weighted ? (isCorrelation(metric) ? launchCorrelate<METRIC_ZNCC, true, true>
-                                                                : launchCorrelate<METRIC_SSD, true, true>)
-                        : plan.wide    ? launchCorrelate<METRIC_SSD, false, true>
-                                       : launchCorrelate<METRIC_SSD, false, false>;
+    if (batch.weighted)
+        return forProduct(metric, [&](auto weighted)
+                          { launchCorrelate<weighted.value, true, true>(batch, plan, memory, stream); });
+    // Without weights, sums of products are the same for all metrics.
+    const auto launch =
+        plan.wide ? launchCorrelate<Metric::SSD, false, true> : launchCorrelate<Metric::SSD, false, false>;
     launch(batch, plan, memory, stream);
 }
 

@@ -1,13 +1,13 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, SSD and ZNCC of many small windows by matrix instructions: scores, peaks and report of a fragment by one
-// block, which keeps all moments of all positions in registers.
+// FragmentMatcher, SSD and ZNCC of many small windows by matrix instructions: score, findPeaks and report of a fragment by one block, which
+// keeps all moments of all positions in registers.
 //
-// The 16 rows of an instruction are column blocks of 8 positions times groups of LANE_ROWS rows: with row j of every group an
-// operand of the image serves LANE_ROWS rows of positions. Box sums of unweighted fragments are products with a band of ones. Those
-// of the image, which ZNCC needs of each channel, come after all other moments, and for one row of positions after the other:
-// so 80 registers a thread do.
+// The 16 rows of an instruction are column blocks of 8 positions times groups of LANE_ROWS rows: with row j of every group, one operand of
+// the image serves LANE_ROWS rows of positions. Box sums of unweighted fragments are products with a band of ones. Box sums of the image,
+// which ZNCC needs per channel, are computed after all other moments and one row of positions at a time, so that 80 registers per thread
+// suffice.
 //
 // Cost for N fragments of w x h pixels, C channels, M positions each: C N M h 32 ceil((w + 7) / 32) products of bytes, ZNCC
 // about twice that, when weighted 2 C + 3 (ZNCC 3 C + 3) in place of C; bytes: each area and fragment once. Bound by latency,
@@ -23,7 +23,7 @@ using namespace device;
 
 const int MOST_WARPS = tuning::FUSED_BAND_WARPS;
 
-//! peaks: greedy, each the best outside the zones of those before.
+//! Selects peaks greedily: each is the best position outside the zones of those before it.
 template <class Choice>
 __device__ __forceinline__ int findPeaksOfLanes(const Settings& settings, const LanePositions& mine, const Best* walked,
                                                 Choice& choice, LaneScratch* scratch)
@@ -41,7 +41,8 @@ __device__ __forceinline__ int findPeaksOfLanes(const Settings& settings, const 
             best = {walked->value, y << 16 | (walked->index - y * entry.window.cols)};
         }
         else
-            best = choice.best(mine, scratch, count % 2); // no barrier before the next peak: it uses the other
+            best = choice.best(mine, scratch,
+                               count % 2); // the next peak uses the other one, so no barrier is needed before it
         if (best.index == Best::NONE)
             break;
         const int x = best.index & 0xffff, y = best.index >> 16;
@@ -59,8 +60,8 @@ __device__ __forceinline__ int findPeaksOfLanes(const Settings& settings, const 
     return count;
 }
 
-//! Positions of a lane beside one of the peaks.
-__device__ __forceinline__ uint32_t besidePeaks(const LanePositions& mine, const Peak<uint64_t>* peaks, int count)
+//! Returns a mask of the lane's positions that are direct neighbours of a peak.
+__device__ __forceinline__ uint32_t neighboursOfPeaks(const LanePositions& mine, const Peak<uint64_t>* peaks, int count)
 {
     uint32_t which = 0;
 #pragma unroll 1
@@ -72,12 +73,12 @@ __device__ __forceinline__ uint32_t besidePeaks(const LanePositions& mine, const
     return which & mine.inside;
 }
 
-//! Some of a lane's values to `map`, for sub-pixel offsets. Begins and ends with a barrier.
+//! Stores the values of a lane's positions in `which` in `map`, for sub-pixel offsets. Begins and ends with a barrier.
 template <class Choice>
 __device__ __forceinline__ void storeValues(const LanePositions& mine, uint32_t which, const Choice& choice, int cols,
                                             typename Choice::Value* map)
 {
-    __syncthreads(); // what was there has been read
+    __syncthreads(); // data that the map replaces have been read
     choice.forEach(which,
                    [&](int k, typename Choice::Value value)
                    {
@@ -87,14 +88,14 @@ __device__ __forceinline__ void storeValues(const LanePositions& mine, uint32_t 
     __syncthreads(); // the map is complete
 }
 
-//! Blocks of `warps` warps an SM must have room for, as far as registers go.
+//! Returns the number of blocks of `warps` warps per SM that registers must allow.
 constexpr int blocksOf(bool weighted, int warps)
 {
     const int few = weighted ? tuning::FUSED_BAND_WEIGHTED_BLOCKS : tuning::FUSED_BAND_BLOCKS;
     return warps == tuning::FUSED_BAND_FEW_WARPS ? few : weighted ? 1 : (few + 1) / 2;
 }
 
-template <int METRIC, bool WEIGHTED, int CHANNELS, int WARPS>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS, int WARPS>
 __global__ void __launch_bounds__(32 * WARPS, blocksOf(WEIGHTED, WARPS))
     matchFusedBandsKernel(const ByteImageView frame, const Batch batch, const Settings settings, const FusedBands plan,
                           const Best* walked, const Outputs out)
@@ -104,8 +105,8 @@ __global__ void __launch_bounds__(32 * WARPS, blocksOf(WEIGHTED, WARPS))
     extern __shared__ __align__(16) unsigned char shared[];
     LaneScratch* const scratch = reinterpret_cast<LaneScratch*>(shared);
     uint32_t* const raw = reinterpret_cast<uint32_t*>(shared + gpu::FUSED_SCRATCH_BYTES);
-    uint32_t* const templ = raw + plan.templatesAt(); // sums of squares take the place of the raw image
-    uint32_t* const squares = raw + plan.squaresAt(); // planes of bytes
+    uint32_t* const templ = raw + plan.templatesAt(); // sums of squares later replace the raw image
+    uint32_t* const squares = raw + plan.squaresAt(); // planes of the bytes of squares
     uint32_t* const planes = raw + plan.planesAt;
 
     int i;
@@ -145,22 +146,22 @@ __global__ void __launch_bounds__(32 * WARPS, blocksOf(WEIGHTED, WARPS))
     }
     TheChoice choice(moments, entry.fragment, mine, plan, planes, raw);
     typename TheChoice::Value* const map = reinterpret_cast<typename TheChoice::Value*>(raw + plan.mapAt());
-    if (METRIC == METRIC_SSD && settings.subpixel)
-        storeValues(mine, mine.inside, choice, cols, map); // before zones take some away
+    if (!isCorrelation(METRIC) && settings.subpixel)
+        storeValues(mine, mine.inside, choice, cols, map); // before values in zones are removed
     const int count = findPeaksOfLanes(settings, mine, walked ? walked + blockIdx.x : nullptr, choice, scratch);
-    if (METRIC == METRIC_ZNCC && settings.subpixel)
+    if (isCorrelation(METRIC) && settings.subpixel)
     {
-        __syncthreads(); // all threads see the peaks
-        storeValues(mine, besidePeaks(mine, scratch->peaks, count), choice, cols, map);
+        __syncthreads(); // the peaks are visible to all threads
+        storeValues(mine, neighboursOfPeaks(mine, scratch->peaks, count), choice, cols, map);
     }
     if (threadIdx.x >= 32)
         return;
-    __syncwarp(); // the first warp sees the peaks
+    __syncwarp(); // the peaks are visible to the first warp
     report(out, i, settings, entry.fragment, entry.window, valueScale(METRIC, WEIGHTED), scratch->peaks, count,
            [map, cols = entry.window.cols](int x, int y) { return static_cast<uint64_t>(map[y * cols + x]); });
 }
 
-template <int METRIC, bool WEIGHTED>
+template <Metric METRIC, bool WEIGHTED>
 void launchFusedBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedBands& plan,
                       const Best* walked, const Outputs& out, cudaStream_t stream)
 {
@@ -181,11 +182,13 @@ namespace gpu {
 void matchFusedBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                      const Best* walked, const Outputs& out, StreamHandle stream)
 {
-    const auto launch =
-        isCorrelation(settings.metric)
-            ? (batch.weighted ? launchFusedBands<METRIC_ZNCC, true> : launchFusedBands<METRIC_ZNCC, false>)
-            : (batch.weighted ? launchFusedBands<METRIC_SSD, true> : launchFusedBands<METRIC_SSD, false>);
-    launch(frame, batch, settings, plan.bands, walked, out, stream);
+    forProduct(settings.metric,
+               [&](auto metric)
+               {
+                   const auto launch =
+                       batch.weighted ? launchFusedBands<metric.value, true> : launchFusedBands<metric.value, false>;
+                   launch(frame, batch, settings, plan.bands, walked, out, stream);
+               });
 }
 
 } // namespace gpu

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, small windows by matrix instructions: what lanes have of a window, and images and templates in shared memory.
+// FragmentMatcher, small windows by matrix instructions: assignment of positions to lanes, and images and templates in shared memory.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_LANES_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_BANDS_LANES_HPP
 
@@ -14,10 +14,10 @@ using gpu::FusedBands;
 
 const int LANE_ROWS = gpu::FUSED_BAND_ROWS;
 
-//! The two rows of an instruction that a lane has, 8 apart: which group of rows of the image, and which block of 8 columns.
+//! Maps the two rows of the matrix instruction that a lane holds (r and r + 8) to groups of image rows and blocks of 8 columns.
 struct LaneBlocks
 {
-    int blocks, groups; //!< of an instruction, blocks * groups <= 16
+    int blocks, groups; //!< blocks and groups per instruction, blocks * groups <= 16
     int group[2], block[2];
 
     __device__ __forceinline__ explicit LaneBlocks(int cols)
@@ -33,17 +33,17 @@ struct LaneBlocks
             block[half] = p - group[half] * blocks;
         }
     }
-    //! The last rows may belong to no group.
+    //! Returns false for rows of the instruction that belong to no group; these are the last ones.
     __device__ __forceinline__ bool any(int half) const { return group[half] < groups; }
 };
 
-/** What a lane has of a window: two neighbouring columns in LANE_ROWS rows below each other, twice. */
+/** Positions of a lane: two halves of two neighbouring columns in LANE_ROWS consecutive rows. */
 struct LanePositions
 {
-    int x[2], y[2];  //!< first of each half
-    int line[2];     //!< the same row, or one that the window has
-    int at[2];       //!< words from the start of a plane to what the image's operand takes there
-    uint32_t inside; //!< bits 4j + q: positions of the window
+    int x[2], y[2];  //!< first position of each half
+    int line[2];     //!< y, or the last such row of the window if y is outside
+    int at[2];       //!< words from the start of a plane to the image's operand
+    uint32_t inside; //!< bit 4j + q is set if position q of row j is in the window
 
     __device__ __forceinline__ LanePositions(const SearchWindow& window, const LaneBlocks& lane, int pitch) : inside(0)
     {
@@ -51,7 +51,7 @@ struct LanePositions
 #pragma unroll
         for (int half = 0; half < 2; ++half)
         {
-            // Lanes of no group read what others do: no bank conflicts.
+            // Lanes without a group read the words of other lanes, which avoids bank conflicts.
             const int group = lane.any(half) ? lane.group[half] : lane.groups - 1;
             const int block = lane.any(half) ? lane.block[half] : lane.blocks - 1;
             x[half] = 8 * block + 2 * t;
@@ -65,17 +65,17 @@ struct LanePositions
     }
     __device__ __forceinline__ int xOf(int q) const { return (q < 2 ? x[0] : x[1]) + q % 2; }
     __device__ __forceinline__ int yOf(int q) const { return q < 2 ? y[0] : y[1]; }
-    //! Of bit k.
+    //! Returns the index y << 16 | x of bit k.
     __device__ __forceinline__ int indexOf(int k) const { return (yOf(k % 4) + k / 4) << 16 | xOf(k % 4); }
 };
 
-//! Rows begin at multiples of 16 bytes.
+//! Returns true if all rows of the frame begin at multiples of 16 bytes.
 __device__ __forceinline__ bool inUnits(const ByteImageView& frame)
 {
     return ((reinterpret_cast<uintptr_t>(frame.data) | frame.step) & 15) == 0;
 }
 
-/** Starts to copy the rows of an area, as fetchRaw() does, in units of 16 bytes where the frame's rows begin at such. */
+/** Starts to copy the rows of an area; in units of 16 bytes if inUnits(), else by fetchRaw(). */
 __device__ __forceinline__ void fetchArea(const ByteImageView& frame, const Rect4& area, const FusedBands& plan,
                                           uint32_t* __restrict__ raw)
 {
@@ -108,7 +108,7 @@ __device__ __forceinline__ void fetchArea(const ByteImageView& frame, const Rect
     __pipeline_commit();
 }
 
-//! Raw rows to planes of bytes: channels, and the bytes of the sums of their squares, high ones first.
+//! Converts raw rows to planes of bytes: channels, and the bytes of the sums of their squares, high ones first.
 template <int STRIDE>
 __device__ __forceinline__ void makePlanes(const ByteImageView& frame, const Rect4& area, const FusedBands& plan,
                                            const uint32_t* __restrict__ raw, uint32_t* __restrict__ planes,
@@ -157,7 +157,7 @@ __device__ __forceinline__ void makePlanes(const ByteImageView& frame, const Rec
     }
 }
 
-/** Stages the planes of a template (bandPlanes()), plane after plane. What is not weighted comes by asynchronous copies, as in
+/** Copies the planes of a template (see bandPlanes()) to shared memory, plane after plane; without weights by asynchronous copies as in
 fetchRaw(). */
 template <bool WEIGHTED, int CHANNELS>
 __device__ __forceinline__ void stageRows(const uint32_t* __restrict__ arena, int height, int pitch, int step,
@@ -197,24 +197,25 @@ __device__ __forceinline__ void stageRows(const uint32_t* __restrict__ arena, in
     __pipeline_commit();
 }
 
-//! A band of ones, as wide as the fragment; lanes as in makeBands().
+//! Makes the operand of a band of ones that is as wide as the fragment.
 __device__ __forceinline__ void makeOnes(int width, int chunk, uint32_t (&ones)[2])
 {
     const int lane = threadIdx.x % 32, first = 32 * chunk + 8 * (lane % 4) - lane / 4;
-    const int before = ::max(-first, 0), end = ::min(::max(width - first, 0), 8); // of eight, before <= 7
+    const int before = ::max(-first, 0),
+              end = ::min(::max(width - first, 0), 8); // first and last of eight bytes, before <= 7
     const uint64_t bytes = (end == 8 ? ~0ull : (1ull << 8 * end) - 1) & ~0ull << 8 * before & 0x0101010101010101;
     ones[0] = static_cast<uint32_t>(bytes), ones[1] = static_cast<uint32_t>(bytes >> 32);
 }
 
-/** Sums of squares over as many columns as the fragment has, from each of the first columns of each row of the area on: products of their
-bytes with a band of ones, a row of an instruction for each 8 columns. @param planes of these bytes, as in makePlanes() */
+/** Computes, per row of the area and per column of positions, the sum of squares over the fragment's width: products of the squares' bytes
+with a band of ones, one row of an instruction per 8 columns. @param planes planes of these bytes, from makePlanes(). */
 template <int SQUARES>
 __device__ __forceinline__ void makeLines(const uint32_t* __restrict__ planes, const FusedBands& plan,
                                           const LaneBlocks& lane, int rows, int width, uint32_t* lines)
 {
     const int chunks = bandChunks(width), t = threadIdx.x % 4, start = static_cast<int>(threadIdx.x / 32) * lane.groups;
     const int pitch = 8 * lane.blocks, step = static_cast<int>(blockDim.x / 32) * lane.groups, none = 1 << 20;
-    int row[2], from[2], to[2]; // of both halves
+    int row[2], from[2], to[2]; // one per half
 #pragma unroll
     for (int half = 0; half < 2; ++half)
     {

@@ -9,7 +9,7 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
-//! Sums of a lane's positions: [j][2 half + column], see LanePositions.
+//! Sums of a lane's positions, indexed by [j][2 half + column]; see LanePositions.
 typedef uint32_t LaneSums[LANE_ROWS][4];
 
 __device__ __forceinline__ void clear(LaneSums& tile)
@@ -19,32 +19,32 @@ __device__ __forceinline__ void clear(LaneSums& tile)
         tile[j][0] = tile[j][1] = tile[j][2] = tile[j][3] = 0;
 }
 
-/** What a warp multiplies: the lane's words of the image and of rows of templates. Lane (g, t) has pixels
-8t - g .. 8t + 7 - g of a row of a template as its share of a band. */
+/** Operands of a warp: the lane's words of the image and of template rows. Lane (g, t) has pixels 8t - g .. 8t + 7 - g of a template row as
+its share of the band. */
 struct BandOperands
 {
-    const uint32_t *first, *second; //!< of the image, for both halves
-    const uint32_t* rows[3];
-    int pitch, step; //!< from row to row of the image, of templates
-    int height;
-    uint32_t shift; //!< bits from the words of templates to the lane's first pixel
+    const uint32_t *first, *second; //!< words of the image for the two halves
+    const uint32_t* rows[3];        //!< template rows of up to three planes
+    int pitch, step;                //!< words from row to row of the image, and of templates
+    int height;                     //!< rows of the template
+    uint32_t shift;                 //!< bits from the words of templates to the lane's first pixel
 };
 
 enum Part
 {
-    FIRST, //!< no template rows before
-    MIDDLE,
-    END, //!< the same, where the template may end
-    LAST //!< none left
+    FIRST,  //!< there are no template rows before these
+    MIDDLE, //!< there are template rows before and after
+    END,    //!< the template may end in these
+    LAST    //!< there are no template rows after these
 };
 
-//! The operand of a row of the image, from words of both halves.
+//! Loads the operand of a row of the image from words of both halves.
 __device__ __forceinline__ void loadRow(const uint32_t* first, const uint32_t* second, uint32_t (&image)[4])
 {
     image[0] = first[0], image[1] = second[0], image[2] = first[1], image[3] = second[1];
 }
 
-/** LANE_ROWS rows of the image, each of which meets as many rows of BANDS bands. @param left END: rows of the template. */
+/** Multiplies LANE_ROWS rows of the image with LANE_ROWS template rows each, of BANDS planes. @param left END: remaining template rows. */
 template <Part PART, int BANDS>
 __device__ __forceinline__ void addRows(BandOperands& from, int left, uint32_t (&held)[BANDS][LANE_ROWS][2],
                                         LaneSums& sums0, LaneSums& sums1, LaneSums& sums2)
@@ -76,7 +76,7 @@ __device__ __forceinline__ void addRows(BandOperands& from, int left, uint32_t (
     }
 }
 
-//! Adds what a plane of the image gives.
+//! Adds the products of a plane of the image.
 template <int BANDS>
 __device__ __forceinline__ void addPlane(BandOperands from, LaneSums& sums0, LaneSums& sums1, LaneSums& sums2)
 {
@@ -91,12 +91,12 @@ __device__ __forceinline__ void addPlane(BandOperands from, LaneSums& sums0, Lan
     addRows<LAST>(from, 0, held, sums0, sums1, sums2);
 }
 
-//! LaneMoments of a lane's positions. Weighted: q T and the squares of I by their high and low bytes.
-template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
+//! Moments of a lane's positions. Weighted: high and low bytes of q T and of the squares of I have separate sums.
+template <Metric METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
 {
     static constexpr bool IMAGE = isCorrelation(METRIC);
     static constexpr int SQUARES = CHANNELS == 1 ? 2 : 3, PLANES = gpu::bandPlanes(CHANNELS, WEIGHTED);
-    LaneSums cross, crossLow, squares, squaresLow, image[CHANNELS]; //!< image: of weighted ones
+    LaneSums cross, crossLow, squares, squaresLow, image[CHANNELS]; //!< image: if weighted
 
     __device__ __forceinline__ void sum(const FusedBands& plan, int width, int height, const LanePositions& mine,
                                         const uint32_t* planes, const uint32_t* squarePlanes, const uint32_t* templ)
@@ -134,7 +134,7 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
         }
     }
 
-    //! Of weighted ones: the low bytes apart, as 32 bits do not hold them together with the others.
+    //! Sums the weighted squares; the low bytes separately, as 32 bits do not hold them together with the others.
     __device__ __forceinline__ void sumSquares(const FusedBands& plan, const LanePositions& mine,
                                                const uint32_t* planes, const uint32_t* weights, BandOperands& from)
     {
@@ -159,7 +159,7 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
         }
     }
 
-    //! Without weights, from makeLines(): columns of sums.
+    //! Sums the squares without weights: adds up columns of the lines from makeLines().
     __device__ __forceinline__ void sumLines(const LanePositions& mine, const uint32_t* lines, int pitch, int height)
     {
 #pragma unroll
@@ -187,7 +187,7 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
         }
     }
 
-    //! S(qIT) and S(qI^2) of position q of row j; without weights less 255.
+    //! Returns S(qIT) and S(qI^2) of position q of row j; without weights divided by 255.
     __device__ __forceinline__ void fold(int j, int q, uint64_t& product, uint64_t& power) const
     {
         product = cross[j][q], power = squares[j][q];
@@ -198,7 +198,7 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
         }
     }
 
-    //! From these and S(qI) of each channel to n and v; without weights less 255^2.
+    //! Computes n and v in place, from these and S(qI) of each channel; without weights divided by 255^2.
     static __device__ __forceinline__ void correlate(const TemplateSums& templ, const uint32_t (&sums)[CHANNELS],
                                                      uint64_t& product, uint64_t& power)
     {
@@ -211,7 +211,7 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
             const uint32_t of = plain(templ.qT[c]);
             if (WEIGHTED)
                 product -= static_cast<uint64_t>(sums[c]) * of;
-            else // both fit 31 bits: one instruction
+            else // both factors fit 31 bits, so that one instruction does it
                 asm("mad.wide.s32 %0, %1, %2, %0;" : "+l"(product) : "r"(sums[c]), "r"(0 - of));
             powers += static_cast<uint64_t>(sums[c]) * sums[c];
         }
@@ -219,12 +219,12 @@ template <int METRIC, bool WEIGHTED, int CHANNELS> struct LaneMoments
     }
 };
 
-/** Without weights, S(I) of each channel for one row of a lane's positions after the other: products with a band of ones,
-less the row above and with the row below for the next. */
+/** Box sums S(I) of each channel, without weights, for one row of a lane's positions at a time: products with a band of ones. For the next row,
+the products of the uppermost image row are subtracted and those of the row below are added. */
 template <int CHANNELS> struct LaneBoxes
 {
     uint32_t sums[CHANNELS][4];
-    const uint32_t *first, *second; //!< of both halves: the row of the image
+    const uint32_t *first, *second; //!< image row of the two halves
     uint32_t ones[2];
     const FusedBands& plan;
     int width, height;

@@ -1,10 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, SSD and ZNCC by matrix instructions: image and templates in the form that they take.
+// FragmentMatcher, SSD and ZNCC by matrix instructions: converts image and templates to the operands of these.
 //
-// Cost: bytes, the image once in and once out (of three channels another four bytes a pixel, seven when weighted), and
-// 8 ceil((w + 7) / 16) 16 / w bytes out for each of the templates.
+// Cost in bytes: the image, read once and written once (another four bytes per pixel of three channels, seven if weighted), and
+// 8 ceil((w + 7) / 16) 16 / w bytes written per byte of the templates.
 
 #include "bands.hpp"
 
@@ -16,7 +16,7 @@ using namespace device;
 
 const int THREADS = tuning::BAND_PREPARE_THREADS;
 
-//! The words that hold four pixels, from the aligned one of the first byte on. @return bits before the first pixel.
+//! Loads the words that hold four pixels, from the aligned word of the first byte on. @return bits before the first pixel.
 template <int STRIDE>
 __device__ __forceinline__ uint32_t loadPixels(const uint8_t* row, int first, int rowBytes,
                                                uint32_t (&words)[STRIDE + 1])
@@ -30,8 +30,7 @@ __device__ __forceinline__ uint32_t loadPixels(const uint8_t* row, int first, in
     return 8 * before;
 }
 
-/** What four pixels have besides their channels: a word for each of them, or with weights the bytes of the sums of their
-squares. */
+/** Stores what four pixels need besides their channels: one word per pixel or, with weights, the bytes of the sums of their squares. */
 template <bool WEIGHTED, int CHANNELS>
 __device__ __forceinline__ void prepareSquares(const uint32_t (&channels)[CHANNELS], const BandPlan& plan,
                                                const BandMemory& memory, size_t at)
@@ -50,7 +49,7 @@ __device__ __forceinline__ void prepareSquares(const uint32_t (&channels)[CHANNE
         *reinterpret_cast<uint4*>(memory.pixels + at) = make_uint4(pixels[0], pixels[1], pixels[2], pixels[3]);
         return;
     }
-    uint32_t bytes[3] = {}; // of the squares, high ones first
+    uint32_t bytes[3] = {}; // bytes of the squares, high ones first
 #pragma unroll
     for (int k = 0; k < 4; ++k)
     {
@@ -64,7 +63,7 @@ __device__ __forceinline__ void prepareSquares(const uint32_t (&channels)[CHANNE
         *reinterpret_cast<uint32_t*>(memory.planes + (CHANNELS + b) * plan.planeBytes + at) = bytes[b];
 }
 
-//! Four pixels of a row to all planes.
+//! Stores four pixels of a row in all planes.
 template <int STRIDE, bool WEIGHTED>
 __device__ void preparePixels(const ByteImageView& frame, int x, int y, const BandPlan& plan, const BandMemory& memory)
 {
@@ -84,7 +83,7 @@ __device__ void preparePixels(const ByteImageView& frame, int x, int y, const Ba
         prepareSquares<WEIGHTED>(channels, plan, memory, at);
 }
 
-//! Word k of row v of a plane of a template, times weights when there are any (bandPlanes()), 0 outside.
+//! Returns word k of row v of a plane (see bandPlanes()) of a template; 0 outside the template.
 template <bool WEIGHTED>
 __device__ __forceinline__ uint32_t templateWord(const uint32_t* arena, const DeviceFragment& fragment, int channels,
                                                  int plane, int v, int k)
@@ -103,7 +102,7 @@ __device__ __forceinline__ uint32_t templateWord(const uint32_t* arena, const De
     return plane < channels ? high : low;
 }
 
-//! What a lane holds of 16 rows of a band: column lane / 4 of rows 4 (lane % 4) and on.
+//! Returns the word that a lane holds of 16 rows of a band: rows 4 (lane % 4) to 4 (lane % 4) + 3 of column lane / 4.
 template <bool WEIGHTED>
 __device__ __forceinline__ uint32_t bandWord(const Batch& batch, const DeviceFragment& fragment, const BandPlan& plan,
                                              int item)
@@ -111,13 +110,13 @@ __device__ __forceinline__ uint32_t bandWord(const Batch& batch, const DeviceFra
     const int lane = item % 32, row = item / 32 / plan.chunks, chunk = item / 32 - row * plan.chunks;
     const int plane = row / plan.bandRows, v = row - plane * plan.bandRows;
     const int first = 16 * chunk + 4 * (lane % 4) - lane / 4, k = first >> 2,
-              shift = 8 * (first & 3); // of the template
+              shift = 8 * (first & 3); // first: column of the template
     return __funnelshift_r(templateWord<WEIGHTED>(batch.arena, fragment, batch.channels, plane, v, k),
                            shift ? templateWord<WEIGHTED>(batch.arena, fragment, batch.channels, plane, v, k + 1) : 0,
                            shift);
 }
 
-//! The first `imageBlocks` blocks take the image, four pixels a thread, the others the templates.
+//! Converts the image in the first `imageBlocks` blocks, four pixels per thread, and the templates in the others.
 template <int STRIDE, bool WEIGHTED>
 __global__ void __launch_bounds__(THREADS)
     prepareBandsKernel(const ByteImageView frame, const Batch batch, const BandPlan plan, const BandMemory memory,

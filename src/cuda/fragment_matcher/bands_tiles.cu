@@ -1,22 +1,21 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, SSD and ZNCC by matrix instructions without weights, all in one kernel, for windows whose blocks are all
-// resident at once: sums of products, box sums, values, best of each tile; the block that finishes a fragment's last tile finds
-// its peaks.
+// FragmentMatcher, SSD and ZNCC by matrix instructions without weights, in one kernel, for windows whose blocks are all resident at once:
+// sums of products, box sums, values, best of each tile; the block that finishes a fragment's last tile finds its peaks.
 //
-// Most warps multiply: each has 8 rows of 128 positions and a part of the template's rows. A row of the image stays in registers
-// while 8 rows of the template pass, and a lane shifts its share of a band out of the template's row. The other warps add up
-// columns of the image meanwhile, whose sums, byte by byte, meet a band of ones in the end.
+// Most warps multiply: each has 8 rows of 128 positions and a part of the template's rows. A row of the image stays in registers for 8 rows
+// of the template, and a lane extracts its share of a band from the template row by a shift. Concurrently, the other warps sum up columns
+// of the image. In the end, the bytes of these sums are multiplied with a band of ones, which gives the box sums.
 //
 // Cost for a fragment of w x h pixels, C channels, M positions: C M h 32 ceil((w + 7) / 32) products of bytes; bytes: (128 + w)
-// (rows + h) C a block, from cache, and 4 written a position. Bound by the matrix units and by the latency of what comes before
-// and behind them.
+// (rows + h) C read per block, from cache, and 4 written per position. Bound by the matrix units and by the latency of the steps before and
+// after them.
 
 #include "bands.hpp"
 #include "bands_value.hpp"
 #include "mma.hpp"
-#include "peaks.hpp"
+#include "find_peaks.hpp"
 #include <cuda_pipeline.h>
 
 namespace cv { namespace cuda { namespace fragment_matcher {
@@ -33,14 +32,14 @@ const int ROWS = gpu::BAND_ROWS, COLS = gpu::BAND_COLS;
 
 // --- staging ---------------------------------------------------------------------------------------------------------
 
-//! Bytes by which a row's first pixel lies behind a unit of 16 bytes; the same for all rows, as plans see to it.
+//! Returns the bytes from the last multiple of 16 to a row's first pixel; equal for all rows, because plans require a step of 16 bytes.
 __device__ __forceinline__ int behindUnit(const ByteImageView& frame, int x)
 {
     return static_cast<int>(reinterpret_cast<uintptr_t>(frame.pixel(x, 0)) & 15);
 }
 
-//! Starts to copy `rows` rows of the image as they are, from the unit on that holds pixel (x, y). What lies outside of the image
-//! is left as it is, or 0.
+//! Starts to copy `rows` rows of the image as they are, from the unit of 16 bytes on that holds pixel (x, y). Bytes outside the image are
+//! not written, or 0.
 __device__ __forceinline__ void fetchRows(const ByteImageView& frame, int x, int y, int rows, int pitch,
                                           uint32_t* target)
 {
@@ -62,7 +61,7 @@ __device__ __forceinline__ void fetchRows(const ByteImageView& frame, int x, int
     __pipeline_commit();
 }
 
-//! Rows as they are in the frame to planes of bytes. @param behind of the first pixel, in bytes.
+//! Converts rows as they are in the frame to planes of bytes. @param behind behindUnit() of the first pixel.
 template <int STRIDE>
 __device__ __forceinline__ void makePlanes(const BandTiles& plan, int rows, int words, int behind, const uint32_t* raw,
                                            uint32_t* planes)
@@ -81,7 +80,7 @@ __device__ __forceinline__ void makePlanes(const BandTiles& plan, int rows, int 
     }
 }
 
-//! Starts to copy the rows of a template's planes, and writes a row of ones behind them.
+//! Starts to copy the rows of a template's planes, and writes a row of ones after them.
 __device__ __forceinline__ void stageTemplate(const uint32_t* arena, int width, int rows, int pitch, int step,
                                               uint32_t* templ)
 {
@@ -104,8 +103,8 @@ __device__ __forceinline__ void stageTemplate(const uint32_t* arena, int width, 
 
 // --- products --------------------------------------------------------------------------------------------------------
 
-/** What lane (g, t) has of operands of 32 KC columns: 8 KC pixels from 8g + 8 KC t of a row of the image on, and the same 64 columns
-on. Word by word, as each must lie in its place of four registers. */
+/** Words of lane (g, t) for image operands of 32 KC columns: 8 KC pixels of an image row from 8g + 8 KC t on, and those 64 columns to the
+right. Loaded word by word, as each has a fixed place among the four registers of an operand. */
 template <int KC> struct ImageWords
 {
     uint32_t words[KC][4];
@@ -120,7 +119,7 @@ template <int KC> struct ImageWords
     }
 };
 
-//! Of a band: pixels 8 KC t - g .. 8 KC t - g + 8 KC - 1 of a row of the template.
+//! Words of lane (g, t) of a band: pixels 8 KC t - g .. 8 KC t - g + 8 KC - 1 of a row of the template.
 template <int KC> struct BandWords
 {
     uint32_t words[2 * KC];
@@ -148,7 +147,7 @@ __device__ __forceinline__ void multiplyAdd(uint32_t (&sums)[4], const ImageWord
     }
 }
 
-//! Where a lane's share of operands begins: words, from the start of a row of the image, and of a template.
+//! Offsets of a lane's share of the operands: words from the start of a row of the image, and of a template row.
 template <int KC> struct LaneAt
 {
     int image, templ;
@@ -163,8 +162,8 @@ template <int KC> struct LaneAt
     }
 };
 
-/** Adds what `rows` rows of a template and 32 KC columns of its band add to ROWS rows of positions. Rows of the image go round in
-registers: row r is in ring[r % ROWS]. */
+/** Adds the products of `rows` template rows and 32 KC rows of their bands to ROWS rows of positions. Image rows are in a ring of registers: row
+r is in ring[r % ROWS]. */
 template <int KC>
 __device__ __forceinline__ void addProducts(uint32_t (&sums)[ROWS][4], const uint32_t* image, int pitch,
                                             const uint32_t* templ, int step, int rows)
@@ -193,7 +192,7 @@ __device__ __forceinline__ void addProducts(uint32_t (&sums)[ROWS][4], const uin
     }
 }
 
-//! A warp's sums of products to shared memory.
+//! Computes a warp's sums of products, and stores them in shared memory.
 template <int CHANNELS>
 __device__ __forceinline__ void correlate(const BandTiles& plan, int width, int height, const uint32_t* planes,
                                           const uint32_t* templ, uint32_t* merge)
@@ -228,7 +227,7 @@ __device__ __forceinline__ void correlate(const BandTiles& plan, int width, int 
 template <bool IMAGE, int CHANNELS> struct WordSums
 {
     uint32_t squares[4] = {};         //!< over all channels
-    uint32_t pairs[CHANNELS][2] = {}; //!< with IMAGE: of columns 0 and 2, of 1 and 3, in 16 bits each
+    uint32_t pairs[CHANNELS][2] = {}; //!< with IMAGE: sums of columns 0 and 2, and of columns 1 and 3, in 16 bits each
 
     __device__ __forceinline__ void add(const uint32_t* planes, int planeWords)
     {
@@ -245,7 +244,7 @@ template <bool IMAGE, int CHANNELS> struct WordSums
             pairs[c][1] += __byte_perm(word, 0, 0x4341);
         }
     }
-    //! Bytes of the sums, plane after plane: of squares, then of channels, low ones first.
+    //! Stores the bytes of the sums minus `left`, plane after plane: of squares, then of channels, low ones first.
     __device__ __forceinline__ void store(const WordSums& left, uint32_t* to, int planeWords) const
     {
         uint32_t sums[4];
@@ -263,7 +262,7 @@ template <bool IMAGE, int CHANNELS> struct WordSums
         for (int c = 0; IMAGE && c < CHANNELS; ++c)
         {
             uint32_t* const image = to + (gpu::squareBytes(CHANNELS) + gpu::IMAGE_BYTES * c) * planeWords;
-            // As numbers of 32 bits: the difference of both halves fits 16.
+            // 32-bit subtraction is correct, because the differences of both halves fit 16 bits.
             const uint32_t even = pairs[c][0] - left.pairs[c][0], odd = pairs[c][1] - left.pairs[c][1];
             image[0] = __byte_perm(even, odd, 0x6240);
             image[planeWords] = __byte_perm(even, odd, 0x7351);
@@ -271,8 +270,8 @@ template <bool IMAGE, int CHANNELS> struct WordSums
     }
 };
 
-/** For each row of positions, the bytes of sums of `height` rows of pixels from it on, column by column. For the warps behind those
-that multiply. */
+/** Computes, per column and row of positions, the bytes of the sums over `height` rows of pixels from that row on. For the warps that do not
+multiply. */
 template <bool IMAGE, int CHANNELS>
 __device__ __forceinline__ void sumColumns(const BandTiles& plan, int width, int height, const uint32_t* planes,
                                            uint32_t* boxes)
@@ -307,10 +306,10 @@ __device__ __forceinline__ void sumColumns(const BandTiles& plan, int width, int
 
 // --- values ----------------------------------------------------------------------------------------------------------
 
-//! Rows of positions whose values a warp makes together: one's steps run while the other's wait.
+//! Rows of positions that a warp processes together, so that steps of one hide the latency of the other.
 const int ROWS_AT_ONCE = 2;
 
-//! Sums over boxes of these rows, from the bytes of their columns.
+//! Adds the box sums of these rows, from the bytes of their column sums.
 template <int BYTES, int KC>
 __device__ __forceinline__ void addBoxes(uint32_t (&sums)[ROWS_AT_ONCE][BYTES][4], const uint32_t* boxes, int pitch,
                                          int planeWords, const uint32_t* ones)
@@ -329,25 +328,25 @@ __device__ __forceinline__ void addBoxes(uint32_t (&sums)[ROWS_AT_ONCE][BYTES][4
         }
 }
 
-//! Where a block's first position lies in the window (x < 0: begins before it), and what it has in shared memory.
+//! First position of a block in the window (x < 0: it starts before the window), and the block's data in shared memory.
 struct BlockAt
 {
     int x, y;
     const uint32_t *ones, *boxes, *merge;
 };
 
-/** Values of a block's positions, to device memory. @return the thread's best of each TILE_COLS columns. */
-template <int METRIC, int CHANNELS>
+/** Stores the values of a block's positions. @param bests out: the thread's best in each half of TILE_COLS columns. */
+template <Metric METRIC, int CHANNELS>
 __device__ __forceinline__ void storeValues(const BandTiles& plan, const SearchWindow& window, int width,
                                             const ValueTerms& terms, const BlockAt& block, uint32_t* values,
                                             Best (&bests)[2])
 {
-    constexpr bool IMAGE = METRIC == METRIC_ZNCC;
+    constexpr bool IMAGE = isCorrelation(METRIC);
     constexpr int SQUARES = gpu::squareBytes(CHANNELS), BYTES = SQUARES + (IMAGE ? gpu::IMAGE_BYTES * CHANNELS : 0);
     const int lane = threadIdx.x % 32, column = block.x + 8 * (lane / 4) + 2 * (lane % 4);
     const int tileRows = plan.units * ROWS, rows = ::min(tileRows, window.rows - block.y);
     const int chunks = bandChunks(width), planeWords = tileRows * plan.pitch;
-    uint32_t least[2] = {~0u, ~0u}; // more than any value
+    uint32_t least[2] = {~0u, ~0u}; // larger than any value
     int leastIndex[2] = {Best::NONE, Best::NONE};
 #pragma unroll 1
     for (int first = ROWS_AT_ONCE * (threadIdx.x / 32); first < rows; first += ROWS_AT_ONCE * WARPS)
@@ -386,7 +385,7 @@ __device__ __forceinline__ void storeValues(const BandTiles& plan, const SearchW
                 continue;
             const int index = (block.y + first + r) * window.cols + x;
             values[index] = value;
-            if (value < least[q / 2]) // a thread's indices ascend
+            if (value < least[q / 2]) // indices of a thread ascend, so the first of equal values stays
                 least[q / 2] = value, leastIndex[q / 2] = index;
         }
     }
@@ -395,13 +394,13 @@ __device__ __forceinline__ void storeValues(const BandTiles& plan, const SearchW
         bests[half] = {least[half], leastIndex[half]};
 }
 
-/** The best of each TILE_COLS columns of a block, from those of its warps, to device memory. @param y first row of the block.
-@return true in the block that was the last of `blocks`. */
+/** Stores the best of each TILE_COLS columns of a block, from the bests of its warps. @param y first row of the block. @return true in the
+last of `blocks` blocks. */
 template <typename Value>
 __device__ bool storeBests(const Best (&mine)[2], int cols, int y, TileBest* bests, Best (*scratch)[WARPS], int blocks,
                            unsigned* finished)
 {
-    static_assert(COLS == 2 * tuning::TILE_COLS, "two tiles a block");
+    static_assert(COLS == 2 * tuning::TILE_COLS, "two tiles per block");
     __shared__ bool last;
     const float perCols = 1.f / cols;
 #pragma unroll
@@ -427,7 +426,7 @@ __device__ bool storeBests(const Best (&mine)[2], int cols, int y, TileBest* bes
     return last;
 }
 
-template <int METRIC, int STRIDE>
+template <Metric METRIC, int STRIDE>
 __global__ void __launch_bounds__(THREADS, 1)
     matchBandTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings, const TilePlan allPlans,
                          const TileMemory memory, const Best* walked, const Outputs out)
@@ -442,7 +441,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     const BandTiles& plan = allPlans.bands.tiles;
     uint32_t* const templ = shared;
     uint32_t* const planes = shared + plan.planesAt;
-    uint32_t* const boxes = shared + plan.boxesAt; // with three channels, where the raw image was
+    uint32_t* const boxes = shared + plan.boxesAt; // with three channels, replaces the raw image
     uint32_t* const merge = shared + plan.mergeAt;
     const int e = blockIdx.x / plan.blocks, block = blockIdx.x - e * plan.blocks, blockY = block / plan.blocksX;
     const int tileRows = plan.units * ROWS, blockX = block - blockY * plan.blocksX, y = blockY * tileRows;
@@ -452,7 +451,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     const int behind = behindUnit(frame, area.x), before = STRIDE == 1 ? behind : 0, x = blockX * COLS - before;
     fetchRows(frame, area.x + blockX * COLS, area.y + y, plan.imageRows, STRIDE == 1 ? plan.pitch : plan.rawPitch,
               STRIDE == 1 ? planes : boxes);
-    // All threads load what they need of the fragment: a barrier less before the template.
+    // Each thread loads the members of the fragment that it needs, which saves a barrier before the template.
     const int width = __ldg(&held->width), height = __ldg(&held->height);
     const int step = templateStep(bandChunks(width));
     stageTemplate(batch.arena + __ldg(&held->words), width, CHANNELS * height, __ldg(&held->pitch), step, templ);
@@ -466,7 +465,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         return;
     if (STRIDE != 1)
     {
-        // The raw image begins at a unit again with each block: 128 pixels are a multiple of 16 bytes.
+        // The raw image of each block has the same offset in its unit, because 128 pixels are a multiple of 16 bytes.
         makePlanes<STRIDE>(plan, tileRows + height - 1, plan.pitch, behind, boxes, planes);
         __syncthreads(); // planes are complete
     }
@@ -476,7 +475,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     {
         if (threadIdx.x == THREADS - 1)
             terms = termsOf<METRIC, false>(entry.fragment);
-        sumColumns<METRIC == METRIC_ZNCC, CHANNELS>(plan, width, height, planes, boxes);
+        sumColumns<isCorrelation(METRIC), CHANNELS>(plan, width, height, planes, boxes);
     }
     __syncthreads(); // products and box sums are complete
 
@@ -495,7 +494,7 @@ __global__ void __launch_bounds__(THREADS, 1)
                            reinterpret_cast<TileBest*>(shared), plan.sharedBytes);
 }
 
-template <int METRIC>
+template <Metric METRIC>
 void launchBandTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                      const TileMemory& memory, const Best* walked, const Outputs& out, cudaStream_t stream)
 {
@@ -514,8 +513,8 @@ namespace gpu {
 void matchBandTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                     const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
 {
-    const auto launch = isCorrelation(settings.metric) ? launchBandTiles<METRIC_ZNCC> : launchBandTiles<METRIC_SSD>;
-    launch(frame, batch, settings, plan, memory, walked, out, stream);
+    forProduct(settings.metric, [&](auto metric)
+               { launchBandTiles<metric.value>(frame, batch, settings, plan, memory, walked, out, stream); });
 }
 
 } // namespace gpu

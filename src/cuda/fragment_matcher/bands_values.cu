@@ -1,18 +1,18 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, SSD and ZNCC by matrix instructions: values of all positions, the best of each tile; the block that finishes
-// a fragment's last tile finds its peaks.
+// FragmentMatcher, SSD and ZNCC by matrix instructions: computes the values of all positions and the best of each tile; the block that
+// finishes a fragment's last tile finds its peaks.
 //
-// Without weights, sums over boxes of I and I^2 come from running sums down the columns and a scan of each row: exact,
-// and independent of the fragment's width; h + rows loads a column of a block.
+// Without weights, box sums of I and I^2 come from running sums down the columns and a scan of each row: exact, with a cost that does not
+// depend on the fragment's width; h + rows loads per column of a block.
 //
-// Cost: bytes, 4 to 16 read and 4 or 8 written a position, and (h + rows) / rows times 4 of the image, mostly from
-// cache; bound by latency and, for ZNCC, by four scans a row.
+// Cost in bytes: 4 to 16 read and 4 or 8 written per position, and 4 (h + rows) / rows read of the image, mostly from cache. Bound by
+// latency and, for ZNCC, by four scans per row.
 
 #include "bands.hpp"
 #include "bands_value.hpp"
-#include "peaks.hpp"
+#include "find_peaks.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
@@ -23,12 +23,12 @@ using gpu::TileMemory;
 using gpu::TilePlan;
 
 const int THREADS = tuning::BAND_THREADS, WARPS = THREADS / 32;
-const int COLS = gpu::BAND_COLS, ROWS = tuning::TILE_ROWS; // of positions of a block
+const int COLS = gpu::BAND_COLS, ROWS = tuning::TILE_ROWS; // positions per block
 const int GROUPS = WARPS * tuning::TILE_COLS / COLS;       // warps that share 64 x 16 positions
-const int EACH = ROWS / GROUPS * tuning::TILE_COLS / 32;   // positions of a thread
+const int EACH = ROWS / GROUPS * tuning::TILE_COLS / 32;   // positions per thread
 
-/** Box sums of a block's rows of positions in shared memory: of I^2 over all channels, and with IMAGE of each of them. Lines
-have what lies before each column. */
+/** Lines of prefix sums in shared memory, for the box sums of a block's rows of positions: of I^2 over all channels and, with IMAGE, of I
+per channel. Element x of a line is the sum of the columns before x. */
 template <typename Square> struct Boxes
 {
     Square* squares;
@@ -36,7 +36,7 @@ template <typename Square> struct Boxes
     int pitch, channelStep;
 };
 
-//! Up to N pixels of a column, the others 0; all loads are on their way before the first is used.
+//! Loads up to N pixels of a column, the others are 0; all loads are issued before the first is used.
 template <int N, typename Pixel>
 __device__ __forceinline__ void loadColumn(const Pixel* pixels, int pitch, int rows, uint32_t (&column)[N])
 {
@@ -52,7 +52,7 @@ __device__ __forceinline__ void loadColumn(const Pixel* pixels, int pitch, int r
         column[i] = i < rows ? __ldg(pixels) : 0;
 }
 
-//! Sums of a column's pixels: of squares over all channels, and with IMAGE of each channel.
+//! Sums over pixels of a column: of squares over all channels and, with IMAGE, of each channel.
 template <bool IMAGE, int CHANNELS> struct ColumnSums
 {
     uint32_t squares = 0, image[CHANNELS] = {};
@@ -69,7 +69,7 @@ template <bool IMAGE, int CHANNELS> struct ColumnSums
     }
 };
 
-//! For each of `rows` rows of positions, the sums of `height` rows of pixels from it on, column by column.
+//! Computes, per column and for each of `rows` rows of positions, the sums over `height` rows of pixels from that row on.
 template <bool IMAGE, typename Pixel, typename Square>
 __device__ void columnSums(const Pixel* pixels, int pitch, int cols, int rows, int height, const Boxes<Square>& boxes)
 {
@@ -80,7 +80,7 @@ __device__ void columnSums(const Pixel* pixels, int pitch, int cols, int rows, i
         const int begin = at.row * share, end = ::min(begin + share, rows);
         if (begin >= end)
             break;
-        ColumnSums<IMAGE, CHANNELS> entered, left; // either takes one instruction a pixel
+        ColumnSums<IMAGE, CHANNELS> entered, left; // two sums that only grow take one instruction per pixel each
         const Pixel* const column = pixels + static_cast<size_t>(begin) * pitch + at.col;
 #pragma unroll 1
         for (int r = 0; r < height; r += N)
@@ -118,11 +118,11 @@ __device__ void columnSums(const Pixel* pixels, int pitch, int cols, int rows, i
     }
 }
 
-/** Lines of `cols` sums become what lies before each of them, and behind the last: a box sum is the difference of two. A warp two
-lines at a time, so that one's steps run while the other's wait. */
+/** Replaces lines of `cols` sums by their prefix sums, cols + 1 of them: a box sum is the difference of two. A warp processes two lines at a
+time, so that steps of one hide the latency of the other. */
 template <typename Sum> __device__ __forceinline__ void scanLines(Sum* sums, int lines, int cols, int pitch)
 {
-    constexpr int SHARE = 7, TWO = 2; // SHARE: of a lane; odd: no bank conflicts
+    constexpr int SHARE = 7, TWO = 2; // SHARE: elements per lane; odd, to avoid bank conflicts
     const int lane = threadIdx.x % 32;
     for (int line = threadIdx.x / 32; line < lines; line += TWO * WARPS)
     {
@@ -172,13 +172,14 @@ template <typename Sum> __device__ __forceinline__ void scanLines(Sum* sums, int
     }
 }
 
-/** Box sums of `rows` rows of positions from (x, y) of the planes on. @param cols of pixels. Begins and ends with a barrier. */
+/** Computes the box sums of `rows` rows of positions from (x, y) of the planes on. Begins and ends with a barrier. @param cols columns of
+pixels. */
 template <bool IMAGE, int CHANNELS, typename Square>
 __device__ void boxSums(const BandPlan& plan, const BandMemory& memory, int x, int y, int cols, int rows, int height,
                         const Boxes<Square>& boxes)
 {
     const size_t first = static_cast<size_t>(y) * plan.pitch + x;
-    __syncthreads(); // what was there has been read
+    __syncthreads(); // the previous box sums have been read
     if constexpr (CHANNELS == 1)
         columnSums<IMAGE>(memory.planes + first, plan.pitch, cols, rows, height, boxes);
     else
@@ -191,7 +192,7 @@ __device__ void boxSums(const BandPlan& plan, const BandMemory& memory, int x, i
     __syncthreads(); // lines are complete
 }
 
-//! Box sums of the position whose first column is `box` of the lines.
+//! Reads the box sums of a position. @param box index of its first column in the lines.
 template <bool IMAGE, int CHANNELS, typename Square>
 __device__ __forceinline__ void boxAt(const Boxes<Square>& boxes, int box, int width, Square& squares,
                                       uint32_t (&image)[CHANNELS])
@@ -205,10 +206,10 @@ __device__ __forceinline__ void boxAt(const Boxes<Square>& boxes, int box, int w
     }
 }
 
-//! What a thread has of a block's positions from (x, y) of the window: every 32nd column of 64, in every GROUPS-th row.
+//! Positions of a thread, among those of a block that starts at (x, y) of the window: every 32nd column of 64, in every GROUPS-th row.
 struct ThreadPositions
 {
-    int cols, rows; //!< of the block
+    int cols, rows; //!< size of the block in positions
     int firstColumn, firstRow;
 
     __device__ __forceinline__ ThreadPositions(const SearchWindow& window, int x, int y)
@@ -223,7 +224,7 @@ struct ThreadPositions
     __device__ __forceinline__ bool any(int k) const { return row(k) < rows && column(k) < cols; }
 };
 
-//! What correlate made for a thread's positions. @param sums of the block's first position.
+//! Loads the output of correlate for a thread's positions. @param sums sum of the block's first position.
 template <bool WEIGHTED, typename Sum>
 __device__ __forceinline__ void loadMoments(const Sum* sums, const BandPlan& bands, const ThreadPositions& mine,
                                             Sum (&cross)[EACH], Sum (&squares)[WEIGHTED ? EACH : 1])
@@ -238,7 +239,7 @@ __device__ __forceinline__ void loadMoments(const Sum* sums, const BandPlan& ban
     }
 }
 
-//! The best of each 64 x 16 positions, from those of their warps, to device memory.
+//! Stores the best of each tile of 64 x 16 positions, from the bests of its warps.
 template <typename Value>
 __device__ void storeBests(const SearchWindow& window, int x, int y, Best best, TileBest* bests, Best* scratch)
 {
@@ -256,12 +257,12 @@ __device__ void storeBests(const SearchWindow& window, int x, int y, Best best, 
     bests[y / tuning::TILE_ROWS * tilesX + x / tuning::TILE_COLS] = {best.value, best.index, best.index / window.cols};
 }
 
-template <int METRIC, bool WEIGHTED, bool WIDE, int CHANNELS, int BLOCKS = tuning::BAND_VALUE_BLOCKS>
+template <Metric METRIC, bool WEIGHTED, bool WIDE, int CHANNELS, int BLOCKS = tuning::BAND_VALUE_BLOCKS>
 __global__ void __launch_bounds__(THREADS, BLOCKS)
     bandValuesKernel(const Settings settings, const TilePlan plan, const TileMemory memory, const Best* walked,
                      const Outputs out)
 {
-    using Value = std::conditional_t<METRIC == METRIC_SSD && WIDE, uint64_t, uint32_t>;
+    using Value = std::conditional_t<!isCorrelation(METRIC) && WIDE, uint64_t, uint32_t>;
     using Sum = std::conditional_t<WIDE, uint64_t, uint32_t>;
     extern __shared__ __align__(16) uint32_t shared[];
     __shared__ PeakScratch<THREADS> scratch;
@@ -292,18 +293,18 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     const ValueTerms terms = termsOf<METRIC, WEIGHTED>(entry.fragment);
     Value* const values = static_cast<Value*>(memory.values) + static_cast<size_t>(e) * plan.cols * plan.rows;
     Value least = static_cast<Value>(~static_cast<Value>(0));
-    int leastIndex = Best::NONE; // a thread's indices ascend
+    int leastIndex = Best::NONE; // indices of a thread ascend, so the first of equal values stays
 #pragma unroll 1
     for (int slab = 0; slab < mine.rows; slab += bands.slabRows)
     {
         const int slabRows = ::min(bands.slabRows, mine.rows - slab);
         if (!WEIGHTED)
-            boxSums<METRIC == METRIC_ZNCC, CHANNELS>(bands, memory.bands, window.x - bands.region.x + x,
+            boxSums<isCorrelation(METRIC), CHANNELS>(bands, memory.bands, window.x - bands.region.x + x,
                                                      window.y - bands.region.y + y + slab, mine.cols + width - 1,
                                                      slabRows, entry.fragment.height, boxes);
         if (slab == 0)
         {
-            detail::waitForKernelBefore(); // box sums need nothing of correlate
+            detail::waitForKernelBefore(); // box sums do not depend on correlate
             loadMoments<WEIGHTED>(static_cast<const Sum*>(memory.bands.sums) + first, bands, mine, cross, squares);
         }
 #pragma unroll
@@ -314,7 +315,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
                 continue;
             uint32_t image[CHANNELS] = {};
             if (!WEIGHTED)
-                boxAt<METRIC == METRIC_ZNCC>(boxes, row * bands.slabPitch + mine.column(k), width, squares[0], image);
+                boxAt<isCorrelation(METRIC)>(boxes, row * bands.slabPitch + mine.column(k), width, squares[0], image);
             const Value value =
                 static_cast<Value>(valueOf<METRIC, WEIGHTED, WIDE>(cross[k], squares[WEIGHTED ? k : 0], image, terms));
             const int index = (y + mine.row(k)) * window.cols + x + mine.column(k);
@@ -337,14 +338,14 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
 }
 
-template <int METRIC, bool WEIGHTED, bool WIDE>
+template <Metric METRIC, bool WEIGHTED, bool WIDE>
 void launchValues(const Batch& batch, const Settings& settings, const TilePlan& plan, const TileMemory& memory,
                   const Best* walked, const Outputs& out, cudaStream_t stream)
 {
     const int64_t blocks = static_cast<int64_t>(detail::ceilDiv(plan.cols, COLS)) * plan.tilesY * batch.count;
     auto kernel =
         batch.channels == 1 ? bandValuesKernel<METRIC, WEIGHTED, WIDE, 1> : bandValuesKernel<METRIC, WEIGHTED, WIDE, 3>;
-    constexpr bool many = METRIC == METRIC_ZNCC && !WEIGHTED && !WIDE; // sums for a position
+    constexpr bool many = isCorrelation(METRIC) && !WEIGHTED && !WIDE; // many sums per position
     if (many && batch.channels == 3 && blocks <= 2 * detail::multiprocessors())
         kernel = bandValuesKernel < METRIC, WEIGHTED, WIDE, 3, many ? 2 : tuning::BAND_VALUE_BLOCKS > ;
     detail::launchEarly("bandValues", kernel, detail::linearGrid(blocks, 1), dim3(THREADS), plan.bands.valueSharedBytes,
@@ -361,13 +362,14 @@ void matchBands(const ByteImageView& frame, const Batch& batch, const Settings& 
     prepareBands(frame, batch, plan.bands, memory.bands, stream);
     correlateBands(batch, settings.metric, plan.bands, memory.bands, stream);
     const bool wide = plan.bands.wide;
-    const auto launch = isCorrelation(settings.metric) ? (batch.weighted ? launchValues<METRIC_ZNCC, true, true>
-                                                          : wide         ? launchValues<METRIC_ZNCC, false, true>
-                                                                         : launchValues<METRIC_ZNCC, false, false>)
-                        : batch.weighted               ? launchValues<METRIC_SSD, true, true>
-                        : wide                         ? launchValues<METRIC_SSD, false, true>
-                                                       : launchValues<METRIC_SSD, false, false>;
-    launch(batch, settings, plan, memory, walked, out, stream);
+    forProduct(settings.metric,
+               [&](auto metric)
+               {
+                   const auto launch = batch.weighted ? launchValues<metric.value, true, true>
+                                       : wide         ? launchValues<metric.value, false, true>
+                                                      : launchValues<metric.value, false, false>;
+                   launch(batch, settings, plan, memory, walked, out, stream);
+               });
 }
 
 } // namespace gpu

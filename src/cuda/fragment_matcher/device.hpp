@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, device code that kernels share: reductions of a warp, report, the fragment of a block.
+// FragmentMatcher, device code that kernels share: reductions of a warp, report, access to the fragment of a block.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_DEVICE_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_DEVICE_HPP
 
@@ -10,10 +10,10 @@
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
 // --- reductions ------------------------------------------------------------------------------------------
-// Not cub::WarpReduce: all lanes want the result, which it gives to lane 0 only, and the least value with its index takes the
-// hardware's reductions of 32 bits, which it has for single numbers.
+// cub::WarpReduce is not used: it gives the result to lane 0 only, and it uses the hardware's 32-bit reductions for single integers, not
+// for a value with its index.
 
-//! The least value, and of equal ones the least index, of a warp. Value: what values fit into.
+//! Returns the least value of a warp with its index, the least index on equal values. Value: unsigned integer that values fit into.
 template <typename Value> __device__ __forceinline__ Best warpBest(Best best)
 {
     // CUDA 12.4's ptxas compares with a register that nothing wrote where a reduction is the upper half of 64 bits.
@@ -41,14 +41,14 @@ template <typename Value> __device__ __forceinline__ Best warpBest(Best best)
 #endif
 }
 
-//! The best of the first `warps` entries of `bests`, for a warp.
+//! Returns the best of the first `warps` entries of `bests` to all lanes of a warp.
 template <typename Value> __device__ __forceinline__ Best warpBestOf(const Best* bests, int warps)
 {
     const int lane = threadIdx.x % 32;
     return warpBest<Value>(lane < warps ? bests[lane] : Best::none());
 }
 
-//! True when (x, y) lies outside the zones of the first `count` peaks.
+//! Returns true if (x, y) lies outside the zones of the first `count` peaks.
 __device__ __forceinline__ bool allowed(int x, int y, const Peak<uint64_t>* peaks, int count, int distance,
                                         int exclusion)
 {
@@ -59,7 +59,7 @@ __device__ __forceinline__ bool allowed(int x, int y, const Peak<uint64_t>* peak
     return true;
 }
 
-//! Sum of a warp, in all lanes.
+//! Returns the sum over a warp to all lanes.
 __device__ __forceinline__ uint64_t warpSum(uint64_t sum)
 {
 #pragma unroll
@@ -70,8 +70,8 @@ __device__ __forceinline__ uint64_t warpSum(uint64_t sum)
 
 // --- report ----------------------------------------------------------------------------------------------------------
 
-/** Writes fragment i's outputs; the first warp takes part. `valueAt(x, y)`: the value of a
-position of the window. Entries of peaks beyond `count` need not be set. */
+/** Writes fragment i's outputs; for the threads of the first warp. Entries of `peaks` beyond `count` need not be set.
+@param valueAt valueAt(x, y) returns the value of a position of the window. */
 template <typename ValueAt>
 __device__ void report(const Outputs& out, int i, const Settings& settings, const DeviceFragment& fragment,
                        const SearchWindow& window, int scale, const Peak<uint64_t>* peaks, int count, ValueAt valueAt)
@@ -113,20 +113,21 @@ __device__ void report(const Outputs& out, int i, const Settings& settings, cons
     }
 }
 
-//! What a block works on.
+//! The fragment and the search window that a block works on.
 struct Entry
 {
-    int i; //!< fragment
+    int i; //!< index of the fragment
     DeviceFragment fragment;
     SearchWindow window;
 };
 
+//! Returns the index of the fragment of entry e.
 __device__ __forceinline__ int fragmentOf(const Batch& batch, int e)
 {
     return batch.list ? batch.list[batch.first + e] : batch.first + e;
 }
 
-//! The area of fragment i, cut by the frame.
+//! Returns the area of fragment i, clipped to the frame.
 __device__ __forceinline__ Rect4 areaOf(const ByteImageView& frame, const Batch& batch, int i)
 {
     const Rect4 whole = {0, 0, frame.cols, frame.rows};
@@ -140,7 +141,7 @@ __device__ __forceinline__ int statusOf(const Entry& entry, const Rect4& area, c
     return area.width > batch.limitWidth || area.height > batch.limitHeight ? STATUS_AREA_TOO_LARGE : STATUS_FOUND;
 }
 
-//! Entry e, and the status to report when there is nothing to search.
+//! Reads entry e. @return the status to report if there is nothing to search, else STATUS_FOUND.
 __device__ __forceinline__ int openEntry(const ByteImageView& frame, const Batch& batch, int e, Entry& entry)
 {
     entry.i = fragmentOf(batch, e);
@@ -150,18 +151,18 @@ __device__ __forceinline__ int openEntry(const ByteImageView& frame, const Batch
     return statusOf(entry, area, batch);
 }
 
-//! The same by a block in two steps, so that the loads of the first run beside other work: a word a thread, ...
+//! Loads the fragment of an entry, one word per thread: the first of two steps, so that its loads run concurrently with other work.
 __device__ __forceinline__ uint32_t loadFragment(const Batch& batch, int i)
 {
     const uint32_t* words = reinterpret_cast<const uint32_t*>(batch.fragments + batch.slots[i]);
     return threadIdx.x < sizeof(DeviceFragment) / sizeof(uint32_t) ? __ldg(words + threadIdx.x) : 0;
 }
 
-//! ... and then by the first warp, to shared memory. area: of fragment i.
+//! Completes the entry in shared memory, by the first warp. @param area area of fragment i. @param fragmentWord from loadFragment().
 __device__ __forceinline__ void openEntry(const Batch& batch, int i, const Rect4& area, uint32_t fragmentWord,
                                           Entry* entry, int* status)
 {
-    static_assert(sizeof(DeviceFragment) <= 32 * sizeof(uint32_t), "a word a lane");
+    static_assert(sizeof(DeviceFragment) <= 32 * sizeof(uint32_t), "one word per lane");
     if (threadIdx.x >= 32)
         return;
     if (threadIdx.x < sizeof(DeviceFragment) / sizeof(uint32_t))
@@ -175,8 +176,8 @@ __device__ __forceinline__ void openEntry(const Batch& batch, int i, const Rect4
     }
 }
 
-/** What blocks of fused kernels begin with: entry blockIdx.x, which is fragment i, to scratch->entry, while fetch(area) starts to
-copy the image. Has a barrier. @param plan has the largest area. @return false when there is nothing to search: that is reported. */
+/** Opens a block of a fused kernel: reads entry blockIdx.x, which is fragment i, to scratch->entry, while fetch(area) starts to copy the
+image. Contains a barrier. @param plan holds the largest area. @return false if there is nothing to search, after reporting that. */
 template <class Plan, class Scratch, class Fetch>
 __device__ __forceinline__ bool openBlock(const ByteImageView& frame, const Batch& batch, const Settings& settings,
                                           const Plan& plan, const Outputs& out, Scratch* scratch, int& i, Rect4& area,
@@ -185,13 +186,13 @@ __device__ __forceinline__ bool openBlock(const ByteImageView& frame, const Batc
     i = fragmentOf(batch, blockIdx.x);
     const uint32_t fragmentWord = loadFragment(batch, i);
     area = areaOf(frame, batch, i);
-    if (area.width <= plan.areaWidth && area.height <= plan.areaHeight) // larger ones are not found in any case
+    if (area.width <= plan.areaWidth && area.height <= plan.areaHeight) // larger areas are refused
         fetch(area);
     openEntry(batch, i, area, fragmentWord, &scratch->entry, &scratch->status);
     __syncthreads(); // the entry is complete
     if (scratch->status == STATUS_FOUND)
         return true;
-    __pipeline_wait_prior(0); // no block ends while copies to its shared memory are on their way
+    __pipeline_wait_prior(0); // a block must not end while copies to its shared memory are pending
     if (threadIdx.x == 0)
         reportNothing(out, i, settings.peaks, scratch->status);
     return false;

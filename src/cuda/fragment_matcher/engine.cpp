@@ -1,6 +1,6 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-// The CUDA engine: batches of fragments on a stream, the stages of all one after the other.
+// The CUDA engine: batches of fragments on a stream, one stage after the other.
 #include "../../precomp.hpp"
 #include "../../common/arrays.hpp"
 #include "../../fragment_matcher/engine.hpp"
@@ -29,26 +29,26 @@ public:
     bool take(const Fragments& fragments, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
-        return fragments_.bring(call, fragments, true);
+        return fragments_.synchronize(call, fragments, true);
     }
 
     void match(const ByteImageView& frame, const Fragments& fragments, const SearchAreas& areas,
                ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
                StreamHandle stream) override;
     void scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
-                  int metric, int depth, const OutputView& map, StreamHandle stream) override;
+                  Metric metric, int depth, const OutputView& map, StreamHandle stream) override;
     void scoreMaps(const ByteImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
-                   const std::vector<int>& offsets, int metric, int depth, const OutputView& maps,
+                   const std::vector<int>& offsets, Metric metric, int depth, const OutputView& maps,
                    StreamHandle stream) override;
     void predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
                       int frameRows, const OutputView& areas, StreamHandle stream) override;
 
-    size_t bytes() const override { return workspace_.bytes(); }
+    size_t workspaceBytes() const override { return workspace_.bytes(); }
 
 private:
     Batch batchOf(const Call& call, const Fragments& fragments);
-    MatchCase caseOf(const ByteImageView& frame, const Fragments& fragments, int metric) const;
-    const uint8_t* uploadNumbers(const Call& call);
+    MatchCase caseOf(const ByteImageView& frame, const Fragments& fragments, Metric metric) const;
+    const uint8_t* uploadHost(const Call& call);
     void uploadAreas(const Call& call, const SearchAreas& areas, Batch& batch);
     void search(const Call& call, const ByteImageView& frame, const Batch& batch, const Settings& settings,
                 const MatchCase& given, const Outputs& out);
@@ -57,40 +57,40 @@ private:
     template <class Body>
     void forTileBatches(const Call& call, Batch batch, const TilePlan& plan, const MatchCase& given, const Body& body);
 
-    detail::Workspace workspace_{"FragmentMatcher"}; // before all that lives in it
+    detail::Workspace workspace_{"FragmentMatcher"}; // declared before the buffers that belong to it
     detail::Uploader uploader_{workspace_};
     detail::Downloads downloads_{workspace_};
     DeviceFragments fragments_{workspace_, uploader_};
-    detail::DeviceBuffer numbers_{workspace_}, walked_{workspace_}, values_{workspace_}, bests_{workspace_},
+    detail::DeviceBuffer areas_{workspace_}, walked_{workspace_}, values_{workspace_}, bests_{workspace_},
         finished_{workspace_}, planes_{workspace_}, bands_{workspace_}, sums_{workspace_}, entries_{workspace_};
-    bool finishedIsZero_ = false; //!< counters of finished tiles, as an eager call left them
-    // Of the call; kept for their memory.
+    bool finishedIsZero_ = false; //!< calls that were not captured left all counters of finished tiles at 0
+    // Valid during a call; members to reuse their memory.
     MatchPlan plan_;
     std::vector<uint8_t> host_;
 };
 
-//! All fragments, on the device after this.
+//! Synchronizes the fragments with the device, and returns the batch of all of them.
 Batch CudaEngine::batchOf(const Call& call, const Fragments& fragments)
 {
-    fragments_.bring(call, fragments, false);
+    fragments_.synchronize(call, fragments, false);
     return fragments_.batch(call, fragments.anyWeighted());
 }
 
-MatchCase CudaEngine::caseOf(const ByteImageView& frame, const Fragments& fragments, int metric) const
+MatchCase CudaEngine::caseOf(const ByteImageView& frame, const Fragments& fragments, Metric metric) const
 {
     return {frame, metric, fragments.anyWeighted(), detail::SharedLimit(detail::sharedBytesOfBlock()),
             detail::multiprocessors()};
 }
 
-//! What lies in host_, on the device.
-const uint8_t* CudaEngine::uploadNumbers(const Call& call)
+//! Uploads host_.
+const uint8_t* CudaEngine::uploadHost(const Call& call)
 {
-    uint8_t* const device = numbers_.reserve<uint8_t>(call, host_.size(), "search areas");
+    uint8_t* const device = areas_.reserve<uint8_t>(call, host_.size(), "search areas");
     uploader_.upload(call, device, host_.data(), host_.size());
     return device;
 }
 
-//! By matrix instructions where the plan says so.
+//! Matches windows in tiles by the kernels that the plan selects.
 static void searchTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                         const gpu::TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
 {
@@ -102,7 +102,7 @@ static void searchTiles(const ByteImageView& frame, const Batch& batch, const Se
 
 // --- match -----------------------------------------------------------------------------------------------------------
 
-//! Areas of the host, and which fragments go which way, in one upload.
+//! Uploads search areas in host memory and, if both are used, the lists of fragments for fused kernels and for tiles; in one copy.
 void CudaEngine::uploadAreas(const Call& call, const SearchAreas& areas, Batch& batch)
 {
     const bool given = areas.list && !areas.onDevice, mixed = !plan_.tiled.empty() && !plan_.fused.empty();
@@ -116,7 +116,7 @@ void CudaEngine::uploadAreas(const Call& call, const SearchAreas& areas, Batch& 
         std::memcpy(lists, plan_.fused.data(), plan_.fused.size() * sizeof(int));
         std::memcpy(lists + plan_.fused.size() * sizeof(int), plan_.tiled.data(), plan_.tiled.size() * sizeof(int));
     }
-    const uint8_t* const device = uploadNumbers(call);
+    const uint8_t* const device = uploadHost(call);
     if (given)
         batch.areas = {reinterpret_cast<const Rect4*>(device), sizeof(Rect4)};
     if (mixed)
@@ -147,14 +147,14 @@ void CudaEngine::match(const ByteImageView& frame, const Fragments& fragments, c
     results.finish();
 }
 
-//! walk, scores, peaks, report
+//! Runs the stages walk, score, findPeaks and report.
 void CudaEngine::search(const Call& call, const ByteImageView& frame, const Batch& all, const Settings& settings,
                         const MatchCase& given, const Outputs& out)
 {
     const bool walks = settings.search == SEARCH_THREE_STEP;
     Best* const walked =
         walks ? walked_.reserve<Best>(call, all.count, "the results of the three-step search") : nullptr;
-    if (walks && settings.peaks == 1) // nothing else to find
+    if (walks && settings.peaks == 1) // walk reports by itself
         return gpu::walk(frame, all, settings, walked, out, call.stream());
     Batch batch = all;
     batch.count = static_cast<int>(plan_.fused.size());
@@ -180,17 +180,17 @@ void CudaEngine::search(const Call& call, const ByteImageView& frame, const Batc
 gpu::BandMemory CudaEngine::reserveBands(const Call& call, const gpu::BandPlan& plan, const MatchCase& given, int batch)
 {
     const int channels = given.frame.channels, planes = gpu::imagePlanes(channels, given.weighted);
-    const size_t planesBytes = planes * plan.planeBytes, pixelsAt = (planesBytes + 15) / 16 * 16;
+    const size_t planesBytes = planes * plan.planeBytes, pixelsAt = detail::roundUp(planesBytes, size_t(16));
     const bool pixels = channels > 1 && !given.weighted;
     uint8_t* const image = planes_.reserve<uint8_t>(call, pixelsAt + (pixels ? plan.planeBytes * sizeof(uint32_t) : 0),
                                                     "the planes of the image");
     return {image, reinterpret_cast<uint32_t*>(image + pixelsAt),
             bands_.reserve<uint32_t>(call, plan.bandsEach * batch, "the bands of fragments"),
             sums_.reserve(call, gpu::bandSumsBytes(plan) * batch, "sums of products"),
-            entries_.reserve<gpu::OpenEntry>(call, batch, "what is to be searched")};
+            entries_.reserve<gpu::OpenEntry>(call, batch, "search windows")};
 }
 
-//! Memory for the values of so many entries. Counters are 0 when kernels begin.
+//! Reserves memory for the values of `batch` entries. Counters of finished tiles are 0 when kernels begin.
 gpu::TileMemory CudaEngine::reserveTiles(const Call& call, const TilePlan& plan, const MatchCase& given, int batch)
 {
     const size_t each = gpu::tileValuesBytes(plan, given.metric, given.weighted);
@@ -207,14 +207,14 @@ gpu::TileMemory CudaEngine::reserveTiles(const Call& call, const TilePlan& plan,
     return memory;
 }
 
-//! Calls body(batch, memory) for as many entries at a time as memory is to be spent on.
+//! Calls body(batch, memory) for batches of as many entries as tileBatch() allows.
 template <class Body>
 void CudaEngine::forTileBatches(const Call& call, Batch batch, const TilePlan& plan, const MatchCase& given,
                                 const Body& body)
 {
     const int end = batch.first + batch.count, step = tileBatch(plan, given, batch.count);
     const gpu::TileMemory memory = reserveTiles(call, plan, given, step);
-    // What a capture records has not happened; what fails may leave counters behind.
+    // Captured work has not happened, so it does not count as done. A launch that fails may leave counters that are not 0.
     const bool zeroAfter = finishedIsZero_ || !call.capturing();
     if (!call.capturing())
         finishedIsZero_ = false;
@@ -226,9 +226,9 @@ void CudaEngine::forTileBatches(const Call& call, Batch batch, const TilePlan& p
     finishedIsZero_ = zeroAfter;
 }
 
-// --- maps and next areas ---------------------------------------------------------------------------------------------
+// --- maps and prediction of areas ------------------------------------------------------------------------------------------
 
-//! The area that has this window.
+//! Returns the area whose search window is `window`.
 static Rect4 areaOf(const SearchWindow& window, const Fragment& fragment)
 {
     const bool any = window.cols > 0;
@@ -236,7 +236,8 @@ static Rect4 areaOf(const SearchWindow& window, const Fragment& fragment)
             any ? window.rows + fragment.height - 1 : 0};
 }
 
-static Settings scoresOnly(int metric)
+//! Returns settings for which the kernels stop after score.
+static Settings scoresOnly(Metric metric)
 {
     Settings settings = {};
     settings.metric = metric;
@@ -244,7 +245,7 @@ static Settings scoresOnly(int metric)
 }
 
 void CudaEngine::scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
-                          int metric, int depth, const OutputView& map, StreamHandle stream)
+                          Metric metric, int depth, const OutputView& map, StreamHandle stream)
 {
     const Call call(workspace_, stream);
     Results results(downloads_, call);
@@ -252,7 +253,7 @@ void CudaEngine::scoreMap(int index, const ByteImageView& frame, const Fragments
     Batch batch = batchOf(call, fragments);
     const Rect4 area = areaOf(window, fragments.list[index]);
     host_.assign(reinterpret_cast<const uint8_t*>(&area), reinterpret_cast<const uint8_t*>(&area + 1));
-    batch.areas = {reinterpret_cast<const Rect4*>(uploadNumbers(call)), 0}; // step 0: this area, whatever the index
+    batch.areas = {reinterpret_cast<const Rect4*>(uploadHost(call)), 0}; // step 0: one area for all indices
     batch.first = index;
     batch.count = 1;
     const MatchCase given = caseOf(frame, fragments, metric);
@@ -263,13 +264,13 @@ void CudaEngine::scoreMap(int index, const ByteImageView& frame, const Fragments
                    {
                        searchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
                        if (out)
-                           gpu::exportMaps(frame, part, settings, plan, memory, depth, out, nullptr, call.stream());
+                           gpu::exportScores(frame, part, settings, plan, memory, depth, out, nullptr, call.stream());
                    });
     results.finish();
 }
 
 void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragments,
-                           const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, int metric,
+                           const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, Metric metric,
                            int depth, const OutputView& maps, StreamHandle stream)
 {
     const Call call(workspace_, stream);
@@ -290,7 +291,7 @@ void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragment
         largestFragment = larger(largestFragment, {fragment.width, fragment.height});
     }
     std::memcpy(&host_[areasBytes], offsets.data(), offsetsBytes);
-    const uint8_t* const device = uploadNumbers(call);
+    const uint8_t* const device = uploadHost(call);
     batch.areas = {reinterpret_cast<const Rect4*>(device), sizeof(Rect4)};
     const int* const starts = reinterpret_cast<const int*>(device + areasBytes);
     const MatchCase given = caseOf(frame, fragments, metric);
@@ -301,7 +302,7 @@ void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragment
                    {
                        searchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
                        if (out)
-                           gpu::exportMaps(frame, part, settings, plan, memory, depth, out, starts, call.stream());
+                           gpu::exportScores(frame, part, settings, plan, memory, depth, out, starts, call.stream());
                    });
     results.finish();
 }
@@ -323,7 +324,7 @@ std::unique_ptr<Engine> makeCudaEngine() { return std::unique_ptr<Engine>(new Cu
 
 void download(const std::vector<HostCopy>& copies, StreamHandle stream)
 {
-    detail::Workspace workspace("FragmentMatcher"); // of no instance: the arrays are the caller's
+    detail::Workspace workspace("FragmentMatcher"); // for the call only: the arrays belong to the caller
     const Call call(workspace, stream);
     call.refuseCapture("convert()");
     for (const HostCopy& copy : copies)

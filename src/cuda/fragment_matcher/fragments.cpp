@@ -41,54 +41,56 @@ FragmentSizes DeviceFragments::sizesOf(const Fragments& fragments)
     return sizes;
 }
 
-/** Gives fragments that are known the slots they have; those of others are free then.
-@param homeless which have no slot yet. @return which have another content than on the device, and so must be packed. */
-std::vector<int> DeviceFragments::settle(const Fragments& fragments, State& next, std::vector<int>& homeless) const
+/** Keeps the slots of fragments that are already resident in the same layout, and releases all others.
+@param unassigned out: indices of fragments without a slot. @return indices of fragments whose content must be packed. */
+std::vector<int> DeviceFragments::matchSlots(const Fragments& fragments, State& next,
+                                             std::vector<int>& unassigned) const
 {
     std::vector<int> changed;
-    next.held.clear();
+    next.resident.clear();
     next.order.clear();
-    const auto leave = [&](size_t known) { next.slots[state_.order[known]].used = false; };
+    const auto release = [&](size_t known) { next.slots[state_.order[known]].used = false; };
     size_t known = 0; // ids ascend in both lists
     for (int i = 0; i < fragments.count(); ++i)
     {
         const Fragment& fragment = fragments.list[i];
-        for (; known < state_.held.size() && state_.held[known].id < fragment.id; ++known)
-            leave(known);
+        for (; known < state_.resident.size() && state_.resident[known].id < fragment.id; ++known)
+            release(known);
         int slot = -1;
         bool same = false;
-        if (known < state_.held.size() && state_.held[known].id == fragment.id)
+        if (known < state_.resident.size() && state_.resident[known].id == fragment.id)
         {
             const Slot& was = next.slots[state_.order[known]];
             if (was.width == fragment.width && was.height == fragment.height && was.weighted == fragment.weighted)
             {
                 slot = state_.order[known];
-                same = state_.held[known].version == fragment.version;
+                same = state_.resident[known].version == fragment.version;
             }
             else
-                leave(known);
+                release(known);
             ++known;
         }
         if (!same)
             changed.push_back(i);
         if (slot < 0)
-            homeless.push_back(i);
-        next.held.push_back({fragment.id, fragment.version});
+            unassigned.push_back(i);
+        next.resident.push_back({fragment.id, fragment.version});
         next.order.push_back(slot);
     }
-    for (; known < state_.held.size(); ++known)
-        leave(known);
+    for (; known < state_.resident.size(); ++known)
+        release(known);
     return changed;
 }
 
-/** Gives each homeless fragment a free slot, or a new one behind all others. @param graphs refer to the store. */
-void DeviceFragments::findSlots(const Fragments& fragments, const std::vector<int>& homeless, bool graphs, State& next)
+/** Assigns a free slot to each fragment without one, or a new slot after all others. @param graphs captured graphs refer to the store. */
+void DeviceFragments::assignSlots(const Fragments& fragments, const std::vector<int>& unassigned, bool graphs,
+                                  State& next)
 {
     std::vector<int> free;
     for (size_t k = 0; k < next.slots.size(); ++k)
         if (!next.slots[k].used && !(graphs && next.slots[k].inGraph))
             free.push_back(static_cast<int>(k));
-    for (const int i : homeless)
+    for (const int i : unassigned)
     {
         const Fragment& fragment = fragments.list[i];
         const size_t words = gpu::wordsOf(fragment.width, fragment.height, next.channels);
@@ -114,21 +116,21 @@ void DeviceFragments::findSlots(const Fragments& fragments, const std::vector<in
     }
 }
 
-bool DeviceFragments::bring(const Call& call, const Fragments& fragments, bool edit)
+bool DeviceFragments::synchronize(const Call& call, const Fragments& fragments, bool edit)
 {
     if (fragments.version == state_.version)
         return true;
     State next = state_;
-    std::vector<int> homeless;
-    const std::vector<int> changed = settle(fragments, next, homeless);
+    std::vector<int> unassigned;
+    const std::vector<int> changed = matchSlots(fragments, next, unassigned);
     if (call.capturing() && !changed.empty() && !edit)
         CV_Error(Error::StsBadArg,
                  "FragmentMatcher: fragments given as Mat are not on the device yet, and a graph cannot "
-                 "bring them there; make such a call once without capturing");
-    if (call.capturing() && !homeless.empty())
+                 "upload them; make such a call once without capturing");
+    if (call.capturing() && !unassigned.empty())
         CV_Error(Error::StsBadArg, "FragmentMatcher: while capturing, fragments can be replaced by others of the same "
                                    "number, sizes, type and presence of weights only");
-    const bool fresh = homeless.size() == fragments.list.size() && !homeless.empty(); // nothing is left of the old ones
+    const bool fresh = unassigned.size() == fragments.list.size() && !unassigned.empty(); // no slot is kept
     if (fresh)
     {
         next.slots.clear();
@@ -136,41 +138,41 @@ bool DeviceFragments::bring(const Call& call, const Fragments& fragments, bool e
         next.channels = fragments.list[0].source.templ.channels;
     }
     const bool graphs = store_->usedByGraphs();
-    findSlots(fragments, homeless, graphs, next);
+    assignSlots(fragments, unassigned, graphs, next);
     if (next.order != state_.order)
     {
         next.sizes = sizesOf(fragments);
         ++next.orderVersion;
     }
-    else if (!homeless.empty())
+    else if (!unassigned.empty())
         next.sizes = sizesOf(fragments);
     next.version = fragments.version;
     if (!changed.empty())
     {
-        // Graphs go on with all that they were captured with: table and arena stay together.
+        // Captured graphs keep the table and the arena that they were captured with, always both.
         const bool grows = next.words * sizeof(uint32_t) > store_->arena.bytes() ||
                            next.slots.size() * sizeof(DeviceFragment) > store_->table.bytes();
-        const bool leaves = graphs && (fresh || grows);
-        if (!graphs || leaves)
+        const bool moves = graphs && (fresh || grows);
+        if (!graphs || moves)
             for (Slot& slot : next.slots)
                 slot.inGraph = false;
-        pack(call, fragments, next, changed, leaves ? *spare_ : *store_, !fresh);
+        pack(call, fragments, next, changed, moves ? *spare_ : *store_, !fresh);
         if (call.capturing())
             return false;
-        if (leaves)
+        if (moves)
             store_.swap(spare_);
     }
     state_ = std::move(next);
     return true;
 }
 
-/** Makes a store large enough. What lies in the present one stays as it is until the end, as later steps may fail.
-@param keep it is needed further on. */
-void DeviceFragments::makeRoom(const Call& call, const State& next, Store& store, bool keep)
+/** Enlarges a store to the next state. The contents of the present store stay unchanged, because later steps may fail.
+@param keep contents are still needed, and so are copied to another store. */
+void DeviceFragments::reserve(const Call& call, const State& next, Store& store, bool keep)
 {
     const size_t arenaBytes = next.words * sizeof(uint32_t), tableBytes = next.slots.size() * sizeof(DeviceFragment);
     const size_t usedArena = state_.words * sizeof(uint32_t), usedTable = state_.slots.size() * sizeof(DeviceFragment);
-    if (call.capturing()) // all have their slots
+    if (call.capturing()) // all fragments have slots already
     {
         store.arena.reserve(call, arenaBytes, "fragments");
         store.table.reserve(call, tableBytes, "fragments");
@@ -200,8 +202,8 @@ void DeviceFragments::makeRoom(const Call& call, const State& next, Store& store
     copy(store.table, store_->table, usedTable);
 }
 
-/** Packs fragments into the slots that they have next. The launch is the last that can fail, and what was in the arena before
-stays there until then. Sources on the host go up with the list of jobs. */
+/** Packs the changed fragments into their slots of the next state. The launch is the last operation that can fail; the contents of the arena
+stay unchanged until then. Sources in host memory are uploaded together with the list of jobs. */
 void DeviceFragments::pack(const Call& call, const Fragments& fragments, const State& next,
                            const std::vector<int>& changed, Store& store, bool keep)
 {
@@ -214,7 +216,7 @@ void DeviceFragments::pack(const Call& call, const Fragments& fragments, const S
         if (!fragment.onDevice)
             bytes += (rowBytes(fragment) + (fragment.weighted ? fragment.width : 0)) * fragment.height;
     }
-    uint8_t* const device = jobs_.reserve<uint8_t>(call, bytes, "fragments on their way to the device");
+    uint8_t* const device = jobs_.reserve<uint8_t>(call, bytes, "fragments to be packed");
     std::vector<uint8_t> host(bytes);
     size_t end = changed.size() * sizeof(PackJob);
     const auto append = [&](const void* data, size_t step, size_t width, int rows)
@@ -242,7 +244,7 @@ void DeviceFragments::pack(const Call& call, const Fragments& fragments, const S
                              next.slots[slot].words};
         std::memcpy(&host[k * sizeof(PackJob)], &job, sizeof(job));
     }
-    makeRoom(call, next, store, keep);
+    reserve(call, next, store, keep);
     uploader_.upload(call, device, host.data(), bytes);
     gpu::pack(reinterpret_cast<const PackJob*>(device), static_cast<int>(changed.size()), next.channels,
               store.table.as<DeviceFragment>(), store.arena.as<uint32_t>(), call.stream());
@@ -252,8 +254,8 @@ gpu::Batch DeviceFragments::batch(const Call& call, bool weighted)
 {
     const int count = static_cast<int>(state_.order.size());
     gpu::Batch batch = {};
-    batch.fragments =
-        store_->table.reserve<DeviceFragment>(call, state_.slots.size(), "fragments"); // notes that a graph uses it
+    batch.fragments = store_->table.reserve<DeviceFragment>(
+        call, state_.slots.size(), "fragments"); // reserve() notes the use by a graph being captured
     batch.arena = store_->arena.reserve<uint32_t>(call, state_.words, "fragments");
     batch.slots = static_cast<const int*>(order_.put(call, uploader_, state_.orderVersion, state_.order.data(),
                                                      count * sizeof(int), "the order of fragments"));

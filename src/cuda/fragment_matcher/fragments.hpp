@@ -1,11 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-// Fragments in device memory: an arena of images, a table that says where each lies, and the order of the fragments.
+// Fragments in device memory: an arena of templates and weights, a table of DeviceFragment, and the order of the fragments.
 //
-// A fragment has a slot: an entry of the table and a place in the arena. A new content of the same layout (size and presence of
-// weights) goes into the same slot, where graphs that were captured with it see it at their next replay. All else that may be
-// needed by such graphs stays as it is while they live: another layout gets another slot, and another list of fragments a
-// store of its own.
+// A fragment has a slot: an entry of the table and a block of the arena. New content of the same layout (size and presence of weights) is
+// stored in the same slot, where captured graphs see it at their next replay. Everything else that captured graphs may read stays
+// unchanged while they live: a fragment of another layout gets another slot, and a new list of fragments another store.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FRAGMENTS_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_FRAGMENTS_HPP
 
@@ -19,12 +18,12 @@ class DeviceFragments
 public:
     DeviceFragments(detail::Workspace& workspace, detail::Uploader& uploader);
 
-    /** Makes the fragments on the device those of the list, and packs what is new. Unchanged when this throws.
-    @param edit the call replaces fragments; else, while capturing, nothing may be new.
-    @return false when this was only captured, and so has not happened. */
-    bool bring(const detail::Call& call, const Fragments& fragments, bool edit);
+    /** Synchronizes the fragments on the device with the list: packs the new ones and releases slots of removed ones. Unchanged if it throws.
+    @param edit the call replaces fragments; otherwise no fragment may be new while `call` is being captured.
+    @return false if this was captured, and so has not happened. */
+    bool synchronize(const detail::Call& call, const Fragments& fragments, bool edit);
 
-    //! All fragments for kernels of this call, areas and predictions left out.
+    //! Returns the batch of all fragments for kernels of this call, without areas and predictions.
     gpu::Batch batch(const detail::Call& call, bool weighted);
     const FragmentSizes& sizes() const { return state_.sizes; }
 
@@ -33,25 +32,25 @@ private:
     {
         int width, height;
         bool weighted;
-        size_t words, capacity; //!< place in the arena
-        bool used;
-        bool inGraph; //!< perhaps: not to be given to another fragment while graphs refer to the store
+        size_t words, capacity; //!< offset and size of its block in the arena, words
+        bool used;              //!< belongs to a fragment of the list
+        bool inGraph;           //!< captured graphs may read it: not for another fragment while they refer to the store
     };
-    struct Held
+    struct Resident
     {
         uint64_t id, version; //!< Fragment's
     };
-    //! What the host knows of the device: another one takes its place when all that it says has been put on the stream.
+    //! Host copy of the device state. Replaced only after every operation that it describes has been enqueued.
     struct State
     {
-        uint64_t version = 0; //!< Fragments'
+        uint64_t version = 0; //!< Fragments' version of the list
         int channels = 1;
         std::vector<Slot> slots;
-        std::vector<Held> held; //!< by fragment
-        std::vector<int> order; //!< by fragment: its slot
+        std::vector<Resident> resident; //!< content of each fragment's slot, one per fragment
+        std::vector<int> order;         //!< slot of each fragment
         uint64_t orderVersion = 0;
         FragmentSizes sizes;
-        size_t words = 0; //!< of the arena in use, from the start
+        size_t words = 0; //!< words in use from the start of the arena on
     };
     struct Store
     {
@@ -61,16 +60,16 @@ private:
         detail::DeviceBuffer arena, table;
     };
 
-    std::vector<int> settle(const Fragments& fragments, State& next, std::vector<int>& homeless) const;
-    static void findSlots(const Fragments& fragments, const std::vector<int>& homeless, bool graphs, State& next);
+    std::vector<int> matchSlots(const Fragments& fragments, State& next, std::vector<int>& unassigned) const;
+    static void assignSlots(const Fragments& fragments, const std::vector<int>& unassigned, bool graphs, State& next);
     static FragmentSizes sizesOf(const Fragments& fragments);
-    void makeRoom(const detail::Call& call, const State& next, Store& store, bool keep);
+    void reserve(const detail::Call& call, const State& next, Store& store, bool keep);
     void pack(const detail::Call& call, const Fragments& fragments, const State& next, const std::vector<int>& changed,
               Store& store, bool keep);
 
     detail::Uploader& uploader_;
     std::unique_ptr<Store> store_;
-    std::unique_ptr<Store> spare_; //!< takes turns with the other, which graphs may keep
+    std::unique_ptr<Store> spare_; //!< used instead of store_ when captured graphs keep that
     detail::DeviceBuffer jobs_;
     detail::DeviceTable order_;
     State state_;

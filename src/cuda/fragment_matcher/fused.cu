@@ -1,11 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, fused kernel: scores, peaks and report of a fragment by one block. A thread keeps the values of up to 13
-// positions of one row in registers; images of all resident blocks lie in shared memory, one expanded channel at a time.
+// FragmentMatcher: score, findPeaks and report of a fragment by one block, by byte sums. A thread keeps the values of up to 13 positions of
+// one row in registers; image and template are in shared memory, with one expanded channel at a time.
 //
 // Cost for N fragments of w x h pixels, C channels, M positions each: C N M h ceil(w/4) byte-sum instructions (two for
-// unweighted SSD, three for ZNCC, five when moments are weighted), bound by the integer pipes (64 lanes a clock and SM);
+// unweighted SSD, three for ZNCC, five when moments are weighted), bound by the integer pipes (64 lanes per clock and SM);
 // bytes: each area and fragment once.
 
 #include "device.hpp"
@@ -17,8 +17,8 @@ namespace {
 using namespace device;
 using gpu::FusedPlan;
 
-//! Registers decide how many threads a block may have, and how many blocks must fit an SM.
-template <int METRIC, bool WEIGHTED, int P> struct FusedBounds
+//! Launch bounds: most threads per block, and blocks per SM that registers must allow.
+template <Metric METRIC, bool WEIGHTED, int P> struct FusedBounds
 {
     static constexpr bool MOMENTS = Traits<METRIC, WEIGHTED>::MOMENTS;
     static constexpr int THREADS = MOMENTS ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
@@ -28,21 +28,21 @@ template <int METRIC, bool WEIGHTED, int P> struct FusedBounds
 
 struct alignas(16) FusedScratch
 {
-    Best warps[2][tuning::FUSED_THREADS / 32]; //!< of this peak and of the last
+    Best warps[2][tuning::FUSED_THREADS / 32]; //!< bests of the warps for the present peak and for the previous one
     Peak<uint64_t> peaks[MAX_PEAKS];
-    Entry entry; //!< here and not in registers, which the sums need
+    Entry entry; //!< in shared memory, because the sums need the registers
     int status;
 };
 static_assert(sizeof(FusedScratch) == gpu::FUSED_SCRATCH_BYTES, "plans count on it");
 
-/** What a thread works on: P positions of one row of the window, x = phase + 4i, and one part of the fragment's rows. Items
-are (row, phase), phase fastest: no bank conflicts. A warp takes up to `slots` items; where it takes fewer, as the last one
-may, its other lanes share the rows of the fragment with the first. */
+/** Work of a thread: P positions of one row of the window, x = phase + 4i, and one part of the fragment's rows. Items are (row, phase),
+phase fastest, which avoids bank conflicts. A warp takes up to `slots` items. If it takes fewer, as the last warp may, several lanes share
+an item and divide the rows of the fragment among themselves. */
 struct Item
 {
-    int x, y;             //!< of position 0
-    int part, partsShift; //!< 2^partsShift parts
-    bool any;
+    int x, y;             //!< position 0 in the window
+    int part, partsShift; //!< index of the part; there are 2^partsShift parts
+    bool any;             //!< false: no item
 
     __device__ __forceinline__ Item(const SearchWindow& window, int slots)
     {
@@ -58,8 +58,8 @@ struct Item
     }
 };
 
-//! Adds up what the lanes of one item have: every 32 >> partsShift-th of a warp, which cub::WarpReduce has no form for.
-template <int METRIC, bool WEIGHTED, int P>
+//! Adds up the sums of the lanes of one item, every (32 >> partsShift)-th lane of a warp; cub::WarpReduce has no form for that.
+template <Metric METRIC, bool WEIGHTED, int P>
 __device__ __forceinline__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, int partsShift)
 {
     const auto merge = [](uint32_t& sum, int distance) { sum += __shfl_xor_sync(~0u, sum, distance); };
@@ -85,8 +85,8 @@ __device__ __forceinline__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, int 
     }
 }
 
-//! The planes of a fragment and its weights lie in the arena as they are wanted here, unless they are split.
-template <int METRIC, bool WEIGHTED, int CHANNELS>
+//! Starts to copy a fragment to shared memory. The arena has the layout needed there, unless planes are split.
+template <Metric METRIC, bool WEIGHTED, int CHANNELS>
 __device__ void stageFragment(const uint32_t* arena, const DeviceFragment& fragment, uint32_t* target)
 {
     const int planeWords = fragment.pitch * fragment.height;
@@ -107,8 +107,8 @@ __device__ void stageFragment(const uint32_t* arena, const DeviceFragment& fragm
     }
 }
 
-//! scores: the values of an item's positions, channel after channel; ~0 for those outside of the window.
-template <int METRIC, bool WEIGHTED, int CHANNELS, int P, typename Value>
+//! Computes the values of an item's positions, channel by channel; ~0 for positions outside the window.
+template <Metric METRIC, bool WEIGHTED, int CHANNELS, int P, typename Value>
 __device__ __forceinline__ void itemValues(const ByteImageView& frame, const Rect4& area, const Entry& entry,
                                            const FusedPlan& plan, const Item& item, const uint32_t* raw,
                                            const uint32_t* templ, uint32_t* expanded, Value (&values)[P])
@@ -160,7 +160,7 @@ __device__ __forceinline__ void itemValues(const ByteImageView& frame, const Rec
     }
 }
 
-//! The best of an item's positions; its index is y << 16 | x, in raster order.
+//! Returns the best of an item's positions; its index is y << 16 | x, which ascends in raster order.
 template <int P, typename Value> __device__ __forceinline__ Best itemBest(const Item& item, const Value (&values)[P])
 {
     Value half[P];
@@ -168,7 +168,8 @@ template <int P, typename Value> __device__ __forceinline__ Best itemBest(const 
     for (int i = 0; i < P; ++i)
         half[i] = values[i];
 #pragma unroll
-    for (int distance = 1; distance < P; distance *= 2) // not one after the other: that takes longer
+    for (int distance = 1; distance < P;
+         distance *= 2) // as a tree, which is faster than one comparison after the other
 #pragma unroll
         for (int i = 0; i + distance < P; i += 2 * distance)
             half[i] = half[i + distance] < half[i] ? half[i + distance] : half[i];
@@ -181,7 +182,7 @@ template <int P, typename Value> __device__ __forceinline__ Best itemBest(const 
     return {least, none ? Best::NONE : item.y << 16 | (item.x + 4 * at)};
 }
 
-//! Takes the zone of a peak out of an item's positions.
+//! Excludes the positions of an item that are in the zone of a peak.
 template <int P, typename Value>
 __device__ __forceinline__ void exclude(const Item& item, int peakX, int peakY, int distance, int exclusion,
                                         Value (&values)[P])
@@ -189,7 +190,7 @@ __device__ __forceinline__ void exclude(const Item& item, int peakX, int peakY, 
     const bool within = withinReach(item.y - peakY, distance);
     if (zoneCoversNothing(within, exclusion))
         return;
-    // |x - peakX| < distance as one comparison, which holds for all when everything is covered
+    // |x - peakX| < distance as one comparison; always true if the zone covers the row
     const unsigned most = zoneCoversAll(within, exclusion) ? ~0u : 2u * distance - 2;
     const unsigned left = static_cast<unsigned>(item.x - peakX) + distance - 1;
 #pragma unroll
@@ -198,7 +199,7 @@ __device__ __forceinline__ void exclude(const Item& item, int peakX, int peakY, 
             values[i] = static_cast<Value>(~static_cast<Value>(0));
 }
 
-//! peaks: greedy, each the best outside the zones of those before. The count is for warp 0; the others are done.
+//! Selects peaks greedily: each is the best position outside the zones of those before it. Only warp 0 may use the result.
 template <int P, typename Value>
 __device__ __forceinline__ int findPeaksOfItems(const Entry& entry, const Settings& settings, const Item& item,
                                                 const Best* walked, Value (&values)[P], FusedScratch* scratch)
@@ -216,7 +217,8 @@ __device__ __forceinline__ int findPeaksOfItems(const Entry& entry, const Settin
         }
         else
         {
-            Best* bests = scratch->warps[count % 2]; // no barrier before the next peak: it uses the other
+            Best* bests =
+                scratch->warps[count % 2]; // the next peak uses the other one, so no barrier is needed before it
             best = warpBest<Value>(itemBest(item, values));
             if (threadIdx.x % 32 == 0)
                 bests[threadIdx.x / 32] = best;
@@ -232,11 +234,11 @@ __device__ __forceinline__ int findPeaksOfItems(const Entry& entry, const Settin
             scratch->peaks[count] = {best.value, x, y};
         exclude(item, x, y, distance, settings.exclusion, values);
     }
-    __syncwarp(); // the first warp sees the peaks
+    __syncwarp(); // the peaks are visible to the first warp
     return count;
 }
 
-template <int METRIC, bool WEIGHTED, int CHANNELS, int P>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS, int P>
 __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, FusedBounds<METRIC, WEIGHTED, P>::BLOCKS)
     matchFusedKernel(const ByteImageView frame, const Batch batch, const Settings settings, const FusedPlan plan,
                      const Best* walked, const Outputs out)
@@ -263,7 +265,7 @@ __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, Fus
     Value* map = reinterpret_cast<Value*>(raw);
     if (settings.subpixel)
     {
-        __syncthreads(); // the image has been read: the map takes its place
+        __syncthreads(); // the image has been read, so the map can replace it
 #pragma unroll
         for (int k = 0; k < P; ++k)
             if (item.any && item.x + 4 * k < entry.window.cols)
@@ -275,7 +277,7 @@ __global__ void __launch_bounds__(FusedBounds<METRIC, WEIGHTED, P>::THREADS, Fus
                [map, cols = entry.window.cols](int x, int y) { return static_cast<uint64_t>(map[y * cols + x]); });
 }
 
-template <int METRIC, bool WEIGHTED, int CHANNELS>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS>
 void launchFused(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                  const Best* walked, const Outputs& out, cudaStream_t stream)
 {

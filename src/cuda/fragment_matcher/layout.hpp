@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-// FragmentMatcher: what the CUDA engine's host code and its kernels agree on: fragments in the arena, batches of a launch, and
-// the plans of the fused and the tile kernel with the arithmetic of their layouts. Compiled by g++ too. Which plan a call
-// gets is decided in src/cuda/fragment_matcher/plan.cpp.
+// FragmentMatcher: data layouts that the CUDA backend's host code and kernels share: fragments in the arena, the batch of a launch, and the
+// plans of the kernels with the arithmetic of their shared memory. g++ compiles it too. src/cuda/fragment_matcher/plan.cpp decides which
+// plan a call gets.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_LAYOUT_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_LAYOUT_HPP
 
@@ -13,36 +13,38 @@ namespace cv { namespace cuda { namespace fragment_matcher { namespace gpu {
 
 // --- fragments -------------------------------------------------------------------------------------------------------
 
-/** One fragment on the device. The template lies in an arena of 32-bit words, four neighbouring pixels of one channel a
-word, first pixel in the lowest byte: `channels` planes of height x pitch words, then a plane of weights. Pixels beyond the
-width are 0 in all planes, so that the last word of the weights masks them out. */
+/** One fragment on the device. The template lies in an arena of 32-bit words, four neighbouring pixels of one channel per word, the first
+pixel in the lowest byte: `channels` planes of height x pitch words, then a plane of weights. Pixels beyond the width are 0 in all
+planes, so that the last word of the weights masks them out. */
 struct DeviceFragment
 {
     int width, height;
     int pitch;    //!< words from row to row, a multiple of 4: rows are read 16 bytes at a time
-    int unused;   //!< no gap, as kernels copy this word by word
+    int unused;   //!< fills the gap, because kernels copy this struct word by word
     size_t words; //!< offset of the first plane in the arena
     TemplateSums sums;
     int64_t variance; //!< templateVariance()
 };
 
+//! Returns DeviceFragment::pitch.
 inline int pitchOf(int width) { return detail::ceilDiv(width, 16) * 4; }
 
+//! Returns the words of the arena that a fragment takes.
 inline size_t wordsOf(int width, int height, int channels)
 {
     return static_cast<size_t>(channels + 1) * pitchOf(width) * height;
 }
 
-//! What pack needs to make a DeviceFragment.
+//! A fragment to be packed: source and destination of the copy.
 struct PackJob
 {
     ByteImageView templ;
     const void* weights;
     size_t weightsStep;
     int weightsDepth;
-    int slot; //!< which DeviceFragment to write
-    int pitch;
-    size_t words;
+    int slot;     //!< index of the DeviceFragment to write
+    int pitch;    //!< DeviceFragment's
+    size_t words; //!< DeviceFragment's
 };
 
 //! Fragments of one launch. Entry e stands for fragment i = list ? list[first + e] : first + e: fragments[slots[i]].
@@ -51,16 +53,16 @@ struct Batch
     const DeviceFragment* fragments;
     const uint32_t* arena;
     const int* slots;
-    const int* list; //!< null: all in order
+    const int* list; //!< null: all fragments in order
     int first, count;
-    ConstRowsView<Rect4> areas;  //!< by i; null: the whole frame
-    int limitWidth, limitHeight; //!< larger areas are refused
+    ConstRowsView<Rect4> areas;  //!< one per fragment; null: the whole frame
+    int limitWidth, limitHeight; //!< largest area in pixels; larger ones get STATUS_AREA_TOO_LARGE
     int channels;
-    bool weighted;                       //!< false: every q is 255, and sums leave that factor out
-    ConstRowsView<Position> predictions; //!< by i; walk only
+    bool weighted;                       //!< false: every q is 255, and sums omit that factor
+    ConstRowsView<Position> predictions; //!< one per fragment; for walk only
 };
 
-//! A value and its raster index. Nothing found: index = NONE, larger than any.
+//! A value and its raster index. index = NONE, larger than any index: nothing found.
 struct Best
 {
     static constexpr int NONE = 0x7fffffff;
@@ -81,35 +83,35 @@ struct Best
 
 // --- images in shared memory (src/cuda/fragment_matcher/staging.hpp) ---------------------------------------------------------
 
-//! How a block brings the image to shared memory.
+//! Copies of the image in a block's shared memory, and the division of the copying among its threads.
 struct StagePlan
 {
-    int units, rawPitch; //!< widths of the image there, expanded and raw
-    int rawWords;        //!< all of the raw image
-    int expandedWords;   //!< one plane of the expanded one
-    //! Which part a thread takes, and how far it is to the next; divisions by multiplication, see quotient().
+    int units, rawPitch; //!< pitch of the expanded image in units of 16 bytes; pitch of the raw image in words
+    int rawWords;        //!< words of the raw image
+    int expandedWords;   //!< words per plane of the expanded image
+    //! Part of each thread and step to its next part; divisions are multiplications by inverses, see quotient().
     int fetchThreads, fetchStep, expandStep, expandStepUnits;
     uint32_t fetchInverse, expandInverse;
 };
 
-//! Words from row to row of a raw image `cols` pixels wide, whose rows begin up to 3 bytes behind a word's start.
+//! Returns the words from row to row of a raw image `cols` pixels wide, whose rows begin up to 3 bytes after the start of a word.
 inline int rawPitch(int cols, int stride) { return (cols * stride + 6 + 12) / 16 * 4; }
 
-//! Words of a raw image, with what expandPlane() reads, and ignores, behind its last row.
+//! Returns the words of a raw image, including those after its last row that expandPlane() reads and ignores.
 inline int rawWords(int rows, int pitch, int units, int stride)
 {
     const int read = 4 * stride * units + (stride == 4 ? 8 : 4);
     return rows * pitch + (read > pitch ? read - pitch : 0);
 }
 
-//! Width of an expanded row in odd units of 16 bytes: all words that P positions from word `firstWord` (a multiple of 4)
-//! on read for a template of `width` pixels.
+//! Returns the pitch of an expanded row, an odd number of units of 16 bytes: all words that `positions` positions from word `firstWord` (a
+//! multiple of 4) on read for a template of `width` pixels.
 inline int expandedUnits(int firstWord, int positions, int width)
 {
     return (firstWord / 4 + (positions + (width + 3) / 4 + 2) / 4) | 1;
 }
 
-//! For quotient().
+//! Returns the inverse of d for quotient().
 inline uint32_t inverseOf(int d) { return (1u << 20) / d + 1; }
 
 //! Divides the work of staging among the threads of a block.
@@ -125,105 +127,108 @@ inline void setThreads(StagePlan& plan, int threads)
 
 // --- matrix instructions (src/cuda/fragment_matcher/bands.hpp) ------------------------------------------------------------------
 
-const int BAND_COLS = 128; //!< columns of positions that an instruction has
-const int BAND_ROWS = 8;   //!< positions below each other that a warp has
-//! Terms of 255 * 255 that a 32-bit sum holds.
+const int BAND_COLS = 128; //!< columns of positions per matrix instruction
+const int BAND_ROWS = 8;   //!< rows of positions per warp
+//! Number of terms of 255 * 255 that a 32-bit sum holds.
 const int64_t BAND_TERMS = 0xffffffffll / (255 * 255);
 
-//! Planes of the image: its channels and, with weights, the high, middle and low bytes of the sums of their squares.
+//! Returns the number of planes of the image: its channels and, with weights, the high, middle and low bytes of the sums of their squares.
 CT_HOST_DEVICE constexpr int imagePlanes(int channels, bool weighted) { return weighted ? channels + 3 : channels; }
-//! Bands of a fragment: of its channels; with weights, the high bytes of their products with q, the low ones, and q.
+//! Returns the number of planes of a fragment that have bands: its channels; with weights, the high and the low bytes of their products
+//! with q, and q.
 CT_HOST_DEVICE constexpr int bandPlanes(int channels, bool weighted) { return weighted ? 2 * channels + 1 : channels; }
 
-//! In one kernel: bytes of sums of squares over all channels down columns, and of those of each channel, of BAND_TILE_HEIGHT rows at
-//! most.
+//! Returns the bytes of a sum of squares over all channels down a column of at most BAND_TILE_HEIGHT rows.
 CT_HOST_DEVICE constexpr int squareBytes(int channels) { return channels == 1 ? 3 : 4; }
-const int IMAGE_BYTES = 2;
+const int IMAGE_BYTES = 2; //!< bytes of a sum of one channel down such a column
 
-//! How one kernel does it all, for SSD and ZNCC without weights in windows whose blocks are all resident at once; units 0: not this way.
+//! Plan of matchBandTiles(): SSD and ZNCC without weights, windows whose blocks are all resident at once. units = 0: not in use.
 struct BandTiles
 {
-    int units, parts;    //!< warps of a block: units of BAND_ROWS rows of positions, parts of the rows of a fragment
-    int blocksX, blocks; //!< of a window
-    int imageRows;       //!< of a block
+    int units,
+        parts; //!< warps per block that multiply: units of BAND_ROWS rows of positions x parts of the rows of a fragment
+    int blocksX, blocks; //!< blocks per row of a window, and per window
+    int imageRows;       //!< rows of the image per block
     int pitch;           //!< words from row to row of a plane of the image, a multiple of 4
-    int rawPitch;        //!< of the image as it is in the frame; 0: there is one channel, which needs no plane
-    int planesAt, boxesAt, mergeAt; //!< words in shared memory, behind templates
+    int rawPitch;        //!< words from row to row of the raw image; 0: one channel, where the raw image is the plane
+    int planesAt, boxesAt, mergeAt; //!< offsets in shared memory in words; templates are at 0
     size_t sharedBytes;
 };
 
-//! How blocks share a search window, for SSD and ZNCC; group 0: not this way.
+//! Plan of matchBands(): SSD and ZNCC by three kernels. group = 0: not in use.
 struct BandPlan
 {
-    Rect4 region;      //!< of the frame: all that is searched
-    int pitch;         //!< bytes from row to row of its planes, a multiple of 16
-    size_t planeBytes; //!< from plane to plane
-    int chunks, group; //!< of 16 rows of a band, a multiple of `group`: that many are in registers at a time
-    int bandRows;      //!< rows of a template with a band, a multiple of BAND_ROWS
-    size_t bandsEach;  //!< words of all bands of a fragment
-    int units, parts;  //!< warps of a block: units of BAND_ROWS rows of positions, parts of the rows of a fragment
-    int chunkRows;     //!< of a fragment in shared memory at a time, a multiple of BAND_ROWS
-    int bandsOffset;   //!< of the bands there, in words
-    size_t sharedBytes;
-    bool wide;               //!< sums, or squares of the image, may exceed 32 bits; moments of weighted ones always do
-    int sumsPitch;           //!< columns, a multiple of BAND_COLS: from up to 15 before the window's on
-    int sumsRows;            //!< a fragment
-    size_t sumsEach;         //!< a fragment, of both moments when weighted
-    int slabRows, slabPitch; //!< of box sums in shared memory at a time
-    size_t valueSharedBytes;
-    BandTiles tiles; //!< instead of the above but for `region`
+    Rect4 region;      //!< part of the frame that contains all search areas
+    int pitch;         //!< bytes from row to row of the planes of the region, a multiple of 16
+    size_t planeBytes; //!< bytes from plane to plane
+    int chunks,
+        group; //!< chunks of 16 rows per band, a multiple of `group`; number of chunks in registers at a time, 2 to 5
+    int bandRows;       //!< template rows per plane that have a band, a multiple of BAND_ROWS
+    size_t bandsEach;   //!< words of all bands of a fragment
+    int units, parts;   //!< warps per block: units of BAND_ROWS rows of positions x parts of the rows of a fragment
+    int chunkRows;      //!< rows of a fragment in shared memory at a time, a multiple of BAND_ROWS
+    int bandsOffset;    //!< offset of the bands in shared memory, words
+    size_t sharedBytes; //!< shared memory per block of correlate
+    bool wide;          //!< sums, or squares of the image, may exceed 32 bits; moments of weighted fragments always do
+    int sumsPitch; //!< columns of sums, a multiple of BAND_COLS; the first is up to 15 columns before the window's first
+    int sumsRows;  //!< rows of sums per fragment
+    size_t sumsEach;         //!< sums per fragment; of both moments if weighted
+    int slabRows, slabPitch; //!< rows of box sums in shared memory at a time, and their pitch in elements
+    size_t valueSharedBytes; //!< shared memory per block of values
+    BandTiles tiles;         //!< if in use, it replaces all of the above except `region`
 };
 
-//! What a block works on, and the status to report when there is nothing to search.
+//! An entry as prepare stores it: fragment, window, and the status to report if there is nothing to search.
 struct OpenEntry
 {
-    int i; //!< fragment
+    int i; //!< index of the fragment
     int status;
     SearchWindow window;
     DeviceFragment fragment;
 };
 
-// Static shared memory of the kernels below, at most. Plans leave that much; Plans_OnCuda.staticMemory compares with the compiler's numbers.
+// Upper bounds of the static shared memory of kernels, which plans leave free. Plans_OnCuda.staticMemory compares them with the compiled
+// kernels.
 const size_t CORRELATE_STATIC_BYTES = sizeof(OpenEntry);
 
-//! Device memory for that.
+//! Device memory of matchBands().
 struct BandMemory
 {
-    uint8_t* planes;
-    uint32_t* pixels; //!< of three channels without weights: a word each
-    uint32_t* bands;  //!< by entry, plane, row, chunk, lane
-    void* sums;       //!< by entry: 32 bits a position, or 64 when wide
+    uint8_t* planes;  //!< imagePlanes() planes of the region
+    uint32_t* pixels; //!< pixels of three channels without weights, one word each
+    uint32_t* bands;  //!< indexed by entry, plane, row, chunk, lane
+    void* sums;       //!< sumsEach per entry: uint64_t if BandPlan::wide, else uint32_t
     OpenEntry* entries;
 };
 
 // --- fused kernel ----------------------------------------------------------------------------------------------------
 
-const int FUSED_BAND_ROWS = 4; //!< positions below each other that a lane has
+const int FUSED_BAND_ROWS = 4; //!< rows of positions per lane
 
-//! Small windows by matrix instructions; warps 0: not this way.
+//! Plan of matchFusedBands(): SSD and ZNCC in small windows. warps = 0: not in use.
 struct FusedBands
 {
-    int warps;                 //!< a block
-    int areaWidth, areaHeight; //!< largest area
-    int rows, columns;         //!< words of a row, and rows, that positions read, those behind their window included
-    int pitch, planeWords;     //!< of a plane of the image
-    int squareWords;           //!< of one of its squares: without weights no row behind the area is read there
+    int warps;                 //!< warps per block
+    int areaWidth, areaHeight; //!< largest area, pixels
+    int rows, columns;         //!< rows, and words per row, that positions read, including those outside their window
+    int pitch, planeWords;     //!< words per row and per plane of the image
+    int squareWords;           //!< words per plane of squares; without weights, no row below the area is read there
     StagePlan stage;
-    int unitThreads, unitStep; //!< of 16 bytes of a row: as fetchThreads and fetchStep of words
-    uint32_t unitInverse;
-    int blocks;   //!< of 8 columns of positions, at most
-    int rawWords; //!< of the raw image, and later of sums of squares
+    int unitThreads, unitStep; //!< fetchThreads and fetchStep of copies in units of 16 bytes
+    uint32_t unitInverse;      //!< inverseOf(unitThreads)
+    int blocks;                //!< largest number of blocks of 8 columns of positions
+    int rawWords;              //!< words of the raw image, which sums of squares replace
     int templateWords;
-    int partWords; //!< ZNCC: n and v of all positions of a block, where the rest has been; 0: not kept
-    int mapWords;  //!< of the largest window
-    int planesAt;  //!< of the channels, behind the raw image, templates and planes of squares
+    int partWords; //!< ZNCC: words of n and v of all positions of a block, which replace images and templates; 0: not kept
+    int mapWords; //!< words of the values of the largest window
+    int planesAt; //!< offset of the channels' planes, after the raw image, templates and planes of squares
     int planesEnd;
-    size_t sharedBytes; //!< a block
+    size_t sharedBytes; //!< shared memory per block
 
-    // Where things begin, in words behind FUSED_SCRATCH_BYTES.
+    // Offsets in words from FUSED_SCRATCH_BYTES on.
     CT_HOST_DEVICE int templatesAt() const { return rawWords; }
     CT_HOST_DEVICE int squaresAt() const { return templatesAt() + templateWords; }
-    CT_HOST_DEVICE int mapAt() const { return partWords; } //!< of values for sub-pixel offsets
+    CT_HOST_DEVICE int mapAt() const { return partWords; } //!< values for sub-pixel offsets
     CT_HOST_DEVICE int mapEnd() const { return mapAt() + mapWords; }
 };
 
@@ -236,75 +241,80 @@ inline void setThreads(FusedBands& plan, int threads)
     plan.unitInverse = inverseOf(plan.unitThreads);
 }
 
-//! Words that n and v of all positions of a block take.
+//! Returns the words of n and v of all positions of a block.
 CT_HOST_DEVICE constexpr int bandPartWords(bool weighted, int threads)
 {
     return (weighted ? 4 : 3) * 4 * FUSED_BAND_ROWS * threads;
 }
 
+//! Plan of matchFused().
 struct FusedPlan
 {
-    int positions; //!< positions a thread, 5, 9 or 13: windows up to 4 times as wide
-    int slots;     //!< items (rows of positions, one of four phases) a warp; the fewer, the more threads an item
-    int rows;      //!< of the largest window, in positions
-    int areaWidth, areaHeight; //!< largest area
+    int positions; //!< positions per thread, 5, 9 or 13: windows up to 4 times as wide
+    int slots;     //!< items (rows of positions, one of four phases) per warp; fewer items mean more threads per item
+    int rows;      //!< rows of the largest window, in positions
+    int areaWidth, areaHeight; //!< largest area, pixels
     StagePlan stage;
     int templateWords;
-    int threads;        //!< a block
-    size_t sharedBytes; //!< a block
-    FusedBands bands;   //!< SSD and ZNCC: instead of the above
+    int threads;        //!< threads per block
+    size_t sharedBytes; //!< shared memory per block
+    FusedBands bands;   //!< if in use, it replaces all of the above
 
-    // Where things begin, in words behind FUSED_SCRATCH_BYTES; the map of values begins where the raw image does.
+    // Offsets in words from FUSED_SCRATCH_BYTES on; the map of values takes the place of the raw image.
     CT_HOST_DEVICE int templatesAt() const { return stage.rawWords; }
     CT_HOST_DEVICE int expandedAt() const { return templatesAt() + templateWords; }
 };
 
-//! Shared memory of a block besides images; the kernel checks it.
+//! Dynamic shared memory per block before images and templates; the kernels assert that their scratch fits.
 const size_t FUSED_SCRATCH_BYTES = 688;
-const size_t FUSED_STATIC_BYTES = 0; //!< of the fused kernels, as CORRELATE_STATIC_BYTES
+const size_t FUSED_STATIC_BYTES =
+    0; //!< upper bound of the static shared memory of the fused kernels, as CORRELATE_STATIC_BYTES
 
 // --- tile kernel -----------------------------------------------------------------------------------------------------
 
-const int TILE_POSITIONS = 8;                   //!< positions a thread
-const int TILE_GROUPS = tuning::TILE_COLS / 32; //!< groups of 4 phases x TILE_POSITIONS in a tile's row
+const int TILE_POSITIONS = 8;                   //!< positions per thread
+const int TILE_GROUPS = tuning::TILE_COLS / 32; //!< groups of 4 phases x TILE_POSITIONS per row of a tile
 
+//! Plan of matchTiles().
 struct TilePlan
 {
     int cols, rows;           //!< largest window, in positions
-    int tilesX, tilesY;       //!< tiles of the largest window
-    int chunkCols, chunkRows; //!< part of a fragment that is in shared memory at a time
+    int tilesX, tilesY;       //!< tiles per row and per column of the largest window
+    int chunkCols, chunkRows; //!< size of the part of a fragment that is in shared memory at a time
     StagePlan stage;
     int templateWords;
     bool wide;          //!< sums may exceed 32 bits
-    size_t sharedBytes; //!< a block
-    BandPlan bands;     //!< SSD and ZNCC: instead of the above but for tiles
+    size_t sharedBytes; //!< shared memory per block
+    BandPlan bands;     //!< if in use, it replaces all of the above except cols, rows, tilesX, tilesY
 
-    // Where things begin, in words.
+    // Offsets in words.
     CT_HOST_DEVICE int rawAt() const { return templateWords; }
-    CT_HOST_DEVICE int expandedAt() const { return rawAt() + stage.rawWords; } //!< and where parts are added up
+    CT_HOST_DEVICE int expandedAt() const { return rawAt() + stage.rawWords; } //!< later the sums of parts
 };
 
 //! The best of a tile of positions.
 struct alignas(16) TileBest
 {
     uint64_t value;
-    int index, y; //!< y: its row of the window
+    int index, y; //!< raster index of the position, and its row in the window
 };
 
+//! Device memory of matchTiles(), matchBands() and matchBandTiles().
 struct TileMemory
 {
-    void* values;       //!< of each entry: tileValuesBytes()
-    TileBest* bests;    //!< of each entry: tilesX * tilesY
-    unsigned* finished; //!< of each entry: one counter, 0 before and after a launch
+    void* values;       //!< tileValuesBytes() per entry
+    TileBest* bests;    //!< tilesX * tilesY per entry
+    unsigned* finished; //!< one counter of finished tiles per entry, 0 before and after a launch
     BandMemory bands;
 };
 
-inline size_t tileValuesBytes(const TilePlan& plan, int metric, bool weighted)
+//! Returns the bytes of the values of an entry.
+inline size_t tileValuesBytes(const TilePlan& plan, Metric metric, bool weighted)
 {
     return static_cast<size_t>(plan.cols) * plan.rows * (wideValues(metric, weighted, plan.wide) ? 8 : 4);
 }
 
-//! Bytes of sums of an entry.
+//! Returns the bytes of BandMemory::sums per entry.
 inline size_t bandSumsBytes(const BandPlan& plan) { return plan.sumsEach * (plan.wide ? 8 : 4); }
 
 }}}} // namespace cv::cuda::fragment_matcher::gpu

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-// FragmentMatcher: all that the CUDA engine's kernels know of metrics. One struct a metric says how wide its sums are, how a
-// term is added, how a channel's sums are folded and what value they give; Traits chooses one at compile time, forMetric() at
-// run time. The first part is for host code too, compiled by g++.
+// FragmentMatcher: everything that depends on the metric in the byte-sum kernels. One struct per metric defines how terms are added, how
+// the sums of a channel are folded, and the value that they give. Traits selects the struct at compile time, forMetric() at run time. The
+// first part is for host code too, compiled by g++.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_METRIC_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_METRIC_HPP
 
@@ -11,36 +11,45 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-//! True when scores come from moments, which are linear in neither a fragment's rows nor its channels once folded.
-CT_HOST_DEVICE constexpr bool hasMoments(int metric, bool weighted)
+//! Returns true if values are computed from moments. Folded moments are linear neither in a fragment's rows nor in its channels.
+CT_HOST_DEVICE constexpr bool hasMoments(Metric metric, bool weighted)
 {
-    return isCorrelation(metric) || (metric == METRIC_SSD && weighted);
+    switch (metric)
+    {
+    case Metric::SAD:
+        return false;
+    case Metric::SSD:
+        return weighted;
+    case Metric::ZNCC:
+        return true;
+    }
+    return false;
 }
-//! Moments of weighted squares and cross terms need q T and I^2 split into bytes; see multiply4().
-CT_HOST_DEVICE constexpr bool isSplit(int metric, bool weighted) { return weighted && hasMoments(metric, weighted); }
-//! Staged words a template word.
+//! Returns true if moments of weighted squares and cross terms need q T and I^2 split into bytes; see multiply4().
+CT_HOST_DEVICE constexpr bool isSplit(Metric metric, bool weighted) { return weighted && hasMoments(metric, weighted); }
+//! Returns the number of staged words per template word.
 CT_HOST_DEVICE constexpr int templatePlanes(bool split) { return split ? 2 : 1; }
-//! Of a channel: the image, high and low bytes of its square.
+//! Returns the number of expanded planes per channel: the image and, if split, the high and the low bytes of its squares.
 CT_HOST_DEVICE constexpr int expandedPlanes(bool split) { return split ? 3 : 1; }
 
-//! Most that a pixel of a channel adds to a 32-bit sum.
-CT_HOST_DEVICE constexpr int64_t largestTerm(int metric, bool weighted)
+//! Returns the most that a pixel of a channel adds to a 32-bit sum.
+CT_HOST_DEVICE constexpr int64_t largestTerm(Metric metric, bool weighted)
 {
-    return metric == METRIC_SAD && !weighted ? 255 : 255 * 255;
+    return weighted ? 255 * 255 : largestDifference(metric);
 }
-//! True when values take 64 bits; wide: sums may exceed 32. 255 * 255^2 a byte of weighted SSD leaves 32 bits after 259.
-CT_HOST_DEVICE constexpr bool wideValues(int metric, bool weighted, bool wide)
+//! Returns true if values take 64 bits. 259 pixels of weighted SSD, 255 * 255^2 each, fill 32 bits. @param wide sums may exceed 32 bits.
+CT_HOST_DEVICE constexpr bool wideValues(Metric metric, bool weighted, bool wide)
 {
     return !isCorrelation(metric) && (wide || hasMoments(metric, weighted));
 }
-//! Factor between the sums of kernels and S: unweighted SAD and SSD leave 255 out.
-CT_HOST_DEVICE constexpr int valueScale(int metric, bool weighted)
+//! Returns the factor from kernels' sums to S: unweighted SAD and SSD omit the weight 255.
+CT_HOST_DEVICE constexpr int valueScale(Metric metric, bool weighted)
 {
     return weighted || isCorrelation(metric) ? 1 : 255;
 }
 
-/** Calls launch(metric, weighted, channels), all three std::integral_constant: each combination is compiled. */
-template <class Launch> void forMetric(int metric, bool weighted, int channels, const Launch& launch)
+/** Calls launch(metric, weighted, channels), all three std::integral_constant; every combination is compiled. */
+template <class Launch> void forMetric(Metric metric, bool weighted, int channels, const Launch& launch)
 {
     const auto ofMetric = [&](auto theMetric)
     {
@@ -56,19 +65,22 @@ template <class Launch> void forMetric(int metric, bool weighted, int channels, 
         else
             ofChannels(std::false_type());
     };
-    if (metric == METRIC_SAD)
-        ofMetric(std::integral_constant<int, METRIC_SAD>());
-    else if (metric == METRIC_SSD)
-        ofMetric(std::integral_constant<int, METRIC_SSD>());
-    else
-        ofMetric(std::integral_constant<int, METRIC_ZNCC>());
+    switch (metric)
+    {
+    case Metric::SAD:
+        return ofMetric(std::integral_constant<Metric, Metric::SAD>());
+    case Metric::SSD:
+        return ofMetric(std::integral_constant<Metric, Metric::SSD>());
+    case Metric::ZNCC:
+        return ofMetric(std::integral_constant<Metric, Metric::ZNCC>());
+    }
 }
 
 #ifdef __CUDACC__
 
 namespace device {
 
-//! Sum of absolute differences of four bytes, added to `sum`. One instruction up to sm_100.
+//! Returns sum + the absolute differences of four bytes. One instruction up to sm_100.
 __device__ __forceinline__ uint32_t sad4(uint32_t a, uint32_t b, uint32_t sum)
 {
 #if __CUDA_ARCH__ < 1200
@@ -82,31 +94,31 @@ __device__ __forceinline__ uint32_t sad4(uint32_t a, uint32_t b, uint32_t sum)
 
 __device__ __forceinline__ uint32_t dot4(uint32_t a, uint32_t b, uint32_t sum) { return __dp4a(a, b, sum); }
 
-//! What a pixel of one channel and of weight 1 adds to S.
-__device__ __forceinline__ int differenceOf(int metric, int image, int templ)
+//! Returns the amount that a pixel of one channel and of weight 1 adds to S (SAD, SSD).
+__device__ __forceinline__ int differenceOf(Metric metric, int image, int templ)
 {
     const int difference = image - templ;
-    return metric == METRIC_SAD ? ::abs(difference) : difference * difference;
+    return isLinear(metric) ? ::abs(difference) : difference * difference;
 }
 
-/** Four pixels of a channel under four of the template. SPLIT: high and low bytes of the image's squares, and of the
-template times its weights. */
+/** Four image pixels of a channel with the four template pixels above them. If SPLIT, `high` and `low` are the bytes of the image's
+squares, `templ` and `templLow` those of the template times its weights. */
 struct Pixels
 {
     uint32_t image, high, low, templ, templLow, weights;
 };
 
-/** Running sums of one position: of differences, or moments S(qI), S(qI^2), S(qIT), the last two as 256 * high + low when
-weighted. Unweighted sums leave the factor 255 out. */
+/** Running sums of one position: the sum of differences, or the moments S(qI), S(qI^2) and S(qIT), the last two as 256 * high + low if
+weighted. Unweighted sums omit the factor 255. */
 struct SumsAt
 {
     uint32_t &sum, &squares, &squaresLow, &cross, &crossLow;
 };
 
-template <int METRIC, bool WEIGHTED> struct CommonTraits
+template <Metric METRIC, bool WEIGHTED> struct CommonTraits
 {
     static constexpr bool MOMENTS = hasMoments(METRIC, WEIGHTED), SPLIT = isSplit(METRIC, WEIGHTED);
-    static constexpr bool HAS_SUM = METRIC != METRIC_SSD || !WEIGHTED; //!< uses SumsAt::sum
+    static constexpr bool HAS_SUM = isCorrelation(METRIC) || !MOMENTS; //!< uses SumsAt::sum
     static constexpr int TEMPLATE_PLANES = templatePlanes(SPLIT);
 
     static __device__ __forceinline__ uint64_t squaresOf(const SumsAt& s)
@@ -130,13 +142,13 @@ template <int METRIC, bool WEIGHTED> struct CommonTraits
     }
 };
 
-/* Each metric has
+/* The struct of each metric:
      add        adds four pixels to the sums of a position
-     addMasked  the same of unweighted sums, where `mask` is 0 or 255 a byte; the template is 0 where the mask is
+     addMasked  adds those of four pixels whose byte of `mask` is 255, not 0, to unweighted sums; the template is 0 where the mask is
    and, with MOMENTS,
-     fold       a channel's sums to `covariance` (S(qIT)) and `variance` (S(qI^2)), modulo 2^64
-     value      of what was folded */
-template <bool WEIGHTED> struct SadTraits : CommonTraits<METRIC_SAD, WEIGHTED>
+     fold       adds a channel's sums to `covariance` (S(qIT)) and `variance` (S(qI^2)), modulo 2^64
+     value      returns the value from the folded sums */
+template <bool WEIGHTED> struct SadTraits : CommonTraits<Metric::SAD, WEIGHTED>
 {
     static __device__ __forceinline__ void add(const SumsAt& s, const Pixels& p)
     {
@@ -144,14 +156,14 @@ template <bool WEIGHTED> struct SadTraits : CommonTraits<METRIC_SAD, WEIGHTED>
     }
     static __device__ __forceinline__ void addMasked(const SumsAt& s, uint32_t image, uint32_t templ, uint32_t mask)
     {
-        // Not by masking the image: dp4a runs beside the byte differences, a mask before them.
+        // The image is not masked: that would delay the byte differences, while dp4a can run concurrently with them.
         s.sum = dot4(__vabsdiffu4(image, templ), mask & 0x01010101u, s.sum);
     }
 };
 
-template <bool WEIGHTED> struct SsdTraits : CommonTraits<METRIC_SSD, WEIGHTED>
+template <bool WEIGHTED> struct SsdTraits : CommonTraits<Metric::SSD, WEIGHTED>
 {
-    using Common = CommonTraits<METRIC_SSD, WEIGHTED>;
+    using Common = CommonTraits<Metric::SSD, WEIGHTED>;
 
     static __device__ __forceinline__ void add(const SumsAt& s, const Pixels& p)
     {
@@ -177,9 +189,9 @@ template <bool WEIGHTED> struct SsdTraits : CommonTraits<METRIC_SSD, WEIGHTED>
     }
 };
 
-template <bool WEIGHTED> struct ZnccTraits : CommonTraits<METRIC_ZNCC, WEIGHTED>
+template <bool WEIGHTED> struct ZnccTraits : CommonTraits<Metric::ZNCC, WEIGHTED>
 {
-    using Common = CommonTraits<METRIC_ZNCC, WEIGHTED>;
+    using Common = CommonTraits<Metric::ZNCC, WEIGHTED>;
 
     static __device__ __forceinline__ void add(const SumsAt& s, const Pixels& p)
     {
@@ -190,7 +202,7 @@ template <bool WEIGHTED> struct ZnccTraits : CommonTraits<METRIC_ZNCC, WEIGHTED>
     {
         add(s, {image & mask, 0, 0, templ, 0, 0});
     }
-    //! n_c and v_c
+    //! Folds to n_c and v_c.
     static __device__ __forceinline__ void fold(const SumsAt& s, const TemplateSums& templ, int c, uint64_t& covariance,
                                                 uint64_t& variance)
     {
@@ -206,9 +218,20 @@ template <bool WEIGHTED> struct ZnccTraits : CommonTraits<METRIC_ZNCC, WEIGHTED>
     }
 };
 
-template <int METRIC, bool WEIGHTED>
-using Traits = std::conditional_t<METRIC == METRIC_SAD, SadTraits<WEIGHTED>,
-                                  std::conditional_t<METRIC == METRIC_SSD, SsdTraits<WEIGHTED>, ZnccTraits<WEIGHTED>>>;
+template <Metric METRIC, bool WEIGHTED> struct TraitsOf;
+template <bool WEIGHTED> struct TraitsOf<Metric::SAD, WEIGHTED>
+{
+    using Type = SadTraits<WEIGHTED>;
+};
+template <bool WEIGHTED> struct TraitsOf<Metric::SSD, WEIGHTED>
+{
+    using Type = SsdTraits<WEIGHTED>;
+};
+template <bool WEIGHTED> struct TraitsOf<Metric::ZNCC, WEIGHTED>
+{
+    using Type = ZnccTraits<WEIGHTED>;
+};
+template <Metric METRIC, bool WEIGHTED> using Traits = typename TraitsOf<METRIC, WEIGHTED>::Type;
 
 } // namespace device
 

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, pack stage: templates and weights to arena words, template sums.
+// FragmentMatcher, pack: stores templates and weights in the arena, and computes template sums.
 
 #include "device.hpp"
 
@@ -20,7 +20,7 @@ static __device__ uint8_t weightAt(const PackJob& job, int x, int y)
     return job.weightsDepth == WEIGHTS_32F ? quantiseWeight(reinterpret_cast<const float*>(row)[x]) : 255;
 }
 
-//! A block a template. Bytes: template and weights once, in and out.
+//! Packs one template per block. Cost in bytes: template and weights, read once and written once.
 __global__ void __launch_bounds__(tuning::PACK_THREADS)
     packKernel(const PackJob* jobs, const int channels, DeviceFragment* fragments, uint32_t* arena)
 {
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(tuning::PACK_THREADS)
     for (size_t u = threadIdx.x; u < planeWords; u += blockDim.x)
     {
         const int y = static_cast<int>(u / job.pitch), x0 = 4 * static_cast<int>(u % job.pitch);
-        uint32_t words[4] = {}; // up to three channels, then weights
+        uint32_t words[4] = {}; // up to three channels, and weights
         for (int b = 0; b < 4 && x0 + b < width; ++b)
         {
             const uint8_t* pixel = job.templ.pixel(x0 + b, y);

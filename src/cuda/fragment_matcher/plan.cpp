@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Which kernel, tile or batch a size gets.
+// Choice of kernels, tiles and batches by sizes.
 #include "../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -33,23 +33,23 @@ int mostThreads(const MatchCase& given)
     return hasMoments(given.metric, given.weighted) ? tuning::FUSED_MOMENTS_THREADS : tuning::FUSED_THREADS;
 }
 
-//! Values of a window, for sub-pixel offsets.
+//! Returns the words of the values of a window, which sub-pixel offsets need.
 int mapWordsOf(Extent window, const MatchCase& given)
 {
     return window.width * window.height * (wideValues(given.metric, given.weighted, false) ? 2 : 1);
 }
 
-//! Dynamic shared memory of a block, at most.
+//! Returns the most dynamic shared memory that a block of a fused kernel may have.
 size_t mostOfFused(const MatchCase& given)
 {
     return std::min(tuning::FUSED_SHARED_BYTES, given.shared.dynamicBytes(gpu::FUSED_STATIC_BYTES));
 }
 
-//! The same by matrix instructions: false when windows of up to `window` positions of a fragment do not go this way.
+//! Widens `plan` to windows of up to `window` positions of a fragment; returns false if matchFusedBands() cannot match them.
 bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const MatchCase& given)
 {
     const int rows = gpu::FUSED_BAND_ROWS, stride = given.frame.pixelStride, channels = given.frame.channels;
-    if (given.metric == METRIC_SAD || window.width > gpu::BAND_COLS || fragment.height < rows ||
+    if (!isProduct(given.metric) || window.width > gpu::BAND_COLS || fragment.height < rows ||
         termsOf(fragment, given) > gpu::BAND_TERMS)
         return false;
     const int blocks = ceilDiv(window.width, 8), chunks = ceilDiv(fragment.width + 7, 32);
@@ -57,7 +57,7 @@ bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const
     wider.warps = std::max(plan.warps, ceilDiv(window.height, 16 / blocks * rows));
     wider.areaWidth = std::max(plan.areaWidth, window.width + fragment.width - 1);
     wider.areaHeight = std::max(plan.areaHeight, window.height + fragment.height - 1);
-    // What the last rows and columns of positions read, and ignore, behind the area.
+    // Includes words outside the area that the last rows and columns of positions read and ignore.
     wider.rows = std::max(
         {plan.rows, wider.areaHeight, (window.height - 1) / rows * rows + roundUp(fragment.height, rows) + rows - 1});
     wider.columns = std::max(plan.columns, 2 * blocks + 8 * chunks);
@@ -65,20 +65,21 @@ bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const
     wider.pitch = (ceilDiv(wider.areaWidth, 4) + 3) / 8 * 8 + 4;
     wider.planeWords = wider.rows * wider.pitch + roundUp(std::max(wider.columns - wider.pitch, 0), 4);
     wider.squareWords = given.weighted ? wider.planeWords : wider.areaHeight * wider.pitch;
-    wider.stage.units = 1;                                           // nothing is expanded
-    wider.stage.rawPitch = (wider.areaWidth * stride + 30) / 16 * 4; // rows begin up to 15 bytes behind a unit's start
+    wider.stage.units = 1; // nothing is expanded
+    wider.stage.rawPitch =
+        (wider.areaWidth * stride + 30) / 16 * 4; // rows begin up to 15 bytes after the start of a unit
     wider.blocks = std::max(plan.blocks, blocks);
     wider.rawWords =
         std::max(wider.areaHeight * wider.stage.rawPitch + 8, given.weighted ? 0 : wider.rows * 8 * wider.blocks);
     wider.templateWords =
         std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) * fragment.height * (8 * chunks + 8));
-    // ZNCC keeps n and v where the rest has been, without weights while channels are still read.
+    // ZNCC stores n and v over the other data; without weights not over the channels, which are read until the end.
     wider.partWords = isCorrelation(given.metric) ? gpu::bandPartWords(given.weighted, 32 * wider.warps) : 0;
     wider.mapWords = std::max(plan.mapWords, mapWordsOf(window, given));
     wider.planesAt =
         std::max(wider.squaresAt() + (channels == 1 ? 2 : 3) * wider.squareWords, given.weighted ? 0 : wider.partWords);
     wider.planesEnd = wider.planesAt + channels * wider.planeWords;
-    // From the plan as it is now: parts of earlier sizes move as a later one makes blocks and areas larger.
+    // Computed from the widened plan: a later size may enlarge blocks and areas, which moves the offsets of earlier sizes.
     wider.sharedBytes = gpu::FUSED_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(wider.planesEnd, wider.mapEnd()));
     if (wider.warps > tuning::FUSED_BAND_WARPS || wider.sharedBytes > mostOfFused(given))
         return false;
@@ -86,8 +87,8 @@ bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const
     return true;
 }
 
-/** False when windows of up to `window` positions of a fragment do not fit; else widens `plan` to them. Slots and threads are
-finishFused()'s to choose. */
+/** Widens `plan` to windows of up to `window` positions of a fragment; returns false if they do not fit. finishFused() chooses slots and
+threads. */
 bool planFused(FusedPlan& plan, Extent window, Extent fragment, const MatchCase& given)
 {
     const int stride = given.frame.pixelStride;
@@ -106,7 +107,7 @@ bool planFused(FusedPlan& plan, Extent window, Extent fragment, const MatchCase&
     wider.stage.units = std::max(plan.stage.units, gpu::expandedUnits(0, wider.positions, fragment.width));
     wider.stage.rawPitch = gpu::rawPitch(wider.areaWidth, stride);
     wider.stage.rawWords = gpu::rawWords(wider.areaHeight, wider.stage.rawPitch, wider.stage.units, stride);
-    const int planes = given.frame.channels * templatePlanes(split) + 1; // one of weights
+    const int planes = given.frame.channels * templatePlanes(split) + 1; // and one plane of weights
     wider.templateWords = std::max(plan.templateWords, planes * fragment.height * gpu::pitchOf(fragment.width));
     wider.stage.expandedWords = wider.areaHeight * 16 * wider.stage.units;
     const int imageWords = wider.expandedAt() + expandedPlanes(split) * wider.stage.expandedWords;
@@ -124,7 +125,7 @@ void finishFused(FusedPlan& plan, int count, const MatchCase& given)
     plan.slots = 32;
     while (count <= tuning::FUSED_FEW && plan.slots > 4 &&
            fusedThreads(plan.rows, plan.slots / 2) <= mostThreads(given))
-        plan.slots /= 2; // few blocks: more threads for each
+        plan.slots /= 2; // few blocks: more threads per fragment
     plan.threads = fusedThreads(plan.rows, plan.slots);
     gpu::setThreads(plan.stage, plan.threads);
     if (plan.bands.warps > 0)
@@ -133,9 +134,9 @@ void finishFused(FusedPlan& plan, int count, const MatchCase& given)
 
 } // namespace
 
-// --- which way -------------------------------------------------------------------------------------------------------
+// --- routes ----------------------------------------------------------------------------------------------------------
 
-//! Largest window of each group.
+//! Sets the largest window of each group.
 void MatchPlan::widen(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas)
 {
     const ByteImageView& frame = given.frame;
@@ -149,14 +150,15 @@ void MatchPlan::widen(const MatchCase& given, const FragmentSizes& sizes, const 
         }
         return;
     }
-    Rect4 area = {0, 0, frame.cols, frame.rows}; // the same for all
+    Rect4 area = {0, 0, frame.cols, frame.rows};
     if (areas.list)
         area = {0, 0, std::min(areas.limitWidth, frame.cols), std::min(areas.limitHeight, frame.rows)};
     for (size_t g = 0; g < groups_.size(); ++g)
         groups_[g].window = windowOf(frame, area, sizes.distinct[g]);
 }
 
-//! Positions a thread are common to all, and change how much memory each takes: plan again until they stay.
+//! Plans all groups. The number of positions per thread is common to all and changes the memory that each takes, so planning is repeated
+//! until that number stays.
 void MatchPlan::planGroups(const MatchCase& given, const FragmentSizes& sizes)
 {
     fusedPlan = {};
@@ -168,18 +170,18 @@ void MatchPlan::planGroups(const MatchCase& given, const FragmentSizes& sizes)
         fusedPlan.positions = positions;
         for (size_t g = 0; g < groups_.size(); ++g)
         {
-            const bool any = !groups_[g].window.empty(); // else only to be reported
+            const bool any = !groups_[g].window.empty(); // else there is nothing to search, only a status to report
             groups_[g].fits = planFused(fusedPlan, any ? groups_[g].window : Extent{1, 1},
                                         any ? sizes.distinct[g] : Extent{1, 1}, given);
         }
     }
 }
 
-//! Of groups that do not fit, goes by those fragments whose own windows fit. @return true when there are any.
+//! Splits groups that do not fit: keeps the fragments whose own window fits. @return true if there are any.
 bool MatchPlan::splitGroups(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas)
 {
     bool any = false;
-    if (!areas.list || areas.onDevice) // all windows of a size are the same
+    if (!areas.list || areas.onDevice) // all fragments of a size have the same window
         return any;
     alone_.assign(sizes.of.size(), 0);
     for (Group& group : groups_)
@@ -203,7 +205,7 @@ bool MatchPlan::splitGroups(const MatchCase& given, const FragmentSizes& sizes, 
     return any;
 }
 
-//! By matrix instructions when all groups of the fused kernel can go that way, and it is worth it.
+//! Plans matrix instructions for the fragments of the fused kernels, if all groups can be matched by them and it is worth it.
 void MatchPlan::planFusedGroups(const MatchCase& given, const FragmentSizes& sizes)
 {
     double terms = 0;
@@ -273,7 +275,7 @@ TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const
     plan.tilesX = ceilDiv(plan.cols, tuning::TILE_COLS);
     plan.tilesY = ceilDiv(plan.rows, tuning::TILE_ROWS);
     const int64_t pixels = static_cast<int64_t>(fragment.width) * height;
-    // Moments of weighted SSD always run in 64 bits; the chunks below keep each part within 32.
+    // Moments of weighted SSD are always 64 bits; the chunks below keep each part within 32 bits.
     plan.wide = !hasMoments(given.metric, given.weighted) &&
                 pixels * given.frame.channels * largestTerm(given.metric, given.weighted) > 0xffffffffll;
 
@@ -288,7 +290,7 @@ TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const
                expandedPlanes(split) * imageRows * 16 * plan.stage.units;
     };
     plan.chunkCols = std::min(fragment.width, tuning::TILE_CHUNK_COLS);
-    for (;; plan.chunkCols = (plan.chunkCols / 2 + 15) / 16 * 16) // narrower ones start at whole groups of words
+    for (;; plan.chunkCols = (plan.chunkCols / 2 + 15) / 16 * 16) // chunks start at whole groups of words
     {
         plan.stage.units =
             gpu::expandedUnits((gpu::TILE_GROUPS - 1) * gpu::TILE_POSITIONS, gpu::TILE_POSITIONS, plan.chunkCols);
@@ -300,7 +302,7 @@ TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const
     const int most = std::min(height, tuning::TILE_CHUNK_PIXELS / plan.chunkCols);
     int chunks = ceilDiv(height, most);
     while (chunks < height && 4 * static_cast<size_t>(words(ceilDiv(height, chunks))) > limit)
-        ++chunks; // of about the same height
+        ++chunks; // chunks of about equal height
     plan.chunkRows = ceilDiv(height, chunks);
     plan.templateWords = plan.chunkRows * templateRow;
     plan.stage.rawWords =

@@ -1,6 +1,6 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-// Which fragments of a call on the device go through which kernels, and how: all choices that depend on sizes.
+// Choice of kernels, tiles and batches for the fragments of a call on the device: a function of sizes and of device limits.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_PLAN_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_PLAN_HPP
 
@@ -23,12 +23,13 @@ struct Extent
     }
 };
 
+//! Returns the larger width and the larger height of both.
 inline Extent larger(Extent a, Extent b)
 {
     return {a.width > b.width ? a.width : b.width, a.height > b.height ? a.height : b.height};
 }
 
-//! The least rectangle around both; an empty one counts for nothing.
+//! Returns the smallest rectangle that contains both; an empty one is ignored.
 inline Rect4 united(const Rect4& a, const Rect4& b)
 {
     if (a.width <= 0 || b.width <= 0)
@@ -42,28 +43,28 @@ inline Rect4 united(const Rect4& a, const Rect4& b)
 struct FragmentSizes
 {
     std::vector<Extent> distinct; //!< ascending
-    std::vector<int> of;          //!< by fragment: which of them it has
+    std::vector<int> of;          //!< index into `distinct`, one per fragment
 
     const Extent& operator[](size_t i) const { return distinct[of[i]]; }
 };
 
-//! What matching depends on besides sizes.
+//! Parameters of a call that plans depend on, besides sizes.
 struct MatchCase
 {
     ByteImageView frame;
-    int metric;
+    Metric metric;
     bool weighted;
-    detail::SharedLimit shared; //!< of a block of the device
+    detail::SharedLimit shared; //!< limit of shared memory per block of the device
     int multiprocessors;
 };
 
-//! Products of at most 255 * 255 that make up a sum.
+//! Returns the number of products of bytes, each at most 255 * 255, in a sum.
 inline int64_t termsOf(Extent fragment, const MatchCase& given)
 {
     return static_cast<int64_t>(fragment.width) * fragment.height * given.frame.channels;
 }
 
-//! Fragments (by index) that go through the fused kernel, and those that go through tiles.
+//! Plan of a call: indices of the fragments that the fused kernels match, and of those that are matched in tiles.
 class MatchPlan
 {
 public:
@@ -74,28 +75,28 @@ public:
     gpu::TilePlan tilePlan;
 
 private:
-    //! Fragments of one size go the same way, unless some of them have windows that cannot.
+    //! Fragments of one size. They take the same route, unless some have windows that are too large for the fused kernels.
     struct Group
     {
-        Extent window; //!< largest
-        bool fits;     //!< through the fused kernel
-        bool split;    //!< only those whose own window fits count
+        Extent window; //!< largest window
+        bool fits;     //!< the fused kernels can match windows of this size
+        bool split;    //!< only fragments whose own window fits are in `window`
     };
     void widen(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas);
     void planGroups(const MatchCase& given, const FragmentSizes& sizes);
     bool splitGroups(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas);
     void planFusedGroups(const MatchCase& given, const FragmentSizes& sizes);
 
-    std::vector<Group> groups_; //!< by distinct size
-    std::vector<char> alone_;   //!< by fragment, in split groups: its own window fits
+    std::vector<Group> groups_; //!< one per distinct size
+    std::vector<char> alone_;   //!< one per fragment, for split groups: its own window fits
 };
 
-//! For `count` windows of up to `window` positions and fragments of up to `fragment` pixels. @param region of the frame: all
-//! areas.
+//! Plans tiles for `count` windows of up to `window` positions and fragments of up to `fragment` pixels. @param region part of the frame
+//! that contains all areas.
 gpu::TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count);
-//! The same by matrix instructions. Group 0: this is not the way.
+//! Plans matrix instructions for the same windows. Returns a plan with group = 0 if they are not applicable or not worth it.
 gpu::BandPlan planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count);
-//! How many of `count` entries go into one launch.
+//! Returns how many of `count` entries one launch matches.
 int tileBatch(const gpu::TilePlan& plan, const MatchCase& given, int count);
 
 }}} // namespace cv::cuda::fragment_matcher

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// How tiles go by matrix instructions: all in one kernel, or in three.
+// Plans of matrix instructions for windows in tiles: one kernel (BandTiles) or three (BandPlan).
 #include "../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -17,7 +17,7 @@ using gpu::BandPlan;
 
 namespace {
 
-//! What a block of correlate has in shared memory, for `chunkRows` rows of a fragment at a time.
+//! Lays out the shared memory of a block of correlate for `chunkRows` rows of a fragment at a time.
 void stageBands(BandPlan& plan, int chunkRows)
 {
     plan.chunkRows = chunkRows;
@@ -26,7 +26,7 @@ void stageBands(BandPlan& plan, int chunkRows)
     plan.sharedBytes = 4 * static_cast<size_t>(std::max(plan.bandsOffset + chunkRows * plan.chunks * 32, merging));
 }
 
-//! False when a block's shared memory is too small.
+//! Plans correlate; returns false if the shared memory of a block is too small.
 bool planCorrelate(BandPlan& plan, Extent window, Extent fragment, const MatchCase& given, int count)
 {
     const int groups = plan.bandRows / gpu::BAND_ROWS, warps = tuning::BAND_THREADS / 32;
@@ -52,7 +52,7 @@ bool planCorrelate(BandPlan& plan, Extent window, Extent fragment, const MatchCa
     return false;
 }
 
-//! False when a block's shared memory is too small.
+//! Plans values; returns false if the shared memory of a block is too small.
 bool planValues(BandPlan& plan, Extent window, Extent fragment, const MatchCase& given)
 {
     const size_t position =
@@ -69,7 +69,7 @@ bool planValues(BandPlan& plan, Extent window, Extent fragment, const MatchCase&
     return bytes(plan.slabRows) <= limit;
 }
 
-//! One kernel for all, where its blocks are all resident at once, so the fewer rows a block, the better.
+//! Plans matchBandTiles(). All its blocks must be resident at once; the fewest rows per block for which they are is the fastest.
 gpu::BandTiles planBandTiles(const BandPlan& bands, Extent window, Extent fragment, const MatchCase& given, int count)
 {
     const int stride = given.frame.pixelStride, channels = given.frame.channels;
@@ -77,7 +77,8 @@ gpu::BandTiles planBandTiles(const BandPlan& bands, Extent window, Extent fragme
     gpu::BandTiles plan = {};
     if (given.weighted || bands.wide || fragment.height > tuning::BAND_TILE_HEIGHT || given.frame.step % 16 != 0)
         return plan;
-    plan.blocksX = ceilDiv(window.width + (stride == 1 ? 15 : 0), gpu::BAND_COLS); // from a unit of 16 bytes on
+    plan.blocksX =
+        ceilDiv(window.width + (stride == 1 ? 15 : 0), gpu::BAND_COLS); // the first block starts at a unit of 16 bytes
     for (const int units : {1, 2, 3, 4, 6})
     {
         const int64_t blocks = static_cast<int64_t>(plan.blocksX) * ceilDiv(window.height, units * gpu::BAND_ROWS);
@@ -102,13 +103,13 @@ gpu::BandTiles planBandTiles(const BandPlan& bands, Extent window, Extent fragme
     return plan;
 }
 
-//! True when `count` windows are worth three kernels, and blocks have something to do.
+//! Returns true if `count` windows have enough work for matrix instructions to be faster than byte sums.
 bool worthBands(const MatchCase& given, Extent window, Extent fragment, int count)
 {
     const int64_t positions = static_cast<int64_t>(window.width) * window.height;
     const double terms = static_cast<double>(positions) * count * termsOf(fragment, given);
-    const bool dear = given.weighted || isCorrelation(given.metric); // the other way
-    return terms >= (dear ? tuning::BAND_LEAST_TERMS : tuning::BAND_LEAST_SSD_TERMS) &&
+    const bool expensive = given.weighted || isCorrelation(given.metric); // by byte sums
+    return terms >= (expensive ? tuning::BAND_LEAST_TERMS : tuning::BAND_LEAST_SSD_TERMS) &&
            (positions >= tuning::BAND_LEAST_POSITIONS || fragment.width * fragment.height >= tuning::BAND_LEAST_PIXELS);
 }
 
@@ -117,8 +118,7 @@ bool worthBands(const MatchCase& given, Extent window, Extent fragment, int coun
 BandPlan planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count)
 {
     BandPlan plan = {};
-    if (given.metric == METRIC_SAD || fragment.width > tuning::BAND_WIDTH ||
-        !worthBands(given, window, fragment, count))
+    if (!isProduct(given.metric) || fragment.width > tuning::BAND_WIDTH || !worthBands(given, window, fragment, count))
         return plan;
     plan.region = region;
     plan.pitch = roundUp(region.width, 16);

@@ -1,14 +1,13 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, device code: image and template to shared memory.
+// FragmentMatcher, device code: copies image and template to shared memory.
 //
 // Byte sums run on four pixels of one channel at a time (vabsdiff4, dp4a), at any x offset. Two steps bring the image into
 // that form:
 //
-//   fetchRaw     rows as they are in the frame, from the aligned word that holds their first byte; asynchronous copies
-//   expandPlane  one channel of them, each row four times, once for each byte phase p: word k of phase p holds pixels
-//                4k+p .. 4k+p+3
+//   fetchRaw     copies rows as they are in the frame, from the aligned word that holds their first byte on; asynchronously
+//   expandPlane  stores each row of one channel four times, once per byte phase p: word k of phase p holds pixels 4k+p .. 4k+p+3
 //
 // A thread's positions are 4 apart, x = p + 4i, so its windows for word j of a template row are the consecutive words i+j,
 // and serve several positions from registers. Expanded rows of all phases follow each other ((row * 4 + phase) * units, in
@@ -27,7 +26,7 @@ using gpu::Batch;
 using gpu::Best;
 using gpu::DeviceFragment;
 
-//! High and low bytes of the products of the bytes of a and b.
+//! Multiplies the bytes of a and b. @param high, low bytes of the four products.
 __device__ __forceinline__ void multiply4(uint32_t a, uint32_t b, uint32_t& high, uint32_t& low)
 {
     const uint32_t p0 = (a & 0xff) * (b & 0xff), p1 = ((a >> 8) & 0xff) * ((b >> 8) & 0xff);
@@ -37,10 +36,10 @@ __device__ __forceinline__ void multiply4(uint32_t a, uint32_t b, uint32_t& high
     high = __byte_perm(p01, p23, 0x7531);
 }
 
-//! t / d for t and d below 1024, from inverseOf(d).
+//! Returns t / d for t and d below 1024, from inverseOf(d).
 __device__ __forceinline__ int quotient(uint32_t t, uint32_t inverse) { return static_cast<int>(t * inverse >> 20); }
 
-//! The aligned word at byte `offset` of a row, bytes outside of the row 0.
+//! Returns the aligned word at byte `offset` of a row; bytes outside the row are 0.
 __device__ __forceinline__ uint32_t wordAtEdge(const uint8_t* row, int offset, int rowBytes)
 {
     uint32_t word = 0;
@@ -51,8 +50,8 @@ __device__ __forceinline__ uint32_t wordAtEdge(const uint8_t* row, int offset, i
     return word;
 }
 
-/** Starts to copy cols x rows pixels of the image from (x, y), a word a thread and step. Done after
-__pipeline_wait_prior(0) of all threads and a barrier. What lies outside of the image is left as it is. */
+/** Starts to copy cols x rows pixels of the image from (x, y) on, one word per thread and step. The copy is complete after
+__pipeline_wait_prior(0) of all threads and a barrier. Words outside the image are not written. */
 __device__ __forceinline__ void fetchRaw(const ByteImageView& frame, int x, int y, int cols, int rows,
                                          const gpu::StagePlan& plan, uint32_t* raw)
 {
@@ -89,7 +88,7 @@ __device__ __forceinline__ void fetchRaw(const ByteImageView& frame, int x, int 
     __pipeline_commit();
 }
 
-//! Word h of channel `plane`, four pixels, of raw words; `shift`: bits by which the first pixel lies behind the first word.
+//! Extracts word h of channel `plane`, four pixels, from raw words. @param shift bits from the start of the first word to the first pixel.
 template <int STRIDE>
 __device__ __forceinline__ uint32_t planeWord(const uint32_t* raw, int h, uint32_t shift, int plane)
 {
@@ -109,13 +108,13 @@ __device__ __forceinline__ uint32_t planeWord(const uint32_t* raw, int h, uint32
     return __byte_perm(__byte_perm(w[0], w[1 % STRIDE], both), __byte_perm(w[2 % STRIDE], w[3 % STRIDE], both), 0x5410);
 }
 
-/** The same from words b g r b | g r b g | r b g r without shifts, when the first pixel's byte is the first = 0 .. 5 of them: bytes to
-take of the first two words, of these and the third, of these and the fourth. */
+/** Byte selectors that extract a word of one channel from words b g r b | g r b g | r b g r without a shift, by the index 0 .. 5 of the
+first pixel's byte: bytes of the first two words, of these and the third, of these and the fourth. */
 __constant__ const uint32_t PICKS_OF_THREE[6][3] = {{0x0630, 0x5210, 0x3210}, {0x0741, 0x6210, 0x3210},
                                                     {0x0052, 0x7410, 0x3210}, {0x0063, 0x3510, 0x4210},
                                                     {0x0074, 0x3610, 0x5210}, {0x0005, 0x3740, 0x6210}};
 
-//! Expands channel `plane` of raw rows; SPLIT: and its squares, plane after plane. (x, y): where the raw image starts.
+//! Expands channel `plane` of raw rows and, if SPLIT, the bytes of its squares, plane after plane. @param x, y first pixel of the raw image.
 template <int STRIDE, bool SPLIT>
 __device__ __forceinline__ void expandPlane(const ByteImageView& frame, int x, int y, int rows, int plane,
                                             const gpu::StagePlan& plan, const uint32_t* raw, uint32_t* expanded)
@@ -176,6 +175,7 @@ __device__ __forceinline__ void expandPlane(const ByteImageView& frame, int x, i
     }
 }
 
+//! Calls expandPlane() for the pixel stride of the frame.
 template <int CHANNELS, bool SPLIT>
 __device__ __forceinline__ void expandChannel(const ByteImageView& frame, int x, int y, int rows, int plane,
                                               const gpu::StagePlan& plan, const uint32_t* raw, uint32_t* expanded)
@@ -188,8 +188,8 @@ __device__ __forceinline__ void expandChannel(const ByteImageView& frame, int x,
         expandPlane<4, SPLIT>(frame, x, y, rows, plane, plan, raw, expanded);
 }
 
-/** Stages rows x words (a multiple of 4) of one template plane and of the weights, 16 bytes a thread and step. Unless they
-are split, by asynchronous copies, as fetchRaw(). */
+/** Stages rows x words (a multiple of 4) of one template plane and of the weights, 16 bytes per thread and step; by asynchronous copies as
+in fetchRaw() unless SPLIT. */
 template <bool SPLIT>
 __device__ __forceinline__ void stageTemplate(const uint32_t* templ, const uint32_t* weights, int pitch, int rows,
                                               int words, uint32_t* t, uint32_t* tLow, uint32_t* q)

@@ -9,8 +9,8 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace device {
 
-//! Sums of P positions, 4 pixels apart; SumsAt says what they are.
-template <int METRIC, bool WEIGHTED, int P> struct Sums
+//! Sums of P positions, 4 pixels apart; see SumsAt.
+template <Metric METRIC, bool WEIGHTED, int P> struct Sums
 {
     using TheTraits = Traits<METRIC, WEIGHTED>;
     static constexpr bool SPLIT = TheTraits::SPLIT;
@@ -26,8 +26,8 @@ template <int METRIC, bool WEIGHTED, int P> struct Sums
 
     __device__ __forceinline__ SumsAt at(int i) { return {sum[i], squares[i], squaresLow[i], cross[i], crossLow[i]}; }
 
-    //! Adds `rows` rows of a template, `width` pixels each; steps in words from row to row, all 16-byte aligned. SPLIT:
-    //! `expandedWords` from the image to the high bytes of its square, and on to the low ones.
+    //! Adds `rows` rows of a template, `width` pixels each. Steps are in words from row to row, all rows 16-byte aligned.
+    //! @param expandedWords if SPLIT, words from the image to the high bytes of its squares, and from these to the low bytes.
     __device__ __forceinline__ void addRows(const uint32_t* image, int imageStep, int expandedWords, const uint32_t* t,
                                             const uint32_t* tLow, const uint32_t* q, int step, int rows, int width)
     {
@@ -39,7 +39,7 @@ template <int METRIC, bool WEIGHTED, int P> struct Sums
         using std::integral_constant;
         const std::false_type whole;
         const std::true_type last;
-        if constexpr (!SPLIT) // which has no registers for so many words
+        if constexpr (!SPLIT) // SPLIT has no registers for so many words
         {
             if (width >= 32)
             {
@@ -66,7 +66,7 @@ template <int METRIC, bool WEIGHTED, int P> struct Sums
     }
 
 private:
-    //! Adds WORDS columns of words; LAST: unless they are weighted, the weights mask out what is beyond the width.
+    //! Adds WORDS columns of words. LAST: the columns may extend beyond the width; unweighted sums mask these pixels with the weights.
     template <int WORDS, bool LAST>
     __device__ __forceinline__ void addColumns(const uint32_t* pixels, int imageStep, int expandedWords,
                                                const uint32_t* t, const uint32_t* tLow, const uint32_t* q, int step,

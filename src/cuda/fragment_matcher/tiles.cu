@@ -1,14 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, scores, peaks and report for search windows of any size: a block takes a tile of 64 x 16 positions, and
-// the block that finishes a fragment's last tile finds its peaks.
+// FragmentMatcher: score, findPeaks and report for search windows of any size, by byte sums. A block scores a tile of 64 x 16 positions; the
+// block that finishes a fragment's last tile finds its peaks.
 //
 // Cost for one fragment of w x h pixels, C channels, M positions: C M h ceil(w/4) byte-sum instructions (two for unweighted
-// SSD, three for ZNCC, up to five when moments are weighted), bound by the integer pipes; bytes: (64 + w)(16 + h) C a tile,
-// mostly from cache, and 4 or 8 written a position.
+// SSD, three for ZNCC, up to five when moments are weighted), bound by the integer pipes; bytes: (64 + w)(16 + h) C read per tile,
+// mostly from cache, and 4 or 8 written per position.
 
-#include "peaks.hpp"
+#include "find_peaks.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
@@ -19,18 +19,18 @@ using gpu::TileMemory;
 using gpu::TilePlan;
 
 const int P = gpu::TILE_POSITIONS, GROUPS = gpu::TILE_GROUPS;
-const int POSITION_THREADS = tuning::TILE_POSITION_THREADS; // of one part
-static_assert(POSITION_THREADS == 4 * tuning::TILE_ROWS * GROUPS, "a thread for each row, phase and group");
+const int POSITION_THREADS = tuning::TILE_POSITION_THREADS; // threads per part
+static_assert(POSITION_THREADS == 4 * tuning::TILE_ROWS * GROUPS, "one thread per row, phase and group");
 
-//! Parts into which the rows of a fragment are divided, each with its own threads.
-template <int METRIC, bool WEIGHTED> constexpr int PARTS = Traits<METRIC, WEIGHTED>::SPLIT ? 1 : tuning::TILE_PARTS;
+//! Number of parts into which the rows of a fragment are divided, each with its own threads.
+template <Metric METRIC, bool WEIGHTED> constexpr int PARTS = Traits<METRIC, WEIGHTED>::SPLIT ? 1 : tuning::TILE_PARTS;
 
-//! Running sums of P positions beyond what 32 bits hold.
-template <int METRIC, bool WEIGHTED, bool WIDE> struct Totals
+//! Sums of P positions in 64 bits.
+template <Metric METRIC, bool WEIGHTED, bool WIDE> struct Totals
 {
     static constexpr bool MOMENTS = Traits<METRIC, WEIGHTED>::MOMENTS;
     static constexpr bool USED = MOMENTS || WIDE;
-    uint64_t covariance[USED ? P : 1], variance[MOMENTS ? P : 1]; //!< not MOMENTS: covariance holds the sum
+    uint64_t covariance[USED ? P : 1], variance[MOMENTS ? P : 1]; //!< without MOMENTS, covariance holds the sum
 };
 
 struct Tile
@@ -38,13 +38,13 @@ struct Tile
     int x, y; //!< first position, relative to the window
 };
 
-//! One part of the template: rows [row, row + rows), columns [col, col + cols).
+//! A rectangle of the template: rows [row, row + rows), columns [col, col + cols).
 struct Chunk
 {
     int row, rows, col, cols;
 };
 
-//! Where things lie in a block's shared memory.
+//! Pointers into a block's shared memory.
 struct TileStage
 {
     uint32_t *templ, *raw, *expanded;
@@ -60,7 +60,7 @@ __device__ __forceinline__ void fetchChunk(const ByteImageView& frame, const Rec
 }
 
 //! Adds one channel of a chunk whose image has been fetched.
-template <int METRIC, bool WEIGHTED, int CHANNELS>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS>
 __device__ void addChunk(const ByteImageView& frame, const Batch& batch, const Entry& entry, const Tile& tile,
                          const Chunk& chunk, int plane, const TilePlan& plan, const TileStage& stage,
                          Sums<METRIC, WEIGHTED, P>& sums)
@@ -93,15 +93,15 @@ __device__ void addChunk(const ByteImageView& frame, const Batch& batch, const E
                  stage.templ + begin * words, tLow + begin * words, q + begin * words, words, end - begin, chunk.cols);
 }
 
-//! Adds the sums of all parts up in the first; the others start anew. Only sums are linear: this comes before any fold.
-template <int METRIC, bool WEIGHTED> __device__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, uint32_t* shared)
+//! Adds the sums of all parts to those of the first part, and clears the others. Must come before fold(), as only sums are linear.
+template <Metric METRIC, bool WEIGHTED> __device__ void mergeParts(Sums<METRIC, WEIGHTED, P>& sums, uint32_t* shared)
 {
-    static_assert(tuning::TILE_PARTS == 2, "one part gives, one takes");
+    static_assert(tuning::TILE_PARTS == 2, "one part gives its sums to the other");
     if constexpr (PARTS<METRIC, WEIGHTED> == 2)
     {
         uint32_t* mine = shared + threadIdx.x % POSITION_THREADS;
         const bool gives = threadIdx.x >= POSITION_THREADS;
-        __syncthreads(); // what lies in `shared` has been read
+        __syncthreads(); // `shared` has been read
 #pragma unroll
         for (int i = 0; gives && i < P; ++i)
         {
@@ -128,7 +128,8 @@ template <int METRIC, bool WEIGHTED> __device__ void mergeParts(Sums<METRIC, WEI
     }
 }
 
-template <int METRIC, bool WEIGHTED, bool WIDE>
+//! Adds the sums of a channel to the totals, and clears them.
+template <Metric METRIC, bool WEIGHTED, bool WIDE>
 __device__ __forceinline__ void fold(Sums<METRIC, WEIGHTED, P>& sums, Totals<METRIC, WEIGHTED, WIDE>& totals,
                                      const TemplateSums& templ, int plane)
 {
@@ -143,8 +144,8 @@ __device__ __forceinline__ void fold(Sums<METRIC, WEIGHTED, P>& sums, Totals<MET
     sums.clear();
 }
 
-//! Writes the tile's values and finds its best.
-template <int METRIC, bool WEIGHTED, bool WIDE, typename Value>
+//! Stores the values of the tile and its best.
+template <Metric METRIC, bool WEIGHTED, bool WIDE, typename Value>
 __device__ void storeTile(const Entry& entry, const Tile& tile, const Sums<METRIC, WEIGHTED, P>& sums,
                           const Totals<METRIC, WEIGHTED, WIDE>& totals, Value* values, TileBest* tileBest,
                           Best* scratch)
@@ -177,14 +178,14 @@ __device__ void storeTile(const Entry& entry, const Tile& tile, const Sums<METRI
         *tileBest = {best.value, best.index, best.index / entry.window.cols};
 }
 
-//! scores: adds up the tile's sums, chunk by chunk. The image of the first chunk is on its way.
-template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
+//! Computes the tile's sums, chunk by chunk. The copy of the first chunk's image has been started.
+template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
 __device__ void addChunks(const ByteImageView& frame, const Rect4& area, const Batch& batch, const Entry& entry,
                           const Tile& tile, const TilePlan& plan, const TileStage& stage,
                           Sums<METRIC, WEIGHTED, P>& sums, Totals<METRIC, WEIGHTED, WIDE>& totals)
 {
-    // Correlations need the sums of a whole channel, which fit 32 bits, as their fragments are limited; else all channels of a
-    // chunk come after one another, so that its image is fetched once.
+    // Correlations need the sums over a whole channel, which fit 32 bits because fragments are limited. For other metrics, all channels
+    // of a chunk are processed in turn, so that its image is fetched once.
     constexpr bool BY_CHANNEL = isCorrelation(METRIC), FOLDS = Totals<METRIC, WEIGHTED, WIDE>::USED;
     const int chunksX = detail::ceilDiv(entry.fragment.width, plan.chunkCols);
     const int chunks = detail::ceilDiv(entry.fragment.height, plan.chunkRows) * chunksX;
@@ -215,7 +216,7 @@ __device__ void addChunks(const ByteImageView& frame, const Rect4& area, const B
         mergeParts(sums, stage.expanded);
 }
 
-template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, typename Value>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, typename Value>
 __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
                                   Traits<METRIC, WEIGHTED>::MOMENTS ? 2 : tuning::TILE_BLOCKS)
     matchTilesKernel(const ByteImageView frame, const Batch batch, const Settings settings, const TilePlan plan,
@@ -234,7 +235,8 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
     const int i = fragmentOf(batch, e);
     const uint32_t fragmentWord = loadFragment(batch, i);
     const Rect4 area = areaOf(frame, batch, i);
-    const Chunk firstChunk = {0, plan.chunkRows, 0, plan.chunkCols}; // or less, which is not known yet
+    const Chunk firstChunk = {0, plan.chunkRows, 0,
+                              plan.chunkCols}; // an upper bound: the size of the fragment is not known yet
     fetchChunk(frame, area, tile, firstChunk, plan, stage);
     openEntry(batch, i, area, fragmentWord, &entry, &status);
     __syncthreads(); // entry and status are complete
@@ -259,7 +261,7 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
                            reinterpret_cast<TileBest*>(shared), plan.sharedBytes);
 }
 
-template <int METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
+template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
 void launchTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                  const TileMemory& memory, const Best* walked, const Outputs& out, cudaStream_t stream)
 {
@@ -280,7 +282,7 @@ void matchTiles(const ByteImageView& frame, const Batch& batch, const Settings& 
     forMetric(settings.metric, batch.weighted, batch.channels,
               [&](auto metric, auto weighted, auto channels)
               {
-                  // Moments are wide in any case.
+                  // Moments are always 64 bits.
                   constexpr bool MAY_BE_WIDE = !hasMoments(metric.value, weighted.value);
                   const auto launch = plan.wide ? launchTiles<metric.value, weighted.value, channels.value, MAY_BE_WIDE>
                                                 : launchTiles<metric.value, weighted.value, channels.value, false>;

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher's numbers, and what they buy. Measured on an NVIDIA H200 on 2026-11-21, SAD, graph replay; cases A, B, B', C
-// and the tables are in doc/performance.md.
+// FragmentMatcher: constants of kernels and plans, with their gain. Times in us by graph replay; cases A, B, B', C and the tables are in
+// doc/performance.md. "-": not measured alone. H200/21: NVIDIA H200, 2026-11-21; H200/22: NVIDIA H200, 2026-11-22.
 #ifndef OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_TUNING_HPP
 #define OPENCV_CUDATRACKING_CUDA_FRAGMENT_MATCHER_TUNING_HPP
 
@@ -10,65 +10,123 @@
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace tuning {
 
-const int PACK_THREADS = 128;
+// Each line: constant | gain: before -> after, or limit | device, date | case
 
-// Fused kernel. 33 x 33 positions are 132 items of 9: four full warps, and a fifth whose lanes share its four items. Eight
-// blocks of 160 threads fit an SM (48 registers, one expanded channel at a time), so that A's 1000 fragments are resident at
-// once: A 35.1 -> 27.7 us, weighted 41.2 -> 33.2 us against four blocks of 288 threads in two waves. On the way: indices
-// by divisions in the kernel 30.2 us, multiplications with the host's inverses 28.1 us; all loops over columns tried in
-// turn for a 16 pixel wide fragment 28.0 us, the common one first 27.6 us.
-const int FUSED_THREADS = 320, FUSED_BLOCKS = 4, FUSED_WIDE_BLOCKS = 3; // wide: 13 positions a thread
-const int FUSED_MOMENTS_THREADS = 192, FUSED_MOMENTS_BLOCKS = 2;        // sums of moments need up to 168 registers
-const size_t FUSED_SHARED_BYTES = 100 * 1024;                           // two blocks an SM; larger windows go to tiles
-const int FUSED_FEW = 264; // up to so many fragments, two an SM, get more threads each
+const int PACK_THREADS = 128; // threads per block of pack | - | - | -
 
-// The same by matrix instructions, SSD and ZNCC. Against byte sums, us: A 29.3 -> 20.5, ZNCC 60.8 -> 27.9, weighted SSD 96.1 -> 35.0,
-// weighted ZNCC 128 -> 45.2; 21 x 21 BGR in 41 x 41 46.1 -> 18.7, ZNCC 75.6 -> 25.0 (2026-11-22). Three of four warps have 33 x 33
-// positions; eight blocks of three warps fit an SM (80 registers), so that A's fragments are resident at once: with seven 26.8 us
-// (SSD). ZNCC with S(I) of all channels in 154 registers, four blocks an SM, 31.7 us, with 128 and five blocks 33.2 us, all scores in
-// double precision 56.9 us; bands made ahead in shared memory, and squares multiplied like channels, 26.1 us (SSD), 34.2 us.
-const int FUSED_BAND_FEW_WARPS = 4, FUSED_BAND_WARPS = 8;
-const int FUSED_BAND_BLOCKS = 6, FUSED_BAND_WEIGHTED_BLOCKS = 3; // of four warps
+// Byte sums in one kernel (fused.cu). 33 x 33 positions are 132 items of 9 positions: four full warps, and a fifth whose lanes share its
+// four items. Eight blocks of 160 threads fit an SM (48 registers, one expanded channel at a time), so that A's 1000 fragments are
+// resident at once.
+//   four blocks of 288 threads in two waves, against eight of 160 | 35.1 -> 27.7 | H200/21 | A, SAD
+//   four blocks of 288 threads in two waves, against eight of 160 | 41.2 -> 33.2 | H200/21 | A, SAD, weighted
+//   indices by divisions in the kernel, against multiplications by inverses from the host | 30.2 -> 28.1 | H200/21 | A, SAD
+//   all loops over columns tried in turn for a fragment 16 pixels wide, against the common one first | 28.0 -> 27.6 | H200/21 | A, SAD
+const int FUSED_THREADS = 320;         // most threads per block | - | - | -
+const int FUSED_BLOCKS = 4;            // blocks per SM that registers must allow | - | - | -
+const int FUSED_WIDE_BLOCKS = 3;       // FUSED_BLOCKS for 13 positions per thread | - | - | -
+const int FUSED_MOMENTS_THREADS = 192; // FUSED_THREADS for moments | limit: they need up to 168 registers | - | -
+const int FUSED_MOMENTS_BLOCKS = 2;    // FUSED_BLOCKS for moments | limit: they need up to 168 registers | - | -
+const size_t FUSED_SHARED_BYTES =
+    100 * 1024; // most shared memory per block; larger windows go to tiles | limit: two blocks per SM | - | -
+const int FUSED_FEW = 264; // up to so many fragments, two per SM, get more threads each | - | - | -
 
-// Tile kernel: 4 warps of 8 rows x 32 columns of positions, twice: each half of a block sums up half of the fragment's
-// rows, which doubles the warps that hide latency. Moments of weighted sums have no registers for that. B 42.9 -> 31.6 us,
-// B' 103 -> 74 us, C 574 -> 462 us against an image read from the frame anew for each channel, rows walked 16 columns at
-// a time and a longer search of the peaks.
-const int TILE_COLS = 64, TILE_ROWS = 16, TILE_POSITION_THREADS = 128, TILE_PARTS = 2, TILE_BLOCKS = 3;
-const size_t TILE_SHARED_BYTES = 72 * 1024;        // three blocks an SM
-const size_t TILE_SPLIT_SHARED_BYTES = 108 * 1024; // two: moments of weighted sums have no registers for more
-const size_t TILE_STATIC_BYTES = 4 * 1024;         // more than a block has besides
-const int TILE_CHUNK_COLS = 256;                   // columns of a fragment in shared memory at a time
-const int TILE_CHUNK_PIXELS = 16384;               // bounds 32-bit sums of one chunk: 16384 * 765 * 255 < 2^32
+// Matrix instructions in one kernel (bands_fused.cu), SSD and ZNCC. Three of four warps have 33 x 33 positions; eight blocks of three warps
+// fit an SM (80 registers), so that A's fragments are resident at once.
+//   byte sums -> matrix instructions | 29.3 -> 20.5 | H200/22 | A, SSD
+//   byte sums -> matrix instructions | 60.8 -> 27.9 | H200/22 | A, ZNCC
+//   byte sums -> matrix instructions | 96.1 -> 35.0 | H200/22 | A, SSD, weighted
+//   byte sums -> matrix instructions | 128 -> 45.2 | H200/22 | A, ZNCC, weighted
+//   byte sums -> matrix instructions | 46.1 -> 18.7 | H200/22 | 21 x 21 BGR in 41 x 41, SSD
+//   byte sums -> matrix instructions | 75.6 -> 25.0 | H200/22 | 21 x 21 BGR in 41 x 41, ZNCC
+// Alternatives, against the figures of case A above:
+//   seven blocks of three warps per SM | 26.8 | H200/22 | A, SSD
+//   S(I) of all channels at once: 154 registers, four blocks per SM | 31.7 | H200/22 | A, ZNCC
+//   S(I) of all channels at once: 128 registers, five blocks per SM | 33.2 | H200/22 | A, ZNCC
+//   all scores in double precision | 56.9 | H200/22 | A, ZNCC
+//   bands made ahead in shared memory, squares multiplied like channels | 26.1 | H200/22 | A, SSD
+//   bands made ahead in shared memory, squares multiplied like channels | 34.2 | H200/22 | A, ZNCC
+const int FUSED_BAND_FEW_WARPS = 4;       // most warps per block of the kernel for small windows | - | - | -
+const int FUSED_BAND_WARPS = 8;           // most warps per block | - | - | -
+const int FUSED_BAND_BLOCKS = 6;          // blocks of four warps per SM that registers must allow | - | - | -
+const int FUSED_BAND_WEIGHTED_BLOCKS = 3; // FUSED_BAND_BLOCKS with weights | - | - | -
 
-// Matrix instructions: SSD and ZNCC of large windows, by three kernels. Against byte sums in tiles (SSD / ZNCC, us): B 33.8 / 52.2
-// -> 25.9 / 29.2, B' 82.3 / 131 -> 38.2 / 43.8, C 532 / 921 -> 119 / 139, weighted 1696 / 2099 -> 278 / 382; 128 x 128 BGR in
-// 1080p 1851 / 3195 -> 319 / 342. Bands in steps of 32 rows, not 16: C 142 / 168, 128 x 128 438 / 472. Bands made from the
-// template by shifts at every use, and values in the same kernel: C 247 / 288. Each kernel begins while the one before still runs: B
-// 25.8 / 29.6 -> 21.7 / 25.9, B' 38.1 / 44.4 -> 33.1 / 40.0, there with two blocks of values an SM for ZNCC (with three 44.7, and in
-// C, where more blocks follow, 138 against 143).
-const int BAND_THREADS = 256, BAND_VALUE_BLOCKS = 3;
-const int BAND_PREPARE_THREADS = 256, BAND_PREPARE_WORDS = 4; // words of bands a thread
-const int BAND_WIDTH = 1024;                                  // of a fragment; wider ones go the way of SAD
-const size_t BAND_SHARED_BYTES = 110 * 1024;                  // two blocks an SM
-const size_t BAND_BESTS_BYTES = 32 * 1024;                    // of tiles, which the last block looks through
-// Byte sums stay where they are quicker: 1000 fragments of 16 x 16 gray in 48 x 48 13.2 us against 14.6, 100 of BGR 8.3 against 9.9 (SSD);
-// 24 x 24 BGR in 104 x 104 16.5 / 22.0 us against 20.9 / 24.1, 8 x 8 gray in 640 x 480
-// 11.7 / 19.9 against 18.5 / 21.6; 1000 fragments of 16 x 16 in 76 x 76 141 us (SSD), 359 us (weighted ZNCC) against 168, 594.
-const double BAND_LEAST_TERMS = 80e6, BAND_LEAST_SSD_TERMS = 400e6; // of a call: ZNCC or weighted, others
-const int BAND_LEAST_POSITIONS = 128 * 128, BAND_LEAST_PIXELS = 24 * 24;
+// Byte sums in tiles (tiles.cu): four warps of 8 rows x 32 columns of positions, twice. Each half of a block sums up half of the fragment's
+// rows, which doubles the warps that hide latency; moments of weighted sums have no registers for that.
+//   an image read from the frame anew per channel, rows scanned 16 columns at a time, a longer search of the peaks, against none of these:
+//   42.9 -> 31.6 | H200/21 | B, SAD
+//   103 -> 74 | H200/21 | B', SAD
+//   574 -> 462 | H200/21 | C, SAD
+const int TILE_COLS = 64, TILE_ROWS = 16;   // positions per tile | - | - | -
+const int TILE_POSITION_THREADS = 128;      // threads per part of a block | - | - | -
+const int TILE_PARTS = 2;                   // parts of a fragment's rows per block | - | - | -
+const int TILE_BLOCKS = 3;                  // blocks per SM that registers must allow | - | - | -
+const size_t TILE_SHARED_BYTES = 72 * 1024; // most shared memory per block | limit: three blocks per SM | - | -
+const size_t TILE_SPLIT_SHARED_BYTES =
+    108 * 1024; // TILE_SHARED_BYTES for moments of weighted sums | limit: registers allow two blocks per SM | - | -
+const size_t TILE_STATIC_BYTES = 4 * 1024; // upper bound of static shared memory per block | limit | - | -
+const int TILE_CHUNK_COLS = 256;           // columns of a fragment in shared memory at a time | - | - | -
+const int TILE_CHUNK_PIXELS = 16384;       // pixels of a fragment at a time | limit: 16384 * 765 * 255 < 2^32 | - | -
 
-// The same in one kernel, where its blocks are all resident at once, against three (SSD / ZNCC, us): B 22.9 / 27.4 -> 15.0 / 16.5, B'
-// 34.4 / 42.4 -> 24.2 / 27.4 (2026-11-22). Four warps add up columns beside those that multiply, with 128 registers a thread; blocks of
-// 24 rows are one for each SM (B with blocks of 16 rows in two waves 21.3, of 32 rows 15.8, of 48 rows 18.7 us).
-const int BAND_TILE_THREADS = 512, BAND_TILE_WARPS = 12; // that multiply
-const int BAND_TILE_HEIGHT = 256;                        // of a fragment: sums down columns of bytes fit 16 bits
-const size_t BAND_TILE_STATIC_BYTES = 4 * 1024;          // more than a block has besides
+// Matrix instructions in three kernels (bands_prepare.cu, bands_correlate.cu, bands_values.cu), SSD and ZNCC of large windows.
+//   byte sums in tiles -> matrix instructions | 33.8 -> 25.9 | H200/21 | B, SSD
+//   byte sums in tiles -> matrix instructions | 52.2 -> 29.2 | H200/21 | B, ZNCC
+//   byte sums in tiles -> matrix instructions | 82.3 -> 38.2 | H200/21 | B', SSD
+//   byte sums in tiles -> matrix instructions | 131 -> 43.8 | H200/21 | B', ZNCC
+//   byte sums in tiles -> matrix instructions | 532 -> 119 | H200/21 | C, SSD
+//   byte sums in tiles -> matrix instructions | 921 -> 139 | H200/21 | C, ZNCC
+//   byte sums in tiles -> matrix instructions | 1696 -> 278 | H200/21 | C, SSD, weighted
+//   byte sums in tiles -> matrix instructions | 2099 -> 382 | H200/21 | C, ZNCC, weighted
+//   byte sums in tiles -> matrix instructions | 1851 -> 319 | H200/21 | 128 x 128 BGR in 1080p, SSD
+//   byte sums in tiles -> matrix instructions | 3195 -> 342 | H200/21 | 128 x 128 BGR in 1080p, ZNCC
+//   each kernel begins while the one before still runs | 25.8 -> 21.7 | H200/21 | B, SSD
+//   each kernel begins while the one before still runs | 29.6 -> 25.9 | H200/21 | B, ZNCC
+//   each kernel begins while the one before still runs | 38.1 -> 33.1 | H200/21 | B', SSD
+//   each kernel begins while the one before still runs | 44.4 -> 40.0 | H200/21 | B', ZNCC
+// Alternatives, SSD / ZNCC:
+//   bands in steps of 32 rows, not 16 | 142 / 168 | H200/21 | C
+//   bands in steps of 32 rows, not 16 | 438 / 472 | H200/21 | 128 x 128 BGR in 1080p
+//   bands made from the template by shifts at every use, values in the same kernel | 247 / 288 | H200/21 | C
+const int BAND_THREADS = 256; // threads per block | - | - | -
+const int BAND_VALUE_BLOCKS =
+    3; // blocks of values per SM; two for ZNCC if few blocks follow | three 44.7, two 40.0 | H200/21 | B', ZNCC
+       // | three 138, two 143 | H200/21 | C, ZNCC
+const int BAND_PREPARE_THREADS = 256;        // threads per block of prepare | - | - | -
+const int BAND_PREPARE_WORDS = 4;            // words of bands per thread of prepare | - | - | -
+const int BAND_WIDTH = 1024;                 // widest fragment; wider ones are matched by byte sums | limit | - | -
+const size_t BAND_SHARED_BYTES = 110 * 1024; // most shared memory per block | limit: two blocks per SM | - | -
+const size_t BAND_BESTS_BYTES = 32 * 1024; // most shared memory for bests of tiles in the search for peaks | - | - | -
 
-//! Device memory for the values of one launch; more fragments are matched in several. 1080p takes 8 MB a fragment.
-const size_t TILE_VALUES_BUDGET = size_t(256) << 20;
+// Least work for matrix instructions in place of byte sums; a call with less is faster by byte sums:
+//   byte sums / matrix instructions | 13.2 / 14.6 | H200/21 | 1000 fragments of 16 x 16 gray in 48 x 48, SSD
+//   byte sums / matrix instructions | 8.3 / 9.9 | H200/21 | 100 fragments of 16 x 16 BGR in 48 x 48, SSD
+//   byte sums / matrix instructions | 16.5 / 20.9 | H200/21 | 24 x 24 BGR in 104 x 104, SSD
+//   byte sums / matrix instructions | 22.0 / 24.1 | H200/21 | 24 x 24 BGR in 104 x 104, ZNCC
+//   byte sums / matrix instructions | 11.7 / 18.5 | H200/21 | 8 x 8 gray in 640 x 480, SSD
+//   byte sums / matrix instructions | 19.9 / 21.6 | H200/21 | 8 x 8 gray in 640 x 480, ZNCC
+//   byte sums / matrix instructions | 141 / 168 | H200/21 | 1000 fragments of 16 x 16 in 76 x 76, SSD
+//   byte sums / matrix instructions | 359 / 594 | H200/21 | 1000 fragments of 16 x 16 in 76 x 76, ZNCC, weighted
+const double BAND_LEAST_TERMS = 80e6;      // least terms of a call, ZNCC or weighted | see the lines above | - | -
+const double BAND_LEAST_SSD_TERMS = 400e6; // least terms of a call, unweighted SSD | see the lines above | - | -
+const int BAND_LEAST_POSITIONS =
+    128 * 128; // least positions of a window, for fragments below ... | see the lines above | - | -
+const int BAND_LEAST_PIXELS = 24 * 24; // ... this size | see the lines above | - | -
 
-const int WALK_WARPS = 9; // one a point
+// Matrix instructions in one kernel (bands_tiles.cu), for windows whose blocks are all resident at once. Four warps sum up columns while the
+// others multiply, with 128 registers per thread.
+//   three kernels -> one | 22.9 -> 15.0 | H200/22 | B, SSD
+//   three kernels -> one | 27.4 -> 16.5 | H200/22 | B, ZNCC
+//   three kernels -> one | 34.4 -> 24.2 | H200/22 | B', SSD
+//   three kernels -> one | 42.4 -> 27.4 | H200/22 | B', ZNCC
+//   rows per block: 16 (two waves) / 24 (one block per SM) / 32 / 48 | 21.3 / 15.0 / 15.8 / 18.7 | H200/22 | B
+const int BAND_TILE_THREADS = 512;              // threads per block | - | - | -
+const int BAND_TILE_WARPS = 12;                 // warps per block that multiply | - | - | -
+const int BAND_TILE_HEIGHT = 256;               // highest fragment | limit: sums of 256 bytes fit 16 bits | - | -
+const size_t BAND_TILE_STATIC_BYTES = 4 * 1024; // upper bound of static shared memory per block | limit | - | -
+
+//! Device memory for the values of one launch, bytes; more fragments are matched in several launches. A fragment in 1080p takes 8 MB.
+const size_t TILE_VALUES_BUDGET = size_t(256) << 20; // | - | - | -
+
+const int WALK_WARPS = 9; // warps per block of walk, one per point of a step | - | - | -
 
 }}}} // namespace cv::cuda::fragment_matcher::tuning
 

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// FragmentMatcher, walk stage: three-step search.
+// FragmentMatcher, walk: three-step search.
 
 #include "device.hpp"
 
@@ -11,9 +11,9 @@ namespace {
 
 using namespace device;
 
-//! A warp's value of one position, in all lanes; the full sums, whether weighted or not.
+//! Returns the value of one position to all lanes of a warp; without weights, sums include the factor 255.
 static __device__ uint64_t valueAtPosition(const ByteImageView& frame, const Batch& batch, const Entry& entry,
-                                           int metric, int x, int y)
+                                           Metric metric, int x, int y)
 {
     const DeviceFragment& fragment = entry.fragment;
     const size_t planeBytes = static_cast<size_t>(fragment.pitch) * fragment.height * 4;
@@ -52,7 +52,7 @@ static __device__ uint64_t valueAtPosition(const ByteImageView& frame, const Bat
     return znccToValue(znccScore(static_cast<int64_t>(n), static_cast<int64_t>(v), fragment.variance));
 }
 
-/** A block a fragment, a warp for each of the 9 points of a step. Cost: 9 (log2(radius) + 2) positions of w x h pixels. */
+/** Searches one fragment per block, with one warp for each of the 9 points of a step. Cost: 9 (log2(radius) + 2) positions of w x h pixels. */
 __global__ void __launch_bounds__(32 * tuning::WALK_WARPS)
     walkKernel(const ByteImageView frame, const Batch batch, const Settings settings, const int scale, Best* walked,
                const Outputs out)
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(32 * tuning::WALK_WARPS)
     Position centre = walkStart(window, static_cast<bool>(batch.predictions), prediction);
     const int reach = walkReach(window, centre);
     Best best = Best::none();
-    // step 0: once more around the result, for its neighbours' values (sub-pixel)
+    // step 0 evaluates the neighbours of the result, whose values sub-pixel offsets need
     for (int step = reach > 0 ? firstStep(reach) : 0;; step /= 2)
     {
         const int spread = step > 0 ? step : 1;

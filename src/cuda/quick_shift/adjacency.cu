@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// adjacency of QuickShift: pairs of labels along borders are listed in any order, sorted, and given once. Bound by the sort
-// of as many pairs as there are border pixels.
+// Stages listBorders, sortBorders and writePairs on CUDA. Bound by the sort of as many pairs as there are pixels at borders.
+#include "cub_call.hpp"
 #include "plan.hpp"
 #include "../../common/launch.hpp"
 #include <cub/device/device_radix_sort.cuh>
@@ -15,7 +15,7 @@ namespace {
 
 const int THREADS = 256;
 
-//! Codes of the labels right of and below pixel i, where they differ from its own. @return how many.
+//! Codes the pairs of pixel i's label with those right of and below it, where they differ. @return number of pairs, at most 2.
 __device__ __forceinline__ int bordersOf(const Extent& extent, const int* labels, const int* firsts, int i,
                                          unsigned long long (&pairs)[2])
 {
@@ -31,10 +31,11 @@ __device__ __forceinline__ int bordersOf(const Extent& extent, const int* labels
     return n;
 }
 
-//! @param pairs null: only counts. @param count modulo 2^32: each pixel has two borders at most, so that nothing is lost.
+/** Lists the pairs of all pixels in any order. @param pairs null: they are only counted. @param count out: number of pairs, to be
+read as unsigned: two per pixel at most, so it fits 32 bits. */
 __global__ void __launch_bounds__(THREADS)
-    findBorders(const Extent extent, const int* __restrict__ labels, const int* __restrict__ firsts,
-                unsigned long long* pairs, int* count)
+    listLabelPairs(const Extent extent, const int* __restrict__ labels, const int* __restrict__ firsts,
+                   unsigned long long* pairs, int* count)
 {
     typedef cub::WarpScan<int> Scan;
     __shared__ Scan::TempStorage memory[THREADS / 32];
@@ -66,31 +67,27 @@ void listBorders(const Extent& extent, const int* labels, const int* firsts, uin
                  StreamHandle stream)
 {
     detail::cudaCheck(cudaMemsetAsync(count, 0, sizeof(int), stream), "quick shift adjacency");
-    detail::launch("quick shift adjacency", findBorders, detail::linearGrid(extent.total(), THREADS), dim3(THREADS), 0,
-                   stream, extent, labels, firsts, reinterpret_cast<unsigned long long*>(pairs), count);
+    detail::launch("quick shift adjacency", listLabelPairs, detail::linearGrid(extent.total(), THREADS), dim3(THREADS),
+                   0, stream, extent, labels, firsts, reinterpret_cast<unsigned long long*>(pairs), count);
 }
 
 size_t sortBytesFor(int count)
 {
-    const detail::OutsideOfCapture outside;
     uint64_t* const none = nullptr;
     size_t sort = 0, unique = 0;
-    detail::forgetOlderError();
-    detail::cudaCheck(cub::DeviceRadixSort::SortKeys(nullptr, sort, none, none, count), "quick shift adjacency");
-    detail::cudaCheck(cub::DeviceSelect::Unique(nullptr, unique, none, none, static_cast<int*>(nullptr), count),
-                      "quick shift adjacency");
+    callCub("quick shift adjacency", [&] { return cub::DeviceRadixSort::SortKeys(nullptr, sort, none, none, count); });
+    callCub("quick shift adjacency",
+            [&] { return cub::DeviceSelect::Unique(nullptr, unique, none, none, static_cast<int*>(nullptr), count); });
     return sort > unique ? sort : unique;
 }
 
 void sortBorders(int count, uint64_t* pairs, uint64_t* sorted, int* distinct, void* scratch, size_t scratchBytes,
                  StreamHandle stream)
 {
-    const detail::OutsideOfCapture outside;
-    detail::forgetOlderError();
-    detail::cudaCheck(cub::DeviceRadixSort::SortKeys(scratch, scratchBytes, pairs, sorted, count, 0, 64, stream),
-                      "quick shift adjacency");
-    detail::cudaCheck(cub::DeviceSelect::Unique(scratch, scratchBytes, sorted, pairs, distinct, count, stream),
-                      "quick shift adjacency");
+    callCub("quick shift adjacency",
+            [&] { return cub::DeviceRadixSort::SortKeys(scratch, scratchBytes, pairs, sorted, count, 0, 64, stream); });
+    callCub("quick shift adjacency",
+            [&] { return cub::DeviceSelect::Unique(scratch, scratchBytes, sorted, pairs, distinct, count, stream); });
 }
 
 void writePairs(int count, const uint64_t* pairs, RowsView<int> out, StreamHandle stream)

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// How QuickShift's parent search holds and compares colours on CUDA. For .cu files.
+// Colours on CUDA: how QuickShift's kernels hold and compare them. For .cu files.
 #ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_COLOURS_HPP
 #define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_COLOURS_HPP
 
@@ -9,7 +9,14 @@
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
-//! What the search needs of Parameters.
+//! Returns `start` plus the squared distance of two colours of up to four 8-bit channels.
+__device__ __forceinline__ uint32_t squaredByteDistance(uint32_t a, uint32_t b, uint32_t start)
+{
+    const uint32_t d = __vabsdiffu4(a, b);
+    return __dp4a(d, d, start);
+}
+
+//! Members of Parameters that the search needs.
 struct SearchParameters
 {
     int searchRadius;
@@ -18,13 +25,14 @@ struct SearchParameters
     float factors[MAX_CHANNELS];
 };
 
-/** 8-bit channels in a word. Steps 1 to 3 work in units of UNIT: there an integer dc, read as a float, is the denormal
-dc 2^-149, and lambda^2 WEIGHT times that is lambda^2 dc UNIT. Scaled by a power of two, the sum rounds as it does in
-squaredDistance(): ds >= 1, so it is no denormal itself. Saves making dc a float for every neighbour. Needs -ftz=false. */
+/** Colours of 8-bit channels in a word. Steps 1 to 3 of the search measure distances in multiples of UNIT: an integer dc, read as
+a float, is the denormal dc 2^-149, and lambda^2 WEIGHT times that is lambda^2 dc UNIT. The sum, scaled by a power of two, rounds
+as in squaredDistance(): ds >= 1, so the sum is no denormal itself. This saves converting dc to float for each neighbour. Needs
+-ftz=false. */
 struct ByteColours
 {
     typedef uint32_t Colour;
-    typedef float Weight; //!< of squared colour distances: lambda^2 WEIGHT
+    typedef float Weight; //!< factor of squared colour distances: lambda^2 WEIGHT
     static constexpr float UNIT = 0x1p-85f, FROM_UNIT = 0x1p85f, WEIGHT = 0x1p64f;
     const uint32_t* pixels;
 
@@ -32,21 +40,19 @@ struct ByteColours
 
     __device__ explicit ByteColours(const Features& f, size_t base, int) : pixels(f.words + base) {}
     __device__ Colour load(size_t at) const { return pixels[at]; }
-    //! The float is exact: an integer below 2^23 in the mantissa of 2^23, less 2^23.
+    //! Returns the squared distance, exactly: dp4a adds an integer below 2^23 to the mantissa of 2^23, which is then subtracted.
     static __device__ float distance(Colour a, Colour b, const SearchParameters&)
     {
-        const uint32_t d = __vabsdiffu4(a, b);
-        return __uint_as_float(__dp4a(d, d, 0x4b000000u)) - 8388608.f;
+        return __uint_as_float(squaredByteDistance(a, b, 0x4b000000u)) - 8388608.f;
     }
-    //! squaredDistance() in units. @param ds in units.
+    //! Returns squaredDistance() as a multiple of UNIT. @param ds a multiple of UNIT.
     static __device__ __forceinline__ float joint(Colour a, Colour b, Weight weight, float ds)
     {
-        const uint32_t d = __vabsdiffu4(a, b);
-        return fmaf(weight, __uint_as_float(__dp4a(d, d, 0u)), ds);
+        return fmaf(weight, __uint_as_float(squaredByteDistance(a, b, 0u)), ds);
     }
 };
 
-//! WEIGHTED: channels count differently.
+//! Colours of float planes. @tparam WEIGHTED true: channels have factors of their own.
 template <int CHANNELS, bool WEIGHTED> struct PlaneColours
 {
     struct Colour

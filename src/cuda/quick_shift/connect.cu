@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// connect of QuickShift: 4-connected pieces by union and find in global memory. Few rounds; bound by atomics.
+// Stages splitPieces, joinPieces and rankPieces on CUDA, by union-find in global memory. Few rounds; bound by atomics.
 #include "plan.hpp"
 #include "../../common/launch.hpp"
 
@@ -11,8 +11,8 @@ namespace {
 
 const int THREADS = 256;
 
-/** Root of i's tree. Halves the path on the way: without that a flat row would stay a chain as long as it is wide. Links only ever
-lead to lower indices of the same piece, and atomicMin keeps it so when others shorten or unite meanwhile. */
+/** Returns the root of i's tree and halves the path to it on the way: otherwise a flat row would stay a chain as long as it is
+wide. Links only ever lead to lower indices of the same piece, and atomicMin keeps it so while other threads shorten or unite. */
 __device__ __forceinline__ int rootFrom(int* root, int i)
 {
     const volatile int* const links = root;
@@ -28,7 +28,7 @@ __device__ __forceinline__ int rootFrom(int* root, int i)
     return at;
 }
 
-//! Links always lead to a lower index, so the root of a piece is its first pixel whatever the order.
+//! Joins the trees of i and j. Links lead to lower indices, so the root of a piece is its first pixel whatever the order.
 __device__ void unite(int* root, int i, int j)
 {
     for (;;)
@@ -41,19 +41,19 @@ __device__ void unite(int* root, int i, int j)
         const int old = atomicMin(root + high, low);
         if (old == high)
             return;
-        i = low; // someone else linked `high` first: what it was linked to and `low` belong together
+        i = low; // another thread linked `high` first: unite its target and `low`
         j = old;
     }
 }
 
-__global__ void __launch_bounds__(THREADS) startPieces(int total, const int* labels, const Pieces pieces)
+__global__ void __launch_bounds__(THREADS) initializePieces(int total, const int* labels, const Pieces pieces)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i < total)
         pieces.root[i] = labels[i] < 0 ? -1 : i;
 }
 
-__global__ void __launch_bounds__(THREADS) uniteEqual(const Extent extent, const int* labels, const Pieces pieces)
+__global__ void __launch_bounds__(THREADS) uniteEqualLabels(const Extent extent, const int* labels, const Pieces pieces)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= extent.total() || labels[i] < 0)
@@ -65,20 +65,21 @@ __global__ void __launch_bounds__(THREADS) uniteEqual(const Extent extent, const
         unite(pieces.root, i, i + extent.cols);
 }
 
-__global__ void __launch_bounds__(THREADS) flatten(int total, const Pieces pieces)
+__global__ void __launch_bounds__(THREADS) flattenPieces(int total, const Pieces pieces)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i < total && pieces.root[i] >= 0)
         pieces.root[i] = rootFrom(pieces.root, i);
 }
 
-__global__ void __launch_bounds__(THREADS) countArea(int total, const Pieces pieces)
+__global__ void __launch_bounds__(THREADS) countAreas(int total, const Pieces pieces)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i < total && pieces.root[i] >= 0)
         atomicAdd(pieces.area + pieces.root[i], 1);
 }
 
+//! Makes the neighbour the target of a small piece if it is larger and the largest so far.
 __device__ __forceinline__ void consider(const Pieces& pieces, int minSize, int piece, int neighbour)
 {
     const unsigned long long rank = pieceRank(pieces.area[neighbour], neighbour);
@@ -111,27 +112,45 @@ __global__ void __launch_bounds__(THREADS) uniteTargets(int total, const Pieces 
     *pieces.joined = 1;
 }
 
-} // namespace
-
-void split(const Extent& extent, const int* labels, const Pieces& pieces, StreamHandle stream)
+//! Converts the roots of pieces from indices into the stack to indices into their image.
+__global__ void __launch_bounds__(THREADS) makeRootsImageRelative(const Extent extent, int* root)
 {
-    const dim3 grid = detail::linearGrid(extent.total(), THREADS), block(THREADS);
-    detail::launch("quick shift pieces", startPieces, grid, block, 0, stream, extent.total(), labels, pieces);
-    detail::launch("quick shift pieces", uniteEqual, grid, block, 0, stream, extent, labels, pieces);
-    detail::launch("quick shift pieces", flatten, grid, block, 0, stream, extent.total(), pieces);
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < extent.total() && root[i] >= 0)
+        root[i] -= i / extent.pixels() * extent.pixels();
 }
 
-void join(const Extent& extent, int minSize, const Pieces& pieces, StreamHandle stream)
+} // namespace
+
+void splitPieces(const Extent& extent, const int* labels, const Pieces& pieces, StreamHandle stream)
+{
+    const dim3 grid = detail::linearGrid(extent.total(), THREADS), block(THREADS);
+    detail::launch("quick shift pieces", initializePieces, grid, block, 0, stream, extent.total(), labels, pieces);
+    detail::launch("quick shift pieces", uniteEqualLabels, grid, block, 0, stream, extent, labels, pieces);
+    detail::launch("quick shift pieces", flattenPieces, grid, block, 0, stream, extent.total(), pieces);
+}
+
+void joinPieces(const Extent& extent, int minSize, const Pieces& pieces, StreamHandle stream)
 {
     const dim3 grid = detail::linearGrid(extent.total(), THREADS), block(THREADS);
     const int n = extent.total();
     detail::cudaCheck(cudaMemsetAsync(pieces.area, 0, sizeof(int) * n, stream), "quick shift join");
     detail::cudaCheck(cudaMemsetAsync(pieces.best, 0, sizeof(unsigned long long) * n, stream), "quick shift join");
     detail::cudaCheck(cudaMemsetAsync(pieces.joined, 0, sizeof(int), stream), "quick shift join");
-    detail::launch("quick shift join", countArea, grid, block, 0, stream, n, pieces);
+    detail::launch("quick shift join", countAreas, grid, block, 0, stream, n, pieces);
     detail::launch("quick shift join", chooseTargets, grid, block, 0, stream, extent, minSize, pieces);
     detail::launch("quick shift join", uniteTargets, grid, block, 0, stream, n, pieces);
-    detail::launch("quick shift join", flatten, grid, block, 0, stream, n, pieces);
+    detail::launch("quick shift join", flattenPieces, grid, block, 0, stream, n, pieces);
+}
+
+void rankPieces(const Extent& extent, const Pieces& pieces, const Ranking& ranking, int* labels, int* count,
+                StreamHandle stream)
+{
+    if (extent.count > 1)
+        detail::launch("quick shift pieces", makeRootsImageRelative, detail::linearGrid(extent.total(), THREADS),
+                       dim3(THREADS), 0, stream, extent, pieces.root);
+    // Pieces are trees: the parent of each pixel is its piece's root.
+    label(extent, {pieces.root, nullptr}, INFINITY, ranking, labels, count, stream);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

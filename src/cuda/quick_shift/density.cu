@@ -1,13 +1,14 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Density of QuickShift. Every pair of pixels within the window is weighed once and credited to both ends: sums are
-// integers, so credits may arrive in any order.
+// Stage density on CUDA. Each pair of pixels within the window is weighed once, and its weight is added to the sums of both
+// pixels: a credit. Sums are integers, so credits may arrive in any order.
 //
-// A block owns TILE_COLS x TILE_ROWS pixels, the centres, and one chunk of the half plane of offsets (dx >= 0, and dy > 0
-// where dx = 0). A thread holds P centres of one column in registers and walks down the neighbours of column x+dx: at step
-// dy centre p meets row p+dy, so P pairs need one new neighbour, one spatial factor and one finished credit.
-// Cost for 8 bit: 12.5 instructions a pair, all included; no memory traffic to speak of. What bounds it: instruction issue.
+// A block has a tile of pixels, the centres, and one chunk of the half plane of offsets (dx >= 0, and dy > 0 where dx = 0). A
+// thread holds P centres of one column in registers and steps down the neighbours of column x+dx: at step dy centre p meets row
+// p+dy, so P pairs need one new neighbour, one spatial factor and one finished credit.
+// Cost for 8 bit: 12.5 instructions per pair, all included; memory traffic is negligible. Bound by instruction issue.
+#include "colours.hpp"
 #include "tiles.hpp"
 #include "../../common/launch.hpp"
 
@@ -17,17 +18,17 @@ namespace {
 
 // --- 8 bit: words -------------------------------------------------------------------------------------------------------
 
-/** A walk of a thread's P centres down one column of neighbours after the other. The P neighbours in sight are a ring of
-registers: step t takes one into slot (t+P-1) % P, and centre p meets slot (t+p) % P. Unrolled by P nothing moves.
-Shared memory has for each row of the window PITCH credits, PITCH words and, if GUARDED, PITCH numbers that dp4a starts from;
-all constants, so that no address needs an instruction.
-GUARDED: the window leaves the image or has masked pixels, which get weight 0 at no cost: a neighbour that does not count
-starts dp4a at infinity, a centre that does not count has a base that high. */
-template <bool GUARDED> struct ByteWalk
+/** Steps of a thread's P centres down the columns of neighbours. The P current neighbours are a ring of registers: step t loads
+one into slot (t+P-1) % P, and centre p meets slot (t+p) % P. Unrolled by P, this moves no register.
+Shared memory has for each row of the window PITCH credits, PITCH words and, if GUARDED, PITCH start values of dp4a. All are
+constants, so that no address needs an instruction.
+@tparam GUARDED the window leaves the image or has masked pixels. These get weight 0 at no cost: a neighbour that does not count
+starts dp4a at infinity, a centre that does not count has a base of 1e30. */
+template <bool GUARDED> struct ByteSteps
 {
     static const int P = ByteShape::CENTRES, PITCH = BYTE_PITCH;
     static const int STRIDE = byteStride(GUARDED);
-    static const uint32_t START = 0x4b000000u;    //!< 2^23 as a float: the distance arrives in its mantissa
+    static const uint32_t START = 0x4b000000u;    //!< 2^23 as a float: dp4a adds the distance to its mantissa
     static const uint32_t NO_PIXEL = 0x7f800000u; //!< infinity, or NaN once dp4a has added to it
     static_assert(P % 4 == 0, "the bias of a whole credit must vanish");
 
@@ -35,36 +36,36 @@ template <bool GUARDED> struct ByteWalk
     float rate, base[GUARDED ? P : 1];
     uint32_t word[P], start[GUARDED ? P : 1], credit[P]; //!< the ring
 
-    //! Exact, see densityRate() and fitsWords().
+    //! Returns 1/2 - 2^23 rate, exactly: see densityRate() and fitsWords().
     static __device__ __forceinline__ float baseOf(float rate) { return fmaf(-8388608.f, rate, 0.5f); }
 
-    __device__ __forceinline__ void take(int slot, const uint32_t* at, uint32_t credits)
+    //! Loads a neighbour into a slot.
+    __device__ __forceinline__ void load(int slot, const uint32_t* at, uint32_t credits)
     {
         word[slot] = at[PITCH];
         if (GUARDED)
             start[slot] = at[2 * PITCH];
         credit[slot] = credits;
     }
-    /** z = 1.5 - y / 32 in place of y: its largest value, 1, is y's smallest, so that the fma itself clamps it. In [0.5,1] all
-    floats are as far from each other as those of y / 32, and halves round to even in both, so y is exact: bits of y and of z
-    add up to 0x81000000. NaN becomes 0, whose weight is 0 as well. */
+    /** Adds the weight of a pair to both credits. Computes z = 1.5 - y / 32 in place of y: its largest value, 1, is y's smallest,
+    so that the saturating fma clamps it. Floats in [0.5,1] have the spacing of those of y / 32, and halves round to even in both,
+    so y is exact: the bits of y and z add up to 0x81000000. NaN becomes z = 0, whose weight is 0 as well. */
     __device__ __forceinline__ void weigh(int p, int slot, float spatial)
     {
-        const uint32_t d = __vabsdiffu4(centre[p], word[slot]);
-        const float dc = __uint_as_float(__dp4a(d, d, GUARDED ? start[slot] : START));
+        const float dc = __uint_as_float(squaredByteDistance(centre[p], word[slot], GUARDED ? start[slot] : START));
         const float z = __saturatef(fmaf(dc, rate, base[GUARDED ? p : 0]));
         const uint32_t weight = weightBitsOf(0x20000000u - (__float_as_uint(z) << 5), spatial);
         own[p] += weight;
         credit[slot] += weight;
     }
-    //! N steps down from a ring that begins with slot 0; it then begins with slot N % P.
+    //! Makes N steps from a ring that begins with slot 0; after them it begins with slot N % P.
     template <int N> __device__ __forceinline__ void steps(uint32_t*& at, const float*& spatial)
     {
         float s[4];
 #pragma unroll
         for (int t = 0; t < N; ++t)
         {
-            take((t + P - 1) % P, at + (t + P - 1) * STRIDE, 0);
+            load((t + P - 1) % P, at + (t + P - 1) * STRIDE, 0);
             if (N % 4 != 0)
                 s[t % 4] = spatial[t];
             else if (t % 4 == 0)
@@ -80,41 +81,41 @@ template <bool GUARDED> struct ByteWalk
         at += N * STRIDE;
         spatial += N;
     }
-    //! What begins with slot N begins with slot 0.
-    template <int N> __device__ __forceinline__ void turn(uint32_t (&ring)[P])
+    //! Rotates a ring that begins with slot N so that it begins with slot 0.
+    template <int N> __device__ __forceinline__ void rotate(uint32_t (&ring)[P])
     {
-        uint32_t turned[P];
+        uint32_t rotated[P];
 #pragma unroll
         for (int k = 0; k < P; ++k)
-            turned[k] = ring[(k + N) % P];
+            rotated[k] = ring[(k + N) % P];
 #pragma unroll
         for (int k = 0; k < P; ++k)
-            ring[k] = turned[k];
+            ring[k] = rotated[k];
     }
-    //! Fewer than 2 N steps.
+    //! Makes `count` steps, fewer than 2 N.
     template <int N> __device__ __forceinline__ void last(uint32_t*& at, const float*& spatial, int count)
     {
         if (count & N)
         {
             steps<N>(at, spatial);
-            turn<N>(word);
-            turn<N>(credit);
+            rotate<N>(word);
+            rotate<N>(credit);
             if constexpr (GUARDED)
-                turn<N>(start);
+                rotate<N>(start);
         }
         if constexpr (N > 1)
             last<N / 2>(at, spatial, count);
     }
 
-    /** The centres against rows dy = 0 .. count-1 of a column. Credits carry WEIGHT_BIAS for each pair; P is a multiple of 4,
+    /** Weighs the centres with rows dy = 0 .. count-1 of a column. Credits carry WEIGHT_BIAS for each pair; P is a multiple of 4,
     so the bias of P pairs vanishes modulo 2^32 and only the first and last rows, which meet fewer centres, need a correction.
     Where a row is both (count < P) the two corrections add up to the right one modulo 4.
-    @param at credit of the first row. @param spatial factors, aligned for float4. */
+    @param at credit of the first row. @param spatial spatial factors, aligned for float4. */
     __device__ __forceinline__ void column(uint32_t* at, const float* spatial, int count)
     {
 #pragma unroll
         for (int k = 0; k < P - 1; ++k)
-            take(k, at + k * STRIDE, 0u - (static_cast<uint32_t>(k + 1) << 30));
+            load(k, at + k * STRIDE, 0u - (static_cast<uint32_t>(k + 1) << 30));
 #pragma unroll 1
         for (int rounds = count / P; rounds > 0; --rounds)
             steps<P>(at, spatial);
@@ -125,6 +126,7 @@ template <bool GUARDED> struct ByteWalk
     }
 };
 
+//! Returns true if a pixel lies in the image and is not masked.
 __device__ __forceinline__ bool countsAt(const DensityTask& task, int x, int y)
 {
     return x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows &&
@@ -132,23 +134,23 @@ __device__ __forceinline__ bool countsAt(const DensityTask& task, int x, int y)
             task.features.valid[static_cast<size_t>(blockIdx.z) * task.extent.pixels() + y * task.extent.cols + x]);
 }
 
-//! Words, credits of 0 and spatial factors to shared memory.
+//! Fills shared memory with words, start values, credits of 0 and spatial factors.
 template <bool GUARDED>
 __device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<ByteShape>& place, float* spatial,
                                           uint32_t* rows)
 {
-    typedef ByteWalk<GUARDED> Walk;
+    typedef ByteSteps<GUARDED> Steps;
     const uint32_t* const words = task.features.words + static_cast<size_t>(blockIdx.z) * task.extent.pixels();
     forWindow<ByteShape>(place.window,
                          [&](int wx, int wy)
                          {
                              const int x = place.window.x + wx, y = place.window.y + wy;
-                             uint32_t* const to = rows + wy * Walk::STRIDE + wx;
+                             uint32_t* const to = rows + wy * Steps::STRIDE + wx;
                              const bool counts = !GUARDED || countsAt(task, x, y);
                              to[0] = 0;
-                             to[Walk::PITCH] = counts ? words[y * task.extent.cols + x] : 0u;
+                             to[Steps::PITCH] = counts ? words[y * task.extent.cols + x] : 0u;
                              if (GUARDED)
-                                 to[2 * Walk::PITCH] = counts ? Walk::START : Walk::NO_PIXEL;
+                                 to[2 * Steps::PITCH] = counts ? Steps::START : Steps::NO_PIXEL;
                          });
     const int dyCount = place.dyEnd - place.dyBegin, padded = paddedFactors(dyCount);
     for (int i = threadIdx.x; i < (place.dxEnd - place.dxBegin) * dyCount; i += ByteShape::THREADS)
@@ -160,29 +162,30 @@ __device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<B
     }
 }
 
+//! Weighs the pairs of one tile and one chunk.
 template <bool GUARDED>
 __device__ __forceinline__ void weighByteTile(const DensityTask& task, const Place<ByteShape>& place, float* spatial)
 {
-    typedef ByteWalk<GUARDED> Walk;
-    const int P = Walk::P, padded = paddedFactors(place.dyEnd - place.dyBegin);
+    typedef ByteSteps<GUARDED> Steps;
+    const int P = Steps::P, padded = paddedFactors(place.dyEnd - place.dyBegin);
     uint32_t* const rows = reinterpret_cast<uint32_t*>(spatial + byteRowsAt(place.dyEnd - place.dyBegin));
     fillBytes<GUARDED>(task, place, spatial, rows);
-    __syncthreads(); // the walk reads other threads' words and adds to other threads' credits
+    __syncthreads(); // steps read words and add to credits that other threads have filled
 
     const uint32_t* const words = task.features.words + static_cast<size_t>(blockIdx.z) * task.extent.pixels();
     const int column = threadIdx.x % ByteShape::COLS, row = threadIdx.x / ByteShape::COLS * P;
     const int x = place.tileX + column, y = place.tileY + row;
-    Walk walk;
-    walk.rate = task.parameters.minusRate * (-1.f / 32.f);
-    walk.base[0] = Walk::baseOf(walk.rate);
+    Steps steps;
+    steps.rate = task.parameters.minusRate * (-1.f / 32.f);
+    steps.base[0] = Steps::baseOf(steps.rate);
 #pragma unroll
     for (int p = 0; p < P; ++p)
     {
         const bool counts = !GUARDED || countsAt(task, x, y + p);
-        walk.centre[p] = counts ? words[(y + p) * task.extent.cols + x] : 0u;
-        walk.own[p] = 0;
+        steps.centre[p] = counts ? words[(y + p) * task.extent.cols + x] : 0u;
+        steps.own[p] = 0;
         if (GUARDED)
-            walk.base[p] = counts ? Walk::baseOf(walk.rate) : 1e30f;
+            steps.base[p] = counts ? Steps::baseOf(steps.rate) : 1e30f;
     }
     uint32_t pairs = 0;
 #pragma unroll 1
@@ -191,13 +194,13 @@ __device__ __forceinline__ void weighByteTile(const DensityTask& task, const Pla
         const int dy = place.firstDy(dx);
         if (dy >= place.dyEnd)
             continue;
-        walk.column(rows + (row + dy - place.dyBegin) * Walk::STRIDE + column + dx - place.dxBegin,
-                    spatial + (dx - place.dxBegin) * padded, place.dyEnd - dy);
+        steps.column(rows + (row + dy - place.dyBegin) * Steps::STRIDE + column + dx - place.dxBegin,
+                     spatial + (dx - place.dxBegin) * padded, place.dyEnd - dy);
         pairs += place.dyEnd - dy;
     }
-    addOwn(task, x, y, walk.own, pairs);
-    __syncthreads(); // all credits are in
-    addCredits<ByteShape>(task, place.window, rows, Walk::STRIDE);
+    addOwn(task, x, y, steps.own, pairs);
+    __syncthreads(); // all credits are complete
+    addCredits<ByteShape>(task, place.window, rows, Steps::STRIDE);
 }
 
 __global__ void __launch_bounds__(ByteShape::THREADS, tuning::BYTE_BLOCKS) weighBytes(const DensityTask task)
@@ -216,7 +219,7 @@ __global__ void __launch_bounds__(ByteShape::THREADS, tuning::BYTE_BLOCKS) weigh
 
 // --- floats: planes -----------------------------------------------------------------------------------------------------
 
-//! Floats. Pixels outside hold OUTSIDE. WEIGHTED: channels count differently, which takes a product more for each.
+//! Access to float planes. Pixels outside of the image are OUTSIDE. @tparam WEIGHTED true: channels have factors of their own.
 template <int CHANNELS, bool WEIGHTED> struct Planes
 {
     static const int WORDS = CHANNELS;
@@ -260,76 +263,77 @@ template <int CHANNELS, bool WEIGHTED> struct Planes
     }
 };
 
-//! The neighbours that a thread's centres meet now and in the next steps, and the credits these neighbours have got so far.
-template <typename Policy, int P> struct Sight
+//! Neighbours that a thread's centres meet in the current and the next steps, and their credits so far.
+template <typename Policy, int P> struct Neighbours
 {
     static const int MOST_STEPS = 4;
     typename Policy::Pixel pixel[P - 1 + MOST_STEPS];
     uint32_t credit[P - 1 + MOST_STEPS];
-    const uint32_t* words; //!< neighbour of centre 0
-    uint32_t* credits;     //!< the same place among the credits
-    const float* spatial;  //!< factor of this step
+    const uint32_t* words; //!< neighbour of centre 0 at the next step
+    uint32_t* credits;     //!< its credit
+    const float* spatial;  //!< factor of the next step
     int pitch, plane;
 };
 
-//! STEPS rows down: at step u centre p meets row p+u. What is left of the sight moves up.
+//! Makes STEPS steps: at step u centre p meets row p+u. Then moves the neighbours that are left to the front.
 template <int STEPS, typename Policy, int P>
-__device__ __forceinline__ void walk(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P],
-                                     Sight<Policy, P>& sight, const DensityTask& task)
+__device__ __forceinline__ void makeSteps(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P],
+                                          Neighbours<Policy, P>& neighbours, const DensityTask& task)
 {
 #pragma unroll
     for (int u = 0; u < STEPS; ++u)
     {
-        sight.pixel[P - 1 + u] = Policy::load(sight.words + (P - 1 + u) * sight.pitch, sight.plane);
-        sight.credit[P - 1 + u] = 0;
+        neighbours.pixel[P - 1 + u] = Policy::load(neighbours.words + (P - 1 + u) * neighbours.pitch, neighbours.plane);
+        neighbours.credit[P - 1 + u] = 0;
     }
 #pragma unroll
     for (int u = 0; u < STEPS; ++u)
     {
-        const float s = sight.spatial[u];
+        const float s = neighbours.spatial[u];
 #pragma unroll
         for (int p = 0; p < P; ++p)
         {
-            const float y = Policy::exponent(centre[p], sight.pixel[p + u], task);
-            const uint32_t weight = weightBitsOf(fmaxf(y, COLOUR_FLOOR), s);
+            const float y = Policy::exponent(centre[p], neighbours.pixel[p + u], task);
+            const uint32_t weight = weightBitsOf(fmaxf(y, COLOUR_BOTTOM), s);
             own[p] += weight;
-            sight.credit[p + u] += weight;
+            neighbours.credit[p + u] += weight;
         }
-        atomicAdd(sight.credits + u * sight.pitch, sight.credit[u]);
+        atomicAdd(neighbours.credits + u * neighbours.pitch, neighbours.credit[u]);
     }
 #pragma unroll
     for (int k = 0; k < P - 1; ++k)
     {
-        sight.pixel[k] = sight.pixel[k + STEPS];
-        sight.credit[k] = sight.credit[k + STEPS];
+        neighbours.pixel[k] = neighbours.pixel[k + STEPS];
+        neighbours.credit[k] = neighbours.credit[k + STEPS];
     }
-    sight.words += STEPS * sight.pitch;
-    sight.credits += STEPS * sight.pitch;
-    sight.spatial += STEPS;
+    neighbours.words += STEPS * neighbours.pitch;
+    neighbours.credits += STEPS * neighbours.pitch;
+    neighbours.spatial += STEPS;
 }
 
-//! The P centres of a thread against rows dy = 0 .. steps-1 of one column of neighbours. Credits: see ByteWalk::column().
+//! Weighs the P centres of a thread with rows dy = 0 .. steps-1 of a column. For the bias of credits see ByteSteps::column().
 template <typename Policy, int P>
-__device__ __forceinline__ void walkColumn(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P],
-                                           Sight<Policy, P>& sight, int steps, const DensityTask& task)
+__device__ __forceinline__ void weighColumn(const typename Policy::Pixel (&centre)[P], uint32_t (&own)[P],
+                                            Neighbours<Policy, P>& neighbours, int steps, const DensityTask& task)
 {
     static_assert(P % 4 == 0, "the bias of a whole credit must vanish");
 #pragma unroll
     for (int k = 0; k < P - 1; ++k)
     {
-        sight.pixel[k] = Policy::load(sight.words + k * sight.pitch, sight.plane);
-        sight.credit[k] = 0u - (static_cast<uint32_t>(k + 1) << 30);
+        neighbours.pixel[k] = Policy::load(neighbours.words + k * neighbours.pitch, neighbours.plane);
+        neighbours.credit[k] = 0u - (static_cast<uint32_t>(k + 1) << 30);
     }
     for (; steps >= 4; steps -= 4)
-        walk<4>(centre, own, sight, task);
+        makeSteps<4>(centre, own, neighbours, task);
     for (; steps > 0; --steps)
-        walk<1>(centre, own, sight, task);
+        makeSteps<1>(centre, own, neighbours, task);
 #pragma unroll
     for (int k = 0; k < P - 1; ++k)
-        atomicAdd(sight.credits + k * sight.pitch, sight.credit[k] - (static_cast<uint32_t>(P - 1 - k) << 30));
+        atomicAdd(neighbours.credits + k * neighbours.pitch,
+                  neighbours.credit[k] - (static_cast<uint32_t>(P - 1 - k) << 30));
 }
 
-//! One tile against one chunk of offsets, dx in [dxBegin, dxEnd), dy in [dyBegin, dyEnd).
+//! Weighs the pairs of one tile and one chunk.
 template <typename Policy, typename Shape>
 __device__ __forceinline__ void weighTile(const DensityTask& task, const Place<Shape>& place, uint32_t* shared)
 {
@@ -353,7 +357,7 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, const Place<S
         const int dx = dxBegin + i / dyCount, dy = dyBegin + i % dyCount;
         spatial[i] = task.spatial[dx * side + dy + task.parameters.radius];
     }
-    __syncthreads(); // the walk reads other threads' words and adds to other threads' credits
+    __syncthreads(); // steps read words and add to credits that other threads have filled
 
     const int column = threadIdx.x % Shape::COLS, row = threadIdx.x / Shape::COLS * P;
     const int x = place.tileX + column, y = place.tileY + row;
@@ -372,17 +376,17 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, const Place<S
         if (dy >= dyEnd)
             continue;
         const int first = (row + dy - dyBegin) * pitch + column + dx - dxBegin;
-        Sight<Policy, P> sight;
-        sight.words = words + first;
-        sight.credits = credits + first;
-        sight.spatial = spatial + (dx - dxBegin) * dyCount + dy - dyBegin;
-        sight.pitch = pitch;
-        sight.plane = plane;
-        walkColumn<Policy, P>(centre, own, sight, dyEnd - dy, task);
+        Neighbours<Policy, P> neighbours;
+        neighbours.words = words + first;
+        neighbours.credits = credits + first;
+        neighbours.spatial = spatial + (dx - dxBegin) * dyCount + dy - dyBegin;
+        neighbours.pitch = pitch;
+        neighbours.plane = plane;
+        weighColumn<Policy, P>(centre, own, neighbours, dyEnd - dy, task);
         pairs += dyEnd - dy;
     }
     addOwn(task, x, y, own, pairs);
-    __syncthreads(); // all credits are in
+    __syncthreads(); // all credits are complete
     addCredits<Shape>(task, window, credits, pitch);
 }
 
@@ -395,11 +399,11 @@ __global__ void __launch_bounds__(PlaneShape::THREADS) weighPlanes(const Density
 
 // --- keys, launches -----------------------------------------------------------------------------------------------------
 
-/** Sums to keys, and the best key of each cell. A block is one row of cells: 32 cells of CELL x CELL, a thread a column.
-Reads 8 bytes a pixel, writes 4: bound by memory. */
+/** Converts sums to keys and finds the best key of each cell. A block is a row of 32 cells of CELL x CELL pixels, a thread one
+column of a cell. Reads 8 bytes per pixel, writes 4: bound by memory. */
 __global__ void __launch_bounds__(256)
-    finish(const Extent extent, const Features features, const Parameters parameters,
-           const unsigned long long* __restrict__ sums, uint32_t* __restrict__ keys, uint32_t* __restrict__ cells)
+    makeKeys(const Extent extent, const Features features, const Parameters parameters,
+             const unsigned long long* __restrict__ sums, uint32_t* __restrict__ keys, uint32_t* __restrict__ cells)
 {
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
     const size_t base = static_cast<size_t>(blockIdx.z) * extent.pixels();
@@ -419,7 +423,7 @@ __global__ void __launch_bounds__(256)
         keys[at] = key;
         best = ::max(best, key);
     }
-    // cub::WarpReduce of CELL lanes makes 47 instructions more of it (CUDA 13.0, sm_90).
+    // cub::WarpReduce of CELL lanes would take 47 instructions more (CUDA 13.0, sm_90).
     for (int offset = CELL / 2; offset > 0; offset /= 2)
         best = ::max(best, __shfl_xor_sync(0xffffffffu, best, offset, CELL));
     if (x % CELL == 0 && x < extent.cols)
@@ -481,7 +485,7 @@ void density(const Features& features, const Extent& extent, const Parameters& p
                   const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.image});
                   weighAs({part, slice.extent, spatial, total + slice.pixel, {}, parameters}, stream);
                   detail::launch(
-                      "quick shift keys", finish,
+                      "quick shift keys", makeKeys,
                       dim3(detail::ceilDiv(extent.cols, 256), detail::ceilDiv(extent.rows, CELL), slice.extent.count),
                       dim3(256), 0, stream, slice.extent, part, parameters, total + slice.pixel, keys + slice.pixel,
                       cells + cellsBefore);

@@ -22,12 +22,13 @@ using detail::cudaCheck;
 using detail::DeviceBuffer;
 using detail::Downloads;
 
-//! Waits for the stream.
+//! Copies a value to the host. Waits for the stream.
 template <typename T> T download(const T* device, const Call& call)
 {
     T value;
-    cudaCheck(cudaMemcpyAsync(&value, device, sizeof(T), cudaMemcpyDeviceToHost, call.stream()), "quick shift number");
-    call.wait("quick shift number");
+    cudaCheck(cudaMemcpyAsync(&value, device, sizeof(T), cudaMemcpyDeviceToHost, call.stream()),
+              "quick shift download");
+    call.wait("quick shift download");
     return value;
 }
 
@@ -52,7 +53,7 @@ public:
         return {set->extent(), set->key.settings.maxDist};
     }
 
-    //! Kept once known, but not while a graph may replay compute().
+    //! Keeps the number once it is known, but not while a graph may replay compute().
     int count(StreamHandle stream) override
     {
         const Call call(workspace_, stream);
@@ -66,10 +67,10 @@ public:
         return n;
     }
 
-    void counts(const OutputView& out, StreamHandle stream) override { give(&ResultSet::counts, out, stream); }
-    void labels(const OutputView& out, StreamHandle stream) override { give(&ResultSet::labels, out, stream); }
-    void parents(const OutputView& out, StreamHandle stream) override { give(&ResultSet::parents, out, stream); }
-    void distances(const OutputView& out, StreamHandle stream) override { give(&ResultSet::distances, out, stream); }
+    void counts(const OutputView& out, StreamHandle stream) override { copy(&ResultSet::counts, out, stream); }
+    void labels(const OutputView& out, StreamHandle stream) override { copy(&ResultSet::labels, out, stream); }
+    void parents(const OutputView& out, StreamHandle stream) override { copy(&ResultSet::parents, out, stream); }
+    void distances(const OutputView& out, StreamHandle stream) override { copy(&ResultSet::distances, out, stream); }
 
     void density(const OutputView& out, StreamHandle stream) override
     {
@@ -77,7 +78,7 @@ public:
         Downloads::Batch batch(downloads_, call);
         const RowsView<float> rows = batch.view<float>(out);
         const ResultSet& set = results(call);
-        gpu::densities(set.extent(), set.key.settings.parameters, set.keys(), rows, call.stream());
+        gpu::densityValues(set.extent(), set.key.settings.parameters, set.keys(), rows, call.stream());
         batch.finish();
     }
 
@@ -94,8 +95,7 @@ public:
     {
         const Call call(workspace_, stream);
         call.refuseCapture("the number of superpixels");
-        const ResultSet& set = results(call);
-        return countLonger(set, tau, call);
+        return countLonger(results(call), tau, call);
     }
 
     float tauFor(int number, StreamHandle stream) override
@@ -137,7 +137,7 @@ public:
         batch.finish();
     }
 
-    //! Sums have room for as many superpixels as pixels, so this need not know their number.
+    //! Has room for as many superpixels as pixels, so that their number need not be known on the host.
     void meanColor(const ImageView& image, const OutputView& dst, StreamHandle stream) override
     {
         const Call call(workspace_, stream);
@@ -169,7 +169,7 @@ public:
         call.refuseCapture("getAdjacency()");
         const ResultSet& set = results(call);
         Counters* const counters = scratch_.counters(call);
-        const int* const firsts = scratch_.numberThrough(set, call);
+        const int* const firsts = scratch_.numberSuperpixels(set, call);
         gpu::listBorders(set.extent(), set.labels(), firsts, nullptr, &counters->listed, call.stream());
         const int borders = adjacencyLength(static_cast<uint32_t>(download(&counters->listed, call)));
         if (borders == 0)
@@ -208,10 +208,10 @@ public:
         const gpu::Ranking ranking = scratch_.ranking(extent, call);
         const gpu::Pieces pieces = scratch_.pieces(extent, counters, call);
         int* const labels = scratch_.labels(extent, call);
-        gpu::split(extent, set.labels(), pieces, call.stream());
+        gpu::splitPieces(extent, set.labels(), pieces, call.stream());
         for (bool joined = minSize > 1; joined;)
         {
-            gpu::join(extent, minSize, pieces, call.stream());
+            gpu::joinPieces(extent, minSize, pieces, call.stream());
             joined = download(pieces.joined, call) != 0;
         }
         gpu::rankPieces(extent, pieces, ranking, labels, Scratch::countsOf(labels, extent), call.stream());
@@ -236,15 +236,15 @@ public:
         const ResultSet& set = results(call);
         const size_t pitch = sizeof(int) * set.extent().cols;
         const size_t first = static_cast<size_t>(part.y) * set.extent().cols + part.x;
-        const auto copy = [&](void* to, size_t step, const void* from)
+        const auto fetchRows = [&](void* to, size_t step, const void* from)
         {
             cudaCheck(cudaMemcpy2DAsync(to, step, from, pitch, sizeof(int) * part.cols, part.rows,
                                         cudaMemcpyDeviceToHost, call.stream()),
                       "quick shift tile");
         };
-        copy(keys.data, keys.step, set.keys() + first);
-        copy(parents.data, parents.step, set.parents() + first);
-        copy(distances.data, distances.step, set.distances() + first);
+        fetchRows(keys.data, keys.step, set.keys() + first);
+        fetchRows(parents.data, parents.step, set.parents() + first);
+        fetchRows(distances.data, distances.step, set.distances() + first);
         call.wait("quick shift tile");
     }
 
@@ -286,7 +286,7 @@ private:
         return set;
     }
 
-    template <typename T> void give(T* (ResultSet::*array)() const, const OutputView& out, StreamHandle stream)
+    template <typename T> void copy(T* (ResultSet::*array)() const, const OutputView& out, StreamHandle stream)
     {
         const Call call(workspace_, stream);
         Downloads::Batch batch(downloads_, call);
@@ -294,7 +294,7 @@ private:
         batch.finish();
     }
 
-    //! Labels, and counts behind them, to memory that the next call of this overwrites.
+    //! Labels the trees without links longer than tau. @return labels and, behind them, counts, in memory that the next call overwrites.
     int* cut(const ResultSet& set, float tau, const Call& call)
     {
         const Extent& extent = set.extent();
@@ -304,7 +304,7 @@ private:
         return labels;
     }
 
-    //! Waits for the new number first, so that nothing has changed when that fails. @return the number.
+    //! Replaces the labels of a set. Waits for the new number first, so that nothing has changed if that fails. @return the number.
     int replaceLabels(ResultSet& set, int* labels, const Call& call)
     {
         const int n = downloadCounts(Scratch::countsOf(labels, set.extent()), set.extent().count, call);
@@ -321,7 +321,7 @@ private:
         set.count = -1;
     }
 
-    //! @return number of links.
+    //! Lists and sorts the lengths of all links. @return number of links.
     int sortLinks(const ResultSet& set, int& roots, const Call& call)
     {
         const gpu::Links links = scratch_.links(set.extent(), call);
@@ -351,14 +351,15 @@ private:
         return download(&counters->listed, call);
     }
 
+    //! Computes the sums of all superpixels. @param capacity most superpixels.
     gpu::SumsTable sumUp(const ResultSet& set, const ImageView& image, int capacity, bool places, const Call& call)
     {
         const size_t stride = places ? sizeof(Sums) : gpu::meansStride(image.channels);
         Sums* const superpixels = scratch_.superpixels(stride * capacity, call);
         const int images = set.extent().count;
-        const int* const firsts = scratch_.numberThrough(set, call);
-        const gpu::SumsTable table = {superpixels, stride,   firsts ? firsts + images : set.counts(),     firsts,
-                                      images,      capacity, scratch_.numbers(set.extent(), call).largest};
+        const int* const firsts = scratch_.numberSuperpixels(set, call);
+        const gpu::SumsTable table = {superpixels, stride,   firsts ? firsts + images : set.counts(),      firsts,
+                                      images,      capacity, scratch_.perImage(set.extent(), call).largest};
         gpu::sums(set.extent(), set.labels(), image, places, table, call.stream());
         return table;
     }
@@ -379,7 +380,7 @@ private:
     Downloads downloads_{workspace_};
     Scratch scratch_{workspace_};
     ResultSets sets_{workspace_};
-    DeviceBuffer tile_{workspace_}, tileMask_{workspace_}; //!< images from the host
+    DeviceBuffer tile_{workspace_}, tileMask_{workspace_}; //!< image and mask of computeFromHost()
 };
 
 } // namespace

@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// The order in which QuickShift's parent search visits a pixel's neighbourhood on CUDA: by squared distance. The search then
-// ends at the first offset that is farther than the best candidate. For .cu files.
+// Offsets of a pixel's neighbourhood in the order in which QuickShift's parent search visits them on CUDA: by squared distance. So
+// the search ends at the first offset that is farther than the best candidate. For .cu files.
 #ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_OFFSETS_HPP
 #define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_OFFSETS_HPP
 
@@ -12,16 +12,16 @@
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
-const int REACH = tuning::TILE_REACH;
-const int OFFSETS = (2 * REACH + 1) * (2 * REACH + 1) - 1; //!< of the square
+const int REACH = tuning::TILE_REACH;                      //!< the table has the offsets with |dx|, |dy| <= REACH
+const int OFFSETS = (2 * REACH + 1) * (2 * REACH + 1) - 1; //!< number of these offsets
 
-//! An offset as a number; the order of these numbers is raster order.
+//! Returns a code for an offset. Codes ascend in raster order.
 constexpr CT_HOST_DEVICE uint32_t codeOf(int dx, int dy) { return (dy + REACH) * 32 + dx + REACH; }
 CT_HOST_DEVICE int dxOf(uint32_t code) { return static_cast<int>(code % 32) - REACH; }
 CT_HOST_DEVICE int dyOf(uint32_t code) { return static_cast<int>(code / 32) - REACH; }
 static_assert(2 * REACH < 32, "codes have five bits for each direction");
 
-//! The offsets of the square in order of ds = dx^2 + dy^2, then raster order. The compiler takes them from here as constants.
+//! Offsets in order of ds = dx^2 + dy^2, then raster order. Unrolled loops take them as compile-time constants.
 struct OffsetTable
 {
     int dx[OFFSETS], dy[OFFSETS], ds[OFFSETS + 1];
@@ -38,9 +38,9 @@ struct OffsetTable
                         dy[n] = y;
                         ds[n++] = d;
                     }
-        ds[n] = 0x7fff; // nothing of the square is that far
+        ds[n] = 0x7fff; // farther than any offset of the table
     }
-    //! Number of offsets nearer than ds.
+    //! Returns the number of offsets with ds < d.
     constexpr int nearer(int d) const
     {
         int n = 0;
@@ -50,10 +50,10 @@ struct OffsetTable
     }
 };
 constexpr OffsetTable TABLE;
-//! Up to here the square has all offsets that are so near: a search that may leave the square stops here.
+//! Number of offsets up to which the table is complete: nearer ones all lie in it. A search that may leave the tile stops here.
 const int WHOLE_DISC = TABLE.nearer((REACH + 1) * (REACH + 1));
 
-//! The same for lanes that look at different offsets: ds, code and the larger of |dx| and |dy|.
+//! Packed offsets, for lanes that visit different ones: ds in bits 0 to 7, code in 8 to 19, max(|dx|, |dy|) above.
 struct PackedOffsets
 {
     uint32_t entry[OFFSETS];

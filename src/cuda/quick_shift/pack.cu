@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// pack of QuickShift: pixels to words or planes. Reads and writes each pixel once; bound by memory.
+// Stage pack on CUDA: converts pixels to words or planes. Reads and writes each pixel once; bound by memory.
 #include "plan.hpp"
 #include "../../common/launch.hpp"
 
@@ -9,6 +9,7 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
 
+//! Packs images of all types, one pixel per thread.
 template <typename T>
 __global__ void __launch_bounds__(256) packImage(const ImageView source, const ImageView mask, int image,
                                                  const Extent extent, const Scales scales, const Features features)
@@ -46,9 +47,9 @@ __global__ void __launch_bounds__(256) packImage(const ImageView source, const I
             features.planes[base * source.channels + k * plane + at] = counts ? value[k] : (k == 0 ? OUTSIDE : 0.f);
 }
 
-//! Three 8-bit channels without a mask, the common case: four pixels a thread, in words where the rows allow it.
+//! Packs three 8-bit channels without a mask, the common case: four pixels per thread, read as words where the row is aligned.
 __global__ void __launch_bounds__(256)
-    packThree(const ImageView source, int image, const Extent extent, uint32_t* words)
+    packThreeChannels(const ImageView source, int image, const Extent extent, uint32_t* words)
 {
     const int x = 4 * (blockIdx.x * blockDim.x + threadIdx.x), y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= extent.cols || y >= extent.rows)
@@ -86,8 +87,8 @@ void pack(const ImageView& image, const ImageView& mask, int index, const Extent
     const dim3 grid(detail::ceilDiv(extent.cols, 32), detail::ceilDiv(extent.rows, 8)), block(32, 8);
     const char* name = "quick shift pack";
     if (features.words && image.channels == 3 && !features.valid)
-        detail::launch(name, packThree, dim3(detail::ceilDiv(extent.cols, 128), grid.y), block, 0, stream, image, index,
-                       extent, features.words);
+        detail::launch(name, packThreeChannels, dim3(detail::ceilDiv(extent.cols, 128), grid.y), block, 0, stream,
+                       image, index, extent, features.words);
     else if (image.depth == detail::DEPTH_8U)
         detail::launch(name, packImage<uint8_t>, grid, block, 0, stream, image, mask, index, extent, scales, features);
     else if (image.depth == detail::DEPTH_16U)

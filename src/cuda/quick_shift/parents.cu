@@ -1,15 +1,15 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// parents of QuickShift. A pixel looks at its neighbours by distance, nearest first, and ends as soon as no other can be nearer
-// than the best. Results are the minimum of (D, index), so neither order nor grouping shows. Four steps, each for the pixels
-// that the one before could not finish:
-//   1. A thread has the pixels of a part of a column and looks at their nearest 20 neighbours, which they share.
-//   2. Passes: a thread takes a pixel of the block's list and looks at the next so many offsets, unrolled, in shared memory.
-//   3. Some lanes take a pixel of the list together and go on to the rim of the tile.
-//   4. A warp takes a pixel of a global list and walks rings of cells; a cell whose best key is too low or that is too far
-//      away is skipped by one lane. So a large tau costs what its paths need, and not its square.
-// Cost of steps 1 and 2 for 8 bit: 9 instructions a neighbour. What bounds them: instruction issue.
+// Stage parents on CUDA. The search of a pixel visits its neighbours nearest first and ends as soon as no other can be nearer than
+// the best candidate. The parent is the minimum of (D, index), so neither order nor grouping matters. Four steps, each for the
+// pixels that the step before could not finish:
+//   1. A thread has some pixels of a column and visits their nearest 20 neighbours, which these pixels share.
+//   2. Passes: a thread takes a pixel of the block's list and visits a range of the next offsets, unrolled, in shared memory.
+//   3. Several lanes take a pixel of the list together and visit the remaining offsets of the tile.
+//   4. A warp takes a pixel of a global list and visits rings of cells; one lane skips a cell whose best key is too low or that is
+//      too far away. So the cost of a large tau depends on the cells visited, not on tau squared.
+// Cost of steps 1 and 2 for 8 bit: 9 instructions per neighbour. Bound by instruction issue.
 #include "colours.hpp"
 #include "offsets.hpp"
 #include "plan.hpp"
@@ -22,6 +22,7 @@ namespace {
 
 // --- near --------------------------------------------------------------------------------------------------------------
 
+//! Arguments of the search kernels.
 struct ParentTask
 {
     Features features;
@@ -31,10 +32,11 @@ struct ParentTask
     const uint32_t* cells;
     Worklist far;
     int* parents;
-    float* distances; //!< on the worklist: D of the best so far, not its root
+    float* distances; //!< for pixels of the worklist D of the best candidate so far, not its square root
 };
-static_assert(sizeof(ParentTask) <= 128, "beyond that the compiler makes more instructions of searchNear (CUDA 13.0)");
+static_assert(sizeof(ParentTask) <= 128, "with more the compiler makes searchNear() longer (CUDA 13.0)");
 
+//! Writes the result of a search.
 __device__ __forceinline__ void writeParent(const ParentTask& task, size_t at, int index, const Candidate& best)
 {
     const bool root = best.index == NO_PARENT;
@@ -42,8 +44,8 @@ __device__ __forceinline__ void writeParent(const ParentTask& task, size_t at, i
     task.distances[at] = root ? INFINITY : rootOf(best.d);
 }
 
-/** A block is COLS x ROWS pixels, PIXELS of a column a thread. LANES take a pixel together in step 3. BLOCKS fit a
-multiprocessor's registers. FEW: a list of fewer pixels is left to step 3. VOTE: a warp skips ds 4 and 5 when none of its
+/** Block of searchNear(): COLS x ROWS pixels, PIXELS of a column per thread. LANES take a pixel together in step 3. BLOCKS fit a
+multiprocessor's registers. A list of fewer than FEW pixels is left to step 3. VOTE: a warp skips ds 4 and 5 when none of its
 pixels needs them. */
 template <int COLS_, int ROWS_, int PIXELS_, int LANES_, int BLOCKS_, int FEW_, bool VOTE_> struct SearchShape
 {
@@ -58,39 +60,45 @@ typedef SearchShape<tuning::SEARCH_COLS, tuning::PLANE_SEARCH_ROWS, tuning::PLAN
                     tuning::PLANE_SEARCH_LANES, 1, 1, false>
     PlaneSearch;
 
-const uint32_t NO_CODE = 0x7fffffff;   //!< behind all codes
-const int DENSE = TABLE.nearer(8);     //!< offsets of step 1: all within two pixels but the corners
-__device__ const PackedOffsets PACKED; //!< a literal
+const uint32_t NO_CODE = 0x7fffffff;   //!< above all codes
+const int DENSE = TABLE.nearer(8);     //!< number of offsets of step 1: all with |dx|, |dy| <= 2 but the corners
+__device__ const PackedOffsets PACKED; //!< computed at compile time
 
+//! Pixel of a tile.
 template <typename Colour> struct alignas(sizeof(Colour) == 4 ? 8 : 4) Neighbour
 {
-    uint32_t key; //!< outside of the image 0: nobody's parent
+    uint32_t key; //!< 0 outside of the image, so that it is no parent
     Colour colour;
 };
 
+//! Shared memory of a block.
 template <typename Colours, typename Shape> struct SearchTile
 {
     static const int MOST_LISTS = 8;
     Neighbour<typename Colours::Colour> pixels[Shape::HEIGHT * Shape::PITCH];
-    unsigned long long best[Shape::COLS * Shape::ROWS]; //!< of the pixels on the list
-    unsigned short list[2][Shape::COLS * Shape::ROWS];  //!< list k in k % 2: a pass reads one and writes the other
-    int listed[MOST_LISTS];
+    unsigned long long best[Shape::COLS * Shape::ROWS]; //!< Searcher::best of the pixels on the list
+    //! List k is in list[k % 2]: a pass reads one and writes the other.
+    unsigned short list[2][Shape::COLS * Shape::ROWS];
+    int listed[MOST_LISTS]; //!< pixels per list
 };
 
-//! A pixel under search. best: bits of D in units, then the code. Positive floats order like their bits, so the least wins.
+//! Search of one pixel.
 template <typename Colours> struct Searcher
 {
-    //! isHigher() as one comparison: keys before it in raster order may also be equal, unless ties are strict. Keys are > 0.
+    //! Bounds that the key of a parent exceeds, if the parent comes before or after the pixel in raster order. This makes isHigher()
+    //! one comparison: before it keys may be equal, unless ties are strict. Keys are > 0.
     uint32_t before, after;
     typename Colours::Colour colour;
+    //! Bits of D in multiples of UNIT, then the code. Positive floats order like their bits, so the minimum is the best.
     unsigned long long best;
 
     __device__ __forceinline__ float distance() const { return __uint_as_float(static_cast<uint32_t>(best >> 32)); }
-    //! Nothing from ds on can be nearer. An equal distance still matters: its index may be lower.
+    //! Returns true if no offset from ds on can be nearer. An equal distance still matters: its index may be lower.
     __device__ __forceinline__ bool done(int ds) const { return ds * Colours::UNIT > distance(); }
 
-    __device__ __forceinline__ void look(const Neighbour<typename Colours::Colour>& other, uint32_t code, float ds,
-                                         typename Colours::Weight weight, bool within = true)
+    //! Makes a neighbour the best candidate if it is. @param ds in multiples of UNIT. @param within false: it does not count.
+    __device__ __forceinline__ void evaluate(const Neighbour<typename Colours::Colour>& other, uint32_t code, float ds,
+                                             typename Colours::Weight weight, bool within = true)
     {
         const float d = Colours::joint(colour, other.colour, weight, ds);
         const unsigned long long candidate = static_cast<unsigned long long>(__float_as_uint(d)) << 32 | code;
@@ -99,14 +107,14 @@ template <typename Colours> struct Searcher
     }
 };
 
-//! Steps 1 to 3 of a block.
+//! Steps 1 to 3 of the search, for the pixels of a block. An id is a pixel's index among these.
 template <typename Colours, typename Shape> struct NearSearch
 {
     typedef Neighbour<typename Colours::Colour> Pixel;
     const ParentTask& task;
     SearchTile<Colours, Shape>& tile;
-    size_t base;
-    int left, top; //!< of the block's pixels; an id is a pixel's number among them
+    size_t base;   //!< index of the image's first pixel
+    int left, top; //!< corner of the block's pixels
     typename Colours::Weight weight;
 
     __device__ __forceinline__ const Pixel* pixelOf(int id) const
@@ -157,7 +165,7 @@ template <typename Colours, typename Shape> struct NearSearch
             tile.listed[threadIdx.x] = 0;
     }
 
-    //! For all lanes of a warp: those that want to are put on the list.
+    //! Appends to a list the ids of those lanes that want it. All lanes of a warp call this together.
     __device__ __forceinline__ void append(int list, bool want, int id) const
     {
         const unsigned wanting = __ballot_sync(0xffffffffu, want);
@@ -172,9 +180,9 @@ template <typename Colours, typename Shape> struct NearSearch
             tile.list[list % 2][first + __popc(wanting & ((1u << lane) - 1))] = static_cast<unsigned short>(id);
     }
 
-    //! Offsets with FROM <= ds <= TO for pixels that lie below each other.
+    //! Evaluates the offsets with FROM <= ds <= TO for the pixels of a thread.
     template <int FROM, int TO>
-    __device__ __forceinline__ void lookAround(const Pixel* first, Searcher<Colours> (&s)[Shape::PIXELS]) const
+    __device__ __forceinline__ void evaluateAround(const Pixel* first, Searcher<Colours> (&s)[Shape::PIXELS]) const
     {
         const int R = TO < 4 ? 1 : 2;
 #pragma unroll
@@ -182,33 +190,33 @@ template <typename Colours, typename Shape> struct NearSearch
 #pragma unroll
             for (int dx = -R; dx <= R; ++dx)
             {
-                const Pixel other = first[y * Shape::PITCH + dx]; // the compiler drops those that nobody uses
+                const Pixel other = first[y * Shape::PITCH + dx]; // the compiler drops loads that are not used
 #pragma unroll
                 for (int p = 0; p < Shape::PIXELS; ++p)
                 {
                     const int ds = dx * dx + (y - p) * (y - p);
                     if (ds >= FROM && ds <= TO)
-                        s[p].look(other, codeOf(dx, y - p), ds * Colours::UNIT, weight);
+                        s[p].evaluate(other, codeOf(dx, y - p), ds * Colours::UNIT, weight);
                 }
             }
     }
 
-    //! Step 1. @return the next ds.
+    //! Runs step 1. @return the next ds.
     __device__ __forceinline__ int searchDense(const Pixel* first, Searcher<Colours> (&s)[Shape::PIXELS]) const
     {
         if (task.parameters.searchRadius < 2)
             return 1;
-        lookAround<1, 2>(first, s);
+        evaluateAround<1, 2>(first, s);
         bool more = !Shape::VOTE;
 #pragma unroll
         for (int p = 0; p < Shape::PIXELS; ++p)
             more = more || (!s[p].done(4) && s[p].after != 0);
         if (__any_sync(0xffffffffu, more))
-            lookAround<4, 5>(first, s);
+            evaluateAround<4, 5>(first, s);
         return 8;
     }
 
-    //! Step 1 and what follows from it: results, or an entry of list 0.
+    //! Runs step 1 and writes its results; unfinished pixels go to list 0.
     __device__ __forceinline__ void start() const
     {
         const int x = left + threadIdx.x % Shape::COLS, row = threadIdx.x / Shape::COLS * Shape::PIXELS;
@@ -237,24 +245,25 @@ template <typename Colours, typename Shape> struct NearSearch
         }
     }
 
-    template <int K> __device__ __forceinline__ void lookAt(const Pixel* at, Searcher<Colours>& s) const
+    //! Evaluates offset K of the table.
+    template <int K> __device__ __forceinline__ void evaluateOffset(const Pixel* at, Searcher<Colours>& s) const
     {
         constexpr int dx = TABLE.dx[K], dy = TABLE.dy[K], ds = TABLE.ds[K];
-        s.look(at[dy * Shape::PITCH + dx], codeOf(dx, dy), ds * Colours::UNIT, weight);
+        s.evaluate(at[dy * Shape::PITCH + dx], codeOf(dx, dy), ds * Colours::UNIT, weight);
     }
     template <int FROM, int... K>
-    __device__ __forceinline__ void lookAtEach(const Pixel* at, Searcher<Colours>& s,
-                                               std::integer_sequence<int, K...>) const
+    __device__ __forceinline__ void evaluateOffsets(const Pixel* at, Searcher<Colours>& s,
+                                                    std::integer_sequence<int, K...>) const
     {
-        (lookAt<FROM + K>(at, s), ...);
+        (evaluateOffset<FROM + K>(at, s), ...);
     }
 
-    /** Step 2, one pass: offsets FROM to TO of the table. Only when all of these are within the search radius, or those
-    that are not are farther than a parent may be. */
+    /** Runs one pass of step 2: offsets FROM to TO-1 of the table. Only if all of these are within the search radius, or those
+    that are not are farther than a parent may be. @return false if there was no pass. */
     template <int FROM, int TO> __device__ __forceinline__ bool pass(int& list, int& from) const
     {
         constexpr int LAST = TABLE.ds[TO - 1], NEXT = TABLE.ds[TO];
-        static_assert(LAST < NEXT, "done() asks for a distance of which nothing was seen");
+        static_assert(LAST < NEXT, "done() needs a distance none of whose offsets was visited");
         const float radius = static_cast<float>(task.parameters.searchRadius), square = radius * radius;
         const int count = tile.listed[list];
         if (count < Shape::FEW || (LAST > square && task.parameters.reach > square))
@@ -269,7 +278,7 @@ template <typename Colours, typename Shape> struct NearSearch
                 id = tile.list[list % 2][entry];
                 const Pixel* const at = pixelOf(id);
                 Searcher<Colours> s = searcher(*at, tile.best[id]);
-                lookAtEach<FROM>(at, s, std::make_integer_sequence<int, TO - FROM>());
+                evaluateOffsets<FROM>(at, s, std::make_integer_sequence<int, TO - FROM>());
                 unfinished = !s.done(NEXT);
                 if (unfinished)
                     tile.best[id] = s.best;
@@ -291,7 +300,7 @@ template <typename Colours, typename Shape> struct NearSearch
             passes<TO, MORE...>(list, from);
     }
 
-    //! The lanes of a group have looked at different offsets: all get the best.
+    //! Returns the best of the lanes of a group, which have visited different offsets, to all of them.
     static __device__ __forceinline__ unsigned long long bestOfGroup(unsigned long long best, unsigned group)
     {
         for (int offset = Shape::LANES / 2; offset > 0; offset /= 2)
@@ -302,7 +311,7 @@ template <typename Colours, typename Shape> struct NearSearch
         return best;
     }
 
-    //! Step 3, from offset `from` of the table on.
+    //! Runs step 3, from offset `from` of the table on.
     __device__ __forceinline__ void searchRest(int list, int from) const
     {
         const int GROUP = Shape::LANES, TURNS = 4;
@@ -320,15 +329,16 @@ template <typename Colours, typename Shape> struct NearSearch
             {
                 uint32_t packed[TURNS];
 #pragma unroll
-                for (int t = 0; t < TURNS; ++t) // together, for their latency; the last offset may come more than once
+                for (int t = 0; t < TURNS;
+                     ++t) // all loads first, to hide their latency; the last offset may be loaded repeatedly
                     packed[t] = PACKED.entry[::min(k + t * GROUP + lane, end - 1)];
 #pragma unroll
                 for (int t = 0; t < TURNS; ++t)
                 {
                     const uint32_t code = PackedOffsets::code(packed[t]);
-                    s.look(at[dyOf(code) * Shape::PITCH + dxOf(code)], code,
-                           static_cast<float>(PackedOffsets::ds(packed[t])) * Colours::UNIT, weight,
-                           PackedOffsets::radius(packed[t]) <= radius);
+                    s.evaluate(at[dyOf(code) * Shape::PITCH + dxOf(code)], code,
+                               static_cast<float>(PackedOffsets::ds(packed[t])) * Colours::UNIT, weight,
+                               PackedOffsets::radius(packed[t]) <= radius);
                 }
                 least = s.distance();
                 for (int offset = GROUP / 2; offset > 0; offset /= 2)
@@ -339,6 +349,7 @@ template <typename Colours, typename Shape> struct NearSearch
                 finish(index, s);
         }
     }
+    //! Writes the result, or appends the pixel to the global list for step 4.
     __device__ __forceinline__ void finish(int index, const Searcher<Colours>& s) const
     {
         if (task.parameters.searchRadius <= REACH || s.done((REACH + 1) * (REACH + 1)))
@@ -350,7 +361,7 @@ template <typename Colours, typename Shape> struct NearSearch
     }
 };
 
-//! PASSES: where the passes of step 2 end.
+//! Searches inside tiles: steps 1 to 3. @tparam PASSES offsets at which the passes of step 2 end.
 template <typename Colours, typename Shape, int... PASSES>
 __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) searchNear(const ParentTask task)
 {
@@ -376,7 +387,7 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) searchNear(cons
 
 // --- far ---------------------------------------------------------------------------------------------------------------
 
-//! Which cell of ring r around (0,0) a lane takes; i < 8 r (ring 0: i = 0).
+//! Returns cell i of ring r around (0,0); i < 8 r, or 0 in ring 0.
 __device__ __forceinline__ int2 ringCell(int r, int i)
 {
     if (r == 0)
@@ -388,11 +399,11 @@ __device__ __forceinline__ int2 ringCell(int r, int i)
                        : make_int2(-r, -along);
 }
 
-//! Distance from v to the interval [low, low + CELL - 1].
+//! Returns the distance from v to the interval [low, low + CELL - 1].
 __device__ __forceinline__ int gapTo(int v, int low) { return ::max(::max(low - v, v - (low + CELL - 1)), 0); }
 
-// Reductions here and in bestOfGroup() are written out: the least distance is wanted by all lanes, where cub::WarpReduce gives it to
-// lane 0 only; bestOfWarp() by cub::WarpReduce makes searchFar 4 to 9 % longer (CUDA 13.0, sm_90).
+// Reductions here and in bestOfGroup() do not use cub::WarpReduce, which returns the result to lane 0 only, whereas all lanes need the
+// least distance. With it in bestOfWarp(), searchFar() is 4 to 9 % longer (CUDA 13.0, sm_90).
 __device__ __forceinline__ float leastOfWarp(float d)
 {
     for (int offset = 16; offset > 0; offset /= 2)
@@ -412,7 +423,7 @@ __device__ __forceinline__ Candidate bestOfWarp(Candidate best)
     return best;
 }
 
-//! A pixel under search, the same in all lanes but for `best`.
+//! Search of one pixel, equal in all lanes of a warp but for `best`.
 template <typename Colour> struct Seeker
 {
     int x, y, index;
@@ -421,10 +432,10 @@ template <typename Colour> struct Seeker
     Candidate best;
 };
 
-//! All lanes look at one cell, two pixels each.
+//! Evaluates the pixels of one cell, two per lane.
 template <typename Colours>
-__device__ __forceinline__ void lookAtCell(const ParentTask& task, const Colours& colours, size_t base, int cellX,
-                                           int cellY, Seeker<typename Colours::Colour>& s)
+__device__ __forceinline__ void evaluateCell(const ParentTask& task, const Colours& colours, size_t base, int cellX,
+                                             int cellY, Seeker<typename Colours::Colour>& s)
 {
     const SearchParameters& p = task.parameters;
     for (int i = threadIdx.x % 32; i < CELL * CELL; i += 32)
@@ -442,6 +453,7 @@ __device__ __forceinline__ void lookAtCell(const ParentTask& task, const Colours
     }
 }
 
+//! Searches outside of tiles: step 4.
 template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREADS) searchFar(const ParentTask task)
 {
     const Extent& e = task.extent;
@@ -466,7 +478,7 @@ template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREAD
         float least = s.best.d;
         for (int r = 0; r <= rings; ++r)
         {
-            const int gap = r == 0 ? 0 : (r - 1) * CELL + 1; // no pixel of this ring of cells is nearer
+            const int gap = r == 0 ? 0 : (r - 1) * CELL + 1; // lower bound on the distance of this ring of cells
             if (gap > p.searchRadius || static_cast<float>(gap) * static_cast<float>(gap) > least)
                 break;
             const int size = r == 0 ? 1 : 8 * r;
@@ -474,19 +486,19 @@ template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREAD
             {
                 const int2 offset = ringCell(r, ::min(first + lane, size - 1));
                 const int x = cx + offset.x, y = cy + offset.y;
-                bool worth = first + lane < size && x >= 0 && x < cellCols && y >= 0 && y < cellRows;
-                if (worth)
+                bool visited = first + lane < size && x >= 0 && x < cellCols && y >= 0 && y < cellRows;
+                if (visited)
                 {
                     const uint32_t best = cells[y * cellCols + x];
                     const int gx = gapTo(s.x, x * CELL), gy = gapTo(s.y, y * CELL);
-                    worth = (best > s.key || (!p.strict && best == s.key)) && ::max(gx, gy) <= p.searchRadius &&
-                            static_cast<float>(gx * gx + gy * gy) <= least;
+                    visited = (best > s.key || (!p.strict && best == s.key)) && ::max(gx, gy) <= p.searchRadius &&
+                              static_cast<float>(gx * gx + gy * gy) <= least;
                 }
-                for (unsigned left = __ballot_sync(0xffffffffu, worth); left != 0; left &= left - 1)
+                for (unsigned left = __ballot_sync(0xffffffffu, visited); left != 0; left &= left - 1)
                 {
                     const int from = __ffs(left) - 1;
-                    lookAtCell(task, colours, base, __shfl_sync(0xffffffffu, x, from),
-                               __shfl_sync(0xffffffffu, y, from), s);
+                    evaluateCell(task, colours, base, __shfl_sync(0xffffffffu, x, from),
+                                 __shfl_sync(0xffffffffu, y, from), s);
                 }
             }
             least = leastOfWarp(s.best.d);
@@ -499,7 +511,8 @@ template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREAD
 
 template <typename Colours, typename Shape, int... PASSES> void search(const ParentTask& task, cudaStream_t stream)
 {
-    static_assert(sizeof(SearchTile<Colours, Shape>) <= detail::LEAST_SHARED_BYTES, "a block of every device has it");
+    static_assert(sizeof(SearchTile<Colours, Shape>) <= detail::LEAST_SHARED_BYTES,
+                  "must fit the shared memory of a block on every device");
     const Extent& e = task.extent;
     const bool mayLeave = task.parameters.searchRadius > REACH;
     if (mayLeave)

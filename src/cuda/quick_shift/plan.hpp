@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What depends on sizes in QuickShift's CUDA engine: how pixels are held, how offsets and stacks are cut, scratch of some stages. Numbers stand in
-// src/cuda/quick_shift/tuning.hpp.
+// Plans of QuickShift's CUDA backend: which features an image gets, how offsets and stacks are cut, and the scratch of stages.
+// Constants that were tuned are in tuning.hpp.
 #ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_PLAN_HPP
 #define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_PLAN_HPP
 
@@ -12,18 +12,36 @@
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
-//! Features are words of 8-bit channels, not planes of floats.
+//! Returns true if features are words of 8-bit channels, false if they are planes of floats.
 inline bool heldInWords(int depth, const Scales& scales, const Parameters& parameters)
 {
     return depth == detail::DEPTH_8U && !scales.used && fitsWords(-parameters.minusRate);
 }
 
+//! Returns the number of cells of a stack.
 inline int cellsOf(const Extent& extent)
 {
     return detail::ceilDiv(extent.cols, CELL) * detail::ceilDiv(extent.rows, CELL) * extent.count;
 }
 
-//! Scratch of sortLinks: room for as many numbers as there are pixels.
+//! List of pixels whose search leaves the tile of their block. Has room for all pixels.
+struct Worklist
+{
+    int* pixels;
+    int* count;
+};
+
+//! Scratch of label and rankPieces.
+struct Ranking
+{
+    int* jumps;       //!< total() elements: an ancestor of each pixel
+    int* ranks;       //!< roots per segment of a row, see segmentsOf(); then the roots before it
+    uint32_t* roots;  //!< bits of the pixels of a segment, 1 for roots
+    void* scans;      //!< memory for CUB
+    size_t scanBytes; //!< at least scanBytesFor()
+};
+
+//! Scratch and results of selectLinks and sortLinks: arrays of total() elements.
 struct Links
 {
     float *unsorted, *sorted;
@@ -32,32 +50,40 @@ struct Links
     int* left; //!< out: superpixels when links longer than heights[k] are cut
 };
 
-//! Scratch of connect, total() elements each, but for joined.
+//! Connected pieces of a stack: arrays of total() elements, indices into the stack.
 struct Pieces
 {
-    int* root;
-    int* area;
-    unsigned long long* best;
-    int* joined;
+    int* root;                //!< links to the roots, the first pixels of pieces; -1 where masked
+    int* area;                //!< pixels per piece, at its root
+    unsigned long long* best; //!< pieceRank() of the neighbour that the piece joins, 0 for none
+    int* joined;              //!< 1 if any piece has joined another
 };
 
-//! Roots are counted in segments of 32 pixels of a row. @return those of one image.
+//! Returns the bytes that CUB needs in label(), numberSuperpixels(), selectLinks() and sortLinks().
+size_t scanBytesFor(const Extent& extent);
+//! Returns the bytes that CUB needs in sortBorders().
+size_t sortBytesFor(int count);
+
+//! Bytes from row to row of sums that means alone need.
+inline size_t meansStride(int channels) { return sizeof(unsigned long long) * (1 + channels); }
+
+//! Returns the number of segments of an image. A segment is 32 pixels of a row; roots are counted per segment.
 CT_HOST_DEVICE int segmentsOf(const Extent& extent) { return detail::ceilDiv(extent.cols, 32) * extent.rows; }
 
-//! True when the pixel below pixel i of the stack belongs to the same image.
+//! Returns true if the pixel below pixel i of the stack belongs to the same image.
 CT_HOST_DEVICE bool hasBelow(const Extent& extent, int i)
 {
     return i + extent.cols < extent.total() && (extent.count == 1 || i / extent.cols % extent.rows + 1 < extent.rows);
 }
 
-//! The offsets of the density window, cut into chunks: a chunk's credits fit 32 bits and its neighbours fit shared memory.
+//! Chunks of the offsets of the density window, such that credits of a chunk fit 32 bits and its neighbours fit shared memory.
 struct Chunks
 {
-    int dxStep, dyStep; //!< size of a chunk
-    int dxCount, dyCount;
+    int dxStep, dyStep;   //!< offsets per chunk
+    int dxCount, dyCount; //!< number of chunks
 };
 
-//! As even as the limits allow.
+//! Cuts the offsets as evenly as the limits allow. @param mostDx most columns per chunk.
 inline Chunks cutOffsets(int radius, int mostDx)
 {
     const int height = 2 * radius + 1, width = radius + 1;
@@ -69,7 +95,7 @@ inline Chunks cutOffsets(int radius, int mostDx)
     return c;
 }
 
-//! Threads of a block of density: COLS columns by GROUPS groups of CENTRES rows.
+//! Block of the density kernels: COLS columns by GROUPS groups of CENTRES rows, one thread per column and group.
 template <int COLS_, int GROUPS, int CENTRES_> struct TileShape
 {
     static const int COLS = COLS_, CENTRES = CENTRES_, ROWS = GROUPS * CENTRES_, THREADS = COLS_ * GROUPS;
@@ -77,12 +103,13 @@ template <int COLS_, int GROUPS, int CENTRES_> struct TileShape
 typedef TileShape<tuning::BYTE_COLS, tuning::BYTE_GROUPS, tuning::BYTE_CENTRES> ByteShape;
 typedef TileShape<tuning::PLANE_COLS, tuning::PLANE_GROUPS, tuning::PLANE_CENTRES> PlaneShape;
 
+//! Returns the number of tiles of an image; a tile is the pixels of a block.
 template <typename Shape> int tilesOf(const Extent& extent)
 {
     return detail::ceilDiv(extent.cols, Shape::COLS) * detail::ceilDiv(extent.rows, Shape::ROWS);
 }
 
-//! Chunks for 8 bits. Small images: more and smaller ones, where otherwise a part of the device would have nothing to do.
+//! Cuts the offsets for 8 bits. Small images get more and smaller chunks where otherwise multiprocessors would be idle.
 inline Chunks cutForBytes(const Extent& extent, int radius, int multiprocessors)
 {
     const Chunks large = cutOffsets(radius, tuning::BYTE_DX);
@@ -92,37 +119,38 @@ inline Chunks cutForBytes(const Extent& extent, int radius, int multiprocessors)
     return fill ? large : cutOffsets(radius, tuning::BYTE_FEW_DX);
 }
 
-// Density, 8 bit. Shared memory holds BYTE_DX columns of spatial factors, then rows of the window; the kernel has no static memory.
-const int BYTE_PITCH = ByteShape::COLS + tuning::BYTE_DX - 1; //!< words of one kind in a row
-//! Words of a row: credits, pixels and, when the window leaves the image or has masked pixels, numbers that dp4a starts from.
+// Shared memory of the 8-bit density kernel: BYTE_DX columns of spatial factors, then rows of the window. It has no static memory.
+const int BYTE_PITCH = ByteShape::COLS + tuning::BYTE_DX - 1; //!< words of each kind per row
+//! Returns the words per row: credits, pixels and, if the window leaves the image or has masked pixels, start values of dp4a.
 CT_HOST_DEVICE constexpr int byteStride(bool guarded) { return (guarded ? 3 : 2) * BYTE_PITCH; }
-//! Rows of spatial factors have so many columns.
+//! Returns the factors per column of spatial factors, of which dyCount are used.
 CT_HOST_DEVICE int paddedFactors(int dyCount) { return detail::ceilDiv(dyCount, 4) * 4; }
-//! Where rows begin, in words.
+//! Returns the offset of the rows in words.
 CT_HOST_DEVICE int byteRowsAt(int dyCount) { return tuning::BYTE_DX * paddedFactors(dyCount); }
+//! Returns the bytes of shared memory.
 inline size_t bytesOfByteTile(const Chunks& chunks)
 {
     const size_t rows = ByteShape::ROWS + chunks.dyStep - 1;
     return sizeof(uint32_t) * (byteRowsAt(chunks.dyStep) + rows * byteStride(true));
 }
 
-// Density, float: planes of credits and of each channel, then spatial factors.
+//! Returns the bytes of shared memory of the float density kernel: planes of credits and of each channel, then spatial factors.
 inline size_t bytesOfPlaneTile(const Chunks& c, int channels)
 {
     const size_t window = static_cast<size_t>(PlaneShape::COLS + c.dxStep - 1) * (PlaneShape::ROWS + c.dyStep - 1);
     return sizeof(uint32_t) * (window * (1 + channels) + static_cast<size_t>(c.dxStep) * c.dyStep);
 }
 
-//! A part of a stack.
+//! Consecutive images of a stack.
 struct Slice
 {
     Extent extent;
-    int image; //!< its first
-    size_t pixel;
+    int image;    //!< index of the first image
+    size_t pixel; //!< index of its first pixel
 };
 
-/** Grids are at most MOST_BLOCKS blocks high and deep, so larger stacks go in slices, one after the other.
-@param most images of a slice. */
+/** Calls visit(slice) for all slices of a stack: grids are at most MOST_BLOCKS blocks high and deep, so larger stacks take
+several launches. @param most most images per slice. */
 template <typename Visit> void forSlices(const Extent& extent, int most, const Visit& visit)
 {
     for (int64_t first = 0; first < extent.count; first += most)
@@ -133,8 +161,9 @@ template <typename Visit> void forSlices(const Extent& extent, int most, const V
                     static_cast<size_t>(image) * extent.pixels()});
     }
 }
-const int MOST_BLOCKS = 65535;
+const int MOST_BLOCKS = 65535; //!< of a grid in y and in z
 
+//! Returns the part of a slice.
 inline Features partOf(const Features& whole, const Slice& slice)
 {
     Features part = whole;
@@ -144,7 +173,7 @@ inline Features partOf(const Features& whole, const Slice& slice)
     return part;
 }
 
-//! Images of a slice when rows of the whole stack are one side of a grid, so many a block. An image has fewer rows than that.
+//! Returns the most images per slice when the rows of a whole slice are the grid's y. At least 1: MAX_SIDE is not above MOST_BLOCKS.
 inline int imagesOfRows(const Extent& extent, int rowsOfBlock)
 {
     return static_cast<int>(static_cast<int64_t>(MOST_BLOCKS) * rowsOfBlock / extent.rows);

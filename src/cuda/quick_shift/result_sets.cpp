@@ -33,7 +33,7 @@ void ResultSet::prepare(const Call& call, const ResultKey& newKey)
 
 ResultSet* ResultSets::of(const Call& call) const
 {
-    // The last compute() of a capture counts.
+    // A capture may have several compute(): the last one counts.
     for (size_t i = captured_.size(); call.capturing() && i > 0; --i)
         if (captured_[i - 1].capture == call.capture())
             return captured_[i - 1].set;
@@ -46,10 +46,10 @@ bool ResultSets::captured(const Call& call) const
                                            [&](const Captured& c) { return c.capture == call.capture(); });
 }
 
-ResultSet& ResultSets::unused(const ResultSet* but)
+ResultSet& ResultSets::unused()
 {
     for (const std::unique_ptr<ResultSet>& set : sets_)
-        if (set.get() != current_ && set.get() != but && !set->memory.usedByGraphs())
+        if (set.get() != current_ && !set->memory.usedByGraphs())
             return *set;
     std::unique_ptr<ResultSet> set(new ResultSet(workspace_));
     sets_.push_back(std::move(set));
@@ -63,7 +63,7 @@ ResultSet& ResultSets::begin(const Call& call, const ResultKey& key)
         captured_.erase(
             std::remove_if(captured_.begin(), captured_.end(), [](const Captured& c) { return c.graph.expired(); }),
             captured_.end());
-        captured_.reserve(captured_.size() + 1); // for finish()
+        captured_.reserve(captured_.size() + 1); // finish() must not throw
         ResultSet* const last = of(call);
         if (last && last->key == key)
         {
@@ -71,7 +71,7 @@ ResultSet& ResultSets::begin(const Call& call, const ResultKey& key)
             return *last;
         }
     }
-    ResultSet& set = unused(nullptr);
+    ResultSet& set = unused();
     set.prepare(call, key);
     return set;
 }
@@ -97,16 +97,16 @@ bool ResultSets::finish(const Call& call, ResultSet& set)
     return true;
 }
 
-//! Memory for the next compute(), so that it need not allocate. Not having it now is no error.
+//! Reserves memory for the next compute(), so that it need not allocate. Failing to do so is no error yet.
 void ResultSets::keepSpare(const Call& call) noexcept
 {
     try
     {
-        unused(nullptr).memory.reserve(call, current_->bytes(), "results");
+        unused().memory.reserve(call, current_->bytes(), "results");
     }
     catch (const std::exception&)
     {
-        // the next compute() tries again, and says so
+        // the next compute() tries again and reports it
     }
 }
 

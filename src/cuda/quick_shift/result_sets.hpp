@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Results of compute() on the device, and whose they are: of the last call, or of captured graphs.
+// Results of compute() on the device: those of the last call, and those of captured graphs.
 #ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_RESULT_SETS_HPP
 #define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_RESULT_SETS_HPP
 
@@ -10,7 +10,7 @@
 
 namespace cv { namespace cuda { namespace quick_shift {
 
-//! What a compute() is about, but for the pixels.
+//! Sizes, types and settings of a compute(): everything but the pixels.
 struct ResultKey
 {
     Extent extent = {};
@@ -20,15 +20,15 @@ struct ResultKey
 bool operator==(const ResultKey& a, const ResultKey& b);
 
 /** Results of one compute(). They lie in one block of memory, labels and counts last, so that one copy replaces all of them, or
-the labels with their counts: a copy happens, or fails and changes nothing. */
+the labels with their counts: the copy is enqueued, or fails and changes nothing. */
 class ResultSet
 {
 public:
     explicit ResultSet(detail::Workspace& workspace) : memory(workspace) {}
 
-    //! Room for results of the key; earlier ones are lost.
+    //! Reserves memory for results of the key; earlier results are lost.
     void prepare(const detail::Call& call, const ResultKey& newKey);
-    //! For calls that read or write the results; notes which graph does.
+    //! Notes, if the call is captured, that its graph uses the results. Calls that read or write them begin with this.
     void use(const detail::Call& call) { memory.reserve(call, bytes(), "results"); }
 
     const Extent& extent() const { return key.extent; }
@@ -36,12 +36,13 @@ public:
     int* parents() const { return at<int>(1); }
     float* distances() const { return at<float>(2); }
     int* labels() const { return at<int>(3); }
-    int* counts() const { return labels() + key.extent.total(); } //!< of each image, right behind the labels
+    int* counts() const { return labels() + key.extent.total(); } //!< superpixels per image, directly behind the labels
     Trees trees() const { return {parents(), distances()}; }
 
     size_t bytes() const { return 3 * arrayBytes(key.extent) + labelBytes(key.extent); }
+    //! Returns the bytes of keys, parents or distances.
     static size_t arrayBytes(const Extent& extent);
-    //! Of labels and counts.
+    //! Returns the bytes of labels and counts together.
     static size_t labelBytes(const Extent& extent)
     {
         return sizeof(int) * (static_cast<size_t>(extent.total()) + extent.count);
@@ -49,7 +50,7 @@ public:
 
     ResultKey key;
     detail::DeviceBuffer memory;
-    int count = -1; //!< number of superpixels; -1: not known on the host
+    int count = -1; //!< number of superpixels, -1 if it is not known on the host
 
 private:
     template <typename T> T* at(int array) const
@@ -58,30 +59,33 @@ private:
     }
 };
 
-/** The sets of an engine. One is current: the results of the last compute() that was not captured. New ones are made beside it, so
-that they replace it only when all went well. A captured compute() of the current key works on the current set, whose
-getters then give what replays leave there; any other gets a set of its own. No set is given away while a graph uses it. */
+/** Result sets of an engine. One is current: the results of the last compute() that was not captured. compute() writes to another
+set, which becomes the current one only when the call succeeds. A captured compute() of the current key writes to the current set,
+so that the getters then return what replays leave there; any other gets a set of its own. A set that a graph uses is not used for
+anything else. */
 class ResultSets
 {
 public:
     explicit ResultSets(detail::Workspace& workspace) : workspace_(workspace) {}
 
-    //! Whose results a call reads; null: there are none.
+    //! Returns the set that a call reads, or null without results.
     ResultSet* of(const detail::Call& call) const;
-    //! True when compute() is a part of the capture.
+    //! Returns true if the call's capture has a compute().
     bool captured(const detail::Call& call) const;
     bool anyCaptured() const { return !captured_.empty(); }
     const ResultSet* current() const { return current_; }
 
-    //! Where compute() writes.
+    //! Returns the set that compute() writes to.
     ResultSet& begin(const detail::Call& call, const ResultKey& key);
-    //! When all of compute() is on its way: `set` belongs to the capture, or becomes the current one. @return true for the latter.
+    //! Assigns `set` to the capture, or makes it the current one, after all of compute() was enqueued. @return true for the latter.
     bool finish(const detail::Call& call, ResultSet& set);
 
 private:
-    ResultSet& unused(const ResultSet* but);
+    //! Returns a set that is neither current nor used by a graph.
+    ResultSet& unused();
     void keepSpare(const detail::Call& call) noexcept;
 
+    //! compute() of a capture, and the set that it writes to.
     struct Captured
     {
         unsigned long long capture;

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the stages of the CUDA engine need beside images and results. Each is good until the next method of the engine.
+// Scratch memory of QuickShift's CUDA stages. Contents are valid until the next method of the engine begins.
 #ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_SCRATCH_HPP
 #define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_SCRATCH_HPP
 
@@ -13,13 +13,14 @@ namespace cv { namespace cuda { namespace quick_shift {
 using detail::Call;
 using detail::DeviceBuffer;
 
-//! Numbers that stages leave on the device.
+//! Counters on the device that stages write.
 struct Counters
 {
-    int listed; //!< pixels whose search goes on, links, pieces that joined: of the stage at work
-    int distinct;
+    int listed;   //!< per stage: pixels of the worklist, links, label pairs, or whether pieces have joined
+    int distinct; //!< merge heights or label pairs without duplicates
 };
 
+//! Device memory of an engine, which only grows.
 class Scratch
 {
 public:
@@ -36,9 +37,10 @@ public:
           work_(workspace),
           superpixels_(workspace),
           borders_(workspace),
-          numbers_(workspace)
+          perImage_(workspace)
     {}
 
+    //! @param words see heldInWords().
     gpu::Features features(const Extent& extent, int channels, bool words, bool masked, const Call& call)
     {
         const size_t n = extent.total();
@@ -54,7 +56,7 @@ public:
         return made;
     }
 
-    //! In the memory of the density's sums, which are spent once there are keys. Columns of one pixel need more than these.
+    //! Reuses the memory of the density's sums, which are not needed once there are keys. Images one pixel wide need more than that.
     gpu::Ranking ranking(const Extent& extent, const Call& call)
     {
         const size_t n = extent.total(), segments = static_cast<size_t>(gpu::segmentsOf(extent)) * extent.count;
@@ -72,6 +74,7 @@ public:
 
     Counters* counters(const Call& call) { return counters_.reserve<Counters>(call, 1, "counters"); }
 
+    //! Returns room for the labels and, behind them, the counts of a stack.
     int* labels(const Extent& extent, const Call& call)
     {
         return static_cast<int*>(labels_.reserve(call, ResultSet::labelBytes(extent), "labels"));
@@ -82,8 +85,8 @@ public:
     {
         const size_t n = extent.total();
         float* const work = work_.reserve<float>(call, 6 * n, "merge heights");
-        int* const numbers = reinterpret_cast<int*>(work + 3 * n);
-        return {work, work + n, work + 2 * n, numbers, numbers + n, numbers + 2 * n};
+        int* const counts = reinterpret_cast<int*>(work + 3 * n);
+        return {work, work + n, work + 2 * n, counts, counts + n, counts + 2 * n};
     }
 
     gpu::Pieces pieces(const Extent& extent, Counters* counters, const Call& call)
@@ -91,10 +94,11 @@ public:
         const size_t n = extent.total();
         uint8_t* const work =
             work_.reserve<uint8_t>(call, n * (sizeof(unsigned long long) + 2 * sizeof(int)), "connectivity");
-        int* const numbers = reinterpret_cast<int*>(work + n * sizeof(unsigned long long));
-        return {numbers, numbers + n, reinterpret_cast<unsigned long long*>(work), &counters->listed};
+        int* const root = reinterpret_cast<int*>(work + n * sizeof(unsigned long long));
+        return {root, root + n, reinterpret_cast<unsigned long long*>(work), &counters->listed};
     }
 
+    //! Uploads the spatial factors unless they are on the device already.
     const float* spatial(const Spatial& table, const Call& call)
     {
         const size_t bytes = sizeof(float) * table.rows.size();
@@ -103,7 +107,7 @@ public:
             spatial_.put(call, uploader_, table.version(), columns.data(), bytes, "spatial factors"));
     }
 
-    //! Of adjacency: two lists of pairs, memory for sorting them.
+    //! Memory of listBorders() and sortBorders(): two lists of pairs, and CUB's.
     struct Borders
     {
         uint64_t *pairs, *sorted;
@@ -116,31 +120,31 @@ public:
         uint64_t* const lists = borders_.reserve<uint64_t>(call, 2 * static_cast<size_t>(count), "adjacency");
         return {lists, lists + count, work_.reserve(call, bytes, "adjacency"), bytes};
     }
-    const uint64_t* pairs() const { return borders_.as<uint64_t>(); } //!< of the last borders()
+    const uint64_t* pairs() const { return borders_.as<uint64_t>(); } //!< result of sortBorders()
 
-    uint64_t* densitySums() const { return sums_.as<uint64_t>(); } //!< ranking() makes room
+    uint64_t* densitySums() const { return sums_.as<uint64_t>(); } //!< ranking() reserves them
     uint32_t* cells(const Extent& extent, const Call& call)
     {
         return cells_.reserve<uint32_t>(call, gpu::cellsOf(extent), "cells");
     }
-    //! Of each image: superpixels before it, see numberThrough(), and the largest magnitude.
-    struct Numbers
+    //! Values per image of a stack: SumsTable::firsts and SumsTable::largest.
+    struct PerImage
     {
         int* firsts;
         uint32_t* largest;
     };
-    Numbers numbers(const Extent& extent, const Call& call)
+    PerImage perImage(const Extent& extent, const Call& call)
     {
-        int* const firsts = numbers_.reserve<int>(call, 2 * static_cast<size_t>(extent.count) + 1, "numbers");
+        int* const firsts = perImage_.reserve<int>(call, 2 * static_cast<size_t>(extent.count) + 1, "values per image");
         return {firsts, reinterpret_cast<uint32_t*>(firsts + extent.count + 1)};
     }
-    //! @return null for one image, whose labels are its numbers.
-    const int* numberThrough(const ResultSet& set, const Call& call)
+    //! @return SumsTable::firsts; null for one image, whose labels are the numbers of its superpixels.
+    const int* numberSuperpixels(const ResultSet& set, const Call& call)
     {
         if (set.extent().count == 1)
             return nullptr;
-        int* const firsts = numbers(set.extent(), call).firsts;
-        gpu::numberThrough(set.extent(), set.counts(), firsts, ranking(set.extent(), call), call.stream());
+        int* const firsts = perImage(set.extent(), call).firsts;
+        gpu::numberSuperpixels(set.extent(), set.counts(), firsts, ranking(set.extent(), call), call.stream());
         return firsts;
     }
     Sums* superpixels(size_t bytes, const Call& call)
@@ -149,7 +153,7 @@ public:
     }
 
 private:
-    //! The device wants columns (dx = 0..R, each dy = -R..R) where Spatial has rows.
+    //! Returns the factors in the order of gpu::density(): columns dx = 0..R, each with dy = -R..R. Spatial has rows.
     static std::vector<float> columnsOf(const Spatial& spatial)
     {
         const int radius = spatial.radius, side = 2 * radius + 1;
@@ -164,9 +168,9 @@ private:
     detail::Uploader uploader_;
     detail::DeviceTable spatial_;
     DeviceBuffer pixels_, valid_, sums_, cells_, counters_, scans_;
-    DeviceBuffer labels_, work_, superpixels_, borders_, numbers_;
+    DeviceBuffer labels_, work_, superpixels_, borders_, perImage_;
     size_t scanBytes_ = 0;
-    int scansFor_ = 0; //!< pixels that scanBytes_ is enough for
+    int scansFor_ = 0; //!< pixels for which scanBytes_ suffices
 };
 
 }}} // namespace cv::cuda::quick_shift

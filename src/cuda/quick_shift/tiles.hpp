@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What QuickShift's density kernels have in common: how a block finds its tile and its chunk of offsets, and how what it has
-// counted gets to the sums. For .cu files.
+// Tiles of QuickShift's density kernels: how a block finds its tile and its chunk of offsets, and how it adds its credits to the
+// sums. For .cu files.
 #ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_TILES_HPP
 #define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_TILES_HPP
 
@@ -10,26 +10,28 @@
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
+//! Arguments of the density kernels.
 struct DensityTask
 {
     Features features;
     Extent extent;
-    const float* spatial;
-    unsigned long long* sums;
+    const float* spatial;     //!< see gpu::density()
+    unsigned long long* sums; //!< of weights, one per pixel of the stack
     Chunks chunks;
     Parameters parameters;
 };
 
-//! Pixels of a block's neighbours: a window of the image, its top left corner and its size.
+//! Rectangle of the image that holds the neighbours of a block's pixels. May leave the image.
 struct Window
 {
     int x, y, cols, rows;
 };
 
-//! What a block works on: x: tile, y: chunk, z: image.
+//! Tile and offsets of a block. blockIdx.x is the tile, blockIdx.y the chunk, blockIdx.z the image.
 template <typename Shape> struct Place
 {
-    int tileX, tileY, dxBegin, dxEnd, dyBegin, dyEnd;
+    int tileX, tileY;                   //!< top left pixel of the tile
+    int dxBegin, dxEnd, dyBegin, dyEnd; //!< offsets of the chunk
     Window window;
 
     __device__ explicit Place(const DensityTask& task)
@@ -45,11 +47,11 @@ template <typename Shape> struct Place
         window = {tileX + dxBegin, tileY + dyBegin, Shape::COLS + dxEnd - dxBegin - 1,
                   Shape::ROWS + dyEnd - dyBegin - 1};
     }
-    //! The other half of column 0 is the mirror image.
+    //! Returns the first dy of a column: column 0 needs only dy > 0, as its other half is the mirror image.
     __device__ int firstDy(int dx) const { return dx == 0 && dyBegin < 1 ? 1 : dyBegin; }
 };
 
-//! visit(x, y) for every place of the window; a warp takes rows.
+//! Calls visit(x, y) for each position of the window, relative to its corner. Each warp takes whole rows.
 template <typename Shape, typename Visit>
 __device__ __forceinline__ void forWindow(const Window& window, const Visit& visit)
 {
@@ -58,7 +60,7 @@ __device__ __forceinline__ void forWindow(const Window& window, const Visit& vis
             visit(x, y);
 }
 
-//! Credits of the window to the sums. Most of the window lies in other tiles, too, so this is atomic.
+//! Adds the credits of the window to the sums. Atomic, because most of the window lies in other blocks' windows, too.
 template <typename Shape>
 __device__ __forceinline__ void addCredits(const DensityTask& task, const Window& window, const uint32_t* credits,
                                            int pitch)
@@ -75,7 +77,7 @@ __device__ __forceinline__ void addCredits(const DensityTask& task, const Window
                      });
 }
 
-//! What the centres of a thread have got from so many pairs each.
+//! Adds to the sums what a thread's own P centres got from `pairs` pairs each.
 template <int P>
 __device__ __forceinline__ void addOwn(const DensityTask& task, int x, int y, const uint32_t (&own)[P], uint32_t pairs)
 {

@@ -1,46 +1,82 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Block sizes, tiles and breakpoints of QuickShift's kernels.
+// Block sizes, tiles and limits of QuickShift's kernels. The line above a constant: meaning | gain | device, date | case.
+//
+// Times of stages before and after changes, H200, 2026-11-21:
+//
+//   stage          | before | after  | change                             | case
+//   density, 8 bit | 820 us | 763 us | neighbours in a ring of registers  | 1080p, sigma 6
+//   density, 8 bit | 135 us | 128 us | neighbours in a ring of registers  | 1080p, sigma 2
+//   density, 8 bit | 763 us | 727 us | the multiply-add clamps            | 1080p, sigma 6
+//   density, 8 bit | 128 us | 124 us | the multiply-add clamps            | 1080p, sigma 2
+//   parents, 8 bit | 167 us |  66 us | by distance in place of by rings   | fruits 1080p, sigma 2, maxDist 8, scale 1
+//   parents, 8 bit |  53 us |  50 us | by distance in place of by rings   | fruits 1080p, sigma 6, maxDist 10, paper's scale
+//   parents, 8 bit | 166 us |  84 us | by distance in place of by rings   | fruits 1080p, sigma 6, maxDist 10, scale 1
+//   parents, float | 212 us | 131 us | by distance in place of by rings   | fruits 1080p, sigma 2, maxDist 8, scale 1
 #ifndef OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_TUNING_HPP
 #define OPENCV_CUDATRACKING_CUDA_QUICK_SHIFT_TUNING_HPP
 
 namespace cv { namespace cuda { namespace quick_shift { namespace gpu { namespace tuning {
 
-// Density, 8 bit: a block is BYTE_COLS x (BYTE_GROUPS * BYTE_CENTRES) pixels, BYTE_CENTRES a thread.
-// H200, 2026-11-21, 1080p: 727 us at sigma 6 and 124 us at sigma 2. Before the clamp was part of the fma 763 and 128 us; before
-// neighbours were a ring of registers 820 and 135 us.
-// 3 blocks a multiprocessor, 4 centres and 512 threads: the same at sigma 2, 4 to 6 % more at sigma 6; tiles of half the width
-// or height: 3 % more at sigma 6, 4 to 7 % at sigma 2; 12 centres: 12 % more. It waits for issue slots, not for latency.
-const int BYTE_COLS = 64, BYTE_GROUPS = 4, BYTE_CENTRES = 8;
-const int BYTE_BLOCKS = 2; //!< blocks that fit a multiprocessor's registers
-const int BYTE_DX = 10;    //!< columns of offsets in a chunk, at most
-// The same where chunks of BYTE_DX would be fewer blocks than the device holds at once. Sigma 6: 39 us instead of 61 us for
-// 256 x 256 pixels, 89 us instead of 105 us for 512 x 384. Where they are enough, 10 are better: 128 us, not 148 us, for 1080p
-// at sigma 2.
+// Density. A block has COLS x (GROUPS * CENTRES) pixels. The 8-bit kernel is bound by issue slots, not by latency.
+
+//! pixels per row of a block, 8 bit | half: +3 % at sigma 6, +4 to 7 % at sigma 2 | H200, 2026-11-21 | 1080p
+const int BYTE_COLS = 64;
+//! groups of rows per block, 8 bit | half: +3 % at sigma 6, +4 to 7 % at sigma 2 | H200, 2026-11-21 | 1080p
+const int BYTE_GROUPS = 4;
+//! pixels per thread, 8 bit | 4 and 512 threads: +4 to 6 % at sigma 6, same at sigma 2; 12: +12 % | H200, 2026-11-21 | 1080p
+const int BYTE_CENTRES = 8;
+//! blocks whose registers fit a multiprocessor, 8 bit | 3: +4 to 6 % at sigma 6, same at sigma 2 | H200, 2026-11-21 | 1080p
+const int BYTE_BLOCKS = 2;
+//! most columns of offsets per chunk, 8 bit | 128 us, with 5 148 us | H200, 2026-11-21 | 1080p, sigma 2
+const int BYTE_DX = 10;
+//! instead of BYTE_DX for small images | 39 us, not 61; 89 us, not 105 | H200, 2026-11-21 | 256 x 256; 512 x 384; sigma 6
 const int BYTE_FEW_DX = 5;
-// Density, float.
-const int PLANE_COLS = 32, PLANE_GROUPS = 8, PLANE_CENTRES = 4, PLANE_DX = 5;
-const int CHUNK_DY = 37; //!< rows of offsets in a chunk, at most
+//! pixels per row of a block, float | not measured | - | -
+const int PLANE_COLS = 32;
+//! groups of rows per block, float | not measured | - | -
+const int PLANE_GROUPS = 8;
+//! pixels per thread, float | not measured | - | -
+const int PLANE_CENTRES = 4;
+//! most columns of offsets per chunk, float | not measured | - | -
+const int PLANE_DX = 5;
+//! most rows of offsets per chunk | none: credits of a chunk must fit 32 bits | - | -
+const int CHUNK_DY = 37;
 
-// Parents: a block is SEARCH_COLS x ..._ROWS pixels, ..._PIXELS a thread; ..._LANES take a pixel together where a list is left.
-// H200, 2026-11-21, fruits 1080p: sigma 2, maxDist 8, scale 1: 66 us (167 us by rings, all in order), sigma 6, maxDist 10, the
-// paper's scale: 50 us (53 us), scale 1: 84 us (166 us). One shape for all: without the pass to 196, the paper's setting takes
-// 42 us but the first 96 us; 32 x 16 pixels, 2 a thread, take 12 us instead of 18 us for 256 x 256 pixels, and 76 us for 1080p.
-// Float, sigma 2, maxDist 8, scale 1: 131 us (212 us).
-const int TILE_REACH = 10; //!< neighbours in shared memory: so many around a block's pixels
+// Parents. A block has SEARCH_COLS x ..._ROWS pixels.
+
+//! a tile has the pixels so far around its block's | not measured | - | -
+const int TILE_REACH = 10;
+//! pixels per row of a block | not measured | - | -
 const int SEARCH_COLS = 32;
-const int BYTE_SEARCH_ROWS = 32, BYTE_SEARCH_PIXELS = 4, BYTE_SEARCH_LANES = 16;
-// Lists of fewer pixels are left to lanes: the paper's setting 38 us instead of 50 us, the others 0 to 5 % less; from 64 on
-// sigma 2 takes 70 us.
+//! rows per block, 8 bit | 66 us, not 76; with 16 and 2 per thread 12 us, not 18 | H200, 2026-11-21 | 1080p; 256 x 256
+const int BYTE_SEARCH_ROWS = 32;
+//! pixels per thread, 8 bit | see BYTE_SEARCH_ROWS | H200, 2026-11-21 | 1080p; 256 x 256
+const int BYTE_SEARCH_PIXELS = 4;
+//! lanes that search for one pixel of a list together, 8 bit | not measured | - | -
+const int BYTE_SEARCH_LANES = 16;
+//! shorter lists are left to lanes, 8 bit | 38 us, not 50; others 0 to 5 % less; 64: 70 us at sigma 2 | H200, 2026-11-21 | paper's setting
 const int BYTE_SEARCH_FEW = 16;
-const int BYTE_SEARCH_BLOCKS = 5; //!< blocks that fit a multiprocessor's registers
-const int PLANE_SEARCH_ROWS = 16, PLANE_SEARCH_PIXELS = 2, PLANE_SEARCH_LANES = 4;
-const int FAR_BLOCKS = 1056, FAR_THREADS = 256; //!< warps that share the global list
+//! blocks whose registers fit a multiprocessor, 8 bit | not measured | - | -
+const int BYTE_SEARCH_BLOCKS = 5;
+//! rows per block, float | not measured | - | -
+const int PLANE_SEARCH_ROWS = 16;
+//! pixels per thread, float | not measured | - | -
+const int PLANE_SEARCH_PIXELS = 2;
+//! lanes that search for one pixel of a list together, float | not measured | - | -
+const int PLANE_SEARCH_LANES = 4;
+//! blocks that share the global list | not measured | - | -
+const int FAR_BLOCKS = 1056;
+//! threads per block of these | not measured | - | -
+const int FAR_THREADS = 256;
 
-// Labels: so many segments are scanned by one block. H200, 2026-11-21: 7 us instead of 14 us for 256 x 256 pixels, 11 us
-// instead of 15 us for 512 x 384.
-const int SCAN_THREADS = 1024, SCAN_BLOCK = 16 * SCAN_THREADS;
+// Labels.
+
+//! threads of the one block that scans few segments | not measured | - | -
+const int SCAN_THREADS = 1024;
+//! most segments that one block scans | 7 us, not 14; 11 us, not 15 | H200, 2026-11-21 | 256 x 256; 512 x 384
+const int SCAN_BLOCK = 16 * SCAN_THREADS;
 
 }}}}} // namespace cv::cuda::quick_shift::gpu::tuning
 

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What one block of tuning::THREADS does with a box: its patch, the comparison with all templates, the windows around it.
+// Device functions of a block of tuning::THREADS for a box: its patch, its similarities to the templates, the windows near it.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_BLOCK_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_BLOCK_HPP
 
@@ -13,7 +13,7 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 const unsigned WARP = 0xffffffffu;
 const int BLOCK_WARPS = tuning::THREADS / 32;
 
-//! In all lanes.
+//! Sums a value over a warp. All lanes get the sum.
 __device__ __forceinline__ int sumOfWarp(int value)
 {
 #if __CUDA_ARCH__ >= 800
@@ -24,7 +24,7 @@ __device__ __forceinline__ int sumOfWarp(int value)
     return value;
 #endif
 }
-//! @param storage BLOCK_WARPS entries. In all threads.
+//! Sums a value over a block. All threads get the sum. @param storage BLOCK_WARPS entries of shared memory.
 __device__ __forceinline__ int sumOfBlock(int value, int* storage)
 {
     value = sumOfWarp(value);
@@ -39,7 +39,7 @@ __device__ __forceinline__ int sumOfBlock(int value, int* storage)
     return sum;
 }
 
-//! By all threads, as a struct that one thread copies is a chain of loads, each of which waits for the store before it.
+//! Copies structs by all threads of a block. If one thread copied them, each load would wait for the store before it.
 template <typename T> __device__ __forceinline__ void copyWords(T* to, const T* from, int count)
 {
     static_assert(sizeof(T) % sizeof(uint32_t) == 0, "whole words");
@@ -50,7 +50,7 @@ template <typename T> __device__ __forceinline__ void copyWords(T* to, const T* 
 
 // --- patches ---------------------------------------------------------------------------------------------------------
 
-//! A patch in shared memory.
+//! A patch and its sums, in shared memory.
 struct BlockPatch
 {
     uint64_t corners[(PATCH + 1) * (PATCH + 1)];
@@ -58,9 +58,9 @@ struct BlockPatch
     PatchStats stats;
     int sum, squares;
 };
-static_assert((PATCH + 1) * (PATCH + 1) <= tuning::THREADS, "a corner a thread");
+static_assert((PATCH + 1) * (PATCH + 1) <= tuning::THREADS, "a corner per thread");
 
-//! Ends with a barrier.
+//! Makes the patch of a box. Ends with a barrier.
 __device__ __forceinline__ void makePatch(const Batch& batch, const Box& box, BlockPatch& patch)
 {
     const int t = threadIdx.x;
@@ -91,7 +91,7 @@ __device__ __forceinline__ void makePatch(const Batch& batch, const Box& box, Bl
     __syncthreads(); // stats
 }
 
-//! Pixels of lane's part of a patch or template; lanes above 29 have none.
+//! Returns this lane's 8 pixels of a patch; 0 for lanes from 30 on.
 __device__ __forceinline__ uint2 partOf(const uint2* pixels)
 {
     const int lane = threadIdx.x & 31;
@@ -101,7 +101,7 @@ __device__ __forceinline__ uint2 partOfTemplate(const uint8_t* templates, int sl
 {
     return partOf(reinterpret_cast<const uint2*>(templates + static_cast<size_t>(slot) * PATCH_STRIDE));
 }
-//! Sum of products, in all lanes.
+//! Returns the dot product of two patches to all lanes. @param a,b parts of this lane.
 __device__ __forceinline__ int dotOf(const uint2& a, const uint2& b)
 {
     return sumOfWarp(static_cast<int>(__dp4a(a.x, b.x, __dp4a(a.y, b.y, 0u))));
@@ -109,15 +109,16 @@ __device__ __forceinline__ int dotOf(const uint2& a, const uint2& b)
 
 // --- similarity ------------------------------------------------------------------------------------------------------
 
-struct Comparing
+struct SimilarityMemory
 {
-    int dots[MAX_POSITIVES + MAX_NEGATIVES]; //!< by place; negatives after positives
+    int dots[MAX_POSITIVES + MAX_NEGATIVES]; //!< by position in the order; negatives after positives
     Similarity warps[BLOCK_WARPS];
     Similarity result;
 };
 
-//! The nearest positive is the first one of equals.
-__device__ __forceinline__ void take(Similarity& s, double positive, double early, double negative, int nearest)
+//! Merges the similarities to another template. Of equal positives the first in the order stays the nearest.
+__device__ __forceinline__ void mergeSimilarity(Similarity& s, double positive, double early, double negative,
+                                                int nearest)
 {
     const bool better =
         nearest >= 0 && (s.nearest < 0 || positive > s.positive || (positive == s.positive && nearest < s.nearest));
@@ -127,10 +128,10 @@ __device__ __forceinline__ void take(Similarity& s, double positive, double earl
     s.negative = greater(s.negative, negative);
 }
 
-//! Ends with a barrier; the result is in `work`.
+//! Compares a patch with all templates and writes work.result. Ends with a barrier.
 __device__ __forceinline__ void compareTemplates(const Model& model, const Settings& settings, int positives,
                                                  int negatives, const uint2* pixels, const PatchStats& stats,
-                                                 Comparing& work)
+                                                 SimilarityMemory& work)
 {
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     const uint2 own = partOf(pixels);
@@ -149,20 +150,21 @@ __device__ __forceinline__ void compareTemplates(const Model& model, const Setti
     {
         const double value = greater(0., similarity(work.dots[place], stats, model.stats[slotOf(place)]));
         if (place < positives)
-            take(best, value, place < earlyPositives(positives) ? value : 0., 0., place);
+            mergeSimilarity(best, value, place < earlyPositives(positives) ? value : 0., 0., place);
         else
-            take(best, 0., 0., value, -1);
+            mergeSimilarity(best, 0., 0., value, -1);
     }
     for (int d = 16; d > 0; d /= 2)
-        take(best, __shfl_xor_sync(WARP, best.positive, d), __shfl_xor_sync(WARP, best.early, d),
-             __shfl_xor_sync(WARP, best.negative, d), __shfl_xor_sync(WARP, best.nearest, d));
+        mergeSimilarity(best, __shfl_xor_sync(WARP, best.positive, d), __shfl_xor_sync(WARP, best.early, d),
+                        __shfl_xor_sync(WARP, best.negative, d), __shfl_xor_sync(WARP, best.nearest, d));
     if (lane == 0)
         work.warps[warp] = best;
     __syncthreads(); // of all warps
     if (threadIdx.x == 0)
     {
         for (int w = 1; w < BLOCK_WARPS; ++w)
-            take(best, work.warps[w].positive, work.warps[w].early, work.warps[w].negative, work.warps[w].nearest);
+            mergeSimilarity(best, work.warps[w].positive, work.warps[w].early, work.warps[w].negative,
+                            work.warps[w].nearest);
         work.result = best;
     }
     __syncthreads(); // the result
@@ -170,16 +172,16 @@ __device__ __forceinline__ void compareTemplates(const Model& model, const Setti
 
 // --- windows around a box --------------------------------------------------------------------------------------------
 
-//! Windows that may overlap a box well, of all scales, in the order of their numbers.
+//! Windows that may overlap a box by more than NEAR_OVERLAP, of all scales, in the order of their indices.
 struct NearSpans
 {
-    Grid grid; //!< a copy, as many threads search it
+    Grid grid; //!< copy in shared memory, as many threads search it
     Span spans[MAX_SCALES];
     int counts[MAX_SCALES];
     int first[MAX_SCALES + 1];
 };
 
-//! After the grid was copied. Ends with a barrier.
+//! Computes the spans of all scales. `near.grid` must have been copied. Ends with a barrier.
 __device__ __forceinline__ void makeSpans(const Box& box, NearSpans& near)
 {
     __syncthreads(); // older spans are not needed any more
@@ -236,7 +238,7 @@ __device__ __forceinline__ bool isNearer(double overlap, int number, double than
     return overlap > thanOverlap || (overlap == thanOverlap && number < thanNumber);
 }
 
-//! More windows than the list holds: one after the other.
+//! Ranks windows one after the other, when there are more than the list holds.
 __device__ __forceinline__ void rankSlowly(const Box& box, int most, const NearSpans& near, Ranking& ranking)
 {
     double lastOverlap = 2.;
@@ -278,9 +280,10 @@ __device__ __forceinline__ void rankSlowly(const Box& box, int most, const NearS
         lastNumber = number;
     }
 }
-static_assert(tuning::NEAR_LIST >= tuning::THREADS, "rankSlowly() has an entry a thread");
+static_assert(tuning::NEAR_LIST >= tuning::THREADS, "rankSlowly() has an entry per thread");
 
-//! The windows of largest overlap with a box, the largest first. After the grid was copied. Ends with a barrier.
+/** Finds at most `most` windows of largest overlap with a box, above NEAR_OVERLAP, the largest first. `near.grid` must have been
+copied. Ends with a barrier. */
 __device__ __forceinline__ void findNear(const Box& box, int most, NearSpans& near, Ranking& ranking)
 {
     makeSpans(box, near);
@@ -320,28 +323,28 @@ __device__ __forceinline__ void findNear(const Box& box, int most, NearSpans& ne
     __syncthreads(); // ranks
 }
 
-//! The lesson of a box, by one thread. @param near the best windows, `count` of them.
-__device__ __forceinline__ void makeLesson(Lesson& lesson, const Box& box, const Window* near, int count, int warps,
-                                           double angle, const Settings& settings)
+//! Fills the training set of a box, by one thread. @param near the `count` windows of findNear().
+__device__ __forceinline__ void fillTrainingSet(TrainingSet& set, const Box& box, const Window* near, int count,
+                                                int warps, double angle, const Settings& settings)
 {
-    lesson.learn = 1;
-    lesson.box = box;
-    lesson.positive = box;
-    lesson.near = count;
-    lesson.warps = warps;
-    lesson.examples = count > 0 ? examplesOf(count, warps, settings.mirror) : 0;
-    lesson.angle = angle;
+    set.learn = 1;
+    set.box = box;
+    set.positive = box;
+    set.near = count;
+    set.warps = warps;
+    set.examples = count > 0 ? examplesOf(count, warps, settings.mirror) : 0;
+    set.angle = angle;
     int left = MAX_SIDE, top = MAX_SIDE, right = 0, bottom = 0;
     for (int i = 0; i < count; ++i)
     {
         const Window w = near[i];
-        lesson.windows[i] = w;
+        set.windows[i] = w;
         left = lesser(left, w.x);
         top = lesser(top, w.y);
         right = greater(right, w.x + w.w);
         bottom = greater(bottom, w.y + w.h);
     }
-    lesson.hull = {left, top, right - left, bottom - top};
+    set.hull = {left, top, right - left, bottom - top};
 }
 
 __device__ __forceinline__ bool bitOf(const uint32_t* bits, int place) { return bits[place >> 5] >> (place & 31) & 1u; }

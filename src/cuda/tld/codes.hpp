@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Windows of a code list against the posteriors of an object, which a block has in shared memory where the device has so much.
+// Posteriors of the windows of a code list. A block keeps the posteriors of its object in shared memory if they fit.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_CODES_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_CODES_HPP
 
@@ -11,30 +11,30 @@
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
-//! Limit of the current device.
+//! Returns the limit of the current device.
 inline detail::SharedLimit sharedLimit() { return detail::SharedLimit(detail::sharedBytesOfBlock()); }
 
-//! The kernel for the trees and features of these settings. @param fixed for the default ones. @param any for all others.
+//! Selects a kernel. @param fixed instance for the default trees and features. @param any instance for all others.
 template <typename Kernel> Kernel* kernelFor(const Settings& settings, Kernel* fixed, Kernel* any)
 {
     return settings.trees == 10 && settings.features == 13 ? fixed : any;
 }
 
-//! A barrier must follow.
+//! Copies the posteriors of a model to shared memory. The caller adds a barrier.
 __device__ __forceinline__ void loadPosteriors(const Settings& settings, const Model& model, uint4* memory)
 {
 #pragma unroll 10
-    for (int k = threadIdx.x; k < leavesOf(settings) / 8; k += tuning::LOOK_UP_THREADS)
+    for (int k = threadIdx.x; k < leavesOf(settings) / 8; k += tuning::POSTERIOR_THREADS)
         memory[k] = __ldcg(reinterpret_cast<const uint4*>(model.posteriors) + k);
 }
 
-//! Where windows of a list are: those of a scale follow those of the scale before. In shared memory.
+//! Maps consecutive indices to entries of a code list, scale by scale. In shared memory.
 struct ListPlaces
 {
     int first[MAX_SCALES], counts[MAX_SCALES];
-    int before[MAX_SCALES + 1]; //!< windows of lower scales; of all scales
+    int before[MAX_SCALES + 1]; //!< sum of counts of lower scales; the last one is the number of all entries
 
-    //! Starts and ends with a barrier.
+    //! Loads the counts of a list. Contains barriers and ends with one.
     __device__ __forceinline__ void load(const Grid& grid, const CodeList& list)
     {
         const int s = threadIdx.x, scales = grid.scales;
@@ -53,7 +53,7 @@ struct ListPlaces
         }
         __syncthreads(); // places
     }
-    //! Of window k of all. @param scale of a lower k, or 0; becomes that of this one.
+    //! Returns the entry of index k. @param scale in: 0 or the result for a lower k; out: scale of the window.
     __device__ __forceinline__ int of(int k, int& scale) const
     {
         while (k >= before[scale + 1])
@@ -62,11 +62,11 @@ struct ListPlaces
     }
 };
 
-//! Codes of a window of a list. @tparam TREES,FEATURES of the settings; 0: known later.
+//! Codes of a window of a code list. @tparam TREES,FEATURES of the settings; 0: known at run time only.
 template <int TREES, int FEATURES> class PackedCodes
 {
 public:
-    static const int MOST = TREES ? TREES : MAX_TREES; //!< trees
+    static const int MOST = TREES ? TREES : MAX_TREES;
 
     __device__ void load(const Settings& settings, const CodeList& list, int at)
     {

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// over budget: what moves to and from the device and how it is taken back stand beside the stages that it is for.
+// over budget: transfers and their undoing are next to the calls that they belong to.
 #include "../../precomp.hpp"
 #include "../../common/arrays.hpp"
 #include "../../tld/engine.hpp"
@@ -22,7 +22,7 @@ using detail::cudaCheck;
 
 class CudaEngine final : public Engine
 {
-    //! A call of this engine. A direct one begins after all replays that were launched before.
+    //! A call of this engine. A direct call begins after all replays of graphs that were launched before.
     struct Ordered : Call
     {
         Ordered(CudaEngine& engine, StreamHandle stream) : Call(engine.workspace_, stream)
@@ -39,16 +39,14 @@ public:
         const Ordered call(*this, stream);
         call.refuseCapture("learning an object");
         memory_.placeFrame(call, frame.cols, frame.rows, settings_);
-        std::vector<Feature> features(ALL_FEATURES);
-        makeFeatures(settings_.seed, features.data());
-        features.resize(static_cast<size_t>(settings_.trees) * settings_.features);
         ObjectState state;
         beginTraining(state, box, number, settings_);
-        std::unique_ptr<Object> object = memory_.makeObject(call, box.w, box.h, std::move(features), state, settings_);
+        std::unique_ptr<Object> object =
+            memory_.makeObject(call, box.w, box.h, featuresOf(settings_), state, settings_);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
-        gpu::look(batch, frame, stream);
-        const Starting starting = alone ? Starting() : startingNow(call, batch);
-        if (!starting.may)
+        gpu::preprocess(batch, frame, stream);
+        const StartDecision starting = alone ? StartDecision() : decideStart(call, batch);
+        if (!starting.allowed)
         {
             memory_.discard(std::move(object));
             return Added::OTHER_IMAGE;
@@ -67,7 +65,7 @@ public:
         return Added::YES;
     }
 
-    Added add(const Learned& learned, const ImageView* frame, StreamHandle stream) override
+    Added add(const LearnedObject& learned, const ImageView* frame, StreamHandle stream) override
     {
         const Ordered call(*this, stream);
         call.refuseCapture("reading an object");
@@ -76,12 +74,12 @@ public:
             memory_.makeObject(call, learned.width, learned.height, learned.features, learned.state, settings_);
         memory_.upload(call, object->plan.record.models[0].leaves, modelBytes(learned, settings_));
         const gpu::Batch batch = memory_.batchOf(call, settings_);
-        Starting starting;
+        StartDecision starting;
         if (frame)
         {
-            gpu::look(batch, *frame, stream);
-            starting = startingNow(call, batch);
-            if (!starting.may)
+            gpu::preprocess(batch, *frame, stream);
+            starting = decideStart(call, batch);
+            if (!starting.allowed)
             {
                 memory_.discard(std::move(object));
                 return Added::OTHER_IMAGE;
@@ -103,16 +101,16 @@ public:
         detail::Downloads::Batch downloads(downloads_, call);
         const RowsView<double> rows = downloads.view<double>(results);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
-        gpu::look(batch, frame, stream);
+        gpu::preprocess(batch, frame, stream);
         detail::Fork fork(side_, call);
         gpu::pyramid(batch, gpu::SPARE, fork.stream());
         gpu::flow(batch, fork.stream());
         if (settings_.learning)
-            gpu::renewSpares(batch, fork.stream());
-        search(batch, stream);
+            gpu::copyModels(batch, fork.stream());
+        detectWindows(batch, stream);
         fork.join();
         gpu::nearestNeighbours(batch, true, stream);
-        gpu::decide(batch, gpu::UPDATING, {}, rows, stream);
+        gpu::integrate(batch, gpu::UPDATING, {}, rows, stream);
         if (settings_.learning)
             learn(batch, call);
         downloads.finish();
@@ -127,10 +125,10 @@ public:
         const RowsView<double> table = downloads.view<double>(objects);
         gpu::Batch batch = memory_.batchOf(call, settings_);
         batch.alone = true;
-        gpu::look(batch, frame, stream);
-        search(batch, stream);
+        gpu::preprocess(batch, frame, stream);
+        detectWindows(batch, stream);
         gpu::nearestNeighbours(batch, false, stream);
-        gpu::decide(batch, gpu::DETECTING, {}, table, stream);
+        gpu::integrate(batch, gpu::DETECTING, {}, table, stream);
         downloads.finish();
         gpu::commit(batch, gpu::DETECTING, stream);
         replays_.end(call);
@@ -140,11 +138,11 @@ public:
     {
         const Ordered call(*this, stream);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
-        gpu::look(batch, frame, stream);
-        gpu::renewSpares(batch, stream);
-        search(batch, stream);
+        gpu::preprocess(batch, frame, stream);
+        gpu::copyModels(batch, stream);
+        detectWindows(batch, stream);
         gpu::nearestNeighbours(batch, false, stream);
-        gpu::decide(batch, gpu::LEARNING, box, {}, stream);
+        gpu::integrate(batch, gpu::LEARNING, box, {}, stream);
         learn(batch, call);
         gpu::commit(batch, gpu::LEARNING, stream);
         replays_.end(call);
@@ -154,20 +152,20 @@ public:
     {
         const Ordered call(*this, side_.handle());
         gpu::Live* const live = memory_.object(index).plan.record.live;
-        gpu::place(live, memory_.frame().ring, box, call.stream());
+        gpu::reset(live, memory_.frame().ring, box, call.stream());
         try
         {
-            call.wait("resetting an object"); // so that whatever is launched from now on sees it
+            call.wait("resetting an object"); // so that all later launches see it
         }
         catch (...)
         {
-            gpu::undoPlace(live, call.stream()); // where the device is lost, this throws as well
+            gpu::undoReset(live, call.stream()); // if the device is lost, this throws too
             throw;
         }
     }
     void setLearning(bool learning) override { settings_.learning = learning; }
 
-    void read(int index, Learned& learned) override
+    void read(int index, LearnedObject& learned) override
     {
         const Ordered call(*this, side_.handle());
         const Object& object = memory_.object(index);
@@ -256,16 +254,16 @@ public:
     size_t workspaceBytes() const override { return workspace_.bytes(); }
 
 private:
-    //! Whether two images are the same. Waits.
-    bool areEqual(const Call& call, const gpu::Batch& batch, int one, int other) const
+    //! Whether the gray values of two frames differ. Waits.
+    bool framesDiffer(const Call& call, const gpu::Batch& batch, int one, int other) const
     {
         cudaCheck(cudaMemsetAsync(&batch.ring->differs, 0, sizeof(batch.ring->differs), call.stream()),
                   "comparing images");
-        gpu::differ(batch, one, other, call.stream());
-        return ringOf(call).differs == 0;
+        gpu::framesDiffer(batch, one, other, call.stream());
+        return ringOf(call).differs != 0;
     }
-    //! After look(). Waits.
-    Starting startingNow(const Call& call, const gpu::Batch& batch) const
+    //! Decides whether the image in the spare slot may become START. Waits.
+    StartDecision decideStart(const Call& call, const gpu::Batch& batch) const
     {
         if (objects() == 0 || !ringOf(call).startIsLast)
             return {};
@@ -275,50 +273,51 @@ private:
             const gpu::Live live = liveOf(call, memory_.object(i));
             started += live.states[live.current].started;
         }
-        if (started == 0 || areEqual(call, batch, gpu::SPARE, START))
+        if (started == 0 || !framesDiffer(call, batch, gpu::SPARE, START))
             return {};
-        const bool ends = started == objects() || areEqual(call, batch, START, 0);
+        const bool ends = started == objects() || !framesDiffer(call, batch, START, 0);
         return {ends, ends};
     }
 
-    //! With the memory that the next frame needs, as that one may not wait. @param framed the image of look() becomes START.
-    void append(const Call& call, std::unique_ptr<Object> object, bool framed, const Starting& starting)
+    /** Appends an object, and reserves all memory that the next frame needs, as that one must not wait. @param framed the image in the
+    spare slot becomes START. */
+    void append(const Call& call, std::unique_ptr<Object> object, bool framed, const StartDecision& starting)
     {
         memory_.append(std::move(object));
         gpu::Batch batch = {};
         bool started = false;
         try
         {
-            batch = memory_.batchOf(call, settings_); // its lists may lie elsewhere than those before
-            --batch.count;                            // START is the new object's, which is the last one
+            batch = memory_.batchOf(call, settings_); // its lists may have other addresses than before
+            --batch.count; // the state of the new object, the last one, already refers to START
             if (framed)
                 gpu::start(batch, starting.oldEnds, call.stream());
             started = framed;
-            call.wait("adding an object"); // so that whatever is launched from now on sees it
+            call.wait("adding an object"); // so that all later launches see it
         }
         catch (...)
         {
             memory_.remove(memory_.count() - 1);
             if (started)
-                gpu::undoStart(batch, call.stream()); // where the device is lost, this throws as well
+                gpu::undoStart(batch, call.stream()); // if the device is lost, this throws too
             throw;
         }
     }
 
-    //! The detector up to the windows that are to be compared, for all objects.
-    static void search(const gpu::Batch& batch, StreamHandle stream)
+    //! Detects up to the selected windows, for all objects.
+    static void detectWindows(const gpu::Batch& batch, StreamHandle stream)
     {
         gpu::sumTables(batch, stream);
         gpu::ferns(batch, stream);
         gpu::select(batch, stream);
     }
 
-    //! What has been decided; templates beside ferns.
+    //! Learns the training sets, templates concurrently with ferns.
     void learn(const gpu::Batch& batch, const Call& call)
     {
         detail::Fork fork(side_, call);
         gpu::learnTemplates(batch, fork.stream());
-        gpu::learn(batch, call.stream());
+        gpu::learnFerns(batch, call.stream());
         fork.join();
     }
 
@@ -328,12 +327,13 @@ private:
                                       static_cast<size_t>(object.grid.windows) + 3 * 256 +
                                           gpu::TRAIN_BINS * sizeof(uint32_t) + MAX_INIT_NEGATIVES * sizeof(uint2),
                                       "the first training"));
-        uint32_t* const histogram = parts.take<uint32_t>(gpu::TRAIN_BINS);
-        uint2* const candidates = parts.take<uint2>(MAX_INIT_NEGATIVES);
-        uint8_t* const kinds = parts.take<uint8_t>(object.grid.windows);
-        cudaCheck(cudaMemsetAsync(histogram, 0, gpu::TRAIN_BINS * sizeof(uint32_t), call.stream()),
+        gpu::TrainingMemory memory;
+        memory.histogram = parts.take<uint32_t>(gpu::TRAIN_BINS);
+        memory.candidates = parts.take<uint2>(MAX_INIT_NEGATIVES);
+        memory.kinds = parts.take<uint8_t>(object.grid.windows);
+        cudaCheck(cudaMemsetAsync(memory.histogram, 0, gpu::TRAIN_BINS * sizeof(uint32_t), call.stream()),
                   "the first training");
-        gpu::train(batch, object.plan.record, object.grid.windows, kinds, histogram, candidates, call.stream());
+        gpu::train(batch, object.plan.record, object.grid.windows, memory, call.stream());
     }
 
     // --- to and from the device -----------------------------------------------------------------------------------------

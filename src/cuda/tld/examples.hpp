@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Examples that ferns learn from, in a frame and at first; and how they are counted.
+// Examples that ferns learn in a frame and in the first training, and how leaves count them.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_EXAMPLES_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_EXAMPLES_HPP
 
@@ -9,7 +9,7 @@
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
-const int EXAMPLE_THREADS = 96; //!< two comparisons a thread: they share their random numbers
+const int EXAMPLE_THREADS = 96; //!< threads per example: each has two comparisons, which share random numbers
 
 struct ExampleMemory
 {
@@ -19,19 +19,20 @@ struct ExampleMemory
 static_assert(2 * EXAMPLE_THREADS >= ALL_FEATURES && EXAMPLE_THREADS >= MAX_TREES,
               "a thread for every two comparisons, and for each tree");
 
-/** Codes of positive example e, by EXAMPLE_THREADS of a block: exampleCode() of core.hpp, for all trees, two comparisons a thread.
-All threads of a block call it: there are barriers. @param e may be too large. @param thread of the example. */
+/** Computes the codes of positive example e, as exampleCode() does for one tree, by EXAMPLE_THREADS threads with two comparisons each.
+Contains barriers, so that all threads of the block must call it. @param e may exceed the number of examples. @param thread 0 to
+EXAMPLE_THREADS - 1. */
 __device__ __forceinline__ void makeExample(const Batch& batch, const ObjectRecord& object, const ObjectState& state,
                                             int e, int thread, ExampleMemory& m)
 {
     const Settings& settings = batch.settings;
-    const Lesson& lesson = object.live->lesson;
-    const bool isOne = e < lesson.examples;
-    const int k = e / lesson.near % (lesson.warps + 1), comparisons = settings.trees * settings.features;
-    const bool mirror = e / lesson.near > lesson.warps, plain = k == 0;
-    const Window win = lesson.windows[e % lesson.near];
+    const TrainingSet& set = object.live->trainingSet;
+    const bool isOne = e < set.examples;
+    const int k = e / set.near % (set.warps + 1), comparisons = settings.trees * settings.features;
+    const bool mirror = e / set.near > set.warps, plain = k == 0;
+    const Window win = set.windows[e % set.near];
     if (isOne && thread == 0)
-        m.warp = makeWarp(settings, state.number, state.frame, k, lesson.hull, lesson.angle);
+        m.warp = makeWarp(settings, state.number, state.frame, k, set.hull, set.angle);
     const auto at = [&](int x, int y) { return static_cast<int>(batch.blurred.row(y)[x]); };
     const int first = 2 * thread;
     Random random = {};
@@ -76,7 +77,7 @@ __device__ __forceinline__ uint32_t leafOf(const ObjectRecord& object, const Set
            object.codes[static_cast<size_t>(example) * settings.trees + tree];
 }
 
-//! As the leaf's counts are now: for one thread a leaf, or several that write the same.
+//! Updates the posterior of a leaf from its counts. Several threads may do so, as they write the same value.
 __device__ __forceinline__ void refresh(const Model& model, uint32_t leaf)
 {
     static_assert(sizeof(Leaf) == sizeof(int2), "both counts in one read");
@@ -85,10 +86,10 @@ __device__ __forceinline__ void refresh(const Model& model, uint32_t leaf)
     model.posteriors[leaf] = posterior;
 }
 
-const int MOST_POSITIVES = 4 * POSITIVE_CHUNK; //!< of a chunk
+const int MOST_POSITIVES = 4 * POSITIVE_CHUNK; //!< per chunk
 
-/** Counts examples first, first + step, ... below end, at most MOST_POSITIVES of them, all judged with the posteriors as they
-are. Those change only in refreshPositives(). Ends with a barrier. @param sums MOST_POSITIVES entries. */
+/** Counts positive examples first, first + step, ... below end, at most MOST_POSITIVES, all evaluated with the current posteriors.
+Posteriors change only in refreshPositives(). Ends with a barrier. @param sums MOST_POSITIVES entries of shared memory. */
 __device__ __forceinline__ void countPositives(const ObjectRecord& object, const Model& model, const Settings& settings,
                                                uint32_t threshold, int first, int end, int step, uint32_t* sums)
 {
@@ -109,7 +110,7 @@ __device__ __forceinline__ void countPositives(const ObjectRecord& object, const
                       1);
     __syncthreads(); // counts
 }
-//! After countPositives() of the same. Ends with a barrier.
+//! Updates the posteriors after countPositives() of the same examples. Ends with a barrier.
 __device__ __forceinline__ void refreshPositives(const ObjectRecord& object, const Model& model,
                                                  const Settings& settings, int first, int end, int step)
 {
@@ -121,17 +122,17 @@ __device__ __forceinline__ void refreshPositives(const ObjectRecord& object, con
 
 // --- windows as examples ---------------------------------------------------------------------------------------------
 
-//! Windows that a block has found, and those that it judges at a time.
-struct JudgeMemory
+//! Windows that a block has listed, and sums and leaves of those that it evaluates at a time.
+struct WindowMemory
 {
     int places[tuning::SCAN_WINDOWS];
     uint8_t scales[tuning::SCAN_WINDOWS];
     int count;
-    uint32_t sums[tuning::JUDGED];
-    uint32_t leaves[tuning::JUDGED * MAX_TREES];
+    uint32_t sums[tuning::WINDOWS_AT_ONCE];
+    uint32_t leaves[tuning::WINDOWS_AT_ONCE * MAX_TREES];
 };
 
-__device__ __forceinline__ void listWindow(JudgeMemory& m, int scale, int place)
+__device__ __forceinline__ void listWindow(WindowMemory& m, int scale, int place)
 {
     const int at = atomicAdd(&m.count, 1);
     m.places[at] = place;
@@ -156,16 +157,16 @@ __device__ __forceinline__ uint32_t leafOfWindow(const Batch& batch, const Objec
     return leaf;
 }
 
-//! body(sum, leaves of the window) for all listed windows, one thread a window. Starts and ends with a barrier.
+//! Calls body(sum, leaves) for all listed windows, one thread per window. Begins and ends with a barrier.
 template <typename Body>
-__device__ __forceinline__ void judgeListed(const Batch& batch, const ObjectRecord& object, const Model& model,
-                                            JudgeMemory& m, const Body& body)
+__device__ __forceinline__ void forListedWindows(const Batch& batch, const ObjectRecord& object, const Model& model,
+                                                 WindowMemory& m, const Body& body)
 {
     __syncthreads(); // the list
     const int count = m.count;
-    for (int first = 0; first < count; first += tuning::JUDGED)
+    for (int first = 0; first < count; first += tuning::WINDOWS_AT_ONCE)
     {
-        const int some = lesser(count - first, tuning::JUDGED);
+        const int some = lesser(count - first, tuning::WINDOWS_AT_ONCE);
         for (int k = threadIdx.x; k < some; k += tuning::THREADS)
             m.sums[k] = 0;
         __syncthreads(); // zeros; leaves were read
@@ -183,13 +184,13 @@ __device__ __forceinline__ void judgeListed(const Batch& batch, const ObjectReco
     }
 }
 
-//! Counts, and notes what is to be refreshed.
+//! Counts a negative example in a leaf, and marks the leaf for refreshTouched().
 __device__ __forceinline__ void countNegative(const ObjectRecord& object, const Model& model, uint32_t leaf)
 {
     atomicAdd(&model.leaves[leaf].negatives, 1);
     atomicOr(object.touched + (leaf >> 5), 1u << (leaf & 31u));
 }
-//! For a window that ferns take for the object.
+//! Counts a negative example in all its leaves if its sum is at least negativeSum().
 __device__ __forceinline__ void countNegatives(const Settings& settings, const ObjectRecord& object, const Model& model,
                                                uint32_t sum, const uint32_t* leaves)
 {
@@ -197,7 +198,7 @@ __device__ __forceinline__ void countNegatives(const Settings& settings, const O
         countNegative(object, model, leaves[t]);
 }
 
-//! True in the last block of a launch; what all others did can be seen then. In all threads. @param done 0 between launches.
+//! Returns true to all threads of the last block of a launch, which then sees all writes of the others. @param done 0 between launches.
 __device__ __forceinline__ bool isLastBlock(unsigned& done, unsigned blocks)
 {
     __threadfence();
@@ -216,7 +217,7 @@ struct TouchedMemory
     uint32_t leaves[TOUCHED_LIST];
 };
 
-//! Posteriors of all leaves that were counted in, by one block: first they are listed, as few words have most of the bits.
+//! Updates the posteriors of all marked leaves, by one block. It lists them first, as few words contain most of the bits.
 __device__ __forceinline__ void refreshTouched(const Settings& settings, const ObjectRecord& object, const Model& model,
                                                TouchedMemory& m)
 {

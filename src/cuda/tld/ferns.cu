@@ -1,18 +1,18 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// ferns: variance and ferns of all windows. Objects of one size have the same windows, with the same codes.
+// ferns: variance filter and fern ensemble for all windows. Objects of one group have the same windows, with the same codes.
 //
-//   vary     a tile of windows a block: those with enough variance for an object of the group go to a list
-//   encode   some warps have 128 windows of the list, a thread four of them, 32 apart, so that a warp's reads of one point are
-//            those of neighbours. The comparisons share points: 130 of them look at some 115 pixels of a window, not at
-//            260. So the warps first bring these to shared memory, those of four windows in a word, and then compare four
-//            windows at a time
-//   lookUp   a block has an object's posteriors in shared memory, and goes through a part of the list
+//   varianceFilter   one tile of windows per block: lists those with enough variance for some object of the group
+//   fernCodes        128 windows of the list per group of warps, four per thread, 32 apart, so that a warp reads one point of
+//                    neighbouring windows. Comparisons share points: 130 comparisons read some 115 pixels per window instead of
+//                    260. The warps first load these pixels to shared memory, those of four windows per word, and then compare
+//                    four windows at a time
+//   fernPosteriors   one part of the list per block, which has an object's posteriors in shared memory
 //
-// Cost for a window with enough variance: 115 bytes read from the first-level cache, and some 25 instructions for each pixel and
-// comparison of four windows; for each object of the group, 24 bytes and ten look-ups. encode is bound by the first-level
-// cache: a read of 32 windows takes 2.4 of its cycles, as its bytes lie on so many lines, and these are two thirds of all.
+// Cost per window with enough variance: 115 bytes from the L1 cache, and some 25 instructions per pixel and comparison of four
+// windows; per object of the group, 24 bytes and ten look-ups. fernCodes is bound by the L1 cache: a read of 32 windows takes 2.4 of
+// its cycles, as the bytes are in several cache lines, and these are two thirds of all its cycles.
 #include "codes.hpp"
 #include "../../common/launch.hpp"
 
@@ -20,20 +20,20 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
-//! Runs of 32 windows of a row, and those of a tile; a warp has some that follow each other.
+//! Runs of 32 windows of a row: per row of a tile, per tile, and consecutive ones per warp.
 const int RUNS_ACROSS = tuning::TILE_COLS / 32, RUNS = RUNS_ACROSS * tuning::TILE_ROWS, TILE_WINDOWS = 32 * RUNS;
-const int RUNS_AT_ONCE = RUNS / (tuning::VARY_THREADS / 32);
-const int AT_ONCE = 4, CHUNK = 32 * AT_ONCE; //!< CHUNK: windows that a warp has at a time
+const int RUNS_AT_ONCE = RUNS / (tuning::VARIANCE_THREADS / 32);
+const int AT_ONCE = 4, CHUNK = 32 * AT_ONCE; //!< windows per thread, and per warp, at a time
 
 // --- variance --------------------------------------------------------------------------------------------------------
 
-struct VaryMemory
+struct VarianceMemory
 {
-    int before[RUNS]; //!< windows to be kept: of a run, then of all runs before it and of all tiles before this one
+    int before[RUNS]; //!< kept windows: first per run, then the position in the list where those of a run begin
 };
 
-//! Numbers of runs become places, by one warp.
-__device__ __forceinline__ void placeRuns(uint32_t* count, VaryMemory& m)
+//! Converts counts of runs to positions in the list, by one warp.
+__device__ __forceinline__ void placeRuns(uint32_t* count, VarianceMemory& m)
 {
     const int lane = threadIdx.x & 31, own = m.before[lane];
     int sum = own;
@@ -48,15 +48,15 @@ __device__ __forceinline__ void placeRuns(uint32_t* count, VaryMemory& m)
         base = static_cast<int>(atomicAdd(count, static_cast<unsigned>(sum)));
     m.before[lane] = __shfl_sync(WARP, base, 31) + sum - own;
 }
-static_assert(RUNS == 32, "a run a lane");
+static_assert(RUNS == 32, "a run per lane");
 
-//! contrastOf() of windows whose area needs one strip.
+//! Returns contrastOf() of a window whose area needs one strip only.
 __device__ __forceinline__ int64_t contrastOfSmall(const Batch& batch, const Window& win)
 {
     const int2 *const upper = batch.table + (win.y * batch.tableStep + win.x), *const lower =
                                                                                    upper + win.h * batch.tableStep;
     const int2 a = __ldg(upper), b = __ldg(upper + win.w), c = __ldg(lower), d = __ldg(lower + win.w);
-    // Tables are modulo 2^32, as in sumOver(): only the window's own sum fits an int.
+    // Tables are modulo 2^32, as in sumOver(): only the sum over the window fits into an int.
     const uint32_t wrapped = static_cast<uint32_t>(d.x) - static_cast<uint32_t>(c.x) - static_cast<uint32_t>(b.x) +
                              static_cast<uint32_t>(a.x);
     const int64_t sum = static_cast<int32_t>(wrapped);
@@ -65,10 +65,10 @@ __device__ __forceinline__ int64_t contrastOfSmall(const Batch& batch, const Win
     return static_cast<int64_t>(win.w) * win.h * square - sum * sum;
 }
 
-__global__ void __launch_bounds__(tuning::VARY_THREADS) vary(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(tuning::VARIANCE_THREADS) varianceFilter(const __grid_constant__ Batch batch)
 {
     beginEarly();
-    __shared__ VaryMemory m;
+    __shared__ VarianceMemory m;
     const Tile& tile = batch.tiles[blockIdx.x];
     const Scale scale = tile.scale;
     const CodeList list = batch.codeList(tile.list, tile.windows);
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(tuning::VARY_THREADS) vary(const __grid_consta
 #pragma unroll
     for (int r = 0; r < RUNS_AT_ONCE; ++r)
     {
-        // Threads without a window have the last one.
+        // Threads without a window take the last one.
         const Window window = windowOf(scale, ::min(columnOf(r), scale.nx - 1), ::min(rowOf(r), scale.ny - 1));
         contrasts[r] =
             isSmall ? contrastOfSmall(batch, window) : contrastOf(batch.sumTable(), batch.squareTable(), window);
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(tuning::VARY_THREADS) vary(const __grid_consta
         if (lane == 0)
             m.before[warp * RUNS_AT_ONCE + r] = __popc(kept[r]);
     }
-    __syncthreads(); // numbers of all runs
+    __syncthreads(); // counts of all runs
     if (warp == 0)
         placeRuns(list.counts + tile.number, m);
     __syncthreads(); // places
@@ -108,43 +108,43 @@ __global__ void __launch_bounds__(tuning::VARY_THREADS) vary(const __grid_consta
         if (group.count > 1)
             list.contrasts[at] = contrasts[r];
     }
-    // Bits of windows that are alike, for lookUp().
+    // Clears the bits of fern-positive windows for fernPosteriors().
     const int first = tile.index * (TILE_WINDOWS / 32);
     const int words = ::max(0, ::min(TILE_WINDOWS / 32, detail::ceilDiv(scale.nx * scale.ny, 32) - first));
-    for (int k = threadIdx.x; k < group.count * words; k += tuning::VARY_THREADS)
+    for (int k = threadIdx.x; k < group.count * words; k += tuning::VARIANCE_THREADS)
     {
         const ObjectRecord& object = batch.objects[batch.members[group.first + k / words].object];
-        object.alike[object.bits.first[tile.number] + first + k % words] = 0;
+        object.fernPositives[object.bits.first[tile.number] + first + k % words] = 0;
     }
 }
 
 // --- codes -----------------------------------------------------------------------------------------------------------
 
-//! Comparisons of a tree, with an empty one where their number is odd, as they are read two at a time.
+//! Returns the entries per tree: its comparisons, rounded up to an even number, as they are read two at a time.
 __device__ __forceinline__ int pairStep(int features) { return (features + 1) / 2 * 2; }
 
-//! Places of two points' pixels in bytes, for each comparison; those of a tree from the last one to the first.
-struct EncodeMemory
+//! Byte offsets of the pixels of two points per comparison; from the last comparison of a tree to the first.
+struct CodeMemory
 {
     uint4 pairs[(ALL_FEATURES + MAX_TREES) / 2 + 1];
 };
-static_assert(sizeof(EncodeMemory) <= ENCODE_STATIC_BYTES, "plans count on it");
+static_assert(sizeof(CodeMemory) <= ENCODE_STATIC_BYTES, "plans count on it");
 
-//! For each of four bytes: its highest bit is set when the first one is larger.
+//! Compares four bytes: sets the highest bit of each byte in which `first` is larger.
 __device__ __forceinline__ uint32_t isBrighter(uint32_t first, uint32_t second)
 {
-    // Highest bits: those of the lower seven. The second one's is set before, so that nothing is borrowed from a byte's neighbour.
+    // Compares the lower seven bits by subtraction. The highest bit of `second` is set, so that no byte borrows from its neighbour.
     const uint32_t atMost = (second | 0x80808080u) - (first & 0x7f7f7f7fu);
     return (first & ~second) | (~(first ^ second) & ~atMost);
 }
-//! The highest bit of each byte becomes the first one of a code; what was there moves down.
+//! Inserts the highest bit of each byte as the first bit of a code, and shifts the earlier bits down.
 __device__ __forceinline__ uint32_t shiftIn(uint32_t codes, uint32_t bits)
 {
     return (codes >> 1 & 0x7f7f7f7fu) | (bits & 0x80808080u);
 }
 
-/** Pixels of four windows, for every SHARE-th four of all points. @param corners of the windows, from the image's first pixel.
-@param pixels of this lane; PIXEL_STEP apart. */
+/** Loads pixels of four windows, for every SHARE-th group of four points. @param corners first pixels of the windows.
+@param pixels out: words of this lane, PIXEL_STEP bytes apart. */
 template <int SHARE>
 __device__ __forceinline__ void gather(const uint8_t* const (&corners)[AT_ONCE], const uint4* points, int share,
                                        int count, uint8_t* pixels)
@@ -169,8 +169,8 @@ __device__ __forceinline__ void gather(const uint8_t* const (&corners)[AT_ONCE],
     }
 }
 
-/** Codes of a tree for four windows, two a word, from the highest bits of a half word on.
-@param pairs of this tree. @param features of a tree */
+/** Computes the codes of a tree for four windows, two per word, left-aligned in half words.
+@param pairs of this tree. @param features per tree. */
 __device__ __forceinline__ uint2 codesOf(const uint4* pairs, int features, const uint8_t* pixels)
 {
     const auto at = [&](uint32_t place) { return *reinterpret_cast<const uint32_t*>(pixels + place); };
@@ -195,10 +195,10 @@ __device__ __forceinline__ uint2 codesOf(const uint4* pairs, int features, const
     return make_uint2(__byte_perm(lower, upper, 0x5140), __byte_perm(lower, upper, 0x7362));
 }
 
-//! Points and comparisons of a block. A barrier must follow.
+//! Loads points and comparisons of a tile to shared memory. The caller adds a barrier.
 template <int FEATURES, int THREADS>
 __device__ __forceinline__ void loadTables(const Batch& batch, const Tile& tile, int points, uint32_t* offsets,
-                                           EncodeMemory& m)
+                                           CodeMemory& m)
 {
     const int features = FEATURES ? FEATURES : batch.settings.features;
     const int* const tilePoints = tile.points;
@@ -215,16 +215,16 @@ __device__ __forceinline__ void loadTables(const Batch& batch, const Tile& tile,
     }
 }
 
-/** CHUNKS chunks of a list, SHARE warps each: these read the pixels of a part of the points, and then compare those of all points
-for a part of the trees. @tparam FEATURES of a tree; 0: those of the settings. @param points of the object with the most, a multiple
-of 4. */
+/** Computes codes of CHUNKS chunks of a list per block, by SHARE warps each. Every warp loads the pixels of a part of the points, and
+then makes the codes of a part of the trees. @tparam FEATURES per tree; 0: known at run time only. @param points largest number of an
+object, a multiple of 4. */
 template <int FEATURES, int CHUNKS, int SHARE>
-__global__ void __launch_bounds__(32 * CHUNKS * SHARE) encode(const __grid_constant__ Batch batch, int points)
+__global__ void __launch_bounds__(32 * CHUNKS * SHARE) fernCodes(const __grid_constant__ Batch batch, int points)
 {
     beginEarly();
     extern __shared__ uint4 memory[];
-    __shared__ EncodeMemory m;
-    const int THREADS = 32 * CHUNKS * SHARE, BLOCKS = TILE_WINDOWS / (CHUNKS * CHUNK); //!< BLOCKS: of a tile
+    __shared__ CodeMemory m;
+    const int THREADS = 32 * CHUNKS * SHARE, BLOCKS = TILE_WINDOWS / (CHUNKS * CHUNK); //!< BLOCKS: per tile
     const int features = FEATURES ? FEATURES : batch.settings.features, trees = batch.settings.trees;
     const Tile& tile = batch.tiles[blockIdx.x / BLOCKS];
     const Scale scale = tile.scale;
@@ -237,7 +237,7 @@ __global__ void __launch_bounds__(32 * CHUNKS * SHARE) encode(const __grid_const
     const int begin = first + chunk * CHUNK + lane;
     const uint8_t* corners[AT_ONCE];
 #pragma unroll
-    for (int q = 0; q < AT_ONCE; ++q) // lanes without a window have the last one
+    for (int q = 0; q < AT_ONCE; ++q) // lanes without a window take the last one
     {
         const int place = static_cast<int>(list.places[scale.first + ::min(begin + 32 * q, kept - 1)]);
         const int j = place / scale.nx;
@@ -265,26 +265,26 @@ __global__ void __launch_bounds__(32 * CHUNKS * SHARE) encode(const __grid_const
 }
 
 template <int FEATURES, int CHUNKS, int SHARE>
-void launchEncode(const Batch& batch, int points, detail::StreamHandle stream)
+void launchFernCodes(const Batch& batch, int points, detail::StreamHandle stream)
 {
     const unsigned blocks = static_cast<unsigned>(batch.tileCount) * (TILE_WINDOWS / (CHUNKS * CHUNK));
-    detail::launchAs(batch.alone, "tld ferns", encode<FEATURES, CHUNKS, SHARE>, dim3(blocks), dim3(32 * CHUNKS * SHARE),
-                     encodeBytes(points, CHUNKS), stream, batch, points);
+    detail::launchAs(batch.alone, "tld ferns", fernCodes<FEATURES, CHUNKS, SHARE>, dim3(blocks),
+                     dim3(32 * CHUNKS * SHARE), encodeBytes(points, CHUNKS), stream, batch, points);
 }
 
-//! The pixels of all points are in shared memory; where points are many, a block has a single chunk.
+//! Launches fernCodes with the chunks per block for which the pixels of all points fit into shared memory.
 template <int FEATURES> void encodeAll(const Batch& batch, detail::StreamHandle stream)
 {
     const int points = paddedPoints(batch.mostPoints);
     if (encodeChunks(points, sharedLimit()) == tuning::ENCODE_CHUNKS)
-        launchEncode<FEATURES, tuning::ENCODE_CHUNKS, tuning::ENCODE_SHARE>(batch, points, stream);
+        launchFernCodes<FEATURES, tuning::ENCODE_CHUNKS, tuning::ENCODE_SHARE>(batch, points, stream);
     else
-        launchEncode<FEATURES, 1, tuning::ENCODE_SHARE>(batch, points, stream);
+        launchFernCodes<FEATURES, 1, tuning::ENCODE_SHARE>(batch, points, stream);
 }
 
 // --- posteriors ------------------------------------------------------------------------------------------------------
 
-//! Places in a list for those lanes that want one.
+//! Reserves entries of a list for the lanes that want one. @return the entry of this lane.
 __device__ __forceinline__ unsigned placeInList(uint32_t* count, bool wanted)
 {
     const unsigned lane = threadIdx.x & 31u, all = __ballot_sync(WARP, wanted);
@@ -294,17 +294,17 @@ __device__ __forceinline__ unsigned placeInList(uint32_t* count, bool wanted)
     return __shfl_sync(WARP, base, 0) + __popc(all & ((1u << lane) - 1));
 }
 
-struct LookUpMemory
+struct PosteriorMemory
 {
     ListPlaces places;
     int64_t least[MAX_SCALES];
-    int words[MAX_SCALES]; //!< where bits of a scale begin
+    int words[MAX_SCALES]; //!< first word of bits per scale
     int kept;
 };
-static_assert(sizeof(LookUpMemory) <= LOOK_UP_STATIC_BYTES, "plans count on it");
+static_assert(sizeof(PosteriorMemory) <= POSTERIOR_STATIC_BYTES, "plans count on it");
 
-//! What the kernel before does not write. A barrier must follow.
-__device__ __forceinline__ void loadScales(const ObjectRecord& object, LookUpMemory& m)
+//! Loads values that the preceding kernel does not write. The caller adds a barrier.
+__device__ __forceinline__ void loadScales(const ObjectRecord& object, PosteriorMemory& m)
 {
     const int s = threadIdx.x;
     if (s < object.grid->scales)
@@ -317,11 +317,11 @@ __device__ __forceinline__ void loadScales(const ObjectRecord& object, LookUpMem
         m.kept = 0;
 }
 
-//! Of one object, with the windows of its group.
-template <int TREES, int FEATURES> class LookUp
+//! Sums of posteriors of one object for the windows of its group.
+template <int TREES, int FEATURES> class PosteriorSums
 {
 public:
-    __device__ LookUp(const Batch& batch, const ObjectRecord& object, const Group& group, LookUpMemory& m)
+    __device__ PosteriorSums(const Batch& batch, const ObjectRecord& object, const Group& group, PosteriorMemory& m)
         : settings_(batch.settings),
           object_(object),
           list_(batch.codeList(group)),
@@ -330,36 +330,37 @@ public:
           m_(m)
     {}
 
-    //! All windows; this block has every parts-th 1024 of them. @return those with enough variance.
+    //! Evaluates this block's share of the windows. @return this thread's number of windows with enough variance.
     __device__ int run(const uint16_t* posteriors)
     {
         const int count = m_.places.before[object_.grid->scales], stride = static_cast<int>(gridDim.x * blockDim.x);
         int kept = 0;
         for (int k = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); (k & ~31) < count; k += stride)
-            kept += judge(posteriors, k, count);
+            kept += evaluate(posteriors, k, count);
         return kept;
     }
 
 private:
     typedef PackedCodes<TREES, FEATURES> Codes;
 
-    //! @param k of `count`; ascending. Lanes without a window have the last one.
-    __device__ bool judge(const uint16_t* posteriors, int k, int count)
+    //! Evaluates window k of `count`. k must ascend from call to call. Lanes without a window take the last one.
+    __device__ bool evaluate(const uint16_t* posteriors, int k, int count)
     {
         const int at = m_.places.of(::min(k, count - 1), scale_);
         bool keep = k < count;
         Codes codes;
-        codes.load(settings_, list_, at); // before it is known whether they are needed: nothing to wait for
+        codes.load(settings_, list_,
+                   at); // before it is known whether they are needed, so that the load does not wait for that
         if (!alone_)
             keep = list_.contrasts[at] >= m_.least[scale_] && keep;
         const uint32_t sum = keep ? codes.sum(settings_, posteriors) : 0;
-        const bool alike = keep && sum >= alikeSum(), passing = keep && sum > threshold_;
-        const int place = alike || passing ? static_cast<int>(list_.places[at]) : 0;
-        const uint32_t judged = __ballot_sync(WARP, alike);
+        const bool positive = keep && sum >= fernPositiveSum(), passing = keep && sum > threshold_;
+        const int place = positive || passing ? static_cast<int>(list_.places[at]) : 0;
+        const uint32_t positives = __ballot_sync(WARP, positive);
         if ((threadIdx.x & 31) == 0)
-            object_.judged[k >> 5] = judged;
-        if (alike)
-            atomicOr(object_.alike + m_.words[scale_] + (place >> 5), 1u << (place & 31));
+            object_.listedPositives[k >> 5] = positives;
+        if (positive)
+            atomicOr(object_.fernPositives + m_.words[scale_] + (place >> 5), 1u << (place & 31));
         if (__any_sync(WARP, passing))
         {
             const unsigned to = placeInList(&object_.live->counts.passed, passing);
@@ -374,16 +375,16 @@ private:
     const CodeList list_;
     const bool alone_;
     const uint32_t threshold_;
-    LookUpMemory& m_;
+    PosteriorMemory& m_;
     int scale_ = 0;
 };
 
-//! @tparam SHARED there is shared memory for an object's posteriors.
+//! Sums the posteriors of all listed windows and stores those that pass. @tparam SHARED posteriors are in shared memory.
 template <int TREES, int FEATURES, bool SHARED>
-__global__ void __launch_bounds__(tuning::LOOK_UP_THREADS, 1) lookUp(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(tuning::POSTERIOR_THREADS, 1) fernPosteriors(const __grid_constant__ Batch batch)
 {
     extern __shared__ uint4 memory[];
-    __shared__ LookUpMemory m;
+    __shared__ PosteriorMemory m;
     const Member member = batch.members[blockIdx.y];
     const Group group = batch.objectGroups[member.group];
     const ObjectRecord& object = batch.objects[member.object];
@@ -391,7 +392,7 @@ __global__ void __launch_bounds__(tuning::LOOK_UP_THREADS, 1) lookUp(const __gri
     const Model& model = object.models[live.model];
     if (SHARED)
         loadPosteriors(batch.settings, model, memory);
-    LookUp<TREES, FEATURES> work(batch, object, group, m);
+    PosteriorSums<TREES, FEATURES> work(batch, object, group, m);
     loadScales(object, m);
     beginEarly();
     m.places.load(*object.grid, batch.codeList(group));
@@ -399,7 +400,7 @@ __global__ void __launch_bounds__(tuning::LOOK_UP_THREADS, 1) lookUp(const __gri
         sumOfWarp(SHARED ? work.run(reinterpret_cast<const uint16_t*>(memory)) : work.run(model.posteriors));
     if ((threadIdx.x & 31) == 0 && kept > 0)
         atomicAdd(&m.kept, kept);
-    __syncthreads(); // numbers of all warps
+    __syncthreads(); // counts of all warps
     if (threadIdx.x == 0 && m.kept > 0)
         atomicAdd(&live.counts.withVariance, static_cast<uint32_t>(m.kept));
 }
@@ -411,14 +412,14 @@ void ferns(const Batch& batch, detail::StreamHandle stream)
     const Settings& s = batch.settings;
     if (batch.count == 0)
         return;
-    detail::launchAs(batch.alone, "tld variance", vary, dim3(batch.tileCount), dim3(tuning::VARY_THREADS), 0, stream,
-                     batch);
+    detail::launchAs(batch.alone, "tld variance", varianceFilter, dim3(batch.tileCount), dim3(tuning::VARIANCE_THREADS),
+                     0, stream, batch);
     s.features == 13 ? encodeAll<13>(batch, stream) : encodeAll<0>(batch, stream);
-    const size_t posteriors = posteriorBytes(s, sharedLimit(), LOOK_UP_STATIC_BYTES);
-    const auto kernel = posteriors > 0 ? kernelFor(s, lookUp<10, 13, true>, lookUp<0, 0, true>)
-                                       : kernelFor(s, lookUp<10, 13, false>, lookUp<0, 0, false>);
+    const size_t posteriors = posteriorBytes(s, sharedLimit(), POSTERIOR_STATIC_BYTES);
+    const auto kernel = posteriors > 0 ? kernelFor(s, fernPosteriors<10, 13, true>, fernPosteriors<0, 0, true>)
+                                       : kernelFor(s, fernPosteriors<10, 13, false>, fernPosteriors<0, 0, false>);
     detail::launchEarly("tld posteriors", kernel, dim3(partsOf(batch.count, detail::multiprocessors()), batch.count),
-                        dim3(tuning::LOOK_UP_THREADS), posteriors, stream, batch);
+                        dim3(tuning::POSTERIOR_THREADS), posteriors, stream, batch);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

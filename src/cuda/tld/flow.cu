@@ -1,13 +1,13 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// flow: where the points of a box have gone.
+// flow: tracks the points of a box, and moves the box by their medians.
 //
-//   follow   a warp a point, there and back through all levels; a lane has up to four pixels of the window in registers, and
-//            sums are those of the warp
-//   motion   a block an object: medians, by counting what is less; of the pairs, by a radix selection
+//   trackPoints   one point per warp, forward and backward through all levels; a lane has up to four pixels of the window in
+//                 registers
+//   medianFlow    one object per block: medians of points by counting smaller values, the median of pairs by radix selection
 //
-// Cost: some 60 steps a point, one after the other, of some 300 cycles. Bound by their latency: 100 warps are few.
+// Cost: some 60 dependent steps per point of some 300 cycles each. Bound by latency, as 100 warps are few.
 #include "block.hpp"
 #include "../../common/launch.hpp"
 
@@ -28,7 +28,7 @@ __device__ __forceinline__ LevelView levelOf(const Batch& batch, int slot, int l
     return {batch.level(slot, level), batch.levels.step[level], batch.levels.cols[level], batch.levels.rows[level]};
 }
 
-//! The blended pixel at (x, y) and its neighbours. Pixels outside of a level are its outer ones.
+//! Blends the pixel at (x, y) with its neighbours. Positions outside of a level take its outer pixels.
 __device__ __forceinline__ int blendedAt(const LevelView& level, const Blend& weights, int x, int y)
 {
     const int x0 = ::min(::max(x, 0), level.cols - 1), x1 = ::min(::max(x + 1, 0), level.cols - 1);
@@ -41,7 +41,7 @@ __device__ __forceinline__ bool isInside(const LevelView& level, int x, int y, i
     return x >= 0 && y >= 0 && x + size < level.cols && y + size < level.rows;
 }
 
-//! What followPoint() asks for. @tparam WINDOW its side; 0: that of the settings.
+//! Sums of a warp over pixels for trackPoint(). @tparam WINDOW side of the window; 0: that of the settings.
 template <int WINDOW> class WarpSums
 {
 public:
@@ -51,14 +51,14 @@ public:
 #pragma unroll
         for (int n = 0; n < PIXELS; ++n)
         {
-            // Lanes without a pixel have gradients of 0; they look at the last pixel again.
+            // Lanes without a pixel read the last pixel again, with gradients of 0.
             const int k = lesser(static_cast<int>(threadIdx.x & 31) + 32 * n, window() * window() - 1);
             x_[n] = k % window();
             y_[n] = k / window();
         }
     }
 
-    __device__ Normal begin(int level, const Point& corner)
+    __device__ Normal normalAt(int level, const Point& corner)
     {
         const LevelView view = levelOf(batch_, from_, level);
         there_ = levelOf(batch_, to_, level);
@@ -93,8 +93,8 @@ public:
         }
         return {sumOfWarp(xx), sumOfWarp(xy), sumOfWarp(yy)};
     }
-    //! Short, as each step waits for the one before: as a rule all pixels are inside, and addresses need no care.
-    __device__ Change against(int, const Point& corner)
+    //! Kept short, as each step waits for the one before. Usually all pixels are inside, and addresses need no clamping.
+    __device__ Change changeAt(int, const Point& corner)
     {
         const int x0 = corner.x >> 16, y0 = corner.y >> 16;
         const Blend weights = blendOf(corner.x, corner.y);
@@ -129,7 +129,7 @@ private:
     static const int LARGEST = WINDOW ? WINDOW : MAX_FLOW_WINDOW, PIXELS = detail::ceilDiv(LARGEST * LARGEST, 32),
                      WIDE_PIXELS = detail::ceilDiv((LARGEST + 2) * (LARGEST + 2), 32);
 
-    //! The window with a pixel more on each side.
+    //! Fills the window with a border of a pixel.
     template <typename At> __device__ __forceinline__ void fill(int wide, const At& at)
     {
         int values[WIDE_PIXELS];
@@ -155,11 +155,11 @@ private:
     int16_t* pixels_;
     LevelView there_;
     int x_[PIXELS], y_[PIXELS];
-    unsigned offset_[PIXELS]; //!< on the level
+    unsigned offset_[PIXELS]; //!< from the first pixel of the window, in the other image
     int here_[PIXELS], gx_[PIXELS], gy_[PIXELS];
 };
 
-//! In all lanes.
+//! Returns the NCC of the patches around two points to all lanes.
 __device__ __forceinline__ double compareAt(const Batch& batch, int before, const Point& from, int now, const Point& to)
 {
     const Point a = patchCorner(from), b = patchCorner(to);
@@ -181,7 +181,7 @@ __device__ __forceinline__ double compareAt(const Batch& batch, int before, cons
 }
 
 template <int WINDOW>
-__global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) follow(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) trackPoints(const __grid_constant__ Batch batch)
 {
     __shared__ int16_t pixels[tuning::FLOW_WARPS][LEAST_WIDE * LEAST_WIDE];
     const ObjectRecord& object = batch.objects[blockIdx.y];
@@ -191,16 +191,16 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) follow(const __grid_c
     if (task.age == 0 || i >= FLOW_POINTS)
         return;
     const int before = batch.ring->slot[task.age == START ? START : task.age - 1], now = batch.ring->slot[SPARE];
-    const Follow follow = followOf(batch.settings, batch.levels.count, batch.cols, batch.rows);
-    Followed p = {};
+    const FlowParameters parameters = flowParametersOf(batch.settings, batch.levels.count, batch.cols, batch.rows);
+    TrackedPoint p = {};
     p.from = pointOf(task.box, i);
     WarpSums<WINDOW> there(batch, before, now, pixels[warp]);
-    p.found = followPoint(follow, p.from, p.from, there, p.to);
+    p.found = trackPoint(parameters, p.from, p.from, there, p.to);
     if (p.found)
     {
         Point end;
         WarpSums<WINDOW> back(batch, now, before, pixels[warp]);
-        p.found = followPoint(follow, p.to, p.from, back, end);
+        p.found = trackPoint(parameters, p.to, p.from, back, end);
         if (p.found)
         {
             p.error = squaredDistance(p.from, end);
@@ -208,18 +208,18 @@ __global__ void __launch_bounds__(32 * tuning::FLOW_WARPS) follow(const __grid_c
         }
     }
     if ((threadIdx.x & 31) == 0)
-        object.followed[i] = p;
+        object.trackedPoints[i] = p;
 }
 
-// --- motion ----------------------------------------------------------------------------------------------------------
+// --- medians ---------------------------------------------------------------------------------------------------------
 
 const int GROUP = 128;
-static_assert(GROUP >= FLOW_POINTS && 2 * GROUP <= tuning::MOTION_THREADS, "a point a thread");
+static_assert(GROUP >= FLOW_POINTS && 2 * GROUP <= tuning::MOTION_THREADS, "a point per thread");
 
 struct MotionMemory
 {
-    Followed points[FLOW_POINTS];
-    Followed kept[FLOW_POINTS];
+    TrackedPoint points[FLOW_POINTS];
+    TrackedPoint kept[FLOW_POINTS];
     int64_t errors[FLOW_POINTS];
     double nccs[FLOW_POINTS];
     int32_t shifts[2][FLOW_POINTS];
@@ -232,7 +232,7 @@ struct MotionMemory
     uint32_t prefix, rank, lowerKey, upperKey, atMost;
 };
 
-//! Values n / 2 and (n - 1) / 2 in ascending order, to `lower` and `upper`, by threads i of a group. @param count above 0.
+//! Finds values count / 2 and (count - 1) / 2 in ascending order. @param count above 0. @param i thread of a group.
 template <typename T> __device__ __forceinline__ void middles(const T* values, int count, int i, T& lower, T& upper)
 {
     if (i >= count)
@@ -248,7 +248,7 @@ template <typename T> __device__ __forceinline__ void middles(const T* values, i
         lower = own;
 }
 
-//! Key of a rank, by digits of 8 bits. Ends with a barrier.
+//! Finds the key of a rank by digits of 8 bits, and writes m.prefix. Ends with a barrier.
 __device__ __forceinline__ void selectKey(MotionMemory& m, int count, int rank)
 {
     if (threadIdx.x == 0)
@@ -291,7 +291,7 @@ __device__ __forceinline__ void selectKey(MotionMemory& m, int count, int rank)
     }
 }
 
-//! Medians of the ratios of all pairs.
+//! Returns the median of the ratios of all pairs of kept points.
 __device__ __forceinline__ double scaleOfPairs(MotionMemory& m)
 {
     const int kept = m.keptCount;
@@ -326,12 +326,12 @@ __device__ __forceinline__ double scaleOfPairs(MotionMemory& m)
     return scaleOfKeys(lower, upper);
 }
 
-//! Two groups of threads find two medians at a time.
+//! Computes the motion of a box. Two groups of threads find two medians at a time.
 __device__ __forceinline__ Motion motionOf(MotionMemory& m)
 {
     Motion motion = {0, 0., 0., 0., 1.};
     const int t = threadIdx.x, group = t / GROUP, i = t % GROUP;
-    // Found points move up; their order has no meaning.
+    // Compacts the found points; their order has no effect.
     if (t < FLOW_POINTS && m.points[t].found)
     {
         const int at = atomicAdd(&m.found, 1);
@@ -350,7 +350,7 @@ __device__ __forceinline__ Motion motionOf(MotionMemory& m)
     const double ncc = (m.lowerNcc + m.upperNcc) * 0.5;
     if (t < FLOW_POINTS && isKept(m.points[t], motion.error, ncc))
     {
-        const Followed& p = m.points[t];
+        const TrackedPoint& p = m.points[t];
         const int at = atomicAdd(&m.keptCount, 1);
         m.kept[at] = p;
         m.shifts[0][at] = p.to.x - p.from.x;
@@ -362,14 +362,14 @@ __device__ __forceinline__ Motion motionOf(MotionMemory& m)
         return motion;
     if (group < 2)
         middles(m.shifts[group], motion.kept, i, m.lowerShift[group], m.upperShift[group]);
-    motion.scale = scaleOfPairs(m); // with barriers
+    motion.scale = scaleOfPairs(m); // contains barriers
     __syncthreads();                // shifts, if there are no pairs
     motion.dx = shiftOf(m.lowerShift[0], m.upperShift[0]);
     motion.dy = shiftOf(m.lowerShift[1], m.upperShift[1]);
     return motion;
 }
 
-__global__ void __launch_bounds__(tuning::MOTION_THREADS) motion(const __grid_constant__ Batch batch)
+__global__ void __launch_bounds__(tuning::MOTION_THREADS) medianFlow(const __grid_constant__ Batch batch)
 {
     extern __shared__ unsigned char memory[];
     MotionMemory& m = *reinterpret_cast<MotionMemory*>(memory);
@@ -382,7 +382,7 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) motion(const __grid_co
         if (threadIdx.x == 0)
             m.found = m.keptCount = m.pairs = 0;
         if (threadIdx.x < FLOW_POINTS)
-            m.points[threadIdx.x] = object.followed[threadIdx.x];
+            m.points[threadIdx.x] = object.trackedPoints[threadIdx.x];
         __syncthreads(); // points, zeros
         const Motion all = motionOf(m);
         endFlow(state, task, all, batch.settings, batch.cols, batch.rows);
@@ -396,9 +396,10 @@ __global__ void __launch_bounds__(tuning::MOTION_THREADS) motion(const __grid_co
 void flow(const Batch& batch, detail::StreamHandle stream)
 {
     const dim3 grid(detail::ceilDiv(FLOW_POINTS, tuning::FLOW_WARPS), batch.count), block(32 * tuning::FLOW_WARPS);
-    detail::launch("tld flow", batch.settings.flowWindow == 9 ? follow<9> : follow<0>, grid, block, 0, stream, batch);
-    detail::launch("tld motion", motion, dim3(batch.count), dim3(tuning::MOTION_THREADS), sizeof(MotionMemory), stream,
+    detail::launch("tld flow", batch.settings.flowWindow == 9 ? trackPoints<9> : trackPoints<0>, grid, block, 0, stream,
                    batch);
+    detail::launch("tld median flow", medianFlow, dim3(batch.count), dim3(tuning::MOTION_THREADS), sizeof(MotionMemory),
+                   stream, batch);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

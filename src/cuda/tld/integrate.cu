@@ -1,10 +1,10 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// integrate, recheck, and what is to be learned: a block an object.
+// integrate and trainingSet, except the codes of positive examples: one object per block.
 //
-// Cost: a patch against all templates, windows near a box, 100 detections with each other. Bound by latency: each of
-// these waits for the one before.
+// Cost: comparison of a patch with all templates, windows near a box, 100 detections with each other. Bound by latency: each of
+// these steps waits for the one before.
 #include "block.hpp"
 #include "../../common/launch.hpp"
 #include "../../common/shared_limit.hpp"
@@ -13,10 +13,10 @@ namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 namespace {
 
-struct DecideMemory
+struct IntegrateMemory
 {
     ObjectState state;
-    Tracked tracked;
+    TrackResult trackResult;
     Detection detections[MAX_DETECTIONS];
     Detection accepted[MAX_DETECTIONS];
     WindowSums around;
@@ -24,37 +24,37 @@ struct DecideMemory
     uint32_t links[MAX_DETECTIONS][MAX_DETECTIONS / 32];
     int labels[MAX_DETECTIONS], numbers[MAX_DETECTIONS];
     int acceptedCount, clusterCount, learn;
-    bool inDoubt; //!< acceptCorrection() decides about the box
+    bool inDoubt; //!< acceptCorrection() must decide about the box
     BlockPatch patch;
     NearSpans near;
     union
     {
-        Comparing comparing;
+        SimilarityMemory similarities;
         Ranking ranking;
     };
 };
-static_assert(sizeof(DecideMemory) <= detail::LEAST_SHARED_BYTES,
-              "a block of every device has it; there is no static memory besides");
-static_assert(MAX_DETECTIONS <= tuning::THREADS, "a detection a thread");
+static_assert(sizeof(IntegrateMemory) <= detail::LEAST_SHARED_BYTES,
+              "fits into the shared memory of every device, without static memory");
+static_assert(MAX_DETECTIONS <= tuning::THREADS, "a detection per thread");
 
-//! Of a box against all templates; ends with a barrier.
+//! Compares the patch of a box with all templates. Ends with a barrier.
 __device__ __forceinline__ void compareBox(const Batch& batch, const ObjectRecord& object, const Box& box,
-                                           DecideMemory& m)
+                                           IntegrateMemory& m)
 {
     makePatch(batch, box, m.patch);
     compareTemplates(object.models[object.live->model], batch.settings, m.state.positives, m.state.negatives,
-                     m.patch.pixels, m.patch.stats, m.comparing);
+                     m.patch.pixels, m.patch.stats, m.similarities);
 }
 
-//! Accepted detections, in their order. Ends with a barrier.
-__device__ __forceinline__ void listAccepted(DecideMemory& m)
+//! Lists accepted detections in their order. Ends with a barrier.
+__device__ __forceinline__ void listAccepted(IntegrateMemory& m)
 {
     const int i = threadIdx.x, warp = i >> 5;
     const bool accepted = i < m.state.detections && m.detections[i].accepted;
     const unsigned all = __ballot_sync(WARP, accepted);
     if ((i & 31) == 0)
         m.numbers[warp] = __popc(all);
-    __syncthreads(); // numbers of all warps
+    __syncthreads(); // counts of all warps
     int before = 0;
     for (int w = 0; w < warp; ++w)
         before += m.numbers[w];
@@ -65,8 +65,8 @@ __device__ __forceinline__ void listAccepted(DecideMemory& m)
     __syncthreads(); // the list
 }
 
-//! Which detections are linked: a warp a detection. Ends with a barrier.
-__device__ __forceinline__ void link(DecideMemory& m)
+//! Finds linked detections, one detection per warp. Ends with a barrier.
+__device__ __forceinline__ void link(IntegrateMemory& m)
 {
     const int count = m.acceptedCount, lane = threadIdx.x & 31;
     for (int i = threadIdx.x >> 5; i < count; i += BLOCK_WARPS)
@@ -81,8 +81,8 @@ __device__ __forceinline__ void link(DecideMemory& m)
     __syncthreads(); // links
 }
 
-//! Cluster c, by one thread: the sum of scores has an order.
-__device__ __forceinline__ Cluster clusterOf(const DecideMemory& m, int c)
+//! Computes cluster c by one thread, as scores must be summed in their order.
+__device__ __forceinline__ Cluster clusterOf(const IntegrateMemory& m, int c)
 {
     WindowSums windows = {};
     double score = 0.;
@@ -102,8 +102,9 @@ __device__ __forceinline__ Cluster clusterOf(const DecideMemory& m, int c)
     return meanOf(windows, score);
 }
 
-//! Single linkage: each takes the lowest label of those that it is linked to, until nothing changes. Ends with a barrier.
-__device__ __forceinline__ void cluster(DecideMemory& m)
+/** Clusters accepted detections by single linkage: each takes the lowest label of the detections that it is linked to, until no label
+changes. Ends with a barrier. */
+__device__ __forceinline__ void cluster(IntegrateMemory& m)
 {
     listAccepted(m);
     link(m);
@@ -129,7 +130,7 @@ __device__ __forceinline__ void cluster(DecideMemory& m)
         if (changed && i < count)
             m.labels[i] = label;
     }
-    // Clusters in the order of their first windows.
+    // Numbers clusters in the order of their first windows.
     int number = 0;
     const bool first = i < count && m.labels[i] == i;
     for (int j = 0; first && j < i; ++j)
@@ -139,7 +140,7 @@ __device__ __forceinline__ void cluster(DecideMemory& m)
     const int clusters = __syncthreads_count(first); // and numbers
     if (i < count)
         m.accepted[i].cluster = m.numbers[m.labels[i]];
-    __syncthreads(); // numbers of all detections
+    __syncthreads(); // indices of all clusters
     if (i < clusters)
         m.clusters[i] = clusterOf(m, i);
     if (i == 0)
@@ -156,8 +157,8 @@ __device__ __forceinline__ void addTo(WindowSums& sums, const Window& window)
     atomicAdd(&sums.count, 1);
 }
 
-//! Ends with a barrier.
-__device__ __forceinline__ void integrateAll(const Batch& batch, bool supported, DecideMemory& m)
+//! Clusters detections and integrates them with the box. Ends with a barrier.
+__device__ __forceinline__ void integrateAll(const Batch& batch, bool supported, IntegrateMemory& m)
 {
     cluster(m);
     const int i = threadIdx.x;
@@ -167,9 +168,9 @@ __device__ __forceinline__ void integrateAll(const Batch& batch, bool supported,
     if (i == 0)
     {
         ObjectState& state = m.state;
-        support(state, supported, batch.settings);
-        const Comparison comparison = compare(state, m.clusters, m.clusterCount, batch.settings);
-        probation(state, comparison, batch.settings);
+        updateSupport(state, supported, batch.settings);
+        const Comparison comparison = compareClusters(state, m.clusters, m.clusterCount, batch.settings);
+        updateProbation(state, comparison, batch.settings);
         m.inDoubt = integrate(state, comparison, m.clusters, m.clusterCount, m.around);
     }
     __syncthreads(); // the state
@@ -180,27 +181,27 @@ __device__ __forceinline__ bool isSame(const Box& a, const Box& b)
     return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
 }
 
-//! After the flow. Ends with a barrier.
-__device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& object, DecideMemory& m)
+//! Updates the box after flow and detection, and decides whether to learn. Ends with a barrier.
+__device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& object, IntegrateMemory& m)
 {
-    const bool looked = m.state.alive;
+    const bool wasAlive = m.state.alive;
     const Box before = m.state.box;
-    if (looked)
-        copyWords(&m.tracked, &object.live->tracked, 1);
+    if (wasAlive)
+        copyWords(&m.trackResult, &object.live->trackResult, 1);
     __syncthreads(); // all know the box; what was compared
-    if (looked && threadIdx.x == 0)
-        takeSimilarity(m.state, m.tracked.similarity);
+    if (wasAlive && threadIdx.x == 0)
+        updateScore(m.state, m.trackResult.similarity);
     __syncthreads(); // the state
-    integrateAll(batch, looked && m.tracked.supported, m);
+    integrateAll(batch, wasAlive && m.trackResult.supported, m);
     const bool inDoubt = m.inDoubt;
     if (inDoubt)
     {
         const Box corrected = m.state.box;
         compareBox(batch, object, corrected, m);
-        if (threadIdx.x == 0 && acceptCorrection(m.state, before, m.comparing.result))
+        if (threadIdx.x == 0 && acceptCorrection(m.state, before, m.similarities.result))
         {
-            m.tracked.similarity = m.comparing.result;
-            m.tracked.stats = m.patch.stats;
+            m.trackResult.similarity = m.similarities.result;
+            m.trackResult.stats = m.patch.stats;
         }
         __syncthreads(); // the box, and what was compared with it
     }
@@ -209,22 +210,22 @@ __device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& ob
     __syncthreads(); // all know
     if (!may)
         return;
-    if (!inDoubt && (!looked || !isSame(before, after)))
+    if (!inDoubt && (!wasAlive || !isSame(before, after)))
     {
         compareBox(batch, object, after, m);
         if (threadIdx.x == 0)
         {
-            m.tracked.similarity = m.comparing.result;
-            m.tracked.stats = m.patch.stats;
+            m.trackResult.similarity = m.similarities.result;
+            m.trackResult.stats = m.patch.stats;
         }
     }
     if (threadIdx.x == 0)
-        m.learn = recheck(m.state, m.tracked.stats, m.tracked.similarity, batch.settings);
-    __syncthreads(); // the lesson
+        m.learn = recheck(m.state, m.trackResult.stats, m.trackResult.similarity, batch.settings);
+    __syncthreads(); // the training set
 }
 
-//! The table of detections: a row a thread.
-__device__ __forceinline__ void writeTable(const Batch& batch, const ObjectRecord& object, const DecideMemory& m,
+//! Writes the table of detections, one row per thread.
+__device__ __forceinline__ void writeTable(const Batch& batch, const ObjectRecord& object, const IntegrateMemory& m,
                                            const RowsView<double>& table)
 {
     if (!table)
@@ -243,10 +244,10 @@ __device__ __forceinline__ void writeTable(const Batch& batch, const ObjectRecor
 }
 
 __global__ void __launch_bounds__(tuning::THREADS)
-    conclude(const __grid_constant__ Batch batch, Purpose purpose, Window box, RowsView<double> results)
+    integrateObjects(const __grid_constant__ Batch batch, Purpose purpose, Window box, RowsView<double> results)
 {
     extern __shared__ uint4 memory[];
-    DecideMemory& m = *reinterpret_cast<DecideMemory*>(memory);
+    IntegrateMemory& m = *reinterpret_cast<IntegrateMemory*>(memory);
     const ObjectRecord& object = batch.objects[blockIdx.x];
     Live& live = *object.live;
     const int other = 1 - live.current;
@@ -274,12 +275,13 @@ __global__ void __launch_bounds__(tuning::THREADS)
             beginLearning(m.state, box);
             m.learn = 1;
         }
-        __syncthreads(); // the lesson
+        __syncthreads(); // the training set
     }
     else
         writeTable(batch, object, m, results);
     copyWords(&live.states[other], &m.state, 1);
-    if (threadIdx.x == tuning::THREADS - 1 && purpose == UPDATING && results) // another warp than that of the lesson
+    if (threadIdx.x == tuning::THREADS - 1 && purpose == UPDATING &&
+        results) // another warp than the one that fills the training set
     {
         double row[RESULT_COLUMNS];
         resultOf(m.state, batch.settings, row);
@@ -290,141 +292,26 @@ __global__ void __launch_bounds__(tuning::THREADS)
     if (!m.learn)
     {
         if (threadIdx.x == 0)
-            live.lesson.learn = 0;
+            live.trainingSet.learn = 0;
         return;
     }
-    findNear(m.state.box, batch.settings.updateWindows, m.near, m.ranking); // with barriers: the comparison makes room
+    findNear(m.state.box, batch.settings.updateWindows, m.near,
+             m.ranking); // overwrites m.similarities, which shares memory with m.ranking
     if (threadIdx.x == 0)
     {
         live.spareIsOld = 1;
-        makeLesson(live.lesson, m.state.box, m.ranking.windows, m.ranking.count, batch.settings.updateWarps,
-                   batch.settings.updateAngle, batch.settings);
+        fillTrainingSet(live.trainingSet, m.state.box, m.ranking.windows, m.ranking.count, batch.settings.updateWarps,
+                        batch.settings.updateAngle, batch.settings);
     }
-}
-
-// --- what becomes current --------------------------------------------------------------------------------------------
-
-__global__ void __launch_bounds__(tuning::THREADS) accept(const __grid_constant__ Batch batch, Purpose purpose)
-{
-    beginEarly();
-    for (int o = threadIdx.x; o < batch.count; o += tuning::THREADS)
-    {
-        Live& live = *batch.objects[o].live;
-        live.current = 1 - live.current;
-        if (live.lesson.learn)
-            live.model = 1 - live.model;
-        live.lesson.learn = 0;
-    }
-    if (purpose != UPDATING || threadIdx.x != 0)
-        return;
-    const Ring old = *batch.ring;
-    batch.ring->slot[0] = old.slot[SPARE];
-#pragma unroll
-    for (int age = 1; age < KEPT_FRAMES; ++age)
-        batch.ring->slot[age] = old.slot[age - 1];
-    batch.ring->slot[SPARE] = old.slot[KEPT_FRAMES - 1];
-    batch.ring->startIsLast = 0;
-}
-
-//! A row a block.
-__global__ void __launch_bounds__(tuning::THREADS) compareRows(const __grid_constant__ Batch batch, int one, int other)
-{
-    const size_t row = static_cast<size_t>(blockIdx.x) * batch.levels.step[0];
-    const uint8_t* const a = batch.level(batch.ring->slot[one], 0) + row;
-    const uint8_t* const b = batch.level(batch.ring->slot[other], 0) + row;
-    bool same = true;
-    for (int x = threadIdx.x; x < batch.cols; x += tuning::THREADS)
-        same = same && a[x] == b[x];
-    if (!same)
-        batch.ring->differs = 1; // by any thread
-}
-
-__global__ void __launch_bounds__(tuning::THREADS) exchange(const __grid_constant__ Batch batch, bool oldEnds)
-{
-    for (int o = threadIdx.x; o < batch.count; o += tuning::THREADS)
-    {
-        Live& live = *batch.objects[o].live;
-        live.states[1 - live.current] = live.states[live.current]; // for undo
-        forgetStart(live.states[live.current], oldEnds);
-    }
-    if (threadIdx.x != 0)
-        return;
-    Ring ring = *batch.ring;
-#pragma unroll
-    for (int slot = 0; slot < SLOTS; ++slot)
-        ring.slotBefore[slot] = ring.slot[slot];
-    ring.startWasLast = ring.startIsLast;
-    const int old = ring.slot[START];
-    ring.slot[START] = ring.slot[SPARE];
-    ring.slot[SPARE] = oldEnds ? ring.slot[0] : old;
-    ring.slot[0] = oldEnds ? old : ring.slot[0];
-    ring.startIsLast = 1;
-    *batch.ring = ring;
-}
-
-//! Between frames the other state of an object is free: what changed a state kept the one before there.
-__device__ __forceinline__ void takeBack(Live& live) { live.states[live.current] = live.states[1 - live.current]; }
-
-__global__ void __launch_bounds__(tuning::THREADS) undoExchange(const __grid_constant__ Batch batch)
-{
-    for (int o = threadIdx.x; o < batch.count; o += tuning::THREADS)
-        takeBack(*batch.objects[o].live);
-    if (threadIdx.x != 0)
-        return;
-    Ring ring = *batch.ring;
-#pragma unroll
-    for (int slot = 0; slot < SLOTS; ++slot)
-        ring.slot[slot] = ring.slotBefore[slot];
-    ring.startIsLast = ring.startWasLast;
-    *batch.ring = ring;
-}
-
-__global__ void undoPut(Live* live) { takeBack(*live); }
-
-__global__ void put(Live* live, const Ring* ring, Box box)
-{
-    live->states[1 - live->current] = live->states[live->current]; // for undo
-    placeAt(live->states[live->current], box, ring->startIsLast != 0);
 }
 
 } // namespace
 
-void decide(const Batch& batch, Purpose purpose, const Window& box, RowsView<double> results,
-            detail::StreamHandle stream)
+void integrate(const Batch& batch, Purpose purpose, const Window& box, RowsView<double> results,
+               detail::StreamHandle stream)
 {
-    detail::launchEarly("tld integrate", conclude, dim3(batch.count), dim3(tuning::THREADS), sizeof(DecideMemory),
-                        stream, batch, purpose, box, results);
-}
-
-void commit(const Batch& batch, Purpose purpose, detail::StreamHandle stream)
-{
-    detail::launchAs(purpose == DETECTING, "tld commit", accept, dim3(1), dim3(tuning::THREADS), 0, stream, batch,
-                     purpose);
-}
-
-void differ(const Batch& batch, int one, int other, detail::StreamHandle stream)
-{
-    detail::launch("tld differ", compareRows, dim3(batch.rows), dim3(tuning::THREADS), 0, stream, batch, one, other);
-}
-
-void start(const Batch& batch, bool oldEnds, detail::StreamHandle stream)
-{
-    detail::launch("tld start", exchange, dim3(1), dim3(tuning::THREADS), 0, stream, batch, oldEnds);
-}
-
-void undoStart(const Batch& batch, detail::StreamHandle stream)
-{
-    detail::launch("tld undo start", undoExchange, dim3(1), dim3(tuning::THREADS), 0, stream, batch);
-}
-
-void undoPlace(Live* live, detail::StreamHandle stream)
-{
-    detail::launch("tld undo place", undoPut, dim3(1), dim3(1), 0, stream, live);
-}
-
-void place(Live* live, const Ring* ring, const Box& box, detail::StreamHandle stream)
-{
-    detail::launch("tld place", put, dim3(1), dim3(1), 0, stream, live, ring, box);
+    detail::launchEarly("tld integrate", integrateObjects, dim3(batch.count), dim3(tuning::THREADS),
+                        sizeof(IntegrateMemory), stream, batch, purpose, box, results);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

@@ -28,7 +28,7 @@ static size_t bytesOfModel(const Settings& s)
 {
     Parts parts(nullptr);
     planModel(parts, s);
-    return (parts.bytes() + 255) / 256 * 256;
+    return detail::roundUp<size_t>(parts.bytes(), 256);
 }
 
 static gpu::BitLayout bitsOf(const Grid& grid)
@@ -61,13 +61,13 @@ ObjectPlan planObject(void* block, const Grid& grid, const Settings& s)
     r.detections[1] = parts.take<Detection>(MAX_DETECTIONS);
     plan.cleared = parts.bytes();
     r.bits = bitsOf(grid);
-    r.alike = parts.take<uint32_t>(r.bits.words);
+    r.fernPositives = parts.take<uint32_t>(r.bits.words);
     r.patches = parts.take<uint8_t>(static_cast<size_t>(MAX_DETECTIONS) * PATCH_STRIDE);
     r.stats = parts.take<PatchStats>(MAX_DETECTIONS);
-    r.followed = parts.take<Followed>(FLOW_POINTS);
+    r.trackedPoints = parts.take<TrackedPoint>(FLOW_POINTS);
     r.codes = parts.take<uint16_t>(static_cast<size_t>(gpu::mostExamples(s)) * s.trees);
     r.passed = parts.take<uint2>(grid.windows);
-    r.judged = parts.take<uint32_t>(wordsOf(grid.windows));
+    r.listedPositives = parts.take<uint32_t>(wordsOf(grid.windows));
     plan.bytes = parts.bytes();
     return plan;
 }
@@ -113,16 +113,10 @@ std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& f
 static void setTemplate(const gpu::Model& model, int slot, const uint8_t* pixels)
 {
     std::copy_n(pixels, PATCH_PIXELS, model.templates + static_cast<size_t>(slot) * PATCH_STRIDE);
-    int sum = 0, squares = 0;
-    for (int i = 0; i < PATCH_PIXELS; ++i)
-    {
-        sum += pixels[i];
-        squares += pixels[i] * pixels[i];
-    }
-    model.stats[slot] = statsOf(sum, squares);
+    model.stats[slot] = statsOf(pixels);
 }
 
-std::vector<uint8_t> modelBytes(const Learned& learned, const Settings& s)
+std::vector<uint8_t> modelBytes(const LearnedObject& learned, const Settings& s)
 {
     std::vector<uint8_t> bytes(bytesOfModel(s), 0);
     Parts parts(bytes.data());
@@ -138,7 +132,7 @@ std::vector<uint8_t> modelBytes(const Learned& learned, const Settings& s)
     return bytes;
 }
 
-void readModel(const std::vector<uint8_t>& bytes, const Settings& s, Learned& learned)
+void readModel(const std::vector<uint8_t>& bytes, const Settings& s, LearnedObject& learned)
 {
     Parts parts(const_cast<uint8_t*>(bytes.data()));
     const gpu::Model model = planModel(parts, s);
@@ -186,7 +180,7 @@ size_t planFrame(void* block, int cols, int rows, const Settings& s, gpu::Batch&
     return parts.bytes();
 }
 
-//! Large windows first: their pixels lie far from each other, so they take longer.
+// Large windows first: their pixels are far from each other, so that their tiles take longest.
 void appendTiles(const Grid& grid, const gpu::ObjectRecord& first, int number, const gpu::Group& group, int contrast,
                  const Settings& settings, std::vector<gpu::Tile>& tiles)
 {

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// How memory of the CUDA engine is divided: for one object, and for images.
+// Layout of the CUDA engine's memory: for an object, and for images.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_LAYOUT_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_LAYOUT_HPP
 
@@ -11,7 +11,7 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-//! Hands out parts of a block one after the other; from a null block, only their places.
+//! Divides a block of memory into aligned arrays. A null block gives the size only.
 class Parts
 {
 public:
@@ -19,7 +19,7 @@ public:
 
     template <typename T> T* take(size_t count)
     {
-        bytes_ = (bytes_ + 255) / 256 * 256;
+        bytes_ = detail::roundUp<size_t>(bytes_, 256);
         T* const part = reinterpret_cast<T*>(block_ + bytes_);
         bytes_ += count * sizeof(T);
         return part;
@@ -31,15 +31,15 @@ private:
     size_t bytes_ = 0;
 };
 
-//! An object's memory: first what the host writes, then tables that begin as zeros, then scratch.
+//! Memory of an object: tables that the host writes, then tables that begin as zeros, then scratch memory.
 struct ObjectPlan
 {
     gpu::ObjectRecord record;
-    size_t written, cleared, bytes; //!< ends of these parts
+    size_t written, cleared, bytes; //!< ends of these parts, bytes
 };
 ObjectPlan planObject(void* block, const Grid& grid, const Settings& settings);
 
-//! The pixels that ferns look at; no two are the same.
+//! The distinct points of all comparisons.
 struct FernPoints
 {
     std::vector<std::pair<int, int>> points; //!< y, x in FEATURE_UNIT, by rows
@@ -47,19 +47,19 @@ struct FernPoints
 };
 FernPoints pointsOf(const std::vector<Feature>& features);
 
-//! What the host writes: the bytes up to ObjectPlan::written. @param step of the blurred image.
+//! Returns the content of the tables that the host writes, ObjectPlan::written bytes. @param step of the blurred image.
 std::vector<uint8_t> objectBytes(const Grid& grid, const std::vector<Feature>& features, const FernPoints& all,
                                  const ObjectState& state, const Settings& settings, int step);
-//! Tables of a model, as they lie behind ObjectRecord::models[].leaves.
-std::vector<uint8_t> modelBytes(const Learned& learned, const Settings& settings);
-//! The same from such bytes; all but sizes and state, which are set before.
-void readModel(const std::vector<uint8_t>& bytes, const Settings& settings, Learned& learned);
+//! Returns the content of the tables of a model, in the layout that begins at Model::leaves.
+std::vector<uint8_t> modelBytes(const LearnedObject& learned, const Settings& settings);
+//! Reads an object's model from the result of modelBytes(). Sizes and state of the object must be set.
+void readModel(const std::vector<uint8_t>& bytes, const Settings& settings, LearnedObject& learned);
 
-//! Fills what belongs to images. @return bytes.
+//! Sets the members of a batch that belong to images. @return bytes of the block.
 size_t planFrame(void* block, int cols, int rows, const Settings& settings, gpu::Batch& batch);
 
-//! Windows of a group, in tiles. @param first object of it. @param number of the group. @param contrast of the object that needs
-//! the least.
+//! Appends the tiles of a group. @param first object of the group. @param number index of the group. @param contrast lowest of its
+//! objects.
 void appendTiles(const Grid& grid, const gpu::ObjectRecord& first, int number, const gpu::Group& group, int contrast,
                  const Settings& settings, std::vector<gpu::Tile>& tiles);
 

@@ -39,7 +39,7 @@ void DeviceMemory::placeFrame(const Call& call, int cols, int rows, const Settin
         return;
     gpu::Batch frame = {};
     const size_t bytes = planFrame(nullptr, cols, rows, settings, frame);
-    cols_ = 0; // until all is there
+    cols_ = 0; // until the images are complete
     images_.leaveToGraphs(call);
     void* const block = images_.reserve(call, bytes, "images");
     planFrame(block, cols, rows, settings, frame);
@@ -145,7 +145,7 @@ gpu::Batch DeviceMemory::batchOf(const Call& call, const Settings& settings)
 
 void DeviceMemory::list(const Settings& settings)
 {
-    listedVersion_ = 0; // until all are listed
+    listedVersion_ = 0; // until the lists are complete
     records_.clear();
     mostPoints_ = 0;
     for (const std::unique_ptr<Object>& object : objects_)
@@ -157,7 +157,7 @@ void DeviceMemory::list(const Settings& settings)
     listedVersion_ = version_;
 }
 
-//! Objects of one size have the same windows; with the same comparisons, also the same codes.
+//! Groups objects of one size and with the same comparisons: their windows have the same codes.
 void DeviceMemory::listGroups(const Settings& settings)
 {
     groups_.clear();

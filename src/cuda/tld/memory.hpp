@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the CUDA engine keeps on the device: images, objects, and the lists of both that kernels read.
+// Device memory of the CUDA engine: images, objects, and the lists that kernels read.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_MEMORY_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_MEMORY_HPP
 
@@ -12,11 +12,11 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-//! All that belongs to one object.
+//! An object: its data on the host, and its device memory.
 struct Object
 {
-    int width, height; //!< when it was learned
-    int contrast;      //!< of its first patch; set by training
+    int width, height; //!< size of the user's box, pixels
+    int contrast;      //!< of its first patch; train() sets it
     Grid grid;
     std::vector<Feature> features;
     std::unique_ptr<detail::DeviceBuffer> memory;
@@ -28,26 +28,26 @@ class DeviceMemory
 public:
     explicit DeviceMemory(detail::Workspace& workspace);
 
-    int cols() const { return cols_; } //!< of images; 0: none yet
+    int cols() const { return cols_; } //!< columns of images; 0: none yet
     int rows() const { return rows_; }
     int count() const { return static_cast<int>(objects_.size()); }
     const Object& object(int index) const { return *objects_[index]; }
-    //! What belongs to images.
+    //! Returns a batch with the members that belong to images.
     const gpu::Batch& frame() const { return frame_; }
 
-    //! For images of a size; they are empty when it is another one, for which there must be no objects.
+    //! Allocates and clears images, unless they have this size. There must be no objects of another size.
     void placeFrame(const detail::Call& call, int cols, int rows, const Settings& settings);
-    //! An object that is not listed yet. There is room for append() and for discard() then.
+    //! Makes an object that is not listed yet. append() and discard() cannot fail afterwards.
     std::unique_ptr<Object> makeObject(const detail::Call& call, int width, int height, std::vector<Feature> features,
                                        const ObjectState& state, const Settings& settings);
     void append(std::unique_ptr<Object> object) noexcept;
-    //! Memory of an object is used again, when no graph refers to it.
+    //! Keeps the memory of an object for later ones, which reuse it when no graph refers to it.
     void discard(std::unique_ptr<Object> object) noexcept;
     void remove(int index);
 
-    //! Every captured call refers to the images.
+    //! Whether graphs use this memory: every captured call uses the images.
     bool usedByGraphs() const { return images_.usedByGraphs(); }
-    //! For all objects. Notes what a capture refers to.
+    //! Returns a batch of all objects. In a capture, notes the memory that its graph uses.
     gpu::Batch batchOf(const detail::Call& call, const Settings& settings);
     void upload(const detail::Call& call, void* to, const std::vector<uint8_t>& bytes);
 
@@ -59,15 +59,15 @@ private:
     detail::Workspace& workspace_;
     detail::Uploader uploader_;
     detail::DeviceBuffer images_;
-    detail::DeviceBuffer lists_; //!< codes of groups
+    detail::DeviceBuffer lists_; //!< code lists of all groups
     detail::DeviceTable recordTable_, tileTable_, groupTable_, memberTable_;
     gpu::Batch frame_ = {};
     size_t frameBytes_ = 0;
     int cols_ = 0, rows_ = 0;
-    std::vector<std::unique_ptr<detail::DeviceBuffer>> spare_; //!< of objects that are gone; graphs may use it
+    std::vector<std::unique_ptr<detail::DeviceBuffer>> spare_; //!< memory of removed objects; graphs may use it
     std::vector<std::unique_ptr<Object>> objects_;
 
-    uint64_t version_ = 1, listedVersion_ = 0; //!< of the lists
+    uint64_t version_ = 1, listedVersion_ = 0; //!< of the lists; listedVersion_ 0: none
     std::vector<gpu::ObjectRecord> records_;
     std::vector<gpu::Tile> tiles_;
     std::vector<gpu::Group> groups_;

@@ -1,12 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What TLD keeps on the device, and how it is laid out.
+// Data of TLD in device memory, and its layout.
 //
-// A frame's work reads what the last frame left and writes beside it: the image into the spare slot of the ring, states,
-// detections and models into those that are not current. Only gpu::commit() makes all that current, in one launch that comes
-// last. So a call that failed, or a capture that was dropped, leaves every object as it was. Which ones are current is known to
-// the device alone, so graphs may be replayed.
+// The stages of a frame read the current data and write into copies that are not current: the image into the spare slot of the
+// ring, states, detections and models into their second copies. Only gpu::commit() makes these current, in one launch that comes
+// last. Therefore a call that fails, or a capture that is dropped, leaves every object unchanged. Only the device knows which
+// copies are current, so that graphs can be replayed.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_OBJECTS_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_OBJECTS_HPP
 
@@ -20,17 +20,19 @@
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 const int SPARE = KEPT_FRAMES + 1, SLOTS = SPARE + 1;
+//! Strips of rows per group of strips: preprocess() sums columns over both.
+const int STRIPS = tuning::TILE / tuning::STRIP;
 
-//! Where pyramids lie: places of slots by age, 0 for the last committed frame; then START, and the spare one last.
+//! Slots of pyramids by age: 0 is the last committed frame, then START, then the spare slot.
 struct Ring
 {
     int32_t slot[SLOTS];
-    int32_t startIsLast;                     //!< no frame was committed after START
-    int32_t differs;                         //!< of differ()
-    int32_t slotBefore[SLOTS], startWasLast; //!< before the last start(), for undoStart()
+    int32_t startIsLast;                     //!< no frame has been committed after START
+    int32_t differs;                         //!< result of framesDiffer()
+    int32_t slotBefore[SLOTS], startWasLast; //!< values before the last start(), for undoStart()
 };
 
-//! Levels of a pyramid in its slot.
+//! Layout of a pyramid in its slot, per level.
 struct Levels
 {
     int count;
@@ -38,58 +40,58 @@ struct Levels
     int step[MAX_LEVELS], cols[MAX_LEVELS], rows[MAX_LEVELS];
 };
 
-//! Windows are bits, dense in each scale; a scale begins with a new word.
+//! Layout of a bit per window. Each scale begins with a new word.
 struct BitLayout
 {
     int words;
     int first[MAX_SCALES];
 };
 
-//! Of the frame in work; zero when it begins.
+//! Counts of windows in the current frame; preprocess() zeroes them.
 struct Counts
 {
     uint32_t withVariance, passed, detections, accepted;
 };
 
-//! What is to be learned from this frame.
-struct Lesson
+//! Training set of an object in a frame.
+struct TrainingSet
 {
-    int32_t learn; //!< 0: nothing
+    int32_t learn; //!< 0: the object does not learn
     Box box, positive;
-    int32_t near, warps, examples; //!< examples: of the ferns; 0 without near windows
+    int32_t near, warps, examples; //!< examples: positive ones for ferns; 0 without near windows
     double angle;
     Window windows[MAX_NEAR], hull;
 };
 
-//! Of a living box after the flow.
-struct Tracked
+//! Results of templateSimilarities for the box.
+struct TrackResult
 {
     Similarity similarity;
     PatchStats stats;
     int32_t supported;
 };
 
-//! The part of an object that changes.
+//! The variable part of an object.
 struct Live
 {
     ObjectState states[2];
-    int32_t current;    //!< of states and detections
-    int32_t model;      //!< the current one
-    int32_t spareIsOld; //!< the other model lacks what was learned last
+    int32_t current;    //!< index of the current states and detections
+    int32_t model;      //!< index of the current model
+    int32_t spareIsOld; //!< the other model is not a copy of the current one
     Counts counts;
     FlowTask task;
-    Tracked tracked;
-    Lesson lesson;
-    unsigned blocksDone, copiesDone; //!< of launches whose last block goes on; 0 between launches
-    // Of train().
-    int32_t trained; //!< 0: flat, or no window fits
+    TrackResult trackResult;
+    TrainingSet trainingSet;
+    unsigned blocksDone, copiesDone; //!< see isLastBlock(); 0 between launches
+    // Used by train().
+    int32_t trained; //!< 0: the box is of one gray value, or no window overlaps it enough
     uint32_t worstSum;
-    uint64_t last; //!< order of the last window that becomes a template, as far as its digits are known
-    int32_t left;  //!< windows that are still to be found among those with these digits
+    uint64_t last; //!< leading digits, as far as known, of the last order that becomes a template
+    int32_t left;  //!< number of templates to take from the windows with these digits
     unsigned candidates;
 };
 
-//! What ferns and nearest neighbours know.
+//! Learned tables of ferns and nearest neighbours.
 struct Model
 {
     Leaf* leaves;
@@ -99,77 +101,78 @@ struct Model
     uint16_t* order;
 };
 
-//! Where all that belongs to an object is.
+//! Addresses of all data of an object.
 struct ObjectRecord
 {
     Live* live;
     int group;
     const Grid* grid;
     const Feature* features;
-    const int* points; //!< of a scale pointStep(): pixels that ferns look at, from that of a window's corner, by rows
-    const uint32_t* pairs; //!< for each comparison its two points: first | second << 16
+    const int* points; //!< pointStep() per scale: offsets from a window's corner to the pixels of all points, by rows
+    const uint32_t* pairs; //!< points per comparison: first | second << 16
     int pointCount;
     Model models[2];
-    size_t modelBytes;        //!< of all tables of a model, which begin with its leaves
-    Detection* detections[2]; //!< MAX_DETECTIONS
-    // Of the frame in work.
-    uint32_t* alike; //!< bits of windows with alikeSum()
+    size_t modelBytes;        //!< size of the tables of a model, which begin at Model::leaves
+    Detection* detections[2]; //!< MAX_DETECTIONS each
+    // Scratch memory of the current frame.
+    uint32_t* fernPositives; //!< bits of fern-positive windows, by BitLayout
     BitLayout bits;
-    uint32_t* judged;  //!< bits of windows of the code list, by scale: alikeSum()
-    uint2* passed;     //!< number and sum of windows that passed, in no order
-    uint8_t* patches;  //!< of detections, PATCH_STRIDE each
-    PatchStats* stats; //!< of these patches
-    Followed* followed;
-    uint16_t* codes;   //!< of the positive examples, one a tree
-    uint32_t* touched; //!< bits of leaves that were counted in; 0 between launches
+    uint32_t* listedPositives; //!< bits of fern-positive windows, by index in the code list (ListPlaces)
+    uint2* passed;             //!< index and sum of posteriors of windows that passed, in any order
+    uint8_t* patches;          //!< patches of detections, PATCH_STRIDE bytes each
+    PatchStats* stats;         //!< sums of these patches
+    TrackedPoint* trackedPoints;
+    uint16_t* codes;   //!< codes of positive examples, one per tree
+    uint32_t* touched; //!< bits of leaves whose counts have changed; 0 between launches
 };
 
-//! Objects of one size, and with the same comparisons: their windows have the same codes.
+//! Objects of one size and with the same comparisons: their windows have the same codes.
 struct Group
 {
-    int32_t first, count; //!< of Batch::members
-    int32_t windows;      //!< of the grid
-    size_t list;          //!< where its CodeList begins in Batch::lists
+    int32_t first, count; //!< range of Batch::members
+    int32_t windows;      //!< number of windows of the grid
+    size_t list;          //!< offset of its CodeList in Batch::lists, bytes
 };
+//! An object of a group.
 struct Member
 {
     int32_t object, group;
 };
 
-/** TILE_COLS x TILE_ROWS windows of one scale of a group, with all that kernels need for them: a block has no time to look for
-it. */
+/** TILE_COLS x TILE_ROWS windows of one scale of a group. It repeats values of other structs, so that a block reads one struct without
+dependent loads. */
 struct Tile
 {
     Scale scale;
-    int32_t group, number, index; //!< number: of the scale; index: of the tile in it
-    int32_t x, y;                 //!< the first window's column and row
+    int32_t group, number, index; //!< number: index of the scale; index: of the tile in this scale
+    int32_t x, y;                 //!< column and row of the first window
     int32_t pointCount;
-    const int* points; //!< of the scale
+    const int* points; //!< those of the scale
     const uint32_t* pairs;
-    int64_t least; //!< contrast of the object that needs the least
-    size_t list;   //!< of the group
+    int64_t least; //!< lowest leastContrast() of the group's objects
+    size_t list;   //!< Group::list
     int32_t windows;
 };
 
-/** Windows of a group with enough variance for one of its objects, and what ferns say of them. Those of a scale lie from
-Scale::first on, in no order. */
+/** Code list: windows of a group with enough variance for at least one of its objects, and their fern codes. The windows of a scale
+begin at Scale::first, in any order. */
 struct CodeList
 {
-    uint32_t* counts;   //!< of each scale
-    uint32_t* places;   //!< in the scale
-    uint32_t* codes;    //!< two trees a word, `step` words apart; from the highest bits of a half word on
-    int64_t* contrasts; //!< for groups of two or more
+    uint32_t* counts;   //!< number of windows per scale
+    uint32_t* places;   //!< index of the window in its scale
+    uint32_t* codes;    //!< two trees per word, left-aligned in half words; words of one window are `step` apart
+    int64_t* contrasts; //!< contrastOf() per window, for groups of two or more
     int step;
 
-    //! Code of tree t in a word of codes.
+    //! Extracts the code of tree t from a word.
     CT_HOST_DEVICE static uint32_t codeOf(uint32_t word, int t, int features)
     {
         return (t % 2 ? word >> 16 : word & 0xffffu) >> (16 - features);
     }
 };
 const size_t CODE_LIST_COUNTS = 256;
-static_assert(CODE_LIST_COUNTS >= MAX_SCALES * sizeof(uint32_t), "room for a count a scale");
-//! Words of places and codes of so many windows; whole numbers of contrasts.
+static_assert(CODE_LIST_COUNTS >= MAX_SCALES * sizeof(uint32_t), "a count per scale");
+//! Returns the words of places and codes, rounded up so that contrasts after them are aligned.
 CT_HOST_DEVICE size_t codeListWords(int windows, int trees)
 {
     return (static_cast<size_t>(windows) * (1 + (trees + 1) / 2) + 63) / 64 * 64;
@@ -180,7 +183,7 @@ CT_HOST_DEVICE size_t codeListBytes(int windows, int trees, int objects)
            (objects > 1 ? (static_cast<size_t>(windows) * sizeof(int64_t) + 255) / 256 * 256 : 0);
 }
 
-/** What all stages take. */
+//! Arguments of all stages: settings, images, objects.
 struct Batch
 {
     Settings settings;
@@ -190,10 +193,9 @@ struct Batch
     size_t slotBytes;
     Ring* ring;
     RowsView<uint8_t> blurred;
-    // Sums of pixels and of their squares.
-    int2* table; //!< both tables, entry by entry
+    int2* table; //!< summed-area tables: x of pixels, y of their squares
     size_t tableStep;
-    int2 *strips, *groups; //!< over columns of a strip, of a group of strips
+    int2 *strips, *groups; //!< sums over the columns of a strip, and of a group of strips
     int stripStep;
     const ObjectRecord* objects;
     int count;
@@ -201,12 +203,12 @@ struct Batch
     const Member* members;
     const Tile* tiles;
     int groupCount, memberCount, tileCount;
-    int mostPoints; //!< of an object
+    int mostPoints; //!< largest pointCount of an object
     uint8_t* lists;
-    bool alone; //!< nothing runs beside: large kernels may begin early, as they take nobody's room
+    bool alone; //!< no other kernel runs concurrently, so that large kernels may begin early without delaying it
 
     CT_HOST_DEVICE uint8_t* level(int slot, int l) const { return slots + slot * slotBytes + levels.offset[l]; }
-    //! @param windows of the group's grid.
+    //! Returns the code list of a group. @param list offset. @param windows number of windows of its grid.
     CT_HOST_DEVICE CodeList codeList(size_t list, int windows) const
     {
         uint32_t* const words = reinterpret_cast<uint32_t*>(lists + list + CODE_LIST_COUNTS);
@@ -222,29 +224,21 @@ struct Batch
 };
 
 const int MAX_POINTS = 2 * ALL_FEATURES;
-//! Room for the points of a scale, which are read four at a time.
+//! Returns the largest number of points per scale, rounded up, as they are read four at a time.
 CT_HOST_DEVICE int pointStep(const Settings& s) { return (2 * s.trees * s.features + 3) / 4 * 4; }
 CT_HOST_DEVICE int leavesOf(const Settings& s) { return s.trees << s.features; }
-//! Words of bits of leaves; they are read four at a time.
+//! Returns the words of a bit per leaf, rounded up, as they are read four at a time.
 CT_HOST_DEVICE int leafWords(const Settings& s) { return (leavesOf(s) + 127) / 128 * 4; }
 CT_HOST_DEVICE int templatesOf(const Settings& s) { return s.maxPositives + s.maxNegatives; }
-//! The most positive examples that there can be.
+//! Returns the largest possible number of positive examples.
 CT_HOST_DEVICE int mostExamples(const Settings& s)
 {
     return greater(examplesOf(s.initWindows, s.initWarps, s.mirror),
                    examplesOf(s.updateWindows, s.updateWarps, s.mirror));
 }
 
-//! What a frame is for.
-enum Purpose
-{
-    UPDATING,
-    DETECTING,
-    LEARNING //!< of one object: a box that the user gives
-};
-
 #ifdef __CUDACC__
-//! What kernels of a frame begin with, so that each is on the device before the one before it ends.
+//! Waits for the preceding kernel and lets the next one begin, so that launches of a frame overlap.
 __device__ __forceinline__ void beginEarly()
 {
     detail::waitForKernelBefore();
@@ -252,38 +246,14 @@ __device__ __forceinline__ void beginEarly()
 }
 #endif
 
-// Beside those of stages.hpp. All are for `batch.count` objects.
-
-//! gray values, blur, sums of strips; and counts begin at 0. Into the spare slot.
-void look(const Batch& batch, const ImageView& image, detail::StreamHandle stream);
-//! Levels from 1 on, of a slot by age; or of START or SPARE.
-void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
-/** integrate, recheck and what is to be learned. @param results rows by object; table of detections when DETECTING.
-@param box when LEARNING. */
-void decide(const Batch& batch, Purpose purpose, const Window& box, RowsView<double> results,
-            detail::StreamHandle stream);
-//! Models that are not current become copies of the current ones; before learn().
-void renewSpares(const Batch& batch, detail::StreamHandle stream);
-//! The part of learn() on templates; they may run side by side.
-void learnTemplates(const Batch& batch, detail::StreamHandle stream);
-//! What was worked out becomes current. @param next the image is a new frame.
-void commit(const Batch& batch, Purpose purpose, detail::StreamHandle stream);
-//! Sets Ring::differs, which is 0 before, where the gray values in two slots are not the same. @param one,other ages, START or SPARE.
-void differ(const Batch& batch, int one, int other, detail::StreamHandle stream);
-//! The image in the spare slot becomes START. @param oldEnds the old START becomes the last frame before.
-void start(const Batch& batch, bool oldEnds, detail::StreamHandle stream);
-//! Takes the last start() back, with the same objects. Nothing else came since.
-void undoStart(const Batch& batch, detail::StreamHandle stream);
-//! Takes the last place() back. Nothing else came since.
-void undoPlace(Live* live, detail::StreamHandle stream);
-//! placeAt() in the newest image.
-void place(Live* live, const Ring* ring, const Box& box, detail::StreamHandle stream);
-/** An object that is not among those of the batch: live->states[0] as beginTraining() leaves it, models[0] all zero.
-@param windows of its grid. @param kinds a byte a window. @param histogram TRAIN_BINS entries, 0.
-@param candidates MAX_INIT_NEGATIVES entries. */
-void train(const Batch& batch, const ObjectRecord& object, int windows, uint8_t* kinds, uint32_t* histogram,
-           uint2* candidates, detail::StreamHandle stream);
 const int TRAIN_BINS = 1 << 16;
+//! Scratch memory of train().
+struct TrainingMemory
+{
+    uint8_t* kinds;      //!< purpose of each window
+    uint32_t* histogram; //!< TRAIN_BINS entries; must be 0
+    uint2* candidates;   //!< MAX_INIT_NEGATIVES entries
+};
 
 }}}} // namespace cv::cuda::tld::gpu
 

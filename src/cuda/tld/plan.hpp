@@ -1,8 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Choices of TLD's CUDA backend that depend on the device: shared memory of blocks, and how many blocks share the windows of an
-// object.
+// Decisions of TLD's CUDA backend that depend on the device: shared memory per block, and blocks per object.
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_PLAN_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_PLAN_HPP
 
@@ -11,34 +10,36 @@
 
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
-// Static shared memory of kernels that have dynamic memory besides, at most. The kernels assert it of what they declare, and
-// Plans_OnCuda.staticMemory compares with the compiler's numbers.
-const size_t ENCODE_STATIC_BYTES = 1536, LOOK_UP_STATIC_BYTES = 1024, REJECT_STATIC_BYTES = 9 * 1024;
+// Upper bounds of the static shared memory of kernels that also use dynamic memory: fernCodes, fernPosteriors, learnNegatives. The
+// kernels assert them, and Plans_OnCuda.staticMemory compares them with the compiler's values.
+const size_t ENCODE_STATIC_BYTES = 1536, POSTERIOR_STATIC_BYTES = 1024, LEARN_NEGATIVES_STATIC_BYTES = 9 * 1024;
 
-//! Bytes of shared memory for an object's posteriors; 0 where the device has not got so much, and blocks read them from device memory.
+//! Returns the bytes of shared memory for an object's posteriors; 0 if they do not fit and blocks read them from device memory.
 inline size_t posteriorBytes(const Settings& settings, const detail::SharedLimit& shared, size_t staticBytes)
 {
     const size_t bytes = static_cast<size_t>(leavesOf(settings)) * sizeof(uint16_t);
     return bytes <= shared.dynamicBytes(staticBytes) && leavesOf(settings) % 8 == 0 ? bytes : 0;
 }
 
-//! Blocks that share the windows of one object: those of all objects fill the device once, or, as objects differ, some times.
+//! Returns the blocks per object: few objects fill the device once; more fill it up to MOST_ROUNDS times, as objects differ.
 inline int partsOf(int objects, int multiprocessors)
 {
     const int rounds = greater(1, lesser(tuning::MOST_ROUNDS, objects / 16));
     return greater(1, rounds * multiprocessors / greater(1, objects));
 }
 
-const int PIXEL_STEP = 32 * sizeof(uint32_t); //!< bytes from a point to the next one: a word per lane
+const int PIXEL_STEP = 32 * sizeof(uint32_t); //!< bytes per point: one word per lane
 
-//! Points of the object with the most, as they are read four at a time, and their pixels for so many chunks of windows.
+//! Returns the shared memory of fernCodes: offsets of points, and their pixels per chunk of windows. @param points result of
+//! paddedPoints().
 inline size_t encodeBytes(int points, int chunks)
 {
     return points * sizeof(uint32_t) + static_cast<size_t>(chunks) * points * PIXEL_STEP;
 }
+//! Rounds up the number of points, as they are read four at a time. @param mostPoints largest number of an object.
 inline int paddedPoints(int mostPoints) { return detail::ceilDiv(mostPoints, 4) * 4; }
 
-//! Chunks of windows that a block makes codes of: a single one where points are many.
+//! Returns the chunks of windows per block of fernCodes: one if the pixels of ENCODE_CHUNKS chunks do not fit.
 inline int encodeChunks(int points, const detail::SharedLimit& shared)
 {
     const bool all = encodeBytes(points, tuning::ENCODE_CHUNKS) <= shared.dynamicBytes(ENCODE_STATIC_BYTES);

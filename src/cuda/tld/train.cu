@@ -1,16 +1,17 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// train: the first training of an object. It is called once an object, and its caller waits: this is plain rather than fast.
+// train: first training of an object. It runs once per object and its caller waits, so that it is simple rather than fast.
 //
-//   begin      near windows, contrast: whether there is an object
-//   split      what each window is for: none, a chunk, or validation; and how often the first digit of its order as a template
-//              comes
-//   examples   codes of positive examples
-//   chunk      INIT_CHUNKS launches, twice
-//   validate   the largest sum of a window that validates
-//   bound, digit             one after the other, the digits of the last order that is wanted
-//   collect, finish          windows up to that order; templates and thresholds
+//   initialWindows      near windows, contrast, and whether there is an object
+//   splitWindows        purpose of each window: none, a chunk, or validation; and the histogram of the first digit of its order
+//   initialPositives    codes of positive examples
+//   learnChunk          one chunk of examples: INIT_CHUNKS launches per pass
+//   validateFerns       the largest sum of posteriors of a validating window
+//   nextOrderDigit      the next digit of the last order that is selected
+//   orderHistogram      the histogram of the next digit; alternates with nextOrderDigit
+//   collectCandidates   windows up to that order
+//   initialTemplates    templates and thresholds
 #include "examples.hpp"
 #include "../../common/launch.hpp"
 
@@ -21,8 +22,8 @@ namespace {
 const uint8_t UNUSED = 255, VALIDATES = 254;
 static_assert(INIT_CHUNKS < VALIDATES, "kinds of windows are bytes");
 
-/* The order of windows as templates has DIGITS digits, the first of which is the highest: those of a random number, then those of the
-window's number, so that no two are equal. */
+/* The order of windows as templates has DIGITS digits, the highest first: those of a random number, then those of the window's index,
+so that orders are unique. */
 const int DIGIT_BITS = 16, DIGITS = 64 / DIGIT_BITS;
 static_assert(TRAIN_BINS == 1 << DIGIT_BITS, "a bin for each digit");
 __device__ __forceinline__ uint64_t orderOf(uint32_t key, int number)
@@ -34,7 +35,7 @@ __device__ __forceinline__ int digitOf(uint64_t order, int k)
     return static_cast<int>(order >> (DIGITS - 1 - k) * DIGIT_BITS & (TRAIN_BINS - 1));
 }
 
-struct BeginMemory
+struct NearMemory
 {
     NearSpans near;
     Ranking ranking;
@@ -42,9 +43,9 @@ struct BeginMemory
 };
 
 __global__ void __launch_bounds__(tuning::THREADS)
-    begin(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object)
+    initialWindows(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object)
 {
-    __shared__ BeginMemory m;
+    __shared__ NearMemory m;
     Live& live = *object.live;
     const Box box = live.states[0].box;
     copyWords(&m.near.grid, object.grid, 1);
@@ -61,9 +62,9 @@ __global__ void __launch_bounds__(tuning::THREADS)
         return;
     live.trained = m.patch.stats.contrast > 0;
     live.states[0].contrast = m.patch.stats.contrast;
-    makeLesson(live.lesson, box, m.ranking.windows, m.ranking.count, batch.settings.initWarps, batch.settings.initAngle,
-               batch.settings);
-    live.lesson.positive = boxOf(m.ranking.windows[0]);
+    fillTrainingSet(live.trainingSet, box, m.ranking.windows, m.ranking.count, batch.settings.initWarps,
+                    batch.settings.initAngle, batch.settings);
+    live.trainingSet.positive = boxOf(m.ranking.windows[0]);
     live.worstSum = live.candidates = 0;
     live.last = 0;
     live.left = batch.settings.initNegatives;
@@ -86,8 +87,8 @@ __device__ __forceinline__ Random splitOf(const Batch& batch, const ObjectRecord
 }
 
 __global__ void __launch_bounds__(tuning::THREADS)
-    split(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, uint8_t* kinds,
-          uint32_t* histogram)
+    splitWindows(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, uint8_t* kinds,
+                 uint32_t* histogram)
 {
     const int number = static_cast<int>(blockIdx.x) * tuning::THREADS + static_cast<int>(threadIdx.x);
     const Live& live = *object.live;
@@ -95,8 +96,8 @@ __global__ void __launch_bounds__(tuning::THREADS)
         return;
     const Window window = gridWindow(*object.grid, number).window;
     uint8_t kind = UNUSED;
-    if (isFar(window, live.lesson.box) && contrastOf(batch.sumTable(), batch.squareTable(), window) >=
-                                              leastContrast(live.states[0].contrast, 4, window.w, window.h))
+    if (isFar(window, live.trainingSet.box) && contrastOf(batch.sumTable(), batch.squareTable(), window) >=
+                                                   leastContrast(live.states[0].contrast, 4, window.w, window.h))
     {
         const Random r = splitOf(batch, object, number);
         kind = r.v[0] % 2 ? VALIDATES : static_cast<uint8_t>(r.v[1] % INIT_CHUNKS);
@@ -106,7 +107,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
 }
 
 __global__ void __launch_bounds__(EXAMPLE_THREADS)
-    examples(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object)
+    initialPositives(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object)
 {
     __shared__ ExampleMemory m;
     if (object.live->trained)
@@ -114,8 +115,9 @@ __global__ void __launch_bounds__(EXAMPLE_THREADS)
                     m);
 }
 
-//! Lists this block's windows of a kind.
-__device__ __forceinline__ void listKind(const ObjectRecord& object, const uint8_t* kinds, uint8_t kind, JudgeMemory& m)
+//! Lists the windows of a kind in this block's part of the grid.
+__device__ __forceinline__ void listKind(const ObjectRecord& object, const uint8_t* kinds, uint8_t kind,
+                                         WindowMemory& m)
 {
     if (threadIdx.x == 0)
         m.count = 0;
@@ -130,11 +132,12 @@ __device__ __forceinline__ void listKind(const ObjectRecord& object, const uint8
         }
 }
 
-//! The block after those for windows has the positive examples.
+//! Learns chunk k. The last block has its positive examples, all others its windows.
 __global__ void __launch_bounds__(tuning::THREADS)
-    chunk(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint8_t* kinds, int k)
+    learnChunk(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint8_t* kinds,
+               int k)
 {
-    __shared__ JudgeMemory m;
+    __shared__ WindowMemory m;
     __shared__ TouchedMemory touched;
     __shared__ uint32_t sums[MOST_POSITIVES];
     Live& live = *object.live;
@@ -143,37 +146,37 @@ __global__ void __launch_bounds__(tuning::THREADS)
     const Model& model = object.models[0];
     const bool forPositives = blockIdx.x == gridDim.x - 1;
     if (forPositives)
-        countPositives(object, model, batch.settings, live.states[0].fernThreshold, k, live.lesson.examples,
+        countPositives(object, model, batch.settings, live.states[0].fernThreshold, k, live.trainingSet.examples,
                        INIT_CHUNKS, sums);
     else
     {
         listKind(object, kinds, static_cast<uint8_t>(k), m);
-        judgeListed(batch, object, model, m,
-                    [&](uint32_t sum, const uint32_t* leaves)
-                    { countNegatives(batch.settings, object, model, sum, leaves); });
+        forListedWindows(batch, object, model, m,
+                         [&](uint32_t sum, const uint32_t* leaves)
+                         { countNegatives(batch.settings, object, model, sum, leaves); });
     }
     if (!isLastBlock(live.blocksDone, gridDim.x))
         return;
-    refreshPositives(object, model, batch.settings, k, live.lesson.examples, INIT_CHUNKS);
+    refreshPositives(object, model, batch.settings, k, live.trainingSet.examples, INIT_CHUNKS);
     refreshTouched(batch.settings, object, model, touched);
 }
 
 __global__ void __launch_bounds__(tuning::THREADS)
-    validate(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint8_t* kinds)
+    validateFerns(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object,
+                  const uint8_t* kinds)
 {
-    __shared__ JudgeMemory m;
+    __shared__ WindowMemory m;
     Live& live = *object.live;
     if (!live.trained)
         return;
     listKind(object, kinds, VALIDATES, m);
-    judgeListed(batch, object, object.models[0], m,
-                [&](uint32_t sum, const uint32_t*) { atomicMax(&live.worstSum, sum); });
+    forListedWindows(batch, object, object.models[0], m,
+                     [&](uint32_t sum, const uint32_t*) { atomicMax(&live.worstSum, sum); });
 }
 
-/** The next digit of the last order that is wanted: the least one up to which there are enough windows, or the largest one. The
-histogram is 0 again afterwards. */
+//! Finds the next digit of the last order: the lowest digit up to which there are enough windows, or the largest. Zeroes the histogram.
 __global__ void __launch_bounds__(tuning::THREADS)
-    bound(const __grid_constant__ ObjectRecord object, uint32_t* histogram)
+    nextOrderDigit(const __grid_constant__ ObjectRecord object, uint32_t* histogram)
 {
     __shared__ int sums[BLOCK_WARPS];
     __shared__ int counts[tuning::THREADS];
@@ -203,10 +206,10 @@ __global__ void __launch_bounds__(tuning::THREADS)
     live.left = left - before;
 }
 
-//! How often digit k comes in the orders that have the digits before.
+//! Counts digit k of the orders that have the digits found so far.
 __global__ void __launch_bounds__(tuning::THREADS)
-    digit(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint8_t* kinds, int k,
-          uint32_t* histogram)
+    orderHistogram(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object,
+                   const uint8_t* kinds, int k, uint32_t* histogram)
 {
     const int number = static_cast<int>(blockIdx.x) * tuning::THREADS + static_cast<int>(threadIdx.x);
     const Live& live = *object.live;
@@ -217,10 +220,10 @@ __global__ void __launch_bounds__(tuning::THREADS)
         atomicAdd(histogram + digitOf(order, k), 1u);
 }
 
-//! There are at most initNegatives windows up to the last order, as no two are equal: `candidates` has room for them.
+//! Collects the windows up to the last order. They are at most initNegatives, as orders are unique.
 __global__ void __launch_bounds__(tuning::THREADS)
-    collect(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint8_t* kinds,
-            uint2* candidates)
+    collectCandidates(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object,
+                      const uint8_t* kinds, uint2* candidates)
 {
     const int number = static_cast<int>(blockIdx.x) * tuning::THREADS + static_cast<int>(threadIdx.x);
     Live& live = *object.live;
@@ -231,34 +234,34 @@ __global__ void __launch_bounds__(tuning::THREADS)
         candidates[atomicAdd(&live.candidates, 1u)] = make_uint2(key, static_cast<unsigned>(number));
 }
 
-struct FinishMemory
+struct InitialMemory
 {
     ObjectState state;
     uint32_t added;
     int slot;
     double worst;
-    bool again; //!< retrains()
+    bool again; //!< result of retrains()
     int windows[MAX_INIT_NEGATIVES];
     BlockPatch patch;
-    Comparing comparing;
+    SimilarityMemory similarities;
 };
 
-//! Ends with a barrier.
-__device__ __forceinline__ void compareWith(const Batch& batch, const Model& model, const Box& box, FinishMemory& m)
+//! Compares the patch of a box with all templates. Ends with a barrier.
+__device__ __forceinline__ void compareWith(const Batch& batch, const Model& model, const Box& box, InitialMemory& m)
 {
     makePatch(batch, box, m.patch);
     compareTemplates(model, batch.settings, m.state.positives, m.state.negatives, m.patch.pixels, m.patch.stats,
-                     m.comparing);
+                     m.similarities);
 }
-//! The patch that was compared becomes a template. Ends with a barrier.
-__device__ __forceinline__ void learnPatch(const Batch& batch, const Model& model, bool positive, FinishMemory& m)
+//! Makes the patch of compareWith() a template if addsPositive() or addsNegative(). Ends with a barrier.
+__device__ __forceinline__ void learnPatch(const Batch& batch, const Model& model, bool positive, InitialMemory& m)
 {
     if (threadIdx.x == 0)
     {
         m.slot = -1;
-        if (positive && addsPositive(m.state, m.comparing.result))
-            m.slot = placePositive(m.state, model.order, m.comparing.result.nearest, m.added++, batch.settings);
-        if (!positive && addsNegative(m.state, m.comparing.result))
+        if (positive && addsPositive(m.state, m.similarities.result))
+            m.slot = placePositive(m.state, model.order, m.similarities.result.nearest, m.added++, batch.settings);
+        if (!positive && addsNegative(m.state, m.similarities.result))
             m.slot = placeNegative(m.state, m.added++, batch.settings);
         if (m.slot >= 0)
             model.stats[m.slot] = m.patch.stats;
@@ -270,9 +273,10 @@ __device__ __forceinline__ void learnPatch(const Batch& batch, const Model& mode
     __syncthreads(); // the template; the slot was read
 }
 
-//! Templates from `count` of m.windows, and thresholds from the others. m.state knows no templates yet. Ends with a barrier.
+/** Learns templates from the even ones of `count` windows in m.windows, and thresholds from the odd ones. m.state must have no
+templates. Ends with a barrier. */
 __device__ __forceinline__ void trainTemplates(const Batch& batch, const ObjectRecord& object, const Model& model,
-                                               const Box& first, int count, FinishMemory& m)
+                                               const Box& first, int count, InitialMemory& m)
 {
     if (threadIdx.x == 0)
     {
@@ -290,21 +294,22 @@ __device__ __forceinline__ void trainTemplates(const Batch& batch, const ObjectR
     {
         compareWith(batch, model, boxOf(windowOf(*object.grid, m.windows[k])), m);
         if (threadIdx.x == 0)
-            m.worst = greater(m.worst, relative(m.comparing.result, m.state.positives, m.state.negatives));
+            m.worst = greater(m.worst, relative(m.similarities.result, m.state.positives, m.state.negatives));
     }
-    compareWith(batch, model, object.live->lesson.box, m);
+    compareWith(batch, model, object.live->trainingSet.box, m);
     if (threadIdx.x == 0)
     {
-        endTraining(m.state, object.live->worstSum, m.worst, m.comparing.result, batch.settings);
+        endTraining(m.state, object.live->worstSum, m.worst, m.similarities.result, batch.settings);
         m.again = retrains(m.state, batch.settings);
     }
     __syncthreads(); // the state; whether to train again
 }
 
 __global__ void __launch_bounds__(tuning::THREADS)
-    finish(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object, const uint2* candidates)
+    initialTemplates(const __grid_constant__ Batch batch, const __grid_constant__ ObjectRecord object,
+                     const uint2* candidates)
 {
-    __shared__ FinishMemory m;
+    __shared__ InitialMemory m;
     Live& live = *object.live;
     if (!live.trained)
         return;
@@ -322,39 +327,45 @@ __global__ void __launch_bounds__(tuning::THREADS)
     if (threadIdx.x == 0)
         m.state = live.states[0];
     __syncthreads(); // windows, state
-    trainTemplates(batch, object, model, live.lesson.positive, count, m);
+    trainTemplates(batch, object, model, live.trainingSet.positive, count, m);
     if (m.again)
-        trainTemplates(batch, object, model, live.lesson.box, count, m);
+        trainTemplates(batch, object, model, live.trainingSet.box, count, m);
     if (threadIdx.x != 0)
         return;
     live.states[0] = m.state;
-    live.lesson.learn = 0;
+    live.trainingSet.learn = 0;
 }
 
 } // namespace
 
-void train(const Batch& batch, const ObjectRecord& object, int windows, uint8_t* kinds, uint32_t* histogram,
-           uint2* candidates, detail::StreamHandle stream)
+void train(const Batch& batch, const ObjectRecord& object, int windows, const TrainingMemory& memory,
+           detail::StreamHandle stream)
 {
+    uint8_t* const kinds = memory.kinds;
+    uint32_t* const histogram = memory.histogram;
     const Settings& s = batch.settings;
     const dim3 block(tuning::THREADS), all = detail::linearGrid(windows, tuning::THREADS),
                                        scans(detail::ceilDiv(windows, tuning::SCAN_WINDOWS));
-    detail::launch("tld train: near windows", begin, dim3(1), block, 0, stream, batch, object);
-    detail::launch("tld train: split", split, all, block, 0, stream, batch, object, kinds, histogram);
-    detail::launch("tld train: examples", examples, dim3(examplesOf(s.initWindows, s.initWarps, s.mirror)),
+    detail::launch("tld train: near windows", initialWindows, dim3(1), block, 0, stream, batch, object);
+    detail::launch("tld train: split", splitWindows, all, block, 0, stream, batch, object, kinds, histogram);
+    detail::launch("tld train: examples", initialPositives, dim3(examplesOf(s.initWindows, s.initWarps, s.mirror)),
                    dim3(EXAMPLE_THREADS), 0, stream, batch, object);
     for (int pass = 0; pass < 2; ++pass)
         for (int k = 0; k < INIT_CHUNKS; ++k)
-            detail::launch("tld train: chunk", chunk, dim3(scans.x + 1), block, 0, stream, batch, object, kinds, k);
-    detail::launch("tld train: validation", validate, scans, block, 0, stream, batch, object, kinds);
+            detail::launch("tld train: chunk", learnChunk, dim3(scans.x + 1), block, 0, stream, batch, object, kinds,
+                           k);
+    detail::launch("tld train: validation", validateFerns, scans, block, 0, stream, batch, object, kinds);
     for (int k = 0; k < DIGITS; ++k)
     {
         if (k > 0)
-            detail::launch("tld train: digit", digit, all, block, 0, stream, batch, object, kinds, k, histogram);
-        detail::launch("tld train: order", bound, dim3(1), block, 0, stream, object, histogram);
+            detail::launch("tld train: digit", orderHistogram, all, block, 0, stream, batch, object, kinds, k,
+                           histogram);
+        detail::launch("tld train: order", nextOrderDigit, dim3(1), block, 0, stream, object, histogram);
     }
-    detail::launch("tld train: candidates", collect, all, block, 0, stream, batch, object, kinds, candidates);
-    detail::launch("tld train: templates", finish, dim3(1), block, 0, stream, batch, object, candidates);
+    detail::launch("tld train: candidates", collectCandidates, all, block, 0, stream, batch, object, kinds,
+                   memory.candidates);
+    detail::launch("tld train: templates", initialTemplates, dim3(1), block, 0, stream, batch, object,
+                   memory.candidates);
 }
 
 }}}} // namespace cv::cuda::tld::gpu

@@ -1,11 +1,24 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Block sizes and tiles of TLD's kernels. By Nsight Compute on an H200 on 2026-11-22, 1920 x 1080, one object with 704 k windows of
-// which 350 k have enough variance, 110 k of them alike, caches and clocks as they are: look 11.5 us,
-// pyramid 20, flow 31, medians 11, variance 12.6, codes 30, posteriors 13.6, selection 5, nearest neighbours 7.4, deciding 10.7,
-// examples 15.6, templates 9, copies of models 4.5.
-// What has no figure was reasoned, not measured. What was tried: doc/performance.md.
+// Block sizes and tiles of TLD's kernels. A constant without a gain was reasoned, not measured; doc/performance.md says what else was
+// tried. Times of kernels by Nsight Compute, one object of 704 k windows, of which 350 k have enough variance and 110 k are
+// fern-positive, caches and clocks not controlled:
+//
+//   kernel                 | time    | device, date       | case
+//   grayBlurAndSums        | 11.5 us | H200, 2026-11-22   | 1920 x 1080
+//   halveLevel, all levels | 20 us   | H200, 2026-11-22   | 1920 x 1080
+//   trackPoints            | 31 us   | H200, 2026-11-22   | 1920 x 1080
+//   medianFlow             | 11 us   | H200, 2026-11-22   | 1920 x 1080
+//   varianceFilter         | 12.6 us | H200, 2026-11-22   | 1920 x 1080
+//   fernCodes              | 30 us   | H200, 2026-11-22   | 1920 x 1080
+//   fernPosteriors         | 13.6 us | H200, 2026-11-22   | 1920 x 1080
+//   selectDetections       | 5 us    | H200, 2026-11-22   | 1920 x 1080
+//   templateSimilarities   | 7.4 us  | H200, 2026-11-22   | 1920 x 1080
+//   integrateObjects       | 10.7 us | H200, 2026-11-22   | 1920 x 1080
+//   makePositives          | 15.6 us | H200, 2026-11-22   | 1920 x 1080
+//   updateTemplates        | 9 us    | H200, 2026-11-22   | 1920 x 1080
+//   copyModel              | 4.5 us  | H200, 2026-11-22   | 1920 x 1080
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_TUNING_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_TUNING_HPP
 
@@ -13,33 +26,52 @@
 
 namespace cv { namespace cuda { namespace tld { namespace gpu { namespace tuning {
 
-// Gray values, blur and sums of strips: tiles of 64 x 64 pixels, 510 of them in 1920 x 1080.
-const int TILE = 64, LOOK_THREADS = 256;
-//! Rows that one block makes tables of: 135 blocks for 1080 rows. Sums above come in groups of TILE rows and in strips.
-const int STRIP = 8, TABLE_THREADS = 512;
+// The line above a constant: meaning | gain | device, date | case.
+
+//! Side of the tiles of grayBlurAndSums, pixels | - | - | 1920 x 1080: 510 tiles
+const int TILE = 64;
+//! Threads per block of grayBlurAndSums | - | - | -
+const int PREPROCESS_THREADS = 256;
+//! Rows per block of sumTableStrips; sums above come in groups of TILE rows and in strips | - | - | 1080 rows: 135 blocks
+const int STRIP = 8;
+//! Threads per block of sumTableStrips | - | - | -
+const int TABLE_THREADS = 512;
+//! Threads per block of halveLevel | - | - | -
 const int HALVE_THREADS = 256;
 
-// Flow: a warp a point; few warps a block spread the latency of one object over the device.
-const int FLOW_WARPS = 4, MOTION_THREADS = 512;
+//! Points per block of trackPoints; few, so that one object occupies many multiprocessors | - | - | -
+const int FLOW_WARPS = 4;
+//! Threads per block of medianFlow | - | - | -
+const int MOTION_THREADS = 512;
 
-//! Windows of one scale whose variance a block looks at. In these tiles lie windows that follow each other in lists: wide tiles save
-//! codes lines of the cache, but few rows make variance read more. 128 x 8: detector 82 us, 32 x 32: 87.
-const int TILE_COLS = 128, TILE_ROWS = 8, VARY_THREADS = 256;
-//! Chunks of 128 windows that a block makes codes of, and warps that share each: 60 KB a block.
-const int ENCODE_CHUNKS = 4, ENCODE_SHARE = 3;
-//! With 64 objects, blocks that share the windows of one fill the device so many times; with few objects once. 64 of 64 sizes: 3.2
-//! ms with this and packed far windows, 3.6 without.
+// Wide tiles save cache lines when codes are made, as windows of a tile are neighbours in the list; with few rows varianceFilter
+// reads more.
+//! Columns of windows per tile | detector 87 us with 32 x 32 -> 82 us with 128 x 8 | H200, 2026-11-22 | 1920 x 1080, one object
+const int TILE_COLS = 128;
+//! Rows of windows per tile | see TILE_COLS | see TILE_COLS | see TILE_COLS
+const int TILE_ROWS = 8;
+//! Threads per block of varianceFilter | - | - | -
+const int VARIANCE_THREADS = 256;
+//! Chunks of 128 windows per block of fernCodes: 60 KB of shared memory | - | - | -
+const int ENCODE_CHUNKS = 4;
+//! Warps per chunk of fernCodes | - | - | -
+const int ENCODE_SHARE = 3;
+//! How often the blocks of many objects fill the device | 3.6 -> 3.2 ms, with packed far windows | H200, 2026-11-22 | 64 objects of 64 sizes
 const int MOST_ROUNDS = 4;
-//! A block has an object's posteriors in shared memory, and goes through a part of the windows.
-const int LOOK_UP_THREADS = 1024;
+//! Threads per block of fernPosteriors and learnNegatives, which has the posteriors in shared memory | - | - | -
+const int POSTERIOR_THREADS = 1024;
 
-//! One block an object or a patch: selection, patches, deciding, templates.
+//! Threads per block of kernels with one block per object or patch | - | - | -
 const int THREADS = 256;
-const int NEAR_LIST = 1024; //!< windows near a box that are ranked in shared memory; more take longer
+//! Windows near a box that are ranked in shared memory; more take longer | - | - | -
+const int NEAR_LIST = 1024;
 
-// Learning: windows that one block looks through, and how many of them it judges at a time.
-const int SCAN_WINDOWS = 4096, JUDGED = 256;
-const int COPY_BLOCKS = 64; //!< an object's tables are copied by so many blocks
+//! Windows per block that train() scans for a kind | - | - | -
+const int SCAN_WINDOWS = 4096;
+//! Listed windows that a block of train() evaluates at a time | - | - | -
+const int WINDOWS_AT_ONCE = 256;
+//! Blocks per object of copyModel | - | - | -
+const int COPY_BLOCKS = 64;
 
 }}}}} // namespace cv::cuda::tld::gpu::tuning
 

@@ -1,0 +1,95 @@
+# This file is part of the opencv_cudatracking module.
+# It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+"""The command `cudatracking scan`."""
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from typing import Any, Callable
+
+from .._errors import error
+from ._jobs import JOBS
+from ._run import scan
+
+Number = Callable[..., Any]
+
+
+def add_options(made: argparse.ArgumentParser, number: Number, box: Callable[[str], Any]) -> None:
+    """Adds the options of scan. `number` makes types of numbers with a range, `box` reads x,y,width,height."""
+    made.add_argument("source", nargs="+", help="videos, folders of videos, or lists (.txt: a path on each line)")
+    made.add_argument("--job", choices=sorted(JOBS), required=True, help="what is done with each video")
+    made.add_argument("--out", metavar="DIR", required=True, help="folder of the results, made if it is not there")
+    made.add_argument("--resume", action="store_true", help="go on with the scan in DIR; with other parameters it starts anew, and the old one is kept aside")
+    made.add_argument("--format", choices=("parquet", "csv"), default="parquet", help="of the table and its parts (default parquet)")
+    made.add_argument("--segment", type=number(float, .001, 1e9), default=60., metavar="SECONDS", help="least length of what a worker does at once (default 60)")
+    made.add_argument("--audit", type=number(float, 0, 1), default=0., metavar="P", help="compute this part of the segments again on the CPU and compare the bytes "
+                      "(default 0; if more, at least one)")
+    made.add_argument("--quiet", action="store_true", help="no progress on the standard error")
+    where = made.add_argument_group("workers")
+    where.add_argument("--workers", metavar="gpu|gpu:N|cpu|cpu:N", help="one for each GPU or core, or N of them (default: gpu where there is one, else cpu)")
+    where.add_argument("--per-gpu", type=number(int, 1, 64), default=1, metavar="N", help="workers that share a GPU (default 1)")
+    where.add_argument("--decoders", type=number(int, 1, 256), metavar="N", help="threads of each worker that decode; not for track (default: its share of the "
+                       "cores with GPUs, else 1)")
+    where.add_argument("--executor", choices=("auto", "ray", "processes"), default="auto", help="auto (default): Ray if it is installed, else processes of this machine")
+    where.add_argument("--address", help="of a Ray cluster, such as auto or ray://host:10001 (default: the environment's RAY_ADDRESS, or this machine alone)")
+    # Options of a job have no default here: what is given can be told from what is not.
+    job = made.add_argument_group("detect")
+    job.add_argument("--cascade", action="append", metavar="NAME", help="name (cudatracking info lists them) or file; may be repeated (default: frontalface_alt)")
+    job.add_argument("--scale-factor", type=number(float, 1), metavar="F", help="from one scale to the next (default 1.1)")
+    job.add_argument("--min-neighbors", type=number(int, 0), metavar="N", help="groups of more windows are objects (default 3)")
+    job.add_argument("--min-size", type=number(int, 0), metavar="PIXELS", help="least side of objects (default: no limit)")
+    job.add_argument("--max-size", type=number(int, 0), metavar="PIXELS", help="largest side of objects (default: no limit)")
+    job = made.add_argument_group("track")
+    job.add_argument("--box", type=box, action="append", metavar="X,Y,WIDTH,HEIGHT", help="an object in the first frame of each video; may be repeated")
+    job.add_argument("--boxes", metavar="FILE", help="objects as CSV with the columns video, x, y, width, height and, if not 0, frame")
+    job.add_argument("--seed", type=number(int, 0, 2**31 - 1), metavar="N", help="of random choices (default 1)")
+    job = made.add_argument_group("superpixels")
+    job.add_argument("--sigma", type=number(float, 0, 341), metavar="S", help="bandwidth (default 6)")
+    job.add_argument("--max-dist", type=number(float, 0, 32767), metavar="D", help="largest distance of a link (default 10)")
+    job.add_argument("--color-scale", type=number(float, 0, 1e9), metavar="F", help="factor on colors (default 32/255)")
+    job.add_argument("--number", type=number(int, 1), metavar="N", help="at most so many, as far as --max-dist lets, before they are made connected")
+    job.add_argument("--min-area", type=number(int, 0), metavar="PIXELS", help="make them 4-connected and join smaller ones (default 20; 0: do not)")
+
+
+def read_boxes(path: str) -> dict[str, list[Any]]:
+    """Reads a CSV file with the columns video, x, y, width, height and perhaps frame: a list of (frame, x, y, width, height) for each video."""
+    boxes: dict[str, list[Any]] = {}
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            needed = ("video", "x", "y", "width", "height")
+            missing = [name for name in needed if name not in (reader.fieldnames or ())]
+            if missing:
+                raise error(f"{path}: has no column {', '.join(missing)}")
+            for row in reader:
+                try:
+                    numbers = [int(row.get("frame") or 0)] + [int(row[name]) for name in needed[1:]]
+                except (TypeError, ValueError):
+                    raise error(f"{path}:{reader.line_num}: whole numbers are needed") from None
+                if numbers[0] < 0:
+                    raise error(f"{path}:{reader.line_num}: frame {numbers[0]}: 0 or more is possible")
+                boxes.setdefault(row["video"], []).append(numbers)
+    except (OSError, UnicodeDecodeError) as raised:
+        raise error(f"{path}: cannot be read: {getattr(raised, 'strerror', None) or raised}") from None
+    return boxes
+
+
+def run(options: argparse.Namespace, stop: Any) -> int:
+    """Runs the command; returns its exit code."""
+    every = {name for kind in JOBS.values() for name in kind.DEFAULTS} - {"boxes"}
+    given = {name: getattr(options, name) for name in every if getattr(options, name) is not None}
+    boxes: dict[str, list[Any]] = read_boxes(options.boxes) if options.boxes else {}
+    if options.box:
+        boxes["*"] = [[0, *box] for box in options.box]
+    if boxes and options.job != "track":
+        raise error(f"--box and --boxes are options of --job track, not of {options.job}")
+    for name in sorted(given):
+        if name not in JOBS[options.job].DEFAULTS:
+            raise error(f"--{name.replace('_', '-')} is no option of --job {options.job}")
+    done = scan(options.source, options.out, options.job, given, boxes=boxes, workers=options.workers, per_gpu=options.per_gpu, decoders=options.decoders,
+                executor=options.executor, address=options.address, segment=options.segment, format=options.format, resume=options.resume,
+                audit=options.audit, quiet=options.quiet, stopped=lambda: bool(stop.requested))
+    for failure in done.failures:
+        print(f"error: {failure}", file=sys.stderr)
+    return 130 if done.stopped else 1 if done.failures else 0

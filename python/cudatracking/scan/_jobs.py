@@ -1,0 +1,178 @@
+# This file is part of the opencv_cudatracking module.
+# It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+"""The work on frames: detect, track, superpixels. A job turns frames into columns of a table."""
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any, Optional, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from .._cascade import CascadeClassifier, cascade_file
+from .._errors import ArgumentError, error
+from .._quickshift import QuickShift
+from .._tracking import MultiTracker, State
+from ._files import sha256_of
+
+Pixels = npt.NDArray[np.uint8]
+Columns = list[Any]
+"""One array for each column of a job, all of one length: the rows of one frame."""
+
+
+class Job:
+    """Base of the jobs.
+
+    Attributes:
+        COLUMNS: (name, kind) of each column after video, frame and time; kind is "int", "float" or "text".
+        DEFAULTS: parameters and their defaults.
+        ORDERED: whether each frame needs the one before it.
+        COLOR: whether frames are BGR; else they are gray, the luma plane of the video.
+    """
+
+    COLUMNS: Sequence[tuple[str, str]] = ()
+    DEFAULTS: dict[str, Any] = {}
+    ORDERED = False
+    COLOR = False
+
+    def __init__(self, parameters: dict[str, Any], device: str) -> None:
+        raise NotImplementedError
+
+    def work(self, frames: Sequence[tuple[int, Pixels]]) -> list[Columns]:
+        """Returns the columns of each of these frames, (number, pixels)."""
+        raise NotImplementedError
+
+
+class Detect(Job):
+    """Finds objects with cascades."""
+
+    COLUMNS = (("object", "int"), ("cascade", "text"), ("x", "int"), ("y", "int"), ("width", "int"), ("height", "int"), ("neighbors", "int"), ("weight", "float"))
+    DEFAULTS = {"cascade": ["frontalface_alt"], "scale_factor": 1.1, "min_neighbors": 3, "min_size": 0, "max_size": 0}
+
+    def __init__(self, parameters: dict[str, Any], device: str) -> None:
+        named = dict(parameters)
+        self._classifiers = [CascadeClassifier(name, device=device, max_candidates=65536, **named) for name in named.pop("cascade")]
+
+    def work(self, frames: Sequence[tuple[int, Pixels]]) -> list[Columns]:
+        images = [pixels for _, pixels in frames]
+        found = [(classifier.name, classifier.detect_batch(images)) for classifier in self._classifiers]
+        made = []
+        for i in range(len(frames)):
+            boxes = np.concatenate([objects[i].boxes for _, objects in found])
+            names = np.concatenate([np.full(len(objects[i].boxes), name, object) for name, objects in found])
+            made.append([np.arange(len(boxes)), names, *boxes.T, np.concatenate([objects[i].neighbors for _, objects in found]),
+                         np.concatenate([objects[i].weights for _, objects in found])])
+        return made
+
+
+class Superpixels(Job):
+    """Cuts frames into superpixels by quick shift."""
+
+    COLUMNS = (("label", "int"), ("area", "int"), ("x", "int"), ("y", "int"), ("width", "int"), ("height", "int"), ("center_x", "float"),
+               ("center_y", "float"), ("blue", "float"), ("green", "float"), ("red", "float"))
+    DEFAULTS = {"sigma": 6., "max_dist": 10., "color_scale": 32. / 255, "number": None, "min_area": 20}
+    COLOR = True
+
+    def __init__(self, parameters: dict[str, Any], device: str) -> None:
+        self._shift = QuickShift(parameters["sigma"], parameters["max_dist"], parameters["color_scale"], device=device)
+        self._number, self._min_area = parameters["number"], parameters["min_area"]
+
+    def work(self, frames: Sequence[tuple[int, Pixels]]) -> list[Columns]:
+        made = []
+        for _, pixels in frames:
+            self._shift.compute(pixels)
+            if self._number:
+                self._shift.apply_tau(self._shift.tau_for(self._number))
+            if self._min_area:
+                self._shift.enforce_connectivity(self._min_area)
+            rows = self._shift.statistics(pixels)
+            made.append([np.arange(len(rows.areas)), rows.areas, *rows.boxes.T, *rows.centroids.T, *rows.means.T])
+        return made
+
+
+class Track(Job):
+    """Follows objects from the boxes in which they begin. Its state between two frames can be saved and read."""
+
+    COLUMNS = (("id", "int"), ("x", "float"), ("y", "float"), ("width", "float"), ("height", "float"), ("score", "float"), ("state", "text"),
+               ("located", "int"), ("learned", "int"))
+    DEFAULTS = {"boxes": [], "seed": 1}
+    ORDERED = True
+
+    def __init__(self, parameters: dict[str, Any], device: str) -> None:
+        self._tracker = MultiTracker(device=device, seed=parameters["seed"])
+        self._boxes: dict[int, list[Any]] = {}
+        for number, *box in parameters["boxes"]:
+            self._boxes.setdefault(number, []).append(box)
+
+    def read_state(self, path: str) -> None:
+        """Goes on from what state() returned, kept in a file."""
+        self._tracker.load(path)
+
+    def state(self) -> Optional[bytes]:
+        """Returns all that the frames so far have left behind; None while there is no object."""
+        if not len(self._tracker):
+            return None
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "state.yml")
+            self._tracker.save(path)
+            with open(path, "rb") as file:
+                return file.read()
+
+    def work(self, frames: Sequence[tuple[int, Pixels]]) -> list[Columns]:
+        made = []
+        for number, pixels in frames:
+            made.append(self._rows(pixels))
+            for box in self._boxes.get(number, ()):
+                self._tracker.add(pixels, box)
+        return made
+
+    def _rows(self, pixels: Pixels) -> Columns:
+        if not len(self._tracker):
+            return [np.zeros(0, object if kind == "text" else float) for _, kind in self.COLUMNS]
+        tracks = self._tracker.update(pixels)
+        states = np.array([State(value).name.lower() for value in tracks["state"]], object)
+        return [tracks["id"], *(tracks[name] for name in ("x", "y", "width", "height", "score")), states, tracks["located"].astype(int),
+                tracks["learned"].astype(int)]
+
+
+JOBS: dict[str, type[Job]] = {"detect": Detect, "track": Track, "superpixels": Superpixels}
+
+
+def settings_of(job: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Returns all parameters of a job, and what they refer to by its content. Raises error for what the job does not take."""
+    if job not in JOBS:
+        raise ArgumentError(f"job: {job!r}: {', '.join(JOBS)} are possible", "job", job)
+    kind = JOBS[job]
+    for name in parameters:
+        if name not in kind.DEFAULTS:
+            raise ArgumentError(f"{name}: the job {job} has no such parameter; it has {', '.join(kind.DEFAULTS)}", name)
+    made = {**kind.DEFAULTS, **parameters}
+    settings = dict(made)
+    if kind is Detect:
+        if not made["cascade"]:
+            raise ArgumentError("cascade: at least one is needed", "cascade", made["cascade"])
+        settings["cascade_sha256"] = [_content(name) for name in made["cascade"]]
+    kind({**made, "boxes": []} if kind is Track else made, "cpu")  # checks all values
+    return settings
+
+
+def _content(name: str) -> str:
+    try:
+        path = cascade_file(name)
+    except ArgumentError:
+        path = name
+    try:
+        with open(path, "rb") as file:
+            return sha256_of(file.read())
+    except OSError:
+        CascadeClassifier(name)  # says what is possible
+        raise error(f"cascade: {name!r} cannot be read", "cascade", name) from None
+
+
+def make_job(job: str, settings: dict[str, Any], device: str, boxes: Sequence[Any]) -> Job:
+    """Makes a job from settings_of(), for a video with these boxes: (frame, x, y, width, height)."""
+    parameters = {name: settings[name] for name in JOBS[job].DEFAULTS}
+    if "boxes" in parameters:
+        parameters["boxes"] = boxes
+    return JOBS[job](parameters, device)

@@ -1,0 +1,602 @@
+# This file is part of the opencv_cudatracking module.
+# It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+"""The driver of a scan: which segment is done where, what is kept of it, and the merged table."""
+from __future__ import annotations
+
+import collections
+import json
+import math
+import os
+import re
+import sys
+import time
+from typing import Any, Callable, NamedTuple, Optional, Sequence
+
+from .._devices import devices
+from .._errors import ArgumentError, error
+from .._frames import natural
+from ._executors import Processes, RayActors, WorkerDied, have_ray
+from ._files import Journal, Lock, StorageError, make_folder, remove_temporaries, sha256_of, sha256_of_file, write_bytes, write_whole
+from ._jobs import JOBS, settings_of
+from ._tables import FORMATS, HEAD, merge
+from ._video import Index, VideoError, load_index, stat_of
+from ._worker import Setup, versions
+
+VIDEOS = (".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".ogv", ".ts", ".webm", ".wmv")
+LISTS = (".txt", ".lst")
+TRIES = 3  # that a task gets when its worker dies
+MANIFEST_FORMAT = 1
+
+
+class Failure(NamedTuple):
+    """What a scan could not do.
+
+    Attributes:
+        video: name of the video.
+        first, last: frames first .. last - 1; None for the video as a whole.
+        reason: why.
+    """
+
+    video: str
+    first: Optional[int]
+    last: Optional[int]
+    reason: str
+
+    def __str__(self) -> str:
+        where = "" if self.first is None or self.last is None else f" frames {self.first} to {self.last - 1}:"
+        return f"{self.video}:{where} {self.reason}"
+
+
+class Summary(NamedTuple):
+    """What a scan did.
+
+    Attributes:
+        table: path of the merged table; None when the scan was stopped before.
+        videos, segments, frames, rows: numbers in the whole table.
+        computed: segments that this run did; the others were there.
+        audited: segments that were computed again on the CPU.
+        failures: what could not be done; empty when all is well.
+        stopped: whether the scan was stopped before its end.
+    """
+
+    table: Optional[str]
+    videos: int
+    segments: int
+    frames: int
+    rows: int
+    computed: int
+    audited: int
+    failures: list[Failure]
+    stopped: bool
+
+
+def videos_of(sources: Sequence[str]) -> list[str]:
+    """Returns the videos of files, folders (in natural order, with the folders in them) and lists (.txt: a path on each line)."""
+    found: list[str] = []
+    for source in sources:
+        if os.path.isdir(source):
+            names = [os.path.join(folder, name) for folder, _, files in os.walk(source) for name in files
+                     if name.lower().endswith(VIDEOS) and not name.startswith(".")]
+            if not names:
+                raise error(f"{source}: the folder has no video ({' '.join(VIDEOS)})")
+            found += sorted(names, key=natural)
+        elif not os.path.exists(source):
+            raise error(f"{source}: there is no such file or folder")
+        elif source.lower().endswith(LISTS):
+            with open(source, encoding="utf-8") as file:
+                lines = [line.strip() for line in file]
+            listed = [line for line in lines if line and not line.startswith("#")]
+            if not listed:
+                raise error(f"{source}: the list names no video")
+            found += listed
+        else:
+            found.append(source)
+    for name, count in collections.Counter(found).items():
+        if count > 1:
+            raise error(f"{name}: is given {count} times")
+    return found
+
+
+class _Video:
+    """One video: its index, its segments, and what is known of each.
+
+    Attributes:
+        done: record of each segment that is done, by its number.
+        whole: whether it is done in one segment, since decoding from a key frame gives other pixels than decoding from the begin.
+        chain: number of segments at the begin that are done, for jobs whose frames need those before.
+        failures: what went wrong, apart from missing frames, which the records have.
+    """
+
+    def __init__(self, name: str, index_file: str, boxes: list[Any]) -> None:
+        self.name, self.path, self.index_file, self.boxes = name, os.path.abspath(name), index_file, boxes
+        self.index: Optional[Index] = None
+        self.segments: list[tuple[int, int]] = []
+        self.done: dict[int, dict[str, Any]] = {}
+        self.whole = False
+        self.failures: list[Failure] = []
+        self.bytes = 0
+
+    @property
+    def chain(self) -> int:
+        return next((i for i in range(len(self.segments)) if i not in self.done), len(self.segments))
+
+    def bytes_of(self, segment: int) -> float:
+        first, last = self.segments[segment]
+        return self.bytes * (last - first) / self.index.frames if self.index else 0.
+
+
+class _Task(NamedTuple):
+    video: _Video
+    segment: Optional[int]  # None: make the index
+    whole: bool = False
+    audit: bool = False
+    tries: int = 0
+
+
+class _Progress:
+    """A line on the standard error each second: segments, rate, what workers spend their time on, remaining time."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet, self._terminal = quiet, sys.stderr.isatty()
+        self._start = self._last = time.monotonic()
+        self.frames, self.work, self.decode, self.seconds, self.bytes = 0, 0., 0., 0., 0.
+
+    def add(self, answer: dict[str, Any], size: float) -> None:
+        self.frames += answer["frames"]
+        self.work += answer["work"]
+        self.decode += answer["decode"]
+        self.seconds += answer["seconds"]
+        self.bytes += size
+
+    def due(self) -> bool:
+        return not self._quiet and time.monotonic() - self._last >= 1.
+
+    def show(self, done: int, known: int, more: bool, bytes_left: float) -> None:
+        self._last = time.monotonic()
+        seconds = self._last - self._start
+        text = f"segment {done} of {known}{' or more' if more else ''}, {self.frames / seconds:.1f} frames per second"
+        if self.seconds:
+            text += f", of the workers' time {100 * self.work / self.seconds:.0f} % in the job, {100 * self.decode / self.seconds:.0f} % in decoders beside it"
+        if self.bytes:
+            text += f", {bytes_left * seconds / self.bytes:.0f} s left"
+        sys.stderr.write(f"\r{text}\033[K" if self._terminal else text + "\n")
+        sys.stderr.flush()
+
+    def say(self, text: str) -> None:
+        if not self._quiet:
+            sys.stderr.write(("\r\033[K" if self._terminal else "") + text + "\n")
+            sys.stderr.flush()
+
+    def finish(self, text: str) -> None:
+        seconds = max(time.monotonic() - self._start, 1e-9)
+        self.say(f"{text}; {self.frames} frames in {seconds:.1f} s, {self.frames / seconds:.1f} per second")
+
+
+class Scan:
+    """A scan in a folder, which it owns while it works."""
+
+    def __init__(self, sources: Sequence[str], out: str, job: str, parameters: Optional[dict[str, Any]] = None, *, boxes: Optional[dict[str, list[Any]]] = None,
+                 segment: float = 60., format: str = "parquet", resume: bool = False, quiet: bool = True) -> None:
+        if format not in FORMATS:
+            raise ArgumentError(f"format: {format!r}: {', '.join(FORMATS)} are possible", "format", format)
+        if not segment > 0 or math.isinf(segment):
+            raise ArgumentError(f"segment: {segment}: more than 0 seconds are possible", "segment", segment)
+        names = videos_of(sources)
+        boxes = boxes or {}
+        if job == "track" and not boxes:
+            raise ArgumentError("boxes: the job track needs the boxes in which objects begin", "boxes")
+        for name in boxes:
+            if name != "*" and name not in names:
+                raise ArgumentError(f"boxes: {name!r} is none of the videos", "boxes", name)
+        self.out, self._job, self._format = os.path.abspath(out), job, format
+        self._settings: dict[str, Any] = {"job": job, "parameters": settings_of(job, parameters or {}), "segment": float(segment), "format": format, "versions": versions(format)}
+        self._run = sha256_of(self._settings)[:16]
+        self._progress = _Progress(quiet)
+        make_folder(self.out)
+        self._lock = Lock(self.out)
+        try:
+            self._open(resume)
+            for folder in ("parts", "states", "index"):
+                make_folder(os.path.join(self.out, folder))
+                remove_temporaries(os.path.join(self.out, folder))
+            self._manifest({"state": "running"})
+            self._journal = Journal(os.path.join(self.out, "journal.jsonl"))
+        except BaseException:
+            self._lock.release()
+            raise
+        self._known = {record["key"]: record for record in self._journal.records}
+        self._videos = [_Video(name, os.path.join(self.out, "index", f"{sha256_of([os.path.abspath(name)])[:32]}.npz"),
+                               sorted(boxes.get("*", []) + boxes.get(name, []))) for name in names]
+        self._ready: collections.deque[_Task] = collections.deque()
+        self._unopened = collections.deque(self._videos)
+        self._slots: dict[int, _Task] = {}
+        self._audit = self._asked = 0.
+        self._computed = 0
+        self._different: list[tuple[_Video, int]] = []
+
+    # --- the folder
+
+    def _path(self, *names: str) -> str:
+        return os.path.join(self.out, *names)
+
+    def _open(self, resume: bool) -> None:
+        path = self._path("manifest.json")
+        if not os.path.exists(path):
+            return
+        if not resume:
+            raise error(f"{self.out}: has a scan already; --resume goes on with it, or name another folder")
+        try:
+            with open(path, encoding="utf-8") as file:
+                old = json.load(file)["settings"]
+        except (OSError, ValueError, KeyError, TypeError):
+            raise error(f"{path}: cannot be read as a manifest; move it away, or name another folder") from None
+        changes = _differences(old, json.loads(json.dumps(self._settings)))
+        if changes:
+            aside = next(name for name in (f"before-{i}" for i in range(1, 1 << 30)) if not os.path.exists(self._path(name)))
+            os.mkdir(self._path(aside))
+            for name in ("parts", "states", "journal.jsonl", *(f"table.{kind}" for kind in FORMATS), "manifest.json"):
+                if os.path.exists(self._path(name)):
+                    os.rename(self._path(name), self._path(aside, name))
+            self._progress.say(f"the scan starts anew, as it differs from the one in {self.out}, which is kept in {aside}: {'; '.join(changes)}")
+
+    def _manifest(self, contents: dict[str, Any]) -> None:
+        data = {"format": MANIFEST_FORMAT, "run": self._run, "settings": self._settings, **contents}
+        write_bytes(self._path("manifest.json"), (json.dumps(data, indent=1) + "\n").encode())
+
+    def close(self) -> None:
+        """Gives the folder back."""
+        self._journal.close()
+        self._lock.release()
+
+    # --- videos and segments
+
+    def _key(self, video: _Video, segment: int) -> str:
+        assert video.index is not None
+        return sha256_of([self._run, video.name, video.index.sha256, video.boxes, video.segments[segment], video.whole])
+
+    def _whole_key(self, video: _Video) -> str:
+        assert video.index is not None
+        return sha256_of([self._run, video.index.sha256, "whole"])
+
+    def _opened(self, video: _Video) -> None:
+        """Plans a video whose index is there."""
+        index = video.index
+        assert index is not None
+        if index.note:
+            video.failures.append(Failure(video.name, None, None, index.note))
+        for number, *_ in video.boxes:
+            if number >= index.frames:
+                video.failures.append(Failure(video.name, None, None, f"a box is given for frame {number}, and there are {index.frames} frames"))
+        if self._job == "track" and not video.boxes:
+            video.failures.append(Failure(video.name, None, None, "no box is given for this video"))
+            return
+        other = [record for record in self._journal.records if record.get("video") == video.name and record["sha256"] != index.sha256]
+        if other:
+            self._progress.say(f"{video.name}: is another file than before, and is scanned anew")
+        self._plan(video, self._whole_key(video) in self._known)
+
+    def _plan(self, video: _Video, whole: bool) -> None:
+        assert video.index is not None
+        video.whole = whole
+        video.segments = [(0, video.index.frames)] if whole else video.index.segments(self._settings["segment"])
+        video.done = {}
+        for i in range(len(video.segments)):
+            record = self._known.get(self._key(video, i))
+            if record and self._is_there(record):
+                video.done[i] = record
+        if not JOBS[self._job].ORDERED:
+            self._ready.extend(_Task(video, i, whole) for i in range(len(video.segments)) if i not in video.done)
+        else:
+            # The chain goes on behind the last segment of which everything is there.
+            begin = video.chain
+            while 0 < begin < len(video.segments) and not self._has_state(video.done[begin - 1]):
+                begin -= 1
+            video.done = {i: record for i, record in video.done.items() if i < begin}
+            if begin < len(video.segments):
+                self._ready.append(_Task(video, begin, whole))
+        for i in list(video.done):
+            self._compare(video, i)
+
+    def _is_there(self, record: dict[str, Any]) -> bool:
+        try:
+            return sha256_of_file(self._part(record)) == str(record["part"])
+        except OSError:
+            return False
+
+    def _part(self, record: dict[str, Any]) -> str:
+        return self._path("parts", f"{record['part']}.{self._format}")
+
+    def _has_state(self, record: dict[str, Any]) -> bool:
+        return record["state"] is None or os.path.exists(self._path("states", record["state"]))
+
+    def _compare(self, video: _Video, segment: int) -> None:
+        """Lets a video be done in one segment when two segments disagree about the frames where they meet."""
+        record = video.done.get(segment)
+        for i, other in ((segment - 1, video.done.get(segment - 1)), (segment + 1, video.done.get(segment + 1))):
+            if record and other:
+                before, after = (other, record) if i < segment else (record, other)
+                heads = dict(map(tuple, after["heads"]))
+                if any(heads.get(number, check) != check for number, check in before["tails"]):
+                    self._make_whole(video)
+                    return
+
+    def _make_whole(self, video: _Video) -> None:
+        if video.whole:
+            return
+        assert video.index is not None
+        self._progress.say(f"{video.name}: decoding cannot begin at its key frames exactly; it is done in one segment")
+        self._journal.add({"kind": "whole", "key": self._whole_key(video), "video": video.name, "sha256": video.index.sha256})
+        self._known[self._whole_key(video)] = self._journal.records[-1]
+        self._ready = collections.deque(task for task in self._ready if task.video is not video)
+        self._plan(video, True)
+
+    # --- tasks
+
+    def _next(self) -> Optional[_Task]:
+        if self._ready:
+            return self._ready.popleft()
+        while self._unopened:
+            video = self._unopened.popleft()
+            try:
+                status = stat_of(video.path)
+            except VideoError as raised:
+                video.failures.append(Failure(video.name, None, None, str(raised)))
+                continue
+            video.bytes = status[0]
+            video.index = load_index(video.index_file)
+            if video.index is None or (video.index.size, video.index.modified) != status:
+                video.index = None
+                return _Task(video, None)
+            self._opened(video)
+            if self._ready:
+                return self._ready.popleft()
+        return None
+
+    def _message(self, task: _Task) -> tuple[str, dict[str, Any]]:
+        video = task.video
+        if task.segment is None:
+            return "index", {"path": video.path, "index": video.index_file}
+        first, last = video.segments[task.segment]
+        message = {"path": video.path, "video": video.name, "index": video.index_file, "boxes": video.boxes, "first": first, "last": last, "begin": first,
+                   "state": None, "whole": task.whole, "audit": task.audit, "state_after": f"{self._key(video, task.segment)[:32]}.yml"}
+        if JOBS[self._job].ORDERED and task.segment:
+            before = video.done[task.segment - 1]
+            if self._has_state(before):
+                message["state"] = before["state"]
+            else:
+                message["begin"] = 0
+        return "segment", message
+
+    def _ended(self, task: _Task, answer: Any) -> None:
+        video = task.video
+        if isinstance(answer, WorkerDied):
+            if task.tries + 1 < TRIES:
+                self._ready.appendleft(task._replace(tries=task.tries + 1))
+            else:
+                self._fail(task, f"given up after {TRIES} tries: {answer}")
+        elif answer["kind"] == "fatal":
+            raise StorageError(f"{answer['reason']}; what is done stays, and --resume goes on from there")
+        elif answer["kind"] == "failed":
+            self._fail(task, answer["reason"])
+        elif task.segment is None:
+            video.index = load_index(video.index_file)
+            if video.index is None:
+                raise StorageError(f"{video.index_file}: cannot be read; is the folder on storage that all hosts share?")
+            self._opened(video)
+        elif task.audit:
+            if answer.get("part") != video.done[task.segment]["part"]:
+                self._different.append((video, task.segment))
+        elif task.whole != video.whole:
+            pass  # planned anew meanwhile
+        elif answer["kind"] == "inexact":
+            self._make_whole(video)
+        else:
+            self._keep(task, answer)
+
+    def _fail(self, task: _Task, reason: str) -> None:
+        video = task.video
+        if task.segment is None:
+            failure = Failure(video.name, None, None, reason)
+        else:
+            first, last = video.segments[task.segment]
+            if JOBS[self._job].ORDERED and not task.audit:
+                last = video.segments[-1][1]  # what comes behind needs it
+            failure = Failure(video.name, first, last, f"audit: {reason}" if task.audit else reason)
+        video.failures.append(failure)
+        self._progress.say(f"failed: {failure}")
+
+    def _keep(self, task: _Task, answer: dict[str, Any]) -> None:
+        video, segment = task.video, task.segment
+        assert segment is not None and video.index is not None
+        first, last = video.segments[segment]
+        record = {"kind": "segment", "key": self._key(video, segment), "video": video.name, "sha256": video.index.sha256, "first": first, "last": last,
+                  "tries": task.tries + 1, **{name: answer[name] for name in ("part", "rows", "frames", "gaps", "state", "heads", "tails", "seconds")}}
+        self._journal.add(record)
+        self._known[record["key"]] = record
+        video.done[segment] = record
+        self._computed += 1
+        self._progress.add(answer, video.bytes_of(segment))
+        self._compare(video, segment)
+        if JOBS[self._job].ORDERED and video.whole == task.whole:
+            if segment + 1 < len(video.segments):
+                self._ready.append(_Task(video, segment + 1, task.whole))
+            self._drop_state(video, segment)
+
+    def _drop_state(self, video: _Video, segment: int) -> None:
+        """Removes the state that a segment began with, unless its audit begins with it too."""
+        state = video.done[segment - 1]["state"] if segment else None
+        if state and not self._is_audited(video, segment):
+            try:
+                os.unlink(self._path("states", state))
+            except OSError:
+                pass
+
+    def _is_audited(self, video: _Video, segment: int) -> bool:
+        # The choice hangs on the contents alone: nobody can choose what is looked at, and a resumed scan chooses the same.
+        return int(self._key(video, segment)[:8], 16) < self._audit * 2**32
+
+    def _loop(self, executor: Any, next_task: Callable[[], Optional[_Task]], stopped: Callable[[], bool]) -> bool:
+        while not stopped():
+            for slot in executor.free():
+                task = next_task()
+                if task is None:
+                    break
+                executor.submit(slot, *self._message(task))
+                self._slots[slot] = task
+            if not self._slots:
+                return True
+            for slot, answer in executor.wait(.2):
+                self._ended(self._slots.pop(slot), answer)
+            if self._progress.due():
+                opened = [video for video in self._videos if video.index]
+                left = float(sum(os.path.getsize(video.path) for video in self._unopened if os.path.exists(video.path)))
+                left += sum(video.bytes_of(i) for video in opened for i in range(len(video.segments)) if i not in video.done)
+                self._progress.show(sum(len(video.done) for video in opened), sum(len(video.segments) for video in opened), bool(self._unopened), left)
+        return False
+
+    def run(self, workers: Optional[str] = None, *, per_gpu: int = 1, decoders: Optional[int] = None, executor: str = "auto", address: Optional[str] = None,
+            audit: float = 0., stopped: Callable[[], bool] = lambda: False) -> Summary:
+        """Does what is missing, and merges all parts. Arguments as those of scan()."""
+        if not 0 <= audit <= 1:
+            raise ArgumentError(f"audit: {audit}: 0 to 1 are possible", "audit", audit)
+        self._audit = self._asked = audit
+        pool = self._executor(workers, per_gpu, decoders, executor, address)
+        try:
+            complete = self._loop(pool, self._next, stopped)
+            table, audited = None, 0
+            if complete:
+                table = self._merge()
+                chosen = self._chosen()
+                complete = self._loop(pool, lambda: self._ready.popleft() if self._ready else (chosen.pop() if chosen else None), stopped)
+                audited = sum(1 for video in self._videos for i in video.done if self._is_audited(video, i)) if complete and audit else 0
+        finally:
+            pool.close()
+        return self._finish(table, audited, not complete)
+
+    def _chosen(self) -> list[_Task]:
+        if not self._audit:
+            return []
+        done = [(video, i) for video in self._videos for i in video.done]
+        chosen = [_Task(video, i, video.whole, True) for video, i in done if self._is_audited(video, i)]
+        if not chosen and done:
+            # A small part of few segments is one of them.
+            video, i = min(done, key=lambda entry: self._key(*entry))
+            self._audit = (int(self._key(video, i)[:8], 16) + 1) / 2**32
+            chosen = [_Task(video, i, video.whole, True)]
+        return chosen
+
+    def _executor(self, workers: Optional[str], per_gpu: int, decoders: Optional[int], executor: str, address: Optional[str]) -> Any:
+        if executor not in ("auto", "ray", "processes"):
+            raise ArgumentError(f"executor: {executor!r}: auto, ray or processes are possible", "executor", executor)
+        if address and executor == "processes":
+            raise ArgumentError("address: processes of this machine have none", "address", address)
+        found = re.fullmatch(r"(gpu|cpu)(?::([1-9]\d{0,4}))?", workers or "cpu")
+        if not found:
+            raise ArgumentError(f"workers: {workers!r}: gpu, gpu:N, cpu or cpu:N is needed", "workers", workers)
+        setup = Setup(self.out, self._run, self._job, self._settings["parameters"], self._format, self._settings["versions"], "cpu", 1, 1)
+        actors = RayActors(setup, address) if executor == "ray" or address or (executor == "auto" and have_ray()) else None
+        try:
+            cores = float(len(os.sched_getaffinity(0)))
+            gpus = float(len(devices()))
+            if actors:
+                resources = actors.resources()
+                cores, gpus = max(resources.get("CPU", 1.), 1.), resources.get("GPU", 0.)
+            kind, wanted = (found.group(1), found.group(2)) if workers else ("gpu" if gpus >= 1 else "cpu", None)
+            if kind == "gpu" and gpus < int(wanted or 1):
+                raise error(f"workers: {workers!r}: there are {gpus:g} GPUs that can be used", "workers", workers)
+            count = int(wanted or gpus) * per_gpu if kind == "gpu" else int(wanted or cores)
+            share = max(int(cores // count), 1)
+            setup = setup._replace(threads=share, decoders=decoders or (share if kind == "gpu" else 1), device="cuda:0" if kind == "gpu" else "cpu")
+            if actors:
+                # Ray lets each worker see its own GPU alone, as number 0.
+                actors.start(setup, count, min(1., cores / count), 1 / per_gpu if kind == "gpu" else 0.)
+                return actors
+            return Processes(setup, [f"cuda:{i // per_gpu}" if kind == "gpu" else "cpu" for i in range(count)])
+        except BaseException:
+            if actors:
+                actors.close()
+            raise
+
+    # --- results
+
+    def _merge(self) -> str:
+        records = [video.done[i] for video in self._videos for i in sorted(video.done)]
+        table = self._path(f"table.{self._format}")
+        schema = [*HEAD[1:], *JOBS[self._job].COLUMNS]
+        write_whole(table, lambda temporary: merge(self._format, schema, ((self._part(record), record["part"]) for record in records), temporary))
+        return table
+
+    def _failures(self) -> list[Failure]:
+        found: list[Failure] = []
+        for video in self._videos:
+            found += video.failures
+            for i in sorted(video.done):
+                for first, last, reason in video.done[i]["gaps"]:
+                    found.append(Failure(video.name, first, last, reason))
+                    for number, *_ in video.boxes:
+                        if first <= number < last:
+                            found.append(Failure(video.name, number, number + 1, "an object begins there, and the frame is missing"))
+        found += [Failure(video.name, *video.segments[i], "audit: the CPU computes other bytes") for video, i in self._different]
+        return found
+
+    def _finish(self, table: Optional[str], audited: int, stopped: bool) -> Summary:
+        failures = self._failures()
+        records = [video.done[i] for video in self._videos for i in sorted(video.done)]
+        summary = Summary(table, sum(1 for video in self._videos if video.done), len(records), sum(record["frames"] for record in records),
+                          sum(record["rows"] for record in records), self._computed, audited, failures, stopped)
+        contents = {
+            "state": "stopped" if stopped else "failed" if failures else "done",
+            "table": {"file": os.path.basename(table), "rows": summary.rows, "sha256": sha256_of_file(table)} if table else None,
+            "failures": [failure._asdict() for failure in failures],
+            "audit": {"part": self._asked, "segments": audited, "different": len(self._different)},
+            "videos": [{"name": video.name, "sha256": video.index.sha256 if video.index else None, "bytes": video.bytes,
+                        "frames": video.index.frames if video.index else None, "segments": [
+                            {name: video.done[i][name] for name in ("first", "last", "frames", "rows", "part", "seconds", "tries")} for i in sorted(video.done)]}
+                       for video in self._videos],
+        }
+        self._manifest(contents)
+        words = f"{summary.segments} segments of {summary.videos} videos, {self._computed} of them now"
+        words += f", {audited} audited" if audited else ""
+        words += f", {len(failures)} failures" if failures else ""
+        self._progress.finish(words + (", stopped; --resume goes on" if stopped else ""))
+        return summary
+
+
+def _differences(old: Any, new: Any, name: str = "") -> list[str]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        return [text for key in sorted({*old, *new}) for text in _differences(old.get(key), new.get(key), f"{name}.{key}" if name else key)]
+    return [] if old == new else [f"{name} is {new}, was {old}"]
+
+
+def scan(sources: Sequence[str], out: str, job: str, parameters: Optional[dict[str, Any]] = None, *, boxes: Optional[dict[str, list[Any]]] = None,
+         workers: Optional[str] = None, per_gpu: int = 1, decoders: Optional[int] = None, executor: str = "auto", address: Optional[str] = None,
+         segment: float = 60., format: str = "parquet", resume: bool = False, audit: float = 0., quiet: bool = True,
+         stopped: Callable[[], bool] = lambda: False) -> Summary:
+    """Runs a job on many videos and writes one table. It can be killed at any time: with `resume` it goes on, and the table is the same.
+
+    Args:
+        sources: videos, folders of videos, and lists (.txt, a path on each line).
+        out: folder of the results: the table, its parts, a manifest. It is made if it is not there.
+        job: "detect", "track" or "superpixels".
+        parameters: of the job, by name, such as {"cascade": ["eye"], "min_neighbors": 4}. Default: all defaults.
+        boxes: for the job track, a list of (frame, x, y, width, height) for each video by its name, "*" for all. Default: none.
+        workers: "gpu" or "gpu:N": for each GPU, or N of them; "cpu" or "cpu:N": for each core, or N. Default: "gpu" where there is one, else "cpu".
+        per_gpu: workers that share a GPU. Default 1.
+        decoders: threads of each worker that decode; not for track. Default: the worker's share of the cores with GPUs, else 1.
+        executor: "ray", "processes" (of this machine) or "auto" (default): Ray if it is installed.
+        address: of a Ray cluster. Default: the environment's RAY_ADDRESS, or Ray on this machine alone.
+        segment: least length of a segment in seconds. Default 60.
+        format: "parquet" (default) or "csv".
+        resume: go on in a folder that has a scan; without it such a folder is refused. Default False.
+        audit: part of the segments that is computed again on the CPU and compared, 0 to 1. Default 0.
+        quiet: no progress on the standard error. Default True.
+        stopped: is asked several times a second; True ends the scan, which can be resumed. Default: never.
+
+    Raises error for what stops the scan as a whole, such as a full disk; what is done stays. Videos that cannot be read do not stop it: they
+    stand in the failures that it returns.
+    """
+    made = Scan(sources, out, job, parameters, boxes=boxes, segment=segment, format=format, resume=resume, quiet=quiet)
+    try:
+        return made.run(workers, per_gpu=per_gpu, decoders=decoders, executor=executor, address=address, audit=audit, stopped=stopped)
+    finally:
+        made.close()

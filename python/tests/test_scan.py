@@ -1,0 +1,585 @@
+"""Scans of many videos: one table whatever the workers, segments and kills; what is damaged is named and the rest goes on."""
+import contextlib
+import csv
+import hashlib
+import importlib.util
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import numpy as np
+
+import cudatracking as ct
+from cudatracking._command import main
+from cudatracking.scan import scan
+from scenes import box, frame
+
+HAVE = {name: importlib.util.find_spec(name) is not None for name in ("av", "pyarrow", "ray")}
+FORMAT = "parquet" if HAVE["pyarrow"] else "csv"
+KILLS = 20
+BOX = ",".join(map(str, box(0)))
+JOBS = {
+    "detect": (["--cascade=lbp_frontalface", "--min-neighbors=0"], {"cascade": ["lbp_frontalface"], "min_neighbors": 0}),
+    "superpixels": (["--sigma=2", "--max-dist=4"], {"sigma": 2., "max_dist": 4.}),
+    "track": ([f"--box={BOX}", "--seed=3"], {"seed": 3}),
+}
+
+
+def needs(name, what):
+    return unittest.skipUnless(HAVE[name], f"{what} is not installed")
+
+
+def write_video(path, count, frames=frame, codec="", key_frames=10):
+    """A video of 10 frames a second; H.264 with frames before the key frame that refer to the key frame, where there is an encoder."""
+    import av
+    codec = codec or ("libx264" if "libx264" in av.codecs_available else "mpeg4")
+    height, width = frames(0).shape[:2]
+    with av.open(path, "w") as container:
+        stream = container.add_stream(codec, rate=10)
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuvj420p" if codec == "mjpeg" else "yuv420p"
+        stream.options = {} if codec == "mjpeg" else {"g": str(key_frames), "bf": "2"}
+        if codec == "libx264":
+            stream.options["x264-params"] = f"open-gop=1:keyint={key_frames}:min-keyint={key_frames}:scenecut=0:threads=1"
+        for step in range(count):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frames(step % 30), format="bgr24")))
+        container.mux(stream.encode(None))
+
+
+def damage(path, seed, places=4):
+    """Overwrites some bytes in the middle of a file."""
+    rng = np.random.RandomState(seed)
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    for at in rng.randint(len(data) // 5, len(data) * 9 // 10, places):
+        data[at:at + 4] = rng.bytes(4)
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def children(pid):
+    """Worker processes of a scan."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat") as file:
+                    parent = int(file.read().rsplit(")", 1)[1].split()[1])
+                with open(f"/proc/{name}/cmdline", "rb") as file:
+                    line = file.read()
+            except OSError:
+                continue
+            if parent == pid and b"scan._executors" in line:
+                found.append(int(name))
+    return sorted(found)
+
+
+def ray_workers(folder):
+    """Processes of actors that have this folder's scan; their title names the class."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/cmdline", "rb") as file:
+                    line = file.read()
+                with open(f"/proc/{name}/environ", "rb") as file:
+                    mine = f"CUDATRACKING_TEST={folder}\0".encode() in file.read()
+            except OSError:
+                continue
+            if mine and line.startswith(b"ray::Worker"):
+                found.append(int(name))
+    return found
+
+
+@needs("av", "PyAV")
+class ScanTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.videos = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, cls.videos)
+        for name, count in (("v10.mp4", 40), ("v9.mkv", 25), ("deep/v1.ts", 30)):
+            os.makedirs(os.path.dirname(os.path.join(cls.videos, name)), exist_ok=True)
+            write_video(os.path.join(cls.videos, name), count)
+        cls.single = {}
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.path = lambda *names: os.path.join(folder.name, *names)
+
+    def command(self, *arguments, executor="processes", **named):
+        return subprocess.Popen([sys.executable, "-m", "cudatracking", "scan", *arguments, f"--executor={executor}"], cwd=self.folder, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "CUDATRACKING_TEST": self.folder}, **named)
+
+    def run_command(self, *arguments, code=0, **named):
+        running = self.command(*arguments, **named)
+        output, errors = running.communicate(timeout=120)
+        self.assertEqual(running.returncode, code, f"{arguments}\n{output}\n{errors}")
+        self.assertNotIn("Traceback", errors)
+        return errors
+
+    def call_command(self, *arguments, code=0):
+        """The command in this process, which is quicker, from the folder of the test."""
+        errors, before = io.StringIO(), os.getcwd()
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        os.chdir(self.folder)
+        try:
+            with contextlib.redirect_stderr(errors):
+                try:
+                    done = main(["scan", *arguments, "--executor=processes"])
+                except SystemExit as ended:
+                    done = ended.code
+        finally:
+            os.chdir(before)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+        self.assertEqual(done, code, f"{arguments}\n{errors.getvalue()}")
+        return errors.getvalue()
+
+    def expected(self, job):
+        """The SHA-256 of the table of a single pass: one worker, each video in one segment."""
+        if job not in self.single:
+            with tempfile.TemporaryDirectory() as folder:
+                done = scan([self.videos], folder, job, JOBS[job][1], boxes={"*": [[0, *box(0)]]} if job == "track" else None, workers="cpu:1",
+                            executor="processes", segment=1e6, format=FORMAT)
+                self.assertEqual((done.videos, done.segments, done.failures), (3, 3, []))
+                self.assertGreater(done.rows, 90)
+                self.single[job] = digest(done.table)
+        return self.single[job]
+
+    def table(self, name="out"):
+        return digest(self.path(name, f"table.{FORMAT}"))
+
+    def options(self, job, workers="cpu:2", segment=1, out="out"):
+        return [self.videos, f"--job={job}", f"--out={out}", f"--workers={workers}", f"--segment={segment}", f"--format={FORMAT}", *JOBS[job][0]]
+
+
+class EqualTest(ScanTest):
+    def test_workers_and_segments(self):
+        for job in JOBS:
+            with self.subTest(job):
+                self.run_command(*self.options(job), "--audit=.2", "--quiet")
+                self.assertEqual(self.table(), self.expected(job))
+                with open(self.path("out", "manifest.json")) as file:
+                    manifest = json.load(file)
+                self.assertEqual((manifest["state"], manifest["table"]["sha256"]), ("done", self.expected(job)))
+                self.assertEqual([(video["name"][len(self.videos) + 1:], video["frames"]) for video in manifest["videos"]],
+                                 [("deep/v1.ts", 30), ("v9.mkv", 25), ("v10.mp4", 40)])
+                self.assertGreaterEqual(manifest["audit"]["segments"], 1)
+                self.assertEqual(manifest["audit"]["different"], 0)
+                for video in manifest["videos"]:
+                    self.assertGreater(len(video["segments"]), 2)
+                    for segment in video["segments"]:
+                        self.assertEqual(digest(self.path("out", "parts", f"{segment['part']}.{FORMAT}")), segment["part"])
+                shutil.rmtree(self.path("out"))
+
+    def test_decoders(self):
+        self.run_command(*self.options("superpixels", "cpu:1", 2.5), "--decoders=3", "--quiet")
+        self.assertEqual(self.table(), self.expected("superpixels"))
+
+    def test_csv(self):
+        video = os.path.join(self.videos, "v10.mp4")
+        errors = self.run_command(video, "--job=track", f"--box={BOX}", "--out=out", "--format=csv", "--segment=2", "--workers=cpu:2")
+        self.assertRegex(errors, r"2 segments of 1 videos, 2 of them now; 40 frames in [0-9.]+ s, [0-9.]+ per second")
+        with open(self.path("out", "table.csv"), newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([(row["video"], row["frame"], float(row["time"]), row["id"]) for row in rows], [(video, str(i), i / 10, "0") for i in range(1, 40)])
+        self.assertLess(abs(float(rows[10]["x"]) - box(11)[0]), 3)
+        # The tracker sees what the command `track` sees but for the colors, which it leaves out anyway.
+        with open(self.path("boxes.csv"), "w") as file:
+            file.write(f"video,frame,x,y,width,height\n{video},7,{','.join(map(str, box(7)))}\n")
+        self.run_command(video, "--job=track", "--boxes=boxes.csv", "--out=late", "--format=csv", "--segment=1", "--workers=cpu:1", "--quiet")
+        with open(self.path("late", "table.csv"), newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([row["frame"] for row in rows], [str(i) for i in range(8, 40)])
+        self.assertLess(abs(float(rows[0]["x"]) - box(8)[0]), 3)
+
+    @needs("pyarrow", "pyarrow")
+    def test_parquet(self):
+        import pyarrow.parquet as parquet
+        video = os.path.join(self.videos, "v9.mkv")
+        for kind in ("csv", "parquet"):
+            self.call_command(video, "--job=superpixels", "--out", kind, "--format", kind, "--segment=1", "--workers=cpu:1", "--quiet")
+        rows = parquet.read_table(self.path("parquet", "table.parquet")).to_pylist()
+        with open(self.path("csv", "table.csv"), newline="") as file:
+            texts = list(csv.DictReader(file))
+        self.assertEqual([{name: str(value) for name, value in row.items()} for row in rows], texts)
+
+    def test_audit_finds_other_bytes(self):
+        self.run_command(*self.options("detect"), "--quiet")
+        # A part with one byte more, and a journal that vouches for it, as a faulty worker would leave them.
+        with open(self.path("out", "journal.jsonl")) as file:
+            records = [json.loads(line) for line in file]
+        with open(self.path("out", "parts", f"{records[0]['part']}.{FORMAT}"), "rb") as file:
+            data = file.read()
+        at = data.find(b"lbp_frontalface")
+        data = data[:at] + b"L" + data[at + 1:]
+        records[0]["part"] = hashlib.sha256(data).hexdigest()
+        with open(self.path("out", "parts", f"{records[0]['part']}.{FORMAT}"), "wb") as file:
+            file.write(data)
+        with open(self.path("out", "journal.jsonl"), "w") as file:
+            file.writelines(json.dumps(record) + "\n" for record in records)
+        errors = self.run_command(*self.options("detect"), "--resume", "--audit=1", code=1)
+        self.assertEqual(errors.count("audit: the CPU computes other bytes"), 1, errors)
+
+    @unittest.skipUnless(ct.devices(), "no CUDA device")
+    def test_devices(self):
+        for job in JOBS:
+            self.run_command(*self.options(job, "gpu:1", out=job), "--per-gpu=2", "--audit=.2", "--quiet")
+            self.assertEqual(self.table(job), self.expected(job), job)
+
+
+class KillTest(ScanTest):
+    def test_killed_at_random(self):
+        """The driver or a worker is killed 20 times; each time the scan goes on and ends with the table of a single pass."""
+        rng = random.Random(20)
+        kills, resumed, number = {"driver": 0, "worker": 0}, 0, 0
+
+        def lines(out):
+            try:
+                with open(self.path(out, "journal.jsonl"), "rb") as file:
+                    return file.read().count(b"\n")
+            except OSError:
+                return 0
+
+        while sum(kills.values()) < KILLS:
+            job, out = ("track", "superpixels", "detect")[number % 3], f"out{number}"
+            before, wanted = lines(out), rng.randrange(4)
+            running = self.command(*self.options(job, out=out), "--resume", "--quiet")
+            # At a random moment of the start, or after a random number of segments.
+            while running.poll() is None and lines(out) < before + wanted:
+                time.sleep(.005)
+            time.sleep(rng.uniform(0, .5 if not wanted else .05))
+            victim = rng.choice(("driver", "worker"))
+            workers = children(running.pid)
+            if running.poll() is None and (victim == "driver" or workers):
+                os.kill(running.pid if victim == "driver" else rng.choice(workers), signal.SIGKILL)
+                kills[victim] += 1
+                resumed += lines(out) > 0
+            errors = running.communicate(timeout=120)[1]
+            if running.returncode == 0:
+                self.assertEqual(self.table(out), self.expected(job))
+                number += 1
+            else:
+                self.assertEqual(running.returncode, -signal.SIGKILL, errors)
+        job, out = ("track", "superpixels", "detect")[number % 3], f"out{number}"
+        self.run_command(*self.options(job, out=out), "--resume", "--quiet")
+        self.assertEqual(self.table(out), self.expected(job))
+        self.assertGreater(min(kills.values()), 3)
+        self.assertGreater(resumed, 5, "too few kills came in the middle")
+        self.assertEqual([name for name in os.listdir(self.path(out, "parts")) if name.startswith(".")], [])
+        print(f"killed {kills}, {resumed} times with segments done, {number + 1} scans finished", file=sys.stderr)
+
+    def test_workers_end_with_the_driver(self):
+        running = self.command(*self.options("superpixels"), "--quiet")
+        workers = []
+        while len(workers) < 2 and running.poll() is None:
+            workers = children(running.pid)
+            time.sleep(.05)
+        running.kill()
+        running.communicate(timeout=60)
+        self.assertEqual(len(workers), 2)
+        end = time.monotonic() + 20
+        while any(os.path.exists(f"/proc/{pid}") for pid in workers) and time.monotonic() < end:
+            time.sleep(.05)
+        self.assertFalse([pid for pid in workers if os.path.exists(f"/proc/{pid}")])
+
+    def test_worker_that_dies_again_and_again(self):
+        """The first task is given up after three tries and named; all others are done, and a resumed scan does it too."""
+        running = self.command(*self.options("superpixels", "cpu:1"))
+        killed = set()
+        while len(killed) < 3 and running.poll() is None:
+            for pid in children(running.pid):
+                if pid not in killed:
+                    os.kill(pid, signal.SIGKILL)
+                    killed.add(pid)
+            time.sleep(.02)
+        errors = running.communicate(timeout=120)[1]
+        self.assertEqual((running.returncode, len(killed)), (1, 3), errors)
+        self.assertRegex(errors, r"(?m)^error: .*deep/v1.ts: given up after 3 tries: the worker ended by signal 9$")
+        with open(self.path("out", "manifest.json")) as file:
+            manifest = json.load(file)
+        self.assertEqual((manifest["state"], len(manifest["failures"]), [len(video["segments"]) > 0 for video in manifest["videos"]]),
+                         ("failed", 1, [False, True, True]))
+        self.run_command(*self.options("superpixels"), "--resume", "--quiet")
+        self.assertEqual(self.table(), self.expected("superpixels"))
+
+    def test_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            running = self.command(*self.options("superpixels", "cpu:1"), "--resume")
+            line = running.stderr.readline()
+            self.assertRegex(line, r"segment \d+ of \d+( or more)?, [0-9.]+ frames per second")
+            running.send_signal(number)
+            rest = running.communicate(timeout=60)[1]
+            self.assertEqual(running.returncode, 130, rest)
+            self.assertIn("stopped; --resume goes on", rest)
+        self.run_command(*self.options("superpixels"), "--resume", "--quiet")
+        self.assertEqual(self.table(), self.expected("superpixels"))
+
+    @needs("ray", "Ray")
+    def test_ray(self):
+        """Actors of Ray give the same table, also when one of them and the driver are killed."""
+        options = [*self.options("track", "cpu:2"), "--resume", "--quiet"]
+        kills = {"worker": 0, "driver": 0}
+        for victim in ("worker", "driver"):
+            running = self.command(*options, executor="ray")
+            journal = self.path("out", "journal.jsonl")
+            before = os.path.getsize(journal) if os.path.exists(journal) else 0
+            while running.poll() is None:
+                workers = ray_workers(self.folder)
+                if workers and os.path.exists(journal) and os.path.getsize(journal) > before:
+                    os.kill(running.pid if victim == "driver" else workers[0], signal.SIGKILL)
+                    kills[victim] += 1
+                    break
+                time.sleep(.02)
+            errors = running.communicate(timeout=120)[1]
+            self.assertEqual(running.returncode, 0 if victim == "worker" else -signal.SIGKILL, errors)
+            if victim == "worker":
+                self.assertEqual(self.table(), self.expected("track"))
+                shutil.rmtree(self.path("out"))
+        self.run_command(*options, executor="ray")
+        self.assertEqual((self.table(), kills), (self.expected("track"), {"worker": 1, "driver": 1}))
+
+
+class InputTest(ScanTest):
+    def test_damaged_videos(self):
+        import av
+        good = self.path("good.mp4")
+        write_video(good, 30)
+        for name, codec in (("flipped.mp4", ""), ("flipped.mkv", ""), ("flipped.ts", ""), ("flipped_4.avi", "mpeg4"), ("flipped_j.avi", "mjpeg")):
+            write_video(self.path(name), 40, codec=codec)
+            damage(self.path(name), 1)
+        with open(good, "rb") as file:
+            data = file.read()
+        with av.open(good) as source, av.open(self.path("whole.mp4"), "w", options={"movflags": "faststart"}) as target:
+            stream = target.add_stream_from_template(source.streams.video[0])
+            for packet in source.demux(source.streams.video[0]):
+                if packet.size:
+                    packet.stream = stream
+                    target.mux(packet)
+        with open(self.path("whole.mp4"), "rb") as file:
+            whole = file.read()
+        for name, contents in (("cut.mp4", whole[:len(whole) * 6 // 10]), ("head.mp4", data[:len(data) // 2]), ("noise.mkv", np.random.RandomState(2).bytes(9999)),
+                               ("empty.mkv", b""), ("text.avi", b"no video"), ("sizes.ts", b"")):
+            with open(self.path(name), "wb") as file:
+                file.write(contents)
+        write_video(self.path("large.ts"), 20)
+        write_video(self.path("small.ts"), 20, lambda step: frame(step)[:96, :128].copy())
+        with open(self.path("sizes.ts"), "wb") as target:
+            for name in ("large.ts", "small.ts"):
+                with open(self.path(name), "rb") as source:
+                    target.write(source.read())
+        os.remove(self.path("whole.mp4"))
+        os.mkdir(self.path("secret.mp4"))
+        with open(self.path("list.txt"), "w") as file:
+            file.write("# some of them\n" + "".join(f"{name}\n" for name in sorted(os.listdir(self.folder)) if name != "list.txt") + "gone.mp4\n")
+        runs = []
+        for out, segment, workers in (("a", ".5", "cpu:2"), ("b", "1e6", "cpu:1")):
+            errors = self.run_command("list.txt", "--job=superpixels", *JOBS["superpixels"][0], f"--out={out}", f"--segment={segment}", f"--workers={workers}",
+                                      f"--format={FORMAT}", "--quiet", code=1)
+            runs.append((sorted(errors.splitlines()), self.table(out)))
+        self.assertEqual(*runs)
+        failures = "\n".join(runs[0][0])
+        for words in (r"cut.mp4: truncated: \d+ of 30 frames are in the file", "head.mp4: cannot be opened", "noise.mkv: cannot be opened", "empty.mkv: cannot be opened",
+                      "text.avi: cannot be opened", "gone.mp4: cannot be read: No such file", r"flipped.mp4: frames \d+ to \d+: ", r"flipped_j.avi: frames \d+ to \d+: ",
+                      "secret.mp4: cannot be read: Is a directory"):
+            self.assertRegex(failures, rf"(?m)^error: {words}")
+        self.assertNotRegex(failures, "good.mp4|sizes.ts")
+        with open(self.path("a", "manifest.json")) as file:
+            frames = {video["name"]: sum(segment["frames"] for segment in video["segments"]) for video in json.load(file)["videos"]}
+        self.assertEqual((frames["good.mp4"], frames["sizes.ts"]), (30, 40))
+        self.assertGreaterEqual(min(frames[name] for name in frames if name.startswith(("flipped", "cut"))), 5)
+
+    def test_size_that_changes_while_tracking(self):
+        write_video(self.path("large.ts"), 20)
+        write_video(self.path("small.ts"), 20, lambda step: frame(step)[:96, :128].copy())
+        with open(self.path("sizes.ts"), "wb") as target:
+            for name in ("large.ts", "small.ts"):
+                with open(self.path(name), "rb") as source:
+                    target.write(source.read())
+        errors = self.run_command("sizes.ts", "large.ts", "--job=track", f"--box={BOX}", "--out=out", "--format=csv", "--workers=cpu:2", "--quiet", code=1)
+        self.assertRegex(errors, r"(?m)^error: sizes.ts: frames 0 to 39: .*128")
+        with open(self.path("out", "table.csv")) as file:
+            self.assertEqual({row["video"] for row in csv.DictReader(file)}, {"large.ts"})
+
+    def test_key_frames_that_are_none(self):
+        """Decoding from there gives other pixels, which is noticed; the video is then done in one segment."""
+        from cudatracking.scan import _video
+        from cudatracking.scan._run import Scan
+        video = self.path("lies.ts")
+        write_video(video, 40, codec="mpeg4", key_frames=40)
+        one = scan([video], self.path("one"), "superpixels", workers="cpu:1", executor="processes", format=FORMAT)
+        two = Scan([video], self.path("two"), "superpixels", format=FORMAT, segment=1.)
+        index = _video.make_index(video)
+        self.assertEqual(index.keys.tolist(), [0])
+        _video.save_index(index._replace(keys=np.arange(0, 40, 10)), two._videos[0].index_file)
+        done = two.run("cpu:2", executor="processes")
+        two.close()
+        self.assertEqual((done.segments, done.failures, digest(done.table)), (1, [], digest(one.table)))
+
+    def test_exact_decoding(self):
+        """Frames from every key frame are those of a single pass, in every container."""
+        import zlib
+
+        from cudatracking.scan._video import decode, luma, make_index
+        for name, codec in (("a.mp4", ""), ("a.mkv", ""), ("a.ts", ""), ("a.avi", "mjpeg"), ("b.avi", "mpeg4"), ("b.mpg", "mpeg2video")):
+            with self.subTest(name):
+                path = self.path(name)
+                write_video(path, 33, codec=codec)
+                index, gaps = make_index(path), []
+                single = {number: zlib.crc32(luma(shot).tobytes()) for number, shot in decode(path, index, 0, index.frames, gaps)}
+                self.assertEqual((sorted(single), gaps), (list(range(33)), []))
+                self.assertGreater(len(set(single.values())), 25)
+                for key in index.keys.tolist():
+                    found = {number: zlib.crc32(luma(shot).tobytes()) for number, shot in decode(path, index, key, min(key + 12, 33), gaps)}
+                    self.assertEqual(found, {number: single[number] for number in range(key, min(key + 12, 33))})
+                self.assertEqual(gaps, [])
+
+    def test_input_that_changes(self):
+        write_video(self.path("a.mp4"), 20)
+        write_video(self.path("b.mp4"), 20)
+        options = ["a.mp4", "b.mp4", "--job=superpixels", "--out=out", f"--format={FORMAT}", "--segment=1", "--workers=cpu:1"]
+        self.call_command(*options)
+        write_video(self.path("b.mp4"), 20, lambda step: frame(29 - step))
+        errors = self.call_command(*options, "--resume")
+        self.assertIn("b.mp4: is another file than before, and is scanned anew", errors)
+        self.assertIn("4 segments of 2 videos, 2 of them now", errors)
+        changed = self.table()
+        self.call_command(*options[:3], "--out=fresh", *options[4:])
+        self.assertEqual(self.table("fresh"), changed)
+
+    def test_other_parameters(self):
+        video = os.path.join(self.videos, "v9.mkv")
+        options = [video, "--job=superpixels", "--out=out", f"--format={FORMAT}", "--workers=cpu:1"]
+        self.call_command(*options, "--quiet")
+        old = self.table()
+        errors = self.call_command(*options, "--sigma=3", code=1)
+        self.assertIn("has a scan already; --resume goes on with it", errors)
+        self.assertEqual(self.table(), old)
+        errors = self.call_command(*options, "--sigma=3", "--resume")
+        self.assertIn("the scan starts anew", errors)
+        self.assertIn("kept in before-1: parameters.sigma is 3.0, was 6.0", errors)
+        self.assertEqual(self.table(os.path.join("out", "before-1")), old)
+        self.assertNotEqual(self.table(), old)
+        self.assertIn("1 segments of 1 videos, 0 of them now", self.call_command(*options, "--sigma=3", "--resume"))
+        with open(self.path("out", "manifest.json"), "w") as file:
+            file.write("{")
+        self.assertIn("cannot be read as a manifest", self.call_command(*options, "--resume", code=1))
+
+    def test_lost_parts(self):
+        """A part or a state that is gone, or is not what it was, is computed again; a line of the journal that was cut off does not count."""
+        self.run_command(*self.options("track"), "--quiet")
+        parts = sorted(os.listdir(self.path("out", "parts")))
+        os.remove(self.path("out", "parts", parts[0]))
+        with open(self.path("out", "parts", parts[1]), "r+b") as file:
+            file.truncate(10)
+        with open(self.path("out", "journal.jsonl"), "r+b") as file:
+            file.truncate(os.path.getsize(file.name) - 7)
+        self.run_command(*self.options("track"), "--resume", "--quiet")
+        self.assertEqual(self.table(), self.expected("track"))
+
+    def test_full_disk(self):
+        """On a file system that is too small the scan ends with a message; when there is space, it goes on and nothing is lost."""
+        def script(size):
+            return f"mkdir -p disk && mount -t tmpfs -o size={size} none disk"
+        probe = subprocess.run(["unshare", "-rm", "sh", "-c", script("64k")], cwd=self.folder, capture_output=True) if shutil.which("unshare") else None
+        if not probe or probe.returncode:
+            self.skipTest("this user may not mount a tmpfs")
+        line = " ".join([sys.executable, "-m cudatracking scan", *self.options("superpixels", out="disk/out"), "--executor=processes --quiet --resume"])
+        done = subprocess.run(["unshare", "-rm", "sh", "-c", f"{script('224k')}; {line}; echo first $?; wc -l <disk/out/journal.jsonl; mount -o remount,size=32m disk; {line}; "
+                               f"echo second $?; sha256sum disk/out/table.{FORMAT}"], cwd=self.folder, capture_output=True, text=True, timeout=120)
+        self.assertRegex(done.stdout, r"\Afirst 1\n[1-9]\d*\nsecond 0\n" + self.expected("superpixels"), done.stderr)
+        self.assertRegex(done.stderr, r"\Aerror: .*disk/out/.*: No space left on device; what is done stays, and --resume goes on from there\n\Z")
+
+    def test_wrong_use(self):
+        os.mkdir(self.path("none"))
+        with open(self.path("empty.txt"), "w") as file:
+            file.write("# nothing\n")
+        with open(self.path("boxes.csv"), "w") as file:
+            file.write("video,x,y\n")
+        video = os.path.join(self.videos, "v9.mkv")
+        base = ["--out=out", f"--format={FORMAT}"]
+        for arguments, code, words in (
+                ([video, "--job=find", *base], 2, "'find'"), ([video, "--job=detect"], 2, "--out"), ([video, *base], 2, "--job"), (["--job=detect", *base], 2, "source"),
+                ([video, "--job=detect", "--segment=0", *base], 2, "--segment: 0"), ([video, "--job=detect", "--audit=2", *base], 2, "--audit: 2"),
+                ([video, "--job=detect", "--bogus", *base], 2, "--bogus"), (["none", "--job=detect", *base], 1, "none: the folder has no video"),
+                (["gone", "--job=detect", *base], 1, "gone: there is no such"), (["empty.txt", "--job=detect", *base], 1, "empty.txt: the list names no video"),
+                ([video, video, "--job=detect", *base], 1, "is given 2 times"), ([video, "--job=detect", "--sigma=3", *base], 1, "--sigma is no option of --job detect"),
+                ([video, "--job=track", *base], 1, "boxes: the job track needs"), ([video, "--job=detect", f"--box={BOX}", *base], 1, "--box and --boxes"),
+                ([video, "--job=track", "--boxes=boxes.csv", *base], 1, "boxes.csv: has no column width, height"),
+                ([video, "--job=detect", "--cascade=frontalfase", *base], 1, "'frontalfase'"), ([video, "--job=detect", "--workers=tpu", *base], 1, "workers: 'tpu'"),
+                ([video, "--job=detect", "--workers=gpu:99", *base], 1, "workers: 'gpu:99'"), ([video, "--job=detect", "--address=auto", *base], 1, "address: "),
+                ([video, "--job=detect", "--out=/proc/none", f"--format={FORMAT}"], 1, "/proc/none")):
+            with self.subTest(" ".join(arguments)):
+                shutil.rmtree(self.path("out"), ignore_errors=True)
+                self.assertIn(words, self.call_command(*arguments, code=code))
+        errors = self.call_command(video, "--job=track", "--box=180,100,40,40", *base, "--quiet", code=1)
+        self.assertRegex(errors, r"(?m)^error: .*v9.mkv: frames 0 to 24: .*box")
+
+    def test_two_scans_in_one_folder(self):
+        running = self.command(*self.options("superpixels", "cpu:1"), "--quiet")
+        while not os.path.exists(self.path("out", "journal.jsonl")) and running.poll() is None:
+            time.sleep(.02)
+        errors = self.run_command(*self.options("superpixels", "cpu:1"), "--resume", code=1)
+        self.assertIn("another scan works in this folder", errors)
+        running.communicate(timeout=120)
+        self.assertEqual((running.returncode, self.table()), (0, self.expected("superpixels")))
+
+
+class MissingTest(unittest.TestCase):
+    def test_without_packages(self):
+        if HAVE["av"] and HAVE["pyarrow"]:
+            self.skipTest("PyAV and pyarrow are installed")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a.mp4")
+            with open(path, "wb") as file:
+                file.write(b"x")
+            with self.assertRaisesRegex(ct.error, r"pip install 'cudatracking\[scan\]'"):
+                scan([path], os.path.join(folder, "out"), "detect")
+
+
+class RayDataTest(unittest.TestCase):
+    def test_batches(self):
+        classifier = ct.CascadeClassifier("lbp_frontalface", min_neighbors=0)
+        images = [frame(0), frame(5)]
+        expected = [classifier.detect(image).tolist() for image in images]
+        self.assertTrue(all(expected))
+        batch = ct.ray.Detect("lbp_frontalface", min_neighbors=0)({"image": np.stack([image[:, :, ::-1] for image in images]), "name": np.array(["a", "b"])})
+        self.assertEqual(([list(boxes) for boxes in batch["boxes"]], list(batch["name"])), (expected, ["a", "b"]))
+        gray = ct.ray.Detect("lbp_frontalface", min_neighbors=0, column="luma")({"luma": [frame(0)[:, :, 0], frame(5)[:90, :, 1]]})
+        self.assertEqual(list(gray["boxes"][1]), classifier.detect(frame(5)[:90, :, 1]).tolist())
+        self.assertEqual(len(ct.ray.Detect()({"image": np.zeros((0, 9, 9, 3), np.uint8)})["boxes"]), 0)
+
+    @needs("ray", "Ray")
+    def test_dataset(self):
+        try:
+            import ray.data
+        except ImportError as missing:
+            self.skipTest(f"Ray Data needs more: {missing}")
+        images = [frame(step)[:, :, ::-1] for step in range(4)]
+        ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        self.addCleanup(ray.shutdown)
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        found = ray.data.from_items([{"number": i, "image": image} for i, image in enumerate(images)]).map_batches(
+            ct.ray.Detect, fn_constructor_kwargs={"cascade": "lbp_frontalface", "min_neighbors": 0}, concurrency=1, batch_size=2)
+        rows = sorted(found.take_all(), key=lambda row: row["number"])
+        classifier = ct.CascadeClassifier("lbp_frontalface", min_neighbors=0)
+        for row, image in zip(rows, images):
+            self.assertEqual([list(one) for one in row["boxes"]], classifier.detect(image[:, :, ::-1]).tolist())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,327 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Stages label, numberSuperpixels, countLonger, selectLinks and sortLinks on CUDA.
+//
+// label: paths are up to 150 links long. A block first follows them inside its tile by pointer jumping in shared memory, which
+// leaves a few jumps from tile to tile. It also marks the roots, one bit per pixel, and counts them per segment of 32 pixels of
+// a row; a scan sums the counts in raster order. Then each pixel jumps to its root and takes the root's rank: the number of roots
+// in earlier segments and before it in its own. Moves about 20 bytes per pixel; bound by memory latency.
+#include "cub_call.hpp"
+#include "plan.hpp"
+#include "../../common/launch.hpp"
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_run_length_encode.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
+#include <cub/warp/warp_scan.cuh>
+
+namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
+
+namespace {
+
+const int TILE = 32, THREADS = 256;
+
+/** Division by d without a division instruction: x / d for 0 <= x < 2^31 is x magic / 2^(31+s), where 2^s >= d and
+magic = ceil(2^(31+s) / d). magic d exceeds 2^(31+s) by less than d, so the quotient exceeds x / d by less than x / 2^31 / d: too
+little to reach the next integer. */
+struct Divisor
+{
+    uint32_t magic;
+    int shift;
+
+    explicit Divisor(int d) : shift(31)
+    {
+        while ((int64_t{1} << (shift - 31)) < d)
+            ++shift;
+        magic = static_cast<uint32_t>(((uint64_t{1} << shift) + d - 1) / d);
+    }
+    __device__ __forceinline__ int operator()(int x) const
+    {
+        return static_cast<int>(static_cast<unsigned long long>(static_cast<uint32_t>(x)) * magic >> shift);
+    }
+};
+
+/** Finds for each pixel the first ancestor outside its tile, or its root if that lies inside: `jumps`. Roots jump to themselves,
+masked pixels to -1. A block is a tile of TILE x TILE pixels; a warp takes rows, which are segments. */
+__global__ void __launch_bounds__(THREADS)
+    resolvePathsInTiles(const Extent extent, const Divisor byCols, const int* __restrict__ parents,
+                        const float* __restrict__ distances, float tau, int* __restrict__ jumps,
+                        uint32_t* __restrict__ roots, int* __restrict__ ranks)
+{
+    // Ancestor that each pixel's path has reached, as a position in the tile. Paths end at pixels whose parent lies elsewhere.
+    __shared__ short path[TILE * TILE];
+    const int left = blockIdx.x * TILE, top = blockIdx.y * TILE;
+    const size_t base = static_cast<size_t>(blockIdx.z) * extent.pixels();
+    const int PER_THREAD = TILE * TILE / THREADS;
+    const bool cut = tau < INFINITY; // roots already are their own parents
+    int parent[PER_THREAD];
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; ++k)
+    {
+        const int i = k * THREADS + threadIdx.x, x = left + i % TILE, y = top + i / TILE, index = y * extent.cols + x;
+        const bool inside = x < extent.cols && y < extent.rows;
+        parent[k] = -1;
+        if (inside)
+        {
+            parent[k] = parents[base + index];
+            if (cut && parent[k] >= 0 && distances[base + index] > tau)
+                parent[k] = index;
+        }
+        const uint32_t marks = __ballot_sync(0xffffffffu, inside && parent[k] == index);
+        if (threadIdx.x % TILE == 0 && y < extent.rows)
+        {
+            const size_t segment = static_cast<size_t>(blockIdx.z) * segmentsOf(extent) + y * gridDim.x + blockIdx.x;
+            roots[segment] = marks;
+            ranks[segment] = __popc(marks);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; ++k)
+    {
+        const int row = byCols(::max(parent[k], 0)), px = parent[k] - row * extent.cols - left, py = row - top;
+        const bool within = parent[k] >= 0 && static_cast<unsigned>(px) < static_cast<unsigned>(TILE) &&
+                            static_cast<unsigned>(py) < static_cast<unsigned>(TILE);
+        path[k * THREADS + threadIdx.x] = static_cast<short>(within ? py * TILE + px : k * THREADS + threadIdx.x);
+    }
+    for (bool moved = true; __syncthreads_or(moved);) // each step doubles the distance covered
+    {
+        moved = false;
+        short next[PER_THREAD];
+#pragma unroll
+        for (int k = 0; k < PER_THREAD; ++k)
+        {
+            const short at = path[k * THREADS + threadIdx.x];
+            next[k] = path[at];
+            moved = moved || next[k] != at;
+        }
+        __syncthreads(); // all have read this step's positions
+#pragma unroll
+        for (int k = 0; k < PER_THREAD; ++k)
+            path[k * THREADS + threadIdx.x] = next[k];
+    }
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; ++k)
+    {
+        const int i = k * THREADS + threadIdx.x, x = left + i % TILE, y = top + i / TILE;
+        if (x >= extent.cols || y >= extent.rows)
+            continue;
+        const int place = path[i], px = left + place % TILE, py = top + place / TILE;
+        int jump = parent[k];
+        if (place != i) // `place` is the last ancestor inside; its link leads out of the tile or to itself
+        {
+            jump = parents[base + py * extent.cols + px];
+            if (cut && distances[base + py * extent.cols + px] > tau)
+                jump = py * extent.cols + px;
+        }
+        jumps[base + y * extent.cols + x] = jump;
+    }
+}
+
+typedef cub::WarpScan<int> WarpScan;
+
+/** Computes exclusive sums in place by one block, for so few values that the two launches of cub::DeviceScan would take longer.
+Combines warps without cub::BlockScan, which takes 395 instructions where this takes 355 (CUDA 13.0, sm_90). */
+__global__ void __launch_bounds__(tuning::SCAN_THREADS) scanRanks(int* ranks, int count)
+{
+    __shared__ int ofWarp[tuning::SCAN_THREADS / 32];
+    __shared__ WarpScan::TempStorage memory[tuning::SCAN_THREADS / 32];
+    static_assert(tuning::SCAN_THREADS == 32 * 32, "one warp sums up the warps");
+    const int each = detail::ceilDiv(count, tuning::SCAN_THREADS), lane = threadIdx.x % 32;
+    const int first = threadIdx.x * each, end = ::min(first + each, count);
+    int own = 0;
+    for (int i = first; i < end; ++i)
+        own += ranks[i];
+    int before = 0;
+    WarpScan(memory[threadIdx.x / 32]).ExclusiveSum(own, before);
+    if (lane == 31)
+        ofWarp[threadIdx.x / 32] = before + own;
+    __syncthreads(); // ofWarp has the sums of all warps
+    if (threadIdx.x < 32)
+        WarpScan(memory[0]).ExclusiveSum(ofWarp[lane], ofWarp[lane]);
+    __syncthreads(); // ofWarp has the exclusive sums of these
+    before += ofWarp[threadIdx.x / 32];
+    for (int i = first; i < end; ++i)
+    {
+        const int here = ranks[i];
+        ranks[i] = before;
+        before += here;
+    }
+}
+
+/** Assigns each pixel the label of its root, and each image its number of roots.
+@param ranks number of roots before each segment, in the whole stack. */
+__global__ void __launch_bounds__(THREADS)
+    assignLabels(const Extent extent, const Divisor byCols, const int* __restrict__ jumps,
+                 const uint32_t* __restrict__ roots, const int* __restrict__ ranks, int* __restrict__ labels,
+                 int* __restrict__ counts)
+{
+    const int x = blockIdx.x * 32 + threadIdx.x % 32, y = blockIdx.y * (THREADS / 32) + threadIdx.x / 32;
+    if (x >= extent.cols || y >= extent.rows)
+        return;
+    const int segments = segmentsOf(extent), index = y * extent.cols + x, image = blockIdx.z;
+    const size_t base = static_cast<size_t>(image) * extent.pixels(), begin = static_cast<size_t>(image) * segments;
+    const int first = ranks[begin];
+    if (index == extent.pixels() - 1)
+        counts[image] = ranks[begin + segments - 1] + __popc(roots[begin + segments - 1]) - first;
+    int root = jumps[base + index];
+    for (int next; root >= 0 && (next = jumps[base + root]) != root;)
+        root = next;
+    int label = -1;
+    if (root >= 0)
+    {
+        const int row = byCols(root), column = root - row * extent.cols;
+        const size_t segment = begin + row * gridDim.x + column / 32;
+        label = ranks[segment] + __popc(roots[segment] & ((1u << column % 32) - 1)) - first;
+    }
+    labels[base + index] = label;
+}
+
+//! Computes exclusive sums in place.
+void scan(int* ranks, int count, const Ranking& ranking, cudaStream_t stream)
+{
+    const char* name = "quick shift ranks";
+    if (count <= tuning::SCAN_BLOCK)
+        return detail::launch(name, scanRanks, dim3(1), dim3(tuning::SCAN_THREADS), 0, stream, ranks, count);
+    callCub(name,
+            [&]
+            {
+                size_t bytes = ranking.scanBytes;
+                return cub::DeviceScan::ExclusiveSum(ranking.scans, bytes, ranks, ranks, count, stream);
+            });
+}
+
+// --- links -----------------------------------------------------------------------------------------------------------
+
+//! Selects the lengths of links: roots and masked pixels have +inf.
+struct IsFinite
+{
+    __host__ __device__ bool operator()(float value) const { return isFinite(value); }
+};
+
+__global__ void __launch_bounds__(THREADS) countLongerLinks(int total, const int* __restrict__ parents,
+                                                            const float* __restrict__ distances, float tau, int* count)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    const bool longer = i < total && parents[i] >= 0 && distances[i] > tau;
+    const int n = __syncthreads_count(longer);
+    if (threadIdx.x == 0 && n > 0)
+        atomicAdd(count, n);
+}
+
+//! Computes left[k], the superpixels when links longer than heights[k] are cut. @param most pixels that are not masked.
+__global__ void __launch_bounds__(THREADS) countSuperpixelsLeft(const int* __restrict__ distinct, int most,
+                                                                const int* __restrict__ sums, int* __restrict__ left)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < *distinct)
+        left[i] = most - sums[i];
+}
+
+} // namespace
+
+size_t scanBytesFor(const Extent& extent)
+{
+    size_t most = 0;
+    const int n = extent.total();
+    const float* in = nullptr;
+    float* out = nullptr;
+    int* values = nullptr;
+    const auto take = [&](const auto& ask)
+    {
+        size_t bytes = 0;
+        callCub("quick shift scratch", [&] { return ask(bytes); });
+        most = bytes > most ? bytes : most;
+    };
+    take(
+        [&](size_t& bytes) {
+            return cub::DeviceScan::ExclusiveSum(nullptr, bytes, values, values, n + 1);
+        }); // segments, or images and the total
+    take([&](size_t& bytes) { return cub::DeviceSelect::If(nullptr, bytes, in, out, values, n, IsFinite()); });
+    take([&](size_t& bytes) { return cub::DeviceRadixSort::SortKeys(nullptr, bytes, in, out, n); });
+    take([&](size_t& bytes) { return cub::DeviceRunLengthEncode::Encode(nullptr, bytes, in, out, values, values, n); });
+    take([&](size_t& bytes) { return cub::DeviceScan::InclusiveSum(nullptr, bytes, values, values, n); });
+    return most;
+}
+
+void label(const Extent& extent, const Trees& trees, float tau, const Ranking& ranking, int* labels, int* counts,
+           StreamHandle stream)
+{
+    const int segments = segmentsOf(extent);
+    const Divisor byCols(extent.cols);
+    forSlices(extent, MOST_BLOCKS,
+              [&](const Slice& slice)
+              {
+                  const Extent& e = slice.extent;
+                  const size_t segment = static_cast<size_t>(slice.image) * segments;
+                  detail::launch("quick shift paths", resolvePathsInTiles,
+                                 dim3(detail::ceilDiv(e.cols, TILE), detail::ceilDiv(e.rows, TILE), e.count),
+                                 dim3(THREADS), 0, stream, e, byCols, trees.parents + slice.pixel,
+                                 trees.distances ? trees.distances + slice.pixel : nullptr, tau,
+                                 ranking.jumps + slice.pixel, ranking.roots + segment, ranking.ranks + segment);
+              });
+    scan(ranking.ranks, segments * extent.count, ranking, stream);
+    forSlices(extent, MOST_BLOCKS,
+              [&](const Slice& slice)
+              {
+                  const Extent& e = slice.extent;
+                  const size_t segment = static_cast<size_t>(slice.image) * segments;
+                  detail::launch("quick shift labels", assignLabels,
+                                 dim3(detail::ceilDiv(e.cols, 32), detail::ceilDiv(e.rows, THREADS / 32), e.count),
+                                 dim3(THREADS), 0, stream, e, byCols, ranking.jumps + slice.pixel,
+                                 ranking.roots + segment, ranking.ranks + segment, labels + slice.pixel,
+                                 counts + slice.image);
+              });
+}
+
+void numberSuperpixels(const Extent& extent, const int* counts, int* firsts, const Ranking& ranking,
+                       StreamHandle stream)
+{
+    const char* name = "quick shift numbering";
+    detail::cudaCheck(cudaMemcpyAsync(firsts, counts, sizeof(int) * extent.count, cudaMemcpyDeviceToDevice, stream),
+                      name);
+    detail::cudaCheck(cudaMemsetAsync(firsts + extent.count, 0, sizeof(int), stream), name); // becomes the total
+    scan(firsts, extent.count + 1, ranking, stream);
+}
+
+void countLonger(const Extent& extent, const Trees& trees, float tau, int* count, StreamHandle stream)
+{
+    detail::cudaCheck(cudaMemsetAsync(count, 0, sizeof(int), stream), "quick shift count");
+    detail::launch("quick shift count", countLongerLinks, detail::linearGrid(extent.total(), THREADS), dim3(THREADS), 0,
+                   stream, extent.total(), trees.parents, trees.distances, tau, count);
+}
+
+void selectLinks(const Extent& extent, const Trees& trees, const Links& links, int* count, const Ranking& ranking,
+                 StreamHandle stream)
+{
+    callCub("quick shift links",
+            [&]
+            {
+                size_t bytes = ranking.scanBytes;
+                return cub::DeviceSelect::If(ranking.scans, bytes, trees.distances, links.unsorted, count,
+                                             extent.total(), IsFinite(), stream);
+            });
+}
+
+void sortLinks(int count, int roots, const Links& links, int* distinct, const Ranking& ranking, StreamHandle stream)
+{
+    size_t bytes = ranking.scanBytes;
+    detail::cudaCheck(cudaMemsetAsync(links.lengths, 0, count * sizeof(int), stream), "quick shift heights");
+    callCub("quick shift heights",
+            [&] {
+                return cub::DeviceRadixSort::SortKeys(ranking.scans, bytes, links.unsorted, links.sorted, count, 0, 32,
+                                                      stream);
+            });
+    callCub("quick shift heights",
+            [&]
+            {
+                return cub::DeviceRunLengthEncode::Encode(ranking.scans, bytes, links.sorted, links.heights,
+                                                          links.lengths, distinct, count, stream);
+            });
+    callCub("quick shift heights", [&]
+            { return cub::DeviceScan::InclusiveSum(ranking.scans, bytes, links.lengths, links.sums, count, stream); });
+    detail::launch("quick shift heights", countSuperpixelsLeft, detail::linearGrid(count, THREADS), dim3(THREADS), 0,
+                   stream, distinct, roots + count, links.sums, links.left);
+}
+
+}}}} // namespace cv::cuda::quick_shift::gpu

@@ -1,0 +1,73 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Stage paintMeans on CUDA. Bound by memory.
+#include "superpixels.hpp"
+#include "../../common/launch.hpp"
+
+namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
+
+namespace {
+
+__device__ __forceinline__ void storeMean(const Sums& s, int k, double, uint8_t& to)
+{
+    to = static_cast<uint8_t>(roundedMean(s.colour[k], s.area));
+}
+__device__ __forceinline__ void storeMean(const Sums& s, int k, double, uint16_t& to)
+{
+    to = static_cast<uint16_t>(roundedMean(s.colour[k], s.area));
+}
+__device__ __forceinline__ void storeMean(const Sums& s, int k, double scale, float& to)
+{
+    to = meanOf(s.colour[k], s.area, scale);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(THREADS)
+    paintMeanColours(const Extent extent, const int* __restrict__ labels, const ImageView image, const SumsTable table,
+                     const RowsView<void> dst)
+{
+    const int x = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
+    if (x >= extent.cols || row >= extent.rows * extent.count)
+        return;
+    const int index = rowOf(extent, row).image;
+    const int label = numberOf(table, index, labels[static_cast<size_t>(row) * extent.cols + x]);
+    const bool known = label >= 0 && label < sizeOf(table);
+    const double scale = scaleOf(image, table, index);
+    T* to = static_cast<T*>(dst.row(row)) + static_cast<size_t>(x) * image.channels;
+    for (int k = 0; k < image.channels; ++k)
+    {
+        to[k] = T(0);
+        if (known)
+            storeMean(sumsOf(table, label), k, scale, to[k]);
+    }
+}
+
+template <typename T>
+void paintImages(const Extent& extent, const int* labels, const ImageView& image, const SumsTable& sums,
+                 RowsView<void> dst, StreamHandle stream)
+{
+    forSlices(extent, imagesOfRows(extent, BLOCK_ROWS),
+              [&](const Slice& slice)
+              {
+                  const Extent& e = slice.extent;
+                  detail::launch("quick shift mean colour", paintMeanColours<T>, gridOf(e.cols, e.rows * e.count),
+                                 BLOCK, 0, stream, e, labels + slice.pixel, partOf(image, slice), partOf(sums, slice),
+                                 RowsView<void>{dst.row(slice.image * extent.rows), dst.step});
+              });
+}
+
+} // namespace
+
+void paintMeans(const Extent& extent, const int* labels, const ImageView& image, const SumsTable& sums,
+                RowsView<void> dst, StreamHandle stream)
+{
+    if (image.depth == detail::DEPTH_32F)
+        paintImages<float>(extent, labels, image, sums, dst, stream);
+    else if (image.depth == detail::DEPTH_16U)
+        paintImages<uint16_t>(extent, labels, image, sums, dst, stream);
+    else
+        paintImages<uint8_t>(extent, labels, image, sums, dst, stream);
+}
+
+}}}} // namespace cv::cuda::quick_shift::gpu

@@ -1,0 +1,69 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Stage tabulate on CUDA: one thread per superpixel.
+#include "superpixels.hpp"
+#include "../../common/launch.hpp"
+
+namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
+
+namespace {
+
+//! Returns the image of a superpixel: the last one whose first superpixel is not after it.
+__device__ __forceinline__ int imageOfNumber(const SumsTable& sums, int number)
+{
+    int first = 0, last = sums.firsts ? sums.images - 1 : 0;
+    while (first < last)
+    {
+        const int middle = (first + last + 1) / 2;
+        if (sums.firsts[middle] <= number)
+            first = middle;
+        else
+            last = middle - 1;
+    }
+    return first;
+}
+
+__global__ void __launch_bounds__(THREADS)
+    computeStatistics(int rows, const ImageView image, const SumsTable sums, const Table table)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= rows)
+        return;
+    Sums s = {};
+    s.area = 1; // for rows without a superpixel, to avoid division by zero
+    const bool known = i < sizeOf(sums);
+    if (known)
+        s = sumsOf(sums, i);
+    if (table.areas)
+        *table.areas.row(i) = known ? static_cast<int>(s.area) : 0;
+    if (table.means)
+    {
+        const double scale = scaleOf(image, sums, imageOfNumber(sums, i));
+        for (int k = 0; k < image.channels; ++k)
+            table.means.row(i)[k] = meanOf(s.colour[k], s.area, scale);
+    }
+    if (table.centroids)
+    {
+        table.centroids.row(i)[0] = meanOf(s.x, s.area, 1.);
+        table.centroids.row(i)[1] = meanOf(s.y, s.area, 1.);
+    }
+    if (table.boxes)
+    {
+        int* const box = table.boxes.row(i);
+        box[0] = s.left;
+        box[1] = s.top;
+        box[2] = known ? s.right - s.left + 1 : 0;
+        box[3] = known ? s.bottom - s.top + 1 : 0;
+    }
+}
+
+} // namespace
+
+void tabulate(int rows, const ImageView& image, const SumsTable& sums, const Table& table, StreamHandle stream)
+{
+    detail::launch("quick shift statistics", computeStatistics, detail::linearGrid(rows, THREADS), dim3(THREADS), 0,
+                   stream, rows, image, sums, table);
+}
+
+}}}} // namespace cv::cuda::quick_shift::gpu

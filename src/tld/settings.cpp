@@ -1,0 +1,94 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+#include "settings.hpp"
+
+namespace cv { namespace cuda {
+
+TLDParams::TLDParams()
+{
+    tld::eachParameter(*this, [](const char*, auto& member, auto byDefault, auto, auto) { member = byDefault; });
+}
+
+namespace tld {
+
+namespace {
+
+//! Checks values against their ranges.
+struct Ranges
+{
+    const char* owner;
+
+    void operator()(const char* name, int value, int, int least, int most) const
+    {
+        if (value < least || value > most)
+            CV_Error_(Error::StsOutOfRange, ("%s: %s must be %d to %d, this is %d", owner, name, least, most, value));
+    }
+    void operator()(const char* name, double value, double, double least, double most) const
+    {
+        if (!(value >= least && value <= most))
+            CV_Error_(Error::StsOutOfRange,
+                      ("%s: %s must be %g to %g, this is %.17g", owner, name, least, most, value));
+    }
+    void operator()(const char*, bool, bool, bool, bool) const {}
+};
+
+} // namespace
+
+void checkParameters(const TLDParams& p, const char* owner)
+{
+    const Ranges check = {owner};
+    eachParameter(p, check);
+    if (p.minWindow > 0)
+        check("minWindow", p.minWindow, 0, MIN_BOX, MAX_SIDE);
+    check("trees * features", p.trees * p.features, 0, 1, ALL_FEATURES);
+    if (p.flowWindow % 2 == 0)
+        CV_Error_(Error::StsOutOfRange, ("%s: flowWindow must be odd, this is %d", owner, p.flowWindow));
+}
+
+Settings settingsOf(const TLDParams& p, const char* owner)
+{
+    checkParameters(p, owner);
+    const double radian = CV_PI / 180.;
+    Settings s = {};
+    s.seed = static_cast<uint64_t>(p.seed);
+    s.learning = p.learning;
+    s.mirror = p.mirror;
+    s.minReplyScore = p.minReplyScore;
+    s.minWindow = p.minWindow;
+    s.scaleFactor = p.scaleFactor;
+    s.scales = p.scales;
+    s.stepPercent = p.stepPercent;
+    s.trees = p.trees;
+    s.features = p.features;
+    s.fernThreshold = static_cast<uint32_t>(roundEven(p.fernThreshold * POSTERIOR_ONE * p.trees));
+    s.maxDetections = p.maxDetections;
+    s.nnThreshold = p.nnThreshold;
+    s.validThreshold = p.validThreshold;
+    s.maxPositives = p.maxPositives;
+    s.maxNegatives = p.maxNegatives;
+    s.initNegatives = p.initNegatives;
+    s.initWindows = p.initWindows;
+    s.initWarps = p.initWarps;
+    s.updateWindows = p.updateWindows;
+    s.updateWarps = p.updateWarps;
+    s.initAngle = p.initAngle * radian;
+    s.updateAngle = p.updateAngle * radian;
+    s.warpScale = p.warpScale;
+    s.warpShift = p.warpShift;
+    s.warpNoise = p.warpNoise;
+    s.flowWindow = p.flowWindow;
+    s.flowLevels = p.flowLevels;
+    s.flowIterations = p.flowIterations;
+    s.flowEpsilon = p.flowEpsilon;
+    s.maxFlowError = p.maxFlowError;
+    s.retryFrames = p.retryFrames;
+    s.maxUnsupported = p.maxUnsupported;
+    s.maxProbation = p.maxProbation;
+    s.jumpMargin = p.jumpMargin;
+    s.firstJumpMargin = p.firstJumpMargin;
+    return s;
+}
+
+} // namespace tld
+}} // namespace cv::cuda
