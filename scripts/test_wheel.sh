@@ -11,7 +11,7 @@
 #   --table            print the table of doc/from_opencv.md, measured beside opencv-contrib-python 5, and stop
 #   --help
 #
-# Last line: 'N passed, N failed, N skipped'. Packages come from the package index that pip is set up for. Environment:
+# Failed tests are named at the end. Last line: 'N passed, N failed, N skipped'. Packages come from the package index that pip is set up for. Environment:
 #   CUDATRACKING_SAMPLES_DATA   OpenCV's samples/data (default: that of the unpacked OpenCV); tests that need images are skipped without
 source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 
@@ -58,7 +58,9 @@ environment()
 run_tests()
 {
     (cd "$scratch" && timeout 1200 "$PYTHON" "$REPO_ROOT/scripts/lib/run_unittests.py" "$REPO_ROOT/python/tests$2" cudatracking "${3:-test_*.py}" \
-        >"$scratch/$1.count") || echo "0 1 0" >"$scratch/$1.count"
+        2> >(tee "$scratch/$1.log" >&2) >"$scratch/$1.count") || echo "0 1 0" >"$scratch/$1.count"
+    # Headings of tracebacks: the test, for a sub-test with what it is about.
+    { grep -E '^(FAIL|ERROR): ' "$scratch/$1.log" || true; } | sort -u | sed "s/^/$1: /" >>"$scratch/failed"
     say "$1: $(sed 's/ / passed, /; s/ \([0-9]*\)$/ failed, \1 skipped/' "$scratch/$1.count")"
 }
 
@@ -76,6 +78,7 @@ if [ "$DEVICE" = 1 ]; then
     export PYTHONPATH=$scratch/installed
     run_tests device ""
     run_tests device-beside /beside
+    sed 's/^/FAILED  /' "$scratch/failed" >&2
     total_of "$scratch"/*.count
     exit
 fi
@@ -90,4 +93,5 @@ run_tests contrib4 /beside
 run_tests contrib4-tools "" "test_[cdf]*.py" # what was skipped for want of these packages
 environment scan av pyarrow 'ray[data]'
 run_tests scan "" "test_scan.py" # what was skipped for want of these
+sed 's/^/FAILED  /' "$scratch/failed" >&2
 total_of "$scratch"/*.count

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Optional, Protocol, Sequence, Tuple, Unio
 import numpy as np
 import numpy.typing as npt
 
-from . import _dlpack
+from . import _dlpack, _memory
 from ._devices import native_stream, on_device, stream_pointer
 from ._errors import ArgumentError, call
 from ._native import cv2
@@ -166,17 +166,26 @@ class Given:
         self.producer = producer  # stream that fills the memory
         self.source = source      # the caller's object; DLPack's is asked for the memory when the stream is known
 
-    def mat(self, stream: Optional[int], channels_last: bool) -> Any:
-        """The memory as a GpuMat, without a copy. The stream is ordered after the one that fills it."""
+    def memory(self, stream: Optional[int]) -> tuple[int, tuple[int, ...], Any]:
+        """Returns address and strides (bytes) of the elements, and an object that keeps them. Orders the stream after the one that fills them."""
         assert self.device is not None
         if _has_dlpack(self.source):
-            capsule = _dlpack_of(self.source, self.name, stream or 1)
-            contents = _dlpack.read(capsule)
-            pointer, shape, strides = contents.pointer, contents.shape, contents.strides
-        else:
-            capsule, pointer, shape, strides = self.source, self.pointer, self.shape, self.strides
-            if self.producer is not None:
-                order(self.device, self.producer, stream)
+            capsule, contents = _dlpack_of(self.source, self.name, stream or 1)
+            size = int(self.dtype[1:])
+            if contents.shape != self.shape or int(contents.typestr[1:]) != size:
+                raise ArgumentError(f"{self.name}: its capsule holds {contents.typestr} of shape {contents.shape}, but the array says {self.dtype} of shape "
+                                    f"{self.shape}", self.name, contents.shape)
+            # The device is the one that the library names: memory of another one may be mapped there.
+            _memory.check(self.name, contents.pointer, contents.shape, contents.strides, size)
+            return contents.pointer, contents.strides, capsule
+        if self.producer is not None:
+            order(self.device, self.producer, stream)
+        return self.pointer, self.strides, self.source
+
+    def mat(self, stream: Optional[int], channels_last: bool) -> Any:
+        """The memory as a GpuMat, without a copy. The stream is ordered after the one that fills it."""
+        pointer, strides, keep = self.memory(stream)
+        shape = self.shape
         rows, columns = shape[0], (shape[1] if len(shape) > 1 else 1)
         size = int(self.dtype[1:])
         channels = shape[2] if channels_last and len(shape) == 3 else 1
@@ -187,18 +196,38 @@ class Given:
         kind = _DEPTHS[self.dtype] + 8 * (channels - 1)
         step = strides[0] if rows > 1 else columns * channels * size
         mat = call(cv2.cuda.createGpuMatFromCudaMemory, rows, columns, kind, pointer, step)
-        return mat, capsule
+        return mat, keep
+
+    def fetched(self) -> npt.NDArray[Any]:
+        """Returns a copy of a small array on the host, of any type and strides. Waits for the null stream."""
+        if 0 in self.shape:
+            return np.empty(self.shape, np.dtype(self.dtype))
+        with on_device(self.device):
+            pointer, strides, keep = self.memory(None)
+            length = _memory.span(self.shape, strides, int(self.dtype[1:]))
+            if length > _MOST_FETCHED:
+                raise ArgumentError(f"{self.name}: shape {self.shape} with strides of {strides} bytes: too large to be copied to the host", self.name, self.shape)
+            data = np.ascontiguousarray(call(call(cv2.cuda.createGpuMatFromCudaMemory, 1, length, 0, pointer, length).download))
+            del keep
+        return np.ndarray(self.shape, np.dtype(self.dtype), data, 0, strides)
+
+
+_MOST_FETCHED = 2**28  # bytes of an array that is fetched, its gaps included; lists of boxes are far smaller
 
 
 def _has_dlpack(value: Any) -> bool:
     return hasattr(type(value), "__dlpack_device__") and hasattr(type(value), "__dlpack__")
 
 
-def _dlpack_of(source: Any, name: str, stream: int) -> Any:
+def _dlpack_of(source: Any, name: str, stream: int) -> tuple[Any, _dlpack.Contents]:
     try:
-        return source.__dlpack__(stream=stream)
+        capsule = source.__dlpack__(stream=stream)
     except Exception as raised:  # whatever another library raises
         raise TypeError(f"{name}: {type(source).__name__}.__dlpack__() failed: {raised}") from None
+    try:
+        return capsule, _dlpack.read(capsule)
+    except Exception as raised:
+        raise TypeError(f"{name}: what {type(source).__name__}.__dlpack__() returned cannot be read: {raised}") from None
 
 
 def own_stream(value: Any) -> Optional[int]:
@@ -222,7 +251,7 @@ def given(value: Any, name: str) -> Given:
     if isinstance(value, (str, bytes, bytearray, dict, set)) or value is None:
         raise TypeError(f"{name}: {type(value).__name__}: an array is needed")
     if isinstance(value, cv2.cuda.GpuMat):
-        value = _of_mat(value)
+        value = _of_mat(value, name)
     if isinstance(value, np.ndarray):
         return _on_host(value, name)
     try:
@@ -256,14 +285,16 @@ def _on_host(array: npt.NDArray[Any], name: str) -> Given:
     return Given(name, array.shape, array.dtype.str.lstrip("|<=>"), host=array)
 
 
-def _of_mat(mat: Any) -> DeviceArray:
-    """A GpuMat of the private cv2 on the current device."""
-    return wrapped(mat, call(cv2.cuda.getDevice) if mat.cudaPtr() else 0, None)
+def _of_mat(mat: Any, name: str) -> DeviceArray:
+    """Returns a GpuMat of the private cv2 as an array on the device of its memory."""
+    made = wrapped(mat, 0, None)
+    made._device = _memory.check(name, made.pointer, made.shape, made.strides, made.dtype.itemsize)
+    return made
 
 
 def _on_device(value: Any, name: str, device: int) -> Given:
     if not hasattr(value, "shape") or not hasattr(value, "dtype"):  # DLPack and no more, such as frames of decoders
-        contents = _dlpack.read(_dlpack_of(value, name, 1))
+        _, contents = _dlpack_of(value, name, 1)
         return Given(name, contents.shape, contents.typestr, device=device, source=value)
     shape = tuple(int(side) for side in value.shape)
     dtype = str(value.dtype).rpartition(".")[2]  # "torch.uint8", dtype('uint8')
@@ -287,22 +318,13 @@ def _of_interface(value: Any, interface: Any, name: str) -> Given:
                 strides, step = (step, *strides), step * side
         strides = tuple(int(step) for step in strides)
         stream = interface.get("stream")
-        if len(strides) != len(shape) or typestr[0] not in "|<=" or interface.get("mask") is not None:
-            raise ValueError("strides, byte order or mask")
+        if len(strides) != len(shape) or min(shape, default=0) < 0 or size < 1 or typestr[0] not in "|<=" or interface.get("mask") is not None:
+            raise ValueError("shape, strides, type, byte order or mask")
     except Exception as raised:
         raise TypeError(f"{name}: __cuda_array_interface__ of {type(value).__name__} is not as its definition says: {raised}") from None
-    return Given(name, shape, typestr[1:], device=_device_of_pointer(value), pointer=pointer, strides=strides,
+    device = _memory.check(name, pointer, shape, strides, size)
+    return Given(name, shape, typestr[1:], device=device, pointer=pointer, strides=strides,
                  producer=int(stream) if isinstance(stream, int) else None, source=value)
-
-
-def _device_of_pointer(value: Any) -> int:
-    """The interface does not say on which device an array lies; some objects do, else it is the current one."""
-    device = getattr(value, "device", None)
-    index = getattr(device, "id", getattr(device, "index", device))
-    if isinstance(index, int) and not isinstance(index, bool) and 0 <= index < 4096:
-        return index
-    count = cv2.cuda.getCudaEnabledDeviceCount()
-    return int(cv2.cuda.getDevice()) if count > 0 else 0
 
 
 def wrapped(mat: Any, device: int, stream: Optional[int], shape: Optional[tuple[int, ...]] = None) -> DeviceArray:
@@ -361,19 +383,33 @@ def weights(value: Any, name: str) -> Given:
     if array.host is not None and array.dtype == "b1":
         array = _on_host(array.host.astype(np.uint8) * np.uint8(255), name)
     if array.host is not None and array.dtype in ("f8", "f2"):
-        array = _on_host(array.host.astype(np.float32), name)
+        with np.errstate(over="ignore"):
+            array = _on_host(array.host.astype(np.float32), name)
     if array.dtype not in ("u1", "b1", "f4"):
         raise TypeError(f"{name}: elements are {np.dtype(array.dtype)}; bool, uint8 and float are possible")
     if len(array.shape) != 2:
         raise ArgumentError(f"{name}: shape {array.shape}; height x width is needed", name, array.shape)
+    if array.host is not None:
+        _check_weights(array.host, name)
     return array
+
+
+def _check_weights(host: npt.NDArray[Any], name: str) -> None:
+    # In device memory the host cannot check them without a wait, and the CUDA backend counts wrong ones as 0.
+    bad = ~((host >= 0) & (host <= 1)) if host.dtype.kind == "f" else np.zeros(host.shape, bool)  # NaN too
+    if bad.any():
+        y, x = (int(index) for index in np.argwhere(bad)[0])
+        raise ArgumentError(f"{name}: value {host[y, x]:.9g} at ({x}, {y}) is not in [0, 1]", name, float(host[y, x]))
+    quantised = np.rint(255. * host.astype(np.float64)) if host.dtype.kind == "f" else host
+    if host.size and not quantised.any():
+        raise ArgumentError(f"{name}: their sum is 0 after quantisation to 0..255, so the fragment would match everything", name)
 
 
 def integers(value: Any, name: str, columns: int) -> npt.NDArray[np.int32]:
     """n x columns whole numbers from lists, tuples or arrays of any number type; fractions are rounded to the nearest, halves to even."""
     array = given(value, name)
     if array.host is None:
-        array = given(_fetched(value, array), name)
+        array = _on_host(array.fetched(), name)
     assert array.host is not None
     host = array.host
     if host.size == 0:
@@ -393,21 +429,9 @@ def integers(value: Any, name: str, columns: int) -> npt.NDArray[np.int32]:
     return host.astype(np.int32)
 
 
-def _fetched(value: Any, array: Given) -> npt.NDArray[Any]:
-    """A small array of another library from the device."""
-    if isinstance(value, DeviceArray):
-        return value.numpy()
-    assert array.device is not None
-    with on_device(array.device):
-        mat, keep = array.mat(None, channels_last=True)
-        host = np.asarray(call(mat.download)).reshape(array.shape)
-        del keep
-    return host
-
-
 def _row(value: Any, name: str, columns: int, words: str) -> list[int]:
     array = given(value, name)
-    host = array.host if array.host is not None else _fetched(value, array)
+    host = array.host if array.host is not None else array.fetched()
     if host.size != columns:
         raise ArgumentError(f"{name}: shape {host.shape}: {words} are needed", name, host.shape)
     return [int(entry) for entry in integers(host.reshape(1, columns), name, columns)[0]]

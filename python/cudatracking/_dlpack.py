@@ -27,6 +27,7 @@ _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _get_pointer.restype = ctypes.c_void_p
 _get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
+_MOST_AXES = 64  # those of numpy
 
 
 class Contents(NamedTuple):
@@ -51,10 +52,14 @@ def read(capsule: Any) -> Contents:
     Raises ValueError when it is not an unused capsule or its elements are not plain numbers.
     """
     tensor = _tensor(capsule)
-    if tensor.dtype.code not in _KINDS or tensor.dtype.lanes != 1:
-        raise ValueError(f"elements of DLPack's type code {tensor.dtype.code} with {tensor.dtype.lanes} lanes")
+    if tensor.dtype.code not in _KINDS or tensor.dtype.lanes != 1 or tensor.dtype.bits not in (8, 16, 32, 64):
+        raise ValueError(f"elements of DLPack's type code {tensor.dtype.code} with {tensor.dtype.bits} bits and {tensor.dtype.lanes} lanes")
+    if not 0 <= tensor.ndim <= _MOST_AXES:
+        raise ValueError(f"{tensor.ndim} axes; 0 to {_MOST_AXES} are possible")
     size = tensor.dtype.bits // 8
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
+    if any(side < 0 for side in shape):
+        raise ValueError(f"shape {shape}")
     if tensor.strides:
         strides = tuple(tensor.strides[i] * size for i in range(tensor.ndim))
     else:

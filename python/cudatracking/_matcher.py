@@ -156,6 +156,7 @@ class FragmentMatcher(Worker):
         Args:
             templates: list of 1 to 100000 images; sides 1 to 32767 may differ. Templates in device memory can be used with frames in device memory only.
             weights: one array per template, of its size: bool, uint8 (255 is full weight) or float from 0 to 1. Default: full weight.
+                On the host, other values and weights of sum 0 are refused; on a device, other values count as 0.
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
         """
@@ -195,6 +196,9 @@ class FragmentMatcher(Worker):
         boxes = [tuple(int(value) for value in row) for row in _arrays.integers(regions, "regions", 4)]
         covers = self._weights(weights, len(boxes))
         if image.device is None:
+            for array in covers or []:
+                if array.device is not None:
+                    raise ArgumentError(f"{array.name}: lies on CUDA device {array.device}, and frame on the host", array.name)
             host = np.ascontiguousarray(image.host)
             call(self._native.cutFragments, host, boxes, None if covers is None else [np.ascontiguousarray(array.host) for array in covers])
             return
@@ -240,13 +244,17 @@ class FragmentMatcher(Worker):
         Args:
             frame: image to search, of the type of the fragments.
             areas: one box (x, y, width, height) per fragment, in which the whole fragment must lie; intersected with the frame. A list of
-                tuples or an n x 4 array of any number type on the host, or n x 4 int32 on the frame's device. Default: the whole frame.
-            predictions: start positions of search="three_step": n x 2 numbers (x, y) on the host. Default: the centre of the area.
+                tuples or an n x 4 array of any number type on the host, where a negative size is refused, or n x 4 int32 on the frame's
+                device, where an area of negative size has no position. Default: the whole frame.
+            predictions: start positions of search="three_step": n x 2 numbers (x, y), one per fragment, copied to the host if they are on
+                a device. Default: the centre of the area.
             stream: as in set().
         """
         image = _arrays.image(frame, "frame", ("u1",))
         where = None if areas is None else _areas(areas, len(self))
         starts = None if predictions is None else _arrays.integers(predictions, "predictions", 2)
+        if starts is not None and len(starts) != len(self):
+            raise ArgumentError(f"predictions: {len(starts)} given, one for each of {len(self)} fragments is needed", "predictions", len(starts))
         with self._work([image] + ([where] if where is not None and where.device is not None else []), stream) as work:
             pixels = work.array(image, slot="frame")
             if work.device is not None:
@@ -323,7 +331,7 @@ class FragmentMatcher(Worker):
                 areas = call(self._native.predictAreas, locations._mat, radius, limits, *work.empty(), **work.named)
                 return work.result(areas, (-1, 4))
         array = _arrays.given(locations, "locations")
-        host = array.host if array.host is not None else _arrays._fetched(locations, array)
+        host = array.host if array.host is not None else array.fetched()
         first = _arrays.integers(host[:, 0] if host.ndim == 3 and host.shape[2] == 2 else host, "locations", 2)
         return _arrays.either(np.asarray(call(self._native.predictAreas, first, radius, limits), np.int32).reshape(-1, 4))
 
@@ -360,6 +368,10 @@ def _areas(areas: Any, count: int) -> Given:
         given = Given("areas", (), "i4", host=_arrays.integers(areas, "areas", 4))
         assert given.host is not None
         given.shape = given.host.shape
+        negative = np.flatnonzero((given.host[:, 2:] < 0).any(axis=1))
+        if len(negative):
+            row = [int(value) for value in given.host[negative[0]]]
+            raise ArgumentError(f"areas[{negative[0]}]: size {row[2]} x {row[3]} is negative", "areas", row)
     elif given.dtype != "i4" or len(given.shape) != 2 or given.shape[1] != 4:
         raise ArgumentError(f"areas: {given.dtype} of shape {given.shape} on a device; n x 4 int32 is needed", "areas", given.shape)
     if given.shape[0] != count:

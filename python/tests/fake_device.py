@@ -9,23 +9,71 @@ from unittest import mock
 import numpy as np
 
 import cudatracking as ct
-from cudatracking import _devices
+from cudatracking import _devices, _dlpack, _memory
 
 CUDA = ct.cv2.cuda
 DEPTHS = [np.uint8, np.int8, np.uint16, np.int16, np.int32, np.float32, np.float64]
 REAL = {name: getattr(CUDA, name) for name in ("CascadeClassifierEx", "QuickShift", "TrackerTLD", "MultiTrackerTLD", "TLDDetector", "FragmentMatcher")}
 
 
+ALLOCATIONS = []  # (memory type, device, address, bytes), the latest last; memory is never given back, so that addresses stay theirs
+KEPT, CAPSULES = [], []
+
+
+def allocated(array, device=None, kind=2):
+    """Makes the memory of an array known to the driver that is played here; kinds are those of CUmemorytype."""
+    whole = array
+    while isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    start, end = np.lib.array_utils.byte_bounds(whole)
+    KEPT.append(whole)
+    ALLOCATIONS.append((kind, STATE["device"] if device is None else device, start, end - start))
+    return array
+
+
+def pointer_attributes(count, names, values, address):
+    """cuPointerGetAttributes(): zeros for an address that is not known, and no error."""
+    STATE["queries"] += 1
+    failure = STATE["results"].pop(0) if STATE["results"] else 0
+    if failure:
+        return failure
+    known = [entry for entry in ALLOCATIONS if entry[2] <= address < entry[2] + entry[3]]
+    kind, device, start, size = known[-1] if known else (0, -2, 0, 0)
+    for name, value in zip(names[:count], values[:count]):
+        what, wanted = {2: (ctypes.c_uint, kind), 9: (ctypes.c_int, device), 11: (ctypes.c_uint64, start), 12: (ctypes.c_size_t, size)}[name]
+        what.from_address(value).value = wanted
+    return 0
+
+
+def capsule(pointer, shape, strides=None, code=1, bits=8, lanes=1, byte_offset=0, ndim=None):
+    """A DLPack capsule for any address; strides are in elements. The structures it points to are never given back."""
+    managed = (ctypes.c_uint8 * 256)()  # DLManagedTensor: the tensor, then null for its context and deleter
+    tensor = _dlpack._Tensor.from_buffer(managed)
+    sides = (ctypes.c_int64 * len(shape))(*shape)
+    tensor.data, tensor.byte_offset, tensor.shape, tensor.ndim = pointer, byte_offset, sides, len(shape) if ndim is None else ndim
+    steps = None
+    if strides is not None:
+        steps = tensor.strides = (ctypes.c_int64 * len(strides))(*strides)
+    tensor.device.type = _dlpack.CUDA
+    tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes = code, bits, lanes
+    CAPSULES.append((managed, sides, steps))
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return new(ctypes.addressof(managed), b"dltensor", None)
+
+
 class Mat:
     """GpuMat: rows x columns x channels of host memory."""
 
-    def __init__(self, array=None, keep=None):
+    def __init__(self, array=None, keep=None, known=True):
         self.array = array
         self.keep = keep
+        if array is not None and array.size and known:
+            allocated(array)
 
     def upload(self, array, stream=None):
         note("upload", stream)
-        self.array = np.array(array)
+        self.array = allocated(np.array(array))
 
     def download(self, stream=None):
         note("download", stream)
@@ -60,7 +108,8 @@ class Mat:
         return 0 if self.array is None else self.array.ctypes.data
 
     def __dlpack__(self):
-        return self.array.reshape(self._shape()).__dlpack__()
+        array = np.zeros(self._shape(), np.uint8) if self.array is None else self.array.reshape(self._shape())
+        return capsule(array.ctypes.data, array.shape, [step // array.itemsize for step in array.strides], "iuf".index(array.dtype.kind), 8 * array.itemsize)
 
 
 class Stream:
@@ -80,7 +129,7 @@ class Event:
 
 
 LOG = []
-STATE = {"device": 0}
+STATE = {"device": 0, "queries": 0, "results": []}  # results: those of the next calls of pointer_attributes(), then 0
 
 
 def note(what, stream=None, *more):
@@ -96,7 +145,7 @@ def view(rows, columns, kind, pointer, step):
     dtype, channels = np.dtype(DEPTHS[kind % 8]), kind // 8 + 1
     note("view", None, pointer, step)
     buffer = (ctypes.c_uint8 * (max(rows - 1, 0) * step + columns * channels * dtype.itemsize)).from_address(pointer)
-    return Mat(np.ndarray((rows, columns, channels), dtype, buffer, 0, (step, channels * dtype.itemsize, dtype.itemsize)))
+    return Mat(np.ndarray((rows, columns, channels), dtype, buffer, 0, (step, channels * dtype.itemsize, dtype.itemsize)), known=False)
 
 
 def plain(value):
@@ -135,9 +184,12 @@ class Native:
 def patched():
     """A context in which there are two devices."""
     LOG.clear()
-    STATE["device"] = 0
+    ALLOCATIONS.clear()
+    KEPT.clear()
+    STATE.update(device=0, queries=0, results=[])
     _devices.native_stream.cache_clear()
-    stack = [mock.patch.object(CUDA, name, value) for name, value in (
+    stack = [mock.patch.object(_memory, "_driver", lambda: pointer_attributes)]
+    stack += [mock.patch.object(CUDA, name, value) for name, value in (
         ("getCudaEnabledDeviceCount", lambda: 2), ("getDevice", lambda: STATE["device"]), ("setDevice", set_device), ("GpuMat", Mat),
         ("wrapStream", Stream), ("Event", Event), ("createGpuMatFromCudaMemory", view))]
     for name, real in REAL.items():
@@ -154,6 +206,7 @@ class DeviceArray:
 
     def __init__(self, array, device=0):
         self.array, self.device_index = array, device
+        allocated(array, device)
         self.shape, self.dtype = array.shape, array.dtype
 
     @property
@@ -172,10 +225,17 @@ DeviceArray.__module__ = "torch"
 TORCH = types.SimpleNamespace(cuda=types.SimpleNamespace(current_stream=lambda device: types.SimpleNamespace(cuda_stream=DeviceArray.now)))
 
 
+class Described:
+    """Any __cuda_array_interface__."""
+
+    def __init__(self, pointer, shape, typestr="|u1", strides=None):
+        self.__cuda_array_interface__ = {"shape": shape, "strides": strides, "typestr": typestr, "data": (pointer, False), "version": 3}
+
+
 class Interface:
     """An array with nothing but __cuda_array_interface__."""
 
-    def __init__(self, array, stream=None):
-        self.array = array
+    def __init__(self, array, stream=None, device=0):
+        self.array = allocated(array, device)
         self.__cuda_array_interface__ = {"shape": array.shape, "strides": array.strides, "typestr": array.dtype.str, "data": (array.ctypes.data, False),
                                          "version": 3, "stream": stream}

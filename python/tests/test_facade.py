@@ -341,7 +341,7 @@ class MatcherTest(unittest.TestCase):
         for areas in [[list(area) for area in self.areas], tuple(self.areas), np.array(self.areas, float) + .2, Foreign(np.array(self.areas))] + kinds:
             np.testing.assert_array_equal(matcher.match(frame(1), areas).scores, expected.scores)
         for areas, words in (([(0, 0, 9)] * 2, r"areas: shape \(2, 3\)"), (self.areas[:1], "areas: 1 given, one for each of 2"), ("x", "areas"),
-                             ([(0, 0, 2**31, 9)] * 2, r"areas\[0\].*32 bits"), ([(0, 0, 9, float("nan"))] * 2, r"areas\[0\].*nan"), ([(0, 0, -9, 9)] * 2, "searchAreas")):
+                             ([(0, 0, 2**31, 9)] * 2, r"areas\[0\].*32 bits"), ([(0, 0, 9, float("nan"))] * 2, r"areas\[0\].*nan"), ([(0, 0, -9, 9)] * 2, r"^areas\[0\]: size -9 x 9 is negative$")):
             with self.assertRaisesRegex((ValueError, TypeError), words):
                 matcher.match(frame(1), areas)
 
@@ -360,8 +360,11 @@ class MatcherTest(unittest.TestCase):
         np.testing.assert_array_equal(scores, [scores[0]] * 4)
         with self.assertRaisesRegex(ValueError, "weights: 1 given, one for each of 2"):
             matcher.set([image[:9, :9]] * 2, [mask])
-        with self.assertRaisesRegex(ct.error, "weights"):
-            matcher.set([image[:9, :9]], [np.full((9, 9), 1.5)])
+        for value, words in ((1.5, r"weights\[0\]: value 1.5 at \(0, 0\)"), (-.1, r"weights\[0\]: value -0.1"), (float("nan"), r"weights\[0\]: value nan"),
+                             (0., r"weights\[0\]: their sum is 0"), (.0019, r"weights\[0\]: their sum is 0")):
+            with self.assertRaisesRegex(ct.ArgumentError, words):
+                matcher.set([image[:9, :9]], [np.full((9, 9), value)])
+        matcher.set([image[:9, :9]], [np.full((9, 9), .002)])  # 1 of 255
 
     def test_edit_and_maps(self):
         matcher = ct.FragmentMatcher("ssd", search="three_step")
@@ -373,6 +376,8 @@ class MatcherTest(unittest.TestCase):
         found = matcher.match(frame(1), predictions=[(34, 51), (31, 21)])
         self.assertEqual(found.locations[0, 0].tolist(), [33, 50])
         np.testing.assert_array_equal(matcher.predict_areas(found.locations, 4, (192, 144))[0], (29, 46, 48, 48))
+        with self.assertRaisesRegex(ct.ArgumentError, "predictions: 1 given, one for each of 2"):
+            matcher.match(frame(1), predictions=[(34, 51)])
         matcher.remove(0)
         self.assertEqual(len(matcher), 1)
         warped, weights = ct.FragmentMatcher.warp(frame(0)[:20, :20], 30., 1.2)

@@ -7,8 +7,8 @@ import numpy as np
 
 import cudatracking as ct
 import fake_device
-from cudatracking import _devices
-from fake_device import LOG, STATE, DeviceArray, Interface
+from cudatracking import _devices, _memory
+from fake_device import ALLOCATIONS, LOG, STATE, Described, DeviceArray, Interface, allocated
 from scenes import box, frame, texture
 
 
@@ -240,13 +240,223 @@ class FakeDeviceTest(unittest.TestCase):
 
             def __dlpack__(self, stream=None):
                 return self.array.__dlpack__()
-        image = texture((20, 30), 1)
+        image = allocated(texture((20, 30), 1))
         np.testing.assert_array_equal(ct.QuickShift(3, 8).compute(Bare(image)).labels().numpy(), ct.QuickShift(3, 8, device="cpu").compute(image).labels())
+
+    def test_gray_plane_of_a_decoder(self):
+        """The Y plane of an NV12 surface, with its pitch, is a gray image for every class; nothing is copied."""
+        surfaces = []
+        for step in range(3):
+            gray = ct.cv2.cvtColor(frame(step), ct.cv2.COLOR_BGR2GRAY)
+            surface = np.full((216, 256), 128, np.uint8)  # 144 rows of Y, 72 of UV; 192 of 256 columns are the image
+            surface[:144, :192] = gray
+            surfaces.append((gray, allocated(surface)))
+        for shape, strides in (((144, 192), (256, 1)), ((144, 192, 1), (256, 1, 1))):
+            gray, planes = [pair[0] for pair in surfaces], [Described(pair[1].ctypes.data, shape, "|u1", strides) for pair in surfaces]
+            cpu, gpu = ({"faces": ct.CascadeClassifier("frontalface_alt", min_neighbors=0, device=device), "shift": ct.QuickShift(3, 8, device=device),
+                         "tracker": ct.Tracker(device=device), "matcher": ct.FragmentMatcher(device=device)} for device in ("cpu", "auto"))
+            LOG.clear()
+            results = []
+            for made, images in ((cpu, gray), (gpu, planes)):
+                made["tracker"].init(images[0], box(0))
+                made["matcher"].cut(images[0], [(34, 54, 30, 30)])
+                results.append([made["faces"].detect(images[1]), made["shift"].compute(images[1]).labels(), made["tracker"].update(images[1])[1],
+                                made["tracker"].update(images[2])[1], made["matcher"].match(images[1]).locations])
+            for ours, theirs in zip(*results):
+                np.testing.assert_array_equal(np.asarray(theirs), np.asarray(ours))
+            self.assertTrue(all(np.asarray(result).any() for result in results[1][1:]))  # there is no face
+            starts = [pair[1].ctypes.data for pair in surfaces]
+            self.assertEqual(self.views(), [(starts[i], 256) for i in (0, 0, 1, 1, 1, 2, 1)])
+            self.assertEqual([entry for entry in LOG if entry[0] == "upload"], [])
 
     def test_a_failing_call_leaves_the_device_as_it_was(self):
         with self.assertRaises(ct.error):
             ct.Tracker().update(DeviceArray(frame(0), 1))
         self.assertEqual(STATE["device"], 0)
+
+    def refused(self, words, function, kind=ct.ArgumentError):
+        """The call raises, and nothing was given to the extension: no view was made and nothing uploaded."""
+        LOG.clear()
+        with self.assertRaisesRegex(kind, words) as caught:
+            function()
+        self.assertEqual([entry for entry in LOG if entry[0] in ("view", "upload")], [])
+        self.assertEqual(STATE["device"], 0)
+        return caught.exception
+
+    def test_wrong_addresses(self):
+        """Device, managed and page-locked host memory is taken; every other address is refused by name, in every argument."""
+        image = texture((60, 90), 1)
+        somewhere = image.ctypes.data  # memory of the host that CUDA does not know
+        for address in (0, 1, -1, 4096, 2**63, 2**64, 2**70, somewhere):
+            raised = self.refused(rf"^image: address {address:#x} is not that of device memory", lambda: ct.QuickShift().compute(Described(address, (60, 90))))
+            self.assertEqual((raised.argument, raised.value), ("image", address))
+        wrong = Described(4096, (60, 90))
+        matcher = ct.FragmentMatcher()
+        matcher.cut(DeviceArray(frame(0)), [(30, 50, 17, 17)])
+        good = DeviceArray(image)
+        for name, function in (
+                ("mask", lambda: ct.QuickShift().compute(good, mask=wrong)), ("image", lambda: ct.CascadeClassifier("eye").detect(wrong)),
+                ("mask", lambda: ct.CascadeClassifier("eye").detect(good, mask=wrong)), (r"images\[1\]", lambda: ct.CascadeClassifier("eye").detect_async([good, wrong])),
+                (r"masks\[0\]", lambda: ct.CascadeClassifier("eye").detect_async([good], masks=[wrong])), ("image", lambda: ct.Tracker().init(wrong, box(0))),
+                ("box", lambda: ct.Tracker().init(good, Described(4096, (4,), "<i4"))), ("image", lambda: ct.MultiTracker().add(wrong, box(0))),
+                ("image", lambda: ct.Detector().init(wrong, box(0))), ("frame", lambda: matcher.match(wrong)), ("frame", lambda: matcher.cut(wrong, [box(0)])),
+                ("regions", lambda: matcher.cut(good, Described(4096, (1, 4), "<i8"))), ("areas", lambda: matcher.match(good, Described(4096, (1, 4), "<i4"))),
+                ("predictions", lambda: matcher.match(good, predictions=Described(4096, (1, 2), "<i4"))), (r"templates\[0\]", lambda: matcher.set([wrong])),
+                (r"weights\[0\]", lambda: matcher.set([good], [Described(4096, (60, 90), "<f4")])), ("template", lambda: matcher.add(wrong)),
+                ("weights", lambda: matcher.add(good, wrong)), ("locations", lambda: matcher.predict_areas(Described(4096, (1, 2), "<i4"), 3, (90, 60))),
+                ("image", lambda: ct.QuickShift().compute(fake_device.Mat(np.zeros((4, 4), np.uint8), known=False)))):
+            self.refused(f"^{name}: address 0x", function)
+        for kind in (1, 2, 4):  # CU_MEMORYTYPE_HOST, DEVICE, UNIFIED
+            ALLOCATIONS.clear()
+            allocated(image, 0, kind)
+            np.testing.assert_array_equal(ct.QuickShift(3, 8).compute(Described(somewhere, (60, 90))).labels().numpy(), ct.QuickShift(3, 8, device="cpu").compute(image).labels())
+
+    def test_beyond_the_allocation(self):
+        image = allocated(texture((60, 90), 1))
+        start, end = image.ctypes.data, image.ctypes.data + image.size
+        for pointer, shape, strides, beyond in ((start, (61, 90), None, 90), (start + 1, (60, 90), None, 1), (start, (2, 60), (5400, 1), 60), (end - 1, (1, 2), None, 1),
+                                                (start, (2**20, 2**20), None, 2**40 - 5400)):
+            self.refused(f"^image: shape .* reaches {beyond} bytes beyond its allocation of 5400 bytes", lambda: ct.QuickShift().compute(Described(pointer, shape, "|u1", strides)))
+        ct.QuickShift(3, 8).compute(Described(start + 5, (60, 80), "|u1", (90, 1)))  # ends within the last row
+        ct.QuickShift(3, 8).compute(Described(end - 1, (1, 1), "|u1", (2**40, 1)))   # one row: its stride is not used
+        self.refused("^image: address .* is not a multiple of the 4 bytes", lambda: ct.QuickShift().compute(Described(start + 2, (4, 4), "<f4")))
+        for shape, strides in (((-1, 5), None), ((3, -1), None), ((5, 5), (5,)), ((5, "x"), None)):
+            self.refused("^image: __cuda_array_interface__", lambda: ct.QuickShift().compute(Described(start, shape, "|u1", strides)), TypeError)
+
+    def test_arrays_without_elements(self):
+        for pointer in (0, 4096):
+            self.assertEqual(ct.CascadeClassifier("eye").detect(Described(pointer, (0, 0))).shape, (0, 4))
+            self.assertEqual(ct.CascadeClassifier("eye").detect(Described(pointer, (0, 90))).shape, (0, 4))
+        self.assertEqual(STATE["queries"], 0)
+
+    def test_the_driver_tells_the_device(self):
+        """__cuda_array_interface__ does not; an attribute `device` of the object is not asked."""
+        image = texture((20, 30), 1)
+        given = Interface(image, device=1)
+        given.device = 0
+        LOG.clear()
+        self.assertEqual(ct.QuickShift(3, 8).compute(given).labels().device, "cuda:1")
+        self.assertEqual({entry[-1] for entry in LOG}, {1})
+        with self.assertRaisesRegex(ct.ArgumentError, "image: lies on CUDA device 1.*'cuda:0'"):
+            ct.QuickShift(device="cuda:0").compute(given)
+        STATE["device"] = 1
+        mat = fake_device.Mat(image.copy())
+        STATE["device"] = 0
+        self.assertEqual(ct.QuickShift(3, 8).compute(mat).labels().device, "cuda:1")
+
+    def test_answers_of_the_driver(self):
+        image = texture((20, 30), 1)
+        given = Interface(image)
+        for results in ([201], [0, 201], [201, 0, 201]):  # no context in this thread: one is made current, and the driver asked again
+            STATE["results"] = list(results)
+            ct.QuickShift(3, 8).compute(given)
+        for results in ([1], [201, 201], [201, 1]):
+            STATE["results"] = list(results)
+            self.refused("image: address", lambda: ct.QuickShift(3, 8).compute(given))
+        for results in ([700], [0, 4]):
+            STATE["results"] = list(results)
+            raised = self.refused(f"cuPointerGetAttributes.*failed with {results[-1]}", lambda: ct.QuickShift(3, 8).compute(given), ct.error)
+            self.assertNotIsInstance(raised, ValueError)
+        STATE["results"] = [0, 1]  # registered host memory of unknown extent
+        self.assertEqual(_memory.allocation_at(image.ctypes.data), (0, image.ctypes.data, 0))
+
+    def test_capsules_made_by_hand(self):
+        image = allocated(texture((60, 90), 1))
+        start = image.ctypes.data
+        np.testing.assert_array_equal(ct.QuickShift(3, 8).compute(HandMade(start, (60, 90))).labels().numpy(), ct.QuickShift(3, 8, device="cpu").compute(image).labels())
+        np.testing.assert_array_equal(ct.QuickShift(3, 8).compute(HandMade(start - 90, (60, 90), byte_offset=90)).labels().numpy(),
+                                      ct.QuickShift(3, 8, device="cpu").compute(image).labels())
+        compute = lambda given: lambda: ct.QuickShift(3, 8).compute(given)  # noqa: E731
+        for address in (0, 4096, np.ones(6000).ctypes.data):
+            raised = self.refused(f"^image: address {address:#x} is not that of device memory", compute(HandMade(address, (60, 90))))
+            self.assertEqual((raised.argument, raised.value), ("image", address))
+            self.refused("^image: address", compute(HandMade(address, (60, 90), said=None)))
+        self.refused("^image: shape .* reaches 90 bytes beyond", compute(HandMade(start, (61, 90))))
+        self.refused("^image: shape .* reaches 7 bytes beyond", compute(HandMade(start, (60, 90), byte_offset=7)))
+        self.refused("^image: its capsule holds u1 of shape", compute(HandMade(start, (61, 90), said=(60, 90))))
+        self.refused("^image: its capsule holds u2 of shape", compute(HandMade(start, (30, 90), bits=16, said=(30, 90))))
+        for named in ({"ndim": -1}, {"ndim": 2**30}, {"shape": (-1, 90)}, {"bits": 4}, {"bits": 0}, {"lanes": 4}, {"code": 5}):
+            self.refused("^image: what HandMade.__dlpack__.. returned cannot be read", compute(HandMade(start, **{"shape": (60, 90), **named}, said=(60, 90))), TypeError)
+        for capsule in (None, object(), "x"):
+            given = HandMade(start, (60, 90))
+            given.capsule = capsule
+            self.refused("^image: what HandMade.__dlpack__.. returned cannot be read", compute(given), TypeError)
+        self.assertEqual(ct.CascadeClassifier("eye").detect(HandMade(0, (0, 0))).shape, (0, 4))
+
+    def test_boxes_on_a_device(self):
+        """Boxes of any type and strides are fetched, as those of the host are taken."""
+        expected = ct.Tracker(device="cpu")
+        expected.init(frame(0), box(0))
+        wide = np.zeros((3, 8), np.int64)
+        wide[1, ::2] = box(0)
+        for given in [np.array(box(0), kind) for kind in (np.uint8, np.int32, np.int64, np.float32, float)] + [np.array([box(0)]), wide[1, ::2]]:
+            tracker = ct.Tracker()
+            for kind in (DeviceArray, Interface):
+                tracker.init(DeviceArray(frame(0)), kind(given))
+                self.assertEqual(tracker.box, expected.box)
+
+    def test_host_values_are_checked_before_they_are_uploaded(self):
+        """The same message on the CPU and on a device, for frames of the host and of a device."""
+        regions, good = [(30, 50, 17, 17), (100, 20, 16, 24)], [(20, 40, 50, 50), (90, 10, 40, 40)]
+        half = np.full((17, 17), .5, np.float32)
+        other = np.full((24, 16), .5, np.float32)
+
+        def changed(value, kind=np.float32):
+            made = half.astype(kind)
+            made[3, 5] = value
+            return made
+        cases = [("match", {"areas": [good[0], (0, 0, -9, 9)]}, r"^areas\[1\]: size -9 x 9 is negative$", "areas"),
+                 ("match", {"areas": [(0, 0, 9, -2**31), good[1]]}, r"^areas\[0\]: size 9 x -2147483648 is negative$", "areas"),
+                 ("match", {"areas": np.array([good[0], (0, 0, -9, -9)], float)}, r"^areas\[1\]: size -9 x -9 is negative$", "areas"),
+                 ("match", {"areas": good[:1]}, "^areas: 1 given, one for each of 2", "areas"), ("match", {"areas": []}, "^areas: 0 given, one for each of 2", "areas"),
+                 ("match", {"areas": [good[0], (0, 0, 2**31, 9)]}, r"^areas\[1\]: .* 32 bits", "areas"),
+                 ("match", {"predictions": [(3, 4)]}, "^predictions: 1 given, one for each of 2", "predictions"),
+                 ("match", {"predictions": [(3, 4), (float("nan"), 1)]}, r"^predictions\[1\]: .*nan", "predictions"),
+                 ("cut", {"weights": [changed(1.5), other]}, r"^weights\[0\]: value 1.5 at \(5, 3\) is not in \[0, 1\]$", "weights[0]"),
+                 ("cut", {"weights": [changed(float("nan")), other]}, r"^weights\[0\]: value nan at \(5, 3\)", "weights[0]"),
+                 ("cut", {"weights": [changed(1e300, float), other]}, r"^weights\[0\]: value inf at \(5, 3\)", "weights[0]"),
+                 ("cut", {"weights": [half, other * 0]}, r"^weights\[1\]: their sum is 0", "weights[1]"),
+                 ("cut", {"weights": [half > 9, other]}, r"^weights\[0\]: their sum is 0", "weights[0]"),
+                 ("cut", {"weights": [half * np.float32(.001), other]}, r"^weights\[0\]: their sum is 0", "weights[0]"),
+                 ("cut", {"regions": [regions[0], (180, 130, 17, 17)]}, r"regions\[1\]: 17 x 17 at \(180, 130\) is not inside", "regions")]
+        for method, named, words, argument in cases:
+            said = set()
+            for device, put in (("cpu", np.array), ("auto", np.array), ("auto", DeviceArray)):
+                matcher = ct.FragmentMatcher(search="three_step", device=device)
+                matcher.cut(put(frame(0)), regions)
+                LOG.clear()
+                with self.assertRaisesRegex(ct.ArgumentError, words) as caught:
+                    getattr(matcher, method)(put(frame(1)), **({"regions": regions, **named} if method == "cut" else named))
+                self.assertEqual(caught.exception.argument, argument)
+                self.assertEqual([entry for entry in LOG if entry[0] == "upload"], [])
+                said.add(str(caught.exception))
+            self.assertEqual(len(said), 1, said)
+        matcher = ct.FragmentMatcher()
+        with self.assertRaisesRegex(ct.ArgumentError, r"weights\[0\]: lies on CUDA device 0, and frame on the host"):
+            matcher.cut(frame(0), regions, [DeviceArray(half), DeviceArray(other)])
+
+    def test_areas_on_a_device_are_not_fetched(self):
+        matcher = ct.FragmentMatcher()
+        matcher.cut(DeviceArray(frame(0)), [(30, 50, 17, 17)])
+        LOG.clear()
+        with self.assertRaisesRegex(ct.error, "negative"):  # from the CPU backend, which works behind the fake device
+            matcher.match(DeviceArray(frame(1)), DeviceArray(np.array([(0, 0, -9, 9)], np.int32)))
+        self.assertEqual([entry[0] for entry in LOG if entry[0] in ("download", "complete", "match")], ["match"])
+
+
+class HandMade:
+    """An object that says it lies on CUDA device 0, with a capsule for any address; `said` is the shape it says besides."""
+
+    def __init__(self, pointer, shape, said=(), **named):
+        self.capsule = fake_device.capsule(pointer, shape, **named)
+        if said is not None:
+            self.shape, self.dtype = said or shape, "uint8"
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self, *, stream=None):
+        return self.capsule
 
 
 if __name__ == "__main__":

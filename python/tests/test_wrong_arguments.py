@@ -4,6 +4,8 @@ import subprocess
 import sys
 import unittest
 
+import numpy as np
+
 import cudatracking as ct
 
 CHILD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "wrong_arguments.py")
@@ -23,13 +25,18 @@ class WrongArgumentsTest(unittest.TestCase):
             self.skipTest("no CUDA device")
         self.attack({})
 
-    def attack(self, environment):
+    @unittest.skipIf(int(np.__version__.split(".")[0]) < 2, "fake_device.py needs numpy 2")
+    def test_every_public_name_on_a_fake_device(self):
+        """The device is memory of the host, so that a wrong address that is not refused ends the process too."""
+        self.attack({"CUDA_VISIBLE_DEVICES": ""}, "--fake")
+
+    def attack(self, environment, *options):
         names = self.names()
         calls = 0
         for name in names:
             with self.subTest(name):
                 try:
-                    done = subprocess.run([sys.executable, CHILD, name], capture_output=True, text=True, timeout=300,
+                    done = subprocess.run([sys.executable, CHILD, *options, name], capture_output=True, text=True, timeout=300,
                                           env={**os.environ, **environment})
                 except subprocess.TimeoutExpired as hung:
                     self.fail(f"{name}: hangs after {(hung.stderr or b'').decode().splitlines()[-1:]}")

@@ -1,4 +1,7 @@
-"""Child of test_wrong_arguments.py: wrong_arguments.py --list | --crash | NAME. Each call is named on stderr before it is made."""
+"""Child of test_wrong_arguments.py: wrong_arguments.py --list | --crash | [--fake] NAME. Each call is named on stderr before it is made.
+
+With --fake the devices are those of fake_device.py.
+"""
 import ctypes
 import enum
 import inspect
@@ -11,11 +14,15 @@ import warnings
 import numpy as np
 
 import cudatracking as ct
+import fake_device
 
 ALLOWED = (ct.error, ValueError, TypeError)
 ALSO = {"__getitem__": IndexError, "__dlpack__": BufferError}  # as their protocols say
-# An address is trusted: on a device, wrong ones are left out.
-DEVICES = bool(ct.devices())
+FAKE = "--fake" in sys.argv[1:2]
+if FAKE:
+    for patch in fake_device.patched():
+        patch.start()
+DEVICES = FAKE or bool(ct.devices())
 SKIPPED = {"cv2", "__version__", "TRACKS", "error", "ArgumentError"}  # low-level module, data, exceptions
 
 
@@ -29,6 +36,7 @@ def scene(step=0):
 
 
 IMAGE, BOX = scene(), (20, 16, 32, 32)
+KEPT = []  # memory to which wrong values point
 
 
 class Raises:
@@ -49,9 +57,32 @@ class Capsule:
         return object()
 
 
+class HandMade(Capsule):
+    """An object whose capsule holds what the object says, at any address."""
+
+    def __init__(self, address, shape=(72, 96)):
+        super().__init__((2, 0))
+        self.address, self.shape = address, shape
+
+    def __dlpack__(self, **_):
+        return fake_device.capsule(self.address, self.shape)
+
+
 class Interface:
     def __init__(self, value):
         self.__cuda_array_interface__ = value
+
+
+def on_a_device():
+    """Arrays that begin in device memory and reach beyond their allocation; none without a device."""
+    if not DEVICES:
+        return []
+    mat = ct.cv2.cuda.GpuMat()
+    mat.upload(IMAGE)
+    KEPT.append(mat)
+    far = {"shape": (2**20, 2**15), "typestr": "|u1", "data": (mat.cudaPtr(), False), "version": 3}
+    return [Interface(far), Interface({**far, "shape": (72, 96), "strides": (2**40, 1)}), HandMade(mat.cudaPtr(), (2**20, 2**15)),
+            Interface({**far, "shape": (9, 4), "typestr": "<f4", "data": (mat.cudaPtr() + 1, False)})]
 
 
 def wrong_values():
@@ -65,7 +96,9 @@ def wrong_values():
         None, True, -1, 0, 1, 3, 2**31, 2**40, -2**70, 1.5, -0.5, 1e300, float("nan"), float("inf"), 1j, "", "x", "\0", b"", b"x", "frontalface", Ellipsis,
         [], [[]], [1, 2], [1, 2, 3, 4], [(1, 2, 3, 4)], [(1, 2, 3, float("nan"))], [(2**40, 0, 1, 1)], [1, [2]], endless, {}, {"a": 1}, {1}, (), (0, 0, 0, 0), (1, 2, -3, 4),
         (0, 0, 2**31 - 1, 2**31 - 1), (-2**31, -2**31, 40, 40), object(), lambda: 0, (i for i in range(3)), range(4), slice(1), type, np,
-        Raises(), *([] if DEVICES else [Interface(good)]), Capsule((2, 0)), Capsule((99, 0)), Capsule((1, 0)), Capsule("no"), Capsule((2, 77)), Interface(None), Interface({}), Interface("x"),
+        Raises(), Interface(good), Interface({**good, "data": (0, False)}), Interface({**good, "data": (-1, False)}), Interface({**good, "data": (2**64, False)}),
+        Interface({**good, "data": (image.ctypes.data, False)}), Interface({**good, "shape": (1, 4), "typestr": "<i4"}), HandMade(4096), HandMade(image.ctypes.data),
+        *ON_A_DEVICE, Capsule((2, 0)), Capsule((99, 0)), Capsule((1, 0)), Capsule("no"), Capsule((2, 77)), Interface(None), Interface({}), Interface("x"),
         Interface({**good, "shape": (-1, 5)}), Interface({**good, "typestr": "<f8"}), Interface({**good, "strides": (1, 7)}), Interface({**good, "data": None}),
         np.zeros(()), np.zeros(0), np.zeros((0, 4)), np.zeros((0, 0), np.uint8), np.zeros((5, 0, 3), np.uint8), np.zeros((2, 2, 2, 2), np.uint8), np.zeros((72, 96, 2), np.uint8),
         np.zeros((72, 96, 5), np.uint8), np.zeros((72, 96), np.uint16), np.zeros((72, 96), np.int64), np.zeros((72, 96)), np.full((72, 96), np.nan), np.zeros((72, 96), complex),
@@ -77,6 +110,8 @@ def wrong_values():
         memoryview(b"abc"), bytearray(b"<?xml"), b"<opencv_storage>" * 3, ct.cv2.cuda.GpuMat(),
     ]
 
+
+ON_A_DEVICE = on_a_device()
 
 # Right values by the parameter's name, so that one wrong one is looked at alone.
 RIGHT = {
@@ -204,7 +239,7 @@ def main():
         return
     if sys.argv[1] == "--crash":
         ctypes.string_at(0)
-    calls, name = Calls(), sys.argv[1]
+    calls, name = Calls(), sys.argv[-1]
     public = getattr(ct, name)
     sys.stdin.close()
     os.chdir(tempfile.mkdtemp())

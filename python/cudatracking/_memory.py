@@ -1,0 +1,102 @@
+# This file is part of the opencv_cudatracking module.
+# It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+"""Checks addresses of device memory with the CUDA driver, because a wrong one would end the process."""
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any, NamedTuple, Optional
+
+from ._devices import _count
+from ._errors import ArgumentError, call, error
+from ._native import cv2
+
+# CUpointer_attribute and CUresult of cuda.h.
+_MEMORY_TYPE, _DEVICE_ORDINAL, _RANGE_START, _RANGE_SIZE = 2, 9, 11, 12
+_SUCCESS, _INVALID_VALUE, _INVALID_CONTEXT = 0, 1, 201
+
+
+class Allocation(NamedTuple):
+    """Memory that CUDA knows: device, managed or page-locked host memory.
+
+    Attributes:
+        device: number of the device that it was allocated on or registered with.
+        start: address of its first byte.
+        size: bytes; 0 where the driver does not tell.
+    """
+
+    device: int
+    start: int
+    size: int
+
+
+@functools.lru_cache(maxsize=1)
+def _driver() -> Any:
+    """Returns cuPointerGetAttributes of the driver, which the extension has loaded when there is a device."""
+    try:
+        library = ctypes.CDLL("libcuda.so.1")
+    except OSError as raised:
+        raise error(f"the CUDA driver cannot be loaded: {raised}") from None
+    result = int(library.cuInit(0))
+    if result != _SUCCESS:
+        raise error(f"cuInit() of the CUDA driver failed with {result}")
+    function = library.cuPointerGetAttributes
+    function.argtypes = [ctypes.c_uint, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_void_p), ctypes.c_uint64]
+    function.restype = ctypes.c_int
+    return function
+
+
+def _query(address: int, first: int, first_value: Any, second: int, second_value: Any) -> bool:
+    """Asks for two attributes of an address; returns whether the driver knows them."""
+    names = (ctypes.c_int * 2)(first, second)
+    values = (ctypes.c_void_p * 2)(ctypes.addressof(first_value), ctypes.addressof(second_value))
+    result = int(_driver()(2, names, values, address))
+    if result == _INVALID_CONTEXT:  # a thread that has not used CUDA has no context yet; setDevice() makes one current
+        call(cv2.cuda.setDevice, call(cv2.cuda.getDevice))
+        result = int(_driver()(2, names, values, address))
+    if result not in (_SUCCESS, _INVALID_VALUE, _INVALID_CONTEXT):
+        raise error(f"cuPointerGetAttributes() of the CUDA driver failed with {result}")
+    return result == _SUCCESS
+
+
+def allocation_at(address: int) -> Optional[Allocation]:
+    """Returns the allocation in which an address lies; None if CUDA does not know the address."""
+    if not 0 < address < 2**64:
+        return None
+    kind, device = ctypes.c_uint(0), ctypes.c_int(-1)
+    if not _query(address, _MEMORY_TYPE, kind, _DEVICE_ORDINAL, device) or kind.value == 0 or device.value < 0:
+        return None
+    start, size = ctypes.c_uint64(0), ctypes.c_size_t(0)
+    if not _query(address, _RANGE_START, start, _RANGE_SIZE, size):  # not known of all registered host memory
+        return Allocation(device.value, address, 0)
+    return Allocation(device.value, start.value, size.value)
+
+
+def span(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
+    """Returns the bytes from the first element to the end of the last one, for strides (bytes) that are not negative."""
+    return 0 if 0 in shape else itemsize + sum((side - 1) * stride for side, stride in zip(shape, strides))
+
+
+def check(name: str, pointer: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
+    """Returns the number of the device on which an array lies.
+
+    Raises ArgumentError if its address is not that of memory that CUDA knows, if it is not a multiple of the size of an element, or if
+    the array reaches beyond its allocation. The address of an array without elements is not used and not checked; such an array lies
+    on the current device. Where no device can be used nothing is checked and the device is 0: calls for a device refuse the array.
+    """
+    if not _count():
+        return 0
+    if 0 in shape:
+        return int(call(cv2.cuda.getDevice))
+    if any(stride < 0 and side > 1 for side, stride in zip(shape, strides)):
+        raise ArgumentError(f"{name}: shape {shape} with strides of {strides} bytes: strides must not be negative; a contiguous copy does", name, strides)
+    found = allocation_at(pointer)
+    if found is None:
+        raise ArgumentError(f"{name}: address {pointer:#x} is not that of device memory, managed memory or page-locked host memory", name, pointer)
+    if pointer % itemsize:
+        raise ArgumentError(f"{name}: address {pointer:#x} is not a multiple of the {itemsize} bytes of an element", name, pointer)
+    end = pointer + span(shape, strides, itemsize)
+    if found.size and end > found.start + found.size:
+        raise ArgumentError(f"{name}: shape {shape} with strides of {strides} bytes at address {pointer:#x} reaches {end - found.start - found.size} bytes "
+                            f"beyond its allocation of {found.size} bytes at {found.start:#x}", name, pointer)
+    return found.device
