@@ -86,6 +86,15 @@ def children(pid):
     return sorted(found)
 
 
+def runs(pid):
+    """Whether a process has not ended; one that nobody has asked for its exit code yet has."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 def ray_workers(folder):
     """Processes of actors that have this folder's scan; their title names the class."""
     found = []
@@ -293,9 +302,9 @@ class KillTest(ScanTest):
         running.communicate(timeout=60)
         self.assertEqual(len(workers), 2)
         end = time.monotonic() + 20
-        while any(os.path.exists(f"/proc/{pid}") for pid in workers) and time.monotonic() < end:
+        while any(map(runs, workers)) and time.monotonic() < end:
             time.sleep(.05)
-        self.assertFalse([pid for pid in workers if os.path.exists(f"/proc/{pid}")])
+        self.assertFalse([pid for pid in workers if runs(pid)])
 
     def test_worker_that_dies_again_and_again(self):
         """The first task is given up after three tries and named; all others are done, and a resumed scan does it too."""
