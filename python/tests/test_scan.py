@@ -86,6 +86,15 @@ def children(pid):
     return sorted(found)
 
 
+def runs(pid):
+    """Whether a process has not ended; one that nobody has asked for its exit code yet has."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 def ray_workers(folder):
     """Processes of actors that have this folder's scan; their title names the class."""
     found = []
@@ -293,9 +302,9 @@ class KillTest(ScanTest):
         running.communicate(timeout=60)
         self.assertEqual(len(workers), 2)
         end = time.monotonic() + 20
-        while any(os.path.exists(f"/proc/{pid}") for pid in workers) and time.monotonic() < end:
+        while any(map(runs, workers)) and time.monotonic() < end:
             time.sleep(.05)
-        self.assertFalse([pid for pid in workers if os.path.exists(f"/proc/{pid}")])
+        self.assertFalse([pid for pid in workers if runs(pid)])
 
     def test_worker_that_dies_again_and_again(self):
         """The first task is given up after three tries and named; all others are done, and a resumed scan does it too."""
@@ -318,14 +327,20 @@ class KillTest(ScanTest):
         self.assertEqual(self.table(), self.expected("superpixels"))
 
     def test_signals(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
-            running = self.command(*self.options("superpixels", "cpu:1"), "--resume")
-            line = running.stderr.readline()
-            self.assertRegex(line, r"segment \d+ of \d+( or more)?, [0-9.]+ frames per second")
-            running.send_signal(number)
-            rest = running.communicate(timeout=60)[1]
-            self.assertEqual(running.returncode, 130, rest)
-            self.assertIn("stopped; --resume goes on", rest)
+        slow = self.command(os.path.join(self.videos, "v9.mkv"), "--job=superpixels", "--sigma=30", "--out=slow", f"--format={FORMAT}", "--workers=cpu:1")
+        line = slow.stderr.readline()  # progress after a second
+        slow.send_signal(signal.SIGINT)
+        rest = slow.communicate(timeout=60)[1]
+        self.assertRegex(line, r"segment \d+ of \d+( or more)?, [0-9.]+ frames per second")
+        self.assertEqual(slow.returncode, 130, rest)
+        self.assertIn("stopped; --resume goes on", rest)
+        journal = self.path("out", "journal.jsonl")
+        running = self.command(*self.options("superpixels", "cpu:1"))
+        while running.poll() is None and not (os.path.exists(journal) and os.path.getsize(journal)):
+            time.sleep(.005)
+        running.send_signal(signal.SIGTERM)
+        self.assertIn("stopped; --resume goes on", running.communicate(timeout=60)[1])
+        self.assertEqual(running.returncode, 130)
         self.run_command(*self.options("superpixels"), "--resume", "--quiet")
         self.assertEqual(self.table(), self.expected("superpixels"))
 

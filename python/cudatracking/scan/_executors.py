@@ -25,10 +25,9 @@ class WorkerDied(Exception):
     """The worker ended, or failed, while it did a task."""
 
 
-def serve(handle: int) -> None:
-    """Runs a worker process: answers what comes from the driver by a socket until its other end is closed or the driver is gone."""
+def serve(handle: int, driver: int) -> None:
+    """Runs a worker process: answers what comes by a socket until its other end is closed or the driver, a process id, is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides
-    driver = os.getppid()
     tasks = multiprocessing.connection.Connection(handle)
 
     def watch() -> None:
@@ -81,7 +80,7 @@ class Processes:
     def _started(self, slot: int) -> tuple[subprocess.Popen[bytes], Any]:
         mine, other = multiprocessing.Pipe()
         handle = other.fileno()
-        code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve({handle})"
+        code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import serve; serve({handle}, {os.getpid()})"
         process = subprocess.Popen([sys.executable, "-c", code], pass_fds=[handle], stdin=subprocess.DEVNULL)
         other.close()
         self._workers[slot] = (process, mine)
