@@ -1,6 +1,7 @@
 """Scans of many videos: one table whatever the workers, segments and kills; what is damaged is named and the rest goes on."""
 import contextlib
 import csv
+import functools
 import hashlib
 import importlib.util
 import io
@@ -35,6 +36,28 @@ JOBS = {
 
 def needs(name, what):
     return unittest.skipUnless(HAVE[name], f"{what} is not installed")
+
+
+@functools.lru_cache(maxsize=None)
+def why_ray_does_not_start():
+    """Why Ray's own programs do not run on this machine, such as for want of shared memory; empty when they do."""
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")  # on a busy machine
+    code = "import ray; ray.init(address='local', num_cpus=1, include_dashboard=False, log_to_driver=False); ray.shutdown()"
+    try:
+        done = subprocess.run([sys.executable, "-c", code], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240)
+    except subprocess.TimeoutExpired:
+        return "ray.init() takes more than 240 s"
+    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+
+
+def needs_ray(test):
+    @needs("ray", "Ray")
+    @functools.wraps(test)
+    def checked(self):
+        if why_ray_does_not_start():
+            self.skipTest(f"Ray does not start here: {why_ray_does_not_start()}")
+        test(self)
+    return checked
 
 
 def write_video(path, count, frames=frame, codec="", key_frames=10):
@@ -135,7 +158,7 @@ class ScanTest(unittest.TestCase):
 
     def run_command(self, *arguments, code=0, **named):
         running = self.command(*arguments, **named)
-        output, errors = running.communicate(timeout=120)
+        output, errors = running.communicate(timeout=300)
         self.assertEqual(running.returncode, code, f"{arguments}\n{output}\n{errors}")
         self.assertNotIn("Traceback", errors)
         return errors
@@ -278,7 +301,7 @@ class KillTest(ScanTest):
                 os.kill(running.pid if victim == "driver" else rng.choice(workers), signal.SIGKILL)
                 kills[victim] += 1
                 resumed += lines(out) > 0
-            errors = running.communicate(timeout=120)[1]
+            errors = running.communicate(timeout=300)[1]
             if running.returncode == 0:
                 self.assertEqual(self.table(out), self.expected(job))
                 number += 1
@@ -299,7 +322,7 @@ class KillTest(ScanTest):
             workers = children(running.pid)
             time.sleep(.05)
         running.kill()
-        running.communicate(timeout=60)
+        running.communicate(timeout=300)
         self.assertEqual(len(workers), 2)
         end = time.monotonic() + 20
         while any(map(runs, workers)) and time.monotonic() < end:
@@ -316,7 +339,7 @@ class KillTest(ScanTest):
                     os.kill(pid, signal.SIGKILL)
                     killed.add(pid)
             time.sleep(.02)
-        errors = running.communicate(timeout=120)[1]
+        errors = running.communicate(timeout=300)[1]
         self.assertEqual((running.returncode, len(killed)), (1, 3), errors)
         self.assertRegex(errors, r"(?m)^error: .*deep/v1.ts: given up after 3 tries: the worker ended by signal 9$")
         with open(self.path("out", "manifest.json")) as file:
@@ -330,7 +353,7 @@ class KillTest(ScanTest):
         slow = self.command(os.path.join(self.videos, "v9.mkv"), "--job=superpixels", "--sigma=30", "--out=slow", f"--format={FORMAT}", "--workers=cpu:1")
         line = slow.stderr.readline()  # progress after a second
         slow.send_signal(signal.SIGINT)
-        rest = slow.communicate(timeout=60)[1]
+        rest = slow.communicate(timeout=300)[1]
         self.assertRegex(line, r"segment \d+ of \d+( or more)?, [0-9.]+ frames per second")
         self.assertEqual(slow.returncode, 130, rest)
         self.assertIn("stopped; --resume goes on", rest)
@@ -339,34 +362,42 @@ class KillTest(ScanTest):
         while running.poll() is None and not (os.path.exists(journal) and os.path.getsize(journal)):
             time.sleep(.005)
         running.send_signal(signal.SIGTERM)
-        self.assertIn("stopped; --resume goes on", running.communicate(timeout=60)[1])
+        self.assertIn("stopped; --resume goes on", running.communicate(timeout=300)[1])
         self.assertEqual(running.returncode, 130)
         self.run_command(*self.options("superpixels"), "--resume", "--quiet")
         self.assertEqual(self.table(), self.expected("superpixels"))
 
-    @needs("ray", "Ray")
+    def killed_in_ray(self, victim, options):
+        """Runs a scan from its beginning with actors of Ray and kills the victim after the first part. Returns whether it was killed."""
+        shutil.rmtree(self.path("out"), ignore_errors=True)
+        running = self.command(*options, executor="ray")
+        journal, killed = self.path("out", "journal.jsonl"), False
+        while running.poll() is None and not killed:
+            workers = ray_workers(self.folder)
+            if workers and os.path.exists(journal) and os.path.getsize(journal) > 0:
+                with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+                    os.kill(running.pid if victim == "driver" else workers[0], signal.SIGKILL)
+                    killed = True
+            time.sleep(.02)
+        errors = running.communicate(timeout=300)[1]
+        if victim == "driver":
+            killed = running.returncode == -signal.SIGKILL
+        self.assertEqual(running.returncode, -signal.SIGKILL if killed and victim == "driver" else 0, errors)
+        if not killed or victim == "worker":
+            self.assertEqual(self.table(), self.expected("track"))
+        return killed
+
+    @needs_ray
     def test_ray(self):
         """Actors of Ray give the same table, also when one of them and the driver are killed."""
         options = [*self.options("track", "cpu:2"), "--resume", "--quiet"]
-        kills = {"worker": 0, "driver": 0}
         for victim in ("worker", "driver"):
-            running = self.command(*options, executor="ray")
-            journal = self.path("out", "journal.jsonl")
-            before = os.path.getsize(journal) if os.path.exists(journal) else 0
-            while running.poll() is None:
-                workers = ray_workers(self.folder)
-                if workers and os.path.exists(journal) and os.path.getsize(journal) > before:
-                    os.kill(running.pid if victim == "driver" else workers[0], signal.SIGKILL)
-                    kills[victim] += 1
-                    break
-                time.sleep(.02)
-            errors = running.communicate(timeout=120)[1]
-            self.assertEqual(running.returncode, 0 if victim == "worker" else -signal.SIGKILL, errors)
+            # A run may end before a part of it is seen: then there is another.
+            self.assertTrue(any(self.killed_in_ray(victim, options) for _ in range(5)), f"no {victim} was killed in five runs")
             if victim == "worker":
-                self.assertEqual(self.table(), self.expected("track"))
                 shutil.rmtree(self.path("out"))
         self.run_command(*options, executor="ray")
-        self.assertEqual((self.table(), kills), (self.expected("track"), {"worker": 1, "driver": 1}))
+        self.assertEqual(self.table(), self.expected("track"))
 
 
 class InputTest(ScanTest):
@@ -515,7 +546,7 @@ class InputTest(ScanTest):
             self.skipTest("this user may not mount a tmpfs")
         line = " ".join([sys.executable, "-m cudatracking scan", *self.options("superpixels", out="disk/out"), "--executor=processes --quiet --resume"])
         done = subprocess.run(["unshare", "-rm", "sh", "-c", f"{script('224k')}; {line}; echo first $?; wc -l <disk/out/journal.jsonl; mount -o remount,size=32m disk; {line}; "
-                               f"echo second $?; sha256sum disk/out/table.{FORMAT}"], cwd=self.folder, capture_output=True, text=True, timeout=120)
+                               f"echo second $?; sha256sum disk/out/table.{FORMAT}"], cwd=self.folder, capture_output=True, text=True, timeout=300)
         self.assertRegex(done.stdout, r"\Afirst 1\n[1-9]\d*\nsecond 0\n" + self.expected("superpixels"), done.stderr)
         self.assertRegex(done.stderr, r"\Aerror: .*disk/out/.*: No space left on device; what is done stays, and --resume goes on from there\n\Z")
 
@@ -550,7 +581,7 @@ class InputTest(ScanTest):
             time.sleep(.02)
         errors = self.run_command(*self.options("superpixels", "cpu:1"), "--resume", code=1)
         self.assertIn("another scan works in this folder", errors)
-        running.communicate(timeout=120)
+        running.communicate(timeout=300)
         self.assertEqual((running.returncode, self.table()), (0, self.expected("superpixels")))
 
 
@@ -578,7 +609,7 @@ class RayDataTest(unittest.TestCase):
         self.assertEqual(list(gray["boxes"][1]), classifier.detect(frame(5)[:90, :, 1]).tolist())
         self.assertEqual(len(ct.ray.Detect()({"image": np.zeros((0, 9, 9, 3), np.uint8)})["boxes"]), 0)
 
-    @needs("ray", "Ray")
+    @needs_ray
     def test_dataset(self):
         try:
             import ray.data
