@@ -24,7 +24,8 @@ struct Case
     int type, count, reach; //!< reach: how far the area goes beyond the fragment on each side; 0: whole frame
     int metric;
     bool weighted;
-    double lowerBoundUs; //!< H200: instructions at their measured rate, for channels in planes; see doc/fragment_matcher.md
+    double
+        lowerBoundUs; //!< H200: instructions at their measured rate, for channels in planes; see doc/fragment_matcher.md
     int peaks = 2;
 };
 

@@ -350,19 +350,24 @@ class KillTest(ScanTest):
         self.assertEqual(self.table(), self.expected("superpixels"))
 
     def test_signals(self):
-        slow = self.command(os.path.join(self.videos, "v9.mkv"), "--job=superpixels", "--sigma=30", "--out=slow", f"--format={FORMAT}", "--workers=cpu:1")
+        slow = self.command(os.path.join(self.videos, "v9.mkv"), "--job=superpixels", "--sigma=100", "--out=slow", f"--format={FORMAT}", "--workers=cpu:1")
         line = slow.stderr.readline()  # progress after a second
         slow.send_signal(signal.SIGINT)
         rest = slow.communicate(timeout=300)[1]
         self.assertRegex(line, r"segment \d+ of \d+( or more)?, [0-9.]+ frames per second")
         self.assertEqual(slow.returncode, 130, rest)
         self.assertIn("stopped; --resume goes on", rest)
-        journal = self.path("out", "journal.jsonl")
-        running = self.command(*self.options("superpixels", "cpu:1"))
-        while running.poll() is None and not (os.path.exists(journal) and os.path.getsize(journal)):
-            time.sleep(.005)
-        running.send_signal(signal.SIGTERM)
-        self.assertIn("stopped; --resume goes on", running.communicate(timeout=300)[1])
+        for _ in range(5):  # a run may end before the signal: then there is another
+            shutil.rmtree(self.path("out"), ignore_errors=True)
+            journal = self.path("out", "journal.jsonl")
+            running = self.command(*self.options("superpixels", "cpu:1"))
+            while running.poll() is None and not (os.path.exists(journal) and os.path.getsize(journal)):
+                time.sleep(.005)
+            running.send_signal(signal.SIGTERM)
+            said = running.communicate(timeout=300)[1]
+            if running.returncode != 0:
+                break
+        self.assertIn("stopped; --resume goes on", said)
         self.assertEqual(running.returncode, 130)
         self.run_command(*self.options("superpixels"), "--resume", "--quiet")
         self.assertEqual(self.table(), self.expected("superpixels"))
