@@ -50,11 +50,13 @@ extern "C" inline void reportChild(int signal)
 
 inline void handleSignals()
 {
+    // A sanitizer has an alternate stack already, and frees at the end of the thread whatever is set then.
     static char stack[1 << 16];
-    stack_t other = {};
+    stack_t present = {}, other = {};
     other.ss_sp = stack;
     other.ss_size = sizeof(stack);
-    sigaltstack(&other, nullptr);
+    if (sigaltstack(nullptr, &present) != 0 || (present.ss_flags & SS_DISABLE) != 0)
+        sigaltstack(&other, nullptr);
     struct sigaction action = {};
     action.sa_handler = reportChild;
     action.sa_flags = SA_ONSTACK;
