@@ -132,7 +132,7 @@ passed the variance filter, windows that passed the ferns, accepted windows, 0, 
 windows (by scale, then y, then x): x, y, width, height, conservative similarity, relative similarity, mean posterior,
 accepted (1 or 0). The remaining rows are 0. convertDetections() converts it to vectors.
 
-**Waiting, lifetimes, threads**: see the tables of group cudatracking.
+**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp.
 **CUDA graphs**: each replay reads the image again and continues from the state that the work before it has left. A
 graph keeps the objects and the learning switch of its capture: capture again after init(), load(), add(), remove() and
 setLearning().
@@ -202,7 +202,7 @@ public:
     @param templates host array, CV_8UC1, 15 columns, 15 rows for each template.
     @throws cv::Exception before init(). */
     CV_WRAP virtual void getTemplates(bool positive, OutputArray templates) const = 0;
-    /** @brief Returns the device memory held by this instance in bytes; 0 if only the CPU backend was used. */
+    /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     /** @brief Forgets the object and frees all memory that no graph refers to; parameters stay. */
