@@ -30,7 +30,7 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
 
     // Windows.
     /** Smallest side of a window in pixels, 12 to 16384; 0 means min(24, max(12, s / 1.44)), s being the shorter side
-    of the object. Default 0. */
+    of the object, and s / 1.44 rounded down. Default 0. */
     CV_PROP_RW int minWindow;
     CV_PROP_RW double scaleFactor; //!< ratio of window sizes of successive scales, 1.01 to 2. Default 1.2.
     CV_PROP_RW int scales;         //!< number of scales below and also above the object's size, 0 to 20. Default 10.

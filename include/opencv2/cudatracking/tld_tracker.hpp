@@ -89,8 +89,8 @@ public:
     learning: bool; whether the model is updated after init(). Default True.
     mirror: bool; whether ferns are also trained on mirror images of the object. Default False.
     minReplyScore: float, 0 to 1; score below which update() returns False. Default 0.
-    minWindow: int, 12 to 16384; smallest side of a window, pixels; 0: min(24, max(12, shorter side / 1.44)).
-    Default 0.
+    minWindow: int, 12 to 16384; smallest side of a window, pixels; 0: min(24, max(12, shorter side / 1.44)),
+    the quotient rounded down. Default 0.
     scaleFactor: float, 1.01 to 2; ratio of window sizes of successive scales. Default 1.2.
     scales: int, 0 to 20; number of scales below and also above the object's size. Default 10.
     stepPercent: int, 1 to 100; distance of windows, % of the shorter side horizontally, of the height vertically.
