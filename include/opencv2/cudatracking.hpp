@@ -19,8 +19,8 @@ terms.
 
 ### Which calls wait, and which calls CUDA graphs can capture
 A call *waits* when it returns only after its stream has executed the work. The table lists all methods that use the
-device when the input is a GpuMat; all others do no work on a stream. "Host outputs": the call waits only if an output
-is a Mat, UMat or std::vector; without such outputs it returns at once and can be captured.
+device when the input is a GpuMat (initRounded() counts as init(), and so on); all others do no work on a stream. "Host
+outputs": the call waits only if an output is a Mat, UMat or std::vector; else it returns at once and can be captured.
 
 | class               | methods                                                   | waits        | capturable     |
 |---------------------|-----------------------------------------------------------|--------------|----------------|
@@ -29,8 +29,8 @@ is a Mat, UMat or std::vector; without such outputs it returns at once and can b
 | FragmentMatcher     | match, scoreMap, scoreMaps, predictAreas                  | host outputs | yes            |
 | FragmentMatcher     | find, convert                                             | yes          | no             |
 | QuickShift          | applyTau                                                  | no           | yes            |
-| QuickShift          | compute, computeBatch, segment, getLabels, getDensity     | host outputs | yes            |
-| QuickShift          | getParents, getDistances, getSuperpixelCounts             | host outputs | yes            |
+| QuickShift          | compute, computeBatch, computeStack, segment, getLabels   | host outputs | yes            |
+| QuickShift          | getDensity, getParents, getDistances, getSuperpixelCounts | host outputs | yes            |
 | QuickShift          | getLabelContourMask, getMeanColor                         | host outputs | yes            |
 | QuickShift          | computeTiled, getNumberOfSuperpixels, countSuperpixels    | yes          | no             |
 | QuickShift          | tauForSuperpixels, getMergeHeights, getStatistics         | yes          | no             |
@@ -96,8 +96,8 @@ One exception: FragmentMatcher::setPredictions() keeps a Mat or GpuMat by refere
 - Inputs have two dimensions, may be regions of interest with any step, and are never written. The address and step of a
   GpuMat must be multiples of the size of one channel value. Outputs are reallocated only if their size or type differs.
   A std::vector can hold results of one row or one column.
-- An empty image gives empty outputs. Two exceptions throw: the TLD classes, and QuickShift::computeBatch() with an
-  empty image in its list.
+- An empty image gives empty outputs; but the TLD classes throw, and so does QuickShift::computeBatch() if an image in
+  its list is empty.
 - Errors are cv::Exception; the message names the argument and its value. The instance stays unchanged and usable.
 
 | code                                      | cause                                                               |

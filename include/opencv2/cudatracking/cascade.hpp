@@ -60,7 +60,7 @@ allow that, and writes matrices of fixed size with one row per image:
 is the number before grouping. If it exceeds maxCandidates, overflow is 1 and the objects of that image are not
 reported: n and found are 0. convertDetections() converts a row to a vector.
 
-**Waiting, lifetimes, graphs, threads**: see the tables of group cudatracking. Instances share the cascade (clone()),
+**Waiting, lifetimes, graphs, threads**: see the tables in cudatracking.hpp. Instances share the cascade (clone()),
 which never changes, and nothing else: use one instance per thread, stream or device. load() and setters do not affect
 graphs that were captured before.
 
@@ -259,7 +259,7 @@ public:
     @throws cv::Exception if an argument is invalid or no cascade is loaded. */
     CV_WRAP virtual void countPasses(InputArray image, OutputArray passes, Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Returns the device memory held by this instance in bytes; 0 if only the CPU backend was used. */
+    /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     /** @brief Drops the cascade; parameters stay. */

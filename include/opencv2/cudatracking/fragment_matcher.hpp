@@ -62,13 +62,13 @@ position at offset (dx, dy) from a peak is outside its zone if max(|dx|,|dy|) >=
 **Confidence** is the ratio of peak 1 to peak 0: score 1 / score 0 for SAD and SSD, (1 - score 1) / (1 - score 0) for
 ZNCC. A larger value means a more distinct match; with FULL it is at least 1. Special values: +infinity if only peak 0
 is perfect, 1 if both are perfect, -1 if there is no peak 1, hence always for K = 1. Its scale differs between
-metrics: a threshold for SAD is none for SSD, whose scores are squares.
+metrics: a threshold for SAD does not suit SSD, whose scores are squares.
 
-**Waiting, lifetimes, threads**: see the tables of group cudatracking.
+**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp.
 **CUDA graphs**: fragments given as Mat must have been uploaded by a match() outside of a capture before a call with a
 GpuMat frame is captured. A graph keeps the parameters, host search areas and the set of fragments of its capture. Each
-replay reads the frame, device search areas, device predictions and the contents of the fragments again, so it sees
-later calls that replace contents, such as updateFragment() (with Mat: after the next match() that is not captured).
+replay reads the frame, search areas and predictions in device memory, and the contents of the fragments again. So it
+sees later calls that replace contents, such as updateFragment() (with Mat: after the next match() not captured).
 After an edit that changes the number of fragments, a size or the presence of weights, capture again: the old graph
 keeps running with the old set. An abandoned or failed capture leaves the matcher unchanged.
 **Errors**: every method throws cv::Exception for arguments outside of the stated ranges, if memory cannot be allocated,
@@ -109,7 +109,7 @@ public:
         FOUND = 0,         //!< there is at least one peak
         NO_POSITION = 1,   //!< the fragment does not fit into its area: location (-1,-1), score 0, confidence -1
         FLAT_FRAGMENT = 2, //!< ZNCC only: the fragment is constant, so all its scores are 0
-        AREA_TOO_LARGE = 3 //!< a device area exceeds Params::maxSearchArea; other outputs as for NO_POSITION
+        AREA_TOO_LARGE = 3 //!< an area in device memory exceeds maxSearchArea; other outputs as for NO_POSITION
     };
 
     //! Parameters of a matcher. create() and setParams() check their ranges.

@@ -37,12 +37,12 @@ Settings that reproduce other programs (doc/quick_shift.md has more):
 
 | program                                      | input                  | colorScale | others                |
 |----------------------------------------------|------------------------|------------|-----------------------|
-| the paper (sigma 6, maxDist 10)              | 8-bit BGR              | 32/255     | defaults              |
+| the paper's GPU program (6, 10)              | 8-bit BGR              | 32/255     | STRICT, normalised    |
 | vl_quickseg(I, ratio, ..) of VLFeat          | float Lab of [0,1] RGB | ratio      | STRICT                |
 | quickshift(image, ratio, ..) of scikit-image | float Lab              | ratio      | STRICT, SEARCH_WINDOW |
 
-sigma is their kernelsize or kernel_size, maxDist their maxdist or max_dist. scikit-image also adds random noise to
-densities to break ties; this class does not.
+sigma is their kernelsize or kernel_size, maxDist their maxdist or max_dist; (6, 10) are those of the paper. Normalised:
+setNormalizeDensity(true). scikit-image also adds random noise to densities to break ties; this class does not.
 
 **Ties**: with INDEX, of two pixels of equal density the one with the lower row-major index counts as denser, so a
 constant area is one superpixel. With STRICT only a strictly higher density makes a parent, as in VLFeat: each pixel of
@@ -62,14 +62,14 @@ different machines this holds if exp() of both C libraries rounds to the same fl
 compute() and after compute() of an empty image, getters give empty arrays and functions that return a count return 0.
 Results of a GpuMat can be written to every array type, results of a Mat to host arrays only.
 
-**Waiting, lifetimes, threads**: see the tables of group cudatracking. Results of n x 1 elements may go to a
+**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp. Results of n x 1 elements may go to a
 std::vector.
 **CUDA graphs**: to read a graph's results with calls outside of it, call compute() once with the same size, type and
 parameters before you capture it: graph and instance then share their results, and getters give what the last replay or
 call has left. Otherwise the results of the graph are visible only to getters in the same capture.
 
 Source: A. Vedaldi, S. Soatto, Quick shift and kernel methods for mode seeking, 2008; B. Fulkerson, S. Soatto, Really
-quick shift: image segmentation on a GPU, 2010. Cost and figures: doc/quick_shift.md. */
+quick shift: image segmentation on a GPU, 2010 ("the paper"). Cost and figures: doc/quick_shift.md. */
 class CV_EXPORTS_W QuickShift : public Algorithm
 {
 public:
@@ -212,7 +212,7 @@ public:
     /** @brief Gets the density of each pixel: the sum of the kernel's weights over its window, its own weight 1
     included. Waits as getSuperpixelCounts().
     @param density CV_32FC1, at least 1 unless normalised; 0 where masked. The sum, a multiple of 2^-23, is rounded to
-    32 bits, so up to 23 + log2((2R+1)^2) - 32 low bits are lost, R = ceil(3 sigma).
+    32 bits, so up to 23 + log2((2R+1)^2) - 32 low bits are lost, R = ceil(3 sigma), and then to float.
     @param stream stream as in getLabels(). Default: the null stream. */
     CV_WRAP virtual void getDensity(OutputArray density, Stream& stream = cv::cuda::noStream()) const = 0;
     /** @brief Gets the parent of each pixel: the nearest pixel of higher density within maxDist, or the pixel itself

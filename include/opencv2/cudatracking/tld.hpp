@@ -30,7 +30,7 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
 
     // Windows.
     /** Smallest side of a window in pixels, 12 to 16384; 0 means min(24, max(12, s / 1.44)), s being the shorter side
-    of the object. Default 0. */
+    of the object, and s / 1.44 rounded down. Default 0. */
     CV_PROP_RW int minWindow;
     CV_PROP_RW double scaleFactor; //!< ratio of window sizes of successive scales, 1.01 to 2. Default 1.2.
     CV_PROP_RW int scales;         //!< number of scales below and also above the object's size, 0 to 20. Default 10.
@@ -132,7 +132,7 @@ passed the variance filter, windows that passed the ferns, accepted windows, 0, 
 windows (by scale, then y, then x): x, y, width, height, conservative similarity, relative similarity, mean posterior,
 accepted (1 or 0). The remaining rows are 0. convertDetections() converts it to vectors.
 
-**Waiting, lifetimes, threads**: see the tables of group cudatracking.
+**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp.
 **CUDA graphs**: each replay reads the image again and continues from the state that the work before it has left. A
 graph keeps the objects and the learning switch of its capture: capture again after init(), load(), add(), remove() and
 setLearning().
@@ -202,7 +202,7 @@ public:
     @param templates host array, CV_8UC1, 15 columns, 15 rows for each template.
     @throws cv::Exception before init(). */
     CV_WRAP virtual void getTemplates(bool positive, OutputArray templates) const = 0;
-    /** @brief Returns the device memory held by this instance in bytes; 0 if only the CPU backend was used. */
+    /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     /** @brief Forgets the object and frees all memory that no graph refers to; parameters stay. */

@@ -42,7 +42,7 @@ first window, and no negative template has a similarity S above 0.95 to it.
 | init(), resetTo()                                                                         | valid                   |
 | score above the validity threshold, or a cluster on the box with such a score             | valid                   |
 | the check fails, and there are at least 5 positive templates                              | not valid               |
-| exactly one cluster elsewhere exceeds the score by jumpMargin and each cluster on the box | begins there, not valid |
+| a single cluster elsewhere scores jumpMargin above the box and above each cluster on it   | begins there, not valid |
 | LOST, and exactly one cluster                                                             | begins there, not valid |
 | flow fails: its median forward-backward error is above maxFlowError, or no point is left  | LOST                    |
 | the box leaves the image                                                                  | LOST                    |
@@ -59,7 +59,7 @@ image; box & Rect(0, 0, cols, rows) is the part inside.
 
 **Images, determinism, CUDA graphs, order of replays**: see TLDDetector. All frames must have the size, type and memory
 of the one given to init(). If updateAsync() is captured into a CUDA graph, each replay processes one frame.
-**Waiting, lifetimes, threads**: see the tables of group cudatracking.
+**Waiting, lifetimes, threads**: see the tables in cudatracking.hpp.
 **Table of results** (updateAsync(), MultiTrackerTLD): CV_64FC1, one row per object, 8 columns: x, y, width, height
 (sub-pixel; 0 if LOST), score 0 to 1, state, located (1 or 0: what update() returns), learned (1 or 0: whether the
 detector learned from this frame).
@@ -89,8 +89,8 @@ public:
     learning: bool; whether the model is updated after init(). Default True.
     mirror: bool; whether ferns are also trained on mirror images of the object. Default False.
     minReplyScore: float, 0 to 1; score below which update() returns False. Default 0.
-    minWindow: int, 12 to 16384; smallest side of a window, pixels; 0: min(24, max(12, shorter side / 1.44)).
-    Default 0.
+    minWindow: int, 12 to 16384; smallest side of a window, pixels; 0: min(24, max(12, shorter side / 1.44)),
+    the quotient rounded down. Default 0.
     scaleFactor: float, 1.01 to 2; ratio of window sizes of successive scales. Default 1.2.
     scales: int, 0 to 20; number of scales below and also above the object's size. Default 10.
     stepPercent: int, 1 to 100; distance of windows, % of the shorter side horizontally, of the height vertically.
@@ -110,7 +110,7 @@ public:
     initAngle: float, 0 to 45; largest rotation of warps in init(), degrees in either direction. Default 10.
     updateAngle: float, 0 to 45; largest rotation of warps in later frames, degrees in either direction. Default 5.
     warpScale: float, 0 to 0.5; largest relative change of scale of warps. Default 0.01.
-    warpShift: float, 0 to 0.5; largest shift of warps as a fraction of the size. Default 0.01.
+    warpShift: float, 0 to 0.5; largest shift of a warp, fraction of the windows' bounding box. Default 0.01.
     warpNoise: float, 0 to 64; standard deviation of noise in warps, gray values. Default 5.
     initNegatives: int, 2 to 128; number of negative templates that init() draws; half of them set thresholds.
     Default 100.
@@ -118,7 +118,7 @@ public:
     flowLevels: int, 0 to 6; pyramid levels besides the full image, fewer for small images. Default 5.
     flowIterations: int, 1 to 100; maximum number of iterations per pyramid level. Default 20.
     flowEpsilon: float, 0 to 16; step length in pixels at which iterations end. Default 0.03.
-    maxFlowError: float, 0 to 16384; forward-backward error in pixels above which flow has failed. Default 10.
+    maxFlowError: float, 0 to 16384; median forward-backward error in pixels above which flow has failed. Default 10.
     retryFrames: int, 0 to 3; number of frames after a failure in which flow is tried again. Default 3.
     maxUnsupported: int, 0 or more; unsupported frames in a row that end in LOST; 0: no limit. Default 3.
     maxProbation: int, 0 or more; unconfirmed frames from which on an unsupported one ends in LOST; 0: no limit.
@@ -191,7 +191,7 @@ public:
     overload of resetTo().
     @param boundingBox box as in resetTo(). */
     CV_WRAP_AS(resetTo) void resetToRounded(const Rect2d& boundingBox);
-    /** @brief Returns the device memory held by this instance in bytes; 0 if only the CPU backend was used. */
+    /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
 
     /** @brief Writes parameters, model and position to a file. A tracker that reads it continues with the next frame or
@@ -217,8 +217,8 @@ public:
 
 /** @brief TrackerTLD for several objects in one video. The work that does not depend on the object (gray values, blur,
 integral images, pyramid) is done once per frame, and all objects pass through each stage together. With GpuMat, objects
-whose boxes had equal sizes when they were added also share the fern codes of their windows, which saves time
-(doc/performance.md).
+whose boxes had equal sizes when they were added also share the results of their ferns' pixel comparisons, which saves
+time (doc/performance/tld.md).
 
 Each object gets the results that a TrackerTLD of its own would give. The object of id 0 uses the random numbers of a
 TrackerTLD with the same seed; the object of id k uses the k-th independent sequence of that seed. Up to 1,024 objects.
@@ -305,7 +305,7 @@ public:
     this tracker's. seed, learning and minReplyScore are not compared: those of this tracker apply. */
     CV_WRAP virtual int addFromFile(InputArray image, const String& filename,
                                     Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief Returns the device memory held by this instance in bytes; 0 if only the CPU backend was used. */
+    /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
     /** @brief Removes all objects and frees all memory that no graph refers to. The next add() may use images of
     another size. */
