@@ -54,7 +54,7 @@ if [ -n "$SANITIZE" ]; then
     ! setarch "$(uname -m)" -R true 2>/dev/null || run=(setarch "$(uname -m)" -R)
     # Reports go to files sanitizer.<process>. Allocations that are too large fail, as without a sanitizer.
     all="log_path=$results/sanitizer:allocator_may_return_null=1"
-    export ASAN_OPTIONS=$all:detect_stack_use_after_return=1:strict_string_checks=1 UBSAN_OPTIONS=$all:print_stacktrace=1
+    export ASAN_OPTIONS=$all:detect_stack_use_after_return=1 UBSAN_OPTIONS=$all:print_stacktrace=1
     export TSAN_OPTIONS=$all:second_deadlock_stack=1:suppressions=$REPO_ROOT/scripts/lib/sanitize_thread.supp
     # More threads than processors, so that they meet.
     export OPENCV_FOR_THREADS_NUM=${OPENCV_FOR_THREADS_NUM:-4}
