@@ -1,8 +1,9 @@
 """The house rules that reading the sources can check: check_sources.py CHECK ROOT.
 
-CHECK is one of files, functions, walls, anatomy, stages, words, base-layer, constant, sync, device-state. Prints one line for each finding and exits with 1
-when there is any. A file or function may be longer than its budget when a comment at its top says 'over budget: reason'.
+CHECK is one of files, functions, walls, anatomy, stages, words, base-layer, constant, sync, device-state. Prints one line per
+finding and exits with 1 when there is any. A file or function may be longer than its budget when a comment at its top says 'over budget: reason'.
 """
+import posixpath
 import re
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ ALGORITHMS = ("fragment_matcher", "quick_shift", "cascade", "tld")
 FOLDERS = ("include", "src", "test", "perf", "samples", "misc")
 EXCUSE = re.compile(r"over budget: *\S")
 FUNCTION_BUDGET, KERNEL_BUDGET = 60, 80
+# A comment or a literal.
+TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z_])\'(?:\\.|[^\'\\\n])+\'', flags=re.S)
 
 
 def sources(root, folders=FOLDERS):
@@ -24,8 +27,7 @@ def blank(text, preprocessor=True):
     """Comments, strings and (if asked) preprocessor lines become spaces; line breaks stay, so that line numbers hold."""
     def spaces(match):
         return re.sub(r"[^\n]", " ", match.group())
-    token = r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z_])\'(?:\\.|[^\'\\\n])+\''
-    text = re.sub(token, spaces, text, flags=re.S)
+    text = TOKEN.sub(spaces, text)
     if preprocessor:
         text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", spaces, text, flags=re.M)
     return text
@@ -95,7 +97,7 @@ def check_functions(root):
 
 
 def part_of(name):
-    """(layer, algorithm) of a source file. Layers: common, definition, cpu, cuda, and around them public, test, perf."""
+    """(layer, algorithm) of a source file. Layers: common, definition, cpu, cuda, and around them include, test, perf."""
     match = re.match(r"(?:src/(?:(cpu|cuda)/)?|(include)/opencv2/cudatracking/|(test)/|(perf)/perf_)(%s)(?=[/_.])" % "|".join(ALGORITHMS), name)
     if match:
         return match.group(1) or match.group(2) or match.group(3) or match.group(4) or "definition", match.group(5)
@@ -103,7 +105,7 @@ def part_of(name):
 
 
 # What files of a layer may include of the own algorithm; of src/common/ all of them may, of another algorithm none.
-MAY_INCLUDE = {"common": (), "public": (), "include": ("include",), "definition": ("definition", "include"),
+MAY_INCLUDE = {"common": (), "include": ("include",), "definition": ("definition", "include"),
                "cpu": ("cpu", "definition", "include"), "cuda": ("cuda", "definition", "include"),
                "test": ("test", "cpu", "cuda", "definition", "include"), "perf": ("perf", "test", "cpu", "cuda", "definition", "include")}
 
@@ -114,13 +116,7 @@ def included_file(name, included):
         return "include/" + included
     if included.endswith(".simd_declarations.hpp"):
         return "src/" + included
-    parts = name.split("/")[:-1]
-    for part in included.split("/"):
-        if part == "..":
-            parts = parts[:-1]
-        elif part != ".":
-            parts.append(part)
-    return "/".join(parts)
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), included))
 
 
 def check_walls(root):
@@ -205,8 +201,6 @@ def stages_of(text):
             stages.append([number, match.group(1), match.group(2)])
         elif stages and re.match(r"^//    {4,}\S", line):
             stages[-1][2] += " " + line[2:].strip()
-        elif stages and line.strip() == "//":
-            pass
     return stages
 
 
@@ -253,8 +247,7 @@ PER = re.compile(r"\b(?:bytes|threads|blocks|words|values|pixels|warps|frames|im
 
 def comments_of(text):
     """(line, text) of each comment; strings are skipped."""
-    token = r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z_])\'(?:\\.|[^\'\\\n])+\''
-    for match in re.finditer(token, text, flags=re.S):
+    for match in TOKEN.finditer(text):
         if match.group().startswith("/"):
             yield text.count("\n", 0, match.start()) + 1, match.group()
 

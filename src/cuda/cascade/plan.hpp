@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// What the CUDA backend computes on the host and keeps on the device: packed models, and the pyramids and tiles of a list of images.
+// Tables that the CUDA backend computes on the host and keeps on the device: packed models, pyramids and tiles of a list of images.
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_PLAN_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_PLAN_HPP
 
