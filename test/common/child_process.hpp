@@ -24,7 +24,7 @@ namespace opencv_test {
 
 struct ChildLimits
 {
-    int seconds;       //!< of the processor
+    int seconds;       //!< of the processor, without a sanitizer
     size_t moreBytes;  //!< of address space, beyond what the process has at its start
     size_t stackBytes; //!< of the thread that runs the body
 };
@@ -32,6 +32,13 @@ struct ChildLimits
 #ifdef __linux__
 
 namespace child {
+
+//! Factor by which a sanitizer may slow a process down.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+const int SLOWER = 10;
+#else
+const int SLOWER = 1;
+#endif
 
 inline char* label()
 {
@@ -75,8 +82,8 @@ inline void limit(const ChildLimits& limits)
     };
     set(RLIMIT_AS, pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + limits.moreBytes);
     set(RLIMIT_CORE, 0);
-    set(RLIMIT_CPU, static_cast<size_t>(std::clock() / CLOCKS_PER_SEC) + limits.seconds);
-    alarm(static_cast<unsigned>(20 * limits.seconds)); // for what waits without the processor
+    set(RLIMIT_CPU, static_cast<size_t>(std::clock() / CLOCKS_PER_SEC) + SLOWER * limits.seconds);
+    alarm(static_cast<unsigned>(20 * SLOWER * limits.seconds)); // for what waits without the processor
 }
 
 inline void* runBody(void* body)

@@ -126,8 +126,8 @@ protected:
         stream = Stream(static_cast<size_t>(1)); // does not wait for the null stream
         for (int t = 0; t < S::FRAMES; ++t)
             frames.emplace_back(scene.frame(t));
-        require(cudaDeviceSynchronize());
         input = frames[0].clone();
+        require(cudaDeviceSynchronize()); // what the null stream copies is there before `stream` goes on
         truth = follow(*trackerOn(scene, Engine::CPU), scene, Engine::CPU, 1, S::FRAMES);
     }
     Ptr<TrackerTLD> fresh() const { return trackerOn(scene, Engine::CUDA); }
@@ -234,6 +234,7 @@ TEST_F(Contract_TldCuda, framesOfOneGraph)
         inputs.push_back(frames[0].clone());
         results.emplace_back(1, 8, CV_64FC1);
     }
+    require(cudaDeviceSynchronize()); // a clone that came late would overwrite a frame
     Graph graph(stream);
     for (int i = 0; i < count; ++i)
         tracker->updateAsync(inputs[i], results[i], stream);
