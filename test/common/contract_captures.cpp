@@ -180,7 +180,7 @@ TEST_F(Contract_CudaCaptures, waitingIsRefused)
 }
 
 //! Each frame captured anew: once warm, memory neither grows nor shrinks.
-TEST_F(Contract_CudaCaptures, againAndAgain)
+TEST_F(Contract_CudaCaptures, againAndAgainAlone)
 {
     Matcher m(stream);
     const GpuMat input(randomImage(theRNG(), Size(70, 50), CV_8UC3));

@@ -333,7 +333,7 @@ TEST_F(Contract_TldCuda, waitingIsRefused)
 }
 
 //! Each frame captured anew.
-TEST_F(Contract_TldCuda, againAndAgain)
+TEST_F(Contract_TldCuda, againAndAgainAlone)
 {
     const Ptr<TrackerTLD> tracker = fresh();
     GpuMat result(1, 8, CV_64FC1);

@@ -125,7 +125,7 @@ TEST_F(Tld_Replays, directCallsSeeReplays)
 // --- memory ----------------------------------------------------------------------------------------------------------
 
 //! Engines that load() replaced are freed when their graphs are gone.
-TEST(Tld_ReplaysMemory, loadAndCaptureInRounds)
+TEST(Tld_ReplaysMemory, loadAndCaptureInRoundsAlone)
 {
     requireCuda();
     const StandardScene scene;
