@@ -100,7 +100,7 @@ read -ra PAIRS <<<"${LIMITS:-65536,30 101376,46 101376,128 166912,108 232448,14 
 # Tests named *Alone are left out: they compare the memory that is free on the device, or that a loaded device makes a call take.
 run_limits()
 {
-    local pair name code i shard shards free most pids=() filter=${FILTER:-*Cuda*:*CUDA*-*Alone}
+    local pair name code i shard shards free most pids=() filter=${FILTER:-*Cuda*-*Alone}
     rm -f "$OUT"/limits.*
     # As many shards of each limit that there are about as many processes as cores, each with 2 GiB of the device's memory.
     shards=$((($(nproc) + ${#PAIRS[@]} - 1) / ${#PAIRS[@]}))
@@ -153,12 +153,12 @@ run_fuzz()
     local seconds=$1 seed=${FUZZ_SEED:-$(date +%s)} cores rooms i code pids=()
     rm -f "$OUT"/fuzz.*
     cores=$(nproc)
-    rooms=$("$HERE/bin/opencv_test_cudatracking" --gtest_list_tests '--gtest_filter=Fuzz_*.cpuIsCuda' | grep -c '^  cpuIsCuda')
+    rooms=$("$HERE/bin/opencv_test_cudatracking" --gtest_list_tests '--gtest_filter=*_Fuzz.cpuIsCuda' | grep -c '^  cpuIsCuda')
     for i in 1 2 3 4; do
         CUDATRACKING_FUZZ_SEED=$((seed + i)) CUDATRACKING_FUZZ_CASES=1000000000 \
             CUDATRACKING_FUZZ_SECONDS=$(((seconds + rooms) / (rooms + (rooms == 0)))) CUDATRACKING_FUZZ_HASHES=$OUT/fuzz.$i.hashes \
             OPENCV_FOR_THREADS_NUM=$(((cores + 3) / 4)) timeout $((seconds + 300)) \
-            "$HERE/bin/opencv_test_cudatracking" '--gtest_filter=Fuzz_*.cpuIsCuda' "${EXTRA[@]}" >"$OUT/fuzz.$i.log" 2>&1 &
+            "$HERE/bin/opencv_test_cudatracking" '--gtest_filter=*_Fuzz.cpuIsCuda' "${EXTRA[@]}" >"$OUT/fuzz.$i.log" 2>&1 &
         pids+=($!)
     done
     for i in 1 2 3 4; do
