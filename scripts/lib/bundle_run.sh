@@ -6,7 +6,7 @@
 #
 #   tests      all tests
 #   limits     the CUDA suites with the limits of other GPUs (shared memory of a block, multiprocessors) in the place of this one's,
-#              in 6 processes side by side. FILTER: other tests. $LIMITS: others, such as '65536,30 101376,46'
+#              in about as many processes as there are cores. FILTER: other tests. $LIMITS: others, such as '65536,30 101376,46'
 #   devices    all tests on the second GPU of the machine
 #   fuzz       random cases of all classes, CPU against CUDA, in 4 processes, each with other seeds; takes SECONDS (default
 #              600) in the place of FILTER. $FUZZ_SEED: first seed (default: from the clock)
@@ -69,12 +69,13 @@ if [ -n "$wanted" ]; then
 fi
 
 PASSED=0 FAILED=0 SKIPPED=0
-# count_log LOG EXIT_CODE: adds a test program's results. A skipped test ends with OK after a line [     SKIP ].
+# count_log LOG EXIT_CODE: adds a test program's results, also of several runs one after the other. A skipped test ends with OK
+# after a line [     SKIP ]; one that begins and does not end has failed.
 count_log()
 {
     local counts
     counts=$(awk '
-        /\[ RUN      \]/ { running = 1; skip = 0 }
+        /\[ RUN      \]/ { if (running) f++; running = 1; skip = 0 }
         /\[     SKIP \]/ && running { skip = 1 }
         /\[       OK \]/ && running { if (skip) s++; else p++; running = 0 }
         /\[  FAILED  \]/ && running { f++; running = 0 }
@@ -96,23 +97,35 @@ run_tests()
 # Shared memory of a block in bytes, and multiprocessors: as of an RTX 2060, RTX 3070, RTX 4090 and A100, and fewer and more
 # multiprocessors than an H200 has. A GPU with less shared memory keeps its own.
 read -ra PAIRS <<<"${LIMITS:-65536,30 101376,46 101376,128 166912,108 232448,14 232448,170}"
+# Tests named *Alone are left out: they compare the memory that is free on the device, or that a loaded device makes a call take.
 run_limits()
 {
-    local pair name code i cores pids=() filter=$FILTER
-    # Those left out look at the memory of the device that is free, which the other processes change.
-    [ -n "$filter" ] || filter='*Cuda*:*CUDA*-*.againAndAgain:*.steadyStateAllocatesNothing'
+    local pair name code i shard shards free most pids=() filter=${FILTER:-*Cuda*-*Alone}
     rm -f "$OUT"/limits.*
-    cores=$(nproc)
+    # As many shards of each limit that there are about as many processes as cores, each with 2 GiB of the device's memory.
+    shards=$((($(nproc) + ${#PAIRS[@]} - 1) / ${#PAIRS[@]}))
+    free=$(nvidia-smi --query-gpu=memory.free --format=csv,noheader,nounits 2>/dev/null | head -n 1)
+    if [[ $free =~ ^[0-9]+$ ]]; then
+        most=$((free / 2048 / ${#PAIRS[@]}))
+        [ "$shards" -le "$most" ] || shards=$((most > 0 ? most : 1))
+    fi
     for pair in "${PAIRS[@]}"; do
-        CUDATRACKING_FAKE_SHARED_BYTES=${pair%,*} CUDATRACKING_FAKE_MULTIPROCESSORS=${pair#*,} \
-            OPENCV_FOR_THREADS_NUM=$(((cores + ${#PAIRS[@]} - 1) / ${#PAIRS[@]})) timeout "$LIMIT" \
-            "$HERE/bin/opencv_test_cudatracking" "--gtest_filter=$filter" "${EXTRA[@]}" >"$OUT/limits.${pair/,/.}.log" 2>&1 &
-        pids+=($!)
+        for ((shard = 0; shard < shards; ++shard)); do
+            GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard OPENCV_FOR_THREADS_NUM=2 \
+                CUDATRACKING_FAKE_SHARED_BYTES=${pair%,*} CUDATRACKING_FAKE_MULTIPROCESSORS=${pair#*,} timeout "$LIMIT" \
+                "$HERE/bin/opencv_test_cudatracking" "--gtest_filter=$filter" "${EXTRA[@]}" \
+                >"$OUT/limits.${pair/,/.}.$shard.tmp" 2>&1 &
+            pids+=($!)
+        done
     done
     for i in "${!PAIRS[@]}"; do
         pair=${PAIRS[i]} code=0
         name=limits.${pair/,/.}.log
-        wait "${pids[i]}" || code=$?
+        for ((shard = 0; shard < shards; ++shard)); do
+            wait "${pids[i * shards + shard]}" || code=$?
+            cat "$OUT/limits.${pair/,/.}.$shard.tmp" >>"$OUT/$name"
+            rm -f "$OUT/limits.${pair/,/.}.$shard.tmp"
+        done
         grep -B40 '^\[  FAILED  \] .* ms)$' "$OUT/$name" | grep -v '^\[ RUN\|^\[       OK' | head -n 60
         count_log "$OUT/$name" $code
         sed -n 's/^\[  FAILED  \] \([^ ,]*\).* ms)$/\1/p' "$OUT/$name" | while read -r test; do
@@ -140,12 +153,12 @@ run_fuzz()
     local seconds=$1 seed=${FUZZ_SEED:-$(date +%s)} cores rooms i code pids=()
     rm -f "$OUT"/fuzz.*
     cores=$(nproc)
-    rooms=$("$HERE/bin/opencv_test_cudatracking" --gtest_list_tests '--gtest_filter=Fuzz_*.cpuIsCuda' | grep -c '^  cpuIsCuda')
+    rooms=$("$HERE/bin/opencv_test_cudatracking" --gtest_list_tests '--gtest_filter=*_Fuzz.cpuIsCuda' | grep -c '^  cpuIsCuda')
     for i in 1 2 3 4; do
         CUDATRACKING_FUZZ_SEED=$((seed + i)) CUDATRACKING_FUZZ_CASES=1000000000 \
             CUDATRACKING_FUZZ_SECONDS=$(((seconds + rooms) / (rooms + (rooms == 0)))) CUDATRACKING_FUZZ_HASHES=$OUT/fuzz.$i.hashes \
             OPENCV_FOR_THREADS_NUM=$(((cores + 3) / 4)) timeout $((seconds + 300)) \
-            "$HERE/bin/opencv_test_cudatracking" '--gtest_filter=Fuzz_*.cpuIsCuda' "${EXTRA[@]}" >"$OUT/fuzz.$i.log" 2>&1 &
+            "$HERE/bin/opencv_test_cudatracking" '--gtest_filter=*_Fuzz.cpuIsCuda' "${EXTRA[@]}" >"$OUT/fuzz.$i.log" 2>&1 &
         pids+=($!)
     done
     for i in 1 2 3 4; do

@@ -1,6 +1,6 @@
 """The house rules that reading the sources can check: check_sources.py CHECK ROOT.
 
-CHECK is one of files, functions, walls, anatomy, stages, words, base-layer, constant, sync, device-state. Prints one line per
+CHECK is one of files, functions, walls, anatomy, stages, words, suites, base-layer, constant, sync, device-state. Prints one line per
 finding and exits with 1 when there is any. A file or function may be longer than its budget when a comment at its top says 'over budget: reason'.
 """
 import posixpath
@@ -274,6 +274,34 @@ def check_words(root):
                     yield f"{name}:{line}: {word}(): there is nothing of that name"
 
 
+SUITES = {"fragment_matcher": "FragmentMatcher", "quick_shift": "QuickShift", "cascade": "Cascade", "tld": "Tld"}
+ANY_SUITE = "(?:%s|Common)" % "|".join(SUITES.values())  # for test/common/, which has tests of single algorithms too
+
+
+def check_suites(root):
+    """Tests: suites are named Algorithm_Topic; what needs a GPU has Cuda in its name, what needs the device alone ends with Alone."""
+    for path, text in sources(root, ("test",)):
+        name = path.relative_to(root).as_posix()
+        folder = name.split("/")[1]
+        bodies = {}
+        for head, first, opened, last, _ in blocks(blank(text)):
+            match = re.search(r"\bTEST(?:_F|_P)?\((\w+), *(\w+)\)|\bclass (\w+)\b[^()]*$", head)
+            if match:
+                suite, test = match.group(1) or match.group(3), match.group(2) or ""
+                bodies[first, suite, test] = "\n".join(text.split("\n")[opened - 1:last])
+        fixtures = {suite for (_, suite, test), body in bodies.items() if not test and "requireCuda()" in body}
+        for (line, suite, test), body in sorted(bodies.items()):
+            if not test:
+                continue
+            where = f"{name}:{line}: {suite}.{test}"
+            if not re.fullmatch(r"%s_[A-Z]\w*" % SUITES.get(folder, ANY_SUITE), suite) or "CUDA" in suite:
+                yield f"{where}: suites of test/{folder}/ are named {SUITES.get(folder, 'Algorithm')}_Topic, with Cuda for CUDA"
+            if ("requireCuda()" in body or suite in fixtures) and "Cuda" not in suite + test:
+                yield f"{where}: needs a GPU, so it has Cuda in its name"
+            if "freeDeviceMemory()" in body and not test.endswith("Alone"):
+                yield f"{where}: measures memory that is free on the device, so it is named {test}Alone"
+
+
 # Functions of others that comments name, and this code does not call.
 KNOWN_NAMES = {"help", "rsqrtf"}
 
@@ -342,7 +370,7 @@ def check_device_state(root):
     yield from found(root, r"^\s*(?:static\s+)?(?:texture|surface)\s*<", "texture or surface reference at file scope")
 
 
-CHECKS = {"files": check_files, "functions": check_functions, "walls": check_walls, "anatomy": check_anatomy, "stages": check_stages, "words": check_words,
+CHECKS = {"files": check_files, "functions": check_functions, "walls": check_walls, "anatomy": check_anatomy, "stages": check_stages, "words": check_words, "suites": check_suites,
           "base-layer": check_base_layer, "constant": check_constant,
           "sync": check_sync, "device-state": check_device_state}
 

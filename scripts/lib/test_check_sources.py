@@ -110,6 +110,15 @@ class CheckSources(unittest.TestCase):
                     ["//! Codes of a window.\n", 'const char* s = "Of a picture";\n', "// as flow() does\nvoid flow();\n",
                      "// bytes per position, and a block\n", "// Whatever\n"])
 
+    def test_suites(self):
+        self.expect("suites", "test/tld/api.cpp",
+                    ["TEST(TLD_Api, name)\n{\n}\n", "TEST(Cascade_Api, name) {}\n", "TEST_P(Tld_CUDA, name)\n{\n}\n", "TEST(Tld, name)\n{\n}\n",
+                     "TEST(Tld_Api, name)\n{\n    requireCuda();\n}\n", "TEST(Tld_CudaApi, name)\n{\n    f(freeDeviceMemory());\n}\n",
+                     "class Tld_Api : public testing::Test\n{\n    void SetUp() override { requireCuda(); }\n};\nTEST_F(Tld_Api, name)\n{\n}\n"],
+                    ["TEST(Tld_Api, name)\n{\n}\n", "TEST(Tld_CudaApi, name)\n{\n    requireCuda();\n}\n", "TEST(Tld_Api, nameOnCuda)\n{\n    requireCuda();\n}\n",
+                     "TEST(Tld_CudaApi, nameAlone)\n{\n    f(freeDeviceMemory());\n}\n", "// TEST(Api, name)\nvoid f()\n{\n    requireCuda();\n}\n"])
+        self.expect("suites", "test/common/threads.cpp", ["TEST(Threads_Cases, name)\n{\n}\n"], ["TEST(Common_Threads, name)\n{\n}\n"])
+
     def test_base_layer(self):
         self.expect("base-layer", "src/cuda/tld/flow.cu", ["k<<<1, 32>>>();\n", "cudaFuncSetAttribute(k, a, 1);\n", "cudaMalloc(&p, 4);\n"],
                     ["// k<<<1, 32>>>()\n", 'launch("k", k, grid, block, 0, stream);\n', "cudaMemsetAsync(p, 0, 4, stream);\n"])

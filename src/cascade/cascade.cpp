@@ -87,7 +87,8 @@ public:
             const GpuMat table = detail::deviceArray("objects", objects);
             check(table.type(), table.rows, table.cols);
             std::vector<Vec4i> values(table.cols);
-            engine(true).fetch(table.ptr(row), values.data(), values.size() * sizeof(Vec4i), detail::handleOf(stream));
+            const size_t bytes = values.size() * sizeof(Vec4i);
+            engine(true).fetch({table.ptr(row), bytes}, {values.data(), bytes}, bytes, 1, detail::handleOf(stream));
             return rectsOfRow(values.data(), table.cols, boxes);
         }
         const Mat table = detail::hostArray("objects", objects);
@@ -184,8 +185,9 @@ private:
     Mat fetchImage(const GpuMat& image, Stream& stream) const
     {
         Mat rows(image.size(), image.type());
-        for (int y = 0; y < image.rows; ++y)
-            engine(true).fetch(image.ptr(y), rows.ptr(y), image.cols * image.elemSize(), detail::handleOf(stream));
+        if (!rows.empty())
+            engine(true).fetch({image.data, image.step}, {rows.data, rows.step}, image.cols * image.elemSize(),
+                               image.rows, detail::handleOf(stream));
         return rows;
     }
     Task task() const

@@ -9,11 +9,15 @@
 #ifndef OPENCV_CUDATRACKING_CASCADE_CORE_HPP
 #define OPENCV_CUDATRACKING_CASCADE_CORE_HPP
 
-#include "../common/hostdevice.hpp"
+#include "../common/numbers.hpp"
 #include <cmath>
 #include <cstdint>
 
 namespace cv { namespace cuda { namespace cascade {
+
+using detail::grayOf;
+using detail::lesser;
+using detail::roundEven;
 
 const int MIN_WINDOW = 3;   //!< a smaller window has no contrast rectangle and no 3 x 3 cells
 const int MAX_WINDOW = 256; //!< 32 bits hold the sum of squares of a window up to this size
@@ -46,10 +50,6 @@ struct Box
 {
     int x, y, width, height;
 };
-
-//! Rounds half to even, as cvRound().
-CT_HOST_DEVICE int roundEven(float value) { return static_cast<int>(rintf(value)); }
-CT_HOST_DEVICE int roundEven(double value) { return static_cast<int>(rint(value)); }
 
 // --- scales and resizing ---------------------------------------------------------------------------------------------
 
@@ -100,12 +100,6 @@ CT_HOST_DEVICE unsigned blendRow(unsigned first, unsigned second, int weight)
 CT_HOST_DEVICE unsigned blendRows(unsigned upper, unsigned lower, int weight)
 {
     return (upper * static_cast<unsigned>(256 - weight) + lower * static_cast<unsigned>(weight) + 32768u) >> 16;
-}
-
-//! Converts BGR to gray as cv::cvtColor(): weights with 15 fractional bits, rounded half up.
-CT_HOST_DEVICE unsigned grayOf(unsigned blue, unsigned green, unsigned red)
-{
-    return (blue * 3735u + green * 19235u + red * 9798u + 16384u) >> 15;
 }
 
 // --- windows ---------------------------------------------------------------------------------------------------------
@@ -311,7 +305,6 @@ CT_HOST_DEVICE int centreOf(int start, int length, int side)
 
 // --- groups ----------------------------------------------------------------------------------------------------------
 
-CT_HOST_DEVICE int lesser(int a, int b) { return a < b ? a : b; }
 CT_HOST_DEVICE int distance(int a, int b) { return a < b ? b - a : a - b; }
 
 //! Returns whether all four edges are close to each other. Groups are the connected components of this relation.

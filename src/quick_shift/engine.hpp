@@ -9,19 +9,13 @@
 #include "stages.hpp"
 #include "opencv2/core.hpp"
 #include <climits>
+#include <functional>
 #include <memory>
 #include <vector>
 
 namespace cv { namespace cuda { namespace quick_shift {
 
 using detail::OutputView;
-
-//! Size and maxDist of the results.
-struct Shape
-{
-    Extent extent;
-    double maxDist;
-};
 
 //! Rectangle of an image.
 struct Window
@@ -35,8 +29,60 @@ struct StatisticsViews
     OutputView areas, means, centroids, boxes;
 };
 
-/** Engine of a backend, with its results. A method that throws leaves the results as they were. Methods that return a number wait
-for the stream, and throw if it is being captured. */
+//! Outputs of heights(): of one length. Those without data are not written.
+struct HeightsViews
+{
+    OutputView heights, counts;
+};
+
+/** Results of compute() for one call of the public class on one stream. A method that throws leaves the results as they were.
+Methods that return a number, or ask for outputs of a length, wait for the stream, and throw if it is being captured. */
+class Results
+{
+public:
+    virtual ~Results() = default;
+
+    //! Returns whether the results, and so images and outputs, are in device memory.
+    virtual bool onDevice() const = 0;
+    virtual const Extent& extent() const = 0;
+    virtual const Settings& settings() const = 0;
+    //! Returns the number of superpixels of the stack.
+    virtual int count() = 0;
+    //! Writes the number of superpixels of each image.
+    virtual void counts(const OutputView& out) = 0;
+
+    virtual void labels(const OutputView& out) = 0;
+    virtual void density(const OutputView& out) = 0;
+    virtual void parents(const OutputView& out) = 0;
+    virtual void distances(const OutputView& out) = 0;
+
+    //! Writes the labels of the trees without links longer than tau; the current labels stay.
+    virtual void segment(float tau, const OutputView& labels) = 0;
+    //! Returns the number of superpixels of segment().
+    virtual int countAt(float tau) = 0;
+    //! Returns the smallest length of a link as tau that leaves at most `number` superpixels; +inf if none does.
+    virtual float tauFor(int number) = 0;
+    //! Writes the merge heights, ascending, and the number of superpixels that each leaves as tau. @param outputs makes arrays of a length.
+    virtual void heights(const std::function<HeightsViews(int)>& outputs) = 0;
+
+    virtual void contours(bool thick, const OutputView& mask) = 0;
+    virtual void meanColor(const ImageView& image, const OutputView& dst) = 0;
+    //! Writes one row per superpixel, numbered consecutively over the stack. @param image data null: no means. @param count number of rows.
+    virtual void statistics(const ImageView& image, int count, const StatisticsViews& outputs) = 0;
+    //! Writes the adjacent pairs of labels. @param output makes an array of a length.
+    virtual void adjacency(const std::function<OutputView(int)>& output) = 0;
+
+    //! Replaces the labels by those of segment().
+    virtual void apply(float tau) = 0;
+    //! Replaces the labels by those of connected pieces of at least minSize pixels, where pieces can be joined. @return number of pieces.
+    virtual int connect(int minSize) = 0;
+
+    //! Copies a part to the host, for tiles. Waits.
+    virtual void fetch(const Window& part, RowsView<uint32_t> keys, RowsView<int> parents,
+                       RowsView<float> distances) = 0;
+};
+
+//! Engine of a backend, with its results. A method that throws leaves the results as they were.
 class Engine
 {
 public:
@@ -47,52 +93,18 @@ public:
     @return false if the results do not become the current ones, because the stream is being captured. */
     virtual bool compute(const std::vector<ImageView>& images, const std::vector<ImageView>& masks,
                          const Settings& settings, const std::vector<OutputView>& labels, StreamHandle stream) = 0;
-    //! Returns true if the stream is being captured and the capture has a compute(): the methods below then refer to its results.
+    //! Runs compute() for one image on the host, for tiles.
+    virtual void computeFromHost(const ImageView& image, const ImageView& mask, const Settings& settings) = 0;
+
+    //! Returns true if the stream is being captured and the capture has a compute().
     virtual bool hasCaptured(StreamHandle stream) = 0;
-    virtual Shape shape(StreamHandle stream) = 0;
-    //! Returns the number of superpixels of the stack.
-    virtual int count(StreamHandle stream) = 0;
-    //! Writes the number of superpixels of each image.
-    virtual void counts(const OutputView& out, StreamHandle stream) = 0;
-
-    virtual void labels(const OutputView& out, StreamHandle stream) = 0;
-    virtual void density(const OutputView& out, StreamHandle stream) = 0;
-    virtual void parents(const OutputView& out, StreamHandle stream) = 0;
-    virtual void distances(const OutputView& out, StreamHandle stream) = 0;
-
-    //! Writes the labels of the trees without links longer than tau; the current labels stay.
-    virtual void segment(float tau, const OutputView& labels, StreamHandle stream) = 0;
-    //! Returns the number of superpixels of segment().
-    virtual int countAt(float tau, StreamHandle stream) = 0;
-    //! Returns the smallest length of a link as tau that leaves at most `number` superpixels; +inf if none does.
-    virtual float tauFor(int number, StreamHandle stream) = 0;
-    //! Finds the merge heights for the next call of heights(). @return their number.
-    virtual int findHeights(StreamHandle stream) = 0;
-    //! Writes the heights, ascending, and the number of superpixels that each leaves as tau.
-    virtual void heights(const OutputView& heights, const OutputView& counts, StreamHandle stream) = 0;
-
-    virtual void contours(bool thick, const OutputView& mask, StreamHandle stream) = 0;
-    virtual void meanColor(const ImageView& image, const OutputView& dst, StreamHandle stream) = 0;
-    //! Writes one row per superpixel, numbered consecutively over the stack. @param image data null: no means. @param count number of rows.
-    virtual void statistics(const ImageView& image, int count, const StatisticsViews& outputs, StreamHandle stream) = 0;
-    //! Finds the adjacent pairs of labels for the next call of adjacency(). @return their number.
-    virtual int findAdjacency(StreamHandle stream) = 0;
-    virtual void adjacency(const OutputView& pairs, StreamHandle stream) = 0;
-
-    //! Replaces the labels by those of segment().
-    virtual void apply(float tau, StreamHandle stream) = 0;
-    //! Replaces the labels by those of connected pieces of at least minSize pixels, where pieces can be joined. @return number of pieces.
-    virtual int connect(int minSize, StreamHandle stream) = 0;
+    /** Begins a call on the results: those of the capture's compute() where hasCaptured(), else those of the last compute() that was
+    not captured, which must exist. The call ends with the life of what is returned, before that of the engine and before another call. */
+    virtual std::unique_ptr<Results> results(StreamHandle stream) = 0;
 
     virtual size_t workspaceBytes() const = 0;
     //! Returns a stream for methods without a Stream, which no capture includes. Work on it begins after the last call.
     virtual StreamHandle ownStream() = 0;
-
-    //! Runs compute() for one image on the host, for tiles.
-    virtual void computeFromHost(const ImageView& image, const ImageView& mask, const Settings& settings) = 0;
-    //! Copies a part of the results to the host, for tiles. Waits.
-    virtual void fetch(const Window& part, RowsView<uint32_t> keys, RowsView<int> parents,
-                       RowsView<float> distances) = 0;
 };
 
 //! Returns the number of adjacent pairs. @throws cv::Exception if that is more than the rows of an array.
@@ -105,7 +117,7 @@ inline int adjacencyLength(uint64_t pairs)
     return static_cast<int>(pairs);
 }
 
-/** Returns Engine::tauFor() from sorted links: with the k shortest ones, links + roots - k superpixels are left.
+/** Returns Results::tauFor() from sorted links: with the k shortest ones, links + roots - k superpixels are left.
 @param at at(k) is the k-th length. */
 template <typename At> float linkFor(int number, int roots, int links, const At& at)
 {

@@ -79,16 +79,15 @@ private:
     void runBatch(const std::vector<Array>& images, const std::vector<Array>& masks, OutputArrayOfArrays labels,
                   bool device, Stream& stream);
 
-    //! Returns the engine whose results are visible on this stream, or null before compute().
-    Engine* resultsOn(const Stream& stream) const;
-    Engine* engineToCut(double tau, const Stream& stream) const;
+    //! Begins a call on the results that are visible on this stream. @return null before compute().
+    std::unique_ptr<Results> resultsOn(const Stream& stream) const;
+    std::unique_ptr<Results> resultsToCut(double tau, const Stream& stream) const;
     //! Returns the image for mean colours. @throws cv::Exception if its memory or size is not that of the results.
-    ImageView imageForMeans(Engine& engine, const Mat& host, const GpuMat& device, const Stream& stream) const;
-    //! Calls write(engine, view) for an output of one value per pixel.
+    static ImageView imageForMeans(const Results& results, const Mat& host, const GpuMat& device);
+    //! Calls write(view) for an output of one value per pixel; releases the array if `results` is null.
     template <typename Write>
-    void writePixels(const char* name, int type, const _OutputArray& out, const Stream& stream,
-                     const Write& write) const;
-    bool onCuda(const Engine& engine) const { return &engine == cuda_.get(); }
+    static void writePixels(const char* name, int type, const _OutputArray& out, const Results* results,
+                            const Write& write);
 
     UserSettings user_;
     std::shared_ptr<const Spatial> spatial_; //!< factors of the last compute()

@@ -11,136 +11,141 @@ namespace cv { namespace cuda { namespace quick_shift {
 using detail::handleOf;
 using detail::Output;
 
-Engine* QuickShiftImpl::resultsOn(const Stream& stream) const
+std::unique_ptr<Results> QuickShiftImpl::resultsOn(const Stream& stream) const
 {
-    return cuda_ && cuda_->hasCaptured(handleOf(stream)) ? cuda_.get() : engine_;
+    const StreamHandle handle = handleOf(stream);
+    Engine* const engine = cuda_ && engine_ != cuda_.get() && cuda_->hasCaptured(handle) ? cuda_.get() : engine_;
+    return engine ? engine->results(handle) : nullptr;
 }
 
 template <typename Write>
-void QuickShiftImpl::writePixels(const char* name, int type, const _OutputArray& out, const Stream& stream,
-                                 const Write& write) const
+void QuickShiftImpl::writePixels(const char* name, int type, const _OutputArray& out, const Results* results,
+                                 const Write& write)
 {
-    Engine* const engine = resultsOn(stream);
-    if (!engine)
+    if (!results)
         return detail::release(out);
     if (!out.needed())
         return;
-    const Extent extent = engine->shape(handleOf(stream)).extent;
-    const Output output(name, out, extent.rows * extent.count, extent.cols, type, onCuda(*engine));
-    write(*engine, output.view());
+    const Extent& extent = results->extent();
+    const Output output(name, out, extent.rows * extent.count, extent.cols, type, results->onDevice());
+    write(output.view());
 }
 
-int QuickShiftImpl::getNumberOfSuperpixels() const { return engine_ ? engine_->count(engine_->ownStream()) : 0; }
+int QuickShiftImpl::getNumberOfSuperpixels() const
+{
+    return engine_ ? engine_->results(engine_->ownStream())->count() : 0;
+}
 
 void QuickShiftImpl::getSuperpixelCounts(OutputArray counts, Stream& stream) const
 {
-    Engine* const engine = resultsOn(stream);
-    if (!engine)
+    const std::unique_ptr<Results> results = resultsOn(stream);
+    if (!results)
         return detail::release(counts);
     if (!counts.needed())
         return;
-    const Output output("counts", counts, engine->shape(handleOf(stream)).extent.count, 1, CV_32S, onCuda(*engine));
-    engine->counts(output.view(), handleOf(stream));
+    const Output output("counts", counts, results->extent().count, 1, CV_32S, results->onDevice());
+    results->counts(output.view());
 }
 
 void QuickShiftImpl::getLabels(OutputArray labels, Stream& stream) const
 {
-    writePixels("labels", CV_32S, labels, stream,
-                [&](Engine& engine, const OutputView& out) { engine.labels(out, handleOf(stream)); });
+    const std::unique_ptr<Results> results = resultsOn(stream);
+    writePixels("labels", CV_32S, labels, results.get(), [&](const OutputView& out) { results->labels(out); });
 }
 
 void QuickShiftImpl::getDensity(OutputArray density, Stream& stream) const
 {
-    writePixels("density", CV_32F, density, stream,
-                [&](Engine& engine, const OutputView& out) { engine.density(out, handleOf(stream)); });
+    const std::unique_ptr<Results> results = resultsOn(stream);
+    writePixels("density", CV_32F, density, results.get(), [&](const OutputView& out) { results->density(out); });
 }
 
 void QuickShiftImpl::getParents(OutputArray parents, Stream& stream) const
 {
-    writePixels("parents", CV_32S, parents, stream,
-                [&](Engine& engine, const OutputView& out) { engine.parents(out, handleOf(stream)); });
+    const std::unique_ptr<Results> results = resultsOn(stream);
+    writePixels("parents", CV_32S, parents, results.get(), [&](const OutputView& out) { results->parents(out); });
 }
 
 void QuickShiftImpl::getDistances(OutputArray distances, Stream& stream) const
 {
-    writePixels("distances", CV_32F, distances, stream,
-                [&](Engine& engine, const OutputView& out) { engine.distances(out, handleOf(stream)); });
+    const std::unique_ptr<Results> results = resultsOn(stream);
+    writePixels("distances", CV_32F, distances, results.get(), [&](const OutputView& out) { results->distances(out); });
 }
 
 void QuickShiftImpl::getLabelContourMask(OutputArray mask, bool thickLine, Stream& stream) const
 {
-    writePixels("mask", CV_8U, mask, stream,
-                [&](Engine& engine, const OutputView& out) { engine.contours(thickLine, out, handleOf(stream)); });
+    const std::unique_ptr<Results> results = resultsOn(stream);
+    writePixels("mask", CV_8U, mask, results.get(), [&](const OutputView& out) { results->contours(thickLine, out); });
 }
 
 // --- other cuts --------------------------------------------------------------------------------------------------------
 
-//! Returns the engine whose results are cut, or null before compute().
-Engine* QuickShiftImpl::engineToCut(double tau, const Stream& stream) const
+//! Returns the results that are cut, or null before compute().
+std::unique_ptr<Results> QuickShiftImpl::resultsToCut(double tau, const Stream& stream) const
 {
-    Engine* const engine = resultsOn(stream);
+    std::unique_ptr<Results> results = resultsOn(stream);
     // Lengths of links are floats, so the longest may be maxDist rounded to float.
-    const double maxDist = engine ? engine->shape(handleOf(stream)).maxDist : INFINITY;
+    const double maxDist = results ? results->settings().maxDist : INFINITY;
     checkTau(tau, std::max(maxDist, static_cast<double>(static_cast<float>(maxDist))));
-    return engine;
+    return results;
 }
 
 void QuickShiftImpl::segment(double tau, OutputArray labels, Stream& stream)
 {
-    engineToCut(tau, stream);
-    writePixels("labels", CV_32S, labels, stream,
-                [&](Engine& engine, const OutputView& out)
-                { engine.segment(static_cast<float>(tau), out, handleOf(stream)); });
+    const std::unique_ptr<Results> results = resultsToCut(tau, stream);
+    writePixels("labels", CV_32S, labels, results.get(),
+                [&](const OutputView& out) { results->segment(static_cast<float>(tau), out); });
 }
 
 int QuickShiftImpl::countSuperpixels(double tau, Stream& stream)
 {
-    Engine* const engine = engineToCut(tau, stream);
-    return engine ? engine->countAt(static_cast<float>(tau), handleOf(stream)) : 0;
+    const std::unique_ptr<Results> results = resultsToCut(tau, stream);
+    return results ? results->countAt(static_cast<float>(tau)) : 0;
 }
 
 void QuickShiftImpl::applyTau(double tau, Stream& stream)
 {
-    Engine* const engine = engineToCut(tau, stream);
-    if (!engine)
-        return;
-    engine->apply(static_cast<float>(tau), handleOf(stream));
+    const std::unique_ptr<Results> results = resultsToCut(tau, stream);
+    if (results)
+        results->apply(static_cast<float>(tau));
 }
 
 double QuickShiftImpl::tauForSuperpixels(int number, Stream& stream)
 {
     checkAtLeastOne("number", number);
-    Engine* const engine = resultsOn(stream);
-    if (!engine)
+    const std::unique_ptr<Results> results = resultsOn(stream);
+    if (!results)
         return 0.;
-    const float tau = engine->tauFor(number, handleOf(stream));
-    return cvIsInf(tau) ? engine->shape(handleOf(stream)).maxDist : static_cast<double>(tau);
+    const float tau = results->tauFor(number);
+    return cvIsInf(tau) ? results->settings().maxDist : static_cast<double>(tau);
 }
 
 void QuickShiftImpl::getMergeHeights(OutputArray heights, OutputArray counts, Stream& stream)
 {
-    Engine* const engine = resultsOn(stream);
-    if (!engine)
+    const std::unique_ptr<Results> results = resultsOn(stream);
+    if (!results)
     {
         detail::release(heights);
         return detail::release(counts);
     }
-    const int n = engine->findHeights(handleOf(stream));
-    const Output heightsOut("heights", heights, n, 1, CV_32F, onCuda(*engine));
-    const Output countsOut("counts", counts, n, 1, CV_32S, onCuda(*engine));
-    engine->heights(heightsOut.view(), countsOut.view(), handleOf(stream));
+    std::vector<Output> outputs;
+    results->heights(
+        [&](int n) -> HeightsViews
+        {
+            outputs.emplace_back("heights", heights, n, 1, CV_32F, results->onDevice());
+            outputs.emplace_back("counts", counts, n, 1, CV_32S, results->onDevice());
+            return {outputs[0].view(), outputs[1].view()};
+        });
 }
 
 // --- superpixels -------------------------------------------------------------------------------------------------------
 
-ImageView QuickShiftImpl::imageForMeans(Engine& engine, const Mat& host, const GpuMat& device,
-                                        const Stream& stream) const
+ImageView QuickShiftImpl::imageForMeans(const Results& results, const Mat& host, const GpuMat& device)
 {
-    const ImageView image = onCuda(engine) ? detail::viewOf(device) : detail::viewOf(host);
+    const ImageView image = results.onDevice() ? detail::viewOf(device) : detail::viewOf(host);
     if (!image)
         CV_Error_(Error::StsBadArg, ("image: must be a %s with pixels, as that of the last compute() was",
-                                     onCuda(engine) ? "GpuMat" : "Mat"));
-    const Extent extent = engine.shape(handleOf(stream)).extent;
+                                     results.onDevice() ? "GpuMat" : "Mat"));
+    const Extent& extent = results.extent();
     checkImageType("image", CV_MAKETYPE(image.depth, image.channels));
     if (image.cols != extent.cols || image.rows != extent.rows * extent.count)
         CV_Error_(Error::StsUnmatchedSizes,
@@ -160,22 +165,22 @@ static GpuMat deviceOf(InputArray image)
 
 void QuickShiftImpl::getMeanColor(InputArray image, OutputArray dst, Stream& stream) const
 {
-    Engine* const engine = resultsOn(stream);
-    if (!engine)
+    const std::unique_ptr<Results> results = resultsOn(stream);
+    if (!results)
         return detail::release(dst);
     const Mat host = hostOf(image);
     const GpuMat device = deviceOf(image);
-    const ImageView view = imageForMeans(*engine, host, device, stream);
-    const Output output("dst", dst, view.rows, view.cols, CV_MAKETYPE(view.depth, view.channels), onCuda(*engine));
+    const ImageView view = imageForMeans(*results, host, device);
+    const Output output("dst", dst, view.rows, view.cols, CV_MAKETYPE(view.depth, view.channels), results->onDevice());
     if (output)
-        engine->meanColor(view, output.view(), handleOf(stream));
+        results->meanColor(view, output.view());
 }
 
 void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputArray means, OutputArray centroids,
                                    OutputArray boxes, Stream& stream) const
 {
-    Engine* const engine = resultsOn(stream);
-    if (!engine)
+    const std::unique_ptr<Results> results = resultsOn(stream);
+    if (!results)
     {
         for (const _OutputArray* out : {&areas, &means, &centroids, &boxes})
             detail::release(*out);
@@ -184,35 +189,38 @@ void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputAr
     const bool given = image.kind() != _InputArray::NONE && !image.empty();
     const Mat host = hostOf(image);
     const GpuMat device = deviceOf(image);
-    const ImageView view = given ? imageForMeans(*engine, host, device, stream) : ImageView();
-    const int n = engine->count(handleOf(stream));
-    const bool cuda = onCuda(*engine);
+    const ImageView view = given ? imageForMeans(*results, host, device) : ImageView();
+    const int n = results->count();
+    const bool cuda = results->onDevice();
     const Output areasOut("areas", areas, n, 1, CV_32S, cuda);
     const Output meansOut("means", means, given ? n : 0, 1, CV_MAKETYPE(CV_32F, std::max(view.channels, 1)), cuda);
     const Output centroidsOut("centroids", centroids, n, 1, CV_32FC2, cuda);
     const Output boxesOut("boxes", boxes, n, 1, CV_32SC4, cuda);
     if (n > 0)
-        engine->statistics(view, n, {areasOut.view(), meansOut.view(), centroidsOut.view(), boxesOut.view()},
-                           handleOf(stream));
+        results->statistics(view, n, {areasOut.view(), meansOut.view(), centroidsOut.view(), boxesOut.view()});
 }
 
 void QuickShiftImpl::getAdjacency(OutputArray pairs, Stream& stream) const
 {
-    Engine* const engine = resultsOn(stream);
-    if (!engine)
+    const std::unique_ptr<Results> results = resultsOn(stream);
+    if (!results)
         return detail::release(pairs);
-    const int n = engine->findAdjacency(handleOf(stream));
-    const Output output("pairs", pairs, n, 1, CV_32SC2, onCuda(*engine));
-    engine->adjacency(output.view(), handleOf(stream));
+    std::vector<Output> output;
+    results->adjacency(
+        [&](int n)
+        {
+            output.emplace_back("pairs", pairs, n, 1, CV_32SC2, results->onDevice());
+            return output[0].view();
+        });
 }
 
 int QuickShiftImpl::enforceConnectivity(int minSize, Stream& stream)
 {
     checkAtLeastOne("minSize", minSize);
-    Engine* const engine = resultsOn(stream);
-    if (!engine)
+    const std::unique_ptr<Results> results = resultsOn(stream);
+    if (!results)
         return 0;
-    return engine->connect(minSize, handleOf(stream));
+    return results->connect(minSize);
 }
 
 }}} // namespace cv::cuda::quick_shift

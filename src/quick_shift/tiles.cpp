@@ -47,8 +47,8 @@ std::unique_ptr<Engine> computeTiled(const ImageView& image, const ImageView& ma
             const size_t at = static_cast<size_t>(top) * cols + left;
             const RowsView<int> parents = {whole.parents.data() + at, sizeof(int) * cols};
             worker.computeFromHost(partOf(image, part), partOf(mask, part), settings);
-            worker.fetch(inside, {whole.keys.data() + at, sizeof(uint32_t) * cols}, parents,
-                         {whole.distances.data() + at, sizeof(float) * cols});
+            worker.results(nullptr)->fetch(inside, {whole.keys.data() + at, sizeof(uint32_t) * cols}, parents,
+                                           {whole.distances.data() + at, sizeof(float) * cols});
             for (int r = 0; r < core.rows; ++r)
                 for (int c = 0; c < core.cols; ++c)
                 {

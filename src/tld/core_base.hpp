@@ -7,12 +7,17 @@
 #ifndef OPENCV_CUDATRACKING_TLD_CORE_BASE_HPP
 #define OPENCV_CUDATRACKING_TLD_CORE_BASE_HPP
 
-#include "../common/hostdevice.hpp"
+#include "../common/numbers.hpp"
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 namespace cv { namespace cuda { namespace tld {
+
+using detail::grayOf;
+using detail::greater;
+using detail::lesser;
+using detail::roundEven;
 
 const int MIN_SIDE = 16, MAX_SIDE = 16384, MAX_PIXELS = 1 << 24; //!< limits of images, pixels
 const int MIN_BOX = 12;          //!< shortest side of the user's boxes and of windows, pixels
@@ -54,9 +59,6 @@ const double LEAST_SIDE = 10;        //!< shortest side to which flow can shrink
 
 // --- boxes -----------------------------------------------------------------------------------------------------------
 
-template <typename T> CT_HOST_DEVICE T lesser(T a, T b) { return b < a ? b : a; }
-template <typename T> CT_HOST_DEVICE T greater(T a, T b) { return a < b ? b : a; }
-CT_HOST_DEVICE int roundEven(double value) { return static_cast<int>(rint(value)); }
 //! Returns the nearest integer within +-limit. Not for NaN.
 CT_HOST_DEVICE int roundWithin(double value, int limit)
 {
@@ -263,11 +265,6 @@ CT_HOST_DEVICE int below(uint32_t number, int n)
 
 // --- gray values and blur --------------------------------------------------------------------------------------------
 
-//! Returns the gray value of BGR as cv::cvtColor() does: 15 fractional bits, rounded half up.
-CT_HOST_DEVICE unsigned grayOf(unsigned blue, unsigned green, unsigned red)
-{
-    return (blue * 3735u + green * 19235u + red * 9798u + 16384u) >> 15;
-}
 //! Mirrors a coordinate outside of an image at its outer pixel. @param i more than -size, less than 2 size - 1.
 CT_HOST_DEVICE int mirrored(int i, int size) { return i < 0 ? -i : (i >= size ? 2 * size - 2 - i : i); }
 

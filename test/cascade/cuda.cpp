@@ -93,10 +93,10 @@ std::vector<Mat> mixedImages(RNG& rng)
 
 // --- cascades --------------------------------------------------------------------------------------------------------
 
-class CUDA_CascadeShipped : public ::testing::TestWithParam<std::string>
+class Cascade_CudaShipped : public ::testing::TestWithParam<std::string>
 {};
 
-TEST_P(CUDA_CascadeShipped, everyResult)
+TEST_P(Cascade_CudaShipped, everyResult)
 {
     requireCuda();
     const Ptr<CascadeClassifierEx> cascade = shipped(GetParam());
@@ -108,10 +108,10 @@ TEST_P(CUDA_CascadeShipped, everyResult)
         }
 }
 
-INSTANTIATE_TEST_CASE_P(Shipped, CUDA_CascadeShipped, testing::ValuesIn(shippedCascades()));
+INSTANTIATE_TEST_CASE_P(Shipped, Cascade_CudaShipped, testing::ValuesIn(shippedCascades()));
 
 //! Trees, rotated features, fractional weights, leaves that do not fit fixed point, one stage.
-TEST(CUDA_CascadeClassifierEx, randomCascades)
+TEST(Cascade_Cuda, randomCascades)
 {
     requireCuda();
     RNG rng(20251121);
@@ -128,7 +128,7 @@ TEST(CUDA_CascadeClassifierEx, randomCascades)
 }
 
 //! Windows whose integral images fit shared memory in small tiles only, or not at all.
-TEST(CUDA_CascadeClassifierEx, largeWindows)
+TEST(Cascade_Cuda, largeWindows)
 {
     requireCuda();
     RNG rng(20251122);
@@ -150,7 +150,7 @@ TEST(CUDA_CascadeClassifierEx, largeWindows)
 }
 
 //! Windows fail the first stage in runs of all lengths, across tiles.
-TEST(CUDA_CascadeClassifierEx, skipRule)
+TEST(Cascade_Cuda, skipRule)
 {
     requireCuda();
     RNG rng(20251123);
@@ -224,7 +224,7 @@ size_t candidatesOfBoth(const OracleCascade& c, const Mat& image)
     return raw.size();
 }
 
-TEST(CUDA_CascadeClassifierEx, sumsBesideThresholds)
+TEST(Cascade_Cuda, sumsBesideThresholds)
 {
     requireCuda();
     RNG rng(20251125);
@@ -244,7 +244,7 @@ TEST(CUDA_CascadeClassifierEx, sumsBesideThresholds)
 }
 
 //! Node thresholds of 0, so close to 0 that no value is between, or beyond all values, on images with many feature values of 0.
-TEST(CUDA_CascadeClassifierEx, thresholdsNearZero)
+TEST(Cascade_Cuda, thresholdsNearZero)
 {
     requireCuda();
     RNG rng(20251129);
@@ -276,7 +276,7 @@ TEST(CUDA_CascadeClassifierEx, thresholdsNearZero)
 }
 
 //! Sizes of window and tile, and one pixel more or less.
-TEST(CUDA_CascadeClassifierEx, sizes)
+TEST(Cascade_Cuda, sizes)
 {
     requireCuda();
     RNG rng(20251124);
@@ -292,7 +292,7 @@ TEST(CUDA_CascadeClassifierEx, sizes)
 
 // --- tables ----------------------------------------------------------------------------------------------------------
 
-TEST(CUDA_CascadeClassifierEx, batchOfMixedSizesAndMasks)
+TEST(Cascade_Cuda, batchOfMixedSizesAndMasks)
 {
     requireCuda();
     RNG rng(20251125);
@@ -319,7 +319,7 @@ TEST(CUDA_CascadeClassifierEx, batchOfMixedSizesAndMasks)
 }
 
 //! Counts are exact when lists are too short, whichever candidates were stored.
-TEST(CUDA_CascadeClassifierEx, capacities)
+TEST(Cascade_Cuda, capacities)
 {
     requireCuda();
     RNG rng(20251126);
@@ -347,7 +347,7 @@ TEST(CUDA_CascadeClassifierEx, capacities)
 }
 
 //! Numbers of candidates up to more than the device groups.
-TEST(CUDA_CascadeClassifierEx, manyCandidates)
+TEST(Cascade_Cuda, manyCandidates)
 {
     requireCuda();
     RNG rng(20251127);
@@ -369,7 +369,7 @@ TEST(CUDA_CascadeClassifierEx, manyCandidates)
     }
 }
 
-TEST(CUDA_CascadeClassifierEx, outputsOnEitherSide)
+TEST(Cascade_Cuda, outputsOnEitherSide)
 {
     requireCuda();
     RNG rng(20251128);
@@ -396,7 +396,7 @@ TEST(CUDA_CascadeClassifierEx, outputsOnEitherSide)
     }
 }
 
-TEST(CUDA_CascadeClassifierEx, together)
+TEST(Cascade_Cuda, together)
 {
     requireCuda();
     const Mat image = cascadeScenes()[0].image;
@@ -417,7 +417,7 @@ TEST(CUDA_CascadeClassifierEx, together)
     }
 }
 
-TEST(CUDA_CascadeClassifierEx, countPasses)
+TEST(Cascade_Cuda, countPasses)
 {
     requireCuda();
     RNG rng(20251129);
@@ -432,7 +432,7 @@ TEST(CUDA_CascadeClassifierEx, countPasses)
     EXPECT_TRUE(sameBits(expected, Mat(onDevice)));
 }
 
-TEST(CUDA_CascadeClassifierEx, refusesOutputsAndMasksOnTheOtherSide)
+TEST(Cascade_Cuda, refusesOutputsAndMasksOnTheOtherSide)
 {
     requireCuda();
     RNG rng(20251130);
@@ -450,7 +450,7 @@ TEST(CUDA_CascadeClassifierEx, refusesOutputsAndMasksOnTheOtherSide)
 
 #ifdef HAVE_CUDA
 
-TEST(CUDA_CascadeClassifierEx, streams)
+TEST(Cascade_Cuda, streams)
 {
     requireCuda();
     RNG rng(20251201);
@@ -474,7 +474,7 @@ TEST(CUDA_CascadeClassifierEx, streams)
     }
 }
 
-TEST(CUDA_CascadeClassifierEx, doesNotWait)
+TEST(Cascade_Cuda, doesNotWait)
 {
     requireCuda();
     RNG rng(20251202);
@@ -498,7 +498,7 @@ TEST(CUDA_CascadeClassifierEx, doesNotWait)
 }
 
 //! A first call can be captured. Replays read the image again, and neither calls nor another cascade between them matter.
-TEST(CUDA_CascadeClassifierEx, captureAndReplay)
+TEST(Cascade_Cuda, captureAndReplay)
 {
     requireCuda();
     RNG rng(20251203);
@@ -541,7 +541,7 @@ TEST(CUDA_CascadeClassifierEx, captureAndReplay)
         }
 }
 
-TEST(CUDA_CascadeClassifierEx, whatWaitsCannotBeCaptured)
+TEST(Cascade_Cuda, whatWaitsCannotBeCaptured)
 {
     requireCuda();
     RNG rng(20251204);
@@ -565,7 +565,7 @@ TEST(CUDA_CascadeClassifierEx, whatWaitsCannotBeCaptured)
 }
 
 //! Repeated captures take no more memory after their graphs are destroyed.
-TEST(CUDA_CascadeClassifierEx, graphsGiveMemoryBack)
+TEST(Cascade_Cuda, graphsGiveMemoryBack)
 {
     requireCuda();
     RNG rng(20251205);
@@ -595,7 +595,7 @@ TEST(CUDA_CascadeClassifierEx, graphsGiveMemoryBack)
 // --- compute-sanitizer -----------------------------------------------------------------------------------------------
 
 //! Every kernel and every path through it, on small images.
-TEST(CUDA_CascadeClassifierEx_Sanitize, everyWay)
+TEST(Cascade_CudaSanitize, everyWay)
 {
     requireCuda();
     RNG rng(20251206);
@@ -621,7 +621,7 @@ TEST(CUDA_CascadeClassifierEx_Sanitize, everyWay)
                                                randomImage(rng, Size(270, 260), CV_8UC1, 9), {1.3, 1, Size(), Size()}));
 }
 
-TEST(CUDA_CascadeClassifierEx_Sanitize, shipped)
+TEST(Cascade_CudaSanitize, shipped)
 {
     requireCuda();
     const std::string data = requireFolder("CUDATRACKING_SAMPLES_DATA");

@@ -127,16 +127,16 @@ std::vector<S> detections()
     };
 }
 
-TEST(Faults_CascadeClassifierEx, memory) { failAll(MEMORY, EAGER, Engine::CPU, 2, detections()); }
+TEST(Cascade_Faults, memory) { failAll(MEMORY, EAGER, Engine::CPU, 2, detections()); }
 
-TEST(Faults_CascadeClassifierEx, onCuda)
+TEST(Cascade_Faults, onCuda)
 {
     requireCuda();
     failAll(faults::CUDA, EAGER, Engine::CUDA, 4, detections());
     failAll(MEMORY, EAGER, Engine::CUDA, 2, detections());
 }
 
-TEST(Faults_CascadeClassifierEx, capturesOnCuda)
+TEST(Cascade_Faults, capturesOnCuda)
 {
     requireCuda();
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 4, detections());

@@ -133,15 +133,15 @@ bool judged(const CascadeFuzzCase& c, const Outputs& outputs, std::string& wrong
     return true;
 }
 
-TEST(Fuzz_CascadeClassifierEx, oracle)
+TEST(Cascade_Fuzz, oracle)
 {
-    expectRightOnCpu("Fuzz_CascadeClassifierEx", 250, makeCascadeCase, runCascade, judged);
+    expectRightOnCpu("Cascade_Fuzz", 250, makeCascadeCase, runCascade, judged);
 }
 
-TEST(Fuzz_CascadeClassifierEx, cpuIsCuda)
+TEST(Cascade_Fuzz, cpuIsCuda)
 {
     requireCuda();
-    expectCpuIsCuda("Fuzz_CascadeClassifierEx", 400, makeCascadeCase, runCascade);
+    expectCpuIsCuda("Cascade_Fuzz", 400, makeCascadeCase, runCascade);
 }
 
 }} // namespace opencv_test

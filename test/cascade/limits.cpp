@@ -184,7 +184,7 @@ void expectSameTables(const Tables& expected, const Tables& actual)
 }
 
 //! Memory for candidates grows with the windows that images have, not with maxCandidates.
-TEST(CUDA_CascadeMemory, manySmallImages)
+TEST(Cascade_CudaMemory, manySmallImages)
 {
     requireCuda();
     const int count = 1000, side = 64;
@@ -218,7 +218,7 @@ TEST(CUDA_CascadeMemory, manySmallImages)
 }
 
 //! One call with images without a window, with one, with some blocks of 32 candidates, and with more than the capacity.
-TEST(CUDA_CascadeMemory, roomOfMixedImages)
+TEST(Cascade_CudaMemory, roomOfMixedImages)
 {
     requireCuda();
     RNG rng(6);

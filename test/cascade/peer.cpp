@@ -34,10 +34,10 @@ struct PeerCase
 
 void PrintTo(const PeerCase& c, std::ostream* os) { *os << c.file; }
 
-class CUDA_CascadePeer : public ::testing::TestWithParam<PeerCase>
+class Cascade_CudaPeer : public ::testing::TestWithParam<PeerCase>
 {};
 
-TEST_P(CUDA_CascadePeer, seesTheSameFaces)
+TEST_P(Cascade_CudaPeer, seesTheSameFaces)
 {
     requireCuda();
     const std::string file = requireCascade(GetParam().file);
@@ -66,13 +66,13 @@ TEST_P(CUDA_CascadePeer, seesTheSameFaces)
 }
 
 // With a cascade of trees, such as frontalface_alt2, cv::cuda::CascadeClassifier does not return (OpenCV 4.14, H200).
-INSTANTIATE_TEST_CASE_P(Shipped, CUDA_CascadePeer,
+INSTANTIATE_TEST_CASE_P(Shipped, Cascade_CudaPeer,
                         testing::Values(PeerCase{"haarcascades_cuda/haarcascade_frontalface_alt.xml", 2},
                                         PeerCase{"lbpcascades/lbpcascade_frontalface.xml", 1}));
 
 #else
 
-TEST(CUDA_CascadePeer, seesTheSameFaces)
+TEST(Cascade_CudaPeer, seesTheSameFaces)
 {
     throw SkipTestException("this build has no cv::cuda::CascadeClassifier (scripts/build.sh --peers)");
 }

@@ -200,7 +200,7 @@ template <typename Model> void expectAnyOrder(uint64 seeds, int steps)
     EXPECT_GT(found, 1000);
 }
 
-TEST(Model_CascadeClassifierEx, anyOrder) { expectAnyOrder<CascadeModel>(12, 60); }
+TEST(Cascade_Model, anyOrder) { expectAnyOrder<CascadeModel>(12, 60); }
 
 #ifdef HAVE_CUDA
 
@@ -323,7 +323,7 @@ private:
     std::vector<Ptr<CascadeClassifierEx>> kept_;
 };
 
-TEST(Model_CascadeClassifierEx, anyOrderOnCuda)
+TEST(Cascade_Model, anyOrderOnCuda)
 {
     requireCuda();
     expectAnyOrder<CudaCascadeModel>(12, 80);

@@ -20,7 +20,7 @@ GpuMat odd(int rows, int cols, int type, size_t offset)
     return GpuMat(rows, cols, type, reinterpret_cast<void*>(size_t(1) << 20 | offset));
 }
 
-TEST(Contract_CudaAlignment, inputs)
+TEST(Common_CudaAlignment, inputs)
 {
     const Ptr<FM> matcher = FM::create(scenes::makeParams(FM::SAD, 1));
     const Ptr<QuickShift> quickShift = QuickShift::create(2., 10., 0.3);
@@ -36,7 +36,7 @@ TEST(Contract_CudaAlignment, inputs)
     expectRefused([&] { quickShift->compute(rows); }, {"image", "121", "multiples of 2"});
 }
 
-class Contract_CudaAlignmentOfResults : public testing::Test
+class Common_CudaAlignmentOfResults : public testing::Test
 {
 protected:
     void SetUp() override
@@ -52,7 +52,7 @@ protected:
     GpuMat memory;
 };
 
-TEST_F(Contract_CudaAlignmentOfResults, fragmentMatcher)
+TEST_F(Common_CudaAlignmentOfResults, fragmentMatcher)
 {
     RNG rng(9700);
     const scenes::Scene scene =
@@ -70,7 +70,7 @@ TEST_F(Contract_CudaAlignmentOfResults, fragmentMatcher)
     EXPECT_EQ(0, cv::norm(Mat(scores), Mat(right), NORM_INF));
 }
 
-TEST_F(Contract_CudaAlignmentOfResults, tld)
+TEST_F(Common_CudaAlignmentOfResults, tld)
 {
     const Mat image = tld::texture(9702, Size(120, 90));
     const GpuMat frame(image);
@@ -87,7 +87,7 @@ TEST_F(Contract_CudaAlignmentOfResults, tld)
     EXPECT_EQ(0, cv::norm(expected, Mat(right), NORM_INF));
 }
 
-TEST_F(Contract_CudaAlignmentOfResults, quickShift)
+TEST_F(Common_CudaAlignmentOfResults, quickShift)
 {
     RNG rng(9701);
     const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);

@@ -20,7 +20,7 @@ Scene smallScene(int count, int peaks)
     return scene;
 }
 
-TEST(Contract_Inputs, dimensionsOfFragmentMatcher)
+TEST(Common_Inputs, dimensionsOfFragmentMatcher)
 {
     const Scene scene = smallScene(3, 1);
     const Ptr<FM> matcher = FM::create(scene.params);
@@ -55,7 +55,7 @@ TEST(Contract_Inputs, dimensionsOfFragmentMatcher)
     expectSame(truth, run(*matcher, scene));
 }
 
-TEST(Contract_Inputs, dimensionsOfQuickShift)
+TEST(Common_Inputs, dimensionsOfQuickShift)
 {
     RNG rng(9401);
     const Mat image = randomImage(rng, Size(64, 48), CV_8UC3);
@@ -80,7 +80,7 @@ TEST(Contract_Inputs, dimensionsOfQuickShift)
 }
 
 //! Arrays without reference count are copied when they are kept: here the vectors are gone, or changed, when they are used.
-TEST(Contract_Inputs, predictionsInVectors)
+TEST(Common_Inputs, predictionsInVectors)
 {
     for (const int count : {1, 3})
     {
@@ -102,7 +102,7 @@ TEST(Contract_Inputs, predictionsInVectors)
     }
 }
 
-TEST(Contract_Outputs, vectorsOfFragmentMatcher)
+TEST(Common_Outputs, vectorsOfFragmentMatcher)
 {
     for (const int count : {1, 3, 200})
     {
@@ -139,7 +139,7 @@ TEST(Contract_Outputs, vectorsOfFragmentMatcher)
 }
 
 //! Outputs that cannot hold the result are refused by name, before anything is done.
-TEST(Contract_Outputs, refused)
+TEST(Common_Outputs, refused)
 {
     const Scene scene = smallScene(3, 2);
     const Ptr<FM> matcher = FM::create(scene.params);
@@ -161,7 +161,7 @@ TEST(Contract_Outputs, refused)
 }
 
 //! Results on the host do not go into a GpuMat: not silently, and not empty.
-TEST(Contract_Outputs, hostResultsOfQuickShift)
+TEST(Common_Outputs, hostResultsOfQuickShift)
 {
     RNG rng(9402);
     const Mat image = randomImage(rng, Size(64, 48), CV_8UC3);
@@ -183,7 +183,7 @@ TEST(Contract_Outputs, hostResultsOfQuickShift)
     expectSame(truth, resultsOf(*q));
 }
 
-TEST(Contract_Outputs, vectorsOfQuickShift)
+TEST(Common_Outputs, vectorsOfQuickShift)
 {
     RNG rng(9403);
     const Mat image = randomImage(rng, Size(64, 48), CV_8UC3);
@@ -208,7 +208,7 @@ TEST(Contract_Outputs, vectorsOfQuickShift)
 }
 
 //! Results of tiles are on the host, whichever backend made them.
-TEST(Contract_Outputs, tilesOnCuda)
+TEST(Common_Outputs, tilesOnCuda)
 {
     requireCuda();
     RNG rng(9404);
@@ -225,7 +225,7 @@ TEST(Contract_Outputs, tilesOnCuda)
 }
 
 //! Results on the way to the host go through memory that the instance keeps.
-TEST(Contract_Outputs, downloadsAllocateNothingOnCuda)
+TEST(Common_Outputs, downloadsAllocateNothingOnCuda)
 {
     requireCuda();
     faults::require(faults::CUDA);
@@ -269,7 +269,7 @@ TEST(Contract_Outputs, downloadsAllocateNothingOnCuda)
 }
 
 //! Pinned memory is written in stream order and without a wait, so it can be captured.
-TEST(Contract_Outputs, pinnedMemoryOnCuda)
+TEST(Common_Outputs, pinnedMemoryOnCuda)
 {
     requireCuda();
 #ifdef HAVE_CUDA

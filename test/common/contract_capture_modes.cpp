@@ -22,7 +22,7 @@ const struct
              {cudaStreamCaptureModeThreadLocal, "thread-local"},
              {cudaStreamCaptureModeGlobal, "global"}};
 
-class Contract_CudaCaptureModes : public CaptureTest
+class Common_CudaCaptureModes : public CaptureTest
 {
 protected:
     void SetUp() override
@@ -77,7 +77,7 @@ protected:
 };
 
 //! First calls, captured in each mode, and replayed on another stream than they were captured on.
-TEST_F(Contract_CudaCaptureModes, replaysOnAnotherStream)
+TEST_F(Common_CudaCaptureModes, replaysOnAnotherStream)
 {
     for (const auto& mode : MODES)
         for (const int metric : METRICS)
@@ -103,7 +103,7 @@ TEST_F(Contract_CudaCaptureModes, replaysOnAnotherStream)
 
 /** Another thread makes the first calls of its instances during a capture, which allocate and ask about kernels. Not in the global
 mode, in which CUDA refuses such calls of all threads, whoever makes them. */
-TEST_F(Contract_CudaCaptureModes, firstCallsOfOtherThreads)
+TEST_F(Common_CudaCaptureModes, firstCallsOfOtherThreads)
 {
     for (const auto& mode : MODES)
     {
@@ -139,7 +139,7 @@ TEST_F(Contract_CudaCaptureModes, firstCallsOfOtherThreads)
 }
 
 //! Memory of a graph beyond the first ones of its instance stays as long as the graph, and no longer.
-TEST_F(Contract_CudaCaptureModes, watchedGraphs)
+TEST_F(Common_CudaCaptureModes, watchedGraphs)
 {
     for (const int metric : METRICS)
     {
@@ -156,7 +156,7 @@ TEST_F(Contract_CudaCaptureModes, watchedGraphs)
     }
 }
 
-TEST_F(Contract_CudaCaptureModes, watchedGraphsOfQuickShift)
+TEST_F(Common_CudaCaptureModes, watchedGraphsOfQuickShift)
 {
     Shift s(stream);
     GpuMat labels(s.image.size(), CV_32SC1);
@@ -180,7 +180,7 @@ TEST_F(Contract_CudaCaptureModes, watchedGraphsOfQuickShift)
     s.expectOutputs(onCpu(s.image, 5.), "replayed after other graphs and growth");
 }
 
-TEST_F(Contract_CudaCaptureModes, executableWithoutItsGraph)
+TEST_F(Common_CudaCaptureModes, executableWithoutItsGraph)
 {
     for (const int metric : METRICS)
     {
@@ -194,7 +194,7 @@ TEST_F(Contract_CudaCaptureModes, executableWithoutItsGraph)
     }
 }
 
-TEST_F(Contract_CudaCaptureModes, childGraphs)
+TEST_F(Common_CudaCaptureModes, childGraphs)
 {
     for (const int metric : METRICS)
     {
@@ -220,7 +220,7 @@ TEST_F(Contract_CudaCaptureModes, childGraphs)
 }
 
 //! An executable graph is given the parameters of another capture, which is gone then.
-TEST_F(Contract_CudaCaptureModes, updatedExecutables)
+TEST_F(Common_CudaCaptureModes, updatedExecutables)
 {
     int updated = 0;
     for (const int metric : METRICS)
@@ -252,7 +252,7 @@ TEST_F(Contract_CudaCaptureModes, updatedExecutables)
 }
 
 //! The user forks a capture: calls of one instance on both of its streams follow each other, as they share memory.
-TEST_F(Contract_CudaCaptureModes, twoStreamsOfOneCapture)
+TEST_F(Common_CudaCaptureModes, twoStreamsOfOneCapture)
 {
     cudaEvent_t forked = nullptr, joined = nullptr;
     require(cudaEventCreateWithFlags(&forked, cudaEventDisableTiming));

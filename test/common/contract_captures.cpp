@@ -12,10 +12,10 @@ using namespace scenes;
 using cuda::GpuMat;
 using cuda::Stream;
 
-class Contract_CudaCaptures : public CaptureTest
+class Common_CudaCaptures : public CaptureTest
 {};
 
-TEST_F(Contract_CudaCaptures, firstCallOfFragmentMatcher)
+TEST_F(Common_CudaCaptures, firstCallOfFragmentMatcher)
 {
     for (const int metric : METRICS)
     {
@@ -31,7 +31,7 @@ TEST_F(Contract_CudaCaptures, firstCallOfFragmentMatcher)
 }
 
 //! Outputs may be empty before they are captured: they are allocated outside of the graph, as all memory is.
-TEST_F(Contract_CudaCaptures, outputsAreAllocated)
+TEST_F(Common_CudaCaptures, outputsAreAllocated)
 {
     Matcher m(stream);
     const GpuMat input(randomImage(theRNG(), Size(70, 50), CV_8UC3));
@@ -53,7 +53,7 @@ TEST_F(Contract_CudaCaptures, outputsAreAllocated)
 }
 
 //! Removing a fragment, then a capture that is never replayed: what it would have uploaded is not there.
-TEST_F(Contract_CudaCaptures, droppedAfterAnEdit)
+TEST_F(Common_CudaCaptures, droppedAfterAnEdit)
 {
     Matcher m(stream);
     m.match();
@@ -72,7 +72,7 @@ TEST_F(Contract_CudaCaptures, droppedAfterAnEdit)
 }
 
 //! Fragments of the host that are not on the device yet: captured work could not bring them there.
-TEST_F(Contract_CudaCaptures, fragmentsOnTheHost)
+TEST_F(Common_CudaCaptures, fragmentsOnTheHost)
 {
     Matcher m(stream);
     give(*m.matcher, m.scene);
@@ -89,7 +89,7 @@ TEST_F(Contract_CudaCaptures, fragmentsOnTheHost)
 }
 
 //! An eager call that needs more memory does not take a graph's memory away.
-TEST_F(Contract_CudaCaptures, memoryGrows)
+TEST_F(Common_CudaCaptures, memoryGrows)
 {
     for (const int metric : METRICS)
     {
@@ -112,7 +112,7 @@ TEST_F(Contract_CudaCaptures, memoryGrows)
 }
 
 //! A graph goes on with the parameters and the fragments that it was captured with.
-TEST_F(Contract_CudaCaptures, parametersAndEdits)
+TEST_F(Common_CudaCaptures, parametersAndEdits)
 {
     Matcher m(stream);
     m.match();
@@ -129,7 +129,7 @@ TEST_F(Contract_CudaCaptures, parametersAndEdits)
 }
 
 //! Contents of fragments are read at each replay.
-TEST_F(Contract_CudaCaptures, updatedFragments)
+TEST_F(Common_CudaCaptures, updatedFragments)
 {
     Matcher m(stream);
     m.match();
@@ -143,7 +143,7 @@ TEST_F(Contract_CudaCaptures, updatedFragments)
 }
 
 //! Calls that have to wait are refused before they touch the stream.
-TEST_F(Contract_CudaCaptures, waitingIsRefused)
+TEST_F(Common_CudaCaptures, waitingIsRefused)
 {
     Matcher m(stream);
     m.match();
@@ -180,7 +180,7 @@ TEST_F(Contract_CudaCaptures, waitingIsRefused)
 }
 
 //! Each frame captured anew: once warm, memory neither grows nor shrinks.
-TEST_F(Contract_CudaCaptures, againAndAgain)
+TEST_F(Common_CudaCaptures, againAndAgainAlone)
 {
     Matcher m(stream);
     const GpuMat input(randomImage(theRNG(), Size(70, 50), CV_8UC3));
@@ -221,7 +221,7 @@ TEST_F(Contract_CudaCaptures, againAndAgain)
 // --- QuickShift ------------------------------------------------------------------------------------------------------
 
 //! Captured at one sigma, eager at another: each goes on with its own table.
-TEST_F(Contract_CudaCaptures, otherSigmaBetween)
+TEST_F(Common_CudaCaptures, otherSigmaBetween)
 {
     Shift s(stream);
     s.q->setSigma(5.);
@@ -238,7 +238,7 @@ TEST_F(Contract_CudaCaptures, otherSigmaBetween)
     expectSame(onCpu(s.image, 3.), resultsOf(*s.q));
 }
 
-TEST_F(Contract_CudaCaptures, droppedAfterAnotherSigma)
+TEST_F(Common_CudaCaptures, droppedAfterAnotherSigma)
 {
     Shift s(stream);
     s.compute();
@@ -250,7 +250,7 @@ TEST_F(Contract_CudaCaptures, droppedAfterAnotherSigma)
     expectSame(onCpu(s.image, 4.), resultsOf(*s.q));
 }
 
-TEST_F(Contract_CudaCaptures, firstCallDropped)
+TEST_F(Common_CudaCaptures, firstCallDropped)
 {
     Shift s(stream);
     drop([&] { s.compute(); });
@@ -260,7 +260,7 @@ TEST_F(Contract_CudaCaptures, firstCallDropped)
 }
 
 //! Warmed up with what is captured: eager getters give what the last replay found.
-TEST_F(Contract_CudaCaptures, replaysAreSeen)
+TEST_F(Common_CudaCaptures, replaysAreSeen)
 {
     Shift s(stream);
     s.compute();
@@ -275,7 +275,7 @@ TEST_F(Contract_CudaCaptures, replaysAreSeen)
 }
 
 //! During a capture the number of superpixels is that of the results as they are, and so it is when the capture was dropped.
-TEST_F(Contract_CudaCaptures, numberBesideACapture)
+TEST_F(Common_CudaCaptures, numberBesideACapture)
 {
     Shift s(stream);
     const Mat flat(s.image.size(), s.image.type(), Scalar::all(9));
@@ -294,7 +294,7 @@ TEST_F(Contract_CudaCaptures, numberBesideACapture)
 }
 
 //! The number of superpixels is asked for, then a replay finds more: what is indexed by labels keeps within its bounds.
-TEST_F(Contract_CudaCaptures, countThenReplay)
+TEST_F(Common_CudaCaptures, countThenReplay)
 {
     Shift s(stream);
     const Mat flat(s.image.size(), s.image.type(), Scalar::all(9));
@@ -318,7 +318,7 @@ TEST_F(Contract_CudaCaptures, countThenReplay)
 }
 
 //! A larger image between capture and replay.
-TEST_F(Contract_CudaCaptures, largerImageBetween)
+TEST_F(Common_CudaCaptures, largerImageBetween)
 {
     Shift s(stream);
     s.compute();

@@ -15,7 +15,7 @@ using namespace scenes;
 using cuda::GpuMat;
 using cuda::Stream;
 
-class Contract_CudaStreams : public testing::Test
+class Common_CudaStreams : public testing::Test
 {
 protected:
     void SetUp() override
@@ -42,7 +42,7 @@ Scene sceneOf(RNG& rng, int metric)
 }
 
 //! An edit on a stream that is held up, then a match on another: the match finds the edited fragments.
-TEST_F(Contract_CudaStreams, editThenMatchElsewhere)
+TEST_F(Common_CudaStreams, editThenMatchElsewhere)
 {
     RNG rng(9600);
     for (const int metric : METRICS)
@@ -69,7 +69,7 @@ TEST_F(Contract_CudaStreams, editThenMatchElsewhere)
 }
 
 //! A getter elsewhere than compute(), and a compute() elsewhere than the getter before it.
-TEST_F(Contract_CudaStreams, computeThenGetElsewhere)
+TEST_F(Common_CudaStreams, computeThenGetElsewhere)
 {
     RNG rng(9601);
     const Mat first = randomImage(rng, Size(150, 110), CV_8UC3, 5), second = randomImage(rng, first.size(), CV_8UC3, 9);
@@ -110,7 +110,7 @@ TEST_F(Contract_CudaStreams, computeThenGetElsewhere)
 }
 
 //! The number of superpixels is asked for when the streams of the calls before are gone, perhaps before their work was done.
-TEST_F(Contract_CudaStreams, numberWhenTheStreamIsGone)
+TEST_F(Common_CudaStreams, numberWhenTheStreamIsGone)
 {
     RNG rng(9604);
     const Mat image = randomImage(rng, Size(300, 200), CV_8UC3, 5);
@@ -136,7 +136,7 @@ TEST_F(Contract_CudaStreams, numberWhenTheStreamIsGone)
 }
 
 //! Areas on the host and areas from one call to the next, each call on any stream.
-TEST_F(Contract_CudaStreams, matcherAnywhere)
+TEST_F(Common_CudaStreams, matcherAnywhere)
 {
     RNG rng(9602);
     for (const int metric : METRICS)
@@ -180,7 +180,7 @@ TEST_F(Contract_CudaStreams, matcherAnywhere)
     }
 }
 
-TEST_F(Contract_CudaStreams, quickShiftAnywhere)
+TEST_F(Common_CudaStreams, quickShiftAnywhere)
 {
     RNG rng(9603);
     const Ptr<QuickShift> cpu = QuickShift::create(2., 20., 0.3), gpu = QuickShift::create(2., 20., 0.3);

@@ -11,7 +11,7 @@ namespace opencv_test { namespace {
 using namespace faults;
 using cv::cuda::GpuMat;
 
-TEST(Faults_Themselves, memory)
+TEST(Common_Faults, memory)
 {
     require(MEMORY);
     {
@@ -30,7 +30,7 @@ TEST(Faults_Themselves, memory)
 
 #ifdef HAVE_CUDA
 
-TEST(Faults_Themselves, cuda)
+TEST(Common_Faults, callsOnCuda)
 {
     requireCuda();
     require(faults::CUDA);
@@ -63,7 +63,7 @@ void leaveAnError()
 }
 
 //! Instances of all classes that have worked, some of them beside the call's stream, are destroyed: an error of others stays.
-TEST(Faults_Themselves, olderErrorAfterInstancesOnCuda)
+TEST(Common_Faults, olderErrorAfterInstancesOnCuda)
 {
     requireCuda();
     RNG rng(8101);
@@ -96,7 +96,7 @@ TEST(Faults_Themselves, olderErrorAfterInstancesOnCuda)
 }
 
 //! An error that stood before is neither reported by a call nor does it change what the call gives.
-TEST(Faults_Themselves, olderErrorOnCuda)
+TEST(Common_Faults, olderErrorOnCuda)
 {
     requireCuda();
     RNG rng(8100);

@@ -91,7 +91,7 @@ void expectFailure(const Saver& saver, const std::string& file)
     }
 }
 
-TEST(Files_Written, replacesAFile)
+TEST(Common_FilesWritten, replacesAFile)
 {
     for (const Saver& saver : savers())
     {
@@ -112,7 +112,7 @@ TEST(Files_Written, replacesAFile)
     }
 }
 
-TEST(Files_Written, foldersThatAreNone)
+TEST(Common_FilesWritten, foldersThatAreNone)
 {
     for (const Saver& saver : savers())
     {
@@ -152,7 +152,7 @@ private:
     void (*handler_)(int);
 };
 
-TEST(Files_Written, diskIsFull)
+TEST(Common_FilesWritten, diskIsFull)
 {
     for (const Saver& saver : savers())
         for (const bool old : {false, true})
@@ -173,7 +173,7 @@ TEST(Files_Written, diskIsFull)
         }
 }
 
-TEST(Files_Written, deviceIsFull)
+TEST(Common_FilesWritten, deviceIsFull)
 {
     if (!fs::exists("/dev/full"))
         throw SkipTestException("there is no /dev/full");
@@ -189,7 +189,7 @@ TEST(Files_Written, deviceIsFull)
     }
 }
 
-TEST(Files_Written, noPermission)
+TEST(Common_FilesWritten, noPermission)
 {
     if (geteuid() == 0)
         throw SkipTestException("root may write anywhere");
@@ -209,7 +209,7 @@ TEST(Files_Written, noPermission)
 }
 
 //! Links stay links, permissions stay.
-TEST(Files_Written, throughLinks)
+TEST(Common_FilesWritten, throughLinks)
 {
     const Saver saver = savers()[1];
     const Folder folder, other;
@@ -234,7 +234,7 @@ TEST(Files_Written, throughLinks)
 }
 
 //! Pipes are written directly.
-TEST(Files_Written, intoAPipe)
+TEST(Common_FilesWritten, intoAPipe)
 {
     const Saver saver = savers()[1];
     const Folder folder;
@@ -251,7 +251,7 @@ TEST(Files_Written, intoAPipe)
 
 #endif // __unix__
 
-TEST(Files_Written, quickShiftIsLoaded)
+TEST(Common_FilesWritten, quickShiftIsLoaded)
 {
     const Folder folder;
     const Ptr<cuda::QuickShift> made = cuda::QuickShift::create(4.5, 17., 0.25);

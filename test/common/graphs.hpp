@@ -155,6 +155,7 @@ inline bool becomesTrue(const std::atomic<bool>& flag)
 //! Clears the error of a failed call, which must not be taken for the next call's.
 inline void forgetCudaErrors() { cudaGetLastError(); }
 
+//! Returns the bytes that are free on the device, which other processes change: tests that call it are named *Alone.
 inline size_t freeDeviceMemory()
 {
     size_t free = 0, total = 0;

@@ -176,7 +176,7 @@ void expectRefused(const std::vector<std::pair<std::string, std::string>>& files
 }
 
 //! FileStorage never returns from base64 whose header is blank.
-TEST(Hostile_Files, binaryData)
+TEST(Common_HostileFiles, binaryData)
 {
     const std::string blank(48, 'I'), spaces = "ICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg";
     std::vector<std::pair<std::string, std::string>> files;
@@ -198,7 +198,7 @@ TEST(Hostile_Files, binaryData)
 }
 
 //! FileStorage's stack does not hold nests of this depth, and texts that hide them from a count of brackets must not get through.
-TEST(Hostile_Files, deepNests)
+TEST(Common_HostileFiles, deepNests)
 {
     const int depth = 40000;
     std::vector<std::pair<std::string, std::string>> files;
@@ -225,7 +225,7 @@ TEST(Hostile_Files, deepNests)
 }
 
 //! Further texts that FileStorage waits on, misreads, or takes much memory or time for.
-TEST(Hostile_Files, others)
+TEST(Common_HostileFiles, others)
 {
     std::vector<std::pair<std::string, std::string>> files;
     const Frame xml = frameOf(".xml"), json = frameOf(".json");
@@ -283,7 +283,7 @@ std::string randomNest(RNG& rng, const std::string& format, int depth)
     return text;
 }
 
-TEST(Hostile_Files, randomNests)
+TEST(Common_HostileFiles, randomNests)
 {
     inChild(LIMITS,
             []
@@ -332,12 +332,12 @@ void readMutations(const std::function<std::vector<std::string>(const std::strin
             });
 }
 
-TEST(Hostile_Files, mutatedCascades)
+TEST(Common_HostileFiles, mutatedCascades)
 {
     readMutations(cascadeTexts, [](Readers& readers, const std::string& text) { return readers.buffer(text); });
 }
 
-TEST(Hostile_Files, mutatedObjects)
+TEST(Common_HostileFiles, mutatedObjects)
 {
     readMutations([](const std::string& format) { return std::vector<std::string>{objectText(format)}; },
                   [](Readers& readers, const std::string& text) { return readers.tracker(text); });

@@ -52,7 +52,7 @@ faults::Launched largestLaunch()
 }
 
 //! Attributes say the faked limits, plans keep to them, and what does not is refused as the small device would.
-TEST(Plans_OnCuda, fakedLimitsAreSeen)
+TEST(Common_CudaPlans, fakedLimitsAreSeen)
 {
     requireCuda();
     faults::require(faults::CUDA);
@@ -138,7 +138,7 @@ const Known KNOWN[] = {{"matchFusedKernel", plans::gpu::FUSED_STATIC_BYTES},
                        {"medianFlow", 0}};
 
 //! The compiler's numbers of static memory are not above those that plans count on, for all kernels that random cases meet.
-TEST(Plans_OnCuda, staticMemory)
+TEST(Common_CudaPlans, staticMemory)
 {
     requireCuda();
     faults::require(faults::CUDA);
@@ -192,7 +192,7 @@ struct Moving
 };
 
 //! With default parameters TLD's kernels are those of fixed sizes, whether shared memory holds the posteriors or not.
-TEST(Plans_OnCuda, tldWithoutRoomForPosteriors)
+TEST(Common_CudaPlans, tldWithoutRoomForPosteriors)
 {
     requireCuda();
     faults::require(faults::CUDA);
@@ -221,7 +221,7 @@ TEST(Plans_OnCuda, tldWithoutRoomForPosteriors)
 }
 
 //! Two sizes in windows of their own, peaks in the last rows: the map of values lies behind what the threads of both need.
-TEST(Plans_OnCudaSanitize, severalSizesInOneCall)
+TEST(Common_CudaPlansSanitize, severalSizesInOneCall)
 {
     requireCuda();
     const struct
@@ -258,7 +258,7 @@ TEST(Plans_OnCudaSanitize, severalSizesInOneCall)
 }
 
 //! Sizes whose bands and image take all that a block of compute capability 8.6 has, static memory included.
-TEST(Plans_OnCudaSanitize, allSharedMemoryOfABlock)
+TEST(Common_CudaPlansSanitize, allSharedMemoryOfABlock)
 {
     requireCuda();
     faults::require(faults::CUDA);
@@ -285,7 +285,7 @@ TEST(Plans_OnCudaSanitize, allSharedMemoryOfABlock)
 
 #else
 
-TEST(Plans_OnCuda, fakedLimitsAreSeen)
+TEST(Common_CudaPlans, fakedLimitsAreSeen)
 {
     requireCuda();
     plans::require();

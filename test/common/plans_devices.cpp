@@ -49,7 +49,7 @@ const char* wrongBytes(const qs::gpu::Chunks& c, size_t bytes)
     return nullptr;
 }
 
-TEST(Plans_QuickShift, density)
+TEST(QuickShift_Plans, density)
 {
     RNG rng(0x5BD1E995);
     Enumeration all;
@@ -91,7 +91,7 @@ TEST(Plans_QuickShift, density)
 }
 
 //! Slices of a stack cover it, and none is too high or too deep for a grid.
-TEST(Plans_QuickShift, slices)
+TEST(QuickShift_Plans, slices)
 {
     RNG rng(0x1B873593);
     Enumeration all;
@@ -164,7 +164,7 @@ const char* wrongWith(const cascade::PackedModel& packed, const cascade::Model& 
 }
 
 //! All windows that models may have.
-TEST(Plans_Cascade, tiles)
+TEST(Cascade_Plans, tiles)
 {
     Enumeration all;
     int64 pairs = 0, global = 0;
@@ -203,7 +203,7 @@ TEST(Plans_Cascade, tiles)
 
 namespace tld = cv::cuda::tld;
 
-TEST(Plans_Tld, sharedMemory)
+TEST(Tld_Plans, sharedMemory)
 {
     Enumeration all;
     int64 held = 0;
@@ -250,7 +250,7 @@ TEST(Plans_Tld, sharedMemory)
 }
 
 //! Tiles cover all windows of an object, and no grid is too large.
-TEST(Plans_Tld, tiles)
+TEST(Tld_Plans, tiles)
 {
     RNG rng(0xCC9E2D51);
     Enumeration all;
@@ -304,9 +304,9 @@ TEST(Plans_Tld, tiles)
 
 #else
 
-TEST(Plans_QuickShift, density) { plans::require(); }
-TEST(Plans_Cascade, tiles) { plans::require(); }
-TEST(Plans_Tld, sharedMemory) { plans::require(); }
+TEST(QuickShift_Plans, density) { plans::require(); }
+TEST(Cascade_Plans, tiles) { plans::require(); }
+TEST(Tld_Plans, sharedMemory) { plans::require(); }
 
 #endif
 

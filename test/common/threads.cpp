@@ -56,28 +56,28 @@ void expectSameOnThreads(const Make& make, const Run& run, Engine engine, int co
               });
 }
 
-TEST(Threads_Cases, fragmentMatcher)
+TEST(Common_Threads, fragmentMatcher)
 {
     expectSameOnThreads(makeFragmentMatcherCase, runFragmentMatcher, Engine::CPU, 25);
 }
 
-TEST(Threads_Cases, quickShift) { expectSameOnThreads(makeQuickShiftCase, runQuickShift, Engine::CPU, 15); }
+TEST(Common_Threads, quickShift) { expectSameOnThreads(makeQuickShiftCase, runQuickShift, Engine::CPU, 15); }
 
-TEST(Threads_Cases, cascade) { expectSameOnThreads(makeCascadeCase, runCascade, Engine::CPU, 15); }
+TEST(Common_Threads, cascade) { expectSameOnThreads(makeCascadeCase, runCascade, Engine::CPU, 15); }
 
-TEST(Threads_Cases, fragmentMatcherOnCuda)
+TEST(Common_Threads, fragmentMatcherOnCuda)
 {
     requireCuda();
     expectSameOnThreads(makeFragmentMatcherCase, runFragmentMatcher, Engine::CUDA, 25);
 }
 
-TEST(Threads_Cases, quickShiftOnCuda)
+TEST(Common_Threads, quickShiftOnCuda)
 {
     requireCuda();
     expectSameOnThreads(makeQuickShiftCase, runQuickShift, Engine::CUDA, 15);
 }
 
-TEST(Threads_Cases, cascadeOnCuda)
+TEST(Common_Threads, cascadeOnCuda)
 {
     requireCuda();
     expectSameOnThreads(makeCascadeCase, runCascade, Engine::CUDA, 15);
@@ -215,32 +215,32 @@ std::string work(int thread, int kinds)
     return "";
 }
 
-TEST(Threads_Streams, fragmentMatcherOnCuda)
+TEST(Common_CudaThreads, fragmentMatcherOnCuda)
 {
     requireCuda();
     onThreads(THREADS, [](int i) { return work(i, 0); });
 }
 
 //! Amounts of shared memory below and above 48 KB, which are asked for from the kernel and not from the launch.
-TEST(Threads_Streams, quickShiftOnCuda)
+TEST(Common_CudaThreads, quickShiftOnCuda)
 {
     requireCuda();
     onThreads(THREADS, [](int i) { return work(i, 1); });
 }
 
-TEST(Threads_Streams, cascadeOnCuda)
+TEST(Common_CudaThreads, cascadeOnCuda)
 {
     requireCuda();
     onThreads(THREADS, [](int i) { return work(i, 2); });
 }
 
-TEST(Threads_Streams, allOnCuda)
+TEST(Common_CudaThreads, allOnCuda)
 {
     requireCuda();
     onThreads(THREADS, [](int i) { return work(i, 3); });
 }
 
-TEST(Threads_Devices, allOnCuda)
+TEST(Common_CudaDevices, allOnCuda)
 {
     requireCuda();
     if (cuda::getCudaEnabledDeviceCount() < 2)
@@ -254,7 +254,7 @@ TEST(Threads_Devices, allOnCuda)
 }
 
 //! An instance stays on the device of its first call and says so.
-TEST(Threads_Devices, otherDeviceOnCuda)
+TEST(Common_CudaDevices, otherDeviceOnCuda)
 {
     requireCuda();
     if (cuda::getCudaEnabledDeviceCount() < 2)
@@ -294,7 +294,7 @@ TEST(Threads_Devices, otherDeviceOnCuda)
 }
 
 //! A stream of another device is refused before anything is done on it.
-TEST(Threads_Devices, streamOfAnotherDeviceOnCuda)
+TEST(Common_CudaDevices, streamOfAnotherDeviceOnCuda)
 {
     requireCuda();
     if (cuda::getCudaEnabledDeviceCount() < 2)
@@ -333,7 +333,7 @@ double resident()
 }
 
 //! Memory of a matcher on OpenCV's threads is freed with the matcher.
-TEST(Threads_Memory, residentSize)
+TEST(Common_ThreadsMemory, residentSize)
 {
     if (underSanitizer())
         throw SkipTestException("sanitizers keep memory that was freed");

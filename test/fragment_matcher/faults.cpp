@@ -251,22 +251,22 @@ std::vector<S> searches()
     };
 }
 
-TEST(Faults_FragmentMatcher, memoryEdits) { failAll(MEMORY, EAGER, Engine::CPU, 8, edits()); }
-TEST(Faults_FragmentMatcher, memorySearches) { failAll(MEMORY, EAGER, Engine::CPU, 8, searches()); }
+TEST(FragmentMatcher_Faults, memoryEdits) { failAll(MEMORY, EAGER, Engine::CPU, 8, edits()); }
+TEST(FragmentMatcher_Faults, memorySearches) { failAll(MEMORY, EAGER, Engine::CPU, 8, searches()); }
 
-TEST(Faults_FragmentMatcher, editsOnCuda)
+TEST(FragmentMatcher_Faults, editsOnCuda)
 {
     requireCuda();
     failAll(faults::CUDA, EAGER, Engine::CUDA, 4, edits());
 }
 
-TEST(Faults_FragmentMatcher, searchesOnCuda)
+TEST(FragmentMatcher_Faults, searchesOnCuda)
 {
     requireCuda();
     failAll(faults::CUDA, EAGER, Engine::CUDA, 8, searches());
 }
 
-TEST(Faults_FragmentMatcher, capturesOnCuda)
+TEST(FragmentMatcher_Faults, capturesOnCuda)
 {
     requireCuda();
     // Not of fragments on the host: those have to be on the device already.
@@ -274,7 +274,7 @@ TEST(Faults_FragmentMatcher, capturesOnCuda)
 }
 
 //! Routes by matrix instructions, also in captures, with scenes as large as they need.
-TEST(Faults_FragmentMatcher, matrixInstructionsOnCuda)
+TEST(FragmentMatcher_Faults, matrixInstructionsOnCuda)
 {
     requireCuda();
     plans::require();
@@ -310,7 +310,7 @@ TEST(Faults_FragmentMatcher, matrixInstructionsOnCuda)
 #endif
 }
 
-TEST(Faults_FragmentMatcher, memoryOnCuda)
+TEST(FragmentMatcher_Faults, memoryOnCuda)
 {
     requireCuda();
     failAll(MEMORY, EAGER, Engine::CUDA, 2, edits());

@@ -18,15 +18,15 @@ bool judged(const FragmentMatcherCase& c, const Outputs& outputs, std::string& w
     return true;
 }
 
-TEST(Fuzz_FragmentMatcher, oracle)
+TEST(FragmentMatcher_Fuzz, oracle)
 {
-    expectRightOnCpu("Fuzz_FragmentMatcher", 1200, makeFragmentMatcherCase, runFragmentMatcher, judged);
+    expectRightOnCpu("FragmentMatcher_Fuzz", 1200, makeFragmentMatcherCase, runFragmentMatcher, judged);
 }
 
-TEST(Fuzz_FragmentMatcher, cpuIsCuda)
+TEST(FragmentMatcher_Fuzz, cpuIsCuda)
 {
     requireCuda();
-    expectCpuIsCuda("Fuzz_FragmentMatcher", 600, makeRoutedCase, runFragmentMatcher);
+    expectCpuIsCuda("FragmentMatcher_Fuzz", 600, makeRoutedCase, runFragmentMatcher);
 }
 
 #ifdef CUDATRACKING_HAS_PLANS
@@ -54,7 +54,7 @@ unsigned routesOfCase(const FragmentMatcherCase& c)
 }
 
 //! Every route of the CUDA backend has its share of the cases of cpuIsCuda.
-TEST(Fuzz_FragmentMatcher, routes)
+TEST(FragmentMatcher_Fuzz, routes)
 {
     const int64 cases = 2000;
     int64 counts[plans::ROUTES] = {};
@@ -75,7 +75,7 @@ TEST(Fuzz_FragmentMatcher, routes)
 
 #else
 
-TEST(Fuzz_FragmentMatcher, routes) { plans::require(); }
+TEST(FragmentMatcher_Fuzz, routes) { plans::require(); }
 
 #endif
 

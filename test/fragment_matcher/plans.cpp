@@ -19,7 +19,7 @@ const char* wrongWith(const MatchCall& call)
 }
 
 //! Two or more sizes in one call, each in windows of its own: what one needs must stay right when the next makes blocks larger.
-TEST(Plans_FragmentMatcher, severalSizes)
+TEST(FragmentMatcher_Plans, severalSizes)
 {
     struct Group
     {
@@ -51,7 +51,7 @@ TEST(Plans_FragmentMatcher, severalSizes)
 }
 
 //! The order in which sizes are planned changes neither their routes nor the memory of a block.
-TEST(Plans_FragmentMatcher, orderOfSizes)
+TEST(FragmentMatcher_Plans, orderOfSizes)
 {
     RNG rng(0x51ED270B);
     int fused = 0;
@@ -84,7 +84,7 @@ TEST(Plans_FragmentMatcher, orderOfSizes)
 }
 
 //! One to five sizes in windows that fit a block, or do not.
-TEST(Plans_FragmentMatcher, smallWindows)
+TEST(FragmentMatcher_Plans, smallWindows)
 {
     RNG rng(0x2545F491);
     Enumeration all;
@@ -120,7 +120,7 @@ TEST(Plans_FragmentMatcher, smallWindows)
 }
 
 //! Every fragment up to 300 x 520 in frames, for all devices: what tiles and the three kernels get.
-TEST(Plans_FragmentMatcher, wholeFrames)
+TEST(FragmentMatcher_Plans, wholeFrames)
 {
     Enumeration all;
     int64 routes[ROUTES] = {};
@@ -156,7 +156,7 @@ TEST(Plans_FragmentMatcher, wholeFrames)
 }
 
 //! Sizes that once took 101,296 bytes on devices that have 101,376 for static and dynamic memory together.
-TEST(Plans_FragmentMatcher, allSharedMemoryOfABlock)
+TEST(FragmentMatcher_Plans, allSharedMemoryOfABlock)
 {
     Enumeration all;
     int64 bands = 0;
@@ -182,7 +182,7 @@ TEST(Plans_FragmentMatcher, allSharedMemoryOfABlock)
 }
 
 //! Sides and areas at their limits.
-TEST(Plans_FragmentMatcher, extremes)
+TEST(FragmentMatcher_Plans, extremes)
 {
     RNG rng(0xB5297A4D);
     Enumeration all;
@@ -218,7 +218,7 @@ TEST(Plans_FragmentMatcher, extremes)
 
 #else
 
-TEST(Plans_FragmentMatcher, severalSizes) { plans::require(); }
+TEST(FragmentMatcher_Plans, severalSizes) { plans::require(); }
 
 #endif
 

@@ -304,7 +304,7 @@ private:
     std::string history_;
 };
 
-TEST(Model_FragmentMatcher, anyOrderOnCuda)
+TEST(FragmentMatcher_Model, anyOrderOnCuda)
 {
     requireCuda();
     for (uint64 seed = 1; seed <= 12 && !HasFailure(); ++seed)

@@ -99,7 +99,7 @@ TEST_F(FragmentMatcher_CudaStream, outputsAreReused)
     EXPECT_TRUE(sameBits(truth, all)) << "nothing around the output is written";
 }
 
-TEST_F(FragmentMatcher_CudaStream, steadyStateAllocatesNothing)
+TEST_F(FragmentMatcher_CudaStream, steadyStateAllocatesNothingAlone)
 {
 #ifdef HAVE_CUDA
     RNG rng(7103);

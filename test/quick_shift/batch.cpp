@@ -151,7 +151,7 @@ void expectAllLikeSingles(bool onDevice)
 
 TEST(QuickShift_Batch, allIsThatOfSingles) { expectAllLikeSingles(false); }
 
-TEST(CUDA_QuickShift, batchIsThatOfSingles)
+TEST(QuickShift_Cuda, batchIsThatOfSingles)
 {
     requireCuda();
     expectAllLikeSingles(true);
@@ -258,7 +258,7 @@ TEST(QuickShift_Batch, stacks)
     }
 }
 
-TEST(CUDA_QuickShift, masksOfABatch)
+TEST(QuickShift_Cuda, masksOfABatch)
 {
     requireCuda();
     const Stack s(576, Size(40, 30), CV_8UC3, 2);
@@ -270,7 +270,7 @@ TEST(CUDA_QuickShift, masksOfABatch)
 }
 
 //! A stack has more rows than a grid's y, and more images than one block scans: slices and CUB's scan work.
-TEST(CUDA_QuickShift, superpixelsOfLargeStacks)
+TEST(QuickShift_Cuda, superpixelsOfLargeStacks)
 {
     requireCuda();
     for (const Size& size : {Size(8, 8), Size(3, 200)})
@@ -308,7 +308,7 @@ TEST(CUDA_QuickShift, superpixelsOfLargeStacks)
 #ifdef HAVE_CUDA
 
 //! A captured batch reads images and masks at each replay, and so do counts and mean colours.
-TEST(CUDA_QuickShift, batchInAGraph)
+TEST(QuickShift_Cuda, batchInAGraph)
 {
     requireCuda();
     Stack first(578, Size(60, 40), CV_8UC3, 3);

@@ -27,7 +27,7 @@ void expectSameOnBoth(const Ptr<QuickShift>& cpu, const Mat& image, const Mat& m
     expectSame(resultsOf(*cpu), resultsOf(*gpu));
 }
 
-TEST(CUDA_QuickShift, typesAndChannels)
+TEST(QuickShift_Cuda, typesAndChannels)
 {
     requireCuda();
     RNG rng(421);
@@ -48,7 +48,7 @@ TEST(CUDA_QuickShift, typesAndChannels)
             }
 }
 
-TEST(CUDA_QuickShift, options)
+TEST(QuickShift_Cuda, options)
 {
     requireCuda();
     RNG rng(422);
@@ -65,7 +65,7 @@ TEST(CUDA_QuickShift, options)
         }
 }
 
-TEST(CUDA_QuickShift, sizes)
+TEST(QuickShift_Cuda, sizes)
 {
     requireCuda();
     RNG rng(423);
@@ -82,7 +82,7 @@ TEST(CUDA_QuickShift, sizes)
 }
 
 //! Ties decide alike on both backends.
-TEST(CUDA_QuickShift, plateaus)
+TEST(QuickShift_Cuda, plateaus)
 {
     requireCuda();
     Mat levels(140, 160, CV_8UC3, Scalar(40, 50, 60));
@@ -103,7 +103,7 @@ TEST(CUDA_QuickShift, plateaus)
         }
 }
 
-TEST(CUDA_QuickShift, maskAndNotANumber)
+TEST(QuickShift_Cuda, maskAndNotANumber)
 {
     requireCuda();
     RNG rng(425);
@@ -123,7 +123,7 @@ TEST(CUDA_QuickShift, maskAndNotANumber)
     expectSameOnBoth(q, image, Mat(image.size(), CV_8U, Scalar(0)), "all masked");
 }
 
-TEST(CUDA_QuickShift, roiAndStreams)
+TEST(QuickShift_Cuda, roiAndStreams)
 {
     requireCuda();
     RNG rng(426);
@@ -145,7 +145,7 @@ TEST(CUDA_QuickShift, roiAndStreams)
     expectSame(resultsOf(*cpu), resultsOf(*gpu));
 }
 
-TEST(CUDA_QuickShift, surface)
+TEST(QuickShift_Cuda, surface)
 {
     requireCuda();
     RNG rng(427);
@@ -194,7 +194,7 @@ TEST(CUDA_QuickShift, surface)
     }
 }
 
-TEST(CUDA_QuickShift, batchAndTiles)
+TEST(QuickShift_Cuda, batchAndTiles)
 {
     requireCuda();
     RNG rng(428);
@@ -293,7 +293,7 @@ void expectReplay(int type, bool masked)
     EXPECT_EQ(bytes, gpu->workspaceBytes());
 }
 
-TEST(CUDA_QuickShift, graph)
+TEST(QuickShift_Cuda, graph)
 {
     requireCuda();
     expectReplay(CV_8UC3, false);
@@ -304,7 +304,7 @@ TEST(CUDA_QuickShift, graph)
 
 #endif
 
-TEST(CUDA_QuickShift, threads)
+TEST(QuickShift_Cuda, threads)
 {
     requireCuda();
     RNG rng(430);
@@ -325,7 +325,7 @@ TEST(CUDA_QuickShift, threads)
 }
 
 //! One instance takes smaller and larger images, other types and the other backend.
-TEST(CUDA_QuickShift, reuse)
+TEST(QuickShift_Cuda, reuse)
 {
     requireCuda();
     RNG rng(431);
@@ -344,7 +344,7 @@ TEST(CUDA_QuickShift, reuse)
 }
 
 //! Ties decide on masked grids and rings, at distances of all steps of the search; sums are the widest.
-TEST(CUDA_QuickShift, edges)
+TEST(QuickShift_Cuda, edges)
 {
     requireCuda();
     for (const int spacing : {1, 2, 3, 9, 10, 11, 12, 16, 17, 33})
@@ -389,7 +389,7 @@ TEST(CUDA_QuickShift, edges)
 }
 
 //! Means need rounding, values are not finite, some outputs are left out, images are regions.
-TEST(CUDA_QuickShift, means)
+TEST(QuickShift_Cuda, means)
 {
     requireCuda();
     const Ptr<QuickShift> cpu = QuickShift::create(1., 5., 1.), gpu = QuickShift::create(1., 5., 1.);
@@ -416,7 +416,7 @@ TEST(CUDA_QuickShift, means)
 }
 
 //! Arrays on the host and the device do not mix; a refused call does not change the results.
-TEST(CUDA_QuickShift, negative)
+TEST(QuickShift_Cuda, negative)
 {
     requireCuda();
     const Ptr<QuickShift> q = QuickShift::create(1., 5., 1.);
@@ -486,7 +486,7 @@ struct SmallScene
 };
 
 //! Runs all kernels on small images, for compute-sanitizer.
-TEST(CUDA_QuickShift_Sanitize, everything)
+TEST(QuickShift_CudaSanitize, everything)
 {
     requireCuda();
     const SmallScene s;
@@ -511,7 +511,7 @@ TEST(CUDA_QuickShift_Sanitize, everything)
     s.expectSameResults();
 }
 
-TEST(CUDA_QuickShift_Sanitize, stacks)
+TEST(QuickShift_CudaSanitize, stacks)
 {
     requireCuda();
     const SmallScene s;

@@ -187,27 +187,27 @@ std::vector<S> stackGetters()
     };
 }
 
-TEST(Faults_QuickShift, memory)
+TEST(QuickShift_Faults, memory)
 {
     failAll(MEMORY, EAGER, Engine::CPU, 4, computations());
     failAll(MEMORY, EAGER, Engine::CPU, 2, getters());
     failAll(MEMORY, EAGER, Engine::CPU, 1, stackGetters(), Image::STACK);
 }
 
-TEST(Faults_QuickShift, computationsOnCuda)
+TEST(QuickShift_Faults, computationsOnCuda)
 {
     requireCuda();
     failAll(faults::CUDA, EAGER, Engine::CUDA, 4, computations());
 }
 
-TEST(Faults_QuickShift, gettersOnCuda)
+TEST(QuickShift_Faults, gettersOnCuda)
 {
     requireCuda();
     failAll(faults::CUDA, EAGER, Engine::CUDA, 2, getters());
     failAll(faults::CUDA, EAGER, Engine::CUDA, 1, stackGetters(), Image::STACK);
 }
 
-TEST(Faults_QuickShift, capturesOnCuda)
+TEST(QuickShift_Faults, capturesOnCuda)
 {
     requireCuda();
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 4, computations());
@@ -215,7 +215,7 @@ TEST(Faults_QuickShift, capturesOnCuda)
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 1, stackGetters(), Image::STACK);
 }
 
-TEST(Faults_QuickShift, memoryOnCuda)
+TEST(QuickShift_Faults, memoryOnCuda)
 {
     requireCuda();
     failAll(MEMORY, EAGER, Engine::CUDA, 2, computations());

@@ -97,15 +97,15 @@ bool judgedIfSmall(const QuickShiftCase& c, const Outputs& outputs, std::string&
     return true;
 }
 
-TEST(Fuzz_QuickShift, oracle)
+TEST(QuickShift_Fuzz, oracle)
 {
-    expectRightOnCpu("Fuzz_QuickShift", 600, makeQuickShiftCase, runQuickShift, judgedIfSmall);
+    expectRightOnCpu("QuickShift_Fuzz", 600, makeQuickShiftCase, runQuickShift, judgedIfSmall);
 }
 
-TEST(Fuzz_QuickShift, cpuIsCuda)
+TEST(QuickShift_Fuzz, cpuIsCuda)
 {
     requireCuda();
-    expectCpuIsCuda("Fuzz_QuickShift", 600, makeQuickShiftCase, runQuickShift);
+    expectCpuIsCuda("QuickShift_Fuzz", 600, makeQuickShiftCase, runQuickShift);
 }
 
 }} // namespace opencv_test

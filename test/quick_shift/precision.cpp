@@ -247,7 +247,7 @@ TEST(QuickShift_Precision, photographs)
 }
 
 //! CUDA gives the CPU's results for words, integers and floats with different scales.
-TEST(CUDA_QuickShift, scalesOfAnySize)
+TEST(QuickShift_Cuda, scalesOfAnySize)
 {
     requireCuda();
     RNG rng(555);

@@ -282,7 +282,7 @@ TEST(QuickShift_Results, distancesInWords)
 // --- CUDA --------------------------------------------------------------------------------------------------------------
 
 //! Ratios of scale and sigma lie around the bound of the kernel for words, and far above.
-TEST(CUDA_QuickShift, strongColours)
+TEST(QuickShift_Cuda, strongColours)
 {
     requireCuda();
     RNG rng(510);
@@ -302,7 +302,7 @@ TEST(CUDA_QuickShift, strongColours)
 }
 
 //! A stack has more rows, and more images, than a grid can have blocks.
-TEST(CUDA_QuickShift, largeStacks)
+TEST(QuickShift_Cuda, largeStacks)
 {
     requireCuda();
     RNG rng(511);
@@ -332,7 +332,7 @@ TEST(CUDA_QuickShift, largeStacks)
     }
 }
 
-TEST(CUDA_QuickShift, cutsAndNeighbours)
+TEST(QuickShift_Cuda, cutsAndNeighbours)
 {
     requireCuda();
     const Scene s(512, Size(133, 94));
@@ -376,7 +376,7 @@ TEST(CUDA_QuickShift, cutsAndNeighbours)
 #ifdef HAVE_CUDA
 
 //! A captured cut belongs to its graph: getters after a replay return the replay's results, after a call those of the call.
-TEST(CUDA_QuickShift, cutInAGraph)
+TEST(QuickShift_Cuda, cutInAGraph)
 {
     requireCuda();
     const Scene s(513), other(514);

@@ -250,7 +250,7 @@ private:
     std::string history_;
 };
 
-TEST(Model_QuickShift, anyOrderOnCuda)
+TEST(QuickShift_Model, anyOrderOnCuda)
 {
     requireCuda();
     for (uint64 seed = 1; seed <= 12 && !HasFailure(); ++seed)

@@ -28,7 +28,7 @@ struct All
 };
 
 //! Regions and stale arrays, unified memory, and arrays of the right size that are written in place.
-TEST(Contract_TldOutputs, kindsOfArrays)
+TEST(Tld_Outputs, kindsOfArrays)
 {
     const S scene;
     const All plain(scene);
@@ -69,7 +69,7 @@ TEST(Contract_TldOutputs, kindsOfArrays)
 }
 
 //! One row of eight numbers may be a vector of them.
-TEST(Contract_TldOutputs, vectorOfARow)
+TEST(Tld_Outputs, vectorOfARow)
 {
     const S scene;
     const All one(scene), other(scene);
@@ -81,7 +81,7 @@ TEST(Contract_TldOutputs, vectorOfARow)
     EXPECT_TRUE(sameBits(expected, Mat(1, 8, CV_64FC1, row.data())));
 }
 
-TEST(Contract_TldInputs, dimensions)
+TEST(Tld_Inputs, dimensions)
 {
     const S scene;
     const All all(scene);
@@ -117,7 +117,7 @@ TEST(Contract_TldInputs, dimensions)
 using cuda::GpuMat;
 using cuda::Stream;
 
-class Contract_TldCuda : public testing::Test
+class Tld_CudaContract : public testing::Test
 {
 protected:
     void SetUp() override
@@ -153,7 +153,7 @@ protected:
 };
 
 //! Each replay is a frame; the first update may be the captured one.
-TEST_F(Contract_TldCuda, replaysAreFrames)
+TEST_F(Tld_CudaContract, replaysAreFrames)
 {
     const Ptr<TrackerTLD> tracker = fresh();
     GpuMat result(1, 8, CV_64FC1);
@@ -180,7 +180,7 @@ TEST_F(Contract_TldCuda, replaysAreFrames)
 }
 
 //! Captured work has not happened.
-TEST_F(Contract_TldCuda, droppedCaptures)
+TEST_F(Tld_CudaContract, droppedCaptures)
 {
     const Ptr<TrackerTLD> tracker = fresh();
     for (int t = 1; t < 12; ++t)
@@ -198,7 +198,7 @@ TEST_F(Contract_TldCuda, droppedCaptures)
 }
 
 //! Eager frames and replays in turn, and two graphs.
-TEST_F(Contract_TldCuda, eagerBetweenReplays)
+TEST_F(Tld_CudaContract, eagerBetweenReplays)
 {
     const Ptr<TrackerTLD> tracker = fresh();
     GpuMat result(1, 8, CV_64FC1), other(1, 8, CV_64FC1);
@@ -224,7 +224,7 @@ TEST_F(Contract_TldCuda, eagerBetweenReplays)
 }
 
 //! With several frames in one graph, each rotates the ring of kept images.
-TEST_F(Contract_TldCuda, framesOfOneGraph)
+TEST_F(Tld_CudaContract, framesOfOneGraph)
 {
     const int count = 7;
     const Ptr<TrackerTLD> tracker = fresh();
@@ -251,7 +251,7 @@ TEST_F(Contract_TldCuda, framesOfOneGraph)
 }
 
 //! Neither with a result on the device nor in pinned memory does a call wait.
-TEST_F(Contract_TldCuda, doesNotWait)
+TEST_F(Tld_CudaContract, doesNotWait)
 {
     const All all(scene, Engine::CUDA);
     GpuMat result, table, results;
@@ -281,7 +281,7 @@ TEST_F(Contract_TldCuda, doesNotWait)
     EXPECT_TRUE(sameBits(expected, pinned.createMatHeader()));
 }
 
-TEST_F(Contract_TldCuda, allocatesNothingInTheSteadyState)
+TEST_F(Tld_CudaContract, allocatesNothingInTheSteadyState)
 {
     faults::require(faults::CUDA);
     const All all(scene, Engine::CUDA);
@@ -309,7 +309,7 @@ TEST_F(Contract_TldCuda, allocatesNothingInTheSteadyState)
 }
 
 //! Calls that have to wait are refused before they touch the stream.
-TEST_F(Contract_TldCuda, waitingIsRefused)
+TEST_F(Tld_CudaContract, waitingIsRefused)
 {
     const All all(scene, Engine::CUDA);
     const std::string before = textOf(*all.tracker);
@@ -334,7 +334,7 @@ TEST_F(Contract_TldCuda, waitingIsRefused)
 }
 
 //! Each frame captured anew.
-TEST_F(Contract_TldCuda, againAndAgain)
+TEST_F(Tld_CudaContract, againAndAgainAlone)
 {
     const Ptr<TrackerTLD> tracker = fresh();
     GpuMat result(1, 8, CV_64FC1);

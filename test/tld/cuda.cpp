@@ -163,13 +163,13 @@ const Variant VARIANTS[] = {
      }},
 };
 
-class TLD_CudaVariants : public testing::TestWithParam<Variant>
+class Tld_CudaVariants : public testing::TestWithParam<Variant>
 {
 protected:
     void SetUp() override { requireCuda(); }
 };
 
-TEST_P(TLD_CudaVariants, equalTheCpuInEveryFrame)
+TEST_P(Tld_CudaVariants, equalTheCpuInEveryFrame)
 {
     TLDParams params;
     GetParam().change(params);
@@ -177,17 +177,17 @@ TEST_P(TLD_CudaVariants, equalTheCpuInEveryFrame)
     ASSERT_NO_FATAL_FAILURE(expectEnginesAgree(scene, params, StandardScene::FRAMES, 6));
 }
 
-INSTANTIATE_TEST_CASE_P(All, TLD_CudaVariants, testing::ValuesIn(VARIANTS),
+INSTANTIATE_TEST_CASE_P(All, Tld_CudaVariants, testing::ValuesIn(VARIANTS),
                         [](const testing::TestParamInfo<Variant>& variant) { return std::string(variant.param.name); });
 
 //! All frames of sequences with real objects, where CUDATRACKING_TLD_DATA names their folder.
-class TLD_CudaSequences : public testing::TestWithParam<const char*>
+class Tld_CudaSequences : public testing::TestWithParam<const char*>
 {
 protected:
     void SetUp() override { requireCuda(); }
 };
 
-TEST_P(TLD_CudaSequences, equalTheCpuInEveryFrame)
+TEST_P(Tld_CudaSequences, equalTheCpuInEveryFrame)
 {
     const std::string folder = requireFolder("CUDATRACKING_TLD_DATA") + "/" + GetParam();
     std::ifstream init(folder + "/init.txt");
@@ -225,7 +225,7 @@ TEST_P(TLD_CudaSequences, equalTheCpuInEveryFrame)
     EXPECT_GT(located, t / 2) << "the comparison would mean little";
 }
 
-INSTANTIATE_TEST_CASE_P(All, TLD_CudaSequences, testing::Values("car", "david", "jumping", "pedestrian1"));
+INSTANTIATE_TEST_CASE_P(All, Tld_CudaSequences, testing::Values("car", "david", "jumping", "pedestrian1"));
 
 //! Several objects on curves of their own; the first one leaves for a while.
 struct Crowd
@@ -299,7 +299,7 @@ struct Pair
     Ptr<MultiTrackerTLD> cpu, cuda;
 };
 
-TEST(TLD_Cuda, severalObjectsComeAndGo)
+TEST(Tld_Cuda, severalObjectsComeAndGo)
 {
     requireCuda();
     const Crowd crowd(Size(320, 240), 6, CV_8UC3);
@@ -343,7 +343,7 @@ void changeFeatures(const std::string& file)
 }
 
 //! Objects of one size share their codes, unless they compare other pixels; each asks for a variance of its own.
-TEST(TLD_Cuda, objectsOfOneSize)
+TEST(Tld_Cuda, objectsOfOneSize)
 {
     requireCuda();
     const Crowd crowd(Size(320, 240), 7);
@@ -383,7 +383,7 @@ TEST(TLD_Cuda, objectsOfOneSize)
     }
 }
 
-TEST(TLD_Cuda, imagesOfAllSizes)
+TEST(Tld_Cuda, imagesOfAllSizes)
 {
     requireCuda();
     for (const Size size : {Size(16, 40), Size(41, 17), Size(63, 64), Size(65, 129), Size(1030, 31), Size(31, 1030)})
@@ -398,7 +398,7 @@ TEST(TLD_Cuda, imagesOfAllSizes)
     }
 }
 
-TEST(TLD_Cuda, largeImages)
+TEST(Tld_Cuda, largeImages)
 {
     requireCuda();
     const Crowd crowd(Size(1920, 1080), 2, CV_8UC1, 90);
@@ -409,7 +409,7 @@ TEST(TLD_Cuda, largeImages)
         ASSERT_NO_FATAL_FAILURE(pair.update(crowd.frame(t))) << "frame " << t;
 }
 
-TEST(TLD_Cuda, detectorLearnsAlike)
+TEST(Tld_Cuda, detectorLearnsAlike)
 {
     requireCuda();
     const StandardScene scene(CV_8UC3, Size(40, 34), 4);
@@ -433,7 +433,7 @@ TEST(TLD_Cuda, detectorLearnsAlike)
 }
 
 //! A flat box, and one for which there is no window, leave all as it was.
-TEST(TLD_Cuda, refusedObjectsChangeNothing)
+TEST(Tld_Cuda, refusedObjectsChangeNothing)
 {
     requireCuda();
     const Crowd crowd(Size(200, 150), 2);
@@ -448,7 +448,7 @@ TEST(TLD_Cuda, refusedObjectsChangeNothing)
     }
 }
 
-TEST(TLD_Cuda, filesMoveBetweenEngines)
+TEST(Tld_Cuda, filesMoveBetweenEngines)
 {
     requireCuda();
     const StandardScene scene(CV_8UC1, Size(40, 34), 6);
@@ -512,7 +512,7 @@ struct Captured
     GpuMat input, results;
 };
 
-TEST(TLD_Cuda, replaysAreFrames)
+TEST(Tld_Cuda, replaysAreFrames)
 {
     requireCuda();
     Captured c(3);
@@ -532,7 +532,7 @@ TEST(TLD_Cuda, replaysAreFrames)
     }
 }
 
-TEST(TLD_Cuda, droppedCapturesChangeNothing)
+TEST(Tld_Cuda, droppedCapturesChangeNothing)
 {
     requireCuda();
     Captured c(2);
@@ -549,7 +549,7 @@ TEST(TLD_Cuda, droppedCapturesChangeNothing)
 }
 
 //! Capturing again and again reaches a steady amount of memory.
-TEST(TLD_Cuda, capturesDoNotGrowMemory)
+TEST(Tld_Cuda, capturesDoNotGrowMemory)
 {
     requireCuda();
     Captured c(2);
@@ -571,7 +571,7 @@ TEST(TLD_Cuda, capturesDoNotGrowMemory)
 }
 
 //! Eager calls on another stream go on during a capture.
-TEST(TLD_Cuda, eagerCallsDuringACapture)
+TEST(Tld_Cuda, eagerCallsDuringACapture)
 {
     requireCuda();
     Captured c(2);
@@ -592,7 +592,7 @@ TEST(TLD_Cuda, eagerCallsDuringACapture)
 }
 
 //! A graph continues with the objects that it was captured with.
-TEST(TLD_Cuda, graphsKeepTheirObjects)
+TEST(Tld_Cuda, graphsKeepTheirObjects)
 {
     requireCuda();
     Captured c(2);
@@ -614,7 +614,7 @@ TEST(TLD_Cuda, graphsKeepTheirObjects)
     }
 }
 
-TEST(TLD_Cuda, updatesDoNotWait)
+TEST(Tld_Cuda, updatesDoNotWait)
 {
     requireCuda();
     Captured c(1);
@@ -634,7 +634,7 @@ TEST(TLD_Cuda, updatesDoNotWait)
 
 // --- for compute-sanitizer -------------------------------------------------------------------------------------------
 
-TEST(TLD_CudaSanitize, twoObjects)
+TEST(Tld_CudaSanitize, twoObjects)
 {
     requireCuda();
     TLDParams params;
@@ -651,7 +651,7 @@ TEST(TLD_CudaSanitize, twoObjects)
         ASSERT_NO_FATAL_FAILURE(pair.update(crowd.frame(t))) << "frame " << t;
 }
 
-TEST(TLD_CudaSanitize, detector)
+TEST(Tld_CudaSanitize, detector)
 {
     requireCuda();
     const Crowd crowd(Size(90, 70), 1, CV_8UC1, 24);

@@ -146,23 +146,23 @@ std::vector<S> all()
     return list;
 }
 
-TEST(Faults_Tld, memory) { failAll(MEMORY, EAGER, Engine::CPU, 1, all()); }
+TEST(Tld_Faults, memory) { failAll(MEMORY, EAGER, Engine::CPU, 1, all()); }
 
-TEST(Faults_Tld, framesOnCuda)
+TEST(Tld_Faults, framesOnCuda)
 {
     requireCuda();
     failAll(faults::CUDA, EAGER, Engine::CUDA, 4, frames());
     failAll(MEMORY, EAGER, Engine::CUDA, 2, frames());
 }
 
-TEST(Faults_Tld, objectsOnCuda)
+TEST(Tld_Faults, objectsOnCuda)
 {
     requireCuda();
     failAll(faults::CUDA, EAGER, Engine::CUDA, 2, objects());
     failAll(MEMORY, EAGER, Engine::CUDA, 1, objects());
 }
 
-TEST(Faults_Tld, capturesOnCuda)
+TEST(Tld_Faults, capturesOnCuda)
 {
     requireCuda();
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 2, frames());

@@ -83,12 +83,12 @@ bool judged(const TldCase& c, const Outputs& outputs, std::string& wrong)
     return true;
 }
 
-TEST(Fuzz_Tld, oracle) { expectRightOnCpu("Fuzz_Tld", 250, makeTldCase, runTld, judged); }
+TEST(Tld_Fuzz, oracle) { expectRightOnCpu("Tld_Fuzz", 250, makeTldCase, runTld, judged); }
 
-TEST(Fuzz_Tld, cpuIsCuda)
+TEST(Tld_Fuzz, cpuIsCuda)
 {
     requireCuda();
-    expectCpuIsCuda("Fuzz_Tld", 200, makeTldCase, runTld);
+    expectCpuIsCuda("Tld_Fuzz", 200, makeTldCase, runTld);
 }
 
 }} // namespace opencv_test

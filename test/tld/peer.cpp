@@ -21,7 +21,7 @@ double medianOf(std::vector<double> values)
     return values[values.size() / 2];
 }
 
-TEST(CUDA_TldPeer, flowOfKnownShifts)
+TEST(Tld_CudaPeer, flowOfKnownShifts)
 {
     requireCuda();
     const Mat world = texture(44, Size(400, 300));

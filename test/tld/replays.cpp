@@ -30,7 +30,7 @@ struct Wandering
 #ifdef HAVE_CUDA
 
 //! A tracker whose frames are replays on a stream that nothing else is ordered with.
-class Tld_Replays : public testing::Test
+class Tld_CudaReplays : public testing::Test
 {
 protected:
     void SetUp() override
@@ -61,7 +61,7 @@ protected:
 };
 
 //! A reset comes after the replay that was launched before it, though nobody waited.
-TEST_F(Tld_Replays, resetsAreNotLost)
+TEST_F(Tld_CudaReplays, resetsAreNotLost)
 {
     int lost = 0;
     for (int t = 1; t <= 60; ++t)
@@ -78,7 +78,7 @@ TEST_F(Tld_Replays, resetsAreNotLost)
 }
 
 //! A replay that is launched right after a reset begins from there.
-TEST_F(Tld_Replays, replaysSeeResets)
+TEST_F(Tld_CudaReplays, replaysSeeResets)
 {
     for (int t = 1; t <= 60; ++t)
     {
@@ -95,7 +95,7 @@ TEST_F(Tld_Replays, replaysSeeResets)
 }
 
 //! Getters, save() and direct frames come after replays that were launched before them.
-TEST_F(Tld_Replays, directCallsSeeReplays)
+TEST_F(Tld_CudaReplays, directCallsSeeReplays)
 {
     for (int t = 1; t <= 60; ++t)
     {
@@ -125,7 +125,7 @@ TEST_F(Tld_Replays, directCallsSeeReplays)
 // --- memory ----------------------------------------------------------------------------------------------------------
 
 //! Engines that load() replaced are freed when their graphs are gone.
-TEST(Tld_ReplaysMemory, loadAndCaptureInRounds)
+TEST(Tld_CudaReplaysMemory, loadAndCaptureInRoundsAlone)
 {
     requireCuda();
     const StandardScene scene;
@@ -165,7 +165,7 @@ TEST(Tld_ReplaysMemory, loadAndCaptureInRounds)
 }
 
 //! The graph of an engine that was replaced still runs, also when it is a watched one.
-TEST(Tld_ReplaysMemory, graphsOutliveTheirEngine)
+TEST(Tld_CudaReplaysMemory, graphsOutliveTheirEngine)
 {
     requireCuda();
     const StandardScene scene;
@@ -202,7 +202,7 @@ TEST(Tld_ReplaysMemory, graphsOutliveTheirEngine)
     std::remove(file.c_str());
 }
 
-TEST(Tld_ReplaysMemory, clearGivesBack)
+TEST(Tld_CudaReplaysMemory, clearGivesBack)
 {
     requireCuda();
     const StandardScene scene;
@@ -227,7 +227,7 @@ TEST(Tld_ReplaysMemory, clearGivesBack)
 // --- very many windows -----------------------------------------------------------------------------------------------
 
 //! Some 40 million windows, of which nearly all can become templates: the choice among them is exact.
-TEST(TLD_Cuda, smallObjectInALargeImage)
+TEST(Tld_Cuda, smallObjectInALargeImage)
 {
     requireCuda();
     const Mat frame = texture(12, Size(4096, 4096), CV_8UC1, 2);
@@ -244,7 +244,7 @@ TEST(TLD_Cuda, smallObjectInALargeImage)
 }
 
 //! There are fewer windows than negative templates asked for.
-TEST(TLD_Cuda, fewFarWindows)
+TEST(Tld_Cuda, fewFarWindows)
 {
     requireCuda();
     const Mat frame = texture(12, Size(64, 48), CV_8UC1, 2);

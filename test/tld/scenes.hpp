@@ -301,7 +301,7 @@ protected:
 
 inline std::string nameOfEngine(const testing::TestParamInfo<Engine>& info)
 {
-    return info.param == Engine::CPU ? "cpu" : "cuda";
+    return info.param == Engine::CPU ? "Cpu" : "Cuda";
 }
 
 }} // namespace opencv_test::tld

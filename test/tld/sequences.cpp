@@ -255,9 +255,9 @@ void anyOrder(Engine engine, uint64 seeds, int steps)
     EXPECT_GT(located, 100);
 }
 
-TEST(Model_Tld, anyOrder) { anyOrder(Engine::CPU, 6, 50); }
+TEST(Tld_Model, anyOrder) { anyOrder(Engine::CPU, 6, 50); }
 
-TEST(Model_Tld, anyOrderOnCuda)
+TEST(Tld_Model, anyOrderOnCuda)
 {
     requireCuda();
     anyOrder(Engine::CUDA, 6, 50);

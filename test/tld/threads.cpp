@@ -53,9 +53,9 @@ void expectSameOnThreads(Engine engine)
     onThreads(THREADS, [&](int i) { return workers[i]->work(); });
 }
 
-TEST(Threads_Tld, trackers) { expectSameOnThreads(Engine::CPU); }
+TEST(Tld_Threads, trackers) { expectSameOnThreads(Engine::CPU); }
 
-TEST(Threads_Tld, trackersOnCuda)
+TEST(Tld_Threads, trackersOnCuda)
 {
     requireCuda();
     expectSameOnThreads(Engine::CUDA);
@@ -87,9 +87,9 @@ void expectSameCases(Engine engine, int each)
               });
 }
 
-TEST(Threads_Tld, cases) { expectSameCases(Engine::CPU, 8); }
+TEST(Tld_Threads, cases) { expectSameCases(Engine::CPU, 8); }
 
-TEST(Threads_Tld, casesOnCuda)
+TEST(Tld_Threads, casesOnCuda)
 {
     requireCuda();
     expectSameCases(Engine::CUDA, 8);
@@ -118,7 +118,7 @@ bool forgetPeak()
 
 //! First training works on millions of windows piece by piece. Frames, tables and the sum of each window are needed: 230 MB. A list
 //! of all windows with their codes alone took another 900 MB.
-TEST(Threads_Memory, firstTrainingOfTld)
+TEST(Tld_ThreadsMemory, firstTrainingOfTld)
 {
     if (!forgetPeak())
         throw SkipTestException("the peak of this process's memory cannot be asked for");
@@ -139,7 +139,7 @@ TEST(Threads_Memory, firstTrainingOfTld)
 #ifdef HAVE_CUDA
 
 //! Two trackers on two streams of one thread, frame by frame and without waiting in between.
-TEST(Threads_Tld, twoStreamsOnCuda)
+TEST(Tld_Threads, twoStreamsOnCuda)
 {
     requireCuda();
     const Worker workers[] = {Worker(Engine::CUDA, 1), Worker(Engine::CUDA, 2)};
@@ -171,7 +171,7 @@ TEST(Threads_Tld, twoStreamsOnCuda)
 }
 
 //! One tracker that goes from stream to stream without any help of the user.
-TEST(Threads_Tld, fromStreamToStreamOnCuda)
+TEST(Tld_Threads, fromStreamToStreamOnCuda)
 {
     requireCuda();
     const Worker worker(Engine::CUDA, 3);
@@ -195,7 +195,7 @@ TEST(Threads_Tld, fromStreamToStreamOnCuda)
 }
 
 //! An instance stays on the device of its first call and says so.
-TEST(Threads_Tld, otherDeviceOnCuda)
+TEST(Tld_Threads, otherDeviceOnCuda)
 {
     requireCuda();
     if (cuda::getCudaEnabledDeviceCount() < 2)

@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Vector loops of the CPU backend, compiled once per instruction set.
-#include "opencv2/core/hal/intrin.hpp"
+#include "../../common/vectors.hpp"
 #include "classify.hpp"
 
 namespace cv { namespace cuda { namespace cascade { namespace cpu {
@@ -28,6 +28,8 @@ void failedBits(const double* sums, int vectors, double threshold, uint64_t* fai
 #if CV_SIMD && CV_SIMD_64F && !CV_SIMD_SCALABLE
 
 namespace {
+
+using detail::CV_CPU_OPTIMIZATION_NAMESPACE::doubleOf;
 
 const int MOST_LANES = 64;
 inline int laneCount() { return VTraits<v_int32>::vlanes(); }
@@ -261,13 +263,6 @@ template <typename Lanes> void evaluateOn(const Windows& w, const Stage& stage)
             break;
         }
     }
-}
-
-//! Converts integers from 0 to 2^52 - 1 to double: their bits become the fraction of 2^52 + value.
-inline v_float64 doubleOf(const v_uint64& a)
-{
-    const v_uint64 exponent = vx_setall_u64(0x4330000000000000ull); // 2^52
-    return v_sub(v_reinterpret_as_f64(v_or(a, exponent)), vx_setall_f64(4503599627370496.));
 }
 
 inline v_int32 rectangleOf(const int* table, const int* corners, int place)

@@ -62,7 +62,11 @@ public:
         group(candidatesOf(0, 0, request), *pyramidOf_[0], 0, request.tasks[0].settings, objects);
     }
 
-    void fetch(const void* from, void* to, size_t bytes, StreamHandle) override { std::memcpy(to, from, bytes); }
+    void fetch(detail::ConstRowsView<void> from, RowsView<void> to, size_t rowBytes, int rows, StreamHandle) override
+    {
+        for (int y = 0; y < rows; ++y)
+            std::memcpy(to.row(y), from.row(y), rowBytes);
+    }
     size_t workspaceBytes() const override { return 0; }
 
     //! Runs all stages up to classify. @param passes out: one entry per layer; null if not wanted.

@@ -6,6 +6,7 @@
 #ifndef OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_METRIC_HPP
 #define OPENCV_CUDATRACKING_CPU_FRAGMENT_MATCHER_SCORES_METRIC_HPP
 
+#include "../../common/vectors.hpp"
 #include "scores_rows.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
@@ -15,6 +16,8 @@ namespace {
 // --- a row of positions ----------------------------------------------------------------------------------------------
 
 #if CV_SIMD_64F
+
+using detail::CV_CPU_OPTIMIZATION_NAMESPACE::doubleOf;
 
 //! znccScore() of vectors: the same operations, rounded alike.
 struct ZnccScorer
@@ -32,18 +35,9 @@ struct ZnccScorer
     v_float64 root;
 };
 
-//! Converts integers below 2^52 to doubles.
-inline v_float64 loadIntegers(const uint64_t* from)
-{
-    const v_uint64 exponent =
-        vx_setall_u64(uint64_t(0x433) << 52); // that of 2^52, whose mantissa has a lowest bit of value 1
-    return v_sub(v_reinterpret_as_f64(v_or(vx_load(from), exponent)), vx_setall_f64(4503599627370496.));
-}
-inline v_float64 loadIntegers(const uint32_t* from)
-{
-    const v_uint64 exponent = vx_setall_u64(uint64_t(0x433) << 52);
-    return v_sub(v_reinterpret_as_f64(v_or(vx_load_expand(from), exponent)), vx_setall_f64(4503599627370496.));
-}
+//! Loads integers below 2^52 as doubles.
+inline v_float64 loadIntegers(const uint64_t* from) { return doubleOf(vx_load(from)); }
+inline v_float64 loadIntegers(const uint32_t* from) { return doubleOf(vx_load_expand(from)); }
 
 /** Computes ZNCC of a row with equal weights or none. ka divides numerators and variances; the quotients, and all values that they are
 computed from, are integers below 2^51, because ZNCC is limited to fragments of less than 2^16 pixels. So doubles hold them exactly, and

@@ -41,7 +41,7 @@ struct Layout
 };
 
 /** Limits of shared memory beyond Layout::bytes. STATIC_BYTES: what the kernels of classify declare, as static_assert checks and
-Plans_OnCuda.staticMemory compares with the compiler's values. RESERVED_BYTES: what the system takes per block. */
+Common_CudaPlans.staticMemory compares with the compiler's values. RESERVED_BYTES: what the system takes per block. */
 const size_t STATIC_BYTES = 1024, RESERVED_BYTES = 1024;
 
 //! The windows of one cascade on one layer.

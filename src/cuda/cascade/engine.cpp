@@ -35,13 +35,13 @@ public:
         for (const Table& table : tables)
             views.push_back({batch.view<int>(table.objects), batch.view<int>(table.numDetections),
                              batch.view<double>(table.levelWeights)});
-        begin(call, request);
+        const Placed placed = begin(call, request);
         for (size_t t = 0; t < request.tasks.size(); ++t)
         {
             const Settings& settings = request.tasks[t].settings;
-            const gpu::Classification job = classificationOf(call, request, t, settings.maxCandidates);
-            gpu::classify(job, packed_[t]->constant.get(), stream);
-            gpu::group(groupingOf(call, job, t, settings, settings.maxObjects, views[t]), stream);
+            const gpu::Classification job = classificationOf(call, placed, t, settings.maxCandidates);
+            gpu::classify(job, placed.models[t].packed->constant.get(), stream);
+            gpu::group(groupingOf(call, job, placed.windows(t), settings, settings.maxObjects, views[t]), stream);
         }
         batch.finish();
     }
@@ -51,25 +51,29 @@ public:
     {
         const Call call(workspace_, stream);
         call.refuseCapture("detectMultiScale()");
-        begin(call, request);
+        const Placed placed = begin(call, request);
+        const Settings& settings = request.tasks[0].settings;
         int candidates = 0;
         for (int capacity : {FIND_CAPACITY, MAX_CAPACITY})
         {
-            candidates = findWithin(call, request, capacity, objects);
+            candidates = findWithin(call, placed, settings, capacity, objects);
             if (candidates <= capacity)
                 return;
             if (candidates > MAX_CAPACITY)
                 break;
         }
-        findOnHost(call, request, candidates, objects);
+        findOnHost(call, placed, request, candidates, objects);
     }
 
-    void fetch(const void* from, void* to, size_t bytes, StreamHandle stream) override
+    void fetch(detail::ConstRowsView<void> from, RowsView<void> to, size_t rowBytes, int rows,
+               StreamHandle stream) override
     {
         const Call call(workspace_, stream);
         call.refuseCapture("a download");
-        download(call, to, from, bytes);
-        call.wait("downloading a table");
+        cudaCheck(cudaMemcpy2DAsync(to.data, to.step, from.data, from.step, rowBytes, rows, cudaMemcpyDeviceToHost,
+                                    call.stream()),
+                  "downloading rows");
+        call.wait("downloading rows");
     }
 
     size_t workspaceBytes() const override { return workspace_.bytes(); }
@@ -83,57 +87,85 @@ private:
 
     // --- from the request to what is on the device --------------------------------------------------------------------
 
+    //! Model of a task, and its blob on the device.
+    struct PlacedModel
+    {
+        std::shared_ptr<const PackedModel> packed;
+        const void* device;
+    };
+
+    //! What a call works on, on the device.
+    struct Placed
+    {
+        std::vector<PlacedModel> models; //!< by task
+        std::shared_ptr<const Tiling> tiling;
+        const uint8_t* tiles; //!< blob of `tiling`
+        const gpu::SourceRecord* sources;
+        int images;
+        uint8_t* pyramids;
+
+        const std::vector<int>& windows(size_t task) const { return tiling->tasks[task].windows; }
+    };
+
     //! Places models, tiles and images on the device, unless they are there already, then runs toGray and resize.
-    void begin(const Call& call, const Request& request)
+    Placed begin(const Call& call, const Request& request)
     {
-        placeModels(call, request);
-        placeTiling(call, request);
-        placeSources(call, request);
-        makePyramids(call);
+        Placed placed = {};
+        placed.models = placeModels(call, request);
+        placed.tiling = tilingOf(request, placed.models);
+        placed.tiles = static_cast<const uint8_t*>(tilingTable_.put(
+            call, uploader_, tilingVersion_, tiling_->blob.data(), tiling_->blob.size(), "the list of tiles"));
+        placed.sources = placeSources(call, request, *placed.tiling);
+        placed.images = static_cast<int>(request.images.size());
+        placed.pyramids = makePyramids(call, *placed.tiling, placed.tiles, placed.sources);
+        return placed;
     }
 
-    void makePyramids(const Call& call)
+    uint8_t* makePyramids(const Call& call, const Tiling& tiling, const uint8_t* tiles,
+                          const gpu::SourceRecord* sources)
     {
-        const uint8_t* const base = static_cast<const uint8_t*>(tiles_);
-        pyramids_ = pixels_.reserve<uint8_t>(call, static_cast<size_t>(tiling_->pixelBytes), "pyramids");
-        gpu::resize({reinterpret_cast<const gpu::LayerRecord*>(base + tiling_->layers),
-                     reinterpret_cast<const gpu::ResizeRecord*>(base + tiling_->resizes), tiling_->resizeCount,
-                     reinterpret_cast<const Tap*>(base + tiling_->taps),
-                     static_cast<const gpu::SourceRecord*>(sourcesOnDevice_), pyramids_},
+        uint8_t* const pyramids = pixels_.reserve<uint8_t>(call, static_cast<size_t>(tiling.pixelBytes), "pyramids");
+        gpu::resize({reinterpret_cast<const gpu::LayerRecord*>(tiles + tiling.layers),
+                     reinterpret_cast<const gpu::ResizeRecord*>(tiles + tiling.resizes), tiling.resizeCount,
+                     reinterpret_cast<const Tap*>(tiles + tiling.taps), sources, pyramids},
                     call.stream());
+        return pyramids;
     }
 
-    void placeModels(const Call& call, const Request& request)
+    std::vector<PlacedModel> placeModels(const Call& call, const Request& request)
     {
         while (models_.size() < request.tasks.size())
             models_.push_back(std::make_unique<Slot>(workspace_));
-        packed_.resize(request.tasks.size());
+        std::vector<PlacedModel> placed;
         for (size_t t = 0; t < request.tasks.size(); ++t)
         {
             const Model& model = *request.tasks[t].model;
             Slot& slot = *models_[t];
             if (!slot.model || slot.model->version != model.version)
                 slot.model = packModel(model, detail::SharedLimit(detail::sharedBytesOfBlock()));
-            packed_[t] = slot.model;
-            slot.device = slot.table.put(call, uploader_, model.version, slot.model->blob.data(),
-                                         slot.model->blob.size(), "a cascade");
+            placed.push_back({slot.model, slot.table.put(call, uploader_, model.version, slot.model->blob.data(),
+                                                         slot.model->blob.size(), "a cascade")});
         }
+        return placed;
     }
 
-    void placeTiling(const Call& call, const Request& request)
+    //! Returns the list of tiles: that of the last call if it is the same.
+    const std::shared_ptr<const Tiling>& tilingOf(const Request& request, const std::vector<PlacedModel>& models)
     {
         std::vector<uint64_t> key = tilingKey(request);
         if (key != tilingKey_ || !tiling_)
         {
-            tiling_ = makeTiling(request, packed_);
+            std::vector<std::shared_ptr<const PackedModel>> packed;
+            for (const PlacedModel& model : models)
+                packed.push_back(model.packed);
+            tiling_ = makeTiling(request, packed);
             tilingKey_.swap(key);
             ++tilingVersion_;
         }
-        tiles_ = tilingTable_.put(call, uploader_, tilingVersion_, tiling_->blob.data(), tiling_->blob.size(),
-                                  "the list of tiles");
+        return tiling_;
     }
 
-    void placeSources(const Call& call, const Request& request)
+    const gpu::SourceRecord* placeSources(const Call& call, const Request& request, const Tiling& tiling)
     {
         const std::vector<RowsView<uint8_t>> grays = toGray(call, request);
         std::vector<gpu::SourceRecord> sources;
@@ -142,7 +174,7 @@ private:
             const ImageView& image = request.images[i];
             const ImageView mask = request.masks.empty() ? ImageView() : request.masks[i];
             sources.push_back({grays[i].data, grays[i].step, static_cast<const uint8_t*>(mask.data), mask.step,
-                               image.cols, image.rows, tiling_->firstGrids[i], 0, tiling_->pixels[i]});
+                               image.cols, image.rows, tiling.firstGrids[i], 0, tiling.pixels[i]});
         }
         const size_t bytes = sources.size() * sizeof(gpu::SourceRecord);
         if (sources.size() != sources_.size() || std::memcmp(sources.data(), sources_.data(), bytes) != 0)
@@ -150,8 +182,8 @@ private:
             sources_.swap(sources);
             ++sourcesVersion_;
         }
-        sourcesOnDevice_ =
-            sourcesTable_.put(call, uploader_, sourcesVersion_, sources_.data(), bytes, "the list of images");
+        return static_cast<const gpu::SourceRecord*>(
+            sourcesTable_.put(call, uploader_, sourcesVersion_, sources_.data(), bytes, "the list of images"));
     }
 
     //! Runs toGray on colour images; gray images are used as they are.
@@ -178,48 +210,47 @@ private:
     }
 
     //! Reserves the lists of a task. @param capacity maxCandidates; for a single image, whose list begins at 0, any number.
-    gpu::Lists makeLists(const Call& call, size_t task, int images, int capacity)
+    gpu::Lists makeLists(const Call& call, const Placed& placed, size_t task, int capacity)
     {
-        const Tiling::TaskTiles& part = tiling_->tasks[task];
+        const Tiling::TaskTiles& part = placed.tiling->tasks[task];
         const size_t elements = listsOf(part.windows, capacity).back().first, words = part.words;
         gpu::Lists lists = {};
-        lists.places = reinterpret_cast<const gpu::ListRecord*>(static_cast<const uint8_t*>(tiles_) + part.lists);
+        lists.places = reinterpret_cast<const gpu::ListRecord*>(placed.tiles + part.lists);
         lists.keys = candidates_.reserve<Key>(call, 2 * elements, "candidates");
         lists.weights = reinterpret_cast<double*>(lists.keys + elements);
-        lists.counts = counts_.reserve<int>(call, static_cast<size_t>(images) + 1, "numbers of candidates");
+        lists.counts = counts_.reserve<int>(call, static_cast<size_t>(placed.images) + 1, "numbers of candidates");
         lists.capacity = capacity;
         lists.deferred = deferred_.reserve<gpu::Deferred>(call, words, "candidates that may be skipped");
         lists.failMasks = failMasks_.reserve<uint64_t>(call, words, "the first stage's results");
         return lists;
     }
 
-    gpu::Classification classificationOf(const Call& call, const Request& request, size_t task, int capacity)
+    gpu::Classification classificationOf(const Call& call, const Placed& placed, size_t task, int capacity)
     {
-        const PackedModel& model = *packed_[task];
-        const Tiling::TaskTiles& part = tiling_->tasks[task];
-        const uint8_t* const base = static_cast<const uint8_t*>(tiles_);
+        const PackedModel& model = *placed.models[task].packed;
+        const Tiling::TaskTiles& part = placed.tiling->tasks[task];
         gpu::Classification job = {};
-        job.model = model.at(models_[task]->device);
+        job.model = model.at(placed.models[task].device);
         std::copy(model.shapes, model.shapes + 2, job.shapes);
         job.layout = model.layout;
-        job.grids = reinterpret_cast<const gpu::GridRecord*>(base + part.grids);
-        job.tiles = reinterpret_cast<const gpu::TileRecord*>(base + part.tiles);
+        job.grids = reinterpret_cast<const gpu::GridRecord*>(placed.tiles + part.grids);
+        job.tiles = reinterpret_cast<const gpu::TileRecord*>(placed.tiles + part.tiles);
         job.tileCount = part.tileCount;
         job.singleTiles = part.singleTiles;
-        job.sources = static_cast<const gpu::SourceRecord*>(sourcesOnDevice_);
-        job.pixels = pyramids_;
-        job.images = static_cast<int>(request.images.size());
+        job.sources = placed.sources;
+        job.pixels = placed.pyramids;
+        job.images = placed.images;
         if (model.layout.global)
             job.slices = slices_.reserve<uint8_t>(
                 call, static_cast<size_t>(model.layout.sliceBytes) * gpu::tuning::GLOBAL_BLOCKS, "tables of sums");
-        job.lists = makeLists(call, task, job.images, capacity);
+        job.lists = makeLists(call, placed, task, capacity);
         return job;
     }
 
-    gpu::Grouping groupingOf(const Call& call, const gpu::Classification& job, size_t task, const Settings& settings,
-                             int maxObjects, const gpu::TableViews& tables)
+    gpu::Grouping groupingOf(const Call& call, const gpu::Classification& job, const std::vector<int>& windows,
+                             const Settings& settings, int maxObjects, const gpu::TableViews& tables)
     {
-        const gpu::ListRecord end = listsOf(tiling_->tasks[task].windows, job.lists.capacity).back();
+        const gpu::ListRecord end = listsOf(windows, job.lists.capacity).back();
         const size_t n = end.first;
         gpu::GroupMemory m = {};
         m.boxes = static_cast<Box*>(groups_.reserve(call, n * gpu::GroupMemory::bytesEach(), "groups of candidates"));
@@ -238,17 +269,17 @@ private:
     // --- find ---------------------------------------------------------------------------------------------------------
 
     //! Finds objects with lists of a capacity. @return number of candidates; `objects` is set only if they fit.
-    int findWithin(const Call& call, const Request& request, int capacity, Objects& objects)
+    int findWithin(const Call& call, const Placed& placed, const Settings& settings, int capacity, Objects& objects)
     {
         const size_t n = capacity;
         int* const table = static_cast<int*>(
             found_.reserve(call, (n + 1) * sizeof(Box) + n * (sizeof(double) + sizeof(int)), "objects"));
         double* const weights = reinterpret_cast<double*>(table + 4 * (n + 1));
         int* const counts = reinterpret_cast<int*>(weights + n);
-        const gpu::Classification job = classificationOf(call, request, 0, capacity);
-        gpu::classify(job, packed_[0]->constant.get(), call.stream());
+        const gpu::Classification job = classificationOf(call, placed, 0, capacity);
+        gpu::classify(job, placed.models[0].packed->constant.get(), call.stream());
         gpu::group(
-            groupingOf(call, job, 0, request.tasks[0].settings, capacity, {{table, 0}, {counts, 0}, {weights, 0}}),
+            groupingOf(call, job, placed.windows(0), settings, capacity, {{table, 0}, {counts, 0}, {weights, 0}}),
             call.stream());
         Objects all;
         std::vector<Box> boxes(1 + FIND_FIRST);
@@ -280,10 +311,10 @@ private:
         return objects.candidates;
     }
 
-    void findOnHost(const Call& call, const Request& request, int candidates, Objects& objects)
+    void findOnHost(const Call& call, const Placed& placed, const Request& request, int candidates, Objects& objects)
     {
-        const gpu::Classification job = classificationOf(call, request, 0, candidates);
-        gpu::classify(job, packed_[0]->constant.get(), call.stream());
+        const gpu::Classification job = classificationOf(call, placed, 0, candidates);
+        gpu::classify(job, placed.models[0].packed->constant.get(), call.stream());
         std::vector<Key> keys(candidates);
         std::vector<double> weights(candidates);
         download(call, keys.data(), job.lists.keys, keys.size() * sizeof(Key));
@@ -303,7 +334,6 @@ private:
 
         std::shared_ptr<const PackedModel> model;
         DeviceTable table;
-        const void* device = nullptr;
     };
 
     detail::Workspace workspace_{"CascadeClassifierEx"}; // destroyed last
@@ -314,13 +344,10 @@ private:
     DeviceBuffer gray_{workspace_}, pixels_{workspace_}, candidates_{workspace_}, counts_{workspace_},
         deferred_{workspace_}, failMasks_{workspace_}, slices_{workspace_}, groups_{workspace_}, found_{workspace_};
 
-    std::vector<std::shared_ptr<const PackedModel>> packed_; //!< models of the present call's tasks
-    std::shared_ptr<const Tiling> tiling_;
+    std::shared_ptr<const Tiling> tiling_; //!< of the last call, with its key
     std::vector<uint64_t> tilingKey_;
     std::vector<gpu::SourceRecord> sources_;
     uint64_t tilingVersion_ = 0, sourcesVersion_ = 0;
-    const void *tiles_ = nullptr, *sourcesOnDevice_ = nullptr; //!< for the present call
-    uint8_t* pyramids_ = nullptr;                              //!< for the present call
 };
 
 } // namespace

@@ -187,7 +187,7 @@ struct OpenEntry
     DeviceFragment fragment;
 };
 
-// Upper bounds of the static shared memory of kernels, which plans leave free. Plans_OnCuda.staticMemory compares them with the compiled
+// Upper bounds of the static shared memory of kernels, which plans leave free. Common_CudaPlans.staticMemory compares them with the compiled
 // kernels.
 const size_t CORRELATE_STATIC_BYTES = sizeof(OpenEntry);
 

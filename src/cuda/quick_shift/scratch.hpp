@@ -120,7 +120,6 @@ public:
         uint64_t* const lists = borders_.reserve<uint64_t>(call, 2 * static_cast<size_t>(count), "adjacency");
         return {lists, lists + count, work_.reserve(call, bytes, "adjacency"), bytes};
     }
-    const uint64_t* pairs() const { return borders_.as<uint64_t>(); } //!< result of sortBorders()
 
     uint64_t* densitySums() const { return sums_.as<uint64_t>(); } //!< ranking() reserves them
     uint32_t* cells(const Extent& extent, const Call& call)

@@ -11,7 +11,7 @@
 namespace cv { namespace cuda { namespace tld { namespace gpu {
 
 // Upper bounds of the static shared memory of kernels that also use dynamic memory: fernCodes, fernPosteriors, learnNegatives. The
-// kernels assert them, and Plans_OnCuda.staticMemory compares them with the compiler's values.
+// kernels assert them, and Common_CudaPlans.staticMemory compares them with the compiler's values.
 const size_t ENCODE_STATIC_BYTES = 1536, POSTERIOR_STATIC_BYTES = 1024, LEARN_NEGATIVES_STATIC_BYTES = 9 * 1024;
 
 //! Returns the bytes of shared memory for an object's posteriors; 0 if they do not fit and blocks read them from device memory.

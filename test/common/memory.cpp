@@ -2,8 +2,8 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Host memory that instances of FragmentMatcher and QuickShift keep between calls of the CPU backend.
-#include "../common/faults.hpp"
-#include "scenes.hpp"
+#include "faults.hpp"
+#include "../fragment_matcher/scenes.hpp"
 
 namespace opencv_test { namespace {
 
