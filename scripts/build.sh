@@ -78,7 +78,6 @@ if [ "$CUDA" = auto ]; then
     if [ -n "$NVCC" ]; then CUDA=on; else CUDA=off; [ -n "$PRINT" ] || say "building without CUDA: $NVCC_PROBLEM"; fi
 fi
 [ "$CUDA" = off ] || [ -n "$NVCC" ] || die "--cuda=on: $NVCC_PROBLEM"
-[ "$CUDA" = on ] || [ "$PEERS" = 0 ] || die "--peers needs CUDA"
 
 name=opencv-$VERSION
 if [ "$CUDA" = on ]; then name+=-cuda; else name+=-cpu; fi
@@ -111,9 +110,10 @@ lock "$BUILD_DIR.lock"
 modules=core,imgproc,video,imgcodecs,videoio,highgui,ts,cudatracking
 [ "$CUDA" = off ] || modules+=,cudev
 if [ "$PEERS" = 1 ]; then
-    peers=(cudaarithm cudaimgproc cudaoptflow tracking)
+    peers=(tracking)
+    [ "$CUDA" = off ] || peers+=(cudaarithm cudaimgproc cudaoptflow)
     # cv::cuda::CascadeClassifier: LBP is cudaobjdetect's, Haar cudalegacy's.
-    [ "$VERSION" = 5.0.0 ] || peers+=(cudaobjdetect cudalegacy)
+    [ "$CUDA" = off ] || [ "$VERSION" = 5.0.0 ] || peers+=(cudaobjdetect cudalegacy)
     modules+=$(printf ',%s' "${peers[@]}")
 fi
 
