@@ -13,6 +13,7 @@
 #include "tld_benchmark_quality.hpp"
 #include "tld_benchmark_trackers.hpp"
 #include "opencv2/core/utils/filesystem.hpp"
+#include <ctime>
 #include <fstream>
 #include <map>
 
@@ -140,7 +141,7 @@ std::vector<std::string> findSequences(const std::vector<std::string>& folders)
 struct Run
 {
     Trajectory boxes;
-    double ms = 0.; //!< mean time of update()
+    double ms = 0., processorMs = 0.; //!< mean time of update(): on the clock, and of all processors
     int failed =
         -1; //!< frame in which the tracker threw an exception; there are no boxes from there on. -1: it did not
 };
@@ -151,6 +152,7 @@ Run follow(const Contender& contender, int seed, const Sequence& s)
     Run run;
     run.boxes = {Rect2d(s.first)};
     TickMeter meter;
+    std::clock_t processor = 0;
     const std::unique_ptr<Follower> tracker = contender.make(seed);
     try
     {
@@ -160,9 +162,11 @@ Run follow(const Contender& contender, int seed, const Sequence& s)
         {
             Rect2d box;
             tracker->take(s.frames[i]);
+            const std::clock_t before = std::clock();
             meter.start();
             const bool located = tracker->update(box);
             meter.stop();
+            processor += std::clock() - before;
             run.boxes.push_back(located ? box : Rect2d());
         }
     }
@@ -175,7 +179,9 @@ Run follow(const Contender& contender, int seed, const Sequence& s)
                   << std::endl;
         run.boxes.resize(s.frames.size());
     }
-    run.ms = meter.getTimeMilli() / static_cast<double>(std::max<int64_t>(1, meter.getCounter()));
+    const double updates = static_cast<double>(std::max<int64_t>(1, meter.getCounter()));
+    run.ms = meter.getTimeMilli() / updates;
+    run.processorMs = 1000. * static_cast<double>(processor) / CLOCKS_PER_SEC / updates;
     return run;
 }
 
@@ -196,7 +202,7 @@ void writeVideo(const std::string& filename, const Sequence& s, const Trajectory
     video.finish();
 }
 
-//! What is printed of a tracker: means over its runs, or over sequences.
+//! Values that are printed for a tracker: means over its runs, or over sequences.
 struct Line
 {
     Quality mean;
@@ -224,8 +230,10 @@ public:
         const auto table = [&](const std::string& option, const std::string& heading)
         { return std::unique_ptr<Table>(options.given(option) ? new Table(options.text(option), heading) : nullptr); };
         boxes_ = table("csv", "sequence,tracker,seed,frame,x,y,width,height,truth_x,truth_y,truth_width,truth_height");
-        runs_ = table("runs", "sequence,tracker,seed,frames,threads,ms,precision,recall,f,precision50,recall50,f50,auc,"
-                              "precision20px,replies_absent,absent,failed");
+        runs_ = table(
+            "runs",
+            "sequence,tracker,seed,frames,threads,ms,processor_ms,precision,recall,f,precision50,recall50,f50,auc,"
+            "precision20px,replies_absent,absent,failed");
         curves_ = table("curves", "sequence,tracker,runs,curve,limit,share");
     }
     void finish()
@@ -298,8 +306,9 @@ private:
             return;
         runs_->rows() << csvText(s.name) << ',' << tracker << ',' << seed << ',' << s.frames.size() << ','
                       << getNumThreads()
-                      << format(",%.4f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%g,%d,", run.ms, q.precision, q.recall,
-                                q.f, q.precision50, q.recall50, q.f50, q.auc, q.near20, q.replies, q.absent)
+                      << format(",%.4f,%.4f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%g,%d,", run.ms, run.processorMs,
+                                q.precision, q.recall, q.f, q.precision50, q.recall50, q.f50, q.auc, q.near20,
+                                q.replies, q.absent)
                       << (run.failed < 0 ? std::string() : std::to_string(run.failed)) << '\n';
         runs_->tick();
     }
