@@ -1,40 +1,44 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Runs TrackerTLD on sequences with known truth and says how well it did: precision, recall and F, once for each seed.
+// Runs TrackerTLD, and its peers where that is wanted, on sequences with known truth and says how well and how fast they did.
 //
 // A sequence is a folder. Layout of TLD: a video or images, init.txt (x1,y1,x2,y2 in the first frame) and gt.txt (the same, a
-// line a frame, nan: absent). Layout of OTB: images in img/, groundtruth_rect.txt (x,y,width,height; the first line is where
-// the tracker begins). A frame is right when the overlap is above 0.25 (F50: 0.5), after the whole trajectory was moved and
-// scaled so that its first box is the truth's first box: what users mark and what truth means by an object may differ.
+// line per frame, nan: absent). Layout of OTB: images in img/, groundtruth_rect.txt (x,y,width,height; the first line is where
+// the tracker begins). All trackers get the same frames and the same first box; tld_benchmark_quality.hpp has the measures.
+// Times are those of update() alone.
 #include "input.hpp"
 #include "output.hpp"
 #include "program.hpp"
-#include "opencv2/cudatracking/tld_tracker.hpp"
+#include "tld_benchmark_quality.hpp"
+#include "tld_benchmark_trackers.hpp"
 #include "opencv2/core/utils/filesystem.hpp"
-#ifdef HAVE_OPENCV_TRACKING
-#include "opencv2/tracking.hpp"
-#include "opencv2/tracking/tracking_legacy.hpp"
-#endif
+#include <ctime>
 #include <fstream>
+#include <map>
 
 using namespace cv;
 using namespace sample;
-using cv::cuda::TrackerTLD;
 
 namespace {
 
 Options makeOptions()
 {
-    return Options("Measures TrackerTLD on sequences with known truth.",
-                   {"--seeds=20 tld_dataset", "--engine=cpu --csv=boxes.csv --video=out tld_dataset/01_david,otb/Car4"},
-                   {argument("sequences", "folders, with commas between them: sequences, or folders of sequences"),
-                    integer("seeds", 10, 1, 1 << 20, "runs of each, with one seed after the other"),
-                    integer("first-seed", 1, INT_MIN / 2, INT_MAX / 2, "the first of them"),
-                    integer("frames", 0, 0, INT_MAX, "stop after so many frames (0: all)"), engineOption(),
-                    flag("peers", "also OpenCV's trackers, those of contrib where they are built"),
-                    text("csv", "", "file for all boxes"),
-                    text("video", "", "folder for annotated videos of the first seed; is made where it is missing")});
+    std::vector<Option> table = {
+        argument("sequences", "folders, with commas between them: sequences, or folders of sequences"),
+        integer("frames", 0, 0, INT_MAX, "stop after so many frames (0: all)"),
+        integer("threads", 0, 0, 1 << 16, "threads of OpenCV and of this module (0: as many as OpenCV takes)"),
+        engineOption(),
+        text("csv", "", "file for all boxes"),
+        text("runs", "", "file for time and quality of each run"),
+        text("curves", "", "file for the success and precision curves, means over the runs"),
+        text("video", "", "folder for annotated videos of the first runs; is made where it is missing")};
+    const std::vector<Option> trackers = trackerOptions();
+    table.insert(table.begin() + 1, trackers.begin(), trackers.end());
+    return Options("Measures TrackerTLD and other trackers on sequences with known truth.",
+                   {"--seeds=20 tld_dataset", "--engine=cpu --csv=boxes.csv --video=out tld_dataset/01_david,otb/Car4",
+                    "--engine=cpu --threads=1 --peers --runs=runs.csv --curves=curves.csv tld_dataset"},
+                   table);
 }
 
 struct Sequence
@@ -42,16 +46,7 @@ struct Sequence
     std::string name;
     std::vector<Mat> frames;
     Rect first;
-    std::vector<Rect2d> truth; //!< empty: absent
-};
-
-//! A box for each frame; empty: none.
-typedef std::vector<Rect2d> Trajectory;
-
-struct Quality
-{
-    double precision = 0., recall = 0., f = 0., f50 = 0., ms = 0.;
-    int replied = 0, absent = 0; //!< frames without the object; with a reply
+    Trajectory truth; //!< empty: absent
 };
 
 // --- reading ---------------------------------------------------------------------------------------------------------
@@ -140,72 +135,54 @@ std::vector<std::string> findSequences(const std::vector<std::string>& folders)
     return found;
 }
 
-// --- measuring -------------------------------------------------------------------------------------------------------
-
-double overlap(const Rect2d& a, const Rect2d& b)
-{
-    const double both = (a & b).area();
-    return both > 0. ? both / (a.area() + b.area() - both) : 0.;
-}
-
-//! Moves and scales a trajectory so that its first box is the truth's.
-Trajectory aligned(const Trajectory& boxes, const Rect2d& truth)
-{
-    const Rect2d& first = boxes[0];
-    const double x = (truth.x - first.x) / first.width, y = (truth.y - first.y) / first.height;
-    Trajectory result;
-    for (const Rect2d& b : boxes)
-        result.emplace_back(b.x + x * b.width, b.y + y * b.height, b.width * truth.width / first.width,
-                            b.height * truth.height / first.height);
-    return result;
-}
-
-Quality measure(const Sequence& s, const Trajectory& given)
-{
-    Quality q;
-    const Trajectory boxes = aligned(given, s.truth[0]);
-    int answered = 0, visible = 0, right = 0, right50 = 0;
-    for (size_t i = 0; i < boxes.size(); ++i)
-    {
-        const bool answer = !boxes[i].empty(), there = !s.truth[i].empty();
-        answered += answer;
-        visible += there;
-        q.absent += !there;
-        q.replied += answer && !there;
-        right += answer && there && overlap(boxes[i], s.truth[i]) > 0.25;
-        right50 += answer && there && overlap(boxes[i], s.truth[i]) > 0.5;
-    }
-    q.precision = answered ? static_cast<double>(right) / answered : 0.;
-    q.recall = visible ? static_cast<double>(right) / visible : 0.;
-    q.f = 2. * right / std::max(1, answered + visible);
-    q.f50 = 2. * right50 / std::max(1, answered + visible);
-    return q;
-}
-
 // --- running ---------------------------------------------------------------------------------------------------------
 
-//! Tracks through a sequence. @param seconds of all calls of update().
-Trajectory follow(Tracker& tracker, const Sequence& s, bool cuda, double& seconds)
+//! A tracker on a sequence.
+struct Run
 {
-    cuda::GpuMat onDevice;
-    if (cuda)
-        onDevice.upload(s.frames[0]);
-    cuda ? tracker.init(onDevice, s.first) : tracker.init(s.frames[0], s.first);
-    TrackerTLD* const tld = dynamic_cast<TrackerTLD*>(&tracker);
-    Trajectory boxes = {Rect2d(s.first)};
+    Trajectory boxes;
+    double ms = 0., processorMs = 0.; //!< mean time of update(): on the clock, and of all processors
+    int failed =
+        -1; //!< frame in which the tracker threw an exception; there are no boxes from there on. -1: it did not
+};
+
+//! Tracks through a sequence. Exceptions of peers end the tracking and are reported, those of this module go on.
+Run follow(const Contender& contender, int seed, const Sequence& s)
+{
+    Run run;
+    run.boxes = {Rect2d(s.first)};
     TickMeter meter;
-    for (size_t i = 1; i < s.frames.size() && !stopped(); ++i)
+    std::clock_t processor = 0;
+    const std::unique_ptr<Follower> tracker = contender.make(seed);
+    try
     {
-        if (cuda)
-            onDevice.upload(s.frames[i]);
-        Rect box;
-        meter.start();
-        const bool located = cuda ? tracker.update(onDevice, box) : tracker.update(s.frames[i], box);
-        meter.stop();
-        boxes.push_back(located ? (tld ? tld->getBox() : Rect2d(box)) : Rect2d());
+        tracker->take(s.frames[0]);
+        tracker->init(s.first);
+        for (size_t i = 1; i < s.frames.size() && !stopped(); ++i)
+        {
+            Rect2d box;
+            tracker->take(s.frames[i]);
+            const std::clock_t before = std::clock();
+            meter.start();
+            const bool located = tracker->update(box);
+            meter.stop();
+            processor += std::clock() - before;
+            run.boxes.push_back(located ? box : Rect2d());
+        }
     }
-    seconds = meter.getTimeSec();
-    return boxes;
+    catch (const cv::Exception& e)
+    {
+        if (!contender.peer)
+            throw;
+        run.failed = static_cast<int>(run.boxes.size());
+        std::cerr << s.name << '/' << contender.name << " failed in frame " << run.failed << ": " << e.what()
+                  << std::endl;
+        run.boxes.resize(s.frames.size());
+    }
+    const double updates = static_cast<double>(std::max<int64_t>(1, meter.getCounter()));
+    run.ms = meter.getTimeMilli() / updates;
+    run.processorMs = 1000. * static_cast<double>(processor) / CLOCKS_PER_SEC / updates;
+    return run;
 }
 
 void writeVideo(const std::string& filename, const Sequence& s, const Trajectory& boxes)
@@ -225,125 +202,162 @@ void writeVideo(const std::string& filename, const Sequence& s, const Trajectory
     video.finish();
 }
 
-typedef std::function<Ptr<Tracker>(int seed)> Maker;
+//! Values that are printed for a tracker: means over its runs, or over sequences.
+struct Line
+{
+    Quality mean;
+    double ms = 0., least = 1., most = 0.; //!< milliseconds per frame; F of the worst and of the best run
+    int parts = 0;                         //!< number of sequences
+
+    void print(const std::string& head) const
+    {
+        std::cout << head
+                  << format(" P=%.3f R=%.3f F=%.3f P50=%.3f R50=%.3f F50=%.3f AUC=%.3f P20px=%.3f absent=%.4g/%d "
+                            "min=%.3f ms=%.2f max=%.3f",
+                            mean.precision, mean.recall, mean.f, mean.precision50, mean.recall50, mean.f50, mean.auc,
+                            mean.near20, mean.replies, mean.absent, least, ms, most)
+                  << std::endl;
+    }
+};
 
 class Benchmark
 {
 public:
-    Benchmark(const Options& options, bool cuda)
-        : cuda_(cuda),
-          seeds_(options.integer("seeds")),
-          firstSeed_(options.integer("first-seed")),
+    Benchmark(const Options& options)
+        : firstSeed_(options.integer("first-seed")),
           videos_(options.given("video") ? outputFolder(options.text("video"), "video") : "")
     {
-        if (options.given("csv"))
-            csv_.reset(
-                new Table(options.text("csv"),
-                          "sequence,tracker,seed,frame,x,y,width,height,truth_x,truth_y,truth_width,truth_height"));
+        const auto table = [&](const std::string& option, const std::string& heading)
+        { return std::unique_ptr<Table>(options.given(option) ? new Table(options.text(option), heading) : nullptr); };
+        boxes_ = table("csv", "sequence,tracker,seed,frame,x,y,width,height,truth_x,truth_y,truth_width,truth_height");
+        runs_ = table(
+            "runs",
+            "sequence,tracker,seed,frames,threads,ms,processor_ms,precision,recall,f,precision50,recall50,f50,auc,"
+            "precision20px,replies_absent,absent,failed");
+        curves_ = table("curves", "sequence,tracker,runs,curve,limit,share");
     }
     void finish()
     {
-        if (csv_)
-            csv_->finish();
+        for (Table* const table : {boxes_.get(), runs_.get(), curves_.get()})
+            if (table)
+                table->finish();
     }
 
-    //! A line for one tracker on one sequence: means over the seeds, the least and the largest F, milliseconds a frame.
-    void run(const Sequence& s, const std::string& tracker, const Maker& make, bool seeded)
+    //! Measures one tracker on one sequence and prints its line.
+    void run(const Sequence& s, const Contender& contender)
     {
-        Quality mean;
-        double least = 1., most = 0.;
-        const int runs = seeded ? seeds_ : 1;
-        for (int i = 0; i < runs; ++i)
+        Line line;
+        for (int i = 0; i < contender.runs; ++i)
         {
-            const int seed = firstSeed_ + i;
-            double seconds = 0.;
-            const Trajectory boxes = follow(*make(seed), s, cuda_ && seeded, seconds);
+            const Run run = follow(contender, firstSeed_ + i, s);
             if (stopped()) // a part of a run has no quality
                 return;
-            const Quality q = measure(s, boxes);
-            mean.precision += q.precision / runs;
-            mean.recall += q.recall / runs;
-            mean.f += q.f / runs;
-            mean.f50 += q.f50 / runs;
-            mean.ms += 1000. * seconds / std::max<size_t>(1, s.frames.size() - 1) / runs;
-            mean.replied += q.replied;
-            mean.absent += q.absent;
-            least = std::min(least, q.f);
-            most = std::max(most, q.f);
-            write(s, tracker, seed, boxes);
+            const Quality q = measure(run.boxes, s.truth);
+            line.mean.add(q, 1. / contender.runs);
+            line.ms += run.ms / contender.runs;
+            line.least = std::min(line.least, q.f);
+            line.most = std::max(line.most, q.f);
+            write(s, contender.name, firstSeed_ + i, run, q);
             if (!videos_.empty() && i == 0)
-                writeVideo(videos_ + "/" + s.name + "_" + tracker + ".avi", s, boxes);
+                writeVideo(videos_ + "/" + s.name + "_" + contender.name + ".avi", s, run.boxes);
         }
-        const std::string absent = format("%.4g/%d", static_cast<double>(mean.replied) / runs, mean.absent / runs);
-        std::cout << (seeded ? s.name : s.name + "/" + tracker)
-                  << format(" frames=%zu P=%.3f R=%.3f F=%.3f F50=%.3f absent=%s min=%.3f ms=%.2f max=%.3f",
-                            s.frames.size(), mean.precision, mean.recall, mean.f, mean.f50, absent.c_str(), least,
-                            mean.ms, most)
-                  << std::endl;
+        line.print((contender.peer ? s.name + "/" + contender.name : s.name) + format(" frames=%zu", s.frames.size()));
+        writeCurves(s, contender, line.mean);
+
+        Line& all = all_[contender.name];
+        Quality sum = line.mean;
+        sum.absent += all.mean.absent;
+        all.mean.add(sum, 1.);
+        all.ms += line.ms;
+        all.least = std::min(all.least, line.least);
+        all.most = std::max(all.most, line.most);
+        ++all.parts;
+    }
+    //! Prints a line per tracker: means over the sequences, and all replies in frames without the object.
+    void printMeans(const std::vector<Contender>& contenders) const
+    {
+        for (const Contender& contender : contenders)
+        {
+            const auto found = all_.find(contender.name);
+            if (found == all_.end() || found->second.parts < 2)
+                continue;
+            Line mean = found->second;
+            mean.mean = Quality();
+            mean.mean.add(found->second.mean, 1. / mean.parts);
+            mean.mean.replies = found->second.mean.replies;
+            mean.ms /= mean.parts;
+            mean.print(format("mean of %d/", mean.parts) + contender.name);
+        }
     }
 
 private:
-    void write(const Sequence& s, const std::string& tracker, int seed, const Trajectory& boxes)
+    void write(const Sequence& s, const std::string& tracker, int seed, const Run& run, const Quality& q)
     {
-        for (size_t i = 0; csv_ && i < boxes.size(); ++i)
+        for (size_t i = 0; boxes_ && i < run.boxes.size(); ++i)
         {
-            csv_->rows() << csvText(s.name) << ',' << tracker << ',' << seed << ',' << i;
-            for (const Rect2d& b : {boxes[i], s.truth[i]})
-                csv_->rows() << ',' << b.x << ',' << b.y << ',' << b.width << ',' << b.height;
-            csv_->rows() << '\n';
+            boxes_->rows() << csvText(s.name) << ',' << tracker << ',' << seed << ',' << i;
+            for (const Rect2d& b : {run.boxes[i], s.truth[i]})
+                boxes_->rows() << ',' << b.x << ',' << b.y << ',' << b.width << ',' << b.height;
+            boxes_->rows() << '\n';
         }
-        if (csv_)
-            csv_->tick();
+        if (boxes_)
+            boxes_->tick();
+        if (!runs_)
+            return;
+        runs_->rows() << csvText(s.name) << ',' << tracker << ',' << seed << ',' << s.frames.size() << ','
+                      << getNumThreads()
+                      << format(",%.4f,%.4f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%g,%d,", run.ms, run.processorMs,
+                                q.precision, q.recall, q.f, q.precision50, q.recall50, q.f50, q.auc, q.near20,
+                                q.replies, q.absent)
+                      << (run.failed < 0 ? std::string() : std::to_string(run.failed)) << '\n';
+        runs_->tick();
+    }
+    void writeCurves(const Sequence& s, const Contender& contender, const Quality& q)
+    {
+        if (!curves_)
+            return;
+        const std::string head = csvText(s.name) + "," + contender.name + "," + std::to_string(contender.runs);
+        for (size_t i = 0; i < q.success.size(); ++i)
+            curves_->rows() << head << format(",success,%.2f,%.6f\n", static_cast<double>(i) / 20., q.success[i]);
+        for (size_t i = 0; i < q.distances.size(); ++i)
+            curves_->rows() << head << format(",precision,%zu,%.6f\n", i, q.distances[i]);
+        curves_->tick();
     }
 
-    bool cuda_;
-    int seeds_, firstSeed_;
+    int firstSeed_;
     std::string videos_;
-    std::unique_ptr<Table> csv_;
+    std::unique_ptr<Table> boxes_, runs_, curves_;
+    std::map<std::string, Line> all_; //!< sums over the sequences
 };
-
-void runPeers(Benchmark& benchmark, const Sequence& s)
-{
-    benchmark.run(
-        s, "MIL", [](int) { return TrackerMIL::create(); }, false);
-#ifdef HAVE_OPENCV_TRACKING
-    benchmark.run(
-        s, "CSRT", [](int) { return tracking::TrackerCSRT::create(); }, false);
-    benchmark.run(
-        s, "KCF", [](int) { return tracking::TrackerKCF::create(); }, false);
-    benchmark.run(
-        s, "legacyTLD", [](int) { return legacy::upgradeTrackingAPI(legacy::TrackerTLD::create()); }, false);
-    benchmark.run(
-        s, "MedianFlow", [](int) { return legacy::upgradeTrackingAPI(legacy::TrackerMedianFlow::create()); }, false);
-#endif
-}
 
 void run(const Options& options)
 {
     const bool cuda = useCuda(options);
+    if (options.integer("threads") > 0)
+        setNumThreads(options.integer("threads"));
+    std::vector<std::string> absent;
+    const std::vector<Contender> contenders = makeContenders(options, cuda, absent);
+    for (const std::string& reason : absent)
+        std::cout << "not measured: " << reason << std::endl;
     const std::vector<std::string> folders = findSequences(options.list("sequences", ','));
     if (folders.empty())
         throw std::runtime_error("there is no sequence: a folder with gt.txt or groundtruth_rect.txt is needed");
-    Benchmark benchmark(options, cuda);
-    Progress progress(static_cast<int>(folders.size()), "sequence");
+    Benchmark benchmark(options);
+    Progress progress(static_cast<int>(folders.size() * contenders.size()), "tracker on a sequence");
     for (const std::string& folder : folders)
     {
         const Sequence s = readSequence(folder, options.integer("frames"));
-        benchmark.run(
-            s, cuda ? "TLD-CUDA" : "TLD-CPU",
-            [](int seed)
-            {
-                cuda::TLDParams params;
-                params.seed = seed;
-                return TrackerTLD::create(params);
-            },
-            true);
-        if (options.flag("peers"))
-            runPeers(benchmark, s);
+        for (const Contender& contender : contenders)
+        {
+            if (stopped())
+                break;
+            benchmark.run(s, contender);
+            progress.step();
+        }
         if (stopped())
             break;
-        progress.step();
     }
+    benchmark.printMeans(contenders);
     benchmark.finish();
 }
 

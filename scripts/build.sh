@@ -8,7 +8,9 @@
 #                        (default: those of the GPUs of this machine; 9.0 when there is none)
 #   --cuda-ptx=LIST      also embed PTX for these, for GPUs that are newer (default: none)
 #   --opencv=VERSION     4.14.0 (default) or 5.0.0
-#   --peers              also build the contrib modules that tests and perf tests compare with (needs CUDA)
+#   --peers              also build the contrib modules that tests, perf tests and cudatracking_tld_benchmark compare with; without
+#                        CUDA that is the module tracking
+#   --peers=dnn          these and dnn, for trackers with neural networks (some 15 minutes more on two cores)
 #   --shared             shared libraries (default: static, so that programs can be copied)
 #   --no-python          do not build the cv2 module
 #   --sanitize=KIND      address (with leaks and undefined behaviour) or thread: OpenCV and this module with the compiler's
@@ -31,7 +33,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"
 source "$REPO_ROOT/scripts/lib/toolchain.sh"
 source "$REPO_ROOT/scripts/lib/sources.sh"
 
-CUDA=auto ARCH='' PTX='' VERSION=4.14.0 PEERS=0 SHARED=0 WITH_PYTHON=1 JOBS=$(nproc) CONFIGURE_ONLY=0 MODULE_ONLY=0 PRINT='' SANITIZE=''
+CUDA=auto ARCH='' PTX='' VERSION=4.14.0 PEERS=0 DNN=0 SHARED=0 WITH_PYTHON=1 JOBS=$(nproc) CONFIGURE_ONLY=0 MODULE_ONLY=0 PRINT='' SANITIZE=''
 TARGETS=() EXTRA=()
 while [ $# -gt 0 ]; do
     case "$1" in
@@ -41,6 +43,7 @@ while [ $# -gt 0 ]; do
         --cuda-ptx=*) PTX=${1#*=} ;;
         --opencv=?*) VERSION=${1#*=} ;;
         --peers) PEERS=1 ;;
+        --peers=dnn) PEERS=1 DNN=1 ;;
         --shared) SHARED=1 ;;
         --no-python) WITH_PYTHON=0 ;;
         --sanitize=address|--sanitize=thread) SANITIZE=${1#*=} ;;
@@ -78,11 +81,11 @@ if [ "$CUDA" = auto ]; then
     if [ -n "$NVCC" ]; then CUDA=on; else CUDA=off; [ -n "$PRINT" ] || say "building without CUDA: $NVCC_PROBLEM"; fi
 fi
 [ "$CUDA" = off ] || [ -n "$NVCC" ] || die "--cuda=on: $NVCC_PROBLEM"
-[ "$CUDA" = on ] || [ "$PEERS" = 0 ] || die "--peers needs CUDA"
 
 name=opencv-$VERSION
 if [ "$CUDA" = on ]; then name+=-cuda; else name+=-cpu; fi
 [ "$PEERS" = 0 ] || name+=-peers
+[ "$DNN" = 0 ] || name+=-dnn
 [ "$SHARED" = 0 ] || name+=-shared
 [ -z "$SANITIZE" ] || name+=-$SANITIZE
 BUILD_DIR=$BUILD_ROOT/$name
@@ -111,9 +114,11 @@ lock "$BUILD_DIR.lock"
 modules=core,imgproc,video,imgcodecs,videoio,highgui,ts,cudatracking
 [ "$CUDA" = off ] || modules+=,cudev
 if [ "$PEERS" = 1 ]; then
-    peers=(cudaarithm cudaimgproc cudaoptflow tracking)
+    peers=(tracking)
+    [ "$CUDA" = off ] || peers+=(cudaarithm cudaimgproc cudaoptflow)
     # cv::cuda::CascadeClassifier: LBP is cudaobjdetect's, Haar cudalegacy's.
-    [ "$VERSION" = 5.0.0 ] || peers+=(cudaobjdetect cudalegacy)
+    [ "$CUDA" = off ] || [ "$VERSION" = 5.0.0 ] || peers+=(cudaobjdetect cudalegacy)
+    [ "$DNN" = 0 ] || peers+=(dnn)
     modules+=$(printf ',%s' "${peers[@]}")
 fi
 
@@ -148,6 +153,7 @@ for unused in BUILD_opencv_apps BUILD_JAVA BUILD_opencv_js BUILD_opencv_python2 
     WITH_CUDNN WITH_KLEIDICV WITH_HAL_RVV; do
     options+=("-D$unused=OFF")
 done
+[ "$DNN" = 0 ] || options+=(-DBUILD_PROTOBUF=ON -DWITH_PROTOBUF=ON) # dnn reads ONNX models with it
 if [ "$CUDA" = on ]; then
     [ -n "$ARCH" ] || ARCH=$(gpu_capabilities "$NVCC" | paste -sd,)
     options+=(-DWITH_CUDA=ON -DENABLE_CUDA_FIRST_CLASS_LANGUAGE=ON "-DCMAKE_CUDA_COMPILER=$NVCC"

@@ -22,7 +22,7 @@ for argument in "$@"; do
         --no-build) BUILD=0 ;;
         --out=?*) OUT=${argument#*=} ;;
         --help|-h) usage_of "$0"; exit 0 ;;
-        --configure-only|--module-only|--print-*|--target=*|--shared|--no-python|--peers|--)
+        --configure-only|--module-only|--print-*|--target=*|--shared|--no-python|--peers*|--)
             die "$argument makes no sense here (see scripts/wheel.sh --help)" ;;
         *) OPTIONS+=("$argument") ;;
     esac
