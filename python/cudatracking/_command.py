@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterator, Optional, Sequence
 import numpy as np
 
 from . import CascadeClassifier, FragmentMatcher, MultiTracker, QuickShift, State, build_info, cascades, devices
-from ._errors import error
+from ._errors import ArgumentError, error
 from ._frames import Frame, Source, box
 from ._native import cv2
 from ._outputs import Drawing, Progress, Table
@@ -252,14 +252,17 @@ def info(_options: argparse.Namespace, _stop: Stop) -> int:
     return 0
 
 
-def _number(kind: Any, least: float, most: float = float("inf")) -> Callable[[str], Any]:
+def _number(kind: Any, least: float, most: float = float("inf"), above: bool = False) -> Callable[[str], Any]:
+    """Returns a type of finite numbers from `least`, or above it, to `most`."""
+    words = f"{'more than ' if above else ''}{least:g}{f' to {most:.12g}' if most < float('inf') else '' if above else ' or more'}"
+
     def read(text: str) -> Any:
         try:
             value = kind(text)
         except ValueError:
             raise argparse.ArgumentTypeError(f"{text!r} is no {'whole number' if kind is int else 'number'}") from None
-        if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{text}: {least:g} {'or more' if most == float('inf') else f'to {most:g}'} is possible")
+        if not least <= value <= most or value == float("inf") or (above and value == least):
+            raise argparse.ArgumentTypeError(f"{text}: {words} is possible")
         return value
     return read
 
@@ -291,19 +294,19 @@ def _parser() -> argparse.ArgumentParser:
     made = command("detect", detect, "Finds objects with cascades.", "boxes")
     made.add_argument("--cascade", action="append", metavar="NAME", help="name (cudatracking info lists them) or file; may be repeated "
                       "(default: frontalface_alt)")
-    made.add_argument("--scale-factor", type=_number(float, 1), default=1.1, metavar="F", help="ratio of one scale to the one before (default 1.1)")
-    made.add_argument("--min-neighbors", type=_number(int, 0), default=3, metavar="N", help="a group of more windows is an object (default 3)")
-    made.add_argument("--min-size", type=_number(int, 0), default=0, metavar="PIXELS", help="smallest side of objects (default: no limit)")
-    made.add_argument("--max-size", type=_number(int, 0), default=0, metavar="PIXELS", help="largest side of objects (default: no limit)")
+    made.add_argument("--scale-factor", type=_number(float, 1, above=True), default=1.1, metavar="F", help="ratio of one scale to the one before (default 1.1)")
+    made.add_argument("--min-neighbors", type=_number(int, 0, 2**31 - 1), default=3, metavar="N", help="a group of more windows is an object (default 3)")
+    made.add_argument("--min-size", type=_number(int, 0, 2**31 - 1), default=0, metavar="PIXELS", help="smallest side of objects (default: no limit)")
+    made.add_argument("--max-size", type=_number(int, 0, 2**31 - 1), default=0, metavar="PIXELS", help="largest side of objects (default: no limit)")
     made = command("track", track, "Tracks objects in a video: learns their appearance, reports when they are lost, finds them again.", "boxes, orange where uncertain")
     made.add_argument("--box", type=_box, action="append", required=True, metavar="X,Y,WIDTH,HEIGHT", help="an object in the first frame; may be repeated")
     made.add_argument("--seed", type=_number(int, 0, 2**31 - 1), default=1, metavar="N", help="seed of all random choices (default 1)")
     made = command("superpixels", superpixels, "Segments frames into superpixels by quick shift.", "mean colours")
-    made.add_argument("--sigma", type=_number(float, 0, 341), default=6., metavar="S", help="bandwidth of the density, in pixels (default 6)")
-    made.add_argument("--max-dist", type=_number(float, 0, 32767), default=10., metavar="D", help="largest distance of a link (default 10)")
+    made.add_argument("--sigma", type=_number(float, 0, 341, above=True), default=6., metavar="S", help="bandwidth of the density, in pixels (default 6)")
+    made.add_argument("--max-dist", type=_number(float, 0, 32767, above=True), default=10., metavar="D", help="largest distance of a link (default 10)")
     made.add_argument("--color-scale", type=_number(float, 0, 1e9), default=32. / 255, metavar="F", help="factor on colours (default 32/255)")
-    made.add_argument("--number", type=_number(int, 1), metavar="N", help="largest number of superpixels, before --min-area; --max-dist limits how few there can be")
-    made.add_argument("--min-area", type=_number(int, 0), default=20, metavar="PIXELS", help="split into 4-connected components and merge smaller ones (default 20; 0: do neither)")
+    made.add_argument("--number", type=_number(int, 1, 2**31 - 1), metavar="N", help="largest number of superpixels, before --min-area; --max-dist limits how few there can be")
+    made.add_argument("--min-area", type=_number(int, 0, 2**31 - 1), default=20, metavar="PIXELS", help="split into 4-connected components and merge smaller ones (default 20; 0: do neither)")
     made.add_argument("--borders", action="store_true", help="draw borders instead of mean colours")
     made = command("match", match, "Locates patches (fragments) of the first frame in all others.", "boxes, orange where uncertain")
     made.add_argument("--box", type=_box, action="append", metavar="X,Y,WIDTH,HEIGHT", help="a fragment in the first frame; may be repeated (default: a grid)")
@@ -331,4 +334,4 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         return 1
     except (error, TypeError, MemoryError, OSError) as raised:
         print(f"error: {raised or type(raised).__name__}", file=sys.stderr)
-        return 130 if stop.requested else 1
+        return 130 if stop.requested else 2 if isinstance(raised, ArgumentError) else 1

@@ -267,6 +267,17 @@ class EqualTest(ScanTest):
         errors = self.run_command(*self.options("detect"), "--resume", "--audit=1", code=1)
         self.assertEqual(errors.count("audit: the CPU computes other bytes"), 1, errors)
 
+    def test_audit_finds_another_index(self):
+        """An index with fewer frames hides rows, which a segment by itself does not show."""
+        from cudatracking.scan import _video
+        options = [os.path.join(self.videos, "v9.mkv"), *self.options("superpixels")[1:]]
+        self.call_command(*options, "--quiet")
+        path = self.path("out", "index", os.listdir(self.path("out", "index"))[0])
+        index = _video.load_index(path)
+        _video.save_index(index._replace(frames=20, pts=index.pts[:20], keys=index.keys[index.keys < 20]), path)
+        self.call_command(*options, "--resume", "--quiet")
+        self.assertIn("its index is not that of the video", self.call_command(*options, "--resume", "--audit=.001", code=1))
+
     @unittest.skipUnless(ct.devices(), "no CUDA device")
     def test_devices(self):
         for job in JOBS:
@@ -467,6 +478,29 @@ class InputTest(ScanTest):
         with open(self.path("out", "table.csv")) as file:
             self.assertEqual({row["video"] for row in csv.DictReader(file)}, {"large.ts"})
 
+    def test_lists_and_boxes_with_byte_order_mark(self):
+        """Editors and spreadsheets begin UTF-8 files with one."""
+        video = os.path.join(self.videos, "v9.mkv")
+        for name, text in (("list.txt", f"{video}\r\n"), ("boxes.csv", f"video,x,y,width,height\r\n{video},{BOX}\r\n")):
+            with open(self.path(name), "w", encoding="utf-8-sig", newline="") as file:
+                file.write(text)
+        self.call_command("list.txt", "--job=track", "--boxes=boxes.csv", "--out=out", f"--format={FORMAT}", "--workers=cpu:1", "--quiet")
+
+    def test_more_than_8_bits(self):
+        """The gray image is the upper 8 bits of the luma plane, in its own range."""
+        import av
+
+        from cudatracking.scan._video import luma
+        image = np.arange(64 * 48, dtype=np.uint16).reshape(48, 64)
+        for name, shift in (("gray10le", 2), ("gray12le", 4), ("gray16le", 8), ("yuv420p10le", 2), ("yuv422p12le", 4), ("p010le", 8)):
+            with self.subTest(name):
+                made = av.VideoFrame(64, 48, name)
+                plane = made.planes[0]
+                words = np.zeros((48, plane.line_size // 2), "<u2")
+                words[:, :64] = image.astype(int) * (64 if name == "p010le" else 1) % 2**(8 + shift)
+                plane.update(words.tobytes())
+                self.assertEqual(luma(made).tolist(), (words[:, :64] >> shift).tolist())
+
     def test_key_frames_that_are_none(self):
         """Decoding from there gives other pixels, which is noticed; the video is then done in one segment."""
         from cudatracking.scan import _video
@@ -543,6 +577,23 @@ class InputTest(ScanTest):
         self.run_command(*self.options("track"), "--resume", "--quiet")
         self.assertEqual(self.table(), self.expected("track"))
 
+    def test_lines_that_are_no_records(self):
+        """They are left out of the journal, and nothing else is; a table that was half written when the driver was killed is removed."""
+        options = [os.path.join(self.videos, "v9.mkv"), *self.options("superpixels", "cpu:1")[1:]]
+        self.call_command(*options, "--quiet")
+        table = self.table()
+        with open(self.path("out", "journal.jsonl")) as file:
+            lines = file.readlines()
+        with open(self.path("out", "journal.jsonl"), "w") as file:
+            file.writelines(["5\n", lines[0], "{}\n", '{"kind": "segment"}\n', *lines[1:], "null\n", "cut"])
+        with open(self.path("out", f".table.{FORMAT}.x"), "w") as file:
+            file.write("half")
+        self.assertIn(f"{len(lines)} segments of 1 videos, 0 of them now", self.call_command(*options, "--resume"))
+        with open(self.path("out", "journal.jsonl")) as file:
+            self.assertEqual(file.readlines(), lines)
+        self.assertEqual(self.table(), table)
+        self.assertEqual([name for name in os.listdir(self.path("out")) if name.startswith(".")], [".lock"])
+
     def test_full_disk(self):
         """On a file system that is too small the scan ends with a message; when there is space, it goes on and nothing is lost."""
         def script(size):
@@ -562,6 +613,14 @@ class InputTest(ScanTest):
             file.write("# nothing\n")
         with open(self.path("boxes.csv"), "w") as file:
             file.write("video,x,y\n")
+        with open(self.path("huge.csv"), "w") as file:
+            file.write(f"video,x,y,width,height\n{os.path.join(self.videos, 'v9.mkv')},0,0,20,{2**31}\n")
+        for name, data in (("latin.txt", b"\xe9.mp4\n"), ("null.txt", b"a\0.mp4\n")):
+            with open(self.path(name), "wb") as file:
+                file.write(data)
+        os.mkfifo(self.path("pipe.mp4"))
+        bad_name = os.fsdecode(b"\xe9.mkv")
+        shutil.copy(os.path.join(self.videos, "v9.mkv"), self.path(bad_name))
         video = os.path.join(self.videos, "v9.mkv")
         base = ["--out=out", f"--format={FORMAT}"]
         for arguments, code, words in (
@@ -569,15 +628,22 @@ class InputTest(ScanTest):
                 ([video, "--job=detect", "--segment=0", *base], 2, "--segment: 0"), ([video, "--job=detect", "--audit=2", *base], 2, "--audit: 2"),
                 ([video, "--job=detect", "--bogus", *base], 2, "--bogus"), (["none", "--job=detect", *base], 1, "none: the folder has no video"),
                 (["gone", "--job=detect", *base], 1, "gone: there is no such"), (["empty.txt", "--job=detect", *base], 1, "empty.txt: the list names no video"),
-                ([video, video, "--job=detect", *base], 1, "is given 2 times"), ([video, "--job=detect", "--sigma=3", *base], 1, "--sigma is no option of --job detect"),
-                ([video, "--job=track", *base], 1, "boxes: the job track needs"), ([video, "--job=detect", f"--box={BOX}", *base], 1, "--box and --boxes"),
+                ([video, video, "--job=detect", *base], 1, "is given 2 times"), ([video, "--job=detect", "--sigma=3", *base], 2, "--sigma is no option of --job detect"),
+                ([video, "--job=track", *base], 2, "boxes: the job track needs"), ([video, "--job=detect", f"--box={BOX}", *base], 2, "--box and --boxes"),
                 ([video, "--job=track", "--boxes=boxes.csv", *base], 1, "boxes.csv: has no column width, height"),
-                ([video, "--job=detect", "--cascade=frontalfase", *base], 1, "'frontalfase'"), ([video, "--job=detect", "--workers=tpu", *base], 1, "workers: 'tpu'"),
-                ([video, "--job=detect", "--workers=gpu:99", *base], 1, "workers: 'gpu:99'"), ([video, "--job=detect", "--address=auto", *base], 1, "address: "),
-                ([video, "--job=detect", "--out=/proc/none", f"--format={FORMAT}"], 1, "/proc/none")):
+                ([video, "--job=detect", "--cascade=frontalfase", *base], 2, "'frontalfase'"), ([video, "--job=detect", "--workers=tpu", *base], 2, "workers: 'tpu'"),
+                ([video, "--job=detect", "--workers=gpu:99", *base], 1, "workers: 'gpu:99'"), ([video, "--job=detect", "--address=auto", *base], 2, "address: "),
+                ([video, "--job=detect", "--out=/proc/none", f"--format={FORMAT}"], 1, "/proc/none"),
+                ([video, "--job=detect", "--out="], 2, "--out: ''"), ([video, "--job=detect", "--min-size=90", "--max-size=50", *base], 2, "max_size: 50"),
+                ([video, "--job=detect", "--scale-factor=1", *base], 2, "--scale-factor: 1: more than 1 "), ([video, "--job=superpixels", "--sigma=0", *base], 2, "--sigma: 0"),
+                ([video, "--job=superpixels", f"--min-area={2**31}", *base], 2, f"--min-area: {2**31}"), (["latin.txt", "--job=detect", *base], 1, "latin.txt: is no list"),
+                (["null.txt", "--job=detect", *base], 1, "null.txt: is no list"), ([video, "--job=track", "--boxes=huge.csv", *base], 1, f"huge.csv:2: {2**31}: "),
+                (["pipe.mp4", "--job=detect", *base], 1, "pipe.mp4: cannot be read: is no regular file"),
+                ([bad_name, "--job=detect", *base], 1, "its name is not UTF-8")):
             with self.subTest(" ".join(arguments)):
                 shutil.rmtree(self.path("out"), ignore_errors=True)
                 self.assertIn(words, self.call_command(*arguments, code=code))
+        shutil.rmtree(self.path("out"))
         errors = self.call_command(video, "--job=track", "--box=180,100,40,40", *base, "--quiet", code=1)
         self.assertRegex(errors, r"(?m)^error: .*v9.mkv: frames 0 to 24: .*box")
 

@@ -8,7 +8,7 @@ import csv
 import sys
 from typing import Any, Callable
 
-from .._errors import error
+from .._errors import ArgumentError, error
 from ._jobs import JOBS
 from ._run import scan
 
@@ -36,27 +36,27 @@ def add_options(made: argparse.ArgumentParser, number: Number, box: Callable[[st
     # Options of a job have no default here: what is given can be told from what is not.
     job = made.add_argument_group("detect")
     job.add_argument("--cascade", action="append", metavar="NAME", help="name (cudatracking info lists them) or file; may be repeated (default: frontalface_alt)")
-    job.add_argument("--scale-factor", type=number(float, 1), metavar="F", help="from one scale to the next (default 1.1)")
-    job.add_argument("--min-neighbors", type=number(int, 0), metavar="N", help="groups of more windows are objects (default 3)")
-    job.add_argument("--min-size", type=number(int, 0), metavar="PIXELS", help="least side of objects (default: no limit)")
-    job.add_argument("--max-size", type=number(int, 0), metavar="PIXELS", help="largest side of objects (default: no limit)")
+    job.add_argument("--scale-factor", type=number(float, 1, above=True), metavar="F", help="from one scale to the next (default 1.1)")
+    job.add_argument("--min-neighbors", type=number(int, 0, 2**31 - 1), metavar="N", help="groups of more windows are objects (default 3)")
+    job.add_argument("--min-size", type=number(int, 0, 2**31 - 1), metavar="PIXELS", help="least side of objects (default: no limit)")
+    job.add_argument("--max-size", type=number(int, 0, 2**31 - 1), metavar="PIXELS", help="largest side of objects (default: no limit)")
     job = made.add_argument_group("track")
     job.add_argument("--box", type=box, action="append", metavar="X,Y,WIDTH,HEIGHT", help="an object in the first frame of each video; may be repeated")
     job.add_argument("--boxes", metavar="FILE", help="objects as CSV with the columns video, x, y, width, height and, if not 0, frame")
     job.add_argument("--seed", type=number(int, 0, 2**31 - 1), metavar="N", help="of random choices (default 1)")
     job = made.add_argument_group("superpixels")
-    job.add_argument("--sigma", type=number(float, 0, 341), metavar="S", help="bandwidth (default 6)")
-    job.add_argument("--max-dist", type=number(float, 0, 32767), metavar="D", help="largest distance of a link (default 10)")
+    job.add_argument("--sigma", type=number(float, 0, 341, above=True), metavar="S", help="bandwidth (default 6)")
+    job.add_argument("--max-dist", type=number(float, 0, 32767, above=True), metavar="D", help="largest distance of a link (default 10)")
     job.add_argument("--color-scale", type=number(float, 0, 1e9), metavar="F", help="factor on colors (default 32/255)")
-    job.add_argument("--number", type=number(int, 1), metavar="N", help="at most so many, as far as --max-dist lets, before they are made connected")
-    job.add_argument("--min-area", type=number(int, 0), metavar="PIXELS", help="make them 4-connected and join smaller ones (default 20; 0: do not)")
+    job.add_argument("--number", type=number(int, 1, 2**31 - 1), metavar="N", help="at most so many, as far as --max-dist lets, before they are made connected")
+    job.add_argument("--min-area", type=number(int, 0, 2**31 - 1), metavar="PIXELS", help="make them 4-connected and join smaller ones (default 20; 0: do not)")
 
 
 def read_boxes(path: str) -> dict[str, list[Any]]:
     """Reads a CSV file with the columns video, x, y, width, height and perhaps frame: a list of (frame, x, y, width, height) for each video."""
     boxes: dict[str, list[Any]] = {}
     try:
-        with open(path, newline="", encoding="utf-8") as file:
+        with open(path, newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file)
             needed = ("video", "x", "y", "width", "height")
             missing = [name for name in needed if name not in (reader.fieldnames or ())]
@@ -67,6 +67,9 @@ def read_boxes(path: str) -> dict[str, list[Any]]:
                     numbers = [int(row.get("frame") or 0)] + [int(row[name]) for name in needed[1:]]
                 except (TypeError, ValueError):
                     raise error(f"{path}:{reader.line_num}: whole numbers are needed") from None
+                for value in numbers:
+                    if not -2**31 <= value < 2**31:
+                        raise error(f"{path}:{reader.line_num}: {value}: numbers of 32 bits are possible")
                 if numbers[0] < 0:
                     raise error(f"{path}:{reader.line_num}: frame {numbers[0]}: 0 or more is possible")
                 boxes.setdefault(row["video"], []).append(numbers)
@@ -77,16 +80,18 @@ def read_boxes(path: str) -> dict[str, list[Any]]:
 
 def run(options: argparse.Namespace, stop: Any) -> int:
     """Runs the command; returns its exit code."""
+    if not options.out:
+        raise ArgumentError("--out: '': the name of a folder is needed", "out", options.out)
     every = {name for kind in JOBS.values() for name in kind.DEFAULTS} - {"boxes"}
     given = {name: getattr(options, name) for name in every if getattr(options, name) is not None}
     boxes: dict[str, list[Any]] = read_boxes(options.boxes) if options.boxes else {}
     if options.box:
         boxes["*"] = [[0, *box] for box in options.box]
     if boxes and options.job != "track":
-        raise error(f"--box and --boxes are options of --job track, not of {options.job}")
+        raise ArgumentError(f"--box and --boxes are options of --job track, not of {options.job}")
     for name in sorted(given):
         if name not in JOBS[options.job].DEFAULTS:
-            raise error(f"--{name.replace('_', '-')} is no option of --job {options.job}")
+            raise ArgumentError(f"--{name.replace('_', '-')} is no option of --job {options.job}")
     done = scan(options.source, options.out, options.job, given, boxes=boxes, workers=options.workers, per_gpu=options.per_gpu, decoders=options.decoders,
                 executor=options.executor, address=options.address, segment=options.segment, format=options.format, resume=options.resume,
                 audit=options.audit, quiet=options.quiet, stopped=lambda: bool(stop.requested))

@@ -87,10 +87,10 @@ def make_folder(path: str) -> None:
     _stored(path, lambda: os.makedirs(path, exist_ok=True))
 
 
-def remove_temporaries(folder: str) -> None:
-    """Removes what an interrupted run left half written: the names that begin with a dot."""
+def remove_temporaries(folder: str, begin: str = ".") -> None:
+    """Removes what an interrupted run left half written: the names with this begin."""
     for name in os.listdir(folder):
-        if name.startswith("."):
+        if name.startswith(begin):
             os.unlink(os.path.join(folder, name))
 
 
@@ -114,23 +114,24 @@ class Lock:
 
 
 class Journal:
-    """JSON records, one for each line, added as work is done. A line that was cut off by an interrupt does not count."""
+    """JSON records, one for each line, added as work is done. A line that was cut off by an interrupt, or is not a record, does not count."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, is_record: Callable[[Any], bool]) -> None:
         self._path = path
         self.records: list[dict[str, Any]] = []
-        good = 0
         if os.path.exists(path):
             data = _stored(path, lambda: open(path, "rb").read())
+            good = []
             for line in self._lines(data):
                 try:
                     record = json.loads(line)
                 except ValueError:
-                    break
-                self.records.append(record)
-                good += len(line)
-            if good < len(data):
-                write_bytes(path, data[:good])
+                    continue
+                if is_record(record):
+                    self.records.append(record)
+                    good.append(line)
+            if sum(map(len, good)) < len(data):
+                write_bytes(path, b"".join(good))
         self._handle = _stored(path, lambda: os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666))
 
     @staticmethod

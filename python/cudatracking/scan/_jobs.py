@@ -150,6 +150,9 @@ def settings_of(job: str, parameters: dict[str, Any]) -> dict[str, Any]:
     made = {**kind.DEFAULTS, **parameters}
     settings = dict(made)
     if kind is Detect:
+        sides = made["min_size"], made["max_size"]
+        if all(isinstance(side, int) for side in sides) and 0 < sides[1] < sides[0]:
+            raise ArgumentError(f"max_size: {made['max_size']}: min_size is {made['min_size']}, so no object would be left", "max_size", made["max_size"])
         if not made["cascade"]:
             raise ArgumentError("cascade: at least one is needed", "cascade", made["cascade"])
         settings["cascade_sha256"] = [_content(name) for name in made["cascade"]]

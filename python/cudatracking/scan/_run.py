@@ -70,12 +70,17 @@ class Summary(NamedTuple):
     stopped: bool
 
 
+def _raise_unreadable(raised: OSError) -> None:
+    raise error(f"{raised.filename}: cannot be read: {raised.strerror}")
+
+
 def videos_of(sources: Sequence[str]) -> list[str]:
-    """Returns the videos of files, folders (in natural order, with the folders in them) and lists (.txt: a path on each line)."""
+    """Returns the videos of files, folders (in natural order, with the folders in them, but not those behind links) and lists (.txt: a path on
+    each line)."""
     found: list[str] = []
     for source in sources:
         if os.path.isdir(source):
-            names = [os.path.join(folder, name) for folder, _, files in os.walk(source) for name in files
+            names = [os.path.join(folder, name) for folder, _, files in os.walk(source, onerror=_raise_unreadable) for name in files
                      if name.lower().endswith(VIDEOS) and not name.startswith(".")]
             if not names:
                 raise error(f"{source}: the folder has no video ({' '.join(VIDEOS)})")
@@ -83,8 +88,15 @@ def videos_of(sources: Sequence[str]) -> list[str]:
         elif not os.path.exists(source):
             raise error(f"{source}: there is no such file or folder")
         elif source.lower().endswith(LISTS):
-            with open(source, encoding="utf-8") as file:
-                lines = [line.strip() for line in file]
+            try:
+                with open(source, encoding="utf-8-sig") as file:
+                    lines = [line.strip() for line in file]
+            except OSError as raised:
+                raise error(f"{source}: cannot be read: {raised.strerror}") from None
+            except UnicodeDecodeError:
+                raise error(f"{source}: is no list of paths: it is not UTF-8") from None
+            if any("\0" in line for line in lines):
+                raise error(f"{source}: is no list of paths: it has a null byte")
             listed = [line for line in lines if line and not line.startswith("#")]
             if not listed:
                 raise error(f"{source}: the list names no video")
@@ -123,6 +135,18 @@ class _Video:
     def bytes_of(self, segment: int) -> float:
         first, last = self.segments[segment]
         return self.bytes * (last - first) / self.index.frames if self.index else 0.
+
+
+def _is_record(record: Any) -> bool:
+    """Returns whether a line of the journal has all that is asked of it."""
+    if not isinstance(record, dict) or any(not isinstance(record.get(name), str) for name in ("key", "video", "sha256")):
+        return False
+    if record.get("kind") == "whole":
+        return True
+    return (record.get("kind") == "segment" and isinstance(record.get("part"), str) and isinstance(record.get("state", 0), (str, type(None)))
+            and all(isinstance(record.get(name), (int, float)) for name in ("first", "last", "tries", "rows", "frames", "seconds"))
+            and all(isinstance(record.get(name), list) and all(isinstance(entry, list) and len(entry) == size for entry in record[name])
+                    for name, size in (("gaps", 3), ("heads", 2), ("tails", 2))))
 
 
 class _Task(NamedTuple):
@@ -184,7 +208,7 @@ class Scan:
         names = videos_of(sources)
         boxes = boxes or {}
         if job == "track" and not boxes:
-            raise ArgumentError("boxes: the job track needs the boxes in which objects begin", "boxes")
+            raise ArgumentError("boxes: the job track needs the boxes in which objects begin (--box or --boxes)", "boxes")
         for name in boxes:
             if name != "*" and name not in names:
                 raise ArgumentError(f"boxes: {name!r} is none of the videos", "boxes", name)
@@ -200,7 +224,9 @@ class Scan:
                 make_folder(os.path.join(self.out, folder))
                 remove_temporaries(os.path.join(self.out, folder))
             self._manifest({"state": "running"})
-            self._journal = Journal(os.path.join(self.out, "journal.jsonl"))
+            for name in ("table.", "manifest.json.", "journal.jsonl."):
+                remove_temporaries(self.out, f".{name}")
+            self._journal = Journal(os.path.join(self.out, "journal.jsonl"), _is_record)
         except BaseException:
             self._lock.release()
             raise
@@ -234,7 +260,9 @@ class Scan:
         if changes:
             aside = next(name for name in (f"before-{i}" for i in range(1, 1 << 30)) if not os.path.exists(self._path(name)))
             os.mkdir(self._path(aside))
-            for name in ("parts", "states", "journal.jsonl", *(f"table.{kind}" for kind in FORMATS), "manifest.json"):
+            # Another FFmpeg may see other time stamps and key frames.
+            index = ["index"] if any(change.startswith("versions.") for change in changes) else []
+            for name in (*index, "parts", "states", "journal.jsonl", *(f"table.{kind}" for kind in FORMATS), "manifest.json"):
                 if os.path.exists(self._path(name)):
                     os.rename(self._path(name), self._path(aside, name))
             self._progress.say(f"the scan starts anew, as it differs from the one in {self.out}, which is kept in {aside}: {'; '.join(changes)}")
@@ -262,6 +290,11 @@ class Scan:
         """Plans a video whose index is there."""
         index = video.index
         assert index is not None
+        try:
+            video.name.encode()
+        except UnicodeEncodeError:
+            video.failures.append(Failure(video.name, None, None, "its name is not UTF-8, as names in tables have to be"))
+            return
         if index.note:
             video.failures.append(Failure(video.name, None, None, index.note))
         for number, *_ in video.boxes:
@@ -384,7 +417,7 @@ class Scan:
                 raise StorageError(f"{video.index_file}: cannot be read; is the folder on storage that all hosts share?")
             self._opened(video)
         elif task.audit:
-            if answer.get("part") != video.done[task.segment]["part"]:
+            if any(answer.get(name) != video.done[task.segment][name] for name in ("part", "rows", "frames", "gaps")):
                 self._different.append((video, task.segment))
         elif task.whole != video.whole:
             pass  # planned anew meanwhile

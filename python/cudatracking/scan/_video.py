@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import fractions
 import os
+import re
+import stat
 from typing import Any, Iterator, NamedTuple, Optional
 
 import numpy as np
@@ -20,6 +22,8 @@ from ._files import sha256_of_file, write_whole
 # Formats whose first plane is an 8-bit gray image as it is.
 LUMA = {"gray", "nv12", "nv16", "nv21", "yuv410p", "yuv411p", "yuv420p", "yuv422p", "yuv440p", "yuv444p", "yuva420p", "yuvj411p", "yuvj420p",
         "yuvj422p", "yuvj440p", "yuvj444p"}
+# Formats whose first plane is a gray image of 9 to 16 bits in two bytes: the bits are the lower ones, but the upper ones in p010le and its kin.
+DEEP_LUMA = re.compile(r"(?:gray|yuva?4\d\dp)(?P<low>9|10|12|14|16)le|p[024]1[026]le")
 INDEX_FORMAT = 1
 TRIES_BEFORE = 4  # key frames before the wanted one that are tried when a seek comes out behind it
 
@@ -119,6 +123,10 @@ def stat_of(path: str) -> tuple[int, int]:
         status = os.stat(path)
     except OSError as raised:
         raise VideoError(f"cannot be read: {raised.strerror}") from None
+    if stat.S_ISDIR(status.st_mode):
+        raise VideoError("cannot be read: Is a directory")
+    if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device may never end
+        raise VideoError("cannot be read: is no regular file")
     return status.st_size, status.st_mtime_ns
 
 
@@ -163,6 +171,11 @@ def save_index(index: Index, path: str) -> None:
                                 steps=np.diff(index.pts, prepend=0), keys=index.keys, note=index.note,
                                 time_base=[index.time_base.numerator, index.time_base.denominator])
     write_whole(path, write)
+
+
+def same_index(one: Index, other: Index) -> bool:
+    """Returns whether two indexes say the same of a video."""
+    return all(np.array_equal(a, b) for a, b in zip(one, other))
 
 
 def load_index(path: str) -> Optional[Index]:
@@ -284,11 +297,18 @@ def decode(path: str, index: Index, first: int, last: int, gaps: list[Gap]) -> I
 
 
 def luma(frame: Any) -> npt.NDArray[np.uint8]:
-    """Returns a frame as 8-bit gray: its luma plane as the decoder made it, without a copy; other formats are converted."""
+    """Returns a frame as 8-bit gray: its luma plane as the decoder made it, without a copy, or the upper 8 bits of a deeper one. Formats without
+    a luma plane are converted."""
     if frame.format.name in LUMA:
         plane = frame.planes[0]
         rows = np.frombuffer(plane, np.uint8, plane.height * plane.line_size).reshape(plane.height, plane.line_size)
         return rows[:, :plane.width]
+    deep = DEEP_LUMA.fullmatch(frame.format.name)
+    if deep:
+        # FFmpeg's conversion to gray would also stretch the range, which it does not for 8 bits.
+        plane = frame.planes[0]
+        words = np.frombuffer(plane, "<u2", plane.height * plane.line_size // 2).reshape(plane.height, plane.line_size // 2)
+        return (words[:, :plane.width] >> (int(deep["low"] or 16) - 8)).astype(np.uint8)
     return _converted(frame, "gray")
 
 

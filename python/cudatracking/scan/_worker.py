@@ -20,7 +20,7 @@ from .._native import cv2
 from ._files import StorageError, sha256_of, write_bytes
 from ._jobs import JOBS, Pixels, make_job
 from ._tables import HEAD, format_versions, part
-from ._video import Gap, Index, VideoError, bgr, decode, decoder_versions, load_index, luma, make_index, save_index, stat_of
+from ._video import Gap, Index, VideoError, bgr, decode, decoder_versions, load_index, luma, make_index, same_index, save_index, stat_of
 
 FRAMES_AHEAD = 8  # decoded frames that wait for each decoder of a worker
 BATCH = 8  # frames that a device gets at once
@@ -213,6 +213,8 @@ class Worker:
         index = load_index(task["index"])
         if index is None or (index.size, index.modified) != stat_of(task["path"]):
             raise VideoError("has changed since its index was made")
+        if audit and not same_index(index, make_index(task["path"])):
+            raise VideoError("its index is not that of the video; remove the folder index, so that --resume makes it again")
         job = self._job(device, task)
         begin = task["begin"]  # before `first` only where the rows need frames before, and no state is kept
         if task["state"]:
