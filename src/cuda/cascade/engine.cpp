@@ -94,7 +94,7 @@ private:
         const void* device;
     };
 
-    //! What a call works on, on the device.
+    //! Input of one call, in device memory.
     struct Placed
     {
         std::vector<PlacedModel> models; //!< by task
