@@ -133,10 +133,7 @@ bool judged(const CascadeFuzzCase& c, const Outputs& outputs, std::string& wrong
     return true;
 }
 
-TEST(Cascade_Fuzz, oracle)
-{
-    expectRightOnCpu("Cascade_Fuzz", 250, makeCascadeCase, runCascade, judged);
-}
+TEST(Cascade_Fuzz, oracle) { expectRightOnCpu("Cascade_Fuzz", 250, makeCascadeCase, runCascade, judged); }
 
 TEST(Cascade_Fuzz, cpuIsCuda)
 {

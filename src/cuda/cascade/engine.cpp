@@ -94,7 +94,7 @@ private:
         const void* device;
     };
 
-    //! What a call works on, on the device.
+    //! Data of a call, on the device.
     struct Placed
     {
         std::vector<PlacedModel> models; //!< by task
