@@ -274,7 +274,7 @@ def check_words(root):
                     yield f"{name}:{line}: {word}(): there is nothing of that name"
 
 
-SUITES = {"fragment_matcher": "FragmentMatcher", "quick_shift": "QuickShift", "cascade": "Cascade", "tld": "Tld"}
+SUITES = {algorithm: algorithm.title().replace("_", "") for algorithm in ALGORITHMS}
 ANY_SUITE = "(?:%s|Common)" % "|".join(SUITES.values())  # for test/common/, which has tests of single algorithms too
 
 

@@ -94,7 +94,7 @@ private:
         const void* device;
     };
 
-    //! Input of one call, in device memory.
+    //! Data of a call, on the device.
     struct Placed
     {
         std::vector<PlacedModel> models; //!< by task
