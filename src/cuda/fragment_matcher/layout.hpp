@@ -138,6 +138,12 @@ CT_HOST_DEVICE constexpr int imagePlanes(int channels, bool weighted) { return w
 //! with q, and q.
 CT_HOST_DEVICE constexpr int bandPlanes(int channels, bool weighted) { return weighted ? 2 * channels + 1 : channels; }
 
+//! Returns the number of chunks of 32 rows of a band that is made by shifting a row of a template.
+CT_HOST_DEVICE int bandChunks(int width) { return (width + 7 + 31) / 32; }
+
+//! Returns the words from row to row of a template in shared memory: four words of zeros, then the pixels, then zeros.
+CT_HOST_DEVICE int templateStep(int chunks) { return 8 * chunks + 8; }
+
 //! Returns the bytes of a sum of squares over all channels down a column of at most BAND_TILE_HEIGHT rows.
 CT_HOST_DEVICE constexpr int squareBytes(int channels) { return channels == 1 ? 3 : 4; }
 const int IMAGE_BYTES = 2; //!< bytes of a sum of one channel down such a column

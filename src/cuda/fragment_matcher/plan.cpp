@@ -52,7 +52,7 @@ bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const
     if (!isProduct(given.metric) || window.width > gpu::BAND_COLS || fragment.height < rows ||
         termsOf(fragment, given) > gpu::BAND_TERMS)
         return false;
-    const int blocks = ceilDiv(window.width, 8), chunks = ceilDiv(fragment.width + 7, 32);
+    const int blocks = ceilDiv(window.width, 8), chunks = gpu::bandChunks(fragment.width);
     gpu::FusedBands wider = plan;
     wider.warps = std::max(plan.warps, ceilDiv(window.height, 16 / blocks * rows));
     wider.areaWidth = std::max(plan.areaWidth, window.width + fragment.width - 1);
@@ -71,8 +71,8 @@ bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const
     wider.blocks = std::max(plan.blocks, blocks);
     wider.rawWords =
         std::max(wider.areaHeight * wider.stage.rawPitch + 8, given.weighted ? 0 : wider.rows * 8 * wider.blocks);
-    wider.templateWords =
-        std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) * fragment.height * (8 * chunks + 8));
+    wider.templateWords = std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) * fragment.height *
+                                                           gpu::templateStep(chunks));
     // ZNCC stores n and v over the other data; without weights not over the channels, which are read until the end.
     wider.partWords = isCorrelation(given.metric) ? gpu::bandPartWords(given.weighted, 32 * wider.warps) : 0;
     wider.mapWords = std::max(plan.mapWords, mapWordsOf(window, given));

@@ -84,13 +84,13 @@ gpu::BandTiles planBandTiles(const BandPlan& bands, Extent window, Extent fragme
         const int64_t blocks = static_cast<int64_t>(plan.blocksX) * ceilDiv(window.height, units * gpu::BAND_ROWS);
         if (blocks * count > given.multiprocessors)
             continue;
-        const int rows = units * gpu::BAND_ROWS, chunks = ceilDiv(fragment.width + 7, 32);
+        const int rows = units * gpu::BAND_ROWS, chunks = gpu::bandChunks(fragment.width);
         plan.parts = tuning::BAND_TILE_WARPS / units;
         plan.blocks = static_cast<int>(blocks);
         plan.imageRows = rows + fragment.height - 1;
         plan.pitch = gpu::BAND_COLS / 4 + 8 * chunks;
         plan.rawPitch = stride == 1 ? 0 : stride * plan.pitch + 4;
-        plan.planesAt = (channels * fragment.height + 1) * (8 * chunks + 8);
+        plan.planesAt = (channels * fragment.height + 1) * gpu::templateStep(chunks);
         plan.boxesAt = plan.planesAt + channels * plan.imageRows * plan.pitch;
         const int boxWords =
             (gpu::squareBytes(channels) + (image ? gpu::IMAGE_BYTES * channels : 0)) * rows * plan.pitch;
