@@ -20,6 +20,7 @@ using detail::Call;
 using detail::cudaCheck;
 using gpu::Batch;
 using gpu::Best;
+using gpu::Route;
 using gpu::TilePlan;
 typedef detail::Downloads::Batch Results;
 
@@ -52,6 +53,8 @@ private:
     void uploadAreas(const Call& call, const SearchAreas& areas, Batch& batch);
     void search(const Call& call, const ByteImageView& frame, const Batch& batch, const Settings& settings,
                 const MatchCase& given, const Outputs& out);
+    void runRoute(Route route, const ByteImageView& frame, const Batch& batch, const Settings& settings,
+                  const gpu::TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
     gpu::BandMemory reserveBands(const Call& call, const gpu::BandPlan& plan, const MatchCase& given, int batch);
     gpu::TileMemory reserveTiles(const Call& call, const TilePlan& plan, const MatchCase& given, int batch);
     template <class Body>
@@ -90,14 +93,23 @@ const uint8_t* CudaEngine::uploadHost(const Call& call)
     return device;
 }
 
-//! Matches windows in tiles by the kernels that the plan selects.
-static void searchTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-                        const gpu::TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
+//! Runs score, findPeaks and report by the kernels of a route of plan_. @param memory for routes with several blocks per window.
+void CudaEngine::runRoute(Route route, const ByteImageView& frame, const Batch& batch, const Settings& settings,
+                          const gpu::TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
 {
-    const auto match = plan.bands.tiles.units > 0 ? gpu::matchBandTiles
-                       : plan.bands.group > 0     ? gpu::matchBands
-                                                  : gpu::matchTiles;
-    match(frame, batch, settings, plan, memory, walked, out, stream);
+    switch (route)
+    {
+    case Route::FUSED:
+        return gpu::matchFused(frame, batch, settings, plan_.fusedPlan, walked, out, stream);
+    case Route::FUSED_BANDS:
+        return gpu::matchFusedBands(frame, batch, settings, plan_.fusedPlan, walked, out, stream);
+    case Route::TILES:
+        return gpu::matchTiles(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
+    case Route::BANDS:
+        return gpu::matchBands(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
+    case Route::BAND_TILES:
+        return gpu::matchBandTiles(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
+    }
 }
 
 // --- match -----------------------------------------------------------------------------------------------------------
@@ -162,8 +174,7 @@ void CudaEngine::search(const Call& call, const ByteImageView& frame, const Batc
     {
         if (walks)
             gpu::walk(frame, batch, settings, walked, out, call.stream());
-        const auto match = plan_.fusedPlan.bands.warps > 0 ? gpu::matchFusedBands : gpu::matchFused;
-        match(frame, batch, settings, plan_.fusedPlan, walked, out, call.stream());
+        runRoute(plan_.fusedPlan.route, frame, batch, settings, {}, walked, out, call.stream());
     }
     batch.first = batch.count;
     batch.count = static_cast<int>(plan_.tiled.size());
@@ -173,7 +184,7 @@ void CudaEngine::search(const Call& call, const ByteImageView& frame, const Batc
                        {
                            if (walks)
                                gpu::walk(frame, part, settings, walked, out, call.stream());
-                           searchTiles(frame, part, settings, plan_.tilePlan, memory, walked, out, call.stream());
+                           runRoute(plan_.tilePlan.route, frame, part, settings, memory, walked, out, call.stream());
                        });
 }
 
@@ -199,7 +210,7 @@ gpu::TileMemory CudaEngine::reserveTiles(const Call& call, const TilePlan& plan,
                               bests_.reserve<gpu::TileBest>(call, tiles * batch, "the best of each tile"),
                               finished_.reserve<unsigned>(call, batch, "counters of finished tiles"),
                               {}};
-    if (plan.bands.group > 0 && plan.bands.tiles.units == 0)
+    if (plan.route == Route::BANDS)
         memory.bands = reserveBands(call, plan.bands, given, batch);
     finishedIsZero_ = finishedIsZero_ && finished_.bytes() == before;
     if (!finishedIsZero_)
@@ -257,12 +268,13 @@ void CudaEngine::scoreMap(int index, const ByteImageView& frame, const Fragments
     batch.first = index;
     batch.count = 1;
     const MatchCase given = caseOf(frame, fragments, metric);
-    const TilePlan plan = planTiles(given, {window.cols, window.rows}, fragments_.sizes()[index], area, 1);
+    const TilePlan& plan = plan_.tilePlan =
+        planTiles(given, {window.cols, window.rows}, fragments_.sizes()[index], area, 1);
     const Settings settings = scoresOnly(metric);
     forTileBatches(call, batch, plan, given,
                    [&](const Batch& part, const gpu::TileMemory& memory)
                    {
-                       searchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
+                       runRoute(plan.route, frame, part, settings, memory, nullptr, {}, call.stream());
                        if (out)
                            gpu::exportScores(frame, part, settings, plan, memory, depth, out, nullptr, call.stream());
                    });
@@ -295,12 +307,12 @@ void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragment
     batch.areas = {reinterpret_cast<const Rect4*>(device), sizeof(Rect4)};
     const int* const starts = reinterpret_cast<const int*>(device + areasBytes);
     const MatchCase given = caseOf(frame, fragments, metric);
-    const TilePlan plan = planTiles(given, largestWindow, largestFragment, region, batch.count);
+    const TilePlan& plan = plan_.tilePlan = planTiles(given, largestWindow, largestFragment, region, batch.count);
     const Settings settings = scoresOnly(metric);
     forTileBatches(call, batch, plan, given,
                    [&](const Batch& part, const gpu::TileMemory& memory)
                    {
-                       searchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
+                       runRoute(plan.route, frame, part, settings, memory, nullptr, {}, call.stream());
                        if (out)
                            gpu::exportScores(frame, part, settings, plan, memory, depth, out, starts, call.stream());
                    });
