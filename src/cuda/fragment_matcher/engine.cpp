@@ -36,11 +36,8 @@ public:
     void match(const ByteImageView& frame, const Fragments& fragments, const SearchAreas& areas,
                ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
                StreamHandle stream) override;
-    void scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
-                  Metric metric, int depth, const OutputView& map, StreamHandle stream) override;
-    void scoreMaps(const ByteImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
-                   const std::vector<int>& offsets, Metric metric, int depth, const OutputView& maps,
-                   StreamHandle stream) override;
+    void scoreMaps(const ByteImageView& frame, const Fragments& fragments, const MapRequest& request,
+                   const OutputView& maps, StreamHandle stream) override;
     void predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
                       int frameRows, const OutputView& areas, StreamHandle stream) override;
 
@@ -255,66 +252,46 @@ static Settings scoresOnly(Metric metric)
     return settings;
 }
 
-void CudaEngine::scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
-                          Metric metric, int depth, const OutputView& map, StreamHandle stream)
+void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragments, const MapRequest& request,
+                           const OutputView& maps, StreamHandle stream)
 {
-    const Call call(workspace_, stream);
-    Results results(downloads_, call);
-    const RowsView<void> out = results.view<void>(map);
-    Batch batch = batchOf(call, fragments);
-    const Rect4 area = areaOf(window, fragments.list[index]);
-    host_.assign(reinterpret_cast<const uint8_t*>(&area), reinterpret_cast<const uint8_t*>(&area + 1));
-    batch.areas = {reinterpret_cast<const Rect4*>(uploadHost(call)), 0}; // step 0: one area for all indices
-    batch.first = index;
-    batch.count = 1;
-    const MatchCase given = caseOf(frame, fragments, metric);
-    const TilePlan& plan = plan_.tilePlan =
-        planTiles(given, {window.cols, window.rows}, fragments_.sizes()[index], area, 1);
-    const Settings settings = scoresOnly(metric);
-    forTileBatches(call, batch, plan, given,
-                   [&](const Batch& part, const gpu::TileMemory& memory)
-                   {
-                       runRoute(plan.route, frame, part, settings, memory, nullptr, {}, call.stream());
-                       if (out)
-                           gpu::exportScores(frame, part, settings, plan, memory, depth, out, nullptr, call.stream());
-                   });
-    results.finish();
-}
-
-void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragments,
-                           const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, Metric metric,
-                           int depth, const OutputView& maps, StreamHandle stream)
-{
+    CV_Assert(request.first == 0 || request.count() == 1);
     const Call call(workspace_, stream);
     Results results(downloads_, call);
     const RowsView<void> out = results.view<void>(maps);
     Batch batch = batchOf(call, fragments);
-    const size_t areasBytes = batch.count * sizeof(Rect4), offsetsBytes = offsets.size() * sizeof(int);
+    batch.first = request.first;
+    batch.count = request.count();
+    const size_t areasBytes = batch.count * sizeof(Rect4), offsetsBytes = request.offsets.size() * sizeof(int);
     Extent largestWindow = {0, 0}, largestFragment = {0, 0};
     Rect4 region = {0, 0, 0, 0};
     host_.resize(areasBytes + offsetsBytes);
-    for (int i = 0; i < batch.count; ++i)
+    for (int k = 0; k < batch.count; ++k)
     {
-        const Fragment& fragment = fragments.list[i];
-        const Rect4 area = areaOf(windows[i], fragment);
-        std::memcpy(&host_[i * sizeof(Rect4)], &area, sizeof(Rect4));
+        const Fragment& fragment = fragments.list[request.first + k];
+        const SearchWindow& window = request.windows[k];
+        const Rect4 area = areaOf(window, fragment);
+        std::memcpy(&host_[k * sizeof(Rect4)], &area, sizeof(Rect4));
         region = united(region, area);
-        largestWindow = larger(largestWindow, {windows[i].cols, windows[i].rows});
+        largestWindow = larger(largestWindow, {window.cols, window.rows});
         largestFragment = larger(largestFragment, {fragment.width, fragment.height});
     }
-    std::memcpy(&host_[areasBytes], offsets.data(), offsetsBytes);
+    if (offsetsBytes > 0)
+        std::memcpy(&host_[areasBytes], request.offsets.data(), offsetsBytes);
     const uint8_t* const device = uploadHost(call);
-    batch.areas = {reinterpret_cast<const Rect4*>(device), sizeof(Rect4)};
-    const int* const starts = reinterpret_cast<const int*>(device + areasBytes);
-    const MatchCase given = caseOf(frame, fragments, metric);
+    // Kernels index areas by fragment; of a single one, whatever its index, the step is 0.
+    batch.areas = {reinterpret_cast<const Rect4*>(device), batch.count == 1 ? 0 : sizeof(Rect4)};
+    const int* const starts = offsetsBytes > 0 ? reinterpret_cast<const int*>(device + areasBytes) : nullptr;
+    const MatchCase given = caseOf(frame, fragments, request.metric);
     const TilePlan& plan = plan_.tilePlan = planTiles(given, largestWindow, largestFragment, region, batch.count);
-    const Settings settings = scoresOnly(metric);
+    const Settings settings = scoresOnly(request.metric);
     forTileBatches(call, batch, plan, given,
                    [&](const Batch& part, const gpu::TileMemory& memory)
                    {
                        runRoute(plan.route, frame, part, settings, memory, nullptr, {}, call.stream());
                        if (out)
-                           gpu::exportScores(frame, part, settings, plan, memory, depth, out, starts, call.stream());
+                           gpu::exportScores(frame, part, settings, plan, memory, request.depth, out, starts,
+                                             call.stream());
                    });
     results.finish();
 }
