@@ -11,43 +11,6 @@ using detail::hostArray;
 using detail::hostArrays;
 using detail::onDevice;
 
-static void checkRange(const char* what, int value, int low, int high)
-{
-    if (value < low || value > high)
-        CV_Error_(Error::StsOutOfRange, ("Params::%s: %d, but it must be %d to %d", what, value, low, high));
-}
-
-static int lastMetric()
-{
-    int last = 0;
-    while (isMetric(last + 1))
-        ++last;
-    return last;
-}
-
-void checkParams(const FragmentMatcher::Params& params)
-{
-    checkRange("metric", params.metric, 0, lastMetric());
-    checkRange("exclusion", params.exclusion, FragmentMatcher::SQUARE, FragmentMatcher::CROSS);
-    checkRange("exclusionDistance", params.exclusionDistance, 0, MAX_SIDE);
-    checkRange("peaks", params.peaks, 1, MAX_PEAKS);
-    checkRange("search", params.search, FragmentMatcher::FULL, FragmentMatcher::THREE_STEP);
-    const Size area = params.maxSearchArea;
-    if (area.width < 0 || area.height < 0)
-        CV_Error_(Error::StsOutOfRange,
-                  ("Params::maxSearchArea: %d x %d, but it must not be negative", area.width, area.height));
-}
-
-Settings settingsOf(const FragmentMatcher::Params& params)
-{
-    return {static_cast<Metric>(params.metric),
-            params.exclusion,
-            params.exclusionDistance,
-            params.peaks,
-            params.search,
-            params.subpixel};
-}
-
 static void checkImage(const std::string& name, int type, Size size)
 {
     if (type != CV_8UC1 && type != CV_8UC3 && type != CV_8UC4)

@@ -7,14 +7,12 @@
 #include "../precomp.hpp"
 #include "../common/arrays.hpp"
 #include "engine.hpp"
+#include "settings.hpp"
 #include <string>
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
-const int MAX_SIDE = 32767, MAX_FRAGMENTS = 100000, MAX_ZNCC_PIXELS = 232 * 232;
-
-void checkParams(const FragmentMatcher::Params& params);
-Settings settingsOf(const FragmentMatcher::Params& params);
+const int MAX_FRAGMENTS = 100000, MAX_ZNCC_PIXELS = 232 * 232;
 
 //! Returns the view of a frame or template; throws unless it is CV_8UC1, CV_8UC3 or CV_8UC4 with sides of 1 to MAX_SIDE.
 ByteImageView imageOf(const std::string& name, const Mat& image);

@@ -59,6 +59,19 @@ struct SearchAreas
     int limitWidth, limitHeight; //!< largest area in device memory, pixels; larger ones get STATUS_AREA_TOO_LARGE
 };
 
+//! Score maps of fragments [first, first + windows.size()); at least one window is not empty.
+struct MapRequest
+{
+    int first;
+    std::vector<SearchWindow> windows;
+    //! Start of each map in the only row of the output, elements, then the end of the last. Empty: one map, as large as the output.
+    std::vector<int> offsets;
+    Metric metric;
+    int depth; //!< as in FragmentMatcher::scoreMap()
+
+    int count() const { return static_cast<int>(windows.size()); }
+};
+
 struct MatchOutputs
 {
     OutputView locations, scores, confidence, status, refined;
@@ -78,13 +91,9 @@ public:
     virtual void match(const ByteImageView& frame, const Fragments& fragments, const SearchAreas& areas,
                        ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
                        StreamHandle stream) = 0;
-    //! Writes the map of one fragment; `window` is not empty and `map` has its size.
-    virtual void scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
-                          Metric metric, int depth, const OutputView& map, StreamHandle stream) = 0;
-    //! Writes the maps of all fragments one after the other in one row, fragment i's from offsets[i] on; at least one window is not empty.
-    virtual void scoreMaps(const ByteImageView& frame, const Fragments& fragments,
-                           const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, Metric metric,
-                           int depth, const OutputView& maps, StreamHandle stream) = 0;
+    //! Writes the maps of a request to `maps`, without gaps if it has offsets.
+    virtual void scoreMaps(const ByteImageView& frame, const Fragments& fragments, const MapRequest& request,
+                           const OutputView& maps, StreamHandle stream) = 0;
     virtual void predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
                               int frameRows, const OutputView& areas, StreamHandle stream) = 0;
 

@@ -4,7 +4,6 @@
 // cv::cuda::FragmentMatcher: parameters and fragments.
 
 #include "impl.hpp"
-#include "../common/parameters.hpp"
 
 namespace cv { namespace cuda {
 
@@ -39,10 +38,6 @@ static_assert(sizeof(Rect4) == sizeof(Rect) && sizeof(Position) == sizeof(Point)
               "elements of arrays");
 
 } // namespace fragment_matcher
-
-FragmentMatcher::Params::Params()
-    : metric(SAD), exclusion(SQUARE), exclusionDistance(0), peaks(2), subpixel(false), search(FULL), maxSearchArea(0, 0)
-{}
 
 Ptr<FragmentMatcher> FragmentMatcher::create(const Params& params)
 {
@@ -94,28 +89,10 @@ void FragmentMatcherImpl::setParams(const Params& params)
 void FragmentMatcherImpl::write(FileStorage& fs) const
 {
     writeFormat(fs);
-    fs << "metric" << params_.metric << "exclusion" << params_.exclusion << "exclusionDistance"
-       << params_.exclusionDistance << "peaks" << params_.peaks << "subpixel" << params_.subpixel << "search"
-       << params_.search << "maxSearchArea" << params_.maxSearchArea;
+    writeParams(fs, params_);
 }
 
-void FragmentMatcherImpl::read(const FileNode& fn)
-{
-    const detail::ParameterNode file(
-        "FragmentMatcher", fn,
-        {"metric", "exclusion", "exclusionDistance", "peaks", "subpixel", "search", "maxSearchArea"});
-    Params params; // parameters that the file lacks keep their defaults
-    params.metric = file.integer("metric", params.metric);
-    params.exclusion = file.integer("exclusion", params.exclusion);
-    params.exclusionDistance = file.integer("exclusionDistance", params.exclusionDistance);
-    params.peaks = file.integer("peaks", params.peaks);
-    params.subpixel = file.flag("subpixel", params.subpixel);
-    params.search = file.integer("search", params.search);
-    const Size area = params.maxSearchArea;
-    const std::vector<int> sides = file.integers("maxSearchArea", {area.width, area.height});
-    params.maxSearchArea = Size(sides[0], sides[1]);
-    setParams(params);
-}
+void FragmentMatcherImpl::read(const FileNode& fn) { params_ = readParams(fn); }
 
 // --- fragments -------------------------------------------------------------------------------------------------------
 

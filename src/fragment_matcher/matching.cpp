@@ -186,7 +186,8 @@ void FragmentMatcherImpl::scoreMap(int index, InputArray frame, const Rect& sear
     const SearchWindow window = searchWindow(area, cols, rows, fragment.width, fragment.height);
     const Output output("map", map, window.rows, window.cols, CV_MAKETYPE(depth, 1), opened.onDevice);
     if (output)
-        opened.engine->scoreMap(index, opened.view, fragments_, window, metric(), depth, output.view(), opened.stream);
+        opened.engine->scoreMaps(opened.view, fragments_, {index, {window}, {}, metric(), depth}, output.view(),
+                                 opened.stream);
 }
 
 void FragmentMatcherImpl::scoreMaps(InputArray frame, InputArray searchAreas, OutputArray buffer,
@@ -206,23 +207,22 @@ void FragmentMatcherImpl::scoreMaps(InputArray frame, InputArray searchAreas, Ou
     std::vector<Rect4> memory;
     const SearchAreas areas = areasOf(searchAreas, opened, memory);
     const int cols = opened.view.cols, rows = opened.view.rows;
-    std::vector<int> starts(1, 0);
-    std::vector<SearchWindow> windows;
+    MapRequest request = {0, {}, {0}, metric(), depth};
     for (int i = 0; i < getFragmentCount(); ++i)
     {
         const Fragment& fragment = fragments_.list[i];
-        windows.push_back(searchWindow(areas.list ? *areas.list.row(i) : Rect4{0, 0, cols, rows}, cols, rows,
-                                       fragment.width, fragment.height));
-        const int64_t end = starts.back() + static_cast<int64_t>(windows[i].cols) * windows[i].rows;
+        const SearchWindow window = searchWindow(areas.list ? *areas.list.row(i) : Rect4{0, 0, cols, rows}, cols, rows,
+                                                 fragment.width, fragment.height);
+        const int64_t end = request.offsets.back() + static_cast<int64_t>(window.cols) * window.rows;
         if (end > 0x7fffffff)
             CV_Error_(Error::StsOutOfRange, ("searchAreas: more than 2^31 - 1 positions up to fragment %d", i));
-        starts.push_back(static_cast<int>(end));
+        request.windows.push_back(window);
+        request.offsets.push_back(static_cast<int>(end));
     }
-    const Output output("buffer", buffer, 1, starts.back(), CV_MAKETYPE(depth, 1), opened.onDevice);
+    const Output output("buffer", buffer, 1, request.offsets.back(), CV_MAKETYPE(depth, 1), opened.onDevice);
     if (output)
-        opened.engine->scoreMaps(opened.view, fragments_, windows, starts, metric(), depth, output.view(),
-                                 opened.stream);
-    offsets.swap(starts);
+        opened.engine->scoreMaps(opened.view, fragments_, request, output.view(), opened.stream);
+    offsets.swap(request.offsets);
 }
 
 // --- prediction of areas ------------------------------------------------------------------------------------------------------

@@ -149,13 +149,13 @@ void pack(const PackJob* jobs, int count, int channels, DeviceFragment* fragment
 void walk(const ByteImageView& frame, const Batch& batch, const Settings& settings, Best* walked, const Outputs& out,
           StreamHandle stream);
 
-// score, findPeaks and report in one call. Which of the five is called is decided by plans (src/cuda/fragment_matcher/plan.cpp).
+// score, findPeaks and report in one call, by five routes. The plan's route names the function (src/cuda/fragment_matcher/plan.cpp).
 
 //! Matches by byte sums in one kernel, one block per fragment, search windows that fit into shared memory.
 void matchFused(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                 const Best* walked, const Outputs& out, StreamHandle stream);
 
-//! Matches by matrix instructions, one block per fragment: SSD and ZNCC, if plan.bands is in use.
+//! Matches by matrix instructions, one block per fragment: SSD and ZNCC; plans of FUSED_BANDS.
 void matchFusedBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                      const Best* walked, const Outputs& out, StreamHandle stream);
 
@@ -163,11 +163,11 @@ void matchFusedBands(const ByteImageView& frame, const Batch& batch, const Setti
 void matchTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
-//! Matches windows of any size by matrix instructions in three kernels: SSD and ZNCC, if plan.bands is in use.
+//! Matches windows of any size by matrix instructions in three kernels: SSD and ZNCC; plans of BANDS.
 void matchBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
-//! Matches by matrix instructions in one kernel whose blocks are all resident at once, if plan.bands.tiles is in use.
+//! Matches by matrix instructions in one kernel whose blocks are all resident at once; plans of BAND_TILES.
 void matchBandTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                     const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 

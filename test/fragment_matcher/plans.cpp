@@ -76,6 +76,7 @@ TEST(FragmentMatcher_Plans, orderOfSizes)
         if (!ascending.tiled.empty() || !descending.tiled.empty())
             continue; // whether a size fits together with others depends on the order
         ++fused;
+        EXPECT_EQ(ascending.fusedPlan.route, descending.fusedPlan.route) << call.describe();
         EXPECT_EQ(ascending.fusedPlan.bands.warps, descending.fusedPlan.bands.warps) << call.describe();
         EXPECT_EQ(ascending.fusedPlan.bands.sharedBytes, descending.fusedPlan.bands.sharedBytes) << call.describe();
         EXPECT_EQ(ascending.fusedPlan.sharedBytes, descending.fusedPlan.sharedBytes) << call.describe();
@@ -141,7 +142,7 @@ TEST(FragmentMatcher_Plans, wholeFrames)
                         const Extent window = {frame.width - width + 1, frame.height - height + 1};
                         const gpu::TilePlan plan = fm::planTiles(call.given, window, {width, height},
                                                                  {0, 0, frame.width, frame.height}, count);
-                        ++routes[routeOf(plan, call.given)];
+                        ++routes[routeOf(plan.route, call.given)];
                         all.add(plans::wrongWith(plan, call.given, {width, height}, window, count),
                                 [&] {
                                     return call.describe() +
@@ -172,7 +173,7 @@ TEST(FragmentMatcher_Plans, allSharedMemoryOfABlock)
                                 const Extent window = {1920 - width + 1, 1080 - height + 1};
                                 const gpu::TilePlan plan =
                                     fm::planTiles(call.given, window, {width, height}, {0, 0, 1920, 1080}, 1);
-                                bands += plan.bands.group > 0;
+                                bands += plan.route != gpu::Route::TILES;
                                 all.add(plans::wrongWith(plan, call.given, {width, height}, window, 1),
                                         [&] { return call.describe() + cv::format(", %d x %d", width, height); });
                                 if (all.failedOften())

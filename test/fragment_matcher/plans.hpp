@@ -122,25 +122,28 @@ const char* const ROUTE_NAMES[ROUTES] = {"fused, bytes",
 
 inline unsigned bitOf(Route route) { return 1u << route; }
 
-inline Route routeOf(const gpu::TilePlan& plan, const fm::MatchCase& given)
+//! Returns the route with its metric.
+inline Route routeOf(gpu::Route route, const fm::MatchCase& given)
 {
     const bool zncc = given.metric == fm::Metric::ZNCC;
-    if (plan.bands.tiles.units > 0)
-        return zncc ? ONE_KERNEL_ZNCC : ONE_KERNEL_SSD;
-    if (plan.bands.group == 0)
-        return TILES;
-    if (given.weighted)
-        return zncc ? THREE_KERNELS_ZNCC_WEIGHTED : THREE_KERNELS_SSD_WEIGHTED;
-    return zncc ? THREE_KERNELS_ZNCC : THREE_KERNELS_SSD;
-}
-
-inline Route routeOf(const gpu::FusedPlan& plan, const fm::MatchCase& given)
-{
-    if (plan.bands.warps == 0)
+    switch (route)
+    {
+    case gpu::Route::FUSED:
         return FUSED_BYTES;
-    if (given.metric == fm::Metric::ZNCC)
-        return given.weighted ? FUSED_ZNCC_WEIGHTED : FUSED_ZNCC;
-    return given.weighted ? FUSED_SSD_WEIGHTED : FUSED_SSD;
+    case gpu::Route::FUSED_BANDS:
+        if (zncc)
+            return given.weighted ? FUSED_ZNCC_WEIGHTED : FUSED_ZNCC;
+        return given.weighted ? FUSED_SSD_WEIGHTED : FUSED_SSD;
+    case gpu::Route::TILES:
+        return TILES;
+    case gpu::Route::BANDS:
+        if (given.weighted)
+            return zncc ? THREE_KERNELS_ZNCC_WEIGHTED : THREE_KERNELS_SSD_WEIGHTED;
+        return zncc ? THREE_KERNELS_ZNCC : THREE_KERNELS_SSD;
+    case gpu::Route::BAND_TILES:
+        return zncc ? ONE_KERNEL_ZNCC : ONE_KERNEL_SSD;
+    }
+    return ROUTES;
 }
 
 //! Returns the bits of all routes that match() takes, except the walk.
@@ -151,8 +154,8 @@ inline unsigned routesOf(const MatchCall& call)
     bool any = false;
     for (const int i : plan.tiled)
         any = any || !(call.windowOf(i) == Extent{0, 0});
-    return (plan.fused.empty() ? 0 : bitOf(routeOf(plan.fusedPlan, call.given))) |
-           (any ? bitOf(routeOf(plan.tilePlan, call.given)) : 0);
+    return (plan.fused.empty() ? 0 : bitOf(routeOf(plan.fusedPlan.route, call.given))) |
+           (any ? bitOf(routeOf(plan.tilePlan.route, call.given)) : 0);
 }
 
 // --- what kernels need -------------------------------------------------------------------------------------------------
@@ -256,7 +259,7 @@ inline const char* wrongWith(const gpu::BandTiles& plan, const gpu::TilePlan& al
     const int chunks = ceilDiv(fragment.width + 7, 32), step = 8 * chunks + 8;
     CT_HOLDS(plan.sharedBytes <= given.shared.dynamicBytes(tuning::BAND_TILE_STATIC_BYTES));
     CT_HOLDS(given.metric != fm::Metric::SAD && !given.weighted && given.frame.step % 16 == 0);
-    CT_HOLDS(plan.units * plan.parts <= tuning::BAND_TILE_WARPS && plan.parts > 0);
+    CT_HOLDS(plan.units > 0 && plan.units * plan.parts <= tuning::BAND_TILE_WARPS && plan.parts > 0);
     CT_HOLDS(plan.blocksX * gpu::BAND_COLS >= window.width + (stride == 1 ? 15 : 0));
     CT_HOLDS(plan.blocks % plan.blocksX == 0 && plan.blocks / plan.blocksX * rows >= window.height);
     CT_HOLDS(static_cast<int64_t>(plan.blocks) * count <= given.multiprocessors);
@@ -318,10 +321,19 @@ inline const char* wrongWith(const gpu::TilePlan& plan, const fm::MatchCase& giv
 {
     const int batch = fm::tileBatch(plan, given, count);
     CT_HOLDS(batch > 0 && batch <= count && batch <= MOST_BLOCKS_DEEP);
-    if (plan.bands.tiles.units > 0)
+    switch (plan.route)
+    {
+    case gpu::Route::FUSED:
+    case gpu::Route::FUSED_BANDS:
+        return "a route of windows that one block each matches";
+    case gpu::Route::TILES:
+        return wrongWithTiles(plan, given, fragment, window, batch);
+    case gpu::Route::BANDS:
+        return wrongWith(plan.bands, plan, given, fragment, window, batch);
+    case gpu::Route::BAND_TILES:
         return wrongWith(plan.bands.tiles, plan, given, fragment, window, batch);
-    return plan.bands.group > 0 ? wrongWith(plan.bands, plan, given, fragment, window, batch)
-                                : wrongWithTiles(plan, given, fragment, window, batch);
+    }
+    return "no route";
 }
 
 //! match()
@@ -334,7 +346,9 @@ inline const char* wrongWith(const fm::MatchPlan& plan, const MatchCall& call)
     CT_HOLDS(all.size() == call.fragments.size());
     for (size_t i = 0; i < all.size(); ++i)
         CT_HOLDS(all[i] == static_cast<int>(i)); // each takes one route
-    const bool bands = plan.fusedPlan.bands.warps > 0;
+    const bool bands = plan.fusedPlan.route == gpu::Route::FUSED_BANDS;
+    CT_HOLDS(bands || plan.fusedPlan.route == gpu::Route::FUSED);
+    CT_HOLDS(!bands || plan.fused.empty() || plan.fusedPlan.bands.warps > 0);
     const size_t bytes = bands ? plan.fusedPlan.bands.sharedBytes : plan.fusedPlan.sharedBytes;
     CT_HOLDS(plan.fused.empty() || bytes > gpu::FUSED_SCRATCH_BYTES);
     CT_HOLDS(plan.fused.empty() || bytes <= given.shared.dynamicBytes(gpu::FUSED_STATIC_BYTES));

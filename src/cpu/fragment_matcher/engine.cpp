@@ -56,11 +56,8 @@ public:
     void match(const ByteImageView& frame, const Fragments& fragments, const SearchAreas& areas,
                ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
                StreamHandle) override;
-    void scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
-                  Metric metric, int depth, const OutputView& map, StreamHandle) override;
-    void scoreMaps(const ByteImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
-                   const std::vector<int>& offsets, Metric metric, int depth, const OutputView& maps,
-                   StreamHandle) override;
+    void scoreMaps(const ByteImageView& frame, const Fragments& fragments, const MapRequest& request,
+                   const OutputView& maps, StreamHandle stream) override;
     void predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
                       int frameRows, const OutputView& areas, StreamHandle) override;
 
@@ -256,25 +253,19 @@ void CpuEngine::writeMap(const ByteImageView& frame, const Fragment& fragment, c
         scoreAndExport(Scores<uint32_t>(plan, planes, window));
 }
 
-void CpuEngine::scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
-                         Metric metric, int depth, const OutputView& map, StreamHandle)
+void CpuEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragments, const MapRequest& request,
+                          const OutputView& maps, StreamHandle)
 {
     const Trimming trimming = {*this};
-    if (map)
-        writeMap(frame, fragments.list[index], window, metric, depth, map.as<void>());
-}
-
-void CpuEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragments,
-                          const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, Metric metric,
-                          int depth, const OutputView& maps, StreamHandle)
-{
-    const Trimming trimming = {*this};
-    for (int i = 0; maps && i < fragments.count(); ++i)
-        if (windows[i].cols > 0)
-        {
-            uint8_t* const first = static_cast<uint8_t*>(maps.data) + offsets[i] * maps.elemSize;
-            writeMap(frame, fragments.list[i], windows[i], metric, depth, {first, windows[i].cols * maps.elemSize});
-        }
+    for (int k = 0; maps && k < request.count(); ++k)
+    {
+        const SearchWindow& window = request.windows[k];
+        RowsView<void> map = maps.as<void>();
+        if (!request.offsets.empty())
+            map = {static_cast<uint8_t*>(maps.data) + request.offsets[k] * maps.elemSize, window.cols * maps.elemSize};
+        if (window.cols > 0)
+            writeMap(frame, fragments.list[request.first + k], window, request.metric, request.depth, map);
+    }
 }
 
 void CpuEngine::predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,

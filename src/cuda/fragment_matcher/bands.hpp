@@ -52,8 +52,10 @@ template <class Launch> void forProduct(Metric metric, const Launch& launch)
 
 namespace device {
 
+using gpu::bandChunks;
 using gpu::BandMemory;
 using gpu::BandPlan;
+using gpu::templateStep;
 
 //! Iteration of a block over rows x cols items, one item per thread and step.
 struct Steps
@@ -87,12 +89,6 @@ __device__ __forceinline__ void loadEntry(const BandMemory& memory, int e, gpu::
         reinterpret_cast<uint32_t*>(entry)[threadIdx.x] =
             __ldg(reinterpret_cast<const uint32_t*>(memory.entries + e) + threadIdx.x);
 }
-
-//! Returns the number of chunks of 32 rows of a band that is made by shifting a template row.
-__device__ __forceinline__ int bandChunks(int width) { return (width + 7 + 31) / 32; }
-
-//! Returns the words from row to row of a template in shared memory: four words of zeros, then the pixels, then zeros.
-__device__ __forceinline__ int templateStep(int chunks) { return 8 * chunks + 8; }
 
 //! Returns the pixels from the last multiple of 16 in the planes to the start of a window; its sums start that many columns late.
 __device__ __forceinline__ int beforeWindow(const BandPlan& plan, int windowX)

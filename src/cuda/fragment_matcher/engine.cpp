@@ -20,6 +20,7 @@ using detail::Call;
 using detail::cudaCheck;
 using gpu::Batch;
 using gpu::Best;
+using gpu::Route;
 using gpu::TilePlan;
 typedef detail::Downloads::Batch Results;
 
@@ -35,11 +36,8 @@ public:
     void match(const ByteImageView& frame, const Fragments& fragments, const SearchAreas& areas,
                ConstRowsView<Position> predictions, const Settings& settings, const MatchOutputs& outputs,
                StreamHandle stream) override;
-    void scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
-                  Metric metric, int depth, const OutputView& map, StreamHandle stream) override;
-    void scoreMaps(const ByteImageView& frame, const Fragments& fragments, const std::vector<SearchWindow>& windows,
-                   const std::vector<int>& offsets, Metric metric, int depth, const OutputView& maps,
-                   StreamHandle stream) override;
+    void scoreMaps(const ByteImageView& frame, const Fragments& fragments, const MapRequest& request,
+                   const OutputView& maps, StreamHandle stream) override;
     void predictAreas(ConstRowsView<Position> locations, const Fragments& fragments, int radius, int frameCols,
                       int frameRows, const OutputView& areas, StreamHandle stream) override;
 
@@ -52,6 +50,8 @@ private:
     void uploadAreas(const Call& call, const SearchAreas& areas, Batch& batch);
     void search(const Call& call, const ByteImageView& frame, const Batch& batch, const Settings& settings,
                 const MatchCase& given, const Outputs& out);
+    void runRoute(Route route, const ByteImageView& frame, const Batch& batch, const Settings& settings,
+                  const gpu::TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
     gpu::BandMemory reserveBands(const Call& call, const gpu::BandPlan& plan, const MatchCase& given, int batch);
     gpu::TileMemory reserveTiles(const Call& call, const TilePlan& plan, const MatchCase& given, int batch);
     template <class Body>
@@ -90,14 +90,23 @@ const uint8_t* CudaEngine::uploadHost(const Call& call)
     return device;
 }
 
-//! Matches windows in tiles by the kernels that the plan selects.
-static void searchTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-                        const gpu::TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
+//! Runs score, findPeaks and report by the kernels of a route of plan_. @param memory for routes with several blocks per window.
+void CudaEngine::runRoute(Route route, const ByteImageView& frame, const Batch& batch, const Settings& settings,
+                          const gpu::TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
 {
-    const auto match = plan.bands.tiles.units > 0 ? gpu::matchBandTiles
-                       : plan.bands.group > 0     ? gpu::matchBands
-                                                  : gpu::matchTiles;
-    match(frame, batch, settings, plan, memory, walked, out, stream);
+    switch (route)
+    {
+    case Route::FUSED:
+        return gpu::matchFused(frame, batch, settings, plan_.fusedPlan, walked, out, stream);
+    case Route::FUSED_BANDS:
+        return gpu::matchFusedBands(frame, batch, settings, plan_.fusedPlan, walked, out, stream);
+    case Route::TILES:
+        return gpu::matchTiles(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
+    case Route::BANDS:
+        return gpu::matchBands(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
+    case Route::BAND_TILES:
+        return gpu::matchBandTiles(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
+    }
 }
 
 // --- match -----------------------------------------------------------------------------------------------------------
@@ -162,8 +171,7 @@ void CudaEngine::search(const Call& call, const ByteImageView& frame, const Batc
     {
         if (walks)
             gpu::walk(frame, batch, settings, walked, out, call.stream());
-        const auto match = plan_.fusedPlan.bands.warps > 0 ? gpu::matchFusedBands : gpu::matchFused;
-        match(frame, batch, settings, plan_.fusedPlan, walked, out, call.stream());
+        runRoute(plan_.fusedPlan.route, frame, batch, settings, {}, walked, out, call.stream());
     }
     batch.first = batch.count;
     batch.count = static_cast<int>(plan_.tiled.size());
@@ -173,7 +181,7 @@ void CudaEngine::search(const Call& call, const ByteImageView& frame, const Batc
                        {
                            if (walks)
                                gpu::walk(frame, part, settings, walked, out, call.stream());
-                           searchTiles(frame, part, settings, plan_.tilePlan, memory, walked, out, call.stream());
+                           runRoute(plan_.tilePlan.route, frame, part, settings, memory, walked, out, call.stream());
                        });
 }
 
@@ -199,7 +207,7 @@ gpu::TileMemory CudaEngine::reserveTiles(const Call& call, const TilePlan& plan,
                               bests_.reserve<gpu::TileBest>(call, tiles * batch, "the best of each tile"),
                               finished_.reserve<unsigned>(call, batch, "counters of finished tiles"),
                               {}};
-    if (plan.bands.group > 0 && plan.bands.tiles.units == 0)
+    if (plan.route == Route::BANDS)
         memory.bands = reserveBands(call, plan.bands, given, batch);
     finishedIsZero_ = finishedIsZero_ && finished_.bytes() == before;
     if (!finishedIsZero_)
@@ -244,65 +252,46 @@ static Settings scoresOnly(Metric metric)
     return settings;
 }
 
-void CudaEngine::scoreMap(int index, const ByteImageView& frame, const Fragments& fragments, const SearchWindow& window,
-                          Metric metric, int depth, const OutputView& map, StreamHandle stream)
+void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragments, const MapRequest& request,
+                           const OutputView& maps, StreamHandle stream)
 {
-    const Call call(workspace_, stream);
-    Results results(downloads_, call);
-    const RowsView<void> out = results.view<void>(map);
-    Batch batch = batchOf(call, fragments);
-    const Rect4 area = areaOf(window, fragments.list[index]);
-    host_.assign(reinterpret_cast<const uint8_t*>(&area), reinterpret_cast<const uint8_t*>(&area + 1));
-    batch.areas = {reinterpret_cast<const Rect4*>(uploadHost(call)), 0}; // step 0: one area for all indices
-    batch.first = index;
-    batch.count = 1;
-    const MatchCase given = caseOf(frame, fragments, metric);
-    const TilePlan plan = planTiles(given, {window.cols, window.rows}, fragments_.sizes()[index], area, 1);
-    const Settings settings = scoresOnly(metric);
-    forTileBatches(call, batch, plan, given,
-                   [&](const Batch& part, const gpu::TileMemory& memory)
-                   {
-                       searchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
-                       if (out)
-                           gpu::exportScores(frame, part, settings, plan, memory, depth, out, nullptr, call.stream());
-                   });
-    results.finish();
-}
-
-void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragments,
-                           const std::vector<SearchWindow>& windows, const std::vector<int>& offsets, Metric metric,
-                           int depth, const OutputView& maps, StreamHandle stream)
-{
+    CV_Assert(request.first == 0 || request.count() == 1);
     const Call call(workspace_, stream);
     Results results(downloads_, call);
     const RowsView<void> out = results.view<void>(maps);
     Batch batch = batchOf(call, fragments);
-    const size_t areasBytes = batch.count * sizeof(Rect4), offsetsBytes = offsets.size() * sizeof(int);
+    batch.first = request.first;
+    batch.count = request.count();
+    const size_t areasBytes = batch.count * sizeof(Rect4), offsetsBytes = request.offsets.size() * sizeof(int);
     Extent largestWindow = {0, 0}, largestFragment = {0, 0};
     Rect4 region = {0, 0, 0, 0};
     host_.resize(areasBytes + offsetsBytes);
-    for (int i = 0; i < batch.count; ++i)
+    for (int k = 0; k < batch.count; ++k)
     {
-        const Fragment& fragment = fragments.list[i];
-        const Rect4 area = areaOf(windows[i], fragment);
-        std::memcpy(&host_[i * sizeof(Rect4)], &area, sizeof(Rect4));
+        const Fragment& fragment = fragments.list[request.first + k];
+        const SearchWindow& window = request.windows[k];
+        const Rect4 area = areaOf(window, fragment);
+        std::memcpy(&host_[k * sizeof(Rect4)], &area, sizeof(Rect4));
         region = united(region, area);
-        largestWindow = larger(largestWindow, {windows[i].cols, windows[i].rows});
+        largestWindow = larger(largestWindow, {window.cols, window.rows});
         largestFragment = larger(largestFragment, {fragment.width, fragment.height});
     }
-    std::memcpy(&host_[areasBytes], offsets.data(), offsetsBytes);
+    if (offsetsBytes > 0)
+        std::memcpy(&host_[areasBytes], request.offsets.data(), offsetsBytes);
     const uint8_t* const device = uploadHost(call);
-    batch.areas = {reinterpret_cast<const Rect4*>(device), sizeof(Rect4)};
-    const int* const starts = reinterpret_cast<const int*>(device + areasBytes);
-    const MatchCase given = caseOf(frame, fragments, metric);
-    const TilePlan plan = planTiles(given, largestWindow, largestFragment, region, batch.count);
-    const Settings settings = scoresOnly(metric);
+    // Kernels index areas by fragment; of a single one, whatever its index, the step is 0.
+    batch.areas = {reinterpret_cast<const Rect4*>(device), batch.count == 1 ? 0 : sizeof(Rect4)};
+    const int* const starts = offsetsBytes > 0 ? reinterpret_cast<const int*>(device + areasBytes) : nullptr;
+    const MatchCase given = caseOf(frame, fragments, request.metric);
+    const TilePlan& plan = plan_.tilePlan = planTiles(given, largestWindow, largestFragment, region, batch.count);
+    const Settings settings = scoresOnly(request.metric);
     forTileBatches(call, batch, plan, given,
                    [&](const Batch& part, const gpu::TileMemory& memory)
                    {
-                       searchTiles(frame, part, settings, plan, memory, nullptr, {}, call.stream());
+                       runRoute(plan.route, frame, part, settings, memory, nullptr, {}, call.stream());
                        if (out)
-                           gpu::exportScores(frame, part, settings, plan, memory, depth, out, starts, call.stream());
+                           gpu::exportScores(frame, part, settings, plan, memory, request.depth, out, starts,
+                                             call.stream());
                    });
     results.finish();
 }

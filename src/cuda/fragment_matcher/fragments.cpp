@@ -49,26 +49,26 @@ std::vector<int> DeviceFragments::matchSlots(const Fragments& fragments, State& 
     std::vector<int> changed;
     next.resident.clear();
     next.order.clear();
-    const auto release = [&](size_t known) { next.slots[state_.order[known]].used = false; };
-    size_t known = 0; // ids ascend in both lists
+    const auto release = [&](size_t resident) { next.slots[state_.order[resident]].used = false; };
+    size_t resident = 0; // index of a resident fragment; ids ascend in both lists
     for (int i = 0; i < fragments.count(); ++i)
     {
         const Fragment& fragment = fragments.list[i];
-        for (; known < state_.resident.size() && state_.resident[known].id < fragment.id; ++known)
-            release(known);
+        for (; resident < state_.resident.size() && state_.resident[resident].id < fragment.id; ++resident)
+            release(resident);
         int slot = -1;
         bool same = false;
-        if (known < state_.resident.size() && state_.resident[known].id == fragment.id)
+        if (resident < state_.resident.size() && state_.resident[resident].id == fragment.id)
         {
-            const Slot& was = next.slots[state_.order[known]];
+            const Slot& was = next.slots[state_.order[resident]];
             if (was.width == fragment.width && was.height == fragment.height && was.weighted == fragment.weighted)
             {
-                slot = state_.order[known];
-                same = state_.resident[known].version == fragment.version;
+                slot = state_.order[resident];
+                same = state_.resident[resident].version == fragment.version;
             }
             else
-                release(known);
-            ++known;
+                release(resident);
+            ++resident;
         }
         if (!same)
             changed.push_back(i);
@@ -77,8 +77,8 @@ std::vector<int> DeviceFragments::matchSlots(const Fragments& fragments, State& 
         next.resident.push_back({fragment.id, fragment.version});
         next.order.push_back(slot);
     }
-    for (; known < state_.resident.size(); ++known)
-        release(known);
+    for (; resident < state_.resident.size(); ++resident)
+        release(resident);
     return changed;
 }
 

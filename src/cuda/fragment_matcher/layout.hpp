@@ -125,6 +125,18 @@ inline void setThreads(StagePlan& plan, int threads)
     plan.expandInverse = inverseOf(plan.units);
 }
 
+// --- routes ------------------------------------------------------------------------------------------------------------------
+
+//! Ways by which windows are matched, each by kernels and with a plan of its own. Plans name their route to the host; kernels do not read it.
+enum class Route : uint8_t
+{
+    FUSED,       //!< byte sums, one block per window: matchFused(), FusedPlan without `bands`
+    FUSED_BANDS, //!< matrix instructions, one block per window: matchFusedBands(), FusedBands
+    TILES,       //!< byte sums, several blocks per window: matchTiles(), TilePlan without `bands`
+    BANDS, //!< matrix instructions in three kernels, several blocks per window: matchBands(), BandPlan without `tiles`
+    BAND_TILES //!< matrix instructions in one kernel, several blocks per window: matchBandTiles(), BandTiles
+};
+
 // --- matrix instructions (src/cuda/fragment_matcher/bands.hpp) ------------------------------------------------------------------
 
 const int BAND_COLS = 128; //!< columns of positions per matrix instruction
@@ -138,11 +150,17 @@ CT_HOST_DEVICE constexpr int imagePlanes(int channels, bool weighted) { return w
 //! with q, and q.
 CT_HOST_DEVICE constexpr int bandPlanes(int channels, bool weighted) { return weighted ? 2 * channels + 1 : channels; }
 
+//! Returns the number of chunks of 32 rows of a band that is made by shifting a row of a template.
+CT_HOST_DEVICE int bandChunks(int width) { return (width + 7 + 31) / 32; }
+
+//! Returns the words from row to row of a template in shared memory: four words of zeros, then the pixels, then zeros.
+CT_HOST_DEVICE int templateStep(int chunks) { return 8 * chunks + 8; }
+
 //! Returns the bytes of a sum of squares over all channels down a column of at most BAND_TILE_HEIGHT rows.
 CT_HOST_DEVICE constexpr int squareBytes(int channels) { return channels == 1 ? 3 : 4; }
 const int IMAGE_BYTES = 2; //!< bytes of a sum of one channel down such a column
 
-//! Plan of matchBandTiles(): SSD and ZNCC without weights, windows whose blocks are all resident at once. units = 0: not in use.
+//! Plan of matchBandTiles(): SSD and ZNCC without weights, windows whose blocks are all resident at once.
 struct BandTiles
 {
     int units,
@@ -155,7 +173,7 @@ struct BandTiles
     size_t sharedBytes;
 };
 
-//! Plan of matchBands(): SSD and ZNCC by three kernels. group = 0: not in use.
+//! Plan of matchBands(): SSD and ZNCC by three kernels.
 struct BandPlan
 {
     Rect4 region;      //!< part of the frame that contains all search areas
@@ -175,7 +193,7 @@ struct BandPlan
     size_t sumsEach;         //!< sums per fragment; of both moments if weighted
     int slabRows, slabPitch; //!< rows of box sums in shared memory at a time, and their pitch in elements
     size_t valueSharedBytes; //!< shared memory per block of values
-    BandTiles tiles;         //!< if in use, it replaces all of the above except `region`
+    BandTiles tiles;         //!< set for BAND_TILES, whose kernel reads nothing else of this plan
 };
 
 //! An entry as prepare stores it: fragment, window, and the status to report if there is nothing to search.
@@ -205,7 +223,7 @@ struct BandMemory
 
 const int FUSED_BAND_ROWS = 4; //!< rows of positions per lane
 
-//! Plan of matchFusedBands(): SSD and ZNCC in small windows. warps = 0: not in use.
+//! Plan of matchFusedBands(): SSD and ZNCC in small windows.
 struct FusedBands
 {
     int warps;                 //!< warps per block
@@ -247,7 +265,7 @@ CT_HOST_DEVICE constexpr int bandPartWords(bool weighted, int threads)
     return (weighted ? 4 : 3) * 4 * FUSED_BAND_ROWS * threads;
 }
 
-//! Plan of matchFused().
+//! Plan for windows that one block each matches.
 struct FusedPlan
 {
     int positions; //!< positions per thread, 5, 9 or 13: windows up to 4 times as wide
@@ -257,8 +275,9 @@ struct FusedPlan
     StagePlan stage;
     int templateWords;
     int threads;        //!< threads per block
+    Route route;        //!< FUSED or FUSED_BANDS
     size_t sharedBytes; //!< shared memory per block
-    FusedBands bands;   //!< if in use, it replaces all of the above
+    FusedBands bands;   //!< set for FUSED_BANDS, whose kernel gets nothing else
 
     // Offsets in words from FUSED_SCRATCH_BYTES on; the map of values takes the place of the raw image.
     CT_HOST_DEVICE int templatesAt() const { return stage.rawWords; }
@@ -275,7 +294,7 @@ const size_t FUSED_STATIC_BYTES =
 const int TILE_POSITIONS = 8;                   //!< positions per thread
 const int TILE_GROUPS = tuning::TILE_COLS / 32; //!< groups of 4 phases x TILE_POSITIONS per row of a tile
 
-//! Plan of matchTiles().
+//! Plan for windows that are divided among blocks.
 struct TilePlan
 {
     int cols, rows;           //!< largest window, in positions
@@ -284,8 +303,9 @@ struct TilePlan
     StagePlan stage;
     int templateWords;
     bool wide;          //!< sums may exceed 32 bits
+    Route route;        //!< TILES, BANDS or BAND_TILES
     size_t sharedBytes; //!< shared memory per block
-    BandPlan bands;     //!< if in use, it replaces all of the above except cols, rows, tilesX, tilesY
+    BandPlan bands;     //!< set for BANDS and BAND_TILES, whose kernels read only cols, rows, tilesX and tilesY besides
 
     // Offsets in words.
     CT_HOST_DEVICE int rawAt() const { return templateWords; }

@@ -14,6 +14,7 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 using detail::ceilDiv;
 using detail::roundUp;
 using gpu::FusedPlan;
+using gpu::Route;
 using gpu::TilePlan;
 
 namespace {
@@ -52,7 +53,7 @@ bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const
     if (!isProduct(given.metric) || window.width > gpu::BAND_COLS || fragment.height < rows ||
         termsOf(fragment, given) > gpu::BAND_TERMS)
         return false;
-    const int blocks = ceilDiv(window.width, 8), chunks = ceilDiv(fragment.width + 7, 32);
+    const int blocks = ceilDiv(window.width, 8), chunks = gpu::bandChunks(fragment.width);
     gpu::FusedBands wider = plan;
     wider.warps = std::max(plan.warps, ceilDiv(window.height, 16 / blocks * rows));
     wider.areaWidth = std::max(plan.areaWidth, window.width + fragment.width - 1);
@@ -71,8 +72,8 @@ bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const
     wider.blocks = std::max(plan.blocks, blocks);
     wider.rawWords =
         std::max(wider.areaHeight * wider.stage.rawPitch + 8, given.weighted ? 0 : wider.rows * 8 * wider.blocks);
-    wider.templateWords =
-        std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) * fragment.height * (8 * chunks + 8));
+    wider.templateWords = std::max(plan.templateWords, gpu::bandPlanes(channels, given.weighted) * fragment.height *
+                                                           gpu::templateStep(chunks));
     // ZNCC stores n and v over the other data; without weights not over the channels, which are read until the end.
     wider.partWords = isCorrelation(given.metric) ? gpu::bandPartWords(given.weighted, 32 * wider.warps) : 0;
     wider.mapWords = std::max(plan.mapWords, mapWordsOf(window, given));
@@ -128,8 +129,6 @@ void finishFused(FusedPlan& plan, int count, const MatchCase& given)
         plan.slots /= 2; // few blocks: more threads per fragment
     plan.threads = fusedThreads(plan.rows, plan.slots);
     gpu::setThreads(plan.stage, plan.threads);
-    if (plan.bands.warps > 0)
-        gpu::setThreads(plan.bands, 32 * plan.bands.warps);
 }
 
 } // namespace
@@ -205,8 +204,8 @@ bool MatchPlan::splitGroups(const MatchCase& given, const FragmentSizes& sizes, 
     return any;
 }
 
-//! Plans matrix instructions for the fragments of the fused kernels, if all groups can be matched by them and it is worth it.
-void MatchPlan::planFusedGroups(const MatchCase& given, const FragmentSizes& sizes)
+//! Plans FUSED_BANDS for the fragments in `fused`; nothing if matrix instructions cannot match some of them or are not worth it.
+std::optional<gpu::FusedBands> MatchPlan::planBandGroups(const MatchCase& given, const FragmentSizes& sizes) const
 {
     double terms = 0;
     for (const int i : fused)
@@ -215,13 +214,21 @@ void MatchPlan::planFusedGroups(const MatchCase& given, const FragmentSizes& siz
         terms += static_cast<double>(window.width) * window.height * termsOf(sizes[i], given);
     }
     if (!given.weighted && !isCorrelation(given.metric) && terms < tuning::BAND_LEAST_SSD_TERMS)
-        return;
+        return std::nullopt;
     gpu::FusedBands bands = {};
+    bool any = false; // else there is nothing to search, only a status to report
     for (size_t g = 0; g < groups_.size(); ++g)
-        if (groups_[g].fits && !groups_[g].window.empty() &&
-            !planFusedBands(bands, groups_[g].window, sizes.distinct[g], given))
-            return;
-    fusedPlan.bands = bands;
+    {
+        if (!groups_[g].fits || groups_[g].window.empty())
+            continue;
+        if (!planFusedBands(bands, groups_[g].window, sizes.distinct[g], given))
+            return std::nullopt;
+        any = true;
+    }
+    if (!any)
+        return std::nullopt;
+    gpu::setThreads(bands, 32 * bands.warps);
+    return bands;
 }
 
 void MatchPlan::make(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas)
@@ -257,19 +264,25 @@ void MatchPlan::make(const MatchCase& given, const FragmentSizes& sizes, const S
             window = larger(window, group.window);
         fragment = larger(fragment, sizes[i]);
     }
-    planFusedGroups(given, sizes);
     if (!fused.empty())
+    {
         finishFused(fusedPlan, static_cast<int>(fused.size()), given);
+        const auto bands = planBandGroups(given, sizes);
+        fusedPlan.route = bands ? Route::FUSED_BANDS : Route::FUSED;
+        fusedPlan.bands = bands.value_or(gpu::FusedBands());
+    }
     if (!window.empty())
         tilePlan = planTiles(given, window, fragment, region, static_cast<int>(tiled.size()));
 }
 
 // --- tiles -----------------------------------------------------------------------------------------------------------
 
-TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count)
+//! Plans TILES, which any window can take.
+static TilePlan planByteTiles(const MatchCase& given, Extent window, Extent fragment)
 {
     const int height = fragment.height, stride = given.frame.pixelStride;
     TilePlan plan = {};
+    plan.route = Route::TILES;
     plan.cols = window.width;
     plan.rows = window.height;
     plan.tilesX = ceilDiv(plan.cols, tuning::TILE_COLS);
@@ -312,19 +325,32 @@ TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const
     const size_t merging = 4 * static_cast<size_t>(plan.templateWords + plan.stage.rawWords +
                                                    3 * gpu::TILE_POSITIONS * tuning::TILE_POSITION_THREADS);
     plan.sharedBytes = std::max(merging, 4 * static_cast<size_t>(words(plan.chunkRows)));
-    plan.bands = planBands(given, window, fragment, region, count);
-    if (plan.bands.tiles.units > 0)
+    return plan;
+}
+
+TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count)
+{
+    TilePlan plan = planByteTiles(given, window, fragment);
+    const auto bands = planBands(given, window, fragment, region, count);
+    if (!bands)
+        return plan;
+    plan.route = Route::BANDS;
+    plan.bands = *bands;
+    if (const auto tiles = planBandTiles(*bands, given, window, fragment, count))
     {
-        plan.tilesX = plan.bands.tiles.blocksX * (gpu::BAND_COLS / tuning::TILE_COLS);
-        plan.tilesY = ceilDiv(plan.rows, plan.bands.tiles.units * gpu::BAND_ROWS);
+        plan.route = Route::BAND_TILES;
+        plan.bands.tiles = *tiles;
+        plan.tilesX = tiles->blocksX * (gpu::BAND_COLS / tuning::TILE_COLS);
+        plan.tilesY = ceilDiv(plan.rows, tiles->units * gpu::BAND_ROWS);
     }
     return plan;
 }
 
 int tileBatch(const TilePlan& plan, const MatchCase& given, int count)
 {
-    const size_t each = gpu::tileValuesBytes(plan, given.metric, given.weighted) + gpu::bandSumsBytes(plan.bands) +
-                        plan.bands.bandsEach * sizeof(uint32_t);
+    size_t each = gpu::tileValuesBytes(plan, given.metric, given.weighted);
+    if (plan.route == Route::BANDS)
+        each += gpu::bandSumsBytes(plan.bands) + plan.bands.bandsEach * sizeof(uint32_t);
     const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY;
     const size_t fitting =
         std::min(std::max<size_t>(tuning::TILE_VALUES_BUDGET / each, 1), std::max<size_t>(0x7ffffffe / tiles, 1));

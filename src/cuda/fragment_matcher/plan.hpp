@@ -7,6 +7,7 @@
 #include "../../common/shared_limit.hpp"
 #include "layout.hpp"
 #include "../../fragment_matcher/engine.hpp"
+#include <optional>
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
@@ -64,15 +65,16 @@ inline int64_t termsOf(Extent fragment, const MatchCase& given)
     return static_cast<int64_t>(fragment.width) * fragment.height * given.frame.channels;
 }
 
-//! Plan of a call: indices of the fragments that the fused kernels match, and of those that are matched in tiles.
+//! Plan of a call: indices of the fragments whose windows one block each matches, and of those whose windows are divided among blocks, with
+//! the route of both.
 class MatchPlan
 {
 public:
     void make(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas);
 
     std::vector<int> fused, tiled;
-    gpu::FusedPlan fusedPlan;
-    gpu::TilePlan tilePlan;
+    gpu::FusedPlan fusedPlan; //!< for `fused`
+    gpu::TilePlan tilePlan;   //!< for `tiled`
 
 private:
     //! Fragments of one size. They take the same route, unless some have windows that are too large for the fused kernels.
@@ -85,17 +87,21 @@ private:
     void widen(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas);
     void planGroups(const MatchCase& given, const FragmentSizes& sizes);
     bool splitGroups(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas);
-    void planFusedGroups(const MatchCase& given, const FragmentSizes& sizes);
+    std::optional<gpu::FusedBands> planBandGroups(const MatchCase& given, const FragmentSizes& sizes) const;
 
     std::vector<Group> groups_; //!< one per distinct size
     std::vector<char> alone_;   //!< one per fragment, for split groups: its own window fits
 };
 
-//! Plans tiles for `count` windows of up to `window` positions and fragments of up to `fragment` pixels. @param region part of the frame
-//! that contains all areas.
+//! Chooses the route and plans its tiles for `count` windows of up to `window` positions and fragments of up to `fragment` pixels.
+//! @param region part of the frame that contains all areas.
 gpu::TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count);
-//! Plans matrix instructions for the same windows. Returns a plan with group = 0 if they are not applicable or not worth it.
-gpu::BandPlan planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count);
+//! Plans BANDS for the same windows, without `tiles`; nothing if matrix instructions are not applicable or not worth it.
+std::optional<gpu::BandPlan> planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region,
+                                       int count);
+//! Plans BAND_TILES for windows with a plan of BANDS; nothing if their blocks are not all resident at once.
+std::optional<gpu::BandTiles> planBandTiles(const gpu::BandPlan& bands, const MatchCase& given, Extent window,
+                                            Extent fragment, int count);
 //! Returns how many of `count` entries one launch matches.
 int tileBatch(const gpu::TilePlan& plan, const MatchCase& given, int count);
 

@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Plans of matrix instructions for windows in tiles: one kernel (BandTiles) or three (BandPlan).
+// Plans of matrix instructions for windows in tiles: three kernels (BandPlan) or one (BandTiles).
 #include "../../precomp.hpp"
 
 #ifdef HAVE_CUDA
@@ -69,40 +69,6 @@ bool planValues(BandPlan& plan, Extent window, Extent fragment, const MatchCase&
     return bytes(plan.slabRows) <= limit;
 }
 
-//! Plans matchBandTiles(). All its blocks must be resident at once; the fewest rows per block for which they are is the fastest.
-gpu::BandTiles planBandTiles(const BandPlan& bands, Extent window, Extent fragment, const MatchCase& given, int count)
-{
-    const int stride = given.frame.pixelStride, channels = given.frame.channels;
-    const bool image = isCorrelation(given.metric);
-    gpu::BandTiles plan = {};
-    if (given.weighted || bands.wide || fragment.height > tuning::BAND_TILE_HEIGHT || given.frame.step % 16 != 0)
-        return plan;
-    plan.blocksX =
-        ceilDiv(window.width + (stride == 1 ? 15 : 0), gpu::BAND_COLS); // the first block starts at a unit of 16 bytes
-    for (const int units : {1, 2, 3, 4, 6})
-    {
-        const int64_t blocks = static_cast<int64_t>(plan.blocksX) * ceilDiv(window.height, units * gpu::BAND_ROWS);
-        if (blocks * count > given.multiprocessors)
-            continue;
-        const int rows = units * gpu::BAND_ROWS, chunks = ceilDiv(fragment.width + 7, 32);
-        plan.parts = tuning::BAND_TILE_WARPS / units;
-        plan.blocks = static_cast<int>(blocks);
-        plan.imageRows = rows + fragment.height - 1;
-        plan.pitch = gpu::BAND_COLS / 4 + 8 * chunks;
-        plan.rawPitch = stride == 1 ? 0 : stride * plan.pitch + 4;
-        plan.planesAt = (channels * fragment.height + 1) * (8 * chunks + 8);
-        plan.boxesAt = plan.planesAt + channels * plan.imageRows * plan.pitch;
-        const int boxWords =
-            (gpu::squareBytes(channels) + (image ? gpu::IMAGE_BYTES * channels : 0)) * rows * plan.pitch;
-        plan.mergeAt = plan.boxesAt + std::max(boxWords, plan.imageRows * plan.rawPitch);
-        plan.sharedBytes = 4 * static_cast<size_t>(plan.mergeAt + plan.parts * rows * gpu::BAND_COLS);
-        if (plan.sharedBytes <= given.shared.dynamicBytes(tuning::BAND_TILE_STATIC_BYTES))
-            plan.units = units;
-        break;
-    }
-    return plan;
-}
-
 //! Returns true if `count` windows have enough work for matrix instructions to be faster than byte sums.
 bool worthBands(const MatchCase& given, Extent window, Extent fragment, int count)
 {
@@ -115,11 +81,12 @@ bool worthBands(const MatchCase& given, Extent window, Extent fragment, int coun
 
 } // namespace
 
-BandPlan planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count)
+std::optional<BandPlan> planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region,
+                                  int count)
 {
-    BandPlan plan = {};
     if (!isProduct(given.metric) || fragment.width > tuning::BAND_WIDTH || !worthBands(given, window, fragment, count))
-        return plan;
+        return std::nullopt;
+    BandPlan plan = {};
     plan.region = region;
     plan.pitch = roundUp(region.width, 16);
     plan.planeBytes = static_cast<size_t>(plan.pitch) * region.height;
@@ -136,10 +103,45 @@ BandPlan planBands(const MatchCase& given, Extent window, Extent fragment, const
     plan.sumsPitch = roundUp(window.width + 15, gpu::BAND_COLS);
     plan.sumsRows = window.height;
     plan.sumsEach = static_cast<size_t>(plan.sumsPitch) * plan.sumsRows * (given.weighted ? 2 : 1);
-    plan.tiles = planBandTiles(plan, window, fragment, given, count);
     if (!planCorrelate(plan, window, fragment, given, count) || !planValues(plan, window, fragment, given))
-        return {};
+        return std::nullopt;
     return plan;
+}
+
+// The fewest rows per block for which all blocks are resident at once are the fastest.
+std::optional<gpu::BandTiles> planBandTiles(const BandPlan& bands, const MatchCase& given, Extent window,
+                                            Extent fragment, int count)
+{
+    const int stride = given.frame.pixelStride, channels = given.frame.channels;
+    const bool image = isCorrelation(given.metric);
+    if (given.weighted || bands.wide || fragment.height > tuning::BAND_TILE_HEIGHT || given.frame.step % 16 != 0)
+        return std::nullopt;
+    gpu::BandTiles plan = {};
+    plan.blocksX =
+        ceilDiv(window.width + (stride == 1 ? 15 : 0), gpu::BAND_COLS); // the first block starts at a unit of 16 bytes
+    for (const int units : {1, 2, 3, 4, 6})
+    {
+        const int64_t blocks = static_cast<int64_t>(plan.blocksX) * ceilDiv(window.height, units * gpu::BAND_ROWS);
+        if (blocks * count > given.multiprocessors)
+            continue;
+        const int rows = units * gpu::BAND_ROWS, chunks = gpu::bandChunks(fragment.width);
+        plan.units = units;
+        plan.parts = tuning::BAND_TILE_WARPS / units;
+        plan.blocks = static_cast<int>(blocks);
+        plan.imageRows = rows + fragment.height - 1;
+        plan.pitch = gpu::BAND_COLS / 4 + 8 * chunks;
+        plan.rawPitch = stride == 1 ? 0 : stride * plan.pitch + 4;
+        plan.planesAt = (channels * fragment.height + 1) * gpu::templateStep(chunks);
+        plan.boxesAt = plan.planesAt + channels * plan.imageRows * plan.pitch;
+        const int boxWords =
+            (gpu::squareBytes(channels) + (image ? gpu::IMAGE_BYTES * channels : 0)) * rows * plan.pitch;
+        plan.mergeAt = plan.boxesAt + std::max(boxWords, plan.imageRows * plan.rawPitch);
+        plan.sharedBytes = 4 * static_cast<size_t>(plan.mergeAt + plan.parts * rows * gpu::BAND_COLS);
+        if (plan.sharedBytes <= given.shared.dynamicBytes(tuning::BAND_TILE_STATIC_BYTES))
+            return plan;
+        break;
+    }
+    return std::nullopt;
 }
 
 }}} // namespace cv::cuda::fragment_matcher

@@ -1,0 +1,58 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Parameters of FragmentMatcher: name, member, default and range of each, once. Defaults, checks, reading and writing are made of this list.
+#ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SETTINGS_HPP
+#define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SETTINGS_HPP
+
+#include "../precomp.hpp"
+#include "stages.hpp"
+#include <climits>
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+const int MAX_SIDE = 32767; //!< longest side of frames and fragments, pixels
+
+typedef FragmentMatcher::Params Params;
+
+//! Returns the highest number of a metric; the first is 0, and there are no gaps.
+inline int lastMetric()
+{
+    int last = 0;
+    while (isMetric(last + 1))
+        ++last;
+    return last;
+}
+
+//! A parameter: its name in files, its member, default and range.
+template <typename T> struct Parameter
+{
+    const char* name;
+    T Params::*member;
+    T byDefault, lowest, highest;
+};
+
+//! Calls visit(parameter...) with all parameters in the order of files.
+template <typename Visit> auto withParameters(const Visit& visit)
+{
+    typedef FragmentMatcher FM;
+    return visit(Parameter<int>{"metric", &Params::metric, FM::SAD, 0, lastMetric()},
+                 Parameter<int>{"exclusion", &Params::exclusion, FM::SQUARE, FM::SQUARE, FM::CROSS},
+                 Parameter<int>{"exclusionDistance", &Params::exclusionDistance, 0, 0, MAX_SIDE},
+                 Parameter<int>{"peaks", &Params::peaks, 2, 1, MAX_PEAKS},
+                 Parameter<bool>{"subpixel", &Params::subpixel, false, false, true},
+                 Parameter<int>{"search", &Params::search, FM::FULL, FM::FULL, FM::THREE_STEP},
+                 Parameter<Size>{"maxSearchArea", &Params::maxSearchArea, Size(), Size(), Size(INT_MAX, INT_MAX)});
+}
+
+//! Checks all parameters. @throws cv::Exception with name and value of the first one out of its range.
+void checkParams(const Params& params);
+//! Reads and checks parameters; those that the node lacks have their defaults. @throws cv::Exception if one is malformed or out of range.
+Params readParams(const FileNode& node);
+void writeParams(FileStorage& storage, const Params& params);
+//! Returns the parameters as stages need them.
+Settings settingsOf(const Params& params);
+
+}}} // namespace cv::cuda::fragment_matcher
+
+#endif // OPENCV_CUDATRACKING_FRAGMENT_MATCHER_SETTINGS_HPP
