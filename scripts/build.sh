@@ -10,7 +10,7 @@
 #   --opencv=VERSION     4.14.0 (default) or 5.0.0
 #   --peers              also build the contrib modules that tests, perf tests and cudatracking_tld_benchmark compare with; without
 #                        CUDA that is the module tracking
-#   --peers=dnn          these and dnn, for trackers with neural networks (some 15 minutes more on two cores)
+#   --peers=dnn          these and dnn, for trackers with neural networks
 #   --shared             shared libraries (default: static, so that programs can be copied)
 #   --no-python          do not build the cv2 module
 #   --sanitize=KIND      address (with leaks and undefined behaviour) or thread: OpenCV and this module with the compiler's

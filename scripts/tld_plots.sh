@@ -45,7 +45,7 @@ for argument in "$@"; do
     esac
 done
 
-# measure SEQUENCE TRACKER: leaves NUMBER.runs, NUMBER.curves and NUMBER.log in PARTS.
+# measure SEQUENCE TRACKER NUMBER: leaves NUMBER.runs, NUMBER.curves and NUMBER.log in PARTS.
 measure()
 {
     local part=$PARTS/$3
@@ -76,7 +76,8 @@ if [ "$MEASURE" = 1 ]; then
     for sequence in "${sequences[@]}"; do
         for tracker in "${TRACKERS[@]}"; do
             while [ "$(jobs -rp | wc -l)" -ge "$JOBS" ]; do wait -n || failed=1; done
-            measure "$sequence" "$tracker" $((number += 1)) &
+            number=$((number + 1))
+            measure "$sequence" "$tracker" "$number" &
         done
     done
     while [ -n "$(jobs -p)" ]; do wait -n || failed=1; done

@@ -89,7 +89,7 @@ def tables(results):
         runs = {len(results.of(tracker, s)) for s in results.sequences}
         replies = sum(results.value(tracker, s, "replies_absent") for s in results.sequences)
         values = [0, results.mean(tracker, "ms"), *(round(results.mean(tracker, key), 3) for key in keys), replies]
-        rows.append((f"`{label(tracker)}`" if "::" in label(tracker) or "Tracker" == label(tracker)[:7] else label(tracker), values,
+        rows.append((label(tracker), values,
                      ["/".join(map(str, sorted(runs))), f"{values[1]:.3g}", *map(short, values[2:-1]), f"{replies:.3g} of {absent}"]))
     parts = [markdown(["tracker", "runs", "ms per frame", "precision", "recall", "F", "F at 0.5", "AUC", "20 pixels",
                        "boxes in absent frames"], rows, [None, min, max, max, max, max, max, max, min])]
@@ -127,13 +127,13 @@ def draw(results, title, path):
     near.set(xlabel="distance of the centres, pixels", ylabel="share of frames within it", title="precision plot [at 20 pixels]")
     success.set(xlabel="overlap", ylabel="share of frames above it", title="success plot [AUC]")
     time.set(xlabel="milliseconds per frame, one thread", ylabel="F, mean of the sequences", title="quality against time", xscale="log")
-    time.margins(x=.25)
+    time.margins(x=.35)
     for axis in (near, success, time):
         axis.set_ylim(0, 1.04)
         axis.grid(True, alpha=.3)
         axis.title.set_fontsize(10)
     near.legend(fontsize=7, loc="lower right")
-    success.legend(fontsize=7, loc="lower left")
+    success.legend(fontsize=7, loc="upper right")
     figure.suptitle(title, fontsize=10)
     figure.tight_layout()
     figure.savefig(path, dpi=100)

@@ -2,6 +2,7 @@
 signals. What the C++ programs compute is the business of other tests; the folder of the build is in CUDATRACKING_BUILD_DIR.
 """
 import csv
+import ctypes
 import glob
 import os
 import pty
@@ -258,6 +259,96 @@ class ProgramsTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.err)
         self.assertIn("F=1.000", done.out)
         self.assertEqual([round((float(row["x"]) - 30) / 3) for row in rows_of(self.out("boxes.csv"))], list(range(12)))
+
+    # --- the benchmark's protocol and peers --------------------------------------------------------------------------------
+
+    def drifting_truth(self):
+        """The thing's truth drifts away from it, by 26 pixels in the end, and is absent in one frame. The user's box is another."""
+        os.mkdir(self.out("drift"))
+        for step in range(12):
+            os.symlink(self.data("sequence", f"frame_{step + 1}.png"), self.out("drift", f"frame_{step + 1}.png"))
+        with open(self.out("drift", "init.txt"), "w") as init:
+            init.write("31,50,71,90\n")
+        with open(self.out("drift", "gt.txt"), "w") as truth:
+            for step in range(12):
+                x = 30 + 5.37 * step
+                truth.write("nan,nan,nan,nan\n" if step == 7 else f"{x:.3f},52,{x + 40:.3f},88\n")
+        return self.out("drift")
+
+    def test_measures_of_the_benchmark(self):
+        """Each measure, computed once more from the table of boxes."""
+        files = {name: self.out(name + ".csv") for name in ("csv", "runs", "curves")}
+        done = self.run_program("tld_benchmark", "--engine=cpu", "--seeds=1", "--peers", "--only=TLD-CPU,MIL", "--peer-seeds=1",
+                                *(f"--{name}={file}" for name, file in files.items()), self.drifting_truth())
+        self.assertEqual(done.returncode, 0, done.err)
+        runs = rows_of(files["runs"])
+        self.assertEqual([row["tracker"] for row in runs], ["TLD-CPU", "MIL"])
+        for run in runs:
+            rows = [row for row in rows_of(files["csv"]) if row["tracker"] == run["tracker"]]
+            boxes, truth = (np.array([[float(row[prefix + key]) for key in ("x", "y", "width", "height")] for row in rows])
+                            for prefix in ("", "truth_"))
+            shift, scale = (truth[0, :2] - boxes[0, :2]) / boxes[0, 2:], truth[0, 2:] / boxes[0, 2:]
+            boxes = np.hstack([boxes[:, :2] + shift * boxes[:, 2:], boxes[:, 2:] * scale])
+            common = np.clip(np.minimum(boxes[:, :2] + boxes[:, 2:], truth[:, :2] + truth[:, 2:]) - np.maximum(boxes[:, :2], truth[:, :2]),
+                             0, None).prod(axis=1)
+            reported, visible = boxes[:, 2] > 0, truth[:, 2] > 0
+            overlap = np.where(reported & visible, common / np.maximum(boxes[:, 2:].prod(axis=1) + truth[:, 2:].prod(axis=1) - common, 1), 0)
+            distance = np.where(reported, np.linalg.norm(boxes[:, :2] + boxes[:, 2:] / 2 - truth[:, :2] - truth[:, 2:] / 2, axis=1), np.inf)
+            expected = {"replies_absent": (reported & ~visible).sum(), "absent": 1, "frames": 12}
+            for end, limit in (("", .25), ("50", .5)):
+                right = (overlap > limit).sum()
+                precision, recall = right / reported.sum(), right / visible.sum()
+                expected.update({"precision" + end: precision, "recall" + end: recall, "f" + end: 2 * precision * recall / (precision + recall)})
+            self.assertTrue(0 < expected["f50"] < expected["f"] < 1, expected)  # the limits make a difference here
+            success = [(overlap[visible] > limit / 20).mean() for limit in range(21)]
+            near = [(distance[visible] <= limit).mean() for limit in range(51)]
+            expected.update({"auc": np.mean(success), "precision20px": near[20]})
+            for key, value in expected.items():
+                self.assertAlmostEqual(float(run[key]), value, 5, f"{run['tracker']} {key}")
+            for kind, curve in (("success", success), ("precision", near)):
+                drawn = [float(row["share"]) for row in rows_of(files["curves"]) if (row["tracker"], row["curve"]) == (run["tracker"], kind)]
+                np.testing.assert_allclose(drawn, curve, atol=1e-5, err_msg=f"{run['tracker']} {kind}")
+
+    def test_peers_of_the_benchmark(self):
+        """Every peer is measured or named as absent; the boxes of those that cv2 has too are the same."""
+        done = self.run_program("tld_benchmark", "--engine=cpu", "--seeds=1", "--peers", "--peer-seeds=1", "--threads=1", "--first-seed=7",
+                                "--csv=" + self.out("boxes.csv"), self.data("sequence"))
+        self.assertEqual(done.returncode, 0, done.err)
+        measured = re.findall(r"^sequence/(\w+) frames=12 ", done.out, re.M)
+        absent = re.findall(r"^not measured: (\w+): ", done.out, re.M)
+        self.assertEqual(sorted(measured + absent), ["CSRT", "KCF", "MIL", "MedianFlow", "Nano", "Vit", "legacyTLD"])
+        self.assertIn("MIL", measured)
+        self.assertEqual(len({"CSRT", "KCF", "MedianFlow", "legacyTLD"} & set(measured)) % 4, 0)  # they are of one module
+        threads = cv2.getNumThreads()
+        self.addCleanup(cv2.setNumThreads, threads)
+        cv2.setNumThreads(1)
+        for name in {"MIL", "CSRT", "KCF"} & set(measured):
+            if not hasattr(cv2, "Tracker" + name):
+                continue
+            ctypes.CDLL(None).srand(7)
+            cv2.setRNGSeed(7)
+            tracker = getattr(cv2, "Tracker" + name).create()
+            boxes = [(30, 50, 40, 40)]
+            tracker.init(cv2.imread(self.data("sequence", "frame_1.png")), boxes[0])
+            for step in range(1, 12):
+                located, box = tracker.update(cv2.imread(self.data("sequence", f"frame_{step + 1}.png")))
+                boxes.append(box if located else (0, 0, 0, 0))
+            written = [tuple(int(row[key]) for key in ("x", "y", "width", "height"))
+                       for row in rows_of(self.out("boxes.csv")) if row["tracker"] == name]
+            self.assertEqual(written, boxes, name)
+
+    def test_model_files_of_the_benchmark(self):
+        with open(self.out("model.onnx"), "w") as model:
+            model.write("no model")
+        for code, word, options in ((2, "--vit needs --peers", ["--vit=" + self.out("model.onnx")]),
+                                    (2, "need each other", ["--peers", "--nano-head=" + self.out("model.onnx")]),
+                                    (1, "no_such.onnx", ["--peers", "--vit=" + self.out("no_such.onnx")]),
+                                    (1, "dnn", ["--peers", "--vit=" + self.out("model.onnx")]),
+                                    (1, "dnn", ["--peers", "--nano-head=" + self.out("model.onnx"), "--nano-backbone=" + self.out("model.onnx")]),
+                                    (1, "NoSuchTracker", ["--only=NoSuchTracker"])):
+            with self.subTest(options):
+                done = self.run_program("tld_benchmark", "--engine=cpu", "--seeds=1", *options, self.data("sequence"))
+                self.assert_fails(done, code, word)
 
     def test_natural_order_in_python(self):
         sys.path.insert(0, SAMPLES)
