@@ -175,7 +175,8 @@ def save_index(index: Index, path: str) -> None:
 
 def same_index(one: Index, other: Index) -> bool:
     """Returns whether two indexes say the same of a video."""
-    return all(np.array_equal(a, b) for a, b in zip(one, other))
+    pairs: Any = zip(one, other)
+    return all(np.array_equal(a, b) for a, b in pairs)
 
 
 def load_index(path: str) -> Optional[Index]:
