@@ -1,6 +1,7 @@
 """Scans of many videos: one table whatever the workers, segments and kills; what is damaged is named and the rest goes on."""
 import contextlib
 import csv
+import ctypes
 import functools
 import hashlib
 import importlib.util
@@ -14,7 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -655,6 +658,112 @@ class InputTest(ScanTest):
         self.assertIn("another scan works in this folder", errors)
         running.communicate(timeout=300)
         self.assertEqual((running.returncode, self.table()), (0, self.expected("superpixels")))
+
+
+class FakeDecoder:
+    """A decoder of PyNvVideoCodec made of FFmpeg's, which uses the memory of a frame again for the next; `fault` may change or drop frames."""
+
+    def __init__(self, codec, fault):
+        import av
+        self._decoder, self._fault, self._count = av.CodecContext.create(codec, "r"), fault, 0
+        self._memory = None
+
+    def Decode(self, given):
+        import av
+        packet = None
+        if given.bsl:
+            packet = av.Packet(ctypes.string_at(given.bsl_data, given.bsl))
+            packet.pts = given.pts
+        for shot in self._decoder.decode(packet):
+            rows = np.frombuffer(shot.planes[0], np.uint8).reshape(shot.height, -1)[:, :shot.width]
+            if self._memory is None:
+                self._memory = rows.copy()
+            self._memory[...] = rows
+            self._count += 1
+            if self._fault(self._count - 1, self._memory):
+                yield types.SimpleNamespace(cuda=lambda: [self._memory], getPTS=lambda pts=shot.pts: pts)
+
+
+@needs("av", "PyAV")
+class DeviceDecodeTest(ScanTest):
+    """The decoder of the device is a fake, and its memory is the host's; everything else is what a worker with a GPU does."""
+
+    def setUp(self):
+        super().setUp()
+        import av
+
+        from cudatracking.scan import _device_video, _worker
+        if "libx264" not in av.codecs_available:
+            self.skipTest("this PyAV has no encoder for H.264")
+        self.fault = lambda count, pixels: True
+        codec = types.ModuleType("PyNvVideoCodec")
+        codec.PacketData = lambda: types.SimpleNamespace(bsl=0)
+        codec.cudaVideoCodec = types.SimpleNamespace(H264="h264", HEVC="hevc")
+        codec.CreateDecoder = lambda gpuid, codec, usedevicememory: FakeDecoder(codec, self.fault)
+        make_job = _worker.make_job
+        for patch in (mock.patch.dict(sys.modules, {"PyNvVideoCodec": codec}), mock.patch.object(_device_video, "copied", lambda view, into: np.array(view)),
+                      mock.patch.object(_device_video, "downloaded", np.array),
+                      mock.patch.object(_worker, "make_job", lambda job, settings, device, boxes: make_job(job, settings, "cpu", boxes))):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def answer(self, video, decode, job="detect", first=10, last=None):
+        from cudatracking.scan import _worker
+        from cudatracking.scan._jobs import settings_of
+        from cudatracking.scan._video import load_index
+        settings = settings_of(job, JOBS[job][1])
+        out = self.path(decode)
+        for name in ("parts", "states", "index"):
+            os.makedirs(os.path.join(out, name), exist_ok=True)
+        with open(os.path.join(out, "manifest.json"), "w") as file:
+            json.dump({"run": "r"}, file)
+        worker = _worker.Worker(_worker.Setup(out, "r", job, settings, "csv", {}, "cuda:0", 1, 1, decode))
+        index = os.path.join(out, "index", "i.npz")
+        self.assertEqual(worker.call("index", {"path": video, "index": index}), {"kind": "ok"})
+        task = {"path": video, "video": "v", "index": index, "boxes": [[first, *box(first)]] if job == "track" else [], "first": first, "begin": first,
+                "last": last or load_index(index).frames, "state": None, "whole": False, "audit": False, "state_after": "s.yml"}
+        return worker.call("segment", task)
+
+    def test_equal(self):
+        for name in ("v10.mp4", "v9.mkv", "deep/v1.ts"):
+            for job, last in (("detect", None), ("detect", 20), ("track", 20)):
+                with self.subTest(f"{name} {job} {last}"):
+                    answers = [self.answer(os.path.join(self.videos, name), decode, job, last=last) for decode in ("host", "device", "auto")]
+                    self.assertEqual([answer.pop("on_device") for answer in answers], [False, True, True])
+                    for answer in answers:
+                        for time in ("work", "decode", "seconds"):
+                            del answer[time]
+                    self.assertGreater(answers[0]["rows"], 5)
+                    self.assertEqual(answers[0], answers[1])
+                    self.assertEqual(answers[0], answers[2])
+
+    def test_falls_back_to_the_host(self):
+        """When a frame is missing, has other pixels than on the host, or the decoder fails, the segment is decoded on the host."""
+        def other_pixels(count, pixels):
+            pixels[5, 5] ^= 1
+            return True
+
+        def failing(count, pixels):
+            raise RuntimeError("no decoder")
+
+        video = os.path.join(self.videos, "v10.mp4")
+        expected = self.answer(video, "host")["part"]
+        for fault in (other_pixels, failing, lambda count, pixels: count != 14, lambda count, pixels: count < 20):
+            self.fault = fault
+            answer = self.answer(video, "device")
+            self.assertEqual((answer["kind"], answer["on_device"], answer["part"]), ("ok", False, expected))
+        self.fault = failing
+        write_video(self.path("m.avi"), 25, codec="mpeg4")
+        self.assertEqual(self.answer(self.path("m.avi"), "device")["on_device"], False)
+        self.assertEqual(self.answer(video, "device", "superpixels")["on_device"], False)
+
+    def test_without_the_decoder(self):
+        video = os.path.join(self.videos, "v10.mp4")
+        with mock.patch.dict(sys.modules, {"PyNvVideoCodec": None}):
+            self.assertEqual(self.answer(video, "auto")["on_device"], False)
+            with self.assertRaisesRegex(AssertionError, "decoding on the device needs PyNvVideoCodec"):
+                self.answer(video, "device")
+        self.assertIn("decode: 'device'", self.call_command(video, "--job=detect", "--decode=device", "--workers=cpu:1", "--out=x", f"--format={FORMAT}", code=2))
 
 
 class MissingTest(unittest.TestCase):

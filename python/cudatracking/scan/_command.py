@@ -31,6 +31,8 @@ def add_options(made: argparse.ArgumentParser, number: Number, box: Callable[[st
     where.add_argument("--per-gpu", type=number(int, 1, 64), default=1, metavar="N", help="workers that share a GPU (default 1)")
     where.add_argument("--decoders", type=number(int, 1, 256), metavar="N", help="threads of each worker that decode; not for track (default: its share of the "
                        "cores with GPUs, else 1)")
+    where.add_argument("--decode", choices=("host", "device", "auto"), default="host", help="where H.264 and HEVC are decoded for detect and track with GPUs: host "
+                       "(default), device (needs PyNvVideoCodec), auto (device if PyNvVideoCodec can be used)")
     where.add_argument("--executor", choices=("auto", "ray", "processes"), default="auto", help="auto (default): Ray if it is installed, else processes of this machine")
     where.add_argument("--address", help="of a Ray cluster, such as auto or ray://host:10001 (default: the environment's RAY_ADDRESS, or this machine alone)")
     # Options of a job have no default here: what is given can be told from what is not.
@@ -92,7 +94,7 @@ def run(options: argparse.Namespace, stop: Any) -> int:
     for name in sorted(given):
         if name not in JOBS[options.job].DEFAULTS:
             raise ArgumentError(f"--{name.replace('_', '-')} is no option of --job {options.job}")
-    done = scan(options.source, options.out, options.job, given, boxes=boxes, workers=options.workers, per_gpu=options.per_gpu, decoders=options.decoders,
+    done = scan(options.source, options.out, options.job, given, boxes=boxes, workers=options.workers, per_gpu=options.per_gpu, decoders=options.decoders, decode=options.decode,
                 executor=options.executor, address=options.address, segment=options.segment, format=options.format, resume=options.resume,
                 audit=options.audit, quiet=options.quiet, stopped=lambda: bool(stop.requested))
     for failure in done.failures:

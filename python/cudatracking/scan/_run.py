@@ -237,7 +237,7 @@ class Scan:
         self._unopened = collections.deque(self._videos)
         self._slots: dict[int, _Task] = {}
         self._audit = self._asked = 0.
-        self._computed = 0
+        self._computed = self._on_device = 0
         self._different: list[tuple[_Video, int]] = []
 
     # --- the folder
@@ -448,6 +448,7 @@ class Scan:
         self._known[record["key"]] = record
         video.done[segment] = record
         self._computed += 1
+        self._on_device += answer["on_device"]
         self._progress.add(answer, video.bytes_of(segment))
         self._compare(video, segment)
         if JOBS[self._job].ORDERED and video.whole == task.whole:
@@ -487,13 +488,15 @@ class Scan:
                 self._progress.show(sum(len(video.done) for video in opened), sum(len(video.segments) for video in opened), bool(self._unopened), left)
         return False
 
-    def run(self, workers: Optional[str] = None, *, per_gpu: int = 1, decoders: Optional[int] = None, executor: str = "auto", address: Optional[str] = None,
-            audit: float = 0., stopped: Callable[[], bool] = lambda: False) -> Summary:
+    def run(self, workers: Optional[str] = None, *, per_gpu: int = 1, decoders: Optional[int] = None, decode: str = "host", executor: str = "auto",
+            address: Optional[str] = None, audit: float = 0., stopped: Callable[[], bool] = lambda: False) -> Summary:
         """Does what is missing, and merges all parts. Arguments as those of scan()."""
         if not 0 <= audit <= 1:
             raise ArgumentError(f"audit: {audit}: 0 to 1 are possible", "audit", audit)
         self._audit = self._asked = audit
-        pool = self._executor(workers, per_gpu, decoders, executor, address)
+        if decode not in ("host", "device", "auto"):
+            raise ArgumentError(f"decode: {decode!r}: host, device or auto are possible", "decode", decode)
+        pool = self._executor(workers, per_gpu, decoders, decode, executor, address)
         try:
             complete = self._loop(pool, self._next, stopped)
             table, audited = None, 0
@@ -518,7 +521,7 @@ class Scan:
             chosen = [_Task(video, i, video.whole, True)]
         return chosen
 
-    def _executor(self, workers: Optional[str], per_gpu: int, decoders: Optional[int], executor: str, address: Optional[str]) -> Any:
+    def _executor(self, workers: Optional[str], per_gpu: int, decoders: Optional[int], decode: str, executor: str, address: Optional[str]) -> Any:
         if executor not in ("auto", "ray", "processes"):
             raise ArgumentError(f"executor: {executor!r}: auto, ray or processes are possible", "executor", executor)
         if address and executor == "processes":
@@ -526,7 +529,7 @@ class Scan:
         found = re.fullmatch(r"(gpu|cpu)(?::([1-9]\d{0,4}))?", workers or "cpu")
         if not found:
             raise ArgumentError(f"workers: {workers!r}: gpu, gpu:N, cpu or cpu:N is needed", "workers", workers)
-        setup = Setup(self.out, self._run, self._job, self._settings["parameters"], self._format, self._settings["versions"], "cpu", 1, 1)
+        setup = Setup(self.out, self._run, self._job, self._settings["parameters"], self._format, self._settings["versions"], "cpu", 1, 1, decode)
         actors = RayActors(setup, address) if executor == "ray" or address or (executor == "auto" and have_ray()) else None
         try:
             cores = float(len(os.sched_getaffinity(0)))
@@ -537,6 +540,8 @@ class Scan:
             kind, wanted = (found.group(1), found.group(2)) if workers else ("gpu" if gpus >= 1 else "cpu", None)
             if kind == "gpu" and gpus < int(wanted or 1):
                 raise error(f"workers: {workers!r}: there are {gpus:g} GPUs that can be used", "workers", workers)
+            if decode == "device" and kind == "cpu":
+                raise ArgumentError("decode: 'device': workers on the CPU have none; --workers gpu is needed", "decode", decode)
             count = int(wanted or gpus) * per_gpu if kind == "gpu" else int(wanted or cores)
             share = max(int(cores // count), 1)
             setup = setup._replace(threads=share, decoders=decoders or (share if kind == "gpu" else 1), device="cuda:0" if kind == "gpu" else "cpu")
@@ -589,6 +594,7 @@ class Scan:
         }
         self._manifest(contents)
         words = f"{summary.segments} segments of {summary.videos} videos, {self._computed} of them now"
+        words += f" ({self._on_device} decoded on devices)" if self._on_device else ""
         words += f", {audited} audited" if audited else ""
         words += f", {len(failures)} failures" if failures else ""
         self._progress.finish(words + (", stopped; --resume goes on" if stopped else ""))
@@ -602,7 +608,7 @@ def _differences(old: Any, new: Any, name: str = "") -> list[str]:
 
 
 def scan(sources: Sequence[str], out: str, job: str, parameters: Optional[dict[str, Any]] = None, *, boxes: Optional[dict[str, list[Any]]] = None,
-         workers: Optional[str] = None, per_gpu: int = 1, decoders: Optional[int] = None, executor: str = "auto", address: Optional[str] = None,
+         workers: Optional[str] = None, per_gpu: int = 1, decoders: Optional[int] = None, decode: str = "host", executor: str = "auto", address: Optional[str] = None,
          segment: float = 60., format: str = "parquet", resume: bool = False, audit: float = 0., quiet: bool = True,
          stopped: Callable[[], bool] = lambda: False) -> Summary:
     """Runs a job on many videos and writes one table. It can be killed at any time: with `resume` it goes on, and the table is the same.
@@ -616,6 +622,7 @@ def scan(sources: Sequence[str], out: str, job: str, parameters: Optional[dict[s
         workers: "gpu" or "gpu:N": for each GPU, or N of them; "cpu" or "cpu:N": for each core, or N. Default: "gpu" where there is one, else "cpu".
         per_gpu: workers that share a GPU. Default 1.
         decoders: threads of each worker that decode; not for track. Default: the worker's share of the cores with GPUs, else 1.
+        decode: "host" (default), "device", which needs PyNvVideoCodec, or "auto": where H.264 and HEVC are decoded for detect and track with GPUs.
         executor: "ray", "processes" (of this machine) or "auto" (default): Ray if it is installed.
         address: of a Ray cluster. Default: the environment's RAY_ADDRESS, or Ray on this machine alone.
         segment: least length of a segment in seconds. Default 60.
@@ -630,6 +637,6 @@ def scan(sources: Sequence[str], out: str, job: str, parameters: Optional[dict[s
     """
     made = Scan(sources, out, job, parameters, boxes=boxes, segment=segment, format=format, resume=resume, quiet=quiet)
     try:
-        return made.run(workers, per_gpu=per_gpu, decoders=decoders, executor=executor, address=address, audit=audit, stopped=stopped)
+        return made.run(workers, per_gpu=per_gpu, decoders=decoders, decode=decode, executor=executor, address=address, audit=audit, stopped=stopped)
     finally:
         made.close()

@@ -86,7 +86,7 @@ class Index(NamedTuple):
         return list(zip(starts, starts[1:] + [self.frames]))
 
 
-def _open(path: str) -> tuple[Any, Any]:
+def open_video(path: str) -> tuple[Any, Any]:
     """Opens a video for one thread: (container, its video stream)."""
     av = _av()
     try:
@@ -137,7 +137,7 @@ def make_index(path: str) -> Index:
         sha256 = sha256_of_file(path)
     except OSError as raised:
         raise VideoError(f"cannot be read: {raised.strerror}") from None
-    container, stream = _open(path)
+    container, stream = open_video(path)
     stamps: list[Optional[int]] = []
     keys: list[int] = []
     note = ""
@@ -175,7 +175,8 @@ def save_index(index: Index, path: str) -> None:
 
 def same_index(one: Index, other: Index) -> bool:
     """Returns whether two indexes say the same of a video."""
-    return all(np.array_equal(a, b) for a, b in zip(one, other))
+    pairs: Any = zip(one, other)
+    return all(np.array_equal(a, b) for a, b in pairs)
 
 
 def load_index(path: str) -> Optional[Index]:
@@ -205,7 +206,7 @@ class _Undecodable(Exception):
 
 def _decoded(path: str, index: Index, start: int) -> Iterator[tuple[int, Any]]:
     """Yields (number, frame) in order from a key frame on, or from a frame before it. Raises _Undecodable."""
-    container, stream = _open(path)
+    container, stream = open_video(path)
     count = 0
 
     def numbered(frames: Any) -> Iterator[tuple[int, Any]]:
@@ -247,7 +248,7 @@ def _decoded(path: str, index: Index, start: int) -> Iterator[tuple[int, Any]]:
             raise _Undecodable(failure)
 
 
-def _starts(index: Index, position: int) -> Iterator[int]:
+def starts(index: Index, position: int) -> Iterator[int]:
     """Yields key frames to begin at in order to reach a frame: the nearest one, then earlier ones, then the first frame."""
     at = int(np.searchsorted(index.keys, position, side="right")) - 1
     tried = [max(at - (2**step - 1), 0) for step in range(TRIES_BEFORE)] + [0]
@@ -262,7 +263,7 @@ def decode(path: str, index: Index, first: int, last: int, gaps: list[Gap]) -> I
     position = first
     while position < last:
         delivered, reason = False, ""
-        for start in _starts(index, position):
+        for start in starts(index, position):
             try:
                 for number, frame in _decoded(path, index, start):
                     if number < position:

@@ -17,6 +17,7 @@ import numpy as np
 from .. import __version__
 from .._errors import error
 from .._native import cv2
+from ._device_video import DeviceFrames, NotOnDevice, codec_module
 from ._files import StorageError, sha256_of, write_bytes
 from ._jobs import JOBS, Pixels, make_job
 from ._tables import HEAD, format_versions, part
@@ -140,6 +141,7 @@ class Setup(NamedTuple):
         device: where a worker works; "cuda" stands for the one that it was given.
         decoders: threads of each worker that decode.
         threads: of each worker for work on the CPU.
+        decode: "host", "device" or "auto".
     """
 
     out: str
@@ -151,6 +153,7 @@ class Setup(NamedTuple):
     device: str
     decoders: int
     threads: int
+    decode: str
 
 
 class Worker:
@@ -190,6 +193,11 @@ class Worker:
                     return f"host {host} has {name} {mine.get(name)}, the scan was begun with {version}"
             if run_of(self._setup.out) != self._setup.run:
                 return f"host {host} does not see the folder {self._setup.out} of this scan; it must be on storage that all hosts share"
+            if self._setup.decode == "device":
+                try:
+                    codec_module()
+                except error as raised:
+                    return f"host {host}: {raised}"
             self._made["checked"] = True
         return ""
 
@@ -206,34 +214,54 @@ class Worker:
             self._made[device] = make_job(setup.job, setup.settings, device, ())
         return self._made[device]
 
+    def _begun(self, device: str, task: dict[str, Any]) -> Any:
+        job = self._job(device, task)
+        if task["state"]:
+            job.read_state(os.path.join(self._setup.out, "states", task["state"]))
+        return job
+
+    def _rows(self, job: Any, frames: Any, device: str) -> tuple[list[tuple[int, Any]], float]:
+        """Returns the rows of all frames, (number, columns), and the seconds that the job took."""
+        rows: list[tuple[int, Any]] = []
+        busy = 0.
+        for batch in frames.batches(1 if job.ORDERED or device == "cpu" else BATCH):
+            before = time.perf_counter()
+            rows += zip((number for number, _ in batch), job.work(batch))
+            busy += time.perf_counter() - before
+        return rows, busy
+
     def _segment(self, task: dict[str, Any]) -> dict[str, Any]:
         """Makes the rows of frames first .. last - 1. An audited task is done on the CPU and writes nothing."""
         setup, first, last, audit = self._setup, task["first"], task["last"], task["audit"]
         device = "cpu" if audit else setup.device
+        begin = task["begin"]  # before `first` only where the rows need frames before, and no state is kept
         index = load_index(task["index"])
         if index is None or (index.size, index.modified) != stat_of(task["path"]):
             raise VideoError("has changed since its index was made")
         if audit and not same_index(index, make_index(task["path"])):
             raise VideoError("its index is not that of the video; remove the folder index, so that --resume makes it again")
-        job = self._job(device, task)
-        begin = task["begin"]  # before `first` only where the rows need frames before, and no state is kept
-        if task["state"]:
-            job.read_state(os.path.join(setup.out, "states", task["state"]))
         start = time.perf_counter()
-        busy = 0.
-        rows: list[tuple[int, Any]] = []
-        decoders = 1 if job.ORDERED or task["whole"] else setup.decoders
-        with Frames(task["path"], index, begin, last, job.COLOR, decoders) as frames:
-            for batch in frames.batches(1 if job.ORDERED or device == "cpu" else BATCH):
-                before = time.perf_counter()
-                rows += zip((number for number, _ in batch), job.work(batch))
-                busy += time.perf_counter() - before
+        done = None
+        if setup.decode != "host" and device != "cpu" and not JOBS[setup.job].COLOR:
+            try:
+                job = self._begun(device, task)
+                frames: Any = DeviceFrames(task["path"], index, begin, last, int(device.partition(":")[2] or 0), PROBE)
+                done = self._rows(job, frames, device)
+            except NotOnDevice:
+                pass
+        on_device = done is not None
+        if done is None:
+            job = self._begun(device, task)
+            decoders = 1 if job.ORDERED or task["whole"] else setup.decoders
+            with Frames(task["path"], index, begin, last, job.COLOR, decoders) as frames:
+                done = self._rows(job, frames, device)
+        rows, busy = done
         if any(frames.tails.get(number, check) != check for number, check in frames.heads.items()):
             return {"kind": "inexact"}
         rows.sort(key=lambda row: row[0])
         data, count = part(setup.format, self._schema, task["video"], ((number, index.time(number), columns) for number, columns in rows if number >= first))
         state: Optional[bytes] = job.state() if job.ORDERED and not audit and last < index.frames else None
-        answer: dict[str, Any] = {"kind": "ok", "part": sha256_of(data), "rows": count, "frames": len(rows), "state": None, "work": busy, "decode": frames.seconds,
+        answer: dict[str, Any] = {"kind": "ok", "part": sha256_of(data), "rows": count, "frames": len(rows), "state": None, "work": busy, "decode": frames.seconds, "on_device": on_device,
                   "gaps": [list(gap) for gap in sorted(frames.gaps)], "heads": sorted([number, check] for number, check in frames.heads.items() if number < first + PROBE),
                   "tails": sorted([number, check] for number, check in frames.tails.items() if number >= last)}
         if not audit:
