@@ -28,6 +28,7 @@ struct Settings
 {
     uint64_t seed;
     int learning, mirror;
+    int clipBoxes;
     double minReplyScore;
     int minWindow, scales, stepPercent;
     double scaleFactor;

@@ -59,6 +59,7 @@ CT_HOST_DEVICE void resetState(ObjectState& s, const Box& box, bool inStart)
 {
     endTracking(s);
     s.box = box;
+    s.event = STARTED;
     s.alive = s.valid = 1;
     s.started = inStart ? 1 : 0;
     s.score = 1.;
@@ -134,6 +135,7 @@ CT_HOST_DEVICE void endTraining(ObjectState& s, uint32_t worstSum, double worstR
     s.fernThreshold = greater(settings.fernThreshold, worstSum);
     s.nnThreshold = greater(settings.nnThreshold, worstRelative);
     s.validThreshold = greater(settings.validThreshold, s.nnThreshold);
+    s.event = STARTED;
     s.alive = s.valid = s.started = 1;
     s.score = conservative(similarity, s.positives, s.negatives);
 }

@@ -35,6 +35,20 @@ enum State
     TRACKING = 2
 };
 
+//! Column 8 of the table of results: what the box of a frame comes from.
+enum Event
+{
+    NO_EVENT = 0,
+    STARTED = 1,
+    FLOWED = 2,
+    CORRECTED = 3,
+    RETRIED = 4,
+    JUMPED = 5,
+    FOUND_AGAIN = 6,
+    BECAME_LOST = 7,
+    LAST_EVENT = BECAME_LOST
+};
+
 //! State of an object from frame to frame. Leaves and templates are stored apart.
 struct ObjectState
 {
@@ -43,6 +57,7 @@ struct ObjectState
     int32_t alive;                    //!< 0: the object is lost
     int32_t valid;                    //!< the detector may learn from it
     int32_t learned;                  //!< in the last frame
+    int32_t event;                    //!< Event of the last frame
     uint32_t number;                  //!< index of the object's series of random numbers
     uint32_t frame;                   //!< frames since it was first learned
     int32_t started;                  //!< its box is in the image START: no frame came since
@@ -62,9 +77,10 @@ struct ObjectState
     int32_t withVariance, passed, accepted, detections; //!< detections: the passed windows that were selected
 };
 
-//! Loses the object.
+//! Loses the object. The event tells whether it had a box before this frame.
 CT_HOST_DEVICE void endTracking(ObjectState& s)
 {
+    s.event = s.event == NO_EVENT || s.event == RETRIED ? NO_EVENT : BECAME_LOST;
     s.alive = s.valid = s.unsupported = s.onProbation = 0;
     s.score = 0.;
 }
@@ -85,6 +101,7 @@ CT_HOST_DEVICE FlowTask beginFrame(ObjectState& s)
     const int32_t last = s.started ? START : 1;
     ++s.frame;
     s.learned = s.started = 0;
+    s.event = s.alive ? FLOWED : NO_EVENT;
     if (s.alive)
         return {last, 0, s.box};
     if (s.retries > 0)
@@ -142,6 +159,7 @@ CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& 
         return endTracking(s);
     s.alive = 1;
     s.valid = valid;
+    s.event = task.retry ? RETRIED : FLOWED;
 }
 
 //! Sets the score of an object that is not lost; above validThreshold it becomes valid. @param similarity of the patch of its box.
@@ -257,7 +275,9 @@ CT_HOST_DEVICE void updateProbation(ObjectState& s, const Comparison& c, const S
 //! Starts a new box at a cluster; it is not valid yet.
 CT_HOST_DEVICE void startAt(ObjectState& s, const Cluster& cluster)
 {
+    const int32_t event = s.alive ? JUMPED : FOUND_AGAIN;
     endTracking(s);
+    s.event = event;
     s.alive = 1;
     s.box = cluster.box;
     s.score = cluster.score;
@@ -295,6 +315,8 @@ CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster
     }
     if (count > 0)
         s.box = corrected(s.box, around);
+    if (count > 0 && around.count > 0 && s.event == FLOWED)
+        s.event = CORRECTED;
     return count > 0 && around.count > 0 && s.score > s.validThreshold;
 }
 
@@ -306,28 +328,49 @@ CT_HOST_DEVICE bool acceptCorrection(ObjectState& s, const Box& tracked, const S
     if (conservative(similarity, s.positives, s.negatives) >= s.score)
         return true;
     s.box = tracked;
+    s.event = s.event == CORRECTED ? static_cast<int32_t>(FLOWED) : s.event;
     return false;
 }
 
 // --- results ---------------------------------------------------------------------------------------------------------
 
-const int RESULT_COLUMNS = 8;
+//! Returns the part of a box inside of the image; a box that is inside as a whole keeps its values exactly.
+CT_HOST_DEVICE Box clipped(const Box& b, int cols, int rows)
+{
+    Box part = b;
+    if (b.x < 0. || b.x + b.w > cols)
+    {
+        part.x = greater(b.x, 0.);
+        part.w = lesser(b.x + b.w, static_cast<double>(cols)) - part.x;
+    }
+    if (b.y < 0. || b.y + b.h > rows)
+    {
+        part.y = greater(b.y, 0.);
+        part.h = lesser(b.y + b.h, static_cast<double>(rows)) - part.y;
+    }
+    return part;
+}
 
-//! Writes a row of the table of results, RESULT_COLUMNS values.
-CT_HOST_DEVICE void resultOf(const ObjectState& s, const Settings& settings, double* row)
+const int RESULT_COLUMNS = 10, DETECTION_COLUMNS = 8;
+
+//! Writes a row of the table of results, RESULT_COLUMNS values. @param cols,rows size of the image.
+CT_HOST_DEVICE void resultOf(const ObjectState& s, const Settings& settings, int cols, int rows, double* row)
 {
     const int state = !s.alive ? LOST : (s.valid && s.unsupported == 0 ? TRACKING : UNCERTAIN);
-    row[0] = s.alive ? s.box.x : 0.;
-    row[1] = s.alive ? s.box.y : 0.;
-    row[2] = s.alive ? s.box.w : 0.;
-    row[3] = s.alive ? s.box.h : 0.;
+    const Box box = settings.clipBoxes ? clipped(s.box, cols, rows) : s.box;
+    row[0] = s.alive ? box.x : 0.;
+    row[1] = s.alive ? box.y : 0.;
+    row[2] = s.alive ? box.w : 0.;
+    row[3] = s.alive ? box.h : 0.;
     row[4] = s.alive ? s.score : 0.;
     row[5] = state;
     row[6] = s.alive && s.unsupported == 0 && s.score >= settings.minReplyScore ? 1. : 0.;
     row[7] = s.learned;
+    row[8] = s.event;
+    row[9] = s.number;
 }
 
-//! Writes row 0 of the table of detections, RESULT_COLUMNS values. @param windows number of windows of the grid.
+//! Writes row 0 of the table of detections, DETECTION_COLUMNS values. @param windows number of windows of the grid.
 CT_HOST_DEVICE void detectionHead(const ObjectState& s, int windows, double* row)
 {
     row[0] = s.detections;

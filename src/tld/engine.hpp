@@ -86,7 +86,7 @@ public:
     //! Processes a frame for all objects. @param results RESULT_COLUMNS doubles per object. Can be captured; waits only for host outputs.
     virtual void update(const ImageView& frame, const OutputView& results, StreamHandle stream) = 0;
     /** Runs ferns, select and nearestNeighbours for the first object. @param objects table of detections, 1 + maxDetections rows of
-    RESULT_COLUMNS doubles. Can be captured and waits as update(). */
+    DETECTION_COLUMNS doubles. Can be captured and waits as update(). */
     virtual void detect(const ImageView& frame, const OutputView& objects, StreamHandle stream) = 0;
     //! Detects as detect(), and learns a box for the first object without regard to recheck(). Can be captured; does not wait.
     virtual void learn(const ImageView& frame, const Window& box, StreamHandle stream) = 0;

@@ -233,11 +233,11 @@ std::array<double, RESULT_COLUMNS> TrackedObjects::result(int index) const
 void TrackedObjects::detections(int index, OutputArray objects) const
 {
     Engine& from = engine("getDetections()");
-    const detail::Output out("objects", objects, 1 + settings_.maxDetections, RESULT_COLUMNS, CV_64FC1, false);
-    Mat_<double> table(1 + settings_.maxDetections, RESULT_COLUMNS);
+    const detail::Output out("objects", objects, 1 + settings_.maxDetections, DETECTION_COLUMNS, CV_64FC1, false);
+    Mat_<double> table(1 + settings_.maxDetections, DETECTION_COLUMNS);
     from.readDetections(index, table.ptr<double>());
     for (int y = 0; out && y < table.rows; ++y)
-        std::copy_n(table[y], RESULT_COLUMNS, out.as<double>().row(y));
+        std::copy_n(table[y], DETECTION_COLUMNS, out.as<double>().row(y));
 }
 
 void TrackedObjects::templates(int index, bool positive, OutputArray images) const

@@ -36,6 +36,7 @@ inline void forgetPosition(ObjectState& state)
     state.box = Box{};
     state.retries = 0;
     state.learned = state.started = state.keptStarted = 0;
+    state.event = NO_EVENT;
 }
 
 //! Whether objects that were learned with one set of parameters can continue with the other.

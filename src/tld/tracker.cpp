@@ -32,6 +32,8 @@ public:
         if (row[6] == 0.)
             return false;
         boundingBox = Rect(cvRound(row[0]), cvRound(row[1]), cvRound(row[2]), cvRound(row[3]));
+        if (objects_.settings().clipBoxes)
+            boundingBox &= Rect(Point(), input.size()); // both edges may have been rounded outwards
         return true;
     }
     void updateAsync(InputArray image, OutputArray result, Stream& stream) override
@@ -44,6 +46,7 @@ public:
 
     float getTrackingScore() override { return static_cast<float>(objects_.result(0)[4]); }
     int getState() const override { return static_cast<int>(objects_.result(0)[5]); }
+    int getEvent() const override { return static_cast<int>(objects_.result(0)[8]); }
     Rect2d getBox() const override
     {
         const auto row = objects_.result(0);

@@ -78,7 +78,7 @@ TEST(Contract_TldOutputs, vectorOfARow)
     one.tracker->updateAsync(scene.frame(1), expected);
     other.tracker->updateAsync(scene.frame(1), row);
     ASSERT_EQ(8u, row.size());
-    EXPECT_TRUE(sameBits(expected, Mat(1, 8, CV_64FC1, row.data())));
+    EXPECT_TRUE(sameBits(expected, Mat(1, RESULT_COLUMNS, CV_64FC1, row.data())));
 }
 
 TEST(Contract_TldInputs, dimensions)
@@ -156,7 +156,7 @@ protected:
 TEST_F(Contract_TldCuda, replaysAreFrames)
 {
     const Ptr<TrackerTLD> tracker = fresh();
-    GpuMat result(1, 8, CV_64FC1);
+    GpuMat result(1, RESULT_COLUMNS, CV_64FC1);
     Graph graph(stream);
     tracker->updateAsync(input, result, stream);
     graph.end();
@@ -201,7 +201,7 @@ TEST_F(Contract_TldCuda, droppedCaptures)
 TEST_F(Contract_TldCuda, eagerBetweenReplays)
 {
     const Ptr<TrackerTLD> tracker = fresh();
-    GpuMat result(1, 8, CV_64FC1), other(1, 8, CV_64FC1);
+    GpuMat result(1, RESULT_COLUMNS, CV_64FC1), other(1, RESULT_COLUMNS, CV_64FC1);
     std::unique_ptr<Graph> graphs[2];
     for (auto& graph : graphs)
     {
@@ -232,7 +232,7 @@ TEST_F(Contract_TldCuda, framesOfOneGraph)
     for (int i = 0; i < count; ++i)
     {
         inputs.push_back(frames[0].clone());
-        results.emplace_back(1, 8, CV_64FC1);
+        results.emplace_back(1, RESULT_COLUMNS, CV_64FC1);
     }
     Graph graph(stream);
     for (int i = 0; i < count; ++i)
@@ -312,7 +312,7 @@ TEST_F(Contract_TldCuda, waitingIsRefused)
 {
     const All all(scene, Engine::CUDA);
     const std::string before = textOf(*all.tracker);
-    GpuMat result(1, 8, CV_64FC1), table;
+    GpuMat result(1, RESULT_COLUMNS, CV_64FC1), table;
     Mat host;
     std::vector<Rect> boxes;
     std::vector<float> scores;
@@ -336,7 +336,7 @@ TEST_F(Contract_TldCuda, waitingIsRefused)
 TEST_F(Contract_TldCuda, againAndAgain)
 {
     const Ptr<TrackerTLD> tracker = fresh();
-    GpuMat result(1, 8, CV_64FC1);
+    GpuMat result(1, RESULT_COLUMNS, CV_64FC1);
     size_t bytes = 0, free = 0;
     for (int t = 1; t < S::FRAMES; ++t)
     {

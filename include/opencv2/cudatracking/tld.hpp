@@ -27,6 +27,9 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW bool mirror;   //!< whether ferns are also trained on mirror images of the object. Default false.
     /** Score below which update() returns false, 0 to 1; state and box are not affected. Default 0: not used. */
     CV_PROP_RW float minReplyScore;
+    /** Whether reported boxes are clipped to the image; false: they may lie partly outside. Tracking is not affected.
+    Default false. */
+    CV_PROP_RW bool clipBoxes;
 
     // Windows.
     /** Smallest side of a window in pixels, 12 to 16384; 0 means min(24, max(12, s / 1.44)), s being the shorter side

@@ -133,7 +133,7 @@ public:
         images_.accept();
         learnAll();
         for (int i = 0; results && i < objects(); ++i)
-            resultOf(objects_[i]->state, settings_, results.as<double>().row(i));
+            resultOf(objects_[i]->state, settings_, frame.cols, frame.rows, results.as<double>().row(i));
     }
 
     void detect(const ImageView& frame, const OutputView& objects, StreamHandle) override
@@ -181,11 +181,14 @@ public:
         for (int i = 0; i < object.state.negatives; ++i)
             append(learned.negatives, settings_.maxPositives + i);
     }
-    void readResult(int index, double* row) override { resultOf(objects_[index]->state, settings_, row); }
+    void readResult(int index, double* row) override
+    {
+        resultOf(objects_[index]->state, settings_, images_.frame().cols, images_.frame().rows, row);
+    }
     void readDetections(int index, double* table) override
     {
         for (int i = 0; i <= settings_.maxDetections; ++i)
-            detectionRowOf(*objects_[index], i, table + static_cast<ptrdiff_t>(i) * RESULT_COLUMNS);
+            detectionRowOf(*objects_[index], i, table + static_cast<ptrdiff_t>(i) * DETECTION_COLUMNS);
     }
 
     History history() override
@@ -312,7 +315,7 @@ private:
         else if (row <= object.state.detections)
             detectionRow(object.detections[row - 1], settings_.trees, out);
         else
-            std::fill_n(out, RESULT_COLUMNS, 0.);
+            std::fill_n(out, DETECTION_COLUMNS, 0.);
     }
 
     Settings settings_;

@@ -186,7 +186,7 @@ public:
     {
         const Ordered call(*this, side_.handle());
         const gpu::Live live = liveOf(call, memory_.object(index));
-        resultOf(live.states[live.current], settings_, row);
+        resultOf(live.states[live.current], settings_, memory_.cols(), memory_.rows(), row);
     }
     void readDetections(int index, double* table) override
     {
@@ -198,10 +198,10 @@ public:
         download(call, detections.data(), object.plan.record.detections[live.current],
                  state.detections * sizeof(Detection));
         call.wait("downloading detections");
-        std::fill_n(table, static_cast<size_t>(1 + settings_.maxDetections) * RESULT_COLUMNS, 0.);
+        std::fill_n(table, static_cast<size_t>(1 + settings_.maxDetections) * DETECTION_COLUMNS, 0.);
         detectionHead(state, object.grid.windows, table);
         for (int i = 0; i < state.detections; ++i)
-            detectionRow(detections[i], settings_.trees, table + static_cast<ptrdiff_t>(i + 1) * RESULT_COLUMNS);
+            detectionRow(detections[i], settings_.trees, table + static_cast<ptrdiff_t>(i + 1) * DETECTION_COLUMNS);
     }
 
     History history() override
