@@ -43,6 +43,8 @@ struct Settings
     double flowEpsilon, maxFlowError;
     int retryFrames, maxUnsupported, maxProbation;
     double jumpMargin, firstJumpMargin;
+    double boxOverlap;
+    int correctByBoxes, findByBoxes;
 };
 
 const double NEAR_OVERLAP = 0.6;     //!< above: windows that ferns learn as positives, and that support a box

@@ -6,6 +6,7 @@
 //
 //   beginFrame()        selects the flow of this frame
 //   endFlow()           moves the box, or loses it
+//   [association with a detector's boxes, core_associate.hpp]
 //   [ferns, select, nearestNeighbours]
 //   updateScore()       scores the box
 //   [clusters of accepted windows]
@@ -46,21 +47,25 @@ enum Event
     JUMPED = 5,
     FOUND_AGAIN = 6,
     BECAME_LOST = 7,
-    LAST_EVENT = BECAME_LOST
+    CONFIRMED = 8,
+    RECOGNIZED = 9,
+    LAST_EVENT = RECOGNIZED
 };
 
 //! State of an object from frame to frame. Leaves and templates are stored apart.
 struct ObjectState
 {
     Box box;
-    double score;                     //!< conservative similarity of the box
-    int32_t alive;                    //!< 0: the object is lost
-    int32_t valid;                    //!< the detector may learn from it
-    int32_t learned;                  //!< in the last frame
-    int32_t event;                    //!< Event of the last frame
-    uint32_t number;                  //!< index of the object's series of random numbers
-    uint32_t frame;                   //!< frames since it was first learned
-    int32_t started;                  //!< its box is in the image START: no frame came since
+    double score;    //!< conservative similarity of the box
+    int32_t alive;   //!< 0: the object is lost
+    int32_t valid;   //!< the detector may learn from it
+    int32_t learned; //!< in the last frame
+    int32_t event;   //!< Event of the last frame
+    int32_t matched; //!< index of the detector's box that it was associated with in the last frame, or -1
+    int32_t held;    //!< its box is a detector's, which nothing changes in this frame
+    uint32_t number; //!< index of the object's series of random numbers
+    uint32_t frame;  //!< frames since it was first learned
+    int32_t started; //!< its box is in the image START: no frame came since
     int32_t unsupported, onProbation; //!< consecutive frames
     // The frame and box from which failed flow is retried.
     Box keptBox;
@@ -102,6 +107,8 @@ CT_HOST_DEVICE FlowTask beginFrame(ObjectState& s)
     ++s.frame;
     s.learned = s.started = 0;
     s.event = s.alive ? FLOWED : NO_EVENT;
+    s.matched = -1;
+    s.held = 0;
     if (s.alive)
         return {last, 0, s.box};
     if (s.retries > 0)
@@ -222,7 +229,7 @@ CT_HOST_DEVICE Cluster meanOf(const WindowSums& windows, double score)
 //! Counts frames without support. @param supported a fern-positive window overlaps the box by more than NEAR_OVERLAP.
 CT_HOST_DEVICE void updateSupport(ObjectState& s, bool supported, const Settings& settings)
 {
-    s.unsupported = s.alive && !supported ? s.unsupported + 1 : 0;
+    s.unsupported = s.alive && !supported && s.matched < 0 ? s.unsupported + 1 : 0;
     if (settings.maxUnsupported > 0 && s.unsupported >= settings.maxUnsupported)
         endTracking(s);
 }
@@ -237,7 +244,7 @@ struct Comparison
     int32_t place; //!< index of the last of these; -1: none
 };
 
-//! Compares clusters with the box. The margin is jumpMargin, or firstJumpMargin with few positives.
+//! Compares clusters with the box. None is better for an associated object. The margin is jumpMargin, or firstJumpMargin with few positives.
 CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* clusters, int count,
                                           const Settings& settings)
 {
@@ -250,6 +257,8 @@ CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* c
             ++c.near;
             c.bestNear = greater(c.bestNear, clusters[i].score);
         }
+    if (s.matched >= 0)
+        return c;
     const double margin = s.positives < FEW_POSITIVES ? settings.firstJumpMargin : settings.jumpMargin;
     for (int i = 0; i < count; ++i)
         if (!(overlap(clusters[i].box, s.box) >= 0.5) && clusters[i].score > s.score + margin &&
@@ -308,6 +317,8 @@ CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster
     }
     if (c.near > 0 && c.bestNear > s.validThreshold)
         s.valid = 1;
+    if (s.held)
+        return false;
     if (c.better == 1)
     {
         startAt(s, clusters[c.place]);
@@ -351,7 +362,7 @@ CT_HOST_DEVICE Box clipped(const Box& b, int cols, int rows)
     return part;
 }
 
-const int RESULT_COLUMNS = 10, DETECTION_COLUMNS = 8;
+const int RESULT_COLUMNS = 11, DETECTION_COLUMNS = 8;
 
 //! Writes a row of the table of results, RESULT_COLUMNS values. @param cols,rows size of the image.
 CT_HOST_DEVICE void resultOf(const ObjectState& s, const Settings& settings, int cols, int rows, double* row)
@@ -368,6 +379,7 @@ CT_HOST_DEVICE void resultOf(const ObjectState& s, const Settings& settings, int
     row[7] = s.learned;
     row[8] = s.event;
     row[9] = s.number;
+    row[10] = s.matched;
 }
 
 //! Writes row 0 of the table of detections, DETECTION_COLUMNS values. @param windows number of windows of the grid.

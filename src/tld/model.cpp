@@ -96,6 +96,7 @@ void readObjects(const Item& root, const Settings& settings, SavedTracker& saved
                                readState(place, version, settings, o, o.state);
                                o.state.started = place.integerOf("started", 0, 1);
                                o.state.keptStarted = place.integerOf("keptStarted", 0, 1);
+                               saved.misses.push_back(version == 1 ? 0 : place.integerOf("misses", 0, INT_MAX));
                            });
                  const LearnedObject* const before = first ? nullptr : &saved.objects.back();
                  if (static_cast<int>(o.state.number) >= saved.next ||
@@ -168,8 +169,9 @@ void writeTracker(FileStorage& fs, const SavedTracker& saved)
     writeParams(fs, saved.params);
     fs << "next" << saved.next << "startIsLast" << static_cast<int>(saved.history.startIsLast) << "objects"
        << "[";
-    for (const LearnedObject& o : saved.objects)
+    for (size_t i = 0; i < saved.objects.size(); ++i)
     {
+        const LearnedObject& o = saved.objects[i];
         fs << "{"
            << "object"
            << "{";
@@ -178,7 +180,7 @@ void writeTracker(FileStorage& fs, const SavedTracker& saved)
            << "place"
            << "{";
         writeState(fs, o.state);
-        fs << "started" << o.state.started << "keptStarted" << o.state.keptStarted << "}"
+        fs << "started" << o.state.started << "keptStarted" << o.state.keptStarted << "misses" << saved.misses[i] << "}"
            << "}";
     }
     fs << "]";

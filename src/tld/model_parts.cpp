@@ -55,7 +55,9 @@ std::vector<double> comparedValues(TLDParams p)
     p.seed = 0; // files contain the comparisons of the ferns
     p.learning = false;
     p.minReplyScore = 0.f;
-    p.clipBoxes = false;
+    p.clipBoxes = p.correctByBoxes = p.findByBoxes = p.startFromBoxes = false;
+    p.boxOverlap = 1.;
+    p.endAfterMisses = 0;
     std::vector<double> values;
     eachParameter(p, [&](const char*, auto value, auto, auto, auto) { values.push_back(static_cast<double>(value)); });
     return values;
@@ -237,6 +239,7 @@ void readSizes(const Item& root, const Settings& settings, LearnedObject& o)
 void readLearned(const Item& root, const Settings& settings, LearnedObject& o)
 {
     ObjectState& s = o.state;
+    s.matched = -1;
     readSizes(root, settings, o);
     s.number = static_cast<uint32_t>(root.integerOf("number", 0, INT_MAX));
     s.frame = static_cast<uint32_t>(root.integerOf("frame", 0, INT_MAX / 2));

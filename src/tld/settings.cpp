@@ -88,6 +88,9 @@ Settings settingsOf(const TLDParams& p, const char* owner)
     s.maxProbation = p.maxProbation;
     s.jumpMargin = p.jumpMargin;
     s.firstJumpMargin = p.firstJumpMargin;
+    s.boxOverlap = p.boxOverlap;
+    s.correctByBoxes = p.correctByBoxes;
+    s.findByBoxes = p.findByBoxes;
     return s;
 }
 

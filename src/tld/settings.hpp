@@ -51,6 +51,11 @@ template <typename Params, typename Visit> void eachParameter(Params& p, const V
     visit("maxProbation", p.maxProbation, 100, 0, INT_MAX);
     visit("jumpMargin", p.jumpMargin, 0.1, 0., 1.);
     visit("firstJumpMargin", p.firstJumpMargin, 0.2, 0., 1.);
+    visit("boxOverlap", p.boxOverlap, 0.3, 0.01, 1.);
+    visit("correctByBoxes", p.correctByBoxes, false, false, true);
+    visit("findByBoxes", p.findByBoxes, false, false, true);
+    visit("startFromBoxes", p.startFromBoxes, false, false, true);
+    visit("endAfterMisses", p.endAfterMisses, 0, 0, INT_MAX);
 }
 
 //! @throws cv::Exception naming the class and the member that is out of range.

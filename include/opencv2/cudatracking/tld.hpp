@@ -96,6 +96,18 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW int maxProbation;
     CV_PROP_RW double jumpMargin; //!< score margin by which a cluster elsewhere must beat the box, 0 to 1. Default 0.1.
     CV_PROP_RW double firstJumpMargin; //!< jumpMargin while there are fewer than 5 positive templates. Default 0.2.
+
+    // Boxes of a detector, see MultiTrackerTLD::update() with boxes.
+    /** Smallest overlap of a detector's box with the box of an object that it is associated with, 0.01 to 1.
+    Default 0.3. */
+    CV_PROP_RW double boxOverlap;
+    CV_PROP_RW bool
+        correctByBoxes; //!< whether the box of an object becomes the detector's box that it is associated with. Default false.
+    CV_PROP_RW bool findByBoxes;    //!< whether LOST objects are associated with boxes, by similarity. Default false.
+    CV_PROP_RW bool startFromBoxes; //!< whether boxes that belong to no object start new ones; waits. Default false.
+    /** Number of calls with boxes in a row, none of them associated with the object, after which it is removed, 0 or
+    more; waits. 0: never. Default 0. */
+    CV_PROP_RW int endAfterMisses;
 };
 
 /** @brief Learning detector of one object: the TLD cascade of variance filter, fern ensemble and nearest-neighbour

@@ -117,12 +117,15 @@ public:
     void remove(int index) override { objects_.erase(objects_.begin() + index); }
     int objects() const override { return static_cast<int>(objects_.size()); }
 
-    void update(const ImageView& frame, const OutputView& results, StreamHandle) override
+    void update(const ImageView& frame, const DetectorBoxes& boxes, const OutputView& results, StreamHandle) override
     {
         images_.preprocess(frame);
         images_.push();
         try
         {
+            forObjects([&](Object& object, int) { flow(object); });
+            if (boxes.list)
+                associate(boxes);
             forObjects([&](Object& object, int) { track(object); });
         }
         catch (...)
@@ -253,12 +256,23 @@ private:
             parallel_for_(Range(0, count), some, count);
     }
 
-    //! Processes a frame for one object, except learning.
-    void track(Object& object)
+    //! Begins a frame of one object.
+    void flow(Object& object)
     {
         object.begin();
+        cpu::flow(work(), object.view());
+    }
+    void associate(const DetectorBoxes& boxes)
+    {
+        std::vector<ObjectView> views;
+        for (const std::unique_ptr<Object>& object : objects_)
+            views.push_back(object->view());
+        cpu::associate(work(), views, boxes);
+    }
+    //! Processes a frame for one object after its flow, except learning.
+    void track(Object& object)
+    {
         const ObjectView view = object.view();
-        cpu::flow(work(), view);
         cpu::ferns(work(), view);
         cpu::select(work(), view);
         cpu::nearestNeighbours(work(), view, true);
