@@ -1,8 +1,8 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Part of core.hpp: the state of an object and its steps in a frame. The steps are short and serial: one thread of the GPU runs
-// them. In their order:
+// over budget: all steps change one state. Part of core.hpp: the state of an object and its steps in a frame. The steps are short and
+// serial: one thread of the GPU runs them. In their order:
 //
 //   beginFrame()        selects the flow of this frame
 //   endFlow()           moves the box, or loses it

@@ -11,6 +11,7 @@ namespace opencv_test { namespace {
 using namespace tld;
 
 namespace core = cv::cuda::tld;
+using cv::cuda::Stream;
 
 const Size FRAME(240, 180);
 
@@ -127,7 +128,7 @@ TEST_P(Tld_Boxes, needTheOverlapOfTheParameters)
     }
 }
 
-//! Of one box and two objects the nearer one gets it; of equal objects the first one gets the first of equal boxes.
+//! One box near two objects goes to the nearer one; of equal objects the first one gets the first of equal boxes.
 TEST_P(Tld_Boxes, areGivenGreedily)
 {
     const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(flowOnly());
@@ -221,7 +222,7 @@ TEST_P(Tld_Boxes, startObjects)
 {
     TLDParams p;
     p.startFromBoxes = true;
-    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(p), other = tracker(TLDParams(), 1);
+    const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(p), other = MultiTrackerTLD::create();
     Mat frame = scene.frame(0);
     frame(Rect(100, 150, 30, 30)).setTo(77);
     const std::vector<Rect> first = {scene.box(0, 0), Rect(3, 3, 11, 30), Rect(102, 152, 26, 26),
@@ -232,6 +233,7 @@ TEST_P(Tld_Boxes, startObjects)
     EXPECT_EQ(TrackerTLD::TRACKING, valueOf(rows, 0, STATE));
     EXPECT_EQ(0, valueOf(rows, 0, BOX));
     EXPECT_EQ(Rect2d(first[0]), boxOf(rows, 0));
+    other->add(image(frame).in(), first[0]);
     for (int t = 1; t < 12; ++t)
     {
         frame = scene.frame(t);

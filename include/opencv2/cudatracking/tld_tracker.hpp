@@ -87,7 +87,7 @@ public:
         TRACKING = 2   //!< there is a box that is valid and supported
     };
 
-    //! What the box of an object in a frame comes from. Of several, the one that is listed last among those that apply.
+    //! Origin of the box of an object in a frame. Of several, the one that is listed last among those that apply.
     enum Event
     {
         NO_EVENT = 0,    //!< nothing: the object was LOST before the frame and still is
