@@ -184,7 +184,7 @@ public:
         : folder_(outputFolder(options.text("output-dir"))),
           videoName_(options.text("video-file")),
           saved_(options.text("save")),
-          table_(folder_ + "/tracks.csv", "frame,id,x,y,width,height,score,state,located,learned"),
+          table_(folder_ + "/tracks.csv", "frame,id,x,y,width,height,score,state,located,learned,event"),
           video_(folder_ + "/" + videoName_, rate),
           imageEvery_(options.integer("image-every"))
     {
@@ -197,7 +197,7 @@ public:
         {
             const double* r = results.ptr<double>(static_cast<int>(i));
             table_.rows() << number << ',' << ids[i];
-            for (int k = 0; k < 8; ++k)
+            for (int k = 0; k < 9; ++k)
                 table_.rows() << ',' << r[k];
             table_.rows() << '\n';
             located_ += r[6] > 0.;

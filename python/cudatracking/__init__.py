@@ -21,11 +21,11 @@ from ._errors import ArgumentError, error
 from ._matcher import FragmentMatcher, Match, Matches, Status
 from ._native import cv2
 from ._quickshift import QuickShift, Statistics, quickshift
-from ._tracking import TRACKS, Detector, Found, MultiTracker, State, TLDParams, Tracker
+from ._tracking import TRACKS, Detector, Event, Found, MultiTracker, State, TLDParams, Tracker
 from ._version import __version__
 
 __all__ = [
-    "ArgumentError", "BuildInfo", "CascadeClassifier", "Detections", "Detector", "Device", "DeviceArray", "Found", "FragmentMatcher", "Match",
-    "Matches", "MultiTracker", "QuickShift", "State", "Statistics", "Status", "TLDParams", "TRACKS", "Tables", "Tracker", "__version__",
+    "ArgumentError", "BuildInfo", "CascadeClassifier", "Detections", "Detector", "Device", "DeviceArray", "Event", "Found", "FragmentMatcher",
+    "Match", "Matches", "MultiTracker", "QuickShift", "State", "Statistics", "Status", "TLDParams", "TRACKS", "Tables", "Tracker", "__version__",
     "build_info", "cascade_file", "cascades", "cv2", "devices", "error", "quickshift", "ray",
 ]

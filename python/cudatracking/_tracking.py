@@ -16,7 +16,7 @@ from . import _arrays
 from ._arrays import Array, Box, BoxLike, DeviceArray, ImageLike
 from ._errors import ArgumentError, call, error
 from ._native import cv2
-from ._work import Worker
+from ._work import Work, Worker
 
 
 class State(enum.IntEnum):
@@ -30,6 +30,31 @@ class State(enum.IntEnum):
     """There is a box that the detector confirms and learns from."""
 
 
+class Event(enum.IntEnum):
+    """What the box of an object in a frame comes from. Of several, the one that is listed last among those that apply."""
+
+    NO_EVENT = 0
+    """Nothing: the object was lost before the frame and still is."""
+    STARTED = 1
+    """init(), add(), reset_to() or a box of a detector has started it; no frame came since."""
+    FLOWED = 2
+    """Optical flow from the last frame."""
+    CORRECTED = 3
+    """Flow, and then the mean with detected windows around the box."""
+    RETRIED = 4
+    """Flow from an earlier frame, after flow had failed."""
+    JUMPED = 5
+    """The box left its place for a place elsewhere that scored higher: perhaps another object."""
+    FOUND_AGAIN = 6
+    """The object was lost and begins where the learned detector found it: perhaps another object."""
+    BECAME_LOST = 7
+    """The object had a box after the last frame and has none any more."""
+    CONFIRMED = 8
+    """Flow, and a box given to update() belongs to the object."""
+    RECOGNIZED = 9
+    """The object was lost, and begins at a box given to update() that is similar to it."""
+
+
 @dataclass
 class TLDParams:
     """Parameters of Tracker, MultiTracker and Detector. Ranges are checked when one of these is made.
@@ -41,6 +66,7 @@ class TLDParams:
         learning: True if the detector learns in each frame. Default True.
         mirror: True trains on mirrored images of the object, too. Default False.
         min_reply_score: update() returns False while the score is below this value; tracking continues internally. 0 to 1. Default 0: off.
+        clip_boxes: True clips reported boxes to the image; tracking is the same. Default False.
         min_window: smallest side of a window in pixels, 12 to 16384; 0: min(24, max(12, shorter side of the object / 1.44)). Default 0.
         scale_factor: ratio of one scale of windows to the one before, 1.01 to 2. Default 1.2.
         scales: number of scales below the initial size of the object, and again above it, 0 to 20. Default 10.
@@ -77,12 +103,19 @@ class TLDParams:
             Default 100.
         jump_margin: margin by which the confidence of a detection elsewhere must exceed that of the box to replace it. 0 to 1. Default 0.1.
         first_jump_margin: jump_margin while there are fewer than five templates of the object. 0 to 1. Default 0.2.
+        box_overlap: smallest overlap of a box given to MultiTracker.update() with the object that it belongs to. 0.01 to 1. Default 0.3.
+        correct_by_boxes: True replaces the box of an object by the given box that belongs to it. Default False.
+        find_by_boxes: True lets lost objects begin at given boxes that are similar to them. Default False.
+        start_from_boxes: True starts an object from each given box that belongs to none. Default False.
+        end_after_misses: number of calls with boxes in a row, none of which belongs to the object, after which it is removed; 0: never.
+            Default 0.
     """
 
     seed: int = 1
     learning: bool = True
     mirror: bool = False
     min_reply_score: float = 0.
+    clip_boxes: bool = False
     min_window: int = 0
     scale_factor: float = 1.2
     scales: int = 10
@@ -115,6 +148,11 @@ class TLDParams:
     max_probation: int = 100
     jump_margin: float = 0.1
     first_jump_margin: float = 0.2
+    box_overlap: float = 0.3
+    correct_by_boxes: bool = False
+    find_by_boxes: bool = False
+    start_from_boxes: bool = False
+    end_after_misses: int = 0
 
 
 def _camel(name: str) -> str:
@@ -259,18 +297,23 @@ class Tracker(_Frames):
             stream: for images on a device, the stream that the work is queued on: of torch, CuPy or OpenCV, or its address. Default: the
                 current stream of torch or CuPy for their arrays, else the null stream.
 
-        Returns 8 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0).
+        Returns 11 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0), Event, id, -1.
         """
         result, work = self._call(self._native.updateAsync, image, stream=stream)
         made: Array = work.result(result)
         if isinstance(made, DeviceArray):
-            return _arrays.either(DeviceArray(made._mat, made._device, made._stream, (8,), (8,)))
-        return _arrays.either(made.reshape(8))
+            return _arrays.either(DeviceArray(made._mat, made._device, made._stream, (11,), (11,)))
+        return _arrays.either(made.reshape(11))
 
     @property
     def state(self) -> State:
         """State after the last frame. Waits."""
         return State(call(self._native.getState))
+
+    @property
+    def event(self) -> Event:
+        """What the box of the last frame comes from. Waits."""
+        return Event(call(self._native.getEvent))
 
     @property
     def score(self) -> float:
@@ -332,7 +375,8 @@ def _state_of(native: Any) -> str:
 
 
 TRACKS = np.dtype([("id", np.int32), ("x", np.float64), ("y", np.float64), ("width", np.float64), ("height", np.float64), ("score", np.float64),
-                   ("state", np.int32), ("located", np.bool_), ("learned", np.bool_)])
+                   ("state", np.int32), ("located", np.bool_), ("learned", np.bool_), ("event", np.int32), ("box", np.int32)])
+_COLUMNS = {"x": 0, "y": 1, "width": 2, "height": 3, "score": 4, "state": 5, "located": 6, "learned": 7, "event": 8, "id": 9, "box": 10}
 
 
 class MultiTracker(_Frames):
@@ -350,7 +394,7 @@ class MultiTracker(_Frames):
         """Adds an object and returns its id: 0, 1, 2 and so on. Waits.
 
         Args:
-            image: the last frame given to update(), or the first frame of a video.
+            image: the new frame, before or after it is given to update(): the last one given to it, or the next one.
             box: as in Tracker.init().
             stream: as in Tracker.update_async().
         """
@@ -361,34 +405,56 @@ class MultiTracker(_Frames):
         """Removes an object."""
         call(self._native.remove, _arrays.number(id, "id", whole=True))
 
-    def update(self, image: ImageLike, *, stream: Any = None) -> npt.NDArray[Any]:
+    def update(self, image: ImageLike, boxes: Optional[Any] = None, *, stream: Any = None) -> npt.NDArray[Any]:
         """Tracks all objects in the next frame. Waits.
 
         Args:
             image: frame, of the size and type of the first one.
+            boxes: n x 4, what a detector has found in this frame: x, y, width, height in pixels, at most 256; fractions are rounded. Each
+                box belongs to at most one object, by overlap; it confirms the object, and the members of TLDParams from box_overlap on
+                say what else it does. An empty list: the detector has found nothing. Default None: it did not run.
             stream: as in Tracker.update_async().
 
-        Returns a structured array, one element per object in the order of `ids`: id, x, y, width, height, score, state, located, learned.
+        Returns a structured array, one element per object in the order of `ids`: id, x, y, width, height, score, state, located, learned,
+        event, box (index in `boxes`, or -1). Objects that ended in this call are not there; those that started are.
         """
-        table = self.update_async(image, stream=stream)
+        table = self.update_async(image, boxes, stream=stream)
         rows = table.numpy() if isinstance(table, DeviceArray) else table
         tracks = np.zeros(len(rows), TRACKS)
-        if len(rows):
-            tracks["id"] = self.ids
-            for column, name in enumerate(TRACKS.names[1:] if TRACKS.names else ()):
-                tracks[name] = rows[:, column]
+        for name, column in _COLUMNS.items() if len(rows) else ():
+            tracks[name] = rows[:, column]
         return tracks
 
-    def update_async(self, image: ImageLike, *, stream: Any = None) -> Array:
-        """Tracks all objects in the next frame. Does not wait with an image on a device. Arguments as in update().
+    def update_async(self, image: ImageLike, boxes: Optional[Any] = None, *, stream: Any = None) -> Array:
+        """Tracks all objects in the next frame. Arguments as in update(). With an image on a device it waits only if start_from_boxes or
+        end_after_misses is set and boxes are given.
 
-        Returns objects x 8 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0).
+        Returns objects x 11 float64: x, y, width, height, score, State, located (1 or 0), learned (1 or 0), Event, id, box.
         """
-        result, work = self._call(self._native.update, image, stream=stream)
-        if result is None or (not isinstance(result, cv2.cuda.GpuMat) and not np.size(result)):
-            return _arrays.either(np.zeros((0, 8)))
+        frame = _arrays.image(image, "image", ("u1",))
+        given = None if boxes is None else _arrays.integers(boxes, "boxes", 4)
+        with self._work((frame,), stream) as work:
+            pixels = work.array(frame, slot="image")
+            if given is None:
+                result = call(self._native.update, pixels, **work.named)
+            else:
+                result = call(self._native.updateWithBoxes, pixels, self._list_of(given, work), **work.named)
+        if result is None or (isinstance(result, cv2.cuda.GpuMat) and result.empty()) or (not isinstance(result, cv2.cuda.GpuMat) and not np.size(result)):
+            return _arrays.either(np.zeros((0, len(_COLUMNS))))
         made: Array = work.result(result)
         return made
+
+    @staticmethod
+    def _list_of(boxes: npt.NDArray[np.int32], work: Work) -> Any:
+        """Boxes where the image is; on a device their number comes first."""
+        if work.device is None:
+            return boxes
+        if len(boxes) > 256:
+            raise ArgumentError(f"boxes: {len(boxes)}; at most 256 are taken", "boxes", len(boxes))
+        table = np.zeros((1, 1 + len(boxes), 4), np.int32)
+        table[0, 0, 0] = len(boxes)
+        table[0, 1:] = boxes
+        return work.array(_arrays.given(table, "boxes"), slot="boxes")
 
     @property
     def ids(self) -> list[int]:

@@ -1,5 +1,6 @@
 """What doc/python.md and doc/from_opencv.md show runs as written and prints what stands below it; mypy --strict is content."""
 import contextlib
+import csv
 import importlib.util
 import io
 import os
@@ -9,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+import numpy as np
 
 import cudatracking as ct
 from scenes import DATA, frame, needs_data
@@ -105,10 +108,41 @@ class DocsTest(unittest.TestCase):
         done = subprocess.run([sys.executable, sample, "video.mp4"], capture_output=True, text=True, timeout=300)
         self.assertEqual((done.returncode, done.stderr), (1, "error: PyNvVideoCodec is not installed: pip install PyNvVideoCodec\n"))
 
+    def test_following_sample(self):
+        sample = os.path.join(DOC, "..", "python", "samples", "follow.py")
+        image = ct.cv2.imread(os.path.join(DOC, "pics", "astronaut.jpg"))
+        with tempfile.TemporaryDirectory() as folder:
+            video, out, table = (os.path.join(folder, name) for name in ("in.avi", "out.avi", "out.csv"))
+            writer = ct.cv2.VideoWriter(video, ct.cv2.CAP_OPENCV_MJPEG, ct.cv2.VideoWriter_fourcc(*"MJPG"), 25, (320, 240))
+            x, y, side, _ = (int(value) for value in ct.CascadeClassifier("frontalface_alt").detect(image)[0])
+            height, width = image.shape[:2]
+            left, top = min(max(x - 80, 0), width - 350), min(max(y - 60, 0), height - 240)
+            for step in range(15):
+                writer.write(np.ascontiguousarray(image[top:top + 240, left + 2 * step:left + 2 * step + 320]))
+            writer.release()
+            done = subprocess.run([sys.executable, sample, video, out, table], capture_output=True, text=True, timeout=300)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            with open(table, newline="") as file:
+                rows = list(csv.DictReader(file))
+            self.assertEqual([(int(row["frame"]), row["id"]) for row in rows], [(step, "0") for step in range(15)])
+            for step, row in enumerate(rows):
+                self.assertEqual(row["located"], "True")
+                self.assertLess(abs(float(row["x"]) - (x - left - 2 * step)), side / 4)
+            self.assertEqual([int(row["event"]) for row in rows[::5]], [ct.Event.STARTED, ct.Event.CONFIRMED, ct.Event.CONFIRMED])
+            self.assertTrue(ct.cv2.VideoCapture(out).isOpened())
+            for arguments, code in (((), 2), (("--every=0", video, out, table), 2), (("--bogus", video, out, table), 2), ((video + "x", out, table), 1),
+                                    (("--cascade=none", video, out, table), 1), ((video, out, os.path.join(folder, "no", "x.csv")), 1)):
+                done = subprocess.run([sys.executable, sample, *arguments], capture_output=True, text=True, timeout=300)
+                self.assertEqual(done.returncode, code, (arguments, done.stderr))
+                self.assertIn("error: ", done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
+
 
 TYPES = """
 import numpy as np
 import numpy.typing as npt
+import numpy as np
+
 import cudatracking as ct
 
 boxes: npt.NDArray[np.int32] = ct.CascadeClassifier("eye").detect(np.zeros((9, 9), np.uint8))
@@ -120,6 +154,8 @@ scores: list[float] = [one.confidence for one in ct.FragmentMatcher().match(np.z
 names: list[str] = ct.cascades()
 """
 WRONG = """
+import numpy as np
+
 import cudatracking as ct
 ct.CascadeClassifier(3)  # wrong
 ct.CascadeClassifier("eye", scalefactor=1.1)  # wrong

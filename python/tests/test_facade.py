@@ -291,6 +291,51 @@ class TrackingTest(unittest.TestCase):
         many.clear()
         self.assertEqual(len(many.update(frame(0))), 0)
 
+    def test_events(self):
+        tracker = ct.Tracker()
+        self.assertEqual(tracker.event, ct.Event.NO_EVENT)
+        tracker.init(frame(0), box(0))
+        self.assertEqual(tracker.event, ct.Event.STARTED)
+        tracker.update(frame(1))
+        self.assertIn(tracker.event, (ct.Event.FLOWED, ct.Event.CORRECTED))
+        row = tracker.update_async(np.full_like(frame(0), 90))
+        self.assertEqual((len(row), row[8], row[10], tracker.event), (11, ct.Event.BECAME_LOST, -1, ct.Event.BECAME_LOST))
+        native = {name[11:]: getattr(ct.cv2.cuda, name) for name in dir(ct.cv2.cuda) if name.startswith("TrackerTLD_") and name[11:] in ct.Event.__members__}
+        self.assertEqual(native, {event.name: event.value for event in ct.Event})
+
+    def test_boxes_of_a_detector(self):
+        many = ct.MultiTracker(correct_by_boxes=True, start_from_boxes=True, end_after_misses=2)
+        self.assertEqual(len(many.update(frame(0), [])), 0)
+        for given in ([box(0)], np.array([box(0)], float) + .2, [list(box(0))]):
+            many.clear()
+            started = many.update(frame(0), given)
+            self.assertEqual((started["event"].tolist(), started["box"].tolist(), started["x"].tolist()), ([ct.Event.STARTED], [0], [30.]))
+        number = many.ids[0]
+        tracks = many.update(frame(1), [(150, 5, 30, 30), (35, 51, 40, 40)])
+        self.assertEqual((tracks["id"].tolist(), tracks["box"].tolist()), ([number, number + 1], [1, 0]))
+        self.assertEqual([tracks[0][name] for name in ("x", "y", "event")], [35, 51, ct.Event.CONFIRMED])
+        self.assertEqual(many.update(frame(2))["box"].tolist(), [-1, -1])
+        many.update(frame(3), boxes=[box(3)])
+        self.assertEqual(many.update(frame(4), boxes=[box(4)])["id"].tolist(), [number])
+        self.assertEqual(many.ids, [number])
+        for wrong, words in (([(1, 2, 3)], "n x 4"), ([[1, 2, 3, float("nan")]], "32 bits"), ("1,2,3,4", "array"), (np.full((257, 4), 20), "256"), (5, "boxes")):
+            with self.assertRaisesRegex((ValueError, TypeError), words):
+                many.update(frame(5), wrong)
+        with self.assertRaisesRegex(ValueError, "boxOverlap|box_overlap"):
+            ct.MultiTracker(box_overlap=0)
+
+    def test_clipped_boxes(self):
+        free, clipped = ct.Tracker(), ct.Tracker(clip_boxes=True)
+        for tracker in (free, clipped):
+            tracker.init(np.roll(frame(0), -25, axis=1), (5, 50, 40, 40))
+        for step in range(1, 8):
+            image = np.roll(frame(0), -25 - 3 * step, axis=1)
+            image[:, -40:] = frame(0)[:, -40:]
+            free.update(image)
+            clipped.update(image)
+        self.assertLess(free.box[0], 0)
+        self.assertEqual(clipped.box[0], 0)
+
     def test_detector(self):
         detector = ct.Detector()
         detector.init(frame(0), box(0))

@@ -117,7 +117,7 @@ ON_A_DEVICE = on_a_device()
 RIGHT = {
     "image": IMAGE, "frame": IMAGE, "template": IMAGE[16:30, 20:34], "images": [IMAGE], "templates": [IMAGE[16:30, 20:34]], "box": BOX, "regions": [BOX], "area": (0, 0, 90, 70),
     "areas": [(0, 0, 90, 70)], "cascade": "lbp_silverware", "tau": 3., "number": 5, "index": 0, "id": 0, "value": 1, "path": "/nowhere/x.yml", "locations": np.array([[3, 4]]),
-    "radius": 3, "frame_size": (96, 72), "angle": 10., "scale": 1.1, "name": "frontalface_alt", "image_size": (96, 72), "message": "x", "positive": True,
+    "boxes": [BOX], "radius": 3, "frame_size": (96, 72), "angle": 10., "scale": 1.1, "name": "frontalface_alt", "image_size": (96, 72), "message": "x", "positive": True,
 }
 
 

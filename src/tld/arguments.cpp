@@ -25,6 +25,42 @@ InputImage::InputImage(const char* owner, InputArray image) : onDevice(detail::o
                    size().width, size().height, MIN_SIDE, MAX_SIDE, MAX_PIXELS));
 }
 
+InputBoxes::InputBoxes(const char* owner, InputArray boxes, bool imageOnDevice)
+    : given(boxes.kind() != _InputArray::NONE)
+{
+    if (detail::onDevice(boxes))
+    {
+        device = detail::deviceArray("boxes", boxes);
+        if (!imageOnDevice)
+            CV_Error_(Error::StsBadArg, ("%s: boxes: are on the device, but the image is not", owner));
+        if (!device.empty() && (device.type() != CV_32SC4 || device.rows != 1))
+            CV_Error_(Error::StsBadArg, ("%s: boxes: a GpuMat must be one row of CascadeClassifierEx::detectAsync(), "
+                                         "CV_32SC4, this has %d rows of %s",
+                                         owner, device.rows, typeToString(device.type()).c_str()));
+        return;
+    }
+    const Mat host = detail::columnArray("boxes", boxes);
+    if (host.empty())
+        return;
+    const bool flat = host.type() == CV_32SC1 && host.cols == 4;
+    const size_t count = flat ? static_cast<size_t>(host.rows) : host.total();
+    if (count > static_cast<size_t>(MAX_BOXES))
+        CV_Error_(Error::StsOutOfRange, ("%s: boxes: %zu, but at most %d are taken", owner, count, MAX_BOXES));
+    const detail::ListView view = detail::listOf("boxes", host, 4, static_cast<int>(count));
+    for (int i = 0; i < view.count; ++i)
+        list.push_back(*view.as<Window>().row(i));
+}
+
+DetectorBoxes InputBoxes::view() const
+{
+    static const Window none = {0, 0, 0, 0}; // an address: a list without boxes is not the same as no list
+    if (!given)
+        return {nullptr, 0, false};
+    if (!device.empty())
+        return {reinterpret_cast<const Window*>(device.data), std::min(device.cols - 1, MAX_BOXES), true};
+    return {list.empty() ? &none : list.data(), static_cast<int>(list.size()), false};
+}
+
 Window windowOf(const Rect& box) { return {box.x, box.y, box.width, box.height}; }
 
 Rect rounded(const char* owner, const Rect2d& box)

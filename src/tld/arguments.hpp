@@ -25,6 +25,18 @@ struct InputImage
     ImageView view() const { return onDevice ? detail::viewOf(device) : detail::viewOf(host); }
 };
 
+//! Checked boxes of the user's detector in a call. It owns the memory that its view refers to.
+struct InputBoxes
+{
+    bool given; //!< false for noArray()
+    std::vector<Window> list;
+    GpuMat device; //!< one row of CascadeClassifierEx::detectAsync(), or empty
+
+    //! @param imageOnDevice the image of the call is a GpuMat.
+    InputBoxes(const char* owner, InputArray boxes, bool imageOnDevice);
+    DetectorBoxes view() const;
+};
+
 Window windowOf(const Rect& box);
 //! Returns the nearest box of whole pixels. @throws cv::Exception naming the class when a side is farther than 1e6.
 Rect rounded(const char* owner, const Rect2d& box);

@@ -33,6 +33,7 @@ struct Settings
 {
     uint64_t seed;
     int learning, mirror;
+    int clipBoxes;
     double minReplyScore;
     int minWindow, scales, stepPercent;
     double scaleFactor;
@@ -47,6 +48,8 @@ struct Settings
     double flowEpsilon, maxFlowError;
     int retryFrames, maxUnsupported, maxProbation;
     double jumpMargin, firstJumpMargin;
+    double boxOverlap;
+    int correctByBoxes, findByBoxes;
 };
 
 const double NEAR_OVERLAP = 0.6;     //!< above: windows that ferns learn as positives, and that support a box

@@ -59,6 +59,8 @@ CT_HOST_DEVICE void resetState(ObjectState& s, const Box& box, bool inStart)
 {
     endTracking(s);
     s.box = box;
+    s.event = STARTED;
+    s.matched = -1;
     s.alive = s.valid = 1;
     s.started = inStart ? 1 : 0;
     s.score = 1.;
@@ -121,6 +123,7 @@ trained once more with the user's box as the first positive; contrast and ferns 
 CT_HOST_DEVICE void beginTraining(ObjectState& s, const Window& box, uint32_t number, const Settings& settings)
 {
     s = ObjectState();
+    s.matched = -1;
     s.box = boxOf(box);
     s.number = number;
     s.fernThreshold = settings.fernThreshold;
@@ -134,6 +137,7 @@ CT_HOST_DEVICE void endTraining(ObjectState& s, uint32_t worstSum, double worstR
     s.fernThreshold = greater(settings.fernThreshold, worstSum);
     s.nnThreshold = greater(settings.nnThreshold, worstRelative);
     s.validThreshold = greater(settings.validThreshold, s.nnThreshold);
+    s.event = STARTED;
     s.alive = s.valid = s.started = 1;
     s.score = conservative(similarity, s.positives, s.negatives);
 }

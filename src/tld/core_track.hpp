@@ -1,11 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Part of core.hpp: the state of an object and its steps in a frame. The steps are short and serial: one thread of the GPU runs
-// them. In their order:
+// over budget: all steps change one state. Part of core.hpp: the state of an object and its steps in a frame. The steps are short and
+// serial: one thread of the GPU runs them. In their order:
 //
 //   beginFrame()        selects the flow of this frame
 //   endFlow()           moves the box, or loses it
+//   [association with a detector's boxes, core_associate.hpp]
 //   [ferns, select, nearestNeighbours]
 //   updateScore()       scores the box
 //   [clusters of accepted windows]
@@ -35,17 +36,36 @@ enum State
     TRACKING = 2
 };
 
+//! Column 8 of the table of results: what the box of a frame comes from.
+enum Event
+{
+    NO_EVENT = 0,
+    STARTED = 1,
+    FLOWED = 2,
+    CORRECTED = 3,
+    RETRIED = 4,
+    JUMPED = 5,
+    FOUND_AGAIN = 6,
+    BECAME_LOST = 7,
+    CONFIRMED = 8,
+    RECOGNIZED = 9,
+    LAST_EVENT = RECOGNIZED
+};
+
 //! State of an object from frame to frame. Leaves and templates are stored apart.
 struct ObjectState
 {
     Box box;
-    double score;                     //!< conservative similarity of the box
-    int32_t alive;                    //!< 0: the object is lost
-    int32_t valid;                    //!< the detector may learn from it
-    int32_t learned;                  //!< in the last frame
-    uint32_t number;                  //!< index of the object's series of random numbers
-    uint32_t frame;                   //!< frames since it was first learned
-    int32_t started;                  //!< its box is in the image START: no frame came since
+    double score;    //!< conservative similarity of the box
+    int32_t alive;   //!< 0: the object is lost
+    int32_t valid;   //!< the detector may learn from it
+    int32_t learned; //!< in the last frame
+    int32_t event;   //!< Event of the last frame
+    int32_t matched; //!< index of the detector's box that it was associated with in the last frame, or -1
+    int32_t held;    //!< its box is a detector's, which nothing changes in this frame
+    uint32_t number; //!< index of the object's series of random numbers
+    uint32_t frame;  //!< frames since it was first learned
+    int32_t started; //!< its box is in the image START: no frame came since
     int32_t unsupported, onProbation; //!< consecutive frames
     // The frame and box from which failed flow is retried.
     Box keptBox;
@@ -62,9 +82,10 @@ struct ObjectState
     int32_t withVariance, passed, accepted, detections; //!< detections: the passed windows that were selected
 };
 
-//! Loses the object.
+//! Loses the object. The event tells whether it had a box before this frame.
 CT_HOST_DEVICE void endTracking(ObjectState& s)
 {
+    s.event = s.event == NO_EVENT || s.event == RETRIED ? NO_EVENT : BECAME_LOST;
     s.alive = s.valid = s.unsupported = s.onProbation = 0;
     s.score = 0.;
 }
@@ -85,6 +106,9 @@ CT_HOST_DEVICE FlowTask beginFrame(ObjectState& s)
     const int32_t last = s.started ? START : 1;
     ++s.frame;
     s.learned = s.started = 0;
+    s.event = s.alive ? FLOWED : NO_EVENT;
+    s.matched = -1;
+    s.held = 0;
     if (s.alive)
         return {last, 0, s.box};
     if (s.retries > 0)
@@ -142,6 +166,7 @@ CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& 
         return endTracking(s);
     s.alive = 1;
     s.valid = valid;
+    s.event = task.retry ? RETRIED : FLOWED;
 }
 
 //! Sets the score of an object that is not lost; above validThreshold it becomes valid. @param similarity of the patch of its box.
@@ -204,7 +229,7 @@ CT_HOST_DEVICE Cluster meanOf(const WindowSums& windows, double score)
 //! Counts frames without support. @param supported a fern-positive window overlaps the box by more than NEAR_OVERLAP.
 CT_HOST_DEVICE void updateSupport(ObjectState& s, bool supported, const Settings& settings)
 {
-    s.unsupported = s.alive && !supported ? s.unsupported + 1 : 0;
+    s.unsupported = s.alive && !supported && s.matched < 0 ? s.unsupported + 1 : 0;
     if (settings.maxUnsupported > 0 && s.unsupported >= settings.maxUnsupported)
         endTracking(s);
 }
@@ -219,7 +244,7 @@ struct Comparison
     int32_t place; //!< index of the last of these; -1: none
 };
 
-//! Compares clusters with the box. The margin is jumpMargin, or firstJumpMargin with few positives.
+//! Compares clusters with the box. None is better for an associated object. The margin is jumpMargin, or firstJumpMargin with few positives.
 CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* clusters, int count,
                                           const Settings& settings)
 {
@@ -232,6 +257,8 @@ CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* c
             ++c.near;
             c.bestNear = greater(c.bestNear, clusters[i].score);
         }
+    if (s.matched >= 0)
+        return c;
     const double margin = s.positives < FEW_POSITIVES ? settings.firstJumpMargin : settings.jumpMargin;
     for (int i = 0; i < count; ++i)
         if (!(overlap(clusters[i].box, s.box) >= 0.5) && clusters[i].score > s.score + margin &&
@@ -257,7 +284,9 @@ CT_HOST_DEVICE void updateProbation(ObjectState& s, const Comparison& c, const S
 //! Starts a new box at a cluster; it is not valid yet.
 CT_HOST_DEVICE void startAt(ObjectState& s, const Cluster& cluster)
 {
+    const int32_t event = s.alive ? JUMPED : FOUND_AGAIN;
     endTracking(s);
+    s.event = event;
     s.alive = 1;
     s.box = cluster.box;
     s.score = cluster.score;
@@ -288,6 +317,8 @@ CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster
     }
     if (c.near > 0 && c.bestNear > s.validThreshold)
         s.valid = 1;
+    if (s.held)
+        return false;
     if (c.better == 1)
     {
         startAt(s, clusters[c.place]);
@@ -295,6 +326,8 @@ CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster
     }
     if (count > 0)
         s.box = corrected(s.box, around);
+    if (count > 0 && around.count > 0 && s.event == FLOWED)
+        s.event = CORRECTED;
     return count > 0 && around.count > 0 && s.score > s.validThreshold;
 }
 
@@ -306,28 +339,50 @@ CT_HOST_DEVICE bool acceptCorrection(ObjectState& s, const Box& tracked, const S
     if (conservative(similarity, s.positives, s.negatives) >= s.score)
         return true;
     s.box = tracked;
+    s.event = s.event == CORRECTED ? static_cast<int32_t>(FLOWED) : s.event;
     return false;
 }
 
 // --- results ---------------------------------------------------------------------------------------------------------
 
-const int RESULT_COLUMNS = 8;
+//! Returns the part of a box inside of the image; a box that is inside as a whole keeps its values exactly.
+CT_HOST_DEVICE Box clipped(const Box& b, int cols, int rows)
+{
+    Box part = b;
+    if (b.x < 0. || b.x + b.w > cols)
+    {
+        part.x = greater(b.x, 0.);
+        part.w = lesser(b.x + b.w, static_cast<double>(cols)) - part.x;
+    }
+    if (b.y < 0. || b.y + b.h > rows)
+    {
+        part.y = greater(b.y, 0.);
+        part.h = lesser(b.y + b.h, static_cast<double>(rows)) - part.y;
+    }
+    return part;
+}
 
-//! Writes a row of the table of results, RESULT_COLUMNS values.
-CT_HOST_DEVICE void resultOf(const ObjectState& s, const Settings& settings, double* row)
+const int RESULT_COLUMNS = 11, DETECTION_COLUMNS = 8;
+
+//! Writes a row of the table of results, RESULT_COLUMNS values. @param cols,rows size of the image.
+CT_HOST_DEVICE void resultOf(const ObjectState& s, const Settings& settings, int cols, int rows, double* row)
 {
     const int state = !s.alive ? LOST : (s.valid && s.unsupported == 0 ? TRACKING : UNCERTAIN);
-    row[0] = s.alive ? s.box.x : 0.;
-    row[1] = s.alive ? s.box.y : 0.;
-    row[2] = s.alive ? s.box.w : 0.;
-    row[3] = s.alive ? s.box.h : 0.;
+    const Box box = settings.clipBoxes ? clipped(s.box, cols, rows) : s.box;
+    row[0] = s.alive ? box.x : 0.;
+    row[1] = s.alive ? box.y : 0.;
+    row[2] = s.alive ? box.w : 0.;
+    row[3] = s.alive ? box.h : 0.;
     row[4] = s.alive ? s.score : 0.;
     row[5] = state;
     row[6] = s.alive && s.unsupported == 0 && s.score >= settings.minReplyScore ? 1. : 0.;
     row[7] = s.learned;
+    row[8] = s.event;
+    row[9] = s.number;
+    row[10] = s.matched;
 }
 
-//! Writes row 0 of the table of detections, RESULT_COLUMNS values. @param windows number of windows of the grid.
+//! Writes row 0 of the table of detections, DETECTION_COLUMNS values. @param windows number of windows of the grid.
 CT_HOST_DEVICE void detectionHead(const ObjectState& s, int windows, double* row)
 {
     row[0] = s.detections;

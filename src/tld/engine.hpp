@@ -83,10 +83,12 @@ public:
     virtual void remove(int index) = 0;
     virtual int objects() const = 0;
 
-    //! Processes a frame for all objects. @param results RESULT_COLUMNS doubles per object. Can be captured; waits only for host outputs.
-    virtual void update(const ImageView& frame, const OutputView& results, StreamHandle stream) = 0;
+    /** Processes a frame for all objects. @param boxes of the user's detector, at most MAX_BOXES; on the host for the CPU engine.
+    @param results RESULT_COLUMNS doubles per object. Can be captured; waits only for host outputs. */
+    virtual void update(const ImageView& frame, const DetectorBoxes& boxes, const OutputView& results,
+                        StreamHandle stream) = 0;
     /** Runs ferns, select and nearestNeighbours for the first object. @param objects table of detections, 1 + maxDetections rows of
-    RESULT_COLUMNS doubles. Can be captured and waits as update(). */
+    DETECTION_COLUMNS doubles. Can be captured and waits as update(). */
     virtual void detect(const ImageView& frame, const OutputView& objects, StreamHandle stream) = 0;
     //! Detects as detect(), and learns a box for the first object without regard to recheck(). Can be captured; does not wait.
     virtual void learn(const ImageView& frame, const Window& box, StreamHandle stream) = 0;
@@ -111,6 +113,8 @@ public:
 
 std::unique_ptr<Engine> makeCpuEngine(const Settings& settings);
 std::unique_ptr<Engine> makeCudaEngine(const Settings& settings, const GraphTokens& tokens);
+//! Copies boxes from the device to the host. Waits on this stream only.
+std::vector<Window> fetchBoxes(const DetectorBoxes& boxes, StreamHandle stream);
 //! Copies a table from the device to the host. Waits on this stream only.
 void fetchTable(const OutputView& table, double* to, StreamHandle stream);
 

@@ -112,13 +112,39 @@ void TrackedObjects::refuseOtherImage() const
                owner_));
 }
 
+bool TrackedObjects::fits(const Rect& box, Size image) const
+{
+    return makeGrid(box.width, box.height, image.width, image.height, settings_).windows <= MAX_WINDOWS;
+}
+
+bool TrackedObjects::canLearn(const Rect& box, Size image) const
+{
+    const int least = std::max(MIN_BOX, settings_.minWindow);
+    return box.width >= least && box.height >= least && (box & Rect(cv::Point(), image)) == box && fits(box, image);
+}
+
 void TrackedObjects::learn(InputArray image, const Rect& box, uint32_t number, bool only, Stream& stream)
 {
     const InputImage input(owner_, image);
     checkBox(box, input.size());
-    if (makeGrid(box.width, box.height, input.size().width, input.size().height, settings_).windows > MAX_WINDOWS)
+    if (!fits(box, input.size()))
         CV_Error_(Error::StsOutOfRange, ("%s: box: %d x %d pixels, with these parameters, makes more than %d windows",
                                          owner_, box.width, box.height, MAX_WINDOWS));
+    const Added added = add(input, box, number, only, stream);
+    if (added == Added::OTHER_IMAGE)
+        refuseOtherImage();
+    if (added == Added::NOTHING_THERE)
+        CV_Error_(Error::StsBadArg, ("%s: box: %d, %d, %d x %d is of one gray value, or no window is like it", owner_,
+                                     box.x, box.y, box.width, box.height));
+}
+
+bool TrackedObjects::tryLearn(const InputImage& input, const Rect& box, uint32_t number, Stream& stream)
+{
+    return add(input, box, number, false, stream) == Added::YES;
+}
+
+Added TrackedObjects::add(const InputImage& input, const Rect& box, uint32_t number, bool only, Stream& stream)
+{
     if (!only && !empty())
     {
         checkFormat(input);
@@ -131,16 +157,14 @@ void TrackedObjects::learn(InputArray image, const Rect& box, uint32_t number, b
     Engine& engine = same ? *engine_ : *fresh;
     const Added added =
         engine.add(input.view(), windowOf(box), number, only, input.onDevice ? detail::handleOf(stream) : nullptr);
-    if (added == Added::OTHER_IMAGE)
-        refuseOtherImage();
-    if (added == Added::NOTHING_THERE)
-        CV_Error_(Error::StsBadArg, ("%s: box: %d, %d, %d x %d is of one gray value, or no window is like it", owner_,
-                                     box.x, box.y, box.width, box.height));
+    if (added != Added::YES)
+        return added;
     while (only && engine.objects() > 1)
         engine.remove(0);
     if (fresh)
         replaceEngine(std::move(fresh));
     acceptFormat(input);
+    return Added::YES;
 }
 
 void TrackedObjects::acceptFormat(const InputImage& input)
@@ -233,11 +257,11 @@ std::array<double, RESULT_COLUMNS> TrackedObjects::result(int index) const
 void TrackedObjects::detections(int index, OutputArray objects) const
 {
     Engine& from = engine("getDetections()");
-    const detail::Output out("objects", objects, 1 + settings_.maxDetections, RESULT_COLUMNS, CV_64FC1, false);
-    Mat_<double> table(1 + settings_.maxDetections, RESULT_COLUMNS);
+    const detail::Output out("objects", objects, 1 + settings_.maxDetections, DETECTION_COLUMNS, CV_64FC1, false);
+    Mat_<double> table(1 + settings_.maxDetections, DETECTION_COLUMNS);
     from.readDetections(index, table.ptr<double>());
     for (int y = 0; out && y < table.rows; ++y)
-        std::copy_n(table[y], RESULT_COLUMNS, out.as<double>().row(y));
+        std::copy_n(table[y], DETECTION_COLUMNS, out.as<double>().row(y));
 }
 
 void TrackedObjects::templates(int index, bool positive, OutputArray images) const

@@ -35,6 +35,10 @@ public:
 
     //! Learns an object. @param only the object replaces all others, and the image may have any size, type and backend.
     void learn(InputArray image, const Rect& box, uint32_t number, bool only, Stream& stream);
+    //! Whether a box in images of the last frame's size is large enough, and inside, to be learned.
+    bool canLearn(const Rect& box, Size image) const;
+    //! Learns an object besides the others. The box must be one that it canLearn(). @return false: the box is of one gray value, say.
+    bool tryLearn(const InputImage& input, const Rect& box, uint32_t number, Stream& stream);
     //! Replaces all objects by that of a file.
     void load(const SavedObject& saved);
     //! Replaces all objects by those of a file.
@@ -65,6 +69,10 @@ public:
     SavedTracker savedTracker(int next) const;
 
 private:
+    //! Whether an object of this size does not make too many windows.
+    bool fits(const Rect& box, Size image) const;
+    //! Learns an object as learn(), of which all arguments have been checked.
+    Added add(const InputImage& input, const Rect& box, uint32_t number, bool only, Stream& stream);
     //! Returns the engine; throws without objects. @param method for messages.
     Engine& engine(const char* method) const;
     //! Throws when the image has another format than those before.

@@ -35,9 +35,9 @@ void writePosition(FileStorage& fs, const ObjectState& s, const History& history
         writeFrame(fs, "lastFrame", history.frames[0]);
 }
 
-void readPosition(const Item& root, const Settings& settings, LearnedObject& o, History& history)
+void readPosition(const Item& root, int version, const Settings& settings, LearnedObject& o, History& history)
 {
-    readState(root, settings, o, o.state);
+    readState(root, version, settings, o, o.state);
     history.frames.resize(KEPT_FRAMES + 1);
     for (int age = 0; age < KEPT_FRAMES; ++age)
         if (needsFrame(o.state, age))
@@ -82,6 +82,7 @@ void readFrames(const Item& root, SavedTracker& saved)
 
 void readObjects(const Item& root, const Settings& settings, SavedTracker& saved)
 {
+    const int version = versionOf(root);
     int64_t bytes = 0;
     readList(root, "objects", 0, MAX_OBJECTS,
              [&](const Item& item, int)
@@ -92,9 +93,10 @@ void readObjects(const Item& root, const Settings& settings, SavedTracker& saved
                  item.with("place",
                            [&](const Item& place)
                            {
-                               readState(place, settings, o, o.state);
+                               readState(place, version, settings, o, o.state);
                                o.state.started = place.integerOf("started", 0, 1);
                                o.state.keptStarted = place.integerOf("keptStarted", 0, 1);
+                               saved.misses.push_back(version == 1 ? 0 : place.integerOf("misses", 0, INT_MAX));
                            });
                  const LearnedObject* const before = first ? nullptr : &saved.objects.back();
                  if (static_cast<int>(o.state.number) >= saved.next ||
@@ -113,7 +115,7 @@ void checkVersion(const FileNode& node, const Item& root)
 {
     if (!node.isMap())
         root.fail("there is no object here");
-    if (root.integerOf("version", 1, INT_MAX) != VERSION)
+    if (versionOf(root) > VERSION)
         root.fail("version is newer than this program");
 }
 
@@ -157,7 +159,8 @@ SavedObject readObject(const FileNode& node, const std::string& name)
         return saved;
     root.with("object", [&](const Item& item) { readLearned(item, settings, saved.object); });
     if (root.has("place"))
-        root.with("place", [&](const Item& item) { readPosition(item, settings, saved.object, saved.history); });
+        root.with("place", [&](const Item& item)
+                  { readPosition(item, versionOf(root), settings, saved.object, saved.history); });
     return saved;
 }
 
@@ -166,8 +169,9 @@ void writeTracker(FileStorage& fs, const SavedTracker& saved)
     writeParams(fs, saved.params);
     fs << "next" << saved.next << "startIsLast" << static_cast<int>(saved.history.startIsLast) << "objects"
        << "[";
-    for (const LearnedObject& o : saved.objects)
+    for (size_t i = 0; i < saved.objects.size(); ++i)
     {
+        const LearnedObject& o = saved.objects[i];
         fs << "{"
            << "object"
            << "{";
@@ -176,7 +180,7 @@ void writeTracker(FileStorage& fs, const SavedTracker& saved)
            << "place"
            << "{";
         writeState(fs, o.state);
-        fs << "started" << o.state.started << "keptStarted" << o.state.keptStarted << "}"
+        fs << "started" << o.state.started << "keptStarted" << o.state.keptStarted << "misses" << saved.misses[i] << "}"
            << "}";
     }
     fs << "]";

@@ -26,6 +26,7 @@ struct SavedTracker
     TLDParams params;
     int next = 0;                       //!< id of the next object
     std::vector<LearnedObject> objects; //!< in ascending order of their ids, which are state.number
+    std::vector<int> misses;            //!< of each object: calls with boxes in a row that associated none with it
     History history;
 };
 
@@ -36,6 +37,8 @@ inline void forgetPosition(ObjectState& state)
     state.box = Box{};
     state.retries = 0;
     state.learned = state.started = state.keptStarted = 0;
+    state.event = NO_EVENT;
+    state.matched = -1;
 }
 
 //! Whether objects that were learned with one set of parameters can continue with the other.

@@ -19,21 +19,35 @@ const double MAX_COORDINATE = 65536; //!< largest coordinate or side of a box, p
 
 // --- parameters ------------------------------------------------------------------------------------------------------
 
-//! Reads the members of TLDParams.
+//! Reads the members of TLDParams. Files of older versions lack newer members, which keep their defaults.
 struct ParamReader
 {
     const Item& item;
+    bool older; //!< the file has an older version
 
     void operator()(const char* name, int& value, int, int, int) const
     {
-        value = item.integerOf(name, INT_MIN, INT_MAX);
+        if (isThere(name))
+            value = item.integerOf(name, INT_MIN, INT_MAX);
     }
-    void operator()(const char* name, bool& value, bool, bool, bool) const { value = item.integerOf(name, 0, 1) != 0; }
-    void operator()(const char* name, float& value, float, float, float) const { value = item.finiteOf(name); }
+    void operator()(const char* name, bool& value, bool, bool, bool) const
+    {
+        if (isThere(name))
+            value = item.integerOf(name, 0, 1) != 0;
+    }
+    void operator()(const char* name, float& value, float, float, float) const
+    {
+        if (isThere(name))
+            value = item.finiteOf(name);
+    }
     void operator()(const char* name, double& value, double, double, double) const
     {
-        item.with(name, [&](const Item& number) { value = number.real(); });
+        if (isThere(name))
+            item.with(name, [&](const Item& number) { value = number.real(); });
     }
+
+private:
+    bool isThere(const char* name) const { return !older || item.has(name); }
 };
 
 std::vector<double> comparedValues(TLDParams p)
@@ -41,6 +55,9 @@ std::vector<double> comparedValues(TLDParams p)
     p.seed = 0; // files contain the comparisons of the ferns
     p.learning = false;
     p.minReplyScore = 0.f;
+    p.clipBoxes = p.correctByBoxes = p.findByBoxes = p.startFromBoxes = false;
+    p.boxOverlap = 1.;
+    p.endAfterMisses = 0;
     std::vector<double> values;
     eachParameter(p, [&](const char*, auto value, auto, auto, auto) { values.push_back(static_cast<double>(value)); });
     return values;
@@ -66,10 +83,13 @@ void writeParams(FileStorage& fs, const TLDParams& params)
     fs << "}";
 }
 
+int versionOf(const Item& root) { return root.integerOf("version", 1, INT_MAX); }
+
 TLDParams readParams(const Item& root)
 {
     TLDParams params;
-    root.with("params", [&](const Item& item) { eachParameter(params, ParamReader{item}); });
+    const bool older = versionOf(root) < VERSION;
+    root.with("params", [&](const Item& item) { eachParameter(params, ParamReader{item, older}); });
     return params;
 }
 
@@ -132,7 +152,8 @@ void writeFrame(FileStorage& fs, const char* name, const std::vector<uint8_t>& g
 
 void writeState(FileStorage& fs, const ObjectState& s)
 {
-    fs << "alive" << s.alive << "valid" << s.valid << "learned" << s.learned << "score" << s.score;
+    fs << "alive" << s.alive << "valid" << s.valid << "learned" << s.learned << "event" << s.event << "score"
+       << s.score;
     writeValues(fs, "box", valuesOf(s.box));
     fs << "unsupported" << s.unsupported << "onProbation" << s.onProbation;
     fs << "retries" << s.retries << "keptAge" << s.keptAge << "keptValid" << s.keptValid;
@@ -218,6 +239,7 @@ void readSizes(const Item& root, const Settings& settings, LearnedObject& o)
 void readLearned(const Item& root, const Settings& settings, LearnedObject& o)
 {
     ObjectState& s = o.state;
+    s.matched = -1;
     readSizes(root, settings, o);
     s.number = static_cast<uint32_t>(root.integerOf("number", 0, INT_MAX));
     s.frame = static_cast<uint32_t>(root.integerOf("frame", 0, INT_MAX / 2));
@@ -260,11 +282,12 @@ void readFrame(const Item& root, const char* name, const LearnedObject& o, std::
     gray.resize(bytes);
 }
 
-void readState(const Item& root, const Settings& settings, const LearnedObject& o, ObjectState& s)
+void readState(const Item& root, int version, const Settings& settings, const LearnedObject& o, ObjectState& s)
 {
     s.alive = root.integerOf("alive", 0, 1);
     s.valid = root.integerOf("valid", 0, s.alive);
     s.learned = root.integerOf("learned", 0, 1);
+    s.event = version == 1 ? static_cast<int>(NO_EVENT) : root.integerOf("event", NO_EVENT, LAST_EVENT);
     s.score = readReal(root, "score", 0., 1.);
     s.box = readBox(root, "box", s.alive != 0);
     s.unsupported = root.integerOf("unsupported", 0, INT_MAX - 1);

@@ -11,9 +11,11 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-const int VERSION = 1; //!< version of the file format
+const int VERSION = 2; //!< version of the file format. Version 1 has no events and fewer parameters.
 
 void writeParams(FileStorage& fs, const TLDParams& params);
+//! Reads the version of a file.
+int versionOf(const detail::Item& root);
 TLDParams readParams(const detail::Item& root);
 
 void writeLearned(FileStorage& fs, const LearnedObject& object);
@@ -21,7 +23,8 @@ void readLearned(const detail::Item& root, const Settings& settings, LearnedObje
 
 //! Writes the tracking state, except `started` and `keptStarted`.
 void writeState(FileStorage& fs, const ObjectState& state);
-void readState(const detail::Item& root, const Settings& settings, const LearnedObject& object, ObjectState& state);
+void readState(const detail::Item& root, int version, const Settings& settings, const LearnedObject& object,
+               ObjectState& state);
 
 //! Writes gray values as base64 chunks.
 void writeFrame(FileStorage& fs, const char* name, const std::vector<uint8_t>& gray);

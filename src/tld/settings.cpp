@@ -54,6 +54,7 @@ Settings settingsOf(const TLDParams& p, const char* owner)
     s.seed = static_cast<uint64_t>(p.seed);
     s.learning = p.learning;
     s.mirror = p.mirror;
+    s.clipBoxes = p.clipBoxes;
     s.minReplyScore = p.minReplyScore;
     s.minWindow = p.minWindow;
     s.scaleFactor = p.scaleFactor;
@@ -87,6 +88,9 @@ Settings settingsOf(const TLDParams& p, const char* owner)
     s.maxProbation = p.maxProbation;
     s.jumpMargin = p.jumpMargin;
     s.firstJumpMargin = p.firstJumpMargin;
+    s.boxOverlap = p.boxOverlap;
+    s.correctByBoxes = p.correctByBoxes;
+    s.findByBoxes = p.findByBoxes;
     return s;
 }
 

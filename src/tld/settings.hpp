@@ -18,6 +18,7 @@ template <typename Params, typename Visit> void eachParameter(Params& p, const V
     visit("learning", p.learning, true, false, true);
     visit("mirror", p.mirror, false, false, true);
     visit("minReplyScore", p.minReplyScore, 0.f, 0.f, 1.f);
+    visit("clipBoxes", p.clipBoxes, false, false, true);
     visit("minWindow", p.minWindow, 0, 0, MAX_SIDE);
     visit("scaleFactor", p.scaleFactor, 1.2, 1.01, 2.);
     visit("scales", p.scales, 10, 0, (MAX_SCALES - 1) / 2);
@@ -50,6 +51,11 @@ template <typename Params, typename Visit> void eachParameter(Params& p, const V
     visit("maxProbation", p.maxProbation, 100, 0, INT_MAX);
     visit("jumpMargin", p.jumpMargin, 0.1, 0., 1.);
     visit("firstJumpMargin", p.firstJumpMargin, 0.2, 0., 1.);
+    visit("boxOverlap", p.boxOverlap, 0.3, 0.01, 1.);
+    visit("correctByBoxes", p.correctByBoxes, false, false, true);
+    visit("findByBoxes", p.findByBoxes, false, false, true);
+    visit("startFromBoxes", p.startFromBoxes, false, false, true);
+    visit("endAfterMisses", p.endAfterMisses, 0, 0, INT_MAX);
 }
 
 //! @throws cv::Exception naming the class and the member that is out of range.

@@ -8,6 +8,7 @@
 //   sumTables          summed-area tables of pixels and of their squares
 //   pyramid            gray images of halved sizes
 //   flow               median flow, which moves the box
+//   associate          boxes of the user's detector with objects
 //   ferns              variance filter and fern ensemble for all windows
 //   select             the windows of largest posteriors among those that passed the ferns
 //   nearestNeighbours  similarities of these windows and of the box to the templates
@@ -54,6 +55,14 @@ struct Frame
     Pyramid pyramids[KEPT_FRAMES + 1]; //!< by age; 0: this frame; START: the last one
 };
 
+//! Boxes of the user's detector in a frame.
+struct DetectorBoxes
+{
+    const Window* list; //!< null: the detector did not run on this frame
+    int count; //!< number of boxes; on the device the most there can be: list[0].x is the number, and the boxes follow it
+    bool onDevice; //!< the list is in device memory
+};
+
 namespace cpu {
 struct TrainingSet; //!< defined in src/cpu/tld/work.hpp
 }
@@ -96,6 +105,8 @@ void pyramid(const Pyramid& levels);
 
 //! Runs beginFrame(), the flow and endFlow().
 void flow(const Work& work, const ObjectView& object);
+//! Associates boxes with objects, after their flow. @param boxes on the host.
+void associate(const Work& work, const std::vector<ObjectView>& objects, const DetectorBoxes& boxes);
 void ferns(const Work& work, const ObjectView& object);
 void select(const Work& work, const ObjectView& object);
 //! @param tracking also scores the box, by updateScore().
@@ -139,6 +150,9 @@ void sumTables(const Batch& batch, detail::StreamHandle stream);
 //! Computes levels 1 and up from level 0. @param age of the pyramid, or START or SPARE.
 void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
 void flow(const Batch& batch, detail::StreamHandle stream);
+/** Associates boxes with objects, after their flow and sumTables(). @param boxes on the device. @param values scratch memory,
+MAX_BOXES doubles per object; used with Settings::findByBoxes. */
+void associate(const Batch& batch, const DetectorBoxes& boxes, double* values, detail::StreamHandle stream);
 void ferns(const Batch& batch, detail::StreamHandle stream);
 void select(const Batch& batch, detail::StreamHandle stream);
 //! @param tracking also the similarities and the support of the box.

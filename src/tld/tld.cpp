@@ -26,7 +26,7 @@ public:
     {
         const InputImage input(NAME, image);
         objects_.check(input, "detect()");
-        const detail::Output out("objects", objects, 1 + objects_.settings().maxDetections, RESULT_COLUMNS, CV_64FC1,
+        const detail::Output out("objects", objects, 1 + objects_.settings().maxDetections, DETECTION_COLUMNS, CV_64FC1,
                                  input.onDevice);
         objects_.engineFor(input, stream).detect(input.view(), out.view(), objects_.handleOf(stream));
     }
@@ -92,7 +92,7 @@ void TLDDetector::convertDetections(InputArray objects, std::vector<Rect>& boxes
 {
     const auto check = [](int type, int rows, int cols)
     {
-        if (type != CV_64FC1 || rows < 1 || cols != RESULT_COLUMNS)
+        if (type != CV_64FC1 || rows < 1 || cols != DETECTION_COLUMNS)
             CV_Error_(Error::StsBadArg, ("TLDDetector: objects: %d x %d of %s is not a table of detect()", rows, cols,
                                          typeToString(type).c_str()));
     };

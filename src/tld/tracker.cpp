@@ -27,11 +27,14 @@ public:
         const InputImage input(NAME, image);
         objects_.check(input, "update()");
         objects_.engineFor(input, noStream())
-            .update(input.view(), {"result", row, sizeof(row), 1, RESULT_COLUMNS, sizeof(double), detail::Memory::HOST},
+            .update(input.view(), {},
+                    {"result", row, sizeof(row), 1, RESULT_COLUMNS, sizeof(double), detail::Memory::HOST},
                     objects_.handleOf(noStream()));
         if (row[6] == 0.)
             return false;
         boundingBox = Rect(cvRound(row[0]), cvRound(row[1]), cvRound(row[2]), cvRound(row[3]));
+        if (objects_.settings().clipBoxes)
+            boundingBox &= Rect(cv::Point(), input.size()); // both edges may have been rounded outwards
         return true;
     }
     void updateAsync(InputArray image, OutputArray result, Stream& stream) override
@@ -39,11 +42,12 @@ public:
         const InputImage input(NAME, image);
         objects_.check(input, "updateAsync()");
         const detail::Output out("result", result, 1, RESULT_COLUMNS, CV_64FC1, input.onDevice);
-        objects_.engineFor(input, stream).update(input.view(), out.view(), objects_.handleOf(stream));
+        objects_.engineFor(input, stream).update(input.view(), {}, out.view(), objects_.handleOf(stream));
     }
 
     float getTrackingScore() override { return static_cast<float>(objects_.result(0)[4]); }
     int getState() const override { return static_cast<int>(objects_.result(0)[5]); }
+    int getEvent() const override { return static_cast<int>(objects_.result(0)[8]); }
     Rect2d getBox() const override
     {
         const auto row = objects_.result(0);
@@ -88,24 +92,29 @@ public:
     {
         reserveId();
         objects_.learn(image, box, static_cast<uint32_t>(next_), false, stream);
-        ids_.push_back(next_);
-        return next_++;
+        return noteId();
     }
-    void remove(int id) override
-    {
-        const int index = indexOf(id);
-        objects_.remove(index);
-        ids_.erase(ids_.begin() + index);
-    }
+    void remove(int id) override { removeAt(indexOf(id)); }
     void update(InputArray image, OutputArray results, Stream& stream) override
     {
+        update(image, noArray(), results, stream);
+    }
+    void update(InputArray image, InputArray boxes, OutputArray results, Stream& stream) override
+    {
         const InputImage input(NAME, image);
+        const InputBoxes given(NAME, boxes, input.onDevice);
         if (!ids_.empty())
             objects_.check(input, "update()");
+        const bool changing = given.given && (params().startFromBoxes || params().endAfterMisses > 0);
+        if (changing && (results.fixedSize() || results.kind() == _InputArray::STD_VECTOR))
+            CV_Error_(Error::StsBadArg,
+                      ("%s: results: must be a Mat or GpuMat that can be resized, as objects may start and end", NAME));
         const detail::Output out("results", results, static_cast<int>(ids_.size()), RESULT_COLUMNS, CV_64FC1,
                                  input.onDevice);
-        if (!ids_.empty())
-            objects_.engineFor(input, stream).update(input.view(), out.view(), objects_.handleOf(stream));
+        if (changing)
+            updateAndChange(input, given, results, stream);
+        else if (!ids_.empty())
+            objects_.engineFor(input, stream).update(input.view(), given.view(), out.view(), objects_.handleOf(stream));
     }
 
     std::vector<int> getIds() const override { return ids_; }
@@ -134,33 +143,40 @@ public:
         saved.object.state.started = 1; // although it is lost: resetTo() refers to this image
         saved.object.state.number = static_cast<uint32_t>(next_);
         objects_.add(saved, input, stream);
-        ids_.push_back(next_);
-        return next_++;
+        return noteId();
     }
     size_t workspaceBytes() const override { return objects_.workspaceBytes(); }
     void clear() override
     {
         objects_.clear();
         ids_.clear();
+        misses_.clear();
     }
     bool empty() const override { return ids_.empty(); }
-    void save(const String& filename) const override { saveFile(filename, objects_.savedTracker(next_)); }
+    void save(const String& filename) const override { saveFile(filename, saved()); }
     void load(const String& filename) override { load(loadTracker(filename)); }
-    void write(FileStorage& fs) const override { writeTracker(fs, objects_.savedTracker(next_)); }
+    void write(FileStorage& fs) const override { writeTracker(fs, saved()); }
     void read(const FileNode& fn) override { load(readTracker(fn, NAME)); }
 
 private:
     static constexpr const char* NAME = "MultiTrackerTLD";
 
+    SavedTracker saved() const
+    {
+        SavedTracker saved = objects_.savedTracker(next_);
+        saved.misses = misses_;
+        return saved;
+    }
     void load(const SavedTracker& saved)
     {
         TrackedObjects other(NAME, saved.params);
         other.load(saved);
-        std::vector<int> ids;
+        std::vector<int> ids, misses = saved.misses;
         for (const LearnedObject& object : saved.objects)
             ids.push_back(static_cast<int>(object.state.number));
         objects_.replaceBy(std::move(other));
         ids_.swap(ids);
+        misses_.swap(misses);
         next_ = saved.next;
     }
     //! Checks that an id is left and reserves memory for it, so that noting the id of a new object cannot fail.
@@ -171,7 +187,101 @@ private:
         if (next_ == INT_MAX)
             CV_Error_(Error::StsOutOfRange, ("%s: all ids are used up", NAME));
         ids_.reserve(ids_.size() + 1);
+        misses_.reserve(ids_.size() + 1);
     }
+    //! Notes the id of a new object, after reserveId().
+    int noteId() noexcept
+    {
+        ids_.push_back(next_);
+        misses_.push_back(0);
+        return next_++;
+    }
+    void removeAt(int index)
+    {
+        objects_.remove(index);
+        ids_.erase(ids_.begin() + index);
+        misses_.erase(misses_.begin() + index);
+    }
+
+    // --- boxes of a detector that start and end objects ------------------------------------------------------------
+
+    typedef std::array<double, RESULT_COLUMNS> Row;
+    enum ResultColumn
+    {
+        STATE_COLUMN = 5,
+        BOX_COLUMN = 10 //!< index of the associated box, or -1
+    };
+
+    void updateAndChange(const InputImage& input, const InputBoxes& given, OutputArray results, Stream& stream)
+    {
+        const DetectorBoxes view = given.view();
+        const std::vector<Window> boxes = view.onDevice ? fetchBoxes(view, detail::handleOf(stream)) : given.list;
+        std::vector<Row> rows(ids_.size());
+        if (!rows.empty())
+            objects_.engineFor(input, stream).update(input.view(), view, viewOf(rows), objects_.handleOf(stream));
+        std::vector<bool> taken(boxes.size(), false);
+        for (const Row& row : rows)
+            if (row[BOX_COLUMN] >= 0.)
+                taken[static_cast<size_t>(row[BOX_COLUMN])] = true;
+        endMissed(rows);
+        if (params().startFromBoxes)
+            startFrom(input, boxes, taken, rows, stream);
+        write(rows, input.onDevice, results, stream);
+    }
+    //! Removes objects that no box was associated with in endAfterMisses calls in a row.
+    void endMissed(std::vector<Row>& rows)
+    {
+        const int most = params().endAfterMisses;
+        for (int i = static_cast<int>(rows.size()) - 1; i >= 0; --i)
+        {
+            misses_[i] = rows[i][BOX_COLUMN] >= 0. ? 0 : std::min(misses_[i], INT_MAX - 1) + 1;
+            if (most == 0 || misses_[i] < most)
+                continue;
+            removeAt(i);
+            rows.erase(rows.begin() + i);
+        }
+    }
+    //! Starts an object from each box that is not taken, can be learned, and is not on an object.
+    void startFrom(const InputImage& input, const std::vector<Window>& boxes, const std::vector<bool>& taken,
+                   std::vector<Row>& rows, Stream& stream)
+    {
+        for (size_t b = 0; b < boxes.size(); ++b)
+        {
+            const Box part = usablePart(boxes[b], input.size().width, input.size().height);
+            const Rect box(Rect2d(part.x, part.y, part.w, part.h));
+            const auto isOn = [&](const Row& row)
+            {
+                return static_cast<int>(row[STATE_COLUMN]) != LOST &&
+                       overlap(Box{row[0], row[1], row[2], row[3]}, part) >= objects_.settings().boxOverlap;
+            };
+            if (taken[b] || !objects_.canLearn(box, input.size()) || std::any_of(rows.begin(), rows.end(), isOn) ||
+                ids_.size() >= static_cast<size_t>(MAX_OBJECTS))
+                continue;
+            reserveId();
+            rows.reserve(rows.size() + 1);
+            if (!objects_.tryLearn(input, box, static_cast<uint32_t>(next_), stream))
+                continue;
+            noteId();
+            rows.push_back(objects_.result(static_cast<int>(ids_.size()) - 1));
+            rows.back()[BOX_COLUMN] = static_cast<double>(b);
+        }
+    }
+    static detail::OutputView viewOf(std::vector<Row>& rows)
+    {
+        return {"results",      rows.data(),    sizeof(Row),         static_cast<int>(rows.size()),
+                RESULT_COLUMNS, sizeof(double), detail::Memory::HOST};
+    }
+    static void write(std::vector<Row>& rows, bool onDevice, OutputArray results, Stream& stream)
+    {
+        const int count = static_cast<int>(rows.size());
+        const detail::Output out("results", results, count, RESULT_COLUMNS, CV_64FC1, onDevice);
+        if (out && results.isGpuMat())
+            results.getGpuMatRef().upload(Mat(count, RESULT_COLUMNS, CV_64FC1, rows.data()), stream);
+        else
+            for (int i = 0; out && i < count; ++i)
+                std::copy(rows[i].begin(), rows[i].end(), out.as<double>().row(i));
+    }
+
     int indexOf(int id) const
     {
         const auto place = std::lower_bound(ids_.begin(), ids_.end(), id);
@@ -180,8 +290,11 @@ private:
         return static_cast<int>(place - ids_.begin());
     }
 
+    const TLDParams& params() const { return objects_.params(); }
+
     TrackedObjects objects_;
     std::vector<int> ids_;
+    std::vector<int> misses_; //!< of each object: calls with boxes in a row that associated none with it
     int next_ = 0;
 };
 

@@ -229,7 +229,7 @@ TEST_P(Tld_Api, asyncIsUpdate)
         const Step s = advance(*a, engine(), scene.frame(t));
         Mat result;
         b->updateAsync(image(scene.frame(t)).in(), result);
-        ASSERT_EQ(Size(8, 1), result.size());
+        ASSERT_EQ(Size(RESULT_COLUMNS, 1), result.size());
         ASSERT_EQ(CV_64FC1, result.type());
         const double* r = result.ptr<double>();
         EXPECT_EQ(s.inside, Rect2d(r[0], r[1], r[2], r[3])) << "frame " << t;

@@ -78,7 +78,7 @@ TEST(Tld_Outputs, vectorOfARow)
     one.tracker->updateAsync(scene.frame(1), expected);
     other.tracker->updateAsync(scene.frame(1), row);
     ASSERT_EQ(8u, row.size());
-    EXPECT_TRUE(sameBits(expected, Mat(1, 8, CV_64FC1, row.data())));
+    EXPECT_TRUE(sameBits(expected, Mat(1, RESULT_COLUMNS, CV_64FC1, row.data())));
 }
 
 TEST(Tld_Inputs, dimensions)
@@ -156,7 +156,7 @@ protected:
 TEST_F(Tld_CudaContract, replaysAreFrames)
 {
     const Ptr<TrackerTLD> tracker = fresh();
-    GpuMat result(1, 8, CV_64FC1);
+    GpuMat result(1, RESULT_COLUMNS, CV_64FC1);
     Graph graph(stream);
     tracker->updateAsync(input, result, stream);
     graph.end();
@@ -201,7 +201,7 @@ TEST_F(Tld_CudaContract, droppedCaptures)
 TEST_F(Tld_CudaContract, eagerBetweenReplays)
 {
     const Ptr<TrackerTLD> tracker = fresh();
-    GpuMat result(1, 8, CV_64FC1), other(1, 8, CV_64FC1);
+    GpuMat result(1, RESULT_COLUMNS, CV_64FC1), other(1, RESULT_COLUMNS, CV_64FC1);
     std::unique_ptr<Graph> graphs[2];
     for (auto& graph : graphs)
     {
@@ -232,7 +232,7 @@ TEST_F(Tld_CudaContract, framesOfOneGraph)
     for (int i = 0; i < count; ++i)
     {
         inputs.push_back(frames[0].clone());
-        results.emplace_back(1, 8, CV_64FC1);
+        results.emplace_back(1, RESULT_COLUMNS, CV_64FC1);
     }
     require(cudaDeviceSynchronize()); // a clone that came late would overwrite a frame
     Graph graph(stream);
@@ -313,7 +313,7 @@ TEST_F(Tld_CudaContract, waitingIsRefused)
 {
     const All all(scene, Engine::CUDA);
     const std::string before = textOf(*all.tracker);
-    GpuMat result(1, 8, CV_64FC1), table;
+    GpuMat result(1, RESULT_COLUMNS, CV_64FC1), table;
     Mat host;
     std::vector<Rect> boxes;
     std::vector<float> scores;
@@ -337,7 +337,7 @@ TEST_F(Tld_CudaContract, waitingIsRefused)
 TEST_F(Tld_CudaContract, againAndAgainAlone)
 {
     const Ptr<TrackerTLD> tracker = fresh();
-    GpuMat result(1, 8, CV_64FC1);
+    GpuMat result(1, RESULT_COLUMNS, CV_64FC1);
     size_t bytes = 0, free = 0;
     for (int t = 1; t < S::FRAMES; ++t)
     {

@@ -482,7 +482,7 @@ struct Captured
             twin->add(uploadAsRoi(crowd.frame(0)), crowd.box(0, i));
         }
         input = uploadAsRoi(crowd.frame(0));
-        results.create(count, 8, CV_64FC1);
+        results.create(count, RESULT_COLUMNS, CV_64FC1);
     }
     void setFrame(int t) { input.upload(crowd.frame(t), stream); }
     void updateEagerly(int t)
@@ -577,7 +577,7 @@ TEST(Tld_Cuda, eagerCallsDuringACapture)
     Captured c(2);
     Stream other;
     const GpuMat frame = uploadAsRoi(c.crowd.frame(1));
-    GpuMat results(2, 8, CV_64FC1);
+    GpuMat results(2, RESULT_COLUMNS, CV_64FC1);
     Graph graph(c.stream);
     c.tracker->update(c.input, results, c.stream);
     c.tracker->update(frame, c.results, other);

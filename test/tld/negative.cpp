@@ -320,7 +320,7 @@ TEST_P(Tld_Arguments, objectsOfAMultiTracker)
     expectRefused([&] { multi->addFromFile(frame.in(), "/nonexistent/object.yml"); }, {"/nonexistent/object.yml"});
     EXPECT_EQ(1u, multi->getIds().size());
     multi->update(image(scene.frame(1)).in(), out);
-    EXPECT_EQ(Size(8, 1), out.size());
+    EXPECT_EQ(Size(RESULT_COLUMNS, 1), out.size());
 }
 
 CUDATRACKING_ON_ENGINES(Tld_Arguments);

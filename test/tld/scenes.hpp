@@ -23,6 +23,10 @@ enum Column
     STATE = 5,
     LOCATED = 6,
     LEARNED = 7,
+    EVENT = 8,
+    ID = 9,
+    BOX = 10,
+    RESULT_COLUMNS = 11,
     CONSERVATIVE = 4,
     RELATIVE = 5,
     POSTERIOR = 6,
@@ -179,19 +183,19 @@ struct Step
     Rect box;
     Rect2d inside;
     float score = 0.f;
-    int state = -1;
+    int state = -1, event = -1;
     Mat detections;
 };
 
 inline ::testing::AssertionResult same(const Step& expected, const Step& actual)
 {
     if (expected.located != actual.located || expected.box != actual.box || expected.inside != actual.inside ||
-        expected.score != actual.score || expected.state != actual.state)
+        expected.score != actual.score || expected.state != actual.state || expected.event != actual.event)
         return ::testing::AssertionFailure()
                << "expected located " << expected.located << " " << expected.box << " inside " << expected.inside
-               << " score " << expected.score << " state " << expected.state << ", got located " << actual.located
-               << " " << actual.box << " inside " << actual.inside << " score " << actual.score << " state "
-               << actual.state;
+               << " score " << expected.score << " state " << expected.state << " event " << expected.event
+               << ", got located " << actual.located << " " << actual.box << " inside " << actual.inside << " score "
+               << actual.score << " state " << actual.state << " event " << actual.event;
     return sameBits(expected.detections, actual.detections);
 }
 
@@ -201,6 +205,7 @@ inline Step look(TrackerTLD& tracker)
     s.inside = tracker.getBox();
     s.score = tracker.getTrackingScore();
     s.state = tracker.getState();
+    s.event = tracker.getEvent();
     tracker.getDetections(s.detections);
     return s;
 }

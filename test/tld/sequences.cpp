@@ -199,7 +199,7 @@ private:
         loaded_ = loaded_ && !toTheDevice;
         if (engine_ == Engine::CUDA && rng_.uniform(0, 2) && !tracker.empty() && !toTheDevice)
         {
-            cuda::GpuMat device(static_cast<int>(tracker.getIds().size()), 8, CV_64FC1), input(frame_);
+            cuda::GpuMat device(static_cast<int>(tracker.getIds().size()), RESULT_COLUMNS, CV_64FC1), input(frame_);
             cuda::Stream stream;
             Graph graph(stream);
             tracker.update(input, device, stream);

@@ -27,6 +27,9 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW bool mirror;   //!< whether ferns are also trained on mirror images of the object. Default false.
     /** Score below which update() returns false, 0 to 1; state and box are not affected. Default 0: not used. */
     CV_PROP_RW float minReplyScore;
+    /** Whether reported boxes are clipped to the image; false: they may lie partly outside. Tracking is not affected.
+    Default false. */
+    CV_PROP_RW bool clipBoxes;
 
     // Windows.
     /** Smallest side of a window in pixels, 12 to 16384; 0 means min(24, max(12, s / 1.44)), s being the shorter side
@@ -93,6 +96,18 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW int maxProbation;
     CV_PROP_RW double jumpMargin; //!< score margin by which a cluster elsewhere must beat the box, 0 to 1. Default 0.1.
     CV_PROP_RW double firstJumpMargin; //!< jumpMargin while there are fewer than 5 positive templates. Default 0.2.
+
+    // Boxes of a detector, see MultiTrackerTLD::update() with boxes.
+    /** Smallest overlap of a detector's box with the box of an object that it is associated with, 0.01 to 1.
+    Default 0.3. */
+    CV_PROP_RW double boxOverlap;
+    CV_PROP_RW bool
+        correctByBoxes; //!< whether the box of an object becomes the detector's box that it is associated with. Default false.
+    CV_PROP_RW bool findByBoxes;    //!< whether LOST objects are associated with boxes, by similarity. Default false.
+    CV_PROP_RW bool startFromBoxes; //!< whether boxes that belong to no object start new ones; waits. Default false.
+    /** Number of calls with boxes in a row, none of them associated with the object, after which it is removed, 0 or
+    more; waits. 0: never. Default 0. */
+    CV_PROP_RW int endAfterMisses;
 };
 
 /** @brief Learning detector of one object: the TLD cascade of variance filter, fern ensemble and nearest-neighbour

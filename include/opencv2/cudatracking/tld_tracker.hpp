@@ -55,14 +55,19 @@ object.
 
 If update() returns false, the caller's box is left unchanged; getBox() has the tracker's own box unless the state is
 LOST. The first call of update() takes the frame after that of init(). Like objects, boxes may lie partly outside of the
-image; box & Rect(0, 0, cols, rows) is the part inside.
+image, unless TLDParams.clipBoxes is set.
+
+Each object has exactly one Event per frame: what its box comes from. After JUMPED and FOUND_AGAIN the box is where only
+the detector saw the object, so it may be on another object of the same appearance; an application that must not confuse
+objects checks it there.
 
 **Images, determinism, CUDA graphs, order of replays**: see TLDDetector. All frames must have the size, type and memory
 of the one given to init(). If updateAsync() is captured into a CUDA graph, each replay processes one frame.
 **Waiting, lifetimes, threads**: see the tables in cudatracking.hpp.
-**Table of results** (updateAsync(), MultiTrackerTLD): CV_64FC1, one row per object, 8 columns: x, y, width, height
+**Table of results** (updateAsync(), MultiTrackerTLD): CV_64FC1, one row per object, 11 columns: x, y, width, height
 (sub-pixel; 0 if LOST), score 0 to 1, state, located (1 or 0: what update() returns), learned (1 or 0: whether the
-detector learned from this frame).
+detector learned from this frame), event, id (of MultiTrackerTLD; 0 for an object of init()), box (index of the
+associated box of a detector, -1 without; see MultiTrackerTLD.update() with boxes).
 
 Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection, PAMI 2012; I. Gurcan, A hybrid CPU-GPU
 implementation of tracking-learning-detection, 2014. Definition in full, quality, cost: doc/tld.md. */
@@ -82,6 +87,21 @@ public:
         TRACKING = 2   //!< there is a box that is valid and supported
     };
 
+    //! Origin of the box of an object in a frame. Of several, the one that is listed last among those that apply.
+    enum Event
+    {
+        NO_EVENT = 0,    //!< nothing: the object was LOST before the frame and still is
+        STARTED = 1,     //!< init(), add() or resetTo() has put the box there; no frame came since
+        FLOWED = 2,      //!< optical flow from the last frame
+        CORRECTED = 3,   //!< flow, and then the mean with detected windows around the box
+        RETRIED = 4,     //!< flow from an earlier frame, after flow had failed
+        JUMPED = 5,      //!< the box left its place for a single cluster elsewhere that scored higher
+        FOUND_AGAIN = 6, //!< the object was LOST, before the frame or in it, and begins at the only cluster
+        BECAME_LOST = 7, //!< the object had a box after the last frame and has none any more
+        CONFIRMED = 8,   //!< flow, and a box of the user's detector is associated with the object
+        RECOGNIZED = 9   //!< the object was LOST, and begins at a box of the user's detector that is similar to it
+    };
+
     /** @brief Creates a tracker; init() gives it an object.
     @param params object with the members below, in Python p = cv2.cuda.TLDParams(); p.seed = 7. Default: the
     defaults of all members.
@@ -89,6 +109,14 @@ public:
     learning: bool; whether the model is updated after init(). Default True.
     mirror: bool; whether ferns are also trained on mirror images of the object. Default False.
     minReplyScore: float, 0 to 1; score below which update() returns False. Default 0.
+    clipBoxes: bool; whether reported boxes are clipped to the image. Default False.
+    boxOverlap: float, 0.01 to 1; smallest overlap of a detector's box with the object that it is associated with, see
+    MultiTrackerTLD.updateWithBoxes(). Default 0.3.
+    correctByBoxes: bool; whether an object's box becomes the box that it is associated with. Default False.
+    findByBoxes: bool; whether LOST objects are associated with boxes that are similar to them. Default False.
+    startFromBoxes: bool; whether boxes that belong to no object start new ones; waits. Default False.
+    endAfterMisses: int, 0 or more; calls with boxes in a row, none of them associated, after which an object is
+    removed; waits. 0: never. Default 0.
     minWindow: int, 12 to 16384; smallest side of a window, pixels; 0: min(24, max(12, shorter side / 1.44)),
     the quotient rounded down. Default 0.
     scaleFactor: float, 1.01 to 2; ratio of window sizes of successive scales. Default 1.2.
@@ -142,7 +170,8 @@ public:
     CV_WRAP_AS(init) void initRounded(InputArray image, const Rect2d& boundingBox);
     /** @brief Tracks the object in the next frame. Uses the null stream and waits.
     @param image next frame, of the size, type and memory (host or device) of the one in init().
-    @param boundingBox output: box of the object, perhaps partly outside of the image; unchanged if it was not located.
+    @param boundingBox output: box of the object, perhaps partly outside of the image unless TLDParams.clipBoxes is set;
+    unchanged if it was not located.
     @return true if the object was located: there is a supported box with a score of at least TLDParams.minReplyScore.
     @throws cv::Exception if the image is invalid, and before init(). */
     CV_WRAP virtual bool update(InputArray image, CV_OUT Rect& boundingBox) CV_OVERRIDE = 0;
@@ -150,7 +179,8 @@ public:
     /** @brief Tracks the object in the next frame. Waits only if image is a GpuMat and result is a Mat, UMat or
     std::vector.
     @param image next frame, of the size, type and memory (host or device) of the one in init().
-    @param result CV_64FC1, 1 row, 8 columns: x, y, width, height, score, state, located (1 or 0), learned (1 or 0).
+    @param result CV_64FC1, 1 row, 11 columns: x, y, width, height, score, state, located (1 or 0), learned (1 or 0),
+    event, id, -1.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP virtual void updateAsync(InputArray image, OutputArray result, Stream& stream = cv::cuda::noStream()) = 0;
@@ -160,6 +190,9 @@ public:
     /** @brief Returns the state after the last frame: LOST (0), UNCERTAIN (1) or TRACKING (2). Before init() it is
     LOST. Waits. */
     CV_WRAP virtual int getState() const = 0;
+    /** @brief Returns what the box of the last frame comes from, an Event: NO_EVENT (0), STARTED (1), FLOWED (2),
+    CORRECTED (3), RETRIED (4), JUMPED (5), FOUND_AGAIN (6), BECAME_LOST (7), CONFIRMED (8) or RECOGNIZED (9). Before init() it is NO_EVENT. Waits. */
+    CV_WRAP virtual int getEvent() const = 0;
     /** @brief Returns the tracker's box with sub-pixel precision, also if update() returned false; empty if LOST or
     before init(). Waits. */
     CV_WRAP virtual Rect2d getBox() const = 0;
@@ -235,8 +268,9 @@ public:
     CV_WRAP virtual TLDParams getParams() const = 0;
 
     /** @brief Adds an object. The other objects are not affected: they continue from their last frame. Waits.
-    @param image either the last frame given to update(), or the next one, which must then be passed to update()
-    afterwards. The object begins in it. Its size, type and memory (host or device) must be those of the frames before.
+    @param image the new frame, before or after it is given to update(): either the last frame given to update(), or the
+    next one, which must then be passed to update() afterwards. The object begins in it. Its size, type and memory (host
+    or device) must be those of the frames before.
     @param box (x, y, width, height) of the object in image, as in TLDDetector.init().
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @return id of the object: 0, 1, 2 and so on; ids are not used again.
@@ -255,11 +289,36 @@ public:
     /** @brief Tracks all objects in the next frame. Waits only if image is a GpuMat and results is a Mat, UMat or
     std::vector.
     @param image next frame, of the size, type and memory (host or device) of the first one.
-    @param results CV_64FC1, one row per object in the order of getIds(), 8 columns: x, y, width, height, score, state
-    (0 LOST, 1 UNCERTAIN, 2 TRACKING), located (1 or 0), learned (1 or 0). Empty if there are no objects.
+    @param results CV_64FC1, one row per object in the order of getIds(), 11 columns: x, y, width, height, score, state
+    (0 LOST, 1 UNCERTAIN, 2 TRACKING), located (1 or 0), learned (1 or 0), event (TrackerTLD.getEvent()), id, box
+    (index of the associated box, or -1). Empty if there are no objects.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid. */
     CV_WRAP virtual void update(InputArray image, OutputArray results, Stream& stream = cv::cuda::noStream()) = 0;
+    /** @brief Runs update() for a frame in which a detector of the user has found boxes; in Python it is called
+    updateWithBoxes(). Boxes are associated with objects after optical flow, each with at most one object, by two greedy
+    passes. Pass 1: objects that have a box, the largest overlap first, as long as it is at least TLDParams.boxOverlap.
+    Pass 2, if TLDParams.findByBoxes is set: LOST objects, the largest conservative similarity first, if the relative
+    similarity is above the object's acceptance threshold. Of equal values the first object, then the first box is
+    taken. A box is clipped to the image first, and not used if a side is then shorter than 12 pixels.
+    An associated object is valid and supported, so the detector of TLD may learn from the frame, and it does not jump.
+    In pass 2 the object begins at the box; in pass 1 its box becomes the detector's if TLDParams.correctByBoxes is set.
+    Events: CONFIRMED in pass 1, RECOGNIZED in pass 2.
+    With TLDParams.endAfterMisses or startFromBoxes the call waits for GpuMat, cannot be captured, and needs results
+    that can be resized; then, after the frame: objects end that have been missed in so many calls; each box that is
+    associated with none, whose sides are at least 12 and TLDParams.minWindow, and that overlaps no object by
+    boxOverlap or more, starts an object with the next id, in the order of boxes, as add() does. Boxes of one gray value
+    start none, and 1,024 objects is the most. Rows: those of getIds() after the call; objects that have ended have
+    none; new ones have the event STARTED.
+    @param image,stream arguments as in the other update().
+    @param boxes at most 256 boxes (x, y, width, height) on the host: std::vector<Rect>, CV_32SC4, or CV_32SC1 with 4
+    columns. Or, if image is a GpuMat, a GpuMat: one row of CascadeClassifierEx.detectAsync(), of which the first 256
+    boxes are used. An empty list: the detector has found nothing. noArray(): it did not run, as in the other update().
+    @param results table as in the other update(). Column box: index in boxes.
+    @throws cv::Exception if an argument is invalid; the frame has not been processed then. */
+    CV_WRAP_AS(updateWithBoxes)
+    virtual void update(InputArray image, InputArray boxes, OutputArray results,
+                        Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Returns the ids of the objects in ascending order: element i is the id of row i of the results. */
     CV_WRAP virtual std::vector<int> getIds() const = 0;

@@ -23,7 +23,7 @@ SAMPLES = os.path.join(HERE, "..", "..", "..", "samples", "python")
 BIN = os.path.join(os.environ.get("CUDATRACKING_BUILD_DIR", ""), "bin")
 CASCADES = os.environ.get("CUDATRACKING_CASCADES", "")
 CASCADE = os.path.join(CASCADES, "lbpcascades", "lbpcascade_frontalface.xml")
-CPP = ("cascade", "fragment_matcher", "fragment_matcher_loop", "quick_shift", "tld", "tld_benchmark")
+CPP = ("cascade", "follow", "fragment_matcher", "fragment_matcher_loop", "quick_shift", "tld", "tld_benchmark")
 PYTHON = ("cascade.py", "fragment_matcher.py", "quick_shift.py", "tld.py")
 BOX = "30,50,40,40"
 # Tables of the programs that write a video, and the column that has each frame of it.
@@ -93,7 +93,7 @@ class ProgramsTest(unittest.TestCase):
         program = os.path.join(BIN, "cudatracking_" + name)
         if not os.path.exists(program):
             self.skipTest("the C++ samples are not built, or CUDATRACKING_BUILD_DIR does not name the build")
-        if name == "cascade" and not os.path.exists(CASCADE):
+        if name in ("cascade", "follow") and not os.path.exists(CASCADE):
             self.skipTest("CUDATRACKING_CASCADES does not name OpenCV's cascades")
         return [program, *arguments]
 
@@ -128,6 +128,7 @@ class ProgramsTest(unittest.TestCase):
         target = os.path.join(out, "out.avi")
         return {
             "cascade": ["--engine=cpu", "--cascade=" + CASCADE, "--output-dir=" + out, source],
+            "follow": ["--engine=cpu", "--cascade=" + CASCADE, "--output-dir=" + out, source],
             "fragment_matcher": ["--engine=cpu", "--output-dir=" + out, source],
             "fragment_matcher_loop": ["--engine=cpu", "--output-dir=" + out, source],
             "quick_shift": ["--engine=cpu", "--sigma=2", "--max-dist=6", "--output-dir=" + out, source],
@@ -177,6 +178,7 @@ class ProgramsTest(unittest.TestCase):
 
     def test_bad_values(self):
         bad = {"cascade": ("--min-neighbors=three", "--min-size=-3", "--scale-factor=1", "--shard=2/2", "--engine=gpu", "--frames=", "--window=1"),
+               "follow": ("--every=0", "--min-size=11", "--overlap=0", "--min-score=2", "--end-after=-1", "--pan=x"),
                "fragment_matcher": ("--frames=x", "--size=2", "--min-confidence=nan", "--metric=sad", "--fragments=99999999999", "--pair=both"),
                "fragment_matcher_loop": ("--radius=0", "--trail=1e3", "--no-graph=yes"),
                "quick_shift": ("--sigma=abc", "--sigma=-1", "--min-size=1.5", "--preset=none"),
@@ -217,7 +219,8 @@ class ProgramsTest(unittest.TestCase):
         self.assert_fails(self.run_program("tld", "--box", *arguments), 2, "--box needs a value")
 
     def test_names_what_is_missing(self):
-        self.assert_fails(self.run_program("cascade", self.data("in.avi")), 2, "--cascade is missing")
+        for name in ("cascade", "follow"):
+            self.assert_fails(self.run_program(name, self.data("in.avi")), 2, "--cascade is missing")
         for name in ("fragment_matcher", "fragment_matcher_loop", "quick_shift", "tld"):
             self.assert_fails(self.run_program(name, "--engine=cpu"), 2, "INPUT is missing")
         self.assert_fails(self.run_program("tld_benchmark", "--engine=cpu"), 2, "SEQUENCES is missing")
@@ -234,18 +237,60 @@ class ProgramsTest(unittest.TestCase):
     def test_camera_that_is_not_there(self):
         if os.path.exists("/dev/video99"):
             self.skipTest("this machine has a camera 99")
-        for name in ("cascade", "fragment_matcher", "fragment_matcher_loop", "quick_shift", "tld", "fragment_matcher.py", "tld.py"):
+        for name in ("cascade", "follow", "fragment_matcher", "fragment_matcher_loop", "quick_shift", "tld", "fragment_matcher.py", "tld.py"):
             with self.subTest(name):
                 self.assert_fails(self.run_program(name, *self.arguments(name, "99")), 1, "camera 99")
 
     def test_folder_without_images(self):
         os.mkdir(self.out("empty"))
-        for name in ("cascade", "fragment_matcher", "quick_shift", "tld", "tld.py"):
+        for name in ("cascade", "follow", "fragment_matcher", "quick_shift", "tld", "tld.py"):
             with self.subTest(name):
                 self.assert_fails(self.run_program(name, *self.arguments(name, self.out("empty"))), 1, "empty")
 
     def test_url_that_is_not_there(self):
         self.assert_fails(self.run_program("tld", *self.arguments("tld", "file:///no/such/video.mp4")), 1, "file:///no/such/video.mp4")
+
+    def test_follow_draws_no_wrong_box(self):
+        """A face that moves, is covered, is gone, and comes back elsewhere: each located box is on it, and it keeps its id."""
+        image = cv2.imread(os.path.join(HERE, "..", "..", "..", "doc", "pics", "astronaut.jpg"))
+        found = cv2.cuda.CascadeClassifierEx.create(CASCADE).detectMultiScale(image)[0] if os.path.exists(CASCADE) else []
+        if len(found) != 1:
+            self.skipTest("needs the cascade, and one face in the photograph")
+        x, y, side, _ = (int(value) for value in found[0])
+        margin = side // 4
+        face = cv2.resize(image[y - margin:y + side + margin, x - margin:x + side + margin], (96, 96))
+        noise = np.random.RandomState(9).randint(0, 256, (240, 320, 3), dtype=np.uint8)
+        ground = cv2.normalize(cv2.GaussianBlur(noise, (0, 0), 9.), None, 60, 190, cv2.NORM_MINMAX)
+        truth, frames = [], []
+        for step in range(90):
+            gone, left, top = 35 <= step < 55, 20 + 2 * step, int(70 + 40 * np.sin(step / 9.))
+            frame = ground.copy()
+            if not gone:
+                frame[top:top + 96, left:left + 96] = face
+            frames.append(frame)
+            inner = 96 * margin / (side + 2 * margin)
+            truth.append(None if gone else (left + inner, top + inner, 96 - 2 * inner))
+        writer = cv2.VideoWriter(self.out("faces.avi"), cv2.CAP_OPENCV_MJPEG, cv2.VideoWriter_fourcc(*"MJPG"), 25, (320, 240))
+        for frame in frames:
+            writer.write(frame)
+        writer.release()
+        done = self.run_program("follow", "--engine=cpu", "--cascade=" + CASCADE, "--every=6", "--output-dir=" + self.out(), self.out("faces.avi"))
+        self.assertEqual(done.returncode, 0, done.err)
+        located = set()
+        for row in rows_of(self.out("follow.csv")):
+            if row["located"] != "1":
+                continue
+            number, (x, y, width, height) = int(row["frame"]), (float(row[name]) for name in ("x", "y", "width", "height"))
+            self.assertIsNotNone(truth[number], row)
+            left, top, side = truth[number]
+            across, down = min(x + width, left + side) - max(x, left), min(y + height, top + side) - max(y, top)
+            both = max(across, 0) * max(down, 0)
+            self.assertGreater(both / (width * height + side * side - both), .4, row)
+            self.assertEqual(row["id"], "0")
+            located.add(number)
+        self.assertGreater(len(located & set(range(35))), 25)
+        self.assertGreater(len(located & set(range(55, 90))), 20)
+        self.assertEqual(frames_of(self.out("follow.avi")), 90)
 
     def test_natural_order(self):
         done = self.run_program("cascade", *self.arguments("cascade", self.data("folder")))
@@ -398,7 +443,7 @@ class ProgramsTest(unittest.TestCase):
 
     def test_full_device(self):
         """Links to a device that takes nothing: it must be named, and stay what it is."""
-        for name, file in [(n, f) for n in TABLES for f in (TABLES[n], VIDEOS[n])] + [("tld_benchmark", "boxes.csv"), ("cascade.py", "out.png"),
+        for name, file in [(n, f) for n in TABLES for f in (TABLES[n], VIDEOS[n])] + [("follow", "follow.csv"), ("follow", "follow.avi"), ("tld_benchmark", "boxes.csv"), ("cascade.py", "out.png"),
                            ("fragment_matcher.py", "out.avi"), ("quick_shift.py", "image.csv"), ("quick_shift.py", "image_mean.png"), ("tld.py", "out.avi")]:
             with self.subTest(name, file=file):
                 out = self.out(name + file)
@@ -422,8 +467,8 @@ class ProgramsTest(unittest.TestCase):
         self.assertEqual(self.left_over(), [])
 
     def test_disk_full_in_mid_run(self):
-        files = {**{name: (VIDEOS[name], TABLES[name]) for name in TABLES}, "tld_benchmark": ("boxes.csv",), "cascade.py": ("out.png",),
-                 "fragment_matcher.py": ("out.avi",), "quick_shift.py": ("image_mean.png", "image.csv"), "tld.py": ("out.avi",)}
+        files = {**{name: (VIDEOS[name], TABLES[name]) for name in TABLES}, "follow": ("follow.avi", "follow.csv"), "tld_benchmark": ("boxes.csv",),
+                 "cascade.py": ("out.png",), "fragment_matcher.py": ("out.avi",), "quick_shift.py": ("image_mean.png", "image.csv"), "tld.py": ("out.avi",)}
         limits = {"tld_benchmark": 200, "cascade.py": 10000, "quick_shift.py": 2000}
         for name in CPP + PYTHON:
             with self.subTest(name):
@@ -553,6 +598,11 @@ class ProgramsTest(unittest.TestCase):
             with self.subTest(name):
                 self.interrupt(name, signal.SIGINT)
                 self.assertGreater(frames_of(self.out(name, "out.avi")), 0)
+
+    def test_interrupted_follow(self):
+        self.interrupt("follow", signal.SIGINT)
+        self.assertGreater(frames_of(self.out("follow", "follow.avi")), 0)
+        self.assertTrue(os.path.exists(self.out("follow", "follow.csv")))
 
     def test_interrupted_benchmark(self):
         self.interrupt("tld_benchmark", signal.SIGINT)

@@ -81,7 +81,7 @@ class TLDTest(unittest.TestCase):
         same.init(frame(0), box(0))
         for t in range(1, 6):
             result = tracker.updateAsync(frame(t))
-            self.assertEqual((result.shape, result.dtype), ((1, 8), np.float64))
+            self.assertEqual((result.shape, result.dtype), ((1, 11), np.float64))
             located, found = same.update(frame(t))
             self.assertEqual(bool(result[0, 6]), located)
             self.assertEqual(tuple(result[0, :4]), same.getBox())
@@ -189,7 +189,7 @@ class TLDTest(unittest.TestCase):
         self.assertEqual(ids, [0, 1])
         for t in range(1, 10):
             results = tracker.update(frame(t))
-            self.assertEqual(results.shape, (2, 8))
+            self.assertEqual(results.shape, (2, 11))
             for which in (0, 1):
                 self.assertGreater(overlap(results[which, :4], box(t, which)), 0.5)
         tracker.saveObject(1, self.path("second.yml"))

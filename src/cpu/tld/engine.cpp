@@ -117,12 +117,15 @@ public:
     void remove(int index) override { objects_.erase(objects_.begin() + index); }
     int objects() const override { return static_cast<int>(objects_.size()); }
 
-    void update(const ImageView& frame, const OutputView& results, StreamHandle) override
+    void update(const ImageView& frame, const DetectorBoxes& boxes, const OutputView& results, StreamHandle) override
     {
         images_.preprocess(frame);
         images_.push();
         try
         {
+            forObjects([&](Object& object, int) { flow(object); });
+            if (boxes.list)
+                associate(boxes);
             forObjects([&](Object& object, int) { track(object); });
         }
         catch (...)
@@ -133,7 +136,7 @@ public:
         images_.accept();
         learnAll();
         for (int i = 0; results && i < objects(); ++i)
-            resultOf(objects_[i]->state, settings_, results.as<double>().row(i));
+            resultOf(objects_[i]->state, settings_, frame.cols, frame.rows, results.as<double>().row(i));
     }
 
     void detect(const ImageView& frame, const OutputView& objects, StreamHandle) override
@@ -181,11 +184,14 @@ public:
         for (int i = 0; i < object.state.negatives; ++i)
             append(learned.negatives, settings_.maxPositives + i);
     }
-    void readResult(int index, double* row) override { resultOf(objects_[index]->state, settings_, row); }
+    void readResult(int index, double* row) override
+    {
+        resultOf(objects_[index]->state, settings_, images_.frame().cols, images_.frame().rows, row);
+    }
     void readDetections(int index, double* table) override
     {
         for (int i = 0; i <= settings_.maxDetections; ++i)
-            detectionRowOf(*objects_[index], i, table + static_cast<ptrdiff_t>(i) * RESULT_COLUMNS);
+            detectionRowOf(*objects_[index], i, table + static_cast<ptrdiff_t>(i) * DETECTION_COLUMNS);
     }
 
     History history() override
@@ -250,12 +256,23 @@ private:
             parallel_for_(Range(0, count), some, count);
     }
 
-    //! Processes a frame for one object, except learning.
-    void track(Object& object)
+    //! Begins a frame of one object.
+    void flow(Object& object)
     {
         object.begin();
+        cpu::flow(work(), object.view());
+    }
+    void associate(const DetectorBoxes& boxes)
+    {
+        std::vector<ObjectView> views;
+        for (const std::unique_ptr<Object>& object : objects_)
+            views.push_back(object->view());
+        cpu::associate(work(), views, boxes);
+    }
+    //! Processes a frame for one object after its flow, except learning.
+    void track(Object& object)
+    {
         const ObjectView view = object.view();
-        cpu::flow(work(), view);
         cpu::ferns(work(), view);
         cpu::select(work(), view);
         cpu::nearestNeighbours(work(), view, true);
@@ -312,7 +329,7 @@ private:
         else if (row <= object.state.detections)
             detectionRow(object.detections[row - 1], settings_.trees, out);
         else
-            std::fill_n(out, RESULT_COLUMNS, 0.);
+            std::fill_n(out, DETECTION_COLUMNS, 0.);
     }
 
     Settings settings_;

@@ -93,7 +93,8 @@ public:
     void remove(int index) override { memory_.remove(index); }
     int objects() const override { return memory_.count(); }
 
-    void update(const ImageView& frame, const OutputView& results, StreamHandle stream) override
+    void update(const ImageView& frame, const DetectorBoxes& boxes, const OutputView& results,
+                StreamHandle stream) override
     {
         if (memory_.cols() == 0)
             return;
@@ -101,6 +102,11 @@ public:
         detail::Downloads::Batch downloads(downloads_, call);
         const RowsView<double> rows = downloads.view<double>(results);
         const gpu::Batch batch = memory_.batchOf(call, settings_);
+        const DetectorBoxes there = boxesOnDevice(call, boxes);
+        double* const values =
+            there.list && settings_.findByBoxes
+                ? boxValues_.reserve<double>(call, static_cast<size_t>(batch.count) * MAX_BOXES, "values of boxes")
+                : nullptr;
         gpu::preprocess(batch, frame, stream);
         detail::Fork fork(side_, call);
         gpu::pyramid(batch, gpu::SPARE, fork.stream());
@@ -109,6 +115,8 @@ public:
             gpu::copyModels(batch, fork.stream());
         detectWindows(batch, stream);
         fork.join();
+        if (there.list && there.count > 0)
+            gpu::associate(batch, there, values, stream);
         gpu::nearestNeighbours(batch, true, stream);
         gpu::integrate(batch, gpu::UPDATING, {}, rows, stream);
         if (settings_.learning)
@@ -186,7 +194,7 @@ public:
     {
         const Ordered call(*this, side_.handle());
         const gpu::Live live = liveOf(call, memory_.object(index));
-        resultOf(live.states[live.current], settings_, row);
+        resultOf(live.states[live.current], settings_, memory_.cols(), memory_.rows(), row);
     }
     void readDetections(int index, double* table) override
     {
@@ -198,10 +206,10 @@ public:
         download(call, detections.data(), object.plan.record.detections[live.current],
                  state.detections * sizeof(Detection));
         call.wait("downloading detections");
-        std::fill_n(table, static_cast<size_t>(1 + settings_.maxDetections) * RESULT_COLUMNS, 0.);
+        std::fill_n(table, static_cast<size_t>(1 + settings_.maxDetections) * DETECTION_COLUMNS, 0.);
         detectionHead(state, object.grid.windows, table);
         for (int i = 0; i < state.detections; ++i)
-            detectionRow(detections[i], settings_.trees, table + static_cast<ptrdiff_t>(i + 1) * RESULT_COLUMNS);
+            detectionRow(detections[i], settings_.trees, table + static_cast<ptrdiff_t>(i + 1) * DETECTION_COLUMNS);
     }
 
     History history() override
@@ -254,6 +262,18 @@ public:
     size_t workspaceBytes() const override { return workspace_.bytes(); }
 
 private:
+    //! Returns boxes in device memory; those of the host are uploaded. A graph keeps them.
+    DetectorBoxes boxesOnDevice(const Call& call, const DetectorBoxes& boxes)
+    {
+        if (!boxes.list || boxes.onDevice || boxes.count == 0)
+            return boxes;
+        std::vector<Window> list(1, Window{boxes.count, 0, 0, 0});
+        list.insert(list.end(), boxes.list, boxes.list + boxes.count);
+        const void* const device = boxTable_.put(call, uploader_, ++boxVersion_, list.data(),
+                                                 list.size() * sizeof(Window), "boxes of a detector");
+        return {static_cast<const Window*>(device), boxes.count, true};
+    }
+
     //! Whether the gray values of two frames differ. Waits.
     bool framesDiffer(const Call& call, const gpu::Batch& batch, int one, int other) const
     {
@@ -370,6 +390,10 @@ private:
     detail::Replays replays_;
     detail::Downloads downloads_{workspace_};
     detail::DeviceBuffer training_{workspace_};
+    detail::Uploader uploader_{workspace_};
+    detail::DeviceTable boxTable_{workspace_};
+    uint64_t boxVersion_ = 0; //!< each list of boxes is a new one
+    detail::DeviceBuffer boxValues_{workspace_};
     detail::SideStream side_;
     DeviceMemory memory_{workspace_};
 };
@@ -379,6 +403,20 @@ private:
 std::unique_ptr<Engine> makeCudaEngine(const Settings& settings, const GraphTokens& tokens)
 {
     return std::unique_ptr<Engine>(new CudaEngine(settings, tokens));
+}
+
+std::vector<Window> fetchBoxes(const DetectorBoxes& boxes, StreamHandle stream)
+{
+    detail::Workspace workspace("MultiTrackerTLD");
+    const Call call(workspace, stream);
+    call.refuseCapture("starting or ending objects by boxes");
+    std::vector<Window> list(1 + static_cast<size_t>(boxes.count));
+    cudaCheck(cudaMemcpyAsync(list.data(), boxes.list, list.size() * sizeof(Window), cudaMemcpyDeviceToHost, stream),
+              "downloading boxes");
+    call.wait("downloading boxes");
+    list.resize(1 + std::max(0, std::min(list[0].x, boxes.count)));
+    list.erase(list.begin());
+    return list;
 }
 
 void fetchTable(const OutputView& table, double* to, StreamHandle stream)
@@ -399,6 +437,7 @@ void fetchTable(const OutputView& table, double* to, StreamHandle stream)
 namespace cv { namespace cuda { namespace tld {
 
 std::unique_ptr<Engine> makeCudaEngine(const Settings&, const GraphTokens&) { detail::noCuda(); }
+std::vector<Window> fetchBoxes(const DetectorBoxes&, StreamHandle) { detail::noCuda(); }
 void fetchTable(const OutputView&, double*, StreamHandle) { detail::noCuda(); }
 
 }}} // namespace cv::cuda::tld

@@ -232,13 +232,13 @@ __device__ __forceinline__ void writeTable(const Batch& batch, const ObjectRecor
         return;
     for (int i = threadIdx.x; i <= batch.settings.maxDetections; i += tuning::THREADS)
     {
-        double row[RESULT_COLUMNS] = {};
+        double row[DETECTION_COLUMNS] = {};
         if (i == 0)
             detectionHead(m.state, object.grid->windows, row);
         else if (i <= m.state.detections)
             detectionRow(m.detections[i - 1], batch.settings.trees, row);
 #pragma unroll
-        for (int k = 0; k < RESULT_COLUMNS; ++k)
+        for (int k = 0; k < DETECTION_COLUMNS; ++k)
             table.row(i)[k] = row[k];
     }
 }
@@ -284,7 +284,7 @@ __global__ void __launch_bounds__(tuning::THREADS)
         results) // another warp than the one that fills the training set
     {
         double row[RESULT_COLUMNS];
-        resultOf(m.state, batch.settings, row);
+        resultOf(m.state, batch.settings, batch.cols, batch.rows, row);
 #pragma unroll
         for (int k = 0; k < RESULT_COLUMNS; ++k)
             results.row(blockIdx.x)[k] = row[k];

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Follows everything that a cascade finds: the cascade looks at every few frames, the tracker follows in between and through losses.
+
+    follow.py [--cascade=NAME] [--every=N] [--frames=N] [--device=auto] video.mp4 out.avi out.csv
+
+Needs the package cudatracking. Draws ids and states into the video, and writes a row for each object and frame.
+"""
+import argparse
+import csv
+import os
+import sys
+
+import cudatracking as ct
+
+COLORS = ((60, 220, 60), (220, 160, 40), (40, 120, 250), (220, 60, 200), (60, 220, 220))
+COLUMNS = ("id", "x", "y", "width", "height", "score", "state", "located", "learned", "event", "box")
+
+
+def whole(text):
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) < 2**31:
+        raise argparse.ArgumentTypeError(f"{text!r}: a whole number from 1 on is needed")
+    return int(text)
+
+
+def draw(image, tracks):
+    """Located objects with a box; of the others, whose place is not certain, only the state."""
+    for line, one in enumerate(tracks):
+        color = COLORS[int(one["id"]) % len(COLORS)]
+        state, event = ct.State(one["state"]).name.lower(), ct.Event(one["event"]).name.lower().replace("_", " ")
+        if one["located"]:
+            x, y, width, height = (round(float(one[name])) for name in ("x", "y", "width", "height"))
+            ct.cv2.rectangle(image, (x, y), (x + width, y + height), color, 2)
+            ct.cv2.putText(image, str(one["id"]), (x + 3, y + 16), ct.cv2.FONT_HERSHEY_SIMPLEX, .5, color, 2)
+        ct.cv2.putText(image, f"{one['id']}: {state}, {event}", (6, 16 + 16 * line), ct.cv2.FONT_HERSHEY_SIMPLEX, .45, color, 1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    parser.add_argument("--cascade", default="frontalface_alt", help="name or file, default: frontalface_alt")
+    parser.add_argument("--every", type=whole, default=5, help="the cascade looks at one of so many frames, default 5")
+    parser.add_argument("--frames", type=whole, default=None, help="stop after so many frames")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:<number>, default: auto")
+    parser.add_argument("video")
+    parser.add_argument("out_video")
+    parser.add_argument("out_table")
+    options = parser.parse_args()
+    faces = ct.CascadeClassifier(options.cascade, device=options.device)
+    tracker = ct.MultiTracker(device=options.device, min_reply_score=.5, clip_boxes=True, correct_by_boxes=True, find_by_boxes=True,
+                              start_from_boxes=True, end_after_misses=20)
+    source = ct.cv2.VideoCapture(options.video)
+    if not source.isOpened():
+        sys.exit(f"error: cannot open {options.video}")
+    rate = source.get(ct.cv2.CAP_PROP_FPS)
+    writer, number = None, 0
+    part = options.out_table + ".part"
+    with open(part, "w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(("frame", *COLUMNS))
+        while options.frames is None or number < options.frames:
+            there, image = source.read()
+            if not there:
+                break
+            boxes = faces.detect(image) if number % options.every == 0 else None
+            tracks = tracker.update(image, boxes)
+            table.writerows((number, *(one[name].item() for name in COLUMNS)) for one in tracks)
+            draw(image, tracks)
+            if writer is None:
+                height, width = image.shape[:2]
+                writer = ct.cv2.VideoWriter(options.out_video, ct.cv2.CAP_OPENCV_MJPEG, ct.cv2.VideoWriter_fourcc(*"MJPG"), rate if rate > 0 else 25., (width, height))
+                if not writer.isOpened():
+                    sys.exit(f"error: cannot write {options.out_video}")
+            writer.write(image)
+            number += 1
+    if writer is None:
+        os.remove(part)
+        sys.exit(f"error: {options.video}: there is no frame")
+    writer.release()
+    os.replace(part, options.out_table)
+    print(f"{number} frames, {len(tracker)} objects at the end; wrote {options.out_video} and {options.out_table}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (ct.error, OSError, ValueError, TypeError) as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,256 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Follows everything that a cascade finds: CascadeClassifierEx finds objects in every few frames, MultiTrackerTLD follows them in
+// between and finds lost ones again. Leaves an annotated video with ids and states, and a table.
+#include "input.hpp"
+#include "output.hpp"
+#include "program.hpp"
+#include "opencv2/cudatracking/cascade.hpp"
+#include "opencv2/cudatracking/tld_tracker.hpp"
+
+using namespace cv;
+using namespace sample;
+using cv::cuda::CascadeClassifierEx;
+using cv::cuda::MultiTrackerTLD;
+using cv::cuda::TLDParams;
+using cv::cuda::TrackerTLD;
+
+namespace {
+
+Options makeOptions()
+{
+    return Options(
+        "Follows everything that a cascade finds: an annotated video with ids, and a table.",
+        {"--cascade=haarcascade_frontalface_alt.xml 0",
+         "--cascade=haarcascade_fullbody.xml --every=10 --min-neighbors=6 --output-dir=out vtest.avi",
+         "--cascade=haarcascade_frontalface_alt.xml --pan=200 lena.jpg"},
+        {argument("input", "image with --pan, " SAMPLE_INPUT_HELP), text("cascade", "", "file of the cascade", true),
+         integer("every", 5, 1, INT_MAX, "the cascade looks at one of so many frames"),
+         real("scale-factor", 1.1, 1.0001, 1000, "of the cascade, from one size to the next"),
+         integer("min-neighbors", 5, 0, INT_MAX, "groups of more candidates than this are objects"),
+         integer("min-size", 24, 12, 1 << 14, "least width and height of objects in pixels"),
+         real("overlap", 0.3, 0.01, 1, "least overlap of a found box with the object that it belongs to"),
+         integer("end-after", 20, 0, INT_MAX, "an object ends that the cascade has missed so many times (0: never)"),
+         real("min-score", 0.5, 0, 1, "least score of an object that counts as located"),
+         integer("pan", 0, 0, INT_MAX, "the input is one image: so many frames of a view that moves over it"),
+         integer("frames", 0, 0, INT_MAX, "stop after so many frames (0: all)"),
+         integer("seed", 1, 0, INT_MAX, "of all random choices"),
+         integer("image-every", 100, 0, INT_MAX, "frames from one saved image to the next (0: none)"), engineOption(),
+         windowOption(), text("video-file", "follow.avi", "name of the video: .avi, or .mp4 where there is FFmpeg"),
+         text("output-dir", ".", "folder for video, images and follow.csv; is made where it is missing")});
+}
+
+//! Frames of the input, or of a view of 5/8 of an image that moves over it on a curve.
+class Frames
+{
+public:
+    explicit Frames(const Options& options) : pan_(options.integer("pan")), source_(options.text("input"), pan_ == 0)
+    {
+        if (pan_ > 0 && (source_.isVideo() || source_.count() != 1))
+            throw UsageError("--pan: the input must be one image");
+        if (pan_ > 0 && !source_.read(image_))
+            throw std::runtime_error("cannot read " + options.text("input"));
+    }
+    bool read(Mat& frame)
+    {
+        if (pan_ == 0)
+            return source_.read(frame);
+        if (next_ == pan_)
+            return false;
+        const Size size(image_.cols * 5 / 8, image_.rows * 5 / 8), free = image_.size() - size;
+        const double t = next_++ * 0.05;
+        const Point at(cvRound(free.width * (0.5 - 0.5 * std::cos(t))),
+                       cvRound(free.height * (0.5 + 0.5 * std::sin(0.7 * t))));
+        image_(Rect(at, size)).copyTo(frame);
+        return true;
+    }
+    double rate() const { return pan_ > 0 ? 25. : source_.rate(); }
+    //! Returns the number of frames; 0: not known.
+    int count(int limit) const { return pan_ == 0 ? source_.count(limit) : limit > 0 ? std::min(limit, pan_) : pan_; }
+
+private:
+    const int pan_;
+    Source source_;
+    Mat image_;
+    int next_ = 0;
+};
+
+//! Cascade and tracker on one backend; boxes and frames go from the one to the other where they are.
+class Follower
+{
+public:
+    Follower(const Options& options, bool cuda)
+        : cuda_(cuda), every_(options.integer("every")), cascade_(CascadeClassifierEx::create(options.text("cascade")))
+    {
+        const int least = options.integer("min-size");
+        cascade_->setScaleFactor(options.real("scale-factor"));
+        cascade_->setMinNeighbors(options.integer("min-neighbors"));
+        cascade_->setMinObjectSize(Size(least, least));
+        TLDParams params;
+        params.seed = options.integer("seed");
+        params.minReplyScore = static_cast<float>(options.real("min-score"));
+        params.clipBoxes = true;
+        params.boxOverlap = options.real("overlap");
+        params.correctByBoxes = params.findByBoxes = params.startFromBoxes = true;
+        params.endAfterMisses = options.integer("end-after");
+        tracker_ = MultiTrackerTLD::create(params);
+    }
+    //! Returns a row for each object; it is on the host, so that the call waits.
+    Mat update(const Mat& frame)
+    {
+        const bool detects = number_++ % every_ == 0;
+        Mat results;
+        if (cuda_)
+        {
+            device_.upload(frame);
+            if (detects)
+                cascade_->detectAsync(device_, deviceBoxes_);
+            tracker_->update(device_, detects ? _InputArray(deviceBoxes_) : _InputArray(), results);
+            return results;
+        }
+        std::vector<Rect> boxes;
+        if (detects)
+        {
+            cascade_->detectAsync(frame, boxes_);
+            cascade_->convertDetections(boxes_, 0, boxes);
+        }
+        tracker_->update(frame, detects ? _InputArray(boxes) : _InputArray(), results);
+        return results;
+    }
+
+private:
+    const bool cuda_;
+    const int every_;
+    int number_ = 0;
+    Ptr<CascadeClassifierEx> cascade_;
+    Ptr<MultiTrackerTLD> tracker_;
+    cuda::GpuMat device_, deviceBoxes_;
+    Mat boxes_;
+};
+
+//! Columns of the table of results.
+enum Column
+{
+    SCORE = 4,
+    STATE = 5,
+    LOCATED = 6,
+    LEARNED = 7,
+    EVENT = 8,
+    ID = 9,
+    BOX = 10
+};
+
+const char* nameOf(int event)
+{
+    static const char* const names[] = {"none",   "started",     "flow",        "corrected", "retried",
+                                        "jumped", "found again", "became lost", "confirmed", "recognized"};
+    return names[event];
+}
+
+//! Draws located objects with thick lines and their ids; the others, of which the place is not certain, are only listed.
+void draw(Mat& image, const Mat& results)
+{
+    static const Scalar colours[] = {Scalar(60, 220, 60), Scalar(220, 160, 40), Scalar(40, 120, 250),
+                                     Scalar(220, 60, 200), Scalar(60, 220, 220)};
+    for (int i = 0; i < results.rows; ++i)
+    {
+        const double* r = results.ptr<double>(i);
+        const int id = static_cast<int>(r[ID]), event = static_cast<int>(r[EVENT]);
+        const bool located = r[LOCATED] > 0.;
+        const Scalar colour = colours[id % 5];
+        if (located)
+        {
+            const Rect box(cvRound(r[0]), cvRound(r[1]), cvRound(r[2]), cvRound(r[3]));
+            rectangle(image, box, colour, 2);
+            putText(image, std::to_string(id), box.tl() + Point(3, 16), FONT_HERSHEY_SIMPLEX, 0.5, colour, 2, LINE_AA);
+        }
+        const std::string state = located                                          ? "located"
+                                  : static_cast<int>(r[STATE]) == TrackerTLD::LOST ? "lost"
+                                                                                   : "uncertain";
+        putText(image, format("%d: %s, %s", id, state.c_str(), nameOf(event)), Point(6, 16 + 16 * i),
+                FONT_HERSHEY_SIMPLEX, 0.45, colour, 1, LINE_AA);
+    }
+}
+
+//! Everything that is written.
+class Report
+{
+public:
+    Report(const Options& options, double rate)
+        : folder_(outputFolder(options.text("output-dir"))),
+          videoName_(options.text("video-file")),
+          table_(folder_ + "/follow.csv", "frame,id,x,y,width,height,score,state,located,learned,event,box"),
+          video_(folder_ + "/" + videoName_, rate),
+          imageEvery_(options.integer("image-every"))
+    {}
+    void add(int number, const Mat& image, const Mat& results)
+    {
+        for (int i = 0; i < results.rows; ++i)
+        {
+            const double* r = results.ptr<double>(i);
+            table_.rows() << number << ',' << r[ID];
+            for (int k = 0; k <= EVENT; ++k)
+                table_.rows() << ',' << r[k];
+            table_.rows() << ',' << r[BOX] << '\n';
+            located_ += r[LOCATED] > 0.;
+            objects_ = std::max(objects_, static_cast<size_t>(r[ID]) + 1);
+        }
+        table_.tick();
+        video_.write(image);
+        if (imageEvery_ > 0 && number % imageEvery_ == 0)
+            writeImage(cv::format("%s/frame_%05d.jpg", folder_.c_str(), number), image);
+    }
+    void finish()
+    {
+        video_.finish();
+        table_.finish();
+        std::cout << "wrote " << folder_ << "/" << videoName_ << ", follow.csv and images" << std::endl;
+    }
+    size_t objects() const { return objects_; } //!< number of all objects, also of those that have ended
+    size_t located() const { return located_; } //!< number of rows of located objects
+
+private:
+    const std::string folder_, videoName_;
+    Table table_;
+    VideoFile video_;
+    const int imageEvery_;
+    size_t located_ = 0, objects_ = 0;
+};
+
+void run(const Options& options)
+{
+    const bool cuda = useCuda(options);
+    const int limit = options.integer("frames");
+    Follower follower(options, cuda);
+    Frames source(options);
+    Report report(options, source.rate());
+    TickMeter meter;
+    Mat frame;
+    int frames = 0;
+    Progress progress(source.count(limit));
+    while ((limit == 0 || frames < limit) && !stopped() && source.read(frame))
+    {
+        meter.start();
+        const Mat results = follower.update(frame);
+        meter.stop();
+        draw(frame, results);
+        report.add(frames++, frame, results);
+        progress.step();
+        if (!show(options, frame))
+            break;
+    }
+    progress.end();
+    if (frames == 0 && stopped())
+        return;
+    if (frames == 0)
+        throw std::runtime_error("there was no frame to work on");
+    std::cout << counted(size_t(frames), "frame") << ", " << counted(report.objects(), "object") << ", "
+              << counted(report.located(), "row") << " of located ones; " << meter.getTimeMilli() / frames
+              << " ms per frame on the " << (cuda ? "CUDA" : "CPU") << " backend" << std::endl;
+    report.finish();
+}
+
+} // namespace
+
+int main(int argc, char** argv) { return runProgram(argc, argv, makeOptions(), run); }

@@ -1,0 +1,70 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// associate: boxes of the user's detector with objects.
+#include "../../precomp.hpp"
+#include "work.hpp"
+#include <algorithm>
+
+namespace cv { namespace cuda { namespace tld { namespace cpu {
+
+//! Runs a pass. @param taken,parts one per box. @param valueOf functor of object and index of the box.
+template <typename ValueOf>
+static void associateBy(Pass pass, const std::vector<ObjectView>& objects, const Settings& settings,
+                        const std::vector<Box>& parts, std::vector<uint8_t>& taken, const ValueOf& valueOf)
+{
+    const int boxes = static_cast<int>(parts.size());
+    const auto isFree = [&](int b) { return !taken[b] && isUsable(parts[b]); };
+    std::vector<Match> best(objects.size(), Match{0., -1});
+    const auto find = [&](size_t i)
+    { best[i] = bestMatch(boxes, isFree, [&](int b) { return valueOf(objects[i], b); }); };
+    for (size_t i = 0; i < objects.size(); ++i)
+        if (takesPart(*objects[i].state, pass))
+            find(i);
+    for (;;)
+    {
+        size_t chosen = 0;
+        for (size_t i = 1; i < objects.size(); ++i)
+            if (best[i].value > best[chosen].value)
+                chosen = i;
+        const int box = objects.empty() ? -1 : best[chosen].box;
+        if (box < 0)
+            return;
+        associateWith(*objects[chosen].state, parts[box], box, settings);
+        taken[box] = 1;
+        best[chosen] = {0., -1};
+        for (size_t i = 0; i < objects.size(); ++i)
+            if (best[i].box == box)
+                find(i);
+    }
+}
+
+void associate(const Work& work, const std::vector<ObjectView>& objects, const DetectorBoxes& boxes)
+{
+    const Settings& settings = *work.settings;
+    std::vector<Box> parts(boxes.count);
+    std::vector<uint8_t> taken(boxes.count, 0);
+    for (int b = 0; b < boxes.count; ++b)
+        parts[b] = usablePart(boxes.list[b], work.frame->cols, work.frame->rows);
+    associateBy(BY_OVERLAP, objects, settings, parts, taken,
+                [&](const ObjectView& object, int b) { return overlapValue(*object.state, parts[b], settings); });
+    if (!settings.findByBoxes)
+        return;
+    std::vector<double> values(objects.size() * parts.size(), 0.);
+    parallel_for_(Range(0, static_cast<int>(values.size())),
+                  [&](const Range& range)
+                  {
+                      for (int k = range.start; k < range.end; ++k)
+                      {
+                          const ObjectView& object = objects[k / parts.size()];
+                          const size_t b = k % parts.size();
+                          if (takesPart(*object.state, BY_SIMILARITY) && !taken[b] && isUsable(parts[b]))
+                              values[k] = similarityValue(
+                                  *object.state, compareTemplates(object, settings, patchOf(*work.frame, parts[b])));
+                      }
+                  });
+    associateBy(BY_SIMILARITY, objects, settings, parts, taken,
+                [&](const ObjectView& object, int b) { return values[(&object - objects.data()) * parts.size() + b]; });
+}
+
+}}}} // namespace cv::cuda::tld::cpu
