@@ -186,24 +186,6 @@ def _params_of(native: Any) -> TLDParams:
     return TLDParams(**made)
 
 
-def _save(path: str, write: Callable[[str], Any]) -> None:
-    """Calls what writes a file; it does so whole or not at all."""
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(folder):
-        raise ArgumentError(f"path: there is no folder {folder!r}", "path", path)
-    if os.path.splitext(path)[1].lower() not in (".xml", ".yml", ".yaml", ".json"):
-        raise ArgumentError(f"path: {path!r}: must end with .xml, .yml, .yaml or .json", "path", path)
-    call(write, path)
-
-
-def _read(native: Any, path: str) -> None:
-    if not os.path.isfile(path):
-        raise ArgumentError(f"path: there is no file {path!r}", "path", path)
-    if not hasattr(native, "load"):
-        raise error(f"path: {path!r}: this build cannot read it back", "path", path)
-    call(native.load, path)
-
-
 class _Frames(Worker):
     """Images of trackers: uint8, of one size and type."""
 
@@ -216,15 +198,31 @@ class _Frames(Worker):
             pixels = work.array(frame, slot="image")
             return call(method, pixels, *args, **(work.named if takes_stream else {})), work
 
+    def _save(self, path: str, write: Callable[[str], Any]) -> None:
+        """Calls what writes a file; it does so whole or not at all."""
+        folder = os.path.dirname(os.path.abspath(path))
+        if not os.path.isdir(folder):
+            raise ArgumentError(f"path: there is no folder {folder!r}", "path", path)
+        if os.path.splitext(path)[1].lower() not in (".xml", ".yml", ".yaml", ".json"):
+            raise ArgumentError(f"path: {path!r}: must end with .xml, .yml, .yaml or .json", "path", path)
+        self._ask(write, path)
+
+    def _read(self, path: str) -> None:
+        if not os.path.isfile(path):
+            raise ArgumentError(f"path: there is no file {path!r}", "path", path)
+        if not hasattr(self._native, "load"):
+            raise error(f"path: {path!r}: this build cannot read it back", "path", path)
+        self._ask(self._native.load, path)
+
     @property
     def params(self) -> TLDParams:
         """Copy of the parameters that the object was made with, or that were read from a file."""
-        return _params_of(call(self._native.getParams))
+        return _params_of(self._ask(self._native.getParams))
 
     @property
     def workspace_bytes(self) -> int:
         """Device memory held by this object, in bytes; 0 if it has worked on the CPU only."""
-        return int(self._native.workspaceBytes())
+        return int(self._ask(self._native.workspaceBytes))
 
 
 class Found(NamedTuple):
@@ -308,36 +306,36 @@ class Tracker(_Frames):
     @property
     def state(self) -> State:
         """State after the last frame. Waits."""
-        return State(call(self._native.getState))
+        return State(self._ask(self._native.getState))
 
     @property
     def event(self) -> Event:
         """What the box of the last frame comes from. Waits."""
-        return Event(call(self._native.getEvent))
+        return Event(self._ask(self._native.getEvent))
 
     @property
     def score(self) -> float:
         """Score of the box, its conservative similarity, 0 to 1; 0 if the object is lost. Waits."""
-        return float(call(self._native.getTrackingScore))
+        return float(self._ask(self._native.getTrackingScore))
 
     @property
     def box(self) -> tuple[float, float, float, float]:
         """Internal box with sub-pixel position, available while update() returns False, too; zeros if the object is lost. Waits."""
-        x, y, width, height = (float(value) for value in call(self._native.getBox))
+        x, y, width, height = (float(value) for value in self._ask(self._native.getBox))
         return x, y, width, height
 
     @property
     def learning(self) -> bool:
         """True if the detector learns in each frame."""
-        return bool(call(self._native.getLearning))
+        return bool(self._ask(self._native.getLearning))
 
     @learning.setter
     def learning(self, value: bool) -> None:
-        call(self._native.setLearning, _arrays.flag(value, "learning"))
+        self._ask(self._native.setLearning, _arrays.flag(value, "learning"))
 
     def reset_to(self, box: BoxLike) -> None:
         """Sets the box in the last frame and keeps the learned model. The box is as in init()."""
-        call(self._native.resetTo, _arrays.box(box, "box"))
+        self._ask(self._native.resetTo, _arrays.box(box, "box"))
 
     def detections(self, *, everything: bool = False) -> Found:
         """Returns the detections in the last frame. Waits.
@@ -345,11 +343,11 @@ class Tracker(_Frames):
         Args:
             everything: True includes windows that passed the ferns but not the nearest-neighbour stage. Default False.
         """
-        return _found(call(self._native.getDetections), _arrays.flag(everything, "everything"))
+        return _found(self._ask(self._native.getDetections), _arrays.flag(everything, "everything"))
 
     def templates(self, positive: bool = True) -> npt.NDArray[np.uint8]:
         """Returns the learned templates, n x 15 x 15 uint8: of the object, or of the background with positive=False. Oldest first. Waits."""
-        return _templates(call(self._native.getTemplates, _arrays.flag(positive, "positive")))
+        return _templates(self._ask(self._native.getTemplates, _arrays.flag(positive, "positive")))
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes parameters, learned model and position. A tracker that loads the file continues with the next frame, with identical results.
@@ -357,21 +355,18 @@ class Tracker(_Frames):
         Args:
             path: file that ends with .xml, .yml, .yaml or .json. It is written completely or not at all.
         """
-        _save(_arrays.file_name(path, "path"), self._native.save)
+        self._save(_arrays.file_name(path, "path"), self._native.save)
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Reads a file of save() of a Tracker or a Detector. The object of a Detector is LOST until it is detected."""
-        _read(self._native, _arrays.file_name(path, "path"))
+        self._read(_arrays.file_name(path, "path"))
 
     def __repr__(self) -> str:
-        return f"<cudatracking.Tracker {_state_of(self._native)}, device {self.device!r}>"
-
-
-def _state_of(native: Any) -> str:
-    try:
-        return State(native.getState()).name.lower()
-    except Exception:
-        return "without an object"
+        try:
+            state = self.state.name.lower()
+        except (error, ValueError):
+            state = "without an object"
+        return f"<cudatracking.Tracker {state}, device {self.device!r}>"
 
 
 TRACKS = np.dtype([("id", np.int32), ("x", np.float64), ("y", np.float64), ("width", np.float64), ("height", np.float64), ("score", np.float64),
@@ -403,7 +398,7 @@ class MultiTracker(_Frames):
 
     def remove(self, id: int) -> None:
         """Removes an object."""
-        call(self._native.remove, _arrays.number(id, "id", whole=True))
+        self._ask(self._native.remove, _arrays.number(id, "id", whole=True))
 
     def update(self, image: ImageLike, boxes: Optional[Any] = None, *, stream: Any = None) -> npt.NDArray[Any]:
         """Tracks all objects in the next frame. Waits.
@@ -459,33 +454,33 @@ class MultiTracker(_Frames):
     @property
     def ids(self) -> list[int]:
         """Ids of the objects, ascending."""
-        return [int(value) for value in call(self._native.getIds)]
+        return [int(value) for value in self._ask(self._native.getIds)]
 
     @property
     def learning(self) -> bool:
         """True if the detectors learn in each frame."""
-        return bool(call(self._native.getLearning))
+        return bool(self._ask(self._native.getLearning))
 
     @learning.setter
     def learning(self, value: bool) -> None:
-        call(self._native.setLearning, _arrays.flag(value, "learning"))
+        self._ask(self._native.setLearning, _arrays.flag(value, "learning"))
 
     def reset_to(self, id: int, box: BoxLike) -> None:
         """Sets the box of an object in the last frame and keeps its learned model."""
-        call(self._native.resetTo, _arrays.number(id, "id", whole=True), _arrays.box(box, "box"))
+        self._ask(self._native.resetTo, _arrays.number(id, "id", whole=True), _arrays.box(box, "box"))
 
     def detections(self, id: int, *, everything: bool = False) -> Found:
         """Returns the detections of an object in the last frame. Waits. Arguments as in Tracker.detections()."""
-        return _found(call(self._native.getDetections, _arrays.number(id, "id", whole=True)), _arrays.flag(everything, "everything"))
+        return _found(self._ask(self._native.getDetections, _arrays.number(id, "id", whole=True)), _arrays.flag(everything, "everything"))
 
     def templates(self, id: int, positive: bool = True) -> npt.NDArray[np.uint8]:
         """Returns the templates of an object, as Tracker.templates(). Waits."""
-        return _templates(call(self._native.getTemplates, _arrays.number(id, "id", whole=True), _arrays.flag(positive, "positive")))
+        return _templates(self._ask(self._native.getTemplates, _arrays.number(id, "id", whole=True), _arrays.flag(positive, "positive")))
 
     def save_object(self, id: int, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes one object to a file, as Tracker.save()."""
         number = _arrays.number(id, "id", whole=True)
-        _save(_arrays.file_name(path, "path"), lambda name: self._native.saveObject(number, name))
+        self._save(_arrays.file_name(path, "path"), lambda name: self._native.saveObject(number, name))
 
     def add_from_file(self, image: ImageLike, path: Union[str, "os.PathLike[str]"], *, stream: Any = None) -> int:
         """Adds an object from a file of save_object(), Tracker.save() or Detector.save(), and returns its id; it is LOST until detected.
@@ -503,15 +498,15 @@ class MultiTracker(_Frames):
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes all objects. A tracker that loads the file continues with identical results. Path as in Tracker.save()."""
-        _save(_arrays.file_name(path, "path"), self._native.save)
+        self._save(_arrays.file_name(path, "path"), self._native.save)
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Reads a file of save()."""
-        _read(self._native, _arrays.file_name(path, "path"))
+        self._read(_arrays.file_name(path, "path"))
 
     def clear(self) -> None:
         """Removes all objects; the next add() may give images of another size."""
-        call(self._native.clear)
+        self._ask(self._native.clear)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -563,24 +558,24 @@ class Detector(_Frames):
 
     def templates(self, positive: bool = True) -> npt.NDArray[np.uint8]:
         """Returns the templates, as Tracker.templates()."""
-        return _templates(call(self._native.getTemplates, _arrays.flag(positive, "positive")))
+        return _templates(self._ask(self._native.getTemplates, _arrays.flag(positive, "positive")))
 
     @property
     def empty(self) -> bool:
         """True before init()."""
-        return bool(self._native.empty())
+        return bool(self._ask(self._native.empty))
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes parameters and learned model. Path as in Tracker.save()."""
-        _save(_arrays.file_name(path, "path"), self._native.save)
+        self._save(_arrays.file_name(path, "path"), self._native.save)
 
     def load(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Reads a file of save() of a Detector or a Tracker."""
-        _read(self._native, _arrays.file_name(path, "path"))
+        self._read(_arrays.file_name(path, "path"))
 
     def clear(self) -> None:
         """Removes the learned model; parameters are kept."""
-        call(self._native.clear)
+        self._ask(self._native.clear)
 
     def __repr__(self) -> str:
         return f"<cudatracking.Detector {'without' if self.empty else 'with'} an object, device {self.device!r}>"

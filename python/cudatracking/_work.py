@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Optional, Sequence, Type
+from typing import Any, Callable, Optional, Sequence, Type
 
 import numpy as np
 
@@ -27,6 +27,11 @@ class Worker:
     def device(self) -> str:
         """What was given as `device`."""
         return self._placement.name
+
+    def _ask(self, method: Callable[..., Any], *args: Any) -> Any:
+        """Calls a method that takes no image, with the device of the last call on a device as the current one."""
+        with on_device(self._last[0] if self._last else None):
+            return call(method, *args)
 
     def _work(self, arrays: Sequence[Optional[Given]], stream: Any) -> Work:
         return Work(self, [array for array in arrays if array is not None], stream)

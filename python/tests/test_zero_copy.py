@@ -3,6 +3,8 @@
 Needs a CUDA device; with torch and with CuPy where they are installed.
 """
 import importlib
+import os
+import tempfile
 import unittest
 from unittest import mock
 
@@ -261,6 +263,38 @@ class Cases:
         np.testing.assert_array_equal(ct.QuickShift(3, 8, device="cuda:1").compute(image).labels(), expected)
         with self.assertRaisesRegex(ValueError, "mask: lies on CUDA device 0, image on 1"):
             ct.QuickShift().compute(self.on.put(image, 1), mask=self.on.put(np.ones((60, 90), np.uint8)))
+
+    def test_trackers_on_the_second_device(self):
+        """Methods without an image find the device of their object, whatever the current one is."""
+        if len(ct.devices()) < 2:
+            self.skipTest("one CUDA device only")
+        image = texture((120, 160), 9)
+        box = (40, 30, 40, 36)
+
+        def used(device, folder):
+            tracker, several, detector = ct.Tracker(device=device), ct.MultiTracker(device=device), ct.Detector(device=device)
+            tracker.init(image, box)
+            several.add(image, box)
+            several.add(image, box)
+            detector.init(image, box)
+            for made in (tracker, several):
+                made.update(image)
+            seen = [tracker.state, tracker.score, tracker.box, tracker.event, tracker.templates().tolist(), several.ids, several.templates(1).tolist(),
+                    detector.templates(False).tolist(), tracker.detections().boxes.tolist(), several.detections(0).boxes.tolist()]
+            tracker.reset_to(box)
+            several.reset_to(0, box)
+            several.save_object(1, os.path.join(folder, "object.yml"))
+            several.remove(1)
+            for name, made in (("tracker.yml", tracker), ("several.yml", several), ("detector.yml", detector)):
+                made.save(os.path.join(folder, name))
+                made.load(os.path.join(folder, name))
+            seen += [repr(tracker).split(",")[0], len(several), detector.empty]
+            several.clear()
+            detector.clear()
+            return seen + [len(several), detector.empty]
+
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(used("cuda:1", folder), used("cpu", folder))
 
 
 class TorchTest(Cases, unittest.TestCase):
