@@ -16,7 +16,7 @@ LIMIT_MIB=64 OPTIONS=() BUNDLE=$BUILD_ROOT/bundle PEERS=0
 for argument in "$@"; do
     case "$argument" in
         --help|-h) usage_of "$0"; exit 0 ;;
-        --configure-only|--module-only|--print-*|--target=*|--shared|--no-python)
+        --configure-only|--module-only|--print-*|--target=*|--shared|--no-python|--peers=*)
             die "$argument makes no sense here (see scripts/bundle.sh --help)" ;;
         --output=?*) BUNDLE=$(realpath -m "${argument#*=}") ;;
         --peers) PEERS=1 OPTIONS+=(--peers --no-python) ;;
