@@ -77,7 +77,7 @@ CT_HOST_DEVICE void associateWith(ObjectState& s, const Box& box, int index, con
     s.event = s.alive ? CONFIRMED : RECOGNIZED;
     s.held = settings.correctByBoxes || !s.alive ? 1 : 0;
     s.box = s.held ? box : s.box;
-    s.matched = index;
+    s.matched = index + 1;
     s.alive = s.valid = 1;
     s.retries = 0;
 }

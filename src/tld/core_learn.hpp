@@ -60,7 +60,7 @@ CT_HOST_DEVICE void resetState(ObjectState& s, const Box& box, bool inStart)
     endTracking(s);
     s.box = box;
     s.event = STARTED;
-    s.matched = -1;
+    s.matched = 0;
     s.alive = s.valid = 1;
     s.started = inStart ? 1 : 0;
     s.score = 1.;
@@ -123,7 +123,6 @@ trained once more with the user's box as the first positive; contrast and ferns 
 CT_HOST_DEVICE void beginTraining(ObjectState& s, const Window& box, uint32_t number, const Settings& settings)
 {
     s = ObjectState();
-    s.matched = -1;
     s.box = boxOf(box);
     s.number = number;
     s.fernThreshold = settings.fernThreshold;

@@ -61,7 +61,7 @@ struct ObjectState
     int32_t valid;   //!< the detector may learn from it
     int32_t learned; //!< in the last frame
     int32_t event;   //!< Event of the last frame
-    int32_t matched; //!< index of the detector's box that it was associated with in the last frame, or -1
+    int32_t matched; //!< 1 + index of the detector's box that it was associated with in the last frame; 0: none
     int32_t held;    //!< its box is a detector's, which nothing changes in this frame
     uint32_t number; //!< index of the object's series of random numbers
     uint32_t frame;  //!< frames since it was first learned
@@ -107,7 +107,7 @@ CT_HOST_DEVICE FlowTask beginFrame(ObjectState& s)
     ++s.frame;
     s.learned = s.started = 0;
     s.event = s.alive ? FLOWED : NO_EVENT;
-    s.matched = -1;
+    s.matched = 0;
     s.held = 0;
     if (s.alive)
         return {last, 0, s.box};
@@ -229,7 +229,7 @@ CT_HOST_DEVICE Cluster meanOf(const WindowSums& windows, double score)
 //! Counts frames without support. @param supported a fern-positive window overlaps the box by more than NEAR_OVERLAP.
 CT_HOST_DEVICE void updateSupport(ObjectState& s, bool supported, const Settings& settings)
 {
-    s.unsupported = s.alive && !supported && s.matched < 0 ? s.unsupported + 1 : 0;
+    s.unsupported = s.alive && !supported && !s.matched ? s.unsupported + 1 : 0;
     if (settings.maxUnsupported > 0 && s.unsupported >= settings.maxUnsupported)
         endTracking(s);
 }
@@ -257,7 +257,7 @@ CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* c
             ++c.near;
             c.bestNear = greater(c.bestNear, clusters[i].score);
         }
-    if (s.matched >= 0)
+    if (s.matched)
         return c;
     const double margin = s.positives < FEW_POSITIVES ? settings.firstJumpMargin : settings.jumpMargin;
     for (int i = 0; i < count; ++i)
@@ -379,7 +379,7 @@ CT_HOST_DEVICE void resultOf(const ObjectState& s, const Settings& settings, int
     row[7] = s.learned;
     row[8] = s.event;
     row[9] = s.number;
-    row[10] = s.matched;
+    row[10] = s.matched - 1;
 }
 
 //! Writes row 0 of the table of detections, DETECTION_COLUMNS values. @param windows number of windows of the grid.

@@ -38,7 +38,7 @@ inline void forgetPosition(ObjectState& state)
     state.retries = 0;
     state.learned = state.started = state.keptStarted = 0;
     state.event = NO_EVENT;
-    state.matched = -1;
+    state.matched = 0;
 }
 
 //! Whether objects that were learned with one set of parameters can continue with the other.

@@ -239,7 +239,6 @@ void readSizes(const Item& root, const Settings& settings, LearnedObject& o)
 void readLearned(const Item& root, const Settings& settings, LearnedObject& o)
 {
     ObjectState& s = o.state;
-    s.matched = -1;
     readSizes(root, settings, o);
     s.number = static_cast<uint32_t>(root.integerOf("number", 0, INT_MAX));
     s.frame = static_cast<uint32_t>(root.integerOf("frame", 0, INT_MAX / 2));

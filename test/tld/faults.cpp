@@ -21,6 +21,7 @@ tld::TLDParams smallParams()
     p.initWarps = 3;
     p.updateWarps = 2;
     p.initNegatives = 10;
+    p.findByBoxes = p.correctByBoxes = true;
     return p;
 }
 
@@ -119,6 +120,12 @@ std::vector<S> frames()
         {"update", EAGER, [](Trackers& w) { w.tracker->update(w.frame(2), w.reply); }},
         {"MultiTrackerTLD::update", EAGER | CAPTURED,
          [](Trackers& w) { w.several->update(w.frame(2), w.out(), w.stream()); }},
+        {"MultiTrackerTLD::update with boxes", EAGER | CAPTURED,
+         [](Trackers& w)
+         {
+             const std::vector<Rect> boxes = {w.scene.box(2), Rect(92, 21, 30, 30)};
+             w.several->update(w.frame(2), boxes, w.out(), w.stream());
+         }},
         {"detect", EAGER | CAPTURED, [](Trackers& w) { w.detector->detect(w.frame(2), w.out(), w.stream()); }},
         {"learn", EAGER | CAPTURED, [](Trackers& w) { w.detector->learn(w.frame(2), w.scene.box(2), w.stream()); }},
     };

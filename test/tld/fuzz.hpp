@@ -211,7 +211,8 @@ inline void runTracker(const TldCase& c, Arrays& arrays)
     for (size_t t = 1; t < c.frames.size(); ++t)
     {
         if (t % 2)
-            tracker->updateAsync(arrays.in(c.frames[t]), arrays.out("result", Size(8, 1), CV_64FC1), arrays.stream());
+            tracker->updateAsync(arrays.in(c.frames[t]), arrays.out("result", Size(RESULT_COLUMNS, 1), CV_64FC1),
+                                 arrays.stream());
         else
         {
             Rect box(-1, -1, -1, -1);
@@ -250,7 +251,7 @@ inline void runSeveral(const TldCase& c, Arrays& arrays)
         tracker->add(arrays.in(c.frames[0]), box, arrays.stream());
     for (size_t t = 1; t < c.frames.size(); ++t)
     {
-        const Size size(8, static_cast<int>(tracker->getIds().size()));
+        const Size size(RESULT_COLUMNS, static_cast<int>(tracker->getIds().size()));
         tracker->update(arrays.in(c.frames[t]), arrays.out("results", size, CV_64FC1), arrays.stream());
         const std::vector<int> ids = tracker->getIds();
         Mat detections;

@@ -191,7 +191,8 @@ public:
     LOST. Waits. */
     CV_WRAP virtual int getState() const = 0;
     /** @brief Returns what the box of the last frame comes from, an Event: NO_EVENT (0), STARTED (1), FLOWED (2),
-    CORRECTED (3), RETRIED (4), JUMPED (5), FOUND_AGAIN (6), BECAME_LOST (7), CONFIRMED (8) or RECOGNIZED (9). Before init() it is NO_EVENT. Waits. */
+    CORRECTED (3), RETRIED (4), JUMPED (5), FOUND_AGAIN (6), BECAME_LOST (7), CONFIRMED (8) or RECOGNIZED (9). Before
+    init() it is NO_EVENT. Waits. */
     CV_WRAP virtual int getEvent() const = 0;
     /** @brief Returns the tracker's box with sub-pixel precision, also if update() returned false; empty if LOST or
     before init(). Waits. */
@@ -296,11 +297,12 @@ public:
     @throws cv::Exception if an argument is invalid. */
     CV_WRAP virtual void update(InputArray image, OutputArray results, Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Runs update() for a frame in which a detector of the user has found boxes; in Python it is called
-    updateWithBoxes(). Boxes are associated with objects after optical flow, each with at most one object, by two greedy
-    passes. Pass 1: objects that have a box, the largest overlap first, as long as it is at least TLDParams.boxOverlap.
-    Pass 2, if TLDParams.findByBoxes is set: LOST objects, the largest conservative similarity first, if the relative
-    similarity is above the object's acceptance threshold. Of equal values the first object, then the first box is
-    taken. A box is clipped to the image first, and not used if a side is then shorter than 12 pixels.
+    updateWithBoxes(), and image and boxes are both arrays or both GpuMat. Boxes are associated with objects after
+    optical flow, each with at most one object, by two greedy passes. Pass 1: objects that have a box, the largest
+    overlap first, as long as it is at least TLDParams.boxOverlap. Pass 2, if TLDParams.findByBoxes is set: LOST
+    objects, the largest conservative similarity first, if the relative similarity is above the object's acceptance
+    threshold. Of equal values the first object, then the first box is taken. A box is clipped to the image first,
+    and not used if a side is then shorter than 12 pixels.
     An associated object is valid and supported, so the detector of TLD may learn from the frame, and it does not jump.
     In pass 2 the object begins at the box; in pass 1 its box becomes the detector's if TLDParams.correctByBoxes is set.
     Events: CONFIRMED in pass 1, RECOGNIZED in pass 2.
@@ -315,7 +317,8 @@ public:
     columns. Or, if image is a GpuMat, a GpuMat: one row of CascadeClassifierEx.detectAsync(), of which the first 256
     boxes are used. An empty list: the detector has found nothing. noArray(): it did not run, as in the other update().
     @param results table as in the other update(). Column box: index in boxes.
-    @throws cv::Exception if an argument is invalid; the frame has not been processed then. */
+    @throws cv::Exception if an argument is invalid; the frame has not been processed then. If memory is missing for a
+    new object, the frame has been processed, and objects that started before stay. */
     CV_WRAP_AS(updateWithBoxes)
     virtual void update(InputArray image, InputArray boxes, OutputArray results,
                         Stream& stream = cv::cuda::noStream()) = 0;
