@@ -5,7 +5,7 @@
 #define OPENCV_CUDATRACKING_NEW_ALGORITHM_HPP
 
 #include "opencv2/core.hpp"
-#include "opencv2/core/cuda.hpp"
+#include "opencv2/cudatracking/stream.hpp"
 
 namespace cv { namespace cuda {
 
@@ -27,7 +27,7 @@ public:
     @param result 255 minus each value: CV_8UC1, of the size of the image.
     @param stream for a GpuMat. The call can be captured into a graph if `result` is a GpuMat.
     @throws cv::Exception if the type of the image is another. */
-    CV_WRAP virtual void compute(InputArray image, OutputArray result, Stream& stream = Stream::Null()) = 0;
+    CV_WRAP virtual void compute(InputArray image, OutputArray result, Stream& stream = cv::cuda::noStream()) = 0;
 
     /** @brief Returns the bytes of device memory and pinned memory that the object holds. */
     CV_WRAP virtual size_t workspaceBytes() const = 0;
