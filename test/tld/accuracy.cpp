@@ -296,9 +296,20 @@ Decision decide(const TLDParams& p, const Mat& from, const Mat& to, const Step& 
     const Rect2d corrected(x / n, y / n, w / n, h / n);
     const double there =
         oracle::similarityTo(positives, negatives, oracle::rounded(oracle::patchOf(to, corrected))).conservative;
-    if (std::abs(own - validThreshold) < 0.02 || (own > validThreshold && std::abs(there - own) < 0.02))
+    // Motion in halves of a step of windows: a box that moved by more is corrected in any case.
+    const Rect2d& last = before.inside;
+    const double halfStep = p.stepPercent / 200., shorter = std::min(last.width, last.height),
+                 dx = std::abs(box.x + box.width / 2 - last.x - last.width / 2) / (halfStep * shorter),
+                 dy = std::abs(box.y + box.height / 2 - last.y - last.height / 2) / (halfStep * last.height),
+                 moved = std::max(dx, dy);
+    if (moved < 1.05 &&
+        (std::abs(own - validThreshold) < 0.02 || (own > validThreshold && std::abs(there - own) < 0.02)))
         return {Decision::KEEP, box, corrected};
     const Rect2d kept = own > validThreshold && there < own ? box : corrected;
+    if (std::abs(moved - 1.) < 0.05)
+        return {Decision::KEEP, kept, corrected};
+    if (moved > 1.)
+        return {Decision::KEEP, corrected, corrected};
     return {Decision::KEEP, kept, kept};
 }
 
