@@ -250,6 +250,14 @@ struct Decision
     Rect2d box, other; //!< other: equally valid box of KEEP where scores are too near to each other
 };
 
+//! Returns the motion of a box's centre in halves of the distance between windows of its size, along the axis where it is larger.
+double halfSteps(const TLDParams& p, const Rect2d& from, const Rect2d& to)
+{
+    const Point2d d = (to.tl() + to.br() - from.tl() - from.br()) / 2.;
+    return 200. / p.stepPercent *
+           std::max(std::abs(d.x) / std::min(from.width, from.height), std::abs(d.y) / from.height);
+}
+
 //! @param validThreshold that of the object, which training may have raised.
 Decision decide(const TLDParams& p, const Mat& from, const Mat& to, const Step& before, const Step& now,
                 const std::vector<oracle::Patch>& positives, const std::vector<oracle::Patch>& negatives,
@@ -296,12 +304,7 @@ Decision decide(const TLDParams& p, const Mat& from, const Mat& to, const Step& 
     const Rect2d corrected(x / n, y / n, w / n, h / n);
     const double there =
         oracle::similarityTo(positives, negatives, oracle::rounded(oracle::patchOf(to, corrected))).conservative;
-    // Motion in halves of a step of windows: a box that moved by more is corrected in any case.
-    const Rect2d& last = before.inside;
-    const double halfStep = p.stepPercent / 200., shorter = std::min(last.width, last.height),
-                 dx = std::abs(box.x + box.width / 2 - last.x - last.width / 2) / (halfStep * shorter),
-                 dy = std::abs(box.y + box.height / 2 - last.y - last.height / 2) / (halfStep * last.height),
-                 moved = std::max(dx, dy);
+    const double moved = halfSteps(p, before.inside, box); // above 1: corrected in any case
     if (moved < 1.05 &&
         (std::abs(own - validThreshold) < 0.02 || (own > validThreshold && std::abs(there - own) < 0.02)))
         return {Decision::KEEP, box, corrected};
