@@ -14,7 +14,7 @@
 //   compareClusters()   compares the clusters with the box
 //   updateProbation()   loses the box after many frames without confirmation, when it has no support either
 //   integrate()         keeps, corrects or replaces the box, or starts a new one
-//   acceptCorrection()  undoes a correction that makes a confident box less similar to the object
+//   acceptCorrection()  undoes a correction that makes a confident box less similar to the object, unless it moves fast
 //   recheck()           decides whether the detector learns (core_learn.hpp)
 //   [learning]
 //   resultOf()          writes the results
@@ -67,6 +67,7 @@ struct ObjectState
     uint32_t frame;  //!< frames since it was first learned
     int32_t started; //!< its box is in the image START: no frame came since
     int32_t unsupported, onProbation; //!< consecutive frames
+    int32_t fast;                     //!< flow moved the box by more than half a step of windows in this frame
     // The frame and box from which failed flow is retried.
     Box keptBox;
     int32_t retries;     //!< number of retries that are left
@@ -105,7 +106,7 @@ CT_HOST_DEVICE FlowTask beginFrame(ObjectState& s)
 {
     const int32_t last = s.started ? START : 1;
     ++s.frame;
-    s.learned = s.started = 0;
+    s.learned = s.started = s.fast = 0;
     s.event = s.alive ? FLOWED : NO_EVENT;
     s.matched = 0;
     s.held = 0;
@@ -137,6 +138,12 @@ CT_HOST_DEVICE bool needsFrame(const ObjectState& s, int age)
     return s.retries > 0 && age == (s.keptStarted ? START : s.keptAge);
 }
 
+//! Whether a motion is longer, along x or y, than half the distance between neighbouring windows of the size of the box.
+CT_HOST_DEVICE bool isFast(const Motion& motion, const Box& box, int stepPercent)
+{
+    return 200. * fabs(motion.dx) > stepPercent * lesser(box.w, box.h) || 200. * fabs(motion.dy) > stepPercent * box.h;
+}
+
 //! Applies the motion to the box. When the flow failed, the object is lost and up to retryFrames retries begin.
 CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& motion, const Settings& settings,
                             int cols, int rows)
@@ -161,6 +168,7 @@ CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& 
     }
     const int32_t valid = task.retry ? s.keptValid : s.valid;
     s.box = moved(task.box, motion);
+    s.fast = isFast(motion, task.box, settings.stepPercent) ? 1 : 0;
     s.retries = 0;
     if (isOutside(s.box, cols, rows))
         return endTracking(s);
@@ -305,7 +313,8 @@ CT_HOST_DEVICE Box corrected(const Box& box, const WindowSums& around)
 }
 
 /** Integrates tracker and detector. @param c result of compareClusters(). @param around sums over detections for which isAround().
-@return whether acceptCorrection() must decide: detections have moved a box whose own score exceeds validThreshold. */
+@return whether acceptCorrection() must decide: detections have moved a box that is not fast and whose own score exceeds
+validThreshold. */
 CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster* clusters, int count,
                               const WindowSums& around)
 {
@@ -328,11 +337,12 @@ CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster
         s.box = corrected(s.box, around);
     if (count > 0 && around.count > 0 && s.event == FLOWED)
         s.event = CORRECTED;
-    return count > 0 && around.count > 0 && s.score > s.validThreshold;
+    return count > 0 && around.count > 0 && s.score > s.validThreshold && !s.fast;
 }
 
 /** Undoes a correction that lowers the score: windows of the grid are up to half a step away from the object, so that their mean would
-shift the box a little in each frame. @param tracked box before the correction. @param similarity of the corrected box.
+shift the box of a still object a little in each frame. A fast box is corrected in any case, as flow of fast and blurred objects
+drifts. @param tracked box before the correction. @param similarity of the corrected box.
 @return whether the correction stays. */
 CT_HOST_DEVICE bool acceptCorrection(ObjectState& s, const Box& tracked, const Similarity& similarity)
 {

@@ -250,6 +250,14 @@ struct Decision
     Rect2d box, other; //!< other: equally valid box of KEEP where scores are too near to each other
 };
 
+//! Returns the motion of a box's centre in halves of the distance between windows of its size, along the axis where it is larger.
+double halfSteps(const TLDParams& p, const Rect2d& from, const Rect2d& to)
+{
+    const Point2d d = (to.tl() + to.br() - from.tl() - from.br()) / 2.;
+    return 200. / p.stepPercent *
+           std::max(std::abs(d.x) / std::min(from.width, from.height), std::abs(d.y) / from.height);
+}
+
 //! @param validThreshold that of the object, which training may have raised.
 Decision decide(const TLDParams& p, const Mat& from, const Mat& to, const Step& before, const Step& now,
                 const std::vector<oracle::Patch>& positives, const std::vector<oracle::Patch>& negatives,
@@ -296,9 +304,15 @@ Decision decide(const TLDParams& p, const Mat& from, const Mat& to, const Step& 
     const Rect2d corrected(x / n, y / n, w / n, h / n);
     const double there =
         oracle::similarityTo(positives, negatives, oracle::rounded(oracle::patchOf(to, corrected))).conservative;
-    if (std::abs(own - validThreshold) < 0.02 || (own > validThreshold && std::abs(there - own) < 0.02))
+    const double moved = halfSteps(p, before.inside, box); // above 1: corrected in any case
+    if (moved < 1.05 &&
+        (std::abs(own - validThreshold) < 0.02 || (own > validThreshold && std::abs(there - own) < 0.02)))
         return {Decision::KEEP, box, corrected};
     const Rect2d kept = own > validThreshold && there < own ? box : corrected;
+    if (std::abs(moved - 1.) < 0.05)
+        return {Decision::KEEP, kept, corrected};
+    if (moved > 1.)
+        return {Decision::KEEP, corrected, corrected};
     return {Decision::KEEP, kept, kept};
 }
 

@@ -159,4 +159,44 @@ TEST(Tld_Probation, endsOnlyABoxWithoutSupport)
     }
 }
 
+//! A box of 40 x 60 pixels and windows 4 and 6 pixels apart: half a step is 2 pixels along x and 3 along y.
+TEST(Tld_Correction, onlyABoxAtRestIsInDoubt)
+{
+    core::Settings settings = {};
+    settings.stepPercent = 10;
+    settings.maxFlowError = 10.;
+    const struct
+    {
+        double dx, dy;
+        bool fast;
+    } cases[] = {{0., 0., false},   {2., 3., false},  {-2., -3., false}, {2.01, 0., true},
+                 {-2.01, 0., true}, {0., 3.01, true}, {0., -3.01, true}};
+    for (const auto& c : cases)
+    {
+        SCOPED_TRACE(cv::format("motion %g, %g", c.dx, c.dy));
+        core::ObjectState s = {};
+        s.alive = s.valid = 1;
+        s.box = {100., 100., 40., 60.};
+        s.positives = 3;
+        s.negatives = 3;
+        s.validThreshold = 0.7;
+        const core::FlowTask task = core::beginFrame(s);
+        core::endFlow(s, task, {50, 0.1, c.dx, c.dy, 1.}, settings, 640, 480);
+        EXPECT_EQ(c.fast ? 1 : 0, s.fast);
+        const core::Box tracked = s.box;
+        const core::Cluster cluster = {tracked, 0.9};
+        const core::WindowSums around = {1200, 1000, 440, 640, 10}; // their mean is not the box
+        const core::Comparison comparison = {1, 0.9, 0, -1};
+        s.score = 0.9;
+        core::ObjectState weak = s;
+        weak.score = 0.6; // not above validThreshold: corrected in any case
+        EXPECT_FALSE(core::integrate(weak, comparison, &cluster, 1, around));
+        EXPECT_EQ(!c.fast, core::integrate(s, comparison, &cluster, 1, around));
+        EXPECT_NE(tracked.x, s.box.x);
+        EXPECT_EQ(weak.box.x, s.box.x);
+        core::beginFrame(s);
+        EXPECT_EQ(0, s.fast) << "the motion of one frame";
+    }
+}
+
 }} // namespace opencv_test
