@@ -10,6 +10,8 @@
 
 namespace opencv_test { namespace fuzz {
 
+const int TLD_COLUMNS = 11; //!< columns of tables of results
+
 struct TldCase
 {
     enum Way
@@ -211,7 +213,7 @@ inline void runTracker(const TldCase& c, Arrays& arrays)
     for (size_t t = 1; t < c.frames.size(); ++t)
     {
         if (t % 2)
-            tracker->updateAsync(arrays.in(c.frames[t]), arrays.out("result", Size(RESULT_COLUMNS, 1), CV_64FC1),
+            tracker->updateAsync(arrays.in(c.frames[t]), arrays.out("result", Size(TLD_COLUMNS, 1), CV_64FC1),
                                  arrays.stream());
         else
         {
@@ -251,7 +253,7 @@ inline void runSeveral(const TldCase& c, Arrays& arrays)
         tracker->add(arrays.in(c.frames[0]), box, arrays.stream());
     for (size_t t = 1; t < c.frames.size(); ++t)
     {
-        const Size size(RESULT_COLUMNS, static_cast<int>(tracker->getIds().size()));
+        const Size size(TLD_COLUMNS, static_cast<int>(tracker->getIds().size()));
         tracker->update(arrays.in(c.frames[t]), arrays.out("results", size, CV_64FC1), arrays.stream());
         const std::vector<int> ids = tracker->getIds();
         Mat detections;
