@@ -114,7 +114,8 @@ class DocsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             video, out, table = (os.path.join(folder, name) for name in ("in.avi", "out.avi", "out.csv"))
             writer = ct.cv2.VideoWriter(video, ct.cv2.CAP_OPENCV_MJPEG, ct.cv2.VideoWriter_fourcc(*"MJPG"), 25, (320, 240))
-            x, y, side, _ = (int(value) for value in ct.CascadeClassifier("frontalface_alt").detect(image)[0])
+            found = ct.CascadeClassifier("frontalface_alt").detect(image)
+            x, y, side, _ = (int(value) for value in max(found, key=lambda box: box[2]))  # the face; a smaller one is none
             height, width = image.shape[:2]
             left, top = min(max(x - 80, 0), width - 350), min(max(y - 60, 0), height - 240)
             for step in range(15):
