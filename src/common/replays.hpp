@@ -6,11 +6,13 @@
 #define OPENCV_CUDATRACKING_COMMON_REPLAYS_HPP
 
 #include "workspace.hpp"
+#include <vector>
 
 namespace cv { namespace cuda { namespace detail {
 
-/** An event that each captured call records in its end, as a node of the graph: launching the graph is recording the event. So
-a direct call can begin after all replays that were launched before it, whatever their streams. */
+/** An event that each captured call records by a node of the graph, so that launching the graph records the event. So a direct
+call can begin after all replays that were launched before it, whatever their streams. What the stream does next does not depend on
+these nodes, so that they delay no later call of the same capture; each depends on the one before. */
 class Replays
 {
 public:
@@ -24,15 +26,30 @@ public:
     Replays(const Replays&) = delete;
     Replays& operator=(const Replays&) = delete;
 
-    //! A captured call has nothing more to do.
+    //! Records the event after all work of a captured call.
     void end(const Call& call)
     {
         if (!call.capturing())
             return;
         if (!event_)
             cudaCheck(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "creating an event");
-        cudaCheck(cudaEventRecordWithFlags(event_, call.stream(), cudaEventRecordExternal),
+        cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+        cudaGraph_t graph = nullptr;
+        const cudaGraphNode_t* last = nullptr;
+        size_t count = 0;
+#if CUDART_VERSION >= 13000
+        cudaCheck(cudaStreamGetCaptureInfo(call.stream(), &status, nullptr, &graph, &last, nullptr, &count),
                   "marking the end of a captured call");
+#else
+        cudaCheck(cudaStreamGetCaptureInfo_v2(call.stream(), &status, nullptr, &graph, &last, &count),
+                  "marking the end of a captured call");
+#endif
+        std::vector<cudaGraphNode_t> nodes(last, last + count);
+        if (capture_ == call.capture())
+            nodes.push_back(node_);
+        cudaCheck(cudaGraphAddEventRecordNode(&node_, graph, nodes.data(), nodes.size(), event_),
+                  "marking the end of a captured call");
+        capture_ = call.capture();
     }
     //! Lets all that a direct call does from here on come after the replays that were launched before.
     void wait(const Call& call) const
@@ -43,6 +60,8 @@ public:
 
 private:
     cudaEvent_t event_ = nullptr;
+    unsigned long long capture_ = 0; //!< the last one, and its last node
+    cudaGraphNode_t node_ = nullptr;
 };
 
 }}} // namespace cv::cuda::detail
