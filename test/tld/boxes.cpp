@@ -392,7 +392,7 @@ cuda::GpuMat tableOf(const std::vector<Rect>& boxes)
     return cuda::GpuMat(table);
 }
 
-TEST(TLD_Cuda, boxesAreAssociatedAlike)
+TEST(Tld_Cuda, boxesAreAssociatedAlike)
 {
     requireCuda();
     const Three scene;
@@ -446,7 +446,7 @@ TEST(TLD_Cuda, boxesAreAssociatedAlike)
 #ifdef HAVE_CUDA
 
 //! A captured update() reads boxes of the device again in each replay. Results on the device are not waited for.
-TEST(TLD_Cuda, boxesOfTheDeviceInGraphs)
+TEST(Tld_Cuda, boxesOfTheDeviceInGraphs)
 {
     requireCuda();
     const Three scene;
@@ -489,7 +489,7 @@ TEST(TLD_Cuda, boxesOfTheDeviceInGraphs)
 
 #endif // HAVE_CUDA
 
-TEST(TLD_CudaSanitize, boxes)
+TEST(Tld_CudaSanitize, boxes)
 {
     requireCuda();
     const Three scene;
