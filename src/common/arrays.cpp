@@ -193,6 +193,20 @@ static void createTarget(const _OutputArray& target, int rows, int cols, int typ
     target.create(rows, cols, type);
 }
 
+//! Frees outside of any graph: what waits for the device would end a capture.
+static void releaseTarget(const _OutputArray& target)
+{
+#ifdef HAVE_CUDA
+    if (target.isGpuMat() || target.kind() == _InputArray::CUDA_HOST_MEM)
+    {
+        const OutsideOfCapture outside;
+        target.release();
+        return;
+    }
+#endif
+    target.release();
+}
+
 Output::Output(const char* name, const _OutputArray& target, int rows, int cols, int type, bool device)
 {
     if (!target.needed())
@@ -208,7 +222,7 @@ Output::Output(const char* name, const _OutputArray& target, int rows, int cols,
     if (count == 0)
     {
         if (!target.fixedSize())
-            target.release();
+            releaseTarget(target);
         return;
     }
     if (target.fixedType() && target.type() != type)
@@ -242,7 +256,7 @@ void release(const _OutputArray& target)
     if (target.needed() && target.fixedSize())
         CV_Error(Error::StsUnmatchedSizes, "an output array that cannot be resized, but there are no results for it");
     if (target.needed())
-        target.release();
+        releaseTarget(target);
 }
 
 }}} // namespace cv::cuda::detail

@@ -68,7 +68,7 @@ TEST(Tld_Outputs, kindsOfArrays)
     }
 }
 
-//! One row of eight numbers may be a vector of them.
+//! One row of numbers may be a vector of them.
 TEST(Tld_Outputs, vectorOfARow)
 {
     const S scene;
@@ -77,7 +77,7 @@ TEST(Tld_Outputs, vectorOfARow)
     std::vector<double> row;
     one.tracker->updateAsync(scene.frame(1), expected);
     other.tracker->updateAsync(scene.frame(1), row);
-    ASSERT_EQ(8u, row.size());
+    ASSERT_EQ(static_cast<size_t>(RESULT_COLUMNS), row.size());
     EXPECT_TRUE(sameBits(expected, Mat(1, RESULT_COLUMNS, CV_64FC1, row.data())));
 }
 
