@@ -170,9 +170,9 @@ public:
         reinterpret_cast<FakeEvent*>(event)->recordedOn = stream;
         return cudaSuccess;
     }
-    cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned)
+    cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t*, cudaGraph_t, const cudaGraphNode_t*, size_t, cudaEvent_t)
     {
-        return cudaEventRecord(event, stream);
+        return cudaSuccess;
     }
     cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
     {

@@ -455,8 +455,9 @@ WRAP(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
      (int* blocks, const void* kernel, int threads, size_t sharedBytes, unsigned flags),
      (blocks, kernel, threads, sharedBytes, flags), cudaErrorInvalidValue)
 WRAP(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), (event, stream), cudaErrorLaunchFailure)
-WRAP(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned flags), (event, stream, flags),
-     cudaErrorLaunchFailure)
+WRAP(cudaGraphAddEventRecordNode,
+     (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* before, size_t count, cudaEvent_t event),
+     (node, graph, before, count, event), cudaErrorInvalidValue)
 WRAP(cudaEventQuery, (cudaEvent_t event), (event), cudaErrorLaunchFailure)
 WRAP(cudaEventSynchronize, (cudaEvent_t event), (event), cudaErrorLaunchFailure)
 WRAP(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags), (stream, event, flags),

@@ -312,7 +312,7 @@ public:
     boxOverlap or more, starts an object with the next id, in the order of boxes, as add() does. Boxes of one gray value
     start none, and 1,024 objects is the most. Rows: those of getIds() after the call; objects that have ended have
     none; new ones have the event STARTED.
-    @param image,stream arguments as in the other update().
+    @param image,stream arguments as in the other update(). Default of stream: the null stream.
     @param boxes at most 256 boxes (x, y, width, height) on the host: std::vector<Rect>, CV_32SC4, or CV_32SC1 with 4
     columns. Or, if image is a GpuMat, a GpuMat: one row of CascadeClassifierEx.detectAsync(), of which the first 256
     boxes are used. An empty list: the detector has found nothing. noArray(): it did not run, as in the other update().
