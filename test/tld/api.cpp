@@ -218,7 +218,16 @@ TEST_P(Tld_Api, learningCanBeOff)
     switched->setLearning(true);
     EXPECT_TRUE(switched->getLearning());
     expectSame(run(*on, 1, 20), run(*switched, 1, 20));
-    EXPECT_GT(templatesOf(*on, true).rows + templatesOf(*on, false).rows, positives.rows + negatives.rows);
+    int learned[2] = {0, 0};
+    for (int t = 21; t < 60; ++t)
+        for (int learning : {0, 1})
+        {
+            Mat result;
+            (learning ? on : off)->updateAsync(image(scene.frame(t)).in(), result);
+            learned[learning] += result.at<double>(0, LEARNED) != 0.;
+        }
+    EXPECT_EQ(0, learned[0]);
+    EXPECT_GT(learned[1], 10);
 }
 
 TEST_P(Tld_Api, asyncIsUpdate)
