@@ -161,7 +161,8 @@ public:
     }
     ~Table()
     {
-        if (finished_ || !used_ || !file_.partial().isFile())
+        const bool hasNewRows = rows_.tellp() > 0;
+        if (finished_ || !(used_ || (isDue() && hasNewRows)) || !file_.partial().isFile())
             return;
         try
         {
@@ -178,7 +179,7 @@ public:
     //! To be called between frames.
     void tick()
     {
-        if (std::chrono::steady_clock::now() - last_ < std::chrono::seconds(1))
+        if (!isDue())
             return;
         flush();
         used_ = true;
@@ -191,6 +192,7 @@ public:
     }
 
 private:
+    bool isDue() const { return std::chrono::steady_clock::now() - last_ >= std::chrono::seconds(1); }
     void flush()
     {
         const std::string text = rows_.str();
