@@ -300,8 +300,8 @@ class Tracker(_Frames):
         result, work = self._call(self._native.updateAsync, image, stream=stream)
         made: Array = work.result(result)
         if isinstance(made, DeviceArray):
-            return _arrays.either(DeviceArray(made._mat, made._device, made._stream, (11,), (11,)))
-        return _arrays.either(made.reshape(11))
+            return _arrays.either(DeviceArray(made._mat, made._device, made._stream, (len(_COLUMNS),), (len(_COLUMNS),)))
+        return _arrays.either(made.reshape(len(_COLUMNS)))
 
     @property
     def state(self) -> State:

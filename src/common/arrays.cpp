@@ -179,32 +179,28 @@ void noCuda() { CV_Error(Error::GpuNotSupported, "a GpuMat was given, but this O
 
 // --- outputs ---------------------------------------------------------------------------------------------------------
 
-//! Allocates outside of any graph: memory of the caller's array, too, is no part of one.
-static void createTarget(const _OutputArray& target, int rows, int cols, int type)
+//! Allocates or frees outside of any graph: memory of the caller's array is no part of one, and to free would end a capture.
+template <typename Change> static void changeTarget(const _OutputArray& target, const Change& change)
 {
 #ifdef HAVE_CUDA
     if (target.isGpuMat() || target.kind() == _InputArray::CUDA_HOST_MEM)
     {
         const OutsideOfCapture outside;
-        target.create(rows, cols, type);
+        change();
         return;
     }
 #endif
-    target.create(rows, cols, type);
+    change();
 }
 
-//! Frees outside of any graph: what waits for the device would end a capture.
+static void createTarget(const _OutputArray& target, int rows, int cols, int type)
+{
+    changeTarget(target, [&] { target.create(rows, cols, type); });
+}
+
 static void releaseTarget(const _OutputArray& target)
 {
-#ifdef HAVE_CUDA
-    if (target.isGpuMat() || target.kind() == _InputArray::CUDA_HOST_MEM)
-    {
-        const OutsideOfCapture outside;
-        target.release();
-        return;
-    }
-#endif
-    target.release();
+    changeTarget(target, [&] { target.release(); });
 }
 
 Output::Output(const char* name, const _OutputArray& target, int rows, int cols, int type, bool device)

@@ -51,25 +51,18 @@ Call::Call(Workspace& workspace, StreamHandle stream) : workspace_(workspace), s
                   ("%s: the current CUDA device is %d, but this instance lives on device %d, that of its first "
                    "CUDA call",
                    workspace.owner_, device, workspace.device_));
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    unsigned long long capture = 0;
-    cudaGraph_t graph = nullptr;
-#if CUDART_VERSION >= 13000
-    cudaCheck(cudaStreamGetCaptureInfo(stream, &status, &capture, &graph, nullptr, nullptr, nullptr),
-#else
-    cudaCheck(cudaStreamGetCaptureInfo_v2(stream, &status, &capture, &graph, nullptr, nullptr),
-#endif
-              "asking whether the stream is being captured");
-    if (status == cudaStreamCaptureStatusInvalidated)
+    CaptureInfo info;
+    cudaCheck(captureInfo(stream, info), "asking whether the stream is being captured");
+    if (info.status == cudaStreamCaptureStatusInvalidated)
         CV_Error_(Error::GpuApiCallError, ("%s: the capture of this stream has failed already", workspace.owner_));
-    if (status == cudaStreamCaptureStatusActive)
+    if (info.status == cudaStreamCaptureStatusActive)
     {
-        graph_ = workspace.graphOf(capture, graph);
+        graph_ = workspace.graphOf(info.number, info.graph);
         make(workspace.captured_);
         // During a capture none of its streams can be destroyed, so handles tell them apart.
-        if (workspace.lastCapture_ == capture && workspace.captureStream_ != stream)
+        if (workspace.lastCapture_ == info.number && workspace.captureStream_ != stream)
             cudaCheck(cudaStreamWaitEvent(stream, workspace.captured_, 0), "waiting for the last call of the capture");
-        capture_ = capture;
+        capture_ = info.number;
         workspace.device_ = device;
         return;
     }

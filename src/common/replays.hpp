@@ -33,21 +33,14 @@ public:
             return;
         if (!event_)
             cudaCheck(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "creating an event");
-        cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-        cudaGraph_t graph = nullptr;
+        CaptureInfo info;
         const cudaGraphNode_t* last = nullptr;
         size_t count = 0;
-#if CUDART_VERSION >= 13000
-        cudaCheck(cudaStreamGetCaptureInfo(call.stream(), &status, nullptr, &graph, &last, nullptr, &count),
-                  "marking the end of a captured call");
-#else
-        cudaCheck(cudaStreamGetCaptureInfo_v2(call.stream(), &status, nullptr, &graph, &last, &count),
-                  "marking the end of a captured call");
-#endif
+        cudaCheck(captureInfo(call.stream(), info, &last, &count), "marking the end of a captured call");
         std::vector<cudaGraphNode_t> nodes(last, last + count);
         if (capture_ == call.capture())
             nodes.push_back(node_);
-        cudaCheck(cudaGraphAddEventRecordNode(&node_, graph, nodes.data(), nodes.size(), event_),
+        cudaCheck(cudaGraphAddEventRecordNode(&node_, info.graph, nodes.data(), nodes.size(), event_),
                   "marking the end of a captured call");
         capture_ = call.capture();
     }

@@ -27,6 +27,27 @@ namespace cv { namespace cuda { namespace detail {
 
 class Call;
 
+//! Capture of a stream.
+struct CaptureInfo
+{
+    cudaStreamCaptureStatus status;
+    unsigned long long number;
+    cudaGraph_t graph;
+};
+
+/** Asks for the capture of a stream, without a throw. @param last,count null, or what gets the nodes on which the next work of the
+stream will depend; they belong to CUDA and hold until the stream gets work. */
+inline cudaError_t captureInfo(cudaStream_t stream, CaptureInfo& info, const cudaGraphNode_t** last = nullptr,
+                               size_t* count = nullptr)
+{
+    info = {cudaStreamCaptureStatusNone, 0, nullptr};
+#if CUDART_VERSION >= 13000
+    return cudaStreamGetCaptureInfo(stream, &info.status, &info.number, &info.graph, last, nullptr, count);
+#else
+    return cudaStreamGetCaptureInfo_v2(stream, &info.status, &info.number, &info.graph, last, count);
+#endif
+}
+
 //! Expired when the graph that was being captured, its clones and all executable graphs made from them are gone.
 typedef std::weak_ptr<void> Graph;
 
