@@ -346,7 +346,8 @@ private:
         Parts parts(training_.reserve(call,
                                       static_cast<size_t>(object.grid.windows) + 3 * 256 +
                                           gpu::TRAIN_BINS * sizeof(uint32_t) + MAX_INIT_NEGATIVES * sizeof(uint2),
-                                      "the first training"));
+                                      "the first training"),
+                    ALIGNMENT);
         gpu::TrainingMemory memory;
         memory.histogram = parts.take<uint32_t>(gpu::TRAIN_BINS);
         memory.candidates = parts.take<uint2>(MAX_INIT_NEGATIVES);
