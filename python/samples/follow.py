@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Follows everything that a cascade finds: the cascade looks at every few frames, the tracker follows in between and through losses.
+"""Follows everything that a cascade finds: the cascade detects in one of several frames, MultiTracker tracks in between.
 
     follow.py [--cascade=NAME] [--every=N] [--frames=N] [--device=auto] video.mp4 out.avi out.csv
 
@@ -23,7 +23,7 @@ def whole(text):
 
 
 def draw(image, tracks):
-    """Located objects with a box; of the others, whose place is not certain, only the state."""
+    """Draws located objects with a box; of the others, whose place is not certain, only the state."""
     for line, one in enumerate(tracks):
         color = COLORS[int(one["id"]) % len(COLORS)]
         state, event = ct.State(one["state"]).name.lower(), ct.Event(one["event"]).name.lower().replace("_", " ")
@@ -37,7 +37,7 @@ def draw(image, tracks):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("--cascade", default="frontalface_alt", help="name or file, default: frontalface_alt")
-    parser.add_argument("--every", type=whole, default=5, help="the cascade looks at one of so many frames, default 5")
+    parser.add_argument("--every", type=whole, default=5, help="the cascade detects in one of so many frames, default 5")
     parser.add_argument("--frames", type=whole, default=None, help="stop after so many frames")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:<number>, default: auto")
     parser.add_argument("video")
