@@ -372,6 +372,8 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) searchNear(cons
                                                static_cast<int>(blockIdx.x) * Shape::COLS,
                                                static_cast<int>(blockIdx.y) * Shape::ROWS,
                                                Colours::weightOf(task.parameters)};
+    detail::waitForKernelBefore();
+    detail::letNextKernelBegin();
     search.fill();
     __syncthreads(); // the tile is complete, the lists are empty
     search.start();
@@ -456,6 +458,8 @@ __device__ __forceinline__ void evaluateCell(const ParentTask& task, const Colou
 //! Searches outside of tiles: step 4.
 template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREADS) searchFar(const ParentTask task)
 {
+    detail::waitForKernelBefore();
+    detail::letNextKernelBegin();
     const Extent& e = task.extent;
     const SearchParameters& p = task.parameters;
     const int cellCols = detail::ceilDiv(e.cols, CELL), cellRows = detail::ceilDiv(e.rows, CELL);
@@ -515,14 +519,12 @@ template <typename Colours, typename Shape, int... PASSES> void search(const Par
                   "must fit the shared memory of a block on every device");
     const Extent& e = task.extent;
     const bool mayLeave = task.parameters.searchRadius > REACH;
+    detail::launchEarly("quick shift near parents", searchNear<Colours, Shape, PASSES...>,
+                        dim3(detail::ceilDiv(e.cols, Shape::COLS), detail::ceilDiv(e.rows, Shape::ROWS), e.count),
+                        dim3(Shape::THREADS), sizeof(SearchTile<Colours, Shape>), stream, task);
     if (mayLeave)
-        detail::cudaCheck(cudaMemsetAsync(task.far.count, 0, sizeof(int), stream), "quick shift parents");
-    detail::launch("quick shift near parents", searchNear<Colours, Shape, PASSES...>,
-                   dim3(detail::ceilDiv(e.cols, Shape::COLS), detail::ceilDiv(e.rows, Shape::ROWS), e.count),
-                   dim3(Shape::THREADS), sizeof(SearchTile<Colours, Shape>), stream, task);
-    if (mayLeave)
-        detail::launch("quick shift far parents", searchFar<Colours>, dim3(tuning::FAR_BLOCKS),
-                       dim3(tuning::FAR_THREADS), 0, stream, task);
+        detail::launchEarly("quick shift far parents", searchFar<Colours>, dim3(tuning::FAR_BLOCKS),
+                            dim3(tuning::FAR_THREADS), 0, stream, task);
 }
 
 template <int CHANNELS, bool WEIGHTED = false> void searchPlanes(const ParentTask& task, cudaStream_t stream)
@@ -557,6 +559,8 @@ void parents(const Features& features, const Extent& extent, const Parameters& p
               [&](const Slice& slice)
               {
                   const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.image});
+                  if (slice.image > 0) // pack() has cleared the list of the first slice
+                      detail::cudaCheck(cudaMemsetAsync(far.count, 0, sizeof(int), stream), "quick shift parents");
                   searchAs({partOf(features, slice), slice.extent, p, keys + slice.pixel, cells + cellsBefore, far,
                             parents + slice.pixel, distances + slice.pixel},
                            parameters.weighted, stream);

@@ -222,7 +222,7 @@ private:
         const Extent& extent = set.extent();
         const gpu::Ranking ranking = state_.scratch.ranking(extent, call_);
         int* const labels = state_.scratch.labels(extent, call_);
-        gpu::label(extent, set.trees(), tau, ranking, labels, Scratch::countsOf(labels, extent), call_.stream());
+        gpu::label(extent, set.trees(), tau, ranking, labels, Scratch::countsOf(labels, extent), false, call_.stream());
         return labels;
     }
 

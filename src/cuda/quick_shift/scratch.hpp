@@ -60,15 +60,19 @@ public:
     gpu::Ranking ranking(const Extent& extent, const Call& call)
     {
         const size_t n = extent.total(), segments = static_cast<size_t>(gpu::segmentsOf(extent)) * extent.count;
-        const size_t bytes = std::max(n * sizeof(uint64_t), (n + 2 * segments) * sizeof(int));
+        const size_t bytes = std::max(n * sizeof(uint64_t), (n + 3 * segments + 1) * sizeof(int));
         int* const jumps = static_cast<int*>(sums_.reserve(call, bytes, "density sums"));
-        uint32_t* const roots = reinterpret_cast<uint32_t*>(jumps + n);
+        int* const counts = jumps + n + segments;
         if (scansFor_ < extent.total())
         {
             scanBytes_ = gpu::scanBytesFor(extent);
             scansFor_ = extent.total();
         }
-        return {jumps, reinterpret_cast<int*>(roots + segments), roots, scans_.reserve(call, scanBytes_, "scans"),
+        return {jumps,
+                reinterpret_cast<uint32_t*>(jumps + n),
+                counts,
+                counts + segments,
+                scans_.reserve(call, scanBytes_, "scans"),
                 scanBytes_};
     }
 
@@ -121,7 +125,13 @@ public:
         return {lists, lists + count, work_.reserve(call, bytes, "adjacency"), bytes};
     }
 
-    uint64_t* densitySums() const { return sums_.as<uint64_t>(); } //!< ranking() reserves them
+    //! Returns memory that ranking() has reserved.
+    gpu::WeightSums weightSums(const Parameters& parameters) const
+    {
+        if (gpu::fitsNarrowSums(parameters))
+            return {sums_.as<uint32_t>(), nullptr};
+        return {nullptr, sums_.as<unsigned long long>()};
+    }
     uint32_t* cells(const Extent& extent, const Call& call)
     {
         return cells_.reserve<uint32_t>(call, gpu::cellsOf(extent), "cells");

@@ -73,10 +73,12 @@ const int FAR_THREADS = 256;
 
 // Labels.
 
-//! threads of the one block that scans few segments | not measured | - | -
+//! threads per block of the kernel that scans few segments | not measured | - | -
 const int SCAN_THREADS = 1024;
-//! most segments that one block scans | 7 us, not 14; 11 us, not 15 | H200, 2026-11-21 | 256 x 256; 512 x 384
-const int SCAN_BLOCK = 16 * SCAN_THREADS;
+//! segments per thread | not measured | - | -
+const int SCAN_EACH = 4;
+//! most segments that this kernel scans; cub::DeviceScan takes more | not measured | - | -
+const int SCAN_MOST = 128 * SCAN_THREADS;
 
 }}}}} // namespace cv::cuda::quick_shift::gpu::tuning
 
