@@ -404,13 +404,12 @@ __global__ void __launch_bounds__(PlaneShape::THREADS) weighPlanes(const Density
 // --- keys, launches -----------------------------------------------------------------------------------------------------
 
 /** Converts sums to keys and finds the best key of each cell. A block is a row of 32 cells of CELL x CELL pixels, a thread one
-column of a cell. Reads 4 or 8 bytes per pixel, writes 4: bound by memory. */
+column of a cell. Reads 4 or 8 bytes per pixel, writes 4: bound by memory. Does not let the next kernel begin, see pack.cu. */
 __global__ void __launch_bounds__(256)
     makeKeys(const Extent extent, const Features features, const Parameters parameters, const WeightSums sums,
              uint32_t* __restrict__ keys, uint32_t* __restrict__ cells)
 {
     detail::waitForKernelBefore();
-    detail::letNextKernelBegin();
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
     const size_t base = static_cast<size_t>(blockIdx.z) * extent.pixels();
     uint32_t best = 0;

@@ -3,6 +3,9 @@
 
 // Stage pack on CUDA: converts pixels to words or planes, and clears what later stages add to. Reads and writes each pixel once;
 // bound by memory.
+//
+// The kernels do not let the density's begin before they end: its blocks need more shared memory than a multiprocessor sets aside
+// while it runs these kernels. So they would gather on the other multiprocessors, which takes longer when there are few blocks.
 #include "plan.hpp"
 #include "../../common/launch.hpp"
 
@@ -23,7 +26,6 @@ __global__ void __launch_bounds__(256)
     packImage(const ImageView source, const ImageView mask, int image, const Extent extent, const Scales scales,
               const Features features, const WeightSums sums, int* listed)
 {
-    detail::letNextKernelBegin();
     clearList(listed);
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= extent.cols || y >= extent.rows)
@@ -89,7 +91,6 @@ __device__ __forceinline__ void clearFour(const WeightSums& sums, size_t at, int
 __global__ void __launch_bounds__(256) packThreeChannels(const ImageView source, int image, const Extent extent,
                                                          uint32_t* words, const WeightSums sums, int* listed)
 {
-    detail::letNextKernelBegin();
     clearList(listed);
     const int x = 4 * (blockIdx.x * blockDim.x + threadIdx.x), y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= extent.cols || y >= extent.rows)
