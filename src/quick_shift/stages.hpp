@@ -141,22 +141,25 @@ struct SumsTable
     uint32_t* largest; //!< bits of the largest magnitude of each CV_32F image
 };
 // Scratch of stages, see src/cuda/quick_shift/plan.hpp.
+struct WeightSums;
 struct Worklist;
 struct Ranking;
 struct Links;
 struct Pieces;
 
-//! Packs image `index` of a stack. @param mask data null: no mask.
+//! Packs image `index` of a stack and clears its sums, and with the first image the list. @param mask data null: no mask.
 void pack(const ImageView& image, const ImageView& mask, int index, const Extent& extent, const Scales& scales,
-          const Features& features, StreamHandle stream);
+          const Features& features, const WeightSums& sums, const Worklist& far, StreamHandle stream);
 //! @param spatial (R+1) columns of 2R+1: factor of (dx, dy), dx = 0..R, dy = -R..R. @param cells out: best key of each cell.
 void density(const Features& features, const Extent& extent, const Parameters& parameters, const float* spatial,
-             uint64_t* sums, uint32_t* keys, uint32_t* cells, StreamHandle stream);
+             const WeightSums& sums, uint32_t* keys, uint32_t* cells, StreamHandle stream);
+//! Follows pack() and density() on the stream. Needs an empty list `far`.
 void parents(const Features& features, const Extent& extent, const Parameters& parameters, const uint32_t* keys,
              const uint32_t* cells, const Worklist& far, int* parents, float* distances, StreamHandle stream);
-//! @param trees may have no distances when tau is INFINITY. @param counts out: roots per image.
+//! @param trees may have no distances when tau is INFINITY. @param counts out: roots per image. @param early true: the kernel
+//! before on the stream is one of parents().
 void label(const Extent& extent, const Trees& trees, float tau, const Ranking& ranking, int* labels, int* counts,
-           StreamHandle stream);
+           bool early, StreamHandle stream);
 void densityValues(const Extent& extent, const Parameters& parameters, const uint32_t* keys, RowsView<float> out,
                    StreamHandle stream);
 //! Counts the links longer than tau, roots included.

@@ -64,8 +64,10 @@ struct DetectorBoxes
 };
 
 namespace cpu {
-struct TrainingSet; //!< defined in src/cpu/tld/work.hpp
-}
+// Defined in src/cpu/tld/work.hpp.
+struct PassedWindows;
+struct TrainingSet;
+} // namespace cpu
 
 //! State, model and detections of an object, in the memory of the CPU engine.
 struct ObjectView
@@ -79,7 +81,7 @@ struct ObjectView
     PatchStats* stats;       //!< one per slot
     uint16_t* order;         //!< slots of positives
     // Results of the last frame.
-    uint32_t* sums;        //!< sum of posteriors per window; 0 where the variance is too low
+    cpu::PassedWindows* passed;
     Detection* detections; //!< MAX_DETECTIONS entries
     cpu::TrainingSet* trainingSet;
 };
@@ -108,7 +110,7 @@ void flow(const Work& work, const ObjectView& object);
 //! Associates boxes with objects, after their flow. @param boxes on the host.
 void associate(const Work& work, const std::vector<ObjectView>& objects, const DetectorBoxes& boxes);
 void ferns(const Work& work, const ObjectView& object);
-void select(const Work& work, const ObjectView& object);
+void select(const ObjectView& object);
 //! @param tracking also scores the box, by updateScore().
 void nearestNeighbours(const Work& work, const ObjectView& object, bool tracking);
 void integrate(const Work& work, const ObjectView& object);

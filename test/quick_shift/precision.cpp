@@ -3,7 +3,7 @@
 
 // Precision of QuickShift's density and distances in difficult cases: channels of different scales far from 0, wide windows, very
 // small weights. Also checks the parts of the header's error bound.
-#include "../../src/quick_shift/core.hpp"
+#include "../../src/cpu/quick_shift/weights.hpp"
 #include "../common/graphs.hpp"
 #include "oracle.hpp"
 #include "scenes.hpp"
@@ -211,6 +211,72 @@ TEST(QuickShift_Precision, emulatedMultiplyAdd)
             for (const float c : {0.f, -0.f, 1.f, small, -small, inf, -3e38f, 1e-44f})
                 expectFused(a, b, c);
 }
+
+#if CT_QUICK_SHIFT_FUSED || CT_QUICK_SHIFT_EMULATED
+
+//! Vectors of the instruction set that all processors have give the weights of core.hpp: for each colour part that there is with
+//! several spatial factors, and for any distances and rates.
+TEST(QuickShift_Precision, vectorsOfWeights)
+{
+    using namespace cuda::quick_shift;
+    const int LANES = VTraits<v_float32>::max_nlanes;
+    RNG rng(559);
+    float dc[LANES];
+    uint32_t weights[LANES];
+    const auto expectWeights = [&](float minusRate, float spatial)
+    {
+        v_store(weights, cpu_baseline::PairWeights(minusRate, spatial)(vx_load(dc)));
+        for (int i = 0; i < LANES; ++i)
+            ASSERT_EQ(weightBits(dc[i], minusRate, spatial) - WEIGHT_BIAS, weights[i])
+                << cv::format("dc %a, rate %a, spatial %a", dc[i], minusRate, spatial);
+    };
+    for (int q = 0; q < (1 << 23) + LANES && !HasFatalFailure(); q += LANES) // y = 32 - q / 2^19
+    {
+        for (int i = 0; i < LANES; ++i)
+            dc[i] = static_cast<float>(q + i);
+        expectWeights(-0x1p-19f, q / LANES % 2 ? 1.f : static_cast<float>(std::exp(-rng.uniform(0., 12.))));
+    }
+    for (int n = 0; n < 1000000 && !HasFatalFailure(); ++n)
+    {
+        const float rate = densityRate(std::exp(rng.uniform(-12., 4.)), 1., n % 2 != 0);
+        for (float& d : dc)
+            d = n % 8 == 0 ? bitsFloat(rng.next() & 0x7f7fffffu) : static_cast<float>(rng.uniform(0., 17.) / rate);
+        expectWeights(-rate, bitsFloat(static_cast<uint32_t>(rng.uniform(0x33000000, 0x3f800001))));
+    }
+}
+
+//! Vectors add products as core.hpp does, for any floats and for sums next to ties.
+TEST(QuickShift_Precision, vectorsOfMultiplyAdd)
+{
+    using namespace cuda::quick_shift;
+    const int LANES = VTraits<v_float32>::max_nlanes;
+    RNG rng(560);
+    float a[LANES], b[LANES], c[LANES], sums[LANES];
+    const auto mantissa = [&] { return bitsFloat(0x3f800000u | (rng.next() & 0x7fffffu)); };
+    for (int n = 0; n < 1000000; ++n)
+    {
+        const float scale = bitsFloat(static_cast<uint32_t>(127 + rng.uniform(-60, 61)) << 23);
+        for (int i = 0; i < LANES; ++i)
+        {
+            const float x = static_cast<float>(rng.uniform(0, 9)) * 0x1p-23f, sign = i % 2 ? -1.f : 1.f;
+            const bool tiny = n % 4 == 3;
+            a[i] = n % 4 == 0 ? bitsFloat(rng.next()) : n % 4 == 1 ? mantissa() : (1.f + x) * (tiny ? 0x1p-75f : scale);
+            b[i] = n % 4 == 0   ? bitsFloat(rng.next())
+                   : n % 4 == 1 ? mantissa()
+                                : (1.f - x) * (tiny ? 0x1p-75f : 0x1p-24f);
+            c[i] = n % 4 == 0 ? bitsFloat(rng.next()) : sign * mantissa() * (tiny ? 0x1p-130f : scale);
+        }
+        v_store(sums, cpu_baseline::multiplyAdd(vx_load(a), vx_load(b), vx_load(c)));
+        for (int i = 0; i < LANES; ++i)
+        {
+            const float wanted = std::fma(a[i], b[i], c[i]);
+            ASSERT_TRUE(floatBits(wanted) == floatBits(sums[i]) || (cvIsNaN(wanted) && cvIsNaN(sums[i])))
+                << cv::format("%a * %a + %a: %a, not %a", a[i], b[i], c[i], wanted, sums[i]);
+        }
+    }
+}
+
+#endif
 
 //! Errors cancel in photographs, so that densities are better than the bound.
 TEST(QuickShift_Precision, photographs)

@@ -5,7 +5,7 @@
 #include "opencv2/core/hal/intrin.hpp"
 #include "../../quick_shift/core.hpp"
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
-#include "colours.hpp"
+#include "weights.hpp"
 #endif
 
 namespace cv { namespace cuda { namespace quick_shift {
@@ -15,10 +15,12 @@ CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 @param a,b features of the upper and the lower row, one pointer per channel. Readable from min(dxBegin, 0) to cols + ROW_PADDING;
 outside of the image the first feature is OUTSIDE, so that such pairs get weight 0 and whole vectors may be used.
 @param factors Parameters::factors, or null if not weighted.
+@param exact Features::exact.
 @param creditA,creditB weights are added here modulo 2^32; writable as far as the features are readable.
 @param spatial spatial factors from dxBegin on. */
-void creditRows(const float* const* a, const float* const* b, int channels, const float* factors, uint32_t* creditA,
-                uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate);
+void creditRows(const float* const* a, const float* const* b, int channels, const float* factors, bool exact,
+                uint32_t* creditA, uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial,
+                float minusRate);
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 
@@ -27,36 +29,22 @@ namespace {
 // Columns per block, a multiple of all vector lengths: its features and credits stay in the first-level cache.
 const int BLOCK_COLS = 512;
 
-#if (CV_SIMD || CV_SIMD_SCALABLE) && (CV_FMA3 || CV_AVX512_SKX || CV_NEON_AARCH64 || defined(__aarch64__))
+#if CT_QUICK_SHIFT_FUSED || CT_QUICK_SHIFT_EMULATED
 
-template <int CHANNELS, bool WEIGHTED>
+template <int CHANNELS, bool WEIGHTED, bool EXACT>
 void creditOffset(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
                   uint32_t* creditB, int begin, int end, int dx, float spatial, float minusRate)
 {
-    const float c[5] = {CT_QUICK_SHIFT_EXP2};
-    const v_float32 c0 = vx_setall_f32(c[0]), c1 = vx_setall_f32(c[1]), c2 = vx_setall_f32(c[2]);
-    const v_float32 c3 = vx_setall_f32(c[3]), c4 = vx_setall_f32(c[4]);
-    const v_float32 rate = vx_setall_f32(minusRate), top = vx_setall_f32(COLOUR_TOP),
-                    bottom = vx_setall_f32(COLOUR_BOTTOM);
-    const v_float32 s = vx_setall_f32(spatial), two = vx_setall_f32(2.f);
-    const v_uint32 fraction = vx_setall_u32(0x007fffffu), one = vx_setall_u32(0x3f800000u),
-                   bias = vx_setall_u32(WEIGHT_BIAS);
+    const PairWeights weights(minusRate, spatial);
     v_float32 factor[CHANNELS];
     for (int k = 0; k < CHANNELS; ++k)
         factor[k] = vx_setall_f32(WEIGHTED ? factors[k] : 1.f);
-    const int lanes = VTraits<v_float32>::vlanes();
-    for (int x = begin; x < end; x += lanes)
+    for (int x = begin; x < end; x += VTraits<v_float32>::vlanes())
     {
         v_float32 dc = vx_setzero_f32();
         for (int k = 0; k < CHANNELS; ++k)
-            dc = addChannel<WEIGHTED>(dc, k, vx_load(a[k] + x), vx_load(b[k] + x + dx), factor[k]);
-        const v_float32 y = v_max(v_fma(dc, rate, top), bottom);
-        const v_uint32 shifted = v_shl<5>(v_reinterpret_as_u32(y));
-        const v_uint32 mantissa = v_or(v_and(shifted, fraction), one);
-        const v_float32 m = v_reinterpret_as_f32(mantissa);
-        const v_float32 p = v_fma(v_fma(v_fma(v_fma(c4, m, c3), m, c2), m, c1), m, c0);
-        const v_float32 twice = v_reinterpret_as_f32(v_add(shifted, v_sub(v_reinterpret_as_u32(p), mantissa)));
-        const v_uint32 w = v_sub(v_reinterpret_as_u32(v_fma(twice, s, two)), bias);
+            dc = addChannel<WEIGHTED, EXACT>(dc, k, vx_load(a[k] + x), vx_load(b[k] + x + dx), factor[k]);
+        const v_uint32 w = weights(dc);
         v_store(creditA + x, v_add(vx_load(creditA + x), w));
         v_store(creditB + x + dx, v_add(vx_load(creditB + x + dx), w));
     }
@@ -64,8 +52,8 @@ void creditOffset(const float* const* a, const float* const* b, const float* fac
 
 #else
 
-// Without hardware fused multiply-add.
-template <int CHANNELS, bool WEIGHTED>
+// Without vectors that can do it.
+template <int CHANNELS, bool WEIGHTED, bool EXACT>
 void creditOffset(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
                   uint32_t* creditB, int begin, int end, int dx, float spatial, float minusRate)
 {
@@ -87,7 +75,7 @@ void creditOffset(const float* const* a, const float* const* b, const float* fac
 
 #endif
 
-template <int CHANNELS, bool WEIGHTED = false>
+template <int CHANNELS, bool WEIGHTED = false, bool EXACT = false>
 void creditBlocks(const float* const* a, const float* const* b, const float* factors, uint32_t* creditA,
                   uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate)
 {
@@ -98,29 +86,31 @@ void creditBlocks(const float* const* a, const float* const* b, const float* fac
         {
             // Each block starts at its first column, so that whole vectors do not reach into the next block.
             const int end = dx > 0 && cols - dx < blockEnd ? cols - dx : blockEnd;
-            creditOffset<CHANNELS, WEIGHTED>(a, b, factors, creditA, creditB, block, end, dx, spatial[dx - dxBegin],
-                                             minusRate);
+            creditOffset<CHANNELS, WEIGHTED, EXACT>(a, b, factors, creditA, creditB, block, end, dx,
+                                                    spatial[dx - dxBegin], minusRate);
         }
     }
 }
 
 } // namespace
 
-void creditRows(const float* const* a, const float* const* b, int channels, const float* factors, uint32_t* creditA,
-                uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial, float minusRate)
+void creditRows(const float* const* a, const float* const* b, int channels, const float* factors, bool exact,
+                uint32_t* creditA, uint32_t* creditB, int cols, int dxBegin, int dxEnd, const float* spatial,
+                float minusRate)
 {
     const auto credit = [&](auto blocks)
     { blocks(a, b, factors, creditA, creditB, cols, dxBegin, dxEnd, spatial, minusRate); };
+    const bool SAME = !CT_QUICK_SHIFT_EMULATED; // exact features need no code of their own
     switch (factors ? 4 + channels : channels)
     {
     case 1:
         return credit(creditBlocks<1>);
     case 2:
-        return credit(creditBlocks<2>);
+        return exact ? credit(creditBlocks<2, false, !SAME>) : credit(creditBlocks<2>);
     case 3:
-        return credit(creditBlocks<3>);
+        return exact ? credit(creditBlocks<3, false, !SAME>) : credit(creditBlocks<3>);
     case 4:
-        return credit(creditBlocks<4>);
+        return exact ? credit(creditBlocks<4, false, !SAME>) : credit(creditBlocks<4>);
     case 6:
         return credit(creditBlocks<2, true>);
     case 7:

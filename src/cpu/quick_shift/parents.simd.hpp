@@ -28,24 +28,25 @@ struct RingSearch
     float colorWeight, reach;
     const float* factors; //!< Parameters::factors, or null if not weighted
     bool strict;
-    float* d;  //!< out: D of each pixel's best candidate, `reach` without one
-    int* code; //!< out: its code, NO_PARENT without one
+    bool exact; //!< Features::exact
+    float* d;   //!< out: D of each pixel's best candidate, `reach` without one
+    int* code;  //!< out: its code, NO_PARENT without one
 };
 
 #endif
 
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 
-//! Searches the rings around all pixels of the row. @return s.rings, or 0 if there are no vectors with fused multiply-add.
+//! Searches the rings around all pixels of the row. @return s.rings, or 0 without vectors that can multiplyAdd().
 int searchRings(const RingSearch& s);
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 
-#if (CV_SIMD || CV_SIMD_SCALABLE) && (CV_FMA3 || CV_AVX512_SKX || CV_NEON_AARCH64 || defined(__aarch64__))
+#if CT_QUICK_SHIFT_FUSED || CT_QUICK_SHIFT_EMULATED
 
 namespace {
 
-template <int CHANNELS, bool WEIGHTED = false> void searchVector(const RingSearch& s, int x)
+template <int CHANNELS, bool WEIGHTED = false, bool EXACT = false> void searchVector(const RingSearch& s, int x)
 {
     const int* ownKeys = s.keys + s.y * s.keyStride + x;
     const v_int32 own = vx_load(ownKeys), none = vx_setall_s32(static_cast<int>(0x80000000u));
@@ -73,8 +74,8 @@ template <int CHANNELS, bool WEIGHTED = false> void searchVector(const RingSearc
                 const ptrdiff_t at = (s.y + dy) * static_cast<ptrdiff_t>(s.stride) + x + dx;
                 v_float32 dc = vx_setzero_f32();
                 for (int k = 0; k < CHANNELS; ++k)
-                    dc = addChannel<WEIGHTED>(dc, k, colour[k], vx_load(s.planes[k] + at), factor[k]);
-                const v_float32 d = v_fma(weight, dc, vx_setall_f32(static_cast<float>(dx * dx + dy * dy)));
+                    dc = addChannel<WEIGHTED, EXACT>(dc, k, colour[k], vx_load(s.planes[k] + at), factor[k]);
+                const v_float32 d = multiplyAdd(weight, dc, vx_setall_f32(static_cast<float>(dx * dx + dy * dy)));
                 const v_int32 code = vx_setall_s32(dy * RING_CODE_ROW + dx);
                 const v_float32 first = v_and(v_eq(d, best), v_reinterpret_as_f32(v_lt(code, bestCode)));
                 const v_float32 take = v_and(higher, v_or(v_lt(d, best), first));
@@ -90,6 +91,7 @@ template <int CHANNELS, bool WEIGHTED = false> void searchVector(const RingSearc
 
 int searchRings(const RingSearch& s)
 {
+    const bool SAME = !CT_QUICK_SHIFT_EMULATED; // exact features need no code of their own
     for (int x = 0; x < s.cols; x += VTraits<v_float32>::vlanes())
         switch (s.factors ? 4 + s.channels : s.channels)
         {
@@ -97,13 +99,13 @@ int searchRings(const RingSearch& s)
             searchVector<1>(s, x);
             break;
         case 2:
-            searchVector<2>(s, x);
+            s.exact ? searchVector<2, false, !SAME>(s, x) : searchVector<2>(s, x);
             break;
         case 3:
-            searchVector<3>(s, x);
+            s.exact ? searchVector<3, false, !SAME>(s, x) : searchVector<3>(s, x);
             break;
         case 4:
-            searchVector<4>(s, x);
+            s.exact ? searchVector<4, false, !SAME>(s, x) : searchVector<4>(s, x);
             break;
         case 6:
             searchVector<2, true>(s, x);

@@ -25,7 +25,7 @@ struct Object
     std::vector<uint8_t> templates;
     std::vector<PatchStats> stats;
     std::vector<uint16_t> order;
-    std::vector<uint32_t> sums;
+    cpu::PassedWindows passed;
     std::vector<Detection> detections, nextDetections;
     cpu::TrainingSet trainingSet;
     bool learning = false; //!< learnAll() has not committed this frame yet
@@ -40,7 +40,6 @@ struct Object
           templates(static_cast<size_t>(settings.maxPositives + settings.maxNegatives) * PATCH_STRIDE, 0),
           stats(settings.maxPositives + settings.maxNegatives),
           order(settings.maxPositives, 0),
-          sums(grid.windows, 0),
           detections(MAX_DETECTIONS),
           nextDetections(MAX_DETECTIONS)
     {}
@@ -48,7 +47,7 @@ struct Object
     ObjectView view()
     {
         return {&next,        &grid,        features.data(), leaves.data(),         posteriors.data(), templates.data(),
-                stats.data(), order.data(), sums.data(),     nextDetections.data(), &trainingSet};
+                stats.data(), order.data(), &passed,         nextDetections.data(), &trainingSet};
     }
     void begin() { next = state; }
     void commit() noexcept
@@ -274,7 +273,7 @@ private:
     {
         const ObjectView view = object.view();
         cpu::ferns(work(), view);
-        cpu::select(work(), view);
+        cpu::select(view);
         cpu::nearestNeighbours(work(), view, true);
         cpu::integrate(work(), view);
         cpu::trainingSet(work(), view, false);
@@ -318,7 +317,7 @@ private:
         objects_[0]->begin();
         const ObjectView view = objects_[0]->view();
         cpu::ferns(work(), view);
-        cpu::select(work(), view);
+        cpu::select(view);
         cpu::nearestNeighbours(work(), view, false);
     }
 

@@ -48,6 +48,8 @@ void ferns(const Work& work, const ObjectView& object)
     scratch->layout.make(object, settings, frame.blurred.step);
     Mutex mutex;
     int withVariance = 0;
+    auto passed = firstsOf(object.passed->first, settings.maxDetections, BySum());
+    object.passed->count = 0;
     object.trainingSet->fernPositives.windows.clear();
     object.trainingSet->fernPositives.codes.clear();
     forRows(work, object, scratch->layout,
@@ -66,10 +68,12 @@ void ferns(const Work& work, const ObjectView& object)
                 codesOfRow(row, mine.wanted.data(), mine.codes.data());
                 mine.fernPositives.windows.clear();
                 mine.fernPositives.codes.clear();
+                mine.candidates.clear();
                 for (int i = 0; i < row.count; ++i)
                 {
                     const uint32_t sum = mine.wanted[i] ? sumOf(mine.codes[i], object.posteriors, settings) : 0;
-                    object.sums[row.first + i] = sum;
+                    if (sum > object.state->fernThreshold)
+                        mine.candidates.push_back({0., sum, row.first + i});
                     if (sum < fernPositiveSum())
                         continue;
                     mine.fernPositives.windows.push_back(row.first + i);
@@ -78,6 +82,9 @@ void ferns(const Work& work, const ObjectView& object)
                 const AutoLock lock(mutex);
                 append(object.trainingSet->fernPositives.windows, mine.fernPositives.windows);
                 append(object.trainingSet->fernPositives.codes, mine.fernPositives.codes);
+                for (const Candidate& one : mine.candidates)
+                    passed.add(one);
+                object.passed->count += static_cast<int>(mine.candidates.size());
                 withVariance += count;
             });
     object.state->withVariance = withVariance;

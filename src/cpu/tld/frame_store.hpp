@@ -8,6 +8,8 @@
 #include "../../common/arrays.hpp"
 #include "work.hpp"
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 
 namespace cv { namespace cuda { namespace tld {
 
@@ -104,14 +106,32 @@ private:
         return Mat(rows, cols + cpu::ROW_SLACK, CV_8UC1, Scalar(0)).colRange(0, cols);
     }
 
+    /** Pyramid of one image, zeros at first, with ROW_SLACK bytes after each row. The system gives it memory when it is written: a
+    detector writes one slot only. */
     struct Slot
     {
+        std::unique_ptr<uint8_t, void (*)(void*)> memory{nullptr, std::free};
         std::vector<Mat> level;
 
         void create(int cols, int rows, int levels)
         {
+            std::vector<Size> sizes;
+            size_t bytes = 0;
             for (int l = 0; l < levels; ++l, cols = (cols + 1) / 2, rows = (rows + 1) / 2)
-                level.push_back(withSlack(rows, cols));
+            {
+                sizes.emplace_back(cols, rows);
+                bytes += static_cast<size_t>(cols + cpu::ROW_SLACK) * rows;
+            }
+            memory.reset(static_cast<uint8_t*>(std::calloc(bytes, 1)));
+            if (!memory)
+                CV_Error_(Error::StsNoMem, ("no memory for %zu bytes of an image's pyramid", bytes));
+            uint8_t* to = memory.get();
+            for (const Size& size : sizes)
+            {
+                const size_t step = static_cast<size_t>(size.width + cpu::ROW_SLACK);
+                level.emplace_back(size, CV_8UC1, to, step);
+                to += step * size.height;
+            }
         }
     };
 

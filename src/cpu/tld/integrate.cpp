@@ -12,17 +12,10 @@ namespace cv { namespace cuda { namespace tld { namespace cpu {
 static bool isSupported(const ObjectView& object)
 {
     const ObjectState& state = *object.state;
-    for (int s = 0; state.alive && s < object.grid->scales; ++s)
-    {
-        const Scale& scale = object.grid->scale[s];
-        const auto range = spanNear(scale, state.box, NEAR_OVERLAP);
-        for (int j = range.j0; j < range.j1; ++j)
-            for (int i = range.i0; i < range.i1; ++i)
-                if (object.sums[scale.first + static_cast<size_t>(j) * scale.nx + i] >= fernPositiveSum() &&
-                    overlap(windowOf(scale, i, j), state.box) > NEAR_OVERLAP)
-                    return true;
-    }
-    return false;
+    const std::vector<int>& windows = object.trainingSet->fernPositives.windows;
+    return state.alive &&
+           std::any_of(windows.begin(), windows.end(),
+                       [&](int number) { return overlap(windowOf(*object.grid, number), state.box) > NEAR_OVERLAP; });
 }
 
 static void addTo(WindowSums& sums, const Window& window)

@@ -88,14 +88,30 @@ template <typename Before> Firsts<Before> firstsOf(std::vector<Candidate>& list,
     return {list, static_cast<size_t>(most), before};
 }
 
+//! Order of windows: by larger sums of posteriors, then by lower indices.
+struct BySum
+{
+    bool operator()(const Candidate& a, const Candidate& b) const
+    {
+        return a.key != b.key ? a.key > b.key : a.number < b.number;
+    }
+};
+
+//! Windows of a frame whose sum of posteriors, their key, exceeds the threshold.
+struct PassedWindows
+{
+    std::vector<Candidate> first; //!< the first Settings::maxDetections of them, by BySum
+    int count = 0;                //!< all of them
+};
+
 //! The training set of an object in a frame.
 struct TrainingSet
 {
-    FernPositives fernPositives;      //!< negative examples for ferns, once the object learns: the far ones
-    bool wanted = false;              //!< the object learns from this frame
-    Box positive = {};                //!< positive template
-    std::vector<Codes> examples;      //!< codes of positive examples; none: ferns do not learn
-    std::vector<uint8_t> marks;       //!< scratch memory for markExamples()
+    FernPositives fernPositives; //!< of the frame; once the object learns the far ones, negative examples for ferns
+    bool wanted = false;         //!< the object learns from this frame
+    Box positive = {};           //!< positive template
+    std::vector<Codes> examples; //!< codes of positive examples; none: ferns do not learn
+    std::vector<uint8_t> marks;  //!< scratch memory for markExamples()
     std::vector<Candidate> negatives; //!< negative templates, in the order in which they are learned
 };
 

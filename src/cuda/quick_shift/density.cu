@@ -134,12 +134,22 @@ __device__ __forceinline__ bool countsAt(const DensityTask& task, int x, int y)
             task.features.valid[static_cast<size_t>(blockIdx.z) * task.extent.pixels() + y * task.extent.cols + x]);
 }
 
-//! Fills shared memory with words, start values, credits of 0 and spatial factors.
+//! Fills shared memory with spatial factors, words, start values and credits of 0.
 template <bool GUARDED>
 __device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<ByteShape>& place, float* spatial,
                                           uint32_t* rows)
 {
     typedef ByteSteps<GUARDED> Steps;
+    const int dyCount = place.dyEnd - place.dyBegin, padded = paddedFactors(dyCount);
+    for (int i = threadIdx.x; i < (place.dxEnd - place.dxBegin) * dyCount; i += ByteShape::THREADS)
+    {
+        const int c = i / dyCount, r = i % dyCount, skipped = place.firstDy(place.dxBegin + c) - place.dyBegin;
+        if (r >= skipped)
+            spatial[c * padded + r - skipped] = task.spatial[(place.dxBegin + c) * (2 * task.parameters.radius + 1) +
+                                                             place.dyBegin + r + task.parameters.radius];
+    }
+    detail::waitForKernelBefore(); // from here on pack()'s output is read
+    detail::letNextKernelBegin();
     const uint32_t* const words = task.features.words + static_cast<size_t>(blockIdx.z) * task.extent.pixels();
     forWindow<ByteShape>(place.window,
                          [&](int wx, int wy)
@@ -152,14 +162,6 @@ __device__ __forceinline__ void fillBytes(const DensityTask& task, const Place<B
                              if (GUARDED)
                                  to[2 * Steps::PITCH] = counts ? Steps::START : Steps::NO_PIXEL;
                          });
-    const int dyCount = place.dyEnd - place.dyBegin, padded = paddedFactors(dyCount);
-    for (int i = threadIdx.x; i < (place.dxEnd - place.dxBegin) * dyCount; i += ByteShape::THREADS)
-    {
-        const int c = i / dyCount, r = i % dyCount, skipped = place.firstDy(place.dxBegin + c) - place.dyBegin;
-        if (r >= skipped)
-            spatial[c * padded + r - skipped] = task.spatial[(place.dxBegin + c) * (2 * task.parameters.radius + 1) +
-                                                             place.dyBegin + r + task.parameters.radius];
-    }
 }
 
 //! Weighs the pairs of one tile and one chunk.
@@ -198,7 +200,7 @@ __device__ __forceinline__ void weighByteTile(const DensityTask& task, const Pla
                      spatial + (dx - place.dxBegin) * padded, place.dyEnd - dy);
         pairs += place.dyEnd - dy;
     }
-    addOwn(task, x, y, steps.own, pairs);
+    addOwn(task, place, x, y, steps.own, pairs, rows, Steps::STRIDE);
     __syncthreads(); // all credits are complete
     addCredits<ByteShape>(task, place.window, rows, Steps::STRIDE);
 }
@@ -345,6 +347,8 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, const Place<S
     uint32_t* words = credits + plane;
     float* spatial = reinterpret_cast<float*>(words + plane * Policy::WORDS);
     const int dyCount = dyEnd - dyBegin, side = 2 * task.parameters.radius + 1;
+    detail::waitForKernelBefore(); // from here on pack()'s output is read
+    detail::letNextKernelBegin();
     forWindow<Shape>(window,
                      [&](int x, int y)
                      {
@@ -385,7 +389,7 @@ __device__ __forceinline__ void weighTile(const DensityTask& task, const Place<S
         weighColumn<Policy, P>(centre, own, neighbours, dyEnd - dy, task);
         pairs += dyEnd - dy;
     }
-    addOwn(task, x, y, own, pairs);
+    addOwn(task, place, x, y, own, pairs, credits, pitch);
     __syncthreads(); // all credits are complete
     addCredits<Shape>(task, window, credits, pitch);
 }
@@ -400,11 +404,12 @@ __global__ void __launch_bounds__(PlaneShape::THREADS) weighPlanes(const Density
 // --- keys, launches -----------------------------------------------------------------------------------------------------
 
 /** Converts sums to keys and finds the best key of each cell. A block is a row of 32 cells of CELL x CELL pixels, a thread one
-column of a cell. Reads 8 bytes per pixel, writes 4: bound by memory. */
+column of a cell. Reads 4 or 8 bytes per pixel, writes 4: bound by memory. Does not let the next kernel begin, see pack.cu. */
 __global__ void __launch_bounds__(256)
-    makeKeys(const Extent extent, const Features features, const Parameters parameters,
-             const unsigned long long* __restrict__ sums, uint32_t* __restrict__ keys, uint32_t* __restrict__ cells)
+    makeKeys(const Extent extent, const Features features, const Parameters parameters, const WeightSums sums,
+             uint32_t* __restrict__ keys, uint32_t* __restrict__ cells)
 {
+    detail::waitForKernelBefore();
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
     const size_t base = static_cast<size_t>(blockIdx.z) * extent.pixels();
     uint32_t best = 0;
@@ -419,7 +424,8 @@ __global__ void __launch_bounds__(256)
             counts = features.valid[at] != 0;
         if (features.planes)
             counts = features.planes[base * features.channels + static_cast<size_t>(y) * extent.cols + x] != OUTSIDE;
-        const uint32_t key = counts ? densityKey(sums[at] + ONE_WEIGHT, x, y, extent.cols, extent.rows, parameters) : 0;
+        const uint64_t sum = sums.narrow ? sums.narrow[at] : sums.wide[at];
+        const uint32_t key = counts ? densityKey(sum + ONE_WEIGHT, x, y, extent.cols, extent.rows, parameters) : 0;
         keys[at] = key;
         best = ::max(best, key);
     }
@@ -436,9 +442,9 @@ __global__ void __launch_bounds__(256)
 template <typename Shape, typename Kernel>
 void weigh(Kernel kernel, const DensityTask& task, size_t sharedBytes, cudaStream_t stream)
 {
-    detail::launch("quick shift density", kernel,
-                   dim3(tilesOf<Shape>(task.extent), task.chunks.dxCount * task.chunks.dyCount, task.extent.count),
-                   dim3(Shape::THREADS), sharedBytes, stream, task);
+    detail::launchEarly("quick shift density", kernel,
+                        dim3(tilesOf<Shape>(task.extent), task.chunks.dxCount * task.chunks.dyCount, task.extent.count),
+                        dim3(Shape::THREADS), sharedBytes, stream, task);
 }
 
 void weighWords(DensityTask task, cudaStream_t stream)
@@ -474,20 +480,19 @@ static_assert(tuning::BYTE_DX * tuning::CHUNK_DY <= MAX_TERMS && tuning::PLANE_D
               "credits of a chunk must fit 32 bits");
 
 void density(const Features& features, const Extent& extent, const Parameters& parameters, const float* spatial,
-             uint64_t* sums, uint32_t* keys, uint32_t* cells, StreamHandle stream)
+             const WeightSums& sums, uint32_t* keys, uint32_t* cells, StreamHandle stream)
 {
-    unsigned long long* const total = reinterpret_cast<unsigned long long*>(sums);
-    detail::cudaCheck(cudaMemsetAsync(sums, 0, sizeof(uint64_t) * extent.total(), stream), "quick shift density");
     forSlices(extent, MOST_BLOCKS,
               [&](const Slice& slice)
               {
                   const Features part = partOf(features, slice);
                   const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.image});
-                  weighAs({part, slice.extent, spatial, total + slice.pixel, {}, parameters}, stream);
-                  detail::launch(
+                  const WeightSums partSums = partOf(sums, slice);
+                  weighAs({part, slice.extent, spatial, partSums, {}, parameters}, stream);
+                  detail::launchEarly(
                       "quick shift keys", makeKeys,
                       dim3(detail::ceilDiv(extent.cols, 256), detail::ceilDiv(extent.rows, CELL), slice.extent.count),
-                      dim3(256), 0, stream, slice.extent, part, parameters, total + slice.pixel, keys + slice.pixel,
+                      dim3(256), 0, stream, slice.extent, part, parameters, partSums, keys + slice.pixel,
                       cells + cellsBefore);
               });
 }

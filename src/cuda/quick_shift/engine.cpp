@@ -64,16 +64,18 @@ private:
         const gpu::Ranking ranking = state_.scratch.ranking(extent, call);
         Counters* const counters = state_.scratch.counters(call);
         uint32_t* const cells = state_.scratch.cells(extent, call);
+        const gpu::WeightSums sums = state_.scratch.weightSums(parameters);
+        const gpu::Worklist far = {ranking.jumps, &counters->listed};
         const float* const spatial = state_.scratch.spatial(*settings.spatial, call);
         ResultSet& set = state_.sets.begin(call, {extent, first.depth, first.channels, settings});
 
         const cudaStream_t s = call.stream();
         for (int i = 0; i < extent.count; ++i)
-            gpu::pack(images[i], masks.empty() ? ImageView() : masks[i], i, extent, settings.scales, features, s);
-        gpu::density(features, extent, parameters, spatial, state_.scratch.densitySums(), set.keys(), cells, s);
-        gpu::parents(features, extent, parameters, set.keys(), cells, {ranking.jumps, &counters->listed}, set.parents(),
-                     set.distances(), s);
-        gpu::label(extent, set.trees(), INFINITY, ranking, set.labels(), set.counts(), s);
+            gpu::pack(images[i], masks.empty() ? ImageView() : masks[i], i, extent, settings.scales, features, sums,
+                      far, s);
+        gpu::density(features, extent, parameters, spatial, sums, set.keys(), cells, s);
+        gpu::parents(features, extent, parameters, set.keys(), cells, far, set.parents(), set.distances(), s);
+        gpu::label(extent, set.trees(), INFINITY, ranking, set.labels(), set.counts(), true, s);
         for (size_t i = 0; i < labels.size(); ++i)
             batch.copy(labels[i], set.labels() + i * extent.pixels());
         batch.finish();

@@ -47,8 +47,10 @@ masked pixels to -1. A block is a tile of TILE x TILE pixels; a warp takes rows,
 __global__ void __launch_bounds__(THREADS)
     resolvePathsInTiles(const Extent extent, const Divisor byCols, const int* __restrict__ parents,
                         const float* __restrict__ distances, float tau, int* __restrict__ jumps,
-                        uint32_t* __restrict__ roots, int* __restrict__ ranks)
+                        uint32_t* __restrict__ roots, int* __restrict__ counts)
 {
+    detail::waitForKernelBefore();
+    detail::letNextKernelBegin();
     // Ancestor that each pixel's path has reached, as a position in the tile. Paths end at pixels whose parent lies elsewhere.
     __shared__ short path[TILE * TILE];
     const int left = blockIdx.x * TILE, top = blockIdx.y * TILE;
@@ -73,7 +75,7 @@ __global__ void __launch_bounds__(THREADS)
         {
             const size_t segment = static_cast<size_t>(blockIdx.z) * segmentsOf(extent) + y * gridDim.x + blockIdx.x;
             roots[segment] = marks;
-            ranks[segment] = __popc(marks);
+            counts[segment] = __popc(marks);
         }
     }
 #pragma unroll
@@ -120,42 +122,60 @@ __global__ void __launch_bounds__(THREADS)
 
 typedef cub::WarpScan<int> WarpScan;
 
-/** Computes exclusive sums in place by one block, for so few values that the two launches of cub::DeviceScan would take longer.
-Combines warps without cub::BlockScan, which takes 395 instructions where this takes 355 (CUDA 13.0, sm_90). */
-__global__ void __launch_bounds__(tuning::SCAN_THREADS) scanRanks(int* ranks, int count)
+/** Computes sums[k], the sum of the values before k, for k = 0 .. count, for so few values that the launches of cub::DeviceScan would
+take longer. A block has SCAN_EACH values per thread and adds up all values before them by itself. */
+__global__ void __launch_bounds__(tuning::SCAN_THREADS)
+    sumValuesBefore(int count, const int* __restrict__ values, int* __restrict__ sums)
 {
-    __shared__ int ofWarp[tuning::SCAN_THREADS / 32];
-    __shared__ WarpScan::TempStorage memory[tuning::SCAN_THREADS / 32];
-    static_assert(tuning::SCAN_THREADS == 32 * 32, "one warp sums up the warps");
-    const int each = detail::ceilDiv(count, tuning::SCAN_THREADS), lane = threadIdx.x % 32;
-    const int first = threadIdx.x * each, end = ::min(first + each, count);
-    int own = 0;
-    for (int i = first; i < end; ++i)
-        own += ranks[i];
-    int before = 0;
-    WarpScan(memory[threadIdx.x / 32]).ExclusiveSum(own, before);
-    if (lane == 31)
-        ofWarp[threadIdx.x / 32] = before + own;
-    __syncthreads(); // ofWarp has the sums of all warps
-    if (threadIdx.x < 32)
-        WarpScan(memory[0]).ExclusiveSum(ofWarp[lane], ofWarp[lane]);
-    __syncthreads(); // ofWarp has the exclusive sums of these
-    before += ofWarp[threadIdx.x / 32];
-    for (int i = first; i < end; ++i)
+    const int EACH = tuning::SCAN_EACH, THREADS_OF_BLOCK = tuning::SCAN_THREADS;
+    static_assert(THREADS_OF_BLOCK == 32 * 32, "one warp sums up the warps");
+    __shared__ int ofWarp[32], earlierOfWarp[32];
+    __shared__ WarpScan::TempStorage memory[32];
+    detail::waitForKernelBefore();
+    detail::letNextKernelBegin();
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int begin = blockIdx.x * THREADS_OF_BLOCK * EACH, first = begin + threadIdx.x * EACH;
+    int earlier = 0, own = 0, value[EACH];
+#pragma unroll 8
+    for (int i = threadIdx.x; i < begin; i += THREADS_OF_BLOCK)
+        earlier += values[i];
+#pragma unroll
+    for (int k = 0; k < EACH; ++k)
     {
-        const int here = ranks[i];
-        ranks[i] = before;
-        before += here;
+        value[k] = first + k < count ? values[first + k] : 0;
+        own += value[k];
+    }
+    int before = 0, all = 0, none = 0;
+    WarpScan(memory[warp]).ExclusiveSum(own, before, all);
+    __syncwarp(); // the memory is used again
+    WarpScan(memory[warp]).ExclusiveSum(earlier, none, earlier);
+    if (lane == 0)
+    {
+        ofWarp[warp] = all;
+        earlierOfWarp[warp] = earlier;
+    }
+    __syncthreads(); // both arrays have the sums of all warps
+    int warpsBefore = 0, sum = 0;
+    WarpScan(memory[warp]).ExclusiveSum(lane < warp ? ofWarp[lane] : 0, none, warpsBefore);
+    __syncwarp(); // the memory is used again
+    WarpScan(memory[warp]).ExclusiveSum(earlierOfWarp[lane], none, sum);
+    sum += warpsBefore + before;
+#pragma unroll
+    for (int k = 0; k < EACH; ++k)
+    {
+        if (first + k <= count)
+            sums[first + k] = sum;
+        sum += value[k];
     }
 }
 
-/** Assigns each pixel the label of its root, and each image its number of roots.
-@param ranks number of roots before each segment, in the whole stack. */
+//! Assigns each pixel the label of its root, and each image its number of roots. @param ranks see Ranking.
 __global__ void __launch_bounds__(THREADS)
     assignLabels(const Extent extent, const Divisor byCols, const int* __restrict__ jumps,
                  const uint32_t* __restrict__ roots, const int* __restrict__ ranks, int* __restrict__ labels,
                  int* __restrict__ counts)
 {
+    detail::waitForKernelBefore();
     const int x = blockIdx.x * 32 + threadIdx.x % 32, y = blockIdx.y * (THREADS / 32) + threadIdx.x / 32;
     if (x >= extent.cols || y >= extent.rows)
         return;
@@ -163,7 +183,7 @@ __global__ void __launch_bounds__(THREADS)
     const size_t base = static_cast<size_t>(image) * extent.pixels(), begin = static_cast<size_t>(image) * segments;
     const int first = ranks[begin];
     if (index == extent.pixels() - 1)
-        counts[image] = ranks[begin + segments - 1] + __popc(roots[begin + segments - 1]) - first;
+        counts[image] = ranks[begin + segments] - first;
     int root = jumps[base + index];
     for (int next; root >= 0 && (next = jumps[base + root]) != root;)
         root = next;
@@ -177,17 +197,21 @@ __global__ void __launch_bounds__(THREADS)
     labels[base + index] = label;
 }
 
-//! Computes exclusive sums in place.
-void scan(int* ranks, int count, const Ranking& ranking, cudaStream_t stream)
+//! Computes sums[k], the sum of the values before k, for k = 0 .. count. @param early true: the kernel before on the stream is one
+//! of this module's.
+void scan(int count, const int* values, int* sums, const Ranking& ranking, bool early, cudaStream_t stream)
 {
     const char* name = "quick shift ranks";
-    if (count <= tuning::SCAN_BLOCK)
-        return detail::launch(name, scanRanks, dim3(1), dim3(tuning::SCAN_THREADS), 0, stream, ranks, count);
+    if (count <= tuning::SCAN_MOST)
+        return detail::launchAs(early, name, sumValuesBefore,
+                                detail::linearGrid(count + 1, tuning::SCAN_THREADS * tuning::SCAN_EACH),
+                                dim3(tuning::SCAN_THREADS), 0, stream, count, values, sums);
+    detail::cudaCheck(cudaMemsetAsync(sums, 0, sizeof(int), stream), name);
     callCub(name,
             [&]
             {
                 size_t bytes = ranking.scanBytes;
-                return cub::DeviceScan::ExclusiveSum(ranking.scans, bytes, ranks, ranks, count, stream);
+                return cub::DeviceScan::InclusiveSum(ranking.scans, bytes, values, sums + 1, count, stream);
             });
 }
 
@@ -233,10 +257,6 @@ size_t scanBytesFor(const Extent& extent)
         callCub("quick shift scratch", [&] { return ask(bytes); });
         most = bytes > most ? bytes : most;
     };
-    take(
-        [&](size_t& bytes) {
-            return cub::DeviceScan::ExclusiveSum(nullptr, bytes, values, values, n + 1);
-        }); // segments, or images and the total
     take([&](size_t& bytes) { return cub::DeviceSelect::If(nullptr, bytes, in, out, values, n, IsFinite()); });
     take([&](size_t& bytes) { return cub::DeviceRadixSort::SortKeys(nullptr, bytes, in, out, n); });
     take([&](size_t& bytes) { return cub::DeviceRunLengthEncode::Encode(nullptr, bytes, in, out, values, values, n); });
@@ -245,7 +265,7 @@ size_t scanBytesFor(const Extent& extent)
 }
 
 void label(const Extent& extent, const Trees& trees, float tau, const Ranking& ranking, int* labels, int* counts,
-           StreamHandle stream)
+           bool early, StreamHandle stream)
 {
     const int segments = segmentsOf(extent);
     const Divisor byCols(extent.cols);
@@ -254,34 +274,30 @@ void label(const Extent& extent, const Trees& trees, float tau, const Ranking& r
               {
                   const Extent& e = slice.extent;
                   const size_t segment = static_cast<size_t>(slice.image) * segments;
-                  detail::launch("quick shift paths", resolvePathsInTiles,
-                                 dim3(detail::ceilDiv(e.cols, TILE), detail::ceilDiv(e.rows, TILE), e.count),
-                                 dim3(THREADS), 0, stream, e, byCols, trees.parents + slice.pixel,
-                                 trees.distances ? trees.distances + slice.pixel : nullptr, tau,
-                                 ranking.jumps + slice.pixel, ranking.roots + segment, ranking.ranks + segment);
+                  detail::launchAs(early, "quick shift paths", resolvePathsInTiles,
+                                   dim3(detail::ceilDiv(e.cols, TILE), detail::ceilDiv(e.rows, TILE), e.count),
+                                   dim3(THREADS), 0, stream, e, byCols, trees.parents + slice.pixel,
+                                   trees.distances ? trees.distances + slice.pixel : nullptr, tau,
+                                   ranking.jumps + slice.pixel, ranking.roots + segment, ranking.counts + segment);
               });
-    scan(ranking.ranks, segments * extent.count, ranking, stream);
+    scan(segments * extent.count, ranking.counts, ranking.ranks, ranking, true, stream);
     forSlices(extent, MOST_BLOCKS,
               [&](const Slice& slice)
               {
                   const Extent& e = slice.extent;
                   const size_t segment = static_cast<size_t>(slice.image) * segments;
-                  detail::launch("quick shift labels", assignLabels,
-                                 dim3(detail::ceilDiv(e.cols, 32), detail::ceilDiv(e.rows, THREADS / 32), e.count),
-                                 dim3(THREADS), 0, stream, e, byCols, ranking.jumps + slice.pixel,
-                                 ranking.roots + segment, ranking.ranks + segment, labels + slice.pixel,
-                                 counts + slice.image);
+                  detail::launchEarly("quick shift labels", assignLabels,
+                                      dim3(detail::ceilDiv(e.cols, 32), detail::ceilDiv(e.rows, THREADS / 32), e.count),
+                                      dim3(THREADS), 0, stream, e, byCols, ranking.jumps + slice.pixel,
+                                      ranking.roots + segment, ranking.ranks + segment, labels + slice.pixel,
+                                      counts + slice.image);
               });
 }
 
 void numberSuperpixels(const Extent& extent, const int* counts, int* firsts, const Ranking& ranking,
                        StreamHandle stream)
 {
-    const char* name = "quick shift numbering";
-    detail::cudaCheck(cudaMemcpyAsync(firsts, counts, sizeof(int) * extent.count, cudaMemcpyDeviceToDevice, stream),
-                      name);
-    detail::cudaCheck(cudaMemsetAsync(firsts + extent.count, 0, sizeof(int), stream), name); // becomes the total
-    scan(firsts, extent.count + 1, ranking, stream);
+    scan(extent.count, counts, firsts, ranking, false, stream);
 }
 
 void countLonger(const Extent& extent, const Trees& trees, float tau, int* count, StreamHandle stream)

@@ -1,7 +1,11 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Stage pack on CUDA: converts pixels to words or planes. Reads and writes each pixel once; bound by memory.
+// Stage pack on CUDA: converts pixels to words or planes, and clears what later stages add to. Reads and writes each pixel once;
+// bound by memory.
+//
+// The kernels do not let the density's begin before they end: its blocks need more shared memory than a multiprocessor sets aside
+// while it runs these kernels. So they would gather on the other multiprocessors, which takes longer when there are few blocks.
 #include "plan.hpp"
 #include "../../common/launch.hpp"
 
@@ -9,16 +13,29 @@ namespace cv { namespace cuda { namespace quick_shift { namespace gpu {
 
 namespace {
 
+//! Sets the length of the worklist, if there is one, to 0.
+__device__ __forceinline__ void clearList(int* listed)
+{
+    if (listed && blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0 && threadIdx.y == 0)
+        *listed = 0;
+}
+
 //! Packs images of all types, one pixel per thread.
 template <typename T>
-__global__ void __launch_bounds__(256) packImage(const ImageView source, const ImageView mask, int image,
-                                                 const Extent extent, const Scales scales, const Features features)
+__global__ void __launch_bounds__(256)
+    packImage(const ImageView source, const ImageView mask, int image, const Extent extent, const Scales scales,
+              const Features features, const WeightSums sums, int* listed)
 {
+    clearList(listed);
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= extent.cols || y >= extent.rows)
         return;
     const T* pixel = source.row<T>(y) + static_cast<size_t>(x) * source.channels;
     const size_t plane = extent.pixels(), at = static_cast<size_t>(y) * extent.cols + x, base = image * plane;
+    if (sums.narrow)
+        sums.narrow[base + at] = 0;
+    else
+        sums.wide[base + at] = 0;
     bool counts = !mask || mask.row<uint8_t>(y)[x] != 0;
     if (features.words)
     {
@@ -47,15 +64,41 @@ __global__ void __launch_bounds__(256) packImage(const ImageView source, const I
             features.planes[base * source.channels + k * plane + at] = counts ? value[k] : (k == 0 ? OUTSIDE : 0.f);
 }
 
-//! Packs three 8-bit channels without a mask, the common case: four pixels per thread, read as words where the row is aligned.
-__global__ void __launch_bounds__(256)
-    packThreeChannels(const ImageView source, int image, const Extent extent, uint32_t* words)
+//! Clears the sums of the first `count` of four pixels.
+__device__ __forceinline__ void clearFour(const WeightSums& sums, size_t at, int count)
 {
+    if (count == 4 && at % 4 == 0) // the sums themselves are aligned
+    {
+        const uint4 zeros = {0, 0, 0, 0};
+        if (sums.narrow)
+        {
+            *reinterpret_cast<uint4*>(sums.narrow + at) = zeros;
+            return;
+        }
+        uint4* const to = reinterpret_cast<uint4*>(sums.wide + at);
+        to[0] = zeros;
+        to[1] = zeros;
+        return;
+    }
+    for (int k = 0; k < count; ++k)
+        if (sums.narrow)
+            sums.narrow[at + k] = 0;
+        else
+            sums.wide[at + k] = 0;
+}
+
+//! Packs three 8-bit channels without a mask, the common case: four pixels per thread, read as words where the row is aligned.
+__global__ void __launch_bounds__(256) packThreeChannels(const ImageView source, int image, const Extent extent,
+                                                         uint32_t* words, const WeightSums sums, int* listed)
+{
+    clearList(listed);
     const int x = 4 * (blockIdx.x * blockDim.x + threadIdx.x), y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= extent.cols || y >= extent.rows)
         return;
     const uint8_t* row = source.row<uint8_t>(y);
-    uint32_t* to = words + static_cast<size_t>(image) * extent.pixels() + static_cast<size_t>(y) * extent.cols + x;
+    const size_t at = static_cast<size_t>(image) * extent.pixels() + static_cast<size_t>(y) * extent.cols + x;
+    clearFour(sums, at, ::min(4, extent.cols - x));
+    uint32_t* to = words + at;
     if (reinterpret_cast<size_t>(row) % 4 != 0 || x + 4 > extent.cols)
     {
         for (int k = 0; k < 4 && x + k < extent.cols; ++k)
@@ -82,19 +125,23 @@ __global__ void __launch_bounds__(256)
 } // namespace
 
 void pack(const ImageView& image, const ImageView& mask, int index, const Extent& extent, const Scales& scales,
-          const Features& features, StreamHandle stream)
+          const Features& features, const WeightSums& sums, const Worklist& far, StreamHandle stream)
 {
+    int* const listed = index == 0 ? far.count : nullptr;
     const dim3 grid(detail::ceilDiv(extent.cols, 32), detail::ceilDiv(extent.rows, 8)), block(32, 8);
     const char* name = "quick shift pack";
     if (features.words && image.channels == 3 && !features.valid)
         detail::launch(name, packThreeChannels, dim3(detail::ceilDiv(extent.cols, 128), grid.y), block, 0, stream,
-                       image, index, extent, features.words);
+                       image, index, extent, features.words, sums, listed);
     else if (image.depth == detail::DEPTH_8U)
-        detail::launch(name, packImage<uint8_t>, grid, block, 0, stream, image, mask, index, extent, scales, features);
+        detail::launch(name, packImage<uint8_t>, grid, block, 0, stream, image, mask, index, extent, scales, features,
+                       sums, listed);
     else if (image.depth == detail::DEPTH_16U)
-        detail::launch(name, packImage<uint16_t>, grid, block, 0, stream, image, mask, index, extent, scales, features);
+        detail::launch(name, packImage<uint16_t>, grid, block, 0, stream, image, mask, index, extent, scales, features,
+                       sums, listed);
     else
-        detail::launch(name, packImage<float>, grid, block, 0, stream, image, mask, index, extent, scales, features);
+        detail::launch(name, packImage<float>, grid, block, 0, stream, image, mask, index, extent, scales, features,
+                       sums, listed);
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

@@ -56,6 +56,9 @@ template <int COLS_, int ROWS_, int PIXELS_, int LANES_, int BLOCKS_, int FEW_, 
 typedef SearchShape<tuning::SEARCH_COLS, tuning::BYTE_SEARCH_ROWS, tuning::BYTE_SEARCH_PIXELS,
                     tuning::BYTE_SEARCH_LANES, tuning::BYTE_SEARCH_BLOCKS, tuning::BYTE_SEARCH_FEW, true>
     ByteSearch;
+typedef SearchShape<tuning::SEARCH_COLS, tuning::BYTE_SMALL_SEARCH_ROWS, 1, tuning::BYTE_SEARCH_LANES,
+                    tuning::BYTE_SEARCH_BLOCKS, tuning::BYTE_SEARCH_FEW, true>
+    SmallByteSearch;
 typedef SearchShape<tuning::SEARCH_COLS, tuning::PLANE_SEARCH_ROWS, tuning::PLANE_SEARCH_PIXELS,
                     tuning::PLANE_SEARCH_LANES, 1, 1, false>
     PlaneSearch;
@@ -372,6 +375,8 @@ __global__ void __launch_bounds__(Shape::THREADS, Shape::BLOCKS) searchNear(cons
                                                static_cast<int>(blockIdx.x) * Shape::COLS,
                                                static_cast<int>(blockIdx.y) * Shape::ROWS,
                                                Colours::weightOf(task.parameters)};
+    detail::waitForKernelBefore();
+    detail::letNextKernelBegin();
     search.fill();
     __syncthreads(); // the tile is complete, the lists are empty
     search.start();
@@ -456,6 +461,8 @@ __device__ __forceinline__ void evaluateCell(const ParentTask& task, const Colou
 //! Searches outside of tiles: step 4.
 template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREADS) searchFar(const ParentTask task)
 {
+    detail::waitForKernelBefore();
+    detail::letNextKernelBegin();
     const Extent& e = task.extent;
     const SearchParameters& p = task.parameters;
     const int cellCols = detail::ceilDiv(e.cols, CELL), cellRows = detail::ceilDiv(e.rows, CELL);
@@ -509,20 +516,32 @@ template <typename Colours> __global__ void __launch_bounds__(tuning::FAR_THREAD
     }
 }
 
+template <typename Shape> dim3 gridOf(const Extent& e)
+{
+    return dim3(detail::ceilDiv(e.cols, Shape::COLS), detail::ceilDiv(e.rows, Shape::ROWS), e.count);
+}
+
 template <typename Colours, typename Shape, int... PASSES> void search(const ParentTask& task, cudaStream_t stream)
 {
     static_assert(sizeof(SearchTile<Colours, Shape>) <= detail::LEAST_SHARED_BYTES,
                   "must fit the shared memory of a block on every device");
-    const Extent& e = task.extent;
     const bool mayLeave = task.parameters.searchRadius > REACH;
+    detail::launchEarly("quick shift near parents", searchNear<Colours, Shape, PASSES...>, gridOf<Shape>(task.extent),
+                        dim3(Shape::THREADS), sizeof(SearchTile<Colours, Shape>), stream, task);
     if (mayLeave)
-        detail::cudaCheck(cudaMemsetAsync(task.far.count, 0, sizeof(int), stream), "quick shift parents");
-    detail::launch("quick shift near parents", searchNear<Colours, Shape, PASSES...>,
-                   dim3(detail::ceilDiv(e.cols, Shape::COLS), detail::ceilDiv(e.rows, Shape::ROWS), e.count),
-                   dim3(Shape::THREADS), sizeof(SearchTile<Colours, Shape>), stream, task);
-    if (mayLeave)
-        detail::launch("quick shift far parents", searchFar<Colours>, dim3(tuning::FAR_BLOCKS),
-                       dim3(tuning::FAR_THREADS), 0, stream, task);
+        detail::launchEarly("quick shift far parents", searchFar<Colours>, dim3(tuning::FAR_BLOCKS),
+                            dim3(tuning::FAR_THREADS), 0, stream, task);
+}
+
+//! Searches words: with small blocks where large ones would be too few to fill the device.
+void searchBytes(const ParentTask& task, cudaStream_t stream)
+{
+    const dim3 grid = gridOf<ByteSearch>(task.extent);
+    const int64_t blocks = static_cast<int64_t>(grid.x) * grid.y * grid.z;
+    if (blocks < static_cast<int64_t>(tuning::BYTE_SMALL_SEARCH) * detail::multiprocessors())
+        search<ByteColours, SmallByteSearch, 44, 100, 196>(task, stream);
+    else
+        search<ByteColours, ByteSearch, 44, 100, 196>(task, stream);
 }
 
 template <int CHANNELS, bool WEIGHTED = false> void searchPlanes(const ParentTask& task, cudaStream_t stream)
@@ -533,7 +552,7 @@ template <int CHANNELS, bool WEIGHTED = false> void searchPlanes(const ParentTas
 void searchAs(const ParentTask& task, bool weighted, cudaStream_t stream)
 {
     if (task.features.words)
-        search<ByteColours, ByteSearch, 44, 100, 196>(task, stream);
+        searchBytes(task, stream);
     else if (weighted)
         task.features.channels == 2   ? searchPlanes<2, true>(task, stream)
         : task.features.channels == 3 ? searchPlanes<3, true>(task, stream)
@@ -557,6 +576,8 @@ void parents(const Features& features, const Extent& extent, const Parameters& p
               [&](const Slice& slice)
               {
                   const size_t cellsBefore = cellsOf({extent.cols, extent.rows, slice.image});
+                  if (slice.image > 0) // pack() has cleared the list of the first slice
+                      detail::cudaCheck(cudaMemsetAsync(far.count, 0, sizeof(int), stream), "quick shift parents");
                   searchAs({partOf(features, slice), slice.extent, p, keys + slice.pixel, cells + cellsBefore, far,
                             parents + slice.pixel, distances + slice.pixel},
                            parameters.weighted, stream);

@@ -24,6 +24,16 @@ inline int cellsOf(const Extent& extent)
     return detail::ceilDiv(extent.cols, CELL) * detail::ceilDiv(extent.rows, CELL) * extent.count;
 }
 
+//! Sums of weights, one per pixel of a stack. One of the two is null.
+struct WeightSums
+{
+    uint32_t* narrow;         //!< where all weights of a window fit 32 bits
+    unsigned long long* wide; //!< elsewhere
+};
+
+//! Returns true if the sum of all weights of a window fits 32 bits.
+inline bool fitsNarrowSums(const Parameters& parameters) { return parameters.shift == 0; }
+
 //! List of pixels whose search leaves the tile of their block. Has room for all pixels.
 struct Worklist
 {
@@ -35,8 +45,9 @@ struct Worklist
 struct Ranking
 {
     int* jumps;       //!< total() elements: an ancestor of each pixel
-    int* ranks;       //!< roots per segment of a row, see segmentsOf(); then the roots before it
     uint32_t* roots;  //!< bits of the pixels of a segment, 1 for roots
+    int* counts;      //!< roots per segment of a row, see segmentsOf()
+    int* ranks;       //!< roots before each segment in the stack; one more element than segments: all roots
     void* scans;      //!< memory for CUB
     size_t scanBytes; //!< at least scanBytesFor()
 };
@@ -164,6 +175,10 @@ template <typename Visit> void forSlices(const Extent& extent, int most, const V
 const int MOST_BLOCKS = 65535; //!< of a grid in y and in z
 
 //! Returns the part of a slice.
+inline WeightSums partOf(const WeightSums& whole, const Slice& slice)
+{
+    return {whole.narrow ? whole.narrow + slice.pixel : nullptr, whole.wide ? whole.wide + slice.pixel : nullptr};
+}
 inline Features partOf(const Features& whole, const Slice& slice)
 {
     Features part = whole;

@@ -66,7 +66,8 @@ public:
         {
             made.jumps = parts.take<int>(n);
             made.roots = parts.take<uint32_t>(segments);
-            made.ranks = parts.take<int>(segments);
+            made.counts = parts.take<int>(segments);
+            made.ranks = parts.take<int>(segments + 1);
         };
         Parts parts(sums_.reserve(call, std::max(n * sizeof(uint64_t), detail::bytesOf(take)), "density sums"));
         take(parts);
@@ -152,7 +153,13 @@ public:
         return made;
     }
 
-    uint64_t* densitySums() const { return sums_.as<uint64_t>(); } //!< ranking() reserves them
+    //! Returns memory that ranking() has reserved.
+    gpu::WeightSums weightSums(const Parameters& parameters) const
+    {
+        if (gpu::fitsNarrowSums(parameters))
+            return {sums_.as<uint32_t>(), nullptr};
+        return {nullptr, sums_.as<unsigned long long>()};
+    }
     uint32_t* cells(const Extent& extent, const Call& call)
     {
         return cells_.reserve<uint32_t>(call, gpu::cellsOf(extent), "cells");

@@ -15,8 +15,8 @@ struct DensityTask
 {
     Features features;
     Extent extent;
-    const float* spatial;     //!< see gpu::density()
-    unsigned long long* sums; //!< of weights, one per pixel of the stack
+    const float* spatial; //!< see gpu::density()
+    WeightSums sums;
     Chunks chunks;
     Parameters parameters;
 };
@@ -60,33 +60,51 @@ __device__ __forceinline__ void forWindow(const Window& window, const Visit& vis
             visit(x, y);
 }
 
-//! Adds the credits of the window to the sums. Atomic, because most of the window lies in other blocks' windows, too.
+//! Adds a credit to the sum of a pixel, an index into the stack. Atomic, because most pixels lie in several blocks' windows.
+__device__ __forceinline__ void addToSum(const WeightSums& sums, size_t at, uint32_t credit)
+{
+    if (sums.narrow)
+        atomicAdd(sums.narrow + at, credit);
+    else
+        atomicAdd(sums.wide + at, static_cast<unsigned long long>(credit));
+}
+
+//! Adds the credits of the window to the sums.
 template <typename Shape>
 __device__ __forceinline__ void addCredits(const DensityTask& task, const Window& window, const uint32_t* credits,
                                            int pitch)
 {
-    unsigned long long* const sums = task.sums + static_cast<size_t>(blockIdx.z) * task.extent.pixels();
+    const size_t base = static_cast<size_t>(blockIdx.z) * task.extent.pixels();
     forWindow<Shape>(window,
                      [&](int wx, int wy)
                      {
                          const uint32_t credit = credits[wy * pitch + wx];
                          const int x = window.x + wx, y = window.y + wy;
                          if (credit != 0 && x >= 0 && x < task.extent.cols && y >= 0 && y < task.extent.rows)
-                             atomicAdd(sums + static_cast<size_t>(y) * task.extent.cols + x,
-                                       static_cast<unsigned long long>(credit));
+                             addToSum(task.sums, base + static_cast<size_t>(y) * task.extent.cols + x, credit);
                      });
 }
 
-//! Adds to the sums what a thread's own P centres got from `pairs` pairs each.
-template <int P>
-__device__ __forceinline__ void addOwn(const DensityTask& task, int x, int y, const uint32_t (&own)[P], uint32_t pairs)
+/** Adds what a thread's own P centres got from `pairs` pairs each: to their credits where the window holds them and 32 bits hold
+both, else to the sums. */
+template <typename Shape, int P>
+__device__ __forceinline__ void addOwn(const DensityTask& task, const Place<Shape>& place, int x, int y,
+                                       const uint32_t (&own)[P], uint32_t pairs, uint32_t* credits, int pitch)
 {
-    unsigned long long* const sums = task.sums + static_cast<size_t>(blockIdx.z) * task.extent.pixels();
+    const bool held = place.dxBegin == 0 && place.dyBegin <= 0 && place.dyEnd > 0;
+    if (held && 2 * task.chunks.dxStep * task.chunks.dyStep <= static_cast<int>(MAX_TERMS))
+    {
+        uint32_t* const at = credits + (y - place.window.y) * pitch + x - place.window.x;
+#pragma unroll
+        for (int p = 0; p < P; ++p)
+            atomicAdd(at + p * pitch, own[p] - (pairs << 30));
+        return;
+    }
+    const size_t base = static_cast<size_t>(blockIdx.z) * task.extent.pixels();
 #pragma unroll
     for (int p = 0; p < P; ++p)
         if (x < task.extent.cols && y + p < task.extent.rows)
-            atomicAdd(sums + static_cast<size_t>(y + p) * task.extent.cols + x,
-                      static_cast<unsigned long long>(own[p] - (pairs << 30)));
+            addToSum(task.sums, base + static_cast<size_t>(y + p) * task.extent.cols + x, own[p] - (pairs << 30));
 }
 
 }}}} // namespace cv::cuda::quick_shift::gpu

@@ -50,10 +50,14 @@ const int CHUNK_DY = 37;
 const int TILE_REACH = 10;
 //! pixels per row of a block | not measured | - | -
 const int SEARCH_COLS = 32;
-//! rows per block, 8 bit | 66 us, not 76; with 16 and 2 per thread 12 us, not 18 | H200, 2026-11-21 | 1080p; 256 x 256
+//! rows per block, 8 bit | 66 us, not 76, with 16 and 2 per thread | H200, 2026-11-21 | 1080p, parents
 const int BYTE_SEARCH_ROWS = 32;
-//! pixels per thread, 8 bit | see BYTE_SEARCH_ROWS | H200, 2026-11-21 | 1080p; 256 x 256
+//! pixels per thread, 8 bit | see BYTE_SEARCH_ROWS | H200, 2026-11-21 | 1080p
 const int BYTE_SEARCH_PIXELS = 4;
+//! rows per block for small images, 8 bit, 1 pixel per thread | compute 41 us, not 47; 73, not 86 | H200, 2026-11-22 | sigma 2, 256 x 256; 640 x 480
+const int BYTE_SMALL_SEARCH_ROWS = 8;
+//! images of fewer blocks per multiprocessor are small | 1024 x 768 (5.8): 119 us with small blocks, not 117 | H200, 2026-11-22 | sigma 2
+const int BYTE_SMALL_SEARCH = 4;
 //! lanes that search for one pixel of a list together, 8 bit | not measured | - | -
 const int BYTE_SEARCH_LANES = 16;
 //! shorter lists are left to lanes, 8 bit | 38 us, not 50; others 0 to 5 % less; 64: 70 us at sigma 2 | H200, 2026-11-21 | paper's setting
@@ -73,10 +77,12 @@ const int FAR_THREADS = 256;
 
 // Labels.
 
-//! threads of the one block that scans few segments | not measured | - | -
+//! threads per block of the kernel that scans few segments | not measured | - | -
 const int SCAN_THREADS = 1024;
-//! most segments that one block scans | 7 us, not 14; 11 us, not 15 | H200, 2026-11-21 | 256 x 256; 512 x 384
-const int SCAN_BLOCK = 16 * SCAN_THREADS;
+//! segments per thread | not measured | - | -
+const int SCAN_EACH = 4;
+//! most segments that this kernel scans; cub::DeviceScan takes more | not measured | - | -
+const int SCAN_MOST = 128 * SCAN_THREADS;
 
 }}}}} // namespace cv::cuda::quick_shift::gpu::tuning
 
