@@ -44,7 +44,7 @@ class Event(enum.IntEnum):
     RETRIED = 4
     """Flow from an earlier frame, after flow had failed."""
     JUMPED = 5
-    """The box left its place for a place elsewhere that scored higher: perhaps another object."""
+    """The box left its place for one elsewhere that is more similar to the object: perhaps another object."""
     FOUND_AGAIN = 6
     """The object was lost and begins where the learned detector found it: perhaps another object."""
     BECAME_LOST = 7
@@ -315,7 +315,7 @@ class Tracker(_Frames):
 
     @property
     def score(self) -> float:
-        """Score of the box, its conservative similarity, 0 to 1; 0 if the object is lost. Waits."""
+        """Score of the box, 0 to 1: how sure the ferns are that the object is there; 0 if it is lost. Waits."""
         return float(self._ask(self._native.getTrackingScore))
 
     @property

@@ -8,21 +8,24 @@
 
 namespace cv { namespace cuda { namespace tld { namespace cpu {
 
-//! Whether a fern-positive window overlaps the box by more than NEAR_OVERLAP.
-static bool isSupported(const ObjectView& object)
+//! Returns the largest sum of posteriors of a fern-positive window that overlaps the box by more than NEAR_OVERLAP; 0: there is none.
+static uint32_t supportOf(const ObjectView& object)
 {
     const ObjectState& state = *object.state;
+    uint32_t largest = fernPositiveSum() - 1;
     for (int s = 0; state.alive && s < object.grid->scales; ++s)
     {
         const Scale& scale = object.grid->scale[s];
         const auto range = spanNear(scale, state.box, NEAR_OVERLAP);
         for (int j = range.j0; j < range.j1; ++j)
             for (int i = range.i0; i < range.i1; ++i)
-                if (object.sums[scale.first + static_cast<size_t>(j) * scale.nx + i] >= fernPositiveSum() &&
-                    overlap(windowOf(scale, i, j), state.box) > NEAR_OVERLAP)
-                    return true;
+            {
+                const uint32_t sum = object.sums[scale.first + static_cast<size_t>(j) * scale.nx + i];
+                if (sum > largest && overlap(windowOf(scale, i, j), state.box) > NEAR_OVERLAP)
+                    largest = sum;
+            }
     }
-    return false;
+    return largest >= fernPositiveSum() ? largest : 0;
 }
 
 static void addTo(WindowSums& sums, const Window& window)
@@ -52,14 +55,16 @@ static void cluster(const ObjectView& object, std::vector<Cluster>& clusters)
                     d[open[waiting++] = i].cluster = number;
         }
         WindowSums windows = {};
-        double score = 0.;
+        double similarity = 0.;
+        uint32_t sum = 0;
         for (int i = 0; i < count; ++i)
             if (d[i].cluster == number)
             {
                 addTo(windows, d[i].window);
-                score += d[i].conservative;
+                similarity += d[i].conservative;
+                sum = std::max(sum, d[i].sum);
             }
-        clusters.push_back(meanOf(windows, score));
+        clusters.push_back(meanOf(windows, similarity, sum));
     }
 }
 
@@ -69,7 +74,7 @@ void integrate(const Work& work, const ObjectView& object)
     const Settings& settings = *work.settings;
     const ScratchPool::Lease scratch(*work.scratch);
     std::vector<Cluster>& clusters = scratch->clusters;
-    updateSupport(state, isSupported(object), settings);
+    updateSupport(state, supportOf(object), settings);
     cluster(object, clusters);
     const int count = static_cast<int>(clusters.size());
     const Comparison comparison = compareClusters(state, clusters.data(), count, settings);
@@ -79,7 +84,7 @@ void integrate(const Work& work, const ObjectView& object)
         if (isAround(object.detections[i], state.box))
             addTo(around, object.detections[i].window);
     const Box tracked = state.box;
-    if (integrate(state, comparison, clusters.data(), count, around))
+    if (integrate(state, comparison, clusters.data(), count, around, settings))
         acceptCorrection(state, tracked, compareTemplates(object, settings, patchOf(*work.frame, state.box)));
 }
 
