@@ -101,7 +101,7 @@ class TLDParams:
             Default 3.
         max_probation: number of unconfirmed frames after which the first frame without a similar window ends the box; 0: no limit.
             Default 100.
-        jump_margin: margin by which the confidence of a detection elsewhere must exceed that of the box to replace it. 0 to 1. Default 0.1.
+        jump_margin: margin by which a detection elsewhere must exceed the box, in similarity and in score, to replace it. 0 to 1. Default 0.1.
         first_jump_margin: jump_margin while there are fewer than five templates of the object. 0 to 1. Default 0.2.
         box_overlap: smallest overlap of a box given to MultiTracker.update() with the object that it belongs to. 0.01 to 1. Default 0.3.
         correct_by_boxes: True replaces the box of an object by the given box that belongs to it. Default False.
