@@ -31,14 +31,13 @@ Options makeOptions()
          text("inside", "", "a cascade that is looked for inside of what the first one finds, such as eyes in faces"),
          real("scale-factor", 1.1, 1.0001, 1000, "from one size to the next"),
          integer("min-neighbors", 3, 0, INT_MAX, "groups of more candidates than this are objects"),
-         integer("min-size", 0, 0, 1 << 15, "least width and height of objects in pixels"),
-         integer("frames", 0, 0, INT_MAX, "stop after so many frames (0: all)"),
+         integer("min-size", 0, 0, 1 << 15, "least width and height of objects in pixels"), framesOption(),
          text("shard", "0/1", "i/n: works on frames i, i + n, i + 2n.."), engineOption(),
          integer("device", -1, -1, 1023, "CUDA device (-1: the shard's number, over the devices in turn)"),
          windowOption(),
          text("video-file", "objects.avi",
               "name of the video, for input that is one: .avi, or .mp4 where there is FFmpeg"),
-         text("output-dir", ".", "folder for images, video, objects.csv and frames.csv; is made where it is missing")});
+         outputOption("images, video, objects.csv and frames.csv")});
 }
 
 struct Frame

@@ -6,6 +6,7 @@
 #include "input.hpp"
 #include "output.hpp"
 #include "program.hpp"
+#include "tld_results.hpp"
 #include "opencv2/cudatracking/cascade.hpp"
 #include "opencv2/cudatracking/tld_tracker.hpp"
 
@@ -34,11 +35,8 @@ Options makeOptions()
          integer("end-after", 20, 0, INT_MAX, "an object ends that the cascade has missed so many times (0: never)"),
          real("min-score", 0.5, 0, 1, "least score of an object that counts as located"),
          integer("pan", 0, 0, INT_MAX, "the input is one image: so many frames of a view that moves over it"),
-         integer("frames", 0, 0, INT_MAX, "stop after so many frames (0: all)"),
-         integer("seed", 1, 0, INT_MAX, "of all random choices"),
-         integer("image-every", 100, 0, INT_MAX, "frames from one saved image to the next (0: none)"), engineOption(),
-         windowOption(), text("video-file", "follow.avi", "name of the video: .avi, or .mp4 where there is FFmpeg"),
-         text("output-dir", ".", "folder for video, images and follow.csv; is made where it is missing")});
+         framesOption(), integer("seed", 1, 0, INT_MAX, "of all random choices"), imageOption(), engineOption(),
+         windowOption(), videoOption("follow.avi"), outputOption("video, images and follow.csv")});
 }
 
 //! Frames of the input, or of a view of 5/8 of an image that moves over it on a curve.
@@ -129,18 +127,6 @@ private:
     Mat boxes_;
 };
 
-//! Columns of the table of results.
-enum Column
-{
-    SCORE = 4,
-    STATE = 5,
-    LOCATED = 6,
-    LEARNED = 7,
-    EVENT = 8,
-    ID = 9,
-    BOX = 10
-};
-
 const char* nameOf(int event)
 {
     static const char* const names[] = {"none",   "started",     "flow",        "corrected", "retried",
@@ -161,7 +147,7 @@ void draw(Mat& image, const Mat& results)
         const Scalar colour = colours[id % 5];
         if (located)
         {
-            const Rect box(cvRound(r[0]), cvRound(r[1]), cvRound(r[2]), cvRound(r[3]));
+            const Rect box = boxOf(r);
             rectangle(image, box, colour, 2);
             putText(image, std::to_string(id), box.tl() + Point(3, 16), FONT_HERSHEY_SIMPLEX, 0.5, colour, 2, LINE_AA);
         }
@@ -180,7 +166,7 @@ public:
     Report(const Options& options, double rate)
         : folder_(outputFolder(options.text("output-dir"))),
           videoName_(options.text("video-file")),
-          table_(folder_ + "/follow.csv", "frame,id,x,y,width,height,score,state,located,learned,event,box"),
+          table_(folder_ + "/follow.csv", "frame,id," SAMPLE_TLD_COLUMNS ",box"),
           video_(folder_ + "/" + videoName_, rate),
           imageEvery_(options.integer("image-every"))
     {}
@@ -190,8 +176,7 @@ public:
         {
             const double* r = results.ptr<double>(i);
             table_.rows() << number << ',' << r[ID];
-            for (int k = 0; k <= EVENT; ++k)
-                table_.rows() << ',' << r[k];
+            writeRow(table_.rows(), r);
             table_.rows() << ',' << r[BOX] << '\n';
             located_ += r[LOCATED] > 0.;
             objects_ = std::max(objects_, static_cast<size_t>(r[ID]) + 1);

@@ -37,10 +37,10 @@ Options makeOptions()
          integer("radius", 14, 0, 1 << 15, "how far a fragment may move between two frames"),
          choice("weights", {"true", "false"}, "weigh pixels with a Gaussian window: the middle counts most"),
          real("min-confidence", 1.4, 0, 1e30, "fainter matches are neither drawn nor counted as found"),
-         integer("frames", 0, 0, INT_MAX, "stop after so many frames (0: all)"),
+         framesOption(),
          real("vector-scale", 4, 0, 1e4, "motion vectors are drawn so many times as long"),
-         text("output-dir", ".", "folder for images, video, matches.csv and frames.csv; is made where it is missing"),
-         text("video-file", "motion.avi", "name of the video: .avi, or .mp4 where there is FFmpeg"),
+         outputOption("images, video, matches.csv and frames.csv"),
+         videoOption("motion.avi"),
          flag("no-video", "do not write a video")});
 }
 

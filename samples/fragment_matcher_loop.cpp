@@ -32,10 +32,8 @@ Options makeOptions()
                     integer("radius", 14, 1, 1 << 15, "how far a fragment may move between two frames"),
                     integer("renew", 25, 0, INT_MAX, "cut new fragments every so many frames (0: never)"),
                     real("min-confidence", 1.4, 0, 1e30, "fainter matches are not drawn and not counted as followed"),
-                    integer("frames", 0, 0, INT_MAX, "stop after so many frames (0: all)"),
-                    integer("trail", 25, 0, 1 << 20, "draw the way of so many frames"),
-                    text("output-dir", ".", "folder for images, video and frames.csv; is made where it is missing"),
-                    text("video-file", "trails.avi", "name of the video: .avi, or .mp4 where there is FFmpeg"),
+                    framesOption(), integer("trail", 25, 0, 1 << 20, "draw the way of so many frames"),
+                    outputOption("images, video and frames.csv"), videoOption("trails.avi"),
                     flag("no-video", "do not write a video")});
 }
 

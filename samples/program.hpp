@@ -105,6 +105,26 @@ inline bool useCuda(const Options& options)
     return there;
 }
 
+//! @param what the input consists of.
+inline Option framesOption(const std::string& what = "frames")
+{
+    return integer("frames", 0, 0, INT_MAX, "stop after so many " + what + " (0: all)");
+}
+inline Option imageOption()
+{
+    return integer("image-every", 100, 0, INT_MAX, "frames from one saved image to the next (0: none)");
+}
+//! @param name default.
+inline Option videoOption(const std::string& name)
+{
+    return text("video-file", name, "name of the video: .avi, or .mp4 where there is FFmpeg");
+}
+//! @param files that the program writes.
+inline Option outputOption(const std::string& files)
+{
+    return text("output-dir", ".", "folder for " + files + "; is made where it is missing");
+}
+
 //! For show().
 inline Option windowOption() { return flag("window", "show the frames; ESC ends"); }
 

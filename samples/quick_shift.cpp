@@ -30,10 +30,8 @@ Options makeOptions()
          real("scale", 0, 0, 1e6, "factor on the colours; 0: the preset's"),
          integer("min-size", 1, 0, INT_MAX,
                  "make superpixels 4-connected and join those of fewer pixels; 0: leave them as trees"),
-         integer("frames", 0, 0, INT_MAX, "stop after so many images or frames (0: all)"),
-         flag("window", "videos: show the contours, with sliders; ESC ends"),
-         text("output-dir", ".", "folder for images, video and CSV; is made where it is missing"),
-         text("video-file", "contours.avi", "name of the video: .avi, or .mp4 where there is FFmpeg")});
+         framesOption("images or frames"), flag("window", "videos: show the contours, with sliders; ESC ends"),
+         outputOption("images, video and CSV"), videoOption("contours.avi")});
 }
 
 struct Look

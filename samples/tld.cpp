@@ -7,6 +7,7 @@
 #include "input.hpp"
 #include "output.hpp"
 #include "program.hpp"
+#include "tld_results.hpp"
 #include "opencv2/cudatracking/tld_tracker.hpp"
 #ifdef CUDATRACKING_SAMPLES_WINDOW
 #include "opencv2/highgui.hpp"
@@ -32,13 +33,10 @@ Options makeOptions()
               "without --load they are drawn with the mouse"),
          text("load", "", "files of learned objects, with commas between them"),
          text("save", "", "writes learned objects to files of this name with an id and .yml added"),
-         integer("first-frame", 0, 0, INT_MAX, "where to begin"),
-         integer("frames", 0, 0, INT_MAX, "stop after so many frames (0: all)"),
+         integer("first-frame", 0, 0, INT_MAX, "where to begin"), framesOption(),
          integer("seed", 1, INT_MIN, INT_MAX, "of all random choices"),
-         flag("no-learning", "keep the detectors as they are"),
-         integer("image-every", 100, 0, INT_MAX, "frames from one saved image to the next (0: none)"), engineOption(),
-         windowOption(), text("video-file", "tracks.avi", "name of the video: .avi, or .mp4 where there is FFmpeg"),
-         text("output-dir", ".", "folder for video, images and tracks.csv; is made where it is missing")});
+         flag("no-learning", "keep the detectors as they are"), imageOption(), engineOption(), windowOption(),
+         videoOption("tracks.avi"), outputOption("video, images and tracks.csv")});
 }
 
 std::vector<Rect> readBoxes(const Options& options)
@@ -139,12 +137,12 @@ void draw(Mat& image, MultiTrackerTLD& tracker, const std::vector<int>& ids, con
     for (size_t i = 0; i < ids.size(); ++i)
     {
         const double* r = results.ptr<double>(static_cast<int>(i));
-        const int state = static_cast<int>(r[5]);
-        const Rect box(cvRound(r[0]), cvRound(r[1]), cvRound(r[2]), cvRound(r[3]));
+        const int state = static_cast<int>(r[STATE]);
+        const Rect box = boxOf(r);
         if (state != TrackerTLD::LOST)
         {
-            rectangle(image, box, colourOf(state), r[6] > 0. ? 2 : 1);
-            const std::string text = format("%d: %.2f%s", ids[i], r[4], state == TrackerTLD::UNCERTAIN ? "?" : "");
+            rectangle(image, box, colourOf(state), r[LOCATED] > 0. ? 2 : 1);
+            const std::string text = format("%d: %.2f%s", ids[i], r[SCORE], state == TrackerTLD::UNCERTAIN ? "?" : "");
             const int y = ids[i] % 2 ? box.y + box.height + 14 : box.y - 6; // neighbours' labels on two sides
             putText(image, text, Point(box.x, std::max(y, 12)), FONT_HERSHEY_SIMPLEX, 0.5, colourOf(state), 1, LINE_AA);
         }
@@ -184,7 +182,7 @@ public:
         : folder_(outputFolder(options.text("output-dir"))),
           videoName_(options.text("video-file")),
           saved_(options.text("save")),
-          table_(folder_ + "/tracks.csv", "frame,id,x,y,width,height,score,state,located,learned,event"),
+          table_(folder_ + "/tracks.csv", "frame,id," SAMPLE_TLD_COLUMNS),
           video_(folder_ + "/" + videoName_, rate),
           imageEvery_(options.integer("image-every"))
     {
@@ -197,10 +195,9 @@ public:
         {
             const double* r = results.ptr<double>(static_cast<int>(i));
             table_.rows() << number << ',' << ids[i];
-            for (int k = 0; k < 9; ++k)
-                table_.rows() << ',' << r[k];
+            writeRow(table_.rows(), r);
             table_.rows() << '\n';
-            located_ += r[6] > 0.;
+            located_ += r[LOCATED] > 0.;
         }
         table_.tick();
         objects_ += ids.size();

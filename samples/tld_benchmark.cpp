@@ -26,7 +26,7 @@ Options makeOptions()
 {
     std::vector<Option> table = {
         argument("sequences", "folders, with commas between them: sequences, or folders of sequences"),
-        integer("frames", 0, 0, INT_MAX, "stop after so many frames (0: all)"),
+        framesOption(),
         integer("threads", 0, 0, 1 << 16, "threads of OpenCV and of this module (0: as many as OpenCV takes)"),
         engineOption(),
         text("csv", "", "file for all boxes"),

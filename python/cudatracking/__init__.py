@@ -13,6 +13,7 @@
 Images are numpy arrays, lists, or arrays in device memory (torch, CuPy and others), which are not copied. `device` is "auto", "cpu", "cuda"
 or "cuda:<number>". ct.cv2 is the private OpenCV of this package; an installed opencv-python is not changed.
 """
+from . import _early  # noqa: F401  (before all that takes time)
 from . import ray
 from ._arrays import DeviceArray
 from ._cascade import CascadeClassifier, Detections, Tables, cascade_file, cascades

@@ -174,6 +174,31 @@ class CommandTest(unittest.TestCase):
             self.assertEqual({int(row["frame"]) for row in rows}, set(range(frames)))
             self.assertEqual(sorted(os.listdir(self.folder)), ["in.avi", "t.avi", "t.csv"])
 
+    def programs(self):
+        """The command as a module, and as the script that pip makes for it."""
+        with open(self.path("cudatracking"), "w") as script:
+            script.write("import sys\nfrom cudatracking._command import main\nsys.exit(main())\n")
+        return ["-m", "cudatracking"], [self.path("cudatracking")]
+
+    def test_signals_during_imports(self):
+        """The package's imports take long enough for a signal. What imports numpy gets one here."""
+        os.mkdir(self.path("numpy"))
+        with open(os.path.join(self.path("numpy"), "__init__.py"), "w") as stub:
+            stub.write("import os, time\nos.kill(os.getpid(), int(os.environ['SIGNAL']))\ntime.sleep(9)\n")
+        path = os.pathsep.join([self.folder, os.path.dirname(os.path.dirname(ct.__file__)), os.environ.get("PYTHONPATH", "")])
+        module, script = self.programs() if sys.version_info >= (3, 10) else (None, self.programs()[1])
+        for number in (signal.SIGINT, signal.SIGTERM):
+            for program in (module, script):
+                if program:
+                    done = subprocess.run([sys.executable, *program, "info"], capture_output=True, text=True, timeout=60, cwd="/",
+                                          env={**os.environ, "PYTHONPATH": path, "SIGNAL": str(int(number))})
+                    self.assertEqual((done.returncode, done.stderr, done.stdout), (130, "", ""), program)
+        # A program that imports the package has its own handlers.
+        done = subprocess.run([sys.executable, "-c", "import cudatracking"], capture_output=True, text=True, timeout=60, cwd="/",
+                              env={**os.environ, "PYTHONPATH": path, "SIGNAL": str(int(signal.SIGINT))})
+        self.assertEqual(done.returncode, -signal.SIGINT)
+        self.assertIn("KeyboardInterrupt", done.stderr)
+
     def test_reader_that_goes_away(self):
         write_video(self.path("in.avi"), 30)
         running = subprocess.Popen([sys.executable, "-m", "cudatracking", "superpixels", self.path("in.avi"), "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

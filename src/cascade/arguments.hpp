@@ -135,12 +135,12 @@ struct TableOutputs
     detail::Output objects, numDetections, levelWeights;
 
     TableOutputs(const _OutputArray& boxes, const _OutputArray& counts, const _OutputArray& weights, int rows, int most,
-                 bool device)
-        : objects("objects", boxes, rows, rows == 0 ? 0 : 1 + most, CV_32SC4, device),
-          numDetections("numDetections", counts, rows, most, CV_32SC1, device),
-          levelWeights("levelWeights", weights, rows, most, CV_64FC1, device)
+                 const detail::ResultsPlace& place)
+        : objects("objects", boxes, rows, rows == 0 ? 0 : 1 + most, CV_32SC4, place),
+          numDetections("numDetections", counts, rows, most, CV_32SC1, place),
+          levelWeights("levelWeights", weights, rows, most, CV_64FC1, place)
     {}
-    Table table() const { return {objects.view(), numDetections.view(), levelWeights.view()}; }
+    Table allocate() { return {objects.allocate(), numDetections.allocate(), levelWeights.allocate()}; }
 };
 
 inline std::vector<Rect> rectsOf(const std::vector<Box>& boxes)

@@ -140,9 +140,10 @@ public:
         // Python's overload for a GpuMat has a GpuMat as output, too.
         const bool upload = detail::onDevice(image) && passes.isGpuMat();
         Mat onHost;
-        const detail::Output out("passes", upload ? _OutputArray(onHost) : passes, static_cast<int>(counts.size()),
-                                 3 + stages, CV_32SC1, false);
-        for (int i = 0; out && i < out.view().rows; ++i)
+        detail::Output output("passes", upload ? _OutputArray(onHost) : passes, static_cast<int>(counts.size()),
+                              3 + stages, CV_32SC1, detail::ON_HOST);
+        const detail::OutputView out = output.allocate();
+        for (int i = 0; out && i < out.rows; ++i)
         {
             int* const row = out.as<int>().row(i);
             row[0] = static_cast<int>(counts[i].windows);
@@ -270,11 +271,11 @@ void CascadeClassifierExImpl::detect(const std::vector<CascadeClassifierExImpl*>
     std::vector<std::unique_ptr<TableOutputs>> outputs;
     std::vector<Table> tables;
     for (size_t t = 0; t < request.tasks.size(); ++t)
-    {
         outputs.push_back(std::make_unique<TableOutputs>(objects[t], numDetections[t], levelWeights[t], rows,
-                                                         request.tasks[t].settings.maxObjects, device));
-        tables.push_back(outputs.back()->table());
-    }
+                                                         request.tasks[t].settings.maxObjects,
+                                                         detail::ResultsPlace{device, stream}));
+    for (const std::unique_ptr<TableOutputs>& output : outputs)
+        tables.push_back(output->allocate());
     if (rows > 0)
         cascades[0]->engine(device).detect(request, tables, stream);
 }

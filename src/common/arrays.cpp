@@ -203,12 +203,26 @@ static void releaseTarget(const _OutputArray& target)
     changeTarget(target, [&] { target.release(); });
 }
 
-Output::Output(const char* name, const _OutputArray& target, int rows, int cols, int type, bool device)
+void checkPlace(const char* name, bool toDevice, bool pinned, const ResultsPlace& results)
+{
+    if (toDevice && !results.onDevice)
+        CV_Error_(Error::StsBadArg, ("%s: is a GpuMat, but the results are on the host; give a Mat", name));
+#ifdef HAVE_CUDA
+    if (results.onDevice && !toDevice && !pinned && isCapturing(results.stream))
+        CV_Error_(Error::StsBadArg, ("%s: lies in host memory, so the call would wait, and cannot be captured into a "
+                                     "graph; use a GpuMat or a HostMem",
+                                     name));
+#else
+    (void)pinned;
+#endif
+}
+
+Output::Output(const char* name, const _OutputArray& target, int rows, int cols, int type, const ResultsPlace& results)
+    : name_(name), target_(target), rows_(rows), cols_(cols), type_(type)
 {
     if (!target.needed())
         return;
-    if (target.isGpuMat() && !device)
-        CV_Error_(Error::StsBadArg, ("%s: is a GpuMat, but the results are on the host; give a Mat", name));
+    checkPlace(name, target.isGpuMat(), target.kind() == _InputArray::CUDA_HOST_MEM, results);
     const bool vector = target.kind() == _InputArray::STD_VECTOR;
     const size_t count = static_cast<size_t>(rows) * cols;
     if (target.fixedSize() && (vector ? target.total() != count : target.size() != Size(cols, rows)))
@@ -216,11 +230,7 @@ Output::Output(const char* name, const _OutputArray& target, int rows, int cols,
                   ("%s: an array of %d x %d elements that cannot be resized, but the results are %d x %d", name,
                    target.rows(), target.cols(), rows, cols));
     if (count == 0)
-    {
-        if (!target.fixedSize())
-            releaseTarget(target);
         return;
-    }
     if (target.fixedType() && target.type() != type)
         CV_Error_(Error::StsUnmatchedFormats, ("%s: an array of %s, but the results are %s", name,
                                                typeToString(target.type()).c_str(), typeToString(type).c_str()));
@@ -228,31 +238,47 @@ Output::Output(const char* name, const _OutputArray& target, int rows, int cols,
         CV_Error_(
             Error::StsBadArg,
             ("%s: the results are %d x %d elements, which a std::vector cannot hold; give a Mat", name, rows, cols));
-    createTarget(target, rows, cols, type);
-    if (target.isGpuMat())
-    {
-        device_ = checkAligned(name, target.getGpuMat());
-        view_ = {name, device_.data, device_.step, rows, cols, device_.elemSize(), Memory::DEVICE};
-        return;
-    }
-    host_ = target.getMat();
-    const bool lying = host_.rows != rows; // OpenCV makes one row of a vector, whose step is the whole row
-    CV_Assert(host_.total() == count && host_.type() == type);
-    view_ = {name,
-             host_.data,
-             lying ? host_.elemSize() : host_.step,
-             rows,
-             cols,
-             host_.elemSize(),
-             target.kind() == _InputArray::CUDA_HOST_MEM ? Memory::PINNED : Memory::HOST};
+    if (target.isGpuMat() && target.size() == Size(cols, rows) && target.type() == type)
+        checkAligned(name, target.getGpuMat()); // as it will be written in place
 }
 
-void release(const _OutputArray& target)
+OutputView Output::allocate()
 {
-    if (target.needed() && target.fixedSize())
-        CV_Error(Error::StsUnmatchedSizes, "an output array that cannot be resized, but there are no results for it");
-    if (target.needed())
-        releaseTarget(target);
+    if (!target_.needed())
+        return {};
+    if (rows_ == 0 || cols_ == 0)
+    {
+        if (!target_.fixedSize())
+            releaseTarget(target_);
+        return {};
+    }
+    createTarget(target_, rows_, cols_, type_);
+    if (target_.isGpuMat())
+    {
+        device_ = target_.getGpuMat();
+        return {name_, device_.data, device_.step, rows_, cols_, device_.elemSize(), Memory::DEVICE};
+    }
+    host_ = target_.getMat();
+    const bool lying = host_.rows != rows_; // OpenCV makes one row of a vector, whose step is the whole row
+    CV_Assert(host_.total() == static_cast<size_t>(rows_) * cols_ && host_.type() == type_);
+    return {name_,
+            host_.data,
+            lying ? host_.elemSize() : host_.step,
+            rows_,
+            cols_,
+            host_.elemSize(),
+            target_.kind() == _InputArray::CUDA_HOST_MEM ? Memory::PINNED : Memory::HOST};
+}
+
+void release(std::initializer_list<const _OutputArray*> targets)
+{
+    for (const _OutputArray* target : targets)
+        if (target->needed() && target->fixedSize())
+            CV_Error(Error::StsUnmatchedSizes,
+                     "an output array that cannot be resized, but there are no results for it");
+    for (const _OutputArray* target : targets)
+        if (target->needed())
+            releaseTarget(*target);
 }
 
 }}} // namespace cv::cuda::detail

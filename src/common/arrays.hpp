@@ -8,6 +8,7 @@
 #include "views.hpp"
 #include "opencv2/core.hpp"
 #include "opencv2/core/cuda.hpp"
+#include <initializer_list>
 #include <vector>
 
 namespace cv { namespace cuda { namespace detail {
@@ -61,27 +62,39 @@ StreamHandle handleOf(const Stream& stream);
 
 // --- outputs ---------------------------------------------------------------------------------------------------------
 
-/** One output of a call, rows x cols of a type. Made before the work, so that what cannot hold the result is refused in time; an
-array that fits already is written in place. Lives until the work is done. */
+//! Memory that the results of a call are in, and the call's stream.
+struct ResultsPlace
+{
+    bool onDevice;
+    StreamHandle stream; //!< ignored for results on the host
+};
+const ResultsPlace ON_HOST = {false, nullptr};
+
+/** Checks that results can go to an array. @param toDevice the array is a GpuMat. @param pinned the array is page-locked.
+@throws cv::Exception when it is a GpuMat and the results are on the host, or when a captured call would wait for the copy to it. */
+void checkPlace(const char* name, bool toDevice, bool pinned, const ResultsPlace& results);
+
+/** One output of a call, rows x cols of a type. All outputs of a call are made before the first is allocated, so that a call that is
+refused leaves the caller's arrays as they were. Lives until the work is done. */
 class Output
 {
 public:
-    /** @param name of the argument. @param device where the results are: a GpuMat can take them only from the device.
-    0 rows or columns: the target becomes empty. */
-    Output(const char* name, const _OutputArray& target, int rows, int cols, int type, bool device);
+    //! Checks that the target can hold the results, and does not change it. @param name of the argument.
+    Output(const char* name, const _OutputArray& target, int rows, int cols, int type, const ResultsPlace& results);
 
-    const OutputView& view() const { return view_; }
-    template <typename T> RowsView<T> as() const { return view_.as<T>(); }
-    explicit operator bool() const { return static_cast<bool>(view_); }
+    //! Allocates the target; one that fits already is written in place. 0 rows or columns: the target becomes empty.
+    OutputView allocate();
 
 private:
+    const char* name_;
+    _OutputArray target_;
+    int rows_, cols_, type_;
     Mat host_;
     GpuMat device_;
-    OutputView view_ = {};
 };
 
-//! Empties an output; nothing for noArray().
-void release(const _OutputArray& target);
+//! Empties outputs, or none when one of them cannot be resized; nothing for noArray().
+void release(std::initializer_list<const _OutputArray*> targets);
 
 }}} // namespace cv::cuda::detail
 

@@ -73,6 +73,9 @@ void FragmentMatcher::warpFragment(InputArray templ, InputArray weights, double 
     const Matx23d rotation(c, s, (width - 1) * 0.5 - c * fromX - s * fromY, //
                            -s, c, (height - 1) * 0.5 + s * fromX - c * fromY);
     const Size size(static_cast<int>(width), static_cast<int>(height));
+    // Refuse outputs that cannot hold the results before either is written.
+    detail::Output("warped", warped, size.height, size.width, source.type(), detail::ON_HOST);
+    detail::Output("warpedWeights", warpedWeights, size.height, size.width, CV_8UC1, detail::ON_HOST);
     // Pixels at the edge are interpolated with pixels outside: those of the template repeat its border, those of the weights are 0.
     warpAffine(source, warped, rotation, size, INTER_LINEAR, BORDER_REPLICATE);
     warpAffine(q, warpedWeights, rotation, size, INTER_LINEAR, BORDER_CONSTANT, Scalar(0));

@@ -56,6 +56,8 @@ private:
         Engine* engine;
         StreamHandle stream; //!< null for a frame in host memory
         bool onDevice;
+
+        detail::ResultsPlace place() const { return {onDevice, stream}; }
     };
 
     void replaceAll(std::vector<Fragment>&& list, Stream& stream);

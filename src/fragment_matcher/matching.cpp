@@ -126,24 +126,21 @@ void FragmentMatcherImpl::match(InputArray frame, InputArray searchAreas, Output
                                 OutputArray confidence, OutputArray status, OutputArray refined, Stream& stream)
 {
     if (isEmpty(frame))
-    {
-        for (const _OutputArray* target : {&locations, &scores, &confidence, &status, &refined})
-            detail::release(*target);
-        return;
-    }
+        return detail::release({&locations, &scores, &confidence, &status, &refined});
     const Frame opened = open(frame, stream);
     std::vector<Rect4> memory;
     const SearchAreas areas = areasOf(searchAreas, opened, memory);
     const ConstRowsView<Position> predictions = predictionsOf(opened);
     const int n = getFragmentCount(), k = params_.peaks;
-    const Output outputs[] = {{"locations", locations, n, k, CV_32SC2, opened.onDevice},
-                              {"scores", scores, n, k, CV_32FC1, opened.onDevice},
-                              {"confidence", confidence, n, 1, CV_32FC1, opened.onDevice},
-                              {"status", status, n, 1, CV_8UC1, opened.onDevice},
-                              {"refined", refined, n, k, CV_32FC2, opened.onDevice}};
-    opened.engine->match(
-        opened.view, fragments_, areas, predictions, settingsOf(params_),
-        {outputs[0].view(), outputs[1].view(), outputs[2].view(), outputs[3].view(), outputs[4].view()}, opened.stream);
+    Output outputs[] = {{"locations", locations, n, k, CV_32SC2, opened.place()},
+                        {"scores", scores, n, k, CV_32FC1, opened.place()},
+                        {"confidence", confidence, n, 1, CV_32FC1, opened.place()},
+                        {"status", status, n, 1, CV_8UC1, opened.place()},
+                        {"refined", refined, n, k, CV_32FC2, opened.place()}};
+    opened.engine->match(opened.view, fragments_, areas, predictions, settingsOf(params_),
+                         {outputs[0].allocate(), outputs[1].allocate(), outputs[2].allocate(), outputs[3].allocate(),
+                          outputs[4].allocate()},
+                         opened.stream);
 }
 
 void FragmentMatcherImpl::find(InputArray frame, InputArray searchAreas, std::vector<FragmentMatch>& matches,
@@ -178,16 +175,16 @@ void FragmentMatcherImpl::scoreMap(int index, InputArray frame, const Rect& sear
     if (searchArea.width < 0 || searchArea.height < 0)
         CV_Error_(Error::StsOutOfRange, ("searchArea: size %d x %d is negative", searchArea.width, searchArea.height));
     if (isEmpty(frame))
-        return detail::release(map);
+        return detail::release({&map});
     const Frame opened = open(frame, stream);
     const int cols = opened.view.cols, rows = opened.view.rows;
     const Rect4 area = searchArea == Rect() ? Rect4{0, 0, cols, rows}
                                             : Rect4{searchArea.x, searchArea.y, searchArea.width, searchArea.height};
     const SearchWindow window = searchWindow(area, cols, rows, fragment.width, fragment.height);
-    const Output output("map", map, window.rows, window.cols, CV_MAKETYPE(depth, 1), opened.onDevice);
-    if (output)
-        opened.engine->scoreMaps(opened.view, fragments_, {index, {window}, {}, metric(), depth}, output.view(),
-                                 opened.stream);
+    Output output("map", map, window.rows, window.cols, CV_MAKETYPE(depth, 1), opened.place());
+    const OutputView out = output.allocate();
+    if (out)
+        opened.engine->scoreMaps(opened.view, fragments_, {index, {window}, {}, metric(), depth}, out, opened.stream);
 }
 
 void FragmentMatcherImpl::scoreMaps(InputArray frame, InputArray searchAreas, OutputArray buffer,
@@ -200,7 +197,7 @@ void FragmentMatcherImpl::scoreMaps(InputArray frame, InputArray searchAreas, Ou
                  "searchAreas: scoreMaps needs them on the host, as they give the size of the buffer");
     if (isEmpty(frame))
     {
-        detail::release(buffer);
+        detail::release({&buffer});
         return offsets.clear();
     }
     const Frame opened = open(frame, stream);
@@ -219,9 +216,10 @@ void FragmentMatcherImpl::scoreMaps(InputArray frame, InputArray searchAreas, Ou
         request.windows.push_back(window);
         request.offsets.push_back(static_cast<int>(end));
     }
-    const Output output("buffer", buffer, 1, request.offsets.back(), CV_MAKETYPE(depth, 1), opened.onDevice);
-    if (output)
-        opened.engine->scoreMaps(opened.view, fragments_, request, output.view(), opened.stream);
+    Output output("buffer", buffer, 1, request.offsets.back(), CV_MAKETYPE(depth, 1), opened.place());
+    const OutputView out = output.allocate();
+    if (out)
+        opened.engine->scoreMaps(opened.view, fragments_, request, out, opened.stream);
     offsets.swap(request.offsets);
 }
 
@@ -240,12 +238,13 @@ void FragmentMatcherImpl::predictAreas(InputArray locations, int radius, Size fr
     const Mat host = device ? Mat() : detail::columnArray("locations", locations);
     const GpuMat there = device ? deviceArray("locations", locations) : GpuMat();
     if (n == 0 && (device ? there.empty() : host.empty()))
-        return detail::release(areas);
+        return detail::release({&areas});
     const detail::ListView at = device ? listOf("locations", there, 2, n, true) : listOf("locations", host, 2, n, true);
     Engine& engine = device ? cuda() : *cpu_;
-    const Output output("areas", areas, n, 1, CV_32SC4, device);
-    engine.predictAreas(at.as<Position>(), fragments_, radius, frameSize.width, frameSize.height, output.view(),
-                        device ? detail::handleOf(stream) : nullptr);
+    const StreamHandle handle = device ? detail::handleOf(stream) : nullptr;
+    Output output("areas", areas, n, 1, CV_32SC4, {device, handle});
+    engine.predictAreas(at.as<Position>(), fragments_, radius, frameSize.width, frameSize.height, output.allocate(),
+                        handle);
 }
 
 } // namespace fragment_matcher

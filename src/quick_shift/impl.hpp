@@ -87,7 +87,7 @@ private:
     //! Calls write(view) for an output of one value per pixel; releases the array if `results` is null.
     template <typename Write>
     static void writePixels(const char* name, int type, const _OutputArray& out, const Results* results,
-                            const Write& write);
+                            const Stream& stream, const Write& write);
 
     UserSettings user_;
     std::shared_ptr<const Spatial> spatial_; //!< factors of the last compute()

@@ -198,7 +198,8 @@ void QuickShiftImpl::compute(InputArray image, InputArray mask, Stream& stream)
 }
 
 //! Makes the outputs of a batch: a list of arrays, one per image.
-static std::vector<detail::Output> outputsOf(OutputArrayOfArrays labels, int count, Size size, bool device)
+static std::vector<detail::Output> outputsOf(OutputArrayOfArrays labels, int count, Size size,
+                                             const detail::ResultsPlace& place)
 {
     std::vector<detail::Output> outputs;
     const int kind = labels.kind();
@@ -207,20 +208,22 @@ static std::vector<detail::Output> outputsOf(OutputArrayOfArrays labels, int cou
     if (labels.fixedSize() && labels.total() != static_cast<size_t>(count))
         CV_Error_(Error::StsUnmatchedSizes,
                   ("labels: a list of %zu that cannot be resized, but there are %d images", labels.total(), count));
-    if (kind == _InputArray::STD_VECTOR_CUDA_GPU_MAT)
-        labels.getGpuMatVecRef().resize(count);
-    else if (kind == _InputArray::STD_VECTOR_MAT || kind == _InputArray::STD_VECTOR_UMAT)
-        labels.create(count, 1, CV_32S);
-    else
+    const bool there = kind == _InputArray::STD_VECTOR_CUDA_GPU_MAT;
+    if (!there && kind != _InputArray::STD_VECTOR_MAT && kind != _InputArray::STD_VECTOR_UMAT)
         CV_Error(Error::StsBadArg, "labels: must be a list, which gets one array for each image");
+    detail::checkPlace("labels", there, false, place);
+    if (there)
+        labels.getGpuMatVecRef().resize(count);
+    else
+        labels.create(count, 1, CV_32S);
     for (int i = 0; i < count; ++i)
     {
-        if (kind == _InputArray::STD_VECTOR_CUDA_GPU_MAT)
-            outputs.emplace_back("labels", labels.getGpuMatVecRef()[i], size.height, size.width, CV_32S, device);
+        if (there)
+            outputs.emplace_back("labels", labels.getGpuMatVecRef()[i], size.height, size.width, CV_32S, place);
         else if (kind == _InputArray::STD_VECTOR_MAT)
-            outputs.emplace_back("labels", labels.getMatRef(i), size.height, size.width, CV_32S, device);
+            outputs.emplace_back("labels", labels.getMatRef(i), size.height, size.width, CV_32S, place);
         else
-            outputs.emplace_back("labels", labels.getUMatRef(i), size.height, size.width, CV_32S, device);
+            outputs.emplace_back("labels", labels.getUMatRef(i), size.height, size.width, CV_32S, place);
     }
     return outputs;
 }
@@ -252,11 +255,11 @@ void QuickShiftImpl::runBatch(const std::vector<Array>& images, const std::vecto
     for (size_t i = 0; i < masks.size(); ++i)
         checkMask(format("masks[%zu]", i), masks[i].type(), masks[i].size(), "images[0]", first.size());
     checkPixels("images", first.size(), images.size());
-    const std::vector<detail::Output> outputs =
-        outputsOf(labels, static_cast<int>(images.size()), first.size(), device);
+    std::vector<detail::Output> outputs =
+        outputsOf(labels, static_cast<int>(images.size()), first.size(), {device, detail::handleOf(stream)});
     std::vector<OutputView> views;
-    for (const detail::Output& output : outputs)
-        views.push_back(output.view());
+    for (detail::Output& output : outputs)
+        views.push_back(output.allocate());
     run(images, masks, views, device, stream);
 }
 
@@ -277,7 +280,7 @@ void QuickShiftImpl::computeBatch(InputArrayOfArrays images, OutputArrayOfArrays
         CV_Error(Error::StsBadArg, "masks: one array, but a list with one for each image is needed");
     if (images.kind() == _InputArray::NONE || images.total() == 0)
     {
-        detail::release(labels);
+        detail::release({&labels});
         return clear();
     }
     const bool device = detail::onDevice(images), masked = masks.kind() != _InputArray::NONE && masks.total() > 0;

@@ -18,17 +18,22 @@ std::unique_ptr<Results> QuickShiftImpl::resultsOn(const Stream& stream) const
     return engine ? engine->results(handle) : nullptr;
 }
 
+static detail::ResultsPlace placeOf(const Results& results, const Stream& stream)
+{
+    return {results.onDevice(), handleOf(stream)};
+}
+
 template <typename Write>
 void QuickShiftImpl::writePixels(const char* name, int type, const _OutputArray& out, const Results* results,
-                                 const Write& write)
+                                 const Stream& stream, const Write& write)
 {
     if (!results)
-        return detail::release(out);
+        return detail::release({&out});
     if (!out.needed())
         return;
     const Extent& extent = results->extent();
-    const Output output(name, out, extent.rows * extent.count, extent.cols, type, results->onDevice());
-    write(output.view());
+    Output output(name, out, extent.rows * extent.count, extent.cols, type, placeOf(*results, stream));
+    write(output.allocate());
 }
 
 int QuickShiftImpl::getNumberOfSuperpixels() const
@@ -40,41 +45,45 @@ void QuickShiftImpl::getSuperpixelCounts(OutputArray counts, Stream& stream) con
 {
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)
-        return detail::release(counts);
+        return detail::release({&counts});
     if (!counts.needed())
         return;
-    const Output output("counts", counts, results->extent().count, 1, CV_32S, results->onDevice());
-    results->counts(output.view());
+    Output output("counts", counts, results->extent().count, 1, CV_32S, placeOf(*results, stream));
+    results->counts(output.allocate());
 }
 
 void QuickShiftImpl::getLabels(OutputArray labels, Stream& stream) const
 {
     const std::unique_ptr<Results> results = resultsOn(stream);
-    writePixels("labels", CV_32S, labels, results.get(), [&](const OutputView& out) { results->labels(out); });
+    writePixels("labels", CV_32S, labels, results.get(), stream, [&](const OutputView& out) { results->labels(out); });
 }
 
 void QuickShiftImpl::getDensity(OutputArray density, Stream& stream) const
 {
     const std::unique_ptr<Results> results = resultsOn(stream);
-    writePixels("density", CV_32F, density, results.get(), [&](const OutputView& out) { results->density(out); });
+    writePixels("density", CV_32F, density, results.get(), stream,
+                [&](const OutputView& out) { results->density(out); });
 }
 
 void QuickShiftImpl::getParents(OutputArray parents, Stream& stream) const
 {
     const std::unique_ptr<Results> results = resultsOn(stream);
-    writePixels("parents", CV_32S, parents, results.get(), [&](const OutputView& out) { results->parents(out); });
+    writePixels("parents", CV_32S, parents, results.get(), stream,
+                [&](const OutputView& out) { results->parents(out); });
 }
 
 void QuickShiftImpl::getDistances(OutputArray distances, Stream& stream) const
 {
     const std::unique_ptr<Results> results = resultsOn(stream);
-    writePixels("distances", CV_32F, distances, results.get(), [&](const OutputView& out) { results->distances(out); });
+    writePixels("distances", CV_32F, distances, results.get(), stream,
+                [&](const OutputView& out) { results->distances(out); });
 }
 
 void QuickShiftImpl::getLabelContourMask(OutputArray mask, bool thickLine, Stream& stream) const
 {
     const std::unique_ptr<Results> results = resultsOn(stream);
-    writePixels("mask", CV_8U, mask, results.get(), [&](const OutputView& out) { results->contours(thickLine, out); });
+    writePixels("mask", CV_8U, mask, results.get(), stream,
+                [&](const OutputView& out) { results->contours(thickLine, out); });
 }
 
 // --- other cuts --------------------------------------------------------------------------------------------------------
@@ -92,7 +101,7 @@ std::unique_ptr<Results> QuickShiftImpl::resultsToCut(double tau, const Stream& 
 void QuickShiftImpl::segment(double tau, OutputArray labels, Stream& stream)
 {
     const std::unique_ptr<Results> results = resultsToCut(tau, stream);
-    writePixels("labels", CV_32S, labels, results.get(),
+    writePixels("labels", CV_32S, labels, results.get(), stream,
                 [&](const OutputView& out) { results->segment(static_cast<float>(tau), out); });
 }
 
@@ -123,17 +132,14 @@ void QuickShiftImpl::getMergeHeights(OutputArray heights, OutputArray counts, St
 {
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)
-    {
-        detail::release(heights);
-        return detail::release(counts);
-    }
+        return detail::release({&heights, &counts});
     std::vector<Output> outputs;
     results->heights(
         [&](int n) -> HeightsViews
         {
-            outputs.emplace_back("heights", heights, n, 1, CV_32F, results->onDevice());
-            outputs.emplace_back("counts", counts, n, 1, CV_32S, results->onDevice());
-            return {outputs[0].view(), outputs[1].view()};
+            outputs.emplace_back("heights", heights, n, 1, CV_32F, placeOf(*results, stream));
+            outputs.emplace_back("counts", counts, n, 1, CV_32S, placeOf(*results, stream));
+            return {outputs[0].allocate(), outputs[1].allocate()};
         });
 }
 
@@ -167,13 +173,14 @@ void QuickShiftImpl::getMeanColor(InputArray image, OutputArray dst, Stream& str
 {
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)
-        return detail::release(dst);
+        return detail::release({&dst});
     const Mat host = hostOf(image);
     const GpuMat device = deviceOf(image);
     const ImageView view = imageForMeans(*results, host, device);
-    const Output output("dst", dst, view.rows, view.cols, CV_MAKETYPE(view.depth, view.channels), results->onDevice());
-    if (output)
-        results->meanColor(view, output.view());
+    Output output("dst", dst, view.rows, view.cols, CV_MAKETYPE(view.depth, view.channels), placeOf(*results, stream));
+    const OutputView out = output.allocate();
+    if (out)
+        results->meanColor(view, out);
 }
 
 void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputArray means, OutputArray centroids,
@@ -181,36 +188,34 @@ void QuickShiftImpl::getStatistics(InputArray image, OutputArray areas, OutputAr
 {
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)
-    {
-        for (const _OutputArray* out : {&areas, &means, &centroids, &boxes})
-            detail::release(*out);
-        return;
-    }
+        return detail::release({&areas, &means, &centroids, &boxes});
     const bool given = image.kind() != _InputArray::NONE && !image.empty();
     const Mat host = hostOf(image);
     const GpuMat device = deviceOf(image);
     const ImageView view = given ? imageForMeans(*results, host, device) : ImageView();
     const int n = results->count();
-    const bool cuda = results->onDevice();
-    const Output areasOut("areas", areas, n, 1, CV_32S, cuda);
-    const Output meansOut("means", means, given ? n : 0, 1, CV_MAKETYPE(CV_32F, std::max(view.channels, 1)), cuda);
-    const Output centroidsOut("centroids", centroids, n, 1, CV_32FC2, cuda);
-    const Output boxesOut("boxes", boxes, n, 1, CV_32SC4, cuda);
+    const detail::ResultsPlace place = placeOf(*results, stream);
+    Output outputs[] = {{"areas", areas, n, 1, CV_32S, place},
+                        {"means", means, given ? n : 0, 1, CV_MAKETYPE(CV_32F, std::max(view.channels, 1)), place},
+                        {"centroids", centroids, n, 1, CV_32FC2, place},
+                        {"boxes", boxes, n, 1, CV_32SC4, place}};
+    const StatisticsViews views = {outputs[0].allocate(), outputs[1].allocate(), outputs[2].allocate(),
+                                   outputs[3].allocate()};
     if (n > 0)
-        results->statistics(view, n, {areasOut.view(), meansOut.view(), centroidsOut.view(), boxesOut.view()});
+        results->statistics(view, n, views);
 }
 
 void QuickShiftImpl::getAdjacency(OutputArray pairs, Stream& stream) const
 {
     const std::unique_ptr<Results> results = resultsOn(stream);
     if (!results)
-        return detail::release(pairs);
+        return detail::release({&pairs});
     std::vector<Output> output;
     results->adjacency(
         [&](int n)
         {
-            output.emplace_back("pairs", pairs, n, 1, CV_32SC2, results->onDevice());
-            return output[0].view();
+            output.emplace_back("pairs", pairs, n, 1, CV_32SC2, placeOf(*results, stream));
+            return output[0].allocate();
         });
 }
 

@@ -257,9 +257,11 @@ std::array<double, RESULT_COLUMNS> TrackedObjects::result(int index) const
 void TrackedObjects::detections(int index, OutputArray objects) const
 {
     Engine& from = engine("getDetections()");
-    const detail::Output out("objects", objects, 1 + settings_.maxDetections, DETECTION_COLUMNS, CV_64FC1, false);
+    detail::Output output("objects", objects, 1 + settings_.maxDetections, DETECTION_COLUMNS, CV_64FC1,
+                          detail::ON_HOST);
     Mat_<double> table(1 + settings_.maxDetections, DETECTION_COLUMNS);
     from.readDetections(index, table.ptr<double>());
+    const detail::OutputView out = output.allocate();
     for (int y = 0; out && y < table.rows; ++y)
         std::copy_n(table[y], DETECTION_COLUMNS, out.as<double>().row(y));
 }
@@ -269,8 +271,10 @@ void TrackedObjects::templates(int index, bool positive, OutputArray images) con
     LearnedObject object;
     engine("getTemplates()").read(index, object);
     const std::vector<uint8_t>& pixels = positive ? object.positives : object.negatives;
-    const detail::Output out("templates", images, static_cast<int>(pixels.size() / PATCH), PATCH, CV_8UC1, false);
-    for (int y = 0; out && y < out.view().rows; ++y)
+    detail::Output output("templates", images, static_cast<int>(pixels.size() / PATCH), PATCH, CV_8UC1,
+                          detail::ON_HOST);
+    const detail::OutputView out = output.allocate();
+    for (int y = 0; out && y < out.rows; ++y)
         std::copy_n(&pixels[static_cast<size_t>(y) * PATCH], PATCH, out.as<uint8_t>().row(y));
 }
 

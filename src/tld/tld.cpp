@@ -26,9 +26,10 @@ public:
     {
         const InputImage input(NAME, image);
         objects_.check(input, "detect()");
-        const detail::Output out("objects", objects, 1 + objects_.settings().maxDetections, DETECTION_COLUMNS, CV_64FC1,
-                                 input.onDevice);
-        objects_.engineFor(input, stream).detect(input.view(), out.view(), objects_.handleOf(stream));
+        detail::Output out("objects", objects, 1 + objects_.settings().maxDetections, DETECTION_COLUMNS, CV_64FC1,
+                           {input.onDevice, detail::handleOf(stream)});
+        Engine& engine = objects_.engineFor(input, stream);
+        engine.detect(input.view(), out.allocate(), objects_.handleOf(stream));
     }
     void learn(InputArray image, const Rect& box, Stream& stream) override
     {

@@ -42,8 +42,9 @@ public:
     {
         const InputImage input(NAME, image);
         objects_.check(input, "updateAsync()");
-        const detail::Output out("result", result, 1, RESULT_COLUMNS, CV_64FC1, input.onDevice);
-        objects_.engineFor(input, stream).update(input.view(), {}, out.view(), objects_.handleOf(stream));
+        detail::Output out("result", result, 1, RESULT_COLUMNS, CV_64FC1, {input.onDevice, detail::handleOf(stream)});
+        Engine& engine = objects_.engineFor(input, stream);
+        engine.update(input.view(), {}, out.allocate(), objects_.handleOf(stream));
     }
 
     float getTrackingScore() override { return static_cast<float>(objects_.result(0)[RESULT_SCORE]); }
@@ -110,12 +111,14 @@ public:
         if (changing && (results.fixedSize() || results.kind() == _InputArray::STD_VECTOR))
             CV_Error_(Error::StsBadArg,
                       ("%s: results: must be a Mat or GpuMat that can be resized, as objects may start and end", NAME));
-        const detail::Output out("results", results, static_cast<int>(ids_.size()), RESULT_COLUMNS, CV_64FC1,
-                                 input.onDevice);
+        detail::Output out("results", results, static_cast<int>(ids_.size()), RESULT_COLUMNS, CV_64FC1,
+                           {input.onDevice, detail::handleOf(stream)});
         if (changing)
-            updateAndChange(input, given, results, stream);
-        else if (!ids_.empty())
-            objects_.engineFor(input, stream).update(input.view(), given.view(), out.view(), objects_.handleOf(stream));
+            return updateAndChange(input, given, results, stream);
+        Engine* const engine = ids_.empty() ? nullptr : &objects_.engineFor(input, stream);
+        const detail::OutputView rows = out.allocate();
+        if (engine)
+            engine->update(input.view(), given.view(), rows, objects_.handleOf(stream));
     }
 
     std::vector<int> getIds() const override { return ids_; }
@@ -270,7 +273,9 @@ private:
     static void write(std::vector<Row>& rows, bool onDevice, OutputArray results, Stream& stream)
     {
         const int count = static_cast<int>(rows.size());
-        const detail::Output out("results", results, count, RESULT_COLUMNS, CV_64FC1, onDevice);
+        detail::Output output("results", results, count, RESULT_COLUMNS, CV_64FC1,
+                              {onDevice, detail::handleOf(stream)});
+        const detail::OutputView out = output.allocate();
         if (out && results.isGpuMat())
             results.getGpuMatRef().upload(Mat(count, RESULT_COLUMNS, CV_64FC1, rows.data()), stream);
         else

@@ -160,6 +160,40 @@ TEST(Common_Outputs, refused)
     expectSame(truth, run(*matcher, scene));
 }
 
+//! A call that is refused for one of its outputs leaves the others as they were.
+TEST(Common_Outputs, untouchedByRefusedCalls)
+{
+    const Scene scene = smallScene(3, 2);
+    const Ptr<FM> matcher = FM::create(scene.params);
+    give(*matcher, scene);
+    const Ptr<QuickShift> q = QuickShift::create(2., 10., 0.3);
+    const Mat old(5, 7, CV_8UC2, Scalar(3, 4));
+    Mat out = old.clone(), wrongSize(2, 9, CV_8UC1);
+    const uchar* const address = out.data;
+    Mat_<uchar> bytes;                                            // of no result but a status
+    const _OutputArray fixed(static_cast<const Mat&>(wrongSize)); // cannot be resized
+    const auto expectUntouched = [&](const std::function<void()>& call, const char* name)
+    {
+        SCOPED_TRACE(name);
+        EXPECT_THROW(call(), cv::Exception);
+        EXPECT_EQ(address, out.data);
+        EXPECT_TRUE(sameBits(old, out));
+    };
+    const auto everythingOfQuickShift = [&]
+    {
+        expectUntouched([&] { q->getStatistics(scene.frame, out, noArray(), noArray(), fixed); }, "getStatistics");
+        expectUntouched([&] { q->getMergeHeights(out, fixed); }, "getMergeHeights");
+    };
+    everythingOfQuickShift(); // without results, the outputs would become empty
+    q->compute(scene.frame);
+    everythingOfQuickShift();
+    expectUntouched([&] { matcher->match(Mat(), noArray(), out, fixed); }, "match of no image");
+    expectUntouched([&] { matcher->match(scene.frame, scene.areas, out, bytes); }, "match, scores");
+    expectUntouched([&] { matcher->match(scene.frame, scene.areas, out, noArray(), noArray(), noArray(), fixed); },
+                    "match, refined");
+    expectUntouched([&] { FM::warpFragment(scene.templates[0], noArray(), 10, 1, out, fixed); }, "warpFragment");
+}
+
 //! Results on the host do not go into a GpuMat: not silently, and not empty.
 TEST(Common_Outputs, hostResultsOfQuickShift)
 {

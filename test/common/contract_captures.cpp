@@ -153,8 +153,10 @@ TEST_F(Common_CudaCaptures, waitingIsRefused)
     q->compute(input, noArray(), stream);
     stream.waitForCompletion();
     std::vector<FragmentMatch> matches;
-    Mat host;
-    GpuMat labels(image.size(), CV_32SC1), out;
+    const Mat old(4, 3, CV_16SC1, Scalar(-5));
+    Mat host = old.clone();
+    GpuMat labels(image.size(), CV_32SC1), out(old);
+    const uchar *const hostAddress = host.data, *const outAddress = out.data;
     Graph graph(stream);
     m.match();
     q->getLabels(labels, stream);
@@ -169,8 +171,13 @@ TEST_F(Common_CudaCaptures, waitingIsRefused)
     EXPECT_THROW(q->countSuperpixels(3., stream), cv::Exception);
     EXPECT_THROW(q->getMergeHeights(out, noArray(), stream), cv::Exception);
     EXPECT_THROW(q->getStatistics(input, out, noArray(), noArray(), noArray(), stream), cv::Exception);
+    EXPECT_THROW(q->getMeanColor(input, host, stream), cv::Exception);
     EXPECT_THROW(q->enforceConnectivity(1, stream), cv::Exception);
     graph.end();
+    EXPECT_EQ(hostAddress, host.data);
+    EXPECT_EQ(outAddress, out.data);
+    EXPECT_TRUE(sameBits(old, host)) << "outputs of refused calls";
+    EXPECT_TRUE(sameBits(old, Mat(out)));
     replay(graph);
     m.expectRight("what was captured before and after");
     m.expectEagerRight("and the matcher is as it was");

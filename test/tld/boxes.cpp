@@ -481,13 +481,28 @@ TEST(Tld_Cuda, boxesOfTheDeviceInGraphs)
         stream.waitForCompletion();
         ASSERT_TRUE(sameBits(expected, Mat(rows))) << "frame " << t;
     }
-    // Objects cannot start in a capture, which is left valid.
+    // Objects cannot start in a capture, which is left valid, and the results of refused calls are left as they were.
     p.startFromBoxes = true;
-    const Ptr<MultiTrackerTLD> starting = MultiTrackerTLD::create(p);
+    const Ptr<MultiTrackerTLD> starting = MultiTrackerTLD::create(p), withObject = MultiTrackerTLD::create(p);
+    withObject->add(cuda::GpuMat(scene.frame(0)), scene.box(0, 0));
+    const Mat before(rows);
+    Mat host = before.clone();
+    const std::vector<Rect> list = {scene.box(0, 0)};
     Graph refused(stream);
-    EXPECT_THROW(starting->update(input, boxes, rows, stream), cv::Exception);
+    for (const Ptr<MultiTrackerTLD>& tracker : {starting, withObject})
+        for (const _InputArray& given : {_InputArray(boxes), _InputArray(list)})
+        {
+            EXPECT_THROW(tracker->update(input, given, rows, stream), cv::Exception);
+            EXPECT_THROW(tracker->update(input, given, host, stream), cv::Exception);
+        }
+    EXPECT_THROW(gpu->update(input, boxes, host, stream), cv::Exception);
+    const bool same = rows.size() == before.size();
     gpu->update(input, boxes, rows, stream);
     refused.end();
+    ASSERT_TRUE(same);
+    EXPECT_TRUE(sameBits(before, Mat(rows)));
+    EXPECT_TRUE(sameBits(before, host));
+    EXPECT_TRUE(starting->empty());
 }
 
 #endif // HAVE_CUDA

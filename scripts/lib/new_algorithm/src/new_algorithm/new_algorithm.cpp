@@ -31,12 +31,13 @@ private:
         if (!image.empty() && image.type() != CV_8UC1)
             CV_Error_(Error::StsUnsupportedFormat,
                       ("image: type %s, but it must be CV_8UC1", typeToString(image.type()).c_str()));
-        const detail::Output output("result", result, image.rows, image.cols, CV_8UC1, device);
-        if (!output)
+        detail::Output output("result", result, image.rows, image.cols, CV_8UC1, {device, detail::handleOf(stream)});
+        const OutputView out = output.allocate();
+        if (!out)
             return;
         if (!engine)
             engine = device ? makeCudaEngine() : makeCpuEngine();
-        engine->compute(detail::viewOf(image), output.view(), detail::handleOf(stream));
+        engine->compute(detail::viewOf(image), out, detail::handleOf(stream));
     }
 
     std::unique_ptr<Engine> cpu_, cuda_; //!< made on first use
