@@ -298,8 +298,8 @@ struct Comparison
     int32_t place; //!< index of the last of these; -1: none
 };
 
-/** Whether the ferns allow a jump to a cluster. A cluster that touches the box shows where flow has slipped off the object. Elsewhere
-few windows are similar to the object by chance, and these fail here: the ferns must be more certain of them than of the box. */
+/** Whether the ferns allow a jump to a cluster. Where it touches the box, flow has slipped off the object. Elsewhere they must prefer the
+cluster: of all windows of an image some are similar to the object by chance. @param margin of compareClusters(). */
 CT_HOST_DEVICE bool isCertain(const ObjectState& s, const Cluster& cluster, double margin, const Settings& settings)
 {
     return overlap(cluster.box, s.box) > 0. || meanPosterior(cluster.sum, settings.trees) > s.score + margin;
