@@ -68,7 +68,7 @@ struct TrackResult
 {
     Similarity similarity;
     PatchStats stats;
-    uint32_t support; //!< argument `sum` of updateSupport()
+    uint32_t support; //!< argument `sum` of updateSupport(); select() clears it
 };
 
 //! The variable part of an object.
