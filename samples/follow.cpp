@@ -1,7 +1,7 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// Follows everything that a cascade finds: CascadeClassifierEx finds objects in every few frames, MultiTrackerTLD follows them in
+// Follows everything that a cascade finds: CascadeClassifierEx detects objects in one of several frames, MultiTrackerTLD tracks them in
 // between and finds lost ones again. Leaves an annotated video with ids and states, and a table.
 #include "input.hpp"
 #include "output.hpp"
@@ -27,7 +27,7 @@ Options makeOptions()
          "--cascade=haarcascade_fullbody.xml --every=10 --min-neighbors=6 --output-dir=out vtest.avi",
          "--cascade=haarcascade_frontalface_alt.xml --pan=200 lena.jpg"},
         {argument("input", "image with --pan, " SAMPLE_INPUT_HELP), text("cascade", "", "file of the cascade", true),
-         integer("every", 5, 1, INT_MAX, "the cascade looks at one of so many frames"),
+         integer("every", 5, 1, INT_MAX, "the cascade detects in one of so many frames"),
          real("scale-factor", 1.1, 1.0001, 1000, "of the cascade, from one size to the next"),
          integer("min-neighbors", 5, 0, INT_MAX, "groups of more candidates than this are objects"),
          integer("min-size", 24, 12, 1 << 14, "least width and height of objects in pixels"),
@@ -85,6 +85,7 @@ public:
         cascade_->setScaleFactor(options.real("scale-factor"));
         cascade_->setMinNeighbors(options.integer("min-neighbors"));
         cascade_->setMinObjectSize(Size(least, least));
+        cascade_->setMaxCandidates(1 << 16); // more than these in a frame count as nothing found
         TLDParams params;
         params.seed = options.integer("seed");
         params.minReplyScore = static_cast<float>(options.real("min-score"));

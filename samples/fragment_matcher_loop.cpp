@@ -31,7 +31,7 @@ Options makeOptions()
                     integer("size", 17, 3, 1 << 10, "side of a fragment in pixels"),
                     integer("radius", 14, 1, 1 << 15, "how far a fragment may move between two frames"),
                     integer("renew", 25, 0, INT_MAX, "cut new fragments every so many frames (0: never)"),
-                    real("min-confidence", 1.4, 0, 1e30, "fainter matches are not drawn and not counted as followed"),
+                    real("min-confidence", 1.4, 0, 1e30, "less certain matches are not drawn or counted as followed"),
                     framesOption(), integer("trail", 25, 0, 1 << 20, "draw the way of so many frames"),
                     outputOption("images, video and frames.csv"), videoOption("trails.avi"),
                     flag("no-video", "do not write a video")});

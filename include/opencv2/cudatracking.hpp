@@ -45,7 +45,7 @@ outputs": the call waits only if an output is a Mat, UMat or std::vector; else i
 | TrackerTLD          | init, update, resetTo, getTrackingScore, getState, getBox | yes          | no             |
 | TrackerTLD          | getEvent, getDetections, getTemplates, save, write        | yes          | no             |
 | MultiTrackerTLD     | update                                                    | host outputs | yes            |
-| MultiTrackerTLD     | update with boxes that start or end objects               | yes          | no             |
+| MultiTrackerTLD     | update with boxes, if startFromBoxes or endAfterMisses    | yes          | no             |
 | MultiTrackerTLD     | add, addFromFile, resetTo, getDetections, getTemplates    | yes          | no             |
 | MultiTrackerTLD     | saveObject, save, write                                   | yes          | no             |
 

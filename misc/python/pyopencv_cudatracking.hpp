@@ -90,7 +90,8 @@ static PyObject* cudatracking_integers(PyObject* given)
 
 static bool pyopencv_to_safe(PyObject* object, cv::Mat& mat, const ArgInfo& info)
 {
-    const bool named = std::strcmp(info.name, "searchAreas") == 0 || std::strcmp(info.name, "locations") == 0;
+    const bool named = std::strcmp(info.name, "searchAreas") == 0 || std::strcmp(info.name, "locations") == 0 ||
+                       std::strcmp(info.name, "boxes") == 0;
     if (!named || info.outputarg || !object ||
         !(PyArray_Check(object) || PyList_Check(object) || PyTuple_Check(object)))
         return pyopencv_to_safe<cv::Mat>(object, mat, info);

@@ -36,7 +36,8 @@ class Statistics(NamedTuple):
 
 class QuickShift(Worker):
     """Exact quick-shift superpixels. Each pixel is linked to the nearest pixel of higher density in the joint space of position and colour;
-    a tree of links is a superpixel. Nothing is approximated, and the CPU and every GPU give the same labels.
+    a tree of links is a superpixel. No pair of pixels is left out by subsampling or a limited search. The CPU and every GPU give the same
+    labels.
 
     Args:
         sigma: bandwidth of the Gaussian kernel, in pixels (a colour difference times color_scale counts as pixels); above 0, at most 341.

@@ -20,18 +20,21 @@ from ._work import Work, Worker
 
 
 class State(enum.IntEnum):
-    """State of a tracker after a frame."""
+    """State of a tracker after a frame.
+
+    A box is valid if the detector may learn from it, and supported if the ferns find something similar to the object there.
+    """
 
     LOST = 0
     """There is no box."""
     UNCERTAIN = 1
-    """There is a box that the detector does not confirm. update() returns False if the detector finds nothing similar to the object there."""
+    """There is a box that is not valid or not supported. update() returns False if the detector finds nothing similar to the object there."""
     TRACKING = 2
-    """There is a box that the detector confirms and learns from."""
+    """There is a box that is valid and supported; the detector may learn from it."""
 
 
 class Event(enum.IntEnum):
-    """What the box of an object in a frame comes from. Of several, the one that is listed last among those that apply."""
+    """Where the box of an object in a frame comes from. If several apply, the one that is listed last."""
 
     NO_EVENT = 0
     """Nothing: the object was lost before the frame and still is."""
@@ -40,7 +43,7 @@ class Event(enum.IntEnum):
     FLOWED = 2
     """Optical flow from the last frame."""
     CORRECTED = 3
-    """Flow, and then the mean with detected windows around the box."""
+    """Optical flow, and then a correction: the mean of the box and the detected windows around it."""
     RETRIED = 4
     """Flow from an earlier frame, after flow had failed."""
     JUMPED = 5
@@ -50,7 +53,7 @@ class Event(enum.IntEnum):
     BECAME_LOST = 7
     """The object had a box after the last frame and has none any more."""
     CONFIRMED = 8
-    """Flow, and a box given to update() belongs to the object."""
+    """A box given to update() is associated with the object. The object's box is that of flow, or with correct_by_boxes the given one."""
     RECOGNIZED = 9
     """The object was lost, and begins at a box given to update() that is similar to it."""
 
@@ -65,7 +68,7 @@ class TLDParams:
         seed: seed of all random choices, 0 or more. Equal seeds give equal runs. Default 1.
         learning: True if the detector learns in each frame. Default True.
         mirror: True trains on mirrored images of the object, too. Default False.
-        min_reply_score: update() returns False while the score is below this value; tracking continues internally. 0 to 1. Default 0: off.
+        min_reply_score: score below which update() returns False; state and box are not affected. 0 to 1. Default 0: not used.
         clip_boxes: True clips reported boxes to the image; tracking is the same. Default False.
         min_window: smallest side of a window in pixels, 12 to 16384; 0: min(24, max(12, shorter side of the object / 1.44)). Default 0.
         scale_factor: ratio of one scale of windows to the one before, 1.01 to 2. Default 1.2.
@@ -77,8 +80,10 @@ class TLDParams:
             Default 0.5.
         max_detections: largest number of windows that reach the nearest-neighbour stage, those with the highest posteriors. 1 to 128.
             Default 100.
-        nn_threshold: lower limit of the learned threshold on relative similarity, above which a window is accepted. 0 to 1. Default 0.65.
-        valid_threshold: lower limit of the threshold on conservative similarity, above which a box is learned from. 0 to 1. Default 0.7.
+        nn_threshold: threshold on the relative similarity above which a window is accepted; the first training may raise it. 0 to 1.
+            Default 0.65.
+        valid_threshold: threshold on the conservative similarity above which a box is valid, so that the detector may learn
+            from it; the first training may raise it. 0 to 1. Default 0.7.
         max_positives: largest number of templates of the object; beyond it, random ones are dropped. 2 to 1024. Default 200.
         max_negatives: largest number of templates of the background. 2 to 2048. Default 400.
         init_windows: number of windows around the first box to train on, best overlap first, 1 to 32. Default 20.
@@ -88,7 +93,7 @@ class TLDParams:
         init_angle: largest rotation of warps in the first frame, +- degrees, 0 to 45. Default 10.
         update_angle: largest rotation of warps in later frames, +- degrees, 0 to 45. Default 5.
         warp_scale: largest change of scale of warps, +- fraction of the size, 0 to 0.5. Default 0.01.
-        warp_shift: largest shift of warps, +- fraction of the size, 0 to 0.5. Default 0.01.
+        warp_shift: largest shift of warps, +- fraction of the windows' bounding box, 0 to 0.5. Default 0.01.
         warp_noise: standard deviation of the noise added to warps, in gray levels, 0 to 64. Default 5.
         init_negatives: number of background templates in the first frame, half of which set the thresholds. 2 to 128. Default 100.
         flow_window: side of the optical flow window in pixels, odd, 3 to 11. Default 9.
@@ -101,14 +106,17 @@ class TLDParams:
             Default 3.
         max_probation: number of unconfirmed frames after which the first frame without a similar window ends the box; 0: no limit.
             Default 100.
-        jump_margin: margin by which a detection elsewhere must exceed the box, in similarity and in score, to replace it. 0 to 1. Default 0.1.
+        jump_margin: margin by which a cluster of detections elsewhere must exceed the box to replace it, in similarity and, where it does not
+            touch the box, in score. 0 to 1. Default 0.1.
         first_jump_margin: jump_margin while there are fewer than five templates of the object. 0 to 1. Default 0.2.
-        box_overlap: smallest overlap of a box given to MultiTracker.update() with the object that it belongs to. 0.01 to 1. Default 0.3.
-        correct_by_boxes: True replaces the box of an object by the given box that belongs to it. Default False.
+        box_overlap: smallest overlap of a box given to MultiTracker.update() with the object that it is associated with. 0.01 to 1.
+            Default 0.3.
+        correct_by_boxes: True replaces the box of an object by the given box that is associated with it. Default False.
         find_by_boxes: True lets lost objects begin at given boxes that are similar to them. Default False.
-        start_from_boxes: True starts an object from each given box that belongs to none. Default False.
-        end_after_misses: number of calls with boxes in a row, none of which belongs to the object, after which it is removed; 0: never.
-            Default 0.
+        start_from_boxes: True starts an object from each given box that is associated with none and overlaps none by box_overlap or more.
+            Default False.
+        end_after_misses: number of successive calls with boxes in which none is associated with an object, after which the object is
+            removed; calls without boxes do not count. 0: never. Default 0.
     """
 
     seed: int = 1
@@ -346,7 +354,10 @@ class Tracker(_Frames):
         return _found(self._ask(self._native.getDetections), _arrays.flag(everything, "everything"))
 
     def templates(self, positive: bool = True) -> npt.NDArray[np.uint8]:
-        """Returns the learned templates, n x 15 x 15 uint8: of the object, or of the background with positive=False. Oldest first. Waits."""
+        """Returns the learned templates, n x 15 x 15 uint8: of the object, or of the background with positive=False. Waits.
+
+        The first template learned of the object comes first, each later one follows the one that it resembled most.
+        """
         return _templates(self._ask(self._native.getTemplates, _arrays.flag(positive, "positive")))
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
@@ -406,12 +417,14 @@ class MultiTracker(_Frames):
         Args:
             image: frame, of the size and type of the first one.
             boxes: n x 4, what a detector has found in this frame: x, y, width, height in pixels, at most 256; fractions are rounded. Each
-                box belongs to at most one object, by overlap; it confirms the object, and the members of TLDParams from box_overlap on
-                say what else it does. An empty list: the detector has found nothing. Default None: it did not run.
+                box is associated with at most one object, by overlap, and confirms it; the parameters box_overlap, correct_by_boxes,
+                find_by_boxes, start_from_boxes and end_after_misses say what else boxes do. An empty list: the detector has found
+                nothing. Default None: it did not run.
             stream: as in Tracker.update_async().
 
         Returns a structured array, one element per object in the order of `ids`: id, x, y, width, height, score, state, located, learned,
-        event, box (index in `boxes`, or -1). Objects that ended in this call are not there; those that started are.
+        event, box (index in `boxes` of the box that is associated with the object or has started it, or -1). Objects that ended in this
+        call have no element; those that started have one.
         """
         table = self.update_async(image, boxes, stream=stream)
         rows = table.numpy() if isinstance(table, DeviceArray) else table

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Follows everything that a cascade finds: the cascade looks at every few frames, the tracker follows in between and through losses.
+"""Follows everything that a cascade finds: the cascade detects in one of several frames, MultiTracker tracks in between.
 
-    follow.py [--cascade=NAME] [--every=N] [--frames=N] [--device=auto] video.mp4 out.avi out.csv
+    follow.py [--cascade=NAME] [--every=N] [--frames=N] [--device=auto] video.avi out.avi out.csv
 
-Needs the package cudatracking. Draws ids and states into the video, and writes a row for each object and frame.
+Needs the package cudatracking, whose OpenCV reads and writes MJPEG videos (.avi). Draws ids and states into the video, and writes a row
+for each object and frame.
 """
 import argparse
 import csv
@@ -23,7 +24,7 @@ def whole(text):
 
 
 def draw(image, tracks):
-    """Located objects with a box; of the others, whose place is not certain, only the state."""
+    """Draws located objects with a box; of the others, whose place is not certain, only the state."""
     for line, one in enumerate(tracks):
         color = COLORS[int(one["id"]) % len(COLORS)]
         state, event = ct.State(one["state"]).name.lower(), ct.Event(one["event"]).name.lower().replace("_", " ")
@@ -34,25 +35,10 @@ def draw(image, tracks):
         ct.cv2.putText(image, f"{one['id']}: {state}, {event}", (6, 16 + 16 * line), ct.cv2.FONT_HERSHEY_SIMPLEX, .45, color, 1)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    parser.add_argument("--cascade", default="frontalface_alt", help="name or file, default: frontalface_alt")
-    parser.add_argument("--every", type=whole, default=5, help="the cascade looks at one of so many frames, default 5")
-    parser.add_argument("--frames", type=whole, default=None, help="stop after so many frames")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:<number>, default: auto")
-    parser.add_argument("video")
-    parser.add_argument("out_video")
-    parser.add_argument("out_table")
-    options = parser.parse_args()
-    faces = ct.CascadeClassifier(options.cascade, device=options.device)
-    tracker = ct.MultiTracker(device=options.device, min_reply_score=.5, clip_boxes=True, correct_by_boxes=True, find_by_boxes=True,
-                              start_from_boxes=True, end_after_misses=20)
-    source = ct.cv2.VideoCapture(options.video)
-    if not source.isOpened():
-        sys.exit(f"error: cannot open {options.video}")
+def follow(source, faces, tracker, options, part):
+    """Writes the video and the table, the latter as `part`; returns the number of frames."""
     rate = source.get(ct.cv2.CAP_PROP_FPS)
     writer, number = None, 0
-    part = options.out_table + ".part"
     with open(part, "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
         table.writerow(("frame", *COLUMNS))
@@ -72,10 +58,34 @@ def main():
             writer.write(image)
             number += 1
     if writer is None:
-        os.remove(part)
         sys.exit(f"error: {options.video}: there is no frame")
     writer.release()
-    os.replace(part, options.out_table)
+    return number
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    parser.add_argument("--cascade", default="frontalface_alt", help="name or file, default: frontalface_alt")
+    parser.add_argument("--every", type=whole, default=5, help="the cascade detects in one of so many frames, default 5")
+    parser.add_argument("--frames", type=whole, default=None, help="stop after so many frames")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:<number>, default: auto")
+    parser.add_argument("video", help="MJPEG video, .avi")
+    parser.add_argument("out_video", help="annotated video, .avi")
+    parser.add_argument("out_table", help="CSV, written completely or not at all")
+    options = parser.parse_args()
+    faces = ct.CascadeClassifier(options.cascade, device=options.device)
+    tracker = ct.MultiTracker(device=options.device, min_reply_score=.5, clip_boxes=True, correct_by_boxes=True, find_by_boxes=True,
+                              start_from_boxes=True, end_after_misses=20)
+    source = ct.cv2.VideoCapture(options.video)
+    if not source.isOpened():
+        sys.exit(f"error: cannot open {options.video}")
+    part = options.out_table + ".part"
+    try:
+        number = follow(source, faces, tracker, options, part)
+        os.replace(part, options.out_table)
+    finally:
+        if os.path.exists(part):
+            os.remove(part)
     print(f"{number} frames, {len(tracker)} objects at the end; wrote {options.out_video} and {options.out_table}")
 
 

@@ -132,11 +132,13 @@ class DocsTest(unittest.TestCase):
             self.assertEqual([int(row["event"]) for row in rows[::5]], [ct.Event.STARTED, ct.Event.CONFIRMED, ct.Event.CONFIRMED])
             self.assertTrue(ct.cv2.VideoCapture(out).isOpened())
             for arguments, code in (((), 2), (("--every=0", video, out, table), 2), (("--bogus", video, out, table), 2), ((video + "x", out, table), 1),
-                                    (("--cascade=none", video, out, table), 1), ((video, out, os.path.join(folder, "no", "x.csv")), 1)):
+                                    (("--cascade=none", video, out, table), 1), ((video, out, os.path.join(folder, "no", "x.csv")), 1),
+                                    ((video, os.path.join(folder, "no", "x.avi"), table), 1)):
                 done = subprocess.run([sys.executable, sample, *arguments], capture_output=True, text=True, timeout=300)
                 self.assertEqual(done.returncode, code, (arguments, done.stderr))
                 self.assertIn("error: ", done.stderr)
                 self.assertNotIn("Traceback", done.stderr)
+            self.assertEqual(sorted(os.listdir(folder)), ["in.avi", "out.avi", "out.csv"])
 
 
 TYPES = """

@@ -16,7 +16,7 @@ import cv2
 def main():
     parser = common.make_parser(__doc__)
     parser.add_argument("folder", help="OpenCV's data folder, which has haarcascades in it")
-    parser.add_argument("source", help="image to look at")
+    parser.add_argument("source", help="image")
     parser.add_argument("target", help="image to write")
     options = parser.parse_args()
     folder, source, target = options.folder, options.source, options.target

@@ -42,7 +42,7 @@ InputBoxes::InputBoxes(const char* owner, InputArray boxes, bool imageOnDevice)
     const Mat host = detail::columnArray("boxes", boxes);
     if (host.empty())
         return;
-    const bool flat = host.type() == CV_32SC1 && host.cols == 4;
+    const bool flat = host.channels() == 1 && host.cols == 4; // of any depth, so that messages count boxes
     const size_t count = flat ? static_cast<size_t>(host.rows) : host.total();
     if (count > static_cast<size_t>(MAX_BOXES))
         CV_Error_(Error::StsOutOfRange, ("%s: boxes: %zu, but at most %d are taken", owner, count, MAX_BOXES));

@@ -240,18 +240,21 @@ private:
             rows.erase(rows.begin() + i);
         }
     }
-    //! Starts an object from each box that is not taken, can be learned, and is not on an object.
+    /** Starts an object from each box that is not taken, can be learned, and is not on an object. Only the part of an object inside
+    of the image counts, whether or not reported boxes are clipped. */
     void startFrom(const InputImage& input, const std::vector<Window>& boxes, const std::vector<bool>& taken,
                    std::vector<Row>& rows, Stream& stream)
     {
         for (size_t b = 0; b < boxes.size(); ++b)
         {
-            const Box part = usablePart(boxes[b], input.size().width, input.size().height);
+            const int width = input.size().width, height = input.size().height;
+            const Box part = usablePart(boxes[b], width, height);
             const Rect box(Rect2d(part.x, part.y, part.w, part.h));
             const auto isOn = [&](const Row& row)
             {
+                const Box inside = clipped(boxOf(row.data()), width, height);
                 return static_cast<int>(row[RESULT_STATE]) != LOST &&
-                       overlap(boxOf(row.data()), part) >= objects_.settings().boxOverlap;
+                       overlap(inside, part) >= objects_.settings().boxOverlap;
             };
             if (taken[b] || !objects_.canLearn(box, input.size()) || std::any_of(rows.begin(), rows.end(), isOn) ||
                 ids_.size() >= static_cast<size_t>(MAX_OBJECTS))

@@ -259,6 +259,32 @@ TEST_P(Tld_Boxes, startObjects)
     }
 }
 
+//! Only the part of an object inside of the image decides whether a box is on it, whether or not reported boxes are clipped.
+TEST_P(Tld_Boxes, doNotStartOnObjectsAtTheBorder)
+{
+    const Composite edge(FRAME, {Size(40, 36)}, CV_8UC1, 8);
+    for (const bool clip : {false, true})
+    {
+        TLDParams p = flowOnly();
+        p.startFromBoxes = true;
+        p.boxOverlap = 0.8;
+        p.clipBoxes = clip;
+        const Ptr<MultiTrackerTLD> multi = MultiTrackerTLD::create(p);
+        Placement at;
+        at.centre = Point2d(20, 60);
+        multi->add(image(edge.frame(at)).in(), edge.box(at));
+        for (; at.centre.x > 8; at.centre.x -= 1)
+            update(*multi, edge.frame(at));
+        const Mat plain = update(*multi, edge.frame(at));
+        ASSERT_NEAR(clip ? 0 : -12, boxOf(plain, 0).x, 1);
+        const Rect inside = edge.box(at) & Rect(Point(), FRAME);
+        const Mat rows = update(*multi, edge.frame(at), {inside, inside + Point(60, 20)});
+        ASSERT_EQ(2, rows.rows) << "the second box alone is on no object";
+        EXPECT_EQ(-1, valueOf(rows, 0, BOX)) << "7/10 of the object are inside";
+        EXPECT_EQ(1, valueOf(rows, 1, BOX));
+    }
+}
+
 //! Counts of missed calls begin again with each associated box, do not count frames without the detector, and are saved.
 TEST_P(Tld_Boxes, endObjects)
 {

@@ -98,9 +98,10 @@ public:
     {
         FULL = 0, //!< exhaustive search
         /** Approximate three-step search for peak 0. Each step evaluates nine points and moves to the best one; the
-        distance of the points starts at 2^(ceil(log2(R + 1)) - 1), R being the distance from the start to the farthest
-        border of the area, and is halved down to 1. It finds the best position only if scores improve towards it from
-        far away. Further peaks are found by exhaustive search, so it saves time only if Params::peaks is 1. */
+        distance of the points starts at 2^(ceil(log2(R + 1)) - 1), R being the largest distance along x or y from the
+        start to the border of the grid of positions, and is halved down to 1. It finds the best position only if scores
+        improve towards it from far away. Further peaks are found by exhaustive search, so it saves time only if
+        Params::peaks is 1. */
         THREE_STEP = 1
     };
     //! Outcome of the search for a fragment.

@@ -24,8 +24,8 @@ is the squared distance of two points.
 - **Root**: a pixel with no parent within maxDist. It is its own parent, at distance +infinity.
 - **Superpixel**: a tree of parents. Its **label** is the rank of its root in row-major order, from 0.
 
-Nothing is approximated or subsampled. A superpixel may consist of several connected components in the image: see
-enforceConnectivity().
+No pair of pixels is left out by subsampling or a limited search. A superpixel may consist of several connected
+components in the image: see enforceConnectivity().
 
 **Images**: CV_8U, CV_16U or CV_32F with 1 to 4 channels. Values are used as they are (8 bit: 0 to 255); colours are
 never converted. Sides up to 65,535, at most 2,000,000,000 pixels.

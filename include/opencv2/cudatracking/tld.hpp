@@ -102,12 +102,14 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     /** Smallest overlap of a detector's box with the box of an object that it is associated with, 0.01 to 1.
     Default 0.3. */
     CV_PROP_RW double boxOverlap;
-    CV_PROP_RW bool
-        correctByBoxes; //!< whether the box of an object becomes the detector's box that it is associated with. Default false.
-    CV_PROP_RW bool findByBoxes;    //!< whether LOST objects are associated with boxes, by similarity. Default false.
-    CV_PROP_RW bool startFromBoxes; //!< whether boxes that belong to no object start new ones; waits. Default false.
-    /** Number of calls with boxes in a row, none of them associated with the object, after which it is removed, 0 or
-    more; waits. 0: never. Default 0. */
+    //! Whether the box of an object becomes the detector's box that is associated with it. Default false.
+    CV_PROP_RW bool correctByBoxes;
+    CV_PROP_RW bool findByBoxes; //!< whether LOST objects are associated with boxes, by similarity. Default false.
+    /** Whether boxes that are associated with no object start new ones. If true, update() with boxes waits. Default
+    false. */
+    CV_PROP_RW bool startFromBoxes;
+    /** Number of successive calls with boxes in which none is associated with an object, after which the object is
+    removed, 0 or more; 0: never. If it is above 0, update() with boxes waits. Default 0. */
     CV_PROP_RW int endAfterMisses;
 };
 
@@ -151,9 +153,10 @@ accepted (1 or 0). The remaining rows are 0. convertDetections() converts it to 
 **CUDA graphs**: each replay reads the image again and continues from the state that the work before it has left. A
 graph keeps the objects and the learning switch of its capture: capture again after init(), load(), add(), remove() and
 setLearning().
-**Order**: a direct call begins after all direct calls before it and after all replays launched before it, on any
-stream. A call that waits has finished when it returns, so replays launched afterwards see its effect. The caller must
-order, by streams or events, replays among each other, and a replay after a direct call that does not wait.
+**Order**: a direct call, that is one on a stream that is not being captured, begins after all direct calls before it
+and after all replays launched before it, on any stream. A call that waits has finished when it returns, so replays
+launched afterwards see its effect. The caller must order, by streams or events, replays among each other, and a replay
+after a direct call that does not wait.
 
 Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection, PAMI 2012. Definition in full, quality, cost:
 doc/tld.md. */

@@ -64,9 +64,9 @@ If update() returns false, the caller's box is left unchanged; getBox() has the 
 LOST. The first call of update() takes the frame after that of init(). Like objects, boxes may lie partly outside of the
 image, unless TLDParams.clipBoxes is set.
 
-Each object has exactly one Event per frame: what its box comes from. After JUMPED and FOUND_AGAIN the box is where only
-the detector saw the object, so it may be on another object of the same appearance; an application that must not confuse
-objects checks it there.
+Each object has exactly one Event per frame: where its box comes from. After JUMPED and FOUND_AGAIN the box is where
+only the detector saw the object, so it may be on another object of the same appearance; an application that must not
+confuse objects checks it there.
 
 **Images, determinism, CUDA graphs, order of replays**: see TLDDetector. All frames must have the size, type and memory
 of the one given to init(). If updateAsync() is captured into a CUDA graph, each replay processes one frame.
@@ -74,7 +74,8 @@ of the one given to init(). If updateAsync() is captured into a CUDA graph, each
 **Table of results** (updateAsync(), MultiTrackerTLD): CV_64FC1, one row per object, 11 columns: x, y, width, height
 (sub-pixel; 0 if LOST), score 0 to 1, state, located (1 or 0: what update() returns), learned (1 or 0: whether the
 detector learned from this frame), event, id (of MultiTrackerTLD; 0 for an object of init()), box (index of the
-associated box of a detector, -1 without; see MultiTrackerTLD.update() with boxes).
+detector's box that is associated with the object or has started it, -1 without; see MultiTrackerTLD.update() with
+boxes).
 
 Source: Z. Kalal, K. Mikolajczyk, J. Matas, Tracking-Learning-Detection, PAMI 2012; I. Gurcan, A hybrid CPU-GPU
 implementation of tracking-learning-detection, 2014. Definition in full, quality, cost: doc/tld.md. */
@@ -94,19 +95,19 @@ public:
         TRACKING = 2   //!< there is a box that is valid and supported
     };
 
-    //! Origin of the box of an object in a frame. Of several, the one that is listed last among those that apply.
+    //! Origin of the box of an object in a frame. If several apply, the one that is listed last.
     enum Event
     {
         NO_EVENT = 0,    //!< nothing: the object was LOST before the frame and still is
-        STARTED = 1,     //!< init(), add() or resetTo() has put the box there; no frame came since
+        STARTED = 1,     //!< init(), add(), resetTo() or a detector's box has started it; no frame came since
         FLOWED = 2,      //!< optical flow from the last frame
-        CORRECTED = 3,   //!< flow, and then the mean with detected windows around the box
+        CORRECTED = 3,   //!< flow, and then a correction: the mean of the box and the detected windows around it
         RETRIED = 4,     //!< flow from an earlier frame, after flow had failed
         JUMPED = 5,      //!< the box left its place for a single cluster elsewhere that exceeded it
         FOUND_AGAIN = 6, //!< the object was LOST, before the frame or in it, and begins at the only cluster
         BECAME_LOST = 7, //!< the object had a box after the last frame and has none any more
-        CONFIRMED = 8,   //!< flow, and a box of the user's detector is associated with the object
-        RECOGNIZED = 9   //!< the object was LOST, and begins at a box of the user's detector that is similar to it
+        CONFIRMED = 8,   //!< a detector's box is associated with the object's, which comes from flow or is that box
+        RECOGNIZED = 9   //!< the object was LOST, and begins at a detector's box that is similar to it
     };
 
     /** @brief Creates a tracker; init() gives it an object.
@@ -121,9 +122,9 @@ public:
     MultiTrackerTLD.updateWithBoxes(). Default 0.3.
     correctByBoxes: bool; whether an object's box becomes the box that it is associated with. Default False.
     findByBoxes: bool; whether LOST objects are associated with boxes that are similar to them. Default False.
-    startFromBoxes: bool; whether boxes that belong to no object start new ones; waits. Default False.
-    endAfterMisses: int, 0 or more; calls with boxes in a row, none of them associated, after which an object is
-    removed; waits. 0: never. Default 0.
+    startFromBoxes: bool; whether boxes that are associated with no object start new ones. Default False.
+    endAfterMisses: int, 0 or more; successive calls with boxes in which none is associated with an object, after which
+    the object is removed; 0: never. Default 0.
     minWindow: int, 12 to 16384; smallest side of a window, pixels; 0: min(24, max(12, shorter side / 1.44)),
     the quotient rounded down. Default 0.
     scaleFactor: float, 1.01 to 2; ratio of window sizes of successive scales. Default 1.2.
@@ -197,7 +198,7 @@ public:
     /** @brief Returns the state after the last frame: LOST (0), UNCERTAIN (1) or TRACKING (2). Before init() it is
     LOST. Waits. */
     CV_WRAP virtual int getState() const = 0;
-    /** @brief Returns what the box of the last frame comes from, an Event: NO_EVENT (0), STARTED (1), FLOWED (2),
+    /** @brief Returns where the box of the last frame comes from, an Event: NO_EVENT (0), STARTED (1), FLOWED (2),
     CORRECTED (3), RETRIED (4), JUMPED (5), FOUND_AGAIN (6), BECAME_LOST (7), CONFIRMED (8) or RECOGNIZED (9). Before
     init() it is NO_EVENT. Waits. */
     CV_WRAP virtual int getEvent() const = 0;
@@ -261,8 +262,9 @@ integral images, pyramid) is done once per frame, and all objects pass through e
 whose boxes had equal sizes when they were added also share the results of their ferns' pixel comparisons, which saves
 time (doc/performance/tld.md).
 
-Each object gets the results that a TrackerTLD of its own would give. The object of id 0 uses the random numbers of a
-TrackerTLD with the same seed; the object of id k uses the k-th independent sequence of that seed. Up to 1,024 objects.
+Without boxes of a detector each object gets the results that a TrackerTLD of its own would give, apart from random
+numbers: the object of id 0 uses those of a TrackerTLD with the same seed, the object of id k uses the k-th independent
+sequence of that seed. Up to 1,024 objects.
 What TrackerTLD says about states, images, the table of results, waiting and CUDA graphs holds here. */
 class CV_EXPORTS_W MultiTrackerTLD : public Algorithm
 {
@@ -299,31 +301,35 @@ public:
     @param image next frame, of the size, type and memory (host or device) of the first one.
     @param results CV_64FC1, one row per object in the order of getIds(), 11 columns: x, y, width, height, score, state
     (0 LOST, 1 UNCERTAIN, 2 TRACKING), located (1 or 0), learned (1 or 0), event (TrackerTLD.getEvent()), id, box
-    (index of the associated box, or -1). Empty if there are no objects.
+    (-1 here). Empty, in Python None, if there are no objects.
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @throws cv::Exception if an argument is invalid. */
     CV_WRAP virtual void update(InputArray image, OutputArray results, Stream& stream = cv::cuda::noStream()) = 0;
-    /** @brief Runs update() for a frame in which a detector of the user has found boxes; in Python it is called
-    updateWithBoxes(), and image and boxes are both arrays or both GpuMat. Boxes are associated with objects after
-    optical flow, each with at most one object, by two greedy passes. Pass 1: objects that have a box, the largest
-    overlap first, as long as it is at least TLDParams.boxOverlap. Pass 2, if TLDParams.findByBoxes is set: LOST
-    objects, the largest conservative similarity first, if the relative similarity is above the object's acceptance
-    threshold. Of equal values the first object, then the first box is taken. A box is clipped to the image first,
-    and not used if a side is then shorter than 12 pixels.
-    An associated object is valid and supported, so the detector of TLD may learn from the frame, and it does not jump.
-    In pass 2 the object begins at the box; in pass 1 its box becomes the detector's if TLDParams.correctByBoxes is set.
-    Events: CONFIRMED in pass 1, RECOGNIZED in pass 2.
-    With TLDParams.endAfterMisses or startFromBoxes the call waits for GpuMat, cannot be captured, and needs results
-    that can be resized; then, after the frame: objects end that have been missed in so many calls; each box that is
-    associated with none, whose sides are at least 12 and TLDParams.minWindow, and that overlaps no object by
-    boxOverlap or more, starts an object with the next id, in the order of boxes, as add() does. Boxes of one gray value
-    start none, and 1,024 objects is the most. Rows: those of getIds() after the call; objects that have ended have
-    none; new ones have the event STARTED.
+    /** @brief Runs update() for a frame in which a detector of the user has found boxes. In Python it is called
+    updateWithBoxes(), and image and boxes are both on the host or both GpuMat.
+    - Each box is clipped to the image, and ignored if a side is then shorter than 12 pixels.
+    - Boxes are associated with objects after optical flow: each box with at most one object, each object with at most
+      one box. Pass 1: objects that have a box; pairs that overlap by at least TLDParams.boxOverlap, the largest overlap
+      first. Pass 2, only if TLDParams.findByBoxes is set: LOST objects; pairs whose relative similarity is above the
+      object's acceptance threshold, the largest conservative similarity first. Of pairs with equal values the one with
+      the first object comes first, then the one with the first box.
+    - An associated object is valid and supported, so its model may learn from the frame, and it does not jump. Pass 1,
+      event CONFIRMED: its box becomes the detector's if TLDParams.correctByBoxes is set; else flow and windows decide
+      it as without boxes. Pass 2, event RECOGNIZED: the object begins at the detector's box.
+    - If TLDParams.endAfterMisses or startFromBoxes is set, the call waits for GpuMat, cannot be captured, and needs
+      results that can be resized, not a std::vector. After the frame it removes the objects that no box was associated
+      with in endAfterMisses successive calls with boxes. Then, with startFromBoxes, it takes the boxes in their order:
+      each starts an object with the next id, as add() does, unless it is associated, overlaps the part of an object
+      inside of the image by boxOverlap or more, has a side below 12 or TLDParams.minWindow, cannot be learned (one gray
+      value; no window is like it), or there are 1,024 objects. Rows: those of getIds() afterwards, new ones STARTED.
+
     @param image,stream arguments as in the other update(). Default of stream: the null stream.
     @param boxes at most 256 boxes (x, y, width, height) on the host: std::vector<Rect>, CV_32SC4, or CV_32SC1 with 4
-    columns. Or, if image is a GpuMat, a GpuMat: one row of CascadeClassifierEx.detectAsync(), of which the first 256
-    boxes are used. An empty list: the detector has found nothing. noArray(): it did not run, as in the other update().
-    @param results table as in the other update(). Column box: index in boxes.
+    columns; in Python also a list of tuples. Or, if image is a GpuMat, a GpuMat: one row of
+    CascadeClassifierEx.detectAsync(), of which the first 256 boxes are used. An empty list: the detector has found
+    nothing. noArray(): it did not run, as in the other update(); in Python call that one, as None is an empty list.
+    @param results table as in the other update(). Column box: index in boxes of the box that is associated with the
+    object or has started it, or -1.
     @throws cv::Exception if an argument is invalid; the frame has not been processed then. If memory is missing for a
     new object, the frame has been processed, and objects that started before stay. */
     CV_WRAP_AS(updateWithBoxes)
@@ -371,7 +377,8 @@ public:
     @param stream stream for a GpuMat; ignored for Mat. Default: the null stream.
     @return id of the object.
     @throws cv::Exception naming file and node if something is not valid, and if the parameters in the file differ from
-    this tracker's. seed, learning and minReplyScore are not compared: those of this tracker apply. */
+    this tracker's. seed, learning, minReplyScore, clipBoxes, and boxOverlap and all parameters after it are not
+    compared: those of this tracker apply. */
     CV_WRAP virtual int addFromFile(InputArray image, const String& filename,
                                     Stream& stream = cv::cuda::noStream()) = 0;
     /** @brief Returns the device and pinned host memory of this instance in bytes; 0 if only the CPU was used. */

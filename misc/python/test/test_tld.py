@@ -199,6 +199,34 @@ class TLDTest(unittest.TestCase):
         with self.assertRaisesRegex(cv2.error, "id"):
             tracker.getDetections(0)
 
+    def test_boxes_of_a_detector_as_python_has_them(self):
+        """Lists and tuples of numbers, and integers of any width, are what int32 arrays are. None is an empty list."""
+        params = cv2.cuda.TLDParams()
+        params.startFromBoxes, params.endAfterMisses = True, 1
+        boxes = [box(0, 0), box(0, 1)]
+        truth = MultiTrackerTLD.create(params).updateWithBoxes(frame(0), np.array(boxes, np.int32))
+        self.assertEqual((truth.shape, truth.dtype), ((2, 11), np.float64))
+        np.testing.assert_array_equal(truth[:, [0, 1, 2, 3, 9, 10]], [[*given, i, i] for i, given in enumerate(boxes)])
+        forms = [list, tuple, lambda a: [list(t) for t in a], lambda a: [np.array(t) for t in a], lambda a: np.array(a).reshape(2, 1, 4)]
+        forms += [lambda a, dtype=dtype: np.array(a, dtype) for dtype in (np.int64, np.uint32, np.int16, np.uint8)]
+        for form in forms:
+            tracker = MultiTrackerTLD.create(params)
+            np.testing.assert_array_equal(truth, tracker.updateWithBoxes(frame(0), form(boxes)))
+            self.assertEqual(len(tracker.update(frame(1))), 2)
+            for empty in ([], (), np.zeros((0, 4), np.int32), None):
+                self.assertIsNone(tracker.updateWithBoxes(frame(2), empty))
+        tracker = MultiTrackerTLD.create(params)
+        for value in (2 ** 32 + 3, -2 ** 31 - 1):
+            for wrong in ([box(0), (value, 60, 40, 34)], np.array([box(0), (value, 60, 40, 34)])):
+                with self.assertRaisesRegex(cv2.error, f"boxes: {value} in row 1, but integers of 32 bits"):
+                    tracker.updateWithBoxes(frame(0), wrong)
+        for wrong in ([(1., 2., 3., 4.)] * 65, np.full((65, 4), np.nan), [(1, 2, 3)], box(0), "box"):
+            with self.assertRaisesRegex(cv2.error, "boxes(: .* CV_32SC4| is not)"):
+                tracker.updateWithBoxes(frame(0), wrong)
+        with self.assertRaisesRegex(cv2.error, "boxes: 257, but at most 256"):
+            tracker.updateWithBoxes(frame(0), [box(0)] * 257)
+        self.assertTrue(tracker.empty())
+
     def test_errors(self):
         tracker = TrackerTLD.create()
         with self.assertRaises(cv2.error):

@@ -20,7 +20,7 @@ def add_options(made: argparse.ArgumentParser, number: Number, box: Callable[[st
     made.add_argument("source", nargs="+", help="videos, folders of videos, or lists (.txt: a path on each line)")
     made.add_argument("--job", choices=sorted(JOBS), required=True, help="what is done with each video")
     made.add_argument("--out", metavar="DIR", required=True, help="folder of the results, made if it is not there")
-    made.add_argument("--resume", action="store_true", help="go on with the scan in DIR; with other parameters it starts anew, and the old one is kept aside")
+    made.add_argument("--resume", action="store_true", help="continue the scan in DIR; with other parameters it starts anew, and the old one is kept in a folder before-N")
     made.add_argument("--format", choices=("parquet", "csv"), default="parquet", help="of the table and its parts (default parquet)")
     made.add_argument("--segment", type=number(float, .001, 1e9), default=60., metavar="SECONDS", help="least length of what a worker does at once (default 60)")
     made.add_argument("--audit", type=number(float, 0, 1), default=0., metavar="P", help="compute this part of the segments again on the CPU and compare the bytes "
@@ -50,8 +50,8 @@ def add_options(made: argparse.ArgumentParser, number: Number, box: Callable[[st
     job.add_argument("--sigma", type=number(float, 0, 341, above=True), metavar="S", help="bandwidth (default 6)")
     job.add_argument("--max-dist", type=number(float, 0, 32767, above=True), metavar="D", help="largest distance of a link (default 10)")
     job.add_argument("--color-scale", type=number(float, 0, 1e9), metavar="F", help="factor on colors (default 32/255)")
-    job.add_argument("--number", type=number(int, 1, 2**31 - 1), metavar="N", help="at most so many, as far as --max-dist lets, before they are made connected")
-    job.add_argument("--min-area", type=number(int, 0, 2**31 - 1), metavar="PIXELS", help="make them 4-connected and join smaller ones (default 20; 0: do not)")
+    job.add_argument("--number", type=number(int, 1, 2**31 - 1), metavar="N", help="largest number of superpixels, before --min-area; --max-dist limits how few there can be")
+    job.add_argument("--min-area", type=number(int, 0, 2**31 - 1), metavar="PIXELS", help="split into 4-connected components and merge smaller ones (default 20; 0: do neither)")
 
 
 def read_boxes(path: str) -> dict[str, list[Any]]:
