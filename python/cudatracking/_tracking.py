@@ -47,7 +47,7 @@ class Event(enum.IntEnum):
     RETRIED = 4
     """Flow from an earlier frame, after flow had failed."""
     JUMPED = 5
-    """The box left its place for a place elsewhere that scored higher: perhaps another object."""
+    """The box left its place for one elsewhere that is more similar to the object: perhaps another object."""
     FOUND_AGAIN = 6
     """The object was lost and begins where the learned detector found it: perhaps another object."""
     BECAME_LOST = 7
@@ -82,7 +82,7 @@ class TLDParams:
             Default 100.
         nn_threshold: threshold on the relative similarity above which a window is accepted; the first training may raise it. 0 to 1.
             Default 0.65.
-        valid_threshold: threshold on the conservative similarity (the score) above which a box is valid, so that the detector may learn
+        valid_threshold: threshold on the conservative similarity above which a box is valid, so that the detector may learn
             from it; the first training may raise it. 0 to 1. Default 0.7.
         max_positives: largest number of templates of the object; beyond it, random ones are dropped. 2 to 1024. Default 200.
         max_negatives: largest number of templates of the background. 2 to 2048. Default 400.
@@ -106,8 +106,8 @@ class TLDParams:
             Default 3.
         max_probation: number of unconfirmed frames after which the first frame without a similar window ends the box; 0: no limit.
             Default 100.
-        jump_margin: margin by which the score of a cluster of detections elsewhere must exceed that of the box to replace it. 0 to 1. Default
-            0.1.
+        jump_margin: margin by which a cluster of detections elsewhere must exceed the box to replace it, in similarity and, where it does not
+            touch the box, in score. 0 to 1. Default 0.1.
         first_jump_margin: jump_margin while there are fewer than five templates of the object. 0 to 1. Default 0.2.
         box_overlap: smallest overlap of a box given to MultiTracker.update() with the object that it is associated with. 0.01 to 1.
             Default 0.3.
@@ -323,7 +323,7 @@ class Tracker(_Frames):
 
     @property
     def score(self) -> float:
-        """Score of the box, its conservative similarity, 0 to 1; 0 if the object is lost. Waits."""
+        """Score of the box, 0 to 1: how sure the ferns are that the object is there; 0 if it is lost. Waits."""
         return float(self._ask(self._native.getTrackingScore))
 
     @property

@@ -86,6 +86,11 @@ CT_HOST_DEVICE uint16_t posteriorOf(const Leaf& leaf)
             static_cast<uint32_t>(all));
     return static_cast<uint16_t>((static_cast<int64_t>(leaf.positives) * POSTERIOR_ONE + all / 2) / all);
 }
+//! Converts a sum of posteriors over all ferns to their mean, 0 to 1.
+CT_HOST_DEVICE double meanPosterior(uint32_t sum, int trees)
+{
+    return static_cast<double>(sum) / (static_cast<double>(POSTERIOR_ONE) * trees);
+}
 //! Returns the smallest sum of posteriors of fern-positive windows: these can support a box and be learned as negatives.
 CT_HOST_DEVICE uint32_t fernPositiveSum() { return POSTERIOR_ONE; }
 //! Returns the smallest sum of posteriors of a negative example that is counted.

@@ -118,7 +118,7 @@ that validates.
 Negative templates come from the initNegatives far windows with the least (FOR_SPLIT v[2], index), in this order. Those at even
 positions are learned with Settings::nnThreshold. Those at odd positions validate: nnThreshold becomes the larger of
 Settings::nnThreshold and their largest relative similarity, and validThreshold the larger of Settings::validThreshold and this.
-If the user's box does not score above validThreshold then, the corrected box is too far from it: all templates are dropped and
+If the similarity of the user's box is not above validThreshold then, the corrected box is too far from it: all templates are dropped and
 trained once more with the user's box as the first positive; contrast and ferns stay (retrains()). */
 CT_HOST_DEVICE void beginTraining(ObjectState& s, const Window& box, uint32_t number, const Settings& settings)
 {
@@ -138,13 +138,14 @@ CT_HOST_DEVICE void endTraining(ObjectState& s, uint32_t worstSum, double worstR
     s.validThreshold = greater(settings.validThreshold, s.nnThreshold);
     s.event = STARTED;
     s.alive = s.valid = s.started = 1;
-    s.score = conservative(similarity, s.positives, s.negatives);
+    s.score = 1.;
+    s.similarity = conservative(similarity, s.positives, s.negatives);
 }
 
 //! Decides after endTraining() whether the templates are trained again, and prepares the state for it.
 CT_HOST_DEVICE bool retrains(ObjectState& s, const Settings& settings)
 {
-    if (s.score > s.validThreshold)
+    if (s.similarity > s.validThreshold)
         return false;
     s.positives = s.negatives = 0;
     s.nnThreshold = settings.nnThreshold;

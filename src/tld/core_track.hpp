@@ -8,7 +8,7 @@
 //   endFlow()           moves the box, or loses it
 //   [association with a detector's boxes, core_associate.hpp]
 //   [ferns, select, nearestNeighbours]
-//   updateScore()       scores the box
+//   updateSimilarity()  compares the box with the templates
 //   [clusters of accepted windows]
 //   updateSupport()     loses the box after some frames without a fern-positive window at its position
 //   compareClusters()   compares the clusters with the box
@@ -98,16 +98,17 @@ enum Event
 struct ObjectState
 {
     Box box;
-    double score;    //!< conservative similarity of the box
-    int32_t alive;   //!< 0: the object is lost
-    int32_t valid;   //!< the detector may learn from it
-    int32_t learned; //!< in the last frame
-    int32_t event;   //!< Event of the last frame
-    int32_t matched; //!< 1 + index of the detector's box that it was associated with in the last frame; 0: none
-    int32_t held;    //!< its box is a detector's, which nothing changes in this frame
-    uint32_t number; //!< index of the object's series of random numbers
-    uint32_t frame;  //!< frames since it was first learned
-    int32_t started; //!< its box is in the image START: no frame came since
+    double score;      //!< largest mean posterior of a window on the box, 0 to 1; 1 for a box that the user gave
+    double similarity; //!< conservative similarity of the box in this frame
+    int32_t alive;     //!< 0: the object is lost
+    int32_t valid;     //!< the detector may learn from it
+    int32_t learned;   //!< in the last frame
+    int32_t event;     //!< Event of the last frame
+    int32_t matched;   //!< 1 + index of the detector's box that it was associated with in the last frame; 0: none
+    int32_t held;      //!< its box is a detector's, which nothing changes in this frame
+    uint32_t number;   //!< index of the object's series of random numbers
+    uint32_t frame;    //!< frames since it was first learned
+    int32_t started;   //!< its box is in the image START: no frame came since
     int32_t unsupported, onProbation; //!< consecutive frames
     int32_t fast;                     //!< flow moved the box by more than half a step of windows in this frame
     // The frame and box from which failed flow is retried.
@@ -130,7 +131,7 @@ CT_HOST_DEVICE void endTracking(ObjectState& s)
 {
     s.event = s.event == NO_EVENT || s.event == RETRIED ? NO_EVENT : BECAME_LOST;
     s.alive = s.valid = s.unsupported = s.onProbation = 0;
-    s.score = 0.;
+    s.score = s.similarity = 0.;
 }
 
 // --- flow ------------------------------------------------------------------------------------------------------------
@@ -219,13 +220,13 @@ CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& 
     s.event = task.retry ? RETRIED : FLOWED;
 }
 
-//! Sets the score of an object that is not lost; above validThreshold it becomes valid. @param similarity of the patch of its box.
-CT_HOST_DEVICE void updateScore(ObjectState& s, const Similarity& similarity)
+//! Sets the similarity of an object that is not lost; above validThreshold it becomes valid. @param similarity of the patch of its box.
+CT_HOST_DEVICE void updateSimilarity(ObjectState& s, const Similarity& similarity)
 {
     if (!s.alive)
         return;
-    s.score = conservative(similarity, s.positives, s.negatives);
-    if (s.score > s.validThreshold)
+    s.similarity = conservative(similarity, s.positives, s.negatives);
+    if (s.similarity > s.validThreshold)
         s.valid = 1;
 }
 
@@ -252,12 +253,13 @@ CT_HOST_DEVICE void classify(const ObjectState& s, Detection& d)
     d.cluster = -1;
 }
 
-/** A connected component of accepted windows that are linked(). Clusters are in the order of their first windows. Scores are summed in
-the order of windows. */
+/** A connected component of accepted windows that are linked(). Clusters are in the order of their first windows. Similarities are
+summed in the order of windows. */
 struct Cluster
 {
     Box box;
-    double score; //!< mean conservative similarity
+    double similarity; //!< mean conservative similarity
+    uint32_t sum;      //!< largest sum of posteriors of a window
 };
 
 //! Sums over at most MAX_DETECTIONS windows.
@@ -267,19 +269,21 @@ struct WindowSums
     int32_t count;
 };
 
-//! Returns the mean of the windows of a cluster. @param score sum of their conservative similarities.
-CT_HOST_DEVICE Cluster meanOf(const WindowSums& windows, double score)
+//! Returns the mean of the windows of a cluster. @param similarity sum of their conservative similarities. @param sum see Cluster.
+CT_HOST_DEVICE Cluster meanOf(const WindowSums& windows, double similarity, uint32_t sum)
 {
     const double all = windows.count;
-    return {{windows.x / all, windows.y / all, windows.w / all, windows.h / all}, score / all};
+    return {{windows.x / all, windows.y / all, windows.w / all, windows.h / all}, similarity / all, sum};
 }
 
 // --- support and probation -------------------------------------------------------------------------------------------
 
-//! Counts frames without support. @param supported a fern-positive window overlaps the box by more than NEAR_OVERLAP.
-CT_HOST_DEVICE void updateSupport(ObjectState& s, bool supported, const Settings& settings)
+/** Sets the score, and counts frames without support. @param sum largest sum of posteriors of a fern-positive window that overlaps the
+box by more than NEAR_OVERLAP; 0: there is none. */
+CT_HOST_DEVICE void updateSupport(ObjectState& s, uint32_t sum, const Settings& settings)
 {
-    s.unsupported = s.alive && !supported && !s.matched ? s.unsupported + 1 : 0;
+    s.score = s.alive ? meanPosterior(sum, settings.trees) : 0.;
+    s.unsupported = s.alive && sum == 0 && !s.matched ? s.unsupported + 1 : 0;
     if (settings.maxUnsupported > 0 && s.unsupported >= settings.maxUnsupported)
         endTracking(s);
 }
@@ -288,11 +292,18 @@ CT_HOST_DEVICE void updateSupport(ObjectState& s, bool supported, const Settings
 struct Comparison
 {
     int32_t near;    //!< number of clusters that overlap the box by a half or more
-    double bestNear; //!< largest score among these; 0 without
+    double bestNear; //!< largest similarity of these; 0 without
     int32_t
-        better;    //!< number of other clusters whose score exceeds the box's by the margin, and those of all near ones
+        better; //!< number of other clusters that are more similar than the box, by the margin, and than all near ones
     int32_t place; //!< index of the last of these; -1: none
 };
+
+/** Whether the ferns allow a jump to a cluster. Where it touches the box, flow has slipped off the object. Elsewhere they must prefer the
+cluster: of all windows of an image some are similar to the object by chance. @param margin of compareClusters(). */
+CT_HOST_DEVICE bool isCertain(const ObjectState& s, const Cluster& cluster, double margin, const Settings& settings)
+{
+    return overlap(cluster.box, s.box) > 0. || meanPosterior(cluster.sum, settings.trees) > s.score + margin;
+}
 
 //! Compares clusters with the box. None is better for an associated object. The margin is jumpMargin, or firstJumpMargin with few positives.
 CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* clusters, int count,
@@ -305,14 +316,14 @@ CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* c
         if (overlap(clusters[i].box, s.box) >= 0.5)
         {
             ++c.near;
-            c.bestNear = greater(c.bestNear, clusters[i].score);
+            c.bestNear = greater(c.bestNear, clusters[i].similarity);
         }
     if (s.matched)
         return c;
     const double margin = s.positives < FEW_POSITIVES ? settings.firstJumpMargin : settings.jumpMargin;
     for (int i = 0; i < count; ++i)
-        if (!(overlap(clusters[i].box, s.box) >= 0.5) && clusters[i].score > s.score + margin &&
-            (c.near == 0 || clusters[i].score > c.bestNear))
+        if (!(overlap(clusters[i].box, s.box) >= 0.5) && clusters[i].similarity > s.similarity + margin &&
+            (c.near == 0 || clusters[i].similarity > c.bestNear) && isCertain(s, clusters[i], margin, settings))
         {
             ++c.better;
             c.place = i;
@@ -320,10 +331,10 @@ CT_HOST_DEVICE Comparison compareClusters(const ObjectState& s, const Cluster* c
     return c;
 }
 
-//! Counts frames in which neither the score nor a near cluster confirms a box that is not valid.
+//! Counts frames in which neither the similarity nor a near cluster confirms a box that is not valid.
 CT_HOST_DEVICE void updateProbation(ObjectState& s, const Comparison& c, const Settings& settings)
 {
-    const bool confirmed = !s.alive || s.valid || s.score > s.validThreshold || c.near > 0;
+    const bool confirmed = !s.alive || s.valid || s.similarity > s.validThreshold || c.near > 0;
     s.onProbation = confirmed ? 0 : s.onProbation + 1;
     if (settings.maxProbation > 0 && s.onProbation >= settings.maxProbation && s.unsupported > 0)
         endTracking(s);
@@ -332,14 +343,15 @@ CT_HOST_DEVICE void updateProbation(ObjectState& s, const Comparison& c, const S
 // --- integration -----------------------------------------------------------------------------------------------------
 
 //! Starts a new box at a cluster; it is not valid yet.
-CT_HOST_DEVICE void startAt(ObjectState& s, const Cluster& cluster)
+CT_HOST_DEVICE void startAt(ObjectState& s, const Cluster& cluster, const Settings& settings)
 {
     const int32_t event = s.alive ? JUMPED : FOUND_AGAIN;
     endTracking(s);
     s.event = event;
     s.alive = 1;
     s.box = cluster.box;
-    s.score = cluster.score;
+    s.score = meanPosterior(cluster.sum, settings.trees);
+    s.similarity = cluster.similarity;
     s.retries = 0;
 }
 
@@ -355,15 +367,15 @@ CT_HOST_DEVICE Box corrected(const Box& box, const WindowSums& around)
 }
 
 /** Integrates tracker and detector. @param c result of compareClusters(). @param around sums over detections for which isAround().
-@return whether acceptCorrection() must decide: detections have moved a box that is not fast and whose own score exceeds
+@return whether acceptCorrection() must decide: detections have moved a box that is not fast and whose own similarity exceeds
 validThreshold. */
 CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster* clusters, int count,
-                              const WindowSums& around)
+                              const WindowSums& around, const Settings& settings)
 {
     if (!s.alive)
     {
         if (count == 1)
-            startAt(s, clusters[0]);
+            startAt(s, clusters[0], settings);
         return false;
     }
     if (c.near > 0 && c.bestNear > s.validThreshold)
@@ -372,23 +384,23 @@ CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster
         return false;
     if (c.better == 1)
     {
-        startAt(s, clusters[c.place]);
+        startAt(s, clusters[c.place], settings);
         return false;
     }
     if (count > 0)
         s.box = corrected(s.box, around);
     if (count > 0 && around.count > 0 && s.event == FLOWED)
         s.event = CORRECTED;
-    return count > 0 && around.count > 0 && s.score > s.validThreshold && !s.fast;
+    return count > 0 && around.count > 0 && s.similarity > s.validThreshold && !s.fast;
 }
 
-/** Undoes a correction that lowers the score: windows of the grid are up to half a step away from the object, so that their mean would
+/** Undoes a correction that lowers the similarity: windows of the grid are up to half a step away from the object, so that their mean would
 shift the box of a still object a little in each frame. A fast box is corrected in any case, as flow of fast and blurred objects
 drifts. @param tracked box before the correction. @param similarity of the corrected box.
 @return whether the correction stays. */
 CT_HOST_DEVICE bool acceptCorrection(ObjectState& s, const Box& tracked, const Similarity& similarity)
 {
-    if (conservative(similarity, s.positives, s.negatives) >= s.score)
+    if (conservative(similarity, s.positives, s.negatives) >= s.similarity)
         return true;
     s.box = tracked;
     s.event = s.event == CORRECTED ? static_cast<int32_t>(FLOWED) : s.event;
@@ -458,7 +470,7 @@ CT_HOST_DEVICE void detectionRow(const Detection& d, int trees, double* row)
     row[DETECTION_HEIGHT] = d.window.h;
     row[DETECTION_CONSERVATIVE] = d.conservative;
     row[DETECTION_RELATIVE] = d.relative;
-    row[DETECTION_POSTERIOR] = static_cast<double>(d.sum) / (static_cast<double>(POSTERIOR_ONE) * trees);
+    row[DETECTION_POSTERIOR] = meanPosterior(d.sum, trees);
     row[DETECTION_ACCEPTED] = d.accepted;
 }
 

@@ -111,7 +111,7 @@ void flow(const Work& work, const ObjectView& object);
 void associate(const Work& work, const std::vector<ObjectView>& objects, const DetectorBoxes& boxes);
 void ferns(const Work& work, const ObjectView& object);
 void select(const ObjectView& object);
-//! @param tracking also scores the box, by updateScore().
+//! @param tracking also compares the box with the templates, by updateSimilarity().
 void nearestNeighbours(const Work& work, const ObjectView& object, bool tracking);
 void integrate(const Work& work, const ObjectView& object);
 // In a frame only learnFerns() and learnTemplates() change the model. They cannot fail: they allocate nothing and use one thread.

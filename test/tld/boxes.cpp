@@ -363,7 +363,8 @@ TEST(Tld_BoxRules, associatedObjectsAreSupportedAndDoNotJump)
 {
     core::Settings settings = {};
     settings.maxUnsupported = 1;
-    const core::Cluster elsewhere = {{200, 150, 40, 30}, 0.95};
+    settings.trees = 10;
+    const core::Cluster elsewhere = {{200, 150, 40, 30}, 0.95, 6 * core::POSTERIOR_ONE};
     for (const bool corrects : {false, true})
     {
         core::ObjectState s = {};
@@ -376,14 +377,14 @@ TEST(Tld_BoxRules, associatedObjectsAreSupportedAndDoNotJump)
         EXPECT_EQ(6, s.matched) << "1 + index";
         EXPECT_EQ(corrects ? 104. : 100., s.box.x);
         core::ObjectState jumping = plain;
-        core::updateSupport(plain, false, settings);
+        core::updateSupport(plain, 0, settings);
         EXPECT_EQ(0, plain.alive);
-        core::updateSupport(s, false, settings);
+        core::updateSupport(s, 0, settings);
         EXPECT_EQ(1, s.alive);
         EXPECT_EQ(1, core::compareClusters(jumping, &elsewhere, 1, settings).better);
         const core::Comparison c = core::compareClusters(s, &elsewhere, 1, settings);
         EXPECT_EQ(0, c.better);
-        core::integrate(s, c, &elsewhere, 1, {110, 80, 40, 30, 1});
+        core::integrate(s, c, &elsewhere, 1, {110, 80, 40, 30, 1}, settings);
         EXPECT_EQ(corrects ? 104. : (10 * 100. + 110.) / 11., s.box.x) << "a detector's box stays as it is";
         core::beginFrame(s);
         EXPECT_EQ(0, s.matched);

@@ -25,6 +25,7 @@ core::Settings settingsOfTests()
     s.maxProbation = 100;
     s.jumpMargin = 0.1;
     s.firstJumpMargin = 0.2;
+    s.trees = 10;
     return s;
 }
 
@@ -33,7 +34,7 @@ core::ObjectState stateOnABox()
     core::ObjectState s = {};
     s.alive = s.valid = 1;
     s.box = {100, 80, 40, 30};
-    s.score = 0.8;
+    s.similarity = 0.8;
     s.validThreshold = 0.7;
     s.positives = 10;
     s.negatives = 10;
@@ -63,15 +64,16 @@ int integrate(core::ObjectState& s, const std::vector<core::Cluster>& clusters, 
 {
     const core::Settings settings = settingsOfTests();
     const int count = static_cast<int>(clusters.size());
-    core::updateSupport(s, supported, settings);
+    core::updateSupport(s, supported ? core::fernPositiveSum() : 0, settings);
     const core::Comparison c = core::compareClusters(s, clusters.data(), count, settings);
     core::updateProbation(s, c, settings);
-    core::integrate(s, c, clusters.data(), count, around);
+    core::integrate(s, c, clusters.data(), count, around, settings);
     return s.event;
 }
 
 const core::WindowSums NOTHING_AROUND = {0, 0, 0, 0, 0}, ONE_AROUND = {104, 81, 40, 30, 1};
-const core::Cluster ON_THE_BOX = {{102, 80, 40, 30}, 0.8}, ELSEWHERE = {{200, 150, 40, 30}, 0.95};
+const core::Cluster ON_THE_BOX = {{102, 80, 40, 30}, 0.8, 6 * core::POSTERIOR_ONE},
+                    ELSEWHERE = {{200, 150, 40, 30}, 0.95, 6 * core::POSTERIOR_ONE};
 
 TEST(Tld_Events, flowAndCorrection)
 {
@@ -127,7 +129,7 @@ TEST(Tld_Events, endWithoutSupport)
 TEST(Tld_Events, jumpAndFind)
 {
     core::ObjectState s = stateOnABox();
-    s.score = 0.6;
+    s.similarity = 0.6;
     flow(s, true);
     EXPECT_EQ(TrackerTLD::JUMPED, integrate(s, {ELSEWHERE}, NOTHING_AROUND));
     EXPECT_EQ(200., s.box.x);

@@ -200,6 +200,24 @@ inline std::vector<Passed> passFerns(const Model& m, const Mat& gray, const std:
     return passed;
 }
 
+/** Returns the largest mean posterior of a window that overlaps a box by more than `least`. It is 0 where no window has enough variance
+and a sum of posteriors of 1 or more. */
+inline double supportOf(Model m, const Mat& gray, const std::vector<Rect>& windows, double variance, const Rect2d& box,
+                        double least = 0.6)
+{
+    std::vector<Rect> near;
+    for (const Rect& w : windows)
+        if (overlap(Rect2d(w), box) > least)
+            near.push_back(w);
+    m.fernThreshold = ONE - 1;
+    m.most = static_cast<int>(near.size());
+    int all = 0;
+    int64 largest = 0;
+    for (const Passed& p : passFerns(m, gray, near, variance, all))
+        largest = std::max(largest, p.sum);
+    return static_cast<double>(largest) / static_cast<double>(ONE * m.trees);
+}
+
 // --- third stage -----------------------------------------------------------------------------------------------------
 
 typedef std::vector<double> Patch; //!< 15 x 15
@@ -383,7 +401,7 @@ inline bool follow(const TLDParams& p, const Mat& from, const Mat& to, const Rec
 struct Cluster
 {
     Rect2d box;
-    double confidence;
+    double confidence, posterior; //!< mean conservative similarity; largest mean posterior of a window
 };
 
 //! A table of detections, row by row.
@@ -428,15 +446,16 @@ inline std::vector<Cluster> clustersOf(const std::vector<Found>& found)
     std::vector<Cluster> clusters;
     for (size_t k = 0; k < accepted.size(); ++k)
     {
-        double x = 0., y = 0., w = 0., h = 0., confidence = 0., n = 0.;
+        double x = 0., y = 0., w = 0., h = 0., confidence = 0., posterior = 0., n = 0.;
         for (size_t i = 0; i < accepted.size(); ++i)
             if (lowest[i] == k)
             {
                 const Found& f = accepted[i];
                 x += f.box.x, y += f.box.y, w += f.box.width, h += f.box.height, confidence += f.conservative, ++n;
+                posterior = std::max(posterior, f.posterior);
             }
         if (n > 0)
-            clusters.push_back({Rect2d(x / n, y / n, w / n, h / n), confidence / n});
+            clusters.push_back({Rect2d(x / n, y / n, w / n, h / n), confidence / n, posterior});
     }
     return clusters;
 }

@@ -3,7 +3,7 @@
 
 // Rules that decide what becomes a template and how long a box is believed: their own tests, and what they are for: the user's
 // own box is certain in its own frame, and a box in a still scene stays.
-#include "scenes.hpp"
+#include "oracle.hpp"
 #include "../../src/tld/core.hpp"
 
 namespace opencv_test { namespace {
@@ -42,15 +42,20 @@ TEST_P(Tld_Rules, ownBoxIsCertainInItsOwnFrame)
         p.seed = i;
         const Ptr<TrackerTLD> tracker = TrackerTLD::create(p);
         tracker->init(Image(engine(), image).in(), box);
-        const double score = tracker->getTrackingScore(), threshold = validThresholdOf(*tracker);
-        EXPECT_GT(score, threshold) << box << " in texture " << i;
+        const oracle::Patch patch = oracle::rounded(oracle::patchOf(image, box));
+        const double similarity = oracle::similarityTo(oracle::patchesOf(templatesOf(*tracker, true)),
+                                                       oracle::patchesOf(templatesOf(*tracker, false)), patch)
+                                      .conservative,
+                     threshold = validThresholdOf(*tracker);
+        EXPECT_GT(similarity, threshold) << box << " in texture " << i;
         EXPECT_EQ(TrackerTLD::TRACKING, tracker->getState());
-        least = std::min(least, score);
+        EXPECT_EQ(1.f, tracker->getTrackingScore());
+        least = std::min(least, similarity);
         ++boxes;
-        if (score <= threshold && ++refused > 10)
+        if (similarity <= threshold && ++refused > 10)
             break;
     }
-    std::cout << boxes << " boxes, least score " << least << std::endl;
+    std::cout << boxes << " boxes, least similarity " << least << std::endl;
 }
 
 //! Returns the smallest overlap in all frames; 0 when the object is lost in one. Frames have noise of +-3 gray values.
@@ -143,20 +148,84 @@ TEST(Tld_Probation, endsOnlyABoxWithoutSupport)
     core::Settings settings = {};
     settings.maxProbation = 100;
     settings.maxUnsupported = 3;
+    settings.trees = 10;
     const core::Comparison nothing = {0, 0., 0, -1};
     for (bool supported : {true, false})
     {
         core::ObjectState s = {};
         s.alive = 1;
-        s.score = 0.5;
+        s.similarity = 0.5;
         s.validThreshold = 0.7;
         for (int frame = 1; frame <= 150; ++frame)
         {
-            core::updateSupport(s, supported || frame < 100, settings);
+            core::updateSupport(s, supported || frame < 100 ? core::fernPositiveSum() : 0, settings);
             core::updateProbation(s, nothing, settings);
             EXPECT_EQ(supported || frame < 100 ? 1 : 0, s.alive) << "frame " << frame;
         }
     }
+}
+
+//! Elsewhere the ferns must be more certain of a cluster than of the box by the margin; a cluster that touches the box is exempt.
+TEST(Tld_Jump, fernsMustPreferAPlaceElsewhere)
+{
+    core::Settings settings = {};
+    settings.trees = 10;
+    settings.jumpMargin = 0.1;
+    settings.firstJumpMargin = 0.2;
+    const core::Box elsewhere = {141., 100., 40., 60.}, touching = {139., 100., 40., 60.};
+    for (const int positives : {4, 5})
+        for (const uint32_t support : {0u, core::fernPositiveSum(), 5 * core::POSTERIOR_ONE})
+        {
+            core::ObjectState s = {};
+            s.alive = 1;
+            s.box = {100., 100., 40., 60.};
+            s.similarity = 0.5;
+            s.positives = positives;
+            core::updateSupport(s, support, settings);
+            const uint32_t margin = core::POSTERIOR_ONE * (positives < 5 ? 2 : 1);
+            for (const uint32_t sum : {support, support + margin - 400, support + margin + 400})
+            {
+                SCOPED_TRACE(cv::format("%d positives, sums %u and %u", positives, support, sum));
+                const core::Cluster there = {elsewhere, 0.9, sum}, here = {touching, 0.9, sum};
+                EXPECT_EQ(sum > support + margin ? 1 : 0, core::compareClusters(s, &there, 1, settings).better);
+                EXPECT_EQ(1, core::compareClusters(s, &here, 1, settings).better);
+                // Of two clusters one is left, so that the box can jump there.
+                const core::Cluster two[] = {{elsewhere, 0.9, support}, {{300., 100., 40., 60.}, 0.8, sum}};
+                const core::Comparison c = core::compareClusters(s, two, 2, settings);
+                EXPECT_EQ(sum > support + margin ? 1 : 0, c.better);
+                EXPECT_EQ(sum > support + margin ? 1 : -1, c.place);
+            }
+        }
+}
+
+TEST(Tld_Score, isTheSupportOfTheBoxOrOfItsCluster)
+{
+    core::Settings settings = {};
+    settings.trees = 10;
+    settings.maxUnsupported = 2;
+    settings.minReplyScore = 0.3;
+    core::ObjectState s = {};
+    s.alive = 1;
+    s.box = {100., 100., 40., 60.};
+    double row[core::RESULT_COLUMNS];
+    for (const int tenths : {10, 3, 1})
+    {
+        core::updateSupport(s, tenths * core::POSTERIOR_ONE, settings);
+        core::resultOf(s, settings, 640, 480, row);
+        EXPECT_EQ(tenths / 10., row[SCORE]);
+        EXPECT_EQ(tenths >= 3 ? 1. : 0., row[LOCATED]);
+    }
+    core::updateSupport(s, 0, settings);
+    EXPECT_EQ(0., s.score);
+    const core::Cluster cluster = {{300., 100., 40., 60.}, 0.9, 7 * core::POSTERIOR_ONE};
+    core::integrate(s, {0, 0., 1, 0}, &cluster, 1, {}, settings);
+    EXPECT_EQ(0.7, s.score);
+    EXPECT_EQ(0.9, s.similarity);
+    for (int frame = 0; frame < 2; ++frame)
+        core::updateSupport(s, 0, settings);
+    EXPECT_EQ(0, s.alive);
+    core::integrate(s, {0, 0., 0, -1}, &cluster, 1, {}, settings);
+    EXPECT_EQ(0.7, s.score) << "found again";
 }
 
 //! A box of 40 x 60 pixels and windows 4 and 6 pixels apart: half a step is 2 pixels along x and 3 along y.
@@ -184,14 +253,14 @@ TEST(Tld_Correction, onlyABoxAtRestIsInDoubt)
         core::endFlow(s, task, {50, 0.1, c.dx, c.dy, 1.}, settings, 640, 480);
         EXPECT_EQ(c.fast ? 1 : 0, s.fast);
         const core::Box tracked = s.box;
-        const core::Cluster cluster = {tracked, 0.9};
+        const core::Cluster cluster = {tracked, 0.9, 6 * core::POSTERIOR_ONE};
         const core::WindowSums around = {1200, 1000, 440, 640, 10}; // their mean is not the box
         const core::Comparison comparison = {1, 0.9, 0, -1};
-        s.score = 0.9;
+        s.similarity = 0.9;
         core::ObjectState weak = s;
-        weak.score = 0.6; // not above validThreshold: corrected in any case
-        EXPECT_FALSE(core::integrate(weak, comparison, &cluster, 1, around));
-        EXPECT_EQ(!c.fast, core::integrate(s, comparison, &cluster, 1, around));
+        weak.similarity = 0.6; // not above validThreshold: corrected in any case
+        EXPECT_FALSE(core::integrate(weak, comparison, &cluster, 1, around, settings));
+        EXPECT_EQ(!c.fast, core::integrate(s, comparison, &cluster, 1, around, settings));
         EXPECT_NE(tracked.x, s.box.x);
         EXPECT_EQ(weak.box.x, s.box.x);
         core::beginFrame(s);

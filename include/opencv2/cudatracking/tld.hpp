@@ -25,7 +25,8 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     CV_PROP_RW int seed;      //!< seed of all random choices, 0 or more; equal seeds give identical runs. Default 1.
     CV_PROP_RW bool learning; //!< whether trackers update the model after init(). Default true.
     CV_PROP_RW bool mirror;   //!< whether ferns are also trained on mirror images of the object. Default false.
-    /** Score below which update() returns false, 0 to 1; state and box are not affected. Default 0: not used. */
+    /** Score below which update() returns false, 0 to 1; state and box are not affected. 0.5: only boxes on which the ferns
+    find the object. Default 0: not used. */
     CV_PROP_RW float minReplyScore;
     /** Whether reported boxes are clipped to the image; false: they may lie partly outside. Tracking is not affected.
     Default false. */
@@ -94,7 +95,7 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     /** Number of unconfirmed frames in a row from which on an unsupported frame ends in LOST, 0 or more; 0: no limit.
     Default 100. */
     CV_PROP_RW int maxProbation;
-    CV_PROP_RW double jumpMargin; //!< score margin by which a cluster elsewhere must beat the box, 0 to 1. Default 0.1.
+    CV_PROP_RW double jumpMargin; //!< margin by which a cluster elsewhere must exceed the box, 0 to 1. Default 0.1.
     CV_PROP_RW double firstJumpMargin; //!< jumpMargin while there are fewer than 5 positive templates. Default 0.2.
 
     // Boxes of a detector, see MultiTrackerTLD::update() with boxes.
@@ -141,8 +142,7 @@ the image; they cover the whole image; at most 2^26.
     dP = 1 - max S(p, q) over all positive templates q           relative similarity     = dN / (dN + dP)
     dE = 1 - max S(p, q) over the first half of the positives    conservative similarity = dN / (dN + dE)
 
-Both are between 0 and 1: 1 without negative templates, 0 if the denominator is 0. The conservative similarity of a box
-is its *score*.
+Both are between 0 and 1: 1 without negative templates, 0 if the denominator is 0.
 
 **Table of detections**: CV_64FC1, 1 + maxDetections rows, 8 columns. Row 0 is (n, number of windows, windows that
 passed the variance filter, windows that passed the ferns, accepted windows, 0, 0, 0). n rows follow in the order of

@@ -18,14 +18,17 @@ namespace cv { namespace cuda {
 In each frame optical flow moves the box of the object, a TLDDetector searches the whole image, and the detector learns
 from what the two agree on. A lost object is found again when it comes back.
 
-**Terms** (similarity, score, accepted window: see TLDDetector)
-- A box is *valid* when its score is above the validity threshold or a cluster on it has such a score. It stays valid
-  until one of the events below ends that.
+**Terms** (similarities, mean posterior, accepted window: see TLDDetector). *Similarity* is the conservative one here.
+- A box is *valid* when its similarity is above the validity threshold or a cluster on it has such a similarity. It
+  stays valid until one of the events below ends that.
 - A box is *supported* in a frame if some window that overlaps it by more than 0.6 passes the variance filter with fern
-  posteriors that sum to 1 or more. It is *unconfirmed* if it is not valid, its score is not above the validity
+  posteriors that sum to 1 or more. It is *unconfirmed* if it is not valid, its similarity is not above the validity
   threshold, and there is no cluster on it. A box that begins at a cluster counts as supported.
-- A *cluster* is a set of accepted windows that are connected by overlaps of at least 0.5; its box and score are the
-  means. It is *on the box* if they overlap by at least 0.5, else *elsewhere*.
+- The *score* of a box is the largest mean posterior of the windows that support it, 0 to 1: how sure the ferns are that
+  the object is there. Where a box begins at a cluster it is the largest mean posterior of the cluster's windows, and
+  for a box of the user 1 until the next frame.
+- A *cluster* is a set of accepted windows that are connected by overlaps of at least 0.5; its box and similarity are
+  the means. It is *on the box* if they overlap by at least 0.5, else *elsewhere*.
 
 | state         | box                    | update() returns                         | the detector learns           |
 |---------------|------------------------|------------------------------------------|-------------------------------|
@@ -40,14 +43,18 @@ first window, and no negative template has a similarity S above 0.95 to it.
 | event in a frame                                                                          | effect                  |
 |-------------------------------------------------------------------------------------------|-------------------------|
 | init(), resetTo()                                                                         | valid                   |
-| score above the validity threshold, or a cluster on the box with such a score             | valid                   |
+| similarity above the validity threshold, or a cluster on the box with such a similarity   | valid                   |
 | the check fails, and there are at least 5 positive templates                              | not valid               |
-| a single cluster elsewhere scores jumpMargin above the box and above each cluster on it   | begins there, not valid |
+| a single cluster elsewhere exceeds the box, see below                                     | begins there, not valid |
 | LOST, and exactly one cluster                                                             | begins there, not valid |
 | flow fails: its median forward-backward error is above maxFlowError, or no point is left  | LOST                    |
 | the box leaves the image                                                                  | LOST                    |
 | unsupported for the maxUnsupported-th frame in a row                                      | LOST                    |
 | unsupported, after maxProbation or more unconfirmed frames in a row                       | LOST                    |
+
+A cluster elsewhere exceeds the box if its similarity is larger than that of the box by jumpMargin, and larger than that
+of each cluster on the box. If it does not touch the box, the largest mean posterior of its windows must also be larger
+than the score of the box by jumpMargin.
 
 An event that makes an object LOST comes before the clusters are used, so the same frame may find it again. After failed
 flow, flow from the last box is tried again in the next retryFrames frames, as long as nothing else has found the
@@ -96,7 +103,7 @@ public:
         FLOWED = 2,      //!< optical flow from the last frame
         CORRECTED = 3,   //!< flow, and then a correction: the mean of the box and the detected windows around it
         RETRIED = 4,     //!< flow from an earlier frame, after flow had failed
-        JUMPED = 5,      //!< the box left its place for a single cluster elsewhere that scored higher
+        JUMPED = 5,      //!< the box left its place for a single cluster elsewhere that exceeded it
         FOUND_AGAIN = 6, //!< the object was LOST, before the frame or in it, and begins at the only cluster
         BECAME_LOST = 7, //!< the object had a box after the last frame and has none any more
         CONFIRMED = 8,   //!< a detector's box is associated with the object's, which comes from flow or is that box
@@ -129,7 +136,7 @@ public:
     fernThreshold: float, 0 to 1; initial threshold on the mean fern posterior of a window. Default 0.5.
     maxDetections: int, 1 to 128; maximum number of windows that reach the nearest-neighbour stage. Default 100.
     nnThreshold: float, 0 to 1; initial threshold on the relative similarity of accepted windows. Default 0.65.
-    validThreshold: float, 0 to 1; initial threshold on the score of valid boxes. Default 0.7.
+    validThreshold: float, 0 to 1; initial threshold on the conservative similarity of valid boxes. Default 0.7.
     maxPositives: int, 2 to 1024; maximum number of positive templates (of the object). Default 200.
     maxNegatives: int, 2 to 2048; maximum number of negative templates (of background). Default 400.
     initWindows: int, 1 to 32; number of windows that ferns are trained on in init(). Default 20.
@@ -152,7 +159,7 @@ public:
     maxUnsupported: int, 0 or more; unsupported frames in a row that end in LOST; 0: no limit. Default 3.
     maxProbation: int, 0 or more; unconfirmed frames from which on an unsupported one ends in LOST; 0: no limit.
     Default 100.
-    jumpMargin: float, 0 to 1; score margin by which a cluster elsewhere must beat the box. Default 0.1.
+    jumpMargin: float, 0 to 1; margin by which a cluster elsewhere must exceed the box. Default 0.1.
     firstJumpMargin: float, 0 to 1; jumpMargin while there are fewer than five positive templates. Default 0.2.
     @throws cv::Exception naming the member that is out of its range. */
     CV_WRAP static Ptr<TrackerTLD> create(const TLDParams& params = TLDParams());
@@ -186,7 +193,7 @@ public:
     @throws cv::Exception if an argument is invalid, and before init(). */
     CV_WRAP virtual void updateAsync(InputArray image, OutputArray result, Stream& stream = cv::cuda::noStream()) = 0;
 
-    /** @brief Returns the score of the box: its conservative similarity, 0 to 1; 0 if LOST or before init(). Waits. */
+    /** @brief Returns the score of the box, 0 to 1; 0 if LOST or before init(). Waits. */
     CV_WRAP virtual float getTrackingScore() = 0;
     /** @brief Returns the state after the last frame: LOST (0), UNCERTAIN (1) or TRACKING (2). Before init() it is
     LOST. Waits. */

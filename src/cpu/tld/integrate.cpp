@@ -8,14 +8,16 @@
 
 namespace cv { namespace cuda { namespace tld { namespace cpu {
 
-//! Whether a fern-positive window overlaps the box by more than NEAR_OVERLAP.
-static bool isSupported(const ObjectView& object)
+//! Returns the largest sum of posteriors of a fern-positive window that overlaps the box by more than NEAR_OVERLAP; 0: there is none.
+static uint32_t supportOf(const ObjectView& object, const Settings& settings)
 {
     const ObjectState& state = *object.state;
-    const std::vector<int>& windows = object.trainingSet->fernPositives.windows;
-    return state.alive &&
-           std::any_of(windows.begin(), windows.end(),
-                       [&](int number) { return overlap(windowOf(*object.grid, number), state.box) > NEAR_OVERLAP; });
+    const FernPositives& positives = object.trainingSet->fernPositives;
+    uint32_t largest = 0;
+    for (size_t i = 0; state.alive && i < positives.windows.size(); ++i)
+        if (overlap(windowOf(*object.grid, positives.windows[i]), state.box) > NEAR_OVERLAP)
+            largest = std::max(largest, sumOf(positives.codes[i], object.posteriors, settings));
+    return largest;
 }
 
 static void addTo(WindowSums& sums, const Window& window)
@@ -45,14 +47,16 @@ static void cluster(const ObjectView& object, std::vector<Cluster>& clusters)
                     d[open[waiting++] = i].cluster = number;
         }
         WindowSums windows = {};
-        double score = 0.;
+        double similarity = 0.;
+        uint32_t sum = 0;
         for (int i = 0; i < count; ++i)
             if (d[i].cluster == number)
             {
                 addTo(windows, d[i].window);
-                score += d[i].conservative;
+                similarity += d[i].conservative;
+                sum = std::max(sum, d[i].sum);
             }
-        clusters.push_back(meanOf(windows, score));
+        clusters.push_back(meanOf(windows, similarity, sum));
     }
 }
 
@@ -62,7 +66,7 @@ void integrate(const Work& work, const ObjectView& object)
     const Settings& settings = *work.settings;
     const ScratchPool::Lease scratch(*work.scratch);
     std::vector<Cluster>& clusters = scratch->clusters;
-    updateSupport(state, isSupported(object), settings);
+    updateSupport(state, supportOf(object, settings), settings);
     cluster(object, clusters);
     const int count = static_cast<int>(clusters.size());
     const Comparison comparison = compareClusters(state, clusters.data(), count, settings);
@@ -72,7 +76,7 @@ void integrate(const Work& work, const ObjectView& object)
         if (isAround(object.detections[i], state.box))
             addTo(around, object.detections[i].window);
     const Box tracked = state.box;
-    if (integrate(state, comparison, clusters.data(), count, around))
+    if (integrate(state, comparison, clusters.data(), count, around, settings))
         acceptCorrection(state, tracked, compareTemplates(object, settings, patchOf(*work.frame, state.box)));
 }
 

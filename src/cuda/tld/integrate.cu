@@ -81,11 +81,12 @@ __device__ __forceinline__ void link(IntegrateMemory& m)
     __syncthreads(); // links
 }
 
-//! Computes cluster c by one thread, as scores must be summed in their order.
+//! Computes cluster c by one thread, as similarities must be summed in their order.
 __device__ __forceinline__ Cluster clusterOf(const IntegrateMemory& m, int c)
 {
     WindowSums windows = {};
-    double score = 0.;
+    double similarity = 0.;
+    uint32_t largest = 0;
 #pragma unroll 4
     for (int k = 0; k < m.acceptedCount; ++k)
     {
@@ -96,10 +97,11 @@ __device__ __forceinline__ Cluster clusterOf(const IntegrateMemory& m, int c)
         windows.w += own ? d.window.w : 0;
         windows.h += own ? d.window.h : 0;
         windows.count += own;
-        const double sum = score + d.conservative;
-        score = own ? sum : score;
+        largest = own ? greater(largest, d.sum) : largest;
+        const double sum = similarity + d.conservative;
+        similarity = own ? sum : similarity;
     }
-    return meanOf(windows, score);
+    return meanOf(windows, similarity, largest);
 }
 
 /** Clusters accepted detections by single linkage: each takes the lowest label of the detections that it is linked to, until no label
@@ -158,7 +160,7 @@ __device__ __forceinline__ void addTo(WindowSums& sums, const Window& window)
 }
 
 //! Clusters detections and integrates them with the box. Ends with a barrier.
-__device__ __forceinline__ void integrateAll(const Batch& batch, bool supported, IntegrateMemory& m)
+__device__ __forceinline__ void integrateAll(const Batch& batch, uint32_t support, IntegrateMemory& m)
 {
     cluster(m);
     const int i = threadIdx.x;
@@ -168,10 +170,10 @@ __device__ __forceinline__ void integrateAll(const Batch& batch, bool supported,
     if (i == 0)
     {
         ObjectState& state = m.state;
-        updateSupport(state, supported, batch.settings);
+        updateSupport(state, support, batch.settings);
         const Comparison comparison = compareClusters(state, m.clusters, m.clusterCount, batch.settings);
         updateProbation(state, comparison, batch.settings);
-        m.inDoubt = integrate(state, comparison, m.clusters, m.clusterCount, m.around);
+        m.inDoubt = integrate(state, comparison, m.clusters, m.clusterCount, m.around, batch.settings);
     }
     __syncthreads(); // the state
 }
@@ -190,9 +192,9 @@ __device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& ob
         copyWords(&m.trackResult, &object.live->trackResult, 1);
     __syncthreads(); // all know the box; what was compared
     if (wasAlive && threadIdx.x == 0)
-        updateScore(m.state, m.trackResult.similarity);
+        updateSimilarity(m.state, m.trackResult.similarity);
     __syncthreads(); // the state
-    integrateAll(batch, wasAlive && m.trackResult.supported, m);
+    integrateAll(batch, wasAlive ? m.trackResult.support : 0, m);
     const bool inDoubt = m.inDoubt;
     if (inDoubt)
     {

@@ -68,7 +68,7 @@ struct TrackResult
 {
     Similarity similarity;
     PatchStats stats;
-    int32_t supported;
+    uint32_t support; //!< argument `sum` of updateSupport(); select() clears it
 };
 
 //! The variable part of an object.

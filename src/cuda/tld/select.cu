@@ -90,7 +90,10 @@ __global__ void __launch_bounds__(tuning::THREADS) selectDetections(const __grid
     beginEarly();
     const unsigned count = live.counts.passed, wanted = static_cast<unsigned>(batch.settings.maxDetections);
     if (threadIdx.x == 0)
+    {
         m.chosen = 0;
+        live.trackResult.support = 0;
+    }
     __syncthreads(); // zero
     const uint64_t last = count > wanted ? lastKey(object.passed, count, wanted, m) : ~0ull;
     for (unsigned k = threadIdx.x; k < count; k += tuning::THREADS)

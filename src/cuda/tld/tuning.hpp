@@ -63,6 +63,8 @@ const int POSTERIOR_THREADS = 1024;
 
 //! Threads per block of kernels with one block per object or patch | - | - | -
 const int THREADS = 256;
+//! Blocks per object that search the support of its box | - | - | -
+const int SUPPORT_BLOCKS = 4;
 //! Windows near a box that are ranked in shared memory; more take longer | - | - | -
 const int NEAR_LIST = 1024;
 
