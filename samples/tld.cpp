@@ -36,6 +36,8 @@ Options makeOptions()
          integer("frames", 0, 0, INT_MAX, "stop after so many frames (0: all)"),
          integer("seed", 1, INT_MIN, INT_MAX, "of all random choices"),
          flag("no-learning", "keep the detectors as they are"),
+         integer("cut-frames", 0, 0, 1000000,
+                 "keep objects aside for so many frames after a camera cut (0: ignore cuts)"),
          integer("image-every", 100, 0, INT_MAX, "frames from one saved image to the next (0: none)"), engineOption(),
          windowOption(), text("video-file", "tracks.avi", "name of the video: .avi, or .mp4 where there is FFmpeg"),
          text("output-dir", ".", "folder for video, images and tracks.csv; is made where it is missing")});
@@ -78,6 +80,7 @@ public:
         TLDParams params;
         params.seed = options.integer("seed");
         params.learning = !options.flag("no-learning");
+        params.cutFrames = options.integer("cut-frames");
         tracker_ = MultiTrackerTLD::create(params);
     }
     void add(const Mat& frame, const Rect& box) { tracker_->add(onEngine(frame), box); }

@@ -6,6 +6,7 @@
 //
 //   beginFrame()        selects the flow of this frame
 //   endFlow()           moves the box, or loses it
+//   [changeScene(), core_scene.hpp: keeps the object aside after a camera cut]
 //   [association with a detector's boxes, core_associate.hpp]
 //   [ferns, select, nearestNeighbours]
 //   updateScore()       scores the box
@@ -49,7 +50,9 @@ enum Event
     BECAME_LOST = 7,
     CONFIRMED = 8,
     RECOGNIZED = 9,
-    LAST_EVENT = RECOGNIZED
+    SCENE_CHANGED = 10,
+    RESUMED = 11,
+    LAST_EVENT = RESUMED
 };
 
 //! State of an object from frame to frame. Leaves and templates are stored apart.
@@ -74,6 +77,11 @@ struct ObjectState
     int32_t keptAge;     //!< frames since the kept frame
     int32_t keptStarted; //!< the kept frame is START
     int32_t keptValid;
+    // The object before a camera cut.
+    int32_t cutAge; //!< frames since the cut; 0: the object is in its scene. Without a box as long as it is not 0
+    int32_t cutAlive, cutValid;
+    double cutScore;
+    Box cutBox;
     // The learned model, except leaves and templates.
     int32_t contrast;       //!< of the object's first patch: PatchStats::contrast
     uint32_t fernThreshold; //!< windows with a larger sum of posteriors pass the ferns
@@ -86,7 +94,7 @@ struct ObjectState
 //! Loses the object. The event tells whether it had a box before this frame.
 CT_HOST_DEVICE void endTracking(ObjectState& s)
 {
-    s.event = s.event == NO_EVENT || s.event == RETRIED ? NO_EVENT : BECAME_LOST;
+    s.event = s.event == NO_EVENT || s.event == RETRIED || s.event == RESUMED ? NO_EVENT : BECAME_LOST;
     s.alive = s.valid = s.unsupported = s.onProbation = 0;
     s.score = 0.;
 }
@@ -177,14 +185,17 @@ CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& 
     s.event = task.retry ? RETRIED : FLOWED;
 }
 
-//! Sets the score of an object that is not lost; above validThreshold it becomes valid. @param similarity of the patch of its box.
-CT_HOST_DEVICE void updateScore(ObjectState& s, const Similarity& similarity)
+/** Sets the score of an object that is not lost; above validThreshold it becomes valid. A box from before a camera cut is lost unless
+its score is above validThreshold, or at most jumpMargin below the one before the cut. @param similarity of the patch of its box. */
+CT_HOST_DEVICE void updateScore(ObjectState& s, const Similarity& similarity, const Settings& settings)
 {
     if (!s.alive)
         return;
     s.score = conservative(similarity, s.positives, s.negatives);
     if (s.score > s.validThreshold)
         s.valid = 1;
+    else if (s.event == RESUMED && s.score < s.cutScore - settings.jumpMargin)
+        endTracking(s);
 }
 
 // --- detections ------------------------------------------------------------------------------------------------------
@@ -298,7 +309,7 @@ CT_HOST_DEVICE void startAt(ObjectState& s, const Cluster& cluster)
     s.alive = 1;
     s.box = cluster.box;
     s.score = cluster.score;
-    s.retries = 0;
+    s.retries = s.cutAge = 0;
 }
 
 //! Whether a detection corrects the box.
@@ -320,7 +331,7 @@ CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster
 {
     if (!s.alive)
     {
-        if (count == 1)
+        if (count == 1 && (s.cutAge == 0 || clusters[0].score > s.validThreshold))
             startAt(s, clusters[0]);
         return false;
     }

@@ -108,6 +108,13 @@ struct CV_EXPORTS_W_SIMPLE TLDParams
     /** Number of calls with boxes in a row, none of them associated with the object, after which it is removed, 0 or
     more; waits. 0: never. Default 0. */
     CV_PROP_RW int endAfterMisses;
+
+    // Camera cuts, see TrackerTLD.
+    /** Number of frames for which an object is kept aside after a camera cut, 0 to 1,000,000; 0: cuts are not detected.
+    Default 0. */
+    CV_PROP_RW int cutFrames;
+    /** Difference of two images above which they show different scenes, 0 to 1.5. Default 0.42. */
+    CV_PROP_RW double cutThreshold;
 };
 
 /** @brief Learning detector of one object: the TLD cascade of variance filter, fern ensemble and nearest-neighbour
