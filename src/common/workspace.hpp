@@ -19,7 +19,7 @@
 #define OPENCV_CUDATRACKING_COMMON_WORKSPACE_HPP
 
 #include "cuda_check.hpp"
-#include "views.hpp"
+#include "parts.hpp"
 #include <memory>
 #include <vector>
 
@@ -173,6 +173,13 @@ public:
     template <typename T> T* reserve(const Call& call, size_t count, const char* purpose)
     {
         return static_cast<T*>(reserve(call, count * sizeof(T), purpose));
+    }
+    /** Reserves one block for several arrays. @param take function that takes the arrays from Parts; called twice, at first without a block.
+    @param alignment as in Parts. Default: that of the arrays' types. */
+    template <typename Take> void divide(const Call& call, const char* purpose, const Take& take, size_t alignment = 1)
+    {
+        Parts parts(reserve(call, bytesOf(take, alignment), purpose), alignment);
+        take(parts);
     }
     //! Reserves `bytes` as reserve() does, and keeps the first `used` bytes. Not while capturing, as the copy would not have happened.
     void* reserveKeeping(const Call& call, size_t used, size_t bytes, const char* purpose);

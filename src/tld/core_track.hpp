@@ -29,7 +29,49 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-//! Column 5 of the table of results.
+//! Columns of the table of results.
+enum ResultColumn
+{
+    RESULT_X = 0,
+    RESULT_Y = 1,
+    RESULT_WIDTH = 2,
+    RESULT_HEIGHT = 3,
+    RESULT_SCORE = 4,
+    RESULT_STATE = 5,   //!< State
+    RESULT_LOCATED = 6, //!< 1: located, else 0
+    RESULT_LEARNED = 7, //!< 1: the detector learned from this frame, else 0
+    RESULT_EVENT = 8,   //!< Event
+    RESULT_ID = 9,
+    RESULT_BOX = 10, //!< index of the detector's box that the object is associated with; -1: none
+    RESULT_COLUMNS = 11
+};
+
+//! Columns of the rows of the table of detections, except the first.
+enum DetectionColumn
+{
+    DETECTION_X = 0,
+    DETECTION_Y = 1,
+    DETECTION_WIDTH = 2,
+    DETECTION_HEIGHT = 3,
+    DETECTION_CONSERVATIVE = 4,
+    DETECTION_RELATIVE = 5,
+    DETECTION_POSTERIOR = 6, //!< mean
+    DETECTION_ACCEPTED = 7,  //!< 1: accepted, else 0
+    DETECTION_COLUMNS = 8
+};
+
+//! Columns of the first row of the table of detections: numbers of windows.
+enum CountColumn
+{
+    COUNT_STORED = 0, //!< rows that follow
+    COUNT_WINDOWS = 1,
+    COUNT_WITH_VARIANCE = 2,
+    COUNT_PASSED = 3, //!< passed the ferns
+    COUNT_ACCEPTED = 4,
+    COUNT_COLUMNS = 5 //!< the columns from here on are 0
+};
+
+//! State of an object after a frame.
 enum State
 {
     LOST = 0,
@@ -37,7 +79,7 @@ enum State
     TRACKING = 2
 };
 
-//! Column 8 of the table of results: what the box of a frame comes from.
+//! Origin of the box of a frame.
 enum Event
 {
     NO_EVENT = 0,
@@ -383,47 +425,52 @@ CT_HOST_DEVICE Box clipped(const Box& b, int cols, int rows)
     return part;
 }
 
-const int RESULT_COLUMNS = 11, DETECTION_COLUMNS = 8;
-
-//! Writes a row of the table of results, RESULT_COLUMNS values. @param cols,rows size of the image.
+//! Writes a row of the table of results. @param cols,rows size of the image.
 CT_HOST_DEVICE void resultOf(const ObjectState& s, const Settings& settings, int cols, int rows, double* row)
 {
     const int state = !s.alive ? LOST : (s.valid && s.unsupported == 0 ? TRACKING : UNCERTAIN);
     const Box box = settings.clipBoxes ? clipped(s.box, cols, rows) : s.box;
-    row[0] = s.alive ? box.x : 0.;
-    row[1] = s.alive ? box.y : 0.;
-    row[2] = s.alive ? box.w : 0.;
-    row[3] = s.alive ? box.h : 0.;
-    row[4] = s.alive ? s.score : 0.;
-    row[5] = state;
-    row[6] = s.alive && s.unsupported == 0 && s.score >= settings.minReplyScore ? 1. : 0.;
-    row[7] = s.learned;
-    row[8] = s.event;
-    row[9] = s.number;
-    row[10] = s.matched - 1;
+    row[RESULT_X] = s.alive ? box.x : 0.;
+    row[RESULT_Y] = s.alive ? box.y : 0.;
+    row[RESULT_WIDTH] = s.alive ? box.w : 0.;
+    row[RESULT_HEIGHT] = s.alive ? box.h : 0.;
+    row[RESULT_SCORE] = s.alive ? s.score : 0.;
+    row[RESULT_STATE] = state;
+    row[RESULT_LOCATED] = s.alive && s.unsupported == 0 && s.score >= settings.minReplyScore ? 1. : 0.;
+    row[RESULT_LEARNED] = s.learned;
+    row[RESULT_EVENT] = s.event;
+    row[RESULT_ID] = s.number;
+    row[RESULT_BOX] = s.matched - 1;
 }
 
-//! Writes row 0 of the table of detections, DETECTION_COLUMNS values. @param windows number of windows of the grid.
+//! Returns the box of a row of the table of results.
+CT_HOST_DEVICE Box boxOf(const double* row)
+{
+    return {row[RESULT_X], row[RESULT_Y], row[RESULT_WIDTH], row[RESULT_HEIGHT]};
+}
+
+//! Writes the first row of the table of detections. @param windows number of windows of the grid.
 CT_HOST_DEVICE void detectionHead(const ObjectState& s, int windows, double* row)
 {
-    row[0] = s.detections;
-    row[1] = windows;
-    row[2] = s.withVariance;
-    row[3] = s.passed;
-    row[4] = s.accepted;
-    row[5] = row[6] = row[7] = 0.;
+    row[COUNT_STORED] = s.detections;
+    row[COUNT_WINDOWS] = windows;
+    row[COUNT_WITH_VARIANCE] = s.withVariance;
+    row[COUNT_PASSED] = s.passed;
+    row[COUNT_ACCEPTED] = s.accepted;
+    for (int k = COUNT_COLUMNS; k < DETECTION_COLUMNS; ++k)
+        row[k] = 0.;
 }
 //! Writes a further row of the table of detections.
 CT_HOST_DEVICE void detectionRow(const Detection& d, int trees, double* row)
 {
-    row[0] = d.window.x;
-    row[1] = d.window.y;
-    row[2] = d.window.w;
-    row[3] = d.window.h;
-    row[4] = d.conservative;
-    row[5] = d.relative;
-    row[6] = static_cast<double>(d.sum) / (static_cast<double>(POSTERIOR_ONE) * trees);
-    row[7] = d.accepted;
+    row[DETECTION_X] = d.window.x;
+    row[DETECTION_Y] = d.window.y;
+    row[DETECTION_WIDTH] = d.window.w;
+    row[DETECTION_HEIGHT] = d.window.h;
+    row[DETECTION_CONSERVATIVE] = d.conservative;
+    row[DETECTION_RELATIVE] = d.relative;
+    row[DETECTION_POSTERIOR] = static_cast<double>(d.sum) / (static_cast<double>(POSTERIOR_ONE) * trees);
+    row[DETECTION_ACCEPTED] = d.accepted;
 }
 
 }}} // namespace cv::cuda::tld

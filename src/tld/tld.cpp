@@ -111,7 +111,7 @@ void TLDDetector::convertDetections(InputArray objects, std::vector<Rect>& boxes
         table = detail::hostArray("objects", objects);
         check(table.type(), table.rows, table.cols);
     }
-    const double stored = table.at<double>(0, 0);
+    const double stored = table.at<double>(0, COUNT_STORED);
     if (!(stored >= 0. && stored <= table.rows - 1.) || stored != std::floor(stored))
         CV_Error_(Error::StsBadArg,
                   ("TLDDetector: objects: %g of %d rows is not a number of detections", stored, table.rows - 1));
@@ -121,13 +121,14 @@ void TLDDetector::convertDetections(InputArray objects, std::vector<Rect>& boxes
     for (int i = 1; i <= count; ++i)
     {
         const double* const row = table.ptr<double>(i);
-        for (int k = 0; k < 4; ++k)
+        for (int k = DETECTION_X; k <= DETECTION_HEIGHT; ++k)
             if (!(std::abs(row[k]) <= MAX_SIDE))
                 CV_Error_(Error::StsBadArg, ("TLDDetector: objects: row %d, column %d is %g", i, k, row[k]));
-        if (!all && row[7] == 0.)
+        if (!all && row[DETECTION_ACCEPTED] == 0.)
             continue;
-        found.emplace_back(cvRound(row[0]), cvRound(row[1]), cvRound(row[2]), cvRound(row[3]));
-        similarities.push_back(static_cast<float>(row[4]));
+        found.emplace_back(cvRound(row[DETECTION_X]), cvRound(row[DETECTION_Y]), cvRound(row[DETECTION_WIDTH]),
+                           cvRound(row[DETECTION_HEIGHT]));
+        similarities.push_back(static_cast<float>(row[DETECTION_CONSERVATIVE]));
     }
     boxes.swap(found);
     scores.swap(similarities);

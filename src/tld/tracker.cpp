@@ -30,9 +30,10 @@ public:
             .update(input.view(), {},
                     {"result", row, sizeof(row), 1, RESULT_COLUMNS, sizeof(double), detail::Memory::HOST},
                     objects_.handleOf(noStream()));
-        if (row[6] == 0.)
+        if (row[RESULT_LOCATED] == 0.)
             return false;
-        boundingBox = Rect(cvRound(row[0]), cvRound(row[1]), cvRound(row[2]), cvRound(row[3]));
+        const Box box = boxOf(row);
+        boundingBox = Rect(cvRound(box.x), cvRound(box.y), cvRound(box.w), cvRound(box.h));
         if (objects_.settings().clipBoxes)
             boundingBox &= Rect(cv::Point(), input.size()); // both edges may have been rounded outwards
         return true;
@@ -45,13 +46,13 @@ public:
         objects_.engineFor(input, stream).update(input.view(), {}, out.view(), objects_.handleOf(stream));
     }
 
-    float getTrackingScore() override { return static_cast<float>(objects_.result(0)[4]); }
-    int getState() const override { return static_cast<int>(objects_.result(0)[5]); }
-    int getEvent() const override { return static_cast<int>(objects_.result(0)[8]); }
+    float getTrackingScore() override { return static_cast<float>(objects_.result(0)[RESULT_SCORE]); }
+    int getState() const override { return static_cast<int>(objects_.result(0)[RESULT_STATE]); }
+    int getEvent() const override { return static_cast<int>(objects_.result(0)[RESULT_EVENT]); }
     Rect2d getBox() const override
     {
-        const auto row = objects_.result(0);
-        return Rect2d(row[0], row[1], row[2], row[3]);
+        const Box box = boxOf(objects_.result(0).data());
+        return Rect2d(box.x, box.y, box.w, box.h);
     }
     void getDetections(OutputArray objects) const override { objects_.detections(0, objects); }
     void getTemplates(bool positive, OutputArray images) const override { objects_.templates(0, positive, images); }
@@ -206,11 +207,6 @@ private:
     // --- boxes of a detector that start and end objects ------------------------------------------------------------
 
     typedef std::array<double, RESULT_COLUMNS> Row;
-    enum ResultColumn
-    {
-        STATE_COLUMN = 5,
-        BOX_COLUMN = 10 //!< index of the associated box, or -1
-    };
 
     void updateAndChange(const InputImage& input, const InputBoxes& given, OutputArray results, Stream& stream)
     {
@@ -221,8 +217,8 @@ private:
             objects_.engineFor(input, stream).update(input.view(), view, viewOf(rows), objects_.handleOf(stream));
         std::vector<bool> taken(boxes.size(), false);
         for (const Row& row : rows)
-            if (row[BOX_COLUMN] >= 0.)
-                taken[static_cast<size_t>(row[BOX_COLUMN])] = true;
+            if (row[RESULT_BOX] >= 0.)
+                taken[static_cast<size_t>(row[RESULT_BOX])] = true;
         endMissed(rows);
         if (params().startFromBoxes)
             startFrom(input, boxes, taken, rows, stream);
@@ -234,7 +230,7 @@ private:
         const int most = params().endAfterMisses;
         for (int i = static_cast<int>(rows.size()) - 1; i >= 0; --i)
         {
-            misses_[i] = rows[i][BOX_COLUMN] >= 0. ? 0 : std::min(misses_[i], INT_MAX - 1) + 1;
+            misses_[i] = rows[i][RESULT_BOX] >= 0. ? 0 : std::min(misses_[i], INT_MAX - 1) + 1;
             if (most == 0 || misses_[i] < most)
                 continue;
             removeAt(i);
@@ -251,8 +247,8 @@ private:
             const Rect box(Rect2d(part.x, part.y, part.w, part.h));
             const auto isOn = [&](const Row& row)
             {
-                return static_cast<int>(row[STATE_COLUMN]) != LOST &&
-                       overlap(Box{row[0], row[1], row[2], row[3]}, part) >= objects_.settings().boxOverlap;
+                return static_cast<int>(row[RESULT_STATE]) != LOST &&
+                       overlap(boxOf(row.data()), part) >= objects_.settings().boxOverlap;
             };
             if (taken[b] || !objects_.canLearn(box, input.size()) || std::any_of(rows.begin(), rows.end(), isOn) ||
                 ids_.size() >= static_cast<size_t>(MAX_OBJECTS))
@@ -263,7 +259,7 @@ private:
                 continue;
             noteId();
             rows.push_back(objects_.result(static_cast<int>(ids_.size()) - 1));
-            rows.back()[BOX_COLUMN] = static_cast<double>(b);
+            rows.back()[RESULT_BOX] = static_cast<double>(b);
         }
     }
     static detail::OutputView viewOf(std::vector<Row>& rows)

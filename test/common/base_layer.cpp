@@ -9,6 +9,7 @@
 #ifdef HAVE_CUDA
 #include <cuda_runtime.h>
 #include "../../src/common/launch.hpp"
+#include "../../src/common/parts.hpp"
 #ifdef CUDATRACKING_WRAPS_CUDA
 #include "../../src/common/workspace.hpp"
 #include "fake_cuda.hpp"
@@ -28,6 +29,33 @@ TEST(Common_Launch, gridsBeyondTheLimit)
                       {"kernel kernel", "exceeds the device's limits"});
     EXPECT_EQ(0u, detail::linearGrid(0, 256).x);
     EXPECT_EQ(2u, detail::linearGrid(257, 256).x);
+}
+
+TEST(Common_Parts, offsets)
+{
+    alignas(64) char block[1024];
+    const auto offsetOf = [&](const void* array) { return static_cast<const char*>(array) - block; };
+    detail::Parts plain(block), aligned(block, 64), counted(nullptr, 64);
+    EXPECT_EQ(0u, plain.bytes());
+    EXPECT_EQ(0, offsetOf(plain.take<char>(3)));
+    EXPECT_EQ(4, offsetOf(plain.take<int>(1))) << "aligned for the type";
+    EXPECT_EQ(8, offsetOf(plain.take<char>(0)));
+    EXPECT_EQ(8u, plain.place<double>(2));
+    EXPECT_EQ(24u, plain.bytes());
+    for (detail::Parts* parts : {&aligned, &counted})
+    {
+        const bool none = parts == &counted;
+        const char* const first = parts->take<char>(3);
+        const int* const second = parts->take<int>(5);
+        const int* const next = parts->takeNext<int>(2);
+        const double* const last = parts->takeNext<double>(1);
+        EXPECT_EQ(none ? nullptr : block, first);
+        EXPECT_EQ(none ? nullptr : block + 64, reinterpret_cast<const char*>(second));
+        EXPECT_EQ(none ? nullptr : block + 84, reinterpret_cast<const char*>(next));
+        EXPECT_EQ(none ? nullptr : block + 96, reinterpret_cast<const char*>(last)) << "aligned for the type";
+        EXPECT_EQ(104u, parts->bytes());
+    }
+    EXPECT_EQ(68u, detail::bytesOf([](detail::Parts& parts) { parts.take<char>(1), parts.take<int>(1); }, 64));
 }
 
 #ifdef CUDATRACKING_WRAPS_CUDA

@@ -17,6 +17,7 @@
 //
 // less than 1/4 as long as sqrt(w h) P < 22000; larger fragments are summed row by row.
 #include "../../precomp.hpp"
+#include "../../common/parts.hpp"
 #include "dft.simd.hpp"
 #include "cpu/fragment_matcher/dft.simd_declarations.hpp" // made by CMake: CV_CPU_DISPATCH_MODES_ALL
 
@@ -274,9 +275,15 @@ TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& w
              [&](int begin, int end, Scratch& own)
              {
                  const int most = std::max(count, plan.termCount);
-                 double* const row = own.tiles.get<double>(tile.scratch() + (tile.strip + tile.size()) * most);
-                 double* const strips = row + tile.scratch();
-                 double* const values = strips + tile.strip * most;
+                 double *row = nullptr, *strips = nullptr, *values = nullptr;
+                 const auto take = [&](detail::Parts& parts)
+                 {
+                     row = parts.take<double>(tile.scratch());
+                     strips = parts.take<double>(tile.strip * most);
+                     values = parts.take<double>(tile.size() * most);
+                 };
+                 detail::Parts parts(own.tiles.get<uint8_t>(detail::bytesOf(take)));
+                 take(parts);
                  for (int pair = begin; pair < end; ++pair)
                  {
                      const Rect a = partOf(2 * pair), b = partOf(2 * pair + 1);

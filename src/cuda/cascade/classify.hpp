@@ -310,8 +310,6 @@ struct GroupMemory
     Box* kept;                   //!< boxes of the groups that are kept, in the order of their first candidates
     int* keptCounts;
     double* keptWeights;
-
-    static size_t bytesEach() { return 2 * sizeof(Box) + 3 * sizeof(double) + 7 * sizeof(int); }
 };
 
 //! Arguments of group for one cascade.

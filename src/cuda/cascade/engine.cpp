@@ -20,6 +20,7 @@ using detail::Call;
 using detail::cudaCheck;
 using detail::DeviceBuffer;
 using detail::DeviceTable;
+using detail::Parts;
 
 const int FIND_CAPACITY = 8192; //!< candidates that find() makes room for at first
 const int FIND_FIRST = 256;     //!< objects that find() downloads together with their number
@@ -190,22 +191,22 @@ private:
     std::vector<RowsView<uint8_t>> toGray(const Call& call, const Request& request)
     {
         const auto stepOf = [](const ImageView& image) { return detail::roundUp<size_t>(image.cols, 128); };
-        size_t bytes = 0;
-        for (const ImageView& image : request.images)
-            bytes += image.channels > 1 ? stepOf(image) * image.rows : 0;
-        uint8_t* memory = gray_.reserve<uint8_t>(call, bytes, "gray images");
-        std::vector<RowsView<uint8_t>> grays;
-        for (const ImageView& image : request.images)
-        {
-            if (image.channels == 1)
-            {
-                grays.push_back({const_cast<uint8_t*>(image.row<uint8_t>(0)), image.step}); // not written to
-                continue;
-            }
-            grays.push_back({memory, stepOf(image)});
-            memory += stepOf(image) * image.rows;
-            gpu::toGray(image, grays.back(), call.stream());
-        }
+        std::vector<RowsView<uint8_t>> grays(request.images.size());
+        gray_.divide(call, "gray images",
+                     [&](Parts& parts)
+                     {
+                         for (size_t i = 0; i < grays.size(); ++i)
+                         {
+                             const ImageView& image = request.images[i];
+                             if (image.channels == 1)
+                                 grays[i] = {const_cast<uint8_t*>(image.row<uint8_t>(0)), image.step}; // not written to
+                             else
+                                 grays[i] = {parts.take<uint8_t>(stepOf(image) * image.rows), stepOf(image)};
+                         }
+                     });
+        for (size_t i = 0; i < request.images.size(); ++i)
+            if (request.images[i].channels > 1)
+                gpu::toGray(request.images[i], grays[i], call.stream());
         return grays;
     }
 
@@ -216,8 +217,12 @@ private:
         const size_t elements = listsOf(part.windows, capacity).back().first, words = part.words;
         gpu::Lists lists = {};
         lists.places = reinterpret_cast<const gpu::ListRecord*>(placed.tiles + part.lists);
-        lists.keys = candidates_.reserve<Key>(call, 2 * elements, "candidates");
-        lists.weights = reinterpret_cast<double*>(lists.keys + elements);
+        candidates_.divide(call, "candidates",
+                           [&](Parts& parts)
+                           {
+                               lists.keys = parts.take<Key>(elements);
+                               lists.weights = parts.take<double>(elements);
+                           });
         lists.counts = counts_.reserve<int>(call, static_cast<size_t>(placed.images) + 1, "numbers of candidates");
         lists.capacity = capacity;
         lists.deferred = deferred_.reserve<gpu::Deferred>(call, words, "candidates that may be skipped");
@@ -253,15 +258,19 @@ private:
         const gpu::ListRecord end = listsOf(windows, job.lists.capacity).back();
         const size_t n = end.first;
         gpu::GroupMemory m = {};
-        m.boxes = static_cast<Box*>(groups_.reserve(call, n * gpu::GroupMemory::bytesEach(), "groups of candidates"));
-        m.kept = m.boxes + n;
-        m.weights = reinterpret_cast<double*>(m.kept + n);
-        m.keptWeights = m.weights + n;
-        m.largest = reinterpret_cast<unsigned long long*>(m.keptWeights + n);
-        m.parents = reinterpret_cast<int*>(m.largest + n);
-        m.counts = m.parents + n;
-        m.keptCounts = m.counts + n;
-        m.sums = reinterpret_cast<uint32_t*>(m.keptCounts + n);
+        groups_.divide(call, "groups of candidates",
+                       [&](Parts& parts)
+                       {
+                           m.boxes = parts.take<Box>(n);
+                           m.kept = parts.take<Box>(n);
+                           m.weights = parts.take<double>(n);
+                           m.keptWeights = parts.take<double>(n);
+                           m.largest = parts.take<unsigned long long>(n);
+                           m.parents = parts.take<int>(n);
+                           m.counts = parts.take<int>(n);
+                           m.keptCounts = parts.take<int>(n);
+                           m.sums = parts.take<uint32_t>(4 * n);
+                       });
         return {job.grids, job.sources,           job.images, end.firstBlock,   job.lists,
                 m,         settings.minNeighbors, maxObjects, settings.largest, tables};
     }
@@ -272,10 +281,15 @@ private:
     int findWithin(const Call& call, const Placed& placed, const Settings& settings, int capacity, Objects& objects)
     {
         const size_t n = capacity;
-        int* const table = static_cast<int*>(
-            found_.reserve(call, (n + 1) * sizeof(Box) + n * (sizeof(double) + sizeof(int)), "objects"));
-        double* const weights = reinterpret_cast<double*>(table + 4 * (n + 1));
-        int* const counts = reinterpret_cast<int*>(weights + n);
+        int *table = nullptr, *counts = nullptr;
+        double* weights = nullptr;
+        found_.divide(call, "objects",
+                      [&](Parts& parts)
+                      {
+                          table = parts.take<int>(4 * (n + 1));
+                          weights = parts.take<double>(n);
+                          counts = parts.take<int>(n);
+                      });
         const gpu::Classification job = classificationOf(call, placed, 0, capacity);
         gpu::classify(job, placed.models[0].packed->constant.get(), call.stream());
         gpu::group(

@@ -147,7 +147,7 @@ struct Sizes
         Pyramid pyramid;
         int firstTap, firstGrid;
         std::vector<int64_t> pixels; //!< offset of each layer in the pyramid, bytes
-        int64_t bytes;
+        size_t bytes;
     };
     std::vector<Entry> entries;
     std::vector<int> entryOf; //!< index of the entry of each image
@@ -166,12 +166,13 @@ Sizes makeSizes(const Request& request)
         if (!inserted.second)
             continue;
         sizes.entries.push_back({makePyramid(image.cols, image.rows, request.tasks), taps, grids, {}, 0});
-        for (const Layer& layer : sizes.entries.back().pyramid.layers)
-        {
-            sizes.entries.back().pixels.push_back(sizes.entries.back().bytes);
-            sizes.entries.back().bytes += static_cast<int64_t>(detail::roundUp(layer.cols, 16)) * layer.rows;
-        }
-        const Pyramid& pyramid = sizes.entries.back().pyramid;
+        Sizes::Entry& entry = sizes.entries.back();
+        detail::Parts layers;
+        for (const Layer& layer : entry.pyramid.layers)
+            entry.pixels.push_back(
+                layers.place<uint8_t>(static_cast<size_t>(detail::roundUp(layer.cols, 16)) * layer.rows));
+        entry.bytes = layers.bytes();
+        const Pyramid& pyramid = entry.pyramid;
         if (pyramid.taps.size() > static_cast<size_t>(INT_MAX - taps))
             CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the images of this call have too many scales");
         taps += static_cast<int>(pyramid.taps.size());
@@ -251,15 +252,15 @@ std::shared_ptr<const Tiling> makeTiling(const Request& request,
     tiling->taps = tiling->blob.add(taps);
     tiling->layers = tiling->blob.add(layersOf(sizes));
     std::vector<gpu::ResizeRecord> resizes;
-    tiling->pixelBytes = PIXELS_BEHIND;
+    detail::Parts pyramids;
     for (size_t i = 0; i < request.images.size(); ++i)
     {
         const Sizes::Entry& entry = sizes.entries[sizes.entryOf[i]];
         tiling->firstGrids.push_back(entry.firstGrid);
-        tiling->pixels.push_back(tiling->pixelBytes - PIXELS_BEHIND);
-        tiling->pixelBytes += entry.bytes;
+        tiling->pixels.push_back(pyramids.place<uint8_t>(entry.bytes));
         addResizes(entry, static_cast<int>(i), resizes);
     }
+    tiling->pixelBytes = pyramids.bytes() + PIXELS_BEHIND;
     tiling->resizes = tiling->blob.add(resizes);
     tiling->resizeCount = static_cast<int>(resizes.size());
     for (size_t t = 0; t < request.tasks.size(); ++t)

@@ -5,6 +5,7 @@
 #ifndef OPENCV_CUDATRACKING_CUDA_CASCADE_PLAN_HPP
 #define OPENCV_CUDATRACKING_CUDA_CASCADE_PLAN_HPP
 
+#include "../../common/parts.hpp"
 #include "../../common/shared_limit.hpp"
 #include "classify.hpp"
 #include "../../cascade/engine.hpp"
@@ -19,8 +20,8 @@ public:
     //! Appends an array. @return its offset in bytes, a multiple of 16.
     template <typename T> size_t add(const std::vector<T>& values)
     {
-        const size_t begin = detail::roundUp<size_t>(bytes_.size(), 16);
-        bytes_.resize(begin + values.size() * sizeof(T));
+        const size_t begin = parts_.place<T>(values.size());
+        bytes_.resize(parts_.bytes());
         if (!values.empty())
             std::memcpy(bytes_.data() + begin, values.data(), values.size() * sizeof(T));
         return begin;
@@ -29,6 +30,7 @@ public:
     size_t size() const { return bytes_.size(); }
 
 private:
+    detail::Parts parts_{nullptr, 16};
     std::vector<uint8_t> bytes_;
 };
 

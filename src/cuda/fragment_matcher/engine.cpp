@@ -18,6 +18,7 @@ namespace {
 
 using detail::Call;
 using detail::cudaCheck;
+using detail::Parts;
 using gpu::Batch;
 using gpu::Best;
 using gpu::Route;
@@ -46,7 +47,7 @@ public:
 private:
     Batch batchOf(const Call& call, const Fragments& fragments);
     MatchCase caseOf(const ByteImageView& frame, const Fragments& fragments, Metric metric) const;
-    const uint8_t* uploadHost(const Call& call);
+    template <class Take, class Fill> void upload(const Call& call, const Take& take, const Fill& fill);
     void uploadAreas(const Call& call, const SearchAreas& areas, Batch& batch);
     void search(const Call& call, const ByteImageView& frame, const Batch& batch, const Settings& settings,
                 const MatchCase& given, const Outputs& out);
@@ -82,12 +83,16 @@ MatchCase CudaEngine::caseOf(const ByteImageView& frame, const Fragments& fragme
             detail::multiprocessors()};
 }
 
-//! Uploads host_.
-const uint8_t* CudaEngine::uploadHost(const Call& call)
+/** Uploads arrays in one copy. @param take function that takes the arrays from Parts; those on the device in the end. @param fill function
+that fills the arrays on the host. */
+template <class Take, class Fill> void CudaEngine::upload(const Call& call, const Take& take, const Fill& fill)
 {
-    uint8_t* const device = areas_.reserve<uint8_t>(call, host_.size(), "search areas");
-    uploader_.upload(call, device, host_.data(), host_.size());
-    return device;
+    host_.resize(detail::bytesOf(take));
+    Parts onHost(host_.data());
+    take(onHost);
+    fill();
+    areas_.divide(call, "search areas", take);
+    uploader_.upload(call, areas_.as<void>(), host_.data(), host_.size());
 }
 
 //! Runs score, findPeaks and report by the kernels of a route of plan_. @param memory for routes with several blocks per window.
@@ -115,21 +120,25 @@ void CudaEngine::runRoute(Route route, const ByteImageView& frame, const Batch& 
 void CudaEngine::uploadAreas(const Call& call, const SearchAreas& areas, Batch& batch)
 {
     const bool given = areas.list && !areas.onDevice, mixed = !plan_.tiled.empty() && !plan_.fused.empty();
-    const size_t areasBytes = given ? batch.count * sizeof(Rect4) : 0;
-    host_.resize(areasBytes + (mixed ? batch.count * sizeof(int) : 0));
-    for (int i = 0; given && i < batch.count; ++i)
-        std::memcpy(&host_[i * sizeof(Rect4)], areas.list.row(i), sizeof(Rect4));
-    if (mixed)
+    Rect4* rects = nullptr;
+    int* list = nullptr;
+    const auto take = [&](Parts& parts)
     {
-        uint8_t* const lists = &host_[areasBytes];
-        std::memcpy(lists, plan_.fused.data(), plan_.fused.size() * sizeof(int));
-        std::memcpy(lists + plan_.fused.size() * sizeof(int), plan_.tiled.data(), plan_.tiled.size() * sizeof(int));
-    }
-    const uint8_t* const device = uploadHost(call);
+        rects = parts.take<Rect4>(given ? batch.count : 0);
+        list = parts.take<int>(mixed ? batch.count : 0);
+    };
+    const auto fill = [&]
+    {
+        for (int i = 0; given && i < batch.count; ++i)
+            std::memcpy(&rects[i], areas.list.row(i), sizeof(Rect4)); // rows need not be aligned
+        if (mixed)
+            std::copy(plan_.tiled.begin(), plan_.tiled.end(), std::copy(plan_.fused.begin(), plan_.fused.end(), list));
+    };
+    upload(call, take, fill);
     if (given)
-        batch.areas = {reinterpret_cast<const Rect4*>(device), sizeof(Rect4)};
+        batch.areas = {rects, sizeof(Rect4)};
     if (mixed)
-        batch.list = reinterpret_cast<const int*>(device + areasBytes);
+        batch.list = list;
 }
 
 void CudaEngine::match(const ByteImageView& frame, const Fragments& fragments, const SearchAreas& areas,
@@ -188,12 +197,16 @@ void CudaEngine::search(const Call& call, const ByteImageView& frame, const Batc
 gpu::BandMemory CudaEngine::reserveBands(const Call& call, const gpu::BandPlan& plan, const MatchCase& given, int batch)
 {
     const int channels = given.frame.channels, planes = gpu::imagePlanes(channels, given.weighted);
-    const size_t planesBytes = planes * plan.planeBytes, pixelsAt = detail::roundUp(planesBytes, size_t(16));
-    const bool pixels = channels > 1 && !given.weighted;
-    uint8_t* const image = planes_.reserve<uint8_t>(call, pixelsAt + (pixels ? plan.planeBytes * sizeof(uint32_t) : 0),
-                                                    "the planes of the image");
-    return {image, reinterpret_cast<uint32_t*>(image + pixelsAt),
-            bands_.reserve<uint32_t>(call, plan.bandsEach * batch, "the bands of fragments"),
+    const bool words = channels > 1 && !given.weighted;
+    uint8_t* image = nullptr;
+    uint32_t* pixels = nullptr;
+    const auto take = [&](Parts& parts)
+    {
+        image = parts.take<uint8_t>(planes * plan.planeBytes);
+        pixels = parts.take<uint32_t>(words ? plan.planeBytes : 0);
+    };
+    planes_.divide(call, "the planes of the image", take, 16);
+    return {image, pixels, bands_.reserve<uint32_t>(call, plan.bandsEach * batch, "the bands of fragments"),
             sums_.reserve(call, gpu::bandSumsBytes(plan) * batch, "sums of products"),
             entries_.reserve<gpu::OpenEntry>(call, batch, "search windows")};
 }
@@ -262,26 +275,32 @@ void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragment
     Batch batch = batchOf(call, fragments);
     batch.first = request.first;
     batch.count = request.count();
-    const size_t areasBytes = batch.count * sizeof(Rect4), offsetsBytes = request.offsets.size() * sizeof(int);
     Extent largestWindow = {0, 0}, largestFragment = {0, 0};
     Rect4 region = {0, 0, 0, 0};
-    host_.resize(areasBytes + offsetsBytes);
-    for (int k = 0; k < batch.count; ++k)
+    Rect4* areas = nullptr;
+    int* starts = nullptr;
+    const auto take = [&](Parts& parts)
     {
-        const Fragment& fragment = fragments.list[request.first + k];
-        const SearchWindow& window = request.windows[k];
-        const Rect4 area = areaOf(window, fragment);
-        std::memcpy(&host_[k * sizeof(Rect4)], &area, sizeof(Rect4));
-        region = united(region, area);
-        largestWindow = larger(largestWindow, {window.cols, window.rows});
-        largestFragment = larger(largestFragment, {fragment.width, fragment.height});
-    }
-    if (offsetsBytes > 0)
-        std::memcpy(&host_[areasBytes], request.offsets.data(), offsetsBytes);
-    const uint8_t* const device = uploadHost(call);
+        areas = parts.take<Rect4>(batch.count);
+        starts = parts.take<int>(request.offsets.size());
+    };
+    const auto fill = [&]
+    {
+        for (int k = 0; k < batch.count; ++k)
+        {
+            const Fragment& fragment = fragments.list[request.first + k];
+            const SearchWindow& window = request.windows[k];
+            areas[k] = areaOf(window, fragment);
+            region = united(region, areas[k]);
+            largestWindow = larger(largestWindow, {window.cols, window.rows});
+            largestFragment = larger(largestFragment, {fragment.width, fragment.height});
+        }
+        std::copy(request.offsets.begin(), request.offsets.end(), starts);
+    };
+    upload(call, take, fill);
     // Kernels index areas by fragment; of a single one, whatever its index, the step is 0.
-    batch.areas = {reinterpret_cast<const Rect4*>(device), batch.count == 1 ? 0 : sizeof(Rect4)};
-    const int* const starts = offsetsBytes > 0 ? reinterpret_cast<const int*>(device + areasBytes) : nullptr;
+    batch.areas = {areas, batch.count == 1 ? 0 : sizeof(Rect4)};
+    const int* const offsets = request.offsets.empty() ? nullptr : starts;
     const MatchCase given = caseOf(frame, fragments, request.metric);
     const TilePlan& plan = plan_.tilePlan = planTiles(given, largestWindow, largestFragment, region, batch.count);
     const Settings settings = scoresOnly(request.metric);
@@ -290,7 +309,7 @@ void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragment
                    {
                        runRoute(plan.route, frame, part, settings, memory, nullptr, {}, call.stream());
                        if (out)
-                           gpu::exportScores(frame, part, settings, plan, memory, request.depth, out, starts,
+                           gpu::exportScores(frame, part, settings, plan, memory, request.depth, out, offsets,
                                              call.stream());
                    });
     results.finish();

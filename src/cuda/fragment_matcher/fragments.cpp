@@ -208,23 +208,25 @@ void DeviceFragments::pack(const Call& call, const Fragments& fragments, const S
                            const std::vector<int>& changed, Store& store, bool keep)
 {
     const auto rowBytes = [](const Fragment& f) { return static_cast<size_t>(f.width) * f.source.templ.pixelStride; };
-    size_t bytes = changed.size() * sizeof(PackJob);
+    detail::Parts size;
+    size.place<PackJob>(changed.size());
     for (const int i : changed)
     {
         const Fragment& fragment = fragments.list[i];
         CV_Assert(fragment.source.templ.data);
         if (!fragment.onDevice)
-            bytes += (rowBytes(fragment) + (fragment.weighted ? fragment.width : 0)) * fragment.height;
+            size.place<uint8_t>((rowBytes(fragment) + (fragment.weighted ? fragment.width : 0)) * fragment.height);
     }
-    uint8_t* const device = jobs_.reserve<uint8_t>(call, bytes, "fragments to be packed");
-    std::vector<uint8_t> host(bytes);
-    size_t end = changed.size() * sizeof(PackJob);
+    std::vector<uint8_t> host(size.bytes());
+    detail::Parts onDevice(jobs_.reserve(call, host.size(), "fragments to be packed")), onHost(host.data());
+    const PackJob* const jobs = onDevice.take<PackJob>(changed.size());
+    PackJob* const hostJobs = onHost.take<PackJob>(changed.size());
     const auto append = [&](const void* data, size_t step, size_t width, int rows)
     {
-        uint8_t* const begin = device + end;
-        for (int y = 0; y < rows; ++y, end += width)
-            std::memcpy(&host[end], static_cast<const uint8_t*>(data) + y * step, width);
-        return begin;
+        uint8_t* to = onHost.take<uint8_t>(width * rows);
+        for (int y = 0; y < rows; ++y, to += width)
+            std::memcpy(to, static_cast<const uint8_t*>(data) + y * step, width);
+        return onDevice.take<uint8_t>(width * rows);
     };
     for (size_t k = 0; k < changed.size(); ++k)
     {
@@ -239,15 +241,14 @@ void DeviceFragments::pack(const Call& call, const Fragments& fragments, const S
             source.weightsStep = fragment.width;
         }
         const int slot = next.order[changed[k]];
-        const PackJob job = {source.templ,          source.weights, source.weightsStep,
-                             source.weightsDepth,   slot,           gpu::pitchOf(fragment.width),
-                             next.slots[slot].words};
-        std::memcpy(&host[k * sizeof(PackJob)], &job, sizeof(job));
+        hostJobs[k] = {source.templ,          source.weights, source.weightsStep,
+                       source.weightsDepth,   slot,           gpu::pitchOf(fragment.width),
+                       next.slots[slot].words};
     }
     reserve(call, next, store, keep);
-    uploader_.upload(call, device, host.data(), bytes);
-    gpu::pack(reinterpret_cast<const PackJob*>(device), static_cast<int>(changed.size()), next.channels,
-              store.table.as<DeviceFragment>(), store.arena.as<uint32_t>(), call.stream());
+    uploader_.upload(call, jobs_.as<void>(), host.data(), host.size());
+    gpu::pack(jobs, static_cast<int>(changed.size()), next.channels, store.table.as<DeviceFragment>(),
+              store.arena.as<uint32_t>(), call.stream());
 }
 
 gpu::Batch DeviceFragments::batch(const Call& call, bool weighted)

@@ -19,14 +19,9 @@ bool operator==(const ResultKey& a, const ResultKey& b)
            a.depth == b.depth && a.channels == b.channels && a.settings == b.settings;
 }
 
-size_t ResultSet::arrayBytes(const Extent& extent)
-{
-    return alignSize(sizeof(int) * static_cast<size_t>(extent.total()), 256);
-}
-
 void ResultSet::prepare(const Call& call, const ResultKey& newKey)
 {
-    memory.reserve(call, 3 * arrayBytes(newKey.extent) + labelBytes(newKey.extent), "results");
+    memory.reserve(call, bytesOf(newKey.extent), "results");
     key = newKey;
     count = -1;
 }

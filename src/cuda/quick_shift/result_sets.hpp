@@ -19,6 +19,22 @@ struct ResultKey
 };
 bool operator==(const ResultKey& a, const ResultKey& b);
 
+//! Labels of a stack and, directly behind them, the number of superpixels of each image, so that one copy replaces both.
+struct Labels
+{
+    int *labels, *counts;
+
+    static Labels take(detail::Parts& parts, const Extent& extent)
+    {
+        int* const labels = parts.take<int>(extent.total());
+        return {labels, parts.takeNext<int>(extent.count)};
+    }
+    static size_t bytes(const Extent& extent)
+    {
+        return detail::bytesOf([&](detail::Parts& parts) { take(parts, extent); });
+    }
+};
+
 /** Results of one compute(). They lie in one block of memory, labels and counts last, so that one copy replaces all of them, or
 the labels with their counts: the copy is enqueued, or fails and changes nothing. */
 class ResultSet
@@ -32,30 +48,43 @@ public:
     void use(const detail::Call& call) { memory.reserve(call, bytes(), "results"); }
 
     const Extent& extent() const { return key.extent; }
-    uint32_t* keys() const { return memory.as<uint32_t>(); }
-    int* parents() const { return at<int>(1); }
-    float* distances() const { return at<float>(2); }
-    int* labels() const { return at<int>(3); }
-    int* counts() const { return labels() + key.extent.total(); } //!< superpixels per image, directly behind the labels
+    uint32_t* keys() const { return arrays().keys; }
+    int* parents() const { return arrays().parents; }
+    float* distances() const { return arrays().distances; }
+    Labels labelled() const { return arrays().labelled; }
+    int* labels() const { return labelled().labels; }
+    int* counts() const { return labelled().counts; }
     Trees trees() const { return {parents(), distances()}; }
 
-    size_t bytes() const { return 3 * arrayBytes(key.extent) + labelBytes(key.extent); }
-    //! Returns the bytes of keys, parents or distances.
-    static size_t arrayBytes(const Extent& extent);
-    //! Returns the bytes of labels and counts together.
-    static size_t labelBytes(const Extent& extent)
-    {
-        return sizeof(int) * (static_cast<size_t>(extent.total()) + extent.count);
-    }
+    size_t bytes() const { return bytesOf(key.extent); }
 
     ResultKey key;
     detail::DeviceBuffer memory;
     int count = -1; //!< number of superpixels, -1 if it is not known on the host
 
 private:
-    template <typename T> T* at(int array) const
+    static constexpr size_t ALIGNMENT = 256; //!< bytes, of all arrays but counts
+
+    struct Arrays
     {
-        return reinterpret_cast<T*>(memory.as<uint8_t>() + array * arrayBytes(key.extent));
+        uint32_t* keys;
+        int* parents;
+        float* distances;
+        Labels labelled;
+    };
+    static Arrays take(detail::Parts& parts, const Extent& extent)
+    {
+        const size_t n = extent.total();
+        return {parts.take<uint32_t>(n), parts.take<int>(n), parts.take<float>(n), Labels::take(parts, extent)};
+    }
+    static size_t bytesOf(const Extent& extent)
+    {
+        return detail::bytesOf([&](detail::Parts& parts) { take(parts, extent); }, ALIGNMENT);
+    }
+    Arrays arrays() const
+    {
+        detail::Parts parts(memory.as<void>(), ALIGNMENT);
+        return take(parts, key.extent);
     }
 };
 

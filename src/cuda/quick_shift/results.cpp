@@ -57,7 +57,7 @@ public:
     {
         Downloads::Batch batch(state_.downloads, call_);
         batch.check(out);
-        batch.copy(out, cut(used(), tau));
+        batch.copy(out, cut(used(), tau).labels);
         batch.finish();
     }
 
@@ -163,15 +163,15 @@ public:
         Counters* const counters = state_.scratch.counters(call_);
         const gpu::Ranking ranking = state_.scratch.ranking(extent, call_);
         const gpu::Pieces pieces = state_.scratch.pieces(extent, counters, call_);
-        int* const labels = state_.scratch.labels(extent, call_);
+        const Labels next = state_.scratch.labels(extent, call_);
         gpu::splitPieces(extent, set.labels(), pieces, call_.stream());
         for (bool joined = minSize > 1; joined;)
         {
             gpu::joinPieces(extent, minSize, pieces, call_.stream());
             joined = download(pieces.joined) != 0;
         }
-        gpu::rankPieces(extent, pieces, ranking, labels, Scratch::countsOf(labels, extent), call_.stream());
-        return replaceLabels(set, labels);
+        gpu::rankPieces(extent, pieces, ranking, next.labels, next.counts, call_.stream());
+        return replaceLabels(set, next);
     }
 
     void fetch(const Window& part, RowsView<uint32_t> keys, RowsView<int> parents, RowsView<float> distances) override
@@ -216,28 +216,28 @@ private:
         return value;
     }
 
-    //! Labels the trees without links longer than tau. @return labels and, behind them, counts, in memory that the next call overwrites.
-    int* cut(const ResultSet& set, float tau)
+    //! Labels the trees without links longer than tau. @return labels and counts, in memory that the next call overwrites.
+    Labels cut(const ResultSet& set, float tau)
     {
         const Extent& extent = set.extent();
         const gpu::Ranking ranking = state_.scratch.ranking(extent, call_);
-        int* const labels = state_.scratch.labels(extent, call_);
-        gpu::label(extent, set.trees(), tau, ranking, labels, Scratch::countsOf(labels, extent), call_.stream());
-        return labels;
+        const Labels next = state_.scratch.labels(extent, call_);
+        gpu::label(extent, set.trees(), tau, ranking, next.labels, next.counts, call_.stream());
+        return next;
     }
 
     //! Replaces the labels of a set. Waits for the new number first, so that nothing has changed if that fails. @return the number.
-    int replaceLabels(ResultSet& set, int* labels)
+    int replaceLabels(ResultSet& set, const Labels& next)
     {
-        const int n = downloadCounts(Scratch::countsOf(labels, set.extent()), set.extent().count);
-        copyLabels(set, labels);
+        const int n = downloadCounts(next.counts, set.extent().count);
+        copyLabels(set, next);
         set.count = n;
         return n;
     }
 
-    void copyLabels(ResultSet& set, const int* labels)
+    void copyLabels(ResultSet& set, const Labels& next)
     {
-        cudaCheck(cudaMemcpyAsync(set.labels(), labels, ResultSet::labelBytes(set.extent()), cudaMemcpyDeviceToDevice,
+        cudaCheck(cudaMemcpyAsync(set.labels(), next.labels, Labels::bytes(set.extent()), cudaMemcpyDeviceToDevice,
                                   call_.stream()),
                   "quick shift labels");
         set.count = -1;

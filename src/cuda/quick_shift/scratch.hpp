@@ -12,6 +12,7 @@ namespace cv { namespace cuda { namespace quick_shift {
 
 using detail::Call;
 using detail::DeviceBuffer;
+using detail::Parts;
 
 //! Counters on the device that stages write.
 struct Counters
@@ -60,42 +61,64 @@ public:
     gpu::Ranking ranking(const Extent& extent, const Call& call)
     {
         const size_t n = extent.total(), segments = static_cast<size_t>(gpu::segmentsOf(extent)) * extent.count;
-        const size_t bytes = std::max(n * sizeof(uint64_t), (n + 2 * segments) * sizeof(int));
-        int* const jumps = static_cast<int*>(sums_.reserve(call, bytes, "density sums"));
-        uint32_t* const roots = reinterpret_cast<uint32_t*>(jumps + n);
+        gpu::Ranking made = {};
+        const auto take = [&](Parts& parts)
+        {
+            made.jumps = parts.take<int>(n);
+            made.roots = parts.take<uint32_t>(segments);
+            made.ranks = parts.take<int>(segments);
+        };
+        Parts parts(sums_.reserve(call, std::max(n * sizeof(uint64_t), detail::bytesOf(take)), "density sums"));
+        take(parts);
         if (scansFor_ < extent.total())
         {
             scanBytes_ = gpu::scanBytesFor(extent);
             scansFor_ = extent.total();
         }
-        return {jumps, reinterpret_cast<int*>(roots + segments), roots, scans_.reserve(call, scanBytes_, "scans"),
-                scanBytes_};
+        made.scans = scans_.reserve(call, scanBytes_, "scans");
+        made.scanBytes = scanBytes_;
+        return made;
     }
 
     Counters* counters(const Call& call) { return counters_.reserve<Counters>(call, 1, "counters"); }
 
-    //! Returns room for the labels and, behind them, the counts of a stack.
-    int* labels(const Extent& extent, const Call& call)
+    Labels labels(const Extent& extent, const Call& call)
     {
-        return static_cast<int*>(labels_.reserve(call, ResultSet::labelBytes(extent), "labels"));
+        Labels made = {};
+        labels_.divide(call, "labels", [&](Parts& parts) { made = Labels::take(parts, extent); });
+        return made;
     }
-    static int* countsOf(int* labels, const Extent& extent) { return labels + extent.total(); }
 
     gpu::Links links(const Extent& extent, const Call& call)
     {
         const size_t n = extent.total();
-        float* const work = work_.reserve<float>(call, 6 * n, "merge heights");
-        int* const counts = reinterpret_cast<int*>(work + 3 * n);
-        return {work, work + n, work + 2 * n, counts, counts + n, counts + 2 * n};
+        gpu::Links made = {};
+        work_.divide(call, "merge heights",
+                     [&](Parts& parts)
+                     {
+                         made.unsorted = parts.take<float>(n);
+                         made.sorted = parts.take<float>(n);
+                         made.heights = parts.take<float>(n);
+                         made.lengths = parts.take<int>(n);
+                         made.sums = parts.take<int>(n);
+                         made.left = parts.take<int>(n);
+                     });
+        return made;
     }
 
     gpu::Pieces pieces(const Extent& extent, Counters* counters, const Call& call)
     {
         const size_t n = extent.total();
-        uint8_t* const work =
-            work_.reserve<uint8_t>(call, n * (sizeof(unsigned long long) + 2 * sizeof(int)), "connectivity");
-        int* const root = reinterpret_cast<int*>(work + n * sizeof(unsigned long long));
-        return {root, root + n, reinterpret_cast<unsigned long long*>(work), &counters->listed};
+        gpu::Pieces made = {};
+        work_.divide(call, "connectivity",
+                     [&](Parts& parts)
+                     {
+                         made.best = parts.take<unsigned long long>(n);
+                         made.root = parts.take<int>(n);
+                         made.area = parts.take<int>(n);
+                     });
+        made.joined = &counters->listed;
+        return made;
     }
 
     //! Uploads the spatial factors unless they are on the device already.
@@ -117,8 +140,16 @@ public:
     Borders borders(int count, const Call& call)
     {
         const size_t bytes = gpu::sortBytesFor(count);
-        uint64_t* const lists = borders_.reserve<uint64_t>(call, 2 * static_cast<size_t>(count), "adjacency");
-        return {lists, lists + count, work_.reserve(call, bytes, "adjacency"), bytes};
+        Borders made = {};
+        borders_.divide(call, "adjacency",
+                        [&](Parts& parts)
+                        {
+                            made.pairs = parts.take<uint64_t>(count);
+                            made.sorted = parts.take<uint64_t>(count);
+                        });
+        made.scratch = work_.reserve(call, bytes, "adjacency");
+        made.scratchBytes = bytes;
+        return made;
     }
 
     uint64_t* densitySums() const { return sums_.as<uint64_t>(); } //!< ranking() reserves them
@@ -134,8 +165,15 @@ public:
     };
     PerImage perImage(const Extent& extent, const Call& call)
     {
-        int* const firsts = perImage_.reserve<int>(call, 2 * static_cast<size_t>(extent.count) + 1, "values per image");
-        return {firsts, reinterpret_cast<uint32_t*>(firsts + extent.count + 1)};
+        const size_t n = extent.count;
+        PerImage made = {};
+        perImage_.divide(call, "values per image",
+                         [&](Parts& parts)
+                         {
+                             made.firsts = parts.take<int>(n + 1);
+                             made.largest = parts.take<uint32_t>(n);
+                         });
+        return made;
     }
     //! @return SumsTable::firsts; null for one image, whose labels are the numbers of its superpixels.
     const int* numberSuperpixels(const ResultSet& set, const Call& call)

@@ -357,14 +357,16 @@ private:
 
     void train(const Call& call, const gpu::Batch& batch, const Object& object)
     {
-        Parts parts(training_.reserve(call,
-                                      static_cast<size_t>(object.grid.windows) + 3 * 256 +
-                                          gpu::TRAIN_BINS * sizeof(uint32_t) + MAX_INIT_NEGATIVES * sizeof(uint2),
-                                      "the first training"));
-        gpu::TrainingMemory memory;
-        memory.histogram = parts.take<uint32_t>(gpu::TRAIN_BINS);
-        memory.candidates = parts.take<uint2>(MAX_INIT_NEGATIVES);
-        memory.kinds = parts.take<uint8_t>(object.grid.windows);
+        gpu::TrainingMemory memory = {};
+        training_.divide(
+            call, "the first training",
+            [&](Parts& parts)
+            {
+                memory.histogram = parts.take<uint32_t>(gpu::TRAIN_BINS);
+                memory.candidates = parts.take<uint2>(MAX_INIT_NEGATIVES);
+                memory.kinds = parts.take<uint8_t>(object.grid.windows);
+            },
+            ALIGNMENT);
         cudaCheck(cudaMemsetAsync(memory.histogram, 0, gpu::TRAIN_BINS * sizeof(uint32_t), call.stream()),
                   "the first training");
         gpu::train(batch, object.plan.record, object.grid.windows, memory, call.stream());

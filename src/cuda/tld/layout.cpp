@@ -26,9 +26,7 @@ static gpu::Model planModel(Parts& parts, const Settings& s)
 
 static size_t bytesOfModel(const Settings& s)
 {
-    Parts parts(nullptr);
-    planModel(parts, s);
-    return detail::roundUp<size_t>(parts.bytes(), 256);
+    return detail::roundUp(detail::bytesOf([&](Parts& parts) { planModel(parts, s); }, ALIGNMENT), ALIGNMENT);
 }
 
 static gpu::BitLayout bitsOf(const Grid& grid)
@@ -46,7 +44,7 @@ ObjectPlan planObject(void* block, const Grid& grid, const Settings& s)
 {
     ObjectPlan plan = {};
     gpu::ObjectRecord& r = plan.record;
-    Parts parts(block);
+    Parts parts(block, ALIGNMENT);
     r.live = parts.take<gpu::Live>(1);
     r.grid = parts.take<Grid>(1);
     r.features = parts.take<Feature>(static_cast<size_t>(s.trees) * s.features);
@@ -120,7 +118,7 @@ static void setTemplate(const gpu::Model& model, int slot, const uint8_t* pixels
 std::vector<uint8_t> modelBytes(const LearnedObject& learned, const Settings& s)
 {
     std::vector<uint8_t> bytes(bytesOfModel(s), 0);
-    Parts parts(bytes.data());
+    Parts parts(bytes.data(), ALIGNMENT);
     const gpu::Model model = planModel(parts, s);
     std::copy(learned.leaves.begin(), learned.leaves.end(), model.leaves);
     for (size_t k = 0; k < learned.leaves.size(); ++k)
@@ -135,7 +133,7 @@ std::vector<uint8_t> modelBytes(const LearnedObject& learned, const Settings& s)
 
 void readModel(const std::vector<uint8_t>& bytes, const Settings& s, LearnedObject& learned)
 {
-    Parts parts(const_cast<uint8_t*>(bytes.data()));
+    Parts parts(const_cast<uint8_t*>(bytes.data()), ALIGNMENT);
     const gpu::Model model = planModel(parts, s);
     learned.leaves.assign(model.leaves, model.leaves + gpu::leavesOf(s));
     learned.order.assign(model.order, model.order + learned.state.positives);
@@ -158,23 +156,23 @@ size_t planFrame(void* block, int cols, int rows, const Settings& s, gpu::Batch&
     batch.rows = rows;
     batch.levels = gpu::Levels();
     batch.levels.count = levelsOf(cols, rows, s);
-    size_t slotBytes = 0;
+    Parts slot;
     for (int l = 0, w = cols, h = rows; l < batch.levels.count; ++l, w = (w + 1) / 2, h = (h + 1) / 2)
     {
-        batch.levels.offset[l] = static_cast<uint32_t>(slotBytes);
         batch.levels.step[l] = detail::roundUp(w, 128);
+        batch.levels.offset[l] =
+            static_cast<uint32_t>(slot.place<uint8_t>(static_cast<size_t>(batch.levels.step[l]) * h));
         batch.levels.cols[l] = w;
         batch.levels.rows[l] = h;
-        slotBytes += static_cast<size_t>(batch.levels.step[l]) * h;
     }
-    batch.slotBytes = slotBytes;
+    batch.slotBytes = slot.bytes();
     batch.blurred.step = static_cast<size_t>(detail::roundUp(cols, 128));
     batch.tableStep = static_cast<size_t>(detail::roundUp(cols + 2, 32));
     batch.stripStep = detail::roundUp(cols, gpu::tuning::TILE);
-    Parts parts(block);
+    Parts parts(block, ALIGNMENT);
     batch.ring = parts.take<gpu::Ring>(1);
     batch.scenes = parts.take<Scene>(gpu::SLOTS);
-    batch.slots = parts.take<uint8_t>(slotBytes * gpu::SLOTS);
+    batch.slots = parts.take<uint8_t>(batch.slotBytes * gpu::SLOTS);
     batch.blurred.data = parts.take<uint8_t>(batch.blurred.step * rows);
     batch.table = parts.take<int2>(batch.tableStep * (rows + 1));
     batch.strips = parts.take<int2>(static_cast<size_t>(batch.stripStep) * (rows / gpu::tuning::STRIP + 1));

@@ -5,31 +5,16 @@
 #ifndef OPENCV_CUDATRACKING_CUDA_TLD_LAYOUT_HPP
 #define OPENCV_CUDATRACKING_CUDA_TLD_LAYOUT_HPP
 
+#include "../../common/parts.hpp"
 #include "objects.hpp"
 #include "../../tld/engine.hpp"
 #include <vector>
 
 namespace cv { namespace cuda { namespace tld {
 
-//! Divides a block of memory into aligned arrays. A null block gives the size only.
-class Parts
-{
-public:
-    explicit Parts(void* block) : block_(static_cast<uint8_t*>(block)) {}
+using detail::Parts;
 
-    template <typename T> T* take(size_t count)
-    {
-        bytes_ = detail::roundUp<size_t>(bytes_, 256);
-        T* const part = reinterpret_cast<T*>(block_ + bytes_);
-        bytes_ += count * sizeof(T);
-        return part;
-    }
-    size_t bytes() const { return bytes_; }
-
-private:
-    uint8_t* block_;
-    size_t bytes_ = 0;
-};
+const size_t ALIGNMENT = 256; //!< bytes, of all arrays in device memory
 
 //! Memory of an object: tables that the host writes, then tables that begin as zeros, then scratch memory.
 struct ObjectPlan

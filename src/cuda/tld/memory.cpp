@@ -163,14 +163,14 @@ void DeviceMemory::listGroups(const Settings& settings)
     groups_.clear();
     members_.clear();
     tiles_.clear();
-    listBytes_ = 0;
+    detail::Parts lists;
     std::vector<bool> done(objects_.size());
     for (int i = 0; i < count(); ++i)
     {
         if (done[i])
             continue;
         const Object& first = *objects_[i];
-        gpu::Group group = {static_cast<int>(members_.size()), 0, first.grid.windows, listBytes_};
+        gpu::Group group = {static_cast<int>(members_.size()), 0, first.grid.windows, 0};
         int contrast = first.contrast;
         for (int k = i; k < count(); ++k)
             if (!done[k] && haveSameCodes(first, *objects_[k]))
@@ -181,10 +181,11 @@ void DeviceMemory::listGroups(const Settings& settings)
                 contrast = std::min(contrast, objects_[k]->contrast);
                 ++group.count;
             }
+        group.list = lists.place<uint8_t>(gpu::codeListBytes(group.windows, settings.trees, group.count));
         appendTiles(first.grid, first.plan.record, static_cast<int>(groups_.size()), group, contrast, settings, tiles_);
         groups_.push_back(group);
-        listBytes_ += gpu::codeListBytes(group.windows, settings.trees, group.count);
     }
+    listBytes_ = lists.bytes();
 }
 
 }}} // namespace cv::cuda::tld
