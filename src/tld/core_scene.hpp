@@ -135,23 +135,26 @@ CT_HOST_DEVICE bool changeScene(ObjectState& s, const ObjectState& before, doubl
         s.cutValid = before.valid;
         s.cutScore = before.score;
         s.cutBox = before.box;
+        if (before.alive)
+            keepForRetries(s, before.box, before.valid, before.started, settings);
         return true;
     }
-    takeBox(s, NO_EVENT);
-    if (other && before.cutAge < settings.cutFrames)
-    {
-        s.cutAge = before.cutAge + 1;
-        s.event = SCENE_CHANGED;
+    const int32_t retries = greater(0, before.retries - 1);
+    const bool resumes = !other && before.cutAlive;
+    s.cutAge = other && before.cutAge < settings.cutFrames ? before.cutAge + 1 : 0;
+    if (!(resumes && s.alive)) // else flow from the last frame before the cut has moved the box
+        takeBox(s, s.cutAge > 0 ? SCENE_CHANGED : NO_EVENT);
+    if (s.cutAge > 0)
+        s.retries = retries;
+    if (!resumes)
         return false;
-    }
-    s.cutAge = 0;
-    if (!other && s.cutAlive) // updateScore() verifies it
+    if (!s.alive)
     {
-        s.alive = 1;
-        s.valid = s.cutValid;
         s.box = s.cutBox;
-        s.event = RESUMED;
+        s.valid = s.cutValid;
     }
+    s.alive = 1;
+    s.event = RESUMED; // updateScore() verifies it
     return false;
 }
 

@@ -194,6 +194,17 @@ CT_HOST_DEVICE bool isFast(const Motion& motion, const Box& box, int stepPercent
     return 200. * fabs(motion.dx) > stepPercent * lesser(box.w, box.h) || 200. * fabs(motion.dy) > stepPercent * box.h;
 }
 
+//! Keeps a box in the last frame, from which flow is retried in the next retryFrames frames.
+CT_HOST_DEVICE void keepForRetries(ObjectState& s, const Box& box, int32_t valid, int32_t started,
+                                   const Settings& settings)
+{
+    s.retries = settings.retryFrames;
+    s.keptAge = 1;
+    s.keptStarted = started;
+    s.keptBox = box;
+    s.keptValid = valid;
+}
+
 //! Applies the motion to the box. When the flow failed, the object is lost and up to retryFrames retries begin.
 CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& motion, const Settings& settings,
                             int cols, int rows)
@@ -206,13 +217,7 @@ CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& 
     if (failed)
     {
         if (!task.retry)
-        {
-            s.retries = settings.retryFrames;
-            s.keptAge = 1;
-            s.keptStarted = task.age == START ? 1 : 0;
-            s.keptBox = s.box;
-            s.keptValid = s.valid;
-        }
+            keepForRetries(s, s.box, s.valid, task.age == START ? 1 : 0, settings);
         endTracking(s);
         return;
     }

@@ -65,9 +65,9 @@ double oracleDifference(const Mat& a, const Mat& b)
     {
         samples[k].convertTo(means[k], CV_64F);
         resize(means[k], means[k], Size(8, 8), 0, 0, INTER_AREA);
-        centred[k] = means[k] - mean(means[k])[0];
+        centred[k] = means[k] - cv::mean(means[k])[0];
     }
-    const double norms = norm(centred[0]) * norm(centred[1]);
+    const double norms = cv::norm(centred[0]) * cv::norm(centred[1]);
     return least + 0.25 * (1. - (norms > 1e-9 ? centred[0].dot(centred[1]) / norms : 0.));
 }
 
@@ -237,6 +237,16 @@ TEST(Tld_Cuts, anotherSceneNeedsAValidCluster)
 
 // --- videos ----------------------------------------------------------------------------------------------------------
 
+//! Returns a darker texture that is brighter at the right: a scene of another layout.
+Mat otherScene(uint64 seed, Size size)
+{
+    Mat image = texture(seed, size);
+    for (int y = 0; y < size.height; ++y)
+        for (int x = 0; x < size.width; ++x)
+            image.at<uchar>(y, x) = saturate_cast<uchar>(image.at<uchar>(y, x) / 3 + 160 * x / size.width);
+    return image;
+}
+
 //! The standard scene, another scene from one frame to another one, and then the standard scene where it was left, or where it is.
 struct CutScene
 {
@@ -248,7 +258,7 @@ struct CutScene
     };
     explicit CutScene(uint64 seed, bool goesOn = false, int foreign = FOREIGN)
         : scene(CV_8UC1, Size(40, 34), seed),
-          other(texture(seed + 5000, Size(320, 240))),
+          other(otherScene(seed + 5000, Size(320, 240))),
           goesOn_(goesOn),
           foreign_(foreign)
     {}
@@ -288,7 +298,7 @@ TLDParams withCuts(int frames = 60)
 TEST_P(Tld_CutsOf, awayAndBack)
 {
     const int seeds = 20;
-    int answered[2] = {}, right[2] = {}, resumed = 0;
+    int answered[2] = {}, right[2] = {}, resumed = 0, atOnce = 0;
     for (int seed = 1; seed <= seeds; ++seed)
         for (const bool detects : {false, true})
         {
@@ -310,7 +320,8 @@ TEST_P(Tld_CutsOf, awayAndBack)
                     continue;
                 }
                 EXPECT_EQ(scene.isForeign(t), s.event == TrackerTLD::SCENE_CHANGED) << "frame " << t;
-                resumed += s.event == TrackerTLD::RESUMED && t == CutScene::BEGINS + CutScene::FOREIGN;
+                resumed += s.event == TrackerTLD::RESUMED;
+                atOnce += s.located && t == CutScene::BEGINS + CutScene::FOREIGN;
             }
         }
     const int all = seeds * CutScene::FOREIGN,
@@ -319,7 +330,8 @@ TEST_P(Tld_CutsOf, awayAndBack)
               << answered[1] << " with it; right afterwards: " << right[0] << " and " << right[1] << " of " << after
               << std::endl;
     EXPECT_EQ(0, answered[1]);
-    EXPECT_EQ(seeds, resumed);
+    EXPECT_GT(resumed, 0);
+    EXPECT_EQ(seeds, atOnce);
     EXPECT_EQ(after, right[1]);
 }
 
@@ -378,6 +390,7 @@ TEST_P(Tld_CutsOf, flash)
             const Step s = advance(*tracker, engine(), frame);
             EXPECT_EQ(!scene.isForeign(t), s.located) << "frame " << t;
             EXPECT_EQ(t == CutScene::BEGINS + 1, s.event == TrackerTLD::RESUMED) << "frame " << t;
+            EXPECT_GT(overlap(s.inside, scene.truth(t)), scene.isForeign(t) ? -1. : 0.7) << "frame " << t;
         }
     }
 }
@@ -399,13 +412,17 @@ TEST_P(Tld_CutsOf, savedWhileAway)
             const Image image(engine(), frame);
             const Step step = advance(*whole, engine(), frame);
             several->update(image.in(), expected);
-            if (t == 20) // an object of the other scene
-                several->add(image.in(), Rect(100, 60, 40, 50));
             if (t > saved)
             {
                 ASSERT_TRUE(same(step, advance(*second, Engine::CPU, frame))) << "frame " << t;
                 read->update(frame, actual);
                 ASSERT_TRUE(sameBits(expected, actual)) << "frame " << t;
+            }
+            if (t == 20) // an object of the other scene
+            {
+                several->add(image.in(), Rect(100, 60, 40, 50));
+                if (saved < t)
+                    read->add(frame, Rect(100, 60, 40, 50));
             }
             if (t != saved)
                 continue;
@@ -438,7 +455,8 @@ TEST_P(Tld_CutsOf, severalObjects)
     std::vector<Placement> at(2);
     at[0].centre = Point2d(60, 60);
     at[1].centre = Point2d(170, 110);
-    const Composite other(Size(240, 180), {Size(36, 40)}, CV_8UC1, 60);
+    Composite other(Size(240, 180), {Size(36, 40)}, CV_8UC1, 60);
+    other.background = otherScene(61, Size(240, 180));
     Placement there;
     there.centre = Point2d(90, 100);
     const Ptr<MultiTrackerTLD> several = MultiTrackerTLD::create(withCuts());
