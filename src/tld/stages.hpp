@@ -111,7 +111,6 @@ void pyramid(const Pyramid& levels);
 void flow(const Work& work, const ObjectView& object);
 //! Computes the histograms of an image.
 void sceneOf(const ImageView& gray, Scene& scene);
-//! Runs changeScene() after the flow of an object.
 void changeScene(const Work& work, const ObjectView& object);
 //! Associates boxes with objects, after their flow. @param boxes on the host.
 void associate(const Work& work, const std::vector<ObjectView>& objects, const DetectorBoxes& boxes);
@@ -158,9 +157,8 @@ void sumTables(const Batch& batch, detail::StreamHandle stream);
 //! Computes levels 1 and up from level 0. @param age of the pyramid, or START or SPARE.
 void pyramid(const Batch& batch, int age, detail::StreamHandle stream);
 void flow(const Batch& batch, detail::StreamHandle stream);
-//! Computes the histograms of a kept frame. @param age of the frame, or START or SPARE.
+//! @param age of the frame, or START or SPARE.
 void countGrayValues(const Batch& batch, int age, detail::StreamHandle stream);
-//! Runs changeScene() for all objects, after flow() and countGrayValues() of the spare slot.
 void changeScenes(const Batch& batch, detail::StreamHandle stream);
 /** Associates boxes with objects, after their flow and sumTables(). @param boxes on the device. @param values scratch memory,
 MAX_BOXES doubles per object; used with Settings::findByBoxes. */
