@@ -116,33 +116,36 @@ CT_HOST_DEVICE void takeBox(ObjectState& s, int32_t event)
     s.event = event;
 }
 
-CT_HOST_DEVICE bool isAway(const ObjectState& s) { return s.cutAge > 0; }
+//! Whether changeScene() needs the difference from the last frame; otherwise that from the scene before the cut.
+CT_HOST_DEVICE bool isInItsScene(const ObjectState& before) { return before.cutAge == 0; }
 
 /** Decides whether the frame shows the object's scene. @param s state after flow. @param before state before the frame.
-@param fromLast difference of this frame from the last one. @param fromKept that from the scene before the cut, if the object isAway().
-@return whether a cut begins, so that the last frame is the scene to come back to. */
-CT_HOST_DEVICE bool changeScene(ObjectState& s, const ObjectState& before, double fromLast, double fromKept,
-                                const Settings& settings)
+@param difference of this frame, see isInItsScene(). @return whether a cut begins, so that the last frame is the scene to come
+back to. */
+CT_HOST_DEVICE bool changeScene(ObjectState& s, const ObjectState& before, double difference, const Settings& settings)
 {
-    const bool cut = fromLast > settings.cutThreshold;
-    if (!isAway(before))
+    const bool other = difference > settings.cutThreshold;
+    if (isInItsScene(before))
     {
-        if (!cut || !before.alive)
+        if (!other)
             return false;
         takeBox(s, SCENE_CHANGED);
         s.cutAge = 1;
+        s.cutAlive = before.alive;
         s.cutValid = before.valid;
         s.cutScore = before.score;
         s.cutBox = before.box;
-        keepForRetries(s, before.box, before.valid, before.started, settings);
+        if (before.alive)
+            keepForRetries(s, before.box, before.valid, before.started, settings);
         return true;
     }
     const int32_t retries = greater(0, before.retries - 1);
-    const bool resumes = !(fromKept > settings.cutThreshold), returns = cut && fromKept < fromLast;
-    s.cutAge = resumes || returns || before.cutAge >= settings.cutFrames ? 0 : before.cutAge + 1;
+    const bool resumes = !other && before.cutAlive;
+    s.cutAge = other && before.cutAge < settings.cutFrames ? before.cutAge + 1 : 0;
     if (!(resumes && s.alive)) // else flow from the last frame before the cut has moved the box
-        takeBox(s, isAway(s) ? SCENE_CHANGED : NO_EVENT);
-    s.retries = isAway(s) ? retries : 0;
+        takeBox(s, s.cutAge > 0 ? SCENE_CHANGED : NO_EVENT);
+    if (s.cutAge > 0)
+        s.retries = retries;
     if (!resumes)
         return false;
     if (!s.alive)

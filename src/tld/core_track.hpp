@@ -121,7 +121,7 @@ struct ObjectState
     int32_t keptValid;
     // The object before a camera cut.
     int32_t cutAge; //!< frames since the cut; 0: the object is in its scene. Without a box as long as it is not 0
-    int32_t cutValid;
+    int32_t cutAlive, cutValid;
     double cutScore;
     Box cutBox;
     // The learned model, except leaves and templates.

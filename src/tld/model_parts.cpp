@@ -164,7 +164,7 @@ void writeState(FileStorage& fs, const LearnedObject& o)
     fs << "cutAge" << s.cutAge;
     if (s.cutAge == 0)
         return;
-    fs << "cutValid" << s.cutValid << "cutScore" << s.cutScore;
+    fs << "cutAlive" << s.cutAlive << "cutValid" << s.cutValid << "cutScore" << s.cutScore;
     writeValues(fs, "cutBox", valuesOf(s.cutBox));
     writeValues(fs, "sceneSums", std::vector<int>(std::begin(o.scene.sums), std::end(o.scene.sums)));
     writeValues(fs, "scene", std::vector<int>(std::begin(o.scene.counts), std::end(o.scene.counts)));
@@ -298,10 +298,11 @@ static void readCut(const Item& root, const Settings& settings, LearnedObject& o
     s.cutAge = root.integerOf("cutAge", 0, s.alive ? 0 : settings.cutFrames);
     if (s.cutAge == 0)
         return;
-    s.cutValid = root.integerOf("cutValid", 0, 1);
+    s.cutAlive = root.integerOf("cutAlive", 0, 1);
+    s.cutValid = root.integerOf("cutValid", 0, s.cutAlive);
     s.cutScore = readReal(root, "cutScore", 0., 1.);
-    s.cutBox = readBox(root, "cutBox", true);
-    if (isOutside(s.cutBox, o.cols, o.rows))
+    s.cutBox = readBox(root, "cutBox", s.cutAlive != 0);
+    if (s.cutAlive && isOutside(s.cutBox, o.cols, o.rows))
         root.fail("cutBox is outside of the image");
     std::vector<int> sums, counts;
     readIntegers(root, "sceneSums", LAYOUT_BLOCKS, LAYOUT_BLOCKS, 0, LAYOUT_SAMPLES * LAYOUT_SAMPLES * 255, sums);

@@ -136,7 +136,7 @@ core::ObjectState stateOnABox()
 const double SAME = 0.4, ANOTHER = 0.41;
 
 //! Runs a frame after which flow has moved the box. @return the event.
-int step(core::ObjectState& s, double difference, bool* begins = nullptr, double last = 0.)
+int step(core::ObjectState& s, double difference, bool* begins = nullptr)
 {
     const core::ObjectState before = s;
     core::Motion motion = {};
@@ -146,7 +146,7 @@ int step(core::ObjectState& s, double difference, bool* begins = nullptr, double
     core::Settings settings = settingsOfTests();
     settings.maxFlowError = 10.;
     core::endFlow(s, core::beginFrame(s), motion, settings, 320, 240);
-    const bool cut = core::changeScene(s, before, s.cutAge ? last : difference, difference, settings);
+    const bool cut = core::changeScene(s, before, difference, settings);
     if (begins)
         *begins = cut;
     return s.event;
@@ -181,25 +181,13 @@ TEST(Tld_Cuts, keepsTheObjectAside)
     EXPECT_EQ(0, s.alive + s.cutAge);
 }
 
-TEST(Tld_Cuts, nothingChangesForALostObject)
+TEST(Tld_Cuts, aLostObjectIsNotResumed)
 {
     core::ObjectState s = stateOnABox();
     s.alive = s.valid = 0;
-    EXPECT_EQ(TrackerTLD::NO_EVENT, step(s, ANOTHER));
-    EXPECT_EQ(0, s.alive + s.cutAge);
-}
-
-//! A further cut to a frame that is more similar to the kept scene than to the last frame.
-TEST(Tld_Cuts, theSceneMayHaveMoved)
-{
-    core::ObjectState s = stateOnABox();
-    step(s, ANOTHER);
-    core::ObjectState other = s;
-    EXPECT_EQ(TrackerTLD::SCENE_CHANGED, step(other, 0.6, nullptr, 0.4)) << "no cut";
-    other = s;
-    EXPECT_EQ(TrackerTLD::SCENE_CHANGED, step(other, 0.6, nullptr, 0.59));
-    EXPECT_EQ(TrackerTLD::NO_EVENT, step(s, 0.6, nullptr, 0.61));
-    EXPECT_EQ(0, s.alive + s.cutAge + s.retries);
+    EXPECT_EQ(TrackerTLD::SCENE_CHANGED, step(s, ANOTHER));
+    EXPECT_EQ(TrackerTLD::NO_EVENT, step(s, SAME));
+    EXPECT_EQ(0, s.alive);
 }
 
 TEST(Tld_Cuts, theOldBoxIsVerified)
@@ -725,9 +713,8 @@ TEST(Tld_CutSequences, awayAndBack)
         std::cout << (goesOn ? "goes on" : "goes on where it was left") << ": answered in the other scene "
                   << answered[0] << " and, with cutFrames, " << answered[1] << " of " << frames
                   << " frames; right afterwards " << right[0] << " and " << right[1] << " of " << visible << std::endl;
-        EXPECT_LE(answered[1], 0.02 * frames);
         EXPECT_LT(10 * answered[1], answered[0]);
-        EXPECT_GE(right[1], 0.95 * right[0]);
+        EXPECT_TRUE(goesOn || right[1] >= right[0]);
     }
 }
 

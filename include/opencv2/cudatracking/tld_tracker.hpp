@@ -57,16 +57,16 @@ object.
 64 x 64 pixels of each of 4 x 4 cells. H, 0 to 1: half the sum of the absolute differences of the cells' histograms of
 gray values in 32 bins, divided by the number of pixels; it is the smallest one of those in which one image is made
 brighter or darker by up to 8 bins. C, -1 to 1: NCC of the mean gray values of 8 x 8 blocks; 0 if those of one image are
-all the same. If a frame differs from the last one by more than cutThreshold, it shows another scene. An object that had
-a box is kept aside then: it is LOST, no flow is tried, nothing is learned, and each frame is compared with the last one
-before the cut.
+all the same. If a frame differs from the last one by more than cutThreshold, it shows another scene, and the object is
+kept aside: it is LOST, no flow is tried, nothing is learned, and each frame is compared with the last one before the
+cut.
 
 | frame after a cut                                                                         | effect                  |
 |-------------------------------------------------------------------------------------------|-------------------------|
-| differs by more than cutThreshold from the last one before the cut                        | LOST, SCENE_CHANGED     |
+| differs by more than cutThreshold                                                         | LOST, SCENE_CHANGED     |
 | exactly one cluster, and its score is above the validity threshold                        | begins there, not valid |
-| does not differ by more, and the score of the old box is high: see doc/tld.md             | box as before, RESUMED  |
-| does not differ by more, and that score is low; or a further cut, back to a similar frame | LOST, as without cuts   |
+| does not differ by more: the object's scene is back, and its box is as before the cut     | as before the cut       |
+| the same, but the score is below the validity threshold and jumpMargin below the old one  | LOST                    |
 | more than cutFrames frames are over                                                       | LOST, as without cuts   |
 
 A dissolve or a fade is no cut, as each of its frames is similar to the one before.

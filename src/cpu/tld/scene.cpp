@@ -39,10 +39,9 @@ void changeScene(const Work& work, const ObjectView& object)
     const ObjectState& before = *object.before;
     const Scene* const* const scenes = work.frame->scenes;
     const Scene &now = *scenes[0], &last = *scenes[before.started ? START : 1];
-    const double fromLast = sceneDifference(now, last, histogramDifference(now, last));
-    const double fromKept =
-        isAway(before) ? sceneDifference(now, *object.scene, histogramDifference(now, *object.scene)) : 0.;
-    if (changeScene(*object.state, before, fromLast, fromKept, *work.settings))
+    const Scene& other = isInItsScene(before) ? last : *object.scene;
+    const double difference = sceneDifference(now, other, histogramDifference(now, other));
+    if (changeScene(*object.state, before, difference, *work.settings))
         *object.scene = last;
 }
 

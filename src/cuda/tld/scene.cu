@@ -58,14 +58,9 @@ struct SceneMemory
     bool cut; //!< one begins in this frame
 };
 
-//! Returns the difference of the frame, SceneMemory::now, from another scene to thread 0. Begins with a barrier.
-__device__ __forceinline__ double differenceFrom(const Scene& scene, SceneMemory& m)
+//! Returns histogramDifference() to all threads.
+__device__ __forceinline__ int differenceOfHistograms(SceneMemory& m)
 {
-    __syncthreads(); // all have read the scene and the differences before
-    copyWords(&m.other, &scene, 1);
-    if (threadIdx.x < SCENE_SHIFTS)
-        m.differences[threadIdx.x] = 0;
-    __syncthreads(); // both scenes, zeros
     for (int shift = -SCENE_SHIFT; shift <= SCENE_SHIFT; ++shift)
     {
         int sum = 0;
@@ -76,12 +71,10 @@ __device__ __forceinline__ double differenceFrom(const Scene& scene, SceneMemory
             atomicAdd(&m.differences[shift + SCENE_SHIFT], sum);
     }
     __syncthreads(); // differences
-    if (threadIdx.x != 0)
-        return 0.;
     int least = 2 * SCENE_PIXELS;
     for (int k = 0; k < SCENE_SHIFTS; ++k)
         least = ::min(least, m.differences[k]);
-    return sceneDifference(m.now, m.other, least);
+    return least;
 }
 
 __global__ void __launch_bounds__(tuning::THREADS) compareScenes(const __grid_constant__ Batch batch)
@@ -92,9 +85,14 @@ __global__ void __launch_bounds__(tuning::THREADS) compareScenes(const __grid_co
     const Ring& ring = *batch.ring;
     const Scene &last = batch.scenes[ring.slot[before.started ? START : 0]], &kept = live.scenes[live.current];
     copyWords(&m.now, &batch.scenes[ring.slot[SPARE]], 1);
-    const double fromLast = differenceFrom(last, m), fromKept = isAway(before) ? differenceFrom(kept, m) : 0.;
+    copyWords(&m.other, isInItsScene(before) ? &last : &kept, 1);
+    if (threadIdx.x < SCENE_SHIFTS)
+        m.differences[threadIdx.x] = 0;
+    __syncthreads(); // scenes, zeros
+    const int counts = differenceOfHistograms(m);
     if (threadIdx.x == 0)
-        m.cut = changeScene(live.states[1 - live.current], before, fromLast, fromKept, batch.settings);
+        m.cut =
+            changeScene(live.states[1 - live.current], before, sceneDifference(m.now, m.other, counts), batch.settings);
     __syncthreads(); // the decision
     copyWords(&live.scenes[1 - live.current], m.cut ? &last : &kept, 1);
 }
