@@ -371,9 +371,11 @@ TEST_P(Tld_Cuda, frame)
     const Size size = GetParam();
     const Video video(size);
     const std::vector<cuda::GpuMat> frames = uploaded(video.frames);
-    const auto measure = [&](const std::vector<Rect>& boxes, int objects, const std::string& part)
+    const auto measure = [&](const std::vector<Rect>& boxes, int objects, const std::string& part, int cutFrames = 0)
     {
-        const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create();
+        TLDParams params;
+        params.cutFrames = cutFrames;
+        const Ptr<MultiTrackerTLD> tracker = MultiTrackerTLD::create(params);
         cuda::Stream stream;
         double windows = 0.;
         for (int i = 0; i < objects; ++i)
@@ -395,10 +397,10 @@ TEST_P(Tld_Cuda, frame)
         PerfRow(nameOf(size, objects), "cuda", "frame" + part, graphMedianUs(stream, round, 2, 3, 15) / Video::FRAMES);
         const double us = medianUs([&] { tracker->update(frames[++t % Video::FRAMES], host, stream); }, 0.5);
         PerfRow(nameOf(size, objects), "cuda", "call" + part, us)
-            .peer("legacy_TrackerTLD", objects == 1 ? legacyUs(video) : 0.)
+            .peer("legacy_TrackerTLD", objects == 1 && part.empty() ? legacyUs(video) : 0.)
             .set("windows", windows / objects)
             .set("located", countNonZero(host.col(6)));
-        if (objects == 1)
+        if (objects == 1 && part.empty())
             PerfRow(nameOf(size, objects), "cuda", "upload",
                     medianUs([&] { input.upload(video.frames[0], stream), stream.waitForCompletion(); }, 0.2))
                 .set("bytes", double(size.area()));
@@ -406,6 +408,8 @@ TEST_P(Tld_Cuda, frame)
     };
     for (const int objects : OBJECTS)
         measure(video.boxes, objects, "");
+    for (const int objects : {1, 64})
+        measure(video.boxes, objects, "_with_cuts", 60);
     // Objects of one size share their codes; these do not.
     measure(video.boxesOf([&](int i) { return video.objectOf(1. + 0.01 * i); }), 64, "_of_64_sizes");
     if (size.height == 1080) // what the target is for

@@ -130,8 +130,9 @@ private:
 
 const char* nameOf(int event)
 {
-    static const char* const names[] = {"none",   "started",     "flow",        "corrected", "retried",
-                                        "jumped", "found again", "became lost", "confirmed", "recognized"};
+    static const char* const names[] = {"none",      "started",    "flow",          "corrected",
+                                        "retried",   "jumped",     "found again",   "became lost",
+                                        "confirmed", "recognized", "scene changed", "resumed"};
     return names[event];
 }
 

@@ -35,8 +35,10 @@ Options makeOptions()
          text("save", "", "writes learned objects to files of this name with an id and .yml added"),
          integer("first-frame", 0, 0, INT_MAX, "where to begin"), framesOption(),
          integer("seed", 1, INT_MIN, INT_MAX, "of all random choices"),
-         flag("no-learning", "keep the detectors as they are"), imageOption(), engineOption(), windowOption(),
-         videoOption("tracks.avi"), outputOption("video, images and tracks.csv")});
+         flag("no-learning", "keep the detectors as they are"),
+         integer("cut-frames", 0, 0, 1000000,
+                 "keep objects aside for so many frames after a camera cut (0: ignore cuts)"),
+         imageOption(), engineOption(), windowOption(), videoOption("tracks.avi"), outputOption("video, images and tracks.csv")});
 }
 
 std::vector<Rect> readBoxes(const Options& options)
@@ -76,6 +78,7 @@ public:
         TLDParams params;
         params.seed = options.integer("seed");
         params.learning = !options.flag("no-learning");
+        params.cutFrames = options.integer("cut-frames");
         tracker_ = MultiTrackerTLD::create(params);
     }
     void add(const Mat& frame, const Rect& box) { tracker_->add(onEngine(frame), box); }

@@ -56,6 +56,10 @@ class Event(enum.IntEnum):
     """A box given to update() is associated with the object. The object's box is that of flow, or with correct_by_boxes the given one."""
     RECOGNIZED = 9
     """The object was lost, and begins at a box given to update() that is similar to it."""
+    SCENE_CHANGED = 10
+    """The frame shows another scene than before a camera cut, and there is no box. Only with cut_frames."""
+    RESUMED = 11
+    """The scene of before a camera cut is back, and so is the box of that time."""
 
 
 @dataclass
@@ -117,6 +121,8 @@ class TLDParams:
             Default False.
         end_after_misses: number of successive calls with boxes in which none is associated with an object, after which the object is
             removed; calls without boxes do not count. 0: never. Default 0.
+        cut_frames: number of frames for which an object is kept aside after a camera cut, 0 to 1000000; 0: cuts are not detected. Default 0.
+        cut_threshold: difference of two frames above which there is a camera cut, 0 to 1.5. Default 0.42.
     """
 
     seed: int = 1
@@ -161,6 +167,8 @@ class TLDParams:
     find_by_boxes: bool = False
     start_from_boxes: bool = False
     end_after_misses: int = 0
+    cut_frames: int = 0
+    cut_threshold: float = 0.42
 
 
 def _camel(name: str) -> str:

@@ -6,6 +6,7 @@
 //
 //   beginFrame()        selects the flow of this frame
 //   endFlow()           moves the box, or loses it
+//   [changeScene(), core_scene.hpp: keeps the object aside after a camera cut]
 //   [association with a detector's boxes, core_associate.hpp]
 //   [ferns, select, nearestNeighbours]
 //   updateSimilarity()  compares the box with the templates
@@ -91,7 +92,9 @@ enum Event
     BECAME_LOST = 7,
     CONFIRMED = 8,
     RECOGNIZED = 9,
-    LAST_EVENT = RECOGNIZED
+    SCENE_CHANGED = 10,
+    RESUMED = 11,
+    LAST_EVENT = RESUMED
 };
 
 //! State of an object from frame to frame. Leaves and templates are stored apart.
@@ -117,6 +120,11 @@ struct ObjectState
     int32_t keptAge;     //!< frames since the kept frame
     int32_t keptStarted; //!< the kept frame is START
     int32_t keptValid;
+    // The object before a camera cut.
+    int32_t cutAge; //!< frames since the cut; 0: the object is in its scene. Without a box as long as it is not 0
+    int32_t cutAlive, cutValid;
+    double cutSimilarity;
+    Box cutBox;
     // The learned model, except leaves and templates.
     int32_t contrast;       //!< of the object's first patch: PatchStats::contrast
     uint32_t fernThreshold; //!< windows with a larger sum of posteriors pass the ferns
@@ -129,7 +137,7 @@ struct ObjectState
 //! Loses the object. The event tells whether it had a box before this frame.
 CT_HOST_DEVICE void endTracking(ObjectState& s)
 {
-    s.event = s.event == NO_EVENT || s.event == RETRIED ? NO_EVENT : BECAME_LOST;
+    s.event = s.event == NO_EVENT || s.event == RETRIED || s.event == RESUMED ? NO_EVENT : BECAME_LOST;
     s.alive = s.valid = s.unsupported = s.onProbation = 0;
     s.score = s.similarity = 0.;
 }
@@ -187,6 +195,17 @@ CT_HOST_DEVICE bool isFast(const Motion& motion, const Box& box, int stepPercent
     return 200. * fabs(motion.dx) > stepPercent * lesser(box.w, box.h) || 200. * fabs(motion.dy) > stepPercent * box.h;
 }
 
+//! Keeps a box in the last frame, from which flow is retried in the next retryFrames frames.
+CT_HOST_DEVICE void keepForRetries(ObjectState& s, const Box& box, int32_t valid, int32_t started,
+                                   const Settings& settings)
+{
+    s.retries = settings.retryFrames;
+    s.keptAge = 1;
+    s.keptStarted = started;
+    s.keptBox = box;
+    s.keptValid = valid;
+}
+
 //! Applies the motion to the box. When the flow failed, the object is lost and up to retryFrames retries begin.
 CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& motion, const Settings& settings,
                             int cols, int rows)
@@ -199,13 +218,7 @@ CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& 
     if (failed)
     {
         if (!task.retry)
-        {
-            s.retries = settings.retryFrames;
-            s.keptAge = 1;
-            s.keptStarted = task.age == START ? 1 : 0;
-            s.keptBox = s.box;
-            s.keptValid = s.valid;
-        }
+            keepForRetries(s, s.box, s.valid, task.age == START ? 1 : 0, settings);
         endTracking(s);
         return;
     }
@@ -220,14 +233,18 @@ CT_HOST_DEVICE void endFlow(ObjectState& s, const FlowTask& task, const Motion& 
     s.event = task.retry ? RETRIED : FLOWED;
 }
 
-//! Sets the similarity of an object that is not lost; above validThreshold it becomes valid. @param similarity of the patch of its box.
-CT_HOST_DEVICE void updateSimilarity(ObjectState& s, const Similarity& similarity)
+/** Sets the similarity of an object that is not lost; above validThreshold it becomes valid. A box from before a camera cut is lost
+unless its similarity is above validThreshold, or at most jumpMargin below the one before the cut. @param similarity of the patch of its
+box. */
+CT_HOST_DEVICE void updateSimilarity(ObjectState& s, const Similarity& similarity, const Settings& settings)
 {
     if (!s.alive)
         return;
     s.similarity = conservative(similarity, s.positives, s.negatives);
     if (s.similarity > s.validThreshold)
         s.valid = 1;
+    else if (s.event == RESUMED && s.similarity < s.cutSimilarity - settings.jumpMargin)
+        endTracking(s);
 }
 
 // --- detections ------------------------------------------------------------------------------------------------------
@@ -352,7 +369,7 @@ CT_HOST_DEVICE void startAt(ObjectState& s, const Cluster& cluster, const Settin
     s.box = cluster.box;
     s.score = meanPosterior(cluster.sum, settings.trees);
     s.similarity = cluster.similarity;
-    s.retries = 0;
+    s.retries = s.cutAge = 0;
 }
 
 //! Whether a detection corrects the box.
@@ -374,7 +391,7 @@ CT_HOST_DEVICE bool integrate(ObjectState& s, const Comparison& c, const Cluster
 {
     if (!s.alive)
     {
-        if (count == 1)
+        if (count == 1 && (s.cutAge == 0 || clusters[0].similarity > s.validThreshold))
             startAt(s, clusters[0], settings);
         return false;
     }

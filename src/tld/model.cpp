@@ -25,9 +25,10 @@ const int64_t MOST_BYTES = static_cast<int64_t>(8) << 30; //!< memory of all obj
 // --- one object ------------------------------------------------------------------------------------------------------
 
 //! Writes the state, the frame from which flow continues, and the last frame, which resetTo() needs.
-void writePosition(FileStorage& fs, const ObjectState& s, const History& history)
+void writePosition(FileStorage& fs, const LearnedObject& o, const History& history)
 {
-    writeState(fs, s);
+    const ObjectState& s = o.state;
+    writeState(fs, o);
     for (int age = 0; age < KEPT_FRAMES; ++age)
         if (needsFrame(s, age))
             writeFrame(fs, "frame", history.frames[age]);
@@ -37,7 +38,7 @@ void writePosition(FileStorage& fs, const ObjectState& s, const History& history
 
 void readPosition(const Item& root, int version, const Settings& settings, LearnedObject& o, History& history)
 {
-    readState(root, version, settings, o, o.state);
+    readState(root, version, settings, o);
     history.frames.resize(KEPT_FRAMES + 1);
     for (int age = 0; age < KEPT_FRAMES; ++age)
         if (needsFrame(o.state, age))
@@ -93,7 +94,7 @@ void readObjects(const Item& root, const Settings& settings, SavedTracker& saved
                  item.with("place",
                            [&](const Item& place)
                            {
-                               readState(place, version, settings, o, o.state);
+                               readState(place, version, settings, o);
                                o.state.started = place.integerOf("started", 0, 1);
                                o.state.keptStarted = place.integerOf("keptStarted", 0, 1);
                                saved.misses.push_back(version == 1 ? 0 : place.integerOf("misses", 0, INT_MAX));
@@ -140,7 +141,7 @@ void writeObject(FileStorage& fs, const SavedObject& saved)
         return;
     fs << "place"
        << "{";
-    writePosition(fs, saved.object.state, saved.history);
+    writePosition(fs, saved.object, saved.history);
     fs << "}";
 }
 
@@ -179,7 +180,7 @@ void writeTracker(FileStorage& fs, const SavedTracker& saved)
         fs << "}"
            << "place"
            << "{";
-        writeState(fs, o.state);
+        writeState(fs, o);
         fs << "started" << o.state.started << "keptStarted" << o.state.keptStarted << "misses" << saved.misses[i] << "}"
            << "}";
     }

@@ -11,7 +11,8 @@
 
 namespace cv { namespace cuda { namespace tld {
 
-const int VERSION = 2; //!< version of the file format. Version 1 has no events and fewer parameters.
+const int VERSION =
+    3; //!< version of the file format. Version 2 has no camera cuts; version 1 has no events and fewer parameters.
 
 void writeParams(FileStorage& fs, const TLDParams& params);
 //! Reads the version of a file.
@@ -21,10 +22,9 @@ TLDParams readParams(const detail::Item& root);
 void writeLearned(FileStorage& fs, const LearnedObject& object);
 void readLearned(const detail::Item& root, const Settings& settings, LearnedObject& object);
 
-//! Writes the tracking state, except `started` and `keptStarted`.
-void writeState(FileStorage& fs, const ObjectState& state);
-void readState(const detail::Item& root, int version, const Settings& settings, const LearnedObject& object,
-               ObjectState& state);
+//! Writes the tracking state, except `started` and `keptStarted`, and the scene before a camera cut.
+void writeState(FileStorage& fs, const LearnedObject& object);
+void readState(const detail::Item& root, int version, const Settings& settings, LearnedObject& object);
 
 //! Writes gray values as base64 chunks.
 void writeFrame(FileStorage& fs, const char* name, const std::vector<uint8_t>& gray);

@@ -60,6 +60,24 @@ An event that makes an object LOST comes before the clusters are used, so the sa
 flow, flow from the last box is tried again in the next retryFrames frames, as long as nothing else has found the
 object.
 
+**Camera cuts** are detected if TLDParams.cutFrames is not 0. The difference of two images is H + 0.25 (1 - C), from
+64 x 64 pixels of each of 4 x 4 cells. H, 0 to 1: half the sum of the absolute differences of the cells' histograms of
+gray values in 32 bins, divided by the number of pixels; it is the smallest one of those in which one image is made
+brighter or darker by up to 8 bins. C, -1 to 1: NCC of the mean gray values of 8 x 8 blocks; 0 if those of one image are
+all the same. If a frame differs from the last one by more than cutThreshold, it shows another scene, and the object is
+kept aside: it is LOST, no flow is tried, nothing is learned, and each frame is compared with the last one before the
+cut.
+
+| frame after a cut                                                                         | effect                  |
+|-------------------------------------------------------------------------------------------|-------------------------|
+| differs by more than cutThreshold                                                         | LOST, SCENE_CHANGED     |
+| exactly one cluster, and its score is above the validity threshold                        | begins there, not valid |
+| does not differ by more: the object's scene is back, and its box is as before the cut     | as before the cut       |
+| the same, but the score is below the validity threshold and jumpMargin below the old one  | LOST                    |
+| more than cutFrames frames are over                                                       | LOST, as without cuts   |
+
+A dissolve or a fade is no cut, as each of its frames is similar to the one before.
+
 If update() returns false, the caller's box is left unchanged; getBox() has the tracker's own box unless the state is
 LOST. The first call of update() takes the frame after that of init(). Like objects, boxes may lie partly outside of the
 image, unless TLDParams.clipBoxes is set.
@@ -107,7 +125,9 @@ public:
         FOUND_AGAIN = 6, //!< the object was LOST, before the frame or in it, and begins at the only cluster
         BECAME_LOST = 7, //!< the object had a box after the last frame and has none any more
         CONFIRMED = 8,   //!< a detector's box is associated with the object's, which comes from flow or is that box
-        RECOGNIZED = 9   //!< the object was LOST, and begins at a detector's box that is similar to it
+        RECOGNIZED = 9,  //!< the object was LOST, and begins at a detector's box that is similar to it
+        SCENE_CHANGED = 10, //!< the frame shows another scene than before a camera cut, and there is no box
+        RESUMED = 11        //!< the scene of before a camera cut is back, and so is the box of that time
     };
 
     /** @brief Creates a tracker; init() gives it an object.
@@ -125,6 +145,9 @@ public:
     startFromBoxes: bool; whether boxes that are associated with no object start new ones. Default False.
     endAfterMisses: int, 0 or more; successive calls with boxes in which none is associated with an object, after which
     the object is removed; 0: never. Default 0.
+    cutFrames: int, 0 to 1000000; frames for which an object is kept aside after a camera cut; 0: cuts are not detected.
+    Default 0.
+    cutThreshold: float, 0 to 1.5; difference of two frames above which there is a cut. Default 0.42.
     minWindow: int, 12 to 16384; smallest side of a window, pixels; 0: min(24, max(12, shorter side / 1.44)),
     the quotient rounded down. Default 0.
     scaleFactor: float, 1.01 to 2; ratio of window sizes of successive scales. Default 1.2.
@@ -199,8 +222,8 @@ public:
     LOST. Waits. */
     CV_WRAP virtual int getState() const = 0;
     /** @brief Returns where the box of the last frame comes from, an Event: NO_EVENT (0), STARTED (1), FLOWED (2),
-    CORRECTED (3), RETRIED (4), JUMPED (5), FOUND_AGAIN (6), BECAME_LOST (7), CONFIRMED (8) or RECOGNIZED (9). Before
-    init() it is NO_EVENT. Waits. */
+    CORRECTED (3), RETRIED (4), JUMPED (5), FOUND_AGAIN (6), BECAME_LOST (7), CONFIRMED (8), RECOGNIZED (9),
+    SCENE_CHANGED (10) or RESUMED (11). Before init() it is NO_EVENT. Waits. */
     CV_WRAP virtual int getEvent() const = 0;
     /** @brief Returns the tracker's box with sub-pixel precision, also if update() returned false; empty if LOST or
     before init(). Waits. */

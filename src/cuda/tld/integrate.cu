@@ -192,7 +192,7 @@ __device__ __forceinline__ void track(const Batch& batch, const ObjectRecord& ob
         copyWords(&m.trackResult, &object.live->trackResult, 1);
     __syncthreads(); // all know the box; what was compared
     if (wasAlive && threadIdx.x == 0)
-        updateSimilarity(m.state, m.trackResult.similarity);
+        updateSimilarity(m.state, m.trackResult.similarity, batch.settings);
     __syncthreads(); // the state
     integrateAll(batch, wasAlive ? m.trackResult.support : 0, m);
     const bool inDoubt = m.inDoubt;
