@@ -127,7 +127,7 @@ core::ObjectState stateOnABox()
     core::ObjectState s = {};
     s.alive = s.valid = 1;
     s.box = {100, 80, 40, 30};
-    s.score = 0.8;
+    s.score = s.similarity = 0.8;
     s.validThreshold = 0.7;
     s.positives = s.negatives = 10;
     return s;

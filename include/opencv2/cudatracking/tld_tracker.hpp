@@ -65,15 +65,16 @@ object.
 gray values in 32 bins, divided by the number of pixels; it is the smallest one of those in which one image is made
 brighter or darker by up to 8 bins. C, -1 to 1: NCC of the mean gray values of 8 x 8 blocks; 0 if those of one image are
 all the same. If a frame differs from the last one by more than cutThreshold, it shows another scene, and the object is
-kept aside: it is LOST, no flow is tried, nothing is learned, and each frame is compared with the last one before the
-cut.
+kept aside: it is LOST, nothing is learned, and each frame is compared with the last one before the cut. Where the camera
+returns to another view than it left, the object is found again later than without this option: use it for cuts back to
+the same view.
 
 | frame after a cut                                                                         | effect                  |
 |-------------------------------------------------------------------------------------------|-------------------------|
 | differs by more than cutThreshold                                                         | LOST, SCENE_CHANGED     |
-| exactly one cluster, and its score is above the validity threshold                        | begins there, not valid |
+| exactly one cluster, and its similarity is above the validity threshold                   | begins there, not valid |
 | does not differ by more: the object's scene is back, and its box is as before the cut     | as before the cut       |
-| the same, but the score is below the validity threshold and jumpMargin below the old one  | LOST                    |
+| the same, but its similarity is below the validity threshold and jumpMargin below the old | LOST                    |
 | more than cutFrames frames are over                                                       | LOST, as without cuts   |
 
 A dissolve or a fade is no cut, as each of its frames is similar to the one before.
