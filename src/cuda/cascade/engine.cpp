@@ -242,6 +242,7 @@ private:
         job.tiles = reinterpret_cast<const gpu::TileRecord*>(placed.tiles + part.tiles);
         job.tileCount = part.tileCount;
         job.singleTiles = part.singleTiles;
+        job.few = part.tileCount <= gpu::tuning::PAIR_BLOCKS * detail::multiprocessors();
         job.sources = placed.sources;
         job.pixels = placed.pyramids;
         job.images = placed.images;
