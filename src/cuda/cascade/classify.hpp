@@ -283,7 +283,6 @@ struct Classification
     const GridRecord* grids;
     const TileRecord* tiles; //!< tiles of layers with a step of 1 first
     int tileCount, singleTiles;
-    bool few; //!< for pairs: all tiles are processed at once, so short lists are divided among all warps of a block
     const SourceRecord* sources;
     const uint8_t* pixels; //!< pyramids of all images
     int images;

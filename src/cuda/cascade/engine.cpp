@@ -242,7 +242,6 @@ private:
         job.tiles = reinterpret_cast<const gpu::TileRecord*>(placed.tiles + part.tiles);
         job.tileCount = part.tileCount;
         job.singleTiles = part.singleTiles;
-        job.few = part.tileCount <= gpu::tuning::PAIR_BLOCKS * detail::multiprocessors();
         job.sources = placed.sources;
         job.pixels = placed.pyramids;
         job.images = placed.images;

@@ -322,49 +322,33 @@ __device__ __forceinline__ void listRow(const Pairs& p, int row, const bool (&al
     }
 }
 
-/** Returns how many pairs of a list warps take at a time. @param few see Classification::few. @param pairs length of the list. */
-__device__ __forceinline__ int pairsAtATime(bool few, int pairs)
-{
-    const int each = detail::ceilDiv(pairs, WARPS);
-    return !few || each > 16 ? 32 : each > 8 ? 16 : each > 4 ? 8 : 4;
-}
-
-/** Order in which warps take a list with banks, some places at a time. If they take 32, the first rows, in which most banks have a
-pair, are taken as they are, so that no two pairs share a bank. Other rows are taken without their gaps. All lanes of a warp call it
-together. */
+/** Order in which warps take a list with banks, 32 places at a time, row by row. The first rows, in which most banks have a pair, are taken
+as they are, so that no two pairs share a bank. Later rows are taken without their gaps. All lanes of a warp call it together. */
 struct Rows
 {
     int count; //!< pairs of the bank with this lane's number
-    int take;  //!< number of places that a warp takes at a time
     int full;  //!< number of rows that are taken as they are
     int end;   //!< number of places
 
-    __device__ __forceinline__ Rows() : count(0), take(0), full(0), end(0) {}
-    //! @param counts number of pairs by bank. @param few see Classification::few.
-    __device__ __forceinline__ Rows(const int (&counts)[32], bool few)
-        : count(counts[threadIdx.x & 31]), take(32), full(0), end(0)
+    __device__ __forceinline__ Rows() : count(0), full(0), end(0) {}
+    //! @param counts number of pairs by bank.
+    __device__ __forceinline__ explicit Rows(const int (&counts)[32]) : count(counts[threadIdx.x & 31]), full(0), end(0)
     {
-        int all = 0, row = 0;
+        int row = 0;
         for (int pairs = pairsOf(0); pairs > 0; pairs = pairsOf(++row))
         {
-            all += pairs;
             full += pairs >= tuning::FULL_ROW ? 1 : 0;
             end += pairs >= tuning::FULL_ROW ? 32 : pairs;
         }
-        take = pairsAtATime(few, all);
-        if (take == 32)
-            return;
-        full = 0;
-        end = all;
     }
     //! Returns the banks that have a pair in a row: never more than in the row before.
     __device__ __forceinline__ uint32_t banksOf(int row) const { return __ballot_sync(ALL_LANES, count > row); }
     __device__ __forceinline__ int pairsOf(int row) const { return __popc(banksOf(row)); }
 
-    //! Returns the number of pairs in the places that a warp takes from `first` on.
+    //! Returns the number of pairs in the 32 places from `first` on.
     __device__ __forceinline__ int pairsAt(int first) const
     {
-        return first < 32 * full ? pairsOf(first / 32) : ::min(end - first, take);
+        return first < 32 * full ? pairsOf(first / 32) : ::min(end - first, 32);
     }
     //! Returns the place of this lane's pair in the list. @param index of the pair among those from `first` on.
     __device__ __forceinline__ int placeOf(int first, int index) const
@@ -573,19 +557,18 @@ template <class Kind, TreeShape TREES> __device__ __forceinline__ void sparseSta
 {
     const Tile& t = p.tile;
     const int lane = threadIdx.x & 31;
-    const Rows rows = Kind::BANKS ? Rows(t.shared.banks, t.job.few) : Rows();
+    const Rows rows = Kind::BANKS ? Rows(t.shared.banks) : Rows();
     const int end = Kind::BANKS ? rows.end : t.shared.counts[0];
-    const int take = Kind::BANKS ? rows.take : pairsAtATime(t.job.few, end);
     volatile uint16_t* const own = t.listOf(1) + (threadIdx.x & ~31); // this warp's part of the second list
     for (;;)
     {
         int first = 0;
         if (lane == 0)
-            first = atomicAdd(&t.shared.counts[1], take);
+            first = atomicAdd(&t.shared.counts[1], 32);
         first = __shfl_sync(ALL_LANES, first, 0);
         if (first >= end)
             return;
-        const int taken = Kind::BANKS ? rows.pairsAt(first) : ::min(end - first, take), index = ::min(lane, taken - 1);
+        const int taken = Kind::BANKS ? rows.pairsAt(first) : ::min(end - first, 32), index = ::min(lane, taken - 1);
         own[lane] = t.lists[Kind::BANKS ? rows.placeOf(first, index) : first + index];
         __syncwarp(); // the list
         sparsePairs<Kind, TREES>(p, p.constant.dense, own, taken);
