@@ -161,8 +161,6 @@ template <FeatureType TYPE, bool GLOBAL>
 __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_constant__ Classification job)
 {
     __shared__ Shared shared;
-    detail::letNextKernelBegin();
-    detail::waitForKernelBefore();
     uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
     uint8_t* const slice = GLOBAL ? job.slices + static_cast<size_t>(blockIdx.x) * job.layout.sliceBytes : bytes;
     for (int i = blockIdx.x; i < job.tileCount; i += gridDim.x)
@@ -181,8 +179,6 @@ __global__ void __launch_bounds__(tuning::THREADS) classifyTiles(const __grid_co
 __global__ void __launch_bounds__(tuning::RESOLVE_THREADS)
     resolveDeferred(const Lists lists, int images, int columnBits)
 {
-    detail::letNextKernelBegin();
-    detail::waitForKernelBefore();
     const int full = 1 << columnBits, count = *lists.deferredCount(images);
     for (int i = blockIdx.x * tuning::RESOLVE_THREADS + threadIdx.x; i < count;
          i += tuning::RESOLVE_BLOCKS * tuning::RESOLVE_THREADS)
@@ -224,11 +220,11 @@ void classify(const Classification& job, const ConstantStages* constant, detail:
     else
     {
         const int blocks = job.layout.global ? std::min(job.tileCount, tuning::GLOBAL_BLOCKS) : job.tileCount;
-        detail::launchEarly("cascade classify", kernelFor(job), dim3(blocks), dim3(tuning::THREADS), job.layout.bytes,
-                            stream, job);
+        detail::launch("cascade classify", kernelFor(job), dim3(blocks), dim3(tuning::THREADS), job.layout.bytes,
+                       stream, job);
     }
-    detail::launchEarly("cascade resolve", resolveDeferred, dim3(tuning::RESOLVE_BLOCKS), dim3(tuning::RESOLVE_THREADS),
-                        0, stream, job.lists, job.images, job.shapes[0].columnBits);
+    detail::launch("cascade resolve", resolveDeferred, dim3(tuning::RESOLVE_BLOCKS), dim3(tuning::RESOLVE_THREADS), 0,
+                   stream, job.lists, job.images, job.shapes[0].columnBits);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

@@ -71,8 +71,6 @@ __device__ __forceinline__ BlockRange rangeOfBlock(const Grouping& job)
 __global__ void __launch_bounds__(PAIR_THREADS) rankCandidates(const __grid_constant__ Grouping job)
 {
     __shared__ int ranks[32];
-    detail::letNextKernelBegin();
-    detail::waitForKernelBefore();
     const BlockRange p = rangeOfBlock(job);
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const Key* const keys = job.lists.keys + p.base;
@@ -181,8 +179,6 @@ __device__ __forceinline__ void linkBefore(const Grouping& job, const BlockRange
 
 __global__ void __launch_bounds__(PAIR_THREADS) linkSimilar(const __grid_constant__ Grouping job)
 {
-    detail::letNextKernelBegin();
-    detail::waitForKernelBefore();
     const BlockRange p = rangeOfBlock(job);
     for (int first = p.first; first < p.count; first += p.step)
         linkBefore(job, p, first);
@@ -343,8 +339,6 @@ __global__ void __launch_bounds__(tuning::FINISH_THREADS) makeObjects(const __gr
         Maximum::TempStorage most;
     } storage;
     __shared__ int largest;
-    detail::letNextKernelBegin();
-    detail::waitForKernelBefore();
     const int image = blockIdx.x;
     const Groups c = {job.memory, static_cast<size_t>(job.lists.places[image].first), usable(job.lists, image)};
     if (job.minNeighbors > 0)
@@ -370,10 +364,10 @@ __global__ void __launch_bounds__(tuning::FINISH_THREADS) makeObjects(const __gr
 void group(const Grouping& job, detail::StreamHandle stream)
 {
     const dim3 grid(job.blocks);
-    detail::launchEarly("cascade order", rankCandidates, grid, dim3(PAIR_THREADS), 0, stream, job);
+    detail::launch("cascade order", rankCandidates, grid, dim3(PAIR_THREADS), 0, stream, job);
     if (job.minNeighbors > 0)
-        detail::launchEarly("cascade link", linkSimilar, grid, dim3(PAIR_THREADS), 0, stream, job);
-    detail::launchEarly("cascade finish", makeObjects, dim3(job.images), dim3(tuning::FINISH_THREADS), 0, stream, job);
+        detail::launch("cascade link", linkSimilar, grid, dim3(PAIR_THREADS), 0, stream, job);
+    detail::launch("cascade finish", makeObjects, dim3(job.images), dim3(tuning::FINISH_THREADS), 0, stream, job);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

@@ -620,9 +620,7 @@ __global__ void __launch_bounds__(tuning::THREADS, tuning::PAIR_BLOCKS)
     classifyPairTiles(const __grid_constant__ Classification job, const __grid_constant__ ConstantStages constant)
 {
     __shared__ Shared shared;
-    detail::letNextKernelBegin();
     loadRecords(job, shared, blockIdx.x);
-    detail::waitForKernelBefore();
     __syncthreads(); // the tile's records
     uint8_t* const bytes = reinterpret_cast<uint8_t*>(dynamicMemory);
     const Tile t = tileOf(job, shared, blockIdx.x, bytes, bytes);
@@ -634,8 +632,8 @@ static_assert(sizeof(Classification) + sizeof(ConstantStages) <= 32764, "paramet
 template <class Kind, TreeShape TREES>
 void launchTiles(const Classification& job, const ConstantStages& constant, cudaStream_t stream)
 {
-    detail::launchEarly("cascade classify", classifyPairTiles<Kind, TREES>, dim3(job.tileCount), dim3(tuning::THREADS),
-                        job.layout.bytes, stream, job, constant);
+    detail::launch("cascade classify", classifyPairTiles<Kind, TREES>, dim3(job.tileCount), dim3(tuning::THREADS),
+                   job.layout.bytes, stream, job, constant);
 }
 
 template <class Kind>

@@ -106,7 +106,6 @@ __device__ __forceinline__ void resizeRows(const Across& across, const uint8_t* 
 
 __global__ void __launch_bounds__(32 * tuning::RESIZE_WARPS) resizeLayers(const __grid_constant__ Resizing job)
 {
-    detail::letNextKernelBegin();
     for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < job.countTotal;
          i += static_cast<int64_t>(gridDim.x) * blockDim.x)
         job.counts[i] = 0;
