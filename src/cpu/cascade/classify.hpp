@@ -54,6 +54,8 @@ struct Corners
     int factor;            //!< of the pattern
 };
 
+const int HALF_WORDS = 16; //!< words per node of Prepared::subsets
+
 //! A model for the vector loops: corners of features as offsets into integral images.
 class Prepared
 {
@@ -64,6 +66,7 @@ public:
     std::vector<Corners> features;
     std::vector<int> weights;    //!< weight of each corner, in the order of the pattern
     std::vector<int> offsets[2]; //!< offset of each corner from the window's corner, for steps 1 and 2
+    std::vector<int> subsets;    //!< LBP: subsets with 16 bits per word, HALF_WORDS per node
     int contrast[2][4];          //!< offsets of the corners of the contrast rectangle, for steps 1 and 2
 };
 

@@ -147,11 +147,6 @@ template <typename Lanes> v_int32 haarLeft(const Windows& w, const Node& node, i
 
 // --- LBP -------------------------------------------------------------------------------------------------------------
 
-const int POWERS[32] = {1,       2,       4,       8,       16,      32,      64,      128,
-                        256,     512,     1024,    2048,    4096,    8192,    16384,   32768,
-                        1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 23,
-                        1 << 24, 1 << 25, 1 << 26, 1 << 27, 1 << 28, 1 << 29, 1 << 30, INT_MIN};
-
 //! Computes the three horizontal differences of one row of four corners.
 template <typename Lanes>
 inline void lbpRow(const Windows& w, const int* offsets, int place, v_int32& a, v_int32& b, v_int32& c)
@@ -175,12 +170,13 @@ template <typename Lanes> v_int32 lbpLeft(const Windows& w, const Node& node, in
     const v_int32 upper = v_or(v_or(bit(a, 0, 128), bit(b, 0, 64)), v_or(bit(c, 0, 32), bit(c, 1, 16)));
     const v_int32 lower = v_or(v_or(bit(c, 2, 8), bit(b, 2, 4)), v_or(bit(a, 2, 2), bit(a, 1, 1)));
     const v_int32 code = v_or(upper, lower);
-    int CV_DECL_ALIGNED(64) word[MOST_LANES], shift[MOST_LANES];
-    v_store(word, v_shr<5>(code));
-    v_store(shift, v_and(code, vx_setall_s32(31)));
-    const int* const subset =
-        reinterpret_cast<const int*>(w.prepared->model->subsets.data() + static_cast<size_t>(index) * SUBSET_WORDS);
-    const v_int32 in = v_and(vx_lut(subset, word), vx_lut(POWERS, shift));
+    int CV_DECL_ALIGNED(64) word[MOST_LANES];
+    v_store(word, v_shr<4>(code));
+    // The bits of the float 2^k hold k + 127 in front of 23 bits of the fraction.
+    const v_int32 exponent = v_add(v_and(code, vx_setall_s32(15)), vx_setall_s32(127));
+    const v_int32 power = v_trunc(v_reinterpret_as_f32(v_shl<23>(exponent)));
+    const int* const subset = w.prepared->subsets.data() + static_cast<size_t>(index) * HALF_WORDS;
+    const v_int32 in = v_and(vx_lut(subset, word), power);
     return v_ne(in, vx_setzero_s32());
 }
 

@@ -86,6 +86,11 @@ Prepared::Prepared(const ModelPtr& theModel, const WindowExtent& extent) : model
         for (int k = 0; k < 16; ++k)
             add(f.x + k % 4 * f.width, f.y + k / 4 * f.height, 1);
     }
+    for (uint32_t word : model->subsets)
+    {
+        subsets.push_back(static_cast<int>(word & 0xffffu));
+        subsets.push_back(static_cast<int>(word >> 16));
+    }
     const int16_t inner[4] = {1, 1, static_cast<int16_t>(model->width - 2), static_cast<int16_t>(model->height - 2)};
     for (int s = 0; s < 2; ++s)
         for (int k = 0; k < 4; ++k)
