@@ -158,9 +158,7 @@ const char* wrongWith(const cascade::PackedModel& packed, const cascade::Model& 
             continue;
         }
         CT_HOLDS(layout.norms + norms <= layout.patch && layout.lists + lists <= layout.tables);
-        const int subsets = packed.constant && pairs ? 4 * packed.constant->subsetWords : 0;
-        CT_HOLDS(layout.patch + patch <= layout.tables && layout.tables + tables <= layout.subsets);
-        CT_HOLDS(layout.subsets % 16 == 0 && layout.subsets + subsets <= layout.bytes);
+        CT_HOLDS(layout.patch + patch <= layout.tables && layout.tables + tables <= layout.bytes);
     }
     return nullptr;
 }
@@ -171,7 +169,6 @@ TEST(Cascade_Plans, tiles)
     Enumeration all;
     int64 pairs = 0, global = 0;
     cascade::PackedModel packed;
-    packed.constant = std::make_unique<cascade::gpu::ConstantStages>();
     cascade::Model model = {};
     for (const size_t bytes : SHARED_BYTES)
         for (const int kind : {cascade::HAAR, cascade::LBP})
@@ -186,8 +183,6 @@ TEST(Cascade_Plans, tiles)
                         };
                         model.kind = kind;
                         model.tilted = tilted && kind == cascade::HAAR;
-                        packed.constant->subsetWords =
-                            kind == cascade::LBP ? (model.width * 37 + model.height) % 2048 : 0;
                         if (choosePairTile(model, shared, packed))
                         {
                             ++pairs;
