@@ -34,7 +34,7 @@ struct Shape
 //! Offsets in a block's shared memory, in bytes. Lists overlap the patch, as they are made after its last use.
 struct Layout
 {
-    int norms, lists, patch, tables, subsets;
+    int norms, lists, patch, tables;
     int bytes;      //!< shared memory per block
     bool global;    //!< patch and tables are in device memory, at 0 and at `tables` of each block's slice
     int sliceBytes; //!< device memory per block if `global`, else 0
@@ -202,9 +202,8 @@ struct StageRecord
 //! The first stages of a model for pairs, as a kernel parameter, so in the constant bank: all threads read the same record.
 struct ConstantStages
 {
-    int stages;      //!< number of these stages
-    int dense;       //!< number of first stages that are evaluated on rows of neighbouring windows
-    int subsetWords; //!< words of their nodes' subsets, which blocks copy to shared memory; Haar: 0
+    int stages; //!< number of these stages
+    int dense;  //!< number of first stages that are evaluated on rows of neighbouring windows
     StageRecord stage[tuning::CONSTANT_STAGES];
     uint4 records[2][tuning::CONSTANT_QUADS]; //!< records of the nodes, by step - 1
 };

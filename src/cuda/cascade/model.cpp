@@ -216,8 +216,6 @@ bool beginConstant(const Model& model, gpu::ConstantStages& constant)
            endOf(model, model.stages[constant.stages]) * traits.recordBytes <= sizeof(constant.records[0]))
         ++constant.stages;
     constant.dense = std::min(constant.stages, traits.denseStages);
-    if (model.featureType() == LBP && constant.stages > 0)
-        constant.subsetWords = endOf(model, model.stages[constant.stages - 1]) * SUBSET_WORDS;
     return constant.stages > 0;
 }
 

@@ -58,8 +58,8 @@ template <class Pairs, TreeShape TREES, int U> struct PairSums
             sum[u] = base;
     }
 
-    template <CornerPattern PATTERN, class SomeTables>
-    __device__ __forceinline__ void addStump(const Record& record, const SomeTables& tables)
+    template <CornerPattern PATTERN>
+    __device__ __forceinline__ void addStump(const Record& record, const Tables& tables)
     {
         bool left[2 * U];
         Pairs::template decide<PATTERN>(record, tables, window, norms, left);
@@ -85,8 +85,7 @@ template <class Pairs, TreeShape TREES, int U> struct PairSums
 
     /** Adds a node of a tree. @param index of its record. @param n index of the node in the tree. @param at in and out: node that each window
     has reached; after a leaf, none that is still to come. */
-    template <class SomeTables>
-    __device__ __forceinline__ void addNode(const Record& record, int index, const SomeTables& tables, int n,
+    __device__ __forceinline__ void addNode(const Record& record, int index, const Tables& tables, int n,
                                             int (&at)[2 * U])
     {
         const int2 leaves = __ldg(reinterpret_cast<const int2*>(tables.leaves) + index);
@@ -111,8 +110,7 @@ template <class Pairs, TreeShape TREES, int U> struct PairSums
     }
 
     template <CornerPattern PATTERN>
-    __device__ __forceinline__ void addConstantStumps(const Record* records, int begin, int end,
-                                                      const ConstantTables& tables)
+    __device__ __forceinline__ void addConstantStumps(const Record* records, int begin, int end, const Tables& tables)
     {
 #pragma unroll((U == 1 || !Pairs::NORM) && PATTERN != TERMS ? 2 : 1)
         for (int t = begin; t < end; ++t)
@@ -144,8 +142,7 @@ template <class Pairs, TreeShape TREES, int U> struct PairSums
     }
 
     //! Adds a stage with records among the kernel's parameters. All lanes of a warp call it together.
-    __device__ __forceinline__ void addConstant(const StageRecord& stage, const Record* all,
-                                                const ConstantTables& tables)
+    __device__ __forceinline__ void addConstant(const StageRecord& stage, const Record* all, const Tables& tables)
     {
         begin(stage.quantised.base);
         const Record* record = firstConstant(stage, all);

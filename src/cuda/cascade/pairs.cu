@@ -23,7 +23,7 @@ struct Pairs
     const Tile& tile;
     const ConstantStages& constant;
     int shift; //!< Shape::shift of the tile
-    ConstantTables tables;
+    Tables tables;
 
     //! Returns the records among the kernel's parameters.
     template <class Record> __device__ __forceinline__ const Record* constantNodes() const
@@ -284,18 +284,17 @@ __device__ __forceinline__ void addQuantised(const Pairs& p, int s, int lane, in
         return;
     }
     const StageRecord stage = model.stage[s];
-    const Tables& tables = p.tables; // without subsets in shared memory
     quantised = stage.quantised;
     if (TREES == STUMPS && Kind::NORM && lanes <= tuning::CONSTANT_LANES && s < p.constant.stages)
     {
         const auto nodeAt = [&](int node) { return copyConstant(p.template constantNodes<Record>() + node); };
-        sums.addShare(stage, nodeAt, model.trees, tables, lane, lanes);
+        sums.addShare(stage, nodeAt, model.trees, p.tables, lane, lanes);
     }
     else
     {
         const RecordsView& records = model.records[p.shift];
         const auto nodeAt = [&](int node) { return copyRecord<Record>(records.quads + node, records.count); };
-        sums.addShare(stage, nodeAt, model.trees, tables, lane, lanes);
+        sums.addShare(stage, nodeAt, model.trees, p.tables, lane, lanes);
     }
     for (int d = lanes / 2; d > 0; d /= 2)
         for (int k = 0; k < 2; ++k)
@@ -371,23 +370,13 @@ template <class Kind, TreeShape TREES> __device__ __forceinline__ void sparseSta
     }
 }
 
-//! Copies the subsets of the stages among the kernel's parameters to shared memory.
-__device__ __forceinline__ void copySubsets(const Tile& t, int words)
-{
-    uint32_t* const subsets = reinterpret_cast<uint32_t*>(dynamicMemory) + t.job.layout.subsets / 4;
-    for (int i = threadIdx.x; i < words; i += tuning::THREADS)
-        subsets[i] = __ldg(t.job.model.subsets + i);
-}
-
 //! Classifies one tile.
 template <class Kind, TreeShape TREES>
 __device__ __forceinline__ void classifyTile(const Tile& t, const ConstantStages& constant, int shift)
 {
     const ModelView& model = t.job.model;
     copyPatch<uint4>(t);
-    if (!Kind::NORM)
-        copySubsets(t, constant.subsetWords);
-    __syncthreads(); // pixels and subsets
+    __syncthreads(); // pixels
     if (Kind::NORM)
         measureContrast(t);
     sumPairsOfRows(t.shape, t.patch);
@@ -396,11 +385,7 @@ __device__ __forceinline__ void classifyTile(const Tile& t, const ConstantStages
     if (Kind::NORM && model.tilted)
         makeTilted<true>(t.shape, t.patch);
     __syncthreads(); // tables and norms; the patch is no longer used
-    const Pairs p = {
-        t,
-        constant,
-        shift,
-        {{model.terms[shift], model.subsets, model.quantisedLeaves}, static_cast<uint32_t>(t.job.layout.subsets)}};
+    const Pairs p = {t, constant, shift, {model.terms[shift], model.subsets, model.quantisedLeaves}};
     // Loops and branches depend on parameters and votes only, so that warps stay converged.
     for (int first = 0; 2 * first < t.shape.rows; first += WARPS)
         if (t.shape.cols == 64)

@@ -49,19 +49,6 @@ struct Tables
     const Term* terms;
     const uint32_t* subsets;
     const int* leaves; //!< quantised left and right leaf of each record
-
-    __device__ __forceinline__ uint32_t subsetWord(uint32_t index) const { return __ldg(subsets + index); }
-};
-
-//! Tables for the records among the kernel's parameters: their subsets are in shared memory.
-struct ConstantTables : Tables
-{
-    uint32_t sharedSubsets; //!< offset in bytes
-
-    __device__ __forceinline__ uint32_t subsetWord(uint32_t index) const
-    {
-        return sharedWord(sharedSubsets + 4 * index);
-    }
 };
 
 //! Norms of U pairs, the upper and the lower window in turn.
@@ -210,34 +197,23 @@ struct LbpPairs
     static const bool NORM = false;
     static const bool BANKS = false; //!< stages have too few features to profit
 
-    //! Loads the corners of U pairs and computes the horizontal differences of neighbouring ones. One address serves all pairs.
-    template <int U>
-    static __device__ __forceinline__ void loadDifferences(const Record& r, const uint32_t (&window)[U],
-                                                           uint32_t (&d)[U][4][3])
+    //! Computes the codes of both windows, in the low byte of each half. Sums of cells are below 2^15, so halves do not interfere.
+    static __device__ __forceinline__ uint32_t codesOf(const Record& r, uint32_t window)
     {
+        uint32_t d[4][3]; // horizontal differences
 #pragma unroll
         for (int y = 0; y < 4; ++y)
         {
-            uint32_t before[U];
+            const uint32_t row = window + r.rows[y];
+            uint32_t before = sharedWord(row + r.columns[0]);
 #pragma unroll
-            for (int x = 0; x < 4; ++x)
+            for (int x = 0; x < 3; ++x)
             {
-                const uint32_t at = window[0] + r.rows[y] + r.columns[x];
-#pragma unroll
-                for (int u = 0; u < U; ++u)
-                {
-                    const uint32_t corner = sharedWord(at + (window[u] - window[0]));
-                    if (x > 0)
-                        d[u][y][x - 1] = before[u] - corner;
-                    before[u] = corner;
-                }
+                const uint32_t next = sharedWord(row + r.columns[x + 1]);
+                d[y][x] = before - next;
+                before = next;
             }
         }
-    }
-
-    //! Computes the codes of both windows, in the low byte of each half. Sums of cells are below 2^15, so halves do not interfere.
-    static __device__ __forceinline__ uint32_t codesOf(const uint32_t (&d)[4][3])
-    {
         const uint32_t centre = d[1][1] - d[2][1], TOP = 0x80008000u, other = TOP - centre;
         const int cells[8][2] = {{0, 1}, {0, 2}, {1, 2}, {2, 2},
                                  {2, 1}, {2, 0}, {1, 0}, {0, 0}}; // x and y of the cells of bits 0 to 7
@@ -251,18 +227,17 @@ struct LbpPairs
         return codes;
     }
 
-    template <CornerPattern PATTERN, int U, class SomeTables>
-    static __device__ __forceinline__ void decide(const Record& r, const SomeTables& tables,
-                                                  const uint32_t (&window)[U], const Norms<U>&, bool (&left)[2 * U])
+    template <CornerPattern PATTERN, int U>
+    static __device__ __forceinline__ void decide(const Record& r, const Tables& tables, const uint32_t (&window)[U],
+                                                  const Norms<U>&, bool (&left)[2 * U])
     {
-        uint32_t d[U][4][3];
-        loadDifferences(r, window, d);
+        const uint32_t* const subset = tables.subsets + r.subset;
 #pragma unroll
         for (int u = 0; u < U; ++u)
         {
-            const uint32_t codes = codesOf(d[u]), upper = codes & 255u, lower = codes >> 16;
-            left[2 * u] = __funnelshift_r(tables.subsetWord(r.subset + (upper >> 5)), 0u, upper) & 1u;
-            left[2 * u + 1] = __funnelshift_r(tables.subsetWord(r.subset + (lower >> 5)), 0u, lower) & 1u;
+            const uint32_t codes = codesOf(r, window[u]), upper = codes & 255u, lower = codes >> 16;
+            left[2 * u] = __funnelshift_r(__ldg(subset + (upper >> 5)), 0u, upper) & 1u;
+            left[2 * u + 1] = __funnelshift_r(__ldg(subset + (lower >> 5)), 0u, lower) & 1u;
         }
     }
 };

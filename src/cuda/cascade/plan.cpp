@@ -38,9 +38,8 @@ Shape shapeOf(const Model& model, int step, int cols, int rows)
     return shape;
 }
 
-/** Lays out shared memory for both steps. @param global whether patch and tables are in device memory. @param subsetWords see
-ConstantStages. */
-Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool global, int subsetWords)
+//! Lays out shared memory for both steps. @param global whether patch and tables are in device memory.
+Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool global)
 {
     int patch = 0, tables = 0;
     for (const Shape& shape : shapes)
@@ -61,8 +60,7 @@ Layout layoutOf(const Model& model, const Shape (&shapes)[2], bool global, int s
     }
     layout.patch = layout.lists;
     layout.tables = layout.patch + detail::roundUp(std::max(patch, lists), 16);
-    layout.subsets = layout.tables + detail::roundUp(tables, 16);
-    layout.bytes = layout.subsets + detail::roundUp(4 * subsetWords, 16);
+    layout.bytes = layout.tables + detail::roundUp(tables, 16);
     return layout;
 }
 
@@ -74,7 +72,7 @@ void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedMod
     {
         for (int step : {1, 2})
             packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
-        packed.layout = layoutOf(model, packed.shapes, global, 0);
+        packed.layout = layoutOf(model, packed.shapes, global);
         return static_cast<size_t>(packed.layout.bytes);
     };
     for (const auto& tile : tuning::TILES)
@@ -85,13 +83,12 @@ void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedMod
 
 bool choosePairTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed)
 {
-    const int subsetWords = packed.constant ? packed.constant->subsetWords : 0;
     for (int blocks = tuning::PAIR_BLOCKS; blocks > 0; --blocks)
         for (const auto& tile : tuning::PAIR_TILES)
         {
             for (int step : {1, 2})
                 packed.shapes[step - 1] = shapeOf(model, step, tile[0], tile[1]);
-            packed.layout = layoutOf(model, packed.shapes, false, subsetWords);
+            packed.layout = layoutOf(model, packed.shapes, false);
             if (std::max(packed.shapes[0].patchCols, packed.shapes[1].patchCols) <= tuning::PAIR_PIXELS &&
                 static_cast<size_t>(packed.layout.bytes) <=
                     shared.dynamicBytesOfEach(blocks, gpu::STATIC_BYTES, gpu::RESERVED_BYTES))

@@ -66,7 +66,7 @@ struct PackedModel
     std::unique_ptr<gpu::ConstantStages> constant; //!< null: windows one by one
 };
 
-//! Chooses the tile for windows in pairs, for `packed.constant`, into `packed.shapes` and `packed.layout`. @return false if none fits.
+//! Chooses the tile for windows in pairs, into `packed.shapes` and `packed.layout`. @return false if none fits.
 bool choosePairTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed);
 //! Chooses the tile for one window per thread, likewise. There always is one, as integral images may be in device memory.
 void chooseTile(const Model& model, const detail::SharedLimit& shared, PackedModel& packed);
