@@ -237,6 +237,35 @@ TEST(Cascade_CudaBatch, detectAsync)
     }
 }
 
+//! Many small images in one call. Memory is that of the instance, without images and tables.
+TEST(Cascade_CudaBatch, smallImages)
+{
+    requireDevice();
+    const int count = 1000, side = 64;
+    const Mat image = imageOf(Size(1920, 1080));
+    Mat all(count * side, side, CV_8UC1);
+    for (int i = 0; i < count; ++i)
+        image(Rect(i % 30 * side, i / 30 % 16 * side, side, side)).copyTo(all.rowRange(i * side, (i + 1) * side));
+    const cuda::GpuMat onDevice(all);
+    std::vector<cuda::GpuMat> images;
+    for (int i = 0; i < count; ++i)
+        images.push_back(onDevice.rowRange(i * side, (i + 1) * side));
+    for (const Cascade& c : CASCADES)
+    {
+        const Ptr<CascadeClassifierEx> cascade = CascadeClassifierEx::create(cascadeFile(c.file));
+        cuda::Stream stream;
+        cuda::GpuMat objects;
+        const double us = graphMedianUs(
+            stream, [&] { cascade->detectAsync(images, objects, noArray(), noArray(), noArray(), stream); }, 5, 2, 20);
+        PerfRow(cv::format("%s_64p_1.1_batch_%d", c.name, count), "cuda", "kernel", us)
+            .set("images_a_s", std::round(count * 1e6 / us))
+            .set("workspace_bytes", double(cascade->workspaceBytes()));
+        Mat expected;
+        cascade->detectAsync(std::vector<Mat>(1, all.rowRange(0, side)), expected);
+        EXPECT_EQ(0, cv::norm(expected.row(0), Mat(objects).row(0), NORM_INF));
+    }
+}
+
 TEST(Cascade_CudaTogether, detectTogether)
 {
     requireDevice();

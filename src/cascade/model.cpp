@@ -257,6 +257,9 @@ ModelPtr readModel(const FileNode& cascade, const std::string& name)
         root.fail(
             "has neither stageType and featureType, as cascades of the new format, nor size and stages, as old ones");
     builder.finish(root, isNew ? "weakClassifiers" : "trees");
+    const std::vector<int> order = orderOfStages(*model);
+    if (!std::is_sorted(order.begin(), order.end()))
+        model->ordered = inOrder(*model, order);
     return model;
 }
 

@@ -38,10 +38,21 @@ struct Model
     bool fixedPoint;       //!< all stages can be added up as integers
     int64_t leastContrast; //!< see leastContrast(); only HAAR uses it
     uint64_t version;      //!< unique in this process
+    //! The cascade with its stages in the order in which they are best evaluated, with the same results; null: in that of the file.
+    std::shared_ptr<const Model> ordered;
 
     FeatureType featureType() const { return static_cast<FeatureType>(kind); }
 };
 typedef std::shared_ptr<const Model> ModelPtr;
+
+//! Returns the cascade with its stages in the order in which they are best evaluated.
+inline const ModelPtr& orderedOf(const ModelPtr& model) { return model->ordered ? model->ordered : model; }
+
+/** Counts in which order stages reject windows with the fewest nodes. The first stages and the last one keep their place. @return indices of
+stages. */
+std::vector<int> orderOfStages(const Model& model);
+//! Copies a cascade with its stages in another order. @param order indices of all stages.
+std::shared_ptr<Model> inOrder(const Model& model, const std::vector<int>& order);
 
 //! Reads a cascade from a file. @throws cv::Exception that names file and node, as the next two.
 ModelPtr loadModel(const std::string& filename);

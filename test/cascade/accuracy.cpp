@@ -6,6 +6,7 @@
 #include "../test_precomp.hpp"
 #include "generate.hpp"
 #include "peer.hpp"
+#include "../../src/cascade/model.hpp"
 #include <cstdio>
 #include <fstream>
 
@@ -166,6 +167,58 @@ TEST(Cascade_Random, sizesAroundWindowAndTile)
             const CascadeCase p = {2., 1, Size(), Size()};
             ASSERT_NO_FATAL_FAILURE(expectSame(oracleDetect(cascade, image, p), detectAll(*ours, image, p)));
         }
+    }
+}
+
+namespace cascade = cv::cuda::cascade;
+
+//! The first three stages and the last one keep their place, all others are there once.
+TEST(Cascade_Order, stagesOfShippedCascades)
+{
+    int moved = 0;
+    for (const std::string& name : shippedCascades())
+    {
+        SCOPED_TRACE(name);
+        const cascade::ModelPtr model = cascade::loadModel(requireCascade(name));
+        const std::vector<int> order = cascade::orderOfStages(*model);
+        std::vector<int> sorted = order;
+        std::sort(sorted.begin(), sorted.end());
+        ASSERT_EQ(model->stages.size(), order.size());
+        for (size_t s = 0; s < sorted.size(); ++s)
+        {
+            ASSERT_EQ(static_cast<int>(s), sorted[s]);
+            if (s < 3 || s + 1 == sorted.size())
+            {
+                ASSERT_EQ(static_cast<int>(s), order[s]);
+            }
+        }
+        EXPECT_EQ(order != sorted, model->ordered != nullptr);
+        EXPECT_EQ(order, cascade::orderOfStages(*model)); // it is counted on the same images
+        moved += order != sorted;
+    }
+    EXPECT_GT(moved, 5); // otherwise nothing was tested
+}
+
+//! Windows that pass each stage are counted in the order of the file.
+TEST(Cascade_Order, passesAreThoseOfTheFile)
+{
+    const Mat lena = requireImage(requireFolder("CUDATRACKING_SAMPLES_DATA"), "lena.jpg");
+    Mat image, passes;
+    resize(lena(Rect(190, 180, 200, 220)), image, Size(91, 101), 0, 0, INTER_AREA);
+    for (const char* const name :
+         {"haarcascades/haarcascade_frontalface_alt.xml", "lbpcascades/lbpcascade_frontalface.xml"})
+    {
+        const std::string file = requireCascade(name);
+        ASSERT_NE(nullptr, cascade::loadModel(file)->ordered);
+        const CascadeCase p = {1.2, 1, Size(), Size()};
+        std::vector<std::vector<int>> expected;
+        oracleDetect(readOracle(file), image, p, Mat(), &expected);
+        const Ptr<cuda::CascadeClassifierEx> ours = cuda::CascadeClassifierEx::create(file);
+        ours->setScaleFactor(p.scaleFactor);
+        ours->countPasses(image, passes);
+        ASSERT_EQ(static_cast<int>(expected.size()), passes.rows);
+        for (int i = 0; i < passes.rows; ++i)
+            EXPECT_EQ(expected[i], std::vector<int>(passes.row(i))) << name << ", scale " << i;
     }
 }
 

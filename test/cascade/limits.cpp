@@ -207,13 +207,13 @@ TEST(Cascade_CudaMemory, manySmallImages)
     ASSERT_LT(windows, 3000u);
     const Tables expected = tablesOf(*cascade, images);
     expectSameTables(expected, tablesOf(*cascade, deviceImages));
-    // Candidates take 100 bytes each; pyramids, tables and lists of tiles take the rest.
-    EXPECT_LT(cascade->workspaceBytes(), count * (100 * windows + 64 * 1024));
+    // Candidates take 48 bytes each; pyramids, tables and lists of tiles take the rest.
+    EXPECT_LT(cascade->workspaceBytes(), count * (48 * windows + 64 * 1024));
     const Ptr<CascadeClassifierEx> other = cascade->clone();
     other->setMaxCandidates(65536);
     expectSameTables(expected, tablesOf(*other, deviceImages));
     // An upload takes another pinned block while one is in flight: the difference is some tables, but no candidates, which would take
-    // 100 bytes for each of 65,536 per image.
+    // 48 bytes for each of 65,536 per image.
     EXPECT_NEAR(double(cascade->workspaceBytes()), double(other->workspaceBytes()), 1e6);
 }
 

@@ -233,7 +233,7 @@ public:
     CV_WRAP virtual void setMaxObjects(int count) = 0;
     /** @brief Returns how many objects per image the matrices of detectAsync() can hold. Default 256. */
     CV_WRAP virtual int getMaxObjects() const = 0;
-    /** @brief Sets how many candidates per image detectAsync() can group. Needs 100 bytes of device memory per
+    /** @brief Sets how many candidates per image detectAsync() can group. Needs 48 bytes of device memory per
     candidate and image, for at most as many candidates as the image has windows.
     @param count number of candidates, 1 to 65,536. Default 8192.
     @throws cv::Exception if the value is out of its range; the old value stays. */

@@ -12,8 +12,9 @@ namespace cv { namespace cuda { namespace cascade { namespace cpu {
 namespace {
 
 const int WORDS = TILE_COLS / 64;
-// A row is sparse when less than 1 / SPARSE_SHARE of its windows are left: a gather costs about as much as SPARSE_SHARE loads.
-const int SPARSE_SHARE = 4;
+// A row is sparse when less than one in so many of its windows is left, as gathers cost more than loads. For Haar stumps, and for trees
+// and LBP; doc/engineering/cascade.md has the measurements.
+const int SPARSE_SHARE_STUMPS = 9, SPARSE_SHARE_OTHERS = 4;
 
 int ones(uint64_t bits)
 {
@@ -184,9 +185,11 @@ void classifyRow(const Tile& tile, Scratch& scratch, int j, bool& carry)
     Bits alive = row.firstStage(carry);
     int count = alive.count();
     tile.passed(0, count);
+    const Model& model = tile.model();
+    const int share = model.stumps && model.featureType() == HAAR ? SPARSE_SHARE_STUMPS : SPARSE_SHARE_OTHERS;
     for (int s = 1; s < stages && count > 0; ++s)
     {
-        if (count * SPARSE_SHARE < tile.cols)
+        if (count * share < tile.cols)
         {
             alive.each([&](int i) { scratch.arriving[s].push(row.start() + i, j * TILE_COLS + i, scratch.norms[i]); });
             return;

@@ -34,13 +34,27 @@ struct TableLayout
     size_t size() const { return static_cast<size_t>(rows) * stride; }
 };
 
+/** Patterns in which the corners of exact Haar features are added up with one multiplication. All features of OpenCV's files have
+rectangles of weights -1 and 2 or 3, whose merged corners form one of the first three. */
+enum class CornerPattern : uint8_t
+{
+    SIX,   //!< c0 + c1 - c2 - c3 + factor * (c4 - c5)
+    EIGHT, //!< c0 + c1 - c2 - c3 + factor * (c4 + c5 - c6 - c7)
+    NINE,  //!< factor * (c0 + c1 + c2 + c3 - 2 * (c4 + c5 + c6 + c7 - 2 * c8))
+    ANY    //!< each corner times its weight
+};
+
 //! Range of a feature's corners in Prepared::offsets.
 struct Corners
 {
     int first;
     uint8_t count; //!< exact Haar features: merged corners; other Haar features: 4 per rectangle; LBP: 16
     uint8_t exact, tilted;
+    CornerPattern pattern; //!< ANY unless the feature is an exact Haar feature
+    int factor;            //!< of the pattern
 };
+
+const int HALF_WORDS = 16; //!< words per node of Prepared::subsets
 
 //! A model for the vector loops: corners of features as offsets into integral images.
 class Prepared
@@ -50,8 +64,9 @@ public:
 
     ModelPtr model;
     std::vector<Corners> features;
-    std::vector<int> weights;    //!< weight of each corner
+    std::vector<int> weights;    //!< weight of each corner, in the order of the pattern
     std::vector<int> offsets[2]; //!< offset of each corner from the window's corner, for steps 1 and 2
+    std::vector<int> subsets;    //!< LBP: subsets with 16 bits per word, HALF_WORDS per node
     int contrast[2][4];          //!< offsets of the corners of the contrast rectangle, for steps 1 and 2
 };
 

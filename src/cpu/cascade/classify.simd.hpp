@@ -62,33 +62,39 @@ inline void addLeaves(double* sums, const v_float32& leaves)
 
 // --- Haar ------------------------------------------------------------------------------------------------------------
 
-template <typename Lanes, int N>
-inline v_int32 mergedValue(const Windows& w, const int* table, const int* offsets, const v_int32* weights, int place)
+//! Adds up the corners of a feature in one of the patterns, except ANY.
+template <typename Lanes, CornerPattern PATTERN>
+inline v_int32 patternValue(const Windows& w, const int* table, const int* offsets, const v_int32& factor, int place)
 {
-    v_int32 sum = v_mul(Lanes::at(w, table, offsets[0], place), weights[0]);
-    for (int k = 1; k < N; ++k)
-        sum = v_add(sum, v_mul(Lanes::at(w, table, offsets[k], place), weights[k]));
-    return sum;
+    const auto at = [&](int k) { return Lanes::at(w, table, offsets[k], place); };
+    if constexpr (PATTERN == CornerPattern::NINE)
+    {
+        const v_int32 outer = v_add(v_add(at(0), at(1)), v_add(at(2), at(3)));
+        const v_int32 inner = v_sub(v_add(v_add(at(4), at(5)), v_add(at(6), at(7))), v_shl<1>(at(8)));
+        return v_mul(factor, v_sub(outer, v_shl<1>(inner)));
+    }
+    else
+    {
+        const v_int32 first = v_sub(v_add(at(0), at(1)), v_add(at(2), at(3)));
+        const v_int32 second =
+            PATTERN == CornerPattern::SIX ? v_sub(at(4), at(5)) : v_sub(v_add(at(4), at(5)), v_add(at(6), at(7)));
+        return v_add(first, v_mul(factor, second));
+    }
 }
 
-//! Adds the leaves of one stump, whose feature has N merged corners, for all vectors.
-template <typename Lanes, int N> void stumpOf(const Windows& w, const Corners& f, const Node& node)
+//! Adds the leaves of one stump, whose feature has a pattern, for all vectors.
+template <typename Lanes, CornerPattern PATTERN> void stumpOf(const Windows& w, const Corners& f, const Node& node)
 {
     const Model& model = *w.prepared->model;
     const int* const table = f.tilted ? w.tilted : w.sums;
-    int offsets[N];
-    v_int32 weights[N];
-    for (int k = 0; k < N; ++k)
-    {
-        offsets[k] = w.offsets[f.first + k];
-        weights[k] = vx_setall_s32(w.prepared->weights[f.first + k]);
-    }
+    const int* const offsets = w.offsets + f.first;
+    const v_int32 factor = vx_setall_s32(f.factor);
     const v_float32 threshold = vx_setall_f32(node.threshold);
     const v_float32 left = vx_setall_f32(model.leaves[~node.left]), right = vx_setall_f32(model.leaves[~node.right]);
     for (int v = 0; v < w.vectors; ++v)
     {
         const int place = Lanes::place(w, v);
-        const v_float32 value = v_cvt_f32(mergedValue<Lanes, N>(w, table, offsets, weights, place));
+        const v_float32 value = v_cvt_f32(patternValue<Lanes, PATTERN>(w, table, offsets, factor, place));
         const v_float32 goesLeft = v_lt(v_mul(value, vx_load(w.norms + place)), threshold);
         addLeaves(w.leafSums + place, v_select(goesLeft, left, right));
     }
@@ -100,6 +106,17 @@ template <typename Lanes> v_float32 haarValueOf(const Windows& w, int feature, i
     const Corners& f = w.prepared->features[feature];
     const int* const table = f.tilted ? w.tilted : w.sums;
     const int* const offsets = w.offsets + f.first;
+    switch (f.pattern)
+    {
+    case CornerPattern::SIX:
+        return v_cvt_f32(patternValue<Lanes, CornerPattern::SIX>(w, table, offsets, vx_setall_s32(f.factor), place));
+    case CornerPattern::EIGHT:
+        return v_cvt_f32(patternValue<Lanes, CornerPattern::EIGHT>(w, table, offsets, vx_setall_s32(f.factor), place));
+    case CornerPattern::NINE:
+        return v_cvt_f32(patternValue<Lanes, CornerPattern::NINE>(w, table, offsets, vx_setall_s32(f.factor), place));
+    case CornerPattern::ANY:
+        break;
+    }
     if (f.exact)
     {
         v_int32 sum = vx_setzero_s32();
@@ -130,11 +147,6 @@ template <typename Lanes> v_int32 haarLeft(const Windows& w, const Node& node, i
 
 // --- LBP -------------------------------------------------------------------------------------------------------------
 
-const int POWERS[32] = {1,       2,       4,       8,       16,      32,      64,      128,
-                        256,     512,     1024,    2048,    4096,    8192,    16384,   32768,
-                        1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 23,
-                        1 << 24, 1 << 25, 1 << 26, 1 << 27, 1 << 28, 1 << 29, 1 << 30, INT_MIN};
-
 //! Computes the three horizontal differences of one row of four corners.
 template <typename Lanes>
 inline void lbpRow(const Windows& w, const int* offsets, int place, v_int32& a, v_int32& b, v_int32& c)
@@ -158,12 +170,13 @@ template <typename Lanes> v_int32 lbpLeft(const Windows& w, const Node& node, in
     const v_int32 upper = v_or(v_or(bit(a, 0, 128), bit(b, 0, 64)), v_or(bit(c, 0, 32), bit(c, 1, 16)));
     const v_int32 lower = v_or(v_or(bit(c, 2, 8), bit(b, 2, 4)), v_or(bit(a, 2, 2), bit(a, 1, 1)));
     const v_int32 code = v_or(upper, lower);
-    int CV_DECL_ALIGNED(64) word[MOST_LANES], shift[MOST_LANES];
-    v_store(word, v_shr<5>(code));
-    v_store(shift, v_and(code, vx_setall_s32(31)));
-    const int* const subset =
-        reinterpret_cast<const int*>(w.prepared->model->subsets.data() + static_cast<size_t>(index) * SUBSET_WORDS);
-    const v_int32 in = v_and(vx_lut(subset, word), vx_lut(POWERS, shift));
+    int CV_DECL_ALIGNED(64) word[MOST_LANES];
+    v_store(word, v_shr<4>(code));
+    // The bits of the float 2^k hold k + 127 in front of 23 bits of the fraction.
+    const v_int32 exponent = v_add(v_and(code, vx_setall_s32(15)), vx_setall_s32(127));
+    const v_int32 power = v_trunc(v_reinterpret_as_f32(v_shl<23>(exponent)));
+    const int* const subset = w.prepared->subsets.data() + static_cast<size_t>(index) * HALF_WORDS;
+    const v_int32 in = v_and(vx_lut(subset, word), power);
     return v_ne(in, vx_setzero_s32());
 }
 
@@ -214,21 +227,15 @@ template <typename Lanes> void haarTree(const Windows& w, const Tree& tree)
         return wholeTree<Lanes, haarLeft<Lanes>>(w, tree);
     const Node& node = w.prepared->model->nodes[tree.firstNode];
     const Corners& f = w.prepared->features[node.feature];
-    switch (f.exact ? f.count : 0)
+    switch (f.pattern)
     {
-    case 4:
-        return stumpOf<Lanes, 4>(w, f, node);
-    case 6:
-        return stumpOf<Lanes, 6>(w, f, node);
-    case 7:
-        return stumpOf<Lanes, 7>(w, f, node);
-    case 8:
-        return stumpOf<Lanes, 8>(w, f, node);
-    case 9:
-        return stumpOf<Lanes, 9>(w, f, node);
-    case 10:
-        return stumpOf<Lanes, 10>(w, f, node);
-    default:
+    case CornerPattern::SIX:
+        return stumpOf<Lanes, CornerPattern::SIX>(w, f, node);
+    case CornerPattern::EIGHT:
+        return stumpOf<Lanes, CornerPattern::EIGHT>(w, f, node);
+    case CornerPattern::NINE:
+        return stumpOf<Lanes, CornerPattern::NINE>(w, f, node);
+    case CornerPattern::ANY:
         return stump<Lanes, haarLeft<Lanes>>(w, tree);
     }
 }

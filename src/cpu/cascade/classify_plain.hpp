@@ -41,11 +41,18 @@ bool goesLeftAt(const Windows& w, int n, int window, float norm)
     const Node& node = model.nodes[n];
     const Corners& corners = w.prepared->features[node.feature];
     const int* const table = corners.tilted ? w.tilted : w.sums;
-    const int* offset = w.offsets + corners.first; // haarValue() and lbpCode() read corners in this order
+    const int* offset = w.offsets + corners.first; // haarValue() and lbpCode() read corners in this order, unless exact
     const auto at = [&](int, int) { return static_cast<uint32_t>(table[window + *offset++]); };
     switch (model.featureType())
     {
     case HAAR:
+        if (corners.exact)
+        {
+            uint32_t sum = 0;
+            for (int k = corners.first; k < corners.first + corners.count; ++k)
+                sum += static_cast<uint32_t>(w.prepared->weights[k]) * at(0, 0);
+            return haarGoesLeft(static_cast<float>(static_cast<int32_t>(sum)), norm, node.threshold);
+        }
         return haarGoesLeft(haarValue(model.haar[node.feature], at), norm, node.threshold);
     case LBP:
         return lbpGoesLeft(model.subsets.data() + static_cast<size_t>(n) * SUBSET_WORDS,

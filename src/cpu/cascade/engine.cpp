@@ -75,7 +75,7 @@ public:
         makePyramids(request);
         makeGrays(request);
         const cpu::WindowExtent extent = cpu::extentOf(request.tasks);
-        prepare(request, extent);
+        prepare(request, extent, passes != nullptr);
         std::vector<Strip> strips = stripsOf(request);
         const size_t tasks = request.tasks.size();
         std::vector<std::vector<Candidate>> parts(strips.size() * tasks);
@@ -147,10 +147,12 @@ private:
         }
     }
 
-    //! Computes the offsets of corners, unless those of the last call still apply.
-    void prepare(const Request& request, const cpu::WindowExtent& extent)
+    /** Computes the offsets of corners, unless those of the last call still apply. @param inFileOrder whether stages are evaluated in the
+    order of the file. */
+    void prepare(const Request& request, const cpu::WindowExtent& extent, bool inFileOrder)
     {
-        std::vector<uint64_t> key = {static_cast<uint64_t>(extent.width), static_cast<uint64_t>(extent.height)};
+        std::vector<uint64_t> key = {static_cast<uint64_t>(extent.width), static_cast<uint64_t>(extent.height),
+                                     inFileOrder};
         for (const Task& task : request.tasks)
             key.push_back(task.model->version);
         if (key == preparedKey_)
@@ -158,7 +160,7 @@ private:
         preparedKey_.clear();
         prepared_.clear();
         for (const Task& task : request.tasks)
-            prepared_.push_back(cpu::prepare(task.model, extent));
+            prepared_.push_back(cpu::prepare(inFileOrder ? task.model : orderedOf(task.model), extent));
         preparedKey_ = key;
     }
 

@@ -21,6 +21,42 @@ WindowExtent extentOf(const std::vector<Task>& tasks)
     return extent;
 }
 
+//! Sorts the corners of an exact feature as its pattern needs them. @param factor out: of the pattern.
+static CornerPattern sortCorners(HaarFeature& f, int& factor)
+{
+    Corner sorted[MAX_CORNERS];
+    int count = 0, most = 0;
+    for (int k = 0; k < f.corners; ++k)
+        most = std::max(most, std::abs(f.corner[k].weight));
+    const auto take = [&](int weight)
+    {
+        const Corner* const begin = f.corner;
+        const Corner* const end = std::copy_if(begin, begin + f.corners, sorted + count,
+                                               [&](const Corner& corner) { return corner.weight == weight; });
+        const int taken = static_cast<int>(end - sorted) - count;
+        count += taken;
+        return taken;
+    };
+    CornerPattern pattern = CornerPattern::ANY;
+    if (f.corners == 9)
+    {
+        const bool plus = std::any_of(f.corner, f.corner + 9, [](const Corner& corner) { return corner.weight == 4; });
+        factor = plus ? 1 : -1;
+        if (take(factor) == 4 && take(-2 * factor) == 4 && take(4 * factor) == 1)
+            pattern = CornerPattern::NINE;
+    }
+    else if (most > 1 && take(1) == 2 && take(-1) == 2)
+    {
+        factor = most;
+        const int plus = take(most), minus = take(-most);
+        if (plus == minus && count == f.corners)
+            pattern = plus == 1 ? CornerPattern::SIX : plus == 2 ? CornerPattern::EIGHT : CornerPattern::ANY;
+    }
+    if (pattern != CornerPattern::ANY)
+        std::copy_n(sorted, count, f.corner);
+    return pattern;
+}
+
 Prepared::Prepared(const ModelPtr& theModel, const WindowExtent& extent) : model(theModel)
 {
     const TableLayout layouts[2] = {TableLayout(1, extent), TableLayout(2, extent)};
@@ -30,10 +66,12 @@ Prepared::Prepared(const ModelPtr& theModel, const WindowExtent& extent) : model
         for (int s = 0; s < 2; ++s)
             offsets[s].push_back(layouts[s].offset(x, y));
     };
-    for (const HaarFeature& f : model->haar)
+    for (HaarFeature f : model->haar)
     {
         const int first = static_cast<int>(weights.size()), count = f.exact ? f.corners : 4 * f.rectangles;
-        features.push_back({first, static_cast<uint8_t>(count), f.exact, f.tilted});
+        int factor = 0;
+        const CornerPattern pattern = f.exact ? sortCorners(f, factor) : CornerPattern::ANY;
+        features.push_back({first, static_cast<uint8_t>(count), f.exact, f.tilted, pattern, factor});
         for (int k = 0; k < count; ++k)
         {
             int x = f.corner[k].x, y = f.corner[k].y;
@@ -44,9 +82,14 @@ Prepared::Prepared(const ModelPtr& theModel, const WindowExtent& extent) : model
     }
     for (const LbpFeature& f : model->lbp)
     {
-        features.push_back({static_cast<int>(weights.size()), 16, 1, 0});
+        features.push_back({static_cast<int>(weights.size()), 16, 1, 0, CornerPattern::ANY, 0});
         for (int k = 0; k < 16; ++k)
             add(f.x + k % 4 * f.width, f.y + k / 4 * f.height, 1);
+    }
+    for (uint32_t word : model->subsets)
+    {
+        subsets.push_back(static_cast<int>(word & 0xffffu));
+        subsets.push_back(static_cast<int>(word >> 16));
     }
     const int16_t inner[4] = {1, 1, static_cast<int16_t>(model->width - 2), static_cast<int16_t>(model->height - 2)};
     for (int s = 0; s < 2; ++s)

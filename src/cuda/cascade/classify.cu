@@ -215,7 +215,6 @@ auto kernelFor(const Classification& job)
 
 void classify(const Classification& job, const ConstantStages* constant, detail::StreamHandle stream)
 {
-    detail::cudaCheck(cudaMemsetAsync(job.lists.counts, 0, sizeof(int) * (job.images + 1), stream), "cascade counts");
     if (constant)
         classifyPairs(job, *constant, stream);
     else

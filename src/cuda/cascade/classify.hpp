@@ -100,6 +100,8 @@ struct Resizing
     const Tap* taps;
     const SourceRecord* sources;
     uint8_t* pixels;
+    int* counts;    //!< numbers of candidates of all tasks: set to 0, as the stages that follow count from there
+    int countTotal; //!< number of counts
 };
 
 // --- models ----------------------------------------------------------------------------------------------------------
@@ -253,7 +255,7 @@ struct Deferred
 struct ListRecord
 {
     int64_t first;  //!< index of the first candidate
-    int firstBlock; //!< first block of group, with one block per 32 candidates of the lists' sizes
+    int firstBlock; //!< first block of group: blocks of an image take 32 candidates each, in turn, until all are taken
     int unused;
 };
 
@@ -298,18 +300,14 @@ struct TableViews
     detail::RowsView<double> levelWeights;
 };
 
-//! Work memory of group. Each array has as many elements as the lists have.
+/** Work memory of group. Each array has as many elements as the lists have, and holds candidates in the order of keys. The values of a
+group replace those of its root, its first candidate; the groups that are kept are then moved to the front. */
 struct GroupMemory
 {
-    Box* boxes; //!< boxes of candidates, which are in the order of keys here
-    double* weights;
+    Box* boxes; //!< candidates: boxes; groups: sums of coordinates and sides modulo 2^32, then their means
+    unsigned long long* weights; //!< integers in the order of the weights; groups: the largest
     int* parents;
-    uint32_t* sums;              //!< four per group: x, y, width, height
-    int* counts;                 //!< candidates of each group
-    unsigned long long* largest; //!< largest weight of each group, as an integer with the same order
-    Box* kept;                   //!< boxes of the groups that are kept, in the order of their first candidates
-    int* keptCounts;
-    double* keptWeights;
+    int* counts; //!< number of candidates; of a candidate 1
 };
 
 //! Arguments of group for one cascade.

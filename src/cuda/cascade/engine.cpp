@@ -11,6 +11,7 @@
 #include "../../common/workspace.hpp"
 #include "plan.hpp"
 #include <algorithm>
+#include <climits>
 
 namespace cv { namespace cuda { namespace cascade {
 
@@ -52,18 +53,16 @@ public:
     {
         const Call call(workspace_, stream);
         call.refuseCapture("detectMultiScale()");
-        const Placed placed = begin(call, request);
-        const Settings& settings = request.tasks[0].settings;
         int candidates = 0;
         for (int capacity : {FIND_CAPACITY, MAX_CAPACITY})
         {
-            candidates = findWithin(call, placed, settings, capacity, objects);
+            candidates = findWithin(call, request, capacity, objects);
             if (candidates <= capacity)
                 return;
             if (candidates > MAX_CAPACITY)
                 break;
         }
-        findOnHost(call, placed, request, candidates, objects);
+        findOnHost(call, request, candidates, objects);
     }
 
     void fetch(detail::ConstRowsView<void> from, RowsView<void> to, size_t rowBytes, int rows,
@@ -103,6 +102,7 @@ private:
         const uint8_t* tiles; //!< blob of `tiling`
         const gpu::SourceRecord* sources;
         int images;
+        int* counts; //!< for each task, numbers of candidates of all images and of deferred candidates
         uint8_t* pyramids;
 
         const std::vector<int>& windows(size_t task) const { return tiling->tasks[task].windows; }
@@ -118,19 +118,24 @@ private:
             call, uploader_, tilingVersion_, tiling_->blob.data(), tiling_->blob.size(), "the list of tiles"));
         placed.sources = placeSources(call, request, *placed.tiling);
         placed.images = static_cast<int>(request.images.size());
-        placed.pyramids = makePyramids(call, *placed.tiling, placed.tiles, placed.sources);
+        makePyramids(call, request.tasks.size(), placed);
         return placed;
     }
 
-    uint8_t* makePyramids(const Call& call, const Tiling& tiling, const uint8_t* tiles,
-                          const gpu::SourceRecord* sources)
+    //! Runs resize, which also sets the numbers of candidates to 0.
+    void makePyramids(const Call& call, size_t tasks, Placed& placed)
     {
-        uint8_t* const pyramids = pixels_.reserve<uint8_t>(call, static_cast<size_t>(tiling.pixelBytes), "pyramids");
-        gpu::resize({reinterpret_cast<const gpu::LayerRecord*>(tiles + tiling.layers),
-                     reinterpret_cast<const gpu::ResizeRecord*>(tiles + tiling.resizes), tiling.resizeCount,
-                     reinterpret_cast<const Tap*>(tiles + tiling.taps), sources, pyramids},
+        const Tiling& tiling = *placed.tiling;
+        const size_t counts = tasks * (static_cast<size_t>(placed.images) + 1);
+        if (counts > static_cast<size_t>(INT_MAX))
+            CV_Error(Error::StsOutOfRange, "CascadeClassifierEx: the call has too many images and cascades");
+        placed.counts = counts_.reserve<int>(call, counts, "numbers of candidates");
+        placed.pyramids = pixels_.reserve<uint8_t>(call, static_cast<size_t>(tiling.pixelBytes), "pyramids");
+        gpu::resize({reinterpret_cast<const gpu::LayerRecord*>(placed.tiles + tiling.layers),
+                     reinterpret_cast<const gpu::ResizeRecord*>(placed.tiles + tiling.resizes), tiling.resizeCount,
+                     reinterpret_cast<const Tap*>(placed.tiles + tiling.taps), placed.sources, placed.pyramids,
+                     placed.counts, static_cast<int>(counts)},
                     call.stream());
-        return pyramids;
     }
 
     std::vector<PlacedModel> placeModels(const Call& call, const Request& request)
@@ -140,7 +145,7 @@ private:
         std::vector<PlacedModel> placed;
         for (size_t t = 0; t < request.tasks.size(); ++t)
         {
-            const Model& model = *request.tasks[t].model;
+            const Model& model = *orderedOf(request.tasks[t].model);
             Slot& slot = *models_[t];
             if (!slot.model || slot.model->version != model.version)
                 slot.model = packModel(model, detail::SharedLimit(detail::sharedBytesOfBlock()));
@@ -223,7 +228,7 @@ private:
                                lists.keys = parts.take<Key>(elements);
                                lists.weights = parts.take<double>(elements);
                            });
-        lists.counts = counts_.reserve<int>(call, static_cast<size_t>(placed.images) + 1, "numbers of candidates");
+        lists.counts = placed.counts + task * (static_cast<size_t>(placed.images) + 1);
         lists.capacity = capacity;
         lists.deferred = deferred_.reserve<gpu::Deferred>(call, words, "candidates that may be skipped");
         lists.failMasks = failMasks_.reserve<uint64_t>(call, words, "the first stage's results");
@@ -262,14 +267,9 @@ private:
                        [&](Parts& parts)
                        {
                            m.boxes = parts.take<Box>(n);
-                           m.kept = parts.take<Box>(n);
-                           m.weights = parts.take<double>(n);
-                           m.keptWeights = parts.take<double>(n);
-                           m.largest = parts.take<unsigned long long>(n);
+                           m.weights = parts.take<unsigned long long>(n);
                            m.parents = parts.take<int>(n);
                            m.counts = parts.take<int>(n);
-                           m.keptCounts = parts.take<int>(n);
-                           m.sums = parts.take<uint32_t>(4 * n);
                        });
         return {job.grids, job.sources,           job.images, end.firstBlock,   job.lists,
                 m,         settings.minNeighbors, maxObjects, settings.largest, tables};
@@ -278,8 +278,10 @@ private:
     // --- find ---------------------------------------------------------------------------------------------------------
 
     //! Finds objects with lists of a capacity. @return number of candidates; `objects` is set only if they fit.
-    int findWithin(const Call& call, const Placed& placed, const Settings& settings, int capacity, Objects& objects)
+    int findWithin(const Call& call, const Request& request, int capacity, Objects& objects)
     {
+        const Placed placed = begin(call, request);
+        const Settings& settings = request.tasks[0].settings;
         const size_t n = capacity;
         int *table = nullptr, *counts = nullptr;
         double* weights = nullptr;
@@ -325,8 +327,9 @@ private:
         return objects.candidates;
     }
 
-    void findOnHost(const Call& call, const Placed& placed, const Request& request, int candidates, Objects& objects)
+    void findOnHost(const Call& call, const Request& request, int candidates, Objects& objects)
     {
+        const Placed placed = begin(call, request);
         const gpu::Classification job = classificationOf(call, placed, 0, candidates);
         gpu::classify(job, placed.models[0].packed->constant.get(), call.stream());
         std::vector<Key> keys(candidates);

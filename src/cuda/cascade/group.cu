@@ -46,10 +46,11 @@ __device__ __forceinline__ double fromOrderedBits(unsigned long long bits)
     return __longlong_as_double(static_cast<long long>(bits >> 63 ? bits & ~(1ull << 63) : ~bits));
 }
 
-//! A block's 32 candidates.
+//! Candidates that a block takes, 32 at a time.
 struct BlockRange
 {
-    int image, count, first;
+    int image, count;
+    int first, step; //!< first candidate, and distance of the next 32
     size_t base;
 };
 __device__ __forceinline__ BlockRange rangeOfBlock(const Grouping& job)
@@ -62,7 +63,8 @@ __device__ __forceinline__ BlockRange rangeOfBlock(const Grouping& job)
         const int middle = (image + beyond) / 2;
         (places[middle].firstBlock <= block ? image : beyond) = middle;
     }
-    return {image, usable(job.lists, image), (block - places[image].firstBlock) * 32,
+    const int blocks = places[image + 1].firstBlock - places[image].firstBlock;
+    return {image, usable(job.lists, image), (block - places[image].firstBlock) * 32, blocks * 32,
             static_cast<size_t>(places[image].first)};
 }
 
@@ -70,31 +72,31 @@ __global__ void __launch_bounds__(PAIR_THREADS) rankCandidates(const __grid_cons
 {
     __shared__ int ranks[32];
     const BlockRange p = rangeOfBlock(job);
-    if (p.first >= p.count)
-        return;
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, i = p.first + lane;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const Key* const keys = job.lists.keys + p.base;
-    const Key key = keys[::min(i, p.count - 1)];
-    if (warp == 0)
-        ranks[lane] = 0;
-    __syncthreads(); // zeros
-    int lower = 0;
+    for (int first = p.first; first < p.count; first += p.step)
+    {
+        const int i = first + lane;
+        const Key key = keys[::min(i, p.count - 1)];
+        __syncthreads(); // all have read the ranks before
+        if (warp == 0)
+            ranks[lane] = 0;
+        __syncthreads(); // zeros
+        int lower = 0;
 #pragma unroll 4
-    for (int j = warp; j < p.count; j += tuning::PAIR_WARPS)
-        lower += keys[j] < key ? 1 : 0;
-    atomicAdd(&ranks[lane], lower);
-    __syncthreads(); // ranks
-    if (warp != 0 || i >= p.count)
-        return;
-    const size_t place = p.base + ranks[lane];
-    const GridRecord& grid = job.grids[job.sources[p.image].firstGrid + scaleOf(key)];
-    job.memory.boxes[place] = boxOf(xOf(key), yOf(key), grid.factor, grid.boxWidth, grid.boxHeight);
-    job.memory.weights[place] = job.lists.weights[p.base + i];
-    job.memory.parents[place] = ranks[lane];
-    for (int k = 0; k < 4; ++k)
-        job.memory.sums[4 * place + k] = 0;
-    job.memory.counts[place] = 0;
-    job.memory.largest[place] = 0; // below the bits of all weights
+        for (int j = warp; j < p.count; j += tuning::PAIR_WARPS)
+            lower += keys[j] < key ? 1 : 0;
+        atomicAdd(&ranks[lane], lower);
+        __syncthreads(); // ranks
+        if (warp != 0 || i >= p.count)
+            continue;
+        const size_t place = p.base + ranks[lane];
+        const GridRecord& grid = job.grids[job.sources[p.image].firstGrid + scaleOf(key)];
+        job.memory.boxes[place] = boxOf(xOf(key), yOf(key), grid.factor, grid.boxWidth, grid.boxHeight);
+        job.memory.weights[place] = orderedBits(job.lists.weights[p.base + i]);
+        job.memory.parents[place] = ranks[lane];
+        job.memory.counts[place] = 1;
+    }
 }
 
 __device__ __forceinline__ int rootOf(const int* parents, int i)
@@ -124,10 +126,10 @@ __device__ __forceinline__ bool mayBeSimilar(const Box& a, const Box& b)
     return 10 * distance(a.x, b.x) <= a.width + a.height && 10 * distance(a.y, b.y) <= a.width + a.height;
 }
 
-__global__ void __launch_bounds__(PAIR_THREADS) linkSimilar(const __grid_constant__ Grouping job)
+//! Unites 32 candidates, one per lane, with the similar ones before them. The warps of a block share the comparisons.
+__device__ __forceinline__ void linkBefore(const Grouping& job, const BlockRange& p, int begin)
 {
-    const BlockRange p = rangeOfBlock(job);
-    const int i = p.first + (threadIdx.x & 31);
+    const int i = begin + (threadIdx.x & 31);
     if (i >= p.count)
         return;
     const int4* const boxes = reinterpret_cast<const int4*>(job.memory.boxes + p.base);
@@ -137,8 +139,8 @@ __global__ void __launch_bounds__(PAIR_THREADS) linkSimilar(const __grid_constan
         return Box{words.x, words.y, words.z, words.w};
     };
     const Box box = boxAt(i);
-    const int last = ::min(p.first + 32, p.count) - 1; // last candidate of this block
-    const int warp = threadIdx.x >> 5, BATCH = 4;      // BATCH: loads in flight
+    const int last = ::min(begin + 32, p.count) - 1; // last of the 32 candidates
+    const int warp = threadIdx.x >> 5, BATCH = 4;    // BATCH: loads in flight
     int* const parents = job.memory.parents + p.base;
     int root = i; // root of this candidate, perhaps outdated
     // Similar candidates are collected first, so that lanes unite theirs concurrently: uniting takes dependent loads.
@@ -175,6 +177,13 @@ __global__ void __launch_bounds__(PAIR_THREADS) linkSimilar(const __grid_constan
     }
 }
 
+__global__ void __launch_bounds__(PAIR_THREADS) linkSimilar(const __grid_constant__ Grouping job)
+{
+    const BlockRange p = rangeOfBlock(job);
+    for (int first = p.first; first < p.count; first += p.step)
+        linkBefore(job, p, first);
+}
+
 // --- finish ----------------------------------------------------------------------------------------------------------
 
 //! The groups of one image, in the work memory.
@@ -185,19 +194,23 @@ struct Groups
     int count; //!< number of candidates
 };
 
+//! Adds every candidate that is no root to its root.
 __device__ __forceinline__ void sumGroups(const Groups& c)
 {
     const GroupMemory& m = c.memory;
     for (int i = threadIdx.x; i < c.count; i += tuning::FINISH_THREADS)
     {
+        const int root = rootOf(m.parents + c.base, i);
+        if (root == i)
+            continue;
         const Box box = m.boxes[c.base + i];
-        const size_t root = c.base + rootOf(m.parents + c.base, i);
-        atomicAdd(m.sums + 4 * root, static_cast<uint32_t>(box.x));
-        atomicAdd(m.sums + 4 * root + 1, static_cast<uint32_t>(box.y));
-        atomicAdd(m.sums + 4 * root + 2, static_cast<uint32_t>(box.width));
-        atomicAdd(m.sums + 4 * root + 3, static_cast<uint32_t>(box.height));
-        atomicAdd(m.counts + root, 1);
-        atomicMax(m.largest + root, orderedBits(m.weights[c.base + i]));
+        uint32_t* const sums = reinterpret_cast<uint32_t*>(m.boxes + c.base + root);
+        atomicAdd(sums, static_cast<uint32_t>(box.x));
+        atomicAdd(sums + 1, static_cast<uint32_t>(box.y));
+        atomicAdd(sums + 2, static_cast<uint32_t>(box.width));
+        atomicAdd(sums + 3, static_cast<uint32_t>(box.height));
+        atomicAdd(m.counts + c.base + root, 1);
+        atomicMax(m.weights + c.base + root, m.weights[c.base + i]);
     }
 }
 
@@ -213,7 +226,8 @@ __device__ __forceinline__ int numberOf(bool has, int& next, Scan::TempStorage& 
     return before;
 }
 
-//! Keeps the means of groups with more than minNeighbors candidates; if that is 0 or less, all candidates. @return their number.
+/** Moves the groups with more than minNeighbors candidates to the front and replaces their sums by means; if minNeighbors is 0 or less,
+all candidates stay. @return number of groups that are kept. */
 __device__ __forceinline__ int keepGroups(const Groups& c, int minNeighbors, Scan::TempStorage& storage)
 {
     const GroupMemory& m = c.memory;
@@ -221,36 +235,31 @@ __device__ __forceinline__ int keepGroups(const Groups& c, int minNeighbors, Sca
     for (int first = 0; first < c.count; first += tuning::FINISH_THREADS)
     {
         const int i = first + static_cast<int>(threadIdx.x);
-        const size_t at = c.base + i;
-        int count = i < c.count ? 1 : 0;
-        if (minNeighbors > 0 && i < c.count)
-            count = __ldcg(m.counts + at); // 0 except for roots
-        const bool keep = count > ::max(minNeighbors, 0);
+        const size_t at = c.base + ::min(i, c.count - 1);
+        int4 sums = __ldcg(reinterpret_cast<const int4*>(m.boxes + at));
+        const unsigned long long weight = __ldcg(m.weights + at);
+        const int count = __ldcg(m.counts + at);
+        const bool root = i < c.count && (minNeighbors <= 0 || __ldcg(m.parents + at) == i);
+        const bool keep = root && count > ::max(minNeighbors, 0);
+        // Its barriers make sure that nobody writes before all have read; nobody writes behind the groups that were read.
         const size_t to = c.base + numberOf(keep, kept, storage);
         if (!keep)
             continue;
-        Box box = m.boxes[at];
-        double weight = m.weights[at];
         if (minNeighbors > 0)
-        {
-            const uint32_t* const sums = m.sums + 4 * at;
-            box = {meanOf(__ldcg(sums), count), meanOf(__ldcg(sums + 1), count), meanOf(__ldcg(sums + 2), count),
-                   meanOf(__ldcg(sums + 3), count)};
-            weight = fromOrderedBits(__ldcg(m.largest + at));
-        }
-        m.kept[to] = box;
-        m.keptCounts[to] = count;
-        m.keptWeights[to] = weight;
+            sums = {meanOf(sums.x, count), meanOf(sums.y, count), meanOf(sums.z, count), meanOf(sums.w, count)};
+        m.boxes[to] = {sums.x, sums.y, sums.z, sums.w};
+        m.weights[to] = weight;
+        m.counts[to] = count;
     }
     return kept;
 }
 
 __device__ __forceinline__ bool isPartOfAny(const Groups& c, int kept, int i)
 {
-    const Box box = c.memory.kept[c.base + i];
-    const int count = c.memory.keptCounts[c.base + i];
+    const Box box = c.memory.boxes[c.base + i];
+    const int count = c.memory.counts[c.base + i];
     for (int j = 0; j < kept; ++j)
-        if (j != i && isPartOf(box, count, c.memory.kept[c.base + j], c.memory.keptCounts[c.base + j]))
+        if (j != i && isPartOf(box, count, c.memory.boxes[c.base + j], c.memory.counts[c.base + j]))
             return true;
     return false;
 }
@@ -294,7 +303,7 @@ __device__ __forceinline__ int storeObjects(const Grouping& job, const Groups& c
         bool keep = i < kept && (job.minNeighbors <= 0 || !isPartOfAny(c, kept, i));
         if (keep)
         {
-            box = c.memory.kept[c.base + i];
+            box = c.memory.boxes[c.base + i];
             keep = clip(box, source.cols, source.rows);
         }
         const int number = numberOf(keep, found, storage);
@@ -302,8 +311,8 @@ __device__ __forceinline__ int storeObjects(const Grouping& job, const Groups& c
             continue;
         best = ::max(best, sizeKey(box, number));
         if (store && (largest < 0 || number == largest))
-            storeObject(job, image, largest < 0 ? number : 0, box, c.memory.keptCounts[c.base + i],
-                        c.memory.keptWeights[c.base + i]);
+            storeObject(job, image, largest < 0 ? number : 0, box, c.memory.counts[c.base + i],
+                        fromOrderedBits(c.memory.weights[c.base + i]));
     }
     return found;
 }

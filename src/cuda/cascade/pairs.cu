@@ -6,6 +6,7 @@
 // neighbouring columns in its lanes; records are kernel parameters, loads meet no bank conflicts, and offsets are operands. Pairs that
 // are left go to a list of the tile. Sparse: a warp takes up to 32 pairs from the list through all other stages. As their number falls,
 // 2 to 32 lanes share a pair and its trees: sums are integers, so their order does not matter.
+#include "contrast.hpp"
 #include "pair_sums.hpp"
 #include "integral_image.hpp"
 #include "tile.hpp"
@@ -15,98 +16,6 @@
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
 namespace {
-
-/** Running sums and sums of squares over the inner part of a window's rows: pixels [begin, end) of each row.
-@param WORDS words of four pixels per row, as wordsOf(); 0: known at run time only. */
-template <int WORDS> struct RowSums
-{
-    int words;
-    uint32_t first, beforeLast, last; //!< masks of words, as windows begin at any byte of a word
-    uint32_t sum = 0, squares = 0;
-
-    __device__ __forceinline__ RowSums(int begin, int end)
-        : words(WORDS > 0 ? WORDS : wordsOf(end - begin)),
-          first(0xffffffffu << (8 * (begin & 3))),
-          beforeLast(maskOf(end - begin / 4 * 4 - 4 * (words - 2))),
-          last(maskOf(end - begin / 4 * 4 - 4 * (words - 1)))
-    {}
-    //! Returns the number of words that can hold so many pixels, wherever in a word they begin.
-    static __device__ __forceinline__ int wordsOf(int pixels) { return (pixels + 6) / 4; }
-    //! Returns the mask of a word's first bytes. @param bytes number of bytes that count.
-    static __device__ __forceinline__ uint32_t maskOf(int bytes)
-    {
-        return bytes >= 4 ? 0xffffffffu : (1u << (8 * ::max(bytes, 0))) - 1u;
-    }
-
-    __device__ __forceinline__ void count(const uint8_t* row, bool plus)
-    {
-        uint32_t s = 0, q = 0;
-#pragma unroll(WORDS > 0 ? WORDS : 1)
-        for (int w = 0; w < (WORDS > 0 ? WORDS : words); ++w)
-        {
-            uint32_t four = reinterpret_cast<const uint32_t*>(row)[w];
-            four &= (w == 0 ? first : 0xffffffffu) & (w == words - 2 ? beforeLast : 0xffffffffu) &
-                    (w == words - 1 ? last : 0xffffffffu);
-            s = __dp4a(four, 0x01010101u, s);
-            q = __dp4a(four, four, q);
-        }
-        sum = plus ? sum + s : sum - s;
-        squares = plus ? squares + q : squares - q;
-    }
-};
-
-/** Computes normOf() at a lower cost. rsqrt() and the value that normOf() rounds to 24 bits are each within two units of the last of 53 bits, so
-both round to the same float unless a midpoint between two floats is near. */
-__device__ __forceinline__ float quickNormOf(int64_t contrast)
-{
-    const double norm = ::rsqrt(static_cast<double>(contrast));
-    const int beside = (static_cast<int>(__double_as_longlong(norm)) & 0x1fffffff) - 0x10000000;
-    return beside > 16 || beside < -16 ? static_cast<float>(norm) : normOf(contrast);
-}
-
-/** Computes the norms of all windows: each thread goes down a part of a column. @param WORDS words of four pixels that can hold a row of a
-window without its first and last pixel; 0: known at run time only. */
-template <int WORDS> __device__ __forceinline__ void measureContrast(const Tile& t)
-{
-    const Shape& shape = t.shape;
-    const ModelView& model = t.job.model;
-    const int parts = tuning::THREADS >> shape.columnBits, each = detail::ceilDiv(shape.rows, parts);
-    const int column = threadIdx.x & (shape.cols - 1), part = threadIdx.x >> shape.columnBits;
-    const int first = part * each, last = ::min(first + each, t.rows), shift = shape.shift;
-    if (column >= t.cols || first >= last)
-        return;
-    const int begin = (column << shift) + 1, area = contrastArea(model.width, model.height);
-    const int inner = model.height - 2, step = shape.patchStep;
-    const int64_t least = model.leastContrast;
-    const uint8_t* top = t.patch.pixels + ((first << shift) + 1) * step + begin / 4 * 4;
-    RowSums<WORDS> rows(begin, begin + model.width - 2);
-#pragma unroll 2
-    for (int y = 0; y < inner; ++y)
-        rows.count(top + y * step, true);
-    for (int row = first;; ++row)
-    {
-        const int64_t contrast = contrastOf(rows.sum, rows.squares, area);
-        t.norms[row << shape.columnBits | column] = contrast >= least ? quickNormOf(contrast) * NORM_SCALE : 0.f;
-        if (row + 1 == last)
-            return;
-#pragma unroll 1
-        for (int k = 0; k <= shift; ++k, top += step)
-        {
-            rows.count(top + inner * step, true);
-            rows.count(top, false);
-        }
-    }
-}
-__device__ __forceinline__ void measureContrast(const Tile& t)
-{
-    const int words = RowSums<0>::wordsOf(t.job.model.width - 2);
-    if (words == 6)
-        measureContrast<6>(t);
-    else if (words == 7)
-        measureContrast<7>(t);
-    else
-        measureContrast<0>(t);
-}
 
 //! View of a block's pairs by a thread.
 struct Pairs

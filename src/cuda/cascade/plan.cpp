@@ -124,6 +124,7 @@ std::vector<uint64_t> tilingKey(const Request& request)
 std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capacity)
 {
     std::vector<gpu::ListRecord> lists;
+    const int most = detail::ceilDiv(tuning::GROUP_BLOCKS, std::max(static_cast<int>(windows.size()), 1));
     int64_t first = 0, firstBlock = 0;
     for (size_t i = 0; i <= windows.size(); ++i)
     {
@@ -132,7 +133,7 @@ std::vector<gpu::ListRecord> listsOf(const std::vector<int>& windows, int capaci
         lists.push_back({first, static_cast<int>(firstBlock), 0});
         const int room = i < windows.size() ? std::min(windows[i], capacity) : 0;
         first += room;
-        firstBlock += detail::ceilDiv(room, 32);
+        firstBlock += std::min(detail::ceilDiv(room, 32), most);
     }
     return lists;
 }

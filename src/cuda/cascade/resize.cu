@@ -2,13 +2,14 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Stage resize: all layers of all images in one launch, over a list of rectangles of 128 x 32 pixels. A warp handles rows of a rectangle, a
-// thread four neighbouring pixels of each row, whose horizontal taps stay in registers.
+// thread four neighbouring pixels of each row, whose horizontal taps stay in registers. The kernel also sets the numbers of candidates to 0.
 //
 // Cost: with scale factors below 2, 12 instructions per pixel, as the sources of four pixels are in three words; otherwise 4 loads and about
 // 30 instructions per pixel.
 #include "classify.hpp"
 #include "../../common/launch.hpp"
 #include "../../cascade/stages.hpp"
+#include <algorithm>
 
 namespace cv { namespace cuda { namespace cascade { namespace gpu {
 
@@ -105,6 +106,11 @@ __device__ __forceinline__ void resizeRows(const Across& across, const uint8_t* 
 
 __global__ void __launch_bounds__(32 * tuning::RESIZE_WARPS) resizeLayers(const __grid_constant__ Resizing job)
 {
+    for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < job.countTotal;
+         i += static_cast<int64_t>(gridDim.x) * blockDim.x)
+        job.counts[i] = 0;
+    if (static_cast<int>(blockIdx.x) >= job.tileCount)
+        return; // no image has a layer
     const ResizeRecord at = job.tiles[blockIdx.x];
     const LayerRecord layer = job.layers[at.layer];
     const SourceRecord& source = job.sources[at.image];
@@ -132,8 +138,8 @@ __global__ void __launch_bounds__(32 * tuning::RESIZE_WARPS) resizeLayers(const 
 
 void resize(const Resizing& job, detail::StreamHandle stream)
 {
-    detail::launch("cascade resize", resizeLayers, dim3(job.tileCount), dim3(32 * tuning::RESIZE_WARPS), 0, stream,
-                   job);
+    detail::launch("cascade resize", resizeLayers, dim3(std::max(job.tileCount, 1)), dim3(32 * tuning::RESIZE_WARPS), 0,
+                   stream, job);
 }
 
 }}}} // namespace cv::cuda::cascade::gpu

@@ -68,6 +68,8 @@ const int RESOLVE_THREADS = 256;
 const int GRAY_THREADS = 256;
 //! Warps per block of rankCandidates and linkSimilar, which share the comparisons of 32 candidates with all others | - | - | -
 const int PAIR_WARPS = 16;
+//! Blocks of rankCandidates and linkSimilar for all images of a call, if these are no more; otherwise one block per image | - | - | -
+const int GROUP_BLOCKS = 512;
 //! Threads per block of makeObjects | - | - | -
 const int FINISH_THREADS = 512;
 

@@ -1,0 +1,328 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Order in which stages are evaluated. A window must pass all of them, so results do not depend on the order, but the number of nodes
+// does. Files order stages as they were trained, with more trees from stage to stage. Which stages reject most windows per node is
+// counted once, when a cascade is loaded, on two images that have what images of cameras have: one of discs and rectangles of all sizes
+// that hide each other, one of noise of all scales.
+#include "../precomp.hpp"
+#include "model.hpp"
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace cv { namespace cuda { namespace cascade {
+
+namespace {
+
+const int SIDE = 256;   //!< side of the images, pixels
+const int LARGEST = 64; //!< largest side of a window
+const int FIRST_STAGES =
+    3; //!< stages that keep their place: they are small, and the first decides which windows are skipped
+const int LEAST_STAGES = 6, MOST_STAGES = 64; //!< numbers of stages between which there is something to gain
+const int POSITIONS = 12000;                  //!< windows in the image of shapes, and half as many in that of noise
+const int MOST_WINDOWS = 1000;                //!< limit of the windows that passed the first stages
+const int MOST_NODES = 8000000;               //!< limit of node evaluations
+const int LEAST_WINDOWS = 40;                 //!< number of windows below which shares are not known well enough
+
+//! Pseudo-random numbers, equal everywhere.
+class Random
+{
+public:
+    uint32_t next()
+    {
+        state_ ^= state_ << 13;
+        state_ ^= state_ >> 17;
+        return state_ ^= state_ << 5;
+    }
+    int below(int limit)
+    {
+        return static_cast<int>((static_cast<uint64_t>(next()) * static_cast<uint64_t>(limit)) >> 32);
+    }
+
+private:
+    uint32_t state_ = 0x9E3779B9u;
+};
+
+typedef std::vector<uint8_t> Pixels; //!< SIDE x SIDE
+
+/** Draws discs and rectangles in random order, whose radii r from 1 to 100 pixels have a density in proportion to r^-3: the image looks
+alike at all scales. */
+Pixels makeShapes()
+{
+    Random random;
+    Pixels pixels(SIDE * SIDE, 128);
+    for (int k = 0; k < 12000; ++k)
+    {
+        const double part = (random.next() >> 8) * (1. / (1 << 24));
+        const int radius = static_cast<int>(1. / std::sqrt(part * 1e-4 + (1. - part)));
+        const int x0 = random.below(SIDE), y0 = random.below(SIDE),
+                  flat = std::max(radius * (90 + random.below(256)) / 345, 1);
+        const uint8_t gray = static_cast<uint8_t>(random.next() >> 24);
+        const bool disc = k % 2 == 0;
+        const int high = disc ? radius : flat;
+        for (int y = std::max(y0 - high, 0); y <= std::min(y0 + high, SIDE - 1); ++y)
+            for (int x = std::max(x0 - radius, 0); x <= std::min(x0 + radius, SIDE - 1); ++x)
+                if (!disc || (x - x0) * (x - x0) + (y - y0) * (y - y0) <= radius * radius)
+                    pixels[y * SIDE + x] = gray;
+    }
+    return pixels;
+}
+
+//! Adds up noise of all scales, interpolated between random values at distances of 1 to 64 pixels.
+Pixels makeNoise()
+{
+    Random random;
+    std::vector<int> sums(SIDE * SIDE);
+    for (int distance = 64; distance > 0; distance /= 2)
+    {
+        const int cols = SIDE / distance + 1;
+        std::vector<int> values(cols * cols);
+        for (int& value : values)
+            value = random.below(256) - 128;
+        for (int y = 0; y < SIDE; ++y)
+            for (int x = 0; x < SIDE; ++x)
+            {
+                const int* const at = values.data() + y / distance * cols + x / distance;
+                const int right = x % distance, down = y % distance, left = distance - right, up = distance - down;
+                sums[y * SIDE + x] +=
+                    ((at[0] * left + at[1] * right) * up + (at[cols] * left + at[cols + 1] * right) * down) /
+                    (distance * distance);
+            }
+    }
+    Pixels pixels;
+    for (int sum : sums)
+        pixels.push_back(static_cast<uint8_t>(std::max(0, std::min(128 + sum * 5 / 11, 255))));
+    return pixels;
+}
+
+//! An integral image, of pixels or of their squares.
+class Sums
+{
+public:
+    Sums(const Pixels& pixels, bool squares) : sums_((SIDE + 1) * (SIDE + 1))
+    {
+        for (int y = 0; y < SIDE; ++y)
+        {
+            uint32_t row = 0;
+            for (int x = 0; x < SIDE; ++x)
+            {
+                const uint32_t pixel = pixels[y * SIDE + x];
+                row += squares ? pixel * pixel : pixel;
+                sums_[(y + 1) * (SIDE + 1) + x + 1] = sums_[y * (SIDE + 1) + x + 1] + row;
+            }
+        }
+    }
+    uint32_t at(int x, int y) const { return sums_[y * (SIDE + 1) + x]; }
+    uint32_t of(int x, int y, int width, int height) const
+    {
+        return at(x, y) - at(x + width, y) - at(x, y + height) + at(x + width, y + height);
+    }
+
+private:
+    std::vector<uint32_t> sums_;
+};
+
+//! A window of one of the images.
+struct Window
+{
+    const Sums* sums;
+    int x, y;
+    float norm;
+};
+
+bool passes(const Model& model, int stage, const Window& window)
+{
+    const Stage& s = model.stages[stage];
+    const auto at = [&](int x, int y) { return window.sums->at(window.x + x, window.y + y); };
+    double sum = 0.;
+    for (int t = s.firstTree; t < s.firstTree + s.trees; ++t)
+    {
+        int n = model.trees[t].firstNode;
+        while (n >= 0)
+        {
+            const Node& node = model.nodes[n];
+            bool left = false;
+            switch (model.featureType())
+            {
+            case HAAR:
+                left = haarGoesLeft(haarValue(model.haar[node.feature], at), window.norm, node.threshold);
+                break;
+            case LBP:
+                left = lbpGoesLeft(model.subsets.data() + static_cast<size_t>(n) * SUBSET_WORDS,
+                                   lbpCode(model.lbp[node.feature], at));
+                break;
+            }
+            n = left ? node.left : node.right;
+        }
+        sum += static_cast<double>(model.leaves[~n]);
+    }
+    return !stageFails(sum, s);
+}
+
+int nodesOf(const Model& model, int stage)
+{
+    const Stage& s = model.stages[stage];
+    int nodes = 0;
+    for (int t = s.firstTree; t < s.firstTree + s.trees; ++t)
+        nodes += model.trees[t].nodes;
+    return nodes;
+}
+
+//! Appends windows that pass the first stages. @param positions number of windows that are tried.
+void addWindows(const Model& model, const Pixels& pixels, const Sums& sums, int positions, size_t most,
+                std::vector<Window>& windows)
+{
+    const Sums squares(pixels, true);
+    const int area = contrastArea(model.width, model.height);
+    Random random;
+    for (int i = 0; i < positions && windows.size() < most; ++i)
+    {
+        Window window = {&sums, random.below(SIDE + 1 - model.width), random.below(SIDE + 1 - model.height), 1.f};
+        if (usesNorm(model.featureType()))
+        {
+            const int64_t contrast =
+                contrastOf(sums.of(window.x + 1, window.y + 1, model.width - 2, model.height - 2),
+                           squares.of(window.x + 1, window.y + 1, model.width - 2, model.height - 2), area);
+            if (contrast < model.leastContrast)
+                continue;
+            window.norm = normOf(contrast);
+        }
+        bool left = true;
+        for (int s = 0; left && s < FIRST_STAGES; ++s)
+            left = passes(model, s, window);
+        if (left)
+            windows.push_back(window);
+    }
+}
+
+//! Windows that all stages chosen so far let pass, and which of the others they pass, as far as it was asked.
+class Survivors
+{
+public:
+    Survivors(const Model& model, std::vector<Window> windows)
+        : model_(model), windows_(std::move(windows)), known_(model.stages.size())
+    {}
+    int count() const { return static_cast<int>(windows_.size()); }
+    //! Returns how many windows a stage rejects.
+    int rejected(int stage)
+    {
+        std::vector<char>& known = known_[stage];
+        for (size_t i = known.size(); i < windows_.size(); ++i)
+            known.push_back(passes(model_, stage, windows_[i]));
+        return static_cast<int>(std::count(known.begin(), known.end(), 0));
+    }
+    //! Removes the windows that a stage rejects.
+    void choose(int stage)
+    {
+        rejected(stage);
+        const std::vector<char> passed = known_[stage];
+        const auto keep = [&](auto& values)
+        {
+            size_t kept = 0;
+            for (size_t i = 0; i < values.size(); ++i)
+                if (passed[i])
+                    values[kept++] = values[i];
+            values.resize(kept, typename std::decay<decltype(values)>::type::value_type());
+        };
+        for (std::vector<char>& known : known_)
+            keep(known);
+        keep(windows_);
+    }
+
+private:
+    const Model& model_;
+    std::vector<Window> windows_;
+    std::vector<std::vector<char>> known_; //!< for each stage, whether windows pass it; empty: not asked yet
+};
+
+} // namespace
+
+std::vector<int> orderOfStages(const Model& model)
+{
+    const int stages = static_cast<int>(model.stages.size());
+    std::vector<int> order(stages);
+    std::iota(order.begin(), order.end(), 0);
+    const size_t most = std::min<size_t>(MOST_WINDOWS, MOST_NODES / model.nodes.size());
+    if (stages < LEAST_STAGES || stages > MOST_STAGES || model.tilted || most < static_cast<size_t>(LEAST_WINDOWS) ||
+        std::max(model.width, model.height) > LARGEST)
+        return order;
+    static const Pixels shapes = makeShapes(), noise = makeNoise();
+    const Sums shapeSums(shapes, false), noiseSums(noise, false);
+    std::vector<Window> windows;
+    addWindows(model, shapes, shapeSums, POSITIONS, most * 3 / 4, windows);
+    addWindows(model, noise, noiseSums, POSITIONS / 2, most, windows);
+    Survivors survivors(model, std::move(windows));
+    std::vector<int> nodes;
+    for (int s = 0; s < stages; ++s)
+        nodes.push_back(nodesOf(model, s));
+    for (int place = FIRST_STAGES; place < stages - 1 && survivors.count() >= LEAST_WINDOWS; ++place)
+    {
+        // The stage that rejects most windows per node. No stage rejects more than all.
+        int best = place;
+        double mostPerNode = -1.;
+        for (int i = place; i < stages - 1; ++i)
+        {
+            if (survivors.count() <= mostPerNode * nodes[order[i]])
+                continue;
+            const double perNode = static_cast<double>(survivors.rejected(order[i])) / nodes[order[i]];
+            if (perNode > mostPerNode)
+            {
+                mostPerNode = perNode;
+                best = i;
+            }
+        }
+        survivors.choose(order[best]);
+        std::rotate(order.begin() + place, order.begin() + best, order.begin() + best + 1);
+    }
+    return order;
+}
+
+std::shared_ptr<Model> inOrder(const Model& model, const std::vector<int>& order)
+{
+    const std::shared_ptr<Model> copy = std::make_shared<Model>(model);
+    for (auto* list : {&copy->leaves, &copy->fileThresholds})
+        list->clear();
+    copy->stages.clear();
+    copy->trees.clear();
+    copy->nodes.clear();
+    copy->fixedLeaves.clear();
+    copy->subsets.clear();
+    for (int index : order)
+    {
+        Stage stage = model.stages[index];
+        const int firstTree = stage.firstTree;
+        stage.firstTree = static_cast<int>(copy->trees.size());
+        for (int t = firstTree; t < firstTree + stage.trees; ++t)
+        {
+            const Tree& tree = model.trees[t];
+            const int firstNode = static_cast<int>(copy->nodes.size()), nodes = firstNode - tree.firstNode;
+            const int firstLeaf = tree.firstNode + t, leaves = static_cast<int>(copy->leaves.size()) - firstLeaf;
+            const auto moved = [&](int child) { return child >= 0 ? child + nodes : ~(~child + leaves); };
+            for (int n = tree.firstNode; n < tree.firstNode + tree.nodes; ++n)
+            {
+                Node node = model.nodes[n];
+                node.left = moved(node.left);
+                node.right = moved(node.right);
+                copy->nodes.push_back(node);
+                if (!model.subsets.empty())
+                {
+                    const auto subset = model.subsets.begin() + static_cast<ptrdiff_t>(n) * SUBSET_WORDS;
+                    copy->subsets.insert(copy->subsets.end(), subset, subset + SUBSET_WORDS);
+                }
+            }
+            for (int k = firstLeaf; k <= firstLeaf + tree.nodes; ++k)
+            {
+                copy->leaves.push_back(model.leaves[k]);
+                if (model.fixedPoint)
+                    copy->fixedLeaves.push_back(model.fixedLeaves[k]);
+            }
+            copy->trees.push_back({firstNode, tree.nodes});
+        }
+        copy->stages.push_back(stage);
+        copy->fileThresholds.push_back(model.fileThresholds[index]);
+    }
+    return copy;
+}
+
+}}} // namespace cv::cuda::cascade
