@@ -159,7 +159,8 @@ void walk(const ByteImageView& frame, const Batch& batch, const Settings& settin
 void eliminate(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                const TileMemory& memory, const Outputs& out, StreamHandle stream);
 
-// score, findPeaks and report in one call, by six routes. The plan's route names the function (src/cuda/fragment_matcher/plan.cpp); BOUNDED_TILES is eliminate(), then matchTiles().
+// score, findPeaks and report in one call, by six routes. The plan's route names the function (src/cuda/fragment_matcher/plan.cpp);
+// BOUNDED_TILES is eliminate(), then matchTiles().
 
 //! Matches by byte sums in one kernel, one block per fragment, search windows that fit into shared memory.
 void matchFused(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
