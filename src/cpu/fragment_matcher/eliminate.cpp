@@ -13,7 +13,7 @@ namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
 
 namespace {
 
-const int TILE_COLS = ROW_UNIT, TILE_ROWS = 16; // positions that are scored together
+const int TILE_COLS = ROW_UNIT, TILE_ROWS = 8; // positions that are scored together
 // Least sides and pixels of a fragment, and least number of positions: below, bounds cost more than a tenth of a full search.
 const int LEAST_SIDE = 48, LEAST_PIXELS = 64 * 64, LEAST_POSITIONS = 64 * 64;
 const int WIDE_SIDE = 64; // least side for blocks of 8 x 8 pixels; below: 4 x 4
