@@ -170,8 +170,7 @@ void matchFused(const ByteImageView& frame, const Batch& batch, const Settings& 
 void matchFusedBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                      const Best* walked, const Outputs& out, StreamHandle stream);
 
-//! Matches windows of any size by byte sums, with values in device memory. settings.peaks == 0: score only. After eliminate(), only the
-//! tiles that it listed.
+//! Matches windows of any size, or the tiles that eliminate() listed, by byte sums in device memory. settings.peaks == 0: score only.
 void matchTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
