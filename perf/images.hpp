@@ -21,18 +21,18 @@ inline std::string folderOf(const char* variable)
     return folder;
 }
 
-//! Twelve images side by side, with faces and without, gray.
-inline Mat collage(Size size)
+//! Twelve images side by side, with faces and without. @param flags of imread(): gray or BGR.
+inline Mat collage(Size size, int flags = IMREAD_GRAYSCALE)
 {
     const char* const names[] = {"lena.jpg",        "messi5.jpg", "home.jpg",         "baboon.jpg",
                                  "basketball1.png", "fruits.jpg", "aloeL.jpg",        "building.jpg",
                                  "graf1.png",       "stuff.jpg",  "rubberwhale1.png", "left01.jpg"};
     const std::string folder = folderOf("CUDATRACKING_SAMPLES_DATA");
-    Mat full(size, CV_8UC1, Scalar(128));
+    Mat full(size, flags == IMREAD_GRAYSCALE ? CV_8UC1 : CV_8UC3, Scalar::all(128));
     const Size one(size.width / 4, size.height / 3);
     for (int i = 0; i < 12; ++i)
     {
-        const Mat image = imread(folder + "/" + names[i], IMREAD_GRAYSCALE);
+        const Mat image = imread(folder + "/" + names[i], flags);
         if (image.empty())
             throw SkipTestException("cannot read " + folder + "/" + names[i]);
         cv::resize(image, full(Rect(Point(i % 4 * one.width, i / 4 * one.height), one)), one, 0, 0, INTER_AREA);

@@ -4,6 +4,8 @@
 // FragmentMatcher: many small fragments in small areas (A), one fragment in a whole frame (B gray, B' BGR, C large).
 // Lines with [ PERFROW ] go to scripts/perf_report.py.
 #include "perf_precomp.hpp"
+#include "images.hpp"
+#include "opencv2/videoio.hpp"
 
 #ifdef HAVE_OPENCV_CUDAIMGPROC
 #include "opencv2/cudaimgproc.hpp"
@@ -17,6 +19,15 @@ namespace opencv_test { namespace {
 using cuda::FragmentMatcher;
 using cuda::GpuMat;
 
+//! Image that is searched, and the one that fragments are cut from. Noise, of which no position can be eliminated, is the worst case of SAD.
+enum Content
+{
+    NOISE,
+    COLLAGE, //!< images of OpenCV's samples side by side
+    STEREO,  //!< fragments of a left image, searched in the right one
+    VIDEO    //!< fragments of a frame, searched in the next but four
+};
+
 struct Case
 {
     std::string name;
@@ -27,6 +38,8 @@ struct Case
     double
         lowerBoundUs; //!< H200: instructions at their measured rate, for channels in planes; see doc/fragment_matcher.md
     int peaks = 2;
+    Content content = NOISE;
+    int shift = -1; //!< most by which the centre of an area is beside the fragment; -1: `reach`
 };
 
 const Case CASES[] = {
@@ -44,9 +57,34 @@ const Case CASES[] = {
     {"B'_SSD", Size(768, 576), Size(52, 52), CV_8UC3, 1, 0, FragmentMatcher::SSD, false, 0},
     {"B'_ZNCC", Size(768, 576), Size(52, 52), CV_8UC3, 1, 0, FragmentMatcher::ZNCC, false, 0},
     {"C_SAD", Size(1920, 1080), Size(64, 64), CV_8UC3, 1, 0, FragmentMatcher::SAD, false, 347},
+    {"C_SAD_weighted", Size(1920, 1080), Size(64, 64), CV_8UC3, 1, 0, FragmentMatcher::SAD, true, 347},
     {"C_SSD", Size(1920, 1080), Size(64, 64), CV_8UC3, 1, 0, FragmentMatcher::SSD, false, 0},
     {"C_ZNCC", Size(1920, 1080), Size(64, 64), CV_8UC3, 1, 0, FragmentMatcher::ZNCC, false, 0},
 };
+
+//! Cases whose time depends on the image, in natural images.
+std::vector<Case> imageCases()
+{
+    const struct
+    {
+        const char* name;
+        Content content;
+    } contents[] = {{"collage", COLLAGE}, {"stereo", STEREO}, {"video", VIDEO}, {"noise", NOISE}};
+    std::vector<Case> cases;
+    for (const auto& of : contents)
+    {
+        const auto add = [&](const char* name, int side, int count, int reach, bool weighted)
+        {
+            cases.push_back({cv::format("%s_%s", name, of.name), Size(1920, 1080), Size(side, side), CV_8UC3, count,
+                             reach, FragmentMatcher::SAD, weighted, 0, 2, of.content, reach / 6});
+        };
+        for (const int side : {64, 96, 128, 200, 232})
+            add(cv::format("SAD_%d", side).c_str(), side, 1, 0, false);
+        add("SAD_64_weighted", 64, 1, 0, true);
+        add("D_SAD", 128, 1000, 48, false);
+    }
+    return cases;
+}
 
 //! A BGR fragment of each side in 1080p, for curves (scripts/fragment_matcher_plots.sh).
 std::vector<Case> plotCases()
@@ -72,17 +110,50 @@ std::vector<Case> cpuPlotCases()
 
 void PrintTo(const Case& c, std::ostream* os) { *os << c.name; }
 
-//! Input of a case; the right answers are the places that the fragments were cut from.
+//! Returns two images of a natural scene, enlarged or reduced to `size`: where fragments are cut from, and where they are searched.
+void naturalPair(Content content, Size size, Mat& source, Mat& frame)
+{
+    const std::string folder = folderOf("CUDATRACKING_SAMPLES_DATA");
+    if (content == COLLAGE)
+    {
+        source = frame = collage(size, IMREAD_COLOR);
+        return;
+    }
+    if (content == STEREO)
+    {
+        source = imread(folder + "/aloeL.jpg");
+        frame = imread(folder + "/aloeR.jpg");
+    }
+    else
+    {
+        VideoCapture video(folder + "/vtest.avi");
+        for (int i = 0; i < 6 && video.read(frame); ++i)
+            if (i == 0)
+                source = frame.clone();
+    }
+    if (source.empty() || frame.empty())
+        throw SkipTestException("cannot read the images in " + folder);
+    cv::resize(source, source, size, 0, 0, INTER_CUBIC);
+    cv::resize(frame, frame, size, 0, 0, INTER_CUBIC);
+}
+
+//! Input of a case. Unless images are natural, the right answers are the places that the fragments were cut from.
 struct Input
 {
-    explicit Input(const Case& c) : frame(c.frame, c.type)
+    explicit Input(const Case& c, uint64 seed = 20260) : frame(c.frame, c.type), checked(c.content == NOISE)
     {
-        RNG rng(20260);
-        Mat noise(c.frame, c.type);
-        rng.fill(noise, RNG::UNIFORM, 0, 256);
-        blur(noise, frame, Size(5, 5));
-        normalize(frame.reshape(1), frame, 0, 255, NORM_MINMAX);
-        frame = frame.reshape(CV_MAT_CN(c.type));
+        RNG rng(seed);
+        Mat source;
+        if (c.content == NOISE)
+        {
+            Mat noise(c.frame, c.type);
+            rng.fill(noise, RNG::UNIFORM, 0, 256);
+            blur(noise, frame, Size(5, 5));
+            normalize(frame.reshape(1), frame, 0, 255, NORM_MINMAX);
+            source = frame = frame.reshape(CV_MAT_CN(c.type));
+        }
+        else
+            naturalPair(c.content, c.frame, source, frame);
         Mat window(c.fragment, CV_32FC1); // a Gaussian, as tracking uses it
         for (int y = 0; y < window.rows; ++y)
             for (int x = 0; x < window.cols; ++x)
@@ -95,11 +166,11 @@ struct Input
             const int margin = 2 * c.reach; // the whole area lies inside the frame
             const Point at(rng.uniform(margin, c.frame.width - c.fragment.width - margin),
                            rng.uniform(margin, c.frame.height - c.fragment.height - margin));
-            const Point offset =
-                c.reach ? Point(rng.uniform(-c.reach, c.reach), rng.uniform(-c.reach, c.reach)) : Point();
+            const int shift = c.shift < 0 ? c.reach : c.shift;
+            const Point offset = shift ? Point(rng.uniform(-shift, shift), rng.uniform(-shift, shift)) : Point();
             const Rect region(at, c.fragment);
             places.push_back(at);
-            templates.push_back(frame(region).clone());
+            templates.push_back(source(region).clone());
             if (c.weighted)
                 weights.push_back(window);
             const Rect around(at + offset - Point(c.reach, c.reach), c.fragment + Size(2 * c.reach, 2 * c.reach));
@@ -112,7 +183,7 @@ struct Input
 
     void checkLocations(const Mat& locations) const
     {
-        for (size_t i = 0; i < places.size(); ++i)
+        for (size_t i = 0; checked && i < places.size(); ++i)
             ASSERT_EQ(places[i], locations.at<Point>(static_cast<int>(i), 0)) << "fragment " << i;
     }
 
@@ -121,6 +192,7 @@ struct Input
     std::vector<Rect> areas;
     std::vector<Point> places;
     double positions = 0, bytes = 0;
+    bool checked; //!< `places` are the right answers
 };
 
 Ptr<FragmentMatcher> makeMatcher(const Case& c, const Input& input)
@@ -205,6 +277,37 @@ PERF_TEST_P(FragmentMatcher_CpuPlots, match, testing::Combine(testing::ValuesIn(
 {
     measure();
 }
+
+//! Natural images: the mean over fragments of several places.
+class FragmentMatcher_CpuImages : public perf::TestBaseWithParam<Case>
+{
+protected:
+    void measure()
+    {
+        const Case c = GetParam();
+        const Threads threads(1);
+        double ours = 0, peer = 0;
+        const int places = c.count > 1 ? 1 : 3;
+        if (c.count > 1 || c.weighted)
+            throw SkipTestException("only one fragment without weights is compared with matchTemplate");
+        for (int place = 0; place < places; ++place)
+        {
+            const Input input(c, 20260 + place);
+            const Ptr<FragmentMatcher> matcher = makeMatcher(c, input);
+            Mat locations, scores, confidence;
+            const auto match = [&] { matcher->match(input.frame, input.areas, locations, scores, confidence); };
+            ours += medianUs(match) / places;
+            peer += matchTemplateUs(c, input) / places;
+            input.checkLocations(locations);
+            if (place == places - 1)
+                TEST_CYCLE_N(1) { match(); }
+        }
+        PerfRow(c.name, "cpu", "call", ours).peer(peerName(c, "matchTemplate"), peer).set("threads", 1);
+        SANITY_CHECK_NOTHING();
+    }
+};
+
+PERF_TEST_P(FragmentMatcher_CpuImages, match, testing::ValuesIn(imageCases())) { measure(); }
 
 #ifdef HAVE_CUDA
 
@@ -311,6 +414,44 @@ protected:
 };
 typedef FragmentMatcher_Cuda FragmentMatcher_CudaPlots;
 
+//! Natural images: the mean over fragments of several places, and the slowest place.
+class FragmentMatcher_CudaImages : public perf::TestBaseWithParam<Case>
+{
+protected:
+    void measure()
+    {
+        requireDevice();
+#ifdef HAVE_CUDA
+        const Case c = GetParam();
+        const int places = c.count > 1 || c.content == NOISE ? 1 : 6, replays = c.count > 1 ? 2 : 10;
+        double mean = 0, most = 0;
+        for (int place = 0; place < places; ++place)
+        {
+            const Input input(c, 20260 + place);
+            const Ptr<FragmentMatcher> matcher = makeMatcher(c, input);
+            cuda::Stream stream;
+            const GpuMat frame(input.frame), areas(Mat(input.areas, true));
+            GpuMat locations, scores, confidence;
+            const auto match = [&]
+            { matcher->match(frame, areas, locations, scores, confidence, noArray(), noArray(), stream); };
+            const double us = graphMedianUs(stream, match, replays, 3, 20);
+            input.checkLocations(Mat(locations));
+            mean += us / places;
+            most = std::max(most, us);
+            if (place == places - 1)
+                TEST_CYCLE_N(1)
+                {
+                    match();
+                    stream.waitForCompletion();
+                }
+        }
+        PerfRow(c.name, "cuda", "kernel", mean).set("most_us", most);
+        SANITY_CHECK_NOTHING();
+#endif
+    }
+};
+
+PERF_TEST_P(FragmentMatcher_CudaImages, match, testing::ValuesIn(imageCases())) { measure(); }
 PERF_TEST_P(FragmentMatcher_Cuda, match, testing::ValuesIn(CASES)) { measure(); }
 PERF_TEST_P(FragmentMatcher_CudaPlots, match, testing::ValuesIn(plotCases())) { measure(); }
 

@@ -4,6 +4,7 @@
 // The stages of FragmentMatcher, in the order in which both backends run them:
 //
 //   pack           quantises weights, sums up templates, and converts both to the layout that kernels read
+//   eliminate      finds the positions that can be a peak by bounds of their values (SAD of large fragments)
 //   walk           finds an approximate best position by a three-step search (THREE_STEP only)
 //   score          computes the values of all positions (cuda: in fused.cu, tiles.cu, bands_fused.cu, bands_values.cu, bands_tiles.cu)
 //   findPeaks      selects best, alternative and further peaks by the exclusion rule (cuda: in find_peaks.hpp, fused.cu, bands_fused.cu)
@@ -111,6 +112,11 @@ void pack(const HostFragment& fragment, Metric metric, Plan& plan);
 //! Evaluates the nine points around the best position so far and halves the step, until the step is 0.
 template <typename V> Peak<V> walk(const Scores<V>& scores, Position start);
 
+//! Fills the map of `scores` where a bound allows a peak: SAD of large fragments. @param pool as in score(). @return false if nothing was
+//! done, because all positions are to be scored.
+template <typename V>
+bool eliminate(Scores<V>& scores, int distance, const Settings& settings, Scratch& memory, ScratchPool* pool);
+
 //! Fills the map of `scores`. @param pool null: on this thread alone; else on all threads, with working memory from the pool.
 template <typename V> void score(Scores<V>& scores, Scratch& memory, ScratchPool* pool);
 
@@ -149,7 +155,12 @@ void pack(const PackJob* jobs, int count, int channels, DeviceFragment* fragment
 void walk(const ByteImageView& frame, const Batch& batch, const Settings& settings, Best* walked, const Outputs& out,
           StreamHandle stream);
 
-// score, findPeaks and report in one call, by five routes. The plan's route names the function (src/cuda/fragment_matcher/plan.cpp).
+//! Lists the tiles that can hold a peak, for matchTiles(): SAD, full search; plans of BOUNDED_TILES. Reports entries that have no position.
+void eliminate(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+               const TileMemory& memory, const Outputs& out, StreamHandle stream);
+
+// score, findPeaks and report in one call, by six routes. The plan's route names the function (src/cuda/fragment_matcher/plan.cpp);
+// BOUNDED_TILES is eliminate(), then matchTiles().
 
 //! Matches by byte sums in one kernel, one block per fragment, search windows that fit into shared memory.
 void matchFused(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
@@ -159,7 +170,7 @@ void matchFused(const ByteImageView& frame, const Batch& batch, const Settings& 
 void matchFusedBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
                      const Best* walked, const Outputs& out, StreamHandle stream);
 
-//! Matches windows of any size by byte sums, with values in device memory. settings.peaks == 0: score only.
+//! Matches windows of any size, or the tiles that eliminate() listed, by byte sums in device memory. settings.peaks == 0: score only.
 void matchTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 

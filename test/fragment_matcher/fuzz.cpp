@@ -41,6 +41,7 @@ unsigned routesOfCase(const FragmentMatcherCase& c)
     plans::MatchCall call(scene.frame.size(), std::min(scene.frame.channels(), 3), scene.params.metric, weighted,
                           232448, 132);
     call.given.frame.pixelStride = scene.frame.channels();
+    call.given.fullSearch = scene.params.search == FM::FULL;
     call.areasOnDevice = c.areasOnDevice;
     const Size limit = scene.params.maxSearchArea, frame = scene.frame.size();
     call.limit = Size(limit.width > 0 ? limit.width : frame.width, limit.height > 0 ? limit.height : frame.height);

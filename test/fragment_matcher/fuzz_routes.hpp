@@ -15,6 +15,7 @@ struct Aim
 {
     int metric;
     bool weighted, oneKernel;
+    bool bounded = false; //!< SAD with elimination
 };
 
 //! A fragment whose window of `positions` lies in the frame; half of the time its best position is in the last rows.
@@ -58,6 +59,16 @@ inline void addLargeWindows(RNG& rng, FragmentMatcherCase& c, const Aim& aim, in
 {
     const Size frame = c.scene.frame.size();
     const int channels = std::min(c.scene.frame.channels(), 3);
+    if (aim.bounded) // 4e9 byte differences, in one window or in some
+    {
+        const Size size(rng.uniform(50, 150), rng.uniform(64, 150));
+        const int count = onceIn(rng, 3) ? rng.uniform(2, 6) : 1;
+        const double positions = 4.1e9 / size.area() / channels / count;
+        const int cols = std::min(frame.width - size.width, static_cast<int>(std::sqrt(positions)) + 1);
+        for (int i = 0; i < count; ++i)
+            addAimed(rng, c, size, Size(cols, static_cast<int>(positions / cols) + 1), weightKind);
+        return;
+    }
     if (!aim.oneKernel && !aim.weighted && frame.width > 900) // more blocks than there are multiprocessors
     {
         const int height = (onceIn(rng, 3) ? 193 : 97) + rng.uniform(0, 8);
@@ -66,7 +77,7 @@ inline void addLargeWindows(RNG& rng, FragmentMatcherCase& c, const Aim& aim, in
     if (!aim.oneKernel && !aim.weighted) // higher than columns of one kernel can be
         return addAimed(rng, c, Size(rng.uniform(40, 70), rng.uniform(257, 280)),
                         Size(rng.uniform(200, 240), rng.uniform(200, 240)), weightKind);
-    const double terms = aim.metric == FM::SAD ? 5e6 : aim.metric == FM::SSD && !aim.weighted ? 410e6 : 82e6;
+    const double terms = aim.metric == FM::SAD ? 6e7 : aim.metric == FM::SSD && !aim.weighted ? 410e6 : 82e6;
     const int count = onceIn(rng, 3) ? 2 : 1, side = rng.uniform(30, 80);
     const Size size(side, rng.uniform(30, 80));
     // Positions that take so many products, by as many rows as columns or a little less.
@@ -88,6 +99,15 @@ inline Size aimedFrame(RNG& rng, const Aim& aim)
                           : Size(rng.uniform(330, 400), rng.uniform(530, 560));
 }
 
+//! A frame for SAD with elimination: of every third nothing can be eliminated.
+inline Mat boundedFrame(RNG& rng)
+{
+    const int type = scenes::TYPES[rng.uniform(0, 3)], least = type == CV_8UC1 ? 1310 : 820;
+    const Size size(rng.uniform(least, least + 40), rng.uniform(least, least + 40));
+    return onceIn(rng, 3) ? randomImage(rng, size, type, 3)
+                          : scenes::structuredImage(rng, size, type, rng.uniform(0., 4.));
+}
+
 inline FragmentMatcherCase makeAimedCase(int64 seed, int64 number, const Aim& aim)
 {
     RNG rng = rngOf(seed, number);
@@ -96,16 +116,18 @@ inline FragmentMatcherCase makeAimedCase(int64 seed, int64 number, const Aim& ai
     c.placement = mixed(rng.next(), 7);
     c.fragmentsOnHost = onceIn(rng, 2);
     c.areasOnDevice = false; // on the device, areas have one limit for all
-    const bool walks = onceIn(rng, 8);
+    const bool walks = !aim.bounded && onceIn(rng, 8);
     scene.params =
         scenes::makeParams(aim.metric, walks ? rng.uniform(2, 5) : rng.uniform(1, 5), rng.uniform(0, 2),
                            onceIn(rng, 2) ? 0 : rng.uniform(1, 12), walks ? FM::THREE_STEP : FM::FULL, !onceIn(rng, 4));
-    scene.frame = randomImage(rng, aimedFrame(rng, aim), scenes::TYPES[rng.uniform(0, 3)], rng.uniform(1, 6),
-                              onceIn(rng, 4) ? 3 : 256);
+    if (aim.bounded)
+        scene.frame = boundedFrame(rng);
+    else
+        scene.frame = randomImage(rng, aimedFrame(rng, aim), scenes::TYPES[rng.uniform(0, 3)], rng.uniform(1, 6),
+                                  onceIn(rng, 4) ? 3 : 256);
     const int weightKind = aim.weighted ? rng.uniform(1, 4) : scenes::NO_WEIGHTS;
     addSmallWindows(rng, c, aim, weightKind);
-    if (aim.metric != FM::SAD || onceIn(rng, 2))
-        addLargeWindows(rng, c, aim, weightKind);
+    addLargeWindows(rng, c, aim, weightKind);
     c.templates = scene.templates;
     if (weightKind != scenes::NO_WEIGHTS)
         c.weights = scene.weights;
@@ -133,11 +155,15 @@ inline FragmentMatcherCase makeRoutedCase(int64 seed, int64 number)
         int count;
         Aim aim;
     };
-    static const Turns turns[] = {
-        {6, {FM::SSD, false, true}}, // not possible for frames with odd steps: a third of them
-        {4, {FM::SSD, false, false}}, {6, {FM::ZNCC, false, true}}, {4, {FM::ZNCC, false, false}},
-        {4, {FM::SSD, true, false}},  {4, {FM::ZNCC, true, false}}, {3, {FM::SAD, false, true}}};
-    int turn = static_cast<int>(number % 38);
+    const Turns turns[] = {{6, {FM::SSD, false, true}}, // not possible for frames with odd steps: a third of them
+                           {4, {FM::SSD, false, false}},
+                           {6, {FM::ZNCC, false, true}},
+                           {4, {FM::ZNCC, false, false}},
+                           {4, {FM::SSD, true, false}},
+                           {4, {FM::ZNCC, true, false}},
+                           {4, {FM::SAD, false, true}},
+                           {4, {FM::SAD, number % 3 == 0, false, true}}};
+    int turn = static_cast<int>(number % 39);
     for (const Turns& these : turns)
     {
         if (turn < these.count)

@@ -259,43 +259,56 @@ inline bool isFlat(const Mat& templ, const Mat& weights)
     return true;
 }
 
-//! match() on the CPU. `areas` empty: the whole frame; `predictions` empty: none, else CV_32SC2.
-inline Result match(const Mat& frame, const std::vector<Mat>& templates, const std::vector<Mat>& weights,
-                    const std::vector<Rect>& areas, const Mat& predictions, const FM::Params& params)
+//! Results for `count` fragments before any is searched.
+inline Result emptyResult(int count, int K)
 {
-    const int count = static_cast<int>(templates.size()), K = params.peaks;
     Result result;
     result.locations = Mat(count, K, CV_32SC2, Scalar::all(-1));
     result.scores = Mat::zeros(count, K, CV_32FC1);
     result.confidence = Mat(count, 1, CV_32FC1, Scalar::all(-1));
     result.status = Mat(count, 1, CV_8UC1, Scalar::all(FM::FOUND));
     result.refined = Mat(count, K, CV_32FC2, Scalar::all(-1));
+    return result;
+}
+
+//! Writes row i of the results from the map of fragment i.
+inline void report(Result& result, int i, const Map& map, Size fragment, const FM::Params& params,
+                   const Point* prediction)
+{
+    if (map.costs.empty())
+    {
+        result.status.at<uchar>(i) = FM::NO_POSITION;
+        return;
+    }
+    const std::vector<Point> found = peaks(map, fragment, params, prediction);
+    for (size_t j = 0; j < found.size(); ++j)
+    {
+        const int column = static_cast<int>(j);
+        const Point corner = map.origin + found[j];
+        result.locations.at<Point>(i, column) = corner;
+        result.scores.at<float>(i, column) = map.score(found[j]);
+        result.refined.at<Point2f>(i, column) =
+            params.subpixel ? refine(map, found[j], params.metric)
+                            : Point2f(static_cast<float>(corner.x), static_cast<float>(corner.y));
+    }
+    if (found.size() > 1)
+        result.confidence.at<float>(i) = confidence(map, found[0], found[1], params.metric);
+}
+
+//! match() on the CPU. `areas` empty: the whole frame; `predictions` empty: none, else CV_32SC2.
+inline Result match(const Mat& frame, const std::vector<Mat>& templates, const std::vector<Mat>& weights,
+                    const std::vector<Rect>& areas, const Mat& predictions, const FM::Params& params)
+{
+    const int count = static_cast<int>(templates.size());
+    Result result = emptyResult(count, params.peaks);
     for (int i = 0; i < count; ++i)
     {
         const Mat w = weights.empty() ? Mat() : weights[i];
         const Rect area = areas.empty() ? Rect(Point(), frame.size()) : areas[i];
         const Map map = scoreMap(frame, templates[i], w, area, params.metric);
-        if (map.costs.empty())
-        {
-            result.status.at<uchar>(i) = FM::NO_POSITION;
-            continue;
-        }
-        if (params.metric == FM::ZNCC && isFlat(templates[i], w))
+        if (params.metric == FM::ZNCC && !map.costs.empty() && isFlat(templates[i], w))
             result.status.at<uchar>(i) = FM::FLAT_FRAGMENT;
-        const Point* prediction = predictions.empty() ? nullptr : predictions.ptr<Point>(i);
-        const std::vector<Point> found = peaks(map, templates[i].size(), params, prediction);
-        for (size_t j = 0; j < found.size(); ++j)
-        {
-            const int column = static_cast<int>(j);
-            const Point corner = map.origin + found[j];
-            result.locations.at<Point>(i, column) = corner;
-            result.scores.at<float>(i, column) = map.score(found[j]);
-            result.refined.at<Point2f>(i, column) =
-                params.subpixel ? refine(map, found[j], params.metric)
-                                : Point2f(static_cast<float>(corner.x), static_cast<float>(corner.y));
-        }
-        if (found.size() > 1)
-            result.confidence.at<float>(i) = confidence(map, found[0], found[1], params.metric);
+        report(result, i, map, templates[i].size(), params, predictions.empty() ? nullptr : predictions.ptr<Point>(i));
     }
     return result;
 }

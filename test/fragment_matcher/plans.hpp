@@ -34,7 +34,8 @@ struct MatchCall
                 static_cast<fm::Metric>(metric),
                 weighted,
                 cv::cuda::detail::SharedLimit(sharedBytes),
-                multiprocessors}
+                multiprocessors,
+                true}
     {}
 
     fm::SearchAreas searchAreas() const
@@ -97,6 +98,7 @@ enum Route
     FUSED_ZNCC,
     FUSED_ZNCC_WEIGHTED,
     TILES,
+    BOUNDED_TILES,
     ONE_KERNEL_SSD,
     ONE_KERNEL_ZNCC,
     THREE_KERNELS_SSD,
@@ -112,6 +114,7 @@ const char* const ROUTE_NAMES[ROUTES] = {"fused, bytes",
                                          "fused, ZNCC",
                                          "fused, ZNCC weighted",
                                          "tiles, bytes",
+                                         "tiles, bytes, after elimination",
                                          "one kernel, SSD",
                                          "one kernel, ZNCC",
                                          "three kernels, SSD",
@@ -136,6 +139,8 @@ inline Route routeOf(gpu::Route route, const fm::MatchCase& given)
         return given.weighted ? FUSED_SSD_WEIGHTED : FUSED_SSD;
     case gpu::Route::TILES:
         return TILES;
+    case gpu::Route::BOUNDED_TILES:
+        return BOUNDED_TILES;
     case gpu::Route::BANDS:
         if (given.weighted)
             return zncc ? THREE_KERNELS_ZNCC_WEIGHTED : THREE_KERNELS_SSD_WEIGHTED;
@@ -251,6 +256,40 @@ inline const char* wrongWithTiles(const gpu::TilePlan& plan, const fm::MatchCase
     return nullptr;
 }
 
+//! eliminate()
+inline const char* wrongWith(const gpu::BoundPlan& plan, const gpu::TilePlan& all, const fm::MatchCase& given,
+                             Extent fragment, int count)
+{
+    const int channels = given.frame.channels, stride = given.frame.pixelStride, B = plan.block;
+    CT_HOLDS(given.metric == fm::Metric::SAD && given.fullSearch && (B == 4 || B == 8));
+    // Sums of weighted differences of means, at most 255 * 255 each, fit 32 bits, and none is TileBound::NO_BOUND.
+    const int64_t blocks = static_cast<int64_t>(fragment.width / B) * (fragment.height / B);
+    CT_HOLDS(blocks * channels * 255 * 255 < 0xfffffffeLL);
+    CT_HOLDS(plan.pitch % (4 * B) == 0 && plan.pitch >= plan.region.width);
+    CT_HOLDS(plan.planeBytes >= static_cast<size_t>(plan.pitch) * plan.region.height);
+    // A lane reads a word and two more behind those of its fragment, which begins in the region.
+    const int words = ceilDiv(fragment.width / B, 4);
+    const int64_t last = static_cast<int64_t>(plan.region.width - fragment.width) / (4 * B) + words + 2;
+    CT_HOLDS(4 * B * (last + 1) <= plan.pitch + 256);
+    CT_HOLDS(plan.wordsEach >= static_cast<size_t>(channels + 1) * words * (fragment.height / B));
+    // Parts of a fragment's rows cover all of them, and the grid has a block for each.
+    CT_HOLDS(plan.parts >= 1 && plan.fewBlocks >= 1 && plan.height >= fragment.height);
+    // A block of means: raw rows, from the word that holds their first byte, then sums of rows.
+    const int rows = gpu::BOUND_ROWS + B - 1, cols = gpu::BOUND_COLS + B - 1;
+    CT_HOLDS(ceilDiv(3 + cols * stride, 4) <= plan.stage.rawPitch);
+    CT_HOLDS(rows * plan.stage.rawPitch <= plan.stage.rawWords);
+    CT_HOLDS(4 * static_cast<size_t>(plan.stage.rawWords) +
+                 2 * static_cast<size_t>(channels * rows * (gpu::BOUND_COLS + 2)) <=
+             plan.sharedBytes);
+    CT_HOLDS(plan.sharedBytes <= given.shared.dynamicBytes(tuning::TILE_STATIC_BYTES));
+    CT_HOLDS(plan.stage.fetchThreads * plan.stage.fetchStep <= tuning::BOUND_MEANS_THREADS && plan.stage.fetchStep > 0);
+    const int64_t imageBlocks = static_cast<int64_t>(ceilDiv(plan.region.width, gpu::BOUND_COLS)) *
+                                ceilDiv(plan.region.height, gpu::BOUND_ROWS);
+    CT_HOLDS(imageBlocks + count <= MOST_BLOCKS);
+    CT_HOLDS(static_cast<int64_t>(all.tilesX) * ceilDiv(all.tilesY, B / 4) * count <= MOST_BLOCKS);
+    return nullptr;
+}
+
 //! matchBandTiles()
 inline const char* wrongWith(const gpu::BandTiles& plan, const gpu::TilePlan& all, const fm::MatchCase& given,
                              Extent fragment, Extent window, int count)
@@ -328,6 +367,11 @@ inline const char* wrongWith(const gpu::TilePlan& plan, const fm::MatchCase& giv
         return "a route of windows that one block each matches";
     case gpu::Route::TILES:
         return wrongWithTiles(plan, given, fragment, window, batch);
+    case gpu::Route::BOUNDED_TILES:
+    {
+        const char* const wrong = wrongWithTiles(plan, given, fragment, window, batch);
+        return wrong ? wrong : wrongWith(plan.bounds, plan, given, fragment, batch);
+    }
     case gpu::Route::BANDS:
         return wrongWith(plan.bands, plan, given, fragment, window, batch);
     case gpu::Route::BAND_TILES:

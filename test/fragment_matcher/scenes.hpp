@@ -50,6 +50,23 @@ inline Mat randomWeights(RNG& rng, Size size, int type)
     return weights;
 }
 
+//! An image with structure of all sizes from a few pixels to a third of its side, as natural images have; noise: in gray values.
+inline Mat structuredImage(RNG& rng, Size size, int type, double noise)
+{
+    Mat sum(size, CV_32FC(CV_MAT_CN(type)), Scalar::all(128));
+    for (int cell = std::max(size.width, size.height) / 3; cell >= 4; cell /= 2)
+    {
+        Mat coarse(size.height / cell + 2, size.width / cell + 2, sum.type()), fine;
+        rng.fill(coarse, RNG::UNIFORM, -1., 1.);
+        resize(coarse, fine, size, 0, 0, INTER_CUBIC);
+        sum += fine * (12. + 40. * cell / size.width);
+    }
+    Mat grain(size, sum.type()), image;
+    rng.fill(grain, RNG::NORMAL, 0., noise);
+    Mat(sum + grain).convertTo(image, CV_8U);
+    return image;
+}
+
 inline Mat weightsOf(RNG& rng, Size size, int kind, int i)
 {
     if (kind == NO_WEIGHTS || (kind == SOME_WEIGHTS && i % 2 == 0))

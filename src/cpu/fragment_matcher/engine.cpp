@@ -157,9 +157,11 @@ void CpuEngine::searchWindow(const Job& job, int i, const Plan& plan, const Plan
     const Settings& settings = job.settings;
     const SearchWindow& window = windows_[i];
     const bool walks = settings.search == SEARCH_THREE_STEP;
+    const int distance = exclusionDistance(settings.exclusionDistance, fragment.width, fragment.height);
+    ScratchPool* const pool = parallel ? &pool_ : nullptr;
     Scores<V> scores(plan, planes, window);
-    if (!walks || settings.peaks > 1)
-        score(scores, memory, parallel ? &pool_ : nullptr);
+    if (walks ? settings.peaks > 1 : !eliminate(scores, distance, settings, memory, pool))
+        score(scores, memory, pool);
 
     Peak<V> peaks[MAX_PEAKS];
     int count = 0;
@@ -169,7 +171,6 @@ void CpuEngine::searchWindow(const Job& job, int i, const Plan& plan, const Plan
         const Position prediction = predicted ? *job.predictions.row(i) : Position{0, 0};
         peaks[count++] = walk(scores, walkStart(window, predicted, prediction));
     }
-    const int distance = exclusionDistance(settings.exclusionDistance, fragment.width, fragment.height);
     count = findPeaks(scores, distance, settings, count, peaks);
     report(job.out, i, settings, fragment.sums.W, scores, peaks, count);
 }

@@ -15,6 +15,8 @@ void unpackBest(const ByteImageView& part, bool squares, const Planes& planes, u
     CV_CPU_DISPATCH(unpackRows, (part, squares, planes, data), CV_CPU_DISPATCH_MODES_ALL);
 }
 
+} // namespace
+
 void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map,
               const TermSums& given, int first, RowScratch& scratch)
 {
@@ -26,8 +28,6 @@ void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const 
 {
     CV_CPU_DISPATCH(scoreMap64, (plan, planes, rows, cols, map, given, first, scratch), CV_CPU_DISPATCH_MODES_ALL);
 }
-
-} // namespace
 
 KernelTraits kernelTraitsHere() { CV_CPU_DISPATCH(kernelTraits, (), CV_CPU_DISPATCH_MODES_ALL); }
 

@@ -196,13 +196,13 @@ struct RowScratch
 struct Scratch
 {
     Plan plan;
-    Buffer planes, map, best, terms, spectra, tiles;
+    Buffer planes, map, best, terms, spectra, tiles, means;
     RowScratch rows;
 
     template <typename Visit> void forBuffers(const Visit& visit)
     {
-        for (Buffer* buffer : {&planes, &map, &best, &terms, &spectra, &tiles, &rows.parts, &rows.partial, &rows.pairs,
-                               &rows.columns, &rows.zeros, &rows.numerators})
+        for (Buffer* buffer : {&planes, &map, &best, &terms, &spectra, &tiles, &means, &rows.parts, &rows.partial,
+                               &rows.pairs, &rows.columns, &rows.zeros, &rows.numerators})
             visit(*buffer);
     }
 };
@@ -216,8 +216,15 @@ bool transforms(const Plan& plan, const SearchWindow& window, bool parallel);
 TermSums correlate(const Plan& plan, const Planes& planes, const SearchWindow& window, Scratch& memory,
                    ScratchPool* pool);
 
-/** Values of one fragment's positions. After score() all of them are in the map; before, value() computes each one that it is asked
-for. V: unsigned integer that the values of the plan fit into. */
+//! Computes the values of rows [first, first + rows) and columns [0, cols) of `given` by the row kernels, and the best of each row unless
+//! map.best is null. @param planes planes with their origin at the first of these positions. @param given sums of the terms, if known.
+void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint32_t>& map,
+              const TermSums& given, int first, RowScratch& scratch);
+void scoreMap(const Plan& plan, const Planes& planes, int rows, int cols, const MapView<uint64_t>& map,
+              const TermSums& given, int first, RowScratch& scratch);
+
+/** Values of one fragment's positions. After score() all of them are in the map, after eliminate() those that may be peaks; value()
+computes each other one that it is asked for. V: unsigned integer that the values of the plan fit into. */
 template <typename V> class Scores
 {
 public:
@@ -226,14 +233,18 @@ public:
         : plan_(plan), planes_(planes), window_(window)
     {}
 
+    //! Value in the map of positions that eliminate() left out.
+    static constexpr V NOT_SCORED = static_cast<V>(~static_cast<V>(0));
+
     V value(int x, int y) const
     {
-        return map_.values ? map_.values[static_cast<size_t>(y) * map_.stride + x] : compute(x, y);
+        const V known = map_.values ? map_.values[static_cast<size_t>(y) * map_.stride + x] : NOT_SCORED;
+        return known != NOT_SCORED ? known : compute(x, y);
     }
     const Plan& plan() const { return plan_; }
     const Planes& planes() const { return planes_; }
     const SearchWindow& window() const { return window_; }
-    const MapView<V>& map() const { return map_; } //!< values are null before score()
+    const MapView<V>& map() const { return map_; } //!< values are null before score() or eliminate()
     void setMap(const MapView<V>& map) { map_ = map; }
 
 private:

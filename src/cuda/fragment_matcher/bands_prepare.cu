@@ -16,20 +16,6 @@ using namespace device;
 
 const int THREADS = tuning::BAND_PREPARE_THREADS;
 
-//! Loads the words that hold four pixels, from the aligned word of the first byte on. @return bits before the first pixel.
-template <int STRIDE>
-__device__ __forceinline__ uint32_t loadPixels(const uint8_t* row, int first, int rowBytes,
-                                               uint32_t (&words)[STRIDE + 1])
-{
-    const int before = static_cast<int>(reinterpret_cast<uintptr_t>(row + first) & 3), offset = first - before;
-    const bool inside = offset >= 0 && offset + 4 * (STRIDE + 1) <= rowBytes;
-#pragma unroll
-    for (int k = 0; k <= STRIDE; ++k)
-        words[k] = inside ? __ldg(reinterpret_cast<const uint32_t*>(row + offset) + k)
-                          : wordAtEdge(row, offset + 4 * k, rowBytes);
-    return 8 * before;
-}
-
 /** Stores what four pixels need besides their channels: one word per pixel or, with weights, the bytes of the sums of their squares. */
 template <bool WEIGHTED, int CHANNELS>
 __device__ __forceinline__ void prepareSquares(const uint32_t (&channels)[CHANNELS], const BandPlan& plan,

@@ -54,6 +54,7 @@ private:
     void runRoute(Route route, const ByteImageView& frame, const Batch& batch, const Settings& settings,
                   const gpu::TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
     gpu::BandMemory reserveBands(const Call& call, const gpu::BandPlan& plan, const MatchCase& given, int batch);
+    gpu::BoundMemory reserveBounds(const Call& call, const TilePlan& plan, const MatchCase& given, int batch);
     gpu::TileMemory reserveTiles(const Call& call, const TilePlan& plan, const MatchCase& given, int batch);
     template <class Body>
     void forTileBatches(const Call& call, Batch batch, const TilePlan& plan, const MatchCase& given, const Body& body);
@@ -63,7 +64,8 @@ private:
     detail::Downloads downloads_{workspace_};
     DeviceFragments fragments_{workspace_, uploader_};
     detail::DeviceBuffer areas_{workspace_}, walked_{workspace_}, values_{workspace_}, bests_{workspace_},
-        finished_{workspace_}, planes_{workspace_}, bands_{workspace_}, sums_{workspace_}, entries_{workspace_};
+        finished_{workspace_}, planes_{workspace_}, bands_{workspace_}, sums_{workspace_}, entries_{workspace_},
+        means_{workspace_}, losses_{workspace_}, bounds_{workspace_}, lists_{workspace_};
     bool finishedIsZero_ = false; //!< calls that were not captured left all counters of finished tiles at 0
     // Valid during a call; members to reuse their memory.
     MatchPlan plan_;
@@ -79,8 +81,12 @@ Batch CudaEngine::batchOf(const Call& call, const Fragments& fragments)
 
 MatchCase CudaEngine::caseOf(const ByteImageView& frame, const Fragments& fragments, Metric metric) const
 {
-    return {frame, metric, fragments.anyWeighted(), detail::SharedLimit(detail::sharedBytesOfBlock()),
-            detail::multiprocessors()};
+    return {frame,
+            metric,
+            fragments.anyWeighted(),
+            detail::SharedLimit(detail::sharedBytesOfBlock()),
+            detail::multiprocessors(),
+            false};
 }
 
 /** Uploads arrays in one copy. @param take function that takes the arrays from Parts; those on the device in the end. @param fill function
@@ -105,6 +111,9 @@ void CudaEngine::runRoute(Route route, const ByteImageView& frame, const Batch& 
         return gpu::matchFused(frame, batch, settings, plan_.fusedPlan, walked, out, stream);
     case Route::FUSED_BANDS:
         return gpu::matchFusedBands(frame, batch, settings, plan_.fusedPlan, walked, out, stream);
+    case Route::BOUNDED_TILES:
+        gpu::eliminate(frame, batch, settings, plan_.tilePlan, memory, out, stream);
+        [[fallthrough]];
     case Route::TILES:
         return gpu::matchTiles(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
     case Route::BANDS:
@@ -158,7 +167,8 @@ void CudaEngine::match(const ByteImageView& frame, const Fragments& fragments, c
         batch.limitWidth = areas.limitWidth;
         batch.limitHeight = areas.limitHeight;
     }
-    const MatchCase given = caseOf(frame, fragments, settings.metric);
+    MatchCase given = caseOf(frame, fragments, settings.metric);
+    given.fullSearch = settings.search == SEARCH_FULL;
     plan_.make(given, fragments_.sizes(), areas);
     uploadAreas(call, areas, batch);
     search(call, frame, batch, settings, given, out);
@@ -211,6 +221,21 @@ gpu::BandMemory CudaEngine::reserveBands(const Call& call, const gpu::BandPlan& 
             entries_.reserve<gpu::OpenEntry>(call, batch, "search windows")};
 }
 
+gpu::BoundMemory CudaEngine::reserveBounds(const Call& call, const TilePlan& plan, const MatchCase& given, int batch)
+{
+    const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY * batch;
+    int* const lists = lists_.reserve<int>(call, 2 * tiles + batch + 1, "lists of tiles");
+    return {
+        planes_.reserve<uint8_t>(call, gpu::meansBytes(plan.bounds, given.frame.channels), "the means of the image"),
+        means_.reserve<uint32_t>(call, plan.bounds.wordsEach * batch, "the means of fragments"),
+        losses_.reserve<uint64_t>(call, batch, "the losses of means"),
+        bounds_.reserve<gpu::TileBound>(call, tiles, "the bounds of tiles"),
+        reinterpret_cast<unsigned*>(lists),
+        lists + tiles,
+        lists + 2 * tiles,
+        lists + 2 * tiles + batch};
+}
+
 //! Reserves memory for the values of `batch` entries. Counters of finished tiles are 0 when kernels begin.
 gpu::TileMemory CudaEngine::reserveTiles(const Call& call, const TilePlan& plan, const MatchCase& given, int batch)
 {
@@ -219,9 +244,12 @@ gpu::TileMemory CudaEngine::reserveTiles(const Call& call, const TilePlan& plan,
     gpu::TileMemory memory = {values_.reserve(call, each * batch, "the scores of all positions"),
                               bests_.reserve<gpu::TileBest>(call, tiles * batch, "the best of each tile"),
                               finished_.reserve<unsigned>(call, batch, "counters of finished tiles"),
+                              {},
                               {}};
     if (plan.route == Route::BANDS)
         memory.bands = reserveBands(call, plan.bands, given, batch);
+    if (plan.route == Route::BOUNDED_TILES)
+        memory.bounds = reserveBounds(call, plan, given, batch);
     finishedIsZero_ = finishedIsZero_ && finished_.bytes() == before;
     if (!finishedIsZero_)
         cudaCheck(cudaMemsetAsync(memory.finished, 0, finished_.bytes(), call.stream()), "counters of finished tiles");

@@ -130,9 +130,10 @@ inline void setThreads(StagePlan& plan, int threads)
 //! Ways by which windows are matched, each by kernels and with a plan of its own. Plans name their route to the host; kernels do not read it.
 enum class Route : uint8_t
 {
-    FUSED,       //!< byte sums, one block per window: matchFused(), FusedPlan without `bands`
-    FUSED_BANDS, //!< matrix instructions, one block per window: matchFusedBands(), FusedBands
-    TILES,       //!< byte sums, several blocks per window: matchTiles(), TilePlan without `bands`
+    FUSED,         //!< byte sums, one block per window: matchFused(), FusedPlan without `bands`
+    FUSED_BANDS,   //!< matrix instructions, one block per window: matchFusedBands(), FusedBands
+    TILES,         //!< byte sums, several blocks per window: matchTiles(), TilePlan without `bands`
+    BOUNDED_TILES, //!< TILES without those that cannot hold a peak: eliminate() and matchTiles(), BoundPlan
     BANDS, //!< matrix instructions in three kernels, several blocks per window: matchBands(), BandPlan without `tiles`
     BAND_TILES //!< matrix instructions in one kernel, several blocks per window: matchBandTiles(), BandTiles
 };
@@ -289,6 +290,58 @@ const size_t FUSED_SCRATCH_BYTES = 688;
 const size_t FUSED_STATIC_BYTES =
     0; //!< upper bound of the static shared memory of the fused kernels, as CORRELATE_STATIC_BYTES
 
+// --- elimination (src/cuda/fragment_matcher/eliminate.cu) -----------------------------------------------------------------
+
+const int BOUND_COLS = 128, BOUND_ROWS = 32; //!< means per block of the kernel that computes them
+
+//! Plan of eliminate(): bounds of SAD by the means of square blocks of pixels.
+struct BoundPlan
+{
+    int block;          //!< side of a block, pixels: 4 or 8; 0: nothing is eliminated
+    Rect4 region;       //!< part of the frame that contains all search areas
+    int pitch;          //!< bytes from row to row of a plane of means, a multiple of 4 * block
+    size_t planeBytes;  //!< bytes from plane to plane
+    size_t wordsEach;   //!< words of the means of a fragment, and of their weights
+    int height;         //!< height of the highest fragment, pixels
+    int parts;          //!< most parts of the rows of a fragment, each with a block of threads of its own
+    int fewBlocks;      //!< number of blocks below which fragments are divided into parts
+    StagePlan stage;    //!< raw image under a block of means
+    size_t sharedBytes; //!< shared memory per block of the means
+};
+
+//! Returns the bytes of the planes of means; kernels read up to 256 bytes beyond the last row and ignore them.
+inline size_t meansBytes(const BoundPlan& plan, int channels) { return channels * plan.planeBytes + 256; }
+
+//! Returns the elements of sums of rows of `block` pixels in shared memory.
+CT_HOST_DEVICE constexpr int boundSums(int block, int channels)
+{
+    return channels * (BOUND_ROWS + block - 1) * (BOUND_COLS + 2);
+}
+
+/** The least bounds of a tile, as sums of differences of means: of all positions, and of those that others depend on. NO_BOUND: there is no
+such position. */
+struct TileBound
+{
+    static constexpr uint32_t NO_BOUND = ~0u;
+    uint32_t least;
+    int x, y;                          //!< the position of `least`, relative to the window
+    uint32_t open;                     //!< of positions whose zone does not cover the whole window
+    uint32_t left, right, top, bottom; //!< of the outer columns and rows
+};
+
+//! Device memory of eliminate().
+struct BoundMemory
+{
+    uint8_t* means;      //!< means of all blocks of the region, plane by plane
+    uint32_t* fragments; //!< means and weights: BoundPlan::wordsEach per entry
+    uint64_t* losses;    //!< one per entry: twice the most by which means exceed the sums of differences
+    TileBound* bounds;   //!< tilesX * tilesY per entry
+    unsigned* finished;  //!< counters of finished parts, tilesX * tilesY per entry
+    int* list;           //!< tiles to score: entry * tilesX * tilesY + tile
+    int* kept;           //!< tiles to score, one number per entry
+    int* total;          //!< tiles to score, of all entries. Null: all tiles, nothing is eliminated
+};
+
 // --- tile kernel -----------------------------------------------------------------------------------------------------
 
 const int TILE_POSITIONS = 8;                   //!< positions per thread
@@ -303,8 +356,9 @@ struct TilePlan
     StagePlan stage;
     int templateWords;
     bool wide;          //!< sums may exceed 32 bits
-    Route route;        //!< TILES, BANDS or BAND_TILES
+    Route route;        //!< TILES, BOUNDED_TILES, BANDS or BAND_TILES
     size_t sharedBytes; //!< shared memory per block
+    BoundPlan bounds;   //!< set for BOUNDED_TILES
     BandPlan bands;     //!< set for BANDS and BAND_TILES, whose kernels read only cols, rows, tilesX and tilesY besides
 
     // Offsets in words.
@@ -319,13 +373,14 @@ struct alignas(16) TileBest
     int index, y; //!< raster index of the position, and its row in the window
 };
 
-//! Device memory of matchTiles(), matchBands() and matchBandTiles().
+//! Device memory of eliminate(), matchTiles(), matchBands() and matchBandTiles().
 struct TileMemory
 {
     void* values;       //!< tileValuesBytes() per entry
     TileBest* bests;    //!< tilesX * tilesY per entry
     unsigned* finished; //!< one counter of finished tiles per entry, 0 before and after a launch
     BandMemory bands;
+    BoundMemory bounds;
 };
 
 //! Returns the bytes of the values of an entry.

@@ -331,6 +331,11 @@ static TilePlan planByteTiles(const MatchCase& given, Extent window, Extent frag
 TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count)
 {
     TilePlan plan = planByteTiles(given, window, fragment);
+    if (const auto bounds = planBounds(given, window, fragment, region, count))
+    {
+        plan.route = Route::BOUNDED_TILES;
+        plan.bounds = *bounds;
+    }
     const auto bands = planBands(given, window, fragment, region, count);
     if (!bands)
         return plan;
@@ -352,6 +357,8 @@ int tileBatch(const TilePlan& plan, const MatchCase& given, int count)
     if (plan.route == Route::BANDS)
         each += gpu::bandSumsBytes(plan.bands) + plan.bands.bandsEach * sizeof(uint32_t);
     const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY;
+    if (plan.route == Route::BOUNDED_TILES)
+        each += plan.bounds.wordsEach * sizeof(uint32_t) + tiles * sizeof(gpu::TileBound);
     const size_t fitting =
         std::min(std::max<size_t>(tuning::TILE_VALUES_BUDGET / each, 1), std::max<size_t>(0x7ffffffe / tiles, 1));
     return static_cast<int>(std::min<size_t>(std::min<size_t>(fitting, 65535), count));

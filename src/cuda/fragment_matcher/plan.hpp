@@ -57,6 +57,7 @@ struct MatchCase
     bool weighted;
     detail::SharedLimit shared; //!< limit of shared memory per block of the device
     int multiprocessors;
+    bool fullSearch = false; //!< all peaks of the call are searched fully, and nothing but them is reported
 };
 
 //! Returns the number of products of bytes, each at most 255 * 255, in a sum.
@@ -99,6 +100,9 @@ gpu::TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, 
 //! Plans BANDS for the same windows, without `tiles`; nothing if matrix instructions are not applicable or not worth it.
 std::optional<gpu::BandPlan> planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region,
                                        int count);
+//! Plans the elimination of tiles from TILES for the same windows; nothing if it is not applicable or not worth it.
+std::optional<gpu::BoundPlan> planBounds(const MatchCase& given, Extent window, Extent fragment, const Rect4& region,
+                                         int count);
 //! Plans BAND_TILES for windows with a plan of BANDS; nothing if their blocks are not all resident at once.
 std::optional<gpu::BandTiles> planBandTiles(const gpu::BandPlan& bands, const MatchCase& given, Extent window,
                                             Extent fragment, int count);

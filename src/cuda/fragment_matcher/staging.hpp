@@ -108,6 +108,20 @@ __device__ __forceinline__ uint32_t planeWord(const uint32_t* raw, int h, uint32
     return __byte_perm(__byte_perm(w[0], w[1 % STRIDE], both), __byte_perm(w[2 % STRIDE], w[3 % STRIDE], both), 0x5410);
 }
 
+//! Loads the words that hold four pixels, from the aligned word of the first byte on. @return bits before the first pixel.
+template <int STRIDE>
+__device__ __forceinline__ uint32_t loadPixels(const uint8_t* row, int first, int rowBytes,
+                                               uint32_t (&words)[STRIDE + 1])
+{
+    const int before = static_cast<int>(reinterpret_cast<uintptr_t>(row + first) & 3), offset = first - before;
+    const bool inside = offset >= 0 && offset + 4 * (STRIDE + 1) <= rowBytes;
+#pragma unroll
+    for (int k = 0; k <= STRIDE; ++k)
+        words[k] = inside ? __ldg(reinterpret_cast<const uint32_t*>(row + offset) + k)
+                          : wordAtEdge(row, offset + 4 * k, rowBytes);
+    return 8 * before;
+}
+
 /** Byte selectors that extract a word of one channel from words b g r b | g r b g | r b g r without a shift, by the index 0 .. 5 of the
 first pixel's byte: bytes of the first two words, of these and the third, of these and the fourth. */
 __constant__ const uint32_t PICKS_OF_THREE[6][3] = {{0x0630, 0x5210, 0x3210}, {0x0741, 0x6210, 0x3210},

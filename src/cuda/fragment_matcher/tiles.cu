@@ -2,7 +2,8 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // FragmentMatcher: score, findPeaks and report for search windows of any size, by byte sums. A block scores a tile of 64 x 16 positions; the
-// block that finishes a fragment's last tile finds its peaks.
+// block that finishes a fragment's last tile finds its peaks. After eliminate() only the listed tiles are scored; where these are few, each
+// by several blocks, which divide the rows of the fragment.
 //
 // Cost for one fragment of w x h pixels, C channels, M positions: C M h ceil(w/4) byte-sum instructions (two for unweighted
 // SSD, three for ZNCC, up to five when moments are weighted), bound by the integer pipes; bytes: (64 + w)(16 + h) C read per tile,
@@ -15,6 +16,7 @@ namespace cv { namespace cuda { namespace fragment_matcher {
 namespace {
 
 using namespace device;
+using gpu::BoundMemory;
 using gpu::TileMemory;
 using gpu::TilePlan;
 
@@ -43,6 +45,34 @@ struct Chunk
 {
     int row, rows, col, cols;
 };
+
+//! A block's share of the work: rows [begin, end) of a fragment for a tile of an entry.
+struct Share
+{
+    int entry, tile;
+    int begin, end;
+    int parts; //!< blocks that share the tile
+};
+
+//! Returns the share of this block. @return parts = 0: there is nothing to do.
+template <Metric METRIC> __device__ __forceinline__ Share shareOf(const TilePlan& plan, const BoundMemory& bounds)
+{
+    const int gridTiles = plan.tilesX * plan.tilesY;
+    int item = blockIdx.x, part = 0, parts = 1;
+    if (METRIC == Metric::SAD && bounds.total)
+    {
+        detail::waitForKernelBefore();
+        const int listed = __ldcg(bounds.total);
+        parts = ::max(1, ::min(plan.bounds.fewBlocks / ::max(listed, 1), plan.bounds.parts));
+        item = blockIdx.x / parts, part = blockIdx.x - item * parts;
+        if (item >= listed)
+            return {0, 0, 0, 0, 0};
+        item = __ldcg(bounds.list + item);
+    }
+    const int e = item / gridTiles;
+    const int rows = parts == 1 ? Best::NONE : detail::ceilDiv(plan.bounds.height, parts);
+    return {e, item - e * gridTiles, part * rows, parts == 1 ? rows : (part + 1) * rows, parts};
+}
 
 //! Pointers into a block's shared memory.
 struct TileStage
@@ -144,58 +174,90 @@ __device__ __forceinline__ void fold(Sums<METRIC, WEIGHTED, P>& sums, Totals<MET
     sums.clear();
 }
 
-//! Stores the values of the tile and its best.
-template <Metric METRIC, bool WEIGHTED, bool WIDE, typename Value>
-__device__ void storeTile(const Entry& entry, const Tile& tile, const Sums<METRIC, WEIGHTED, P>& sums,
-                          const Totals<METRIC, WEIGHTED, WIDE>& totals, Value* values, TileBest* tileBest,
-                          Best* scratch)
+//! Calls body(i, index) for the positions i of a thread that lie in the window.
+template <class Body>
+__device__ __forceinline__ void forPositions(const Entry& entry, const Tile& tile, const Body& body)
 {
     const int position = threadIdx.x % POSITION_THREADS;
     const int rowAndPhase = position % (4 * tuning::TILE_ROWS), group = position / (4 * tuning::TILE_ROWS);
     const int y = tile.y + rowAndPhase / 4, firstX = tile.x + group * 4 * P + rowAndPhase % 4;
-    Best best = Best::none();
-    if (threadIdx.x < POSITION_THREADS && y < entry.window.rows)
-    {
+    if (threadIdx.x >= POSITION_THREADS || y >= entry.window.rows)
+        return;
 #pragma unroll
-        for (int i = 0; i < P; ++i)
-        {
-            const int x = firstX + 4 * i;
-            if (x >= entry.window.cols)
-                continue;
-            Value value;
-            if constexpr (Traits<METRIC, WEIGHTED>::MOMENTS)
-                value = static_cast<Value>(Traits<METRIC, WEIGHTED>::value(
-                    totals.covariance[i], totals.variance[i], entry.fragment.sums, entry.fragment.variance));
-            else
-                value = static_cast<Value>(WIDE ? totals.covariance[WIDE ? i : 0] : sums.sum[i]);
-            const int index = y * entry.window.cols + x;
-            values[index] = value;
-            best.take(value, index);
-        }
+    for (int i = 0; i < P; ++i)
+        if (firstX + 4 * i < entry.window.cols)
+            body(i, y * entry.window.cols + firstX + 4 * i);
+}
+
+//! Returns the value of position i of a thread.
+template <Metric METRIC, bool WEIGHTED, bool WIDE, typename Value>
+__device__ __forceinline__ Value valueAt(const Entry& entry, const Sums<METRIC, WEIGHTED, P>& sums,
+                                         const Totals<METRIC, WEIGHTED, WIDE>& totals, int i)
+{
+    if constexpr (Traits<METRIC, WEIGHTED>::MOMENTS)
+        return static_cast<Value>(Traits<METRIC, WEIGHTED>::value(totals.covariance[i], totals.variance[i],
+                                                                  entry.fragment.sums, entry.fragment.variance));
+    else
+        return static_cast<Value>(WIDE ? totals.covariance[WIDE ? i : 0] : sums.sum[i]);
+}
+
+__device__ __forceinline__ void addAtomically(uint32_t* value, uint32_t part) { atomicAdd(value, part); }
+__device__ __forceinline__ void addAtomically(uint64_t* value, uint64_t part)
+{
+    atomicAdd(reinterpret_cast<unsigned long long*>(value), static_cast<unsigned long long>(part));
+}
+
+/** Stores the values of the tile and its best. Of a tile that several blocks share, adds the part of this block to the values, which were 0.
+@return false if other blocks have yet to add theirs: the best is not stored. */
+template <Metric METRIC, bool WEIGHTED, bool WIDE, typename Value>
+__device__ bool storeTile(const Entry& entry, const Tile& tile, const Share& share,
+                          const Sums<METRIC, WEIGHTED, P>& sums, const Totals<METRIC, WEIGHTED, WIDE>& totals,
+                          Value* values, TileBest* tileBest, unsigned* finished, Best* scratch)
+{
+    Best best = Best::none();
+    if (METRIC == Metric::SAD && share.parts > 1)
+    {
+        forPositions(entry, tile,
+                     [&](int i, int index) {
+                         addAtomically(values + index, valueAt<METRIC, WEIGHTED, WIDE, Value>(entry, sums, totals, i));
+                     });
+        if (!lastOfEntry(share.parts, finished))
+            return false;
+        forPositions(entry, tile, [&](int, int index) { best.take(__ldcg(values + index), index); });
     }
+    else
+        forPositions(entry, tile,
+                     [&](int i, int index)
+                     {
+                         const Value value = valueAt<METRIC, WEIGHTED, WIDE, Value>(entry, sums, totals, i);
+                         values[index] = value;
+                         best.take(value, index);
+                     });
     best = blockBest<Value, POSITION_THREADS * PARTS<METRIC, WEIGHTED>>(best, scratch);
     if (threadIdx.x == 0)
         *tileBest = {best.value, best.index, best.index / entry.window.cols};
+    return true;
 }
 
-//! Computes the tile's sums, chunk by chunk. The copy of the first chunk's image has been started.
+//! Computes the tile's sums over the rows of a share, chunk by chunk. The copy of the first chunk's image has been started.
 template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE>
 __device__ void addChunks(const ByteImageView& frame, const Rect4& area, const Batch& batch, const Entry& entry,
-                          const Tile& tile, const TilePlan& plan, const TileStage& stage,
+                          const Tile& tile, const Share& share, const TilePlan& plan, const TileStage& stage,
                           Sums<METRIC, WEIGHTED, P>& sums, Totals<METRIC, WEIGHTED, WIDE>& totals)
 {
     // Correlations need the sums over a whole channel, which fit 32 bits because fragments are limited. For other metrics, all channels
     // of a chunk are processed in turn, so that its image is fetched once.
     constexpr bool BY_CHANNEL = isCorrelation(METRIC), FOLDS = Totals<METRIC, WEIGHTED, WIDE>::USED;
     const int chunksX = detail::ceilDiv(entry.fragment.width, plan.chunkCols);
-    const int chunks = detail::ceilDiv(entry.fragment.height, plan.chunkRows) * chunksX;
+    const int end = ::min(share.end, entry.fragment.height);
+    const int chunks = detail::ceilDiv(::max(end - share.begin, 0), plan.chunkRows) * chunksX;
     int fetched = 0;
     for (int step = 0; step < chunks * CHANNELS; ++step)
     {
         const int plane = BY_CHANNEL ? step / chunks : step % CHANNELS;
         const int index = BY_CHANNEL ? step % chunks : step / CHANNELS;
-        const int row = index / chunksX * plan.chunkRows, col = index % chunksX * plan.chunkCols;
-        const Chunk chunk = {row, ::min(plan.chunkRows, entry.fragment.height - row), col,
+        const int row = share.begin + index / chunksX * plan.chunkRows, col = index % chunksX * plan.chunkCols;
+        const Chunk chunk = {row, ::min(plan.chunkRows, end - row), col,
                              ::min(plan.chunkCols, entry.fragment.width - col)};
         if (index != fetched)
         {
@@ -214,6 +276,7 @@ __device__ void addChunks(const ByteImageView& frame, const Rect4& area, const B
     }
     if (!FOLDS)
         mergeParts(sums, stage.expanded);
+    __pipeline_wait_prior(0); // a lower fragment has no rows in this share, but the copy has been started
 }
 
 template <Metric METRIC, bool WEIGHTED, int CHANNELS, bool WIDE, typename Value>
@@ -228,14 +291,17 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
     __shared__ Entry entry;
     __shared__ int status;
 
-    const int gridTiles = plan.tilesX * plan.tilesY, e = blockIdx.x / gridTiles;
-    const int gridTile = blockIdx.x - e * gridTiles, tileY = gridTile / plan.tilesX;
+    const Share share = shareOf<METRIC>(plan, memory.bounds);
+    if (share.parts == 0)
+        return;
+    const int gridTiles = plan.tilesX * plan.tilesY, e = share.entry, gridTile = share.tile;
+    const int tileY = gridTile / plan.tilesX;
     const Tile tile = {(gridTile - tileY * plan.tilesX) * tuning::TILE_COLS, tileY * tuning::TILE_ROWS};
     const TileStage stage = {shared, shared + plan.rawAt(), shared + plan.expandedAt()};
     const int i = fragmentOf(batch, e);
     const uint32_t fragmentWord = loadFragment(batch, i);
     const Rect4 area = areaOf(frame, batch, i);
-    const Chunk firstChunk = {0, plan.chunkRows, 0,
+    const Chunk firstChunk = {share.begin, ::min(plan.chunkRows, share.end - share.begin), 0,
                               plan.chunkCols}; // an upper bound: the size of the fragment is not known yet
     fetchChunk(frame, area, tile, firstChunk, plan, stage);
     openEntry(batch, i, area, fragmentWord, &entry, &status);
@@ -248,14 +314,18 @@ __global__ void __launch_bounds__(POSITION_THREADS* PARTS<METRIC, WEIGHTED>,
     Sums<METRIC, WEIGHTED, P> sums;
     sums.clear();
     Totals<METRIC, WEIGHTED, WIDE> totals = {};
-    addChunks<METRIC, WEIGHTED, CHANNELS>(frame, area, batch, entry, tile, plan, stage, sums, totals);
+    addChunks<METRIC, WEIGHTED, CHANNELS>(frame, area, batch, entry, tile, share, plan, stage, sums, totals);
     Value* values = static_cast<Value*>(memory.values) + static_cast<size_t>(e) * plan.cols * plan.rows;
     TileBest* bests = memory.bests + static_cast<size_t>(e) * gridTiles;
     const int tilesX = detail::ceilDiv(entry.window.cols, tuning::TILE_COLS);
     const int tiles = detail::ceilDiv(entry.window.rows, tuning::TILE_ROWS) * tilesX;
-    storeTile<METRIC, WEIGHTED, WIDE>(entry, tile, sums, totals, values,
-                                      bests + tileY * tilesX + tile.x / tuning::TILE_COLS, scratch.warps[0]);
-    if (settings.peaks > 0 && lastOfEntry(tiles, memory.finished + e))
+    unsigned* const partsFinished = memory.bounds.finished + static_cast<size_t>(e) * gridTiles + gridTile;
+    if (!storeTile<METRIC, WEIGHTED, WIDE>(entry, tile, share, sums, totals, values,
+                                           bests + tileY * tilesX + tile.x / tuning::TILE_COLS, partsFinished,
+                                           scratch.warps[0]))
+        return;
+    const int scored = METRIC == Metric::SAD && memory.bounds.total ? memory.bounds.kept[e] : tiles;
+    if (settings.peaks > 0 && lastOfEntry(scored, memory.finished + e))
         findPeaks<THREADS>(entry, settings, values, bests, TileGrid{tilesX, tiles, tuning::TILE_ROWS, 0},
                            walked ? walked + e : nullptr, valueScale(METRIC, WEIGHTED), out, &scratch,
                            reinterpret_cast<TileBest*>(shared), plan.sharedBytes);
@@ -266,10 +336,12 @@ void launchTiles(const ByteImageView& frame, const Batch& batch, const Settings&
                  const TileMemory& memory, const Best* walked, const Outputs& out, cudaStream_t stream)
 {
     using Value = std::conditional_t<wideValues(METRIC, WEIGHTED, WIDE), uint64_t, uint32_t>;
-    const int64_t blocks = static_cast<int64_t>(plan.tilesX) * plan.tilesY * batch.count;
-    detail::launch("matchTiles", matchTilesKernel<METRIC, WEIGHTED, CHANNELS, WIDE, Value>,
-                   detail::linearGrid(blocks, 1), dim3(POSITION_THREADS * PARTS<METRIC, WEIGHTED>), plan.sharedBytes,
-                   stream, frame, batch, settings, plan, memory, walked, out);
+    const int64_t tiles = static_cast<int64_t>(plan.tilesX) * plan.tilesY * batch.count;
+    const int64_t blocks = memory.bounds.total ? std::max<int64_t>(tiles, plan.bounds.fewBlocks) : tiles;
+    detail::launchAs(memory.bounds.total != nullptr, "matchTiles",
+                     matchTilesKernel<METRIC, WEIGHTED, CHANNELS, WIDE, Value>, detail::linearGrid(blocks, 1),
+                     dim3(POSITION_THREADS * PARTS<METRIC, WEIGHTED>), plan.sharedBytes, stream, frame, batch, settings,
+                     plan, memory, walked, out);
 }
 
 } // namespace

@@ -67,6 +67,20 @@ const size_t TILE_STATIC_BYTES = 4 * 1024; // upper bound of static shared memor
 const int TILE_CHUNK_COLS = 256;           // columns of a fragment in shared memory at a time | - | - | -
 const int TILE_CHUNK_PIXELS = 16384;       // pixels of a fragment at a time | limit: 16384 * 765 * 255 < 2^32 | - | -
 
+// Elimination of tiles by bounds (eliminate.cu), SAD of large fragments. It is tried where a call has so much work that its own cost,
+// which does not depend on the image, is small.
+const int BOUND_THREADS = 128;         // threads per block of the bounds | - | - | -
+const int BOUND_MEANS_THREADS = 256;   // threads per block of the means | - | - | -
+const int BOUND_LIMIT_THREADS = 1024;  // threads per block of the limit | - | - | -
+const int BOUND_LEAST_SIDE = 48;       // least width and height of the largest fragment | - | - | -
+const int BOUND_WIDE_SIDE = 64;        // least side for blocks of 8 x 8 pixels; below: 4 x 4 | - | - | -
+const int BOUND_MOST_PIXELS = 1 << 18; // largest fragment | limit: sums of weighted differences fit 32 bits | - | -
+const double BOUND_LEAST_TERMS = 4e9;  // least byte differences of a call | - | - | -
+const double BOUND_LEAST_TERMS_PER_BYTE =
+    1000;                       // least byte differences per byte of the searched part of the image | - | - | -
+const int BOUND_PART_ROWS = 16; // least rows of a fragment per part | - | - | -
+const int BOUND_WAVES = 4; // blocks that share few tiles, as a multiple of those that are resident at once | - | - | -
+
 // Matrix instructions in three kernels (bands_prepare.cu, bands_correlate.cu, bands_values.cu), SSD and ZNCC of large windows.
 //   byte sums in tiles -> matrix instructions | 33.8 -> 25.9 | H200/21 | B, SSD
 //   byte sums in tiles -> matrix instructions | 52.2 -> 29.2 | H200/21 | B, ZNCC

@@ -1,0 +1,60 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// Bounds of SAD, from which both backends conclude which positions can be a peak. They do not decide a result: positions that remain are
+// scored, and those that do not cannot be a peak. g++ and nvcc compile it.
+//
+// Bound. Fragment and image are divided into the same blocks of `pixels` = B * B pixels; pixels beyond the last whole block are left out.
+// With sums s over a block, SAD >= sum |s_T - s_I|. Means in bytes are enough: with q = s_I / pixels rounded down, s_I lies in
+// [pixels q, pixels q + pixels - 1], so for every t, here s_T / pixels rounded down,
+//   2 |s_T - s_I| >= 2 pixels |t - q| - blockLoss(s_T, t).
+// With A = sum |t - q| and L = the sum of the losses, 2 SAD >= 2 pixels A - L. With weights each block counts with its least weight.
+//
+// Limit. Let d be the distance of the exclusion rule, and U the largest value of some places, chosen so that no K - 1 zones cover all of
+// them. After j < K peaks one of the places is left, so peak j + 1 exists, and its value is at most U.
+//   EXCLUDE_SQUARE: two positions of a zone are at most 2 d - 2 apart; so K places, each 2 d - 1 apart from the others, will do.
+//   EXCLUDE_CROSS: of places that are 2 d - 1 apart in both coordinates the columns of a zone hold one and its rows one; so 2 (K - 1) + 1
+//   of them will do.
+// If the zone of each position that may be the best covers the whole window, there is only one peak, and one place will do.
+// A position with 2 pixels A - L > 2 U is no peak. Equal values have equal chances, so ties are settled as in a full search.
+#ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_BOUNDS_HPP
+#define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_BOUNDS_HPP
+
+#include "core.hpp"
+
+namespace cv { namespace cuda { namespace fragment_matcher {
+
+//! Returns twice the most by which a block's means exceed its sums of differences. @param sum, mean of a block of the fragment.
+CT_HOST_DEVICE int blockLoss(int sum, int mean, int pixels)
+{
+    const int aside = 2 * sum - 2 * pixels * mean - (pixels - 1);
+    return pixels - 1 + (aside < 0 ? -aside : aside);
+}
+
+//! Returns the largest A of positions whose value may be `limit` or less, at most `most`. @param scale pixels per block times the factor
+//! from A to values. @param loss L in the unit of values.
+CT_HOST_DEVICE uint32_t largestBound(uint64_t limit, uint64_t loss, uint64_t scale, uint32_t most)
+{
+    const uint64_t largest = (2 * limit + loss) / (2 * scale);
+    return largest < most ? static_cast<uint32_t>(largest) : most;
+}
+
+//! Returns the number of places that a limit for `peaks` peaks takes.
+CT_HOST_DEVICE int placesNeeded(int peaks, int exclusion)
+{
+    return exclusion == EXCLUDE_SQUARE ? peaks : 2 * (peaks - 1) + 1;
+}
+
+//! Returns the distance that places of a limit have from each other; outsideZone() with it compares two places.
+CT_HOST_DEVICE int distanceOfPlaces(int distance) { return 2 * distance - 1; }
+
+//! Returns true if no other peak is possible beside one at (x, y) of a window. @param distance that of the exclusion rule.
+CT_HOST_DEVICE bool zoneCoversWindow(int x, int y, int cols, int rows, int distance, int exclusion)
+{
+    const int right = cols - 1 - x, below = rows - 1 - y;
+    return !outsideZone(x > right ? x : right, y > below ? y : below, distance, exclusion);
+}
+
+}}} // namespace cv::cuda::fragment_matcher
+
+#endif // OPENCV_CUDATRACKING_FRAGMENT_MATCHER_BOUNDS_HPP

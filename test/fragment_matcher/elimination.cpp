@@ -1,0 +1,252 @@
+// This file is part of the opencv_cudatracking module.
+// It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+
+// SAD of large fragments, where both backends score only positions whose bound allows a peak: every output equals that of a full
+// search, bit by bit. The full search is made from scoreMap(), which eliminates nothing, and the oracle's choice of peaks.
+#include "plans.hpp"
+#include "scenes_cuda.hpp"
+
+namespace opencv_test { namespace {
+
+using namespace scenes;
+
+//! A Gaussian window that is 0 in its corners, as tracking uses it.
+Mat gaussianWindow(Size size)
+{
+    Mat window(size, CV_32FC1);
+    for (int y = 0; y < window.rows; ++y)
+        for (int x = 0; x < window.cols; ++x)
+        {
+            const double dx = (x + 0.5) / window.cols - 0.5, dy = (y + 0.5) / window.rows - 0.5, r = dx * dx + dy * dy;
+            window.at<float>(y, x) = r > 0.4 ? 0.f : static_cast<float>(std::exp(-4. * r));
+        }
+    return window;
+}
+
+//! Adds a fragment that was cut from the frame at `at` and changed a little.
+void addFragment(RNG& rng, Scene& scene, Rect at, int weightKind, double noise)
+{
+    Mat templ = scene.frame(at).clone(), grain(at.size(), CV_16SC(templ.channels())), sum;
+    rng.fill(grain, RNG::NORMAL, 0., noise);
+    templ.convertTo(sum, CV_16S);
+    Mat(sum + grain).convertTo(templ, CV_8U);
+    scene.templates.push_back(templ);
+    scene.weights.push_back(weightsOf(rng, at.size(), weightKind, static_cast<int>(scene.weights.size())));
+}
+
+//! Results of a full search.
+Result fullSearch(const Scene& scene)
+{
+    const Ptr<FM> matcher = FM::create(scene.params);
+    give(*matcher, scene);
+    const int count = static_cast<int>(scene.templates.size());
+    Result result = oracle::emptyResult(count, scene.params.peaks);
+    for (int i = 0; i < count; ++i)
+    {
+        const Rect area = scene.areas.empty() ? Rect(Point(), scene.frame.size()) : scene.areas[i];
+        oracle::Map map;
+        if (oracle::searchWindow(area, scene.frame.size(), scene.templates[i].size(), map.origin, map.positions))
+        {
+            Mat costs, scores;
+            matcher->scoreMap(i, scene.frame, area, costs, CV_64F);
+            matcher->scoreMap(i, scene.frame, area, scores, CV_32F);
+            map.costs.assign(costs.begin<double>(), costs.end<double>());
+            map.scores.assign(scores.begin<float>(), scores.end<float>());
+        }
+        oracle::report(result, i, map, scene.templates[i].size(), scene.params, nullptr);
+    }
+    return result;
+}
+
+//! Options that decide which positions can be peaks.
+std::vector<FM::Params> someOptions()
+{
+    std::vector<FM::Params> options;
+    for (const int exclusion : {FM::SQUARE, FM::CROSS})
+        for (const int peaks : {1, 2, 5, 16})
+            for (const int distance : {0, 9})
+                options.push_back(
+                    makeParams(FM::SAD, peaks, exclusion, distance, FM::FULL, (peaks + distance) % 2 == 1));
+    return options;
+}
+
+//! Calls check(scene) for scenes in which elimination is tried.
+template <class Check> void naturalScenes(int weightKind, int type, const Check& check)
+{
+    RNG rng(0x5BE0CD19u + weightKind * 17 + type);
+    const bool gray = CV_MAT_CN(type) == 1;
+    const Size frames[] = {gray ? Size(1003, 811) : Size(701, 587), gray ? Size(1190, 707) : Size(640, 655)};
+    const Size sizes[] = {Size(96, 80), Size(117, 90), Size(67, 130), Size(61, 190)};
+    int round = 0;
+    for (const FM::Params& params : someOptions())
+    {
+        SCOPED_TRACE(describe(params));
+        const Size size = sizes[round % 4];
+        Scene scene;
+        scene.params = params;
+        scene.frame = asRoi(structuredImage(rng, frames[round / 4 % 2], type, 1. + round % 3));
+        const Point at(rng.uniform(0, scene.frame.cols - size.width + 1),
+                       rng.uniform(0, scene.frame.rows - size.height + 1));
+        addFragment(rng, scene, Rect(at, size), weightKind == NO_WEIGHTS ? NO_WEIGHTS : 1 + round % 2, 3.);
+        if (weightKind == NO_WEIGHTS)
+            scene.weights.clear();
+        else if (round % 3 != 0)
+            scene.weights = {gaussianWindow(size)};
+        check(scene);
+        if (testing::Test::HasFailure())
+            return; // one report is enough
+        ++round;
+    }
+}
+
+//! Equal values on purpose, places without alternatives, windows in which nothing can be eliminated, batches of mixed sizes.
+template <class Check> void specialScenes(const Check& check)
+{
+    RNG rng(0x1F83D9AB);
+    for (const bool subpixel : {false, true})
+        for (const int exclusion : {FM::SQUARE, FM::CROSS})
+            for (const int peaks : {2, 3})
+            {
+                Scene scene;
+                scene.params = makeParams(FM::SAD, peaks, exclusion, 0, FM::FULL, subpixel);
+                SCOPED_TRACE(describe(scene.params));
+                // A pattern that repeats every 83 x 71 pixels, longer than the exclusion distance: all peaks are ties.
+                const Mat cell = structuredImage(rng, Size(83, 71), CV_8UC3, 2.);
+                repeat(cell, 9, 9, scene.frame);
+                scene.templates = {scene.frame(Rect(140, 60, 80, 88)).clone()};
+                check(scene);
+                // One colour: all values are equal, also of a fragment of another colour.
+                scene.frame = Mat(620, 650, CV_8UC3, Scalar(31, 77, 200));
+                scene.templates = {scene.frame(Rect(3, 5, 90, 90)).clone(), Mat(90, 90, CV_8UC3, Scalar::all(5))};
+                check(scene);
+                // Noise, of which nothing can be eliminated.
+                scene.frame = randomImage(rng, Size(650, 620), CV_8UC3, 3);
+                scene.templates = {scene.frame(Rect(301, 205, 96, 90)).clone()};
+                check(scene);
+                // The best in the centre of a small window, where there is no alternative, and in a corner, where there is one.
+                scene.frame = structuredImage(rng, Size(660, 640), CV_8UC4, 2.);
+                scene.templates.clear();
+                scene.areas.clear();
+                for (int i = 0; i < 24; ++i)
+                {
+                    const Rect at(rng.uniform(60, 400), rng.uniform(60, 380), 128, 128);
+                    scene.templates.push_back(scene.frame(at).clone());
+                    const Point shift = i % 3 ? Point(rng.uniform(-9, 10), rng.uniform(-9, 10)) : Point(40, -41);
+                    scene.areas.push_back(Rect(at.tl() - Point(48, 48) + shift, Size(224, 224)));
+                }
+                // Other sizes in the same call: as large as the frame, small, in windows of few positions, nowhere.
+                for (const Size size : {Size(660, 640), Size(9, 7), Size(70, 131), Size(3, 150), Size(129, 128)})
+                {
+                    const Rect at(rng.uniform(0, 661 - size.width), rng.uniform(0, 641 - size.height), size.width,
+                                  size.height);
+                    scene.templates.push_back(scene.frame(at).clone());
+                    scene.areas.push_back(size.width == 129 ? Rect(5, 5, 128, 128) : Rect(0, 0, 660, 640));
+                }
+                check(scene);
+                if (testing::Test::HasFailure())
+                    return;
+            }
+}
+
+//! A scene whose best value equals its bound, which is also the limit: blocks of a dark patch have the largest sum for their mean.
+Scene tightBound(int peaks)
+{
+    Scene scene;
+    scene.params = makeParams(FM::SAD, peaks);
+    scene.frame = Mat(900, 1000, CV_8UC1, Scalar(0));
+    for (const Point at : {Point(617, 411), Point(101, 333)})
+    {
+        Mat patch = scene.frame(Rect(at, Size(80, 80)));
+        patch.setTo(11);
+        for (int y = 0; y < 80; y += 8)
+            for (int x = 0; x < 80; x += 8)
+                patch.at<uchar>(y, x) = 10;
+    }
+    scene.templates = {Mat(80, 80, CV_8UC1, Scalar(40))};
+    return scene;
+}
+
+/** A scene with three positions of equal, lowest bounds, 32 columns apart. The middle one is the best, and its zone covers the other two,
+which are more than d apart. The alternative, a brighter copy far away, is worse than all three, by its bound too. */
+Scene placesInOneZone()
+{
+    RNG rng(0x9B05688C);
+    Scene scene;
+    scene.params = makeParams(FM::SAD, 2, FM::SQUARE, 40);
+    scene.frame = Mat(900, 1000, CV_8UC1);
+    rng.fill(scene.frame, RNG::UNIFORM, 200, 256);
+    Mat period(96, 32, CV_8UC1), pattern;
+    rng.fill(period, RNG::UNIFORM, 40, 120);
+    repeat(period, 1, 5, pattern);
+    scene.templates = {pattern.colRange(0, 96).clone()};
+    Mat(scene.templates[0] + Scalar(12)).copyTo(scene.frame(Rect(600, 700, 96, 96)));
+    for (int y = 0; y < pattern.rows; ++y) // outside of the middle position, without a change of means
+        for (int x = 0; x < 32; ++x)
+            for (const int column : {x, x + 128})
+                pattern.at<uchar>(y, column) =
+                    static_cast<uchar>(pattern.at<uchar>(y, column) + ((x + y) % 2 ? 20 : -20));
+    pattern.copyTo(scene.frame(Rect(70, 304, pattern.cols, pattern.rows)));
+    return scene;
+}
+
+template <class Check> void tightScenes(const Check& check)
+{
+    check(tightBound(1));
+    check(tightBound(2));
+    check(placesInOneZone());
+}
+
+typedef testing::TestWithParam<tuple<int, int>> FragmentMatcher_Elimination; // weight kind, type
+
+TEST_P(FragmentMatcher_Elimination, natural)
+{
+    naturalScenes(get<0>(GetParam()), get<1>(GetParam()),
+                  [](const Scene& scene) { expectSame(fullSearch(scene), runCpu(scene)); });
+}
+
+TEST(FragmentMatcher_EliminationSpecial, match)
+{
+    specialScenes([](const Scene& scene) { expectSame(fullSearch(scene), runCpu(scene)); });
+}
+
+TEST(FragmentMatcher_EliminationSpecial, tight)
+{
+    tightScenes([](const Scene& scene) { expectSame(fullSearch(scene), runCpu(scene)); });
+}
+
+class FragmentMatcher_CudaElimination : public testing::TestWithParam<tuple<int, int>>
+{
+protected:
+    void SetUp() override { requireCuda(); }
+};
+
+TEST_P(FragmentMatcher_CudaElimination, natural)
+{
+    naturalScenes(get<0>(GetParam()), get<1>(GetParam()),
+                  [](const Scene& scene) { expectSame(fullSearch(scene), runCuda(scene)); });
+}
+
+TEST(FragmentMatcher_CudaEliminationSpecial, match)
+{
+    requireCuda();
+    specialScenes(
+        [](const Scene& scene)
+        {
+            const Result expected = fullSearch(scene);
+            expectSame(expected, runCuda(scene));
+            expectSame(expected, runCudaFromDevice(scene));
+        });
+}
+
+TEST(FragmentMatcher_CudaEliminationSpecial, tight)
+{
+    requireCuda();
+    tightScenes([](const Scene& scene) { expectSame(fullSearch(scene), runCuda(scene)); });
+}
+
+const auto WEIGHTS_AND_TYPES =
+    testing::Combine(testing::Values<int>(NO_WEIGHTS, SOME_WEIGHTS), testing::Values<int>(CV_8UC1, CV_8UC3, CV_8UC4));
+INSTANTIATE_TEST_CASE_P(/**/, FragmentMatcher_Elimination, WEIGHTS_AND_TYPES);
+INSTANTIATE_TEST_CASE_P(/**/, FragmentMatcher_CudaElimination, WEIGHTS_AND_TYPES);
+
+}} // namespace opencv_test
