@@ -123,6 +123,7 @@ struct Known
 const Known KNOWN[] = {{"matchFusedKernel", plans::gpu::FUSED_STATIC_BYTES},
                        {"matchFusedBandsKernel", plans::gpu::FUSED_STATIC_BYTES},
                        {"matchTilesKernel", plans::tuning::TILE_STATIC_BYTES},
+                       {"matchSlicesKernel", plans::tuning::SLICE_STATIC_BYTES},
                        {"matchBandTilesKernel", plans::tuning::BAND_TILE_STATIC_BYTES},
                        {"correlateBandsKernel", plans::gpu::CORRELATE_STATIC_BYTES},
                        {"bandValuesKernel", plans::tuning::TILE_STATIC_BYTES},

@@ -156,6 +156,35 @@ TEST(FragmentMatcher_Plans, wholeFrames)
         EXPECT_GT(routes[r], 1000) << ROUTE_NAMES[r];
 }
 
+//! Slices of all fragments in all windows that they can match, also where other routes are quicker.
+TEST(FragmentMatcher_Plans, slices)
+{
+    RNG rng(0x3C6EF372);
+    Enumeration all;
+    for (int n = 0; n < 300000 && !all.failedOften(); ++n)
+    {
+        const MatchCall call(Size(2000, 2000), rng.uniform(0, 2) ? 3 : 1, rng.uniform(0, 3), rng.uniform(0, 2) != 0,
+                             SHARED_BYTES[n % 4], MULTIPROCESSORS[rng.uniform(0, 8)]);
+        const int most = rng.uniform(0, 8) == 0 ? 1100 : 200;
+        const Extent fragment = {rng.uniform(1, most), rng.uniform(1, most)};
+        const Extent window = {rng.uniform(1, 140), rng.uniform(1, rng.uniform(0, 4) == 0 ? 1000 : 140)};
+        const int count = rng.uniform(0, 3) == 0 ? rng.uniform(1, 5000) : rng.uniform(1, 12);
+        const auto slices = fm::planSlices(call.given, window, fragment, count);
+        if (!slices)
+            continue;
+        gpu::TilePlan plan = {};
+        plan.route = gpu::Route::SLICES;
+        plan.slices = *slices;
+        all.add(plans::wrongWith(plan, call.given, fragment, window, count),
+                [&]
+                {
+                    return call.describe() + cv::format(", %d fragments of %d x %d in windows of %d x %d", count,
+                                                        fragment.width, fragment.height, window.width, window.height);
+                });
+    }
+    EXPECT_GT(all.plans(), 150000);
+}
+
 //! Sizes that once took 101,296 bytes on devices that have 101,376 for static and dynamic memory together.
 TEST(FragmentMatcher_Plans, allSharedMemoryOfABlock)
 {

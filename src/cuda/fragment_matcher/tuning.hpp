@@ -123,6 +123,15 @@ const int BAND_TILE_WARPS = 12;                 // warps per block that multiply
 const int BAND_TILE_HEIGHT = 256;               // highest fragment | limit: sums of 256 bytes fit 16 bits | - | -
 const size_t BAND_TILE_STATIC_BYTES = 4 * 1024; // upper bound of static shared memory per block | limit | - | -
 
+// Byte sums of slices of fragments (slices.cu), for few or large fragments in small windows.
+const int SLICE_THREADS = 256;     // threads per block | - | - | -
+const int SLICE_BLOCKS = 2;        // blocks per SM that registers must allow | - | - | -
+const int SLICE_GROUPS = 4;        // most groups of threads per row of positions | - | - | -
+const int SLICE_POSITIONS = 16384; // most positions of a window | limit: one block reads all their sums | - | -
+const int SLICE_LEAST_ROWS = 4;    // least rows of a fragment per block | - | - | -
+const size_t SLICE_SHARED_BYTES = 110 * 1024; // most shared memory per block | limit: two blocks per SM | - | -
+const size_t SLICE_STATIC_BYTES = 1024;       // upper bound of static shared memory per block | limit | - | -
+
 //! Device memory for the values of one launch, bytes; more fragments are matched in several launches. A fragment in 1080p takes 8 MB.
 const size_t TILE_VALUES_BUDGET = size_t(256) << 20; // | - | - | -
 
