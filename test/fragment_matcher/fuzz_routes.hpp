@@ -69,7 +69,7 @@ inline void addLargeWindows(RNG& rng, FragmentMatcherCase& c, const Aim& aim, in
     if (aim.metric == FM::SAD) // wider than slices can be
         return addAimed(rng, c, Size(rng.uniform(16, 30), rng.uniform(16, 30)),
                         Size(rng.uniform(140, 180), rng.uniform(30, 150)), weightKind);
-    const double terms = aim.metric == FM::SSD && !aim.weighted ? 410e6 : 82e6;
+    const double terms = aim.weighted ? 120e6 : aim.metric == FM::SSD ? 410e6 : 82e6;
     const int count = onceIn(rng, 3) ? 2 : 1, side = rng.uniform(30, 80);
     const Size size(side, rng.uniform(30, 80));
     // Positions that take so many products, by as many rows as columns or a little less.
@@ -120,7 +120,7 @@ inline FragmentMatcherCase makeAimedCase(int64 seed, int64 number, const Aim& ai
         addSlices(rng, c, weightKind);
     else
         addSmallWindows(rng, c, aim, weightKind);
-    if (!aim.slices && (aim.metric != FM::SAD || onceIn(rng, 2)))
+    if (!aim.slices)
         addLargeWindows(rng, c, aim, weightKind);
     c.templates = scene.templates;
     if (weightKind != scenes::NO_WEIGHTS)
@@ -150,12 +150,12 @@ inline FragmentMatcherCase makeRoutedCase(int64 seed, int64 number)
         Aim aim;
     };
     static const Turns turns[] = {
-        {6, {FM::SSD, false, true}}, // not possible for frames with odd steps: a third of them
-        {4, {FM::SSD, false, false}},        {6, {FM::ZNCC, false, true}},      {4, {FM::ZNCC, false, false}},
-        {4, {FM::SSD, true, false}},         {4, {FM::ZNCC, true, false}},      {3, {FM::SAD, false, true}},
-        {1, {FM::SAD, false, false, true}},  {1, {FM::SAD, true, false, true}}, {1, {FM::SSD, false, false, true}},
-        {1, {FM::ZNCC, false, false, true}}, {1, {FM::ZNCC, true, false, true}}};
-    int turn = static_cast<int>(number % 40);
+        {13, {FM::SSD, false, true}}, // not possible for frames with odd steps: a third of them
+        {9, {FM::SSD, false, false}},        {13, {FM::ZNCC, false, true}},     {9, {FM::ZNCC, false, false}},
+        {9, {FM::SSD, true, false}},         {9, {FM::ZNCC, true, false}},      {8, {FM::SAD, false, true}},
+        {2, {FM::SAD, false, false, true}},  {1, {FM::SAD, true, false, true}}, {1, {FM::SSD, false, false, true}},
+        {2, {FM::ZNCC, false, false, true}}, {1, {FM::ZNCC, true, false, true}}};
+    int turn = static_cast<int>(number * 33 % 82); // general cases: the last five
     for (const Turns& these : turns)
     {
         if (turn < these.count)

@@ -344,10 +344,10 @@ static TilePlan planByteTiles(const MatchCase& given, Extent window, Extent frag
     return plan;
 }
 
-TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count)
+TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count, bool anyWork)
 {
     TilePlan plan = planByteTiles(given, window, fragment);
-    const auto bands = planBands(given, window, fragment, region, count);
+    const auto bands = planBands(given, window, fragment, region, count, anyWork);
     if (!bands)
         return plan;
     plan.route = Route::BANDS;

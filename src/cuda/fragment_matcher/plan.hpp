@@ -106,10 +106,12 @@ private:
 std::optional<gpu::FusedBands> planLargeFusedBands(const MatchCase& given, Extent window, const FragmentSizes& sizes);
 //! Chooses the route and plans its tiles for `count` windows of up to `window` positions and fragments of up to `fragment` pixels.
 //! @param region part of the frame that contains all areas.
-gpu::TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count);
+//! @param anyWork matrix instructions are also planned where byte sums usually take less time.
+gpu::TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count,
+                        bool anyWork = false);
 //! Plans BANDS for the same windows, without `tiles`; nothing if matrix instructions are not applicable or not worth it.
 std::optional<gpu::BandPlan> planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region,
-                                       int count);
+                                       int count, bool anyWork);
 //! Plans BAND_TILES for windows with a plan of BANDS; nothing if their blocks are not all resident at once.
 std::optional<gpu::BandTiles> planBandTiles(const gpu::BandPlan& bands, const MatchCase& given, Extent window,
                                             Extent fragment, int count);
