@@ -48,7 +48,7 @@ Scene sceneOf(Way way)
     else if (way == ONE_KERNEL_ZNCC)
         add(Size(40, 40), Size(300, 300));
     else if (way == THREE_KERNELS_ZNCC)
-        add(Size(30, 260), Size(115, 110)); // higher than sums down columns of one kernel can be
+        add(Size(30, 260), Size(140, 110)); // higher than sums down columns of one kernel can be, wider than slices
     else if (way == THREE_KERNELS_SSD_WEIGHTED)
         add(Size(31, 30), Size(300, 300));
     scene.predictions = Mat(static_cast<int>(scene.templates.size()), 1, CV_32SC2, Scalar(60, 50));
