@@ -8,6 +8,7 @@
 
 #include "cost.hpp"
 #include <algorithm>
+#include <cmath>
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
@@ -15,6 +16,15 @@ using detail::ceilDiv;
 using gpu::Route;
 
 namespace {
+
+//! Parts of the time of a route, in thousands of clocks or of what is named, each with a factor of CostFactors.
+struct CostTerms
+{
+    double chain;    //!< clocks of the longest chain of instructions, or of all on one multiprocessor if that is more
+    double stages;   //!< units of the image that one multiprocessor copies and converts
+    double ends;     //!< work that one multiprocessor does once per fragment, such as values and peaks
+    double sums = 0; //!< sums in device memory per multiprocessor
+};
 
 //! Returns the instructions for four bytes of one position and channel.
 double byteInstructions(const MatchCase& given)
@@ -27,9 +37,9 @@ double byteInstructions(const MatchCase& given)
 //! Returns the blocks of the multiprocessor that has most of them.
 double busiest(double blocks, const MatchCase& given) { return std::ceil(blocks / given.multiprocessors); }
 
-/** Returns the clocks, in thousands, of byte sums. A multiprocessor begins two of their instructions in four clocks: one of each four warps
-waits two clocks for its own.
-@param perWarp instructions of a warp. */
+/** Returns the clocks, in thousands, of byte sums: each of a multiprocessor's four schedulers begins one such instruction in two clocks.
+@param perWarp instructions of a warp.
+@param warps warps per block. */
 double byteClocks(double perWarp, double warps, double blocks)
 {
     return 1e-3 * std::max(2 * perWarp * std::ceil(warps / 4), 0.5 * perWarp * warps * blocks);
@@ -75,8 +85,6 @@ CostTerms termsOfSlices(const gpu::SlicePlan& plan, const MatchCase& given, cons
                 load.window.height,
             1e-3 * load.count * sums * load.window.width * load.window.height / given.multiprocessors};
 }
-
-} // namespace
 
 CostTerms termsOfFused(const gpu::FusedPlan& plan, const MatchCase& given, const Load& load)
 {
@@ -124,8 +132,6 @@ CostTerms termsOfTiled(const gpu::TilePlan& plan, const MatchCase& given, const 
                 plan.stage.units * expandedPlanes(split),
             1e-3 * blocks * 256};
 }
-
-namespace {
 
 //! Time of a route: begin + chain * CostTerms::chain and so on, in microseconds.
 struct CostFactors
