@@ -2,6 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // FragmentMatcher: many small fragments in small areas (A), one fragment in a whole frame (B gray, B' BGR, C large).
+// FragmentMatcher_CudaGrid walks a grid of sizes and counts the places where more work takes less time.
 // Lines with [ PERFROW ] go to scripts/perf_report.py.
 #include "perf_precomp.hpp"
 #include "images.hpp"
@@ -454,5 +455,105 @@ protected:
 PERF_TEST_P(FragmentMatcher_CudaImages, match, testing::ValuesIn(imageCases())) { measure(); }
 PERF_TEST_P(FragmentMatcher_Cuda, match, testing::ValuesIn(CASES)) { measure(); }
 PERF_TEST_P(FragmentMatcher_CudaPlots, match, testing::ValuesIn(plotCases())) { measure(); }
+
+// --- grid of sizes ---------------------------------------------------------------------------------------------------
+
+#ifdef HAVE_CUDA
+
+const std::vector<int> GRID_COUNTS = {1, 10, 100, 1000}, GRID_SIDES = {16, 24, 32, 48, 64, 96, 128},
+                       GRID_REACHES = {4, 8, 16, 24, 48};
+
+//! Time of match() for each count, side and reach of GRID_COUNTS, GRID_SIDES and GRID_REACHES, reach fastest; 0: too much work to measure.
+std::vector<double> gridTimes(const Mat& frame, int metric)
+{
+    std::vector<double> times;
+    cuda::Stream stream;
+    const GpuMat deviceFrame(frame);
+    for (const int count : GRID_COUNTS)
+        for (const int side : GRID_SIDES)
+            for (const int reach : GRID_REACHES)
+            {
+                const int area = side + 2 * reach, positions = (2 * reach + 1) * (2 * reach + 1);
+                times.push_back(0);
+                if (static_cast<double>(count) * side * side * positions * frame.channels() > 1.2e11)
+                    continue;
+                RNG rng(5);
+                std::vector<Rect> regions, areas;
+                for (int i = 0; i < count; ++i)
+                {
+                    areas.push_back(
+                        Rect(rng.uniform(0, frame.cols - area), rng.uniform(0, frame.rows - area), area, area));
+                    regions.push_back(Rect(areas[i].tl() + Point(reach, reach), Size(side, side)));
+                }
+                FragmentMatcher::Params params;
+                params.metric = metric;
+                const Ptr<FragmentMatcher> matcher = FragmentMatcher::create(params);
+                matcher->cutFragments(deviceFrame, regions, noArray(), stream);
+                GpuMat locations, scores;
+                times.back() = graphMedianUs(
+                    stream,
+                    [&]
+                    { matcher->match(deviceFrame, areas, locations, scores, noArray(), noArray(), noArray(), stream); },
+                    4, 1, 5);
+            }
+    return times;
+}
+
+//! Returns the number of neighbours in the grid of which the one with more work takes less time by more than a tenth, and prints them.
+int quickerWithMoreWork(const std::vector<double>& gridUs, const std::string& name)
+{
+    const int counts = static_cast<int>(GRID_COUNTS.size()), sides = static_cast<int>(GRID_SIDES.size()),
+              reaches = static_cast<int>(GRID_REACHES.size());
+    const auto timeOf = [&](int n, int s, int r)
+    { return n < counts && s < sides && r < reaches ? gridUs[(n * sides + s) * reaches + r] : 0.; };
+    const auto describe = [&](int n, int s, int r)
+    {
+        const int side = GRID_SIDES[s], area = side + 2 * GRID_REACHES[r];
+        return cv::format("%d of %d x %d in %d x %d: %.1f us", GRID_COUNTS[n], side, side, area, area, timeOf(n, s, r));
+    };
+    int places = 0;
+    for (int n = 0; n < counts; ++n)
+        for (int s = 0; s < sides; ++s)
+            for (int r = 0; r < reaches; ++r)
+                for (const Vec3i& more : {Vec3i(n + 1, s, r), Vec3i(n, s + 1, r), Vec3i(n, s, r + 1)})
+                {
+                    const double us = timeOf(more[0], more[1], more[2]);
+                    if (us <= 0 || timeOf(n, s, r) <= 1.1 * us)
+                        continue;
+                    ++places;
+                    printf("%s: %s; %s\n", name.c_str(), describe(n, s, r).c_str(),
+                           describe(more[0], more[1], more[2]).c_str());
+                }
+    return places;
+}
+
+#endif
+
+class FragmentMatcher_CudaGrid : public perf::TestBaseWithParam<tuple<int, int>> // metric, type
+{};
+
+PERF_TEST_P(FragmentMatcher_CudaGrid, match,
+            testing::Combine(testing::Values(FragmentMatcher::SAD, FragmentMatcher::SSD, FragmentMatcher::ZNCC),
+                             testing::Values(CV_8UC1, CV_8UC3)))
+{
+    requireDevice();
+#ifdef HAVE_CUDA
+    const char* const names[] = {"SAD", "SSD", "ZNCC"};
+    const int metric = get<0>(GetParam()), type = get<1>(GetParam());
+    const std::string name = std::string("grid_") + names[metric] + (type == CV_8UC1 ? "_gray" : "");
+    RNG rng(20261);
+    Mat frame(1080, 1920, type);
+    rng.fill(frame, RNG::UNIFORM, 0, 256);
+    blur(frame, frame, Size(5, 5));
+    std::vector<double> gridUs;
+    declare.time(60);
+    TEST_CYCLE_N(1) gridUs = gridTimes(frame, metric);
+    double total = 0;
+    for (const double us : gridUs)
+        total += us;
+    PerfRow(name, "cuda", "kernel", total).count("quicker_with_more_work", quickerWithMoreWork(gridUs, name));
+    SANITY_CHECK_NOTHING();
+#endif
+}
 
 }} // namespace opencv_test

@@ -78,6 +78,12 @@ public:
             line_ += cv::format(" %s=%.10g", key, value);
         return *this;
     }
+    //! Sets a number that may be 0.
+    PerfRow& count(const char* key, int value)
+    {
+        line_ += cv::format(" %s=%d", key, value);
+        return *this;
+    }
     PerfRow& peer(const std::string& name, double us)
     {
         if (us > 0)

@@ -159,7 +159,7 @@ void walk(const ByteImageView& frame, const Batch& batch, const Settings& settin
 void eliminate(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                const TileMemory& memory, const Outputs& out, StreamHandle stream);
 
-// score, findPeaks and report in one call, by six routes. The plan's route names the function (src/cuda/fragment_matcher/plan.cpp);
+// score, findPeaks and report in one call, by seven routes. The plan's route names the function (src/cuda/fragment_matcher/plan.cpp);
 // BOUNDED_TILES is eliminate(), then matchTiles().
 
 //! Matches by byte sums in one kernel, one block per fragment, search windows that fit into shared memory.
@@ -173,6 +173,10 @@ void matchFusedBands(const ByteImageView& frame, const Batch& batch, const Setti
 //! Matches windows of any size, or the tiles that eliminate() listed, by byte sums in device memory. settings.peaks == 0: score only.
 void matchTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
+
+//! Matches small windows by byte sums, the rows of a fragment divided among blocks; plans of SLICES.
+void matchSlices(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
 //! Matches windows of any size by matrix instructions in three kernels: SSD and ZNCC; plans of BANDS.
 void matchBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,

@@ -50,6 +50,38 @@ TEST_P(FragmentMatcher_CudaOptions, largeWindows)
             }
 }
 
+//! Few large fragments in small windows, whose rows several blocks share: windows of all widths of groups, ties, several sizes.
+TEST_P(FragmentMatcher_CudaOptions, slices)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0x510E527Fu + metric * 131 + weightKind * 17 + type);
+    int round = 0;
+    for (const Size window : {Size(1, 1), Size(20, 1), Size(21, 30), Size(36, 36), Size(37, 5), Size(68, 33),
+                              Size(69, 70), Size(101, 40), Size(3, 110)})
+    {
+        const int peaks = ++round % 4 == 0 ? 16 : round % 4, search = round % 5 == 0 ? FM::THREE_STEP : FM::FULL;
+        const int exclusion = round % 2 == 0 ? FM::CROSS : FM::SQUARE;
+        Scene scene;
+        scene.params = makeParams(metric, peaks, exclusion, 2 + round % 7, search, round % 3 != 0);
+        SCOPED_TRACE(cv::format("window %d x %d, ", window.width, window.height) + describe(scene.params));
+        scene.frame = randomImage(rng, Size(260, 250), type);
+        if (round % 3 == 0) // equal scores at many places
+            repeat(scene.frame(Rect(0, 0, 13, 10)).clone(), 25, 20, scene.frame);
+        for (const Size size : {Size(97, 83), Size(64, 131), Size(97, 83)})
+        {
+            const Rect area(Point(rng.uniform(0, 9), rng.uniform(0, 7)), size + window - Size(1, 1));
+            const Point at(rng.uniform(0, window.width), rng.uniform(0, window.height));
+            scene.areas.push_back(area);
+            scene.templates.push_back(scene.frame(Rect(area.tl() + at, size)).clone());
+            scene.weights.push_back(weightsOf(rng, size, weightKind, round));
+            scene.predictions.push_back(area.tl() + at / 2);
+            expectEnginesAgree(scene);
+            if (HasFailure())
+                return;
+        }
+    }
+}
+
 //! Work enough for matrix instructions: fragments of all widths of bands, sums beyond 32 bits, batches of mixed sizes.
 TEST_P(FragmentMatcher_CudaOptions, manyProducts)
 {

@@ -11,10 +11,11 @@ namespace opencv_test { namespace {
 using namespace scenes;
 using namespace faults;
 
-//! Routes by matrix instructions, which need more work than small scenes have.
+//! Routes that small scenes do not take: by matrix instructions, which need more work, and by slices of large fragments.
 enum Way
 {
     SMALL, //!< none of them
+    SLICES_ZNCC,
     FUSED_ZNCC,
     ONE_KERNEL_ZNCC,
     THREE_KERNELS_ZNCC,
@@ -42,10 +43,12 @@ Scene sceneOf(Way way)
         add(Size(10, 17), Size(40, 48));
         add(Size(22, 23), Size(41, 33));
     }
-    if (way == ONE_KERNEL_ZNCC)
+    if (way == SLICES_ZNCC)
+        add(Size(70, 90), Size(21, 23));
+    else if (way == ONE_KERNEL_ZNCC)
         add(Size(40, 40), Size(300, 300));
     else if (way == THREE_KERNELS_ZNCC)
-        add(Size(30, 260), Size(115, 110)); // higher than sums down columns of one kernel can be
+        add(Size(30, 260), Size(140, 110)); // higher than sums down columns of one kernel can be, wider than slices
     else if (way == THREE_KERNELS_SSD_WEIGHTED)
         add(Size(31, 30), Size(300, 300));
     scene.predictions = Mat(static_cast<int>(scene.templates.size()), 1, CV_32SC2, Scalar(60, 50));
@@ -273,8 +276,8 @@ TEST(FragmentMatcher_Faults, capturesOnCuda)
     failAll(faults::CUDA, CAPTURED, Engine::CUDA, 2, searches());
 }
 
-//! Routes by matrix instructions, also in captures, with scenes as large as they need.
-TEST(FragmentMatcher_Faults, matrixInstructionsOnCuda)
+//! Routes that small scenes do not take, also in captures, with scenes as large as they need.
+TEST(FragmentMatcher_Faults, routesOnCuda)
 {
     requireCuda();
     plans::require();
@@ -285,8 +288,12 @@ TEST(FragmentMatcher_Faults, matrixInstructionsOnCuda)
     ASSERT_EQ(cudaSuccess, cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda::getDevice()));
     if (bytes < DEVICE.sharedBytes)
         throw SkipTestException("one kernel has no room on this device");
-    const plans::Route routes[WAYS] = {plans::ROUTES, plans::FUSED_ZNCC, plans::ONE_KERNEL_ZNCC,
-                                       plans::THREE_KERNELS_ZNCC, plans::THREE_KERNELS_SSD_WEIGHTED};
+    const plans::Route routes[WAYS] = {plans::ROUTES,
+                                       plans::SLICES,
+                                       plans::FUSED_ZNCC,
+                                       plans::ONE_KERNEL_ZNCC,
+                                       plans::THREE_KERNELS_ZNCC,
+                                       plans::THREE_KERNELS_SSD_WEIGHTED};
     std::vector<S> match;
     for (const S& scenario : searches())
         if (std::string(scenario.name) == "match, areas on the host" || std::string(scenario.name) == "scoreMaps")

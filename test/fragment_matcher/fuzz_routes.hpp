@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Random cases of FragmentMatcher for the routes of its CUDA backend that general cases seldom take: those by matrix instructions need much
-// work. FragmentMatcher_Fuzz.routes counts them.
+// work, slices need large fragments in small windows. FragmentMatcher_Fuzz.routes counts them.
 #ifndef OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_FUZZ_ROUTES_HPP
 #define OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_FUZZ_ROUTES_HPP
 
@@ -10,11 +10,11 @@
 
 namespace opencv_test { namespace fuzz {
 
-//! Route that large windows of a case are to take; all cases also have small windows.
+//! Route that large windows of a case are to take; all cases also have small windows, except those of slices.
 struct Aim
 {
     int metric;
-    bool weighted, oneKernel;
+    bool weighted, oneKernel, slices = false;
     bool bounded = false; //!< SAD with elimination
 };
 
@@ -77,7 +77,10 @@ inline void addLargeWindows(RNG& rng, FragmentMatcherCase& c, const Aim& aim, in
     if (!aim.oneKernel && !aim.weighted) // higher than columns of one kernel can be
         return addAimed(rng, c, Size(rng.uniform(40, 70), rng.uniform(257, 280)),
                         Size(rng.uniform(200, 240), rng.uniform(200, 240)), weightKind);
-    const double terms = aim.metric == FM::SAD ? 6e7 : aim.metric == FM::SSD && !aim.weighted ? 410e6 : 82e6;
+    if (aim.metric == FM::SAD) // wider than slices can be
+        return addAimed(rng, c, Size(rng.uniform(16, 30), rng.uniform(16, 30)),
+                        Size(rng.uniform(140, 180), rng.uniform(30, 150)), weightKind);
+    const double terms = aim.weighted ? 120e6 : aim.metric == FM::SSD ? 410e6 : 82e6;
     const int count = onceIn(rng, 3) ? 2 : 1, side = rng.uniform(30, 80);
     const Size size(side, rng.uniform(30, 80));
     // Positions that take so many products, by as many rows as columns or a little less.
@@ -88,9 +91,19 @@ inline void addLargeWindows(RNG& rng, FragmentMatcherCase& c, const Aim& aim, in
         addAimed(rng, c, size, Size(cols, rows), weightKind);
 }
 
+//! One to three large fragments in small windows.
+inline void addSlices(RNG& rng, FragmentMatcherCase& c, int weightKind)
+{
+    for (int count = rng.uniform(1, 4); count > 0; --count)
+        addAimed(rng, c, Size(rng.uniform(70, 130), rng.uniform(70, 130)),
+                 Size(rng.uniform(1, onceIn(rng, 3) ? 70 : 30), rng.uniform(1, onceIn(rng, 3) ? 70 : 30)), weightKind);
+}
+
 //! A frame with room for the windows of a case.
 inline Size aimedFrame(RNG& rng, const Aim& aim)
 {
+    if (aim.slices)
+        return Size(rng.uniform(200, 260), rng.uniform(200, 260));
     if (aim.oneKernel && !aim.weighted && aim.metric == FM::SSD)
         return Size(rng.uniform(700, 760), rng.uniform(620, 700));
     if (aim.oneKernel || aim.weighted)
@@ -126,8 +139,12 @@ inline FragmentMatcherCase makeAimedCase(int64 seed, int64 number, const Aim& ai
         scene.frame = randomImage(rng, aimedFrame(rng, aim), scenes::TYPES[rng.uniform(0, 3)], rng.uniform(1, 6),
                                   onceIn(rng, 4) ? 3 : 256);
     const int weightKind = aim.weighted ? rng.uniform(1, 4) : scenes::NO_WEIGHTS;
-    addSmallWindows(rng, c, aim, weightKind);
-    addLargeWindows(rng, c, aim, weightKind);
+    if (aim.slices)
+        addSlices(rng, c, weightKind);
+    else
+        addSmallWindows(rng, c, aim, weightKind);
+    if (!aim.slices)
+        addLargeWindows(rng, c, aim, weightKind);
     c.templates = scene.templates;
     if (weightKind != scenes::NO_WEIGHTS)
         c.weights = scene.weights;
@@ -155,15 +172,21 @@ inline FragmentMatcherCase makeRoutedCase(int64 seed, int64 number)
         int count;
         Aim aim;
     };
-    const Turns turns[] = {{6, {FM::SSD, false, true}}, // not possible for frames with odd steps: a third of them
-                           {4, {FM::SSD, false, false}},
-                           {6, {FM::ZNCC, false, true}},
-                           {4, {FM::ZNCC, false, false}},
-                           {4, {FM::SSD, true, false}},
-                           {4, {FM::ZNCC, true, false}},
-                           {4, {FM::SAD, false, true}},
-                           {4, {FM::SAD, number % 3 == 0, false, true}}};
-    int turn = static_cast<int>(number % 39);
+    const bool weightedBounds = number % 3 == 0;
+    const Turns turns[] = {{152, {FM::SSD, false, true}}, // not possible for frames with odd steps: a third of them
+                           {101, {FM::SSD, false, false}},
+                           {152, {FM::ZNCC, false, true}},
+                           {101, {FM::ZNCC, false, false}},
+                           {101, {FM::SSD, true, false}},
+                           {101, {FM::ZNCC, true, false}},
+                           {92, {FM::SAD, false, true}},
+                           {102, {FM::SAD, weightedBounds, false, false, true}},
+                           {24, {FM::SAD, false, false, true}},
+                           {12, {FM::SAD, true, false, true}},
+                           {12, {FM::SSD, false, false, true}},
+                           {22, {FM::ZNCC, false, false, true}},
+                           {12, {FM::ZNCC, true, false, true}}};
+    int turn = static_cast<int>(number * 331 % 1000); // general cases: the last 16
     for (const Turns& these : turns)
     {
         if (turn < these.count)

@@ -3,6 +3,9 @@
 
 // Millions of plans of FragmentMatcher, for devices with all limits. Needs no GPU.
 #include "plans.hpp"
+#ifdef CUDATRACKING_HAS_PLANS
+#include "../../src/cuda/fragment_matcher/cost.hpp"
+#endif
 
 namespace opencv_test { namespace {
 
@@ -154,6 +157,81 @@ TEST(FragmentMatcher_Plans, wholeFrames)
     EXPECT_GT(all.plans(), 2000000);
     for (int r = TILES; r <= THREE_KERNELS_ZNCC_WEIGHTED; ++r)
         EXPECT_GT(routes[r], 1000) << ROUTE_NAMES[r];
+}
+
+//! Slices of all fragments in all windows that they can match, also where other routes are quicker.
+TEST(FragmentMatcher_Plans, slices)
+{
+    RNG rng(0x3C6EF372);
+    Enumeration all;
+    for (int n = 0; n < 300000 && !all.failedOften(); ++n)
+    {
+        const MatchCall call(Size(2000, 2000), rng.uniform(0, 2) ? 3 : 1, rng.uniform(0, 3), rng.uniform(0, 2) != 0,
+                             SHARED_BYTES[n % 4], MULTIPROCESSORS[rng.uniform(0, 8)]);
+        const int most = rng.uniform(0, 8) == 0 ? 1100 : 200;
+        const Extent fragment = {rng.uniform(1, most), rng.uniform(1, most)};
+        const Extent window = {rng.uniform(1, 140), rng.uniform(1, rng.uniform(0, 4) == 0 ? 1000 : 140)};
+        const int count = rng.uniform(0, 3) == 0 ? rng.uniform(1, 5000) : rng.uniform(1, 12);
+        const auto slices = fm::planSlices(call.given, window, fragment, count);
+        if (!slices)
+            continue;
+        gpu::TilePlan plan = {};
+        plan.route = gpu::Route::SLICES;
+        plan.slices = *slices;
+        all.add(plans::wrongWith(plan, call.given, fragment, window, count),
+                [&]
+                {
+                    return call.describe() + cv::format(", %d fragments of %d x %d in windows of %d x %d", count,
+                                                        fragment.width, fragment.height, window.width, window.height);
+                });
+    }
+    EXPECT_GT(all.plans(), 150000);
+}
+
+//! Estimated time of the route that `count` fragments in windows of so many positions take on an H200; the route is added to `routes`.
+double estimate(int count, int side, int positions, int channels, int metric, bool weighted, int64* routes)
+{
+    MatchCall call(Size(1920, 1080), channels, metric, weighted, 232448, 132);
+    for (int i = 0; i < count; ++i)
+        call.add({side, side}, {positions, positions});
+    fm::MatchPlan plan;
+    plan.make(call.given, call.sizes(), call.searchAreas());
+    const fm::Load load = {{positions, positions}, {side, side}, count};
+    const bool whole = !plan.fused.empty();
+    EXPECT_NE(whole, !plan.tiled.empty());
+    ++routes[routeOf(whole ? plan.fusedPlan.route : plan.tilePlan.route, call.given)];
+    return whole ? fm::timeOf(plan.fusedPlan, call.given, load) : fm::timeOf(plan.tilePlan, call.given, load);
+}
+
+//! More fragments, larger fragments or larger windows are not estimated to take less time by more than a tenth, where the quickest route is taken. Fragments of less than four
+//! rows are left out: in small windows, matrix instructions need four.
+TEST(FragmentMatcher_Plans, moreWorkTakesLonger)
+{
+    const std::vector<int> counts = {1, 3, 10, 30, 100, 300, 1000}, sides = {8, 16, 24, 32, 48, 64, 96, 128};
+    const std::vector<int> windows = {5, 9, 17, 33, 49, 65, 97, 129};
+    const int n = static_cast<int>(counts.size()), m = static_cast<int>(sides.size()),
+              k = static_cast<int>(windows.size());
+    int64 routes[ROUTES] = {};
+    for (const int channels : {1, 3})
+        for (const int metric : {FM::SAD, FM::SSD, FM::ZNCC})
+            for (const bool weighted : {false, true})
+            {
+                std::vector<double> times;
+                for (int i = 0; i < n * m * k; ++i)
+                    times.push_back(estimate(counts[i / k / m], sides[i / k % m], windows[i % k], channels, metric,
+                                             weighted, routes));
+                for (int i = 0; i < n * m * k; ++i)
+                    for (const int next :
+                         {i % k + 1 < k ? i + 1 : i, i / k % m + 1 < m ? i + k : i, i / k / m + 1 < n ? i + k * m : i})
+                        EXPECT_LE(fm::ROUTE_GAIN * times[i], 1.1 * times[next]) << cv::format(
+                            "metric %d%s, %d channels: %d of %d x %d in %d x %d positions, and %d of %d "
+                            "x %d in %d x %d",
+                            metric, weighted ? " weighted" : "", channels, counts[i / k / m], sides[i / k % m],
+                            sides[i / k % m], windows[i % k], windows[i % k], counts[next / k / m], sides[next / k % m],
+                            sides[next / k % m], windows[next % k], windows[next % k]);
+            }
+    for (const Route route : {FUSED_BYTES, FUSED_SSD, FUSED_ZNCC, SLICES, THREE_KERNELS_SSD, THREE_KERNELS_ZNCC})
+        EXPECT_GT(routes[route], 10) << ROUTE_NAMES[route];
 }
 
 //! Sizes that once took 101,296 bytes on devices that have 101,376 for static and dynamic memory together.

@@ -105,6 +105,7 @@ enum Route
     THREE_KERNELS_ZNCC,
     THREE_KERNELS_SSD_WEIGHTED,
     THREE_KERNELS_ZNCC_WEIGHTED,
+    SLICES,
     WALK,
     ROUTES
 };
@@ -121,6 +122,7 @@ const char* const ROUTE_NAMES[ROUTES] = {"fused, bytes",
                                          "three kernels, ZNCC",
                                          "three kernels, SSD weighted",
                                          "three kernels, ZNCC weighted",
+                                         "slices, bytes",
                                          "walk"};
 
 inline unsigned bitOf(Route route) { return 1u << route; }
@@ -141,6 +143,8 @@ inline Route routeOf(gpu::Route route, const fm::MatchCase& given)
         return TILES;
     case gpu::Route::BOUNDED_TILES:
         return BOUNDED_TILES;
+    case gpu::Route::SLICES:
+        return SLICES;
     case gpu::Route::BANDS:
         if (given.weighted)
             return zncc ? THREE_KERNELS_ZNCC_WEIGHTED : THREE_KERNELS_SSD_WEIGHTED;
@@ -290,6 +294,49 @@ inline const char* wrongWith(const gpu::BoundPlan& plan, const gpu::TilePlan& al
     return nullptr;
 }
 
+//! matchSlices()
+inline const char* wrongWith(const gpu::SlicePlan& plan, const fm::MatchCase& given, Extent fragment, Extent window,
+                             int count)
+{
+    const bool split = fm::isSplit(given.metric, given.weighted),
+               moments = fm::hasMoments(given.metric, given.weighted);
+    const int channels = given.frame.channels, words = static_cast<int>(plan.sharedBytes / 4);
+    CT_HOLDS(plan.sharedBytes <= given.shared.dynamicBytes(tuning::SLICE_STATIC_BYTES));
+    CT_HOLDS(plan.cols == window.width && plan.rows == window.height);
+    // Sums of all blocks fit 32 bits: of all channels, or of one if moments are folded.
+    const double pixel = given.weighted || given.metric != fm::Metric::SAD ? 65025. : 255.;
+    CT_HOLDS(pixel * fragment.width * fragment.height * (moments ? 1 : channels) < 4294967296.);
+    // Every position belongs to one thread: groups begin 32 columns apart, and rows end with the last tile.
+    CT_HOLDS(plan.positions == 5 || plan.positions == 9);
+    CT_HOLDS(plan.groups > 0 && (plan.groups - 1) * 32 + 4 * plan.positions >= window.width);
+    CT_HOLDS(plan.groups == 1 || plan.positions >= 8);
+    CT_HOLDS(plan.tiles > 0 && plan.tileRows > 0 && plan.tiles * plan.tileRows >= window.height);
+    CT_HOLDS(plan.parts > 0 && 4 * plan.groups * plan.tileRows * plan.parts <= tuning::SLICE_THREADS);
+    CT_HOLDS(plan.sliceRows > 0 && plan.slices * plan.sliceRows >= fragment.height);
+    CT_HOLDS(plan.channelBlocks == 1 || plan.channelBlocks == channels);
+    // Shared memory: template, raw image, expanded image, sums of all items.
+    const int imageRows = plan.tileRows + plan.sliceRows - 1, areaWidth = window.width + fragment.width - 1;
+    CT_HOLDS(areaWidth <= plan.areaWidth);
+    CT_HOLDS(plan.sliceRows * ceilDiv(fragment.width, 16) * 4 * ((split ? 2 : 1) + 1) <= plan.templateWords);
+    CT_HOLDS(plan.rawAt() >= plan.templateWords && plan.rawAt() % 4 == 0);
+    CT_HOLDS(ceilDiv(3 + areaWidth * given.frame.pixelStride, 4) <= plan.stage.rawPitch);
+    CT_HOLDS(imageRows * plan.stage.rawPitch <= plan.stage.rawWords);
+    CT_HOLDS(plan.expandedAt() >= plan.rawAt() + plan.stage.rawWords && plan.expandedAt() % 4 == 0);
+    CT_HOLDS(plan.stage.units % 2 == 1);
+    CT_HOLDS(4 * plan.stage.units >= (plan.groups - 1) * 8 + plan.positions - 1 + ceilDiv(fragment.width, 4));
+    CT_HOLDS(imageRows * 16 * plan.stage.units <= plan.stage.expandedWords);
+    const int kinds = !moments ? 1 : (given.metric == fm::Metric::ZNCC ? 3 : 2) + (split ? 2 : 0);
+    CT_HOLDS(plan.expandedAt() + (split ? 3 : 1) * plan.stage.expandedWords +
+                 kinds * plan.positions * 4 * plan.groups * plan.tileRows <=
+             words);
+    CT_HOLDS(window.width * window.height * (fm::wideValues(given.metric, given.weighted, false) ? 2 : 1) <= words);
+    // Device memory, read 16 bytes at a time.
+    CT_HOLDS(plan.planeWords % 4 == 0 && plan.planeWords >= window.width * window.height);
+    CT_HOLDS(plan.sumsEach >= static_cast<size_t>(plan.planeWords) * kinds * (moments ? channels : 1));
+    CT_HOLDS(static_cast<int64_t>(plan.blocks()) * count <= MOST_BLOCKS);
+    return nullptr;
+}
+
 //! matchBandTiles()
 inline const char* wrongWith(const gpu::BandTiles& plan, const gpu::TilePlan& all, const fm::MatchCase& given,
                              Extent fragment, Extent window, int count)
@@ -372,6 +419,8 @@ inline const char* wrongWith(const gpu::TilePlan& plan, const fm::MatchCase& giv
         const char* const wrong = wrongWithTiles(plan, given, fragment, window, batch);
         return wrong ? wrong : wrongWith(plan.bounds, plan, given, fragment, batch);
     }
+    case gpu::Route::SLICES:
+        return wrongWith(plan.slices, given, fragment, window, batch);
     case gpu::Route::BANDS:
         return wrongWith(plan.bands, plan, given, fragment, window, batch);
     case gpu::Route::BAND_TILES:

@@ -48,6 +48,24 @@ TEST_P(FragmentMatcher_CudaSanitize, largeFragment)
     expectEnginesAgree(scene);
 }
 
+//! Few large fragments in small windows, whose rows several blocks share.
+TEST_P(FragmentMatcher_CudaSanitize, slices)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0x299F31D0u + metric * 131 + weightKind * 17 + type);
+    Scene scene;
+    scene.params = makeParams(metric, 4, FM::SQUARE, 3, FM::FULL, true);
+    scene.frame = randomImage(rng, Size(197, 163), type);
+    for (const Size window : {Size(9, 11), Size(37, 19)})
+    {
+        const Size size(79, 67), area = size + window - Size(1, 1);
+        scene.areas.push_back(Rect(Point(11, 7), area));
+        scene.templates.push_back(scene.frame(Rect(Point(13, 12), size)).clone());
+        scene.weights.push_back(weightsOf(rng, size, weightKind, 1));
+        expectEnginesAgree(scene);
+    }
+}
+
 //! One fragment that one kernel processes as a whole.
 TEST_P(FragmentMatcher_CudaSanitize, oneWindow)
 {

@@ -66,7 +66,7 @@ private:
     detail::DeviceBuffer areas_{workspace_}, walked_{workspace_}, values_{workspace_}, bests_{workspace_},
         finished_{workspace_}, planes_{workspace_}, bands_{workspace_}, sums_{workspace_}, entries_{workspace_},
         means_{workspace_}, losses_{workspace_}, bounds_{workspace_}, lists_{workspace_};
-    bool finishedIsZero_ = false; //!< calls that were not captured left all counters of finished tiles at 0
+    bool finishedIsZero_ = false; //!< calls that were not captured left all of finished_ at 0
     // Valid during a call; members to reuse their memory.
     MatchPlan plan_;
     std::vector<uint8_t> host_;
@@ -116,6 +116,8 @@ void CudaEngine::runRoute(Route route, const ByteImageView& frame, const Batch& 
         [[fallthrough]];
     case Route::TILES:
         return gpu::matchTiles(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
+    case Route::SLICES:
+        return gpu::matchSlices(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
     case Route::BANDS:
         return gpu::matchBands(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
     case Route::BAND_TILES:
@@ -236,23 +238,33 @@ gpu::BoundMemory CudaEngine::reserveBounds(const Call& call, const TilePlan& pla
         lists + 2 * tiles + batch};
 }
 
-//! Reserves memory for the values of `batch` entries. Counters of finished tiles are 0 when kernels begin.
+//! Reserves memory for `batch` entries. Counters of finished blocks and sums of slices are 0 when kernels begin.
 gpu::TileMemory CudaEngine::reserveTiles(const Call& call, const TilePlan& plan, const MatchCase& given, int batch)
 {
-    const size_t each = gpu::tileValuesBytes(plan, given.metric, given.weighted);
-    const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY, before = finished_.bytes();
-    gpu::TileMemory memory = {values_.reserve(call, each * batch, "the scores of all positions"),
-                              bests_.reserve<gpu::TileBest>(call, tiles * batch, "the best of each tile"),
-                              finished_.reserve<unsigned>(call, batch, "counters of finished tiles"),
-                              {},
-                              {}};
+    const size_t before = finished_.bytes();
+    gpu::TileMemory memory = {};
+    if (plan.route == Route::SLICES)
+    {
+        const size_t counters = detail::roundUp<size_t>(batch, 4); // sums are read 16 bytes at a time
+        memory.finished = finished_.reserve<unsigned>(call, counters + plan.slices.sumsEach * batch,
+                                                      "sums of slices, and counters of finished blocks");
+        memory.sums = memory.finished + counters;
+    }
+    else
+    {
+        const size_t each = gpu::tileValuesBytes(plan, given.metric, given.weighted);
+        const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY;
+        memory.values = values_.reserve(call, each * batch, "the scores of all positions");
+        memory.bests = bests_.reserve<gpu::TileBest>(call, tiles * batch, "the best of each tile");
+        memory.finished = finished_.reserve<unsigned>(call, batch, "counters of finished tiles");
+    }
     if (plan.route == Route::BANDS)
         memory.bands = reserveBands(call, plan.bands, given, batch);
     if (plan.route == Route::BOUNDED_TILES)
         memory.bounds = reserveBounds(call, plan, given, batch);
     finishedIsZero_ = finishedIsZero_ && finished_.bytes() == before;
     if (!finishedIsZero_)
-        cudaCheck(cudaMemsetAsync(memory.finished, 0, finished_.bytes(), call.stream()), "counters of finished tiles");
+        cudaCheck(cudaMemsetAsync(memory.finished, 0, finished_.bytes(), call.stream()), "counters of finished blocks");
     return memory;
 }
 

@@ -134,6 +134,7 @@ enum class Route : uint8_t
     FUSED_BANDS,   //!< matrix instructions, one block per window: matchFusedBands(), FusedBands
     TILES,         //!< byte sums, several blocks per window: matchTiles(), TilePlan without `bands`
     BOUNDED_TILES, //!< TILES without those that cannot hold a peak: eliminate() and matchTiles(), BoundPlan
+    SLICES,        //!< byte sums, several blocks per fragment: matchSlices(), SlicePlan
     BANDS, //!< matrix instructions in three kernels, several blocks per window: matchBands(), BandPlan without `tiles`
     BAND_TILES //!< matrix instructions in one kernel, several blocks per window: matchBandTiles(), BandTiles
 };
@@ -342,6 +343,48 @@ struct BoundMemory
     int* total;          //!< tiles to score, of all entries. Null: all tiles, nothing is eliminated
 };
 
+// --- slices ---------------------------------------------------------------------------------------------------------
+
+const int SLICE_GROUP_WORDS = 8; //!< words, 4 columns each, from the first position of a group to that of the next
+
+//! Plan for windows of which a block computes some rows, for some rows of the fragment (a slice).
+struct SlicePlan
+{
+    int cols, rows;    //!< largest window, in positions
+    int positions;     //!< positions per thread, 4 columns apart: 5 or 9
+    int groups;        //!< threads per row of positions and phase; each begins SLICE_GROUP_WORDS words after the last
+    int tileRows;      //!< rows of positions per block
+    int tiles;         //!< blocks among which the rows of the largest window are divided
+    int parts;         //!< parts of a slice's rows, each with its own threads
+    int sliceRows;     //!< rows of a fragment per block
+    int slices;        //!< blocks among which the rows of the largest fragment are divided
+    int channelBlocks; //!< blocks among which the channels are divided: 1 or all
+    int areaWidth;     //!< widest area, pixels
+    StagePlan stage;
+    int templateWords;
+    int planeWords;     //!< words of one sum of all positions in device memory, a multiple of 4
+    size_t sumsEach;    //!< words of all sums of a fragment: by channel, kind of sum and position
+    size_t sharedBytes; //!< shared memory per block
+
+    // Offsets in words. The values of all positions later replace everything.
+    CT_HOST_DEVICE int items() const { return 4 * tileRows * groups; } //!< threads per part
+    CT_HOST_DEVICE int rawAt() const { return templateWords; }
+    CT_HOST_DEVICE int expandedAt() const { return rawAt() + stage.rawWords; }
+    CT_HOST_DEVICE int blocks() const { return tiles * slices * channelBlocks; } //!< blocks per fragment
+};
+
+//! Returns the number of 32-bit sums per position and channel.
+CT_HOST_DEVICE constexpr int sumsPerPosition(Metric metric, bool weighted)
+{
+    return hasMoments(metric, weighted) ? (isCorrelation(metric) ? 3 : 2) + (weighted ? 2 : 0) : 1;
+}
+
+//! Returns the number of channels with sums of their own: moments are not linear in channels.
+CT_HOST_DEVICE constexpr int sumChannels(Metric metric, bool weighted, int channels)
+{
+    return hasMoments(metric, weighted) ? channels : 1;
+}
+
 // --- tile kernel -----------------------------------------------------------------------------------------------------
 
 const int TILE_POSITIONS = 8;                   //!< positions per thread
@@ -356,9 +399,10 @@ struct TilePlan
     StagePlan stage;
     int templateWords;
     bool wide;          //!< sums may exceed 32 bits
-    Route route;        //!< TILES, BOUNDED_TILES, BANDS or BAND_TILES
+    Route route;        //!< TILES, BOUNDED_TILES, SLICES, BANDS or BAND_TILES
     size_t sharedBytes; //!< shared memory per block
     BoundPlan bounds;   //!< set for BOUNDED_TILES
+    SlicePlan slices;   //!< set for SLICES, whose kernel gets nothing else
     BandPlan bands;     //!< set for BANDS and BAND_TILES, whose kernels read only cols, rows, tilesX and tilesY besides
 
     // Offsets in words.
@@ -373,12 +417,14 @@ struct alignas(16) TileBest
     int index, y; //!< raster index of the position, and its row in the window
 };
 
-//! Device memory of eliminate(), matchTiles(), matchBands() and matchBandTiles().
+//! Device memory of eliminate(), matchTiles(), matchBands(), matchBandTiles() and matchSlices().
 struct TileMemory
 {
     void* values;       //!< tileValuesBytes() per entry
     TileBest* bests;    //!< tilesX * tilesY per entry
-    unsigned* finished; //!< one counter of finished tiles per entry, 0 before and after a launch
+    unsigned* finished; //!< one counter of finished blocks per entry, 0 before and after a launch
+    uint32_t*
+        sums; //!< SLICES: SlicePlan::sumsEach per entry, 0 before and after a launch; nothing else but `finished` is set
     BandMemory bands;
     BoundMemory bounds;
 };

@@ -47,7 +47,8 @@ size_t mostOfFused(const MatchCase& given)
 }
 
 //! Widens `plan` to windows of up to `window` positions of a fragment; returns false if matchFusedBands() cannot match them.
-bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const MatchCase& given)
+//! @param limit most dynamic shared memory per block
+bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const MatchCase& given, size_t limit)
 {
     const int rows = gpu::FUSED_BAND_ROWS, stride = given.frame.pixelStride, channels = given.frame.channels;
     if (!isProduct(given.metric) || window.width > gpu::BAND_COLS || fragment.height < rows ||
@@ -82,7 +83,7 @@ bool planFusedBands(gpu::FusedBands& plan, Extent window, Extent fragment, const
     wider.planesEnd = wider.planesAt + channels * wider.planeWords;
     // Computed from the widened plan: a later size may enlarge blocks and areas, which moves the offsets of earlier sizes.
     wider.sharedBytes = gpu::FUSED_SCRATCH_BYTES + 4 * static_cast<size_t>(std::max(wider.planesEnd, wider.mapEnd()));
-    if (wider.warps > tuning::FUSED_BAND_WARPS || wider.sharedBytes > mostOfFused(given))
+    if (wider.warps > tuning::FUSED_BAND_WARPS || wider.sharedBytes > limit)
         return false;
     plan = wider;
     return true;
@@ -221,12 +222,22 @@ std::optional<gpu::FusedBands> MatchPlan::planBandGroups(const MatchCase& given,
     {
         if (!groups_[g].fits || groups_[g].window.empty())
             continue;
-        if (!planFusedBands(bands, groups_[g].window, sizes.distinct[g], given))
+        if (!planFusedBands(bands, groups_[g].window, sizes.distinct[g], given, mostOfFused(given)))
             return std::nullopt;
         any = true;
     }
     if (!any)
         return std::nullopt;
+    gpu::setThreads(bands, 32 * bands.warps);
+    return bands;
+}
+
+std::optional<gpu::FusedBands> planLargeFusedBands(const MatchCase& given, Extent window, const FragmentSizes& sizes)
+{
+    gpu::FusedBands bands = {};
+    for (const Extent& size : sizes.distinct)
+        if (!planFusedBands(bands, window, size, given, given.shared.dynamicBytes(gpu::FUSED_STATIC_BYTES)))
+            return std::nullopt;
     gpu::setThreads(bands, 32 * bands.warps);
     return bands;
 }
@@ -241,28 +252,30 @@ void MatchPlan::make(const MatchCase& given, const FragmentSizes& sizes, const S
 
     fused.clear();
     tiled.clear();
-    Extent window = {0, 0}, fragment = {0, 0};
     const bool own = areas.list && !areas.onDevice;
     const Rect4 frame = {0, 0, given.frame.cols, given.frame.rows};
-    Rect4 region = own ? Rect4{0, 0, 0, 0} : frame;
+    struct Largest
+    {
+        Extent window, fragment;
+        Rect4 region;
+    };
+    const Largest none = {{0, 0}, {0, 0}, own ? Rect4{0, 0, 0, 0} : frame};
+    Largest ofFused = none, ofTiled = none;
     for (size_t i = 0; i < sizes.of.size(); ++i)
     {
         const Group& group = groups_[sizes.of[i]];
-        if (group.fits && (!group.split || alone_[i]))
-        {
-            fused.push_back(static_cast<int>(i));
-            continue;
-        }
-        tiled.push_back(static_cast<int>(i));
+        const bool whole = group.fits && (!group.split || alone_[i]);
+        (whole ? fused : tiled).push_back(static_cast<int>(i));
+        Largest& of = whole ? ofFused : ofTiled;
+        of.fragment = larger(of.fragment, sizes[i]);
         if (own)
         {
             const Rect4& area = *areas.list.row(static_cast<int>(i));
-            window = larger(window, windowOf(given.frame, area, sizes[i]));
-            region = united(region, clipToFrame(area, frame.width, frame.height));
+            of.window = larger(of.window, windowOf(given.frame, area, sizes[i]));
+            of.region = united(of.region, clipToFrame(area, frame.width, frame.height));
         }
         else
-            window = larger(window, group.window);
-        fragment = larger(fragment, sizes[i]);
+            of.window = larger(of.window, group.window);
     }
     if (!fused.empty())
     {
@@ -271,8 +284,11 @@ void MatchPlan::make(const MatchCase& given, const FragmentSizes& sizes, const S
         fusedPlan.route = bands ? Route::FUSED_BANDS : Route::FUSED;
         fusedPlan.bands = bands.value_or(gpu::FusedBands());
     }
-    if (!window.empty())
-        tilePlan = planTiles(given, window, fragment, region, static_cast<int>(tiled.size()));
+    const Largest& of = tiled.empty() ? ofFused : ofTiled;
+    const Load load = {of.window, of.fragment, static_cast<int>(tiled.empty() ? fused.size() : tiled.size())};
+    if (!tiled.empty() && !load.window.empty())
+        tilePlan = planTiles(given, load.window, load.fragment, of.region, load.count);
+    chooseRoute(given, sizes, load, of.region);
 }
 
 // --- tiles -----------------------------------------------------------------------------------------------------------
@@ -328,7 +344,7 @@ static TilePlan planByteTiles(const MatchCase& given, Extent window, Extent frag
     return plan;
 }
 
-TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count)
+TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count, bool anyWork)
 {
     TilePlan plan = planByteTiles(given, window, fragment);
     if (const auto bounds = planBounds(given, window, fragment, region, count))
@@ -336,7 +352,7 @@ TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const
         plan.route = Route::BOUNDED_TILES;
         plan.bounds = *bounds;
     }
-    const auto bands = planBands(given, window, fragment, region, count);
+    const auto bands = planBands(given, window, fragment, region, count, anyWork);
     if (!bands)
         return plan;
     plan.route = Route::BANDS;
@@ -354,9 +370,14 @@ TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const
 int tileBatch(const TilePlan& plan, const MatchCase& given, int count)
 {
     size_t each = gpu::tileValuesBytes(plan, given.metric, given.weighted);
+    size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY;
+    if (plan.route == Route::SLICES)
+    {
+        each = plan.slices.sumsEach * sizeof(uint32_t);
+        tiles = plan.slices.blocks();
+    }
     if (plan.route == Route::BANDS)
         each += gpu::bandSumsBytes(plan.bands) + plan.bands.bandsEach * sizeof(uint32_t);
-    const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY;
     if (plan.route == Route::BOUNDED_TILES)
         each += plan.bounds.wordsEach * sizeof(uint32_t) + tiles * sizeof(gpu::TileBound);
     const size_t fitting =

@@ -66,6 +66,13 @@ inline int64_t termsOf(Extent fragment, const MatchCase& given)
     return static_cast<int64_t>(fragment.width) * fragment.height * given.frame.channels;
 }
 
+//! Windows and fragments of a call, taken as if all had the size of the largest.
+struct Load
+{
+    Extent window, fragment;
+    int count;
+};
+
 //! Plan of a call: indices of the fragments whose windows one block each matches, and of those whose windows are divided among blocks, with
 //! the route of both.
 class MatchPlan
@@ -89,23 +96,31 @@ private:
     void planGroups(const MatchCase& given, const FragmentSizes& sizes);
     bool splitGroups(const MatchCase& given, const FragmentSizes& sizes, const SearchAreas& areas);
     std::optional<gpu::FusedBands> planBandGroups(const MatchCase& given, const FragmentSizes& sizes) const;
+    //! Takes the route that is estimated to be the quickest, for all fragments or, if there are both, for `tiled`.
+    void chooseRoute(const MatchCase& given, const FragmentSizes& sizes, const Load& load, const Rect4& region);
 
     std::vector<Group> groups_; //!< one per distinct size
     std::vector<char> alone_;   //!< one per fragment, for split groups: its own window fits
 };
 
+//! Plans FUSED_BANDS with all shared memory of a block; nothing if that is too little or a fragment has too few rows.
+std::optional<gpu::FusedBands> planLargeFusedBands(const MatchCase& given, Extent window, const FragmentSizes& sizes);
 //! Chooses the route and plans its tiles for `count` windows of up to `window` positions and fragments of up to `fragment` pixels.
 //! @param region part of the frame that contains all areas.
-gpu::TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count);
+//! @param anyWork matrix instructions are also planned where byte sums usually take less time.
+gpu::TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count,
+                        bool anyWork = false);
 //! Plans BANDS for the same windows, without `tiles`; nothing if matrix instructions are not applicable or not worth it.
 std::optional<gpu::BandPlan> planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region,
-                                       int count);
+                                       int count, bool anyWork);
 //! Plans the elimination of tiles from TILES for the same windows; nothing if it is not applicable or not worth it.
 std::optional<gpu::BoundPlan> planBounds(const MatchCase& given, Extent window, Extent fragment, const Rect4& region,
                                          int count);
 //! Plans BAND_TILES for windows with a plan of BANDS; nothing if their blocks are not all resident at once.
 std::optional<gpu::BandTiles> planBandTiles(const gpu::BandPlan& bands, const MatchCase& given, Extent window,
                                             Extent fragment, int count);
+//! Plans SLICES for the same windows; nothing if they are too large or sums could exceed 32 bits.
+std::optional<gpu::SlicePlan> planSlices(const MatchCase& given, Extent window, Extent fragment, int count);
 //! Returns how many of `count` entries one launch matches.
 int tileBatch(const gpu::TilePlan& plan, const MatchCase& given, int count);
 

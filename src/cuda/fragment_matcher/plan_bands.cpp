@@ -82,9 +82,10 @@ bool worthBands(const MatchCase& given, Extent window, Extent fragment, int coun
 } // namespace
 
 std::optional<BandPlan> planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region,
-                                  int count)
+                                  int count, bool anyWork)
 {
-    if (!isProduct(given.metric) || fragment.width > tuning::BAND_WIDTH || !worthBands(given, window, fragment, count))
+    if (!isProduct(given.metric) || fragment.width > tuning::BAND_WIDTH ||
+        !(anyWork || worthBands(given, window, fragment, count)))
         return std::nullopt;
     BandPlan plan = {};
     plan.region = region;

@@ -137,6 +137,24 @@ const int BAND_TILE_WARPS = 12;                 // warps per block that multiply
 const int BAND_TILE_HEIGHT = 256;               // highest fragment | limit: sums of 256 bytes fit 16 bits | - | -
 const size_t BAND_TILE_STATIC_BYTES = 4 * 1024; // upper bound of static shared memory per block | limit | - | -
 
+// Byte sums of slices of fragments (slices.cu), for few or large fragments in small windows.
+//   a block per tile -> slices | 133 -> 10.6 | H200/22 | one of 128 x 128 BGR in 136 x 136, SAD
+//   a block per tile -> slices | 162 -> 10.8 | H200/22 | one of 128 x 128 BGR in 136 x 136, SSD
+//   a block per tile -> slices | 248 -> 12.1 | H200/22 | one of 128 x 128 BGR in 136 x 136, ZNCC
+//   a block per window -> slices | 44.4 -> 12.2 | H200/22 | one of 64 x 64 BGR in 96 x 96, SAD
+//   a block per tile -> slices | 1819 -> 428 | H200/22 | 1000 of 128 x 128 BGR in 144 x 144, SAD
+// Alternatives, geometric means over a grid of sizes, against the constants below:
+//   at least 8 rows per block | 0.8 % slower, 0.3 % faster, 1.1 % slower | H200/22 | 1, 10, 100 fragments
+//   at least 16 rows, half as many blocks | 6.1 %, 2.5 %, 0.9 % slower | H200/22 | 1, 10, 100 fragments
+//   72 KiB of shared memory per block | 1.5 % slower | H200/22 | 1000 fragments
+const int SLICE_THREADS = 256;     // threads per block | - | - | -
+const int SLICE_BLOCKS = 2;        // blocks per SM that registers must allow | - | - | -
+const int SLICE_GROUPS = 4;        // most groups of threads per row of positions | - | - | -
+const int SLICE_POSITIONS = 16384; // most positions of a window | limit: one block reads all their sums | - | -
+const int SLICE_LEAST_ROWS = 4;    // least rows of a fragment per block | see the lines above | - | -
+const size_t SLICE_SHARED_BYTES = 110 * 1024; // most shared memory per block | see the lines above | - | -
+const size_t SLICE_STATIC_BYTES = 1024;       // upper bound of static shared memory per block | limit | - | -
+
 //! Device memory for the values of one launch, bytes; more fragments are matched in several launches. A fragment in 1080p takes 8 MB.
 const size_t TILE_VALUES_BUDGET = size_t(256) << 20; // | - | - | -
 
