@@ -38,7 +38,8 @@ Options makeOptions()
          flag("no-learning", "keep the detectors as they are"),
          integer("cut-frames", 0, 0, 1000000,
                  "keep objects aside for so many frames after a camera cut (0: ignore cuts)"),
-         imageOption(), engineOption(), windowOption(), videoOption("tracks.avi"), outputOption("video, images and tracks.csv")});
+         imageOption(), engineOption(), windowOption(), videoOption("tracks.avi"),
+         outputOption("video, images and tracks.csv")});
 }
 
 std::vector<Rect> readBoxes(const Options& options)

@@ -150,8 +150,7 @@ struct TileMemory;     //!< device memory for the values of these windows
 void pack(const PackJob* jobs, int count, int channels, DeviceFragment* fragments, uint32_t* arena,
           StreamHandle stream);
 
-//! Finds approximate best positions. Also reports them if settings.peaks == 1; else `walked`, one per entry, is peak 0 of the
-//! stages below.
+//! Finds approximate best positions: `walked`, one per entry, is peak 0 of the stages below. Reports them if settings.peaks == 1.
 void walk(const ByteImageView& frame, const Batch& batch, const Settings& settings, Best* walked, const Outputs& out,
           StreamHandle stream);
 
@@ -159,8 +158,7 @@ void walk(const ByteImageView& frame, const Batch& batch, const Settings& settin
 void eliminate(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                const TileMemory& memory, const Outputs& out, StreamHandle stream);
 
-// score, findPeaks and report in one call, by seven routes. The plan's route names the function (src/cuda/fragment_matcher/plan.cpp);
-// BOUNDED_TILES is eliminate(), then matchTiles().
+// score, findPeaks and report in one call, by seven routes that plans name. BOUNDED_TILES is eliminate(), then matchTiles().
 
 //! Matches by byte sums in one kernel, one block per fragment, search windows that fit into shared memory.
 void matchFused(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
@@ -196,9 +194,7 @@ void predictAreas(ConstRowsView<Position> locations, const Batch& batch, int rad
                   RowsView<Rect4> areas, StreamHandle stream);
 
 } // namespace gpu
-
 } // namespace fragment_matcher
-
 }} // namespace cv::cuda
 
 #endif // OPENCV_CUDATRACKING_FRAGMENT_MATCHER_STAGES_HPP

@@ -155,8 +155,8 @@ void writeFrame(FileStorage& fs, const char* name, const std::vector<uint8_t>& g
 void writeState(FileStorage& fs, const LearnedObject& o)
 {
     const ObjectState& s = o.state;
-    fs << "alive" << s.alive << "valid" << s.valid << "learned" << s.learned << "event" << s.event << "score"
-       << s.score << "similarity" << s.similarity;
+    fs << "alive" << s.alive << "valid" << s.valid << "learned" << s.learned << "event" << s.event << "score" << s.score
+       << "similarity" << s.similarity;
     writeValues(fs, "box", valuesOf(s.box));
     fs << "unsupported" << s.unsupported << "onProbation" << s.onProbation;
     fs << "retries" << s.retries << "keptAge" << s.keptAge << "keptValid" << s.keptValid;

@@ -65,8 +65,7 @@ struct DetectorBoxes
     bool onDevice; //!< the list is in device memory
 };
 
-namespace cpu {
-// Defined in src/cpu/tld/work.hpp.
+namespace cpu { // defined in src/cpu/tld/work.hpp
 struct PassedWindows;
 struct TrainingSet;
 } // namespace cpu
@@ -91,7 +90,6 @@ struct ObjectView
 };
 
 namespace cpu {
-
 struct Scratch; //!< defined in src/cpu/tld/work.hpp
 typedef detail::ScratchPool<Scratch> ScratchPool;
 

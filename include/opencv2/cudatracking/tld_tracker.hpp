@@ -117,16 +117,16 @@ public:
     //! Origin of the box of an object in a frame. If several apply, the one that is listed last.
     enum Event
     {
-        NO_EVENT = 0,    //!< nothing: the object was LOST before the frame and still is
-        STARTED = 1,     //!< init(), add(), resetTo() or a detector's box has started it; no frame came since
-        FLOWED = 2,      //!< optical flow from the last frame
-        CORRECTED = 3,   //!< flow, and then a correction: the mean of the box and the detected windows around it
-        RETRIED = 4,     //!< flow from an earlier frame, after flow had failed
-        JUMPED = 5,      //!< the box left its place for a single cluster elsewhere that exceeded it
-        FOUND_AGAIN = 6, //!< the object was LOST, before the frame or in it, and begins at the only cluster
-        BECAME_LOST = 7, //!< the object had a box after the last frame and has none any more
-        CONFIRMED = 8,   //!< a detector's box is associated with the object's, which comes from flow or is that box
-        RECOGNIZED = 9,  //!< the object was LOST, and begins at a detector's box that is similar to it
+        NO_EVENT = 0,       //!< nothing: the object was LOST before the frame and still is
+        STARTED = 1,        //!< init(), add(), resetTo() or a detector's box has started it; no frame came since
+        FLOWED = 2,         //!< optical flow from the last frame
+        CORRECTED = 3,      //!< flow, and then a correction: the mean of the box and the detected windows around it
+        RETRIED = 4,        //!< flow from an earlier frame, after flow had failed
+        JUMPED = 5,         //!< the box left its place for a single cluster elsewhere that exceeded it
+        FOUND_AGAIN = 6,    //!< the object was LOST, before the frame or in it, and begins at the only cluster
+        BECAME_LOST = 7,    //!< the object had a box after the last frame and has none any more
+        CONFIRMED = 8,      //!< a detector's box is associated with the object's, which comes from flow or is that box
+        RECOGNIZED = 9,     //!< the object was LOST, and begins at a detector's box that is similar to it
         SCENE_CHANGED = 10, //!< the frame shows another scene than before a camera cut, and there is no box
         RESUMED = 11        //!< the scene of before a camera cut is back, and so is the box of that time
     };

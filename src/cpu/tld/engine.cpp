@@ -47,9 +47,10 @@ struct Object
 
     ObjectView view()
     {
-        return {&next,        &state,         &nextScene,        &grid,         features.data(), leaves.data(),
-                posteriors.data(), templates.data(), stats.data(), order.data(), &passed,
-                nextDetections.data(), &trainingSet};
+        return {&next,           &state,        &nextScene,        &grid,
+                features.data(), leaves.data(), posteriors.data(), templates.data(),
+                stats.data(),    order.data(),  &passed,           nextDetections.data(),
+                &trainingSet};
     }
     void begin()
     {

@@ -212,7 +212,8 @@ double timeOf(const gpu::TilePlan& plan, const MatchCase& given, const Load& loa
 void MatchPlan::chooseRoute(const MatchCase& given, const FragmentSizes& sizes, const Load& load, const Rect4& region)
 {
     const bool whole = tiled.empty();
-    if (load.window.empty() || (!whole && tilePlan.route == Route::BOUNDED_TILES)) // how much is eliminated cannot be estimated
+    if (load.window.empty() ||
+        (!whole && tilePlan.route == Route::BOUNDED_TILES)) // how much is eliminated cannot be estimated
         return;
     const bool all = whole || fused.empty(); // else `fused` keeps its route
     double least = ROUTE_GAIN * (whole ? timeOf(fusedPlan, given, load) : timeOf(tilePlan, given, load));
