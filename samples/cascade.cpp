@@ -23,7 +23,7 @@ Options makeOptions()
 {
     return Options(
         "Finds objects with cascades: boxes drawn into images or a video, and tables.",
-        {"--cascade=haarcascade_frontalface_alt.xml lena.jpg",
+        {"--cascade=haarcascade_frontalface_alt.xml photo.jpg",
          "--cascade=haarcascade_frontalface_alt.xml --inside=haarcascade_eye.xml --output-dir=out 0",
          "--cascade=lbpcascade_frontalface.xml,haarcascade_fullbody.xml --min-size=40 --frames=500 vtest.avi"},
         {argument("input", "image, " SAMPLE_INPUT_HELP),

@@ -25,7 +25,7 @@ Options makeOptions()
         "Follows everything that a cascade finds: an annotated video with ids, and a table.",
         {"--cascade=haarcascade_frontalface_alt.xml 0",
          "--cascade=haarcascade_fullbody.xml --every=10 --min-neighbors=6 --output-dir=out vtest.avi",
-         "--cascade=haarcascade_frontalface_alt.xml --pan=200 lena.jpg"},
+         "--cascade=haarcascade_frontalface_alt.xml --pan=200 photo.jpg"},
         {argument("input", "image with --pan, " SAMPLE_INPUT_HELP), text("cascade", "", "file of the cascade", true),
          integer("every", 5, 1, INT_MAX, "the cascade detects in one of so many frames"),
          real("scale-factor", 1.1, 1.0001, 1000, "of the cascade, from one size to the next"),
