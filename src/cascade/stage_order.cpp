@@ -281,8 +281,8 @@ std::vector<int> orderOfStages(const Model& model)
 std::shared_ptr<Model> inOrder(const Model& model, const std::vector<int>& order)
 {
     const std::shared_ptr<Model> copy = std::make_shared<Model>(model);
-    for (auto* list : {&copy->leaves, &copy->fileThresholds})
-        list->clear();
+    copy->leaves.clear();
+    copy->fileThresholds.clear();
     copy->stages.clear();
     copy->trees.clear();
     copy->nodes.clear();

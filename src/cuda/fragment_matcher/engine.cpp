@@ -46,7 +46,7 @@ public:
 
 private:
     Batch batchOf(const Call& call, const Fragments& fragments);
-    MatchCase caseOf(const ByteImageView& frame, const Fragments& fragments, Metric metric) const;
+    MatchCase caseOf(const ByteImageView& frame, const Fragments& fragments, Metric metric, bool fullSearch) const;
     template <class Take, class Fill> void upload(const Call& call, const Take& take, const Fill& fill);
     void uploadAreas(const Call& call, const SearchAreas& areas, Batch& batch);
     void search(const Call& call, const ByteImageView& frame, const Batch& batch, const Settings& settings,
@@ -79,14 +79,11 @@ Batch CudaEngine::batchOf(const Call& call, const Fragments& fragments)
     return fragments_.batch(call, fragments.anyWeighted());
 }
 
-MatchCase CudaEngine::caseOf(const ByteImageView& frame, const Fragments& fragments, Metric metric) const
+MatchCase CudaEngine::caseOf(const ByteImageView& frame, const Fragments& fragments, Metric metric,
+                             bool fullSearch) const
 {
-    return {frame,
-            metric,
-            fragments.anyWeighted(),
-            detail::SharedLimit(detail::sharedBytesOfBlock()),
-            detail::multiprocessors(),
-            false};
+    const detail::SharedLimit shared(detail::sharedBytesOfBlock());
+    return {frame, metric, fragments.anyWeighted(), shared, detail::multiprocessors(), fullSearch};
 }
 
 /** Uploads arrays in one copy. @param take function that takes the arrays from Parts; those on the device in the end. @param fill function
@@ -169,8 +166,7 @@ void CudaEngine::match(const ByteImageView& frame, const Fragments& fragments, c
         batch.limitWidth = areas.limitWidth;
         batch.limitHeight = areas.limitHeight;
     }
-    MatchCase given = caseOf(frame, fragments, settings.metric);
-    given.fullSearch = settings.search == SEARCH_FULL;
+    const MatchCase given = caseOf(frame, fragments, settings.metric, settings.search == SEARCH_FULL);
     plan_.make(given, fragments_.sizes(), areas);
     uploadAreas(call, areas, batch);
     search(call, frame, batch, settings, given, out);
@@ -226,16 +222,21 @@ gpu::BandMemory CudaEngine::reserveBands(const Call& call, const gpu::BandPlan& 
 gpu::BoundMemory CudaEngine::reserveBounds(const Call& call, const TilePlan& plan, const MatchCase& given, int batch)
 {
     const size_t tiles = static_cast<size_t>(plan.tilesX) * plan.tilesY * batch;
-    int* const lists = lists_.reserve<int>(call, 2 * tiles + batch + 1, "lists of tiles");
-    return {
-        planes_.reserve<uint8_t>(call, gpu::meansBytes(plan.bounds, given.frame.channels), "the means of the image"),
-        means_.reserve<uint32_t>(call, plan.bounds.wordsEach * batch, "the means of fragments"),
-        losses_.reserve<uint64_t>(call, batch, "the losses of means"),
-        bounds_.reserve<gpu::TileBound>(call, tiles, "the bounds of tiles"),
-        reinterpret_cast<unsigned*>(lists),
-        lists + tiles,
-        lists + 2 * tiles,
-        lists + 2 * tiles + batch};
+    gpu::BoundMemory memory = {};
+    memory.means =
+        planes_.reserve<uint8_t>(call, gpu::meansBytes(plan.bounds, given.frame.channels), "the means of the image");
+    memory.fragments = means_.reserve<uint32_t>(call, plan.bounds.wordsEach * batch, "the means of fragments");
+    memory.losses = losses_.reserve<uint64_t>(call, batch, "the losses of means");
+    memory.bounds = bounds_.reserve<gpu::TileBound>(call, tiles, "the bounds of tiles");
+    lists_.divide(call, "lists of tiles",
+                  [&](Parts& parts)
+                  {
+                      memory.finished = parts.take<unsigned>(tiles);
+                      memory.list = parts.take<int>(tiles);
+                      memory.kept = parts.take<int>(batch);
+                      memory.total = parts.take<int>(1);
+                  });
+    return memory;
 }
 
 //! Reserves memory for `batch` entries. Counters of finished blocks and sums of slices are 0 when kernels begin.
@@ -245,10 +246,12 @@ gpu::TileMemory CudaEngine::reserveTiles(const Call& call, const TilePlan& plan,
     gpu::TileMemory memory = {};
     if (plan.route == Route::SLICES)
     {
-        const size_t counters = detail::roundUp<size_t>(batch, 4); // sums are read 16 bytes at a time
-        memory.finished = finished_.reserve<unsigned>(call, counters + plan.slices.sumsEach * batch,
-                                                      "sums of slices, and counters of finished blocks");
-        memory.sums = memory.finished + counters;
+        const auto take = [&](Parts& parts)
+        {
+            memory.finished = parts.take<unsigned>(batch);
+            memory.sums = parts.take<uint32_t>(plan.slices.sumsEach * batch);
+        };
+        finished_.divide(call, "sums of slices, and counters of finished blocks", take, 16); // read 16 bytes at a time
     }
     else
     {
@@ -341,7 +344,7 @@ void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragment
     // Kernels index areas by fragment; of a single one, whatever its index, the step is 0.
     batch.areas = {areas, batch.count == 1 ? 0 : sizeof(Rect4)};
     const int* const offsets = request.offsets.empty() ? nullptr : starts;
-    const MatchCase given = caseOf(frame, fragments, request.metric);
+    const MatchCase given = caseOf(frame, fragments, request.metric, false);
     const TilePlan& plan = plan_.tilePlan = planTiles(given, largestWindow, largestFragment, region, batch.count);
     const Settings settings = scoresOnly(request.metric);
     forTileBatches(call, batch, plan, given,

@@ -1,6 +1,6 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-// over budget: the plans of all routes stand beside each other, as one launch may share memory and arithmetic with the next.
+// over budget: TilePlan and TileMemory hold the plans and the memory of five routes, which are declared before them.
 // FragmentMatcher: data layouts that the CUDA backend's host code and kernels share: fragments in the arena, the batch of a launch, and the
 // plans of the kernels with the arithmetic of their shared memory. g++ compiles it too. src/cuda/fragment_matcher/plan.cpp decides which
 // plan a call gets.
