@@ -10,12 +10,18 @@
 //   2 |s_T - s_I| >= 2 pixels |t - q| - blockLoss(s_T, t).
 // With A = sum |t - q| and L = the sum of the losses, 2 SAD >= 2 pixels A - L. With weights each block counts with its least weight.
 //
-// Limit. Let d be the distance of the exclusion rule, and U the largest value of some places, chosen so that no K - 1 zones cover all of
-// them. After j < K peaks one of the places is left, so peak j + 1 exists, and its value is at most U.
-//   EXCLUDE_SQUARE: two positions of a zone are at most 2 d - 2 apart; so K places, each 2 d - 1 apart from the others, will do.
-//   EXCLUDE_CROSS: of places that are 2 d - 1 apart in both coordinates the columns of a zone hold one and its rows one; so 2 (K - 1) + 1
-//   of them will do.
-// If the zone of each position that may be the best covers the whole window, there is only one peak, and one place will do.
+// The best. The least value U of some places is at least that of the best, so the best lies in the box around all positions with
+// 2 pixels A - L <= 2 U. Whatever it is, positions in the zones of all positions of the box are no further peaks.
+//
+// Limit. Let d be the distance of the exclusion rule, and U the largest value of some places, chosen so that K peaks cannot have zones that
+// cover all of them before the last is chosen. After j < K peaks one of the places is left, so peak j + 1 exists, and its value is at
+// most U. Two choices:
+//   Places anywhere. EXCLUDE_SQUARE: two positions of a zone are at most 2 d - 2 apart; so K places, each 2 d - 1 apart from the others,
+//   will do. EXCLUDE_CROSS: of places that are 2 d - 1 apart in both coordinates the columns of a zone hold one and its rows one; so
+//   2 (K - 1) + 1 of them will do.
+//   Places outside the zones of all positions of the box: the zone of the best covers none of them, so those for K - 1 peaks will do.
+// If the zones of all positions of the box cover the whole window, there is only one peak. So it is if the zone of each position that may
+// be the best covers it; then one place will do (CUDA, which makes no box).
 // A position with 2 pixels A - L > 2 U is no peak. Equal values have equal chances, so ties are settled as in a full search.
 #ifndef OPENCV_CUDATRACKING_FRAGMENT_MATCHER_BOUNDS_HPP
 #define OPENCV_CUDATRACKING_FRAGMENT_MATCHER_BOUNDS_HPP
@@ -48,11 +54,34 @@ CT_HOST_DEVICE int placesNeeded(int peaks, int exclusion)
 //! Returns the distance that places of a limit have from each other; outsideZone() with it compares two places.
 CT_HOST_DEVICE int distanceOfPlaces(int distance) { return 2 * distance - 1; }
 
+//! Positions [left, right] x [top, bottom] of a window. Empty: left > right.
+struct Box
+{
+    int left, top, right, bottom;
+};
+
+//! Returns the largest distance between a column of [a, b] and one of [c, d], or between rows.
+CT_HOST_DEVICE int farthest(int a, int b, int c, int d) { return d - a > b - c ? d - a : b - c; }
+
+//! Returns true if every position of `box` lies in the zone of every position of `of`. @param distance that of the exclusion rule.
+CT_HOST_DEVICE bool surelyExcluded(const Box& box, const Box& of, int distance, int exclusion)
+{
+    return !outsideZone(farthest(box.left, box.right, of.left, of.right),
+                        farthest(box.top, box.bottom, of.top, of.bottom), distance, exclusion);
+}
+
 //! Returns true if no other peak is possible beside one at (x, y) of a window. @param distance that of the exclusion rule.
 CT_HOST_DEVICE bool zoneCoversWindow(int x, int y, int cols, int rows, int distance, int exclusion)
 {
-    const int right = cols - 1 - x, below = rows - 1 - y;
-    return !outsideZone(x > right ? x : right, y > below ? y : below, distance, exclusion);
+    return surelyExcluded({0, 0, cols - 1, rows - 1}, {x, y, x, y}, distance, exclusion);
+}
+
+//! Returns true if (x, y) lies outside the zones of all positions of `of`.
+CT_HOST_DEVICE bool surelyOutside(int x, int y, const Box& of, int distance, int exclusion)
+{
+    const int dx = x < of.left ? of.left - x : (x > of.right ? x - of.right : 0);
+    const int dy = y < of.top ? of.top - y : (y > of.bottom ? y - of.bottom : 0);
+    return outsideZone(dx, dy, distance, exclusion);
 }
 
 }}} // namespace cv::cuda::fragment_matcher

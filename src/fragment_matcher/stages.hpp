@@ -158,7 +158,7 @@ void walk(const ByteImageView& frame, const Batch& batch, const Settings& settin
 void eliminate(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                const TileMemory& memory, const Outputs& out, StreamHandle stream);
 
-// score, findPeaks and report in one call, by seven routes that plans name. BOUNDED_TILES is eliminate(), then matchTiles().
+// score, findPeaks and report in one call, by eight routes that plans name. BOUNDED_TILES is eliminate(), then matchTiles().
 
 //! Matches by byte sums in one kernel, one block per fragment, search windows that fit into shared memory.
 void matchFused(const ByteImageView& frame, const Batch& batch, const Settings& settings, const FusedPlan& plan,
@@ -176,17 +176,17 @@ void matchTiles(const ByteImageView& frame, const Batch& batch, const Settings& 
 void matchSlices(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                  const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
-//! Matches windows of any size by matrix instructions in three kernels: SSD and ZNCC; plans of BANDS.
+//! Matches SSD and ZNCC by matrix instructions in three kernels, plans of BANDS; in one kernel whose blocks are all resident at once, plans
+//! of BAND_TILES; by Fourier transforms in double precision, without weights, plans of TRANSFORMS.
 void matchBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                 const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
-
-//! Matches by matrix instructions in one kernel whose blocks are all resident at once; plans of BAND_TILES.
 void matchBandTiles(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                     const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
+void matchTransforms(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                     const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
 
-//! Writes the values that matchTiles(), matchBands() or matchBandTiles() left in `memory` as scores; depth as in
-//! FragmentMatcher::scoreMap(). @param offsets start of each fragment's map in the only row of `map`, where maps have no gaps; null:
-//! the batch is one fragment and `map` has the size of its window.
+//! Writes the values that the route of `plan` left in `memory` as scores; depth as in FragmentMatcher::scoreMap(). @param offsets start of
+//! each fragment's map in the only row of `map`, where maps have no gaps; null: the batch is one fragment and `map` has its window's size.
 void exportScores(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
                   const TileMemory& memory, int depth, RowsView<void> map, const int* offsets, StreamHandle stream);
 

@@ -3,8 +3,10 @@
 
 // SAD of large fragments, where both backends score only positions whose bound allows a peak: every output equals that of a full
 // search, bit by bit. The full search is made from scoreMap(), which eliminates nothing, and the oracle's choice of peaks.
+#include "../common/graphs.hpp"
 #include "plans.hpp"
 #include "scenes_cuda.hpp"
+#include <thread>
 
 namespace opencv_test { namespace {
 
@@ -196,6 +198,42 @@ template <class Check> void tightScenes(const Check& check)
     check(placesInOneZone());
 }
 
+/** A scene in which few positions remain: copies of a dark pattern in bright noise, each darker or brighter than the others, in the corners of
+the window or where groups and tiles of positions meet. */
+Scene fewCopies(int type, const FM::Params& params, const std::vector<Point>& places)
+{
+    RNG rng(0x510E527F + type);
+    Scene scene;
+    scene.params = params;
+    scene.frame = Mat(811, 1003, type);
+    rng.fill(scene.frame, RNG::UNIFORM, 180, 256);
+    Mat pattern(80, 96, type);
+    rng.fill(pattern, RNG::UNIFORM, 20, 100);
+    scene.templates = {pattern};
+    int brighter = 0;
+    for (const Point& at : places)
+        Mat(pattern + Scalar::all(brighter++ * 3 % 13)).copyTo(scene.frame(Rect(at, pattern.size())));
+    return scene;
+}
+
+template <class Check> void fewScenes(const Check& check)
+{
+    const std::vector<Point> corners = {Point(0, 0), Point(907, 0), Point(0, 731), Point(907, 731), Point(448, 352)},
+                             borders = {Point(63, 15), Point(192, 111), Point(319, 208), Point(512, 431),
+                                        Point(647, 556)},
+                             one = {Point(395, 418)};
+    for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4})
+        for (const std::vector<Point>& places : {corners, borders, one})
+            for (const int peaks : {1, 2, 5})
+            {
+                const FM::Params params = makeParams(FM::SAD, peaks, FM::SQUARE, peaks == 5 ? 7 : 0, FM::FULL, true);
+                SCOPED_TRACE(describe(params));
+                check(fewCopies(type, params, places));
+                if (testing::Test::HasFailure())
+                    return;
+            }
+}
+
 typedef testing::TestWithParam<tuple<int, int>> FragmentMatcher_Elimination; // weight kind, type
 
 TEST_P(FragmentMatcher_Elimination, natural)
@@ -212,6 +250,32 @@ TEST(FragmentMatcher_EliminationSpecial, match)
 TEST(FragmentMatcher_EliminationSpecial, tight)
 {
     tightScenes([](const Scene& scene) { expectSame(fullSearch(scene), runCpu(scene)); });
+}
+
+TEST(FragmentMatcher_EliminationSpecial, fewPositions)
+{
+    fewScenes([](const Scene& scene) { expectSame(fullSearch(scene), runCpu(scene)); });
+}
+
+//! Four instances, each on a thread of its own. @param run runCpu() or runCuda().
+template <class Run> void expectSameOnThreads(const Run& run)
+{
+    const Scene scenes[] = {tightBound(2), placesInOneZone(),
+                            fewCopies(CV_8UC3, makeParams(FM::SAD, 2), {Point(0, 0), Point(907, 731)}),
+                            fewCopies(CV_8UC1, makeParams(FM::SAD, 5, FM::CROSS, 7), {Point(63, 15), Point(512, 431)})};
+    Result results[4];
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&, i] { results[i] = run(scenes[i]); });
+    for (std::thread& thread : threads)
+        thread.join();
+    for (int i = 0; i < 4; ++i)
+        expectSame(fullSearch(scenes[i]), results[i]);
+}
+
+TEST(FragmentMatcher_EliminationSpecial, threads)
+{
+    expectSameOnThreads([](const Scene& scene) { return runCpu(scene); });
 }
 
 class FragmentMatcher_CudaElimination : public testing::TestWithParam<tuple<int, int>>
@@ -242,6 +306,69 @@ TEST(FragmentMatcher_CudaEliminationSpecial, tight)
 {
     requireCuda();
     tightScenes([](const Scene& scene) { expectSame(fullSearch(scene), runCuda(scene)); });
+}
+
+TEST(FragmentMatcher_CudaEliminationSpecial, fewPositions)
+{
+    requireCuda();
+    fewScenes([](const Scene& scene) { expectSame(fullSearch(scene), runCuda(scene)); });
+}
+
+TEST(FragmentMatcher_CudaEliminationSpecial, threads)
+{
+    requireCuda();
+    expectSameOnThreads([](const Scene& scene) { return runCuda(scene); });
+}
+
+//! The device decides what is eliminated: a captured graph finds the peaks of images of which much, little or nothing remains.
+TEST(FragmentMatcher_CudaEliminationSpecial, replaysOnOtherFrames)
+{
+    requireCuda();
+#ifdef HAVE_CUDA
+    for (const int type : {CV_8UC1, CV_8UC3})
+    {
+        const FM::Params params = makeParams(FM::SAD, 3, FM::SQUARE, 0, FM::FULL, true);
+        Scene scene = fewCopies(type, params, {Point(0, 0), Point(907, 731), Point(395, 418)});
+        const Ptr<FM> matcher = FM::create(params);
+        give(*matcher, scene);
+        cuda::Stream stream;
+        GpuMat frame(scene.frame);
+        DeviceResult result;
+        launch(*matcher, frame, noArray(), result, stream);
+        stream.waitForCompletion();
+        Graph graph(stream);
+        launch(*matcher, frame, noArray(), result, stream);
+        graph.end();
+        RNG rng(0xA54FF53A + type);
+        const Mat frames[] = {structuredImage(rng, scene.frame.size(), type, 2.), scene.frame.clone(),
+                              randomImage(rng, scene.frame.size(), type, 3),
+                              fewCopies(type, params, {Point(63, 15), Point(512, 431)}).frame};
+        for (const Mat& other : frames)
+        {
+            scene.frame = other;
+            frame.upload(other, stream);
+            graph.launch();
+            stream.waitForCompletion();
+            expectSame(fullSearch(scene), result.download());
+        }
+    }
+#endif
+}
+
+//! Small cases for runs under compute-sanitizer: --gtest_filter=*Sanitize*
+TEST(FragmentMatcher_CudaEliminationSanitize, match)
+{
+    requireCuda();
+    tightScenes([](const Scene& scene) { expectSame(runCpu(scene), runCuda(scene)); });
+    for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4})
+        for (const bool weighted : {false, true})
+        {
+            Scene scene = fewCopies(type, makeParams(FM::SAD, 2, FM::SQUARE, 0, FM::FULL, true),
+                                    {Point(907, 731), Point(395, 418)});
+            if (weighted)
+                scene.weights = {gaussianWindow(scene.templates[0].size())};
+            expectSame(runCpu(scene), runCuda(scene));
+        }
 }
 
 const auto WEIGHTS_AND_TYPES =

@@ -20,10 +20,11 @@ enum Way
     ONE_KERNEL_ZNCC,
     THREE_KERNELS_ZNCC,
     THREE_KERNELS_SSD_WEIGHTED,
+    TRANSFORMS_ZNCC,
     WAYS
 };
 
-//! Returns a scene that takes this route on a device with DEVICE's limits.
+//! Returns a scene that takes this route on a device with the limits of limitsOf().
 Scene sceneOf(Way way)
 {
     RNG rng(8201 + way);
@@ -51,10 +52,14 @@ Scene sceneOf(Way way)
         add(Size(30, 260), Size(140, 110)); // higher than sums down columns of one kernel can be, wider than slices
     else if (way == THREE_KERNELS_SSD_WEIGHTED)
         add(Size(31, 30), Size(300, 300));
+    else if (way == TRANSFORMS_ZNCC)
+        add(Size(180, 270), Size(160, 105));
     scene.predictions = Mat(static_cast<int>(scene.templates.size()), 1, CV_32SC2, Scalar(60, 50));
     return scene;
 }
-const DeviceLimits DEVICE = {101376, 132};
+
+//! Returns the limits of a device on which a route is taken; transforms need fast double precision.
+DeviceLimits limitsOf(Way way) { return {way == TRANSFORMS_ZNCC ? 166912 : 101376, 132}; }
 
 //! A matcher with fragments, and everything that its methods take.
 class Fragments
@@ -283,17 +288,13 @@ TEST(FragmentMatcher_Faults, routesOnCuda)
     plans::require();
 #ifdef CUDATRACKING_HAS_PLANS
     faults::require(faults::CUDA);
-    const FakedLimits limits(DEVICE); // so that the routes are the same on every device
-    int bytes = 0;
-    ASSERT_EQ(cudaSuccess, cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda::getDevice()));
-    if (bytes < DEVICE.sharedBytes)
-        throw SkipTestException("one kernel has no room on this device");
     const plans::Route routes[WAYS] = {plans::ROUTES,
                                        plans::SLICES,
                                        plans::FUSED_ZNCC,
                                        plans::ONE_KERNEL_ZNCC,
                                        plans::THREE_KERNELS_ZNCC,
-                                       plans::THREE_KERNELS_SSD_WEIGHTED};
+                                       plans::THREE_KERNELS_SSD_WEIGHTED,
+                                       plans::TRANSFORMS_ZNCC};
     std::vector<S> match;
     for (const S& scenario : searches())
         if (std::string(scenario.name) == "match, areas on the host" || std::string(scenario.name) == "scoreMaps")
@@ -302,8 +303,19 @@ TEST(FragmentMatcher_Faults, routesOnCuda)
     for (int way = SMALL + 1; way < WAYS && !HasFailure(); ++way)
     {
         const Scene scene = sceneOf(static_cast<Way>(way));
-        plans::MatchCall call(scene.frame.size(), 1, scene.params.metric, !scene.weights.empty(), DEVICE.sharedBytes,
-                              DEVICE.multiprocessors);
+        const DeviceLimits limits = limitsOf(static_cast<Way>(way));
+        const FakedLimits faked(limits); // so that the routes are the same on every device
+        int bytes = 0, ratio = 0;
+        ASSERT_EQ(cudaSuccess,
+                  cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, cuda::getDevice()));
+        ASSERT_EQ(cudaSuccess,
+                  cudaDeviceGetAttribute(&ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, cuda::getDevice()));
+        if (way == TRANSFORMS_ZNCC && (bytes < limits.sharedBytes || ratio > 4))
+            continue; // no transforms on this device
+        if (bytes < limits.sharedBytes)
+            throw SkipTestException("one kernel has no room on this device");
+        plans::MatchCall call(scene.frame.size(), 1, scene.params.metric, !scene.weights.empty(), limits.sharedBytes,
+                              limits.multiprocessors);
         for (size_t i = 0; i < scene.templates.size(); ++i)
         {
             const Rect& area = scene.areas[i];

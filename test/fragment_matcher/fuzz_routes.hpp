@@ -2,7 +2,7 @@
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
 // Random cases of FragmentMatcher for the routes of its CUDA backend that general cases seldom take: those by matrix instructions need much
-// work, slices need large fragments in small windows. FragmentMatcher_Fuzz.routes counts them.
+// work, transforms and slices need large fragments in small windows. FragmentMatcher_Fuzz.routes counts them.
 #ifndef OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_FUZZ_ROUTES_HPP
 #define OPENCV_CUDATRACKING_TEST_FRAGMENT_MATCHER_FUZZ_ROUTES_HPP
 
@@ -15,7 +15,8 @@ struct Aim
 {
     int metric;
     bool weighted, oneKernel, slices = false;
-    bool bounded = false; //!< SAD with elimination
+    bool bounded = false;    //!< SAD with elimination
+    bool transforms = false; //!< nothing but large windows
 };
 
 //! A fragment whose window of `positions` lies in the frame; half of the time its best position is in the last rows.
@@ -69,13 +70,21 @@ inline void addLargeWindows(RNG& rng, FragmentMatcherCase& c, const Aim& aim, in
             addAimed(rng, c, size, Size(cols, static_cast<int>(positions / cols) + 1), weightKind);
         return;
     }
+    if (aim.transforms) // higher than columns of one kernel can be
+    {
+        const Size size(rng.uniform(150, 190), rng.uniform(257, 280));
+        for (int count = onceIn(rng, 3) ? 2 : 1; count > 0; --count)
+            addAimed(rng, c, size - Size(rng.uniform(0, 9), 0),
+                     frame - size - Size(rng.uniform(0, 9), rng.uniform(0, 9)), weightKind);
+        return;
+    }
     if (!aim.oneKernel && !aim.weighted && frame.width > 900) // more blocks than there are multiprocessors
     {
-        const int height = (onceIn(rng, 3) ? 193 : 97) + rng.uniform(0, 8);
-        return addAimed(rng, c, Size(rng.uniform(58, 74), height), frame - Size(80, 210), weightKind);
+        const Size size(rng.uniform(40, 56), rng.uniform(40, 56)); // larger ones take transforms
+        return addAimed(rng, c, size, frame - size - Size(rng.uniform(0, 9), rng.uniform(0, 9)), weightKind);
     }
     if (!aim.oneKernel && !aim.weighted) // higher than columns of one kernel can be
-        return addAimed(rng, c, Size(rng.uniform(40, 70), rng.uniform(257, 280)),
+        return addAimed(rng, c, Size(rng.uniform(24, 44), rng.uniform(257, 280)),
                         Size(rng.uniform(200, 240), rng.uniform(200, 240)), weightKind);
     if (aim.metric == FM::SAD) // wider than slices can be
         return addAimed(rng, c, Size(rng.uniform(16, 30), rng.uniform(16, 30)),
@@ -104,6 +113,8 @@ inline Size aimedFrame(RNG& rng, const Aim& aim)
 {
     if (aim.slices)
         return Size(rng.uniform(200, 260), rng.uniform(200, 260));
+    if (aim.transforms)
+        return Size(rng.uniform(390, 520), rng.uniform(430, 512));
     if (aim.oneKernel && !aim.weighted && aim.metric == FM::SSD)
         return Size(rng.uniform(700, 760), rng.uniform(620, 700));
     if (aim.oneKernel || aim.weighted)
@@ -141,7 +152,7 @@ inline FragmentMatcherCase makeAimedCase(int64 seed, int64 number, const Aim& ai
     const int weightKind = aim.weighted ? rng.uniform(1, 4) : scenes::NO_WEIGHTS;
     if (aim.slices)
         addSlices(rng, c, weightKind);
-    else
+    else if (!aim.transforms)
         addSmallWindows(rng, c, aim, weightKind);
     if (!aim.slices)
         addLargeWindows(rng, c, aim, weightKind);
@@ -185,17 +196,19 @@ inline FragmentMatcherCase makeRoutedCase(int64 seed, int64 number)
                            {13, {FM::SAD, true, false, true}},
                            {13, {FM::SSD, false, false, true}},
                            {23, {FM::ZNCC, false, false, true}},
-                           {13, {FM::ZNCC, true, false, true}}};
+                           {13, {FM::ZNCC, true, false, true}},
+                           {105, {FM::SSD, false, false, false, false, true}},
+                           {105, {FM::ZNCC, false, false, false, false, true}}};
     if (number % 8 == 7)
         return makeFragmentMatcherCase(seed, number);
-    int turn = static_cast<int>((number - number / 8) * 331 % 1000);
+    int turn = static_cast<int>((number - number / 8) * 331 % 1210);
     for (const Turns& these : turns)
     {
         if (turn < these.count)
             return makeAimedCase(seed, number, these.aim);
         turn -= these.count;
     }
-    CV_Error(Error::StsInternal, "the turns are fewer than 1000");
+    CV_Error(Error::StsInternal, "the turns are fewer than 1210");
 }
 
 }} // namespace opencv_test::fuzz

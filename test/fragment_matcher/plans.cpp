@@ -159,6 +159,46 @@ TEST(FragmentMatcher_Plans, wholeFrames)
         EXPECT_GT(routes[r], 1000) << ROUTE_NAMES[r];
 }
 
+//! Transforms of all fragments in all areas that they can match, also where other routes are quicker.
+TEST(FragmentMatcher_Plans, transforms)
+{
+    RNG rng(0x6A09E667);
+    Enumeration all;
+    int refused = 0;
+    for (int n = 0; n < 200000 && !all.failedOften(); ++n)
+    {
+        const Size frame(rng.uniform(1, 4500), rng.uniform(1, 2400));
+        const MatchCall call(frame, rng.uniform(0, 2) ? 3 : 1, rng.uniform(0, 3), rng.uniform(0, 8) == 0,
+                             SHARED_BYTES[n % 4], MULTIPROCESSORS[rng.uniform(0, 8)]);
+        const Extent fragment = {rng.uniform(1, frame.width + 1), rng.uniform(1, std::min(frame.height + 1, 400))};
+        const int narrowest = rng.uniform(0, 3) ? fragment.width : rng.uniform(1, fragment.width + 1);
+        const Rect4 region = {0, 0, rng.uniform(fragment.width, frame.width + 1),
+                              rng.uniform(fragment.height, frame.height + 1)};
+        const Extent window = {rng.uniform(0, 2) ? region.width - narrowest + 1
+                                                 : rng.uniform(1, region.width - narrowest + 2),
+                               region.height - fragment.height + 1};
+        const int count = rng.uniform(0, 3) == 0 ? rng.uniform(1, 5000) : 1;
+        const auto plan = fm::planTransforms(call.given, window, fragment, narrowest, region);
+        if (!plan)
+        {
+            ++refused;
+            continue;
+        }
+        const char* wrong = plans::wrongWith(*plan, call.given, fragment, window, count);
+        if (!wrong && 2 * plan->transforms.half < region.width - narrowest + 1)
+            wrong = "the last position of the narrowest fragment is in the second half";
+        all.add(wrong,
+                [&]
+                {
+                    return call.describe() + cv::format(", %d fragments of %d x %d, the narrowest %d, in %d x %d",
+                                                        count, fragment.width, fragment.height, narrowest, region.width,
+                                                        region.height);
+                });
+    }
+    EXPECT_GT(all.plans(), 20000);
+    EXPECT_GT(refused, 20000);
+}
+
 //! Slices of all fragments in all windows that they can match, also where other routes are quicker.
 TEST(FragmentMatcher_Plans, slices)
 {

@@ -9,6 +9,7 @@
 #include "../common/plans.hpp"
 #ifdef CUDATRACKING_HAS_PLANS
 #include "../../src/cuda/fragment_matcher/plan.hpp"
+#include "../../src/cuda/fragment_matcher/transforms.hpp"
 
 namespace opencv_test { namespace plans {
 
@@ -35,7 +36,8 @@ struct MatchCall
                 weighted,
                 cv::cuda::detail::SharedLimit(sharedBytes),
                 multiprocessors,
-                true}
+                true,
+                sharedBytes > SLOW_DOUBLES_BYTES}
     {}
 
     fm::SearchAreas searchAreas() const
@@ -106,6 +108,8 @@ enum Route
     THREE_KERNELS_SSD_WEIGHTED,
     THREE_KERNELS_ZNCC_WEIGHTED,
     SLICES,
+    TRANSFORMS_SSD,
+    TRANSFORMS_ZNCC,
     WALK,
     ROUTES
 };
@@ -123,6 +127,8 @@ const char* const ROUTE_NAMES[ROUTES] = {"fused, bytes",
                                          "three kernels, SSD weighted",
                                          "three kernels, ZNCC weighted",
                                          "slices, bytes",
+                                         "transforms, SSD",
+                                         "transforms, ZNCC",
                                          "walk"};
 
 inline unsigned bitOf(Route route) { return 1u << route; }
@@ -151,6 +157,8 @@ inline Route routeOf(gpu::Route route, const fm::MatchCase& given)
         return zncc ? THREE_KERNELS_ZNCC : THREE_KERNELS_SSD;
     case gpu::Route::BAND_TILES:
         return zncc ? ONE_KERNEL_ZNCC : ONE_KERNEL_SSD;
+    case gpu::Route::TRANSFORMS:
+        return zncc ? TRANSFORMS_ZNCC : TRANSFORMS_SSD;
     }
     return ROUTES;
 }
@@ -363,13 +371,37 @@ inline const char* wrongWith(const gpu::BandTiles& plan, const gpu::TilePlan& al
     return nullptr;
 }
 
+//! prepare and values, for matrix instructions and transforms.
+inline const char* wrongWithSums(const gpu::BandPlan& plan, const gpu::TilePlan& all, const fm::MatchCase& given,
+                                 Extent fragment, Extent window, int count)
+{
+    CT_HOLDS(plan.region.x >= 0 && plan.region.y >= 0 && plan.pitch >= plan.region.width && plan.pitch % 16 == 0);
+    CT_HOLDS(plan.sumsPitch % gpu::BAND_COLS == 0 && plan.sumsPitch >= window.width + 15 &&
+             plan.sumsRows == window.height);
+    CT_HOLDS(plan.sumsEach >= static_cast<size_t>(plan.sumsPitch) * plan.sumsRows * (given.weighted ? 2 : 1));
+    CT_HOLDS(plan.wide || fm::termsOf(fragment, given) * 255 * 255 <= 0xffffffffll);
+    // values: lines of sums, one more than there are columns.
+    const size_t position =
+        given.weighted ? 0 : (plan.wide ? 8 : 4) + (given.metric == fm::Metric::ZNCC ? 4 * given.frame.channels : 0);
+    CT_HOLDS(plan.valueSharedBytes <= given.shared.dynamicBytes(tuning::TILE_STATIC_BYTES));
+    CT_HOLDS(plan.slabRows > 0 && plan.slabRows <= tuning::TILE_ROWS);
+    CT_HOLDS(plan.slabPitch >= gpu::BAND_COLS + fragment.width);
+    CT_HOLDS(plan.slabRows * plan.slabPitch * position <= plan.valueSharedBytes);
+    CT_HOLDS(static_cast<int64_t>(ceilDiv(all.cols, gpu::BAND_COLS)) * all.tilesY * count <= MOST_BLOCKS);
+    // prepare
+    const int64_t pixels = static_cast<int64_t>(plan.pitch / 4) * plan.region.height;
+    CT_HOLDS(ceilDiv<int64_t>(pixels, tuning::BAND_PREPARE_THREADS) +
+                 static_cast<int64_t>(plan.bandsEach / 1024 + 1) * count <=
+             MOST_BLOCKS);
+    return nullptr;
+}
+
 //! Checks a plan of the three kernels for large windows: prepare, correlate, values. Returns what is wrong, or null.
 inline const char* wrongWith(const gpu::BandPlan& plan, const gpu::TilePlan& all, const fm::MatchCase& given,
                              Extent fragment, Extent window, int count)
 {
     CT_HOLDS(plan.group >= 2 && plan.group <= 5 && plan.chunks % plan.group == 0);
     CT_HOLDS(16 * plan.chunks >= fragment.width + 7 && plan.bandRows >= fragment.height);
-    CT_HOLDS(plan.region.x >= 0 && plan.region.y >= 0 && plan.pitch >= plan.region.width && plan.pitch % 16 == 0);
     // correlate: image, then bands; parts are added up in their place.
     const int rows = plan.units * gpu::BAND_ROWS, pitch = gpu::BAND_COLS / 4 + 4 * plan.chunks;
     CT_HOLDS(plan.sharedBytes <= given.shared.dynamicBytes(sizeof(gpu::OpenEntry)));
@@ -380,25 +412,50 @@ inline const char* wrongWith(const gpu::BandPlan& plan, const gpu::TilePlan& all
     CT_HOLDS((rows + plan.chunkRows - 1) * pitch <= plan.bandsOffset);
     CT_HOLDS(4 * (static_cast<size_t>(plan.bandsOffset) + plan.chunkRows * plan.chunks * 32) <= plan.sharedBytes);
     CT_HOLDS(4 * static_cast<size_t>(plan.parts - 1) * rows * gpu::BAND_COLS <= plan.sharedBytes);
-    CT_HOLDS(plan.sumsPitch % gpu::BAND_COLS == 0 && plan.sumsPitch >= window.width + 15 &&
-             plan.sumsRows == window.height);
     CT_HOLDS(static_cast<int64_t>(plan.sumsPitch / gpu::BAND_COLS) * ceilDiv(plan.sumsRows, rows) * count <=
              MOST_BLOCKS);
-    // values: lines of sums, one more than there are columns.
-    const size_t position =
-        given.weighted ? 0 : (plan.wide ? 8 : 4) + (given.metric == fm::Metric::ZNCC ? 4 * given.frame.channels : 0);
-    CT_HOLDS(plan.valueSharedBytes <= given.shared.dynamicBytes(tuning::TILE_STATIC_BYTES));
-    CT_HOLDS(plan.slabRows > 0 && plan.slabRows <= tuning::TILE_ROWS);
-    CT_HOLDS(plan.slabPitch >= gpu::BAND_COLS + fragment.width);
-    CT_HOLDS(plan.slabRows * plan.slabPitch * position <= plan.valueSharedBytes);
-    CT_HOLDS(static_cast<int64_t>(ceilDiv(all.cols, gpu::BAND_COLS)) * all.tilesY * count <= MOST_BLOCKS);
-    CT_HOLDS(plan.sumsEach >= static_cast<size_t>(plan.sumsPitch) * plan.sumsRows * (given.weighted ? 2 : 1));
-    // prepare
-    const int64_t pixels = static_cast<int64_t>(plan.pitch / 4) * plan.region.height;
-    CT_HOLDS(ceilDiv<int64_t>(pixels, tuning::BAND_PREPARE_THREADS) +
-                 static_cast<int64_t>(plan.bandsEach / 1024 + 1) * count <=
-             MOST_BLOCKS);
-    return nullptr;
+    return wrongWithSums(plan, all, given, fragment, window, count);
+}
+
+//! matchTransforms()
+inline const char* wrongWith(const gpu::TransformPlan& plan, const gpu::TilePlan& all, const fm::MatchCase& given,
+                             Extent fragment, Extent window, int count)
+{
+    const Rect4& region = all.bands.region;
+    const int64_t channels = given.frame.channels;
+    CT_HOLDS(given.metric != fm::Metric::SAD && !given.weighted && given.fastDoubles);
+    // Positions of both halves see no value twice, and the last position is in the second half.
+    CT_HOLDS(plan.half + fragment.width - 1 <= plan.cols && region.height <= plan.rows);
+    CT_HOLDS(2 * plan.half >= window.width && plan.half <= region.width && fragment.height <= plan.fragmentRows);
+    CT_HOLDS(plan.cols % gpu::TRANSFORM_COLS == 0);
+    bool rows = false;
+    const bool cols = gpu::forRow(plan.cols, [&](auto row) { rows = plan.rowFactors == row.FACTORS; });
+    CT_HOLDS(cols && rows);
+    size_t values = 0;
+    int factors = 0;
+    gpu::forColumn(plan.rows, [&](auto column) { values = column.VALUES, factors = column.FACTORS; });
+    CT_HOLDS(values > 0 && plan.factors == plan.rowFactors + factors);
+    const size_t staged = plan.staged ? region.height + plan.fragmentRows : 0;
+    CT_HOLDS(gpu::TRANSFORM_COLS * (2 * values + staged) * 16 <= plan.columnSharedBytes);
+    CT_HOLDS(plan.columnSharedBytes <= given.shared.dynamicBytes(0));
+    CT_HOLDS(plan.imageValues >= static_cast<size_t>(channels) * region.height * plan.cols);
+    CT_HOLDS(plan.templatesEach >= static_cast<size_t>(channels) * fragment.height * plan.cols);
+    CT_HOLDS(plan.productsEach >= static_cast<size_t>(plan.rows) * plan.cols);
+    CT_HOLDS(all.bands.columnsEach >= static_cast<size_t>(all.bands.pitch) * all.bands.sumsRows *
+                                          (given.metric == fm::Metric::ZNCC ? 1 + channels : 1));
+    CT_HOLDS(static_cast<int64_t>(all.bands.pitch) * all.bands.sumsRows * 3 <=
+             MOST_BLOCKS); // indices of sums of columns
+    CT_HOLDS(static_cast<int64_t>(fragment.height) * 3 * 255 * 255 <= 0xffffffffll);
+    CT_HOLDS(16 * plan.imageValues <= tuning::TILE_VALUES_BUDGET);
+    CT_HOLDS((region.height + static_cast<int64_t>(plan.fragmentRows) * count) * channels <= MOST_BLOCKS);
+    CT_HOLDS(static_cast<int64_t>(plan.cols) * count <= MOST_BLOCKS);
+    CT_HOLDS(static_cast<int64_t>(all.bands.sumsRows) * count <= MOST_BLOCKS);
+    // The bound of transforms_rows.cu.
+    const double points = static_cast<double>(plan.cols) * plan.rows;
+    const double error = 24 * std::pow(2., -53) * std::log2(points) * std::sqrt(2 * points) * 255 * 255 *
+                         std::sqrt(static_cast<double>(fragment.width) * fragment.height) * channels;
+    CT_HOLDS(error < 0.25);
+    return wrongWithSums(all.bands, all, given, fragment, window, count);
 }
 
 //! matchTiles() and what goes in its place, for `count` windows up to `window`.
@@ -425,6 +482,8 @@ inline const char* wrongWith(const gpu::TilePlan& plan, const fm::MatchCase& giv
         return wrongWith(plan.bands, plan, given, fragment, window, batch);
     case gpu::Route::BAND_TILES:
         return wrongWith(plan.bands.tiles, plan, given, fragment, window, batch);
+    case gpu::Route::TRANSFORMS:
+        return wrongWith(plan.transforms, plan, given, fragment, window, batch);
     }
     return "no route";
 }

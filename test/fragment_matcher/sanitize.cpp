@@ -66,6 +66,23 @@ TEST_P(FragmentMatcher_CudaSanitize, slices)
     }
 }
 
+//! Large fragments in a frame with room for few positions, which transforms match; weights and SAD take other routes.
+TEST_P(FragmentMatcher_CudaSanitize, transforms)
+{
+    const int metric = get<0>(GetParam()), weightKind = get<1>(GetParam()), type = get<2>(GetParam());
+    RNG rng(0x082EFA98u + metric * 131 + weightKind * 17 + type);
+    if (metric == FM::SAD || weightKind != 0)
+        throw SkipTestException("SAD and weights take other routes, which largeFragment covers");
+    Scene scene;
+    scene.params = makeParams(metric, 3, FM::SQUARE, 0, FM::FULL, true);
+    scene.frame = randomImage(rng, Size(421, 439), type);
+    for (const Rect& cut : {Rect(9, 4, 181, 271), Rect(200, 90, 179, 272)})
+        scene.templates.push_back(scene.frame(cut).clone());
+    expectEnginesAgree(scene);
+    scene.areas = {Rect(3, 7, 418, 431), Rect(0, 0, 411, 432)};
+    expectEnginesAgree(scene);
+}
+
 //! One fragment that one kernel processes as a whole.
 TEST_P(FragmentMatcher_CudaSanitize, oneWindow)
 {

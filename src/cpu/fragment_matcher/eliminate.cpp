@@ -1,278 +1,257 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// eliminate: scores only the tiles that can hold a peak of SAD, by bounds of all positions (src/fragment_matcher/bounds.hpp). The means of
-// blocks of B x B pixels are B * B images, one for each column and row of blocks modulo B, and the bounds are their SAD with the means of
-// the fragment, by the kernels that compute every SAD.
+// eliminate: scores only positions that can be a peak of SAD, by bounds of all of them (src/fragment_matcher/bounds.hpp). Groups of positions
+// that remain are compared by blocks of 4, position by position.
 #include "../../precomp.hpp"
-#include "../../fragment_matcher/bounds.hpp"
-#include "eliminate.simd.hpp"
-#include "cpu/fragment_matcher/eliminate.simd_declarations.hpp" // made by CMake: CV_CPU_DISPATCH_MODES_ALL
+#include "eliminate.hpp"
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
 
 namespace {
 
-const int TILE_COLS = ROW_UNIT, TILE_ROWS = 8; // positions that are scored together
+const int CELL_GROUPS = 8;   // columns and rows of groups of which a limit takes at most one place
+const int EXTRA_PLACES = 16; // places of a limit beside those that it takes
+const int MOST_KEPT = 4;     // at most one of so many positions is scored by itself
 // Least sides and pixels of a fragment, and least number of positions: below, bounds cost more than a tenth of a full search.
 const int LEAST_SIDE = 48, LEAST_PIXELS = 64 * 64, LEAST_POSITIONS = 64 * 64;
 const int WIDE_SIDE = 64; // least side for blocks of 8 x 8 pixels; below: 4 x 4
 
-void computeMeans(const uint8_t* from, size_t step, int rows, int cols, int block, uint8_t* to, size_t phaseStep,
-                  Buffer& memory)
+uint64_t sumAt(const Pattern& pattern, const Planes& planes) { return sumOfRows(pattern, planes, 0, pattern.height); }
+
+//! Returns the planes that a pattern of means meets at a position.
+Planes at(const MeansOfImage& means, int x, int y)
 {
-    CV_CPU_DISPATCH(meansOfRows, (from, step, rows, cols, block, to, phaseStep, memory), CV_CPU_DISPATCH_MODES_ALL);
+    return means.phase(x % means.block, y % means.block).at(x / means.block, y / means.block);
 }
 
-//! Calls body(i, memory) for i = 0 .. count - 1, on all threads if there is a pool.
-template <class Body> void forAll(int count, Scratch& memory, ScratchPool* pool, const Body& body)
+// --- limits ------------------------------------------------------------------------------------------------------------
+
+struct Limits
 {
-    if (!pool)
+    uint64_t best, peaks; //!< largest values of positions that may be the best, and of those that may be a peak
+    Box box;              //!< contains all positions that may be the best
+};
+
+//! Chooses the position of the least bound of each square of groups. @return groups, by their bounds.
+std::vector<int> leastOfCells(const Groups& groups)
+{
+    const int countX = detail::ceilDiv(groups.countX(), CELL_GROUPS), countY = groups.countY();
+    std::vector<int> cells(static_cast<size_t>(countX) * detail::ceilDiv(countY, CELL_GROUPS), -1);
+    for (int y = 0; y < countY; ++y)
+        for (int x = 0; x < groups.countX(); ++x)
+        {
+            const int group = y * groups.countX() + x;
+            int& cell = cells[static_cast<size_t>(y / CELL_GROUPS) * countX + x / CELL_GROUPS];
+            if (cell < 0 || groups.leasts[group] < groups.leasts[cell])
+                cell = group;
+        }
+    std::sort(cells.begin(), cells.end(),
+              [&](int a, int b) { return std::make_pair(groups.leasts[a], a) < std::make_pair(groups.leasts[b], b); });
+    return cells;
+}
+
+//! Chooses `needed` of the places by their values, each `apart` from those before it and outside the zones of the positions of `box`, unless
+//! null. @return the largest value; UINT64_MAX: there are not enough places.
+template <typename V>
+uint64_t largestOfPlaces(const std::vector<Peak<V>>& places, int needed, int apart, const Box* box,
+                         const Groups& groups)
+{
+    std::vector<const Peak<V>*> chosen;
+    for (const Peak<V>& place : places)
     {
-        for (int i = 0; i < count; ++i)
-            body(i, memory);
-        return;
+        if (static_cast<int>(chosen.size()) == needed)
+            break;
+        const auto isApart = [&](const Peak<V>* other)
+        { return outsideZone(place.x - other->x, place.y - other->y, apart, groups.exclusion); };
+        if ((!box || surelyOutside(place.x, place.y, *box, groups.distance, groups.exclusion)) &&
+            std::all_of(chosen.begin(), chosen.end(), isApart))
+            chosen.push_back(&place);
     }
-    parallel_for_(Range(0, count),
-                  [&](const Range& range)
-                  {
-                      const ScratchPool::Lease lease(*pool);
-                      for (int i = range.start; i < range.end; ++i)
-                          body(i, *lease);
-                  });
+    if (static_cast<int>(chosen.size()) < needed)
+        return UINT64_MAX;
+    return chosen.empty() ? 0 : chosen.back()->value;
 }
 
-//! The means of a fragment as a fragment.
-struct MeansOfFragment
+//! Scores places of least bounds: those that a limit takes, and others beside the first.
+template <typename V>
+std::vector<Peak<V>> scorePlaces(const Scores<V>& scores, const Groups& groups, const Pattern& pattern,
+                                 const MeansOfImage& means, int peaks)
 {
-    Plan plan;
-    uint64_t loss = 0; //!< twice the most by which the scaled sums of means exceed the value
-    uint64_t scale;    //!< of sums of means to values
-    bool any = false;  //!< some block has a weight
-
-    MeansOfFragment(const Plan& of, int block)
+    std::vector<Peak<V>> places;
+    const auto isApart = [&](const Position& at, int distance, size_t count)
     {
-        const int width = of.width / block, height = of.height / block, channels = of.channels;
-        const int pixels = block * block;
-        means_.resize(static_cast<size_t>(width) * height * channels);
-        weights_.assign(static_cast<size_t>(width) * height, 1);
-        for (int y = 0; y < height; ++y)
-            for (int x = 0; x < width; ++x)
+        return std::all_of(places.begin(), places.begin() + count,
+                           [&](const Peak<V>& place)
+                           { return outsideZone(at.x - place.x, at.y - place.y, distance, groups.exclusion); });
+    };
+    const int apart = distanceOfPlaces(groups.distance), needed = placesNeeded(peaks, groups.exclusion);
+    int extra = EXTRA_PLACES;
+    for (const int group : leastOfCells(groups))
+    {
+        const Box box = groups.box(group);
+        Position at = {box.left, box.top};
+        uint64_t least = UINT64_MAX;
+        for (int y = box.top; y <= box.bottom && least > groups.leasts[group]; ++y)
+            for (int x = box.left; x <= box.right && least > groups.leasts[group]; ++x)
             {
-                const size_t at = static_cast<size_t>(y) * width + x;
-                const size_t first = static_cast<size_t>(block) * (static_cast<size_t>(y) * of.width + x);
-                const uint64_t weight = of.weighted ? leastOf(of.q + first, of.width, block) : 1;
-                weights_[at] = static_cast<uint8_t>(weight);
-                any = any || weight > 0;
-                for (int c = 0; c < channels; ++c)
-                {
-                    const uint8_t* const bytes = &of.bytes[static_cast<size_t>(c) * of.width * of.height + first];
-                    const int sum = sumOf(bytes, of.width, block), mean = sum / pixels;
-                    means_[at * channels + c] = static_cast<uint8_t>(mean);
-                    loss += weight * blockLoss(sum, mean, pixels);
-                }
+                const uint64_t sum = sumAt(pattern, fragment_matcher::cpu::at(means, x, y));
+                if (sum < least)
+                    least = sum, at = {x, y};
             }
-        if (!any)
-            return;
-        pack({means_.data(), of.weighted ? weights_.data() : nullptr, width, height, channels, TemplateSums()},
-             Metric::SAD, plan);
-        scale = static_cast<uint64_t>(pixels) * (of.weighted ? plan.unit : 1);
+        const bool takes = static_cast<int>(places.size()) < needed && isApart(at, apart, places.size());
+        if (!takes && (extra == 0 || !isApart(at, groups.distance, std::min<size_t>(places.size(), 1))))
+            continue;
+        extra -= !takes;
+        places.push_back({scores.value(at.x, at.y), at.x, at.y});
     }
+    std::sort(places.begin(), places.end(),
+              [](const Peak<V>& a, const Peak<V>& b)
+              { return std::make_tuple(a.value, a.y, a.x) < std::make_tuple(b.value, b.y, b.x); });
+    return places;
+}
 
-private:
-    static int sumOf(const uint8_t* bytes, int step, int block)
+//! Returns the largest values of positions that may be the best and of those that may be a peak. UINT64_MAX: any.
+template <typename V>
+Limits limitsOf(const Scores<V>& scores, const Groups& groups, const MeansOfFragment& means, const Pattern& pattern,
+                const MeansOfImage& image, int peaks)
+{
+    const std::vector<Peak<V>> places = scorePlaces(scores, groups, pattern, image, peaks);
+    Limits limits = {places[0].value, UINT64_MAX, {INT_MAX, INT_MAX, -1, -1}};
+    const uint32_t limit = means.largest(limits.best);
+    for (int group = 0; group < static_cast<int>(groups.leasts.size()); ++group)
+        if (groups.leasts[group] <= limit)
+        {
+            const Box box = groups.box(group);
+            limits.box = {std::min(limits.box.left, box.left), std::min(limits.box.top, box.top),
+                          std::max(limits.box.right, box.right), std::max(limits.box.bottom, box.bottom)};
+        }
+    if (peaks == 1 || surelyExcluded(groups.whole(), limits.box, groups.distance, groups.exclusion))
     {
-        int sum = 0;
-        for (int v = 0; v < block; ++v)
-            for (int u = 0; u < block; ++u)
-                sum += bytes[static_cast<size_t>(v) * step + u];
-        return sum;
+        limits.peaks = 0; // there is no peak but the best
+        return limits;
     }
-    static uint8_t leastOf(const uint8_t* weights, int step, int block)
-    {
-        uint8_t least = 255;
-        for (int v = 0; v < block; ++v)
-            for (int u = 0; u < block; ++u)
-                least = std::min(least, weights[static_cast<size_t>(v) * step + u]);
-        return least;
-    }
+    const int apart = distanceOfPlaces(groups.distance);
+    const uint64_t outside =
+        largestOfPlaces(places, placesNeeded(peaks - 1, groups.exclusion), apart, &limits.box, groups);
+    const uint64_t anywhere = largestOfPlaces(places, placesNeeded(peaks, groups.exclusion), apart, nullptr, groups);
+    limits.peaks = std::min(outside, anywhere);
+    return limits;
+}
 
-    std::vector<uint8_t> means_, weights_;
+// --- positions of groups ---------------------------------------------------------------------------------------------
+
+//! A group with the positions that may be a peak: bit GROUP_COLS * row + column.
+struct Kept
+{
+    int group;
+    uint64_t limit; //!< largest value
+    uint32_t positions;
 };
 
-//! The means of the blocks of an image.
-struct MeansOfImage
+//! Returns the groups that may hold a peak, with all their positions.
+std::vector<Kept> keptGroups(const Groups& groups, const MeansOfFragment& means, const Limits& limits)
 {
-    const uint8_t* data;
-    size_t phaseStep, planeStep;
-    int block;
-
-    //! Returns the blocks that begin in columns block * k + x and rows block * k + y as planes.
-    Planes phase(int x, int y) const
+    const uint32_t best = means.largest(limits.best), peaks = means.largest(limits.peaks);
+    std::vector<Kept> kept;
+    for (int group = 0; group < static_cast<int>(groups.leasts.size()); ++group)
     {
-        return {data + (static_cast<size_t>(y) * block + x) * phaseStep, block * block * phaseStep, planeStep, 0};
+        const uint32_t least = groups.leasts[group];
+        if (least > std::max(best, peaks))
+            continue;
+        const bool excluded = surelyExcluded(groups.box(group), limits.box, groups.distance, groups.exclusion);
+        if (least <= best || !excluded)
+            kept.push_back({group, excluded ? limits.best : std::max(limits.best, limits.peaks), ~0u});
     }
-};
+    return kept;
+}
 
-MeansOfImage meansOf(const Plan& plan, const Planes& planes, const SearchWindow& window, int block, Scratch& memory,
-                     ScratchPool* pool)
+//! Calls body(x, y, bit, kept, memory) for the kept positions of some groups, on all threads if there is a pool.
+template <class Body>
+void forKept(std::vector<Kept>& kept, const Groups& groups, Scratch& memory, ScratchPool* pool, const Body& body)
 {
-    const int cols = window.cols + plan.width - 1, rows = window.rows + plan.height - block;
-    MeansOfImage means = {nullptr, alignRow(detail::ceilDiv(cols, block)), 0, block};
-    const size_t rowStep = block * means.phaseStep;
-    means.planeStep = static_cast<size_t>(rows) * rowStep;
-    uint8_t* const data = memory.means.get<uint8_t>(means.planeStep * plan.channels + PLANE_PADDING);
-    means.data = data;
-    const int strip = pool ? 64 : rows, strips = detail::ceilDiv(rows, strip);
-    forAll(strips * plan.channels, memory, pool,
+    forAll(detail::ceilDiv(static_cast<int>(kept.size()), STRIP_GROUPS), memory, pool,
            [&](int i, Scratch& own)
            {
-               const int c = i / strips, first = i % strips * strip;
-               computeMeans(planes.pixel(c, 0, first), planes.step, std::min(strip, rows - first), cols, block,
-                            data + c * means.planeStep + first * rowStep, means.phaseStep, own.rows.columns);
+               const size_t end = std::min<size_t>(kept.size(), (i + size_t(1)) * STRIP_GROUPS);
+               for (size_t k = static_cast<size_t>(i) * STRIP_GROUPS; k < end; ++k)
+               {
+                   const Box box = groups.box(kept[k].group);
+                   for (int y = box.top; y <= box.bottom; ++y)
+                       for (int x = box.left; x <= box.right; ++x)
+                       {
+                           const uint32_t bit = 1u << (GROUP_COLS * (y - box.top) + x - box.left);
+                           if (kept[k].positions & bit)
+                               body(x, y, bit, kept[k], own);
+                       }
+               }
            });
-    return means;
 }
 
-//! The least bounds of a tile, as sums of differences of means.
-struct TileBound
+//! The bounds by blocks of 4.
+struct FineBounds
 {
-    uint32_t least = UINT32_MAX;
-    int x = 0, y = 0;           //!< position of `least`
-    uint32_t open = UINT32_MAX; //!< of positions whose zone does not cover the whole window
+    const MeansOfFragment means;
+    const Pattern pattern;
+    MeansOfImage image;
+
+    explicit FineBounds(const Plan& plan) : means(plan, 4), pattern(patternOf(means.plan)) {}
 };
 
-//! The window, its tiles, and the exclusion rule.
-struct Tiles
+//! Returns the value of a position, or any number above `most`: the sum of the rows so far and bounds of the others exceed it.
+uint64_t valueUpTo(uint64_t most, const Pattern& pattern, const Planes& planes, const FineBounds* fine, int x, int y,
+                   Buffer& memory)
 {
-    int cols, rows, distance, exclusion;
-
-    int countX() const { return detail::ceilDiv(cols, TILE_COLS); }
-    int countY() const { return detail::ceilDiv(rows, TILE_ROWS); }
-    //! Returns true if there may be positions whose zone covers the window.
-    bool small() const { return cols < 2 * distance || rows < 2 * distance; }
-};
-
-//! Takes a row of bounds of positions x, x + block, ... of row y into those of their tiles.
-void takeRow(const uint32_t* sums, int count, int x, int y, int block, const Tiles& tiles, TileBound* bounds)
-{
-    const int each = TILE_COLS / block;
-    const bool open = tiles.small();
-    for (int first = 0; first < count; first += each, ++bounds)
+    const int STRIP = 32, BLOCKS = STRIP / 4, strips = detail::ceilDiv(pattern.height, STRIP);
+    uint64_t* const rests = memory.get<uint64_t>(strips + 1); // bounds of the strips from each on
+    std::fill(rests, rests + strips + 1, uint64_t(0));
+    const Planes at = planes.at(x, y);
+    const Planes means = fine ? fragment_matcher::cpu::at(fine->image, x, y) : at;
+    for (int i = strips - 1; fine && i > 0; --i)
     {
-        const int end = std::min(first + each, count);
-        uint32_t least = UINT32_MAX;
-        for (int i = first; i < end; ++i)
-            least = std::min(least, sums[i]);
-        if (least < bounds->least)
-        {
-            const int i = static_cast<int>(std::find(sums + first, sums + end, least) - sums);
-            bounds->least = least;
-            bounds->x = x + block * i;
-            bounds->y = y;
-        }
-        if (!open)
-            bounds->open = bounds->least;
-        for (int i = first; open && i < end; ++i)
-            if (sums[i] < bounds->open &&
-                !zoneCoversWindow(x + block * i, y, tiles.cols, tiles.rows, tiles.distance, tiles.exclusion))
-                bounds->open = sums[i];
+        const int begin = i * BLOCKS, end = std::min(begin + BLOCKS, fine->pattern.height);
+        const uint64_t twice = 2 * fine->means.scale * sumOfRows(fine->pattern, means, begin, std::max(begin, end));
+        uint64_t loss = 0;
+        for (int row = begin; row < end; ++row)
+            loss += fine->means.losses[row];
+        rests[i] = rests[i + 1] + (twice > loss ? (twice - loss + 1) / 2 : 0);
     }
-}
-
-std::vector<TileBound> boundsOf(const Plan& plan, const MeansOfImage& means, const Tiles& tiles, Scratch& memory,
-                                ScratchPool* pool)
-{
-    std::vector<TileBound> bounds(static_cast<size_t>(tiles.countX()) * tiles.countY());
-    const int block = means.block, strip = pool ? 8 : tiles.countY(); // tiles
-    forAll(
-        detail::ceilDiv(tiles.countY(), strip), memory, pool,
-        [&](int i, Scratch& own)
-        {
-            const int top = i * strip * TILE_ROWS, bottom = std::min(tiles.rows, top + strip * TILE_ROWS);
-            for (int phase = 0; phase < block * block; ++phase)
-            {
-                const int px = phase % block, py = phase / block;
-                const int cols = detail::ceilDiv(tiles.cols - px, block);
-                const int rows = detail::ceilDiv(std::max(bottom - top - py, 0), block);
-                if (cols <= 0 || rows <= 0)
-                    continue;
-                const size_t stride = alignRow(cols);
-                const MapView<uint32_t> map = {own.terms.get<uint32_t>(stride * rows), stride, nullptr};
-                scoreMap(plan, means.phase(px, py).at(0, top / block), rows, cols, map, {nullptr, 0, 0}, 0, own.rows);
-                for (int r = 0; r < rows; ++r)
-                {
-                    const int y = top + py + block * r;
-                    takeRow(map.values + r * stride, cols, px, y, block, tiles,
-                            &bounds[static_cast<size_t>(y / TILE_ROWS) * tiles.countX()]);
-                }
-            }
-        });
-    return bounds;
-}
-
-//! Returns the largest sum of a tile that may hold a peak; UINT32_MAX: all may.
-template <typename V>
-uint32_t limitOf(const Scores<V>& scores, const std::vector<TileBound>& bounds, const MeansOfFragment& means,
-                 const Tiles& tiles, int peaks)
-{
-    const int needed = placesNeeded(peaks, tiles.exclusion), apart = distanceOfPlaces(tiles.distance);
-    const auto largest = [&](uint64_t value) { return largestBound(value, means.loss, means.scale, UINT32_MAX); };
-    std::vector<const TileBound*> places;
-    uint64_t most = 0;
-    while (static_cast<int>(places.size()) < needed)
+    uint64_t sum = 0;
+    for (int i = 0; i < strips; ++i)
     {
-        const TileBound* best = nullptr;
-        for (const TileBound& bound : bounds)
-            if ((!best || bound.least < best->least) &&
-                std::all_of(places.begin(), places.end(),
-                            [&](const TileBound* place)
-                            { return outsideZone(bound.x - place->x, bound.y - place->y, apart, tiles.exclusion); }))
-                best = &bound;
-        if (!best)
-            return UINT32_MAX;
-        places.push_back(best);
-        most = std::max<uint64_t>(most, scores.value(best->x, best->y));
-        if (places.size() == 1 && std::none_of(bounds.begin(), bounds.end(),
-                                               [&](const TileBound& bound) { return bound.open <= largest(most); }))
-            break; // there is no second peak
+        sum += sumOfRows(pattern, at, i * STRIP, std::min((i + 1) * STRIP, pattern.height));
+        if (sum + rests[i + 1] > most)
+            return most + 1;
     }
-    return largest(most);
+    return sum;
 }
 
-//! A run of tiles of one row.
-struct Run
-{
-    int tileY, begin, end;
-};
-
-//! Scores the runs; values of all other positions are the largest of their type.
+//! Scores the kept positions; values of all others are the largest of their type. @param fine null: there are no such bounds.
 template <typename V>
-void scoreRuns(Scores<V>& scores, const std::vector<Run>& runs, Scratch& memory, ScratchPool* pool)
+void scoreKept(Scores<V>& scores, std::vector<Kept>& kept, const Groups& groups, const FineBounds* fine,
+               Scratch& memory, ScratchPool* pool)
 {
-    const Plan& plan = scores.plan();
     const SearchWindow& window = scores.window();
     const size_t stride = alignRow(window.cols);
     const MapView<V> map = {memory.map.get<V>(stride * window.rows), stride, memory.best.get<RowBest<V>>(window.rows)};
     std::fill(map.values, map.values + stride * window.rows, Scores<V>::NOT_SCORED);
     std::fill(map.best, map.best + window.rows, RowBest<V>{Scores<V>::NOT_SCORED, 0});
-    std::vector<RowBest<V>> bests(runs.size() * TILE_ROWS);
-    forAll(static_cast<int>(runs.size()), memory, pool,
-           [&](int i, Scratch& own)
-           {
-               const int x = runs[i].begin * TILE_COLS, y = runs[i].tileY * TILE_ROWS;
-               const MapView<V> part = {map.values + y * stride + x, stride,
-                                        bests.data() + static_cast<size_t>(i) * TILE_ROWS};
-               scoreMap(plan, scores.planes().at(x, y), std::min(TILE_ROWS, window.rows - y),
-                        std::min(runs[i].end * TILE_COLS, window.cols) - x, part, {nullptr, 0, 0}, 0, own.rows);
-           });
-    for (size_t i = 0; i < runs.size(); ++i) // from left to right: on equal values the first column is kept
-        for (int y = runs[i].tileY * TILE_ROWS, r = 0; r < TILE_ROWS && y + r < window.rows; ++r)
-        {
-            const RowBest<V>& best = bests[i * TILE_ROWS + r];
-            if (best.value < map.best[y + r].value)
-                map.best[y + r] = {best.value, best.x + runs[i].begin * TILE_COLS};
-        }
+    const Pattern pattern = patternOf(scores.plan());
+    forKept(kept, groups, memory, pool,
+            [&](int x, int y, uint32_t, const Kept& own, Scratch& thread)
+            {
+                const uint64_t value = valueUpTo(own.limit, pattern, scores.planes(), fine, x, y, thread.rows.partial);
+                if (value <= own.limit)
+                    map.values[y * stride + x] = static_cast<V>(value);
+            });
+    for (const Kept& of : kept) // from left to right: on equal values the first column is kept
+    {
+        const Box box = groups.box(of.group);
+        for (int y = box.top; y <= box.bottom; ++y)
+            for (int x = box.left; x <= box.right; ++x)
+                if (map.values[y * stride + x] < map.best[y].value)
+                    map.best[y] = {map.values[y * stride + x], x};
+    }
     scores.setMap(map);
 }
 
@@ -284,34 +263,44 @@ bool eliminate(Scores<V>& scores, int distance, const Settings& settings, Scratc
     const Plan& plan = scores.plan();
     const SearchWindow& window = scores.window();
     const int side = std::min(plan.width, plan.height);
+    const size_t positions = static_cast<size_t>(window.cols) * window.rows;
     if (plan.metric != Metric::SAD || side < LEAST_SIDE ||
-        static_cast<int64_t>(plan.width) * plan.height < LEAST_PIXELS ||
-        static_cast<int64_t>(window.cols) * window.rows < LEAST_POSITIONS)
+        static_cast<int64_t>(plan.width) * plan.height < LEAST_PIXELS || positions < LEAST_POSITIONS)
         return false;
     const int block = side >= WIDE_SIDE ? 8 : 4;
     const MeansOfFragment means(plan, block);
     if (!means.any || means.plan.wide)
         return false;
-    const Tiles tiles = {window.cols, window.rows, distance, settings.exclusion};
-    const std::vector<TileBound> bounds =
-        boundsOf(means.plan, meansOf(plan, scores.planes(), window, block, memory, pool), tiles, memory, pool);
-    const uint32_t limit = limitOf(scores, bounds, means, tiles, settings.peaks);
-    std::vector<Run> runs;
-    size_t kept = 0;
-    for (int y = 0; y < tiles.countY(); ++y)
-        for (int x = 0; x < tiles.countX(); ++x)
-        {
-            if (bounds[static_cast<size_t>(y) * tiles.countX() + x].least > limit)
-                continue;
-            ++kept;
-            if (!runs.empty() && runs.back().tileY == y && runs.back().end == x)
-                ++runs.back().end;
-            else
-                runs.push_back({y, x, x + 1});
-        }
-    if (2 * kept > bounds.size()) // all positions together take fewer calls
+    const size_t coarseBytes = bytesOfMeans(plan, window, block);
+    uint8_t* const data = memory.means.get<uint8_t>(coarseBytes + bytesOfMeans(plan, window, 4));
+    const MeansOfImage image = meansOf(plan, scores.planes(), window, block, data, memory, pool);
+    Groups groups = {window.cols, window.rows, distance, settings.exclusion, {}};
+    findLeasts(means.plan, image, groups, memory, pool);
+    const Limits limits = limitsOf(scores, groups, means, patternOf(means.plan), image, settings.peaks);
+    std::vector<Kept> kept = keptGroups(groups, means, limits);
+    const size_t positionsOfGroup = GROUP_COLS * GROUP_ROWS;
+    if (limits.peaks == UINT64_MAX || 2 * kept.size() * positionsOfGroup > positions)
         return false;
-    scoreRuns(scores, runs, memory, pool);
+    FineBounds fine(plan);
+    const bool refines = block > 4 && !fine.means.plan.wide;
+    if (refines)
+    {
+        fine.image = meansOf(plan, scores.planes(), window, 4, data + coarseBytes, memory, pool);
+        forKept(kept, groups, memory, pool,
+                [&](int x, int y, uint32_t bit, Kept& own, Scratch&)
+                {
+                    const uint32_t limit = fine.means.largest(own.limit);
+                    if (sumAt(fine.pattern, at(fine.image, x, y)) > limit)
+                        own.positions &= ~bit;
+                });
+    }
+    size_t count = 0;
+    for (const Kept& of : kept)
+        for (uint32_t left = of.positions; left != 0; left &= left - 1)
+            ++count;
+    if (MOST_KEPT * count > positions) // all positions together take less time
+        return false;
+    scoreKept(scores, kept, groups, refines ? &fine : nullptr, memory, pool);
     return true;
 }
 

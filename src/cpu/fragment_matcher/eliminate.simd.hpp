@@ -1,9 +1,12 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
 
-// eliminate: means of blocks of pixels, compiled once per instruction set.
-#include "scores.hpp"
+// eliminate: means of blocks of pixels, and sums of differences of single positions, compiled once per instruction set.
+#include "eliminate.hpp"
 #include "opencv2/core/hal/intrin.hpp"
+#ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
+#include "scores_terms.hpp"
+#endif
 
 namespace cv { namespace cuda { namespace fragment_matcher { namespace cpu {
 CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
@@ -13,6 +16,9 @@ CV_CPU_OPTIMIZATION_NAMESPACE_BEGIN
 column block * k + p is byte k of phase p. @param phaseStep bytes from phase to phase, a multiple of ROW_UNIT. */
 void meansOfRows(const uint8_t* from, size_t step, int rows, int cols, int block, uint8_t* to, size_t phaseStep,
                  Buffer& memory);
+
+//! Returns the sum of the differences of rows [begin, end) of a pattern and of the bytes at the origin of `planes`.
+uint64_t differencesAt(const Pattern& pattern, const Planes& planes, int begin, int end);
 
 #ifndef CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY
 
@@ -100,6 +106,73 @@ void meansOf(const uint8_t* from, size_t step, int rows, int cols, uint8_t* to, 
     }
 }
 
+//! Sums of bytes or of products of bytes of a row.
+#if CT_SSE && CT_AVX512
+inline v_uint64 sumOfDifferences(const v_uint8& a, const v_uint8& b) { return v_uint64(_mm512_sad_epu8(a.val, b.val)); }
+#elif CT_SSE
+inline v_uint64 sumOfDifferences(const v_uint8& a, const v_uint8& b) { return v_uint64(sad8(a, b)); }
+#elif CV_SIMD
+inline v_uint64 sumOfDifferences(const v_uint8& a, const v_uint8& b)
+{
+    v_uint64 low, high;
+    v_expand(v_dotprod_expand(v_absdiff(a, b), vx_setall_u8(1)), low, high);
+    return v_add(low, high);
+}
+#endif
+
+#if CV_SIMD
+
+//! Adds a row of a pattern. @param weights 255 within the row without WEIGHTED.
+template <bool WEIGHTED>
+inline v_uint64 addDifferences(v_uint64 sum, const uint8_t* bytes, const uint8_t* weights, const uint8_t* image,
+                               int width)
+{
+    const int step = VTraits<v_uint8>::vlanes();
+    if (WEIGHTED)
+    {
+        v_uint32 row = vx_setzero_u32();
+        for (int x = 0; x < width; x += step)
+            row = v_dotprod_expand(v_absdiff(vx_load(bytes + x), vx_load(image + x)), vx_load(weights + x), row);
+        v_uint64 low, high;
+        v_expand(row, low, high);
+        return v_add(sum, v_add(low, high));
+    }
+    int x = 0;
+    for (; x + step <= width; x += step)
+        sum = v_add(sum, sumOfDifferences(vx_load(bytes + x), vx_load(image + x)));
+    if (x < width)
+        sum = v_add(sum, sumOfDifferences(vx_load(bytes + x), v_and(vx_load(image + x), vx_load(weights + x))));
+    return sum;
+}
+
+template <bool WEIGHTED> uint64_t sumDifferences(const Pattern& pattern, const Planes& planes, int begin, int end)
+{
+    v_uint64 sum = vx_setzero_u64();
+    for (int c = 0; c < pattern.channels; ++c)
+        for (int y = begin; y < end; ++y)
+            sum = addDifferences<WEIGHTED>(sum, pattern.row(c, y), pattern.weightsOf(y), planes.pixel(c, 0, y),
+                                           pattern.width);
+    return v_reduce_sum(sum);
+}
+
+#else
+
+template <bool WEIGHTED> uint64_t sumDifferences(const Pattern& pattern, const Planes& planes, int begin, int end)
+{
+    uint64_t sum = 0;
+    for (int c = 0; c < pattern.channels; ++c)
+        for (int y = begin; y < end; ++y)
+        {
+            const uint8_t *const bytes = pattern.row(c, y), *const image = planes.pixel(c, 0, y);
+            for (int x = 0; x < pattern.width; ++x)
+                sum += (WEIGHTED ? pattern.weightsOf(y)[x] : 1) *
+                       static_cast<unsigned>(bytes[x] > image[x] ? bytes[x] - image[x] : image[x] - bytes[x]);
+        }
+    return sum;
+}
+
+#endif
+
 } // namespace
 
 void meansOfRows(const uint8_t* from, size_t step, int rows, int cols, int block, uint8_t* to, size_t phaseStep,
@@ -109,6 +182,12 @@ void meansOfRows(const uint8_t* from, size_t step, int rows, int cols, int block
         meansOf<4>(from, step, rows, cols, to, phaseStep, memory);
     else
         meansOf<8>(from, step, rows, cols, to, phaseStep, memory);
+}
+
+uint64_t differencesAt(const Pattern& pattern, const Planes& planes, int begin, int end)
+{
+    return pattern.weighted ? sumDifferences<true>(pattern, planes, begin, end)
+                            : sumDifferences<false>(pattern, planes, begin, end);
 }
 
 #endif // CV_CPU_OPTIMIZATION_DECLARATIONS_ONLY

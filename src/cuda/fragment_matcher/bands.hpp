@@ -30,8 +30,16 @@ namespace gpu {
 
 void prepareBands(const ByteImageView& frame, const Batch& batch, const BandPlan& plan, const BandMemory& memory,
                   StreamHandle stream);
+//! prepareBands() that needs nothing of the kernel that is launched before it, with which it may run concurrently.
+void prepareBandsEarly(const ByteImageView& frame, const Batch& batch, const BandPlan& plan, const BandMemory& memory,
+                       StreamHandle stream);
 void correlateBands(const Batch& batch, Metric metric, const BandPlan& plan, const BandMemory& memory,
                     StreamHandle stream);
+/** Computes BandMemory::columns, of plans that have them. Needs what prepareBands() wrote, and nothing of the kernel that is launched
+before it, with which it may run concurrently. */
+void sumColumns(const Batch& batch, Metric metric, const BandPlan& plan, const BandMemory& memory, StreamHandle stream);
+void valuesOfBands(const Batch& batch, const Settings& settings, const TilePlan& plan, const TileMemory& memory,
+                   const Best* walked, const Outputs& out, StreamHandle stream);
 
 //! Calls launch(metric), metric a std::integral_constant, for metrics that matrix instructions can compute.
 template <class Launch> void forProduct(Metric metric, const Launch& launch)

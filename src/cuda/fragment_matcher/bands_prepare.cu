@@ -115,19 +115,39 @@ __global__ void __launch_bounds__(THREADS)
         const int words = plan.pitch / 4, y = static_cast<int>(item / words), x = 4 * static_cast<int>(item % words);
         if (y < plan.region.height)
             preparePixels<STRIDE, WEIGHTED>(frame, x, y, plan, memory);
-        return;
     }
-    const int block = blockIdx.x - imageBlocks, e = block / blocksEach, first = block - e * blocksEach;
-    const DeviceFragment& fragment = batch.fragments[batch.slots[fragmentOf(batch, e)]];
-    for (int item = first * THREADS + threadIdx.x; item < static_cast<int>(plan.bandsEach);
-         item += blocksEach * THREADS)
-        memory.bands[e * plan.bandsEach + item] = bandWord<WEIGHTED>(batch, fragment, plan, item);
-    if (first == 0 && threadIdx.x == 0)
+    else
     {
-        Entry entry;
-        const int status = openEntry(frame, batch, e, entry);
-        memory.entries[e] = {entry.i, status, entry.window, entry.fragment};
+        const int block = blockIdx.x - imageBlocks, e = block / blocksEach, first = block - e * blocksEach;
+        const DeviceFragment& fragment = batch.fragments[batch.slots[fragmentOf(batch, e)]];
+        for (int item = first * THREADS + threadIdx.x; item < static_cast<int>(plan.bandsEach);
+             item += blocksEach * THREADS)
+            memory.bands[e * plan.bandsEach + item] = bandWord<WEIGHTED>(batch, fragment, plan, item);
+        if (first == 0 && threadIdx.x == 0)
+        {
+            Entry entry;
+            const int status = openEntry(frame, batch, e, entry);
+            memory.entries[e] = {entry.i, status, entry.window, entry.fragment};
+        }
     }
+    detail::waitForKernelBefore(); // so that kernels that wait for this one find what the one before has written
+}
+
+//! @param early as in launchAs()
+void launchPrepare(bool early, const ByteImageView& frame, const Batch& batch, const BandPlan& plan,
+                   const BandMemory& memory, cudaStream_t stream)
+{
+    const auto kernel =
+        frame.pixelStride == 1   ? (batch.weighted ? prepareBandsKernel<1, true> : prepareBandsKernel<1, false>)
+        : frame.pixelStride == 3 ? (batch.weighted ? prepareBandsKernel<3, true> : prepareBandsKernel<3, false>)
+                                 : (batch.weighted ? prepareBandsKernel<4, true> : prepareBandsKernel<4, false>);
+    const int64_t words = static_cast<int64_t>(plan.pitch / 4) * plan.region.height;
+    const int imageBlocks = static_cast<int>(detail::ceilDiv<int64_t>(words, THREADS));
+    const int each = tuning::BAND_PREPARE_WORDS * THREADS;
+    const int blocksEach = static_cast<int>(std::max<size_t>(detail::ceilDiv<size_t>(plan.bandsEach, each), 1));
+    const int64_t blocks = imageBlocks + static_cast<int64_t>(blocksEach) * batch.count;
+    detail::launchAs(early, "prepareBands", kernel, detail::linearGrid(blocks, 1), dim3(THREADS), 0, stream, frame,
+                     batch, plan, memory, imageBlocks, blocksEach);
 }
 
 } // namespace
@@ -137,17 +157,13 @@ namespace gpu {
 void prepareBands(const ByteImageView& frame, const Batch& batch, const BandPlan& plan, const BandMemory& memory,
                   StreamHandle stream)
 {
-    const auto kernel =
-        frame.pixelStride == 1   ? (batch.weighted ? prepareBandsKernel<1, true> : prepareBandsKernel<1, false>)
-        : frame.pixelStride == 3 ? (batch.weighted ? prepareBandsKernel<3, true> : prepareBandsKernel<3, false>)
-                                 : (batch.weighted ? prepareBandsKernel<4, true> : prepareBandsKernel<4, false>);
-    const int64_t words = static_cast<int64_t>(plan.pitch / 4) * plan.region.height;
-    const int imageBlocks = static_cast<int>(detail::ceilDiv<int64_t>(words, THREADS));
-    const int each = tuning::BAND_PREPARE_WORDS * THREADS;
-    const int blocksEach = static_cast<int>(detail::ceilDiv<size_t>(plan.bandsEach, each));
-    const int64_t blocks = imageBlocks + static_cast<int64_t>(blocksEach) * batch.count;
-    detail::launch("prepareBands", kernel, detail::linearGrid(blocks, 1), dim3(THREADS), 0, stream, frame, batch, plan,
-                   memory, imageBlocks, blocksEach);
+    launchPrepare(false, frame, batch, plan, memory, stream);
+}
+
+void prepareBandsEarly(const ByteImageView& frame, const Batch& batch, const BandPlan& plan, const BandMemory& memory,
+                       StreamHandle stream)
+{
+    launchPrepare(true, frame, batch, plan, memory, stream);
 }
 
 } // namespace gpu

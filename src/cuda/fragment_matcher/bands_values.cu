@@ -13,6 +13,7 @@
 #include "bands.hpp"
 #include "bands_value.hpp"
 #include "find_peaks.hpp"
+#include <cuda_pipeline.h>
 
 namespace cv { namespace cuda { namespace fragment_matcher {
 
@@ -172,23 +173,58 @@ template <typename Sum> __device__ __forceinline__ void scanLines(Sum* sums, int
     }
 }
 
-/** Computes the box sums of `rows` rows of positions from (x, y) of the planes on. Begins and ends with a barrier. @param cols columns of
-pixels. */
-template <bool IMAGE, int CHANNELS, typename Square>
-__device__ void boxSums(const BandPlan& plan, const BandMemory& memory, int x, int y, int cols, int rows, int height,
-                        const Boxes<Square>& boxes)
+//! Returns the index of the first pixel of position (x, y) of a window in the planes.
+__device__ __forceinline__ size_t firstPixel(const BandPlan& plan, const SearchWindow& window, int x, int y)
 {
-    const size_t first = static_cast<size_t>(y) * plan.pitch + x;
+    return static_cast<size_t>(window.y - plan.region.y + y) * plan.pitch + window.x - plan.region.x + x;
+}
+
+//! Returns the sums of columns in device memory from position (x, y) of a window on.
+__device__ __forceinline__ uint32_t* columnsOf(const BandPlan& plan, const BandMemory& memory, int e, int x, int y)
+{
+    return memory.columns + e * plan.columnsEach + static_cast<size_t>(y) * plan.pitch + x;
+}
+
+//! Copies `rows` rows of sums of columns from device memory, instead of columnSums().
+template <bool IMAGE, int CHANNELS, typename Square>
+__device__ void copyColumns(const uint32_t* columns, const BandPlan& plan, int cols, int rows,
+                            const Boxes<Square>& boxes)
+{
+    const size_t plane = static_cast<size_t>(plan.pitch) * plan.sumsRows;
+    for (Steps at(cols); at.row < rows; at.next())
+    {
+        const uint32_t* const from = columns + static_cast<size_t>(at.row) * plan.pitch + at.col;
+        const int to = at.row * boxes.pitch + at.col;
+        uint32_t* const square = reinterpret_cast<uint32_t*>(boxes.squares + to);
+        __pipeline_memcpy_async(square, from, sizeof(uint32_t));
+        if (sizeof(Square) > sizeof(uint32_t))
+            square[1] = 0; // the high half
+#pragma unroll
+        for (int c = 0; IMAGE && c < CHANNELS; ++c)
+            __pipeline_memcpy_async(boxes.image + c * boxes.channelStep + to, from + (1 + c) * plane, sizeof(uint32_t));
+    }
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+}
+
+/** Computes the box sums of `rows` rows of positions from position (x, y) of the window of entry e on. Begins and ends with a barrier.
+@param cols columns of pixels. */
+template <bool IMAGE, int CHANNELS, typename Square>
+__device__ void boxSums(const BandPlan& plan, const BandMemory& memory, int e, const SearchWindow& window, int x, int y,
+                        int cols, int rows, int height, const Boxes<Square>& boxes)
+{
+    const size_t first = static_cast<size_t>(window.y - plan.region.y + y) * plan.pitch + window.x - plan.region.x + x;
     __syncthreads(); // the previous box sums have been read
-    if constexpr (CHANNELS == 1)
+    if (plan.columnsEach > 0)
+        copyColumns<IMAGE, CHANNELS>(columnsOf(plan, memory, e, x, y), plan, cols, rows, boxes);
+    else if constexpr (CHANNELS == 1)
         columnSums<IMAGE>(memory.planes + first, plan.pitch, cols, rows, height, boxes);
     else
         columnSums<IMAGE>(memory.pixels + first, plan.pitch, cols, rows, height, boxes);
     __syncthreads(); // columns are complete
     scanLines(boxes.squares, rows, cols, plan.slabPitch);
-#pragma unroll 1
-    for (int c = 0; IMAGE && c < CHANNELS; ++c)
-        scanLines(boxes.image + c * boxes.channelStep, rows, cols, plan.slabPitch);
+    if (IMAGE) // lines of all channels follow each other
+        scanLines(boxes.image, CHANNELS * plan.slabRows, cols, plan.slabPitch);
     __syncthreads(); // lines are complete
 }
 
@@ -299,8 +335,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     {
         const int slabRows = ::min(bands.slabRows, mine.rows - slab);
         if (!WEIGHTED)
-            boxSums<isCorrelation(METRIC), CHANNELS>(bands, memory.bands, window.x - bands.region.x + x,
-                                                     window.y - bands.region.y + y + slab, mine.cols + width - 1,
+            boxSums<isCorrelation(METRIC), CHANNELS>(bands, memory.bands, e, window, x, y + slab, mine.cols + width - 1,
                                                      slabRows, entry.fragment.height, boxes);
         if (slab == 0)
         {
@@ -338,6 +373,33 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
 }
 
+//! Sums up THREADS columns for BAND_COLUMN_ROWS rows of positions in each block.
+template <bool IMAGE, int CHANNELS>
+__global__ void __launch_bounds__(THREADS) sumColumnsKernel(const BandPlan plan, const BandMemory memory)
+{
+    const int blocksX = detail::ceilDiv(plan.pitch, THREADS);
+    const int blocks = blocksX * detail::ceilDiv(plan.sumsRows, tuning::BAND_COLUMN_ROWS);
+    const int e = blockIdx.x / blocks, block = blockIdx.x - e * blocks, blockY = block / blocksX;
+    const int x = (block - blockY * blocksX) * THREADS, y = blockY * tuning::BAND_COLUMN_ROWS;
+    detail::letNextKernelBegin();
+    const gpu::OpenEntry& entry = memory.entries[e];
+    const SearchWindow window = entry.window;
+    const int cols = ::min(THREADS, window.cols + entry.fragment.width - 1 - x);
+    const int rows = ::min(tuning::BAND_COLUMN_ROWS, window.rows - y);
+    if (entry.status == STATUS_FOUND && cols > 0 && rows > 0)
+    {
+        uint32_t* const columns = columnsOf(plan, memory, e, x, y);
+        const int plane = plan.pitch * plan.sumsRows;
+        const Boxes<uint32_t> boxes = {columns, columns + plane, plan.pitch, plane};
+        const size_t first = firstPixel(plan, window, x, y);
+        if constexpr (CHANNELS == 1)
+            columnSums<IMAGE>(memory.planes + first, plan.pitch, cols, rows, entry.fragment.height, boxes);
+        else
+            columnSums<IMAGE>(memory.pixels + first, plan.pitch, cols, rows, entry.fragment.height, boxes);
+    }
+    detail::waitForKernelBefore(); // so that kernels that wait for this one find what the one before has written
+}
+
 template <Metric METRIC, bool WEIGHTED, bool WIDE>
 void launchValues(const Batch& batch, const Settings& settings, const TilePlan& plan, const TileMemory& memory,
                   const Best* walked, const Outputs& out, cudaStream_t stream)
@@ -356,11 +418,19 @@ void launchValues(const Batch& batch, const Settings& settings, const TilePlan& 
 
 namespace gpu {
 
-void matchBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
-                const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
+void sumColumns(const Batch& batch, Metric metric, const BandPlan& plan, const BandMemory& memory, StreamHandle stream)
 {
-    prepareBands(frame, batch, plan.bands, memory.bands, stream);
-    correlateBands(batch, settings.metric, plan.bands, memory.bands, stream);
+    const auto kernel = isCorrelation(metric)
+                            ? (batch.channels == 1 ? sumColumnsKernel<true, 1> : sumColumnsKernel<true, 3>)
+                            : (batch.channels == 1 ? sumColumnsKernel<false, 1> : sumColumnsKernel<false, 3>);
+    const int64_t blocks = static_cast<int64_t>(detail::ceilDiv(plan.pitch, THREADS)) *
+                           detail::ceilDiv(plan.sumsRows, tuning::BAND_COLUMN_ROWS) * batch.count;
+    detail::launchEarly("sumColumns", kernel, detail::linearGrid(blocks, 1), dim3(THREADS), 0, stream, plan, memory);
+}
+
+void valuesOfBands(const Batch& batch, const Settings& settings, const TilePlan& plan, const TileMemory& memory,
+                   const Best* walked, const Outputs& out, StreamHandle stream)
+{
     const bool wide = plan.bands.wide;
     forProduct(settings.metric,
                [&](auto metric)
@@ -370,6 +440,14 @@ void matchBands(const ByteImageView& frame, const Batch& batch, const Settings& 
                                                       : launchValues<metric.value, false, false>;
                    launch(batch, settings, plan, memory, walked, out, stream);
                });
+}
+
+void matchBands(const ByteImageView& frame, const Batch& batch, const Settings& settings, const TilePlan& plan,
+                const TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream)
+{
+    prepareBands(frame, batch, plan.bands, memory.bands, stream);
+    correlateBands(batch, settings.metric, plan.bands, memory.bands, stream);
+    valuesOfBands(batch, settings, plan, memory, walked, out, stream);
 }
 
 } // namespace gpu

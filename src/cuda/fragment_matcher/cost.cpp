@@ -69,6 +69,17 @@ CostTerms termsOfBandTiles(const gpu::TilePlan& tiles, const MatchCase& given, c
             1e-3 * plan.units * gpu::BAND_ROWS * gpu::BAND_COLS};
 }
 
+CostTerms termsOfTransforms(const gpu::TilePlan& tiles, const MatchCase& given, const Load& load)
+{
+    const gpu::TransformPlan& plan = tiles.transforms;
+    const double blocks = busiest(static_cast<double>(load.count) * plan.cols / gpu::TRANSFORM_COLS, given);
+    const double perBlock =
+        (2. * given.frame.channels + 1) * plan.rows * gpu::TRANSFORM_COLS; // values of all transforms
+    const double rows = static_cast<double>(plan.imageValues) + load.count * (plan.templatesEach + plan.productsEach);
+    return {1e-3 * perBlock * blocks, 1e-3 * rows / given.multiprocessors,
+            1e-3 * load.count * tiles.bands.sumsPitch * load.window.height / given.multiprocessors};
+}
+
 CostTerms termsOfSlices(const gpu::SlicePlan& plan, const MatchCase& given, const Load& load)
 {
     const double channels = given.frame.channels / plan.channelBlocks;
@@ -117,6 +128,8 @@ CostTerms termsOfTiled(const gpu::TilePlan& plan, const MatchCase& given, const 
         return termsOfBands(plan, given, load);
     case Route::BAND_TILES:
         return termsOfBandTiles(plan, given, load);
+    case Route::TRANSFORMS:
+        return termsOfTransforms(plan, given, load);
     case Route::FUSED:
     case Route::FUSED_BANDS:
     case Route::TILES:
@@ -142,23 +155,36 @@ struct CostFactors
 
 /** Factors of all routes of a kind of metric: least squares of the relative errors over 1 to 1000 fragments of 8 x 8 to 128 x 128, gray and
 BGR, in windows of 9 x 9 to 97 x 97 positions, NVIDIA H200, 2026-11-22. Nine of ten times are between 0.8 and 1.2 of the estimate or
-closer, those of the fused kernels between 0.85 and 1.6. */
+closer, those of the fused kernels between 0.85 and 1.6. Those of transforms follow from the times of their kernels, one BGR fragment of
+128 x 128 and one of 232 x 232 in 1920 x 1080, the same device, 2026-11-23. */
 struct RouteFactors
 {
-    CostFactors fused, fusedBands, tiles, slices, bands, bandTiles;
+    CostFactors fused, fusedBands, tiles, slices, bands, bandTiles, transforms;
 };
-const RouteFactors SAD_FACTORS = {{7.60, 0.39, 4.90, 0, 0},       {}, {9.72, 0.33, 5.68, 3.07, 0},
-                                  {6.48, 0.42, 1.35, 1.02, 1.18}, {}, {}};
-const RouteFactors SSD_FACTORS = {{7.38, 0.26, 4.21, 1.11, 0},  {9.44, 12.78, 0.50, 4.82, 0},
-                                  {9.22, 0.30, 2.91, 5.94, 0},  {6.97, 0.29, 1.14, 1.02, 1.46},
-                                  {26.83, 0.84, 1.02, 1.04, 0}, {9.80, 0.91, 0, 2.01, 0}};
-const RouteFactors ZNCC_FACTORS = {{8.65, 0.18, 8.49, 0, 0},     {11.29, 18.93, 0, 0, 0},
-                                   {9.31, 0.24, 11.01, 7.66, 0}, {8.38, 0.34, 1.07, 0.33, 1.02},
-                                   {34.90, 0.75, 0.97, 0.82, 0}, {10.10, 1.04, 0, 2.95, 0}};
-//! Weighted SSD and ZNCC; BAND_TILES has no weights.
-const RouteFactors WEIGHTED_FACTORS = {{6.07, 0.26, 6.72, 0, 0},     {9.48, 7.49, 0, 0, 0},
-                                       {11.95, 0.58, 0.68, 0, 0},    {10.08, 0.61, 0.34, 0.24, 0},
-                                       {46.05, 0.67, 1.66, 6.19, 0}, {}};
+const RouteFactors SAD_FACTORS = {
+    {7.60, 0.39, 4.90, 0, 0}, {}, {9.72, 0.33, 5.68, 3.07, 0}, {6.48, 0.42, 1.35, 1.02, 1.18}, {}, {}, {}};
+const RouteFactors SSD_FACTORS = {{7.38, 0.26, 4.21, 1.11, 0},
+                                  {9.44, 12.78, 0.50, 4.82, 0},
+                                  {9.22, 0.30, 2.91, 5.94, 0},
+                                  {6.97, 0.29, 1.14, 1.02, 1.46},
+                                  {26.83, 0.84, 1.02, 1.04, 0},
+                                  {9.80, 0.91, 0, 2.01, 0},
+                                  {28, 1, 0.7, 1, 0}};
+const RouteFactors ZNCC_FACTORS = {{8.65, 0.18, 8.49, 0, 0},
+                                   {11.29, 18.93, 0, 0, 0},
+                                   {9.31, 0.24, 11.01, 7.66, 0},
+                                   {8.38, 0.34, 1.07, 0.33, 1.02},
+                                   {34.90, 0.75, 0.97, 0.82, 0},
+                                   {10.10, 1.04, 0, 2.95, 0},
+                                   {30, 1, 0.7, 3, 0}};
+//! Weighted SSD and ZNCC; BAND_TILES and TRANSFORMS have no weights.
+const RouteFactors WEIGHTED_FACTORS = {{6.07, 0.26, 6.72, 0, 0},
+                                       {9.48, 7.49, 0, 0, 0},
+                                       {11.95, 0.58, 0.68, 0, 0},
+                                       {10.08, 0.61, 0.34, 0.24, 0},
+                                       {46.05, 0.67, 1.66, 6.19, 0},
+                                       {},
+                                       {}};
 
 const RouteFactors& factorsOf(const MatchCase& given)
 {
@@ -187,6 +213,8 @@ const CostFactors& factorsOf(Route route, const MatchCase& given)
         return factors.bands;
     case Route::BAND_TILES:
         return factors.bandTiles;
+    case Route::TRANSFORMS:
+        return factors.transforms;
     }
     return factors.tiles;
 }
@@ -207,6 +235,14 @@ double timeOf(const gpu::FusedPlan& plan, const MatchCase& given, const Load& lo
 double timeOf(const gpu::TilePlan& plan, const MatchCase& given, const Load& load)
 {
     return timeOf(termsOfTiled(plan, given, load), factorsOf(plan.route, given));
+}
+
+gpu::TilePlan planScores(const MatchCase& given, const Load& load, int narrowest, const Rect4& region)
+{
+    const gpu::TilePlan usual = planTiles(given, load.window, load.fragment, region, load.count);
+    const auto transforms = planTransforms(given, load.window, load.fragment, narrowest, region);
+    return transforms && timeOf(*transforms, given, load) < ROUTE_GAIN * timeOf(usual, given, load) ? *transforms
+                                                                                                    : usual;
 }
 
 void MatchPlan::chooseRoute(const MatchCase& given, const FragmentSizes& sizes, const Load& load, const Rect4& region)
@@ -230,6 +266,11 @@ void MatchPlan::chooseRoute(const MatchCase& given, const FragmentSizes& sizes, 
     if (whole)
         consider(planTiles(given, load.window, load.fragment, region, load.count));
     consider(planTiles(given, load.window, load.fragment, region, load.count, true));
+    int narrowest = load.fragment.width;
+    for (const Extent& size : sizes.distinct)
+        narrowest = std::min(narrowest, size.width);
+    if (const auto transforms = planTransforms(given, load.window, load.fragment, narrowest, region))
+        consider(*transforms);
     if (const auto slices = planSlices(given, load.window, load.fragment, load.count))
     {
         gpu::TilePlan plan = {};

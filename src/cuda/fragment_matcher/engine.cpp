@@ -1,5 +1,6 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
+// over budget: reserves the memory of eight routes.
 // The CUDA engine: batches of fragments on a stream, one stage after the other.
 #include "../../precomp.hpp"
 #include "../../common/arrays.hpp"
@@ -8,7 +9,9 @@
 #ifdef HAVE_CUDA
 
 #include "fragments.hpp"
+#include "transforms.hpp"
 #include "../../common/shared_memory.hpp"
+#include "../../common/throughput.hpp"
 #include <algorithm>
 #include <cstring>
 
@@ -54,6 +57,7 @@ private:
     void runRoute(Route route, const ByteImageView& frame, const Batch& batch, const Settings& settings,
                   const gpu::TileMemory& memory, const Best* walked, const Outputs& out, StreamHandle stream);
     gpu::BandMemory reserveBands(const Call& call, const gpu::BandPlan& plan, const MatchCase& given, int batch);
+    gpu::TransformMemory reserveTransforms(const Call& call, const gpu::TransformPlan& plan, int batch);
     gpu::BoundMemory reserveBounds(const Call& call, const TilePlan& plan, const MatchCase& given, int batch);
     gpu::TileMemory reserveTiles(const Call& call, const TilePlan& plan, const MatchCase& given, int batch);
     template <class Body>
@@ -65,7 +69,9 @@ private:
     DeviceFragments fragments_{workspace_, uploader_};
     detail::DeviceBuffer areas_{workspace_}, walked_{workspace_}, values_{workspace_}, bests_{workspace_},
         finished_{workspace_}, planes_{workspace_}, bands_{workspace_}, sums_{workspace_}, entries_{workspace_},
-        means_{workspace_}, losses_{workspace_}, bounds_{workspace_}, lists_{workspace_};
+        means_{workspace_}, losses_{workspace_}, bounds_{workspace_}, lists_{workspace_}, spectra_{workspace_},
+        columns_{workspace_};
+    detail::DeviceTable factors_{workspace_};
     bool finishedIsZero_ = false; //!< calls that were not captured left all of finished_ at 0
     // Valid during a call; members to reuse their memory.
     MatchPlan plan_;
@@ -83,7 +89,8 @@ MatchCase CudaEngine::caseOf(const ByteImageView& frame, const Fragments& fragme
                              bool fullSearch) const
 {
     const detail::SharedLimit shared(detail::sharedBytesOfBlock());
-    return {frame, metric, fragments.anyWeighted(), shared, detail::multiprocessors(), fullSearch};
+    return {
+        frame, metric, fragments.anyWeighted(), shared, detail::multiprocessors(), fullSearch, detail::fastDoubles()};
 }
 
 /** Uploads arrays in one copy. @param take function that takes the arrays from Parts; those on the device in the end. @param fill function
@@ -119,6 +126,8 @@ void CudaEngine::runRoute(Route route, const ByteImageView& frame, const Batch& 
         return gpu::matchBands(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
     case Route::BAND_TILES:
         return gpu::matchBandTiles(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
+    case Route::TRANSFORMS:
+        return gpu::matchTransforms(frame, batch, settings, plan_.tilePlan, memory, walked, out, stream);
     }
 }
 
@@ -214,9 +223,30 @@ gpu::BandMemory CudaEngine::reserveBands(const Call& call, const gpu::BandPlan& 
         pixels = parts.take<uint32_t>(words ? plan.planeBytes : 0);
     };
     planes_.divide(call, "the planes of the image", take, 16);
-    return {image, pixels, bands_.reserve<uint32_t>(call, plan.bandsEach * batch, "the bands of fragments"),
+    return {image,
+            pixels,
+            bands_.reserve<uint32_t>(call, plan.bandsEach * batch, "the bands of fragments"),
             sums_.reserve(call, gpu::bandSumsBytes(plan) * batch, "sums of products"),
+            columns_.reserve<uint32_t>(call, plan.columnsEach * batch, "sums of columns"),
             entries_.reserve<gpu::OpenEntry>(call, batch, "search windows")};
+}
+
+gpu::TransformMemory CudaEngine::reserveTransforms(const Call& call, const gpu::TransformPlan& plan, int batch)
+{
+    gpu::TransformMemory memory = {};
+    const uint64_t version = static_cast<uint64_t>(plan.cols) << 32 | static_cast<uint64_t>(plan.rows);
+    const std::vector<gpu::Complex> factors =
+        factors_.has(version) ? std::vector<gpu::Complex>() : gpu::factorsOf(plan.cols, plan.rows);
+    memory.factors = static_cast<const gpu::Complex*>(factors_.put(
+        call, uploader_, version, factors.data(), sizeof(gpu::Complex) * plan.factors, "factors of transforms"));
+    const auto take = [&](Parts& parts)
+    {
+        memory.image = parts.take<gpu::Complex>(plan.imageValues);
+        memory.templates = parts.take<gpu::Complex>(plan.templatesEach * batch);
+        memory.products = parts.take<gpu::Complex>(plan.productsEach * batch);
+    };
+    spectra_.divide(call, "spectra of the image and of fragments", take);
+    return memory;
 }
 
 gpu::BoundMemory CudaEngine::reserveBounds(const Call& call, const TilePlan& plan, const MatchCase& given, int batch)
@@ -261,8 +291,10 @@ gpu::TileMemory CudaEngine::reserveTiles(const Call& call, const TilePlan& plan,
         memory.bests = bests_.reserve<gpu::TileBest>(call, tiles * batch, "the best of each tile");
         memory.finished = finished_.reserve<unsigned>(call, batch, "counters of finished tiles");
     }
-    if (plan.route == Route::BANDS)
+    if (plan.route == Route::BANDS || plan.route == Route::TRANSFORMS)
         memory.bands = reserveBands(call, plan.bands, given, batch);
+    if (plan.route == Route::TRANSFORMS)
+        memory.transforms = reserveTransforms(call, plan.transforms, batch);
     if (plan.route == Route::BOUNDED_TILES)
         memory.bounds = reserveBounds(call, plan, given, batch);
     finishedIsZero_ = finishedIsZero_ && finished_.bytes() == before;
@@ -318,7 +350,8 @@ void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragment
     Batch batch = batchOf(call, fragments);
     batch.first = request.first;
     batch.count = request.count();
-    Extent largestWindow = {0, 0}, largestFragment = {0, 0};
+    Load load = {{0, 0}, {0, 0}, batch.count};
+    int narrowest = INT_MAX;
     Rect4 region = {0, 0, 0, 0};
     Rect4* areas = nullptr;
     int* starts = nullptr;
@@ -335,8 +368,9 @@ void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragment
             const SearchWindow& window = request.windows[k];
             areas[k] = areaOf(window, fragment);
             region = united(region, areas[k]);
-            largestWindow = larger(largestWindow, {window.cols, window.rows});
-            largestFragment = larger(largestFragment, {fragment.width, fragment.height});
+            load.window = larger(load.window, {window.cols, window.rows});
+            load.fragment = larger(load.fragment, {fragment.width, fragment.height});
+            narrowest = std::min(narrowest, fragment.width);
         }
         std::copy(request.offsets.begin(), request.offsets.end(), starts);
     };
@@ -345,7 +379,7 @@ void CudaEngine::scoreMaps(const ByteImageView& frame, const Fragments& fragment
     batch.areas = {areas, batch.count == 1 ? 0 : sizeof(Rect4)};
     const int* const offsets = request.offsets.empty() ? nullptr : starts;
     const MatchCase given = caseOf(frame, fragments, request.metric, false);
-    const TilePlan& plan = plan_.tilePlan = planTiles(given, largestWindow, largestFragment, region, batch.count);
+    const TilePlan& plan = plan_.tilePlan = planScores(given, load, narrowest, region);
     const Settings settings = scoresOnly(request.metric);
     forTileBatches(call, batch, plan, given,
                    [&](const Batch& part, const gpu::TileMemory& memory)

@@ -1,6 +1,6 @@
 // This file is part of the opencv_cudatracking module.
 // It is subject to the license terms in the LICENSE file found in the top-level directory of this distribution.
-// over budget: TilePlan and TileMemory hold the plans and the memory of five routes, which are declared before them.
+// over budget: TilePlan and TileMemory hold the plans and the memory of six routes, which are declared before them.
 // FragmentMatcher: data layouts that the CUDA backend's host code and kernels share: fragments in the arena, the batch of a launch, and the
 // plans of the kernels with the arithmetic of their shared memory. g++ compiles it too. src/cuda/fragment_matcher/plan.cpp decides which
 // plan a call gets.
@@ -137,7 +137,8 @@ enum class Route : uint8_t
     BOUNDED_TILES, //!< TILES without those that cannot hold a peak: eliminate() and matchTiles(), BoundPlan
     SLICES,        //!< byte sums, several blocks per fragment: matchSlices(), SlicePlan
     BANDS, //!< matrix instructions in three kernels, several blocks per window: matchBands(), BandPlan without `tiles`
-    BAND_TILES //!< matrix instructions in one kernel, several blocks per window: matchBandTiles(), BandTiles
+    BAND_TILES, //!< matrix instructions in one kernel, several blocks per window: matchBandTiles(), BandTiles
+    TRANSFORMS  //!< Fourier transforms in place of matrix instructions: matchTransforms(), TransformPlan and BandPlan
 };
 
 // --- matrix instructions (src/cuda/fragment_matcher/bands.hpp) ------------------------------------------------------------------
@@ -194,6 +195,7 @@ struct BandPlan
     int sumsPitch; //!< columns of sums, a multiple of BAND_COLS; the first is up to 15 columns before the window's first
     int sumsRows;  //!< rows of sums per fragment
     size_t sumsEach;         //!< sums per fragment; of both moments if weighted
+    size_t columnsEach;      //!< TRANSFORMS: words of the sums of columns of a fragment; 0: values computes them
     int slabRows, slabPitch; //!< rows of box sums in shared memory at a time, and their pitch in elements
     size_t valueSharedBytes; //!< shared memory per block of values
     BandTiles tiles;         //!< set for BAND_TILES, whose kernel reads nothing else of this plan
@@ -219,7 +221,39 @@ struct BandMemory
     uint32_t* pixels; //!< pixels of three channels without weights, one word each
     uint32_t* bands;  //!< indexed by entry, plane, row, chunk, lane
     void* sums;       //!< sumsEach per entry: uint64_t if BandPlan::wide, else uint32_t
+    uint32_t*
+        columns; //!< indexed by entry, plane (squares of all channels, then each channel), row of positions, column of the planes
     OpenEntry* entries;
+};
+
+// --- Fourier transforms (src/cuda/fragment_matcher/transforms.hpp) ----------------------------------------------------------------
+
+const int TRANSFORM_COLS = 2; //!< columns of spectra per block: 32 bytes of each row, a sector of memory
+
+/** Plan of matchTransforms(). Products are a circular correlation of cols x rows complex values: the region's first `half` columns of
+positions are the real parts, the others the imaginary ones. Its BandPlan describes the planes of bytes, sums and values. */
+struct TransformPlan
+{
+    int cols, rows;          //!< lengths of the transforms of rows and of columns
+    int half;                //!< columns of positions per part of the region
+    int fragmentRows;        //!< height of the highest fragment
+    size_t imageValues;      //!< values of the spectra of the region's rows
+    size_t templatesEach;    //!< values of the spectra of the rows of a fragment
+    size_t productsEach;     //!< values of the sum of products of a fragment
+    int rowFactors, factors; //!< number of factors of rows, and of rows and columns
+    bool staged; //!< columns of the next channel are copied to shared memory while those of one are transformed
+    size_t columnSharedBytes; //!< shared memory per block of columns
+};
+
+struct Complex;
+
+//! Device memory of matchTransforms(), besides BandMemory.
+struct TransformMemory
+{
+    const Complex* factors; //!< factorsOf()
+    Complex* image;         //!< indexed by channel, row, place in the spectrum
+    Complex* templates;     //!< indexed by entry, channel, row, place in the spectrum
+    Complex* products;      //!< indexed by entry, row, place in the spectrum
 };
 
 // --- fused kernel ----------------------------------------------------------------------------------------------------
@@ -400,11 +434,13 @@ struct TilePlan
     StagePlan stage;
     int templateWords;
     bool wide;          //!< sums may exceed 32 bits
-    Route route;        //!< TILES, BOUNDED_TILES, SLICES, BANDS or BAND_TILES
+    Route route;        //!< TILES, BOUNDED_TILES, SLICES, BANDS, BAND_TILES or TRANSFORMS
     size_t sharedBytes; //!< shared memory per block
     BoundPlan bounds;   //!< set for BOUNDED_TILES
     SlicePlan slices;   //!< set for SLICES, whose kernel gets nothing else
-    BandPlan bands;     //!< set for BANDS and BAND_TILES, whose kernels read only cols, rows, tilesX and tilesY besides
+    BandPlan
+        bands; //!< set for BANDS, BAND_TILES and TRANSFORMS, whose kernels read only cols, rows, tilesX and tilesY besides
+    TransformPlan transforms; //!< set for TRANSFORMS
 
     // Offsets in words.
     CT_HOST_DEVICE int rawAt() const { return templateWords; }
@@ -418,7 +454,7 @@ struct alignas(16) TileBest
     int index, y; //!< raster index of the position, and its row in the window
 };
 
-//! Device memory of eliminate(), matchTiles(), matchBands(), matchBandTiles() and matchSlices().
+//! Device memory of eliminate(), matchTiles(), matchBands(), matchBandTiles(), matchTransforms() and matchSlices().
 struct TileMemory
 {
     void* values;       //!< tileValuesBytes() per entry
@@ -428,6 +464,7 @@ struct TileMemory
         sums; //!< SLICES: SlicePlan::sumsEach per entry, 0 before and after a launch; nothing else but `finished` is set
     BandMemory bands;
     BoundMemory bounds;
+    TransformMemory transforms;
 };
 
 //! Returns the bytes of the values of an entry.

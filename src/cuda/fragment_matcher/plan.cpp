@@ -293,8 +293,7 @@ void MatchPlan::make(const MatchCase& given, const FragmentSizes& sizes, const S
 
 // --- tiles -----------------------------------------------------------------------------------------------------------
 
-//! Plans TILES, which any window can take.
-static TilePlan planByteTiles(const MatchCase& given, Extent window, Extent fragment)
+TilePlan planByteTiles(const MatchCase& given, Extent window, Extent fragment)
 {
     const int height = fragment.height, stride = given.frame.pixelStride;
     TilePlan plan = {};
@@ -378,6 +377,9 @@ int tileBatch(const TilePlan& plan, const MatchCase& given, int count)
     }
     if (plan.route == Route::BANDS)
         each += gpu::bandSumsBytes(plan.bands) + plan.bands.bandsEach * sizeof(uint32_t);
+    if (plan.route == Route::TRANSFORMS)
+        each += gpu::bandSumsBytes(plan.bands) + plan.bands.columnsEach * sizeof(uint32_t) +
+                (plan.transforms.templatesEach + plan.transforms.productsEach) * 2 * sizeof(double);
     if (plan.route == Route::BOUNDED_TILES)
         each += plan.bounds.wordsEach * sizeof(uint32_t) + tiles * sizeof(gpu::TileBound);
     const size_t fitting =

@@ -57,7 +57,8 @@ struct MatchCase
     bool weighted;
     detail::SharedLimit shared; //!< limit of shared memory per block of the device
     int multiprocessors;
-    bool fullSearch = false; //!< all peaks of the call are searched fully, and nothing but them is reported
+    bool fullSearch = false;  //!< all peaks of the call are searched fully, and nothing but them is reported
+    bool fastDoubles = false; //!< double precision has at least a quarter of the throughput of single precision
 };
 
 //! Returns the number of products of bytes, each at most 255 * 255, in a sum.
@@ -110,6 +111,13 @@ std::optional<gpu::FusedBands> planLargeFusedBands(const MatchCase& given, Exten
 //! @param anyWork matrix instructions are also planned where byte sums usually take less time.
 gpu::TilePlan planTiles(const MatchCase& given, Extent window, Extent fragment, const Rect4& region, int count,
                         bool anyWork = false);
+//! Plans TILES, which any window can take.
+gpu::TilePlan planByteTiles(const MatchCase& given, Extent window, Extent fragment);
+/** Plans TRANSFORMS for the same windows; nothing if they are not applicable. @param narrowest least width of a fragment. */
+std::optional<gpu::TilePlan> planTransforms(const MatchCase& given, Extent window, Extent fragment, int narrowest,
+                                            const Rect4& region);
+//! Plans planes of bytes, sums and values of SSD and ZNCC; returns false if the shared memory of a block is too small.
+bool planBandSums(gpu::BandPlan& plan, const MatchCase& given, Extent window, Extent fragment, const Rect4& region);
 //! Plans BANDS for the same windows, without `tiles`; nothing if matrix instructions are not applicable or not worth it.
 std::optional<gpu::BandPlan> planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region,
                                        int count, bool anyWork);
@@ -121,6 +129,8 @@ std::optional<gpu::BandTiles> planBandTiles(const gpu::BandPlan& bands, const Ma
                                             Extent fragment, int count);
 //! Plans SLICES for the same windows; nothing if they are too large or sums could exceed 32 bits.
 std::optional<gpu::SlicePlan> planSlices(const MatchCase& given, Extent window, Extent fragment, int count);
+/** Plans the scores of all positions, for `count` windows and fragments as in planTiles(). @param narrowest least width of a fragment. */
+gpu::TilePlan planScores(const MatchCase& given, const Load& load, int narrowest, const Rect4& region);
 //! Returns how many of `count` entries one launch matches.
 int tileBatch(const gpu::TilePlan& plan, const MatchCase& given, int count);
 

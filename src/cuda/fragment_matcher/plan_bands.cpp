@@ -81,6 +81,18 @@ bool worthBands(const MatchCase& given, Extent window, Extent fragment, int coun
 
 } // namespace
 
+bool planBandSums(BandPlan& plan, const MatchCase& given, Extent window, Extent fragment, const Rect4& region)
+{
+    plan.region = region;
+    plan.pitch = roundUp(region.width, 16);
+    plan.planeBytes = static_cast<size_t>(plan.pitch) * region.height;
+    plan.wide = given.weighted || termsOf(fragment, given) > gpu::BAND_TERMS;
+    plan.sumsPitch = roundUp(window.width + 15, gpu::BAND_COLS);
+    plan.sumsRows = window.height;
+    plan.sumsEach = static_cast<size_t>(plan.sumsPitch) * plan.sumsRows * (given.weighted ? 2 : 1);
+    return planValues(plan, window, fragment, given);
+}
+
 std::optional<BandPlan> planBands(const MatchCase& given, Extent window, Extent fragment, const Rect4& region,
                                   int count, bool anyWork)
 {
@@ -88,9 +100,8 @@ std::optional<BandPlan> planBands(const MatchCase& given, Extent window, Extent 
         !(anyWork || worthBands(given, window, fragment, count)))
         return std::nullopt;
     BandPlan plan = {};
-    plan.region = region;
-    plan.pitch = roundUp(region.width, 16);
-    plan.planeBytes = static_cast<size_t>(plan.pitch) * region.height;
+    if (!planBandSums(plan, given, window, fragment, region))
+        return std::nullopt;
     const int chunks = ceilDiv(fragment.width + 7, 16);
     plan.group = 5;
     for (int group = 4; group >= 2; --group)
@@ -100,11 +111,7 @@ std::optional<BandPlan> planBands(const MatchCase& given, Extent window, Extent 
     plan.bandRows = roundUp(fragment.height, gpu::BAND_ROWS);
     plan.bandsEach =
         static_cast<size_t>(gpu::bandPlanes(given.frame.channels, given.weighted)) * plan.bandRows * plan.chunks * 32;
-    plan.wide = given.weighted || termsOf(fragment, given) > gpu::BAND_TERMS;
-    plan.sumsPitch = roundUp(window.width + 15, gpu::BAND_COLS);
-    plan.sumsRows = window.height;
-    plan.sumsEach = static_cast<size_t>(plan.sumsPitch) * plan.sumsRows * (given.weighted ? 2 : 1);
-    if (!planCorrelate(plan, window, fragment, given, count) || !planValues(plan, window, fragment, given))
+    if (!planCorrelate(plan, window, fragment, given, count))
         return std::nullopt;
     return plan;
 }

@@ -108,6 +108,7 @@ const int BAND_PREPARE_THREADS = 256;        // threads per block of prepare | -
 const int BAND_PREPARE_WORDS = 4;            // words of bands per thread of prepare | - | - | -
 const int BAND_WIDTH = 1024;                 // widest fragment; wider ones are matched by byte sums | limit | - | -
 const size_t BAND_SHARED_BYTES = 110 * 1024; // most shared memory per block | limit: two blocks per SM | - | -
+const int BAND_COLUMN_ROWS = 32;             // rows of positions per block of sums of columns | - | - | -
 const size_t BAND_BESTS_BYTES = 32 * 1024; // most shared memory for bests of tiles in the search for peaks | - | - | -
 
 // Least work for matrix instructions in place of byte sums; a call with less is faster by byte sums:
